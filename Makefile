@@ -32,7 +32,7 @@ HAS_CUDA := $(if $(NVCC),1,0)
 HAS_NCCL := $(if $(and $(NVCC),$(wildcard $(if $(NCCL_HOME),$(NCCL_HOME)/include/nccl.h) $(CUDA_HOME)/include/nccl.h /usr/include/nccl.h /usr/local/include/nccl.h)),1,0)
 OPTIMISE ?= -O3
 SANITIZE ?=
-WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit-function-declaration -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
 CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g $(BASELINE) -ffp-contract=off -fopenmp -fno-math-errno $(WARN) \
   -include core/banned.h -DCORE_HAS_DNNL=$(HAS_DNNL) -DCORE_HAS_OPENBLAS=$(HAS_OPENBLAS) -DCORE_HAS_GD=$(HAS_GD) -DCORE_HAS_MPI=$(HAS_MPI) -DCORE_HAS_CURL=$(HAS_CURL) -DCORE_HAS_CUDA=$(HAS_CUDA) -DCORE_HAS_NCCL=$(HAS_NCCL) $(SANITIZE) \
@@ -41,7 +41,7 @@ LIBS_ALL = $(SANITIZE) -fopenmp $(shell $(PKG) --libs jansson libsodium sqlite3 
 LIBS_TRAINER = $(if $(filter 1,$(HAS_DNNL)),-ldnnl) $(if $(filter 1,$(HAS_OPENBLAS)),$(shell $(PKG) --libs openblas)) \
   $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --libs gdlib)) $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --libs ompi-c)) $(LIBS_CUDA)
 # The CUDA runtime is linked statically and finds the driver when it is first used; cuBLASLt and NCCL are opened when they
-# are first needed (trainer/ops/cuda_library.c): a program built with CUDA starts on machines that have none of the three.
+# are first needed (trainer/ops/device/cuda_library.c): a program built with CUDA starts on machines that have none of the three.
 LIBS_CUDA := $(if $(NVCC),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a)) -ldl -lrt -lstdc++)
 CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
 # The lowest compute capability of them, 80 for 8.0.
@@ -52,7 +52,7 @@ LIBS_HTTP = $(if $(filter 1,$(HAS_CURL)),-ldl) # core/http.c loads libcurl when 
 
 # ---- sources ---------------------------------------------------------------------------------------------------
 FOLDERS := core sim store trainer slurm sweep analysis
-sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
+sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c $(1)/*/*/*.c))
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 CORE_O := $(call object,$(call sources,core))
 SIM_O := $(call object,$(call sources,sim))
@@ -60,7 +60,7 @@ STORE_O := $(call object,$(call sources,store))
 TRAINER_O := $(call object,$(filter-out trainer/main.c,$(call sources,trainer)))
 SLURM_O := $(call object,$(call sources,slurm))
 ifneq ($(NVCC),)
-kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(wildcard $(1)/*.cu $(1)/*/*.cu))
+kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(wildcard $(1)/*/*.cu $(1)/*/*/*.cu))
 KERNELS_O := $(call kernels,sim) $(call kernels,trainer)
 SIM_O += $(call kernels,sim)
 TRAINER_O += $(call kernels,trainer)
@@ -119,26 +119,26 @@ $(BUILD)/obj/%.o: %.cu $(BUILD)/nvcc.stamp | deps-present
 $(BUILD)/nvcc.stamp: FORCE
 	@mkdir -p $(@D); [ -e $@ ] || { echo '$(NVCC) $(NVCCFLAGS)' > $@; touch -d 2000-01-01 $@; }; \
 	  echo '$(NVCC) $(NVCCFLAGS)' | cmp -s - $@ || echo '$(NVCC) $(NVCCFLAGS)' > $@
-$(BUILD)/obj/core/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST))
-$(BUILD)/obj/core/device_cuda.o $(BUILD)/obj/trainer/ops/cuda_library.o $(BUILD)/obj/trainer/nccl.o: CFLAGS_ALL += $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) $(if $(NVCC),-isystem $(CUDA_HOME)/include)
+$(BUILD)/obj/core/device/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST))
+$(BUILD)/obj/core/device/device_cuda.o $(BUILD)/obj/trainer/ops/device/cuda_library.o $(BUILD)/obj/trainer/ranks/nccl.o: CFLAGS_ALL += $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) $(if $(NVCC),-isystem $(CUDA_HOME)/include)
 
-$(BUILD)/obj/sim/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
-$(BUILD)/obj/analysis/report.o: analysis/report_page.html
-$(BUILD)/obj/trainer/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --cflags ompi-c))
+$(BUILD)/obj/sim/draw/draw_image.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_GD)),$(shell $(PKG) --cflags gdlib))
+$(BUILD)/obj/analysis/report/report.o: analysis/report/report_page.html
+$(BUILD)/obj/trainer/ranks/ranks.o: CFLAGS_ALL += $(if $(filter 1,$(HAS_MPI)),$(shell $(PKG) --cflags ompi-c))
 
-# The vector kernels of the simulator, a file for each kind of processor; sim/block.c asks the machine before it calls them.
+# The vector kernels of the simulator, a file for each kind of processor; sim/simd/block.c asks the machine before it calls them.
 ifeq ($(ARCH),x86_64)
-$(BUILD)/obj/sim/lanes_avx2.o $(BUILD)/pic/sim/lanes_avx2.o: BASELINE := -march=x86-64-v3
-$(BUILD)/obj/sim/lanes_avx2x2.o $(BUILD)/pic/sim/lanes_avx2x2.o: BASELINE := -march=x86-64-v3 -Wno-psabi
-$(BUILD)/obj/sim/lanes_avx512.o $(BUILD)/pic/sim/lanes_avx512.o: BASELINE := -march=x86-64-v4
+$(BUILD)/obj/sim/simd/lanes_avx2.o $(BUILD)/pic/sim/simd/lanes_avx2.o: BASELINE := -march=x86-64-v3
+$(BUILD)/obj/sim/simd/lanes_avx2x2.o $(BUILD)/pic/sim/simd/lanes_avx2x2.o: BASELINE := -march=x86-64-v3 -Wno-psabi
+$(BUILD)/obj/sim/simd/lanes_avx512.o $(BUILD)/pic/sim/simd/lanes_avx512.o: BASELINE := -march=x86-64-v4
 endif
 
-# libsim for other people's programs: sim/ without libgd, and what it needs of core/. Only what sim/sim.h declares can be
+# libsim for other people's programs: sim/ without libgd, and what it needs of core/. Only what sim/library/sim.h declares can be
 # seen from outside, of the archive too, which therefore is one object whose other symbols are local.
 SIM_ABI := 1
-PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw_image.c,$(call sources,sim)) \
-  $(patsubst %,core/%.c,device device_emulated emulated_code emulated_threads error files files_guard memory text \
-  version))
+PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw/draw_image.c,$(call sources,sim)) \
+  $(patsubst %,core/%.c,device/arena device/device device/device_emulated device/emulated_code device/emulated_threads error files \
+  files_guard memory text version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present
 	@mkdir -p $(@D)
@@ -157,16 +157,16 @@ install-lib: lib ## libsim, its header and sim.pc: PREFIX=/usr/local, DESTDIR
 	install -m 755 $(BUILD)/lib/libsim.so.$(SIM_ABI) $(DESTDIR)$(PREFIX)/lib
 	ln -sf libsim.so.$(SIM_ABI) $(DESTDIR)$(PREFIX)/lib/libsim.so
 	install -m 644 $(BUILD)/lib/libsim.a $(DESTDIR)$(PREFIX)/lib
-	install -m 644 sim/sim.h $(DESTDIR)$(PREFIX)/include/sim
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sim/sim.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/sim.pc
+	install -m 644 sim/library/sim.h $(DESTDIR)$(PREFIX)/include/sim
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sim/library/sim.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/sim.pc
 
-# The rows of results.db for other programs, as a loadable extension of SQLite (store/extension.c, docs/results.md): the
+# The rows of results.db for other programs, as a loadable extension of SQLite (store/database/extension.c, docs/results.md): the
 # virtual table of our own programs, compiled to call the SQLite that loads it. It needs no library but C's.
 ROWS := $(BUILD)/lib/sweep/sweep_rows.so
 $(BUILD)/extension/%.o: %.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  pic  $<"; $(CC) $(CFLAGS_ALL) -DSTORE_AS_EXTENSION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
-$(ROWS): $(patsubst %,$(BUILD)/extension/store/%.o,extension rows pack number) $(patsubst %,$(BUILD)/pic/core/%.o,error memory text)
+$(ROWS): $(patsubst %,$(BUILD)/extension/store/%.o,database/extension database/rows database/pack runlog/number) $(patsubst %,$(BUILD)/pic/core/%.o,error memory text)
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lm
 $(BUILD)/tests/unit/test_extension: | $(ROWS)
@@ -216,9 +216,9 @@ $(PTX)/cases.0.c: $(PTX)/cases.ptx $(PTX)/ptx_translate
 $(PTX)/kernels.0.c: $(KERNELS_O) $(PTX)/ptx_translate
 	@echo "  ptx  $(PTX)/kernels"; $(PTX)/ptx_translate --without $(PTX_WITHOUT) --parts $(words $(PTX_PARTS)) $(PTX)/kernels $(KERNELS_O:.o=.ptx)
 $(patsubst %,$(PTX)/kernels.%.c,$(filter-out 0,$(PTX_PARTS))): $(PTX)/kernels.0.c ;
-$(PTX)/%.o: $(PTX)/%.c tests/ptx/machine.h tests/ptx/instructions.def core/emulated_code.h
+$(PTX)/%.o: $(PTX)/%.c tests/ptx/machine.h tests/ptx/instructions.def core/device/emulated_code.h
 	@echo "  cc   $<"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -c -o $@ $<
-$(PTX)/machine.o: tests/ptx/machine.c tests/ptx/machine.h tests/ptx/instructions.def core/emulated_code.h
+$(PTX)/machine.o: tests/ptx/machine.c tests/ptx/machine.h tests/ptx/instructions.def core/device/emulated_code.h
 	@mkdir -p $(@D); echo "  cc   $<"; $(CC) $(PTX_CFLAGS) $(SANITIZE) -c -o $@ $<
 $(PTX)/cases.so: $(PTX)/cases.0.o $(PTX)/machine.o
 $(PTX)/kernels.so: $(patsubst %,$(PTX)/kernels.%.o,$(PTX_PARTS)) $(PTX)/machine.o
@@ -322,7 +322,7 @@ uninstall: $(BUILD)/share/made.stamp ## removes what install puts there, and fol
 	  lib/libsim.so lib/libsim.so.$(SIM_ABI) lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h lib/sweep/sweep_rows.so; do rm -f "$(DESTDIR)$(PREFIX)/$$file"; done
 	@for folder in share/sweep share/doc/sweep include/sim lib/sweep; do \
 	  [ ! -d "$(DESTDIR)$(PREFIX)/$$folder" ] || find "$(DESTDIR)$(PREFIX)/$$folder" -depth -type d -empty -delete; done
-docs: all        ## rewrite docs/config.md from core/config.def
+docs: all        ## rewrite docs/config.md from core/config/config.def
 	$(BUILD)/bin/trainer config --markdown > docs/config.md
 info:            ## what was found on this machine
 	@echo "sweep $(VERSION) commit $(COMMIT)"

@@ -2,7 +2,7 @@
  * a CORE_ code. */
 #ifndef ANALYSIS_COMMANDS_H
 #define ANALYSIS_COMMANDS_H
-#include "core/completion.h"
+#include "core/command/completion.h"
 
 int analysis_check(int argc, char **argv);   /* care of results.db: maintain.c */
 int analysis_merge(int argc, char **argv);

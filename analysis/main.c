@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "analysis/commands.h"
-#include "analysis/figure.h"
-#include "analysis/papers.h"
-#include "analysis/sql.h"
+#include "analysis/commands/sql.h"
+#include "analysis/figures/figure.h"
+#include "analysis/figures/papers.h"
 #include "core/json.h"
 #include "core/terminal.h"
 

@@ -89,23 +89,6 @@ json_t *core_json_text(const char *text) {
   return value;
 }
 
-json_t *core_json_setting(const CoreConfig *config, const CoreConfigRow *row) {
-  const void *field = (const char *)config + row->offset;
-  CoreText text = {0};
-  switch (row->kind) {
-    case CORE_CONFIG_INT: return json_integer(*(const int64_t *)field);
-    case CORE_CONFIG_BOOL: return json_boolean(*(const bool *)field);
-    case CORE_CONFIG_REAL:
-      if (isfinite(*(const double *)field)) return json_real(*(const double *)field);
-      break;
-    case CORE_CONFIG_ENUM:
-    case CORE_CONFIG_STRING: break;
-  }
-  json_t *value = core_json_text(core_config_get(config, row, &text));
-  core_text_free(&text);
-  return value;
-}
-
 void core_json_print(json_t *value) {
   CoreText text = {0};
   core_json_append(value, 2, &text);

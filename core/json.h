@@ -3,7 +3,6 @@
 #define CORE_JSON_H
 #include <jansson.h>
 
-#include "core/config.h"
 #include "core/text.h"
 
 /* Appends `value`; `indent` spaces a level, 0: all on one line. Numbers are the shortest text that reads back to the
@@ -11,10 +10,9 @@
 void core_json_append(const json_t *value, int indent, CoreText *text);
 
 /* Values: null for what is no number; '?' for each byte that is no ASCII in text that is no UTF-8, such as what was cut
- * to a length; a setting as what it is (infinity, which JSON lacks, as "inf"). */
+ * to a length. */
 json_t *core_json_real(double value);
 json_t *core_json_text(const char *text);
-json_t *core_json_setting(const CoreConfig *config, const CoreConfigRow *row);
 
 /* Prints `value` and a newline to stdout, indented by 2, and gives it back (json_decref). */
 void core_json_print(json_t *value);

@@ -1,5 +1,5 @@
 /* What this build is. The Makefile gives the macros to this file alone: a new commit recompiles nothing else. */
-#include "core/options.h"
+#include "core/version.h"
 
 #if !defined(CORE_VERSION)
 #define CORE_VERSION "unknown"

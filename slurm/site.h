@@ -3,7 +3,7 @@
  *
  *   [site]    base = gpus             begin with an installed site (share/sweep/sites/gpus.ini)
  *   [slurm]   partition = gpu ...     defaults of slurm/settings.def
- *   [notify]  url = https://...       a webhook (sweep/notify.h)
+ *   [notify]  url = https://...       a webhook (sweep/local/notify.h)
  *             style = slack           slack, ntfy or plain
  *             on = end                end (a sweep has ended), failure (some run needs a hand), both or never */
 #ifndef SLURM_SITE_H

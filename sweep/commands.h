@@ -2,7 +2,7 @@
  * the command's name), prints its own output, and returns a CORE_ code with core_error's message set. */
 #ifndef SWEEP_COMMANDS_H
 #define SWEEP_COMMANDS_H
-#include "core/completion.h"
+#include "core/command/completion.h"
 
 int sweep_plan(int argc, char **argv);    /* what a file would run, and what of it is done; writes nothing */
 int sweep_submit(int argc, char **argv);  /* records the manifest and starts what is missing */

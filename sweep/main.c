@@ -1,5 +1,5 @@
 /* The sweep program: a table of subcommands. Each one lies in its own file; see commands.h. */
-#include "core/options.h"
+#include "core/command/options.h"
 #include "sweep/commands.h"
 
 int main(int argc, char **argv) {

@@ -10,10 +10,10 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/random.h"
-#include "store/database.h"
-#include "store/paths.h"
-#include "store/run.h"
-#include "store/runlog.h"
+#include "store/database/database.h"
+#include "store/runlog/runlog.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
 
 typedef struct Workspace {
   const char *root;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sim/level.h"
+#include "sim/physics/level.h"
 
 static const uint64_t LEVEL_HASH_START = 14695981039346656037u;
 

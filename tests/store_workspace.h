@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "core/files.h"
-#include "store/database.h"
-#include "store/paths.h"
-#include "store/query.h"
-#include "store/run.h"
-#include "store/runlog.h"
+#include "store/database/database.h"
+#include "store/database/query.h"
+#include "store/runlog/runlog.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
 
 static char root[CORE_PATH_MAX];
 static char database_path[CORE_PATH_MAX];

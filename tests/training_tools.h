@@ -1,7 +1,7 @@
 /* A training from a few settings, in memory, for tests of the trainer as a whole. Include it after cmocka.h. */
 #ifndef TESTS_TRAINING_TOOLS_H
 #define TESTS_TRAINING_TOOLS_H
-#include "trainer/training.h"
+#include "trainer/run/training.h"
 
 /* "key=value" over `config`, or the test fails with the message. */
 static inline void set(CoreConfig *config, const char *pair) {

@@ -1,19 +1,19 @@
 /* The `trainer` program: parses, calls, returns. Without a command it trains (run.c). */
 #include <string.h>
 
-#include "core/config.h"
-#include "core/options.h"
+#include "core/command/options.h"
+#include "core/config/config.h"
 #include "core/signals.h"
-#include "store/paths.h"
-#include "store/run_name.h"
-#include "trainer/check_configs.h"
-#include "trainer/check_level.h"
-#include "trainer/describe.h"
-#include "trainer/morphologies.h"
-#include "trainer/play.h"
-#include "trainer/run.h"
-#include "trainer/scaling.h"
-#include "trainer/show.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run_name.h"
+#include "trainer/run/run.h"
+#include "trainer/tools/check_configs.h"
+#include "trainer/tools/check_level.h"
+#include "trainer/tools/describe.h"
+#include "trainer/tools/morphologies.h"
+#include "trainer/tools/play.h"
+#include "trainer/tools/scaling.h"
+#include "trainer/tools/show.h"
 
 typedef struct TrainOptions { const char *file; CoreOptionList sets; RunOptions run; } TrainOptions;
 

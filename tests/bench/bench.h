@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/options.h"
+#include "core/command/options.h"
+#include "core/version.h"
 
 /* Seconds of a monotonic clock. */
 static inline double bench_seconds(void) {

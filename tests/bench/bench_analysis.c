@@ -7,13 +7,13 @@
 
 #include <omp.h>
 
-#include "analysis/group.h"
-#include "analysis/select.h"
-#include "analysis/statistics.h"
-#include "analysis/stratified.h"
+#include "analysis/runs/group.h"
+#include "analysis/runs/select.h"
+#include "analysis/statistics/statistics.h"
+#include "analysis/statistics/stratified.h"
 #include "analysis_workspace.h"
 #include "bench/bench.h"
-#include "core/options.h"
+#include "core/command/options.h"
 
 static void print_row(const char *measured, const char *metric, double value, const char *unit) {
   bench_row("analysis", measured, metric, value, unit, omp_get_max_threads());

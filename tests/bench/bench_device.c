@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 #include "bench/bench.h"
+#include "core/device/device.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "sim/batch.h"
-#include "sim/generate.h"
-#include "trainer/training.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
+#include "trainer/run/training.h"
 
 enum { WORLDS = 65536, MANY_WORLDS = 1 << 20, STEPS = 64, LEVELS = 256, ROWS = 65536 };
 
@@ -70,7 +72,7 @@ static void bench_steps(const char *name, SimSize size, int worlds, const uint8_
   device->release(device, done);
 }
 
-/* worlds: of a team, in the rows' names. */
+/* worlds: of a warp, in the rows' names. */
 static void bench_sizes(const char *worlds, const uint8_t *actions) {
   const SimSize size[] = {SIM_SIZE_S, SIM_SIZE_M, SIM_SIZE_L};
   for (int i = 0; i < 3; i++) {
@@ -129,7 +131,7 @@ static void bench_rollout(const char *reset, const char *halves) {
   training_start(training);
   double start = 0;
   for (int pass = 1; pass <= 4; pass++) {
-    start = bench_seconds(); /* reading the book of episodes has waited for all steps */
+    start = bench_seconds(); /* reading the episode statistics has waited for all steps */
     rollout_collect(&training->rollout, training->env, training->ops, &training->agent, 1, pass, &episodes);
   }
   snprintf(name, sizeof name, "rollout_s_%s_halves_%s", reset, halves);
@@ -147,11 +149,11 @@ int main(void) {
   printf("# %s\n", device->description);
   uint8_t *actions = random_actions();
   bench_sizes("", actions);
-  for (int i = 0; i < 5; i++) { /* other numbers of worlds a team than batch_device.c chooses: does it choose well? */
+  for (int i = 0; i < 5; i++) { /* other numbers of worlds a warp than batch_device.c chooses: does it choose well? */
     static const char *const WORLDS_OF_TEAM[] = {"alone", "4", "8", "16", "32"};
-    setenv("SIM_TEAM_WORLDS", WORLDS_OF_TEAM[i], 1);
+    setenv("SIM_WARP_WORLDS", WORLDS_OF_TEAM[i], 1);
     bench_sizes(WORLDS_OF_TEAM[i], actions);
-    unsetenv("SIM_TEAM_WORLDS");
+    unsetenv("SIM_WARP_WORLDS");
   }
   bench_steps("random_s_worlds_1048576", SIM_SIZE_S, MANY_WORLDS, actions);
   bench_layer(OPS_FLOAT32, "float32_256x256", 256, 256);

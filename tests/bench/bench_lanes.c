@@ -1,14 +1,16 @@
-/* How full the lanes of the GPU's physics are (sim/team.h), counted and not timed: what the worlds of a warp need in
- * a step under random actions, how many passes its lanes make of that, since a warp goes on until the last of them
- * is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of docs/cuda.md rests on
- * it. Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a folder of Kinetix levels, those. */
+/* How full the lanes of the GPU's physics are (sim/device/warp.h), counted and not timed: what the worlds of a warp
+ * need in a step under random actions, how many passes its lanes make of that, since a warp goes on until the last
+ * of them is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of docs/cuda.md
+ * rests on it. Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a folder of Kinetix levels,
+ * those. */
 #include <stdlib.h>
 
 #include "core/memory.h"
 #include "core/random.h"
-#include "sim/batch_internal.h"
-#include "sim/generate.h"
-#include "sim/step_team.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/device/warp_step.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
 #include "tests/bench/bench.h"
 
 enum { WORLDS = 512, STEPS = 128, LEVELS = 256, WIDTHS = 5, PASSES_MAX = 512 };
@@ -18,12 +20,12 @@ enum { SHARED_BYTES = 227 * 1024 }; /* of a processor of sm_90, for blocks */
 /* What a world needs in a physics step. */
 typedef struct Need {
   int moving, pairs, hits[SIM_PAIR_KINDS], contacts, groups, present, joints, goals, thrusters;
-  SimWaves waves;
-  uint64_t joint_waves; /* sizes, as SimWaves has them */
+  SimWavefronts wavefronts;
+  uint64_t joint_wavefronts; /* sizes, as SimWavefronts has them */
   int a_rounds, b_rounds; /* of the largest group that shares bodies: who gives to its a, and to its b that moves */
 } Need;
 
-/* Instructions of a warp, as nvdisasm counts them in sim_step_team for sm_90 (docs/cuda.md): on the way that a step
+/* Instructions of a warp, as nvdisasm counts them in sim_step_warp for sm_90 (docs/cuda.md): on the way that a step
  * takes, so without slow divisions, contacts beyond shared memory and resets. */
 enum {
   COST_ENVIRONMENT = 800,       /* command, joints' passes, result, reset now and then */
@@ -45,31 +47,31 @@ static void reach(int *most, int x) { *most = *most > x ? *most : x; }
 
 static int rounds(int n, int lanes) { return (n + lanes - 1) / lanes; }
 
-/* What a team's lanes make of its worlds' needs. */
+/* What a warp's lanes make of its worlds' needs. */
 typedef struct Load {
   Need all, most;       /* sums, and the largest */
   int passes, joint_passes, sharing, visits;
 } Load;
 
-/* How many passes the waves of a team's worlds take: the same packing as sim_team_pack. *sharing: passes that share
- * out. */
+/* How many passes the wavefronts of a warp's worlds take: the same packing as sim_warp_pack. *sharing: passes that
+ * share out. */
 static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *sharing) {
-  uint64_t left[SIM_TEAM_LANES], rest = 0;
-  int wave[SIM_TEAM_LANES] = {0}, pass = 0;
+  uint64_t left[SIM_WARP_LANES], rest = 0;
+  int wavefront[SIM_WARP_LANES] = {0}, pass = 0;
   for (int w = 0; w < count; w++) left[w] = sizes[w], rest |= sizes[w];
   for (; rest != 0; pass++) {
     unsigned before = 0;
-    bool shared = false, was_more[SIM_TEAM_LANES];
-    for (int w = 0; w < count; w++) was_more[w] = left[w] >> SIM_WAVE_BITS != 0;
+    bool shared = false, was_more[SIM_WARP_LANES];
+    for (int w = 0; w < count; w++) was_more[w] = left[w] >> SIM_WAVEFRONT_BITS != 0;
     rest = 0;
-    for (int i = 0; i < 2 * count; i++) { /* those that have further waves, then the others */
+    for (int i = 0; i < 2 * count; i++) { /* those that have further wavefronts, then the others */
       const int w = i % count;
-      const unsigned size = (unsigned)left[w] & SIM_WAVE_MOST;
+      const unsigned size = (unsigned)left[w] & SIM_WAVEFRONT_MOST;
       if (was_more[w] != (i < count)) continue;
       before += size;
-      if (size > 0 && before <= SIM_TEAM_LANES) {
-        shared |= shares[w] >> wave[w]++ & 1u;
-        left[w] >>= SIM_WAVE_BITS;
+      if (size > 0 && before <= SIM_WARP_LANES) {
+        shared |= shares[w] >> wavefront[w]++ & 1u;
+        left[w] >>= SIM_WAVEFRONT_BITS;
       }
       rest |= left[w];
     }
@@ -80,8 +82,8 @@ static int pack(const uint64_t *sizes, const unsigned *shares, int count, int *s
 
 static Load load_of(const Need *need, int count) {
   Load load = {0};
-  uint64_t sizes[SIM_TEAM_LANES], joints[SIM_TEAM_LANES];
-  unsigned shares[SIM_TEAM_LANES], none[SIM_TEAM_LANES] = {0};
+  uint64_t sizes[SIM_WARP_LANES], joints[SIM_WARP_LANES];
+  unsigned shares[SIM_WARP_LANES], none[SIM_WARP_LANES] = {0};
   int nothing = 0;
   for (int w = 0; w < count; w++) {
     const Need *n = &need[w];
@@ -93,24 +95,24 @@ static Load load_of(const Need *need, int count) {
     reach(&most->joints, n->joints), reach(&most->goals, n->goals), reach(&most->thrusters, n->thrusters);
     reach(&most->a_rounds, n->a_rounds), reach(&most->b_rounds, n->b_rounds), reach(&most->hits[0], hits);
     reach(&load.visits, 2 * n->present * n->contacts);
-    sizes[w] = n->waves.sizes, shares[w] = n->waves.sharing, joints[w] = n->joint_waves;
+    sizes[w] = n->wavefronts.sizes, shares[w] = n->wavefronts.sharing, joints[w] = n->joint_wavefronts;
   }
   load.passes = pack(sizes, shares, count, &load.sharing);
   load.joint_passes = pack(joints, none, count, &nothing);
   return load;
 }
 
-/* Instructions that a team of `count` such worlds issues in a physics step; of those the narrow tests, with their
+/* Instructions that a warp of `count` such worlds issues in a physics step; of those the narrow tests, with their
  * contacts, what gives contacts their order, and the iterations. */
 typedef struct Cost { double all, tests, order, iterations; } Cost;
 static Cost step_cost(const Load *load, int count, int shapes) {
   Cost cost = {0};
-  const int parts = SIM_TEAM_LANES / count, contacts = rounds(load->all.contacts, SIM_TEAM_LANES);
+  const int parts = SIM_WARP_LANES / count, contacts = rounds(load->all.contacts, SIM_WARP_LANES);
   double rest = COST_STEP + (double)COST_MOVING * rounds(load->most.moving, parts);
   rest += (double)COST_BOXES * rounds(shapes, parts);
   rest += (double)COST_PAIR * rounds(load->most.pairs, parts) + (double)COST_HIT * load->most.hits[0];
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
-    const int tests = rounds(load->all.hits[kind], SIM_TEAM_LANES), points = kind == SIM_RR ? 2 : 1;
+    const int tests = rounds(load->all.hits[kind], SIM_WARP_LANES), points = kind == SIM_RR ? 2 : 1;
     cost.tests += COST_KIND + (double)tests * (COST_TEST[kind] + points * COST_NEW_CONTACT);
   }
   cost.order = (double)contacts * COST_DEAL + (double)COST_PACK * load->passes + (double)COST_VISIT * load->visits;
@@ -129,11 +131,12 @@ static Cost step_cost(const Load *load, int count, int shapes) {
 static Need need_of(const SimModel *model, const SimCommand *command, SimScratch *s) {
   Need n = {.moving = model->moving_count, .pairs = model->pair_end[SIM_CC], .contacts = s->contact_count,
             .groups = s->group_count, .joints = model->joint_count, .goals = model->goal_count};
-  SimWaveContact turn[SIM_MAX_CONTACTS];
+  SimWavefrontContact turn[SIM_MAX_CONTACTS];
   int touching = 0;
   unsigned present = 0;
   for (int i = 0; i < model->thruster_count; i++) n.thrusters += sim_task_thruster(&model->thruster[i], command) != 0;
-  for (int i = 0; i < model->joint_count; i++) n.joint_waves += (uint64_t)1 << SIM_WAVE_BITS * model->joint[i].wave;
+  for (int i = 0; i < model->joint_count; i++)
+    n.joint_wavefronts += (uint64_t)1 << SIM_WAVEFRONT_BITS * model->joint[i].wavefront;
   for (int kind = 0, i = 0; kind < SIM_PAIR_KINDS; kind++) {
     unsigned rank = 0;
     int active = 0;
@@ -145,43 +148,45 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
       const SimPair *pair = &model->pair[s->touching[touching].pair];
       for (unsigned k = 0; k < 2; k++) {
         if (s->touching[touching].contact[k] == SIM_NO_CONTACT) continue;
-        const unsigned group = sim_waves_group(kind, k, deal, rank);
-        turn[s->touching[touching].contact[k]] = (SimWaveContact){
-          (uint8_t)sim_waves_end(model, pair->a), (uint8_t)sim_waves_end(model, pair->b), (uint8_t)group, 0, 0, 0};
+        const unsigned group = sim_wavefronts_group(kind, k, deal, rank);
+        turn[s->touching[touching].contact[k]] = (SimWavefrontContact){
+          (uint8_t)sim_wavefronts_end(model, pair->a), (uint8_t)sim_wavefronts_end(model, pair->b),
+          (uint8_t)group, 0, 0, 0};
         present |= 1u << group;
       }
     }
   }
-  n.waves = sim_waves_settle(turn, s->contact_count);
+  n.wavefronts = sim_wavefronts_settle(turn, s->contact_count);
   for (; present; present &= present - 1) n.present++;
   for (int i = 0; i < s->contact_count; i++) {
-    if (turn[i].place == SIM_WAVE_ALONE) continue;
+    if (turn[i].place == SIM_WAVEFRONT_ALONE) continue;
     reach(&n.a_rounds, turn[i].place + 1);
-    if (turn[i].b & SIM_WAVE_MOVES) reach(&n.b_rounds, turn[i].place + 1);
+    if (turn[i].b & SIM_WAVEFRONT_MOVES) reach(&n.b_rounds, turn[i].place + 1);
   }
   return n;
 }
 
-/* Sums over all worlds and steps, and over all teams of each width. */
+/* Sums over all worlds and steps, and over all warps of each width. */
 typedef struct Sums {
-  double steps, moving, contacts, groups, waves, sharing, joints, hits, most_contacts;
-  double teams[WIDTHS], passes[WIDTHS], joint_passes[WIDTHS], shared_out[WIDTHS], applied[WIDTHS];
+  double steps, moving, contacts, groups, wavefronts, sharing, joints, hits, most_contacts;
+  double warps[WIDTHS], passes[WIDTHS], joint_passes[WIDTHS], shared_out[WIDTHS], applied[WIDTHS];
   Cost cost[WIDTHS];
-  double crowded[WIDTHS]; /* steps of a team with more contacts than shared memory has room for */
+  double crowded[WIDTHS]; /* steps of a warp with more contacts than shared memory has room for */
 } Sums;
 
 static void add_world(Sums *sums, const Need *n) {
   sums->steps++;
-  sums->moving += n->moving, sums->contacts += n->contacts, sums->groups += n->groups, sums->waves += n->waves.count;
-  sums->sharing += n->waves.sharing != 0, sums->joints += n->joints;
+  sums->moving += n->moving, sums->contacts += n->contacts, sums->groups += n->groups;
+  sums->wavefronts += n->wavefronts.count;
+  sums->sharing += n->wavefronts.sharing != 0, sums->joints += n->joints;
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) sums->hits += n->hits[kind];
   if (n->contacts > sums->most_contacts) sums->most_contacts = n->contacts;
 }
 
 static void add_teams(Sums *sums, const Need *need, SimSize size) {
   for (int width = 0; width < WIDTHS; width++) {
-    const int worlds = TEAM[width], room = sim_team_fit(size, worlds, SHARED_BYTES).room;
-    for (int first = 0; first + worlds <= WORLDS; first += worlds, sums->teams[width]++) {
+    const int worlds = TEAM[width], room = sim_warp_fit(size, worlds, SHARED_BYTES).room;
+    for (int first = 0; first + worlds <= WORLDS; first += worlds, sums->warps[width]++) {
       const Load load = load_of(need + first, worlds);
       sums->passes[width] += load.passes;
       sums->joint_passes[width] += load.joint_passes;
@@ -236,24 +241,24 @@ static void report(const char *name, const SimLevelSet *levels) {
   bench_row("lanes", name, "contacts", s.contacts / s.steps, "a world", 0);
   bench_row("lanes", name, "contacts_most", s.most_contacts, "a world", 0);
   bench_row("lanes", name, "divided_groups", s.groups / s.steps, "a world", 0);
-  bench_row("lanes", name, "waves", s.waves / s.steps, "a world", 0);
+  bench_row("lanes", name, "wavefronts", s.wavefronts / s.steps, "a world", 0);
   bench_row("lanes", name, "sharing", 100 * s.sharing / s.steps, "% of steps", 0);
   bench_row("lanes", name, "joints", s.joints / s.steps, "a world", 0);
   for (int i = 0; i < WIDTHS; i++) {
-    const double teams = s.teams[i], passes = s.passes[i] + s.joint_passes[i];
-    const int shapes = rounds((levels->size.polygons + levels->size.circles) * TEAM[i], SIM_TEAM_LANES);
-    const double part = 2 / teams / TEAM[i], beside = COST_ENVIRONMENT + (double)COST_SHAPES * shapes;
+    const double warps = s.warps[i], passes = s.passes[i] + s.joint_passes[i];
+    const int shapes = rounds((levels->size.polygons + levels->size.circles) * TEAM[i], SIM_WARP_LANES);
+    const double part = 2 / warps / TEAM[i], beside = COST_ENVIRONMENT + (double)COST_SHAPES * shapes;
     const double cost = s.cost[i].all * part + beside / TEAM[i];
-    const SimTeamLayout layout = sim_team_fit(levels->size, TEAM[i], SHARED_BYTES);
-    const unsigned fit = SHARED_BYTES / (layout.bytes + SIM_TEAM_RESERVED);
+    const SimWarpLayout layout = sim_warp_fit(levels->size, TEAM[i], SHARED_BYTES);
+    const unsigned fit = SHARED_BYTES / (layout.bytes + SIM_WARP_RESERVED);
     const struct { const char *metric, *unit; double value; } row[] = {
-      {"passes", "a team and iteration", s.passes[i] / teams},
-      {"joint_passes", "a team and iteration", s.joint_passes[i] / teams},
-      {"shares_out", "% of a team's steps", 100 * s.shared_out[i] / teams},
-      {"solver_lanes_busy", "%", 100 * s.applied[i] / (SIM_TEAM_LANES * passes)},
+      {"passes", "a warp and iteration", s.passes[i] / warps},
+      {"joint_passes", "a warp and iteration", s.joint_passes[i] / warps},
+      {"shares_out", "% of a warp's steps", 100 * s.shared_out[i] / warps},
+      {"solver_lanes_busy", "%", 100 * s.applied[i] / (SIM_WARP_LANES * passes)},
       {"shared_bytes", "a world", layout.bytes / (double)TEAM[i]},
-      {"warps", "a processor", fit < SIM_TEAM_TEAMS ? fit : SIM_TEAM_TEAMS},
-      {"contacts_beyond_shared", "% of a team's steps", 100 * s.crowded[i] / teams},
+      {"warps", "a processor", fit < SIM_WARP_RESIDENT ? fit : SIM_WARP_RESIDENT},
+      {"contacts_beyond_shared", "% of a warp's steps", 100 * s.crowded[i] / warps},
       {"instructions", "of a warp an environment step", cost},
       {"iterations", "% of them", 100 * s.cost[i].iterations * part / cost},
       {"narrow_tests", "% of them", 100 * s.cost[i].tests * part / cost},

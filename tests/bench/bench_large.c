@@ -16,9 +16,9 @@
 
 #include "analysis_workspace.h"
 #include "bench/bench.h"
-#include "core/options.h"
+#include "core/command/options.h"
 #include "core/text.h"
-#include "store/bulk_internal.h"
+#include "store/database/bulk_internal.h"
 
 enum { SEEDS = 5, EVALUATIONS = 40 };
 

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "core/memory.h"
+#include "core/device/arena.h"
 #include "core/random.h"
 #include "tests/bench/bench.h"
-#include "trainer/ops/cpu_internal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 
 enum { BENCH_M = 16384, BENCH_N = 256, BENCH_K = 256, BENCH_TRIES = 10 };
 

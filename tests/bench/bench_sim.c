@@ -9,7 +9,8 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/terminal.h"
-#include "sim/batch_internal.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/levels/level_set.h"
 #include "tests/bench/bench_peak.h"
 
 enum { WORLDS = 1024, ACTION_SETS = 64, EPISODE = 256 };

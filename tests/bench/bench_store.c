@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/files.h"
 #include "core/random.h"
-#include "store/database.h"
-#include "store/paths.h"
-#include "store/run.h"
-#include "store/runlog.h"
+#include "store/database/database.h"
+#include "store/runlog/runlog.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
 
 enum { LONG_RUNS = 40, LONG_ITERATIONS = 10000, SHORT_RUNS = 10000, SHORT_ITERATIONS = 10, REPEATS = 5 };
 

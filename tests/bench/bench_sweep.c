@@ -7,11 +7,11 @@
 
 #include "bench.h"
 #include "core/files.h"
-#include "store/paths.h"
-#include "store/run.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
 #include "sweep/commands.h"
-#include "sweep/manifest.h"
-#include "sweep/plan.h"
+#include "sweep/plan/plan.h"
+#include "sweep/spec/manifest.h"
 
 /* 5 seeds * 100 * 100 * 2 cells, as a large study would span them; `seeds` scales it. */
 static void experiment_text(int seeds, int com_count, CoreText *text) {

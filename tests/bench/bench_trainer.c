@@ -1,9 +1,11 @@
 /* The trainer's arithmetic: this machine's own matrix-product peak, and what part of it a whole minibatch update
  * (forward, losses, backward, clipping, Adam of actor and critic) reaches at the default network and at a small one.
  * Prints CSV. */
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "tests/bench/bench_matrix.h"
-#include "trainer/network.h"
-#include "trainer/optimizer.h"
+#include "trainer/nets/network.h"
+#include "trainer/update/optimizer.h"
 
 enum { ROUNDS = 5, ARENAS_MAX = 32 };
 

@@ -13,7 +13,7 @@
  * optimiser and statistics count as nothing in it. */
 #include "tests/bench/bench_matrix.h"
 #include "tests/bench/bench_peak.h"
-#include "trainer/training.h"
+#include "trainer/run/training.h"
 
 enum { ITERATIONS = 4 };
 

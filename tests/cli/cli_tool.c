@@ -15,7 +15,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "store/crc32_internal.h"
+#include "store/workspace/crc32_internal.h"
 
 static int fail(const char *what, const char *why) {
   fprintf(stderr, "cli_tool: %s: %s\n", what, why);

@@ -288,7 +288,7 @@ tap_count=$((tap_count + 1))
 grep -qF "it's ´touch pwned´ {/:Bold x}_^ &lt;b" "$f/curves.svg" && [ ! -e "$f/pwned" ] && [ ! -e pwned ]
 tap_result "are text in the picture" $? "$(grep -o 'it.s.*' "$f/curves.svg" | head -3)"
 
-for paper in $(sed -n 's/^FIGURE("\([^"]*\)".*/\1/p' analysis/papers.def); do
+for paper in $(sed -n 's/^FIGURE("\([^"]*\)".*/\1/p' analysis/figures/papers.def); do
   tap_run "$paper is of a figure and options that are there, and its experiment is a file" 0 "Options:" analyze "$paper" --help
   # on other runs: what is refused may be these runs, never a key, a column or an option
   answer=$(draw "$paper" "$db" --sweep two_grids 2>&1); case $answer in *"unknown key"*|*"can be "*|*"no such column"*|*"unknown option"*|*"expected"*)

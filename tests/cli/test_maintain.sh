@@ -14,7 +14,7 @@ tap_run "check: a sound database" 0 "24 runs, $rows iterations" analyze check "$
 tap_run "check: runs that diverged are told" 0 "1 failed, diverged or lost" analyze check "$db"
 cp "$db" "$tap_dir/bare.db"
 tap_run "check: a database without a workspace" 0 "0 damaged" analyze check "$tap_dir/bare.db"
-# the place of iteration 3 among the 20 of each whole run set to "none", and a chunk of no run (store/pack_internal.h)
+# the place of iteration 3 among the 20 of each whole run set to "none", and a chunk of no run (store/database/pack_internal.h)
 tool sql "$db" "UPDATE iteration_chunk SET n = n - 1, iteration =
     CAST(substr(iteration, 1, 23) || x'01' || substr(iteration, 25) AS BLOB) WHERE n = 20;
   INSERT INTO iteration_chunk(chunk, n, iteration) SELECT 900 << 24, n, iteration FROM iteration_chunk LIMIT 1"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `sweep collect` and `sweep rebuild` over a run folder written here by the format's description alone (store/runlog.h),
+# `sweep collect` and `sweep rebuild` over a run folder written here by the format's description alone (store/runlog/runlog.h),
 # damaged lines included.
 set -u
 . "$(dirname "$0")/tap.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# core/config_reads.def says which settings a run does not read: here such a setting is changed, and the run ends with the
+# core/config/config_reads.def says which settings a run does not read: here such a setting is changed, and the run ends with the
 # same weights, worlds and rows, bit for bit. One case a row of the table. TAP.
 set -u
 steps=1280

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "core/signals.h"
-#include "store/runlog.h"
+#include "store/runlog/runlog.h"
 
 void __real_store_runlog_iteration(StoreRunlog *log, const StoreIteration *row);
 void __wrap_store_runlog_iteration(StoreRunlog *log, const StoreIteration *row);

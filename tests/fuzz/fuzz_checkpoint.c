@@ -1,12 +1,12 @@
 /* A checkpoint file's bytes -> everything that reads one, twice: as they are, and with the checksums made right, so
- * that what is behind them is reached too. Format: trainer/checkpoint.h. */
+ * that what is behind them is reached too. Format: trainer/checkpoint/checkpoint.h. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "fuzz/fuzz.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 enum { HEADER = 56, ROW = 64, CHECKSUM = 32, SECTIONS_AT = 16, BYTES_AT = CHECKPOINT_NAME, SUM_AT = 32 };
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/memory.h"
 #include "fuzz/fuzz.h"
-#include "sweep/spec.h"
+#include "sweep/spec/spec.h"
 
 static void read_config(const uint8_t *data, size_t size) {
   CoreConfig config = core_config_default(), again = core_config_default(), resolved;

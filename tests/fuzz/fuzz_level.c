@@ -9,10 +9,11 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "fuzz/fuzz.h"
-#include "sim/batch.h"
-#include "sim/draw_svg.h"
-#include "sim/generate.h"
-#include "sim/mutate.h"
+#include "sim/batch/batch.h"
+#include "sim/draw/draw_svg.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
+#include "sim/levels/mutate.h"
 
 enum { WORLDS = 5, STEPS = 8 };
 

@@ -5,8 +5,8 @@
 
 #include "core/text.h"
 #include "fuzz/fuzz.h"
-#include "store/crc32_internal.h"
-#include "store/runlog.h"
+#include "store/runlog/runlog.h"
+#include "store/workspace/crc32_internal.h"
 
 static int count_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                      const StoreLayer *layer) {

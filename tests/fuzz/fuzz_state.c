@@ -7,7 +7,8 @@
 
 #include "core/memory.h"
 #include "fuzz/fuzz.h"
-#include "sim/batch.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/level_set.h"
 
 enum { WORLDS = 3, STEPS = 3 };
 

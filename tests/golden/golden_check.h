@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
+#include "core/memory.h"
 #include "tests/golden/golden_read.h"
 #include "trainer/ops/ops.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_GOLDEN_FIXED_POINT_H
 #define TESTS_GOLDEN_FIXED_POINT_H
 #include "tests/golden/golden_check.h"
-#include "trainer/profile.h"
+#include "trainer/measure/profile.h"
 
 enum { FIXED_CASES_MAX = 4096 };
 

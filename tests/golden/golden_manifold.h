@@ -1,7 +1,7 @@
 /* Compares a contact that the reference stored with ours. */
 #ifndef TESTS_GOLDEN_MANIFOLD_H
 #define TESTS_GOLDEN_MANIFOLD_H
-#include "sim/batch_internal.h"
+#include "sim/batch/batch_internal.h"
 #include "golden_report.h"
 
 typedef struct GoldenContact {

@@ -2,12 +2,13 @@
  * norms, gradient kurtosis, and the parts of the moments file that the trainer measures. */
 #ifndef TESTS_GOLDEN_METRICS_H
 #define TESTS_GOLDEN_METRICS_H
+#include "core/device/arena.h"
 #include "tests/golden/golden_check.h"
-#include "trainer/coverage.h"
-#include "trainer/estimators.h"
-#include "trainer/kurtosis.h"
-#include "trainer/profile.h"
-#include "trainer/representation.h"
+#include "trainer/math/estimators.h"
+#include "trainer/math/kurtosis.h"
+#include "trainer/measure/profile.h"
+#include "trainer/measure/representation.h"
+#include "trainer/rollout/coverage.h"
 
 /* -------- representation ------------------------------------------------------------------------------------- */
 
@@ -139,7 +140,7 @@ static void case_representation(Check *check) {
 
 /* The file projects on principal components of pooled runs, which one run can not have; grids are the same. Here its
  * components make the points, whose cells, shares and entropies are ours. */
-static void coverage_run(Check *check, int run, CoverageBook *book, const double *mean, const double *deviation,
+static void coverage_run(Check *check, int run, CoverageRecord *record, const double *mean, const double *deviation,
                          const double *component) {
   char name[64];
   size_t n = 0;
@@ -148,7 +149,7 @@ static void coverage_run(Check *check, int run, CoverageBook *book, const double
   const float *x = check_input_float(check, name, &n);
   const size_t points = n / features;
   double *fine = check_memory(check, points * sizeof *fine), *coarse = check_memory(check, points * sizeof *coarse);
-  memset(book->count, 0, sizeof book->count);
+  memset(record->count, 0, sizeof record->count);
   for (size_t i = 0; i < points; i++) {
     double point[2] = {0, 0};
     for (size_t k = 0, kept = 0; k < features; k++) {
@@ -157,12 +158,12 @@ static void coverage_run(Check *check, int run, CoverageBook *book, const double
       point[0] += z * component[kept];
       point[1] += z * component[features - 1 + kept++];
     }
-    const int cell = coverage_cell(book, point);
-    book->count[cell]++;
+    const int cell = coverage_cell(record, point);
+    record->count[cell]++;
     fine[i] = cell;
     coarse[i] = cell / COVERAGE_FINE / 2 * COVERAGE_COARSE + cell % COVERAGE_FINE / 2;
   }
-  const CoverageSummary summary = coverage_summarise(book->count);
+  const CoverageSummary summary = coverage_summarise(record->count);
   char prefix[2][32];
   snprintf(prefix[0], sizeof prefix[0], "G50/run%d/", run);
   snprintf(prefix[1], sizeof prefix[1], "G100/run%d/", run);
@@ -188,10 +189,10 @@ static void case_coverage(Check *check) {
   size_t parts = 2 * (size_t)shape->dimension[1];
   const double *component = check_input(check, "out/eigenvectors", &parts);
   if (features < 2 || shape->dimension[1] != features - 1) check_give_up(check, "one feature was to be left out");
-  CoverageBook *book = check_memory(check, sizeof *book);
-  memcpy(book->low, check_input(check, "out/box_low", &sides), sizeof book->low);
-  memcpy(book->high, check_input(check, "out/box_high", &sides), sizeof book->high);
-  for (int run = 0; run < 2; run++) coverage_run(check, run, book, mean, deviation, component);
+  CoverageRecord *record = check_memory(check, sizeof *record);
+  memcpy(record->low, check_input(check, "out/box_low", &sides), sizeof record->low);
+  memcpy(record->high, check_input(check, "out/box_high", &sides), sizeof record->high);
+  for (int run = 0; run < 2; run++) coverage_run(check, run, record, mean, deviation, component);
   check->left_out = "the principal components, which take several runs";
 }
 

@@ -5,6 +5,7 @@
  * deviation or a damaged file, 2 wrong use. */
 #include <dirent.h>
 
+#include "core/memory.h"
 #include "tests/golden/golden_fixed_point.h"
 #include "tests/golden/golden_gaussian.h"
 #include "tests/golden/golden_metrics.h"

@@ -3,14 +3,14 @@
 #define TESTS_GOLDEN_PPO_PARTS_H
 #include "tests/golden/golden_check.h"
 #include "tests/golden/golden_metrics.h"
-#include "trainer/advantage.h"
-#include "trainer/estimators.h"
 #include "trainer/learners/noisy_sgd.h"
 #include "trainer/learners/sapg.h"
-#include "trainer/minibatch.h"
-#include "trainer/network.h"
-#include "trainer/normalise.h"
-#include "trainer/optimizer.h"
+#include "trainer/math/estimators.h"
+#include "trainer/nets/network.h"
+#include "trainer/update/advantage.h"
+#include "trainer/update/minibatch.h"
+#include "trainer/update/optimizer.h"
+#include "trainer/wrappers/normalise.h"
 
 /* -------- distributions -------------------------------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
 #ifndef TESTS_GOLDEN_PPO_UPDATE_H
 #define TESTS_GOLDEN_PPO_UPDATE_H
 #include "tests/golden/golden_check.h"
-#include "trainer/advantage.h"
-#include "trainer/agent.h"
-#include "trainer/optimizer.h"
+#include "trainer/nets/agent.h"
+#include "trainer/update/advantage.h"
+#include "trainer/update/optimizer.h"
 
 /* A vector of parameters as the file names it: "actor" and "critic", or "all" of both. */
 typedef struct GoldVector {

@@ -3,8 +3,8 @@
 #ifndef TESTS_GOLDEN_PQN_H
 #define TESTS_GOLDEN_PQN_H
 #include "tests/golden/golden_check.h"
-#include "trainer/network.h"
-#include "trainer/optimizer.h"
+#include "trainer/nets/network.h"
+#include "trainer/update/optimizer.h"
 
 typedef struct GoldQ {
   NetworkShape shape;

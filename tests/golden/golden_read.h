@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/error.h"
 #include "core/memory.h"
 
 enum { GOLD_F64 = 0, GOLD_F32 = 1, GOLD_I32 = 2 };

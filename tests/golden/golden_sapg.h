@@ -3,8 +3,8 @@
 #ifndef TESTS_GOLDEN_SAPG_H
 #define TESTS_GOLDEN_SAPG_H
 #include "tests/golden/golden_check.h"
-#include "trainer/advantage.h"
 #include "trainer/learners/sapg.h"
+#include "trainer/update/advantage.h"
 
 typedef struct SapgCase {
   OpsHead head;

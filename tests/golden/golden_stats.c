@@ -6,8 +6,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "analysis/stratified.h"
+#include "analysis/statistics/stratified.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/text.h"
 #include "tests/golden/golden_read.h"
 

@@ -2,6 +2,7 @@
 #ifndef TESTS_GOLDEN_TRAJ_H
 #define TESTS_GOLDEN_TRAJ_H
 #include "golden_manifold.h"
+#include "sim/levels/level_set.h"
 #include "traj_read.h"
 
 enum { GOLDEN_MAX_ROWS = 512 };

@@ -5,7 +5,7 @@ older copy of the file, with parameters made by a formula (tests/unit/test_encod
   python make_encoder_kinetix.py OLD.gold NEW.gold STOIX      needs kinetix-env 2.0.2 (it brings jax and flax)
 
 STOIX is a checkout of EdanToledo/Stoix (stoix/networks/specialised/kinetix.py is run). Observations are those of
-our simulator, as sim/observe_layout.h lays them out: size M, moving entities after a few steps."""
+our simulator, as sim/task/observe_layout.h lays them out: size M, moving entities after a few steps."""
 import math
 import sys
 

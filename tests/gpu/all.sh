@@ -152,7 +152,7 @@ checked 90 memcheck "training" "$trainer" --root "$work/checked" --set train.dev
 
 # ---- where does the time go? --------------------------------------------------------------------------------------
 if command -v ncu >/dev/null; then
-  part 60 "counters of the physics" ncu --clock-control none --kernel-name regex:sim_step_team --launch-skip 8 --launch-count 1 \
+  part 60 "counters of the physics" ncu --clock-control none --kernel-name regex:sim_step_warp --launch-skip 8 --launch-count 1 \
     --section SpeedOfLight --section Occupancy --section WarpStateStats --section MemoryWorkloadAnalysis "$bench"
   part 60 "time of each kernel of a training" ncu --clock-control none --metrics gpu__time_duration.sum,dram__bytes.sum \
     --print-summary per-kernel --launch-skip 400 --launch-count 600 "$trainer" --root "$work/counted" --set train.device=cuda \

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device/device.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "tests/mpi/ranks_tap.h"
-#include "trainer/communicator.h"
-#include "trainer/device_choice.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/device_choice.h"
 
 enum { SUMS = 4, LARGEST = 300007 };
 static const size_t length[SUMS] = {1, 1000, 65536, LARGEST};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 static size_t section_bytes(const char *path, const char *name) {
   CheckpointContents contents;

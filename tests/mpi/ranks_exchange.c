@@ -8,10 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/device/arena.h"
 #include "core/random.h"
 #include "tests/mpi/ranks_tap.h"
-#include "trainer/gradient.h"
-#include "trainer/reduce.h"
+#include "trainer/update/gradient.h"
+#include "trainer/update/reduce.h"
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 

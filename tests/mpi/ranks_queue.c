@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "tests/mpi/ranks_tap.h"
-#include "trainer/training.h"
+#include "trainer/run/training.h"
 
 typedef struct Counted { uint64_t graphs, waits; } Counted; /* of the iteration that came last */
 

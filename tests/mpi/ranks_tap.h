@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "trainer/ranks.h"
+#include "trainer/ranks/ranks.h"
 
 static int checked; /* so many times */
 static bool failed;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "trainer/encoder.h"
+#include "trainer/nets/encoder.h"
 
 enum { ORACLE_SHAPES = 1 + SIM_MAX_SHAPES, ORACLE_WIDTH = 128, ORACLE_HEADS = 8 };
 typedef double OracleShapes[ORACLE_SHAPES][ORACLE_WIDTH];

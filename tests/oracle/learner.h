@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer/network.h"
+#include "trainer/nets/network.h"
 
 static inline double oracle_activation(OpsActivation activation, double z) {
   switch (activation) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/error.h"
 
 /* Each kernel has a, b, c of `in` as bits in %rd0 to %rd2, %fd0 to %fd2, their lower halves in %r0 to %r2, %f0 to %f2,
@@ -301,7 +301,7 @@ static void no_body(const CoreDeviceThread *at, const void *arguments) {
 }
 
 static uint64_t run_kernel(CoreDevice *device, const char *name, const uint64_t in[3]) {
-  const CoreKernel kernel = {name, no_body, NULL, CORE_TEAM_NONE, sizeof(CaseArguments)};
+  const CoreKernel kernel = {name, no_body, NULL, CORE_GROUP_NONE, sizeof(CaseArguments)};
   CaseMemory memory = {{in[0], in[1], in[2]}, 0xa5a5a5a5a5a5a5a5, 0};
   CaseArguments arguments = {NULL, 0};
   if (device->allocate(device, sizeof memory, &arguments.memory) != CORE_OK) abort();

@@ -1,4 +1,4 @@
-/* Functions of C to the files that make a library (core/emulated_code.h, with machine.c). */
+/* Functions of C to the files that make a library (core/device/emulated_code.h, with machine.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The part of a library of translated kernels that is the same in all of them: what core/emulated_code.h asks of such a
- * library, and the ways in which translated code ends the program. */
+/* The part of a library of translated kernels that is the same in all of them: what core/device/emulated_code.h asks
+ * of such a library, and the ways in which translated code ends the program. */
 #include "tests/ptx/machine.h"
 
 #include <stdio.h>
@@ -54,13 +54,13 @@ void ptx_find(const char *function, const char *file, int line, uint64_t address
 }
 
 unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *function, const char *file, int line) {
-  const unsigned team = (unsigned)__builtin_popcount(mask);
-  if (mask == 0 || (team & (team - 1)) != 0)
-    ptx_fail(function, file, line, "a mask that is no team's", mask, sizeof mask);
-  const uint32_t lanes = team == 32 ? UINT32_MAX : ((uint32_t)1 << team) - 1;
-  if (mask != lanes << (at->thread % 32 / team * team))
-    ptx_fail(function, file, line, "a mask that is not that of the thread's own team", mask, sizeof mask);
-  return team;
+  const unsigned group = (unsigned)__builtin_popcount(mask);
+  if (mask == 0 || (group & (group - 1)) != 0)
+    ptx_fail(function, file, line, "a mask that is no group's", mask, sizeof mask);
+  const uint32_t lanes = group == 32 ? UINT32_MAX : ((uint32_t)1 << group) - 1;
+  if (mask != lanes << (at->thread % 32 / group * group))
+    ptx_fail(function, file, line, "a mask that is not that of the thread's own group", mask, sizeof mask);
+  return group;
 }
 
 __attribute__((visibility("default")))

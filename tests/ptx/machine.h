@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/emulated_code.h"
+#include "core/device/emulated_code.h"
 
 typedef bool PTX_PRED;
 typedef uint8_t PTX_U8;
@@ -142,7 +142,7 @@ void ptx_find(const char *function, const char *file, int line, uint64_t address
 /* That this is in a stack, above where local memory of the function that asks lies; or ends the program. */
 __attribute__((visibility("hidden"), noinline, cold))
 void ptx_check_stack(const char *function, const char *file, int line, uint64_t address, unsigned bytes);
-/* The number of threads of a team whose mask this is, which must be the thread's own; or ends the program. */
+/* The number of threads of a group whose mask this is, which must be the thread's own; or ends the program. */
 __attribute__((visibility("hidden")))
 unsigned ptx_team(const CoreDeviceThread *at, uint32_t mask, const char *function, const char *file, int line);
 
@@ -200,12 +200,12 @@ PTX_MEMORY(F32, float) PTX_MEMORY(F64, double)
 
 static inline void ptx_bar_sync(const CoreDeviceThread *at) { ptx_services->barrier(at); }
 static inline void ptx_bar_warp_sync(const CoreDeviceThread *at, uint32_t mask, PTX_HERE) {
-  ptx_services->team_barrier(at, ptx_team(at, mask, function, file, line));
+  ptx_services->group_barrier(at, ptx_team(at, mask, function, file, line));
 }
-/* Bits stand where the threads stand in their warp; the emulator's count from the team's first. */
+/* Bits stand where the threads stand in their warp; the emulator's count from the group's first. */
 static inline uint32_t ptx_ballot(const CoreDeviceThread *at, bool vote, uint32_t mask, PTX_HERE) {
-  const unsigned team = ptx_team(at, mask, function, file, line);
-  return ptx_services->ballot(at, team, vote) << (at->thread % 32 / team * team);
+  const unsigned group = ptx_team(at, mask, function, file, line);
+  return ptx_services->ballot(at, group, vote) << (at->thread % 32 / group * group);
 }
 
 #endif

@@ -1,11 +1,12 @@
 /* ptx_translate: kernels that nvcc compiled to PTX become C, from which gcc makes a library for the emulator
- * (CORE_DEVICE_CODE, core/emulated_code.h). The Makefile says how.
+ * (CORE_DEVICE_CODE, core/device/emulated_code.h). The Makefile says how.
  * Usage: ptx_translate [--target sm_90] [--without KERNEL] --parts N PREFIX FILE.ptx...   writes PREFIX.0.c to
  * PREFIX.N-1.c */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device/device.h"
 #include "core/memory.h"
 #include "ptx.h"
 

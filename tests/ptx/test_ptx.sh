@@ -17,7 +17,7 @@ fault "one beyond shared memory" shared "an access beyond the block's shared mem
 fault "beyond local memory" local "an access outside of local memory"
 fault "beyond the arguments" parameter "an access beyond a parameter"
 fault "and one through a generic pointer to nowhere" generic "an access outside of all memory"
-fault "a barrier's mask must be a team's" mask "a mask that is not that of the thread's own team"
+fault "a barrier's mask must be a group's" mask "a mask that is not that of the thread's own group"
 
 # translate TEXT: a kernel with that text
 translate() {

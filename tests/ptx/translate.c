@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device/device.h"
 #include "core/memory.h"
 #include "ptx.h"
 
@@ -140,7 +141,7 @@ static int read_kernel_name(const PtxScope *scope, const char *mangled, char nam
   const size_t end = strlen("_kernel");
   if (length <= end || length >= PTX_NAME_MAX || strlen(start) < length ||
       strncmp(start + length - end, "_kernel", end) != 0)
-    return ptx_refuse(scope, "a kernel that core/device_entries.inc did not make:", mangled);
+    return ptx_refuse(scope, "a kernel that core/device/device_entries.inc did not make:", mangled);
   memcpy(name, start, length - end);
   name[length - end] = '\0';
   return CORE_OK;

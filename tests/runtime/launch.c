@@ -1,27 +1,28 @@
 /* Kernels: what nvcc's code registers when the program starts, and launches by the rules of an H200. Of what nvcc
- * compiled only the names are looked at: NAME_kernel (core/device_entries.inc) runs through the body that the emulated
- * device has for NAME. */
+ * compiled only the names are looked at: NAME_kernel (core/device/device_entries.inc) runs through the body that the
+ * emulated device has for NAME. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/emulated_code.h"
-#include "core/emulated_threads.h"
+#include "core/device/device.h"
+#include "core/device/emulated_code.h"
+#include "core/device/emulated_threads.h"
 #include "core/memory.h"
-#include "sim/kernels.h"
+#include "sim/device/kernels.h"
 #include "tests/runtime/runtime.h"
-#include "trainer/ops/kernels.h"
+#include "trainer/ops/kernels/kernels.h"
 
 enum { FUNCTIONS_MAX = 512, REGISTER_UNIT = 8, WARP = 32, ARGUMENT_BYTES = 32764 };
 
 static RuntimeFunction functions[FUNCTIONS_MAX];
 static size_t count;
 
-#define KERNEL(name, arguments, team) &name##_launch,
+#define KERNEL(name, arguments, group) &name##_launch,
 static const CoreKernel *const kernels[] = {
-#include "sim/kernels.def"
-#include "trainer/ops/kernels.def"
+#include "sim/device/kernels.def"
+#include "trainer/ops/kernels/kernels.def"
 };
 #undef KERNEL
 
@@ -194,10 +195,10 @@ cudaError_t cudaLaunchKernel(const void *entry, dim3 grid, dim3 block, void **ar
                                                         .bytes = f->kernel->argument_bytes});
 }
 
-/* Kernels are those of the library that CORE_DEVICE_CODE names, if any (core/emulated_code.h): nvcc's code. */
+/* Kernels are those of the library that CORE_DEVICE_CODE names, if any (core/device/emulated_code.h): nvcc's code. */
 void runtime_launch_run(const RuntimeOperation *launch) {
   static const CoreEmulatedServices services = {
-    core_device_barrier, core_device_team_barrier, core_device_ballot, &core_emulated_shared,
+    core_device_barrier, core_device_group_barrier, core_device_ballot, &core_emulated_shared,
     &core_emulated_shared_bytes, runtime_memory_find};
   static CoreEmulatedThreads *threads;
   const CoreKernel *kernel = launch->function->kernel;

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/error.h"
 
 enum {

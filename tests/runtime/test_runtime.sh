@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The GPU's programs on a stand-in for the CUDA runtime (runtime.h): the host's side of core/device_cuda.c,
-# trainer/ops/cuda_library.c and trainer/nccl.c runs as it does on a GPU, with nvcc's code registered and CUDA's rules
+# The GPU's programs on a stand-in for the CUDA runtime (runtime.h): the host's side of core/device/device_cuda.c,
+# trainer/ops/device/cuda_library.c and trainer/ranks/nccl.c runs as it does on a GPU, with nvcc's code registered and CUDA's rules
 # enforced, and gives the numbers that it must give there. TAP; needs nvcc, no GPU.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -12,7 +12,7 @@ if [ ! -x "$built/trainer" ]; then
   exit
 fi
 export TEST_DEVICE=gpu CMOCKA_MESSAGE_OUTPUT=STDOUT OMP_NUM_THREADS=1 LD_LIBRARY_PATH=$built/lib
-export RUNTIME_PTXAS=$SWEEP_BUILD/obj/sim/kernels_cuda.ptxas:$SWEEP_BUILD/obj/trainer/ops/kernels_cuda.ptxas
+export RUNTIME_PTXAS=$SWEEP_BUILD/obj/sim/device/kernels_cuda.ptxas:$SWEEP_BUILD/obj/trainer/ops/kernels/kernels_cuda.ptxas
 unset CUDA_VISIBLE_DEVICES CORE_DEVICE RUNTIME_STAND_IN CUBLASLT_STAND_IN
 
 tap_run "the stand-in keeps CUDA's rules" 0 "PASSED" "$built/rules"

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo "| kernel ($arch) | registers | stack, bytes | spilled, bytes |"
 echo "|---|---|---|---|"
-for source in sim/kernels_cuda.cu trainer/ops/kernels_cuda.cu; do
+for source in sim/device/kernels_cuda.cu trainer/ops/kernels/kernels_cuda.cu; do
   "$nvcc" -std=c++17 -I. -O3 --fmad=false -gencode="arch=compute_${arch#sm_},code=$arch" -Xptxas -v -Xcompiler -w -c \
     -o "$work/kernels.o" "$source" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
   c++filt <"$work/log" | awk '

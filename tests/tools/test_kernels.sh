@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
-sim=$SWEEP_BUILD/obj/sim/kernels_cuda ops=$SWEEP_BUILD/obj/trainer/ops/kernels_cuda
+sim=$SWEEP_BUILD/obj/sim/device/kernels_cuda ops=$SWEEP_BUILD/obj/trainer/ops/kernels/kernels_cuda
 if [ ! -e "$sim.ptx" ] || [ ! -e "$ops.ptx" ]; then
   tap_skip "GPU kernels" "this build has no CUDA"
   tap_done
@@ -30,7 +30,7 @@ kernels() {
     /bytes stack frame/ { spilled = $5 + $9 }
     /Used [0-9]+ registers/ { for (i = 1; i < NF; i++) if ($i == "Used") print name, arch, $(i + 1), spilled }' "$sim.ptxas" "$ops.ptxas"
 }
-listed=$(grep -hc '^KERNEL(' sim/kernels.def trainer/ops/kernels.def | paste -sd+ | { read -r sum; echo $((sum)); })
+listed=$(grep -hc '^KERNEL(' sim/device/kernels.def trainer/ops/kernels/kernels.def | paste -sd+ | { read -r sum; echo $((sum)); })
 architectures=$(kernels | awk '{ print $2 }' | sort -u | wc -l)
 tap_check "the compiler reported on every kernel" \
   "$([ "$architectures" -ge 1 ] && [ "$(kernels | wc -l)" -eq $((listed * architectures)) ] || echo "$(kernels | wc -l) reports of $listed kernels, $architectures architectures")"

@@ -14,25 +14,54 @@ for top in $(git ls-files | cut -d/ -f1 | sort -u); do
 done
 result "the tree has the design's folders, and no others" "$problems"
 
-declare -A may=([core]="core" [sim]="core sim" [store]="core store" [trainer]="core sim store trainer" [slurm]="core slurm"
-                [sweep]="core store slurm sweep" [analysis]="core store analysis")
+# The folders, lowest first, as the table of docs/architecture.md has them: a folder includes what stands above it in its own
+# line, the folder itself, and the folders below it in its part. `X/main` is main.c alone, which may include all of X.
+parts="core
+core sim
+core store
+core sim store trainer
+core slurm
+core store slurm sweep
+core store analysis"
+floors="core core/config core/device core/command
+sim sim/physics sim/levels sim/task sim/simd sim/batch sim/device sim/draw sim/library
+store store/workspace store/runlog store/database store/care
+trainer/math trainer/ops trainer/ops/cpu trainer/ops/kernels trainer/ops/device trainer/ranks trainer/checkpoint trainer/envs
+trainer/wrappers trainer/nets trainer/rollout trainer/update trainer/measure trainer/learners trainer/evaluate trainer/run
+trainer/tools trainer/main
+slurm
+sweep sweep/spec sweep/local sweep/cluster sweep/plan sweep/status sweep/doctor sweep/control sweep/main
+analysis analysis/statistics analysis/runs analysis/plot analysis/figures analysis/claims analysis/report analysis/commands
+analysis/main"
+sources=$(git ls-files -co --exclude-standard core sim store trainer slurm sweep analysis | grep -E '\.(c|h|cu|inc|def)$')
+# Every include of ours as "file:line folder-of-file folder-of-target".
+includes=$(grep -nE '^ *# *include "[a-z_0-9]+/' $sources | awk -F: '{
+  match($3, /"[^"]+"/); target = substr($3, RSTART + 1, RLENGTH - 2); file = $1
+  if (file ~ /\/main\.c$/) sub(/\.c$/, "/", file)
+  sub(/\/[^\/]*$/, "", file); sub(/\/[^\/]*$/, "", target); print $1 ":" $2, file, target }')
+result "folders include only what the design allows" "$(awk -v parts="$parts" '
+  BEGIN { n = split(parts, line, "\n"); for (i = 1; i <= n; i++) { k = split(line[i], f, " "); for (j = 1; j <= k; j++) may[f[k], f[j]] = 1 } }
+  { split($2, a, "/"); split($3, b, "/"); if (!((a[1], b[1]) in may)) print $1 " includes " b[1] "/, which " a[1] "/ may not" }' <<<"$includes")"
+result "inside a folder, includes go down the floors only" "$(awk -v floors="$floors" '
+  BEGIN { n = split(floors, f, /[ \n]+/); for (i = 1; i <= n; i++) floor[f[i]] = i }
+  { split($2, a, "/"); split($3, b, "/") }
+  !($2 in floor) { print $1 ": the table of folders has no " $2; next }
+  a[1] == b[1] && floor[$3] > floor[$2] { print $1 " includes " $3 "/, which stands above " $2 "/" }' <<<"$includes")"
 problems=
-for folder in "${!may[@]}"; do
-  [ -d "$folder" ] || continue
-  while IFS=: read -r file line text; do
-    target=$(sed -E 's/.*"([a-z_]+)\/.*/\1/' <<<"$text")
-    case " ${may[$folder]} " in *" $target "*) ;; *) problems+="$file:$line includes $target/, which $folder/ may not"$'\n' ;; esac
-  done < <(grep -rnE '^ *# *include "[a-z_]+/' --include='*.[ch]' --include='*.cu' --include='*.inc' --include='*.def' "$folder" | cut -d: -f1-3)
+for folder in $floors; do
+  count=$(ls "$folder" 2>/dev/null | grep -E '\.(c|h|cu|inc|def)$' | sed -E 's/(_internal)?\.[a-z]+$//' | sort -u | wc -l)
+  [ "$count" -le 25 ] || problems+="$folder has $count modules"$'\n'
+  case $folder in */main) ;; *) grep -q "^| \`$folder/\`" docs/architecture.md || problems+="docs/architecture.md has no row for $folder/"$'\n' ;; esac
 done
-result "folders include only what the design allows" "$problems"
+result "each folder has a row in docs/architecture.md, and at most 25 modules" "$problems"
 
 result "sqlite3.h is included in store/ only" "$(grep -rlE 'include <sqlite3(ext)?.h>' --include='*.[ch]' . | grep -vE '^\./(store|tests|build)/')"
 result "mpi.h, nccl.h and BLAS headers are included in trainer/ only" \
   "$(grep -rlE 'include <(mpi|nccl|cblas|oneapi/dnnl/dnnl|dnnl)\.h>' --include='*.[chu]' . | grep -vE '^\./(trainer|tests|build)/')"
-result "mpi.h is included in trainer/ranks.c only" "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks\.c$|build/)')"
+result "mpi.h is included in trainer/ranks/ranks.c only" "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks/ranks\.c$|build/)')"
 result "handlers of signals are installed in the known places only (core/signals.h says why)" \
   "$(grep -rnE '\b(sigaction|signal)\(' --include='*.[chu]' core sim store trainer slurm sweep analysis | sort |
-     grep -vE '^(core/signals\.c|trainer/lifeline\.c|slurm/process\.c|sweep/(collect|submit)\.c):')"
+     grep -vE '^(core/signals\.c|trainer/ranks/lifeline\.c|slurm/process\.c|sweep/(status/collect|control/submit)\.c):')"
 result "_internal.h headers stay in their folder" \
   "$(grep -rnE 'include "[a-z_/]+_internal\.h"' --include='*.[ch]' core sim store trainer slurm sweep analysis |
      awk -F: '{ split($1, f, "/"); if (match($3, /"[a-z_]+\//)) { t = substr($3, RSTART + 1, RLENGTH - 2); if (t != f[1]) print } }')"
@@ -47,6 +76,6 @@ result "no source file is longer than 600 lines" \
   "$(git ls-files -co --exclude-standard 'core/*' 'sim/*' 'store/*' 'trainer/*' 'slurm/*' 'sweep/*' 'analysis/*' | grep -E '\.(c|h|cu|inc|def)$' | grep -v '_attempts.h$' | xargs wc -l | awk '$1 > 600 && $2 != "total" { print $2 ": " $1 }')"
 result "no line of C is longer than 120 characters" \
   "$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.inc' | LC_ALL=C.UTF-8 xargs grep -nE '^.{121,}')"
-result "docs/config.md is what core/config.def says (make docs)" "$(diff <("$SWEEP_BUILD/bin/trainer" config --markdown) docs/config.md 2>&1 | head -5)"
+result "docs/config.md is what core/config/config.def says (make docs)" "$(diff <("$SWEEP_BUILD/bin/trainer" config --markdown) docs/config.md 2>&1 | head -5)"
 echo "1..$n"
 exit $bad

@@ -10,8 +10,8 @@
 
 #include "core/random.h"
 #include "tests/oracle/learner.h"
-#include "trainer/advantage.h"
-#include "trainer/estimators.h"
+#include "trainer/math/estimators.h"
+#include "trainer/update/advantage.h"
 
 static Ops *ops;
 static int set_up(void **unused) { return ops_cpu_create(2, 4096, 16, &ops); }

@@ -7,10 +7,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "tests/oracle/learner.h"
-#include "trainer/agent.h"
 #include "trainer/learners/ppo.h"
+#include "trainer/nets/agent.h"
 #include "training_tools.h"
 
 enum { INPUTS = 5, ROWS = 23, LOGITS = 5 };

@@ -1,4 +1,4 @@
-/* Encoders in front of actor and critic (trainer/agent.h): the gradient of a loss of both outputs against finite
+/* Encoders in front of actor and critic (trainer/nets/agent.h): the gradient of a loss of both outputs against finite
  * differences in double, with an encoder each and with a common one; what does not go together. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,10 +6,12 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "oracle/encoder.h"
 #include "oracle/learner.h"
-#include "trainer/agent.h"
+#include "trainer/nets/agent.h"
 #include "training_tools.h"
 
 enum { ROWS = 3, FACTORS_LOGITS = 16, CHECKED = 10 };

@@ -8,7 +8,7 @@
 #include <omp.h>
 
 #include "core/random.h"
-#include "sim/batch_internal.h"
+#include "sim/batch/batch_internal.h"
 
 enum { SCENES = 5 };
 

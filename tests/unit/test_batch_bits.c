@@ -4,7 +4,7 @@
  *
  * Small: a few worlds, every observation, reward and final state. Large: 4096 worlds of sizes S, M and L after 1000
  * steps, final states only; here once, with the best kernels. TEST_BITS=brief leaves out the large one, all but one
- * division and all but one size of a device's teams (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large
+ * division and all but one size of a device's warps (tests/tools/test_compilers.sh); TEST_BITS=all comes to the large
  * one in every way (tests/long/test_bits.sh). On a GPU alone, which must be there: TEST_BITS=gpu the small one,
  * gpu_brief in one way only (for compute-sanitizer), gpu_large the large one. */
 #include <stdarg.h>
@@ -16,12 +16,14 @@
 #include <omp.h>
 #include <stdlib.h>
 
-#include "core/emulated_threads.h"
+#include "core/device/arena.h"
+#include "core/device/emulated_threads.h"
 #include "core/random.h"
-#include "sim/batch_internal.h"
-#include "sim/block.h"
-#include "sim/generate.h"
-#include "sim/step_team.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/device/warp_step.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
+#include "sim/simd/block.h"
 
 enum { PILES = 40, RANDOM = 48, SETS = 3 };
 
@@ -256,13 +258,13 @@ static void side_by_side_with_avx512(void **state) { (void)state, check_kernels(
 /* What runs on AVX-512, but for a handful of instructions, on AVX2. */
 static void side_by_side_with_sixteen_lanes(void **state) { (void)state, check_kernels("avx2x2"); }
 
-/* The GPU's kernels, run by the emulator; its threads in an order, with so many worlds a team (NULL: as batch_device.c
+/* The GPU's kernels, run by the emulator; its threads in an order, with so many worlds a warp (NULL: as batch_device.c
  * chooses). */
 static void check_device(CoreDeviceOrder order, const char *worlds, Way way) {
   device = core_device_emulated(order);
-  if (worlds) setenv("SIM_TEAM_WORLDS", worlds, 1);
+  if (worlds) setenv("SIM_WARP_WORLDS", worlds, 1);
   check_way(&SMALL, worlds ? worlds : "emulated device", way);
-  unsetenv("SIM_TEAM_WORLDS");
+  unsetenv("SIM_WARP_WORLDS");
   core_device_close(&device);
 }
 static void on_a_device(void **state) { (void)state, check_device(CORE_DEVICE_FORWARD, NULL, (Way){1, 1}); }
@@ -306,9 +308,9 @@ static void on_a_gpu(void **state) {
   if (asked_for("gpu_large") || !asked_for_gpu()) check_way(&LARGE, "GPU", (Way){1, 1});
   if (!asked_for("gpu_large")) check_way(&SMALL, "GPU", (Way){1, 1});
   for (size_t i = 0; i < 4 && !asked_for("gpu_large") && !asked_for("gpu_brief"); i++) {
-    setenv("SIM_TEAM_WORLDS", (const char *[]){"alone", "4", "8", "32"}[i], 1);
-    check_way(&SMALL, "GPU, chosen worlds a team", (Way){3, 1});
-    unsetenv("SIM_TEAM_WORLDS");
+    setenv("SIM_WARP_WORLDS", (const char *[]){"alone", "4", "8", "32"}[i], 1);
+    check_way(&SMALL, "GPU, chosen worlds a warp", (Way){3, 1});
+    unsetenv("SIM_WARP_WORLDS");
   }
   check_nonfinite();
   core_device_close(&device);
@@ -386,13 +388,13 @@ static void crowded_worlds_on_a_device(void **state) {
     contacts += scratch.contact_count;
   }
   sim_batch_destroy(&batch);
-  assert_true(contacts / CROWD * 8 > 2 * sim_team_fit(SIM_SIZE_L, 8, CORE_EMULATED_SHARED_BYTES).room);
+  assert_true(contacts / CROWD * 8 > 2 * sim_warp_fit(SIM_SIZE_L, 8, CORE_EMULATED_SHARED_BYTES).room);
   const uint64_t alone = step_part(&set, &extent, 0, CROWD);
   for (size_t i = 0; i < (asked_for("brief") ? 1 : sizeof worlds / sizeof worlds[0]); i++) {
     device = core_device_emulated(CORE_DEVICE_ISOLATED);
-    setenv("SIM_TEAM_WORLDS", worlds[i], 1);
+    setenv("SIM_WARP_WORLDS", worlds[i], 1);
     assert_true(step_part(&set, &extent, 0, CROWD) == alone);
-    unsetenv("SIM_TEAM_WORLDS");
+    unsetenv("SIM_WARP_WORLDS");
     core_device_close(&device);
   }
 }

@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "core/random.h"
-#include "sim/batch_internal.h"
-#include "sim/filter.h"
-#include "sim/generate.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/batch/filter.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
 
 enum { SHORT = 12, LEVELS = 6, SEED = 5 };
 

@@ -5,8 +5,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "sim/batch.h"
-#include "sim/generate.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/generate.h"
 
 static size_t batch_bytes(SimSize size, int worlds) {
   SimLevel level;

@@ -6,9 +6,10 @@
  * sum of magnitudes. */
 #include <stdlib.h>
 
+#include "core/memory.h"
 #include "tests/unit/ops_tools.h"
-#include "trainer/network.h"
-#include "trainer/ops/cpu_internal.h"
+#include "trainer/nets/network.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 
 static const double U = 1.0 / 256;
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 
 static const char RUN[] = "0123456789abcdef";
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <omp.h>
 
-#include "analysis/claims.h"
+#include "analysis/claims/claims.h"
 #include "core/random.h"
 
 enum { RUNS_MAX = 600 };

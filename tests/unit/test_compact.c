@@ -1,5 +1,6 @@
-/* Observations kept as what changes on a level (trainer/compact.h): training on them is training on the observations
- * themselves, bit by bit, on the CPU and on a device; and a device's memory, whose plan names what does not fit. */
+/* Observations kept as what changes on a level (trainer/rollout/compact.h): training on them is training on the
+ * observations themselves, bit by bit, on the CPU and on a device; and a device's memory, whose plan names what does
+ * not fit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +8,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "trainer/training_device.h"
-#include "trainer/training_memory.h"
+#include "core/memory.h"
+#include "trainer/run/training_device.h"
+#include "trainer/run/training_memory.h"
 #include "training_tools.h"
 
 static CoreConfig small_config(const char *device, const char *storage) {

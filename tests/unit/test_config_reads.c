@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 static CoreConfig made(const char *const *pairs) {
   CoreConfig config = core_config_default();

@@ -1,5 +1,5 @@
 /* State coverage (metrics.md 4.5): cells and entropies of known points, the plane and its box, and that a training's
- * book holds just the states that its rollouts arrived in. */
+ * record holds just the states that its rollouts arrived in. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "trainer/coverage.h"
+#include "trainer/rollout/coverage.h"
 #include "training_tools.h"
 
 #define assert_near(value, expected, tolerance) \
@@ -22,8 +22,8 @@
 
 static void test_cells(void **state) {
   (void)state;
-  CoverageBook *book = calloc(1, sizeof *book);
-  book->low[0] = -1, book->high[0] = 1, book->low[1] = 10, book->high[1] = 20;
+  CoverageRecord *record = calloc(1, sizeof *record);
+  record->low[0] = -1, record->high[0] = 1, record->low[1] = 10, record->high[1] = 20;
   const struct { double x, y; int column, row;
   } cases[] = {
     {-1, 10, 0, 0},
@@ -39,9 +39,9 @@ static void test_cells(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const double point[2] = {cases[i].x, cases[i].y};
-    assert_int_equal(coverage_cell(book, point), cases[i].row * COVERAGE_FINE + cases[i].column);
+    assert_int_equal(coverage_cell(record, point), cases[i].row * COVERAGE_FINE + cases[i].column);
   }
-  free(book);
+  free(record);
 }
 
 static void test_shares_and_entropies(void **state) {
@@ -91,11 +91,11 @@ static void test_one_plane_for_all_runs(void **state) {
   Training *b = make(&config);
   assert_int_equal(a->coverage.features, a->levels->observation_length);
   assert_memory_equal(a->coverage.omega, b->coverage.omega, 2 * (size_t)a->coverage.features * sizeof(double));
-  assert_memory_equal(a->coverage.book, b->coverage.book, sizeof *a->coverage.book);
+  assert_memory_equal(a->coverage.record, b->coverage.record, sizeof *a->coverage.record);
   double squares = 0;
   for (int i = 0; i < 2 * a->coverage.features; i++) squares += a->coverage.omega[i] * a->coverage.omega[i];
   assert_near(squares, 2, 0.5); /* two columns of N(0, 1/features): standard error 2 / sqrt(features) */
-  for (int axis = 0; axis < 2; axis++) assert_true(a->coverage.book->high[axis] > a->coverage.book->low[axis]);
+  for (int axis = 0; axis < 2; axis++) assert_true(a->coverage.record->high[axis] > a->coverage.record->low[axis]);
   training_destroy(&a);
   training_destroy(&b);
 }
@@ -117,9 +117,9 @@ static void test_book_holds_the_states(void **state) {
     for (size_t r = 16; r < 17 * 16; r++) { /* row blocks 1 .. 16: where steps arrived */
       double point[2];
       coverage_project(coverage, rollout->observations + r * features, point);
-      expected[coverage_cell(coverage->book, point)]++;
+      expected[coverage_cell(coverage->record, point)]++;
     }
-    assert_memory_equal(coverage->book->count, expected, COVERAGE_CELLS * sizeof *expected);
+    assert_memory_equal(coverage->record->count, expected, COVERAGE_CELLS * sizeof *expected);
     assert_near(row.coverage_states, 256 * (i + 1) / 2, 0);
     assert_true(row.coverage_100 > 0 && row.coverage_100 < row.coverage_50 && row.coverage_100 > before);
     assert_true(row.coverage_entropy_50 > 0 && row.coverage_entropy_100 < 1);
@@ -144,7 +144,7 @@ static void test_other_settings(void **state) {
     Training *training = make(&configs[i]);
     int64_t sum = 0;
     StoreIteration row = iterate(training, 1);
-    for (int k = 0; k < COVERAGE_CELLS; k++) sum += training->coverage.book->count[k];
+    for (int k = 0; k < COVERAGE_CELLS; k++) sum += training->coverage.record->count[k];
     assert_int_equal(sum, i == 0 ? 100 : 256);
     assert_near(row.coverage_states, (double)sum, 0);
     assert_true(row.coverage_50 > 0);

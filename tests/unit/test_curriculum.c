@@ -2,9 +2,10 @@
  * matters, and that a checkpoint holds all of it. */
 #include <math.h>
 
-#include "sim/batch.h"
-#include "sim/generate.h"
-#include "sim/level_stream.h"
+#include "core/memory.h"
+#include "sim/batch/batch.h"
+#include "sim/batch/level_stream.h"
+#include "sim/levels/generate.h"
 #include "store_workspace.h"
 #include "training_tools.h"
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "store/bulk_internal.h"
+#include "store/database/bulk_internal.h"
 #include "store_workspace.h"
 
 /* SQL on the file behind the store's back. */

@@ -1,9 +1,10 @@
-/* trainer/ops/device_chain.c: chains whose hidden layers are bf16 in the device's memory, against the CPU's bf16 chain,
- * which rounds the same factors but keeps everything between them in float32; and the fused epilogues of ReLU against
- * the kernels that stand in for them where the library refuses. On a machine with a GPU the same
+/* trainer/ops/device/device_chain.c: chains whose hidden layers are bf16 in the device's memory, against the CPU's
+ * bf16 chain, which rounds the same factors but keeps everything between them in float32; and the fused epilogues of
+ * ReLU against the kernels that stand in for them where the library refuses. On a machine with a GPU the same
  * comparisons run there. */
+#include "core/memory.h"
 #include "tests/unit/ops_tools.h"
-#include "trainer/ops/device_internal.h"
+#include "trainer/ops/device/device_internal.h"
 
 enum { LAYERS = 4, ROWS = 301, WIDEST = 256, FLOATS = 400000 };
 

@@ -1,4 +1,4 @@
-/* Which GPU is whose (trainer/device_choice.h), for what launchers show; memory in the hands of a device's second
+/* Which GPU is whose (trainer/ranks/device_choice.h), for what launchers show; memory in the hands of a device's second
  * order; a device of limited memory; and NCCL's library, as far as it goes without a GPU. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "core/device/device.h"
 #include "core/memory.h"
-#include "trainer/communicator.h"
-#include "trainer/device_choice.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/device_choice.h"
 
 /* "host: GPUs by letter, as this rank numbers them". */
 static DeviceSight sight_of(const char *host, const char *gpus) {

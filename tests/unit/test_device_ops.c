@@ -2,9 +2,10 @@
  * two barriers forward and backward, in memory that host code can not touch. Where no matrix product and no sum over
  * the rows of a matrix is involved the bits are the same; those differ in the order of their terms. On a machine with a
  * GPU the same comparison runs there, with a tolerance where the device has its own exponentials in float64. */
-#include "sim/kernels_bodies.h"
-#include "trainer/ops/device_internal.h"
-#include "trainer/ops/kernels_bodies.h"
+#include "core/memory.h"
+#include "sim/device/kernels_bodies.h"
+#include "trainer/ops/device/device_internal.h"
+#include "trainer/ops/kernels/kernels_bodies.h"
 
 #include "ops_tools.h"
 
@@ -484,7 +485,7 @@ static void increment(const CoreDeviceThread *at, const void *arguments) {
   ((const Increment *)arguments)->x[at->thread] += (int32_t)at->thread;
 }
 static void test_graph(void **state) {
-  const CoreKernel kernel = {"increment", increment, NULL, CORE_TEAM_NONE, sizeof(Increment)};
+  const CoreKernel kernel = {"increment", increment, NULL, CORE_GROUP_NONE, sizeof(Increment)};
   CoreDevice *emulated = core_device_emulated(CORE_DEVICE_FORWARD);
   int32_t result[12];
   void *x;
@@ -512,7 +513,7 @@ static void test_graph(void **state) {
 
 static void test_a_missing_barrier_shows(void **state) {
   enum { THREADS = 64 };
-  const CoreKernel kernel = {"read_neighbour", read_neighbour, NULL, CORE_TEAM_BLOCK, sizeof(Neighbours)};
+  const CoreKernel kernel = {"read_neighbour", read_neighbour, NULL, CORE_GROUP_BLOCK, sizeof(Neighbours)};
   int32_t result[2][2][THREADS];
   (void)state;
   for (int order = 0; order < 2; order++)
@@ -532,16 +533,16 @@ static void test_a_missing_barrier_shows(void **state) {
 /* The host's compiler writes the kernels' arguments and nvcc's code reads them: both must lay them out alike. */
 #if CORE_HAS_CUDA
 #define KERNEL(name, arguments_type, team) size_t name##_bytes(void);
-#include "sim/kernels.def"
-#include "trainer/ops/kernels.def"
+#include "sim/device/kernels.def"
+#include "trainer/ops/kernels/kernels.def"
 #undef KERNEL
 #endif
 static void test_arguments_have_one_layout(void **state) {
   (void)state;
 #if CORE_HAS_CUDA
 #define KERNEL(name, arguments_type, team) assert_int_equal(name##_bytes(), sizeof(arguments_type));
-#include "sim/kernels.def"
-#include "trainer/ops/kernels.def"
+#include "sim/device/kernels.def"
+#include "trainer/ops/kernels/kernels.def"
 #undef KERNEL
 #else
   skip();

@@ -1,5 +1,6 @@
-/* Rollouts on a device: lanes of the emulator, halves of the worlds that step while the policy runs for the others, and
- * all steps as one graph. Whatever the setting, and however far lanes lag behind, the bits are the same. */
+/* Rollouts on a device: streams of the emulator, halves of the worlds that step while the policy runs for the
+ * others, and all steps as one graph. Whatever the setting, and however far streams lag behind, the bits are the same.
+ * */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,10 +8,11 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "core/device/device.h"
 #include "core/memory.h"
 #include "training_tools.h"
 
-/* ---- lanes ------------------------------------------------------------------------------------------------------- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 enum { BYTES = 64 };
 
@@ -26,18 +28,18 @@ static int first_byte(CoreDevice *device, const void *memory) {
   return bytes[0];
 }
 
-/* x = 1, then on a lane x = 2; meanwhile y = x on the first order, which joins the lane before or not. */
+/* x = 1, then on a stream x = 2; meanwhile y = x on the default stream, which joins the stream before or not. */
 static int race(CoreDevice *device, bool joins) {
   void *x, *y;
   assert_int_equal(device->allocate(device, BYTES, &x), CORE_OK);
   assert_int_equal(device->allocate(device, BYTES, &y), CORE_OK);
   device->fill(device, x, 1, BYTES);
-  device->enter(device, CORE_LANE_WORLDS);
+  device->enter(device, CORE_STREAM_WORLDS);
   device->fill(device, x, 2, BYTES);
   device->leave(device);
-  if (joins) device->join(device, CORE_LANE_WORLDS);
+  if (joins) device->join(device, CORE_STREAM_WORLDS);
   device->copy(device, y, x, BYTES);
-  device->join(device, CORE_LANE_WORLDS);
+  device->join(device, CORE_STREAM_WORLDS);
   const int seen = first_byte(device, y);
   assert_int_equal(first_byte(device, x), 2);
   device->release(device, x), device->release(device, y);
@@ -55,17 +57,17 @@ static void test_join(void **state) {
   for (int i = 0; i < 3; i++) device[i]->destroy(device[i]);
 }
 
-/* A lane entered from a lane sees what that was given, and is waited for by it. */
+/* A stream entered from a stream sees what that was given, and is waited for by it. */
 static void nested(CoreDevice *device, void *x, void *y, void *z) {
-  device->enter(device, CORE_LANE_WORLDS);
+  device->enter(device, CORE_STREAM_WORLDS);
   device->fill(device, x, 7, BYTES);
-  device->enter(device, CORE_LANE_AHEAD);
+  device->enter(device, CORE_STREAM_AHEAD);
   device->copy(device, y, x, BYTES);
   device->leave(device);
-  device->join(device, CORE_LANE_AHEAD);
+  device->join(device, CORE_STREAM_AHEAD);
   device->copy(device, z, y, BYTES);
   device->leave(device);
-  device->join(device, CORE_LANE_WORLDS);
+  device->join(device, CORE_STREAM_WORLDS);
 }
 
 static void test_nested(void **state) {
@@ -161,15 +163,15 @@ static void test_new_levels(void **state) {
   compare_orders(
     (Case){{"env.task=random_s", "env.level_count=1", "env.reset=new", "train.observation_storage=state"}});
 }
-/* Filtered ones, tried ahead of their time on a lane of their own: with episodes that are over before it has got
+/* Filtered ones, tried ahead of their time on a stream of their own: with episodes that are over before it has got
  * anywhere, and with such as it can keep up with. */
 static void test_filtered_levels(void **state) {
   (void)state;
-  setenv("SIM_TEAM_WORLDS", "alone", 1);
+  setenv("SIM_WARP_WORLDS", "alone", 1);
   compare_orders((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.max_steps=5"}});
   compare_orders((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new_filtered", "env.max_steps=20",
                          "ppo.num_steps=70", "train.observation_storage=state"}});
-  unsetenv("SIM_TEAM_WORLDS");
+  unsetenv("SIM_WARP_WORLDS");
 }
 static void test_curriculum(void **state) {
   (void)state;
@@ -240,12 +242,12 @@ static void test_counts(void **state) {
   CoreConfig config = CONFIGURED_SMALL("train.device=cuda", "train.observation_storage=state", "env.max_steps=20");
   (void)state;
   check_counts(&config, "levels of a set");
-  setenv("SIM_TEAM_WORLDS", "alone", 1);
+  setenv("SIM_WARP_WORLDS", "alone", 1);
   set(&config, "env.task=random_s"), set(&config, "env.level_count=1"), set(&config, "env.reset=new");
   check_counts(&config, "new levels");
   set(&config, "env.reset=new_filtered");
   check_counts(&config, "new levels, filtered");
-  unsetenv("SIM_TEAM_WORLDS");
+  unsetenv("SIM_WARP_WORLDS");
 }
 
 int main(void) {

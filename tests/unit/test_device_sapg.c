@@ -10,12 +10,14 @@
 
 #include <cmocka.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "tests/training_tools.h"
 #include "trainer/learners/sapg.h"
-#include "trainer/ops/kernels_each.h"
-#include "trainer/ops/kernels_observe.h"
-#include "trainer/ops/kernels_sapg.h"
+#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels_observe.h"
+#include "trainer/ops/kernels/kernels_sapg.h"
 
 enum { ROWS = 300, FACTORS = 3, LOGITS = 2 * FACTORS, NUMBERS = ROWS * LOGITS };
 

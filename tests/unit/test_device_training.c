@@ -1,7 +1,7 @@
 /* Training on a device against training on the CPU: the same environment, agent and learner, once with everything in
- * the host's memory and once in an emulated device's, where host code can not touch it (core/device.h). What differs is
- * the order of terms in matrix products, so numbers agree closely for a few iterations; actions, rewards and episodes
- * are the same as long as no probability comes down on the other side of a random number. */
+ * the host's memory and once in an emulated device's, where host code can not touch it (core/device/device.h). What
+ * differs is the order of terms in matrix products, so numbers agree closely for a few iterations; actions, rewards
+ * and episodes are the same as long as no probability comes down on the other side of a random number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +10,7 @@
 #include <math.h>
 #include <cmocka.h>
 
+#include "core/memory.h"
 #include "trainer/learners/ppo.h"
 #include "trainer/learners/sapg.h"
 #include "training_tools.h"
@@ -174,18 +175,18 @@ static void test_transformer(void **state) {
 /* Levels are drawn, filtered and searched on the device. */
 static void test_curriculum(void **state) {
   (void)state;
-  setenv("SIM_TEAM_WORLDS", "alone", 1); /* teams are slow to emulate */
+  setenv("SIM_WARP_WORLDS", "alone", 1); /* warps are slow to emulate */
   compare_for(2, "algo.name=ppo",
               WITH("env.task=random_s", "env.curriculum=sfl", "env.size=m", "env.max_steps=12", "sfl.batch_size=12",
                    "sfl.num_batches=2", "sfl.buffer_size=5", "sfl.period=2", "sfl.rollout_steps=30"));
-  unsetenv("SIM_TEAM_WORLDS");
+  unsetenv("SIM_WARP_WORLDS");
 }
 static void test_new_levels(void **state) {
   (void)state;
-  setenv("SIM_TEAM_WORLDS", "alone", 1);
+  setenv("SIM_WARP_WORLDS", "alone", 1);
   compare_for(2, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new"));
   compare_for(3, "algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=9"));
-  unsetenv("SIM_TEAM_WORLDS");
+  unsetenv("SIM_WARP_WORLDS");
 }
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 
@@ -412,10 +413,10 @@ static void test_checkpoint(void **state) {
   (void)state;
   compare_resumed("algo.name=ppo_ewma", WITH("env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"));
   compare_resumed("algo.name=sapg", WITH(SAPG, "env.normalize_rewards=ppo_ewma", "train.observation_storage=float16"));
-  setenv("SIM_TEAM_WORLDS", "alone", 1);
+  setenv("SIM_WARP_WORLDS", "alone", 1);
   compare_resumed("algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=19",
                                         "ppo.num_steps=40", "train.observation_storage=state"));
-  unsetenv("SIM_TEAM_WORLDS");
+  unsetenv("SIM_WARP_WORLDS");
 }
 
 /* On the GPU itself, with products of each precision: near the CPU's weights after an iteration, which its first

@@ -1,5 +1,6 @@
 /* What a queued minibatch is made of on a device, and that its networks, side by side, come to the bits of one after
- * the other: kernels are counted as they are recorded (core/device.h, graphs), with the orders that they go to. */
+ * the other: kernels are counted as they are recorded (core/device/device.h, graphs), with the orders that they go to.
+ * */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +20,8 @@ enum { KERNELS_MAX = 64 };
 typedef struct Recorded {
   const char *name[KERNELS_MAX];
   int count[KERNELS_MAX], kernels, launches;
-  int chain[CORE_LANES], longest; /* kernels up to where each order is now, on the longest way; and at the end */
-  int entered[CORE_LANES], depth;
+  int chain[CORE_STREAMS], longest; /* kernels up to where each order is now, on the longest way; and at the end */
+  int entered[CORE_STREAMS], depth;
 } Recorded;
 
 static CoreDevice counted;          /* the functions that are counted before they are called */
@@ -43,19 +44,19 @@ static void count_launch(CoreDevice *device, const CoreKernel *kernel, unsigned 
   ++*chain_at_hand();
 }
 
-static void count_enter(CoreDevice *device, int lane) {
-  counted.enter(device, lane);
+static void count_enter(CoreDevice *device, int stream) {
+  counted.enter(device, stream);
   const int from = *chain_at_hand();
-  now.entered[++now.depth] = lane;
+  now.entered[++now.depth] = stream;
   later_of(chain_at_hand(), from);
 }
 static void count_leave(CoreDevice *device) {
   counted.leave(device);
   now.depth--;
 }
-static void count_join(CoreDevice *device, int lane) {
-  counted.join(device, lane);
-  later_of(chain_at_hand(), now.chain[lane]);
+static void count_join(CoreDevice *device, int stream) {
+  counted.join(device, stream);
+  later_of(chain_at_hand(), now.chain[stream]);
 }
 
 static void count_begin(CoreDevice *device) {
@@ -149,7 +150,7 @@ static void assert_same_vector(const Training *a, const float *x, const Training
 }
 
 /* Three iterations, the first of which measures: minibatches whose steps the host decides, one network after the other,
- * against queued ones, whose networks go side by side as far apart as lanes may be. */
+ * against queued ones, whose networks go side by side as far apart as streams may be. */
 static void compare(const Case *c) {
   static const char *const orders[] = {"forward", "backward", "isolated"};
   setenv("TRAINER_QUEUE", "none", 1);

@@ -9,11 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/batch.h"
-#include "sim/draw.h"
-#include "sim/draw_image.h"
-#include "sim/draw_svg.h"
-#include "sim/morphology.h"
+#include "sim/batch/batch.h"
+#include "sim/draw/draw.h"
+#include "sim/draw/draw_image.h"
+#include "sim/draw/draw_svg.h"
+#include "sim/levels/level_set.h"
+#include "sim/levels/morphology.h"
 
 #if CORE_HAS_GD
 #include <gd.h>

@@ -8,10 +8,11 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "core/device/arena.h"
 #include "core/random.h"
 #include "oracle/encoder.h"
-#include "sim/batch.h"
-#include "sim/generate.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/generate.h"
 
 enum { LEVELS = 6, STEPS = 20, DIFFERENCED = 3 };
 static const EncoderKind KIND[] = {ENCODER_SET, ENCODER_STOIX_SET, ENCODER_TRANSFORMER};

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer/encoder.h"
+#include "core/device/arena.h"
+#include "trainer/nets/encoder.h"
 
 enum { ROWS = 3, LINE = 1 << 16 };
 

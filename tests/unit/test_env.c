@@ -8,8 +8,9 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "sim/level_list.h"
-#include "trainer/levels.h"
+#include "sim/levels/level_list.h"
+#include "sim/levels/level_set.h"
+#include "trainer/envs/levels.h"
 #include "training_tools.h"
 
 #define KINETIX "../shared/data/kinetix_levels"

@@ -3,7 +3,7 @@
  */
 #include <sqlite3.h>
 
-#include "store/schema.h"
+#include "store/database/schema.h"
 #include "store_workspace.h"
 
 static char id[CORE_RUN_ID];

@@ -1,6 +1,7 @@
 /* trainer/ops, continuous heads: log-probabilities against densities that integrate to 1, gradients of the loss, of
  * sampled entropies and of SAPG's regularisers against finite differences of their definitions in double, exact KL
  * against published forms, samples against their moments, and the same bits for any number of threads. */
+#include "core/memory.h"
 #include "tests/unit/ops_tools.h"
 
 enum { ROWS = 40, FACTORS = 3, LOGITS = 2 * FACTORS };

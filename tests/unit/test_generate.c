@@ -10,10 +10,12 @@
 #include <string.h>
 
 #include "core/files.h"
-#include "sim/batch.h"
-#include "sim/filter.h"
-#include "sim/generate.h"
-#include "sim/morphology.h"
+#include "core/memory.h"
+#include "sim/batch/batch.h"
+#include "sim/batch/filter.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
+#include "sim/levels/morphology.h"
 #include "tests/level_statistics.h"
 
 #define TABLE "../shared/data/golden/generator_stats.tsv"

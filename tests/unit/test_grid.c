@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep/freeze.h"
-#include "sweep/grid.h"
-#include "sweep/ids.h"
+#include "sweep/spec/freeze.h"
+#include "sweep/spec/grid.h"
+#include "sweep/spec/id_set.h"
 
 #define HEAD "[sweep]\nname = s\n"
 
@@ -255,24 +255,24 @@ static void test_long_lines_freeze(void **state) {
 
 static void test_ids(void **state) {
   (void)state;
-  SweepIds set = {0};
+  SweepIdSet set = {0};
   size_t index;
   char id[CORE_RUN_ID];
-  assert_false(sweep_ids_find(&set, "0000000000000000", &index));
+  assert_false(sweep_id_set_find(&set, "0000000000000000", &index));
   for (unsigned i = 0; i < 5000; i++) { /* differ in the last digits only: the table must spread them */
     snprintf(id, sizeof id, "%016x", i);
-    assert_true(sweep_ids_add(&set, id, &index));
+    assert_true(sweep_id_set_add(&set, id, &index));
     assert_int_equal(index, i);
   }
   for (unsigned i = 0; i < 5000; i++) {
     snprintf(id, sizeof id, "%016x", i);
-    assert_false(sweep_ids_add(&set, id, NULL));
-    assert_true(sweep_ids_find(&set, id, &index));
+    assert_false(sweep_id_set_add(&set, id, NULL));
+    assert_true(sweep_id_set_find(&set, id, &index));
     assert_int_equal(index, i);
   }
   assert_int_equal(set.count, 5000);
-  assert_false(sweep_ids_find(&set, "ffffffffffffffff", NULL));
-  char(*ids)[CORE_RUN_ID] = sweep_ids_take(&set);
+  assert_false(sweep_id_set_find(&set, "ffffffffffffffff", NULL));
+  char(*ids)[CORE_RUN_ID] = sweep_id_set_take(&set);
   assert_string_equal(ids[4999], "0000000000001387");
   assert_int_equal(set.count, 0);
   free(ids);

@@ -1,10 +1,11 @@
 /* init.from: what is taken from a parent's checkpoint, what starts afresh, and what can not be taken. */
 #include <math.h>
 
-#include "core/origin.h"
+#include "core/config/origin.h"
+#include "core/memory.h"
 #include "store_workspace.h"
-#include "trainer/inherit.h"
 #include "trainer/learners/ppo.h"
+#include "trainer/run/inherit.h"
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {
@@ -74,8 +75,8 @@ static void test_all(void **state) {
   assert_memory_equal(ppo_of(&other->learner)->proximal.theta, ppo_of(&parent->learner)->proximal.theta,
                       parent->agent.actor.n * sizeof(float));
   assert_int_equal(ppo_of(&other->learner)->actor_optimizer.t, ppo_of(&parent->learner)->actor_optimizer.t);
-  assert_memory_equal(same->coverage.book, parent->coverage.book, sizeof *parent->coverage.book);
-  assert_true(coverage_summarise(same->coverage.book->count).states > 0);
+  assert_memory_equal(same->coverage.record, parent->coverage.record, sizeof *parent->coverage.record);
+  assert_true(coverage_summarise(same->coverage.record->count).states > 0);
   iterate(parent, 2);
   iterate(same, 2);
   iterate(other, 2);
@@ -140,8 +141,9 @@ static void test_coverage_of_other_levels(void **state) {
   Training *parent = make_parent(&config, id);
   set(&config, "env.level_count=2");
   Training *child = make_child(config, id);
-  assert_true(memcmp(child->coverage.book->low, parent->coverage.book->low, sizeof parent->coverage.book->low) != 0);
-  assert_true(coverage_summarise(child->coverage.book->count).states == 0);
+  const CoverageRecord *before = parent->coverage.record;
+  assert_true(memcmp(child->coverage.record->low, before->low, sizeof before->low) != 0);
+  assert_true(coverage_summarise(child->coverage.record->count).states == 0);
   training_destroy(&parent);
   training_destroy(&child);
 }

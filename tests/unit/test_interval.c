@@ -1,5 +1,5 @@
 /* Intervals of averages of runs: closed forms, bounds, few runs, and how often they hold the truth. */
-#include "analysis/interval.h"
+#include "analysis/statistics/interval.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

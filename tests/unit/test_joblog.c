@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "sweep/joblog.h"
+#include "sweep/cluster/joblog.h"
 
 static void test_verdicts(void **state) {
   (void)state;

@@ -8,6 +8,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "core/config/config.h"
 #include "core/json.h"
 #include "core/random.h"
 
@@ -68,10 +69,10 @@ static void values_that_json_lacks_are_replaced(void **state) {
   assert_printed(core_json_text("caf\xc3\xa9"), "\"caf\xc3\xa9\"");
   assert_printed(core_json_text("cut \xc3"), "\"cut ?\""); /* in the middle of a character */
   config.env.num = 64, config.ppo.epsilon = 0.3;
-  assert_printed(core_json_setting(&config, core_config_find("env.num")), "64");
-  assert_printed(core_json_setting(&config, core_config_find("ppo.epsilon")), "0.3");
-  assert_printed(core_json_setting(&config, core_config_find("algo.name")), "\"ppo\"");
-  assert_printed(core_json_setting(&config, core_config_find("comm.deterministic")), "false");
+  assert_printed(core_config_setting_json(&config, core_config_find("env.num")), "64");
+  assert_printed(core_config_setting_json(&config, core_config_find("ppo.epsilon")), "0.3");
+  assert_printed(core_config_setting_json(&config, core_config_find("algo.name")), "\"ppo\"");
+  assert_printed(core_config_setting_json(&config, core_config_find("comm.deterministic")), "false");
 }
 
 int main(void) {

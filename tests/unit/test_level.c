@@ -13,8 +13,9 @@
 
 #include "core/files.h"
 #include "core/memory.h"
-#include "sim/level.h"
-#include "sim/level_list.h"
+#include "sim/levels/level_list.h"
+#include "sim/levels/level_set.h"
+#include "sim/physics/level.h"
 
 #define PUBLIC_LEVELS "../shared/data/kinetix_levels"
 #define GOLDEN_GENERATED "../shared/data/golden/gen"

@@ -8,14 +8,17 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
-#include "sim/batch_internal.h"
-#include "sim/batch_world.h"
-#include "sim/filter_internal.h"
-#include "sim/filter_time.h"
-#include "sim/generate.h"
-#include "sim/level_device.h"
-#include "sim/level_stream.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/batch/batch_world.h"
+#include "sim/batch/filter_internal.h"
+#include "sim/batch/filter_time.h"
+#include "sim/batch/level_stream.h"
+#include "sim/device/level_device.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
 
 static CoreDevice *device;
 
@@ -105,7 +108,7 @@ static void check_places(SimSize drawn, SimSize size, SimObservationKind kind) {
   options.reset = SIM_RESET_SAME;
   options.new_size = drawn;
   Worlds here = make(options, &blank, NULL);
-  options.drawn_places = PLACES;
+  options.drawn_slots = PLACES;
   Worlds there = make(options, &(SimLevelSet){blank.level, 1, size}, device);
   assert_int_equal(sim_level_stream_create(drawn, &stream), CORE_OK);
   sim_level_stream_draw(stream, KEY, FIRST, DRAWN, levels.level, wanted);
@@ -188,7 +191,7 @@ static void check_turns(void) {
   sim_batch_reset(there.batch, NULL), sim_batch_reset(here.batch, NULL);
   for (uint32_t t = 40; t < 100; t += 12) {
     step_both(&there, &here, t, t + 12);
-    sim_batch_rest(there.batch);
+    sim_batch_synchronise(there.batch);
   }
   sim_level_set_free(&set);
   destroy(&there), destroy(&here);
@@ -220,13 +223,13 @@ static void check_choices(void) {
   }
 }
 
-/* With teams of lanes, as on a GPU, and shared memory seen as barriers leave it. */
+/* With warps of lanes, as on a GPU, and shared memory seen as barriers leave it. */
 static void test_teams(void **state) {
   (void)state;
   device = core_device_emulated(CORE_DEVICE_ISOLATED);
-  setenv("SIM_TEAM_WORLDS", "8", 1);
+  setenv("SIM_WARP_WORLDS", "8", 1);
   check_new((New){SIM_RESET_NEW_FILTERED, SIM_SIZE_S, SIM_SIZE_S, SIM_OBSERVATION_FLAT, 3, 20, 40, 90});
-  setenv("SIM_TEAM_WORLDS", "alone", 1);
+  setenv("SIM_WARP_WORLDS", "alone", 1);
   core_device_close(&device);
 }
 
@@ -278,8 +281,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
                                      cmocka_unit_test(test_teams), cmocka_unit_test(test_gpu)};
   if (!asked_for_gpu())
-    setenv("SIM_TEAM_WORLDS", "alone",
-           1); /* how worlds are stepped is test_batch_bits' matter, and teams are slow to emulate */
+    setenv("SIM_WARP_WORLDS", "alone",
+           1); /* how worlds are stepped is test_batch_bits' matter, and warps are slow to emulate */
   if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "core/files.h"
-#include "sim/filter.h"
-#include "sim/level.h"
+#include "sim/batch/filter.h"
+#include "sim/levels/level_set.h"
+#include "sim/physics/level.h"
 
 #define CORPUS "tests/fuzz/corpus/level"
 

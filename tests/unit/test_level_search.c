@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
-#include "trainer/level_search.h"
+#include "trainer/evaluate/level_search.h"
 
 /* ---- scores ---------------------------------------------------------------------------------------------------- */
 

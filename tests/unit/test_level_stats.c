@@ -12,7 +12,8 @@
 
 #include "core/files.h"
 #include "core/random.h"
-#include "sim/batch.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/level_set.h"
 
 #define LEVELS "../shared/data/kinetix_levels"
 #define TABLE "../shared/data/golden/level_stats.tsv"

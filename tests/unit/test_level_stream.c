@@ -10,9 +10,10 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "sim/filter.h"
-#include "sim/generate.h"
-#include "sim/level_stream.h"
+#include "sim/batch/filter.h"
+#include "sim/batch/level_stream.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
 #include "tests/level_hash.h"
 
 enum { SIZES = 3, LEVELS = 2 * SIM_STREAM_GROUP };

@@ -12,8 +12,9 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "sim/batch.h"
-#include "sim/sim.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/level_set.h"
+#include "sim/library/sim.h"
 
 enum { WORLDS = 20, STEPS = 30 };
 #define GOOD "tests/fuzz/corpus/level/good.json"

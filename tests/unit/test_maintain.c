@@ -1,8 +1,8 @@
 /* Check, repair and merge of results.db: each fault is made on purpose, found, and mended where it can be. */
 #include <sqlite3.h>
 
-#include "store/bulk_internal.h"
-#include "store/maintain.h"
+#include "store/care/maintain.h"
+#include "store/database/bulk_internal.h"
 #include "store_workspace.h"
 
 enum { ROWS = 20 };

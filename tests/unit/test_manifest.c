@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "core/files.h"
-#include "sweep/manifest.h"
-#include "sweep/sweep.h"
+#include "sweep/spec/manifest.h"
+#include "sweep/spec/sweep.h"
 
 static char root[CORE_PATH_MAX];
 

@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/evaluate.h"
-#include "trainer/metrics.h"
+#include "core/device/arena.h"
+#include "trainer/evaluate/evaluate.h"
+#include "trainer/math/sample.h"
+#include "trainer/measure/metrics.h"
 
 enum { STEPS = 10, WORLDS = 20, TOTAL = STEPS * WORLDS };
 
@@ -168,12 +170,12 @@ static void test_subset(void **state) {
 }
 
 static void test_states_are_stratified(void **state) {
-  for (int64_t j = 0; j < 100; j++) assert_int_equal(metrics_state(5, 9, j, 100, 100), j);
+  for (int64_t j = 0; j < 100; j++) assert_int_equal(sample_state(5, 9, j, 100, 100), j);
   int differs = 0;
   for (int64_t j = 0; j < 7; j++) {
-    uint32_t i = metrics_state(5, 9, j, 7, 1000);
+    uint32_t i = sample_state(5, 9, j, 7, 1000);
     assert_in_range(i, j * 1000 / 7, (j + 1) * 1000 / 7 - 1);
-    differs += i != metrics_state(5, 10, j, 7, 1000);
+    differs += i != sample_state(5, 10, j, 7, 1000);
   }
   assert_true(differs > 0);
 }

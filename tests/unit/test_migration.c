@@ -2,8 +2,8 @@
  * new rows. */
 #include <sqlite3.h>
 
-#include "store/query.h"
-#include "store/schema.h"
+#include "store/database/query.h"
+#include "store/database/schema.h"
 #include "store_workspace.h"
 
 #define RUN "d3b3d64313395237"

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/minibatch.h"
+#include "core/device/arena.h"
+#include "trainer/update/minibatch.h"
 
 enum { STEPS = 6, WORLDS = 8, FEATURES = 3, TOTAL = STEPS * WORLDS };
 

@@ -2,7 +2,7 @@
  * against a real MLflow in tests/cli/test_mlflow.sh, where Python has one. */
 #include <jansson.h>
 
-#include "analysis/mlflow.h"
+#include "analysis/commands/mlflow.h"
 #include "core/http.h"
 #include "http_server.h"
 #include "store_workspace.h"

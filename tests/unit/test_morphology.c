@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "sim/batch.h"
-#include "sim/morphology.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/level_set.h"
+#include "sim/levels/morphology.h"
 #include "tests/level_hash.h"
-#include "trainer/morphologies.h"
+#include "trainer/tools/morphologies.h"
 
 static SimLevelSet all;
 

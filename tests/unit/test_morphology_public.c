@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "core/files.h"
-#include "sim/batch.h"
-#include "sim/morphology.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/level_set.h"
+#include "sim/levels/morphology.h"
 #include "tests/level_statistics.h"
 
 #define TABLE "../shared/data/golden/loco_stats.tsv"

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "core/files.h"
-#include "sim/batch.h"
-#include "sim/generate.h"
-#include "sim/mutate.h"
+#include "sim/batch/batch.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
+#include "sim/levels/mutate.h"
 #include "tests/level_hash.h"
 
 #define LEVELS "../shared/data/kinetix_levels"

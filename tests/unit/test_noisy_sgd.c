@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/device/arena.h"
 #include "trainer/learners/noisy_sgd.h"
 
 enum { DIMENSIONS = 50 };

@@ -8,8 +8,10 @@
 #include <cmocka.h>
 #include <omp.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
-#include "trainer/observer.h"
+#include "trainer/wrappers/observer.h"
 
 enum { FEATURES = 37, ROWS = 50, BATCHES = 4 };
 

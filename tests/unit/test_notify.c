@@ -11,10 +11,10 @@
 #include "core/http.h"
 #include "core/terminal.h"
 #include "http_server.h"
-#include "store/run.h"
-#include "sweep/grid.h"
-#include "sweep/manifest.h"
-#include "sweep/notify.h"
+#include "store/workspace/run.h"
+#include "sweep/local/notify.h"
+#include "sweep/spec/grid.h"
+#include "sweep/spec/manifest.h"
 
 static HttpReply next;
 static char root[] = "/tmp/test_notify.XXXXXX", site_path[64];

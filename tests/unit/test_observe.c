@@ -9,10 +9,11 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "core/device/arena.h"
 #include "core/random.h"
-#include "sim/batch_internal.h"
-#include "sim/generate.h"
-#include "sim/observe_entity.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/levels/generate.h"
+#include "sim/task/observe_entity.h"
 
 enum { LEVELS = 8, WORLDS = 24, STEPS = 40 };
 static const SimSize *const SIZES[] = {&SIM_SIZE_S, &SIM_SIZE_M, &SIM_SIZE_L};

@@ -1,7 +1,8 @@
 /* trainer/ops: elementary functions, dense layers and long vectors against slow double versions; and that no result of
  * any op depends on the number of threads. Heads and losses: test_policy.c. */
+#include "core/memory.h"
 #include "tests/unit/ops_tools.h"
-#include "trainer/ops/cpu_internal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"
 
 /* -------- elementary functions ------------------------------------------------------------------------------- */

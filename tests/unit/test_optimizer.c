@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "trainer/optimizer.h"
+#include "trainer/update/optimizer.h"
 
 static Ops *ops;
 static int set_up(void **unused) { return ops_cpu_create(2, 16, 16, &ops); }

@@ -15,10 +15,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/command/options.h"
 #include "core/log.h"
-#include "core/options.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "core/version.h"
 
 typedef struct Values {
   bool wait;

@@ -1,4 +1,4 @@
-/* Waves of runs that begin from others' checkpoints: parents first, children line by line beside them. */
+/* Generations of runs that begin from others' checkpoints: parents first, children line by line beside them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -7,20 +7,20 @@
 
 #include <cmocka.h>
 
-#include "sweep/order.h"
+#include "sweep/cluster/generations.h"
 
 enum { MOST = 64 };
 static const size_t NONE = SWEEP_NO_PARENT, ELSEWHERE = SWEEP_PARENT_ELSEWHERE;
 
-/* What every order keeps, whatever the list: each run once, parents in earlier waves, aligned lines beside their
+/* What every order keeps, whatever the list: each run once, parents in earlier generations, aligned lines beside their
  * parents. */
-static void check(const size_t *parent, const SweepOrder *order) {
+static void check(const size_t *parent, const SweepGenerations *order) {
   size_t wave_of[MOST], line_of[MOST], seen = 0;
   for (size_t i = 0; i < MOST; i++) wave_of[i] = SIZE_MAX;
   for (size_t w = 0; w < order->wave_count; w++) {
-    assert_int_equal(order->waves[w].first, seen);
-    assert_true(order->waves[w].count > 0);
-    for (size_t i = 0; i < order->waves[w].count; i++) {
+    assert_int_equal(order->generations[w].first, seen);
+    assert_true(order->generations[w].count > 0);
+    for (size_t i = 0; i < order->generations[w].count; i++) {
       const size_t run = order->run[seen++];
       assert_true(wave_of[run] == SIZE_MAX);
       wave_of[run] = w, line_of[run] = i;
@@ -28,13 +28,13 @@ static void check(const size_t *parent, const SweepOrder *order) {
   }
   assert_int_equal(seen, order->count);
   for (size_t i = 0; i < order->count; i++) {
-    const SweepWave *wave = &order->waves[wave_of[i]];
+    const SweepGeneration *generation = &order->generations[wave_of[i]];
     if (parent[i] == NONE) {
-      assert_true(wave->parent == NONE && !wave->waits);
-    } else if (wave->waits) {
+      assert_true(generation->parent == NONE && !generation->waits);
+    } else if (generation->waits) {
       if (parent[i] != ELSEWHERE) assert_true(wave_of[parent[i]] < wave_of[i]);
     } else {
-      assert_int_equal(wave->parent, wave_of[parent[i]]);
+      assert_int_equal(generation->parent, wave_of[parent[i]]);
       assert_int_equal(line_of[i], line_of[parent[i]]);
     }
   }
@@ -42,57 +42,57 @@ static void check(const size_t *parent, const SweepOrder *order) {
 
 static void test_no_parents(void **state) {
   const size_t parent[] = {NONE, NONE, NONE};
-  SweepOrder order;
-  sweep_order_make(parent, 3, true, &order);
+  SweepGenerations order;
+  sweep_generations_make(parent, 3, true, &order);
   check(parent, &order);
   assert_int_equal(order.wave_count, 1);
   for (size_t i = 0; i < 3; i++) assert_int_equal(order.run[i], i);
-  sweep_order_free(&order);
-  sweep_order_make(parent, 0, true, &order);
+  sweep_generations_free(&order);
+  sweep_generations_make(parent, 0, true, &order);
   assert_int_equal(order.wave_count, 0);
-  sweep_order_free(&order);
+  sweep_generations_free(&order);
 }
 
-/* Runs 1 and 3 have two and three children, 0 none; they come most first, and the waves have 2, 2 and 1 lines. */
+/* Runs 1 and 3 have two and three children, 0 none; they come most first, and the generations have 2, 2 and 1 lines. */
 static void test_aligned(void **state) {
   const size_t parent[] = {NONE, NONE, 1, NONE, 3, 3, 1, 3};
-  SweepOrder order;
-  sweep_order_make(parent, 8, true, &order);
+  SweepGenerations order;
+  sweep_generations_make(parent, 8, true, &order);
   check(parent, &order);
   const size_t expected[] = {3, 1, 0, 4, 2, 5, 6, 7};
   assert_memory_equal(order.run, expected, sizeof expected);
   assert_int_equal(order.wave_count, 4);
-  assert_int_equal(order.waves[3].count, 1);
-  sweep_order_free(&order);
-  sweep_order_make(parent, 8, false, &order); /* by level, in their order */
+  assert_int_equal(order.generations[3].count, 1);
+  sweep_generations_free(&order);
+  sweep_generations_make(parent, 8, false, &order); /* by level, in their order */
   check(parent, &order);
   const size_t levels[] = {0, 1, 3, 2, 4, 5, 6, 7};
   assert_memory_equal(order.run, levels, sizeof levels);
   assert_int_equal(order.wave_count, 2);
-  sweep_order_free(&order);
+  sweep_generations_free(&order);
 }
 
 /* Grandchildren, and children of runs that are in the queue already. */
 static void test_levels(void **state) {
   const size_t parent[] = {2, ELSEWHERE, 3, NONE, 1, 0};
-  SweepOrder order;
+  SweepGenerations order;
   for (int align = 0; align < 2; align++) {
-    sweep_order_make(parent, 6, align, &order);
+    sweep_generations_make(parent, 6, align, &order);
     check(parent, &order);
-    sweep_order_free(&order);
+    sweep_generations_free(&order);
   }
 }
 
-/* One parent of very many: no wave for each of them. */
+/* One parent of very many: no generation for each of them. */
 static void test_many_children(void **state) {
   size_t parent[MOST];
-  SweepOrder order;
+  SweepGenerations order;
   for (size_t i = 0; i < MOST; i++) parent[i] = i ? 0 : NONE;
-  sweep_order_make(parent, MOST, true, &order);
+  sweep_generations_make(parent, MOST, true, &order);
   check(parent, &order);
   assert_int_equal(order.wave_count, 2);
-  assert_true(order.waves[1].waits);
-  sweep_order_free(&order);
+  assert_true(order.generations[1].waits);
+  sweep_generations_free(&order);
 }
 
 /* Lists by chance, each parent earlier or later in the list than its children. */
@@ -100,7 +100,7 @@ static void test_random(void **state) {
   unsigned seed = 1;
   for (int round = 0; round < 500; round++) {
     size_t parent[MOST], name[MOST], shuffled[MOST];
-    SweepOrder order;
+    SweepGenerations order;
     for (size_t i = 0; i < MOST; i++) name[i] = i;
     for (size_t i = MOST; i-- > 1;) {
       const size_t k = (size_t)rand_r(&seed) % (i + 1), kept = name[i];
@@ -111,9 +111,9 @@ static void test_random(void **state) {
       parent[i] = i == 0 || kind < 4 ? NONE : kind == 4 ? ELSEWHERE : (size_t)rand_r(&seed) % i;
     }
     for (size_t i = 0; i < MOST; i++) shuffled[name[i]] = parent[i] < ELSEWHERE ? name[parent[i]] : parent[i];
-    sweep_order_make(shuffled, MOST, round % 2, &order);
+    sweep_generations_make(shuffled, MOST, round % 2, &order);
     check(shuffled, &order);
-    sweep_order_free(&order);
+    sweep_generations_free(&order);
   }
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/pack_internal.h"
+#include "store/database/pack_internal.h"
 
 enum { PLACES = STORE_PACK_PLACES };
 

@@ -9,8 +9,9 @@
 
 #include "core/files.h"
 #include "core/random.h"
-#include "sim/batch_internal.h"
-#include "sim/waves.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/levels/level_set.h"
+#include "sim/physics/wavefronts.h"
 
 #define LEVELS "../shared/data/kinetix_levels"
 
@@ -214,27 +215,28 @@ typedef struct Seen { uint64_t body[SIM_MAX_SHAPES]; } Seen;
 
 /* Applies the contacts listed in part[] at once: all see the same bodies, which then receive in order as a,
  * then as b. */
-static void apply_at_once(const SimWaveContact *contact, const uint8_t *part, int count, Seen *seen) {
+static void apply_at_once(const SimWavefrontContact *contact, const uint8_t *part, int count, Seen *seen) {
   uint64_t push[SIM_MAX_CONTACTS];
   for (int i = 0; i < count; i++) {
-    const SimWaveContact c = contact[part[i]];
+    const SimWavefrontContact c = contact[part[i]];
     push[i] = (seen->body[c.a & 15] * 3 + seen->body[c.b & 15] * 7 + part[i]) * 0x9e3779b97f4a7c15u;
   }
   for (int end = 0; end < 2; end++) {
     for (int i = 0; i < count; i++) {
       const uint8_t k = end == 0 ? contact[part[i]].a : contact[part[i]].b;
-      if (k & SIM_WAVE_MOVES) seen->body[k & 15] = seen->body[k & 15] * 31 + (push[i] >> 7);
+      if (k & SIM_WAVEFRONT_MOVES) seen->body[k & 15] = seen->body[k & 15] * 31 + (push[i] >> 7);
     }
   }
 }
 
-/* Random contacts in random groups: applied group after group and wave after wave, bodies come to the same. */
+/* Random contacts in random groups: applied group after group and wavefront after wavefront, bodies come to the same.
+ * */
 static void waves_give_what_groups_give(void **state) {
   (void)state;
   CoreRandomStream random = core_random_stream(7, CORE_RANDOM_TEST, 0, 0);
   int waves_seen = 0, groups_seen = 0, sharing_seen = 0;
   for (int repeat = 0; repeat < 2000; repeat++) {
-    SimWaveContact contact[48];
+    SimWavefrontContact contact[48];
     uint8_t part[48];
     Seen by_group, by_wave;
     const uint32_t count = core_random_below(core_random_next(&random), repeat % 47 + 2);
@@ -244,8 +246,8 @@ static void waves_give_what_groups_give(void **state) {
                      b = (drawn + 1 + i % (bodies - 1)) % bodies;
       const uint32_t a = drawn < 4 && b < 4 ? 4 : drawn; /* two that never move do not push each other */
       const uint32_t group = core_random_below(core_random_next(&random), SIM_MAX_BATCHES);
-      contact[i] = (SimWaveContact){(uint8_t)(a < 4 ? a : a | SIM_WAVE_MOVES),
-                                    (uint8_t)(b < 4 ? b : b | SIM_WAVE_MOVES), (uint8_t)group, 0, 0, 0};
+      contact[i] = (SimWavefrontContact){(uint8_t)(a < 4 ? a : a | SIM_WAVEFRONT_MOVES),
+                                    (uint8_t)(b < 4 ? b : b | SIM_WAVEFRONT_MOVES), (uint8_t)group, 0, 0, 0};
     }
     for (unsigned k = 0; k < SIM_MAX_SHAPES; k++) by_group.body[k] = by_wave.body[k] = k + 1;
     for (unsigned group = 0; group < SIM_MAX_BATCHES; group++) {
@@ -255,23 +257,23 @@ static void waves_give_what_groups_give(void **state) {
       apply_at_once(contact, part, members, &by_group);
       groups_seen += members > 0;
     }
-    SimWaves waves = sim_waves_settle(contact, (int)count);
-    assert_true(waves.count <= SIM_WAVES_MAX);
-    for (unsigned w = 0; w < (unsigned)waves.count; w++) {
+    SimWavefronts wavefronts = sim_wavefronts_settle(contact, (int)count);
+    assert_true(wavefronts.count <= SIM_WAVEFRONTS_MAX);
+    for (unsigned w = 0; w < (unsigned)wavefronts.count; w++) {
       uint32_t seats = 0;
       int members = 0;
       for (uint32_t i = 0; i < count; i++) {
-        if (contact[i].turn != SIM_WAVE_SETTLED + w) continue;
+        if (contact[i].turn != SIM_WAVEFRONT_SETTLED + w) continue;
         seats |= 1u << contact[i].seat;
         part[members++] = (uint8_t)i;
       }
-      assert_int_equal(members, sim_waves_size(waves.sizes, w));
+      assert_int_equal(members, sim_wavefronts_size(wavefronts.sizes, w));
       assert_int_equal(seats, (1u << members) - 1);
       apply_at_once(contact, part, members, &by_wave);
     }
     assert_memory_equal(&by_group, &by_wave, sizeof by_group);
-    waves_seen += waves.count;
-    sharing_seen += waves.sharing != 0;
+    waves_seen += wavefronts.count;
+    sharing_seen += wavefronts.sharing != 0;
   }
   assert_true(waves_seen < groups_seen && sharing_seen > 100);
 }

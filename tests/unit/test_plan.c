@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "core/files.h"
-#include "store/database.h"
-#include "store/paths.h"
-#include "store/run.h"
-#include "store/runlog.h"
-#include "sweep/plan.h"
-#include "sweep/speed.h"
+#include "store/database/database.h"
+#include "store/runlog/runlog.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
+#include "sweep/plan/plan.h"
+#include "sweep/plan/speed.h"
 
 static char root[CORE_PATH_MAX];
 

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "analysis/coverage.h"
+#include "analysis/runs/coverage.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "trainer/visited.h"
+#include "trainer/rollout/visited.h"
 
 #define ASSERT_OK(expression) \
   do { \

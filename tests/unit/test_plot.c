@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "analysis/axis.h"
-#include "analysis/csv.h"
-#include "analysis/plot_internal.h"
-#include "analysis/render.h"
+#include "analysis/plot/axis.h"
+#include "analysis/plot/csv.h"
+#include "analysis/plot/plot_internal.h"
+#include "analysis/plot/render.h"
 #include "core/error.h"
 #include "core/files.h"
 

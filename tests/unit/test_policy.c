@@ -1,5 +1,6 @@
 /* trainer/ops, heads and losses: log-probabilities, KL, sampling and the gradients of the actor and value losses
  * against their definitions in double, finite differences, published values and frequencies. */
+#include "core/memory.h"
 #include "tests/unit/ops_tools.h"
 
 static const OpsHead uneven = {.factors = 3, .logits = 17, .size = {1, 11, 5}};

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/memory.h"
 #include "tests/oracle/learner.h"
 #include "trainer/learners/ppo.h"
 #include "training_tools.h"

@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/memory.h"
 #include "core/random.h"
 #include "trainer/learners/pqn.h"
-#include "trainer/optimizer.h"
+#include "trainer/update/optimizer.h"
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {

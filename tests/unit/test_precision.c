@@ -9,10 +9,11 @@
 
 #include <cmocka.h>
 
+#include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "tests/training_tools.h"
-#include "trainer/ops/cpu_internal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
 
 /* ---- half precision ---------------------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/device/arena.h"
 #include "core/random.h"
 
 /* Random123's kat_vectors, "philox4x32 10 ...": counter words 0..3, key words 0..1, result. */

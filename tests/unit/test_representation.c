@@ -9,9 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/device/arena.h"
 #include "core/random.h"
-#include "trainer/kurtosis.h"
-#include "trainer/representation.h"
+#include "trainer/math/kurtosis.h"
+#include "trainer/measure/representation.h"
 
 /* cmocka compares in float; this in double. */
 #define assert_near(value, expected, tolerance) \

@@ -1,4 +1,4 @@
-/* Rollouts over a toy environment whose every number is known: what is stored where, and the book of episodes. */
+/* Rollouts over a toy environment whose every number is known: what is stored where, and the episode statistics. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/rollout.h"
+#include "core/device/arena.h"
+#include "trainer/rollout/rollout.h"
 
 /* Episodes of world w last 2 + w % 3 steps and are played on level w % 2; level 1 is solved. The observation is (world,
  * steps since the start of all, constant); the reward is the first action's class + 1. */

@@ -2,7 +2,7 @@
  * refused with what was looked for. */
 #include "store_workspace.h"
 
-#include "store/run_name.h"
+#include "store/workspace/run_name.h"
 
 static const char *const ids[] = {"0123456789abcdef", "0123aaaaaaaaaaaa", "4567456745674567"};
 static const char *const waiting = "0123bbbbbbbbbbbb"; /* in a manifest only */

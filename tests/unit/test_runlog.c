@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "store/crc32_internal.h"
-#include "store/number_internal.h"
+#include "store/runlog/number_internal.h"
+#include "store/workspace/crc32_internal.h"
 #include "store_workspace.h"
 
 /* ---- checksum and numbers --------------------------------------------------------------------------------------- */

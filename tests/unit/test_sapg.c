@@ -8,10 +8,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "tests/oracle/learner.h"
 #include "trainer/learners/sapg.h"
-#include "trainer/normalise.h"
+#include "trainer/wrappers/normalise.h"
 #include "training_tools.h"
 
 static CoreConfig small_config(void) {

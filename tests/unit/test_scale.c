@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
 
 /* N0 = 2048, K = 256, M0 = 32, so B0 = 16384; eta0 = 3e-4. */

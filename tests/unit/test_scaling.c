@@ -1,5 +1,5 @@
-/* The model of runs on many GPUs (trainer/scaling.h): its sums against NCCL's cost formula worked out by hand, and what
- * must hold of its predictions whatever the figures. */
+/* The model of runs on many GPUs (trainer/tools/scaling.h): its sums against NCCL's cost formula worked out by hand,
+ * and what must hold of its predictions whatever the figures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 #include <math.h>
 #include <cmocka.h>
 
-#include "trainer/gradient_device.h"
-#include "trainer/scaling.h"
+#include "trainer/tools/scaling.h"
+#include "trainer/update/gradient_device.h"
 #include "training_tools.h"
 
 static void assert_near_to(double got, double want) {

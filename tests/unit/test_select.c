@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "analysis/curve.h"
-#include "analysis/group.h"
-#include "analysis/select.h"
+#include "analysis/runs/curve.h"
+#include "analysis/runs/group.h"
+#include "analysis/runs/select.h"
 #include "analysis_workspace.h"
 
 enum { SEEDS = 2, ITERATIONS = 12 };

@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/gradient.h"
-#include "trainer/minibatch.h"
-#include "trainer/reduce.h"
+#include "core/device/arena.h"
+#include "trainer/update/gradient.h"
+#include "trainer/update/minibatch.h"
+#include "trainer/update/reduce.h"
 
 enum { STEPS = 10, WORLDS = 12, TOTAL = STEPS * WORLDS, PARTS = 3 };
 

@@ -12,7 +12,7 @@
 #include "slurm/cluster.h"
 #include "slurm/script.h"
 #include "slurm/site.h"
-#include "sweep/spec.h"
+#include "sweep/spec/spec.h"
 
 static char path[64];
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sweep/grid.h"
+#include "sweep/spec/grid.h"
 #include "slurm/settings.h"
-#include "sweep/spec.h"
+#include "sweep/spec/spec.h"
 
 #define HEAD "[sweep]\nname = s\n"
 
@@ -35,7 +35,7 @@ static void assert_refused(const char *text, const char *profile, const char *se
   va_end(parts);
 }
 
-static const SweepList *list_of(const SweepBlock *block, const char *name) {
+static const SweepValueList *list_of(const SweepBlock *block, const char *name) {
   for (size_t i = 0; i < block->count; i++)
     if (strcmp(block->lists[i].row->name, name) == 0) return &block->lists[i];
   fail_msg("no list %s", name);
@@ -87,7 +87,7 @@ static void test_lists(void **state) {
   static const int64_t seeds[] = {7, 0, 10, 11, 12};
   assert_int_equal(spec.seed_count, 5);
   assert_memory_equal(spec.seeds, seeds, sizeof seeds);
-  const SweepList *epochs = list_of(&spec.grids[0], "ppo.epochs"), *levels = list_of(&spec.grids[0], "env.levels");
+  const SweepValueList *epochs = list_of(&spec.grids[0], "ppo.epochs"), *levels = list_of(&spec.grids[0], "env.levels");
   assert_int_equal(epochs->count, 5);
   assert_int_equal(epochs->values[3].number.integer, 4);
   assert_int_equal(epochs->values[4].number.integer, 8);
@@ -119,7 +119,7 @@ static void test_numbers_with_suffixes(void **state) {
   assert_int_equal(spec.seed_count, 4);
   assert_memory_equal(spec.seeds, seeds, sizeof seeds);
   assert_int_equal(spec.base.train.total_steps, 50000);
-  const SweepList *worlds = list_of(&spec.grids[0], "env.num");
+  const SweepValueList *worlds = list_of(&spec.grids[0], "env.num");
   assert_int_equal(worlds->count, 3);
   assert_string_equal(worlds->values[1].text, "1000");
   assert_int_equal(worlds->values[2].number.integer, 2000);

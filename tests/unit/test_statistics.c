@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <omp.h>
 
-#include "analysis/statistics.h"
+#include "analysis/statistics/statistics.h"
 #include "core/random.h"
 
 static const char golden_path[] = "../shared/data/golden_ppo/statistics.gold";

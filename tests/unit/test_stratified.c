@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <omp.h>
 
-#include "analysis/stratified.h"
+#include "analysis/statistics/stratified.h"
 #include "core/random.h"
 
 static void assert_near(double value, double expected) {

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/paths.h"
-#include "sweep/batch.h"
+#include "store/workspace/paths.h"
+#include "sweep/cluster/batch.h"
 
 static char root[] = "/tmp/test_submission.XXXXXX";
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/random.h"
-#include "sim/batch_internal.h"
-#include "sim/generate.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/levels/generate.h"
 
 enum { WORLDS = 24, STEPS = 120 };
 

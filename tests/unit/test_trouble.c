@@ -8,24 +8,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sweep/trouble.h"
+#include "sweep/status/failures.h"
 
 static void test_alike(void **state) {
   (void)state;
-  SweepTroubles t = {0};
-  sweep_trouble_add(&t, "stopped", "goes on from iteration 512", 0);
-  sweep_trouble_add(&t, "stopped", "goes on from iteration 512", 4);
+  SweepFailures t = {0};
+  sweep_failures_add(&t, "stopped", "goes on from iteration 512", 0);
+  sweep_failures_add(&t, "stopped", "goes on from iteration 512", 4);
   assert_int_equal(t.count, 1);
   assert_string_equal(t.items[0].reason, "goes on from iteration 512");
-  sweep_trouble_add(&t, "stopped", "goes on from iteration 64", 5);
-  sweep_trouble_add(&t, "stopped", "goes on from iteration 64", 6);
+  sweep_failures_add(&t, "stopped", "goes on from iteration 64", 5);
+  sweep_failures_add(&t, "stopped", "goes on from iteration 64", 6);
   assert_int_equal(t.count, 1);
   assert_string_equal(t.items[0].reason, "goes on from iteration ...");
   assert_int_equal(t.items[0].count, 4);
   assert_int_equal(t.items[0].runs[2], 5);
-  sweep_trouble_add(&t, "failed", "goes on from iteration 512", 7); /* another fate */
+  sweep_failures_add(&t, "failed", "goes on from iteration 512", 7); /* another fate */
   assert_int_equal(t.count, 2);
-  sweep_trouble_free(&t);
+  sweep_failures_free(&t);
 }
 
 static void test_apart(void **state) {
@@ -36,36 +36,36 @@ static void test_apart(void **state) {
     "run 0123456789abcde", "exit  code 1",
   };
   enum { COUNT = sizeof reasons / sizeof *reasons };
-  SweepTroubles t = {0};
-  for (size_t i = 0; i < COUNT; i++) sweep_trouble_add(&t, "failed", reasons[i], i);
+  SweepFailures t = {0};
+  for (size_t i = 0; i < COUNT; i++) sweep_failures_add(&t, "failed", reasons[i], i);
   assert_int_equal(t.count, COUNT);
-  sweep_trouble_add(&t, "failed", "exit code 2", 20);
-  sweep_trouble_add(&t, "failed", "run 0123456789abcdef", 21); /* an id of 16 digits, unlike the one above */
-  sweep_trouble_add(&t, "failed", "run fedcba9876543210", 22);
+  sweep_failures_add(&t, "failed", "exit code 2", 20);
+  sweep_failures_add(&t, "failed", "run 0123456789abcdef", 21); /* an id of 16 digits, unlike the one above */
+  sweep_failures_add(&t, "failed", "run fedcba9876543210", 22);
   assert_int_equal(t.count, COUNT + 1);
   assert_string_equal(t.items[0].reason, "exit code ...");
   assert_string_equal(t.items[COUNT].reason, "run ...");
-  sweep_trouble_free(&t);
+  sweep_failures_free(&t);
 }
 
 static void test_many(void **state) {
   (void)state;
   SweepRunState runs[300] = {{.id = "0123456789abcdef"}};
   SweepProgress progress = {.name = "s", .run = runs, .runs = 300};
-  SweepTroubles t = {0};
+  SweepFailures t = {0};
   CoreText text = {0};
   char reason[8] = "aaa";
   for (size_t i = 0; i < 300; i++) {
     snprintf(runs[i].id, sizeof runs[i].id, "%016zx", i);
     reason[0] = (char)('a' + i % 20), reason[1] = (char)('a' + i / 20);
-    sweep_trouble_add(&t, "failed", reason, i);
+    sweep_failures_add(&t, "failed", reason, i);
   }
   assert_int_equal(t.others, 300 - t.count);
-  sweep_trouble_draw(&t, &progress, &text);
+  sweep_failures_draw(&t, &progress, &text);
   assert_non_null(strstr(core_text_string(&text), "  292 more for other reasons\n"));
   assert_non_null(strstr(core_text_string(&text), "sweep status s --failed lists all that need a hand\n"));
   core_text_free(&text);
-  sweep_trouble_free(&t);
+  sweep_failures_free(&t);
 }
 
 int main(void) {

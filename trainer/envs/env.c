@@ -1,7 +1,7 @@
 /* What is common to all environments: choosing one by the task's name, and estimating memory before it is taken. */
 #include "trainer/envs/env.h"
 
-#include "trainer/levels.h"
+#include "trainer/envs/levels.h"
 
 /* All tasks of the table are levels of the simulator; another environment adds its task's name here. */
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {

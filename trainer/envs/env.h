@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/config.h"
-#include "sim/observe_layout.h"
+#include "core/config/config.h"
+#include "sim/task/observe_layout.h"
 #include "trainer/ops/ops.h"
 
 /* What a step gives. The flags speak of the step that ended; `level` of the level it was played on. Every end of an
@@ -54,7 +54,7 @@ struct Env {
   void (*reset_to)(Env *env, const int32_t *level, float *observations);
   void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
   /* Nothing goes on beside the steps any more, and the next one begins as the first after a rest does: before a graph
-   * of steps begins or is launched, and before it ends (sim_batch_rest). NULL: nothing ever does. */
+   * of steps begins or is launched, and before it ends (sim_batch_synchronise). NULL: nothing ever does. */
   void (*rest)(Env *env);
   /* The same of worlds first .. first + count - 1, the arrays being those of all; NULL: all step together. */
   void (*step_part)(Env *env, int first, int count, const void *actions, const EnvStep *out);
@@ -91,7 +91,8 @@ struct Env {
    * Their count; NULL, or 0 of them: observations are not of that kind. */
   int (*changing)(const Env *env, bool drawn, uint8_t *changes);
   EnvConstants (*constants)(const Env *env);
-  /* Constants of levels that are gone: sim/batch.h, sim_batch_show_again. Where EnvConstants.number is not NULL. */
+  /* Constants of levels that are gone: sim/batch/batch.h, sim_batch_show_again. Where EnvConstants.number is not NULL.
+   * */
   void (*show_again)(const Env *env, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
                      float *observations);
   void (*destroy)(Env *env);

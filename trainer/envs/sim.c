@@ -1,14 +1,16 @@
-/* The simulator (sim/batch.h) as an environment: Kinetix levels, action spaces and observations.
+/* The simulator (sim/batch/batch.h) as an environment: Kinetix levels, action spaces and observations.
  * It translates names only; physics, rewards and randomness are the simulator's. */
 #include "trainer/envs/sim.h"
 
+#include "core/device/device.h"
 #include "core/memory.h"
-#include "sim/filter.h"
-#include "sim/generate.h"
-#include "sim/level_device.h"
-#include "sim/level_stream.h"
-#include "sim/observe.h"
-#include "trainer/levels.h"
+#include "sim/batch/filter.h"
+#include "sim/batch/level_stream.h"
+#include "sim/device/level_device.h"
+#include "sim/levels/generate.h"
+#include "sim/levels/level_set.h"
+#include "sim/task/observe.h"
+#include "trainer/envs/levels.h"
 
 enum { DRAWN_AT_ONCE = 64 * SIM_STREAM_GROUP };
 
@@ -43,7 +45,7 @@ static void sim_env_step_part(Env *env, int first, int count, const void *action
   sim_batch_step_part(sim_of(env)->batch, first, count, actions, &step);
 }
 
-static void sim_env_rest(Env *env) { sim_batch_rest(sim_of(env)->batch); }
+static void sim_env_rest(Env *env) { sim_batch_synchronise(sim_of(env)->batch); }
 
 static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut step = step_out(out);
@@ -69,7 +71,7 @@ static size_t sim_env_bytes(const Env *env) {
 }
 
 static size_t sim_env_filter_bytes(const Env *env, const CoreDevice *device) {
-  return sim_level_device_place_bytes(sim_of(env)->options.new_size, device);
+  return sim_level_device_slot_bytes(sim_of(env)->options.new_size, device);
 }
 
 static int64_t sim_env_nonfinite(const Env *env) { return sim_batch_nonfinite(sim_of(env)->batch); }
@@ -213,7 +215,7 @@ static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t 
   options.seed = seed;
   options.reset = SIM_RESET_SAME;
   options.device = env->device;
-  options.drawn_places = env->device ? places : 0;
+  options.drawn_slots = env->device ? places : 0;
   if (!env->device) TRY(sim_level_stream_create(options.new_size, &stream));
   levels.level = core_memory_allocate((size_t)held * sizeof *levels.level);
   for (int i = 0; i < held; i++) levels.level[i] = sim->levels.level[i % sim->levels.count];
@@ -269,7 +271,7 @@ static int choice(const char *value, const char *const *choices) {
   int i = 0;
   for (; choices[i]; i++)
     if (strcmp(value, choices[i]) == 0) return i;
-  CORE_CHECK(!"a choice of core/config.def that the simulator does not know");
+  CORE_CHECK(!"a choice of core/config/config.def that the simulator does not know");
   return i;
 }
 

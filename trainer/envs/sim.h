@@ -2,7 +2,7 @@
  * only. */
 #ifndef TRAINER_ENVS_SIM_H
 #define TRAINER_ENVS_SIM_H
-#include "sim/batch.h"
+#include "sim/batch/batch.h"
 #include "trainer/envs/env.h"
 
 /* The first env.level_count levels of the set that env.task names, with env.size's slots; free with sim_level_set_free.

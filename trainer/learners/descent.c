@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer/estimators.h"
-#include "trainer/ranks.h"
+#include "trainer/math/estimators.h"
+#include "trainer/ranks/ranks.h"
 
 double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration) {
   if (strcmp(schedule, "linear") != 0) return rate;

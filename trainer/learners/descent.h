@@ -1,9 +1,9 @@
 /* What learners share that go down a gradient of the agent's networks: the learning rate of an iteration, a clipped
- * step, the book of gradients, sections of a checkpoint, and naming what is not finite. */
+ * step, the stats of gradients, sections of a checkpoint, and naming what is not finite. */
 #ifndef TRAINER_LEARNERS_DESCENT_H
 #define TRAINER_LEARNERS_DESCENT_H
 #include "trainer/learners/learner.h"
-#include "trainer/optimizer.h"
+#include "trainer/update/optimizer.h"
 
 /* The step size of an iteration (from 1): constant, or linear to 0 over the budget (spec ppo.md 1.6). */
 double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration);
@@ -14,7 +14,7 @@ void descent_restart(CoreDevice *device, Optimizer *optimizer, size_t n);
 /* The norm of a network's gradient. CORE_FAIL naming the element that is not finite. */
 int descent_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm);
 /* One step on one network, its gradient clipped by `clip_norm`: its own norm, or that of all parameters of a common
- * loss. Adds to the book, of which descent_average makes means. */
+ * loss. Adds to the stats, of which descent_average makes means. */
 void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
                   double rate, double norm, double clip_norm, LearnerGradients *gradients);
 /* A step on both networks of an agent: with a common loss the gradients are clipped together (net.sharing). */

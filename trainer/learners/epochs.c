@@ -37,7 +37,7 @@ static void queue_epoch(const Epochs *epochs, const LearnerStep *step) {
   }
 }
 
-static void open_book(const Epochs *epochs, const LearnerStep *step, double rate) {
+static void open_stats(const Epochs *epochs, const LearnerStep *step, double rate) {
   queue_begin(epochs->queue_of, step, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
               epochs->proximal, rate);
 }
@@ -51,24 +51,24 @@ static int explain(const Epochs *epochs, const LearnerStep *step, int failed) {
 }
 
 /* Of the epochs from `first` on. */
-static int close_book(const Epochs *epochs, const LearnerStep *step, int first, LearnerUpdate *update) {
-  OpsUpdateBook book;
-  const int failed = queue_finish(epochs->queue_of, step->ops, epochs->actor, epochs->critic, epochs->proximal, &book,
+static int close_stats(const Epochs *epochs, const LearnerStep *step, int first, LearnerUpdate *update) {
+  OpsUpdateStats stats;
+  const int failed = queue_finish(epochs->queue_of, step->ops, epochs->actor, epochs->critic, epochs->proximal, &stats,
                                   update);
   if (failed >= 0) return explain(epochs, step, first * (int)epochs->config->ppo.num_minibatches + failed);
-  epochs->add_losses(epochs->learner, &book, update);
+  epochs->add_losses(epochs->learner, &stats, update);
   return CORE_OK;
 }
 
 int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
   const bool queues = queue_takes(epochs->queue_of, epochs->agent);
   const bool divided = step->rollout->shards.all_shards > 1;
-  int opened = -1; /* the epoch that the open book begins with */
+  int opened = -1; /* the epoch that the open stats begins with */
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
     shuffle(epochs, step, epoch);
     const bool takes = queues && (!divided || minibatch_fits(epochs->minibatch, step->rollout));
     if (opened >= 0 && !takes) {
-      TRY(close_book(epochs, step, opened, update));
+      TRY(close_stats(epochs, step, opened, update));
       opened = -1;
     }
     if (!takes) {
@@ -76,10 +76,10 @@ int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *upd
       continue;
     }
     if (opened < 0) {
-      open_book(epochs, step, update->learning_rate);
+      open_stats(epochs, step, update->learning_rate);
       opened = epoch;
     }
     queue_epoch(epochs, step);
   }
-  return opened >= 0 ? close_book(epochs, step, opened, update) : CORE_OK;
+  return opened >= 0 ? close_stats(epochs, step, opened, update) : CORE_OK;
 }

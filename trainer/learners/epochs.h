@@ -4,9 +4,9 @@
  * chance gave a shard more of them than a piece holds is the host's to decide. */
 #ifndef TRAINER_LEARNERS_EPOCHS_H
 #define TRAINER_LEARNERS_EPOCHS_H
-#include "trainer/gradient.h"
 #include "trainer/learners/queue.h"
-#include "trainer/minibatch.h"
+#include "trainer/update/gradient.h"
+#include "trainer/update/minibatch.h"
 
 typedef struct Epochs {
   const CoreConfig *config;
@@ -21,8 +21,8 @@ typedef struct Epochs {
   int (*decide)(void *learner, const LearnerStep *step, int m, LearnerUpdate *update);
   /* The operations of the minibatch whose turn it is (minibatch_take), as queue_minibatch wants them. */
   void (*queue)(void *learner, const LearnerStep *step);
-  /* Adds what the book has of losses. */
-  void (*add_losses)(void *learner, const OpsUpdateBook *book, LearnerUpdate *update);
+  /* Adds what the stats has of losses. */
+  void (*add_losses)(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update);
 } Epochs;
 
 /* Steps of an iteration. */

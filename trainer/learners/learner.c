@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/device/arena.h"
 #include "trainer/learners/ppo.h"
 #include "trainer/learners/pqn.h"
 #include "trainer/learners/sapg.h"

@@ -3,9 +3,10 @@
  * checkpoint; it changes the agent's weights and never sees the environment. */
 #ifndef TRAINER_LEARNERS_LEARNER_H
 #define TRAINER_LEARNERS_LEARNER_H
-#include "trainer/checkpoint.h"
-#include "trainer/kurtosis.h"
-#include "trainer/profile.h"
+#include "core/device/arena.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/math/kurtosis.h"
+#include "trainer/measure/profile.h"
 
 /* Gradients before clipping, over an iteration's minibatches. */
 typedef struct LearnerGradients {

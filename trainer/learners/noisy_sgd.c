@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/ops/kernels.h"
-#include "trainer/ops/kernels_noisy.h"
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "trainer/ops/kernels/kernels.h"
+#include "trainer/ops/kernels/kernels_noisy.h"
 
 int noisy_sgd_register(NoisySgd *sgd, const CoreConfig *config, CoreArena *arena) {
   *sgd = (NoisySgd){.dimensions = (int)config->sgd.dimensions, .noise = config->sgd.noise, .start = config->sgd.start,

@@ -5,10 +5,10 @@
  * E||g||^2 = s^2 / (1 - eta); the mean shrinks by 1 - 2 eta a step. */
 #ifndef TRAINER_LEARNERS_NOISY_SGD_H
 #define TRAINER_LEARNERS_NOISY_SGD_H
-#include "core/config.h"
-#include "core/memory.h"
+#include "core/config/config.h"
+#include "core/device/arena.h"
 #include "core/schedule.h"
-#include "store/runlog.h"
+#include "store/runlog/runlog.h"
 
 typedef struct NoisySgd {
   int dimensions;

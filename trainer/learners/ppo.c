@@ -6,12 +6,14 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
-#include "trainer/estimators.h"
 #include "trainer/learners/descent.h"
 #include "trainer/learners/epochs.h"
-#include "trainer/ranks.h"
-#include "trainer/reduce.h"
+#include "trainer/math/estimators.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/update/reduce.h"
 
 /* Of a checkpoint. */
 static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
@@ -132,7 +134,7 @@ static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
 
 /* ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
  * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: queued, and
- * then before the policy's own loss, as a book keeps the last one's sums. */
+ * then before the policy's own loss, as a stats keeps the last one's sums. */
 static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -349,13 +351,13 @@ static void queue_operations(void *learner, const LearnerStep *step) {
   else queue_whole(learner, step);
 }
 
-static void add_losses(void *learner, const OpsUpdateBook *book, LearnerUpdate *update) {
+static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update) {
   const Ppo *ppo = learner;
-  update->policy_loss += book->mean[OPS_BOOK_POLICY] + ppo->config->ppo.kl_penalty * book->mean[OPS_BOOK_PULL];
-  update->entropy += book->mean[OPS_BOOK_POLICY + 1] + book->mean[OPS_BOOK_SAMPLED_ENTROPY];
-  update->clip_fraction += book->mean[OPS_BOOK_POLICY + 4];
-  update->value_loss += book->mean[OPS_BOOK_VALUE];
-  update->silent_fraction += book->mean[OPS_BOOK_SILENT];
+  update->policy_loss += stats->mean[OPS_STATS_POLICY] + ppo->config->ppo.kl_penalty * stats->mean[OPS_STATS_PULL];
+  update->entropy += stats->mean[OPS_STATS_POLICY + 1] + stats->mean[OPS_STATS_SAMPLED_ENTROPY];
+  update->clip_fraction += stats->mean[OPS_STATS_POLICY + 4];
+  update->value_loss += stats->mean[OPS_STATS_VALUE];
+  update->silent_fraction += stats->mean[OPS_STATS_SILENT];
 }
 
 int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {

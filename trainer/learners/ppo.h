@@ -4,11 +4,12 @@
  * proximal policy, an average of past weights, and weights by proximal/behaviour. */
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
-#include "trainer/advantage.h"
+#include "core/device/arena.h"
+#include "trainer/update/advantage.h"
 #include "trainer/learners/queue.h"
-#include "trainer/gradient.h"
-#include "trainer/minibatch.h"
-#include "trainer/optimizer.h"
+#include "trainer/update/gradient.h"
+#include "trainer/update/minibatch.h"
+#include "trainer/update/optimizer.h"
 
 typedef struct Ppo {
   const CoreConfig *config;        /* the caller's; must outlive this */

@@ -4,14 +4,16 @@
 
 #include <math.h>
 
-#include "trainer/advantage.h"
-#include "trainer/estimators.h"
-#include "trainer/gradient.h"
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "trainer/learners/descent.h"
 #include "trainer/learners/epochs.h"
-#include "trainer/minibatch.h"
-#include "trainer/ranks.h"
-#include "trainer/reduce.h"
+#include "trainer/math/estimators.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/update/advantage.h"
+#include "trainer/update/gradient.h"
+#include "trainer/update/minibatch.h"
+#include "trainer/update/reduce.h"
 
 /* Of RAdam and of the clip, PyTorch's defaults. */
 static const double BETA1 = 0.9, BETA2 = 0.999, RADAM_EPSILON = 1e-8, NORM_EPSILON = 1e-6;
@@ -147,9 +149,9 @@ static void queue_operations(void *learner, const LearnerStep *step) {
   else queue_whole(learner, step);
 }
 
-static void add_losses(void *learner, const OpsUpdateBook *book, LearnerUpdate *update) {
+static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update) {
   (void)learner;
-  update->value_loss += book->mean[OPS_BOOK_VALUE];
+  update->value_loss += stats->mean[OPS_STATS_VALUE];
 }
 
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer/ranks.h"
+#include "core/device/arena.h"
+#include "trainer/ranks/ranks.h"
 
 static bool is_off(void) {
   const char *mode = getenv("TRAINER_QUEUE");
@@ -20,7 +21,7 @@ void queue_register(Queue *queue, const Agent *agent, const Optimizer *optimizer
   if (queue->device == NULL) return;
   CORE_ARENA(arena, queue->scalars, (size_t)steps, "scalars of steps [steps]");
   CORE_ARENA_DEVICE(arena, queue->plan.scalars, (size_t)steps, "scalars of steps [steps]");
-  CORE_ARENA_DEVICE(arena, queue->plan.book, 1, "book of an update");
+  CORE_ARENA_DEVICE(arena, queue->plan.stats, 1, "statistics of an update");
   CORE_ARENA_DEVICE(arena, queue->plan.parts, ops_update_parts(), "gradient norms of parts");
   CORE_ARENA_DEVICE(arena, queue->before[0], agent->actor.n, "actor weights before a step");
   if (agent->critic.n > 0) CORE_ARENA_DEVICE(arena, queue->before[1], agent->critic.n, "critic weights before a step");
@@ -83,7 +84,7 @@ void queue_minibatch(Queue *queue, void (*minibatch)(void *context), void *conte
 
 void queue_begin_gradient(const Queue *queue, Gradient *gradient, const Minibatch *minibatch) {
   const GradientQueued queued = {.rows = minibatch->counts, .shares = minibatch->shares,
-                                 .turn = &queue->plan.book->step, .parts = minibatch->parts};
+                                 .turn = &queue->plan.stats->step, .parts = minibatch->parts};
   gradient_begin_queued(gradient, &queued);
 }
 
@@ -91,7 +92,7 @@ void queue_add_sums(Queue *queue, Ops *ops, bool is_first, bool is_last) {
   Communicator *communicator = queue->communicator;
   ops->update->add_sums(ops, is_first);
   if (is_last && communicator)
-    communicator->sum(communicator, queue->plan.book->all, OPS_BOOK_SUMS, COMMUNICATOR_DOUBLE);
+    communicator->sum(communicator, queue->plan.stats->all, OPS_STATS_SUMS, COMMUNICATOR_DOUBLE);
 }
 
 void queue_step(Queue *queue, Ops *ops) {
@@ -99,29 +100,29 @@ void queue_step(Queue *queue, Ops *ops) {
   ops->update->step(ops, &queue->plan);
 }
 
-static void add_gradients(const OpsUpdateBook *book, int network, LearnerGradients *gradients) {
-  gradients->norm_mean += book->norm[network];
-  gradients->norm_max = fmax(gradients->norm_max, book->norm_max[network]);
-  gradients->clipped_fraction += book->clipped[network];
-  gradients->kurtosis.all += book->kurtosis[network].all;
-  gradients->kurtosis.nonzero += book->kurtosis[network].nonzero;
-  gradients->kurtosis.zero_fraction += book->kurtosis[network].zero_fraction;
-  gradients->step_norm += book->step_norm[network];
+static void add_gradients(const OpsUpdateStats *stats, int network, LearnerGradients *gradients) {
+  gradients->norm_mean += stats->norm[network];
+  gradients->norm_max = fmax(gradients->norm_max, stats->norm_max[network]);
+  gradients->clipped_fraction += stats->clipped[network];
+  gradients->kurtosis.all += stats->kurtosis[network].all;
+  gradients->kurtosis.nonzero += stats->kurtosis[network].nonzero;
+  gradients->kurtosis.zero_fraction += stats->kurtosis[network].zero_fraction;
+  gradients->step_norm += stats->step_norm[network];
 }
 
-int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateBook *book,
+int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateStats *stats,
                  LearnerUpdate *update) {
-  ops->update->finish(ops, &queue->plan, book);
-  actor->t += (int64_t)book->step;
-  if (critic) critic->t += (int64_t)book->step;
-  for (uint64_t i = 0; proximal && i < book->step; i++) proximal_keep(proximal);
-  add_gradients(book, 0, &update->actor);
+  ops->update->finish(ops, &queue->plan, stats);
+  actor->t += (int64_t)stats->step;
+  if (critic) critic->t += (int64_t)stats->step;
+  for (uint64_t i = 0; proximal && i < stats->step; i++) proximal_keep(proximal);
+  add_gradients(stats, 0, &update->actor);
   if (critic) {
-    add_gradients(book, 1, &update->critic);
-    update->joint_norm += book->joint;
+    add_gradients(stats, 1, &update->critic);
+    update->joint_norm += stats->joint;
   }
-  if (queue->communicator && !ranks_is_first()) memset(book->mean, 0, sizeof book->mean);
-  return (int)book->failed - 1;
+  if (queue->communicator && !ranks_is_first()) memset(stats->mean, 0, sizeof stats->mean);
+  return (int)stats->failed - 1;
 }
 
 int queue_explain(int code) {

@@ -2,17 +2,18 @@
  * iteration's steps, and the graph that one minibatch's operations are recorded in. Learners say what a minibatch is.
  *
  * The first minibatch is launched operation by operation, so that libraries choose their algorithms; the second is
- * recorded (core/device.h), and all from then on are one launch each. Iterations that measure have a graph of their
- * own. Whatever the operations are given by value, sizes and addresses and settings, must stay the same as long as the
- * queue lives; queue_forget is for when it does not. */
+ * recorded (core/device/device.h), and all from then on are one launch each. Iterations that measure have a graph of
+ * their own. Whatever the operations are given by value, sizes and addresses and settings, must stay the same as
+ * long as the queue lives; queue_forget is for when it does not. */
 #ifndef TRAINER_LEARNERS_QUEUE_H
 #define TRAINER_LEARNERS_QUEUE_H
-#include "trainer/agent.h"
-#include "trainer/communicator.h"
-#include "trainer/gradient.h"
+#include "core/device/arena.h"
 #include "trainer/learners/learner.h"
-#include "trainer/minibatch.h"
-#include "trainer/optimizer.h"
+#include "trainer/nets/agent.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/update/gradient.h"
+#include "trainer/update/minibatch.h"
+#include "trainer/update/optimizer.h"
 
 typedef struct Queue {
   CoreDevice *device;          /* NULL: nothing is queued, and nothing below is used */
@@ -36,7 +37,7 @@ static inline bool queue_takes(const Queue *queue, const Agent *agent) {
   return queue->device && (agent->communicator == NULL || agent->communicator->queues);
 }
 
-/* Opens the book of an iteration's (or an epoch's) steps on the agent's networks (critic NULL: on its actor alone) by
+/* Opens the stats of an iteration's (or an epoch's) steps on the agent's networks (critic NULL: on its actor alone) by
  * these gradients; the optimizers and the proximal weights (NULL: none) as they stand before it. */
 void queue_begin(Queue *queue, const LearnerStep *step, const Agent *agent, const AgentGradient *gradient,
                  const Optimizer *actor, const Optimizer *critic, const Proximal *proximal, double rate);
@@ -50,10 +51,10 @@ void queue_begin_gradient(const Queue *queue, Gradient *gradient, const Minibatc
 void queue_add_sums(Queue *queue, Ops *ops, bool is_first, bool is_last);
 /* The step by the gradients, of all ranks by now. */
 void queue_step(Queue *queue, Ops *ops);
-/* Waits; counts the steps that were done in the optimizers and the proximal weights, and adds what the book has to
+/* Waits; counts the steps that were done in the optimizers and the proximal weights, and adds what the stats has to
  * *update, as descent.c does. Returns the number of the step that could not be done, from queue_begin on, or -1. The
- * book's means are those of this rank, as where the host decides: the first has all of what ranks summed. */
-int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateBook *book,
+ * stats's means are those of this rank, as where the host decides: the first has all of what ranks summed. */
+int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal, OpsUpdateStats *stats,
                  LearnerUpdate *update);
 /* What is wrong with a step that could not be done: the code that the host came to when it took it once more, or
  * CORE_FAIL where that went well. */

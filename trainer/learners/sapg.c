@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "trainer/learners/descent.h"
-#include "trainer/ranks.h"
-#include "trainer/reduce.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/update/reduce.h"
 
 static const double BOUND = 1.1;                      /* means beyond it are drawn back */
 static const double RATE_STEP = 1.5, RATE_LEAST = 1e-6, RATE_MOST = 1e-2;
@@ -242,7 +244,7 @@ static int explain(Sapg *sapg, const LearnerStep *step, int number, int m) {
 static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
   const SapgMinibatches *all = &sapg->data.minibatches;
   Queued queued = {sapg, step};
-  OpsUpdateBook book;
+  OpsUpdateStats stats;
   queue_begin(&sapg->queue, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
               NULL, *sapg->rate);
   for (int m = 0; m < all->count; m++) {
@@ -251,14 +253,14 @@ static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerU
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
   const int failed =
-    queue_finish(&sapg->queue, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &book, update);
+    queue_finish(&sapg->queue, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &stats, update);
   if (failed >= 0) return explain(sapg, step, number, failed);
-  update->policy_loss += book.mean[OPS_BOOK_POLICY];
-  update->entropy += book.mean[OPS_BOOK_POLICY + 1];
-  update->clip_fraction += book.mean[OPS_BOOK_POLICY + 4];
-  update->value_loss += book.mean[OPS_BOOK_VALUE];
-  update->silent_fraction += book.mean[OPS_BOOK_SILENT];
-  update->controller_kl = book.mean[OPS_BOOK_CONTROLLER] / all->count;
+  update->policy_loss += stats.mean[OPS_STATS_POLICY];
+  update->entropy += stats.mean[OPS_STATS_POLICY + 1];
+  update->clip_fraction += stats.mean[OPS_STATS_POLICY + 4];
+  update->value_loss += stats.mean[OPS_STATS_VALUE];
+  update->silent_fraction += stats.mean[OPS_STATS_SILENT];
+  update->controller_kl = stats.mean[OPS_STATS_CONTROLLER] / all->count;
   return CORE_OK;
 }
 

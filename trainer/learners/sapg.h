@@ -10,12 +10,13 @@
  *           -> sapg.c:      epochs of minibatches; after each epoch the learning rate follows the KL */
 #ifndef TRAINER_LEARNERS_SAPG_H
 #define TRAINER_LEARNERS_SAPG_H
-#include "trainer/advantage.h"
-#include "trainer/gradient.h"
+#include "core/device/arena.h"
 #include "trainer/learners/learner.h"
 #include "trainer/learners/queue.h"
-#include "trainer/learners/sapg_layout.h"
-#include "trainer/optimizer.h"
+#include "trainer/math/sapg_layout.h"
+#include "trainer/update/advantage.h"
+#include "trainer/update/gradient.h"
+#include "trainer/update/optimizer.h"
 
 /* How the samples are cut: minibatches are as large as if there were on-policy samples only; what is left over joins
  * the last. */

@@ -4,16 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
-#include "trainer/estimators.h"
 #include "trainer/learners/sapg.h"
-#include "trainer/minibatch_device.h"
-#include "trainer/normalise.h"
-#include "trainer/ops/kernels_each.h"
-#include "trainer/ops/kernels_observe.h"
-#include "trainer/ops/kernels_sapg.h"
+#include "trainer/math/estimators.h"
+#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels_observe.h"
+#include "trainer/ops/kernels/kernels_sapg.h"
 #include "trainer/ops/update.h"
-#include "trainer/reduce.h"
+#include "trainer/update/minibatch_device.h"
+#include "trainer/update/reduce.h"
+#include "trainer/wrappers/normalise.h"
 
 /* This rank's part, as the kernels take it. */
 static SapgShare share_of(const SapgData *data) {

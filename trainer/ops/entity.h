@@ -2,7 +2,7 @@
  * one row of the observation at a time, so nothing depends on how rows are divided; matrix products, layer norm and
  * the sums over rows are Ops' own.
  *
- * An entity matrix is [rows][entities][width]. Observations are rows as sim/observe_layout.h has them; masks,
+ * An entity matrix is [rows][entities][width]. Observations are rows as sim/task/observe_layout.h has them; masks,
  * indices and relations are read there, at the given offset in a row. Rows of entities whose mask is 0 are set to 0,
  * and pass no gradient on. */
 #ifndef TRAINER_OPS_ENTITY_H

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/device_kernel.h"
+#include "core/device/device_kernel.h"
 
 /* A select between two computed values is a vector instruction only if the compiler may compute both: gcc refuses
  * while it has to keep exception flags as the scalar code would set them. Values are the same either way; clang

@@ -3,7 +3,7 @@
  * the ops' device; all sums that become a statistic are float64. Nothing is allocated after the ops are made.
  *
  * Every array that a function takes is in the memory of ops->device (NULL: the host's); structs and results by value
- * are the host's. Between ops->update's begin and finish sums may be NULL: they then stay in its book. */
+ * are the host's. Between ops->update's begin and finish sums may be NULL: they then stay in its stats. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 #include <math.h>
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/device.h"
+#include "core/device/device.h"
 #include "core/error.h"
-#include "trainer/moments.h"
+#include "trainer/math/moments.h"
 
 typedef enum OpsActivation { OPS_LINEAR, OPS_TANH, OPS_RELU, OPS_SILU, OPS_ELU } OpsActivation;
 
@@ -65,14 +65,14 @@ static inline double ops_head_deviation(const OpsHead *head, const float *logits
  * with bf16 a chain's hidden layers are bf16 in memory, too. */
 typedef enum OpsPrecision { OPS_FLOAT32, OPS_TF32, OPS_BF16 } OpsPrecision;
 
-/* The book of a rollout's episodes, on the device; zeroed by its owner before each rollout, but for `returns`. */
+/* The stats of a rollout's episodes, on the device; zeroed by its owner before each rollout, but for `returns`. */
 typedef struct OpsEpisodes {
   int worlds, first_reported;     /* worlds before it do not count */
   double *returns;                /* [worlds] reward so far of the episode that runs */
   double *finished;               /* [worlds] returns of those that ended; on the CPU the first has the sum of all */
   int64_t *attempts, *solutions;  /* [levels] */
   int64_t *count;                 /* [2]: episodes that ended, and their steps */
-  const int32_t *level_of_place;  /* the book's number of what a step calls a level; NULL: the same */
+  const int32_t *level_of_place;  /* the stats's number of what a step calls a level; NULL: the same */
 } OpsEpisodes;
 /* What a step gave: [worlds] each. */
 typedef struct OpsEpisodeStep {
@@ -157,8 +157,8 @@ struct Ops {
   void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                         uint32_t first_world, uint32_t step, void *actions, float *logp);
   /* The same, where the step's number is *clock + step, *clock being in device memory, so that it can be recorded
-   * (graphs of core/device.h): its upper half goes where 32-bit seeds leave room, so that the stream never repeats.
-   * NULL: on the CPU. */
+   * (graphs of core/device/device.h): its upper half goes where 32-bit seeds leave room, so that the stream never
+   * repeats. NULL: on the CPU. */
   void (*policy_sample_at)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
                            uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions,
                            float *logp);
@@ -223,7 +223,7 @@ struct Ops {
                 double beta1, double beta2, double epsilon, int64_t t);
   /* proximal = keep*proximal + (1-keep)*theta, as proximal += (1-keep)*(theta - proximal). */
   void (*ewma)(Ops *ops, float *proximal, const float *theta, size_t n, double keep);
-  /* Generalised advantage estimation; shapes and rules: trainer/advantage.h. */
+  /* Generalised advantage estimation; shapes and rules: trainer/update/advantage.h. */
   void (*gae)(Ops *ops, double gamma, double lambda, double reward_scale, const float *reward, const float *value,
               const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
               float *advantage, float *target);
@@ -255,9 +255,9 @@ struct Ops {
   void (*standardise_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
   void (*restore_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 
-  /* Work of the actor's beside the critic's: from `enter` to `leave` all goes to CORE_LANE_ACTOR of the device, after
+  /* Work of the actor's beside the critic's: from `enter` to `leave` all goes to CORE_STREAM_ACTOR of the device, after
    * what came before `enter`, and with scratch of its own. What is gathered for chains is seen there. `join`: what
-   * follows waits for it. In between neither may read or write what the other writes. NULL: there is no such lane. */
+   * follows waits for it. In between neither may read or write what the other writes. NULL: there is no such stream. */
   void (*enter)(Ops *ops);
   void (*leave)(Ops *ops);
   void (*join)(Ops *ops);

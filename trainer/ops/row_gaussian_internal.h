@@ -5,7 +5,7 @@
 #define TRAINER_OPS_ROW_GAUSSIAN_INTERNAL_H
 #include <math.h>
 
-#include "core/device_kernel.h"
+#include "core/device/device_kernel.h"
 #include "core/random.h"
 #include "trainer/ops/ops.h"
 

@@ -4,7 +4,7 @@
 #define TRAINER_OPS_ROW_VECTOR_INTERNAL_H
 #include <math.h>
 
-#include "core/device_kernel.h"
+#include "core/device/device_kernel.h"
 #include "trainer/ops/fast_math_internal.h"
 #include "trainer/ops/update.h"
 

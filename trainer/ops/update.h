@@ -1,7 +1,8 @@
 /* Updates without the host: what ops on a device offer to learners beyond the functions of ops.h, so that an
  * iteration's minibatches follow each other there and the host, which only queues them, reads the outcome once. Sums of
- * losses stay in a book, the clip and the step are decided by kernels, and whatever differs from one minibatch to the
- * next is read from device memory, so that one minibatch's operations can be recorded as a graph (core/device.h).
+ * losses stay in a stats, the clip and the step are decided by kernels, and whatever differs from one minibatch to the
+ * next is read from device memory, so that one minibatch's operations can be recorded as a graph
+ * (core/device/device.h).
  *
  * A step whose loss or gradient is not finite is not done, nor any after it: the weights are then those that the host
  * may look for the cause with.
@@ -14,7 +15,7 @@
 #define TRAINER_OPS_UPDATE_H
 #include <math.h>
 
-#include "trainer/kurtosis.h"
+#include "trainer/math/kurtosis.h"
 #include "trainer/ops/ops.h"
 
 enum { OPS_UPDATE_NETWORKS = 2 };
@@ -40,20 +41,21 @@ typedef struct OpsUpdateScalars {
   int32_t copies;             /* not 0: the proximal weights become the weights */
 } OpsUpdateScalars;
 
-/* Where the sums of which loss stand in a book, each of up to five numbers in the order of their struct in ops.h. */
+/* Where the sums of which loss stand in a stats, each of up to five numbers in the order of their struct in ops.h. */
 enum {
-  OPS_BOOK_POLICY = 0, OPS_BOOK_VALUE = 5, OPS_BOOK_SAMPLED_ENTROPY = 10, OPS_BOOK_REGULARISE = 15, OPS_BOOK_PULL = 20,
-  OPS_BOOK_CONTROLLER = 25,
-  OPS_BOOK_SILENT = 30, /* samples that the clip leaves without a gradient */
-  OPS_BOOK_SUMS = 35
+  OPS_STATS_POLICY = 0, OPS_STATS_VALUE = 5, OPS_STATS_SAMPLED_ENTROPY = 10, OPS_STATS_REGULARISE = 15,
+  OPS_STATS_PULL = 20,
+  OPS_STATS_CONTROLLER = 25,
+  OPS_STATS_SILENT = 30, /* samples that the clip leaves without a gradient */
+  OPS_STATS_SUMS = 35
 };
 
-typedef struct OpsUpdateBook {
+typedef struct OpsUpdateStats {
   uint64_t step, earlier;     /* steps of this iteration, and of those before it */
   uint64_t failed;            /* 0, or 1 + the number of the step that was not done */
-  double now[OPS_BOOK_SUMS];  /* of the minibatch at hand, or of a piece of it */
-  double all[OPS_BOOK_SUMS];  /* where ranks or shards divide minibatches: of all its pieces, then of all ranks */
-  double mean[OPS_BOOK_SUMS]; /* of each minibatch's mean over its rows, added up */
+  double now[OPS_STATS_SUMS];  /* of the minibatch at hand, or of a piece of it */
+  double all[OPS_STATS_SUMS];  /* where ranks or shards divide minibatches: of all its pieces, then of all ranks */
+  double mean[OPS_STATS_SUMS]; /* of each minibatch's mean over its rows, added up */
   double norm[OPS_UPDATE_NETWORKS], norm_max[OPS_UPDATE_NETWORKS], clipped[OPS_UPDATE_NETWORKS]; /* sums, the largest */
   double joint;               /* of both networks' norms together, added up */
   double step_norm[OPS_UPDATE_NETWORKS]; /* lengths of steps, and what follows of gradients, added up; of plans that
@@ -61,7 +63,7 @@ typedef struct OpsUpdateBook {
   Kurtosis kurtosis[OPS_UPDATE_NETWORKS];
   uint64_t at;                /* for the kernels: the step that is being done, */
   float scale[OPS_UPDATE_NETWORKS]; /* and what its gradients are multiplied by */
-} OpsUpdateBook;
+} OpsUpdateStats;
 
 typedef struct OpsUpdateNetwork {
   float *theta;
@@ -78,10 +80,10 @@ typedef struct OpsUpdatePlan {
   double max_norm, norm_epsilon;
   int joint;                  /* not 0: gradients are clipped by the norm of both together */
   int rows;                   /* of a minibatch, over all ranks */
-  int divided;                /* not 0: ranks or shards divide it, and its sums are book->all */
+  int divided;                /* not 0: ranks or shards divide it, and its sums are stats->all */
   int steps;                  /* of an iteration, at most */
   OpsUpdateScalars *scalars;  /* [steps] on the device */
-  OpsUpdateBook *book;        /* on the device */
+  OpsUpdateStats *stats;        /* on the device */
   double *parts;              /* [ops_update_parts()] on the device */
 } OpsUpdatePlan;
 size_t ops_update_parts(void);
@@ -97,7 +99,7 @@ typedef struct OpsPartRows {
 } OpsPartRows;
 
 typedef struct OpsUpdate {
-  /* Takes an iteration's scalars [steps] from the host and opens the book; `earlier` steps were done in iterations
+  /* Takes an iteration's scalars [steps] from the host and opens the stats; `earlier` steps were done in iterations
    * before. From now on functions of ops.h that give sums take NULL for them. */
   void (*begin)(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *scalars, int steps, uint64_t earlier);
   /* rows[count * steps]: as world_rows, of the part of `order` (its things cut into `parts` of `count`) whose turn it
@@ -107,7 +109,7 @@ typedef struct OpsUpdate {
    * of_run[room], and how many there are in *count, all on the device. After them comes the first again (the rollout's
    * first where there is none); losses of the piece, from here on, are those of the *count rows and their means. */
   void (*take_piece)(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run, uint32_t *count);
-  /* Sums of the piece's losses join those of the minibatch (book->all), or begin them. */
+  /* Sums of the piece's losses join those of the minibatch (stats->all), or begin them. */
   void (*add_sums)(Ops *ops, bool begin);
   /* Moments of x[n], of the piece's *count rows, as ops->moments, to *record on the device. */
   void (*moments)(Ops *ops, const float *x, size_t n, Moments *record);
@@ -119,14 +121,14 @@ typedef struct OpsUpdate {
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
                       float *noise);
   /* How many samples stand where the clip is flat, by the ratio to the policy of logp_around (estimators.h): to the
-   * book. */
+   * stats. */
   void (*count_silent)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                        const float *logp_around, const float *advantage, int rows, double epsilon);
   /* Clip, Adam of all networks, and the proximal weights; where there is room for weights before it, also the length of
    * the step and the kurtosis of the gradient. */
   void (*step)(Ops *ops, const OpsUpdatePlan *plan);
-  /* Waits for all steps; closes the book. */
-  void (*finish)(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateBook *book);
+  /* Waits for all steps; closes the stats. */
+  void (*finish)(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateStats *stats);
 } OpsUpdate;
 
 #endif

@@ -1,9 +1,9 @@
 /* A stand-in for cuBLASLt (libcublasLt.so.13) on top of the stand-in for the CUDA runtime: the functions that
- * trainer/ops/cuda_library.c uses, by cuBLASLt's documentation (cublasLt.h; CUDA Toolkit, "cuBLAS", "Using the cuBLASLt
- * API"). Products are plain loops over matrices stored by columns, done by the host when the stream comes to them, so
- * that what the trainer says about operands, their order, strides and epilogues is held against a definition of its
- * own. Which algorithms the real library has it does not know; CUBLASLT_STAND_IN=plain is a library without fused
- * epilogues, none one without any, broken one that can not begin. */
+ * trainer/ops/device/cuda_library.c uses, by cuBLASLt's documentation (cublasLt.h; CUDA Toolkit, "cuBLAS", "Using
+ * the cuBLASLt API"). Products are plain loops over matrices stored by columns, done by the host when the stream
+ * comes to them, so that what the trainer says about operands, their order, strides and epilogues is held against a
+ * definition of its own. Which algorithms the real library has it does not know; CUBLASLT_STAND_IN=plain is a
+ * library without fused epilogues, none one without any, broken one that can not begin. */
 #include <cublasLt.h>
 #include <math.h>
 #include <stdbool.h>

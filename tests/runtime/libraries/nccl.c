@@ -1,7 +1,7 @@
-/* A stand-in for NCCL (libnccl.so.2) on top of the stand-in for the CUDA runtime: the functions that trainer/nccl.c
- * uses. What NCCL's kernels do in a stream is a call of MPI there, made by the host when the stream comes to it, and
- * recorded in graphs like all else: ranks that do not ask for the same calls in the same order wait for ever, as with
- * NCCL. Unlike NCCL's, a rank's calls go on only while its host waits for its device. */
+/* A stand-in for NCCL (libnccl.so.2) on top of the stand-in for the CUDA runtime: the functions that
+ * trainer/ranks/nccl.c uses. What NCCL's kernels do in a stream is a call of MPI there, made by the host when the
+ * stream comes to it, and recorded in graphs like all else: ranks that do not ask for the same calls in the same
+ * order wait for ever, as with NCCL. Unlike NCCL's, a rank's calls go on only while its host waits for its device. */
 #include <nccl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
-#include "trainer/ranks.h"
+#include "trainer/ranks/ranks.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 #include <cuda_runtime_api.h>
 
-#include "core/device.h"
-#include "sim/kernels.h"
-#include "trainer/ops/kernels.h"
+#include "core/device/device.h"
+#include "sim/device/kernels.h"
+#include "trainer/ops/kernels/kernels.h"
 
 enum { BYTES = 1024 };
 

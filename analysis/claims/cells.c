@@ -1,0 +1,286 @@
+/* Chooses and sorts runs for a claim (cells.h). */
+#include "analysis/claims/cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+
+enum { CONDITIONS = 8, ALTERNATIVES = 4, BESIDE = 16 };
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash_text(const char *text) {
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+  return hash;
+}
+
+static uint64_t hash_mix(uint64_t hash, uint64_t value) {
+  hash ^= value + UINT64_C(0x9e3779b97f4a7c15) + (hash << 6) + (hash >> 2);
+  return hash * UINT64_C(1099511628211);
+}
+
+AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisMeasured *measured) {
+  AnalysisTable table = {.selection = selection, .measured = measured};
+  const CoreConfigRow *rows = core_config_rows(&table.rows);
+  CoreText text = {0};
+  table.hash = core_memory_allocate((selection->count * table.rows + 1) * sizeof *table.hash);
+  for (size_t r = 0; r < selection->count; r++) {
+    for (size_t i = 0; i < table.rows; i++)
+      table.hash[r * table.rows + i] = hash_text(analysis_key_value(&selection->runs[r].config, &rows[i], &text));
+  }
+  core_text_free(&text);
+  return table;
+}
+
+void analysis_table_free(AnalysisTable *table) {
+  free(table->hash);
+  memset(table, 0, sizeof *table);
+}
+
+static size_t row_number(const CoreConfigRow *row) {
+  size_t count;
+  return (size_t)(row - core_config_rows(&count));
+}
+
+static int find_row(const char *name, size_t *number) {
+  const CoreConfigRow *row = core_config_find(name);
+  if (!row) return core_error(CORE_USAGE, "a claim names the setting %s, which does not exist", name);
+  *number = row_number(row);
+  return CORE_OK;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Key { size_t row; const char *names; /* "a<b", or NULL for numbers */ bool used; } Key;
+
+static int parse_key(const char *text, Key *key) {
+  char name[64];
+  const char *colon = strchr(text, ':');
+  *key = (Key){.names = colon ? colon + 1 : NULL, .used = *text != '\0'};
+  if (!key->used) return CORE_OK;
+  snprintf(name, sizeof name, "%.*s", (int)(colon ? colon - text : (ptrdiff_t)strlen(text)), text);
+  return find_row(name, &key->row);
+}
+
+/* The key's value as a number: its place in the list of names, or itself; NaN for a schedule or another name. */
+static double key_value(const Key *key, const CoreConfig *config, CoreText *text) {
+  size_t count;
+  double value;
+  if (!key->used) return 0;
+  const char *word = analysis_key_value(config, &core_config_rows(&count)[key->row], text);
+  if (!key->names) return core_text_to_real(word, &value) ? value : NAN;
+  double place = 0;
+  for (const char *name = key->names; name; place++) {
+    const char *end = strchr(name, '<');
+    size_t length = end ? (size_t)(end - name) : strlen(name);
+    if (strlen(word) == length && strncmp(word, name, length) == 0) return place;
+    name = end ? end + 1 : NULL;
+  }
+  return NAN;
+}
+
+/* ---- conditions ------------------------------------------------------------------------------------------------- */
+
+typedef struct Condition {
+  size_t row, count;
+  uint64_t hash[ALTERNATIVES];
+  int extreme;             /* -1 lowest, 1 highest, 0 the listed values */
+} Condition;
+
+static int parse_values(const char *name, char *values, Condition *condition) {
+  char *save = NULL;
+  CoreConfig config = core_config_default();
+  CoreText text = {0};
+  size_t rows;
+  if (strcmp(values, "min") == 0 || strcmp(values, "max") == 0) {
+    condition->extreme = values[1] == 'i' ? -1 : 1;
+    return CORE_OK;
+  }
+  for (char *value = strtok_r(values, "|", &save); value; value = strtok_r(NULL, "|", &save)) {
+    /* A value that the setting can not have ("none" of algo.name) is a condition that no run meets. */
+    if (condition->count == ALTERNATIVES || core_config_set(&config, name, value) != CORE_OK) continue;
+    condition->hash[condition->count++] =
+      hash_text(core_config_get(&config, &core_config_rows(&rows)[condition->row], &text));
+  }
+  core_error_clear();
+  core_text_free(&text);
+  return CORE_OK;
+}
+
+static int parse_conditions(const char *where, Condition *list, size_t *count) {
+  char *copy = core_text_duplicate(where), *save = NULL;
+  int code = CORE_OK;
+  *count = 0;
+  for (char *part = strtok_r(copy, ",", &save); part && code == CORE_OK && *count < CONDITIONS;
+       part = strtok_r(NULL, ",", &save)) {
+    char *equals = strchr(part, '=');
+    if (!equals) code = core_error(CORE_USAGE, "a claim's condition %s is no KEY=VALUE", part);
+    else *equals = '\0';
+    list[*count] = (Condition){0};
+    if (code == CORE_OK) code = find_row(part, &list[*count].row);
+    if (code == CORE_OK) code = parse_values(part, equals + 1, &list[(*count)++]);
+  }
+  free(copy);
+  return code;
+}
+
+static bool meets(const AnalysisTable *table, size_t run, const Condition *condition) {
+  uint64_t hash = table->hash[run * table->rows + condition->row];
+  for (size_t i = 0; i < condition->count; i++) {
+    if (condition->hash[i] == hash) return true;
+  }
+  return condition->extreme != 0;
+}
+
+/* Keeps the runs with the lowest (highest) value of a setting. */
+static size_t keep_extreme(const AnalysisTable *table, const Condition *condition, size_t *run, size_t count) {
+  Key key = {condition->row, NULL, true};
+  CoreText text = {0};
+  double edge = NAN;
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    double value = key_value(&key, &table->selection->runs[run[i]].config, &text);
+    if (isnan(edge) || (condition->extreme < 0 ? value < edge : value > edge)) edge = value;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (key_value(&key, &table->selection->runs[run[i]].config, &text) == edge) run[kept++] = run[i];
+  }
+  core_text_free(&text);
+  return kept;
+}
+
+static int choose_runs(const AnalysisTable *table, const char *where, size_t *run, size_t *count) {
+  Condition list[CONDITIONS];
+  size_t conditions;
+  TRY(parse_conditions(where, list, &conditions));
+  *count = 0;
+  for (size_t r = 0; r < table->selection->count; r++) {
+    bool all = true;
+    for (size_t i = 0; i < conditions && all; i++) all = meets(table, r, &list[i]);
+    if (all) run[(*count)++] = r;
+  }
+  for (size_t i = 0; i < conditions; i++) {
+    if (list[i].extreme) *count = keep_extreme(table, &list[i], run, *count);
+  }
+  return CORE_OK;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Entry { uint64_t stratum; double second, key; size_t run; } Entry;
+
+static int by_place(const void *left, const void *right) {
+  const Entry *a = left, *b = right;
+  if (a->stratum != b->stratum) return a->stratum < b->stratum ? -1 : 1;
+  if (a->second != b->second) return a->second < b->second ? -1 : 1;
+  if (a->key != b->key) return a->key < b->key ? -1 : 1;
+  return (a->run > b->run) - (a->run < b->run);
+}
+
+/* Which settings do not tell strata apart. */
+static int parse_free(const AnalysisArrangement *arrangement, const Key *key, const Key *second, bool *is_free) {
+  char *copy = core_text_duplicate(arrangement->beside), *save = NULL;
+  int code = CORE_OK;
+  size_t row = 0;
+  for (char *name = strtok_r(copy, ",", &save); name && code == CORE_OK; name = strtok_r(NULL, ",", &save)) {
+    code = find_row(name, &row);
+    if (code == CORE_OK) is_free[row] = true;
+  }
+  free(copy);
+  if (code == CORE_OK) code = find_row("train.seed", &row);
+  if (code == CORE_OK) is_free[row] = true;
+  if (key->used) is_free[key->row] = true;
+  if (second->used) is_free[second->row] = true;
+  return code;
+}
+
+static uint64_t stratum_of(const AnalysisTable *table, size_t run, const bool *is_free, bool equal_data) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  uint64_t hash = 1;
+  for (size_t i = 0; i < table->rows; i++) {
+    if (rows[i].identity && !is_free[i]) hash = hash_mix(hash, table->hash[run * table->rows + i]);
+  }
+  int64_t data = core_config_transitions_per_iteration(&table->selection->runs[run].config);
+  return equal_data ? hash_mix(hash, (uint64_t)data) : hash;
+}
+
+static void fill(AnalysisCells *cells, const AnalysisTable *table, const AnalysisArrangement *arrangement,
+                 const Entry *entry, size_t count) {
+  size_t room = count + 1;
+  cells->run = core_memory_allocate(room * sizeof *cells->run);
+  cells->score = core_memory_allocate(room * sizeof *cells->score);
+  cells->x = core_memory_allocate(room * sizeof *cells->x);
+  cells->first = core_memory_zero_allocate(room, sizeof *cells->first);
+  cells->key = core_memory_allocate(room * sizeof *cells->key);
+  cells->second = core_memory_allocate(room * sizeof *cells->second);
+  cells->stratum = core_memory_zero_allocate(room, sizeof *cells->stratum);
+  cells->count = count;
+  for (size_t i = 0; i < count; i++) {
+    const AnalysisMeasured *measured = &table->measured[entry[i].run];
+    bool new_stratum = i == 0 || entry[i].stratum != entry[i - 1].stratum;
+    bool new_cell = new_stratum || entry[i].second != entry[i - 1].second || entry[i].key != entry[i - 1].key;
+    if (new_stratum) cells->stratum[cells->strata++] = cells->cells;
+    if (new_cell) {
+      cells->first[cells->cells] = i;
+      cells->key[cells->cells] = entry[i].key;
+      cells->second[cells->cells++] = entry[i].second;
+    }
+    cells->run[i] = entry[i].run;
+    cells->score[i] = measured->value[arrangement->measure];
+    cells->x[i] = arrangement->x_measure < 0 ? NAN : measured->value[arrangement->x_measure];
+  }
+  cells->first[cells->cells] = count;
+  cells->stratum[cells->strata] = cells->cells;
+}
+
+int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement *arrangement, AnalysisCells *cells) {
+  Key key, second;
+  size_t count = 0, used = 0;
+  *cells = (AnalysisCells){0};
+  TRY(parse_key(arrangement->key, &key));
+  TRY(parse_key(arrangement->second, &second));
+  bool *is_free = core_memory_zero_allocate(table->rows, sizeof *is_free);
+  size_t *run = core_memory_allocate((table->selection->count + 1) * sizeof *run);
+  Entry *entry = core_memory_allocate((table->selection->count + 1) * sizeof *entry);
+  CoreText text = {0};
+  int code = parse_free(arrangement, &key, &second, is_free);
+  if (code == CORE_OK) code = choose_runs(table, arrangement->where, run, &count);
+  bool equal_data = strstr(arrangement->beside, "ppo.num_steps") != NULL;
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    const CoreConfig *config = &table->selection->runs[run[i]].config;
+    const AnalysisMeasured *measured = &table->measured[run[i]];
+    Entry next = {0, key_value(&second, config, &text), key_value(&key, config, &text), run[i]};
+    if (isnan(next.key) || isnan(next.second)) continue;
+    bool lacks = isnan(measured->value[arrangement->measure]) ||
+                 (arrangement->x_measure >= 0 && isnan(measured->value[arrangement->x_measure]));
+    cells->unfinished += !measured->ended;
+    cells->missing += measured->ended && lacks;
+    if (!measured->ended || lacks) continue;
+    next.stratum = stratum_of(table, run[i], is_free, equal_data);
+    entry[used++] = next;
+  }
+  if (code == CORE_OK) {
+    qsort(entry, used, sizeof *entry, by_place);
+    fill(cells, table, arrangement, entry, used);
+  }
+  core_text_free(&text);
+  free(is_free);
+  free(run);
+  free(entry);
+  return code;
+}
+
+void analysis_cells_free(AnalysisCells *cells) {
+  free(cells->run);
+  free(cells->score);
+  free(cells->x);
+  free(cells->first);
+  free(cells->key);
+  free(cells->second);
+  free(cells->stratum);
+  memset(cells, 0, sizeof *cells);
+}

@@ -1,0 +1,44 @@
+/* Runs arranged for a claim: chosen by conditions, put into cells (configurations) and strata (cells that differ in one
+ * setting only). */
+#ifndef ANALYSIS_CELLS_H
+#define ANALYSIS_CELLS_H
+#include "analysis/runs/measures.h"
+
+/* Hashes of every setting of every run, made once: comparing settings is then comparing numbers. */
+typedef struct AnalysisTable {
+  const AnalysisSelection *selection;
+  const AnalysisMeasured *measured;
+  size_t rows;             /* settings */
+  uint64_t *hash;          /* [run][rows] */
+} AnalysisTable;
+
+AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisMeasured *measured);
+void analysis_table_free(AnalysisTable *table);
+
+typedef struct AnalysisCells {
+  size_t *run;             /* [count] the runs, by stratum, second key, key */
+  size_t count;
+  double *score;           /* [count] the measure */
+  double *x;               /* [count] the x measure, NaN without one */
+  size_t *first;           /* [cells + 1] of cell c in `run` */
+  double *key, *second;    /* [cells] */
+  size_t *stratum;         /* [strata + 1] of stratum s in cells */
+  size_t cells, strata;
+  size_t unfinished, missing;
+} AnalysisCells;
+
+typedef struct AnalysisArrangement {
+  const char *where;       /* "ppo.com=min,algo.name=ppo|ppo_ewma" */
+  const char *key;         /* "ppo.com", "net.sharing:shared<joint", or "" */
+  const char *second;      /* or "" */
+  const char *beside;      /* settings that may differ within a stratum, "a,b" */
+  AnalysisMeasure measure;
+  int x_measure;           /* AnalysisMeasure or -1 */
+} AnalysisArrangement;
+
+/* A run's environments x steps an iteration stay equal within a stratum when ppo.num_steps is beside the key. A run
+ * whose key is no number (a schedule, a name that the list lacks) is not part. CORE_USAGE: an unknown setting. */
+int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement *arrangement, AnalysisCells *cells);
+void analysis_cells_free(AnalysisCells *cells);
+
+#endif

@@ -1,0 +1,117 @@
+/* `analyze claims results.db`: the claims (claims.h) as text or JSON. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/claims/claims.h"
+#include "analysis/commands.h"
+#include "analysis/figures/figure.h"
+#include "core/command/options.h"
+#include "core/json.h"
+#include "core/terminal.h"
+
+static CoreColor color_of(AnalysisVerdict verdict) {
+  return verdict == ANALYSIS_SUPPORTED ? CORE_GREEN : verdict == ANALYSIS_CONTRADICTED ? CORE_RED : CORE_YELLOW;
+}
+
+/* The test in words: statistic, value, what the claim wants, how much data. */
+static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
+  char interval[64];
+  core_text_appendf(text, "%s of the %s: ", f->statistic, analysis_measure_words(f->claim->measure));
+  if (isnan(f->interval.center)) {
+    core_text_appendf(text, "%s. Data: %s", f->reason, f->claim->data);
+  } else {
+    analysis_format_interval(f->interval, interval, sizeof interval);
+    core_text_appendf(text, "%s, claimed %s; %zu runs, %zu configurations, %zu comparisons", interval, f->direction,
+                      f->runs, f->cells, f->strata);
+  }
+  if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
+    if (f->more_seeds) core_text_appendf(text, "; %s: about %zu seeds would tell", f->reason, f->more_seeds);
+    else core_text_appendf(text, "; %s, and more seeds would hardly tell", f->reason);
+  }
+  if (f->unfinished) core_text_appendf(text, "; %zu not ended", f->unfinished);
+  if (f->missing) core_text_appendf(text, "; %zu without the measure", f->missing);
+}
+
+static void print_text(const AnalysisFindingOfClaim *list, size_t count) {
+  size_t verdicts[3] = {0};
+  CoreText text = {0};
+  for (size_t i = 0; i < count; i++) {
+    const AnalysisFindingOfClaim *f = &list[i];
+    verdicts[f->verdict]++;
+    printf("%s%-12s%s", core_terminal_color(stdout, color_of(f->verdict)), analysis_verdict_name(f->verdict),
+           core_terminal_reset(stdout));
+    core_text_clear(&text);
+    core_text_appendf(&text, "%s Fig. %s: %s.", f->claim->paper, f->claim->figure, f->claim->sentence);
+    core_terminal_print_wrapped(stdout, core_text_string(&text), 14, 12);
+    core_text_clear(&text);
+    append_test(f, &text);
+    core_terminal_print_wrapped(stdout, core_text_string(&text), 14, 0);
+  }
+  printf("\n%zu claims: %zu supported, %zu contradicted, %zu undecided\n", count, verdicts[ANALYSIS_SUPPORTED],
+         verdicts[ANALYSIS_CONTRADICTED], verdicts[ANALYSIS_UNDECIDED]);
+  core_text_free(&text);
+}
+
+static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *claim_json(const AnalysisFindingOfClaim *f) {
+  const AnalysisClaim *c = f->claim;
+  json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "id", c->id, "paper", c->paper, "figure",
+                             c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
+                             c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
+  json_t *found = json_pack(
+    "{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict", analysis_verdict_name(f->verdict),
+    "statistic", f->statistic, "direction", f->direction, "estimate", number(f->interval.center), "low",
+    number(f->interval.low), "high", number(f->interval.high), "reason", f->reason, "runs", (json_int_t)f->runs,
+    "configurations", (json_int_t)f->cells, "comparisons", (json_int_t)f->strata, "more_seeds",
+    (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished, "without_measure", (json_int_t)f->missing);
+  json_object_update(object, found);
+  json_decref(found);
+  return object;
+}
+
+static void print_json(const AnalysisFindingOfClaim *list, size_t count) {
+  json_t *root = json_array();
+  for (size_t i = 0; i < count; i++) json_array_append_new(root, claim_json(&list[i]));
+  core_json_print(root);
+}
+
+typedef struct Request { const char *sweep; CoreOptionList where; bool json; } Request;
+
+static int answer(void *asked, const char **operands, size_t operand_count) {
+  const Request *request = asked;
+  StoreDatabase *database = NULL;
+  AnalysisSelection selection = {0};
+  AnalysisFindingOfClaim *list = NULL;
+  size_t count = 0;
+  const char *path = analysis_database_choose(operands, operand_count);
+  TRY(analysis_database_open(path, &database));
+  int code = analysis_select_runs(database, request->sweep, request->where.items, request->where.count, &selection);
+  if (code != CORE_OK) core_error_context(code, "%s", path);
+  if (code == CORE_OK) code = analysis_claims_evaluate(database, &selection, &list, &count);
+  if (code == CORE_OK && request->json) print_json(list, count);
+  else if (code == CORE_OK) print_text(list, count);
+  free(list);
+  analysis_selection_free(&selection);
+  store_database_close(&database);
+  return code;
+}
+
+int analysis_claims(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "analyze claims [results.db]",
+    .about = "Each claim of the three papers against the runs that are there: supported, contradicted or undecided, "
+             "with the statistic, its 95 % interval, and how many seeds would tell. Runs are compared only where all "
+             "settings but the studied one are equal; runs that have not ended are counted, not used. No correction is "
+             "made for the number of claims.",
+    ANALYSIS_ONE_DATABASE};
+  Request request = {0};
+  const CoreOption table[] = {
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
+    {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
+}

@@ -1,0 +1,320 @@
+/* `analyze compare results.db A B`: two groups of runs against each other: their aggregates, the difference, the
+ * probability that a run of A scores higher, and how many seeds would tell. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/commands.h"
+#include "analysis/figures/figure.h"
+#include "analysis/runs/measures.h"
+#include "analysis/statistics/stratified.h"
+#include "core/command/options.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+
+enum { BOOTSTRAP_SEED = 9 };
+
+typedef struct Request {
+  const char *sweep, *level_set, *measure;
+  double budget;
+  CoreOptionList where;
+  bool json;
+} Request;
+
+/* One side. */
+typedef struct Side {
+  const char *text;            /* as the user wrote it */
+  AnalysisSelection selection;
+  AnalysisMeasured *measured;
+  char **task;                 /* [run] what it was trained on */
+  double *score;               /* by task: those of the common tasks */
+  size_t *first;               /* [tasks + 1] */
+  size_t used, unfinished, without, elsewhere; /* runs: counted; not at the end; without a value; other tasks */
+} Side;
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+/* "com=8,epochs=4" as conditions beside the common ones. */
+static int read_side(StoreDatabase *database, const Request *request, AnalysisMeasure measure, Side *side) {
+  char *copy = core_text_duplicate(side->text), *save = NULL;
+  size_t count = request->where.count;
+  const char **where = core_memory_allocate((count + strlen(copy) + 1) * sizeof *where);
+  for (size_t i = 0; i < count; i++) where[i] = request->where.items[i];
+  for (char *part = strtok_r(copy, ",", &save); part; part = strtok_r(NULL, ",", &save)) where[count++] = part;
+  int code = analysis_select_runs(database, request->sweep, where, count, &side->selection);
+  if (code == CORE_OK)
+    code = analysis_measures_read(database, &side->selection, request->level_set, request->budget, &side->measured);
+  free(where);
+  free(copy);
+  if (code != CORE_OK) return core_error_context(code, "%s", side->text);
+  side->task = core_memory_zero_allocate(side->selection.count + 1, sizeof *side->task);
+  static const char *const keys[] = {"env.task",         "env.size",       "env.levels",
+                                     "env.morphologies", "env.difficulty", "env.curriculum"};
+  CoreText value = {0};
+  for (size_t r = 0; r < side->selection.count; r++) {
+    CoreText task = {0};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+      const CoreConfigRow *row = core_config_find(keys[k]);
+      if (!row) continue;
+      core_text_clear(&value);
+      core_text_appendf(&task, "%s%s", k ? " " : "", core_config_get(&side->selection.runs[r].config, row, &value));
+    }
+    side->task[r] = task.data;
+    side->unfinished += !side->measured[r].ended;
+    side->without += side->measured[r].ended && isnan(side->measured[r].value[measure]);
+  }
+  core_text_free(&value);
+  return CORE_OK;
+}
+
+static bool is_usable(const Side *side, size_t r, AnalysisMeasure measure) {
+  return side->measured[r].ended && !isnan(side->measured[r].value[measure]);
+}
+
+static bool has_task(const Side *side, const char *task, AnalysisMeasure measure) {
+  for (size_t r = 0; r < side->selection.count; r++) {
+    if (is_usable(side, r, measure) && strcmp(side->task[r], task) == 0) return true;
+  }
+  return false;
+}
+
+static int by_name(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
+
+/* The tasks that both have, sorted; pointers into the sides. */
+static size_t common_tasks(const Side *a, const Side *b, AnalysisMeasure measure, const char **tasks) {
+  size_t count = 0, distinct = 0;
+  for (size_t r = 0; r < a->selection.count; r++) {
+    if (is_usable(a, r, measure) && has_task(b, a->task[r], measure)) tasks[count++] = a->task[r];
+  }
+  qsort(tasks, count, sizeof *tasks, by_name);
+  for (size_t i = 0; i < count; i++) {
+    if (distinct == 0 || strcmp(tasks[distinct - 1], tasks[i]) != 0) tasks[distinct++] = tasks[i];
+  }
+  return distinct;
+}
+
+static AnalysisScores gather(Side *side, const char *const *tasks, size_t count, AnalysisMeasure measure) {
+  side->score = core_memory_allocate((side->selection.count + 1) * sizeof *side->score);
+  side->first = core_memory_zero_allocate(count + 1, sizeof *side->first);
+  for (size_t t = 0; t < count; t++) {
+    for (size_t r = 0; r < side->selection.count; r++) {
+      if (is_usable(side, r, measure) && strcmp(side->task[r], tasks[t]) == 0)
+        side->score[side->used++] = side->measured[r].value[measure];
+    }
+    side->first[t + 1] = side->used;
+  }
+  side->elsewhere = side->selection.count - side->unfinished - side->without - side->used;
+  return (AnalysisScores){side->score, side->first, count};
+}
+
+/* A run on both sides would be compared with itself. */
+static int check_disjoint(const Side *a, const Side *b) {
+  enum { SHOWN = 5 };
+  CoreText shared = {0};
+  size_t count = 0;
+  for (size_t r = 0; r < a->selection.count; r++) {
+    size_t other = 0;
+    while (other < b->selection.count && strcmp(a->selection.runs[r].id, b->selection.runs[other].id) != 0) other++;
+    if (other == b->selection.count) continue;
+    if (count < SHOWN) core_text_appendf(&shared, "%s%s", count ? ", " : "", a->selection.runs[r].id);
+    count++;
+  }
+  if (count > SHOWN) core_text_appendf(&shared, " and %zu more", count - SHOWN);
+  const int key = (int)strcspn(a->text, "=");
+  const bool of_one = strncmp(a->text, b->text, (size_t)key + 1) == 0; /* B's condition is on the same key */
+  CoreText further = {0};
+  if (!of_one) core_text_appendf(&further, ", or B with a further key (%s,%.*s=ANOTHER)", b->text, key, a->text);
+  int code = CORE_OK;
+  if (count > 0)
+    code = core_error(CORE_USAGE,
+                      "%s and %s overlap: of A's %zu and B's %zu runs %zu %s in both (%s); write groups that exclude "
+                      "each other: %s and %.*s=ANOTHER%s",
+                      a->text, b->text, a->selection.count, b->selection.count, count, count == 1 ? "is" : "are",
+                      core_text_string(&shared), a->text, key, a->text, core_text_string(&further));
+  core_text_free(&further);
+  core_text_free(&shared);
+  return code;
+}
+
+static void side_free(Side *side) {
+  for (size_t r = 0; side->task && r < side->selection.count; r++) free(side->task[r]);
+  free(side->task);
+  free(side->score);
+  free(side->first);
+  free(side->measured);
+  analysis_selection_free(&side->selection);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------- */
+
+typedef struct Comparison {
+  AnalysisInterval mean[2], iqm[2], improvement;
+  AnalysisInterval difference; /* of the means; of KL and DDR, whose means are geometric, their ratio */
+  bool ratio;
+  size_t seeds_needed, tasks;
+  double sd[2]; /* within tasks */
+  const char *verdict;
+} Comparison;
+
+/* Unbiased, about each task's own mean. */
+static double sd_within(const AnalysisScores *scores) {
+  double squares = 0;
+  size_t degrees = 0;
+  for (size_t t = 0; t < scores->tasks; t++) {
+    size_t n = scores->first[t + 1] - scores->first[t];
+    double sd = analysis_sd(scores->score + scores->first[t], n);
+    if (n > 1) squares += sd * sd * (double)(n - 1);
+    degrees += n - 1;
+  }
+  return degrees ? sqrt(squares / (double)degrees) : NAN;
+}
+
+static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, AnalysisRange range) {
+  Comparison c = {.tasks = a->tasks, .ratio = range.logarithmic};
+  const AnalysisScores *sides[2] = {a, b};
+  for (int s = 0; s < 2; s++) {
+    c.mean[s] = analysis_interval(sides[s], ANALYSIS_AGGREGATE_MEAN, range, 0.95);
+    c.iqm[s] = analysis_interval(sides[s], ANALYSIS_AGGREGATE_IQM, range, 0.95);
+    c.sd[s] = sd_within(sides[s]);
+  }
+  c.difference = analysis_interval_of_difference(a, b, ANALYSIS_AGGREGATE_MEAN, range, 0.95);
+  c.improvement = analysis_stratified_improvement(a, b, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+  const bool few = isnan(c.difference.low);
+  if (few) c.improvement.low = c.improvement.high = NAN;
+  c.seeds_needed =
+    analysis_seeds_needed(c.ratio ? analysis_aggregate(a, ANALYSIS_AGGREGATE_MEAN) -
+                                      analysis_aggregate(b, ANALYSIS_AGGREGATE_MEAN) : c.difference.center,
+                          c.sd[0], c.sd[1], 0.95, 0.8);
+  if (c.seeds_needed && c.seeds_needed < ANALYSIS_SEEDS_LEAST) c.seeds_needed = ANALYSIS_SEEDS_LEAST;
+  const double equal = c.ratio ? 1 : 0;
+  c.verdict = few                            ? "too few runs for a verdict, which takes 3 a side"
+              : c.difference.low > equal     ? "A scores higher"
+              : c.difference.high < equal    ? "B scores higher" : "not distinguishable";
+  return c;
+}
+
+static void print_side(CoreTable *table, const char *name, const Side *side, const Comparison *c, int s) {
+  char text[64];
+  core_table_cell(table, "%s: %s", name, side->text);
+  core_table_cell(table, "%zu", side->used);
+  analysis_format_interval(c->mean[s], text, sizeof text);
+  core_table_cell(table, "%s", text);
+  analysis_format_interval(c->iqm[s], text, sizeof text);
+  core_table_cell(table, "%s", text);
+  core_table_cell(table, "%.3g", c->sd[s]);
+}
+
+static void print_left_out(const char *name, const Side *side) {
+  if (side->unfinished + side->without + side->elsewhere == 0) return;
+  printf("%s leaves out %zu runs that have not ended, %zu without a value, %zu on tasks that the other side lacks\n",
+         name, side->unfinished, side->without, side->elsewhere);
+}
+
+static void print_answer(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
+  static const char *const headers[] = {"runs of", "n", "mean [95 %]", "IQM [95 %]", "sd"};
+  char text[64];
+  CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
+  print_side(table, "A", a, c, 0);
+  print_side(table, "B", b, c, 1);
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  printf("\n%s, %zu task%s\n", analysis_measure_words(measure), c->tasks, c->tasks == 1 ? "" : "s");
+  analysis_format_interval(c->difference, text, sizeof text);
+  printf("%s: %s\n", c->ratio ? "A / B" : "A - B", text);
+  analysis_format_interval(c->improvement, text, sizeof text);
+  printf("P(A > B): %s (bootstrap)\n%s", text, c->verdict);
+  if (c->seeds_needed)
+    printf("; a difference of this size is told with %zu seeds a side (95 %%, power 0.8)", c->seeds_needed);
+  else printf("; no number of seeds up to 10000 tells this difference");
+  printf("\n");
+  print_left_out("A", a);
+  print_left_out("B", b);
+}
+
+static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *interval_json(AnalysisInterval i) {
+  return json_pack("{s:o, s:o, s:o}", "estimate", number(i.center), "low", number(i.low), "high", number(i.high));
+}
+
+static json_t *side_json(const Side *side, const Comparison *c, int s) {
+  json_t *text = json_string(side->text);
+  return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n",
+                   (json_int_t)side->used, "mean", interval_json(c->mean[s]), "iqm", interval_json(c->iqm[s]), "sd",
+                   number(c->sd[s]), "unfinished", (json_int_t)side->unfinished, "without_value",
+                   (json_int_t)side->without, "other_tasks", (json_int_t)side->elsewhere);
+}
+
+static void print_json(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
+  json_t *root = json_pack("{s:s, s:o, s:o, s:I, s:o, s:o, s:s, s:o}", "measure", analysis_measure_name(measure),
+                           "a", side_json(a, c, 0), "b", side_json(b, c, 1), "tasks", (json_int_t)c->tasks,
+                           c->ratio ? "ratio" : "difference", interval_json(c->difference), "improvement",
+                           interval_json(c->improvement), "verdict", c->verdict, "seeds_needed",
+                           c->seeds_needed ? json_integer((json_int_t)c->seeds_needed) : json_null());
+  core_json_print(root);
+}
+
+static int answer(StoreDatabase *database, const Request *request, Side *a, Side *b) {
+  AnalysisMeasure measure;
+  TRY(analysis_measure_find(request->measure, &measure));
+  TRY(read_side(database, request, measure, a));
+  TRY(read_side(database, request, measure, b));
+  TRY(check_disjoint(a, b));
+  const char **tasks = core_memory_allocate((a->selection.count + 1) * sizeof *tasks);
+  size_t count = common_tasks(a, b, measure, tasks);
+  if (count > 0) {
+    AnalysisScores x = gather(a, tasks, count, measure), y = gather(b, tasks, count, measure);
+    const AnalysisRange of_a = analysis_measure_range(measure, a->measured, a->selection.count);
+    const AnalysisRange of_b = analysis_measure_range(measure, b->measured, b->selection.count);
+    Comparison c = compare(&x, &y, isinf(of_a.low) ? of_a : of_b);
+    if (request->json) print_json(a, b, &c, measure);
+    else print_answer(a, b, &c, measure);
+  }
+  free(tasks);
+  if (count > 0) return CORE_OK;
+  return core_error(CORE_FAIL, "nothing to compare: no task has runs of both sides that have ended and measured the %s "
+                    "(A: %zu runs, %zu not ended; B: %zu, %zu not ended)", analysis_measure_words(measure),
+                    a->selection.count, a->unfinished, b->selection.count, b->unfinished);
+}
+
+static const CoreManual manual = {
+  .usage = "analyze compare [results.db] A B",
+  .about = "Two groups of runs, each given by settings: KEY=VALUE[,KEY=VALUE...]. No run may be in both. Prints mean "
+           "and IQM with 95 % intervals, the difference (of KL and DDR the ratio) with its own, the probability that "
+           "a run of A scores higher, and how many seeds a side would tell.\n\n"
+           "Example:\n"
+           "  analyze compare results.db com=8 com=128",
+  .least = 2, .most = 3,
+  .hint = "expected two groups of runs, such as com=8 com=128, and before them the database, or none for that of the "
+          "workspace"};
+
+static int answer_request(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions");
+  if (count == 2 && !strchr(operands[0], '='))
+    return core_options_misuse(&manual, "%s is no group of runs", operands[0]);
+  Side a = {.text = operands[count - 2]}, b = {.text = operands[count - 1]};
+  StoreDatabase *database = NULL;
+  int code = analysis_database_open(analysis_database_choose(operands, count - 2), &database);
+  if (code == CORE_OK) code = answer(database, request, &a, &b);
+  store_database_close(&database);
+  side_free(&a);
+  side_free(&b);
+  return code;
+}
+
+int analysis_compare(int argc, char **argv) {
+  Request request = {.measure = "final"};
+  const CoreOption table[] = {
+    {"measure", 'm', CORE_OPTION_TEXT, &request.measure, "NAME",
+     "final, best, gain, ddr, kl, speed ... (default: final)"},
+    {"budget", 0, CORE_OPTION_REAL, &request.budget, "N", "look at the first N transitions only (default: all)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
+    {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "a condition on both sides"},
+    {"level-set", 0, CORE_OPTION_TEXT, &request.level_set, "NAME", "which evaluation levels (default: train)"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the answer as JSON"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer_request, &request);
+}

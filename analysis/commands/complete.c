@@ -1,0 +1,40 @@
+/* What Tab offers for `analyze` beyond commands and options (core/command/completion.h): sweeps of the workspace,
+ * columns and measures by name. Reads folders only, never the database: completion must not wait for one that is being
+ * written. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/commands.h"
+#include "analysis/runs/columns.h"
+#include "analysis/runs/measures.h"
+#include "core/command/completion.h"
+#include "store/workspace/paths.h"
+
+static void add_sweeps(const CoreTyping *typing, CoreText *values) {
+  char root[CORE_PATH_MAX], folder[CORE_PATH_MAX], **names;
+  size_t count;
+  if (store_root(core_completion_given(typing, "root"), root) != CORE_OK) return;
+  if (core_files_path(folder, "%s/sweeps", root) != CORE_OK) return;
+  if (!core_files_exists(folder) || core_files_list(folder, &names, &count) != CORE_OK) return;
+  for (size_t i = 0; i < count; i++) {
+    if (core_text_check_name(names[i], "sweep") == CORE_OK) core_completion_add(values, names[i], NULL);
+    free(names[i]);
+  }
+  free(names);
+}
+
+static void add_measures(const CoreTyping *typing, CoreText *values) {
+  for (int i = 0; i < ANALYSIS_MEASURES; i++)
+    core_completion_add(values, analysis_measure_name((AnalysisMeasure)i), analysis_measure_words((AnalysisMeasure)i));
+}
+
+static void add_columns(const CoreTyping *typing, CoreText *values) {
+  size_t count;
+  const AnalysisColumn *columns = analysis_columns(&count);
+  for (size_t i = 0; i < count; i++)
+    if (analysis_column_is_number(&columns[i]))
+      core_completion_add(values, analysis_column_short(&columns[i]), *columns[i].unit ? columns[i].unit : NULL);
+}
+
+const CoreCompletion analysis_completions[] = {
+  {"SWEEP", add_sweeps}, {"--sweep", add_sweeps}, {"--measure", add_measures}, {"COLUMN", add_columns}, {0}};

@@ -1,0 +1,229 @@
+/* `analyze export csv|jsonl results.db -o DIR`: every table as a file, with a schema beside them that says each
+ * column's type, unit and meaning (store/database/tables.h), so that readers (pandas, DuckDB, Arrow, R) make typed
+ * columns, and Parquet, without guessing. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/commands.h"
+#include "analysis/commands/mlflow.h"
+#include "analysis/plot/csv.h"
+#include "analysis/runs/select.h"
+#include "core/command/options.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/version.h"
+#include "store/database/query.h"
+#include "store/database/schema.h"
+#include "store/database/tables.h"
+
+typedef enum Format { AS_CSV, AS_JSONL } Format;
+
+/* ---- the schema ------------------------------------------------------------------------------------------------- */
+
+/* SQL's type in the words of data frames. */
+static const char *type_of(const StoreTableColumn *column) {
+  if (strncmp(column->type, "TEXT", strlen("TEXT")) == 0) return "string";
+  return strncmp(column->type, "INTEGER", strlen("INTEGER")) == 0 ? "int64" : "double";
+}
+
+static json_t *describe_table(const StoreTable *table, Format format, int64_t rows) {
+  json_t *columns = json_array();
+  char file[64];
+  snprintf(file, sizeof file, "%s.%s", table->name, format == AS_CSV ? "csv" : "jsonl");
+  for (const StoreTableColumn *c = table->columns; c->name; c++)
+    json_array_append_new(columns, json_pack("{s:s, s:s, s:b, s:s, s:s}", "name", c->name, "type", type_of(c),
+                                             "nullable", !strstr(c->type, "NOT NULL"), "unit", c->unit, "comment",
+                                             c->comment));
+  return json_pack("{s:s, s:s, s:s, s:I, s:o}", "table", table->name, "file", file, "primary_key", table->key, "rows",
+                   (json_int_t)rows, "columns", columns);
+}
+
+/* rows: of each of store_tables. */
+static int write_schema(const char *folder, Format format, const int64_t *rows) {
+  char path[CORE_PATH_MAX];
+  size_t count;
+  const StoreTable *tables = store_tables(&count);
+  json_t *list = json_array(), *left_out = json_array();
+  for (size_t t = 0; t < count; t++) {
+    if (tables[t].left_out)
+      json_array_append_new(left_out, json_pack("{s:s, s:s}", "table", tables[t].name, "why", tables[t].left_out));
+    else json_array_append_new(list, describe_table(&tables[t], format, rows[t]));
+  }
+  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:o, s:o}", "program", "sweep", "schema_version",
+                           STORE_SCHEMA_VERSION, "commit", core_commit(), "null",
+                           format == AS_CSV ? "an empty field" : "null; infinities are strings", "tables", list,
+                           "left_out", left_out);
+  CoreText text = {0};
+  core_json_append(root, 2, &text);
+  int code = core_files_path(path, "%s/schema.json", folder);
+  if (code == CORE_OK) code = core_files_write_atomic(path, text.data, text.length);
+  core_text_free(&text);
+  json_decref(root);
+  return code;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+static void append_json_string(CoreText *line, const char *text) {
+  json_t *string = json_string(text);
+  char *encoded = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+  core_text_append(line, encoded ? encoded : "null"); /* no UTF-8 */
+  free(encoded);
+  json_decref(string);
+}
+
+static void append_value(CoreText *line, StoreQuery *query, int c, Format format) {
+  char number[32];
+  StoreValue kind = store_query_value(query, c);
+  if (kind == STORE_VALUE_NULL) core_text_append(line, format == AS_CSV ? "" : "null");
+  else if (kind == STORE_VALUE_INT) core_text_appendf(line, "%lld", (long long)store_query_int(query, c));
+  else if (kind == STORE_VALUE_REAL) {
+    double value = store_query_real(query, c);
+    if (format == AS_CSV || isfinite(value)) core_text_append(line, core_text_from_real(value, number));
+    else core_text_append(line, value > 0 ? "\"inf\"" : "\"-inf\"");
+  } else if (format == AS_CSV) analysis_csv_field(line, store_query_text(query, c));
+  else append_json_string(line, store_query_text(query, c));
+}
+
+static void append_row(CoreText *line, StoreQuery *query, const StoreTable *table, Format format) {
+  core_text_clear(line);
+  int c = 0;
+  for (const StoreTableColumn *column = table->columns; column->name; column++, c++) {
+    if (c) core_text_append(line, ",");
+    else if (format == AS_JSONL) core_text_append(line, "{");
+    if (format == AS_JSONL) core_text_appendf(line, "\"%s\":", column->name);
+    append_value(line, query, c, format);
+  }
+  core_text_append(line, format == AS_JSONL ? "}\n" : "\n");
+}
+
+static void append_header(CoreText *line, const StoreTable *table) {
+  for (const StoreTableColumn *column = table->columns; column->name; column++)
+    core_text_appendf(line, "%s%s", column == table->columns ? "" : ",", column->name);
+  core_text_append(line, "\n");
+}
+
+/* Constant names only; the sweep is bound. Iterations come in the order of their key as they lie: by run, by iteration;
+ * to sort millions of them would take room that there may not be. */
+static void append_query(CoreText *sql, const StoreTable *table) {
+  core_text_append(sql, "SELECT ");
+  for (const StoreTableColumn *column = table->columns; column->name; column++)
+    core_text_appendf(sql, "%s%s", column == table->columns ? "" : ", ", column->name);
+  core_text_appendf(sql, " FROM %s WHERE ?1 IS NULL OR %s", table->name, table->of_sweep);
+  if (strcmp(table->name, "iteration") != 0) core_text_appendf(sql, " ORDER BY %s", table->key);
+}
+
+static int write_rows(StoreDatabase *database, const StoreTable *table, const char *sweep, Format format, FILE *file,
+                      int64_t *rows) {
+  CoreText line = {0}, sql = {0};
+  StoreQuery *query = NULL;
+  bool row = false;
+  append_query(&sql, table);
+  int code = store_query_open(database, core_text_string(&sql), &query);
+  if (code == CORE_OK) store_query_bind_text(query, 1, sweep);
+  if (format == AS_CSV) append_header(&line, table);
+  fputs(core_text_string(&line), file);
+  while (code == CORE_OK && (code = store_query_step(query, &row)) == CORE_OK && row) {
+    append_row(&line, query, table, format);
+    if (fwrite(line.data, 1, line.length, file) != line.length) break; /* ferror tells */
+    ++*rows;
+  }
+  store_query_close(&query);
+  core_text_free(&line);
+  core_text_free(&sql);
+  return code;
+}
+
+/* Beside its name first, so that a file of that name is whole. */
+static int export_table(StoreDatabase *database, const StoreTable *table, const char *sweep, Format format,
+                        const char *folder, int64_t *rows) {
+  char path[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
+  TRY(core_files_path(path, "%s/%s.%s", folder, table->name, format == AS_CSV ? "csv" : "jsonl"));
+  TRY(core_files_path(temporary, "%s.%ld", path, (long)getpid()));
+  int fd;
+  TRY(core_files_open(temporary, CORE_FILES_NEW, &fd));
+  FILE *file = fdopen(fd, "w");
+  if (!file) {
+    close(fd);
+    return core_error_errno(CORE_FAIL, "cannot write %s", temporary);
+  }
+  int code = write_rows(database, table, sweep, format, file, rows);
+  bool failed = ferror(file) != 0;
+  if (fclose(file) != 0 || failed) code = code == CORE_OK ? core_error_errno(CORE_FAIL, "cannot write %s", path) : code;
+  if (code == CORE_OK && rename(temporary, path) < 0) code = core_error_errno(CORE_FAIL, "cannot write %s", path);
+  if (code != CORE_OK) unlink(temporary);
+  else printf("%s  %lld rows\n", path, (long long)*rows);
+  return code;
+}
+
+static const CoreManual manual = {
+  .usage = "analyze export csv|jsonl results.db [-o DIR]\n"
+           "  analyze export mlflow results.db --url URL",
+  .about = "Writes each table as a file (sweep, run, sweep_run, attempt, evaluation, layer, iteration, run_ddr, "
+           "best_solve_rate, run_summary) and schema.json, which says each column's type, unit and meaning: enough to "
+           "make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing of its own is left "
+           "out; schema.json names it.\n\n"
+           "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "
+           "metrics. Calling it again adds what is new.",
+  .least = 2, .most = 2,
+  .hint = "expected a format (csv, jsonl or mlflow) and a database"};
+
+typedef struct Request { const char *folder, *sweep; MlflowTarget mlflow; } Request;
+
+static int export_files(const Request *request, const char *path, Format format) {
+  StoreDatabase *database = NULL;
+  size_t count;
+  const StoreTable *tables = store_tables(&count);
+  const char *folder = request->folder;
+  TRY(analysis_database_open(path, &database));
+  int64_t *rows = core_memory_zero_allocate(count, sizeof *rows);
+  int code = core_files_make_directories(folder);
+  for (size_t t = 0; t < count && code == CORE_OK; t++)
+    if (!tables[t].left_out) code = export_table(database, &tables[t], request->sweep, format, folder, &rows[t]);
+  if (code == CORE_OK) code = write_schema(folder, format, rows);
+  free(rows);
+  if (code == CORE_OK) printf("%s/schema.json\n", folder);
+  store_database_close(&database);
+  return code;
+}
+
+static int export_mlflow(const Request *request, const char *path) {
+  StoreDatabase *database = NULL;
+  if (!request->mlflow.url)
+    return core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
+  if (request->mlflow.every < 1)
+    return core_error(CORE_USAGE, "--every %lld: at least 1", (long long)request->mlflow.every);
+  TRY(analysis_database_open(path, &database));
+  int code = mlflow_export(database, request->sweep, &request->mlflow);
+  store_database_close(&database);
+  return code;
+}
+
+static int answer(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  const char *format = operands[0], *path = operands[1];
+  if (strcmp(format, "csv") == 0) return export_files(request, path, AS_CSV);
+  if (strcmp(format, "jsonl") == 0) return export_files(request, path, AS_JSONL);
+  if (strcmp(format, "mlflow") == 0) return export_mlflow(request, path);
+  return core_options_misuse(&manual, "unknown format \"%.80s\"", format);
+}
+
+int analysis_export(int argc, char **argv) {
+  const char *environment = getenv("MLFLOW_TRACKING_URI");
+  Request request = {.folder = "export", .mlflow = {.every = 1}};
+  if (environment && strncmp(environment, "http", 4) == 0) request.mlflow.url = environment;
+  const CoreOption table[] = {
+    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "where the files go (default: export)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all)"},
+    {"url", 0, CORE_OPTION_TEXT, &request.mlflow.url, "URL",
+     "mlflow: the server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
+    {"experiment", 0, CORE_OPTION_TEXT, &request.mlflow.experiment, "NAME",
+     "mlflow: the experiment that gets the runs (default: the sweep's name)"},
+    {"every", 0, CORE_OPTION_INT, &request.mlflow.every, "N", "mlflow: each N-th iteration (default 1: all)"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
+}

@@ -1,0 +1,200 @@
+/* `analyze check` and `analyze merge`: store/care/maintain.h for people. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/commands.h"
+#include "analysis/figures/figure.h"
+#include "analysis/runs/select.h"
+#include "core/command/options.h"
+#include "core/json.h"
+#include "core/terminal.h"
+#include "store/care/maintain.h"
+
+/* ---- check ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Report { bool json, repair; json_t *list; } Report;
+
+static const char *const severity_names[] = {"note", "warning", "damage"};
+static const char *const remedy_names[] = {"", "deleted", "made anew", "logs are imported anew"};
+
+static void tell(void *context, const StoreFinding *finding) {
+  static const CoreColor colors[] = {CORE_DIM, CORE_YELLOW, CORE_RED};
+  Report *report = context;
+  if (report->json) {
+    json_t *text = json_string(finding->text); /* NULL when the database holds no UTF-8 there */
+    json_array_append_new(report->list,
+                          json_pack("{s:s, s:s, s:o, s:b, s:s}", "severity", severity_names[finding->severity],
+                                    "subject", finding->subject, "text", text ? text : json_null(), "repairable",
+                                    finding->repairable, "done", remedy_names[finding->remedy]));
+    return;
+  }
+  printf("%s%-7s%s  %s: %s%s%s%s\n", core_terminal_color(stdout, colors[finding->severity]),
+         severity_names[finding->severity], core_terminal_reset(stdout), finding->subject, finding->text,
+         finding->remedy ? " (" : "", remedy_names[finding->remedy], finding->remedy ? ")" : "");
+}
+
+static void print_summary(const StoreCheck *check, const Report *report, const char *path) {
+  printf("%lld runs, %lld iterations, %lld evaluations, %lld run logs looked at: %lld damaged, %lld warnings\n",
+         (long long)check->runs, (long long)check->iterations, (long long)check->evaluations, (long long)check->logs,
+         (long long)check->findings[STORE_DAMAGE], (long long)check->findings[STORE_WARNING]);
+  if (!report->repair && check->repairable > 0)
+    printf("%lld of them can be mended: analyze check --repair %s\n", (long long)check->repairable, path);
+  if (report->repair) printf("%lld mended\n", (long long)check->repaired);
+}
+
+static void print_json(const StoreCheck *check, Report *report) {
+  json_t *root = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:O}", "runs", (json_int_t)check->runs, "iterations",
+                           (json_int_t)check->iterations, "evaluations", (json_int_t)check->evaluations, "logs",
+                           (json_int_t)check->logs, "repairable", (json_int_t)check->repairable, "repaired",
+                           (json_int_t)check->repaired, "findings", report->list);
+  core_json_print(root);
+}
+
+/* A copy first; then the rows, and what the importer is to read again. */
+static int repair(StoreDatabase *database, const char *path, const char *root, Report *report, StoreCheck *check) {
+  char copy[CORE_PATH_MAX];
+  TRY(core_files_path(copy, "%s.before-repair", path));
+  TRY(store_backup(database, copy));
+  fprintf(stderr, "note: the file as it was is kept as %s\n", copy);
+  TRY(store_check(database, root, true, tell, report, check));
+  StoreImport import;
+  return root && check->repaired ? store_import(database, root, NULL, true, &import) : CORE_OK;
+}
+
+static int check(const char *path, Report *report) {
+  char root[CORE_PATH_MAX];
+  StoreDatabase *database = NULL;
+  StoreCheck result = {0};
+  if (!core_files_exists(path))
+    return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace", path);
+  const char *logs = analysis_database_in_workspace(path, root) ? root : NULL;
+  if (report->repair && !logs)
+    fprintf(stderr, "note: no folder runs/ beside the database: gaps can not be filled from run logs\n");
+  TRY(store_database_open(path, !report->repair, &database));
+  if (store_is_merged(database) && logs) {
+    fprintf(stderr, "note: %s was made by analyze merge: the run logs of the workspace it lies in are not its own\n",
+            path);
+    logs = NULL;
+  }
+  int code = report->repair ? repair(database, path, logs, report, &result)
+                            : store_check(database, logs, false, tell, report, &result);
+  store_database_close(&database);
+  if (code != CORE_OK) return code;
+  if (report->json) print_json(&result, report);
+  else print_summary(&result, report, path);
+  int64_t left = result.findings[STORE_DAMAGE] + result.findings[STORE_WARNING] - result.repaired;
+  if (result.shorter > 0)
+    return core_error(CORE_FAIL, "%lld run log%s shorter than what was imported; the rows are kept",
+                      (long long)result.shorter, result.shorter == 1 ? " is" : "s are");
+  return left > 0 && result.findings[STORE_DAMAGE] > 0 && !report->repair
+           ? core_error(CORE_FAIL, "%s is damaged", path) : CORE_OK;
+}
+
+static int answer_check(void *given, const char **operands, size_t count) {
+  Report *report = given;
+  report->list = json_array();
+  int code = check(analysis_database_choose(operands, count), report);
+  json_decref(report->list);
+  return code;
+}
+
+int analysis_check(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "analyze check [results.db] [--repair]",
+    .about = "Looks for damage of the file, rows that belong to no run or sweep, gaps in iterations, runs whose rows "
+             "end before their state says, impossible values, and run logs that are gone, shorter than, or not the "
+             "ones that were imported. Changes nothing without --repair.\n\n"
+             "Exit status: 0 sound or mended (warnings may stand), 1 damaged, or a run log has lost what was imported "
+             "from it (its rows are kept).",
+    ANALYSIS_ONE_DATABASE};
+  Report report = {0};
+  const CoreOption table[] = {
+    {"repair", 0, CORE_OPTION_FLAG, &report.repair, NULL,
+     "delete rows that belong to nothing, read the logs of runs with gaps anew; a copy of the file is kept"},
+    {"json", 0, CORE_OPTION_FLAG, &report.json, NULL, "print the findings as JSON"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer_check, &report);
+}
+
+/* ---- merge ------------------------------------------------------------------------------------------------------ */
+
+/* Writing to a source would be a surprise, whatever it is called. */
+static int refuse_same_file(const char *output, const char *source) {
+  char *first = realpath(output, NULL), *second = realpath(source, NULL);
+  bool same = first && second && strcmp(first, second) == 0;
+  free(first);
+  free(second);
+  return same ? core_error(CORE_USAGE, "%s is both a source and the output; name another file with -o", source)
+              : CORE_OK;
+}
+
+static json_t *merge_json(const StoreMerge *merge, const char *path) {
+  json_t *name = json_string(path);
+  return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "source", name ? name : json_null(), "runs_added",
+                   (json_int_t)merge->runs_added, "runs_replaced", (json_int_t)merge->runs_replaced, "runs_kept",
+                   (json_int_t)merge->runs_kept, "iterations", (json_int_t)merge->iterations, "evaluations",
+                   (json_int_t)merge->evaluations, "sweeps", (json_int_t)merge->sweeps, "sweeps_renamed",
+                   (json_int_t)merge->renamed_sweeps);
+}
+
+/* list: for --json, else NULL. */
+static int merge_one(StoreDatabase *target, const char *path, json_t *list) {
+  StoreDatabase *source = NULL;
+  StoreMerge merge = {0};
+  TRY(store_database_open(path, true, &source));
+  int code = store_merge(target, source, &merge);
+  store_database_close(&source);
+  if (code != CORE_OK) return core_error_context(code, "%s", path);
+  if (list) {
+    json_array_append_new(list, merge_json(&merge, path));
+    return CORE_OK;
+  }
+  printf("%s: %lld runs added, %lld replaced (they got further here), %lld kept; %lld iterations, %lld evaluations, "
+         "%lld sweeps", path, (long long)merge.runs_added, (long long)merge.runs_replaced, (long long)merge.runs_kept,
+         (long long)merge.iterations, (long long)merge.evaluations, (long long)merge.sweeps);
+  if (merge.renamed_sweeps) printf(" (%lld renamed: another experiment file)", (long long)merge.renamed_sweeps);
+  printf("\n");
+  return CORE_OK;
+}
+
+static const CoreManual merge_manual = {
+  .usage = "analyze merge a.db b.db ... -o all.db",
+  .about = "Adds the sweeps and runs of each database to the output; the sources are only read. A new output is marked "
+           "as merged: it takes in nothing from the workspace that it may lie in. A run that several have comes from "
+           "where it got further, so that merging again changes nothing. A sweep whose name stands for different "
+           "experiment files becomes two.",
+  .least = 1, .most = SIZE_MAX,
+  .hint = "expected databases and an output"};
+
+typedef struct MergeRequest { const char *output; bool json; } MergeRequest;
+
+static int merge(void *given, const char **operands, size_t count) {
+  const MergeRequest *request = given;
+  const char *output = request->output;
+  if (!output) return core_options_misuse(&merge_manual, "-o is missing");
+  for (size_t i = 0; i < count; i++) {
+    if (!core_files_exists(operands[i])) return core_error(CORE_USAGE, "%s: no such file", operands[i]);
+    TRY(refuse_same_file(output, operands[i]));
+  }
+  StoreDatabase *target = NULL;
+  json_t *list = request->json ? json_array() : NULL;
+  const bool is_new = !core_files_exists(output);
+  int code = store_database_open(output, false, &target);
+  if (code == CORE_OK && is_new) code = store_merge_begin(target); /* one that is there stays what it is */
+  for (size_t i = 0; i < count && code == CORE_OK; i++) code = merge_one(target, operands[i], list);
+  if (code == CORE_OK) code = store_database_finish(&target);
+  else store_database_close(&target);
+  if (code == CORE_OK && list) core_json_print(list);
+  else json_decref(list);
+  return code;
+}
+
+int analysis_merge(int argc, char **argv) {
+  MergeRequest request = {0};
+  const CoreOption table[] = {
+    {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE", "the database to make, or to add to"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print what came from each source as JSON"},
+    {0}};
+  return core_options_answer(&merge_manual, table, argc, argv, merge, &request);
+}

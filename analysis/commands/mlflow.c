@@ -1,0 +1,347 @@
+/* MLflow's REST API (mlflow.org/docs: REST API reference): experiments/get-by-name and create, runs/search, create,
+ * log-batch and update. A run is found again by its tag sweep.run_id; the tag sweep.iteration says how far it was
+ * copied and is written after the metrics, so that what an interrupted call left out is sent again (the same metric
+ * twice is one to MLflow). */
+#include "analysis/commands/mlflow.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/http.h"
+#include "core/terminal.h"
+#include "store/database/query.h"
+#include "store/runlog/runlog.h"
+
+enum { TIMEOUT_S = 30, TRIES = 3, METRICS_MAX = 1000, PARAMETERS_MAX = 100, VALUE_MAX = 500, TOKEN_MAX = 4096 };
+
+typedef struct Mirror {
+  CoreHttp *http;
+  const MlflowTarget *target;
+  char authorization[TOKEN_MAX + 32]; /* a header; "": none */
+  char experiment[64], run[64];       /* MLflow's ids */
+  json_t *metrics;                    /* not yet sent */
+  int64_t sent, runs;
+} Mirror;
+
+static const char *const iteration_names[] = {
+#define NAME(name, unit, comment) #name,
+  STORE_ITERATION_COLUMNS(NAME)
+};
+static const char *const evaluation_names[] = {STORE_EVALUATION_COLUMNS(NAME)};
+#undef NAME
+enum {
+  ITERATION_NAMES = sizeof iteration_names / sizeof *iteration_names,
+  EVALUATION_NAMES = sizeof evaluation_names / sizeof *evaluation_names
+};
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+static int refused(const Mirror *m, const char *what, const CoreHttpAnswer *answer, const json_t *json) {
+  char host[CORE_HTTP_HOST], words[300];
+  const char *message = json_string_value(json_object_get(json, "message"));
+  size_t length = 0;
+  for (const char *c = message ? message : "no reason given"; *c && length + 1 < sizeof words; c++)
+    words[length++] = *c >= ' ' && *c <= '~' ? *c : ' ';
+  words[length] = '\0';
+  const char *token = *m->authorization ? m->authorization + strlen("Authorization: Bearer ") : NULL;
+  if (token && strstr(words, token)) snprintf(words, sizeof words, "(its words repeat the token)");
+  return core_error(CORE_FAIL, "MLflow at %s, %s: HTTP status %d: %s", core_http_host(m->target->url, host), what,
+                    answer->status, words);
+}
+
+/* Sends `body` (taken over; NULL: none) to api/2.0/mlflow/<what>. *answer is a JSON object. CORE_OK also for status 404
+ * where absent is given. */
+static int call(Mirror *m, const char *method, const char *what, json_t *body, bool *absent, json_t **answer) {
+  CoreText url = {0};
+  CoreHttpAnswer got = {0};
+  char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+  const char *const headers[] = {"Content-Type: application/json", *m->authorization ? m->authorization : NULL, NULL};
+  const size_t length = strlen(m->target->url), slash = length > 0 && m->target->url[length - 1] == '/';
+  core_text_appendf(&url, "%.*s/api/2.0/mlflow/%s", (int)(length - slash), m->target->url, what);
+  json_decref(body);
+  *answer = NULL;
+  const CoreHttpRequest request = {
+    .method = method, .url = core_text_string(&url), .headers = headers, .body = text, .timeout_s = TIMEOUT_S};
+  /* A busy server drops connections. What is sent twice is the same twice (MLflow keys metrics by step and time), but
+   * for what creates. */
+  const int tries = strstr(what, "create") ? 1 : TRIES;
+  int code = CORE_FAIL;
+  for (int i = 0; i < tries && code != CORE_OK; i++) {
+    if (i > 0) sleep(1);
+    core_text_clear(&got.body);
+    code = core_http_send(m->http, &request, &got, NULL);
+  }
+  if (code == CORE_OK) {
+    *answer = json_loadb(core_text_string(&got.body), got.body.length, 0, NULL);
+    if (absent) *absent = got.status == 404;
+    if (got.status != 200 && !(absent && *absent)) code = refused(m, what, &got, *answer);
+    else if (!json_is_object(*answer) && !(absent && *absent))
+      code = core_error(CORE_FAIL, "the server of --url does not speak MLflow's REST API 2.0");
+  } else {
+    core_error_context(code, "MLflow");
+  }
+  if (code != CORE_OK) {
+    json_decref(*answer);
+    *answer = NULL;
+  }
+  core_text_free(&got.body);
+  core_text_free(&url);
+  free(text);
+  return code;
+}
+
+static int take_id(const json_t *value, char *id, size_t size, const char *what) {
+  const char *text = json_string_value(value);
+  if (!text || core_text_check_name(text, what) != CORE_OK || strlen(text) >= size)
+    return core_error(CORE_FAIL, "MLflow gave no %s", what);
+  return core_text_copy(id, size, text, what);
+}
+
+/* ---- experiment and run ------------------------------------------------------------------------------------------ */
+
+static int find_experiment(Mirror *m, const char *name) {
+  char what[256];
+  json_t *answer;
+  bool absent;
+  snprintf(what, sizeof what, "experiments/get-by-name?experiment_name=%s",
+           name); /* a checked name: nothing to escape */
+  TRY(call(m, "GET", what, NULL, &absent, &answer));
+  if (absent) {
+    json_decref(answer);
+    TRY(call(m, "POST", "experiments/create", json_pack("{s:s}", "name", name), NULL, &answer));
+  }
+  const json_t *id = json_object_get(absent ? answer : json_object_get(answer, "experiment"), "experiment_id");
+  const int code = take_id(id, m->experiment, sizeof m->experiment, "experiment id");
+  json_decref(answer);
+  return code;
+}
+
+static int64_t copied_until(const json_t *run) {
+  size_t i;
+  json_t *tag;
+  int64_t iteration = 0;
+  json_array_foreach(json_object_get(json_object_get(run, "data"), "tags"), i, tag) {
+    const char *key = json_string_value(json_object_get(tag, "key")),
+               *value = json_string_value(json_object_get(tag, "value"));
+    if (key && value && strcmp(key, "sweep.iteration") == 0 && !core_text_to_int(value, &iteration)) iteration = 0;
+  }
+  return iteration;
+}
+
+static int find_run(Mirror *m, const char *id, double started_s, int64_t *done) {
+  char filter[80];
+  json_t *answer;
+  snprintf(filter, sizeof filter, "tags.`sweep.run_id` = '%s'", id);
+  TRY(call(m, "POST", "runs/search",
+           json_pack("{s:[s], s:s, s:i}", "experiment_ids", m->experiment, "filter", filter, "max_results", 1), NULL,
+           &answer));
+  json_t *run = json_array_get(json_object_get(answer, "runs"), 0);
+  *done = run ? copied_until(run) : 0;
+  if (!run) {
+    json_decref(answer);
+    TRY(call(m, "POST", "runs/create",
+             json_pack("{s:s, s:s, s:I, s:[{s:s, s:s}]}", "experiment_id", m->experiment, "run_name", id, "start_time",
+                       (json_int_t)(1000 * started_s), "tags", "key", "sweep.run_id", "value", id),
+             NULL, &answer));
+    run = json_object_get(answer, "run");
+  }
+  const int code = take_id(json_object_get(json_object_get(run, "info"), "run_id"), m->run, sizeof m->run, "run id");
+  json_decref(answer);
+  return code;
+}
+
+/* ---- settings and metrics ---------------------------------------------------------------------------------------- */
+
+static int send_batch(Mirror *m, const char *kind, json_t *list) {
+  json_t *answer;
+  const size_t count = json_array_size(list);
+  if (count == 0) {
+    json_decref(list);
+    return CORE_OK;
+  }
+  TRY(call(m, "POST", "runs/log-batch", json_pack("{s:s, s:o}", "run_id", m->run, kind, list), NULL, &answer));
+  json_decref(answer);
+  return CORE_OK;
+}
+
+static int send_settings(Mirror *m, const char *config) {
+  json_t *all = json_loads(config ? config : "{}", 0, NULL), *settings, *value, *list = json_array();
+  const char *section, *key;
+  int code = CORE_OK;
+  json_object_foreach(all, section, settings) {
+    json_object_foreach(settings, key, value) {
+      char name[128], text[VALUE_MAX + 1];
+      char *encoded = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+      snprintf(name, sizeof name, "%s.%s", section, key);
+      snprintf(text, sizeof text, "%s", encoded ? encoded : json_string_value(value));
+      free(encoded);
+      json_array_append_new(list, json_pack("{s:s, s:s}", "key", name, "value", core_text_is_utf8(text) ? text : "?"));
+      if (json_array_size(list) < PARAMETERS_MAX || code != CORE_OK) continue;
+      code = send_batch(m, "params", list);
+      list = json_array();
+    }
+  }
+  if (code == CORE_OK) code = send_batch(m, "params", list);
+  else json_decref(list);
+  json_decref(all);
+  return code;
+}
+
+static int flush(Mirror *m) {
+  m->sent += (int64_t)json_array_size(m->metrics);
+  const int code = send_batch(m, "metrics", m->metrics);
+  m->metrics = json_array();
+  return code;
+}
+
+/* JSON has no infinity and no NaN: what is neither a number is left out, as where it was not measured. */
+static int add_metric(Mirror *m, const char *name, double value, double unix_s, int64_t step) {
+  if (!isfinite(value)) return CORE_OK;
+  json_array_append_new(m->metrics, json_pack("{s:s, s:f, s:I, s:I}", "key", name, "value", value, "timestamp",
+                                              (json_int_t)(1000 * unix_s), "step", (json_int_t)step));
+  return json_array_size(m->metrics) < METRICS_MAX ? CORE_OK : flush(m);
+}
+
+/* SELECT iteration, <columns> FROM table ... of one run, from an iteration on. */
+static int open_rows(StoreDatabase *database, const char *table, const char *extra, const char *const *names,
+                     size_t count, const char *id, int64_t after, StoreQuery **query) {
+  CoreText sql = {0};
+  core_text_appendf(&sql, "SELECT iteration%s", extra);
+  for (size_t i = 0; i < count; i++) core_text_appendf(&sql, ", %s", names[i]);
+  core_text_appendf(&sql, " FROM %s WHERE run_id = ?1 AND iteration > ?2 ORDER BY iteration", table);
+  const int code = store_query_open(database, core_text_string(&sql), query);
+  core_text_free(&sql);
+  if (code != CORE_OK) return code;
+  store_query_bind_text(*query, 1, id);
+  store_query_bind_int(*query, 2, after);
+  return CORE_OK;
+}
+
+static int send_iterations(Mirror *m, StoreDatabase *database, const char *id, double started_s, int64_t last,
+                           int64_t *done) {
+  StoreQuery *query;
+  bool row;
+  int code, wall = -1;
+  TRY(open_rows(database, "iteration", "", iteration_names, ITERATION_NAMES, id, *done, &query));
+  for (int i = 0; i < ITERATION_NAMES; i++)
+    if (strcmp(iteration_names[i], "wall_seconds") == 0) wall = i + 1;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const int64_t step = store_query_int(query, 0);
+    const double seconds = wall > 0 ? store_query_real(query, wall) : 0,
+                 at = started_s + (isfinite(seconds) ? seconds : 0);
+    *done = step;
+    if (step % m->target->every != 0 && step != last) continue;
+    for (int i = 0; i < ITERATION_NAMES && code == CORE_OK; i++)
+      code = add_metric(m, iteration_names[i], store_query_real(query, i + 1), at, step);
+    if (code != CORE_OK) break;
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* All of them each time: there are few, and one may come late. */
+static int send_evaluations(Mirror *m, StoreDatabase *database, const char *id, double started_s) {
+  StoreQuery *query;
+  bool row;
+  int code;
+  TRY(open_rows(database, "evaluation", ", level_set", evaluation_names, EVALUATION_NAMES, id, -1, &query));
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const char *set = store_query_text(query, 1);
+    char name[250];
+    for (int i = 0; i < EVALUATION_NAMES && code == CORE_OK; i++) {
+      snprintf(name, sizeof name, "eval.%.150s.%s", set ? set : "", evaluation_names[i]);
+      for (char *c = name; *c; c++) /* what MLflow takes in a name */
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-. ", *c)) *c = '_';
+      code = add_metric(m, name, store_query_real(query, i + 2), started_s, store_query_int(query, 0));
+    }
+    if (code != CORE_OK) break;
+  }
+  store_query_close(&query);
+  return code;
+}
+
+static const char *mlflow_status(const char *status) {
+  if (!status || strcmp(status, "pending") == 0) return "SCHEDULED";
+  if (strcmp(status, "finished") == 0) return "FINISHED";
+  if (strcmp(status, "running") == 0) return "RUNNING";
+  return strcmp(status, "stopped") == 0 || strcmp(status, "lost") == 0 ? "KILLED" : "FAILED";
+}
+
+static int close_run(Mirror *m, const char *status, double finished_s, int64_t done) {
+  char text[32];
+  json_t *answer, *update = json_pack("{s:s, s:s}", "run_id", m->run, "status", mlflow_status(status));
+  if (isfinite(finished_s) && finished_s > 0)
+    json_object_set_new(update, "end_time", json_integer((json_int_t)(1000 * finished_s)));
+  TRY(call(m, "POST", "runs/update", update, NULL, &answer));
+  json_decref(answer);
+  snprintf(text, sizeof text, "%lld", (long long)done);
+  return send_batch(m, "tags", json_pack("[{s:s, s:s}]", "key", "sweep.iteration", "value", text));
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static int send_run(Mirror *m, StoreDatabase *database, StoreQuery *runs) {
+  const char *id = store_query_text(runs, 0);
+  const double started = store_query_real(runs, 3), ended = store_query_real(runs, 4);
+  /* A run that never began has but the moment at which that was seen, or none: MLflow wants one. */
+  const double started_s = started > 0 ? started : ended > 0 ? ended : core_clock_unix_s();
+  int64_t done;
+  if (strspn(id, "0123456789abcdef") != strlen(id))
+    return core_error(CORE_FAIL, "results.db has a run whose id is none: %.40s", id);
+  TRY(find_run(m, id, started_s, &done));
+  if (done == 0) TRY(send_settings(m, store_query_text(runs, 2)));
+  TRY(send_iterations(m, database, id, started_s, store_query_int(runs, 5), &done));
+  TRY(send_evaluations(m, database, id, started_s));
+  TRY(flush(m));
+  m->runs++;
+  return close_run(m, store_query_text(runs, 1), store_query_real(runs, 4), done);
+}
+
+static int send_all(Mirror *m, StoreDatabase *database, const char *sweep) {
+  StoreQuery *runs;
+  bool row;
+  int code;
+  TRY(store_query_open(database, "SELECT id, status, config, started, finished, iteration FROM run WHERE ?1 IS NULL OR "
+                                 "id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id", &runs));
+  store_query_bind_text(runs, 1, sweep);
+  while ((code = store_query_step(runs, &row)) == CORE_OK && row && (code = send_run(m, database, runs)) == CORE_OK)
+    continue;
+  store_query_close(&runs);
+  if (code == CORE_OK && m->runs == 0)
+    return core_error(CORE_USAGE, "results.db has no runs%s%s", sweep ? " of the sweep " : "", sweep ? sweep : "");
+  return code;
+}
+
+static int take_token(Mirror *m) {
+  const char *token = getenv("MLFLOW_TRACKING_TOKEN");
+  if (!token || !*token) return CORE_OK;
+  for (const char *c = token; *c; c++)
+    if (*c <= ' ' || *c > '~' || c - token >= TOKEN_MAX)
+      return core_error(CORE_USAGE, "MLFLOW_TRACKING_TOKEN is no token: one word of at most %d characters", TOKEN_MAX);
+  snprintf(m->authorization, sizeof m->authorization, "Authorization: Bearer %s", token);
+  return CORE_OK;
+}
+
+int mlflow_export(StoreDatabase *database, const char *sweep, const MlflowTarget *target) {
+  const char *experiment = target->experiment ? target->experiment : sweep ? sweep : "sweep";
+  Mirror m = {.target = target, .metrics = json_array()};
+  char host[CORE_HTTP_HOST];
+  int code;
+  TRY_GOTO(code, done, core_http_check_url(target->url, "--url"));
+  TRY_GOTO(code, done, core_text_check_name(experiment, "experiment"));
+  TRY_GOTO(code, done, take_token(&m));
+  TRY_GOTO(code, done, core_http_open(&m.http));
+  TRY_GOTO(code, done, find_experiment(&m, experiment));
+  code = send_all(&m, database, sweep);
+  if (code == CORE_OK)
+    printf("%lld runs, %lld new values in experiment %s of %s\n", (long long)m.runs, (long long)m.sent, experiment,
+           core_http_host(target->url, host));
+done:
+  explicit_bzero(m.authorization, sizeof m.authorization);
+  core_http_close(&m.http);
+  json_decref(m.metrics);
+  return code;
+}

@@ -1,0 +1,154 @@
+/* `analyze sql results.db "SELECT ..."`. The database is opened read-only after the import, so that no statement can
+ * change it, whatever it says. */
+#include "analysis/commands/sql.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/plot/csv.h"
+#include "analysis/runs/select.h"
+#include "core/command/options.h"
+#include "core/files.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/database/query.h"
+
+
+static int print_csv(StoreQuery *query) {
+  CoreText line = {0};
+  bool row = true;
+  int code = CORE_OK;
+  int columns = store_query_columns(query);
+  for (int c = 0; c < columns; c++) {
+    core_text_append(&line, c ? "," : "");
+    analysis_csv_field(&line, store_query_name(query, c));
+  }
+  while (code == CORE_OK && row) {
+    printf("%s\n", core_text_string(&line));
+    core_text_clear(&line);
+    code = store_query_step(query, &row);
+    for (int c = 0; code == CORE_OK && row && c < columns; c++) {
+      const char *text = store_query_text(query, c);
+      core_text_append(&line, c ? "," : "");
+      analysis_csv_field(&line, text ? text : "");
+    }
+  }
+  core_text_free(&line);
+  return code;
+}
+
+/* The value as JSON, by what the row holds: text that looks like a number (a run's id may) stays text. */
+static json_t *json_value(StoreQuery *query, int column) {
+  StoreValue kind = store_query_value(query, column);
+  if (kind == STORE_VALUE_NULL) return json_null();
+  if (kind == STORE_VALUE_INT) return json_integer((json_int_t)store_query_int(query, column));
+  double number = kind == STORE_VALUE_REAL ? store_query_real(query, column) : NAN;
+  if (isfinite(number)) return json_real(number);
+  json_t *string = json_string(store_query_text(query, column)); /* infinities too: JSON has no number for them */
+  return string ? string : json_null(); /* not UTF-8 */
+}
+
+static int print_json(StoreQuery *query) {
+  json_t *rows = json_array();
+  bool row = false;
+  int code;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    json_t *object = json_object();
+    for (int c = 0; c < store_query_columns(query); c++) {
+      json_object_set_new(object, store_query_name(query, c), json_value(query, c));
+    }
+    json_array_append_new(rows, object);
+  }
+  if (code == CORE_OK) core_json_print(rows);
+  else json_decref(rows);
+  return code;
+}
+
+static int print_table(StoreQuery *query) {
+  int columns = store_query_columns(query);
+  bool row = false;
+  const char **headers = core_memory_allocate((size_t)columns * sizeof *headers);
+  for (int c = 0; c < columns; c++) headers[c] = store_query_name(query, c);
+  CoreTable *table = core_table_create(headers, (size_t)columns);
+  int code;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    for (int c = 0; c < columns; c++) {
+      const char *text = store_query_text(query, c);
+      core_table_cell(table, "%s", text ? text : "");
+    }
+  }
+  if (code == CORE_OK) core_table_print(table, stdout);
+  core_table_destroy(&table);
+  free(headers);
+  return code;
+}
+
+/* Where the loadable extension lies: ../lib/sweep beside this program's folder, built or installed. */
+static int print_extension(void) {
+  char self[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
+  self[length] = '\0';
+  for (int up = 0; up < 2; up++) { /* the program, then its folder */
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+  }
+  TRY(core_files_path(path, "%s/lib/sweep/sweep_rows.so", self));
+  if (!core_files_exists(path))
+    return core_error(CORE_FAIL, "%s is not there; make it with `make`, or install it with `make install`", path);
+  printf("%s\n", path);
+  return CORE_OK;
+}
+
+typedef struct Request { bool csv, json, extension; } Request;
+
+static const CoreManual manual = {
+  .usage = "analyze sql results.db \"SELECT ...\" [--csv|--json]\n"
+         "  analyze sql --extension",
+  .about = "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: sweep, run, "
+           "attempt, iteration, evaluation, layer; views: run_summary, best_solve_rate, run_ddr. Settings are JSON: "
+           "json_extract(config, '$.ppo.com').\n\n"
+           "Example:\n"
+           "  analyze sql results.db \"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate "
+           "ORDER BY 3 DESC\"\n\n"
+           "Other programs read results.db too: docs/results.md has recipes, and --extension prints where the loadable "
+           "extension of SQLite lies that gives them all iterations at full speed.",
+  .least = 0, .most = 2,
+  .hint = "expected a database and one quoted statement"};
+
+static int answer(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  StoreDatabase *database = NULL;
+  StoreQuery *query = NULL;
+  if (request->extension && count > 0) return core_options_misuse(&manual, "--extension stands alone");
+  if (request->extension) return print_extension();
+  if (count < 2) return core_options_misuse(&manual, count == 0 ? "no database" : "no statement");
+  const char *path = operands[0], *sql = operands[1];
+  if (request->csv && request->json) return core_error(CORE_USAGE, "--csv and --json exclude each other");
+  TRY(analysis_database_open(path, &database)); /* imports what is new */
+  store_database_close(&database);
+  TRY(store_database_open(path, true, &database));
+  int code = store_query_open_reading(database, sql, &query);
+  if (code == CORE_OK && store_query_columns(query) == 0) {
+    code = core_error(CORE_USAGE, "this statement gives no rows: expected one SELECT (the database is read-only here)");
+  }
+  if (code == CORE_OK)
+    code = request->csv ? print_csv(query) : request->json ? print_json(query) : print_table(query);
+  store_query_close(&query);
+  store_database_close(&database);
+  return code;
+}
+
+int analysis_sql(int argc, char **argv) {
+  Request request = {0};
+  const CoreOption table[] = {
+    {"csv", 0, CORE_OPTION_FLAG, &request.csv, NULL, "print comma-separated values with a header line"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print an array of objects"},
+    {"extension", 0, CORE_OPTION_FLAG, &request.extension, NULL, "print where SQLite's loadable extension lies"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
+}

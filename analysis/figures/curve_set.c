@@ -1,0 +1,342 @@
+/* From options to averaged lines (curve_set.h). */
+#include "analysis/figures/curve_set.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/tasks.h"
+#include "analysis/statistics/stratified.h"
+#include "core/memory.h"
+#include "store/database/query.h"
+
+enum { BOOTSTRAP_SEED = 7 };
+
+/* ---- options ---------------------------------------------------------------------------------------------------- */
+
+static int find_columns(AnalysisCurveSet *set) {
+  char *names = core_text_duplicate(set->y_names), *rest = names;
+  int code = CORE_OK;
+  for (char *name; code == CORE_OK && (name = strsep(&rest, ","));) {
+    if (set->column_count == ANALYSIS_CURVE_COLUMNS)
+      code = core_error(CORE_USAGE, "--y %s: at most %d columns", set->y_names, ANALYSIS_CURVE_COLUMNS);
+    else code = analysis_column_find("--y", name, &set->columns[set->column_count]);
+    if (code == CORE_OK) set->column_count++;
+  }
+  free(names);
+  return code;
+}
+
+static int find_choice(const char *option, const char *given, const char *const *names, size_t count, int *choice) {
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(given, names[i]) != 0) continue;
+    *choice = (int)i;
+    return CORE_OK;
+  }
+  const char *near = core_text_nearest(given, names, count);
+  CoreText all = {0};
+  for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", names[i]);
+  int code = near ? core_error(CORE_USAGE, "%s %s: did you mean %s?", option, given, near)
+                  : core_error(CORE_USAGE, "%s %s: expected one of %s", option, given, core_text_string(&all));
+  core_text_free(&all);
+  return code;
+}
+
+static int understand(AnalysisCurveSet *set) {
+  static const char *const spreads[] = {"t", "sd", "bootstrap"}, *const aggregates[] = {"mean", "median", "iqm"};
+  int aggregate = 0, spread = 0;
+  TRY(find_columns(set));
+  TRY(analysis_abscissa_find(set->x_name, &set->abscissa));
+  if (set->aggregate_name) TRY(find_choice("--aggregate", set->aggregate_name, aggregates, 3, &aggregate));
+  if (set->interval_name) TRY(find_choice("--interval", set->interval_name, spreads, 3, &spread));
+  set->aggregate = aggregate == 2   ? ANALYSIS_AGGREGATE_IQM
+                   : aggregate == 1 ? ANALYSIS_AGGREGATE_MEDIAN
+                                    : ANALYSIS_AGGREGATE_MEAN;
+  if (aggregate != 0 && spread == ANALYSIS_SPREAD_SD)
+    return core_error(CORE_USAGE, "--interval sd is of means; --aggregate %s takes t or bootstrap",
+                      set->aggregate_name);
+  set->spread = (AnalysisSpread)spread;
+  if (set->column_count > 1 && set->panel_keys)
+    return core_error(CORE_USAGE, "--panel and several columns of --y both make panels; give one of them");
+  return CORE_OK;
+}
+
+bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column) {
+  return set->log_y || analysis_column_is_log(set->columns[column]);
+}
+
+void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
+  const char *const words[] = {analysis_interval_words, "one standard deviation over runs",
+                                      "95 % stratified percentile bootstrap over tasks, 2000 replicates of whole runs, "
+                               "from three runs on"};
+  core_text_append(text, words[set->spread]);
+  for (size_t c = 0; c < set->column_count; c++) {
+    if (!analysis_curve_set_is_log(set, c)) continue;
+    core_text_append(text, " (of the logarithm, about a geometric mean, on a log axis)");
+    return;
+  }
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run, AnalysisCurve *curve) {
+  bool row = false;
+  int code;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, run->id);
+  store_query_bind_text(query, 2, set->context.level_set);
+  store_query_bind_int(query, 3, set->abscissa == ANALYSIS_SECONDS);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    double x = store_query_real(query, (int)set->abscissa), y = store_query_real(query, 3);
+    bool start = set->abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */
+    if (isfinite(y)) analysis_curve_add(curve, start ? 0 : x, y);
+    set->infinite += isinf(y) != 0;
+  }
+  return code;
+}
+
+/* has_infinite[run]: in a column so far. */
+static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
+  const AnalysisSelection *selection = &set->context.selection;
+  StoreQuery *query = NULL;
+  size_t without = 0;
+  int code = store_query_open(set->context.database, set->columns[c]->sql, &query);
+  set->curves[c] = core_memory_zero_allocate(selection->count, sizeof **set->curves);
+  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+    const bool itself = r < selection->count - selection->repeats;
+    const size_t before = set->infinite;
+    code = read_curve(set, query, &selection->runs[r], &set->curves[c][r]);
+    without += set->curves[c][r].n == 0 && itself;
+    if (!itself) set->infinite = before; /* counted where it is no repetition */
+    set->infinite_runs += set->infinite > before && !has_infinite[r];
+    has_infinite[r] |= set->infinite > before;
+  }
+  store_query_close(&query);
+  if (c == 0) set->without = without;
+  if (code == CORE_OK && without == selection->count - selection->repeats) {
+    return core_error(CORE_FAIL, "%s: no run has a value of %s yet", set->context.path, set->columns[c]->name);
+  }
+  return code;
+}
+
+/* ---- averaging -------------------------------------------------------------------------------------------------- */
+
+static void average_sd(const AnalysisCurveSet *set, AnalysisLineData *line, bool logarithmic) {
+  double *values = core_memory_allocate((line->curve_count + 1) * sizeof *values);
+  for (size_t i = 0; i < set->grid_count[line->column]; i++) {
+    size_t here = 0;
+    for (size_t c = 0; c < line->curve_count; c++) {
+      const AnalysisCurve *curve = &line->curves[c];
+      double y = analysis_interpolate(curve->x, curve->y, curve->n, set->grid[line->column][i]);
+      if (logarithmic) y = y > 0 ? log(y) : NAN;
+      if (!isnan(y)) values[here++] = y;
+    }
+    double mean = analysis_mean(values, here), sd = analysis_sd(values, here);
+    line->mean[i] = logarithmic ? exp(mean) : mean;
+    line->low[i] = logarithmic ? exp(mean - sd) : mean - sd;
+    line->high[i] = logarithmic ? exp(mean + sd) : mean + sd;
+    line->runs[i] = here;
+  }
+  free(values);
+}
+
+/* Whole runs are drawn, task by task; score[point][run sorted by task]. */
+static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
+  size_t points = set->grid_count[line->column], at = 0, kept = 0;
+  double *score = core_memory_allocate((points * line->curve_count + 1) * sizeof *score);
+  size_t *first = core_memory_allocate((tasks + 1) * sizeof *first);
+  AnalysisInterval *interval = core_memory_allocate(points * sizeof *interval);
+  for (size_t t = 0; t < tasks; t++) {
+    first[kept] = at;
+    for (size_t c = 0; c < line->curve_count; c++) {
+      const AnalysisCurve *curve = &line->curves[c];
+      if (line->task[c] != t || curve->n == 0) continue;
+      for (size_t i = 0; i < points; i++) {
+        double y = analysis_interpolate(curve->x, curve->y, curve->n, set->grid[line->column][i]);
+        score[i * line->run_count + at] = !logarithmic ? y : y > 0 ? log(y) : NAN;
+      }
+      at++;
+    }
+    if (at > first[kept]) kept++;
+  }
+  first[kept] = at;
+  analysis_stratified_curve(score, points, first, kept, set->aggregate, ANALYSIS_REPLICATES_CURVE, 0.95, BOOTSTRAP_SEED,
+                            interval);
+  for (size_t i = 0; i < points; i++) {
+    line->mean[i] = logarithmic ? exp(interval[i].center) : interval[i].center;
+    line->low[i] = logarithmic ? exp(interval[i].low) : interval[i].low;
+    line->high[i] = logarithmic ? exp(interval[i].high) : interval[i].high;
+    line->runs[i] = interval[i].n;
+    if (interval[i].n < ANALYSIS_SEEDS_LEAST) line->low[i] = line->high[i] = NAN;
+  }
+  free(score);
+  free(first);
+  free(interval);
+}
+
+static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks) {
+  size_t n = set->grid_count[line->column];
+  bool logarithmic = analysis_curve_set_is_log(set, line->column);
+  const AnalysisCurveManner manner = {
+    set->aggregate, analysis_column_range(set->columns[line->column], logarithmic), line->task, tasks};
+  line->mean = core_memory_allocate((3 * n + 1) * sizeof *line->mean);
+  line->low = line->mean + n;
+  line->high = line->low + n;
+  line->runs = core_memory_zero_allocate(n + 1, sizeof *line->runs);
+  if (set->spread == ANALYSIS_SPREAD_BOOTSTRAP) average_bootstrap(set, line, tasks, logarithmic);
+  else if (set->spread == ANALYSIS_SPREAD_SD) average_sd(set, line, logarithmic);
+  else
+    analysis_curve_average(line->curves, line->curve_count, &manner, set->grid[line->column], n, line->mean, line->low,
+                           line->high, line->runs);
+  for (size_t i = 0; i < n && set->spread == ANALYSIS_SPREAD_SD && !logarithmic; i++) { /* it knows of no bounds */
+    line->low[i] = isnan(line->low[i]) ? NAN : fmax(line->low[i], manner.range.low);
+    line->high[i] = isnan(line->high[i]) ? NAN : fmin(line->high[i], manner.range.high);
+  }
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Choice { size_t panel, group, choice, column; } Choice;
+
+static size_t panel_of(const AnalysisCurveSet *set, size_t run) {
+  return set->panels.key_count ? set->panels.group_of[run] : set->groups.groups[set->groups.group_of[run]].family;
+}
+
+static bool belongs(const AnalysisCurveSet *set, size_t run, Choice choice) {
+  if (set->groups.group_of[run] != choice.group) return false;
+  if (set->column_count == 1 && panel_of(set, run) != choice.panel) return false;
+  return !set->choices.key_count || set->choices.group_of[run] == choice.choice;
+}
+
+/* Mean over its runs of the last value; NaN when none has one. */
+static double last_mean(const AnalysisCurveSet *set, Choice choice) {
+  double sum = 0;
+  size_t count = 0;
+  for (size_t r = 0; r < set->context.selection.count; r++) {
+    const AnalysisCurve *curve = &set->curves[choice.column][r];
+    if (!belongs(set, r, choice) || curve->n == 0) continue;
+    sum += curve->y[curve->n - 1];
+    count++;
+  }
+  return count ? sum / (double)count : NAN;
+}
+
+/* Of the candidates of one line the one that ends highest. false: no run at all. */
+static bool choose(AnalysisCurveSet *set, Choice *choice) {
+  size_t candidates = set->choices.key_count ? set->choices.count : 1, present = 0;
+  double best = NAN;
+  bool found = false;
+  Choice here = *choice;
+  for (here.choice = 0; here.choice < candidates; here.choice++) {
+    bool any = false;
+    for (size_t r = 0; r < set->context.selection.count && !any; r++) any = belongs(set, r, here);
+    if (!any) continue;
+    double last = last_mean(set, here);
+    present++;
+    if (!found || last > best || isnan(best)) {
+      *choice = here;
+      best = last;
+    }
+    found = true;
+  }
+  if (present > set->choice_count) set->choice_count = present;
+  return found;
+}
+
+static void add_line(AnalysisCurveSet *set, Choice choice, const size_t *task_of, size_t tasks) {
+  size_t count = set->context.selection.count;
+  set->lines = core_memory_resize(set->lines, (set->line_count + 1) * sizeof *set->lines);
+  AnalysisLineData *line = &set->lines[set->line_count++];
+  *line = (AnalysisLineData){.panel = choice.panel, .group = choice.group, .column = choice.column};
+  line->curves = core_memory_allocate((count + 1) * sizeof *line->curves);
+  line->task = core_memory_allocate((count + 1) * sizeof *line->task);
+  for (size_t r = 0; r < count; r++) {
+    if (!belongs(set, r, choice)) continue;
+    line->task[line->curve_count] = task_of[r];
+    line->run_count += set->curves[choice.column][r].n > 0;
+    line->curves[line->curve_count++] = set->curves[choice.column][r];
+  }
+  CoreText label = {0};
+  core_text_append(&label, set->groups.groups[choice.group].label);
+  if (set->choices.key_count) core_text_appendf(&label, " (best: %s)", set->choices.groups[choice.choice].label);
+  line->label = label.data;
+  average(set, line, tasks);
+}
+
+static void make_lines(AnalysisCurveSet *set) {
+  size_t *task_of = core_memory_allocate((set->context.selection.count + 1) * sizeof *task_of);
+  size_t tasks = analysis_tasks_find(&set->context.selection, task_of);
+  bool by_column = set->column_count > 1;
+  set->panel_count = by_column               ? set->column_count
+                     : set->panels.key_count ? set->panels.count
+                                             : set->groups.family_count;
+  for (size_t p = 0; p < set->panel_count; p++) {
+    for (size_t g = 0; g < set->groups.count; g++) {
+      Choice choice = {.panel = p, .group = g, .column = by_column ? p : 0};
+      if (choose(set, &choice)) add_line(set, choice, task_of, tasks);
+    }
+  }
+  free(task_of);
+}
+
+static int group(AnalysisCurveSet *set) {
+  CoreText elsewhere = {0};
+  const AnalysisSelection *selection = &set->context.selection;
+  if (set->panel_keys)
+    core_text_append(&elsewhere, strcmp(set->panel_keys, "task") == 0 ? analysis_task_keys : set->panel_keys);
+  if (set->best_keys) core_text_appendf(&elsewhere, "%s%s", elsewhere.length ? "," : "", set->best_keys);
+  int code =
+    analysis_group_runs_without(selection, set->group_keys, elsewhere.length ? elsewhere.data : NULL, &set->groups);
+  if (code == CORE_OK && set->panel_keys) code = analysis_group_runs(selection, set->panel_keys, &set->panels);
+  if (code == CORE_OK && set->best_keys) code = analysis_group_runs(selection, set->best_keys, &set->choices);
+  core_text_free(&elsewhere);
+  return code;
+}
+
+static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
+  for (size_t c = 0; c < set->column_count; c++) {
+    TRY(read_column(set, c, has_infinite));
+    set->grid[c] = analysis_curve_grid(set->curves[c], set->context.selection.count, ANALYSIS_CURVE_GRID, set->log_x,
+                                       &set->grid_count[c]);
+  }
+  return CORE_OK;
+}
+
+void analysis_curve_set_infinite(const AnalysisCurveSet *set, CoreText *text) {
+  if (set->infinite)
+    core_text_appendf(text, " Infinite values, passed over: %zu, in %zu run%s.", set->infinite, set->infinite_runs,
+                      set->infinite_runs == 1 ? "" : "s");
+}
+
+int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
+  TRY(understand(set));
+  TRY(analysis_context_open(&set->context, &set->request, path));
+  for (size_t c = 0; c < set->column_count; c++)
+    if (set->columns[c]->evaluation) TRY(analysis_context_need_evaluations(&set->context));
+  TRY(group(set));
+  bool *has_infinite = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *has_infinite);
+  int code = read_columns(set, has_infinite);
+  free(has_infinite);
+  if (code == CORE_OK) make_lines(set);
+  return code;
+}
+
+void analysis_curve_set_free(AnalysisCurveSet *set) {
+  for (size_t c = 0; c < set->column_count; c++) {
+    for (size_t r = 0; set->curves[c] && r < set->context.selection.count; r++) analysis_curve_free(&set->curves[c][r]);
+    free(set->curves[c]);
+    free(set->grid[c]);
+  }
+  for (size_t i = 0; i < set->line_count; i++) {
+    free(set->lines[i].label);
+    free(set->lines[i].curves);
+    free(set->lines[i].task);
+    free(set->lines[i].mean); /* low and high lie in the same block */
+    free(set->lines[i].runs);
+  }
+  free(set->lines);
+  analysis_grouping_free(&set->groups);
+  analysis_grouping_free(&set->panels);
+  analysis_grouping_free(&set->choices);
+  analysis_context_close(&set->context);
+}

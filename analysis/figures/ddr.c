@@ -1,0 +1,290 @@
+/* Reads and correlates (ddr.h). DDR of a run inside a budget: transitions over the sum of KL(behaviour || updated),
+ * both over the iterations up to the budget whose KL is known, so that rows lost to damage lose both. */
+#include "analysis/figures/ddr.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/tasks.h"
+#include "core/memory.h"
+#include "store/database/query.h"
+
+enum { REPLICATES = 2000, BOOTSTRAP_SEED = 8 };
+
+/* Whole bins (sums of 64 iterations) up to the budget, and the rows of the first bin that goes beyond it. */
+const char analysis_ddr_sql[] =
+  "SELECT sum(part_transitions) / sum(part_kl), max(at) FROM (SELECT bin.kl_transitions AS part_transitions,"
+  " bin.kl_sum AS part_kl, bin.transitions AS at FROM run CROSS JOIN iteration_bin AS bin ON bin.bin BETWEEN run.key "
+  "<< 26"
+  " AND run.key << 26 | 67108863 WHERE run.id = ?1 AND bin.transitions <= ?2 UNION ALL"
+  " SELECT iif(kl IS NULL, NULL, data.transitions / (data.row & 4294967295)), max(kl, 1e-12), data.transitions FROM run"
+  " CROSS JOIN iteration_row AS data ON data.row BETWEEN (SELECT min(bin) FROM iteration_bin WHERE bin BETWEEN"
+  " run.key << 26 AND run.key << 26 | 67108863 AND transitions > ?2) << 6 AND ((SELECT min(bin) FROM iteration_bin "
+  "WHERE"
+  " bin BETWEEN run.key << 26 AND run.key << 26 | 67108863 AND transitions > ?2) << 6 | 63)"
+  " WHERE run.id = ?1 AND data.transitions <= ?2)";
+const char analysis_ddr_evaluation_sql[] =
+  "SELECT iteration, transitions, solve_rate FROM evaluation"
+  " WHERE run_id = ?1 AND level_set = ?2 AND solve_rate IS NOT NULL ORDER BY iteration";
+/* ---- data ------------------------------------------------------------------------------------------------------- */
+
+/* The trainer rounds a budget up to whole iterations: what it measures at the end lies past the round number. */
+static double whole_iterations(const CoreConfig *config, double budget) {
+  double each = (double)core_config_transitions_per_iteration(config);
+  return each > 0 ? ceil(budget / each) * each : budget;
+}
+
+static int read_ddr(StoreQuery *query, const AnalysisRun *run, double limit, AnalysisDdrDot *dot) {
+  bool row = false;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, run->id);
+  store_query_bind_real(query, 2, limit);
+  TRY(store_query_step(query, &row));
+  dot->ddr = row ? store_query_real(query, 0) : NAN;
+  dot->transitions = row ? store_query_real(query, 1) : NAN;
+  return CORE_OK;
+}
+
+static int read_evaluations(AnalysisDdr *ddr, StoreQuery *query, const AnalysisRun *run, double limit,
+                            AnalysisDdrDot *dot) {
+  bool row = false, trained = false;
+  int code;
+  dot->best = dot->best_at = dot->final = NAN;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, run->id);
+  store_query_bind_text(query, 2, ddr->context->level_set);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    double at = store_query_real(query, 1), rate = store_query_real(query, 2);
+    if (!(at <= limit)) continue;
+    trained |= store_query_int(query, 0) > 0;
+    dot->final = rate;
+    if (isnan(dot->best) || rate > dot->best) {
+      dot->best = rate;
+      dot->best_at = at;
+    }
+  }
+  dot->drawn = trained && dot->ddr > 0 && isfinite(dot->ddr);
+  return code;
+}
+
+static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
+  const AnalysisSelection *selection = &ddr->context->selection;
+  StoreQuery *iterations = NULL, *evaluations = NULL;
+  int code = store_query_open(ddr->context->database, analysis_ddr_sql, &iterations);
+  if (code == CORE_OK) code = store_query_open(ddr->context->database, analysis_ddr_evaluation_sql, &evaluations);
+  panel->dots = core_memory_zero_allocate(selection->count, sizeof *panel->dots);
+  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+    const AnalysisRun *run = &selection->runs[r];
+    AnalysisDdrDot *dot = &panel->dots[r];
+    double limit = whole_iterations(&run->config, panel->budget);
+    code = read_ddr(iterations, run, limit, dot);
+    if (code == CORE_OK) code = read_evaluations(ddr, evaluations, run, limit, dot);
+    dot->reached = dot->transitions >= panel->budget;
+    dot->counted = dot->drawn && (dot->reached || run->status == STORE_DIVERGED);
+    panel->drawn += dot->drawn;
+    panel->hollow += dot->drawn && !dot->reached;
+  }
+  store_query_close(&iterations);
+  store_query_close(&evaluations);
+  return code;
+}
+
+double analysis_ddr_measured(const AnalysisDdr *ddr, const AnalysisDdrDot *dot) {
+  return ddr->use_final ? dot->final : dot->best;
+}
+
+typedef struct Point { double x, y; } Point;
+
+static int by_x(const void *left, const void *right) {
+  const Point *a = left, *b = right;
+  return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->y > b->y) - (a->y < b->y);
+}
+
+/* Where a rank correlation is blind: the paper's relation falls at both ends. The runs in three equal parts by DDR. */
+static void fill_thirds(AnalysisDdrPanel *panel, const double *x, const double *y) {
+  const size_t n = panel->counted;
+  Point *points = core_memory_allocate((n + 1) * sizeof *points);
+  for (size_t i = 0; i < n; i++) points[i] = (Point){x[i], y[i]};
+  qsort(points, n, sizeof *points, by_x);
+  for (size_t part = 0; part < 3; part++) {
+    const size_t begin = part * n / 3, end = (part + 1) * n / 3;
+    double sum = 0;
+    for (size_t i = begin; i < end; i++) sum += points[i].y;
+    panel->third[part] = panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS ? sum / (double)(end - begin) : NAN;
+  }
+  free(points);
+}
+
+/* Points and clusters in the order of the configurations, so that equal data draw equal replicates. */
+static void correlate(const AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
+  size_t runs = ddr->context->selection.count;
+  double *x = core_memory_allocate(2 * runs * sizeof *x), *y = x + runs;
+  size_t *cluster = core_memory_allocate(runs * sizeof *cluster);
+  for (size_t c = 0; c < ddr->context->configurations.count; c++) {
+    size_t before = panel->counted;
+    for (size_t r = 0; r < runs; r++) {
+      const AnalysisDdrDot *dot = &panel->dots[r];
+      if (ddr->context->configurations.group_of[r] != c || !dot->counted) continue;
+      cluster[panel->counted] = panel->clusters;
+      x[panel->counted] = dot->ddr;
+      y[panel->counted++] = analysis_ddr_measured(ddr, dot);
+    }
+    panel->clusters += panel->counted > before;
+  }
+  panel->rho = (AnalysisInterval){NAN, NAN, NAN, panel->counted};
+  fill_thirds(panel, x, y);
+  if (panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS) {
+    panel->rho =
+        analysis_spearman_interval(x, y, cluster, panel->counted, panel->clusters, REPLICATES, 0.95, BOOTSTRAP_SEED);
+  }
+  free(x);
+  free(cluster);
+}
+
+/* Mean solve rate of the evaluations at iteration 0: the policy as it was initialised. */
+static int read_untrained(AnalysisDdr *ddr) {
+  StoreQuery *query = NULL;
+  double sum = 0;
+  size_t count = 0;
+  int code = CORE_OK;
+  TRY(store_query_open(ddr->context->database,
+                       "SELECT solve_rate FROM evaluation WHERE run_id = ?1 AND level_set = ?2 AND iteration = 0",
+                       &query));
+  for (size_t r = 0; r < ddr->context->selection.count && code == CORE_OK; r++) {
+    bool row = false;
+    store_query_reset(query);
+    store_query_bind_text(query, 1, ddr->context->selection.runs[r].id);
+    store_query_bind_text(query, 2, ddr->context->level_set);
+    code = store_query_step(query, &row);
+    if (code != CORE_OK || !row || isnan(store_query_real(query, 0))) continue;
+    sum += store_query_real(query, 0);
+    count++;
+  }
+  store_query_close(&query);
+  ddr->untrained = count ? sum / (double)count : NAN;
+  return code;
+}
+
+/* ---- budgets ---------------------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b) {
+  double x = ((const AnalysisDdrPanel *)a)->budget, y = ((const AnalysisDdrPanel *)b)->budget;
+  return (x > y) - (x < y);
+}
+
+static int add_panel(AnalysisDdr *ddr, double budget) {
+  for (size_t p = 0; p < ddr->panel_count; p++) {
+    if (ddr->panels[p].budget == budget) return CORE_OK;
+  }
+  if (ddr->panel_count == ANALYSIS_DDR_BUDGETS)
+    return core_error(CORE_USAGE, "--budget: at most %d budgets", ANALYSIS_DDR_BUDGETS);
+  AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count++];
+  *panel = (AnalysisDdrPanel){.budget = budget};
+  return read_dots(ddr, panel);
+}
+
+static int asked_budgets(AnalysisDdr *ddr, const char *budgets) {
+  for (const char *start = budgets; *start;) {
+    size_t length = strcspn(start, ",");
+    char text[64];
+    double budget = 0;
+    if (length >= sizeof text) length = sizeof text - 1;
+    memcpy(text, start, length);
+    text[length] = '\0';
+    if (!core_text_to_real_scaled(text, &budget) || !isfinite(budget) || budget < 1) {
+      return core_error(CORE_USAGE, "--budget %s: expected transitions, e.g. 1M or 100k,1M", budgets);
+    }
+    TRY(add_panel(ddr, budget));
+    start += length + (start[length] == ',');
+  }
+  if (ddr->panel_count == 0) return core_error(CORE_USAGE, "--budget: expected transitions, e.g. 1M or 100k,1M");
+  return CORE_OK;
+}
+
+/* The whole budget, or as far as the furthest run has come; and a third and a tenth of it where most have points. */
+static int usual_budgets(AnalysisDdr *ddr) {
+  const AnalysisSelection *selection = &ddr->context->selection;
+  double planned = 0, seen = 0;
+  AnalysisDdrPanel probe = {.budget = INFINITY};
+  for (size_t r = 0; r < selection->count; r++)
+    planned = fmax(planned, (double)selection->runs[r].config.train.total_steps);
+  TRY(read_dots(ddr, &probe));
+  for (size_t r = 0; r < selection->count; r++) seen = fmax(seen, probe.dots[r].drawn ? probe.dots[r].transitions : 0);
+  free(probe.dots);
+  if (seen <= 0)
+    return core_error(CORE_FAIL, "%s: no run has both iterations and an evaluation after its start yet",
+                      ddr->context->path);
+  double full = fmin(planned, seen);
+  static const double fractions[] = {0.1, 1.0 / 3, 1};
+  for (size_t i = 0; i < sizeof fractions / sizeof *fractions; i++) {
+    double budget = fractions[i] < 1 ? round(full * fractions[i]) : full;
+    TRY(add_panel(ddr, budget));
+    AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];
+    if (fractions[i] == 1 || 2 * panel->drawn > selection->count) continue;
+    free(panel->dots);
+    ddr->panel_count--;
+  }
+  return CORE_OK;
+}
+
+int analysis_ddr_read(AnalysisDdr *ddr, const char *budgets) {
+  TRY(budgets ? asked_budgets(ddr, budgets) : usual_budgets(ddr));
+  qsort(ddr->panels, ddr->panel_count, sizeof *ddr->panels, by_size);
+  for (size_t p = 0; p < ddr->panel_count; p++) correlate(ddr, &ddr->panels[p]);
+  TRY(read_untrained(ddr));
+  if (ddr->panels[ddr->panel_count - 1].drawn > 0) return CORE_OK;
+  return core_error(CORE_FAIL, "%s: no run has an evaluation inside these budgets", ddr->context->path);
+}
+
+void analysis_ddr_free(AnalysisDdr *ddr) {
+  for (size_t p = 0; p < ddr->panel_count; p++) free(ddr->panels[p].dots);
+  ddr->panel_count = 0;
+}
+
+/* ---- the table's rows ------------------------------------------------------------------------------------------- */
+
+static int by_solve_rate(const void *left, const void *right) {
+  const AnalysisDdrRow *a = left, *b = right;
+  bool none_a = isnan(a->sort), none_b = isnan(b->sort);
+  if (none_a != none_b) return none_a ? 1 : -1;
+  if (!none_a && a->sort != b->sort) return a->sort < b->sort ? 1 : -1;
+  return (a->configuration > b->configuration) - (a->configuration < b->configuration);
+}
+
+static AnalysisInterval solve_rate_of(const double *value, const size_t *task, size_t count, size_t tasks) {
+  return analysis_tasks_interval(value, task, count, tasks, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_SHARE);
+}
+
+/* One row a configuration, at the largest budget; free() it. */
+AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
+  const AnalysisContext *context = ddr->context;
+  const AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];
+  size_t count = context->configurations.count, runs = context->selection.count;
+  AnalysisDdrRow *rows = core_memory_zero_allocate(count, sizeof *rows);
+  double *values = core_memory_allocate(3 * runs * sizeof *values);
+  size_t *task_of = core_memory_allocate(2 * runs * sizeof *task_of), *task = task_of + runs;
+  const size_t tasks = analysis_tasks_find(&context->selection, task_of);
+  for (size_t c = 0; c < count; c++) {
+    AnalysisDdrRow *row = &rows[c];
+    row->configuration = c;
+    row->seeds = analysis_seed_count(context, c);
+    for (size_t r = 0; r < runs; r++) {
+      const AnalysisDdrDot *dot = &panel->dots[r];
+      if (context->configurations.group_of[r] != c || !dot->drawn) continue;
+      values[row->drawn] = dot->ddr;
+      task[row->drawn] = task_of[r];
+      values[runs + row->drawn] = dot->best;
+      values[2 * runs + row->drawn++] = dot->final;
+      row->hollow += !dot->reached;
+    }
+    row->ddr = analysis_geometric_mean(values, row->drawn);
+    row->best = solve_rate_of(values + runs, task, row->drawn, tasks);
+    row->final = solve_rate_of(values + 2 * runs, task, row->drawn, tasks);
+    row->sort = ddr->use_final ? row->final.center : row->best.center;
+  }
+  free(values);
+  free(task_of);
+  qsort(rows, count, sizeof *rows, by_solve_rate);
+  return rows;
+}

@@ -1,0 +1,298 @@
+/* The table of figures and the steps that all of them share (figure.h). New: a file figure_*.c and a row here. */
+#include "analysis/figures/figure.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analysis/figures/papers.h"
+#include "analysis/plot/csv.h"
+#include "analysis/plot/render.h"
+#include "core/version.h"
+#include "store/database/query.h"
+
+const AnalysisFigure analysis_figures[] = {
+  {"ddr-vs-solve", "scatter of DDR (transitions per nat of policy change) against solve rate, one dot a seed",
+   analysis_figure_ddr},
+  {"curves", "any measured quantity against transitions, iterations or time: mean and 95 % interval over seeds",
+   analysis_figure_curves},
+  {"settings", "what runs amount to against one setting: sensitivity, scaling, throughput", analysis_figure_settings},
+  {"heatmap", "what runs amount to over two settings, as colours", analysis_figure_heatmap},
+  {"bars", "mean, IQM and other aggregates of each configuration, with intervals",
+   analysis_figure_bars},
+  {"profiles", "performance profiles: the share of runs above each score", analysis_figure_profiles},
+  {"kl-profile", "KL between the policies of one iteration's minibatches (P003)", analysis_figure_kl_profile},
+  {"coverage", "which part of the state space runs have visited (P002)", analysis_figure_coverage},
+  {"layers", "weight norms and dormant units of each layer of the networks (P002)", analysis_figure_layers},
+  {"table", "the configurations in numbers: text, Markdown or LaTeX", analysis_figure_table},
+  {NULL, NULL, NULL},
+};
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
+enum { LEVEL_SETS = 32 };
+typedef struct LevelSets { char names[LEVEL_SETS][64]; size_t runs[LEVEL_SETS], count; } LevelSets;
+
+static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
+  StoreQuery *query = NULL;
+  int code = CORE_OK;
+  TRY(store_query_open(context->database,
+                       "SELECT DISTINCT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set", &query));
+  for (size_t r = 0; r < context->selection.count && code == CORE_OK; r++) {
+    bool row = false;
+    store_query_reset(query);
+    store_query_bind_text(query, 1, context->selection.runs[r].id);
+    while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+      const char *name = store_query_text(query, 0);
+      size_t i = 0;
+      while (i < sets->count && strcmp(sets->names[i], name) != 0) i++;
+      if (i == LEVEL_SETS || strlen(name) >= sizeof sets->names[0]) continue;
+      if (i == sets->count) memcpy(sets->names[sets->count++], name, strlen(name) + 1);
+      sets->runs[i]++;
+    }
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* The levels that a run was trained on, as its evaluations call them. */
+static bool is_training_set(const char *name) { return strcmp(name, "train") == 0; }
+
+static int asked_without_any(const AnalysisContext *context) {
+  return context->request->level_set ? analysis_context_need_evaluations(context) : CORE_OK;
+}
+
+/* The asked level set, or the one that most runs were evaluated on, and of several the training levels. */
+static int choose_level_set(AnalysisContext *context) {
+  LevelSets sets = {0};
+  TRY(count_level_sets(context, &sets));
+  context->level_sets = sets.count;
+  if (sets.count == 0) return asked_without_any(context);
+  size_t usual = 0, found = sets.count;
+  const char *names[LEVEL_SETS], *asked = context->request->level_set;
+  for (size_t i = 0; i < sets.count; i++) {
+    const bool as_many = sets.runs[i] == sets.runs[usual];
+    names[i] = sets.names[i];
+    if (sets.runs[i] > sets.runs[usual] || (as_many && is_training_set(names[i]))) usual = i;
+    if (asked && strcmp(asked, names[i]) == 0) found = i;
+  }
+  for (size_t i = 0; i < sets.count && asked && found == sets.count && strcmp(asked, "other") == 0; i++) {
+    if (!is_training_set(names[i])) found = i;
+  }
+  if (asked && found == sets.count) {
+    const char *near = core_text_nearest(asked, names, sets.count);
+    return core_error(CORE_USAGE, "--level-set %s: no run was evaluated on it; try %s", asked,
+                      near ? near : names[usual]);
+  }
+  memcpy(context->level_set, sets.names[asked ? found : usual], sizeof context->level_set);
+  return CORE_OK;
+}
+
+static int choose_folder(AnalysisContext *context) {
+  if (context->request->folder) return core_files_path(context->folder, "%s", context->request->folder);
+  const char *slash = strrchr(context->path, '/');
+  if (!slash) return core_files_path(context->folder, "figures");
+  return core_files_path(context->folder, "%.*s/figures", (int)(slash - context->path), context->path);
+}
+
+static int choose_name(AnalysisContext *context) {
+  const char *name = context->request->name ? context->request->name : context->request->argv[0];
+  bool plain = *name && *name != '.' && *name != '-' && strlen(name) < 128;
+  for (const char *c = name; *c; c++) plain = plain && (isalnum((unsigned char)*c) || strchr("._-+=", *c));
+  context->name = name;
+  return plain ? CORE_OK
+               : core_error(CORE_USAGE, "--name '%.100s': expected letters, digits and ._-+= (the folder is -o DIR)",
+                            name);
+}
+
+void analysis_request_name_after(AnalysisRequest *request, const char *quantity, char room[128]) {
+  if (request->name || analysis_paper_find(request->argv[0])) return;
+  snprintf(room, 128, "%s-%.100s", request->argv[0], quantity);
+  for (char *c = room; *c; c++) *c = *c == ',' || *c == '.' ? '-' : *c;
+  request->name = room;
+}
+
+int analysis_context_need_evaluations(const AnalysisContext *context) {
+  if (context->level_sets > 0) return CORE_OK;
+  size_t runs = context->selection.count - context->selection.repeats;
+  return core_error(CORE_FAIL, "%s: none of the %zu runs has an evaluation yet; see `sweep status`", context->path,
+                    runs);
+}
+
+/* Over the runs themselves: what --common repeats is no run of its own. */
+static int group_configurations(AnalysisContext *context) {
+  AnalysisSelection *selection = &context->selection;
+  selection->count -= selection->repeats;
+  int code = analysis_group_runs(selection, NULL, &context->configurations);
+  selection->count += selection->repeats;
+  return code;
+}
+
+/* The message so far, where it happened, and for a paper's figure what would make its runs. */
+static int open_error(const AnalysisContext *context, int code) {
+  const AnalysisPaper *paper = analysis_paper_find(context->request->argv[0]);
+  char *message = core_text_duplicate(core_error_message());
+  if (paper)
+    code = core_error(code,
+                      "%s: %s; its runs: sweep submit %s (with --profile laptop or demo on a small machine), or name "
+                      "others with --sweep",
+                      context->path, message, paper->experiment);
+  else code = core_error(code, "%s: %s", context->path, message);
+  free(message);
+  return code;
+}
+
+static int open_context(AnalysisContext *context) {
+  const AnalysisRequest *request = context->request;
+  TRY(analysis_style_find(request->style, &context->style));
+  TRY(choose_name(context));
+  TRY(choose_folder(context));
+  TRY(analysis_database_open(context->path, &context->database));
+  int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count,
+                                  &context->selection);
+  if (code == CORE_OK) code = choose_level_set(context);
+  if (code == CORE_OK && request->common) code = analysis_selection_repeat(&context->selection, request->common);
+  return code == CORE_OK ? group_configurations(context) : open_error(context, code);
+}
+
+int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char *path) {
+  *context = (AnalysisContext){.request = request, .path = path};
+  int code = open_context(context);
+  if (code != CORE_OK) analysis_context_close(context);
+  return code;
+}
+
+void analysis_context_close(AnalysisContext *context) {
+  analysis_grouping_free(&context->configurations);
+  analysis_selection_free(&context->selection);
+  store_database_close(&context->database);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------ */
+
+static bool earlier_seed(const AnalysisContext *context, size_t run) {
+  const AnalysisSelection *selection = &context->selection;
+  for (size_t r = 0; r < run; r++) {
+    bool same = context->configurations.group_of[r] == context->configurations.group_of[run];
+    if (same && selection->runs[r].config.train.seed == selection->runs[run].config.train.seed) return true;
+  }
+  return false;
+}
+
+size_t analysis_seed_count(const AnalysisContext *context, size_t configuration) {
+  size_t seeds = 0;
+  for (size_t r = 0; r < context->selection.count - context->selection.repeats; r++) {
+    seeds += context->configurations.group_of[r] == configuration && !earlier_seed(context, r);
+  }
+  return seeds;
+}
+
+void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
+  const AnalysisSelection *selection = &context->selection;
+  size_t configurations = context->configurations.count, fewest = SIZE_MAX, most = 0;
+  size_t runs = selection->count - selection->repeats;
+  for (size_t c = 0; c < configurations; c++) {
+    size_t seeds = analysis_seed_count(context, c);
+    if (seeds < fewest) fewest = seeds;
+    if (seeds > most) most = seeds;
+  }
+  core_text_appendf(text, "%zu run%s of %zu configuration%s (", runs, runs == 1 ? "" : "s",
+                    configurations, configurations == 1 ? "" : "s");
+  if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
+  core_text_appendf(text, "%zu seed%s%s)", most, most == 1 ? "" : "s",
+                    configurations > 1 && fewest == most ? " each" : "");
+  static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED,
+                                      STORE_LOST,     STORE_FAILED,  STORE_DIVERGED};
+  const char *separator = ": ";
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    size_t count = 0;
+    for (size_t r = 0; r < runs; r++) count += selection->runs[r].status == order[i];
+    if (count == 0) continue;
+    core_text_appendf(text, "%s%zu %s", separator, count, store_status_name(order[i]));
+    separator = ", ";
+  }
+  if (selection->copies)
+    core_text_appendf(text, "; %zu more %s (%s in settings that nothing reads): counted once", selection->copies,
+                      selection->copies == 1 ? "is a copy" : "are copies",
+                      selection->copies == 1 ? "it differs" : "they differ");
+  if (selection->unreadable) core_text_appendf(text, "; %zu left out: configuration unreadable", selection->unreadable);
+}
+
+static void describe_trainers(const AnalysisSelection *selection, CoreText *text) {
+  size_t distinct = 0;
+  for (size_t r = 0; r < selection->count && distinct < 8; r++) {
+    const char *commit = selection->runs[r].commit;
+    bool seen = *commit == '\0';
+    for (size_t e = 0; e < r && !seen; e++) seen = strcmp(selection->runs[e].commit, commit) == 0;
+    if (!seen) core_text_appendf(text, "%s%s", distinct++ ? ", " : "", commit);
+  }
+  if (distinct == 0) core_text_append(text, "unknown");
+}
+
+void analysis_describe_source(const AnalysisContext *context, const char *query, const char *interval, CoreText *text) {
+  const AnalysisPaper *paper = analysis_paper_find(context->request->argv[0]);
+  char date[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&now, &utc));
+  core_text_appendf(text, "figure: %s", context->request->argv[0]);
+  if (paper) core_text_appendf(text, " (%s; experiment %s)", paper->title, paper->experiment);
+  core_text_append(text, "\ncommand: analyze");
+  for (int i = 0; i < context->request->argc; i++) core_text_appendf(text, " %s", context->request->argv[i]);
+  core_text_appendf(text, "\nprogram: analyze %s, commit %s\ntrainer: commit ", core_version(), core_commit());
+  describe_trainers(&context->selection, text);
+  core_text_appendf(text, "\ndate: %s\nfilter: %s; level set %s\nruns: ", date, context->selection.filter,
+                    context->level_set[0] ? context->level_set : "none");
+  analysis_describe_runs(context, text);
+  core_text_appendf(text, "\nquery: %s\nquery: %s\ninterval: %s\n", context->selection.sql, query, interval);
+  /* Names and values of users stand here: one line each, whatever they hold. */
+  for (char *c = text->data; *c; c++) {
+    if ((unsigned char)*c < 0x20 && *c != '\n') *c = ' ';
+  }
+}
+
+int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
+                          CoreText *csv) {
+  CoreText source = {0};
+  const char *name = context->name;
+  analysis_describe_source(context, query, interval, &source);
+  int code = analysis_render(plot, context->folder, name, core_text_string(&source), core_text_string(csv));
+  core_text_free(&source);
+  if (context->request->json && !context->request->json_done) analysis_csv_print_json(core_text_string(csv));
+  if (code == CORE_OK && !context->request->json) analysis_print_files(context, name);
+  analysis_plot_destroy(&plot);
+  core_text_free(csv);
+  return code;
+}
+
+void analysis_print_files(const AnalysisContext *context, const char *name) {
+  char pdf[CORE_PATH_MAX];
+  bool has_pdf = core_files_path(pdf, "%s/%s.pdf", context->folder, name) == CORE_OK && core_files_exists(pdf);
+  printf("%s/%s.svg .png %s.csv .gp\n", context->folder, name, has_pdf ? ".pdf " : "");
+}
+
+const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  const char *value = analysis_key_value(config, row, text);
+  return *value ? value : "none";
+}
+
+void analysis_format_interval(AnalysisInterval interval, char *buffer, size_t size) {
+  if (isnan(interval.center)) snprintf(buffer, size, "-");
+  else if (isnan(interval.low)) snprintf(buffer, size, "%.3g [n = %zu]", interval.center, interval.n);
+  else snprintf(buffer, size, "%.3g [%.2g, %.2g]", interval.center, interval.low, interval.high);
+}
+
+void analysis_describe_missing(const AnalysisInterval *interval, size_t count, CoreText *text) {
+  size_t fewest = SIZE_MAX, most = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (isnan(interval[i].center) || !isnan(interval[i].low)) continue;
+    if (interval[i].n < fewest) fewest = interval[i].n;
+    if (interval[i].n > most) most = interval[i].n;
+  }
+  if (most == 0) return;
+  core_text_appendf(text, " n = %zu", fewest);
+  if (most > fewest) core_text_appendf(text, " to %zu", most);
+  core_text_appendf(text, ": no interval, which takes %d runs.", ANALYSIS_SEEDS_LEAST);
+}

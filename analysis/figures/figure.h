@@ -1,0 +1,110 @@
+/* The figures that `analyze` draws, and what all of them share: their options, the chosen runs, where a result comes
+ * from. A figure is one file figure_*.c with one entry here: analyze NAME results.db [OPTIONS]. */
+#ifndef ANALYSIS_FIGURE_H
+#define ANALYSIS_FIGURE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/plot/palette.h"
+#include "analysis/plot/plot.h"
+#include "analysis/runs/group.h"
+#include "analysis/statistics/interval.h"
+#include "core/command/options.h"
+#include "core/files.h"
+
+typedef struct AnalysisFigure {
+  const char *name, *summary;          /* NULL name ends the table */
+  int (*run)(int argc, char **argv);
+} AnalysisFigure;
+
+extern const AnalysisFigure analysis_figures[];
+
+int analysis_figure_ddr(int argc, char **argv);
+int analysis_figure_curves(int argc, char **argv);
+int analysis_figure_settings(int argc, char **argv);
+int analysis_figure_heatmap(int argc, char **argv);
+int analysis_figure_bars(int argc, char **argv);
+int analysis_figure_profiles(int argc, char **argv);
+int analysis_figure_kl_profile(int argc, char **argv);
+int analysis_figure_coverage(int argc, char **argv);
+int analysis_figure_layers(int argc, char **argv);
+int analysis_figure_table(int argc, char **argv);
+
+/* What every figure takes: in its CoreManual. */
+#define ANALYSIS_ONE_DATABASE .least = 0, .most = 1, .hint = "expected one database, or none for that of the workspace"
+
+/* What every figure is asked with. Zero-initialise. */
+typedef struct AnalysisRequest {
+  int argc;                            /* of the command, argv[0] being the figure's name or a paper's (papers.h) */
+  char **argv;
+  const char *sweep, *folder, *style, *level_set;
+  const char *name;                    /* of the files; NULL: the command's */
+  const char *common;                  /* --common, of figures that have it */
+  CoreOptionList where;
+  bool json, json_done;                /* --json; the figure has printed its own, better than its CSV's rows */
+} AnalysisRequest;
+
+/* The rows of an options table for the common options. */
+#define ANALYSIS_REQUEST_OPTIONS(request) \
+  {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME", "only the runs of this sweep (default: all runs)"}, \
+  {"where", 'w', CORE_OPTION_LIST, &(request).where, "KEY=VALUE", \
+   "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min " \
+   "(of the runs that meet the other conditions)"}, \
+  {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
+   "which evaluation levels; other: those that are not trained on (default: those that most of the runs have)"}, \
+  {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
+   "where the files go (default: figures/ beside the database)"}, \
+  {"name", 0, CORE_OPTION_TEXT, &(request).name, "NAME", \
+   "what the files are called, without ending (default: as the command; curves and layers of --y: curves-kl)"}, \
+  {"style", 0, CORE_OPTION_TEXT, &(request).style, "paper|slides|dark", "for what the picture is (default: paper)"}, \
+  {"json", 0, CORE_OPTION_FLAG, &(request).json, NULL, "print the table as JSON"}
+
+#define ANALYSIS_COMMON_OPTION(request) \
+  {"common", 0, CORE_OPTION_TEXT, &(request).common, "KEY=VALUE", \
+   "runs with this setting belong to every other value of the key too: a reference that all panels or lines share"}
+
+/* A request answered: the database open and up to date, the runs chosen and grouped into configurations. */
+typedef struct AnalysisContext {
+  const AnalysisRequest *request;
+  const char *path;                    /* of the database */
+  char folder[CORE_PATH_MAX];          /* for the files */
+  const char *name;                    /* of the files */
+  char level_set[64];                  /* "" when no run has an evaluation */
+  size_t level_sets;                   /* how many the chosen runs have */
+  const AnalysisStyle *style;
+  StoreDatabase *database;
+  AnalysisSelection selection;
+  AnalysisGrouping configurations;     /* by all that varies except the seed */
+} AnalysisContext;
+
+/* `path`: of the database. CORE_USAGE: a bad option. CORE_FAIL: no runs; the message says which experiment makes a
+ * paper figure's runs. */
+int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char *path);
+/* CORE_FAIL: none of the runs has an evaluation yet, which the figure can not do without. */
+int analysis_context_need_evaluations(const AnalysisContext *context);
+void analysis_context_close(AnalysisContext *context);
+
+/* "24 runs of 12 configurations (2 seeds): 22 finished, 1 running, 1 diverged" */
+void analysis_describe_runs(const AnalysisContext *context, CoreText *text);
+/* Names the files "curves-kl" of a figure that draws one of many quantities, unless --name or a paper's name does. */
+void analysis_request_name_after(AnalysisRequest *request, const char *quantity, char room[128]);
+/* The lines that each file of a figure carries: figure, command, program, trainer, date, database, filter, runs, query,
+ * interval. */
+void analysis_describe_source(const AnalysisContext *context, const char *query, const char *interval, CoreText *text);
+/* Writes a figure's files under the name of its command and prints where they are (with --json the rows, unless
+ * json_done). Takes the plot and the CSV: both are freed here. */
+int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, const char *query, const char *interval,
+                          CoreText *csv);
+/* The number of seeds of a configuration ("2", or "1-3" over several). */
+size_t analysis_seed_count(const AnalysisContext *context, size_t configuration);
+
+/* "figures/x.svg .png .pdf .csv .gp" to stdout, as far as they are there. */
+void analysis_print_files(const AnalysisContext *context, const char *name);
+/* What stands for a value of the key on an axis and in a table: "none" where the key is not used, or empty. */
+const char *analysis_key_shown(const CoreConfig *config, const CoreConfigRow *row, CoreText *text);
+/* "0.31 [0.22, 0.40]"; "0.31 [n = 2]" where so few runs make no interval, "-" without a value. */
+void analysis_format_interval(AnalysisInterval interval, char *buffer, size_t size);
+/* " n = 2: no interval, which takes 3 runs." where one of them has none. */
+void analysis_describe_missing(const AnalysisInterval *interval, size_t count, CoreText *text);
+
+#endif

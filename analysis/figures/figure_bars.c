@@ -1,0 +1,333 @@
+/* `analyze bars` and `analyze profiles`: the aggregates of Agarwal et al. (2021) of each configuration over runs and
+ * tasks: bars with intervals, and performance profiles, the share of runs above each score. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures/figure.h"
+#include "analysis/plot/csv.h"
+#include "analysis/figures/scored.h"
+#include "analysis/statistics/stratified.h"
+#include "analysis/runs/tasks.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+
+enum { PROFILE_POINTS = 101, BOOTSTRAP_SEED = 8 };
+
+typedef struct Bars {
+  AnalysisContext context;
+  AnalysisRequest request;
+  AnalysisScored scored;
+  bool profiles;               /* `analyze profiles`, not bars */
+  const char *group_keys, *aggregate_names, *interval_name;
+  bool bootstrap;              /* --interval bootstrap; bars only */
+  AnalysisAggregate wanted[ANALYSIS_AGGREGATES];
+  size_t wanted_count;
+  AnalysisGrouping groups;
+  AnalysisTaskScores *scores;  /* [group] */
+  AnalysisInterval *aggregates; /* [group][wanted] */
+  AnalysisInterval *profile;   /* [group][PROFILE_POINTS] */
+  double tau[PROFILE_POINTS];
+} Bars;
+
+static const char bootstrap_words[] = "95 % stratified percentile bootstrap over tasks, from three runs on";
+
+/* ---- data ------------------------------------------------------------------------------------------------------- */
+
+static int find_aggregates(Bars *b) {
+  const char *names[ANALYSIS_AGGREGATES];
+  char *copy = core_text_duplicate(b->aggregate_names), *rest = copy;
+  int code = CORE_OK;
+  for (size_t i = 0; i < ANALYSIS_AGGREGATES; i++) names[i] = analysis_aggregate_name((AnalysisAggregate)i);
+  for (char *name; code == CORE_OK && (name = strsep(&rest, ","));) {
+    size_t i = 0;
+    while (i < ANALYSIS_AGGREGATES && strcmp(names[i], name) != 0) i++;
+    if (i == ANALYSIS_AGGREGATES) {
+      const char *near = core_text_nearest(name, names, ANALYSIS_AGGREGATES);
+      code = core_error(CORE_USAGE, "--aggregate %s: %s%s", name,
+                        near ? "did you mean " : "expected mean, median, iqm or optimality gap", near ? near : "");
+    } else if (b->wanted_count == ANALYSIS_AGGREGATES) code = core_error(CORE_USAGE, "--aggregate names one twice");
+    else b->wanted[b->wanted_count++] = (AnalysisAggregate)i;
+  }
+  free(copy);
+  return code;
+}
+
+static void collect(Bars *b) {
+  const AnalysisSelection *selection = &b->context.selection;
+  size_t *task_of = core_memory_allocate((selection->count + 1) * sizeof *task_of), tasks;
+  size_t *task = core_memory_allocate((selection->count + 1) * sizeof *task);
+  double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
+  tasks = analysis_tasks_find(selection, task_of);
+  b->scores = core_memory_zero_allocate(b->groups.count + 1, sizeof *b->scores);
+  for (size_t g = 0; g < b->groups.count; g++) {
+    size_t count = 0;
+    for (size_t r = 0; r < selection->count; r++) {
+      if (b->groups.group_of[r] != g) continue;
+      value[count] = analysis_scored_value(&b->scored, r);
+      task[count++] = task_of[r];
+    }
+    b->scores[g] = analysis_tasks_scores(value, task, count, tasks, NULL);
+  }
+  free(task_of);
+  free(task);
+  free(value);
+}
+
+static size_t score_count(const Bars *b, size_t g) {
+  const AnalysisScores *scores = &b->scores[g].scores;
+  return scores->tasks ? scores->first[scores->tasks] : 0;
+}
+
+/* As every other figure makes them (interval.h). */
+static void aggregate_group(Bars *b, size_t g, size_t *run) {
+  size_t count = 0;
+  for (size_t r = 0; r < b->context.selection.count; r++)
+    if (b->groups.group_of[r] == g) run[count++] = r;
+  for (size_t w = 0; w < b->wanted_count; w++)
+    b->aggregates[g * b->wanted_count + w] =
+      analysis_scored_interval(&b->scored, b->scored.measure, b->wanted[w], run, count);
+}
+
+/* rliable's: of few runs too narrow (stratified.h). */
+static void bootstrap(Bars *b) {
+  AnalysisDraws draws = {0};
+  for (size_t g = 0; g < b->groups.count; g++)
+    analysis_stratified_aggregates(&draws, &b->scores[g].scores, b->wanted, b->wanted_count, ANALYSIS_REPLICATES, 0.95,
+                                   BOOTSTRAP_SEED, &b->aggregates[g * b->wanted_count]);
+  for (size_t i = 0; i < b->groups.count * b->wanted_count; i++)
+    if (b->aggregates[i].n < ANALYSIS_SEEDS_LEAST) b->aggregates[i].low = b->aggregates[i].high = NAN;
+  analysis_draws_free(&draws);
+}
+
+static void aggregate(Bars *b) {
+  size_t *run = core_memory_allocate((b->context.selection.count + 1) * sizeof *run);
+  b->aggregates = core_memory_zero_allocate(b->groups.count * b->wanted_count + 1, sizeof *b->aggregates);
+  for (size_t g = 0; g < b->groups.count && !b->bootstrap; g++) aggregate_group(b, g, run);
+  if (b->bootstrap) bootstrap(b);
+  free(run);
+}
+
+/* From 0 to 1 for solve rates, otherwise over the range of the scores. */
+static void make_profiles(Bars *b) {
+  double low = 0, high = 1;
+  if (!analysis_scored_is_rate(&b->scored, &b->context)) {
+    low = INFINITY, high = -INFINITY;
+    for (size_t g = 0; g < b->groups.count; g++)
+      for (size_t i = 0; i < score_count(b, g); i++) {
+        low = fmin(low, b->scores[g].score[i]);
+        high = fmax(high, b->scores[g].score[i]);
+      }
+  }
+  for (size_t i = 0; i < PROFILE_POINTS; i++) b->tau[i] = low + (high - low) * (double)i / (PROFILE_POINTS - 1);
+  b->profile = core_memory_zero_allocate(b->groups.count * PROFILE_POINTS + 1, sizeof *b->profile);
+  AnalysisDraws draws = {0};
+  for (size_t g = 0; g < b->groups.count; g++)
+    analysis_stratified_profile(&draws, &b->scores[g].scores, b->tau, PROFILE_POINTS, ANALYSIS_REPLICATES_CURVE, 0.95,
+                                BOOTSTRAP_SEED, &b->profile[g * PROFILE_POINTS]);
+  analysis_draws_free(&draws);
+}
+
+/* ---- figures ---------------------------------------------------------------------------------------------------- */
+
+static void add_caption(const Bars *b, AnalysisPlot *plot, const char *reading) {
+  CoreText text = {0};
+  analysis_plot_caption(plot, reading);
+  analysis_describe_runs(&b->context, &text);
+  core_text_append(&text, ".");
+  analysis_scored_describe(&b->scored, &text);
+  analysis_plot_caption(plot, core_text_string(&text));
+  core_text_free(&text);
+}
+
+static const char *aggregate_title(AnalysisAggregate aggregate) {
+  return aggregate == ANALYSIS_AGGREGATE_IQM ? "IQM" : analysis_aggregate_name(aggregate);
+}
+
+static AnalysisPlot *plot_bars(const Bars *b) {
+  AnalysisMark *marks = analysis_marks_create(&b->groups, b->context.style);
+  AnalysisPlot *plot =
+      analysis_plot_create(b->context.style, analysis_scored_title(&b->scored, &b->context), false, "", false);
+  size_t n = b->groups.count;
+  for (size_t g = n; g-- > 0;) analysis_plot_category_y(plot, b->groups.groups[g].label); /* the first one on top */
+  for (size_t w = 0; w < b->wanted_count; w++) {
+    size_t panel = analysis_plot_panel(plot, aggregate_title(b->wanted[w]), "");
+    for (size_t g = 0; g < n; g++) {
+      const AnalysisInterval *bar = &b->aggregates[g * b->wanted_count + w];
+      double y = (double)(n - 1 - g);
+      if (isnan(bar->center)) {
+        analysis_plot_text(plot, panel, 0, y, "no value", b->context.style->muted);
+        continue;
+      }
+      analysis_plot_box(plot, panel, 0, y - 0.33, bar->center, y + 0.33,
+                        analysis_mix(marks[g].color, b->context.style->background, 0.4)); /* the interval shows on it */
+      if (isnan(bar->low)) continue;
+      const double x[2] = {bar->low, bar->high}, at[2] = {y, y};
+      analysis_plot_whisker(plot, panel, x, at, b->context.style->foreground);
+    }
+  }
+  add_caption(b, plot,
+              b->bootstrap ? "Line: 95 % stratified bootstrap interval over the runs of each task, from three runs on."
+                           : "Line: 95 % interval over the runs of each task, from three runs on.");
+  free(marks);
+  return plot;
+}
+
+static AnalysisPlot *plot_profiles(const Bars *b) {
+  char title[96];
+  snprintf(title, sizeof title, "score τ (%s)", analysis_scored_title(&b->scored, &b->context));
+  AnalysisMark *marks = analysis_marks_create(&b->groups, b->context.style);
+  AnalysisPlot *plot = analysis_plot_create(b->context.style, title, false, "share of runs above τ", false);
+  size_t panel = analysis_plot_panel(plot, "", "");
+  double share[PROFILE_POINTS], low[PROFILE_POINTS], high[PROFILE_POINTS];
+  for (size_t g = 0; g < b->groups.count; g++) {
+    bool band = score_count(b, g) >= ANALYSIS_SEEDS_LEAST;
+    for (size_t i = 0; i < PROFILE_POINTS; i++) {
+      const AnalysisInterval *point = &b->profile[g * PROFILE_POINTS + i];
+      share[i] = point->center;
+      low[i] = point->low;
+      high[i] = point->high;
+    }
+    analysis_plot_steps(plot, panel, PROFILE_POINTS, b->tau, share, band ? low : NULL, band ? high : NULL, marks[g]);
+    if (b->groups.count > 1) analysis_plot_legend_entry(plot, b->groups.groups[g].label, marks[g], false, true);
+  }
+  add_caption(b, plot, "Band: 95 % stratified bootstrap, pointwise, from three runs on.");
+  free(marks);
+  return plot;
+}
+
+static void bars_csv(const Bars *b, CoreText *csv) {
+  core_text_append(csv, "configuration");
+  analysis_csv_keys(csv, &b->groups);
+  core_text_append(csv, ",aggregate,tasks,n,value,low,high\n");
+  for (size_t g = 0; g < b->groups.count; g++) {
+    for (size_t w = 0; w < b->wanted_count; w++) {
+      const AnalysisInterval *bar = &b->aggregates[g * b->wanted_count + w];
+      analysis_csv_field(csv, b->groups.groups[g].label);
+      analysis_csv_key_values(csv, &b->groups, b->groups.groups[g].config);
+      core_text_appendf(csv, ",%s,%zu,%zu", analysis_aggregate_name(b->wanted[w]), b->scores[g].scores.tasks,
+                        score_count(b, g));
+      analysis_csv_value(csv, bar->center);
+      analysis_csv_value(csv, bar->low);
+      analysis_csv_value(csv, bar->high);
+      core_text_append(csv, "\n");
+    }
+  }
+}
+
+static void profiles_csv(const Bars *b, CoreText *csv) {
+  core_text_append(csv, "configuration");
+  analysis_csv_keys(csv, &b->groups);
+  core_text_append(csv, ",tau,n,share,low,high\n");
+  for (size_t g = 0; g < b->groups.count; g++) {
+    for (size_t i = 0; i < PROFILE_POINTS; i++) {
+      const AnalysisInterval *point = &b->profile[g * PROFILE_POINTS + i];
+      analysis_csv_field(csv, b->groups.groups[g].label);
+      analysis_csv_key_values(csv, &b->groups, b->groups.groups[g].config);
+      analysis_csv_value(csv, b->tau[i]);
+      core_text_appendf(csv, ",%zu", score_count(b, g));
+      analysis_csv_value(csv, point->center);
+      analysis_csv_value(csv, point->low);
+      analysis_csv_value(csv, point->high);
+      core_text_append(csv, "\n");
+    }
+  }
+}
+
+static void print_table(const Bars *b) {
+  const char *headers[3 + ANALYSIS_AGGREGATES] = {"configuration", "tasks", "runs"};
+  char text[64];
+  for (size_t w = 0; w < b->wanted_count; w++) headers[3 + w] = aggregate_title(b->wanted[w]);
+  CoreTable *table = core_table_create(headers, 3 + b->wanted_count);
+  for (size_t g = 0; g < b->groups.count; g++) {
+    core_table_cell(table, "%s", b->groups.groups[g].label);
+    core_table_cell(table, "%zu", b->scores[g].scores.tasks);
+    core_table_cell(table, "%zu", score_count(b, g));
+    for (size_t w = 0; w < b->wanted_count; w++) {
+      const AnalysisInterval *bar = &b->aggregates[g * b->wanted_count + w];
+      analysis_format_interval(*bar, text, sizeof text);
+      core_table_cell(table, "%s", text);
+    }
+  }
+  printf("%s [%s]\n\n", analysis_scored_title(&b->scored, &b->context),
+         b->bootstrap ? "95 % stratified bootstrap" : "95 %");
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  CoreText runs = {0};
+  analysis_describe_runs(&b->context, &runs);
+  core_text_append(&runs, ".");
+  analysis_describe_missing(b->aggregates, b->groups.count * b->wanted_count, &runs);
+  analysis_scored_describe(&b->scored, &runs);
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
+  core_text_free(&runs);
+}
+
+/* ---- the commands ----------------------------------------------------------------------------------------------- */
+
+static int find_interval(Bars *b) {
+  if (!b->interval_name || strcmp(b->interval_name, "t") == 0) return CORE_OK;
+  b->bootstrap = strcmp(b->interval_name, "bootstrap") == 0;
+  return b->bootstrap ? CORE_OK : core_error(CORE_USAGE, "--interval %s: expected t or bootstrap", b->interval_name);
+}
+
+static int answer(void *figure, const char **operands, size_t count) {
+  Bars *b = figure;
+  CoreText csv = {0};
+  TRY(find_interval(b));
+  TRY(find_aggregates(b));
+  TRY(analysis_scored_check(&b->scored));
+  TRY(analysis_context_open(&b->context, &b->request, analysis_database_choose(operands, count)));
+  TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, analysis_task_keys, &b->groups));
+  TRY(analysis_scored_read(&b->scored, &b->context));
+  collect(b);
+  aggregate(b);
+  if (b->profiles) make_profiles(b);
+  if (!b->request.json) print_table(b);
+  fflush(stdout);
+  AnalysisPlot *plot = b->profiles ? plot_profiles(b) : plot_bars(b);
+  if (b->profiles) profiles_csv(b, &csv);
+  else bars_csv(b, &csv);
+  return analysis_figure_write(&b->context, plot, analysis_scored_query,
+                               b->profiles || b->bootstrap ? bootstrap_words : analysis_interval_words, &csv);
+}
+
+static const CoreManual bars_manual = {
+  .usage = "analyze bars [results.db] [--measure NAME] [--aggregate NAME[,NAME]] [OPTIONS]",
+  .about = "Each configuration as a bar: mean, median, interquartile mean (IQM) or optimality gap over its runs and "
+           "tasks (Agarwal et al. 2021), with a 95 % interval over the runs of each task. Runs that differ in what "
+           "they are trained on are tasks of one configuration.\n\n"
+           "Files: bars.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot bars.gp.",
+  ANALYSIS_ONE_DATABASE};
+static const CoreManual profiles_manual = {
+  .usage = "analyze profiles [results.db] [--measure NAME] [OPTIONS]",
+  .about = "Performance profiles (Agarwal et al. 2021): for each configuration the share of its runs, over all tasks, "
+           "whose score is above τ, against τ. The curve that lies higher everywhere is the better one.\n\n"
+           "Files: profiles.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot profiles.gp.",
+  ANALYSIS_ONE_DATABASE};
+
+static int run(int argc, char **argv, bool profiles) {
+  Bars b = {.request = {.argc = argc, .argv = argv}, .profiles = profiles, .aggregate_names = "mean,iqm"};
+  const CoreOption table[] = {
+    {"group", 'g', CORE_OPTION_TEXT, &b.group_keys, "KEY[,KEY]",
+     "one configuration for each value of these settings (default: all that vary but the task)"},
+    {"aggregate", 0, CORE_OPTION_TEXT, &b.aggregate_names, "NAME[,NAME]",
+     "mean, median, iqm, optimality gap (default: mean,iqm)"},
+    ANALYSIS_SCORED_OPTIONS(b.scored),
+    ANALYSIS_REQUEST_OPTIONS(b.request),
+    {profiles ? NULL : "interval", 0, CORE_OPTION_TEXT, &b.interval_name, "t|bootstrap",
+     "as in every figure, or rliable's stratified percentile bootstrap of 50 000 replicates (default: t)"},
+    {0}};
+  int code = core_options_answer(profiles ? &profiles_manual : &bars_manual, table, argc, argv, answer, &b);
+  for (size_t g = 0; b.scores && g < b.groups.count; g++) analysis_tasks_scores_free(&b.scores[g]);
+  analysis_scored_free(&b.scored);
+  analysis_grouping_free(&b.groups);
+  analysis_context_close(&b.context);
+  free(b.scores);
+  free(b.aggregates);
+  free(b.profile);
+  return code;
+}
+
+int analysis_figure_bars(int argc, char **argv) { return run(argc, argv, false); }
+int analysis_figure_profiles(int argc, char **argv) { return run(argc, argv, true); }

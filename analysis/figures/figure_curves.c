@@ -1,0 +1,319 @@
+/* `analyze curves`: any measured column against transitions, iterations or time. A line a configuration (or a value of
+ * the asked keys), averaged over its runs, with an interval; a panel an algorithm, a value of the asked keys, or a
+ * column. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures/curve_set.h"
+#include "analysis/plot/csv.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+
+/* ---- the figure ------------------------------------------------------------------------------------------------- */
+
+/* A solid line with a band while all its runs are there; dashed where the shorter ones have ended. The band ends where
+ * fewer than three runs are left. */
+static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line, AnalysisMark mark) {
+  bool band = line->run_count >= ANALYSIS_CURVE_BAND, shorter = false;
+  size_t n = set->grid_count[line->column], panel = line->panel;
+  double *solid = core_memory_allocate((4 * n + 1) * sizeof *solid), *dashed = solid + n, *low = dashed + n,
+         *high = low + n;
+  for (size_t i = 0; i < n; i++) {
+    bool all = line->runs[i] == line->run_count, enough = line->runs[i] >= ANALYSIS_CURVE_BAND;
+    low[i] = enough ? line->low[i] : NAN;
+    high[i] = enough ? line->high[i] : NAN;
+    solid[i] = all ? line->mean[i] : NAN;
+    dashed[i] = !all || (i + 1 < n && line->runs[i + 1] != line->run_count) ? line->mean[i] : NAN;
+    shorter |= !all && line->runs[i] > 0;
+  }
+  for (size_t i = 0; i < line->curve_count && !band && line->run_count > 1; i++) {
+    const AnalysisCurve *curve = &line->curves[i];
+    if (curve->n) analysis_plot_curve(plot, panel, curve->n, curve->x, curve->y, NULL, NULL, mark, ANALYSIS_FAINT);
+  }
+  const double *grid = set->grid[line->column];
+  analysis_plot_curve(plot, panel, n, grid, solid, band ? low : NULL, band ? high : NULL, mark, ANALYSIS_SOLID);
+  if (shorter) analysis_plot_curve(plot, panel, n, grid, dashed, NULL, NULL, mark, ANALYSIS_DASHED);
+  free(solid);
+}
+
+/* Runs that are left where the line ends. */
+static size_t last_run_count(const AnalysisLineData *line, size_t n) {
+  while (n > 0 && line->runs[n - 1] == 0) n--;
+  return n > 0 ? line->runs[n - 1] : 0;
+}
+
+static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
+  static const char *const words[] = {"mean", "median of task means", "interquartile mean"};
+  static const char *const bands[] = {"95 % interval", "one standard deviation",
+                                      "95 % interval (stratified bootstrap)"};
+  size_t fewest = SIZE_MAX, most = 0;
+  bool shorter = false, logarithmic = false;
+  for (size_t i = 0; i < set->line_count; i++) {
+    const AnalysisLineData *line = &set->lines[i];
+    size_t last = last_run_count(line, set->grid_count[line->column]);
+    shorter |= last > 0 && last < line->run_count;
+    if (line->run_count < fewest) fewest = line->run_count;
+    if (line->run_count > most) most = line->run_count;
+    logarithmic |= analysis_curve_set_is_log(set, line->column);
+  }
+  const char *average =
+    set->aggregate == ANALYSIS_AGGREGATE_IQM ? words[2] : words[set->aggregate == ANALYSIS_AGGREGATE_MEDIAN];
+  const char *geometric = !logarithmic ? "" : set->column_count > 1 ? " (geometric on log axes)" : " (geometric)";
+  core_text_appendf(text, "Line: %s%s of n = ", average, geometric);
+  if (fewest != most) core_text_appendf(text, "%zu to ", fewest);
+  core_text_appendf(text, "%zu run%s. ", most, most == 1 ? "" : "s");
+  if (most >= ANALYSIS_CURVE_BAND) core_text_appendf(text, "Band: %s. ", bands[set->spread]);
+  if (fewest < ANALYSIS_CURVE_BAND && most > 1)
+    core_text_append(text, "Faint: single runs, where fewer than three make no interval. ");
+  if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
+  if (set->choice_count > 1)
+    core_text_appendf(text,
+                      "Each line is the best of up to %zu by its runs' last values, chosen on the same runs: biased "
+                      "upward. ",
+                      set->choice_count);
+}
+
+static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
+  CoreText text = {0};
+  append_reading(set, &text);
+  analysis_plot_caption(plot, core_text_string(&text));
+  core_text_clear(&text);
+  analysis_describe_runs(&set->context, &text);
+  core_text_append(&text, ".");
+  if (set->without) core_text_appendf(&text, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
+  analysis_curve_set_infinite(set, &text);
+  if (set->columns[0]->evaluation && set->context.level_sets > 1)
+    core_text_appendf(&text, " Levels: %s.", set->context.level_set);
+  analysis_plot_caption(plot, core_text_string(&text));
+  core_text_free(&text);
+}
+
+static void add_panels(const AnalysisCurveSet *set, AnalysisPlot *plot) {
+  char title[128];
+  for (size_t p = 0; p < set->panel_count; p++) {
+    if (set->column_count > 1) {
+      analysis_column_title(set->columns[p], title, sizeof title);
+      size_t panel = analysis_plot_panel(plot, "", "");
+      analysis_plot_panel_axis(plot, panel, title, analysis_curve_set_is_log(set, p));
+    } else if (set->panels.key_count) {
+      bool several = set->panel_count > 1; /* the only task needs no name */
+      analysis_plot_panel(plot, several ? set->panels.groups[p].label : "", "");
+    } else {
+      analysis_plot_panel(plot, set->groups.families[p].name, "");
+    }
+  }
+}
+
+static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisMark *marks) {
+  const AnalysisGrouping *groups = &set->groups;
+  bool heads = groups->family_count > 1 && groups->count > groups->family_count;
+  for (size_t g = 0; g < groups->count && groups->count > 1; g++) {
+    bool begins = g == 0 || groups->groups[g].family != groups->groups[g - 1].family;
+    const char *label = groups->groups[g].label;
+    if (begins && heads) analysis_plot_legend_head(plot, groups->families[groups->groups[g].family].name);
+    for (size_t i = 0; i < set->line_count && set->panel_count == 1; i++)
+      if (set->lines[i].group == g) label = set->lines[i].label; /* with what --best-of chose */
+    analysis_plot_legend_entry(plot, label, marks[g], false, true);
+  }
+}
+
+static AnalysisPlot *make_plot(const AnalysisCurveSet *set) {
+  char title[128];
+  analysis_column_title(set->columns[0], title, sizeof title);
+  AnalysisMark *marks = analysis_marks_create(&set->groups, set->context.style);
+  AnalysisPlot *plot = analysis_plot_create(set->context.style, analysis_abscissa_titles[set->abscissa], set->log_x,
+                                            title, analysis_curve_set_is_log(set, 0));
+  add_panels(set, plot);
+  for (size_t i = 0; i < set->line_count; i++) add_line(set, plot, &set->lines[i], marks[set->lines[i].group]);
+  add_legend(set, plot, marks);
+  add_caption(set, plot);
+  free(marks);
+  return plot;
+}
+
+static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineData *line) {
+  if (set->column_count > 1) return set->columns[line->column]->name;
+  return set->panels.key_count ? set->panels.groups[line->panel].label : set->groups.families[line->panel].name;
+}
+
+static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
+  bool panels = set->column_count > 1 || set->panels.key_count;
+  core_text_appendf(csv, "%sconfiguration", panels ? "panel," : "");
+  analysis_csv_keys(csv, &set->groups);
+  core_text_appendf(csv, ",%s,n,mean,low,high\n", analysis_abscissa_names[set->abscissa]);
+  for (size_t l = 0; l < set->line_count; l++) {
+    const AnalysisLineData *line = &set->lines[l];
+    for (size_t i = 0; i < set->grid_count[line->column]; i++) {
+      if (line->runs[i] == 0) continue;
+      if (panels) {
+        analysis_csv_field(csv, panel_name(set, line));
+        core_text_append(csv, ",");
+      }
+      analysis_csv_field(csv, line->label);
+      analysis_csv_key_values(csv, &set->groups, set->groups.groups[line->group].config);
+      analysis_csv_value(csv, set->grid[line->column][i]);
+      core_text_appendf(csv, ",%zu", line->runs[i]);
+      analysis_csv_value(csv, line->mean[i]);
+      analysis_csv_value(csv, line->low[i]);
+      analysis_csv_value(csv, line->high[i]);
+      core_text_append(csv, "\n");
+    }
+  }
+}
+
+static int draw(const AnalysisCurveSet *set) {
+  CoreText csv = {0}, interval = {0}, query = {0};
+  AnalysisPlot *plot = make_plot(set);
+  make_csv(set, &csv);
+  analysis_curve_set_interval(set, &interval);
+  for (size_t c = 0; c < set->column_count; c++) core_text_appendf(&query, "%s%s", c ? "; " : "", set->columns[c]->sql);
+  int code = analysis_figure_write(&set->context, plot, core_text_string(&query), core_text_string(&interval), &csv);
+  core_text_free(&interval);
+  core_text_free(&query);
+  return code;
+}
+
+/* ---- the table: each line where all its runs are --------------------------------------------------------------- */
+
+/* The last grid place that all runs of the line reach; SIZE_MAX when there is none. */
+static size_t last_common(const AnalysisCurveSet *set, const AnalysisLineData *line) {
+  size_t last = SIZE_MAX;
+  for (size_t i = 0; i < set->grid_count[line->column]; i++) {
+    if (line->run_count > 0 && line->runs[i] == line->run_count) last = i;
+  }
+  return last;
+}
+
+static void print_table(const AnalysisCurveSet *set) {
+  static const char *const kinds[] = {"95 %", "sd", "95 % bootstrap"};
+  char column[128], text[64], number[32];
+  bool panels = set->column_count > 1 || (set->panels.key_count && set->panel_count > 1);
+  snprintf(column, sizeof column, "%s [%s]", set->column_count > 1 ? "value" : analysis_column_short(set->columns[0]),
+           kinds[set->spread]);
+  const char *headers[] = {set->column_count > 1 ? "column" : "panel", "configuration", "runs",
+                           analysis_abscissa_names[set->abscissa], column};
+  CoreTable *table = core_table_create(headers + !panels, sizeof headers / sizeof *headers - !panels);
+  for (size_t l = 0; l < set->line_count; l++) {
+    const AnalysisLineData *line = &set->lines[l];
+    size_t at = last_common(set, line);
+    if (panels) core_table_cell(table, "%s", panel_name(set, line));
+    core_table_cell(table, "%s", line->label);
+    core_table_cell(table, "%zu", line->run_count);
+    core_table_cell(table, "%s", at == SIZE_MAX ? "-" : core_text_count(set->grid[line->column][at], number));
+    if (at == SIZE_MAX) snprintf(text, sizeof text, "-");
+    else
+      analysis_format_interval((AnalysisInterval){line->mean[at], line->low[at], line->high[at], line->runs[at]}, text,
+                               sizeof text);
+    core_table_cell(table, "%s", text);
+  }
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  CoreText runs = {0};
+  analysis_describe_runs(&set->context, &runs);
+  core_text_append(&runs, ".");
+  if (set->without) core_text_appendf(&runs, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
+  analysis_curve_set_infinite(set, &runs);
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
+  core_text_free(&runs);
+}
+
+static json_t *json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static void print_json(const AnalysisCurveSet *set) {
+  CoreText interval = {0};
+  analysis_curve_set_interval(set, &interval);
+  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "figure", set->request.argv[0], "x",
+                           analysis_abscissa_names[set->abscissa], "y", set->columns[0]->name, "filter",
+                           set->context.selection.filter, "interval", core_text_string(&interval),
+                           "without_value", (json_int_t)set->without, "infinite_values", (json_int_t)set->infinite);
+  json_t *list = json_array();
+  for (size_t l = 0; l < set->line_count; l++) {
+    const AnalysisLineData *line = &set->lines[l];
+    size_t at = last_common(set, line);
+    bool some = at != SIZE_MAX;
+    json_array_append_new(
+      list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "panel", panel_name(set, line), "y",
+                      set->columns[line->column]->name, "configuration", line->label, "runs",
+                      (json_int_t)line->run_count, "x", json_number(some ? set->grid[line->column][at] : NAN), "mean",
+                      json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN), "high",
+                      json_number(some ? line->high[at] : NAN)));
+  }
+  json_object_set_new(root, "configurations", list);
+  core_json_print(root);
+  core_text_free(&interval);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------ */
+
+static void describe(CoreText *text) {
+  core_text_append(
+    text,
+    "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a shaded "
+    "95 % interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs are "
+    "brought to a common grid by linear interpolation; a run that ended early is never extrapolated, and the line is "
+    "dashed from there on. KL and DDR are drawn on a log axis, with geometric means. With fewer than three runs there "
+    "is no band: the runs are drawn faintly instead.\n\n"
+    "Files: curves.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot curves.gp.\n\n");
+  analysis_column_list(text);
+}
+
+static int set_log_axes(AnalysisCurveSet *set) {
+  const char *axes = set->log_axes;
+  if (!axes) return CORE_OK;
+  set->log_x = strchr(axes, 'x') != NULL;
+  set->log_y = strchr(axes, 'y') != NULL;
+  return strspn(axes, "xy") == strlen(axes) && *axes ? CORE_OK
+                                                     : core_error(CORE_USAGE, "--log %s: expected x, y or xy", axes);
+}
+
+static int answer(void *figure, const char **operands, size_t count) {
+  AnalysisCurveSet *set = figure;
+  char name[128];
+  TRY(set_log_axes(set));
+  if (strcmp(set->y_names, "solve_rate") != 0) analysis_request_name_after(&set->request, set->y_names, name);
+  TRY(analysis_curve_set_read(set, analysis_database_choose(operands, count)));
+  if (set->request.json) print_json(set);
+  else print_table(set);
+  fflush(stdout);
+  return draw(set);
+}
+
+int analysis_figure_curves(int argc, char **argv) {
+  AnalysisCurveSet set = {
+    .y_names = "solve_rate", .x_name = "transitions", .request = {.argc = argc, .argv = argv, .json_done = true}};
+  const CoreOption table[] = {
+    {"y", 'y', CORE_OPTION_TEXT, &set.y_names, "COLUMN[,COLUMN]",
+     "what to draw, a panel each of several (default: solve_rate, of the evaluations)"},
+    {"x", 'x', CORE_OPTION_TEXT, &set.x_name, "COLUMN",
+     "transitions, iteration or wall_seconds (default: transitions)"},
+    {"group", 'g', CORE_OPTION_TEXT, &set.group_keys, "KEY[,KEY]",
+     "one line for each value of these settings; none: one line (default: all that vary)"},
+    {"panel", 0, CORE_OPTION_TEXT, &set.panel_keys, "KEY[,KEY]",
+     "one panel for each value of these settings; task: for each task (default: for each algorithm)"},
+    {"best-of", 0, CORE_OPTION_TEXT, &set.best_keys, "KEY[,KEY]",
+     "of these settings' values, draw the one that ends highest, for each line"},
+    {"aggregate", 0, CORE_OPTION_TEXT, &set.aggregate_name, "mean|median|iqm",
+     "how a line averages; median and iqm stratify over tasks (default: mean)"},
+    {"interval", 0, CORE_OPTION_TEXT, &set.interval_name, "t|sd|bootstrap",
+     "what the band shows: a 95 % interval as in every figure (t), the standard deviation, or rliable's bootstrap "
+     "(default: t)"},
+    {"log", 0, CORE_OPTION_TEXT, &set.log_axes, "x|y|xy",
+     "axes to draw logarithmically (default: y of KL, DDR, update norms)"},
+    ANALYSIS_COMMON_OPTION(set.request),
+    ANALYSIS_REQUEST_OPTIONS(set.request),
+    {0}};
+  CoreText about = {0};
+  describe(&about);
+  const CoreManual manual = {
+    .usage = "analyze curves [results.db] [--y COLUMN[,COLUMN]] [--x transitions|iteration|wall_seconds] "
+             "[--group KEYS] [--panel KEYS] [OPTIONS]",
+    .about = core_text_string(&about),
+    ANALYSIS_ONE_DATABASE};
+  int code = core_options_answer(&manual, table, argc, argv, answer, &set);
+  core_text_free(&about);
+  analysis_curve_set_free(&set);
+  return code;
+}

@@ -1,0 +1,349 @@
+/* `analyze ddr-vs-solve`: Fig. 8 of the paper. Each run is a dot: its DDR up to a budget of transitions against the
+ * solve rate of its evaluations up to there; one panel a budget. Runs that did not get as far are hollow. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures/ddr.h"
+#include "analysis/figures/figure.h"
+#include "analysis/plot/csv.h"
+#include "analysis/plot/render.h"
+#include "core/json.h"
+#include "core/terminal.h"
+
+enum { COLORS_MAX = 36 };
+
+static const char interval_kind[] =
+  "Spearman's rho: 95 % percentile bootstrap, 2000 replicates that draw whole configurations (clusters of seeds); "
+  "table: as in every figure, 95 % Student t over the runs of each task, Wilson's within [0, 1], from three runs on";
+
+typedef struct Scatter {
+  AnalysisContext context;
+  AnalysisRequest request;
+  const char *budgets, *color_by, *measure;
+  AnalysisDdr data;
+  AnalysisGrouping colors;
+} Scatter;
+
+/* ---- words ------------------------------------------------------------------------------------------------------ */
+
+/* What the correlation at the largest budget says, and what it does not. */
+static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
+  const AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];
+  char budget[32];
+  core_text_count(panel->budget, budget);
+  if (panel->clusters < ANALYSIS_DDR_CONFIGURATIONS) {
+    core_text_appendf(text, "Fewer than %d configurations have reached %s transitions: too few for a correlation.",
+                      ANALYSIS_DDR_CONFIGURATIONS, budget);
+  } else if (isnan(panel->rho.center) || isnan(panel->rho.low)) {
+    core_text_appendf(text, "All runs have the same DDR or the same solve rate at %s transitions: no correlation.",
+                      budget);
+  } else if (panel->rho.low > 0) {
+    core_text_appendf(text, "At %s transitions a higher DDR goes with a higher solve rate (positive at 95 %%).",
+                      budget);
+  } else if (panel->rho.high < 0) {
+    core_text_appendf(text,
+                      "At %s transitions a higher DDR goes with a lower solve rate (negative at 95 %%). The paper's "
+                      "best DDR grows with the budget: this one is small.",
+                      budget);
+  } else {
+    core_text_appendf(
+      text, "At %s transitions no monotone relation between DDR and solve rate is distinguishable at 95 %%.", budget);
+  }
+}
+
+/* The same by thirds, because the paper's claim is that both ends suffer, which no rank correlation shows. */
+static void append_thirds(const AnalysisDdr *ddr, CoreText *text) {
+  const double *third = ddr->panels[ddr->panel_count - 1].third;
+  if (isnan(third[0])) return;
+  const bool middle = third[1] > third[0] && third[1] > third[2];
+  core_text_appendf(text,
+                    " Mean by thirds of DDR, low to high: %.2f, %.2f, %.2f: the %s third solves most%s (no test).",
+                    third[0], third[1], third[2],
+                    middle                 ? "middle"
+                    : third[2] >= third[0] ? "highest"
+                                           : "lowest",
+                    middle ? ", as the paper claims" : ", where the paper claims the middle");
+}
+
+static void append_reading(const AnalysisDdr *ddr, CoreText *text) {
+  append_correlation(ddr, text);
+  append_thirds(ddr, text);
+}
+
+/* Who is hollow and who is missing: nobody is dropped in silence. */
+static void append_counts(const AnalysisDdr *ddr, CoreText *text) {
+  const AnalysisDdrPanel *panel = &ddr->panels[ddr->panel_count - 1];
+  size_t missing = ddr->context->selection.count - panel->drawn;
+  analysis_describe_runs(ddr->context, text);
+  core_text_append(text, ".");
+  if (panel->hollow) {
+    core_text_appendf(text,
+                      " Hollow: short of the panel's budget (%zu run%s%s), in the correlation only when diverged.",
+                      panel->hollow, panel->hollow == 1 ? "" : "s", ddr->panel_count > 1 ? " in the last panel" : "");
+  }
+  if (missing) core_text_appendf(text, " Not drawn, without evaluation yet or a finite DDR above 0: %zu.", missing);
+}
+
+static void format_rho(const AnalysisDdrPanel *panel, char *text, size_t size) {
+  const AnalysisInterval *rho = &panel->rho;
+  if (panel->clusters < ANALYSIS_DDR_CONFIGURATIONS) {
+    snprintf(text, size, "Spearman ρ: too few configurations (%zu)", panel->clusters);
+  } else if (isnan(rho->center) || isnan(rho->low)) {
+    snprintf(text, size, "Spearman ρ: not defined, n = %zu", panel->counted);
+  } else {
+    snprintf(text, size, "Spearman ρ = %.2f [%.2f, %.2f], n = %zu", rho->center, rho->low, rho->high, panel->counted);
+  }
+}
+
+/* ---- the figure ------------------------------------------------------------------------------------------------- */
+
+/* Colours by configuration while a reader can still tell them apart; else by each family's first key. */
+static int choose_colors(Scatter *scatter) {
+  const AnalysisGrouping *configurations = &scatter->context.configurations;
+  if (scatter->color_by || configurations->count <= COLORS_MAX) {
+    return analysis_group_runs(&scatter->context.selection, scatter->color_by, &scatter->colors);
+  }
+  CoreText keys = {0};
+  core_text_append(&keys, "algo.name");
+  for (size_t f = 0; f < configurations->family_count; f++) {
+    if (configurations->families[f].key_count)
+      core_text_appendf(&keys, ",%s", configurations->families[f].keys[0]->name);
+  }
+  int code = analysis_group_runs(&scatter->context.selection, core_text_string(&keys), &scatter->colors);
+  core_text_free(&keys);
+  return code;
+}
+
+static void add_legend(const Scatter *scatter, AnalysisPlot *plot, const AnalysisMark *marks) {
+  const AnalysisGrouping *colors = &scatter->colors;
+  bool heads = colors->family_count > 1 && colors->count > colors->family_count; /* else the labels name the families */
+  for (size_t g = 0; colors->count > 1 && g < colors->count; g++) {
+    bool begins = g == 0 || colors->groups[g].family != colors->groups[g - 1].family;
+    if (begins && heads) analysis_plot_legend_head(plot, colors->families[colors->groups[g].family].name);
+    analysis_plot_legend_entry(plot, colors->groups[g].label, marks[g], false, false);
+  }
+}
+
+static AnalysisPlot *make_plot(const Scatter *scatter) {
+  const AnalysisContext *context = &scatter->context;
+  const AnalysisDdr *ddr = &scatter->data;
+  char title[96], note[128], count[32];
+  AnalysisMark *marks = analysis_marks_create(&scatter->colors, context->style);
+  AnalysisPlot *plot = analysis_plot_create(context->style, "DDR (transitions per nat)", true,
+                                            ddr->use_final ? "final solve rate" : "max solve rate", false);
+  for (size_t p = 0; p < ddr->panel_count; p++) {
+    const AnalysisDdrPanel *panel = &ddr->panels[p];
+    snprintf(title, sizeof title, "%s transitions", core_text_count(panel->budget, count));
+    format_rho(panel, note, sizeof note);
+    size_t number = analysis_plot_panel(plot, title, note);
+    if (!isnan(ddr->untrained)) analysis_plot_level(plot, number, ddr->untrained, "before training");
+    for (size_t r = 0; r < context->selection.count; r++) {
+      const AnalysisDdrDot *dot = &panel->dots[r];
+      if (dot->drawn)
+        analysis_plot_point(plot, number, dot->ddr, analysis_ddr_measured(ddr, dot), marks[scatter->colors.group_of[r]],
+                            !dot->reached);
+    }
+  }
+  add_legend(scatter, plot, marks);
+  CoreText text = {0};
+  append_reading(ddr, &text);
+  analysis_plot_caption(plot, core_text_string(&text));
+  core_text_clear(&text);
+  append_counts(ddr, &text);
+  analysis_plot_caption(plot, core_text_string(&text));
+  analysis_plot_caption(plot, "A dot is a seed. [ ]: 95 % percentile bootstrap over configurations, 2000 replicates.");
+  core_text_free(&text);
+  free(marks);
+  return plot;
+}
+
+static void make_csv(const AnalysisDdr *ddr, CoreText *csv) {
+  const AnalysisGrouping *configurations = &ddr->context->configurations;
+  core_text_append(csv, "budget,run_id,configuration");
+  analysis_csv_keys(csv, configurations);
+  core_text_append(
+      csv, ",seed,status,reached_budget,in_correlation,transitions,ddr,best_solve_rate,best_at,final_solve_rate\n");
+  for (size_t p = 0; p < ddr->panel_count; p++) {
+    for (size_t i = 0; i < configurations->count * ddr->context->selection.count;
+         i++) { /* by configuration, then seed */
+      size_t r = i % ddr->context->selection.count;
+      if (configurations->group_of[r] != i / ddr->context->selection.count) continue;
+      const AnalysisRun *run = &ddr->context->selection.runs[r];
+      const AnalysisDdrDot *dot = &ddr->panels[p].dots[r];
+      core_text_appendf(csv, "%.0f,%s,", ddr->panels[p].budget, run->id);
+      analysis_csv_field(csv, configurations->groups[configurations->group_of[r]].label);
+      analysis_csv_key_values(csv, configurations, &run->config);
+      core_text_appendf(csv, ",%lld,%s,%d,%d", (long long)run->config.train.seed, store_status_name(run->status),
+                        dot->reached, dot->counted);
+      analysis_csv_value(csv, dot->transitions);
+      analysis_csv_value(csv, dot->ddr);
+      analysis_csv_value(csv, dot->best);
+      analysis_csv_value(csv, dot->best_at);
+      analysis_csv_value(csv, dot->final);
+      core_text_append(csv, "\n");
+    }
+  }
+}
+
+static int draw(const Scatter *scatter) {
+  const AnalysisDdr *ddr = &scatter->data;
+  CoreText source = {0}, csv = {0};
+  char rho[128];
+  AnalysisPlot *plot = make_plot(scatter);
+  make_csv(ddr, &csv);
+  CoreText query = {0};
+  core_text_appendf(&query, "%s; %s", analysis_ddr_sql, analysis_ddr_evaluation_sql);
+  analysis_describe_source(ddr->context, core_text_string(&query), interval_kind, &source);
+  for (size_t p = 0; p < ddr->panel_count; p++) {
+    format_rho(&ddr->panels[p], rho, sizeof rho);
+    core_text_appendf(&source, "budget %.0f: %s\n", ddr->panels[p].budget, rho);
+  }
+  int code = analysis_render(plot, ddr->context->folder, ddr->context->name, core_text_string(&source),
+                             core_text_string(&csv));
+  analysis_plot_destroy(&plot);
+  core_text_free(&source);
+  core_text_free(&csv);
+  core_text_free(&query);
+  return code;
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------- */
+
+static void print_table(const AnalysisDdr *ddr) {
+  static const char *const headers[] = {
+      "configuration", "seeds", "DDR", "best solve rate [95 %]", "final solve rate [95 %]", "unfinished"};
+  const AnalysisGrouping *configurations = &ddr->context->configurations;
+  CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
+  AnalysisDdrRow *rows = analysis_ddr_rows(ddr);
+  char text[64], number[32];
+  for (size_t i = 0; i < configurations->count; i++) {
+    const AnalysisDdrRow *row = &rows[i];
+    core_table_cell(table, "%s", configurations->groups[row->configuration].label);
+    core_table_cell(table, "%zu", row->seeds);
+    core_table_cell(table, "%s", isnan(row->ddr) ? "-" : core_text_count(row->ddr, number));
+    analysis_format_interval(row->best, text, sizeof text);
+    core_table_cell(table, "%s", text);
+    analysis_format_interval(row->final, text, sizeof text);
+    core_table_cell(table, "%s", text);
+    size_t behind = row->hollow + configurations->groups[row->configuration].run_count - row->drawn;
+    snprintf(text, sizeof text, "%zu", behind);
+    core_table_cell(table, "%s", behind ? text : "");
+  }
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  free(rows);
+}
+
+static void print_report(const AnalysisDdr *ddr) {
+  CoreText text = {0};
+  char line[128], count[32];
+  print_table(ddr);
+  printf("\n");
+  for (size_t p = 0; p < ddr->panel_count; p++) {
+    format_rho(&ddr->panels[p], line, sizeof line);
+    printf("%6s transitions:", core_text_count(ddr->panels[p].budget, count));
+    core_terminal_print_wrapped(stdout, line, 20, 19);
+  }
+  if (!isnan(ddr->untrained)) printf("%6s transitions: solve rate %.3g (before training)\n", "0", ddr->untrained);
+  printf("\n");
+  append_reading(ddr, &text);
+  core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
+  core_text_clear(&text);
+  append_counts(ddr, &text);
+  core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
+  core_text_free(&text);
+}
+
+static json_t *json_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *json_interval(AnalysisInterval interval) {
+  return json_pack("{s:o, s:o, s:o, s:I}", "mean", json_number(interval.center), "low", json_number(interval.low),
+                   "high", json_number(interval.high), "n", (json_int_t)interval.n);
+}
+
+static void print_json(const AnalysisDdr *ddr) {
+  CoreText reading = {0};
+  append_reading(ddr, &reading);
+  json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "figure", ddr->context->request->argv[0], "filter",
+                           ddr->context->selection.filter, "level_set", ddr->context->level_set, "runs",
+                           (json_int_t)ddr->context->selection.count, "reading", core_text_string(&reading), "interval",
+                           interval_kind);
+  json_t *budgets = json_array(), *list = json_array();
+  for (size_t p = 0; p < ddr->panel_count; p++) {
+    const AnalysisDdrPanel *panel = &ddr->panels[p];
+    json_array_append_new(budgets,
+                          json_pack("{s:f, s:o, s:o, s:o, s:I, s:I, s:I}", "budget", panel->budget, "spearman",
+                                    json_number(panel->rho.center), "low", json_number(panel->rho.low), "high",
+                                    json_number(panel->rho.high), "runs", (json_int_t)panel->counted, "configurations",
+                                    (json_int_t)panel->clusters, "hollow", (json_int_t)panel->hollow));
+  }
+  AnalysisDdrRow *rows = analysis_ddr_rows(ddr);
+  for (size_t i = 0; i < ddr->context->configurations.count; i++) {
+    json_array_append_new(list,
+                          json_pack("{s:s, s:I, s:o, s:o, s:o}", "configuration",
+                                    ddr->context->configurations.groups[rows[i].configuration].label, "seeds",
+                                    (json_int_t)rows[i].seeds, "ddr", json_number(rows[i].ddr), "best_solve_rate",
+                                    json_interval(rows[i].best), "final_solve_rate", json_interval(rows[i].final)));
+  }
+  json_object_set_new(root, "before_training", json_number(ddr->untrained));
+  json_object_set_new(root, "budgets", budgets);
+  json_object_set_new(root, "configurations", list);
+  core_json_print(root);
+  core_text_free(&reading);
+  free(rows);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------ */
+
+static const CoreManual manual = {
+  .usage = "analyze ddr-vs-solve [results.db] [--budget N[,N...]] [--sweep NAME] [--where KEY=VALUE]... [OPTIONS]",
+  .about = "Does a setting that changes the policy little for the data it sees (a high DDR) end up solving more? Each "
+           "run is a dot: its DDR (transitions / sum of KL(behaviour || updated policy) over the iterations up to a "
+           "budget) against the largest solve rate of its evaluations up to there; one panel a budget. Colour: the "
+           "configuration (all settings that differ, except the seed). Under each panel: Spearman's rank correlation "
+           "with a 95 % bootstrap interval that resamples configurations; below the panels, the mean solve rate by "
+           "thirds of DDR, since the paper finds that both ends suffer. The table is sorted by solve rate and speaks "
+           "of the largest budget.\n\n"
+           "New results beside the database (runs/) are imported first. Runs that have not reached a panel's budget "
+           "are hollow there, and counted; they are in the correlation only when they diverged.\n\n"
+           "Files: ddr-vs-solve.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot ddr-vs-solve.gp.",
+  ANALYSIS_ONE_DATABASE};
+
+static int answer(void *figure, const char **operands, size_t count) {
+  Scatter *scatter = figure;
+  AnalysisDdr *ddr = &scatter->data;
+  ddr->context = &scatter->context;
+  ddr->use_final = scatter->measure && strcmp(scatter->measure, "final") == 0;
+  if (scatter->measure && !ddr->use_final && strcmp(scatter->measure, "best") != 0) {
+    return core_error(CORE_USAGE, "--measure %s: expected best or final", scatter->measure);
+  }
+  TRY(analysis_context_open(&scatter->context, &scatter->request, analysis_database_choose(operands, count)));
+  TRY(analysis_context_need_evaluations(&scatter->context));
+  TRY(choose_colors(scatter));
+  TRY(analysis_ddr_read(ddr, scatter->budgets));
+  if (scatter->request.json) print_json(ddr);
+  else print_report(ddr);
+  fflush(stdout);
+  TRY(draw(scatter));
+  if (!scatter->request.json) analysis_print_files(&scatter->context, scatter->context.name);
+  return CORE_OK;
+}
+
+int analysis_figure_ddr(int argc, char **argv) {
+  Scatter scatter = {.request = {.argc = argc, .argv = argv}};
+  const CoreOption table[] = {
+    {"budget", 'b', CORE_OPTION_TEXT, &scatter.budgets, "N[,N...]",
+     "transitions, one panel each (default: the whole budget, and a tenth and a third of it where there are points)"},
+    {"measure", 'm', CORE_OPTION_TEXT, &scatter.measure, "best|final",
+     "which solve rate inside the budget (default: best)"},
+    {"color-by", 'c', CORE_OPTION_TEXT, &scatter.color_by, "KEY[,KEY]",
+     "one colour for each value of these settings (default: all that vary)"},
+    ANALYSIS_REQUEST_OPTIONS(scatter.request),
+    {0}};
+  int code = core_options_answer(&manual, table, argc, argv, answer, &scatter);
+  analysis_ddr_free(&scatter.data);
+  analysis_grouping_free(&scatter.colors);
+  analysis_context_close(&scatter.context);
+  return code;
+}

@@ -1,0 +1,263 @@
+/* `analyze kl-profile`: P003's Figs. 2 and 3. KL between the policies of one iteration's minibatches, against the share
+ * of the iteration's data that is processed: to the next policy (sequential) and to the last one (reference), in
+ * several phases of training. Reads the profile.<iteration>.tsv of the runs' folders (metrics.profile_every). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures/figure.h"
+#include "analysis/figures/mean_line.h"
+#include "analysis/plot/csv.h"
+#include "core/memory.h"
+#include "store/workspace/paths.h"
+
+enum { PHASES = 5, GRID = 300 };
+static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* of training */
+static const double KL_FLOOR = 1e-12;                               /* metrics.md 2.8 */
+static const char *const kinds[2] = {"sequential", "reference"};
+static const char *const titles[2] = {"KL to the next policy (nat)", "KL to the last policy (nat)"};
+static const char query[] = "runs/<id>/profile.<iteration>.tsv: percent, kl_sequential, kl_reference";
+static const char interval_kind[] =
+  "geometric mean over runs; CSV: with 95 % Student t of the logarithm, from three runs on";
+
+typedef struct Profile { AnalysisCurve kl[2]; int64_t iteration; } Profile;
+
+typedef struct Profiles {
+  AnalysisContext context;
+  AnalysisRequest request;
+  const char *group_keys;
+  char root[CORE_PATH_MAX];
+  AnalysisGrouping groups;
+  Profile *read;               /* [run][PHASES]; iteration 0: none */
+  size_t without;
+} Profiles;
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+/* "profile.<iteration>.tsv" -> iteration; 0 for other names. */
+static int64_t profile_iteration(const char *name) {
+  char digits[24];
+  int64_t iteration;
+  size_t length = strlen(name);
+  if (strncmp(name, "profile.", 8) != 0 || length < 13 || strcmp(name + length - 4, ".tsv") != 0) return 0;
+  if (length - 12 >= sizeof digits) return 0;
+  memcpy(digits, name + 8, length - 12);
+  digits[length - 12] = '\0';
+  return core_text_to_int(digits, &iteration) && iteration > 0 ? iteration : 0;
+}
+
+static int read_profile(const char *path, Profile *profile) {
+  char *text;
+  size_t size;
+  TRY(core_files_read(path, 0, &text, &size));
+  char *rest = text, *line = strsep(&rest, "\n");
+  if (!line || strncmp(line, "minibatches\tpercent\tkl_sequential", 33) != 0) {
+    free(text);
+    return core_error(CORE_FAIL, "%s: no profile of KL (its first line names other columns)", path);
+  }
+  while ((line = strsep(&rest, "\n"))) {
+    char *fields = line;
+    double value[4];
+    int found = 0;
+    for (char *field; found < 4 && (field = strsep(&fields, "\t")); found++)
+      if (!core_text_to_real(field, &value[found])) value[found] = NAN; /* the last policy has no next one */
+    for (int kind = 0; kind < 2 && found == 4; kind++)
+      if (!isnan(value[1]) && value[2 + kind] > 0) /* the last policy's to itself is 0, which no log axis shows */
+        analysis_curve_add(&profile->kl[kind], value[1], fmax(value[2 + kind], KL_FLOOR));
+  }
+  free(text);
+  return CORE_OK;
+}
+
+/* Takes the profiles of one folder for those phases to which none was nearer yet; with `deeper` those of its folders
+ * too. */
+static int find_profiles(const char *folder, bool deeper, double last, int64_t nearest[PHASES]) {
+  char inner[CORE_PATH_MAX], **names = NULL;
+  size_t count = 0;
+  int code = CORE_OK;
+  if (!core_files_exists(folder)) return CORE_OK;
+  TRY(core_files_list(folder, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    const int64_t at = profile_iteration(names[i]);
+    for (int phase = 0; phase < PHASES && at; phase++) {
+      const double aim = phases[phase] * last;
+      if (!nearest[phase] || fabs((double)at - aim) < fabs((double)nearest[phase] - aim)) nearest[phase] = at;
+    }
+    if (!deeper || at || code != CORE_OK || (code = core_files_path(inner, "%s/%s", folder, names[i])) != CORE_OK)
+      continue;
+    code = find_profiles(inner, false, last, nearest);
+  }
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  return code;
+}
+
+/* The profile whose iteration is nearest to each phase. */
+static int read_run(const Profiles *p, const AnalysisRun *run, Profile *read) {
+  char path[CORE_PATH_MAX];
+  int64_t nearest[PHASES] = {0};
+  const double last = (double)core_config_iterations(&run->config);
+  TRY(store_path_run(p->root, run->id, NULL, path));
+  TRY(find_profiles(path, false, last, nearest));
+  TRY(store_path_run(p->root, run->id, "profile", path));
+  TRY(find_profiles(path, true, last, nearest));
+  for (int phase = 0; phase < PHASES && nearest[phase]; phase++) {
+    TRY(store_path_profile(p->root, run->id, nearest[phase], path));
+    TRY(read_profile(path, &read[phase]));
+    read[phase].iteration = nearest[phase];
+  }
+  return CORE_OK;
+}
+
+static int read_all(Profiles *p) {
+  const AnalysisSelection *selection = &p->context.selection;
+  if (!analysis_database_in_workspace(p->context.path, p->root))
+    return core_error(CORE_FAIL, "%s: KL profiles lie in the runs' folders, and there is no runs/ beside this file",
+                      p->context.path);
+  p->read = core_memory_zero_allocate(selection->count * PHASES + 1, sizeof *p->read);
+  for (size_t r = 0; r < selection->count; r++) {
+    TRY(read_run(p, &selection->runs[r], &p->read[r * PHASES]));
+    p->without += p->read[r * PHASES].iteration == 0;
+  }
+  if (p->without < selection->count) return CORE_OK;
+  return core_error(CORE_FAIL,
+                    "%s: no run has written a profile yet; metrics.profile_every in their experiment file asks for "
+                    "them (experiments/fixed_point/fig2_kl_minibatch.ini)",
+                    p->context.path);
+}
+
+/* ---- the figure ------------------------------------------------------------------------------------------------- */
+
+/* The geometric mean over the group's runs of one phase and kind. */
+static AnalysisMeanLine make_line(const Profiles *p, size_t group, int phase, int kind) {
+  AnalysisCurve *curves = core_memory_allocate((p->context.selection.count + 1) * sizeof *curves);
+  size_t count = 0;
+  for (size_t r = 0; r < p->context.selection.count; r++) {
+    const Profile *profile = &p->read[r * PHASES + (size_t)phase];
+    if (p->groups.group_of[r] == group && profile->kl[kind].n) curves[count++] = profile->kl[kind];
+  }
+  AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, ANALYSIS_RANGE_LOG);
+  free(curves);
+  return line;
+}
+
+static void append_rows(const Profiles *p, size_t group, int phase, int kind, const AnalysisMeanLine *line,
+                        CoreText *csv) {
+  for (size_t i = 0; i < line->n; i++) {
+    analysis_csv_field(csv, p->groups.groups[group].label);
+    analysis_csv_key_values(csv, &p->groups, p->groups.groups[group].config);
+    core_text_appendf(csv, ",%s,%g", kinds[kind], 100 * phases[phase]);
+    analysis_mean_line_csv(line, i, csv);
+  }
+}
+
+static void add_legend(const Profiles *p, AnalysisPlot *plot) {
+  char text[32];
+  AnalysisMark plain = {.color = p->context.style->foreground};
+  for (int phase = 0; phase < PHASES; phase++) {
+    snprintf(text, sizeof text, "%g %% of training", 100 * phases[phase]);
+    analysis_plot_legend_entry(plot, text, (AnalysisMark){.color = analysis_ramp(phase / (PHASES - 1.0))}, false, true);
+  }
+  analysis_mean_line_legend(plot, &p->groups, plain);
+}
+
+static void add_caption(const Profiles *p, AnalysisPlot *plot) {
+  CoreText text = {0};
+  core_text_append(&text, "Line: geometric mean over runs, each at its profile nearest to the phase. ");
+  analysis_describe_runs(&p->context, &text);
+  core_text_append(&text, ".");
+  if (p->without) core_text_appendf(&text, " Without a profile: %zu.", p->without);
+  analysis_plot_caption(plot, core_text_string(&text));
+  core_text_free(&text);
+}
+
+static int draw(const Profiles *p) {
+  CoreText csv = {0};
+  AnalysisPlot *plot = analysis_plot_create(p->context.style, "% of the iteration's data processed", false, "", false);
+  core_text_append(&csv, "configuration");
+  analysis_csv_keys(&csv, &p->groups);
+  core_text_append(&csv, ",kl,phase_percent,percent,n,mean,low,high\n");
+  for (int kind = 0; kind < 2; kind++) {
+    size_t panel = analysis_plot_panel(plot, "", "");
+    analysis_plot_panel_axis(plot, panel, titles[kind], true);
+    for (size_t g = 0; g < p->groups.count; g++) {
+      for (int phase = 0; phase < PHASES; phase++) {
+        AnalysisMeanLine line = make_line(p, g, phase, kind);
+        AnalysisMark mark = {.color = analysis_ramp(phase / (PHASES - 1.0))};
+        analysis_plot_curve(plot, panel, line.n, line.grid, line.mean, NULL, NULL, mark,
+                            g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
+        append_rows(p, g, phase, kind, &line, &csv);
+        analysis_mean_line_free(&line);
+      }
+    }
+  }
+  add_legend(p, plot);
+  add_caption(p, plot);
+  return analysis_figure_write(&p->context, plot, query, interval_kind, &csv);
+}
+
+/* KL at the start, middle and end of an iteration, by group and phase. */
+static void print_table(const Profiles *p) {
+  static const char *const headers[] = {"configuration",    "phase", "runs", "sequential: first", "last",
+                                        "reference: first", "last"};
+  CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
+  for (size_t g = 0; g < p->groups.count; g++) {
+    for (int phase = 0; phase < PHASES; phase++) {
+      AnalysisMeanLine line[2] = {make_line(p, g, phase, 0), make_line(p, g, phase, 1)};
+      core_table_cell(table, "%s", p->groups.groups[g].label);
+      core_table_cell(table, "%g %%", 100 * phases[phase]);
+      core_table_cell(table, "%zu", line[0].count);
+      for (int kind = 0; kind < 2; kind++) {
+        analysis_mean_line_cells(&line[kind], 3, table);
+        analysis_mean_line_free(&line[kind]);
+      }
+    }
+  }
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  CoreText runs = {0};
+  analysis_describe_runs(&p->context, &runs);
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
+  if (p->without) printf("without a profile: %zu\n", p->without);
+  core_text_free(&runs);
+}
+
+static int answer(void *figure, const char **operands, size_t count) {
+  Profiles *p = figure;
+  TRY(analysis_context_open(&p->context, &p->request, analysis_database_choose(operands, count)));
+  TRY(analysis_group_runs(&p->context.selection, p->group_keys, &p->groups));
+  TRY(read_all(p));
+  TRY(analysis_mean_line_check_groups(&p->groups));
+  if (!p->request.json) print_table(p);
+  fflush(stdout);
+  return draw(p);
+}
+
+static const CoreManual manual = {
+  .usage = "analyze kl-profile [results.db] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
+  .about = "How the policy moves within an iteration: KL between successive minibatches' policies and to the "
+           "iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
+           "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "
+           "or two configurations: solid and dashed. The runs need metrics.profile_every, and their folders "
+           "beside the database.\n\n"
+           "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.",
+  ANALYSIS_ONE_DATABASE};
+
+int analysis_figure_kl_profile(int argc, char **argv) {
+  Profiles p = {.request = {.argc = argc, .argv = argv}};
+  const CoreOption table[] = {
+    {"group", 'g', CORE_OPTION_TEXT, &p.group_keys, "KEY[,KEY]",
+     "one configuration for each value of these settings (default: all that vary)"},
+    ANALYSIS_REQUEST_OPTIONS(p.request),
+    {0}};
+  int code = core_options_answer(&manual, table, argc, argv, answer, &p);
+  for (size_t i = 0; p.read && i < p.context.selection.count * PHASES; i++) {
+    analysis_curve_free(&p.read[i].kl[0]);
+    analysis_curve_free(&p.read[i].kl[1]);
+  }
+  free(p.read);
+  analysis_grouping_free(&p.groups);
+  analysis_context_close(&p.context);
+  return code;
+}

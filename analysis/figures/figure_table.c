@@ -1,0 +1,368 @@
+/* `analyze table`: the configurations in numbers, as text, Markdown, LaTeX or JSON: runs, solve rates with intervals,
+ * DDR, speed. No picture: <name>.txt, .md or .tex. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures/figure.h"
+#include "analysis/figures/scored.h"
+#include "analysis/plot/csv.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+
+enum { COLUMNS = 8 };
+
+typedef enum Format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_LATEX } Format;
+static const char *const format_names[] = {"text", "markdown", "latex"}, *const endings[] = {"txt", "md", "tex"};
+
+/* A configuration in numbers; NaN where there is none. */
+typedef struct Row {
+  size_t runs, unfinished;
+  AnalysisInterval final, best, iqm;
+  double ddr, speed;
+} Row;
+
+typedef struct Table {
+  AnalysisContext context;
+  AnalysisRequest request;
+  AnalysisScored scored;
+  const char *group_keys, *format_name;
+  Format format;
+  AnalysisGrouping groups;
+  Row *rows;                   /* [group] */
+  char *(*cells)[COLUMNS];     /* [group] the same as text */
+} Table;
+
+static const char *const headers[COLUMNS] = {"configuration", "runs", "unfinished", "final [95 %]", "max [95 %]",
+                                             "IQM of final [95 %]", "DDR", "transitions/s"};
+static const char *const short_headers[COLUMNS] = {"", "runs", "unfinished", "final", "max", "IQM", "DDR",
+                                                   "transitions/s"};
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+/* Over the runs of a configuration: run[count]. */
+static AnalysisInterval interval_of(const Table *t, AnalysisMeasure measure, AnalysisAggregate aggregate,
+                                    const size_t *run, size_t count) {
+  return analysis_scored_interval(&t->scored, measure, aggregate, run, count);
+}
+
+static void make_rows(Table *t) {
+  size_t n = t->context.selection.count, *run = core_memory_allocate((n + 1) * sizeof *run);
+  t->rows = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->rows);
+  for (size_t g = 0; g < t->groups.count; g++) {
+    Row *row = &t->rows[g];
+    for (size_t r = 0; r < n; r++) {
+      if (t->groups.group_of[r] != g) continue;
+      run[row->runs++] = r;
+      row->unfinished += !t->scored.runs[r].ended;
+    }
+    row->final = interval_of(t, ANALYSIS_MEASURE_final, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
+    row->best = interval_of(t, ANALYSIS_MEASURE_best, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
+    row->iqm = interval_of(t, ANALYSIS_MEASURE_final, ANALYSIS_AGGREGATE_IQM, run, row->runs);
+    row->ddr = interval_of(t, ANALYSIS_MEASURE_ddr, ANALYSIS_AGGREGATE_MEAN, run, row->runs).center;
+    row->speed = interval_of(t, ANALYSIS_MEASURE_speed, ANALYSIS_AGGREGATE_MEAN, run, row->runs).center;
+  }
+  free(run);
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------ */
+
+static char *interval_cell(AnalysisInterval interval) {
+  char text[64];
+  analysis_format_interval(interval, text, sizeof text);
+  return core_text_duplicate(text);
+}
+
+static char *count_cell(double value) {
+  char text[32];
+  return core_text_duplicate(isfinite(value) ? core_text_count(value, text) : "-");
+}
+
+static void make_cells(Table *t) {
+  t->cells = core_memory_zero_allocate(t->groups.count + 1, sizeof *t->cells);
+  for (size_t g = 0; g < t->groups.count; g++) {
+    const Row *row = &t->rows[g];
+    char number[32], **cell = t->cells[g];
+    cell[0] = core_text_duplicate(t->groups.groups[g].label);
+    snprintf(number, sizeof number, "%zu", row->runs);
+    cell[1] = core_text_duplicate(number);
+    snprintf(number, sizeof number, "%zu", row->unfinished);
+    cell[2] = core_text_duplicate(row->unfinished ? number : "");
+    cell[3] = interval_cell(row->final);
+    cell[4] = interval_cell(row->best);
+    cell[5] = interval_cell(row->iqm);
+    cell[6] = count_cell(row->ddr);
+    cell[7] = count_cell(row->speed);
+  }
+}
+
+static void append_interval(CoreText *csv, AnalysisInterval interval) {
+  analysis_csv_value(csv, interval.center);
+  analysis_csv_value(csv, interval.low);
+  analysis_csv_value(csv, interval.high);
+}
+
+/* A row a configuration, with the values of its settings, unrounded: what --json prints. */
+static void make_csv(const Table *t, CoreText *csv) {
+  core_text_append(csv, "configuration");
+  analysis_csv_keys(csv, &t->groups);
+  core_text_append(csv, ",runs,unfinished,final,final_low,final_high,max,max_low,max_high,iqm,iqm_low,iqm_high,ddr,"
+                        "steps_per_second\n");
+  for (size_t g = 0; g < t->groups.count; g++) {
+    const Row *row = &t->rows[g];
+    analysis_csv_field(csv, t->groups.groups[g].label);
+    analysis_csv_key_values(csv, &t->groups, t->groups.groups[g].config);
+    core_text_appendf(csv, ",%zu,%zu", row->runs, row->unfinished);
+    append_interval(csv, row->final);
+    append_interval(csv, row->best);
+    append_interval(csv, row->iqm);
+    analysis_csv_value(csv, row->ddr);
+    analysis_csv_value(csv, row->speed);
+    core_text_append(csv, "\n");
+  }
+}
+
+/* ---- formats ---------------------------------------------------------------------------------------------------- */
+
+/* Labels hold what users wrote: nothing of it may be markup. */
+static void append_markdown(CoreText *out, const char *text) {
+  for (const char *c = text; *c; c++) {
+    if (strchr("\\`*_{}[]<>()#+-!|~&$", *c) &&
+        !(*c == '-' || *c == '[' || *c == ']' || *c == '(' || *c == ')' || *c == '+'))
+      core_text_append(out, "\\");
+    core_text_append_bytes(out, (unsigned char)*c < 0x20 ? " " : c, 1);
+  }
+}
+
+static void append_latex(CoreText *out, const char *text) {
+  for (const char *c = text; *c; c++) {
+    if (*c == '\\') core_text_append(out, "\\textbackslash{}");
+    else if (*c == '~') core_text_append(out, "\\textasciitilde{}");
+    else if (*c == '^') core_text_append(out, "\\textasciicircum{}");
+    else if (strchr("&%$#_{}", *c)) core_text_appendf(out, "\\%c", *c);
+    else core_text_append_bytes(out, (unsigned char)*c < 0x20 ? " " : c, 1);
+  }
+}
+
+static void append_row(const Table *t, const char *const *cells, CoreText *out) {
+  bool latex = t->format == FORMAT_LATEX;
+  for (size_t c = 0; c < COLUMNS; c++) {
+    core_text_append(out, latex ? (c ? " & " : "") : "| ");
+    if (latex) append_latex(out, cells[c]);
+    else append_markdown(out, cells[c]);
+    if (!latex) core_text_append(out, " ");
+  }
+  core_text_append(out, latex ? " \\\\\n" : "|\n");
+}
+
+static void append_table(const Table *t, CoreText *out) {
+  bool latex = t->format == FORMAT_LATEX;
+  if (latex) core_text_append(out, "\\begin{tabular}{lrrllllr}\n\\hline\n");
+  append_row(t, headers, out);
+  core_text_append(out, latex ? "\\hline\n" : "|---|---:|---:|---|---|---|---:|---:|\n");
+  for (size_t g = 0; g < t->groups.count; g++) append_row(t, (const char *const *)t->cells[g], out);
+  if (latex) core_text_append(out, "\\hline\n\\end{tabular}\n");
+}
+
+/* Provenance as comments of the format, then the table. */
+static void append_document(const Table *t, const char *source, CoreText *out) {
+  const char *before = t->format == FORMAT_LATEX ? "% " : t->format == FORMAT_MARKDOWN ? "" : "# ";
+  if (t->format == FORMAT_MARKDOWN) core_text_append(out, "<!--\n");
+  for (const char *line = source; *line;) {
+    size_t length = strcspn(line, "\n");
+    core_text_append(out, before);
+    for (size_t i = 0; i < length; i++) /* "-->" would end the comment */
+      core_text_append_bytes(out, line[i] == '>' && t->format == FORMAT_MARKDOWN ? "?" : line + i, 1);
+    core_text_append(out, "\n");
+    line += length + (line[length] == '\n');
+  }
+  if (t->format == FORMAT_MARKDOWN) core_text_append(out, "-->\n\n");
+  if (t->format != FORMAT_TEXT) {
+    append_table(t, out);
+    return;
+  }
+  for (size_t g = 0; g <= t->groups.count; g++) /* tabs: for awk and for spreadsheets */
+    for (size_t c = 0; c < COLUMNS; c++)
+      core_text_appendf(out, "%s%s", g ? t->cells[g - 1][c] : headers[c], c + 1 < COLUMNS ? "\t" : "\n");
+}
+
+static int write_file(const Table *t) {
+  char path[CORE_PATH_MAX];
+  CoreText source = {0}, document = {0};
+  TRY(core_files_make_directories(t->context.folder));
+  TRY(core_files_path(path, "%s/%s.%s", t->context.folder, t->context.name, endings[t->format]));
+  analysis_describe_source(&t->context, analysis_scored_query, analysis_interval_words, &source);
+  append_document(t, core_text_string(&source), &document);
+  int code = core_files_write_atomic(path, document.data, document.length);
+  core_text_free(&source);
+  core_text_free(&document);
+  if (code == CORE_OK && t->format == FORMAT_TEXT && !t->request.json) printf("%s\n", path);
+  return code;
+}
+
+/* ---- a terminal that is too narrow for the table ---------------------------------------------------------------- */
+
+static int table_width(const Table *t) {
+  int width = 2 * (COLUMNS - 1);
+  for (size_t c = 0; c < COLUMNS; c++) {
+    int widest = core_terminal_columns(headers[c]);
+    for (size_t g = 0; g < t->groups.count; g++) {
+      const int here = core_terminal_columns(t->cells[g][c]);
+      if (here > widest) widest = here;
+    }
+    width += widest;
+  }
+  return width;
+}
+
+/* Into a pipe lines may be as long as they like, unless COLUMNS says otherwise. */
+static bool is_too_wide(const Table *t) {
+  return (core_terminal_is_tty(stdout) || getenv("COLUMNS")) && table_width(t) > core_terminal_width(stdout);
+}
+
+typedef struct Key { const CoreConfigRow *row; size_t values; } Key;
+
+static int by_values(const void *left, const void *right) {
+  const Key *a = left, *b = right;
+  if (a->values != b->values) return a->values > b->values ? -1 : 1;
+  return (a->row > b->row) - (a->row < b->row);
+}
+
+/* The keys of the configurations, those first that have the most values; [key_count]. */
+static Key *sorted_keys(const AnalysisGrouping *groups) {
+  Key *keys = core_memory_allocate((groups->key_count + 1) * sizeof *keys);
+  for (size_t k = 0; k < groups->key_count; k++) {
+    keys[k] = (Key){groups->keys[k], 0};
+    for (size_t g = 0; g < groups->count; g++) {
+      bool known = false;
+      for (size_t e = 0; e < g && !known; e++)
+        known = core_config_same_value(groups->groups[e].config, groups->groups[g].config, keys[k].row);
+      keys[k].values += !known;
+    }
+  }
+  qsort(keys, groups->key_count, sizeof *keys, by_values);
+  return keys;
+}
+
+/* "com 16, eps 0.2": of the keys with several values, or of those with one. */
+static void append_values(const Key *keys, size_t count, const CoreConfig *config, bool several, CoreText *text) {
+  CoreText value = {0};
+  for (size_t k = 0; k < count; k++) {
+    if ((keys[k].values > 1) != several || !analysis_key_applies(config, keys[k].row)) continue;
+    core_text_appendf(text, "%s%s %s", text->length ? ", " : "", analysis_key_name(keys[k].row),
+                      analysis_key_value(config, keys[k].row, &value));
+  }
+  core_text_free(&value);
+}
+
+/* What differs, the first that tells rows apart first; under it the numbers. What all share is said once. */
+static void print_narrow(const Table *t) {
+  const AnalysisGrouping *groups = &t->groups;
+  Key *keys = sorted_keys(groups);
+  CoreText text = {0};
+  append_values(keys, groups->key_count, groups->groups[0].config, false, &text);
+  if (text.length) printf("all:");
+  if (text.length) core_terminal_print_wrapped(stdout, core_text_string(&text), 5, 4);
+  for (size_t g = 0; g < groups->count; g++) {
+    core_text_clear(&text);
+    append_values(keys, groups->key_count, groups->groups[g].config, true, &text);
+    core_terminal_print_wrapped(stdout, text.length ? core_text_string(&text) : t->cells[g][0], 0, 0);
+    core_text_clear(&text);
+    for (size_t c = 1; c < COLUMNS; c++)
+      if (*t->cells[g][c])
+        core_text_appendf(&text, "%s%s %s", text.length ? ", " : "", short_headers[c], t->cells[g][c]);
+    core_terminal_print_wrapped(stdout, core_text_string(&text), 4, 0);
+  }
+  core_text_free(&text);
+  free(keys);
+}
+
+static void print_wide(const Table *t) {
+  CoreTable *table = core_table_create(headers, COLUMNS);
+  for (size_t g = 0; g < t->groups.count; g++)
+    for (size_t c = 0; c < COLUMNS; c++) core_table_cell(table, "%s", t->cells[g][c]);
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+}
+
+static void print_table(const Table *t) {
+  CoreText text = {0};
+  if (t->request.json) {
+    make_csv(t, &text);
+    analysis_csv_print_json(core_text_string(&text));
+    core_text_free(&text);
+    return;
+  }
+  if (t->format != FORMAT_TEXT) { /* nothing else, so that it can be piped into a document */
+    append_table(t, &text);
+    printf("%s", core_text_string(&text));
+    core_text_free(&text);
+    return;
+  }
+  if (is_too_wide(t)) print_narrow(t);
+  else print_wide(t);
+  analysis_describe_runs(&t->context, &text);
+  core_text_append(&text, ".");
+  AnalysisInterval *intervals = core_memory_allocate((t->groups.count + 1) * sizeof *intervals);
+  for (size_t g = 0; g < t->groups.count; g++) intervals[g] = t->rows[g].final;
+  analysis_describe_missing(intervals, t->groups.count, &text);
+  free(intervals);
+  analysis_scored_describe(&t->scored, &text);
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
+  core_text_free(&text);
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------ */
+
+static int find_format(Table *t) {
+  for (size_t i = 0; i < sizeof format_names / sizeof *format_names; i++) {
+    if (t->format_name && strcmp(t->format_name, format_names[i]) != 0) continue;
+    t->format = (Format)i;
+    return CORE_OK;
+  }
+  return core_error(CORE_USAGE, "--format %s: expected text, markdown or latex", t->format_name);
+}
+
+static int answer(void *figure, const char **operands, size_t count) {
+  Table *t = figure;
+  TRY(find_format(t));
+  TRY(analysis_scored_check(&t->scored));
+  TRY(analysis_context_open(&t->context, &t->request, analysis_database_choose(operands, count)));
+  TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
+  TRY(analysis_scored_read(&t->scored, &t->context));
+  make_rows(t);
+  make_cells(t);
+  print_table(t);
+  fflush(stdout);
+  return write_file(t);
+}
+
+static const CoreManual manual = {
+  .usage = "analyze table [results.db] [--format text|markdown|latex] [--group KEYS] [OPTIONS]",
+  .about = "The configurations in numbers: runs and those that have not ended, final and largest solve rate and the "
+           "interquartile mean of the final one with 95 % intervals, DDR (geometric mean) and speed. Markdown and "
+           "LaTeX are printed bare, ready for a document, --json as unrounded numbers; the file in the figures' "
+           "folder (table.txt, .md or .tex) carries its source as comments.",
+  ANALYSIS_ONE_DATABASE};
+
+int analysis_figure_table(int argc, char **argv) {
+  Table t = {.request = {.argc = argc, .argv = argv}};
+  const CoreOption table[] = {
+    {"format", 'f', CORE_OPTION_TEXT, &t.format_name, "FORMAT", "text, markdown or latex (default: text)"},
+    {"group", 'g', CORE_OPTION_TEXT, &t.group_keys, "KEY[,KEY]",
+     "one row for each value of these settings (default: all that vary)"},
+    {"budget", 'b', CORE_OPTION_REAL, &t.scored.budget, "N",
+     "transitions; what lies beyond is not looked at (default: all)"},
+    ANALYSIS_REQUEST_OPTIONS(t.request),
+    {0}};
+  int code = core_options_answer(&manual, table, argc, argv, answer, &t);
+  for (size_t g = 0; t.cells && g < t.groups.count; g++)
+    for (size_t c = 0; c < COLUMNS; c++) free(t.cells[g][c]);
+  free(t.cells);
+  free(t.rows);
+  analysis_scored_free(&t.scored);
+  analysis_grouping_free(&t.groups);
+  analysis_context_close(&t.context);
+  return code;
+}

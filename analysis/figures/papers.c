@@ -1,0 +1,61 @@
+/* The papers' figures (papers.h). The table is the one place that says how a figure comes out of its experiment. */
+#include "analysis/figures/papers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures/figure.h"
+#include "core/memory.h"
+
+enum { OPTIONS_MAX = 24 };
+
+#define FIGURE(name, title, experiment, figure, options, summary) \
+  {name, title, "experiments/" experiment ".ini", figure, options, summary},
+const AnalysisPaper analysis_papers[] = {
+#include "analysis/figures/papers.def"
+  {0}};
+#undef FIGURE
+
+const AnalysisPaper *analysis_paper_find(const char *name) {
+  for (const AnalysisPaper *paper = analysis_papers; paper->name; paper++) {
+    if (strcmp(paper->name, name) == 0) return paper;
+  }
+  return NULL;
+}
+
+static const AnalysisFigure *figure_of(const AnalysisPaper *paper) {
+  for (const AnalysisFigure *figure = analysis_figures; figure->name; figure++) {
+    if (strcmp(figure->name, paper->figure) == 0) return figure;
+  }
+  return NULL;
+}
+
+static bool asks_for_help(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  }
+  return false;
+}
+
+int analysis_paper_run(int argc, char **argv) {
+  const AnalysisPaper *paper = analysis_paper_find(argv[0]);
+  CORE_CHECK(paper && figure_of(paper)); /* the command table is made of this one, and a test draws each */
+  if (asks_for_help(argc, argv)) {
+    printf("%s: %s.\nRuns: sweep submit %s\nIt is: analyze %s %s\nAll of that figure's options may follow:\n\n",
+           paper->title, paper->summary, paper->experiment, paper->figure, paper->options);
+  }
+  char *copy = core_text_duplicate(paper->options), *rest = copy, *part;
+  char **all = core_memory_allocate(((size_t)argc + OPTIONS_MAX + 1) * sizeof *all);
+  int count = 0;
+  all[count++] = argv[0];
+  while ((part = strsep(&rest, " ")) && count <= OPTIONS_MAX) {
+    if (*part) all[count++] = part;
+  }
+  for (int i = 1; i < argc; i++) all[count++] = argv[i];
+  all[count] = NULL;
+  int code = figure_of(paper)->run(count, all);
+  free(all);
+  free(copy);
+  return code;
+}

@@ -1,0 +1,99 @@
+/* Values of runs for figures (scored.h); measures.c reads them. */
+#include "analysis/figures/scored.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/tasks.h"
+#include "core/memory.h"
+
+const char analysis_scored_query[] = "measures of each run from evaluation(solve_rate) and iteration(kl, ddr, "
+                                     "steps_per_second, ...) WHERE run_id = ?1 AND "
+                                     "transitions <= ?2";
+
+int analysis_scored_check(AnalysisScored *scored) {
+  if (!(scored->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions, at least 1");
+  int code = analysis_measure_find(scored->name ? scored->name : "final", &scored->measure);
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "--measure");
+}
+
+double analysis_scored_value(const AnalysisScored *scored, size_t run) {
+  double value = scored->runs[run].value[scored->measure];
+  return isfinite(value) ? value : NAN;
+}
+
+int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context) {
+  const AnalysisSelection *selection = &context->selection;
+  size_t runs = selection->count - selection->repeats, found = 0;
+  const char *level_set = context->level_set[0] ? context->level_set : NULL;
+  TRY(analysis_measures_read(context->database, selection, level_set, scored->budget, &scored->runs));
+  scored->count = selection->count;
+  scored->task_of = core_memory_allocate((selection->count + 1) * sizeof *scored->task_of);
+  scored->tasks = analysis_tasks_find(selection, scored->task_of);
+  for (size_t r = 0; r < runs; r++) {
+    bool has = !isnan(analysis_scored_value(scored, r));
+    found += has;
+    scored->missing += !has;
+    scored->unfinished += has && !scored->runs[r].ended;
+  }
+  if (found > 0) return CORE_OK;
+  return core_error(CORE_FAIL, "%s: no run has a value of %s yet%s", context->path,
+                    analysis_measure_name(scored->measure),
+                    scored->budget > 0 ? " inside this budget" : "; see `sweep status`");
+}
+
+AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, AnalysisMeasure measure,
+                                          AnalysisAggregate aggregate, const size_t *run, size_t count) {
+  double *value = core_memory_allocate((count + 1) * sizeof *value);
+  size_t *task = core_memory_allocate((count + 1) * sizeof *task);
+  for (size_t i = 0; i < count; i++) {
+    const double measured = scored->runs[run[i]].value[measure];
+    value[i] = isfinite(measured) ? measured : NAN;
+    task[i] = scored->task_of[run[i]];
+  }
+  const AnalysisInterval interval = analysis_tasks_interval(
+    value, task, count, scored->tasks, aggregate, analysis_measure_range(measure, scored->runs, scored->count));
+  free(value);
+  free(task);
+  return interval;
+}
+
+void analysis_scored_free(AnalysisScored *scored) {
+  free(scored->runs);
+  free(scored->task_of);
+  scored->task_of = NULL;
+  scored->runs = NULL;
+}
+
+/* Of returns and distances a score is none. */
+bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context) {
+  bool score = scored->measure == ANALYSIS_MEASURE_final || scored->measure == ANALYSIS_MEASURE_best ||
+               scored->measure == ANALYSIS_MEASURE_early;
+  return score && analysis_measure_range(scored->measure, scored->runs, context->selection.count).low == 0;
+}
+
+bool analysis_scored_is_log(const AnalysisScored *scored) {
+  return scored->measure == ANALYSIS_MEASURE_ddr || scored->measure == ANALYSIS_MEASURE_kl;
+}
+
+const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context) {
+  if (analysis_scored_is_rate(scored, context) && scored->measure == ANALYSIS_MEASURE_final) return "final solve rate";
+  if (analysis_scored_is_rate(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max solve rate";
+  if (scored->measure == ANALYSIS_MEASURE_ddr) return "DDR (transitions per nat)";
+  if (scored->measure == ANALYSIS_MEASURE_kl) return "mean KL (nat)";
+  return analysis_measure_words(scored->measure);
+}
+
+void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
+  char count[32];
+  if (scored->budget > 0) core_text_appendf(text, " Inside %s transitions.", core_text_count(scored->budget, count));
+  if (scored->measure == ANALYSIS_MEASURE_coverage)
+    core_text_append(text,
+                     " Coverage: cells of a 50 x 50 grid that some state fell into, in a random projection of the "
+                     "observations, where all runs of a task had looked at as many states.");
+  if (analysis_scored_is_log(scored)) core_text_append(text, " Means are geometric.");
+  if (scored->unfinished)
+    core_text_appendf(text, " Not at their end, taken as they stand: %zu.", scored->unfinished);
+  if (scored->missing) core_text_appendf(text, " Not drawn, without a value: %zu.", scored->missing);
+}

@@ -1,0 +1,45 @@
+/* One number a run, as figures of settings, bars and tables draw it: --measure inside --budget. */
+#ifndef ANALYSIS_SCORED_H
+#define ANALYSIS_SCORED_H
+#include "analysis/figures/figure.h"
+#include "analysis/runs/measures.h"
+
+typedef struct AnalysisScored {
+  const char *name;          /* --measure; NULL: final */
+  double budget;             /* --budget; 0: all */
+  AnalysisMeasure measure;
+  AnalysisMeasured *runs;    /* [run of the selection]; value[measure] is NaN where it was not measured */
+  size_t count, *task_of, tasks; /* runs of the selection, repeated ones too; [run] */
+  size_t missing;            /* runs without a value */
+  size_t unfinished; /* with one, but not at their end or at the budget: drawn hollow, their value is not final */
+} AnalysisScored;
+
+#define ANALYSIS_SCORED_OPTIONS(scored) \
+  {"measure", 'm', CORE_OPTION_TEXT, &(scored).name, "NAME", \
+   "what a run amounts to: final, best, ddr, kl, speed, grad_norm, ... (default: final, its last solve rate)"}, \
+  {"budget", 'b', CORE_OPTION_REAL, &(scored).budget, "N", \
+   "transitions; what lies beyond is not looked at (default: all)"}
+
+/* Reads the values; the name is checked by analysis_scored_check before the database is opened. CORE_FAIL: no run has a
+ * value. */
+int analysis_scored_check(AnalysisScored *scored);
+int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context);
+void analysis_scored_free(AnalysisScored *scored);
+
+double analysis_scored_value(const AnalysisScored *scored, size_t run);
+/* An aggregate of a measure over these runs of the selection, with its 95 % interval (interval.h); n: those that have a
+ * value. */
+AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, AnalysisMeasure measure,
+                                          AnalysisAggregate aggregate, const size_t *run, size_t count);
+/* "final solve rate", for an axis or a table's head. */
+const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context);
+bool analysis_scored_is_log(const AnalysisScored *scored);
+bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context);
+/* " Not at their end, taken as they stand: 1. Not drawn, without a value: 2." as far as there are any; and the
+ * budget. */
+void analysis_scored_describe(const AnalysisScored *scored, CoreText *text);
+
+/* The statements behind it, for the files. */
+extern const char analysis_scored_query[];
+
+#endif

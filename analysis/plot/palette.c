@@ -1,0 +1,127 @@
+/* Colours, marks and looks (palette.h). The tables are published ones: Okabe & Ito 2008 (Color Universal Design),
+ * matplotlib's viridis (van der Walt & Smith 2015), ColorBrewer's sequential schemes (Harrower & Brewer 2003). */
+#include "analysis/plot/palette.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+enum { STOPS = 7, RAMPS = 4 };
+
+static const AnalysisStyle styles[] = {
+  {"paper", 10, 672, 336, 1, 1, 0xffffff, 0x000000, 0x5f5f5f, 0xe3e3e3},
+  {"slides", 16, 1120, 640, 1.5, 1.5, 0xffffff, 0x1a1a1a, 0x5f5f5f, 0xe3e3e3},
+  {"dark", 16, 1120, 640, 1.5, 1.5, 0x16181d, 0xe8e8e8, 0xa8a8a8, 0x33363d},
+};
+
+static const uint32_t okabe_ito[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0xe69f00, 0x56b4e9};
+enum { OKABE_ITO = sizeof okabe_ito / sizeof *okabe_ito };
+
+static const uint32_t viridis[STOPS] = {0x440154, 0x443983, 0x31688e, 0x21918c, 0x35b779, 0x90d743, 0xe3d51b};
+static const uint32_t ramps[RAMPS][STOPS] = {
+  {0x081d58, 0x253494, 0x225ea8, 0x1d91c0, 0x35a9c0, 0x55bcc0, 0x8ccfb5}, /* YlGnBu, without its palest end */
+  {0x67000d, 0x98101a, 0xbf1a1f, 0xe2342a, 0xf55d3e, 0xfb8060, 0xfca486}, /* Reds, likewise */
+  {0x3f007d, 0x54278f, 0x6a51a3, 0x807dba, 0x9e9ac8, 0xb3b1d6, 0xcccce5}, /* Purples */
+  {0x1a1a1a, 0x404040, 0x5a5a5a, 0x777777, 0x969696, 0xb0b0b0, 0xc8c8c8}, /* Greys */
+};
+
+int analysis_style_find(const char *name, const AnalysisStyle **style) {
+  const char *names[sizeof styles / sizeof *styles];
+  *style = &styles[0];
+  for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+    names[i] = styles[i].name;
+    if (!name || strcmp(name, styles[i].name) == 0) {
+      *style = &styles[i];
+      return CORE_OK;
+    }
+  }
+  const char *near = core_text_nearest(name, names, sizeof names / sizeof *names);
+  if (near) return core_error(CORE_USAGE, "--style %s: did you mean %s?", name, near);
+  return core_error(CORE_USAGE, "--style %s: expected paper, slides or dark", name);
+}
+
+uint32_t analysis_mix(uint32_t a, uint32_t b, double t) {
+  uint32_t color = 0;
+  for (int shift = 0; shift <= 16; shift += 8) {
+    double from = (a >> shift) & 255, to = (b >> shift) & 255;
+    color |= (uint32_t)lround(from + t * (to - from)) << shift;
+  }
+  return color;
+}
+
+static uint32_t ramp_color(const uint32_t stops[STOPS], double t) {
+  double place = t * (STOPS - 1);
+  int below = (int)place < STOPS - 2 ? (int)place : STOPS - 2;
+  return analysis_mix(stops[below], stops[below + 1], place - below);
+}
+
+uint32_t analysis_ramp(double t) { return ramp_color(viridis, fmin(fmax(t, 0), 1)); }
+
+uint32_t analysis_text_on(uint32_t color) { /* ITU-R BT.601's luma, to one of black and white */
+  double luma = 0.299 * ((color >> 16) & 255) + 0.587 * ((color >> 8) & 255) + 0.114 * (color & 255);
+  return luma > 140 ? 0x000000 : 0xffffff;
+}
+
+/* On a dark page the dark end of a ramp would vanish: use its lighter part, from light to dark reversed. */
+static double ramp_place(size_t rank, size_t count, const AnalysisStyle *style) {
+  double t = count > 1 ? (double)rank / (double)(count - 1) : 0.35;
+  if (count == 2 || count == 3) t = 0.1 + 0.6 * t; /* far enough apart without the pale end */
+  bool dark_page = (style->background & 255) < 128;
+  return dark_page ? 0.25 + 0.75 * t : t;
+}
+
+static bool keys_are_numbers(const AnalysisFamily *family) {
+  for (size_t k = 0; k < family->key_count; k++) {
+    CoreConfigKind kind = family->keys[k]->kind;
+    if (kind != CORE_CONFIG_INT && kind != CORE_CONFIG_REAL) return false;
+  }
+  return family->key_count > 0;
+}
+
+/* The place of the group's value of `row` among the values of its family, in order of appearance. */
+static size_t value_rank(const AnalysisGrouping *grouping, size_t group, const CoreConfigRow *row) {
+  size_t rank = 0;
+  CoreText value = {0}, other = {0};
+  const AnalysisGroup *groups = grouping->groups;
+  const char *wanted = analysis_key_value(groups[group].config, row, &value);
+  for (size_t g = 0; g < group; g++) {
+    if (strcmp(analysis_key_value(groups[g].config, row, &other), wanted) == 0) break;
+    bool seen = false; /* count each value once, at its first group */
+    for (size_t e = 0; e < g && !seen; e++) {
+      CoreText earlier = {0};
+      seen = strcmp(analysis_key_value(groups[e].config, row, &earlier), core_text_string(&other)) == 0;
+      core_text_free(&earlier);
+    }
+    rank += !seen;
+  }
+  core_text_free(&value);
+  core_text_free(&other);
+  return rank;
+}
+
+AnalysisMark *analysis_marks_create(const AnalysisGrouping *grouping, const AnalysisStyle *style) {
+  AnalysisMark *marks = core_memory_zero_allocate(grouping->count + 1, sizeof *marks);
+  bool several = grouping->family_count > 1;
+  for (size_t f = 0, first = 0; f < grouping->family_count; first += grouping->families[f++].group_count) {
+    const AnalysisFamily *family = &grouping->families[f];
+    size_t count = family->group_count;
+    bool numbers = keys_are_numbers(family);
+    for (size_t i = 0; i < count; i++) {
+      AnalysisMark *mark = &marks[first + i];
+      double t = ramp_place(i, count, style);
+      if (several && grouping->count == grouping->family_count && grouping->count <= OKABE_ITO)
+        mark->color = okabe_ito[first + i]; /* one group of each: names, whatever their keys */
+      else if (several && (numbers || count == 1)) mark->color = ramp_color(ramps[f % RAMPS], t);
+      else if (!numbers && grouping->count <= OKABE_ITO) mark->color = okabe_ito[first + i];
+      else mark->color = ramp_color(viridis, count > 1 ? t : 0.3);
+      if (several) mark->shape = (AnalysisShape)(f % ANALYSIS_SHAPES);
+      else if (family->key_count > 1) {
+        mark->shape = (AnalysisShape)(value_rank(grouping, i, family->keys[family->key_count - 1]) % ANALYSIS_SHAPES);
+      }
+    }
+  }
+  return marks;
+}

@@ -1,0 +1,248 @@
+/* Writes a figure's files (render.h). The pictures are made in a temporary folder and then put in place whole, so that
+ * an interrupted call never leaves half a picture under its name. */
+#include "analysis/plot/render.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+
+extern char **environ;
+
+/* ---- gnuplot ---------------------------------------------------------------------------------------------------- */
+
+/* The last line that gnuplot wrote about what went wrong. */
+static void last_line(const char *path, char *line, size_t size) {
+  char *text = NULL;
+  size_t length = 0;
+  line[0] = '\0';
+  if (core_files_read(path, 0, &text, &length) != CORE_OK) return;
+  for (char *save = NULL, *part = strtok_r(text, "\n", &save); part; part = strtok_r(NULL, "\n", &save)) {
+    while (*part == ' ') part++;
+    if (*part && *part != '^') snprintf(line, size, "%s", part);
+  }
+  free(text);
+}
+
+/* One pass of the script: one picture of the three. The process is to be waited for. */
+static int start_gnuplot(const char *folder, const char *script, int pass, pid_t *child) {
+  char messages[CORE_PATH_MAX], variables[64];
+  char *const arguments[] = {"gnuplot", "-e", variables, (char *)script, NULL};
+  posix_spawn_file_actions_t actions;
+  snprintf(variables, sizeof variables, "alone = 1; pass = %d", pass);
+  TRY(core_files_path(messages, "%s/messages.%d", folder, pass));
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawn_file_actions_addchdir_np(&actions, folder);
+  int fault = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (fault == 0) return CORE_OK;
+  errno = fault;
+  return core_error_errno(CORE_FAIL,
+                          "gnuplot can not be started (install gnuplot-nox or gnuplot; the .gp and .csv files "
+                          "are written)");
+}
+
+static int finish_gnuplot(const char *folder, int pass, pid_t child) {
+  char messages[CORE_PATH_MAX], line[400];
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) { /* a signal for us, not the end of the child */
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CORE_OK;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return core_error(CORE_FAIL, "gnuplot is not installed (Debian: gnuplot-nox); the .gp and .csv files are written");
+  TRY(core_files_path(messages, "%s/messages.%d", folder, pass));
+  last_line(messages, line, sizeof line);
+  return core_error(CORE_FAIL, "gnuplot failed: %s", line[0] ? line : "no message");
+}
+
+/* SVG, PNG and PDF side by side: drawing takes longer than all that comes before it. */
+static int run_gnuplot(const char *folder, const char *script) {
+  enum { PASSES = 3 };
+  pid_t children[PASSES];
+  int code = CORE_OK, started = 0;
+  while (started < PASSES && code == CORE_OK) {
+    code = start_gnuplot(folder, script, started + 1, &children[started]);
+    started += code == CORE_OK;
+  }
+  for (int i = 0; i < started; i++) {
+    if (code == CORE_OK) code = finish_gnuplot(folder, i + 1, children[i]);
+    else waitpid(children[i], NULL, 0); /* the first fault is the one to tell */
+  }
+  return code;
+}
+
+/* ---- provenance inside the pictures ----------------------------------------------------------------------------- */
+
+static void append_xml(CoreText *text, const char *string) {
+  for (const char *c = string; *c; c++) {
+    if (*c == '&') core_text_append(text, "&amp;");
+    else if (*c == '<') core_text_append(text, "&lt;");
+    else if (*c == '>') core_text_append(text, "&gt;");
+    else core_text_append_bytes(text, (unsigned char)*c < 0x20 && *c != '\n' ? " " : c, 1);
+  }
+}
+
+/* A machine without the font takes one of its kind, not the browser's serif. */
+static void append_with_fonts(CoreText *out, const char *svg) {
+  static const char font[] = "font-family=\"Helvetica\"";
+  for (const char *at; (at = strstr(svg, font)); svg = at + sizeof font - 1) {
+    core_text_append_bytes(out, svg, (size_t)(at - svg));
+    core_text_append(out, "font-family=\"Helvetica, Arial, sans-serif\"");
+  }
+  core_text_append(out, svg);
+}
+
+/* gnuplot's own <title> and <desc> make place for ours. */
+static int annotate_svg(const char *svg, const char *name, const char *provenance, CoreText *out) {
+  const char *title = strstr(svg, "<title>"), *end = strstr(svg, "</desc>");
+  if (!title || !end || end < title) return core_error(CORE_FAIL, "gnuplot wrote no SVG that this program knows");
+  core_text_append_bytes(out, svg, (size_t)(title - svg));
+  core_text_appendf(out, "<title>%s</title>\n<desc>", name);
+  append_xml(out, provenance);
+  append_with_fonts(out, end);
+  return CORE_OK;
+}
+
+/* The checksum of PNG chunks (ISO/IEC 15948, annex D), bit by bit: a few kilobytes once a figure. */
+static uint32_t png_crc(const unsigned char *bytes, size_t count) {
+  uint32_t crc = 0xffffffffu;
+  for (size_t i = 0; i < count; i++) {
+    crc ^= bytes[i];
+    for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ (crc & 1 ? 0xedb88320u : 0);
+  }
+  return ~crc;
+}
+
+static void append_big_endian(CoreText *out, uint32_t value) {
+  const unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
+                                  (unsigned char)(value >> 8), (unsigned char)value};
+  core_text_append_bytes(out, bytes, 4);
+}
+
+/* An iTXt chunk "Description" (uncompressed UTF-8) after the header chunk. */
+static int annotate_png(const char *png, size_t size, const char *provenance, CoreText *out) {
+  static const char keyword[] = "iTXtDescription\0\0\0\0"; /* + compression flag, method, language, translation */
+  enum { SIGNATURE_AND_HEADER = 8 + 25 };
+  if (size < SIGNATURE_AND_HEADER || memcmp(png, "\x89PNG\r\n\x1a\n", 8) != 0) {
+    return core_error(CORE_FAIL, "gnuplot wrote no PNG");
+  }
+  CoreText chunk = {0};
+  core_text_append_bytes(&chunk, keyword, sizeof keyword);
+  core_text_append(&chunk, provenance);
+  core_text_append_bytes(out, png, SIGNATURE_AND_HEADER);
+  append_big_endian(out, (uint32_t)(chunk.length - 4));
+  core_text_append_bytes(out, chunk.data, chunk.length);
+  append_big_endian(out, png_crc((const unsigned char *)chunk.data, chunk.length));
+  core_text_append_bytes(out, png + SIGNATURE_AND_HEADER, size - SIGNATURE_AND_HEADER);
+  core_text_free(&chunk);
+  return CORE_OK;
+}
+
+/* Comments before the file's last lines ("startxref", offset, "%%EOF"): no offset in the file points behind them, and
+ * PDF takes a comment wherever white space may stand (ISO 32000-1, 7.2.3). */
+static int annotate_pdf(const char *pdf, size_t size, const char *provenance, CoreText *out) {
+  static const char mark[] = "startxref";
+  if (size < 8 || memcmp(pdf, "%PDF-", 5) != 0) return core_error(CORE_FAIL, "gnuplot wrote no PDF");
+  size_t trailer = size;
+  while (trailer > 0 && (size - trailer < sizeof mark - 1 || memcmp(pdf + trailer, mark, sizeof mark - 1) != 0))
+    trailer--;
+  if (trailer == 0) return core_error(CORE_FAIL, "gnuplot wrote a PDF without an end");
+  core_text_append_bytes(out, pdf, trailer);
+  for (const char *line = provenance; *line;) {
+    size_t length = strcspn(line, "\n");
+    core_text_append(out, "% ");
+    core_text_append_bytes(out, line, length);
+    core_text_append(out, "\n");
+    line += length + (line[length] == '\n');
+  }
+  core_text_append_bytes(out, pdf + trailer, size - trailer);
+  return CORE_OK;
+}
+
+/* Moves one picture from the temporary folder to its place, with the provenance in it. */
+static int place_picture(const char *from, const char *folder, const char *name, const char *kind,
+                         const char *provenance) {
+  char source[CORE_PATH_MAX], target[CORE_PATH_MAX];
+  char *bytes = NULL;
+  size_t size = 0;
+  CoreText out = {0};
+  TRY(core_files_path(source, "%s/%s.%s", from, name, kind));
+  TRY(core_files_path(target, "%s/%s.%s", folder, name, kind));
+  TRY(core_files_read(source, 0, &bytes, &size));
+  int code = strcmp(kind, "svg") == 0   ? annotate_svg(bytes, name, provenance, &out)
+             : strcmp(kind, "png") == 0 ? annotate_png(bytes, size, provenance, &out)
+                                        : annotate_pdf(bytes, size, provenance, &out);
+  if (code == CORE_OK) code = core_files_write_atomic(target, out.data, out.length);
+  core_text_free(&out);
+  free(bytes);
+  return code;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+static int write_csv(const char *folder, const char *name, const char *provenance, const char *csv) {
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  TRY(core_files_path(path, "%s/%s.csv", folder, name));
+  for (const char *line = provenance; *line;) {
+    size_t length = strcspn(line, "\n");
+    core_text_append(&text, "# ");
+    core_text_append_bytes(&text, line, length);
+    core_text_append(&text, "\n");
+    line += length + (line[length] == '\n');
+  }
+  core_text_append(&text, csv);
+  int code = core_files_write_atomic(path, text.data, text.length);
+  core_text_free(&text);
+  return code;
+}
+
+static int write_script(AnalysisPlot *plot, const char *folder, const char *temporary, const char *name,
+                        const char *provenance) {
+  char path[CORE_PATH_MAX], copy[CORE_PATH_MAX];
+  CoreText script = {0};
+  TRY(core_files_path(path, "%s/%s.gp", folder, name));
+  TRY(core_files_path(copy, "%s/%s.gp", temporary, name));
+  analysis_plot_script(plot, name, provenance, &script);
+  int code = core_files_write_atomic(path, script.data, script.length);
+  if (code == CORE_OK) code = core_files_write_atomic(copy, script.data, script.length);
+  core_text_free(&script);
+  return code;
+}
+
+static int render_in(AnalysisPlot *plot, const char *folder, const char *temporary, const char *name,
+                     const char *provenance, const char *csv) {
+  char script[CORE_PATH_MAX];
+  TRY(write_csv(folder, name, provenance, csv));
+  TRY(write_script(plot, folder, temporary, name, provenance));
+  TRY(core_files_path(script, "%s.gp", name));
+  TRY(run_gnuplot(temporary, script));
+  TRY(place_picture(temporary, folder, name, "svg", provenance));
+  TRY(place_picture(temporary, folder, name, "png", provenance));
+  TRY(core_files_path(script, "%s/%s.pdf", temporary, name));
+  return core_files_exists(script) ? place_picture(temporary, folder, name, "pdf", provenance) : CORE_OK;
+}
+
+int analysis_render(AnalysisPlot *plot, const char *folder, const char *name, const char *provenance, const char *csv) {
+  char temporary[CORE_PATH_MAX];
+  TRY(core_files_make_directories(folder));
+  TRY(core_files_path(temporary, "%s/.%s-XXXXXX", folder, name));
+  if (!mkdtemp(temporary))
+    return core_error_errno(CORE_FAIL, "%s: no file can be written here (choose another folder with -o)", folder);
+  int code = render_in(plot, folder, temporary, name, provenance, csv);
+  CoreText message = {0}; /* the first fault is the one to report, not one of tidying up */
+  core_text_append(&message, core_error_message());
+  core_files_remove_tree(temporary);
+  if (code != CORE_OK) core_error(code, "%s", core_text_string(&message));
+  core_text_free(&message);
+  return code;
+}

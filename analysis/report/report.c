@@ -1,0 +1,152 @@
+/* `analyze report results.db -o DIR`: one page, DIR/index.html, that holds everything and loads nothing. The page
+ * (report_page.html) is compiled in; what it shows is one JSON value in it, built by
+ * report_data.c and report_curves.c. */
+#include "analysis/report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/commands.h"
+#include "analysis/figures/figure.h"
+#include "core/command/options.h"
+#include "core/json.h"
+#include "core/memory.h"
+
+/* The bytes of report_page.html between two labels, ended by a zero. */
+__asm__(".section .rodata\n"
+        ".global analysis_report_page\n"
+        "analysis_report_page:\n"
+        ".incbin \"analysis/report/report_page.html\"\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char analysis_report_page[];
+
+static const char marker[] = "@DATA@";
+
+/* JSON inside <script>: '<' may not appear (it could end the element), nor may what a browser could take for markup. */
+static void append_script_json(CoreText *page, const json_t *root) {
+  char *text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
+  for (const char *c = text; c && *c;) {
+    size_t plain = strcspn(c, "<>&");
+    core_text_append_bytes(page, c, plain);
+    c += plain;
+    if (*c) core_text_appendf(page, "\\u%04x", (unsigned)(unsigned char)*c++);
+  }
+  free(text);
+}
+
+static int write_page(const char *folder, const json_t *root, bool json) {
+  char path[CORE_PATH_MAX];
+  CoreText page = {0};
+  const char *at = strstr(analysis_report_page, marker);
+  CORE_CHECK(at);
+  core_text_append_bytes(&page, analysis_report_page, (size_t)(at - analysis_report_page));
+  append_script_json(&page, root);
+  core_text_append(&page, at + strlen(marker));
+  int code = core_files_path(path, "%s/index.html", folder);
+  if (code == CORE_OK) code = core_files_write_atomic(path, page.data, page.length);
+  if (code == CORE_OK && json)
+    core_json_print(json_pack("{s:o, s:I}", "file", analysis_report_text(path), "bytes", (json_int_t)page.length));
+  else if (code == CORE_OK) printf("%s  %.1f MB\n", path, 1e-6 * (double)page.length);
+  core_text_free(&page);
+  return code;
+}
+
+typedef struct Request {
+  const char *sweep, *folder, *title;
+  CoreOptionList where;
+  bool no_figures, json;
+} Request;
+
+static int open_report(AnalysisReport *report, const Request *request) {
+  TRY(analysis_database_open(report->path, &report->database));
+  int code = analysis_select_runs(report->database, request->sweep, request->where.items, request->where.count,
+                                  &report->selection);
+  if (code != CORE_OK) return core_error_context(code, "%s", report->path);
+  TRY(analysis_group_runs(&report->selection, NULL, &report->groups));
+  return analysis_measures_read(report->database, &report->selection, NULL, 0, &report->measured);
+}
+
+static void close_report(AnalysisReport *report) {
+  free(report->measured);
+  analysis_grouping_free(&report->groups);
+  analysis_selection_free(&report->selection);
+  store_database_close(&report->database);
+}
+
+/* What was asked for, or the name of the sweep where all runs are of one. */
+static void add_title(const AnalysisReport *report, const Request *request, json_t *root) {
+  const json_t *sweeps = json_object_get(root, "sweeps"), *only = json_array_get(sweeps, 0);
+  const char *title = request->title ? request->title : request->sweep;
+  const bool all_of_it = json_array_size(sweeps) == 1 &&
+                         json_number_value(json_object_get(only, "runs")) >= (double)report->selection.count;
+  if (!title && all_of_it) title = json_string_value(json_object_get(only, "name"));
+  json_object_set_new(root, "title", analysis_report_text(title ? title : "Results"));
+}
+
+static int fill_report(const AnalysisReport *report, const Request *request, json_t *root) {
+  AnalysisContext context = {.selection = report->selection, .configurations = report->groups};
+  CoreText summary = {0};
+  analysis_describe_runs(&context, &summary);
+  core_text_append(&summary, ".");
+  json_object_set_new(root, "subtitle", analysis_report_text(report->selection.filter));
+  json_object_set_new(root, "summary", analysis_report_text(core_text_string(&summary)));
+  core_text_free(&summary);
+  TRY(analysis_report_add_runs(report, root));
+  TRY(analysis_report_add_claims(report, root));
+  TRY(analysis_report_add_curves(report, root));
+  TRY(analysis_report_add_provenance(report, root));
+  add_title(report, request, root);
+  const char **arguments = core_memory_zero_allocate(2 * request->where.count + 3, sizeof *arguments);
+  size_t count = 0;
+  if (request->sweep) arguments[count++] = "--sweep", arguments[count++] = request->sweep;
+  for (size_t i = 0; i < request->where.count; i++)
+    arguments[count++] = "--where", arguments[count++] = request->where.items[i];
+  int code = CORE_OK;
+  if (request->no_figures) {
+    json_object_set_new(root, "figures", json_array());
+    json_object_set_new(root, "missing_figures", json_array());
+  } else {
+    code = analysis_report_add_figures(report, request->folder, arguments, count, root);
+  }
+  free(arguments);
+  return code;
+}
+
+static int make_report(const char *path, const Request *request) {
+  AnalysisReport report = {.path = path};
+  json_t *root = json_object();
+  int code = open_report(&report, request);
+  if (code == CORE_OK) code = core_files_make_directories(request->folder);
+  if (code == CORE_OK) code = fill_report(&report, request, root);
+  if (code == CORE_OK) code = write_page(request->folder, root, request->json);
+  json_decref(root);
+  close_report(&report);
+  return code;
+}
+
+static const CoreManual manual = {
+  .usage = "analyze report [results.db] [-o DIR]",
+  .about = "Writes one HTML page that needs no network and no other file: overview, curves to hover and toggle, "
+           "every figure that the runs allow, claims, configurations and what differs between them, runs, "
+           "failures, provenance.",
+  ANALYSIS_ONE_DATABASE};
+
+static int answer(void *request, const char **operands, size_t count) {
+  return make_report(analysis_database_choose(operands, count), request);
+}
+
+int analysis_report(int argc, char **argv) {
+  Request request = {.folder = "report"};
+  const CoreOption table[] = {
+    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "where index.html goes (default: report)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
+    {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
+    {"title", 0, CORE_OPTION_TEXT, &request.title, "TEXT",
+     "the page's title (default: the sweep's name, and Results where there are several)"},
+    {"no-figures", 0, CORE_OPTION_FLAG, &request.no_figures, NULL, "leave out the drawn figures (no gnuplot needed)"},
+    {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the page's file and size as JSON"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
+}

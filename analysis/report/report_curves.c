@@ -1,0 +1,319 @@
+/* Curves and figures of the report (report.h): averages over seeds at common places for the page's own chart, and every
+ * figure of `analyze` that the data allow, as the picture that the figure's own command makes. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/figures/figure.h"
+#include "analysis/report/report.h"
+#include "analysis/runs/columns.h"
+#include "analysis/runs/curve.h"
+#include "analysis/runs/tasks.h"
+#include "core/memory.h"
+#include "store/database/query.h"
+
+enum {
+  PLACES = 100,             /* points of a curve */
+  SERIES_MAX = 60,          /* configurations that have curves */
+  IMAGE_BYTES_MAX = 4000000,
+};
+
+/* ---- curves ----------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *name, *words, *column;
+} series_measures[] = {{"score", "score of evaluations (solve rate or return)", ""},
+                       {"solve_rate", "training solve rate", "iteration.solve_rate"},
+                       {"kl", "KL of an iteration (nat)", "kl"},
+                       {"ddr", "DDR (transitions per nat)", "ddr"},
+                       {"entropy", "entropy (nat)", "entropy"},
+                       {"grad_norm_actor", "actor's gradient norm", "grad_norm_actor"},
+                       {"explained_variance", "explained variance", "explained_variance"}};
+enum { MEASURES = sizeof series_measures / sizeof *series_measures };
+
+static const char evaluation_sql[] =
+  "SELECT transitions, coalesce(solve_rate, episode_return) FROM evaluation WHERE run_id = ?1 AND level_set ="
+  " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1) ORDER BY "
+  "iteration";
+/* The first iteration at or after a place: at most PLACES look-ups a run, however many rows it has. */
+static const char iteration_sql[] = "SELECT row & 4294967295, transitions, solve_rate, kl, ddr, entropy, "
+                                    "grad_norm_actor, explained_variance FROM iteration_row"
+                                    " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | 4294967295 ORDER BY row LIMIT 1";
+static const char last_sql[] =
+  "SELECT key, (SELECT max(row) & 4294967295 FROM iteration_row WHERE row BETWEEN key << 32 AND key << 32 | 4294967295)"
+  " FROM run WHERE id = ?1";
+
+typedef struct Queries {
+  StoreQuery *evaluation, *iteration, *last;
+  size_t infinite, infinite_runs; /* values that no curve can show, and runs that have some */
+} Queries;
+
+static void add_point(Queries *q, AnalysisCurve *curve, double x, double y) {
+  if (isfinite(y)) analysis_curve_add(curve, x, y);
+  q->infinite += isinf(y) != 0;
+}
+
+static int read_evaluations(Queries *q, const char *id, AnalysisCurve *curve) {
+  StoreQuery *query = q->evaluation;
+  bool row = false;
+  int code;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, id);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row)
+    add_point(q, curve, store_query_real(query, 0), store_query_real(query, 1));
+  return code;
+}
+
+static int read_iterations(Queries *q, const char *id, AnalysisCurve *curves) {
+  bool row = false;
+  store_query_reset(q->last);
+  store_query_bind_text(q->last, 1, id);
+  TRY(store_query_step(q->last, &row));
+  int64_t key = row ? store_query_int(q->last, 0) : 0, last = row ? store_query_int(q->last, 1) : 0, next = 1;
+  for (int64_t place = 1; place <= PLACES && next <= last; place++) {
+    int64_t wanted = (last * place + PLACES - 1) / PLACES;
+    store_query_reset(q->iteration);
+    store_query_bind_int(q->iteration, 1, key);
+    store_query_bind_int(q->iteration, 2, wanted > next ? wanted : next);
+    TRY(store_query_step(q->iteration, &row));
+    if (!row) break;
+    next = store_query_int(q->iteration, 0) + 1;
+    for (int m = 1; m < MEASURES; m++)
+      add_point(q, &curves[m], store_query_real(q->iteration, 1), store_query_real(q->iteration, m + 1));
+  }
+  return CORE_OK;
+}
+
+/* Six digits: the page is to stay small. */
+static json_t *numbers(const double *value, size_t n) {
+  json_t *list = json_array();
+  char text[32];
+  for (size_t i = 0; i < n; i++) {
+    snprintf(text, sizeof text, "%.6g", value[i]);
+    json_array_append_new(list, analysis_report_number(strtod(text, NULL)));
+  }
+  return list;
+}
+
+/* As `analyze curves` has them: KL and DDR as geometric means. */
+static AnalysisRange series_range(const AnalysisReport *report, size_t measure) {
+  const AnalysisColumn *column;
+  if (measure == 0) return analysis_measure_range(ANALYSIS_MEASURE_best, report->measured, report->selection.count);
+  if (analysis_column_find("report", series_measures[measure].column, &column) != CORE_OK) return ANALYSIS_RANGE_FREE;
+  return analysis_column_range(column, analysis_column_is_log(column));
+}
+
+/* One configuration's curves of one measure on the grid; NULL when no run has a value. */
+static json_t *average(const AnalysisReport *report, const AnalysisCurve *curves, const size_t *task, size_t tasks,
+                       size_t runs, size_t measure, const double *grid, size_t n) {
+  AnalysisCurve *of = core_memory_allocate((runs + 1) * sizeof *of);
+  double *mean = core_memory_allocate((3 * n + 1) * sizeof *mean);
+  size_t *reached = core_memory_allocate((n + 1) * sizeof *reached), most = 0;
+  for (size_t r = 0; r < runs; r++) of[r] = curves[r * MEASURES + measure];
+  const AnalysisCurveManner manner = {ANALYSIS_AGGREGATE_MEAN, series_range(report, measure), task, tasks};
+  analysis_curve_average(of, runs, &manner, grid, n, mean, mean + n, mean + 2 * n, reached);
+  json_t *counts = json_array();
+  for (size_t i = 0; i < n; i++) {
+    json_array_append_new(counts, json_integer((json_int_t)reached[i]));
+    if (reached[i] > most) most = reached[i];
+  }
+  json_t *object = most == 0 ? NULL
+                             : json_pack("{s:o, s:o, s:o, s:O}", "mean", numbers(mean, n), "low", numbers(mean + n, n),
+                                         "high", numbers(mean + 2 * n, n), "runs", counts);
+  json_decref(counts);
+  free(of);
+  free(mean);
+  free(reached);
+  return object;
+}
+
+static int read_group(const AnalysisReport *report, Queries *q, size_t group, AnalysisCurve *curves) {
+  size_t at = 0;
+  for (size_t r = 0; r < report->selection.count; r++) {
+    if (report->groups.group_of[r] != group) continue;
+    AnalysisCurve *of = curves + at++ * MEASURES;
+    const size_t before = q->infinite;
+    TRY(read_evaluations(q, report->selection.runs[r].id, &of[0]));
+    TRY(read_iterations(q, report->selection.runs[r].id, of));
+    q->infinite_runs += q->infinite > before;
+  }
+  return CORE_OK;
+}
+
+static int add_series(const AnalysisReport *report, Queries *q, size_t group, const double *grid, json_t *list) {
+  size_t runs = report->groups.groups[group].run_count;
+  AnalysisCurve *curves = core_memory_zero_allocate(runs * MEASURES + 1, sizeof *curves);
+  size_t *task_of = core_memory_allocate((report->selection.count + 1) * sizeof *task_of);
+  size_t *task = core_memory_allocate((runs + 1) * sizeof *task), at = 0;
+  const size_t tasks = analysis_tasks_find(&report->selection, task_of);
+  for (size_t r = 0; r < report->selection.count; r++)
+    if (report->groups.group_of[r] == group) task[at++] = task_of[r];
+  json_t *values = json_object();
+  int code = read_group(report, q, group, curves);
+  for (size_t m = 0; m < MEASURES && code == CORE_OK; m++) {
+    json_t *curve = average(report, curves, task, tasks, runs, m, grid, PLACES + 1);
+    if (curve) json_object_set_new(values, series_measures[m].name, curve);
+  }
+  json_array_append_new(
+    list, json_pack("{s:o, s:o}", "label", analysis_report_text(report->groups.groups[group].label), "values", values));
+  for (size_t i = 0; i < runs * MEASURES; i++) analysis_curve_free(&curves[i]);
+  free(curves);
+  free(task_of);
+  free(task);
+  return code;
+}
+
+/* The configurations with the best final scores first, as many as the page takes. */
+typedef struct Ranked { size_t group; double score; } Ranked;
+
+static int by_score(const void *left, const void *right) {
+  const Ranked *a = left, *b = right;
+  if (a->score != b->score) return a->score > b->score ? -1 : 1;
+  return (a->group > b->group) - (a->group < b->group);
+}
+
+static Ranked *rank_groups(const AnalysisReport *report) {
+  Ranked *order = core_memory_zero_allocate(report->groups.count + 1, sizeof *order);
+  for (size_t g = 0; g < report->groups.count; g++) {
+    double sum = 0;
+    size_t n = 0;
+    for (size_t r = 0; r < report->selection.count; r++) {
+      double score = report->measured[r].value[ANALYSIS_MEASURE_final];
+      if (report->groups.group_of[r] == g && !isnan(score)) sum += score, n++;
+    }
+    order[g] = (Ranked){g, n ? sum / (double)n : -INFINITY};
+  }
+  qsort(order, report->groups.count, sizeof *order, by_score);
+  return order;
+}
+
+int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
+  Queries q = {0};
+  double grid[PLACES + 1], last = 0;
+  char note[384];
+  size_t shown = report->groups.count < SERIES_MAX ? report->groups.count : SERIES_MAX;
+  json_t *series = json_array(), *words = json_object();
+  for (size_t r = 0; r < report->selection.count; r++) last = fmax(last, report->measured[r].transitions);
+  for (size_t i = 0; i <= PLACES; i++) grid[i] = last * (double)i / PLACES;
+  for (size_t m = 0; m < MEASURES; m++)
+    json_object_set_new(words, series_measures[m].name, json_string(series_measures[m].words));
+  json_t *curves = json_pack("{s:o, s:o, s:o}", "x", numbers(grid, PLACES + 1), "series", series, "measures", words);
+  json_object_set_new(root, "curves", curves);
+  int code = store_query_open(report->database, evaluation_sql, &q.evaluation);
+  if (code == CORE_OK) code = store_query_open(report->database, iteration_sql, &q.iteration);
+  if (code == CORE_OK) code = store_query_open(report->database, last_sql, &q.last);
+  Ranked *order = rank_groups(report);
+  for (size_t i = 0; i < shown && code == CORE_OK; i++) code = add_series(report, &q, order[i].group, grid, series);
+  int length = snprintf(note, sizeof note,
+                        "Mean over the runs of a configuration (their number in brackets), 95 %% interval where at "
+                        "least 3 runs are there; KL and DDR as geometric means; never beyond a run's own end. "
+                        "Best final score first%s.",
+                        shown < report->groups.count ? "; the others are under Configurations" : "");
+  if (q.infinite)
+    snprintf(note + length, sizeof note - (size_t)length, " Infinite values, passed over: %zu, in %zu run%s.",
+             q.infinite, q.infinite_runs, q.infinite_runs == 1 ? "" : "s");
+  json_object_set_new(curves, "note", json_string(note));
+  free(order);
+  store_query_close(&q.evaluation);
+  store_query_close(&q.iteration);
+  store_query_close(&q.last);
+  return code;
+}
+
+/* ---- figures ---------------------------------------------------------------------------------------------------- */
+
+static char *base64(const char *bytes, size_t size) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  char *text = core_memory_allocate(4 * ((size + 2) / 3) + 1), *out = text;
+  for (size_t i = 0; i < size; i += 3) {
+    uint32_t word = 0;
+    for (size_t k = 0; k < 3; k++) word = word << 8 | (i + k < size ? (unsigned char)bytes[i + k] : 0);
+    for (size_t k = 0; k < 4; k++) *out++ = i + k <= size ? digits[word >> (18 - 6 * k) & 63] : '=';
+  }
+  *out = '\0';
+  return text;
+}
+
+/* Runs a figure's command with its output in a file, which is where the page's text comes from. */
+static int run_quietly(const AnalysisFigure *figure, int argc, char **argv, char **output) {
+  FILE *file = tmpfile();
+  int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  fflush(stdout);
+  fflush(stderr);
+  int out = dup(1), err = dup(2);
+  if (!file || null < 0 || out < 0 || err < 0) return core_error_errno(CORE_FAIL, "cannot redirect a figure's output");
+  dup2(fileno(file), 1);
+  dup2(null, 2);
+  int code = figure->run(argc, argv);
+  fflush(stdout);
+  dup2(out, 1);
+  dup2(err, 2);
+  close(out);
+  close(err);
+  close(null);
+  long size = ftell(file);
+  size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : size;
+  rewind(file);
+  *output = core_memory_zero_allocate((size_t)(size > 0 ? size : 0) + 1, 1);
+  size_t got = fread(*output, 1, (size_t)(size > 0 ? size : 0), file);
+  (*output)[got] = '\0';
+  fclose(file);
+  return code;
+}
+
+/* data:image/svg+xml of <folder>/figures/<name>.svg, or of a .png; NULL when the figure drew none. */
+static char *read_image(const char *folder, const char *name) {
+  static const char *const kinds[][2] = {{"svg", "svg+xml"}, {"png", "png"}};
+  for (size_t i = 0; i < 2; i++) {
+    char path[CORE_PATH_MAX], *bytes = NULL;
+    size_t size;
+    if (core_files_path(path, "%s/figures/%s.%s", folder, name, kinds[i][0]) != CORE_OK ||
+        core_files_read(path, IMAGE_BYTES_MAX, &bytes, &size) != CORE_OK) continue;
+    char *encoded = base64(bytes, size);
+    CoreText text = {0};
+    core_text_appendf(&text, "data:image/%s;base64,", kinds[i][1]);
+    core_text_append(&text, encoded);
+    free(encoded);
+    free(bytes);
+    return text.data;
+  }
+  core_error_clear();
+  return NULL;
+}
+
+int analysis_report_add_figures(const AnalysisReport *report, const char *folder, const char *const *arguments,
+                                size_t argument_count, json_t *root) {
+  json_t *drawn = json_array(), *missing = json_array();
+  char figures[CORE_PATH_MAX];
+  json_object_set_new(root, "figures", drawn);
+  json_object_set_new(root, "missing_figures", missing);
+  TRY(core_files_path(figures, "%s/figures", folder));
+  TRY(core_files_make_directories(figures));
+  const char **argv = core_memory_zero_allocate(argument_count + 8, sizeof *argv);
+  for (const AnalysisFigure *f = analysis_figures; f->name; f++) {
+    int argc = 0;
+    char *output = NULL;
+    argv[argc++] = f->name;
+    argv[argc++] = report->path;
+    argv[argc++] = "-o";
+    argv[argc++] = figures;
+    for (size_t i = 0; i < argument_count; i++) argv[argc++] = arguments[i];
+    int code = run_quietly(f, argc, (char **)argv, &output);
+    char *image = read_image(folder, f->name);
+    if (image) {
+      json_array_append_new(drawn, json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "summary", f->summary, "image",
+                                             json_string(image), "text", analysis_report_text(output ? output : "")));
+    } else {
+      json_array_append_new(missing,
+                            json_pack("{s:s, s:s, s:o}", "name", f->name, "summary", f->summary, "reason",
+                                      analysis_report_text(code == CORE_OK ? "no picture" : core_error_message())));
+    }
+    core_error_clear();
+    free(image);
+    free(output);
+  }
+  free(argv);
+  return CORE_OK;
+}

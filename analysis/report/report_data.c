@@ -1,0 +1,291 @@
+/* Tables of the report: runs, configurations, settings, claims, where all comes from (report.h). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analysis/claims/claims.h"
+#include "analysis/report/report.h"
+#include "analysis/runs/tasks.h"
+#include "core/command/options.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "core/version.h"
+#include "store/database/query.h"
+
+json_t *analysis_report_text(const char *text) {
+  if (!text) return json_null();
+  json_t *string = json_string(text);
+  if (string) return string;
+  char *plain = core_text_duplicate(text);
+  for (char *c = plain; *c; c++) {
+    if ((unsigned char)*c >= 0x80) *c = '?';
+  }
+  string = json_string(plain);
+  free(plain);
+  return string ? string : json_null();
+}
+
+json_t *analysis_report_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static void set_text(json_t *object, const char *key, const char *text) {
+  json_object_set_new(object, key, analysis_report_text(text));
+}
+
+static void set_number(json_t *object, const char *key, double value) {
+  json_object_set_new(object, key, analysis_report_number(value));
+}
+
+static json_t *interval_of(AnalysisInterval i) {
+  json_t *list = json_array();
+  json_array_append_new(list, analysis_report_number(i.center));
+  json_array_append_new(list, analysis_report_number(i.low));
+  json_array_append_new(list, analysis_report_number(i.high));
+  return list;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------------------- */
+
+static int add_runs(const AnalysisReport *report, json_t *root) {
+  static const char sql[] = "SELECT iteration, transitions, attempt, host, heartbeat, message FROM run WHERE id = ?1";
+  static const char *const numbers[] = {"iteration", "transitions", "attempt"};
+  StoreQuery *query = NULL;
+  json_t *list = json_array();
+  json_object_set_new(root, "runs", list);
+  TRY(store_query_open(report->database, sql, &query));
+  int code = CORE_OK;
+  for (size_t r = 0; r < report->selection.count && code == CORE_OK; r++) {
+    const AnalysisRun *run = &report->selection.runs[r];
+    const double *value = report->measured[r].value;
+    bool row = false;
+    json_t *object = json_object();
+    json_array_append_new(list, object);
+    set_text(object, "id", run->id);
+    set_text(object, "label", report->groups.groups[report->groups.group_of[r]].label);
+    set_number(object, "seed", (double)run->config.train.seed);
+    set_text(object, "status", store_status_name(run->status));
+    set_number(object, "final", value[ANALYSIS_MEASURE_final]);
+    set_number(object, "best", value[ANALYSIS_MEASURE_best]);
+    set_number(object, "ddr", value[ANALYSIS_MEASURE_ddr]);
+    set_number(object, "speed", value[ANALYSIS_MEASURE_speed]);
+    store_query_reset(query);
+    store_query_bind_text(query, 1, run->id);
+    code = store_query_step(query, &row);
+    if (code != CORE_OK || !row) continue;
+    for (int i = 0; i < 3; i++) set_number(object, numbers[i], store_query_real(query, i));
+    set_text(object, "host", store_query_text(query, 3));
+    set_number(object, "heartbeat", store_query_real(query, 4));
+    set_text(object, "message", store_query_text(query, 5));
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* ---- configurations --------------------------------------------------------------------------------------------- */
+
+/* Of the runs that have ended. value, task: room for all runs. */
+typedef struct Room { double *value; size_t *task, *task_of, tasks; } Room;
+
+static AnalysisInterval score_interval(const AnalysisReport *report, size_t group, AnalysisMeasure measure,
+                                       const Room *room) {
+  size_t n = 0;
+  for (size_t r = 0; r < report->selection.count; r++) {
+    const double value = report->measured[r].value[measure];
+    if (report->groups.group_of[r] != group || !report->measured[r].ended || !isfinite(value)) continue;
+    room->value[n] = value;
+    room->task[n++] = room->task_of[r];
+  }
+  return analysis_tasks_interval(room->value, room->task, n, room->tasks, ANALYSIS_AGGREGATE_MEAN,
+                                 analysis_measure_range(measure, report->measured, report->selection.count));
+}
+
+static void add_configurations(const AnalysisReport *report, json_t *root) {
+  static const struct { const char *key; AnalysisMeasure measure; } means[] = {
+    {"ddr", ANALYSIS_MEASURE_ddr}, {"kl", ANALYSIS_MEASURE_kl}, {"speed", ANALYSIS_MEASURE_speed}};
+  json_t *list = json_array();
+  const size_t runs = report->selection.count + 1;
+  Room whole = {.value = core_memory_allocate(runs * sizeof(double)),
+                .task = core_memory_allocate(runs * sizeof(size_t)),
+                .task_of = core_memory_allocate(runs * sizeof(size_t))}, *room = &whole;
+  room->tasks = analysis_tasks_find(&report->selection, room->task_of);
+  for (size_t g = 0; g < report->groups.count; g++) {
+    json_t *object = json_object();
+    size_t ended = 0;
+    for (size_t r = 0; r < report->selection.count; r++)
+      ended += report->groups.group_of[r] == g && report->measured[r].ended;
+    set_text(object, "label", report->groups.groups[g].label);
+    set_number(object, "runs", (double)report->groups.groups[g].run_count);
+    set_number(object, "ended", (double)ended);
+    json_object_set_new(object, "final", interval_of(score_interval(report, g, ANALYSIS_MEASURE_final, room)));
+    json_object_set_new(object, "best", interval_of(score_interval(report, g, ANALYSIS_MEASURE_best, room)));
+    for (size_t m = 0; m < sizeof means / sizeof *means; m++)
+      set_number(object, means[m].key, score_interval(report, g, means[m].measure, room).center);
+    json_array_append_new(list, object);
+  }
+  free(room->value);
+  free(room->task);
+  free(room->task_of);
+  json_object_set_new(root, "configurations", list);
+}
+
+/* Which settings tell the configurations apart, and the values that all share. */
+static void add_differences(const AnalysisReport *report, json_t *root) {
+  const AnalysisGrouping *groups = &report->groups;
+  json_t *keys = json_array(), *rows = json_array();
+  CoreText value = {0}, shared = {0};
+  for (size_t k = 0; k < groups->key_count; k++) json_array_append_new(keys, json_string(groups->keys[k]->name));
+  for (size_t g = 0; g < groups->count; g++) {
+    json_t *values = json_array();
+    for (size_t k = 0; k < groups->key_count; k++)
+      json_array_append_new(
+        values, analysis_report_text(analysis_key_value(groups->groups[g].config, groups->keys[k], &value)));
+    json_t *object = json_object();
+    set_text(object, "label", groups->groups[g].label);
+    json_object_set_new(object, "values", values);
+    json_array_append_new(rows, object);
+  }
+  size_t count;
+  const CoreConfigRow *all = core_config_rows(&count);
+  for (size_t i = 0; i < count; i++) {
+    bool varies = strcmp(all[i].name, "train.seed") == 0;
+    for (size_t k = 0; k < groups->key_count; k++) varies = varies || groups->keys[k] == &all[i];
+    if (!varies && all[i].identity && groups->count)
+      core_text_appendf(&shared, "%s = %s\n", all[i].name, core_config_get(groups->groups[0].config, &all[i], &value));
+  }
+  json_object_set_new(root, "differences", json_pack("{s:o, s:o}", "keys", keys, "rows", rows));
+  set_text(root, "shared_settings", core_text_string(&shared));
+  core_text_free(&value);
+  core_text_free(&shared);
+}
+
+int analysis_report_add_runs(const AnalysisReport *report, json_t *root) {
+  TRY(add_runs(report, root));
+  add_configurations(report, root);
+  add_differences(report, root);
+  return CORE_OK;
+}
+
+/* ---- claims ----------------------------------------------------------------------------------------------------- */
+
+int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
+  AnalysisFindingOfClaim *list = NULL;
+  size_t count = 0;
+  json_t *claims = json_array();
+  json_object_set_new(root, "claims", claims);
+  int code = analysis_claims_judge(&report->selection, report->measured, &list, &count);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    const AnalysisFindingOfClaim *f = &list[i];
+    json_t *object = json_object();
+    set_text(object, "verdict", analysis_verdict_name(f->verdict));
+    set_text(object, "paper", f->claim->paper);
+    set_text(object, "figure", f->claim->figure);
+    set_text(object, "sentence", f->claim->sentence);
+    set_text(object, "data", f->claim->data);
+    set_text(object, "statistic", f->statistic);
+    set_text(object, "measure", analysis_measure_words(f->claim->measure));
+    set_text(object, "direction", f->direction);
+    set_text(object, "reason", f->reason);
+    set_number(object, "estimate", f->interval.center);
+    set_number(object, "low", f->interval.low);
+    set_number(object, "high", f->interval.high);
+    set_number(object, "runs", (double)f->runs);
+    json_object_set_new(object, "more_seeds", f->more_seeds ? json_integer((json_int_t)f->more_seeds) : json_null());
+    json_array_append_new(claims, object);
+  }
+  free(list);
+  return code;
+}
+
+/* ---- provenance ------------------------------------------------------------------------------------------------- */
+
+static void add_pair(json_t *list, const char *what, const char *value) {
+  json_t *pair = json_array();
+  json_array_append_new(pair, json_string(what));
+  json_array_append_new(pair, analysis_report_text(value));
+  json_array_append_new(list, pair);
+}
+
+/* The first column of a statement's rows, joined; at most a dozen. */
+static int add_list(StoreDatabase *database, json_t *list, const char *what, const char *sql) {
+  StoreQuery *query = NULL;
+  CoreText text = {0};
+  bool row = false;
+  int rows = 0, code;
+  TRY(store_query_open(database, sql, &query));
+  while ((code = store_query_step(query, &row)) == CORE_OK && row && rows++ < 12) {
+    const char *value = store_query_text(query, 0);
+    core_text_appendf(&text, "%s%s", text.length ? ", " : "", value ? value : "unknown");
+  }
+  store_query_close(&query);
+  add_pair(list, what, core_text_string(&text));
+  core_text_free(&text);
+  return code;
+}
+
+static int add_sweeps(StoreDatabase *database, json_t *root) {
+  StoreQuery *query = NULL;
+  json_t *list = json_array();
+  bool row = false;
+  int code;
+  json_object_set_new(root, "sweeps", list);
+  TRY(store_query_open(database,
+                       "SELECT name, ini, created, (SELECT count(*) FROM sweep_run WHERE sweep = name) FROM sweep"
+                       " ORDER BY name",
+                       &query));
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    json_t *object = json_object();
+    set_text(object, "name", store_query_text(query, 0));
+    set_text(object, "ini", store_query_text(query, 1));
+    set_number(object, "created", store_query_real(query, 2));
+    set_number(object, "runs", store_query_real(query, 3));
+    json_array_append_new(list, object);
+  }
+  store_query_close(&query);
+  return code;
+}
+
+static void add_tiles(const AnalysisReport *report, json_t *root) {
+  static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED, STORE_FAILED,
+                                      STORE_DIVERGED, STORE_LOST};
+  json_t *tiles = json_array();
+  double transitions = 0;
+  json_array_append_new(tiles, json_pack("[s, f]", "configurations", (double)report->groups.count));
+  json_array_append_new(tiles, json_pack("[s, f]", "runs", (double)report->selection.count));
+  for (size_t s = 0; s < sizeof order / sizeof *order; s++) {
+    size_t count = 0;
+    for (size_t r = 0; r < report->selection.count; r++) count += report->selection.runs[r].status == order[s];
+    if (count) json_array_append_new(tiles, json_pack("[s, f]", store_status_name(order[s]), (double)count));
+  }
+  for (size_t r = 0; r < report->selection.count; r++) transitions += report->measured[r].transitions;
+  json_array_append_new(tiles, json_pack("[s, f]", "transitions", transitions));
+  json_object_set_new(root, "tiles", tiles);
+}
+
+int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
+  json_t *list = json_array();
+  char date[32], program[128];
+  time_t now = time(NULL);
+  struct tm utc;
+  strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&now, &utc));
+  snprintf(program, sizeof program, "analyze %s, commit %s", core_version(), core_commit());
+  const char *slash = strrchr(report->path, '/');
+  json_object_set_new(root, "provenance", list);
+  add_tiles(report, root);
+  add_pair(list, "database", slash ? slash + 1 : report->path);
+  add_pair(list, "program", program);
+  add_pair(list, "date", date);
+  add_pair(list, "filter", report->selection.filter);
+  add_pair(list, "query", report->selection.sql);
+  CoreText intervals = {0};
+  core_text_appendf(&intervals, "%s; claims: bootstrap, see there", analysis_interval_words);
+  add_pair(
+    list, "intervals",
+    core_text_string(&intervals));
+  core_text_free(&intervals);
+  TRY(add_list(report->database, list, "trainers' commits", "SELECT DISTINCT git_commit FROM run ORDER BY 1"));
+  TRY(add_list(report->database, list, "hosts", "SELECT DISTINCT host FROM run ORDER BY 1"));
+  TRY(add_list(report->database, list, "devices", "SELECT DISTINCT device FROM run ORDER BY 1"));
+  TRY(add_list(report->database, list, "schema versions",
+               "SELECT version || ' (' || program || ')' FROM schema_version ORDER BY version"));
+  return add_sweeps(report->database, root);
+}

@@ -1,0 +1,146 @@
+/* Names of columns and axes (columns.h), made from the store's own tables of columns, so that none can be forgotten. */
+#include "analysis/runs/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "store/runlog/runlog.h"
+
+static const AnalysisColumn columns[] = {
+#define X(column, unit_text, comment) \
+  {"evaluation." #column, unit_text, true, \
+   "SELECT e.transitions, e.iteration, iif(?3, (SELECT wall_seconds FROM iteration_row WHERE row =" \
+   " (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration), NULL), e." #column " FROM evaluation e" \
+   " WHERE e.run_id = ?1 AND e.level_set = ?2 AND e." #column " IS NOT NULL ORDER BY e.iteration"},
+  STORE_EVALUATION_COLUMNS(X)
+#undef X
+#define X(column, unit_text, comment) \
+  {"iteration." #column, unit_text, false, \
+   "SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
+   " FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295" \
+   " WHERE run.id = ?1 AND ?2 IS NOT NULL AND data." #column " IS NOT NULL AND coalesce(run.iteration, 0) <= 2048" \
+   " UNION ALL" \
+   " SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
+   " FROM run CROSS JOIN iteration_bin AS bin ON bin.bin BETWEEN run.key << 26 AND run.key << 26 | 67108863" \
+   " CROSS JOIN iteration_row AS data ON data.row =" \
+   " (SELECT row FROM iteration_row WHERE row BETWEEN bin.bin << 6 AND (bin.bin << 6 | 63)" \
+   " AND " #column " IS NOT NULL ORDER BY row DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL" \
+   " AND run.iteration > 2048 ORDER BY 2"},
+  STORE_ITERATION_COLUMNS(X)
+#undef X
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static const char *const log_columns[] = {"kl", "kl_reverse", "kl_k3", "ddr"};
+static const char *const log_prefixes[] = {"update_norm_"};
+
+const char *const analysis_abscissa_names[3] = {"transitions", "iteration", "wall_seconds"};
+const char *const analysis_abscissa_titles[3] = {"environment transitions", "iterations", "training time (s)"};
+
+const char *analysis_column_short(const AnalysisColumn *column) { return strchr(column->name, '.') + 1; }
+
+const AnalysisColumn *analysis_columns(size_t *count) {
+  *count = COLUMNS;
+  return columns;
+}
+
+bool analysis_column_is_number(const AnalysisColumn *column) {
+  return strcmp(analysis_column_short(column), "level_set") != 0;
+}
+
+int analysis_column_find(const char *asked_by, const char *wanted, const AnalysisColumn **column) {
+  const char *names[2 * COLUMNS];
+  size_t count = 0;
+  for (size_t i = 0; i < COLUMNS; i++) {
+    if (!analysis_column_is_number(&columns[i])) continue;
+    if (strcmp(wanted, columns[i].name) == 0 || strcmp(wanted, analysis_column_short(&columns[i])) == 0) {
+      *column = &columns[i]; /* evaluations come first: solve_rate is theirs, training's is iteration.solve_rate */
+      return CORE_OK;
+    }
+    names[count++] = analysis_column_short(&columns[i]);
+    names[count++] = columns[i].name;
+  }
+  const char *near = core_text_nearest(wanted, names, count);
+  if (near) return core_error(CORE_USAGE, "%s %s: no such column; did you mean %s?", asked_by, wanted, near);
+  return core_error(CORE_USAGE, "%s %s: no such column; `analyze curves --help` lists them", asked_by, wanted);
+}
+
+int analysis_abscissa_find(const char *wanted, AnalysisAbscissa *abscissa) {
+  for (size_t i = 0; i < 3; i++) {
+    if (strcmp(wanted, analysis_abscissa_names[i]) != 0) continue;
+    *abscissa = (AnalysisAbscissa)i;
+    return CORE_OK;
+  }
+  return core_error(CORE_USAGE, "--x %s: expected transitions, iteration or wall_seconds", wanted);
+}
+
+bool analysis_column_is_log(const AnalysisColumn *column) {
+  const char *name = analysis_column_short(column);
+  for (size_t i = 0; i < sizeof log_columns / sizeof *log_columns; i++) {
+    if (strcmp(name, log_columns[i]) == 0) return true;
+  }
+  return strncmp(name, log_prefixes[0], strlen(log_prefixes[0])) == 0;
+}
+
+/* By the first that the name begins with. Columns of other names may have any value. */
+static const struct { const char *prefix; double low, high; } ranges[] = {
+  {"solve_rate_se", 0, INFINITY}, {"solve_rate", 0, 1},         {"search_solve_rate", 0, 1},
+  {"dormant_", 0, 1},             {"inactive_", 0, 1},          {"dead_", 0, 1},
+  {"clip_fraction", 0, 1},        {"kl_monotone", 0, 1},        {"grad_zero_", 0, 1},
+  {"coverage_states", 0, INFINITY}, {"coverage_", 0, 1},        {"ess_percent", 0, 100},
+  {"explained_variance", -INFINITY, 1}, {"feature_rank_", 0, INFINITY}, {"grad_norm_", 0, INFINITY},
+  {"update_norm_", 0, INFINITY},  {"step_norm_", 0, INFINITY},  {"weight_norm_", 0, INFINITY},
+  {"policy_variance", 0, INFINITY}, {"distance", 0, INFINITY},  {"steps_per_second", 0, INFINITY},
+  {"seconds_", 0, INFINITY},      {"episode_length", 0, INFINITY}};
+
+AnalysisRange analysis_column_range(const AnalysisColumn *column, bool logarithmic) {
+  const char *name = analysis_column_short(column);
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges && !logarithmic; i++)
+    if (strncmp(name, ranges[i].prefix, strlen(ranges[i].prefix)) == 0)
+      return (AnalysisRange){ranges[i].low, ranges[i].high, false};
+  return logarithmic ? ANALYSIS_RANGE_LOG : ANALYSIS_RANGE_FREE;
+}
+
+static bool is_solve_rate(const char *name) {
+  return strncmp(name, "solve_rate", strlen("solve_rate")) == 0 && strcmp(name, "solve_rate_se") != 0;
+}
+
+/* Names that no replacing of '_' makes readable. */
+static const struct { const char *name, *title; } titles[] = {
+  {"kl", "KL (nat)"},                       {"kl_reverse", "reverse KL (nat)"},
+  {"ddr", "DDR (transitions per nat)"},     {"grad_norm_actor", "gradient norm (actor)"},
+  {"grad_norm_critic", "gradient norm (critic)"}, {"feature_rank_actor", "feature rank (actor)"},
+  {"feature_rank_critic", "feature rank (critic)"}, {"dormant_actor", "dormant units (actor)"},
+  {"dormant_critic", "dormant units (critic)"}, {"weight_norm_actor", "weight norm (actor)"},
+  {"weight_norm_critic", "weight norm (critic)"}, {"grad_kurtosis_actor", "gradient kurtosis (actor)"},
+  {"grad_kurtosis_critic", "gradient kurtosis (critic)"}, {"ess_percent", "effective sample size (%)"},
+  {"steps_per_second", "transitions per second"}, {"update_norm_actor", "update size"},
+  {"distance", "distance to the optimum"}, {"episode_return", "return"}};
+
+void analysis_column_title(const AnalysisColumn *column, char *title, size_t size) {
+  char words[64];
+  const char *name = analysis_column_short(column), *before = column->evaluation ? "" : "training ";
+  if (!is_solve_rate(name) && strncmp(name, "episode", 7) != 0) before = "";
+  for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+    if (strcmp(titles[i].name, name) != 0) continue;
+    snprintf(title, size, "%s%s", before, titles[i].title);
+    return;
+  }
+  snprintf(words, sizeof words, "%s", name);
+  for (char *w = words; *w; w++) *w = *w == '_' ? ' ' : *w;
+  if (strncmp(words, "kl", 2) == 0) memcpy(words, "KL", 2);
+  snprintf(title, size, "%s%s%s%s%s", before, words, column->unit[0] ? " (" : "", column->unit,
+           column->unit[0] ? ")" : "");
+}
+
+void analysis_column_list(CoreText *text) {
+  core_text_append(text, "Columns of evaluations:");
+  for (size_t i = 0; i < COLUMNS; i++) {
+    if (i > 0 && columns[i].evaluation != columns[i - 1].evaluation) {
+      core_text_append(text, ".\nColumns of iterations (say iteration.NAME where an evaluation has it too):");
+    }
+    if (analysis_column_is_number(&columns[i])) core_text_appendf(text, " %s", analysis_column_short(&columns[i]));
+  }
+  core_text_append(text, ".");
+}

@@ -1,0 +1,272 @@
+/* Configurations out of runs (group.h). A group is made of the values of some keys; a family is made of the groups of
+ * one algorithm, whose labels then name only what varies inside it ("com 16" needs no "epochs 8" when all have 8). */
+#include "analysis/runs/group.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/tasks.h"
+#include "core/memory.h"
+
+static const CoreConfigRow *algorithm_row(void) { return core_config_find("algo.name"); }
+
+/* The place of a choice in its setting's list. */
+static int choice_rank(const CoreConfigRow *row, const char *choice) {
+  size_t length = strlen(choice);
+  int rank = 0;
+  for (const char *at = row->choices; *at; rank++) {
+    size_t here = strcspn(at, "|");
+    if (here == length && memcmp(at, choice, length) == 0) break;
+    at += here + (at[here] == '|');
+  }
+  return rank;
+}
+
+/* Numbers as numbers, choices in the order of their list, all else as text; a run that does not use the key comes
+ * before those that do. */
+static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+  bool used = analysis_key_applies(a, row);
+  if (used != analysis_key_applies(b, row)) return used ? 1 : -1;
+  if (!used) return 0;
+  const void *left = (const char *)a + row->offset, *right = (const char *)b + row->offset;
+  switch (row->kind) {
+    case CORE_CONFIG_INT: {
+      int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
+      return (x > y) - (x < y);
+    }
+    case CORE_CONFIG_REAL: {
+      double x = *(const double *)left, y = *(const double *)right;
+      return (x > y) - (x < y);
+    }
+    case CORE_CONFIG_BOOL: return (int)*(const bool *)left - (int)*(const bool *)right;
+    case CORE_CONFIG_ENUM: return choice_rank(row, left) - choice_rank(row, right);
+    case CORE_CONFIG_STRING: return strcmp(left, right);
+  }
+  return 0;
+}
+
+static bool same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+  return compare_values(a, b, row) == 0;
+}
+
+/* ---- which keys ------------------------------------------------------------------------------------------------- */
+
+/* What core_config_resolve changes: scheme and factor say it already. */
+static bool follows_from_scale(const CoreConfigRow *row) {
+  static const char *const names[] = {"env.num", "ppo.num_minibatches", "ppo.learning_rate", "pqn.learning_rate"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(row->name, names[i]) == 0) return true;
+  return false;
+}
+
+/* A key varies when two runs that both use it differ: PPO's unused COM does not make COM vary. */
+static bool key_varies(const AnalysisSelection *selection, const CoreConfigRow *row) {
+  const CoreConfig *first = NULL;
+  for (size_t r = 0; r < selection->count; r++) {
+    const CoreConfig *config = &selection->runs[r].config;
+    if (!analysis_key_applies(config, row)) continue;
+    if (selection->runs[r].scaled && follows_from_scale(row)) continue;
+    if (!first) first = config;
+    else if (!same_value(first, config, row)) return true;
+  }
+  return false;
+}
+
+static void varying_keys(const AnalysisSelection *selection, const AnalysisGrouping *without,
+                         AnalysisGrouping *grouping) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  grouping->keys = core_memory_allocate(count * sizeof *grouping->keys);
+  for (size_t i = 0; i < count; i++) {
+    bool candidate = rows[i].identity && strcmp(rows[i].name, "train.seed") != 0;
+    for (size_t k = 0; k < without->key_count; k++) candidate = candidate && without->keys[k] != &rows[i];
+    if (candidate && key_varies(selection, &rows[i])) grouping->keys[grouping->key_count++] = &rows[i];
+  }
+}
+
+/* "task" stands for all settings that make one; "none" for no key at all. */
+static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
+  if (strcmp(keys, "none") == 0) return CORE_OK;
+  if (strcmp(keys, "task") == 0) keys = analysis_task_keys;
+  grouping->keys = core_memory_allocate((strlen(keys) + 1) * sizeof *grouping->keys);
+  for (const char *start = keys; *start; ) {
+    size_t length = strcspn(start, ",");
+    char name[CORE_CONFIG_TEXT];
+    if (length == 0 || length >= sizeof name) return core_error(CORE_USAGE, "%s: expected KEY[,KEY]", keys);
+    memcpy(name, start, length);
+    name[length] = '\0';
+    TRY(analysis_find_key(name, &grouping->keys[grouping->key_count++]));
+    start += length + (start[length] == ',');
+  }
+  return grouping->key_count ? CORE_OK : core_error(CORE_USAGE, "no key to group by: expected KEY[,KEY]");
+}
+
+/* ---- groups and families ---------------------------------------------------------------------------------------- */
+
+static bool same_group(const AnalysisGrouping *grouping, const CoreConfig *a, const CoreConfig *b) {
+  for (size_t k = 0; k < grouping->key_count; k++) {
+    if (!same_value(a, b, grouping->keys[k])) return false;
+  }
+  return true;
+}
+
+static void find_groups(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
+  grouping->groups = core_memory_zero_allocate(selection->count + 1, sizeof *grouping->groups);
+  grouping->group_of = core_memory_allocate((selection->count + 1) * sizeof *grouping->group_of);
+  for (size_t r = 0; r < selection->count; r++) {
+    size_t g = 0;
+    while (g < grouping->count && !same_group(grouping, grouping->groups[g].config, &selection->runs[r].config)) g++;
+    if (g == grouping->count) grouping->groups[grouping->count++].config = &selection->runs[r].config;
+    grouping->groups[g].run_count++;
+    grouping->group_of[r] = g;
+  }
+}
+
+typedef struct Place { const AnalysisGrouping *grouping; size_t group; } Place;
+
+/* The algorithm first, whatever its place among the keys, so that families stay together. */
+static int compare_places(const void *left, const void *right) {
+  const Place *a = left, *b = right;
+  const CoreConfig *first = a->grouping->groups[a->group].config, *second = b->grouping->groups[b->group].config;
+  for (size_t pass = 0; pass < 2; pass++) {
+    for (size_t k = 0; k < a->grouping->key_count; k++) {
+      const CoreConfigRow *row = a->grouping->keys[k];
+      int order = (row == algorithm_row()) == (pass == 0) ? compare_values(first, second, row) : 0;
+      if (order != 0) return order;
+    }
+  }
+  return (a->group > b->group) - (a->group < b->group);
+}
+
+static void sort_groups(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
+  size_t count = grouping->count;
+  Place *places = core_memory_allocate(count * sizeof *places);
+  AnalysisGroup *sorted = core_memory_allocate(count * sizeof *sorted);
+  size_t *rank = core_memory_allocate(count * sizeof *rank);
+  for (size_t g = 0; g < count; g++) places[g] = (Place){grouping, g};
+  qsort(places, count, sizeof *places, compare_places);
+  for (size_t g = 0; g < count; g++) {
+    sorted[g] = grouping->groups[places[g].group];
+    rank[places[g].group] = g;
+  }
+  memcpy(grouping->groups, sorted, count * sizeof *sorted);
+  for (size_t r = 0; r < selection->count; r++) grouping->group_of[r] = rank[grouping->group_of[r]];
+  free(places);
+  free(sorted);
+  free(rank);
+}
+
+/* ppo_ewma -> PPO-EWMA */
+static char *algorithm_name(const CoreConfig *config) {
+  char *name = core_text_duplicate(config->algo.name);
+  for (char *c = name; *c; c++) *c = *c == '_' ? '-' : (char)toupper((unsigned char)*c);
+  return name;
+}
+
+static void family_keys(AnalysisGrouping *grouping, size_t family) {
+  AnalysisFamily *one = &grouping->families[family];
+  one->keys = core_memory_allocate((grouping->key_count + 1) * sizeof *one->keys);
+  for (size_t k = 0; k < grouping->key_count; k++) {
+    const CoreConfig *first = NULL;
+    bool varies = false;
+    for (size_t g = 0; g < grouping->count; g++) {
+      if (grouping->groups[g].family != family) continue;
+      if (!first) first = grouping->groups[g].config;
+      varies |= !same_value(first, grouping->groups[g].config, grouping->keys[k]);
+    }
+    if (varies) one->keys[one->key_count++] = grouping->keys[k];
+  }
+}
+
+/* Sorted groups of one algorithm stand together: a family begins where the algorithm changes. */
+static void find_families(AnalysisGrouping *grouping) {
+  bool by_algorithm = false;
+  for (size_t k = 0; k < grouping->key_count; k++) by_algorithm |= grouping->keys[k] == algorithm_row();
+  grouping->families = core_memory_zero_allocate(grouping->count + 1, sizeof *grouping->families);
+  for (size_t g = 0; g < grouping->count; g++) {
+    AnalysisGroup *group = &grouping->groups[g];
+    bool begins = g == 0 || (by_algorithm && !same_value(group[-1].config, group->config, algorithm_row()));
+    if (begins) grouping->family_count++;
+    group->family = grouping->family_count - 1;
+    AnalysisFamily *family = &grouping->families[group->family];
+    if (begins) family->name = by_algorithm ? algorithm_name(group->config) : core_text_duplicate("");
+    family->group_count++;
+  }
+  for (size_t f = 0; f < grouping->family_count; f++) family_keys(grouping, f);
+}
+
+/* ---- labels ----------------------------------------------------------------------------------------------------- */
+
+static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family, bool with_family) {
+  CoreText label = {0}, value = {0};
+  if (with_family) core_text_append(&label, family->name);
+  for (size_t k = 0; k < family->key_count; k++) {
+    const char *text = analysis_key_value(group->config, family->keys[k], &value);
+    if (!*text) continue; /* not used, or empty: nothing to say */
+    core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(family->keys[k]), text);
+  }
+  if (label.length == 0) { /* the only configuration of its family */
+    char *name = algorithm_name(group->config);
+    core_text_append(&label, name);
+    free(name);
+  }
+  core_text_free(&value);
+  return label.data;
+}
+
+static void make_labels(AnalysisGrouping *grouping) {
+  bool clash = false;
+  for (size_t g = 0; g < grouping->count; g++) {
+    AnalysisGroup *group = &grouping->groups[g];
+    group->label = make_label(group, &grouping->families[group->family], false);
+    for (size_t k = 0; k < g && !clash; k++) clash = strcmp(grouping->groups[k].label, group->label) == 0;
+  }
+  for (size_t g = 0; g < grouping->count && clash; g++) {
+    AnalysisGroup *group = &grouping->groups[g];
+    free(group->label);
+    group->label = make_label(group, &grouping->families[group->family], true);
+  }
+}
+
+int analysis_group_runs(const AnalysisSelection *selection, const char *keys, AnalysisGrouping *grouping) {
+  return analysis_group_runs_without(selection, keys, NULL, grouping);
+}
+
+static int choose_keys(const AnalysisSelection *selection, const char *keys, const char *without,
+                       AnalysisGrouping *grouping) {
+  AnalysisGrouping shown = {0};
+  if (keys) return asked_keys(keys, grouping);
+  int code = without ? asked_keys(without, &shown) : CORE_OK;
+  if (code == CORE_OK) varying_keys(selection, &shown, grouping);
+  free(shown.keys);
+  return code;
+}
+
+int analysis_group_runs_without(const AnalysisSelection *selection, const char *keys, const char *without,
+                                AnalysisGrouping *grouping) {
+  memset(grouping, 0, sizeof *grouping);
+  int code = choose_keys(selection, keys, without, grouping);
+  if (code != CORE_OK) {
+    analysis_grouping_free(grouping);
+    return code;
+  }
+  find_groups(selection, grouping);
+  sort_groups(selection, grouping);
+  find_families(grouping);
+  make_labels(grouping);
+  return CORE_OK;
+}
+
+void analysis_grouping_free(AnalysisGrouping *grouping) {
+  for (size_t g = 0; g < grouping->count; g++) free(grouping->groups[g].label);
+  for (size_t f = 0; f < grouping->family_count; f++) {
+    free(grouping->families[f].name);
+    free(grouping->families[f].keys);
+  }
+  free(grouping->keys);
+  free(grouping->families);
+  free(grouping->groups);
+  free(grouping->group_of);
+  memset(grouping, 0, sizeof *grouping);
+}

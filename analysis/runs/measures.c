@@ -1,0 +1,232 @@
+/* Reads measures.h from the database: per run one statement over its evaluations and a few over parts of
+ * its iterations, so that long runs cost little more than short ones. */
+#include "analysis/runs/measures.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/measure_coverage.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "store/database/query.h"
+
+#define ANALYSIS_RANGE_CHANGE ((AnalysisRange){-1, 1, false})
+#define ANALYSIS_RANGE_PERCENT ((AnalysisRange){0, 100, false})
+
+static const struct { const char *name, *words; AnalysisRange range; } measures[ANALYSIS_MEASURES] = {
+#define X(name, words, range) {#name, words, ANALYSIS_RANGE_##range},
+  ANALYSIS_MEASURE_LIST(X)
+#undef X
+};
+
+const char *analysis_measure_name(AnalysisMeasure measure) { return measures[measure].name; }
+const char *analysis_measure_words(AnalysisMeasure measure) { return measures[measure].words; }
+
+static bool is_score(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_early; }
+
+AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisMeasured *measured, size_t count) {
+  for (size_t r = 0; r < count && is_score(measure); r++)
+    if (!isnan(measured[r].value[measure]) && !measured[r].rated) return ANALYSIS_RANGE_FREE;
+  return measures[measure].range;
+}
+
+int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
+  const char *names[ANALYSIS_MEASURES];
+  for (size_t i = 0; i < ANALYSIS_MEASURES; i++) {
+    names[i] = measures[i].name;
+    if (strcmp(name, names[i]) != 0) continue;
+    *measure = (AnalysisMeasure)i;
+    return CORE_OK;
+  }
+  const char *near = core_text_nearest(name, names, ANALYSIS_MEASURES);
+  return core_error(CORE_USAGE, "unknown measure %s%s%s", name,
+                    near ? "; did you mean " : "; there are final, best, gain, ddr ...", near ? near : "");
+}
+
+/* ---- evaluations ------------------------------------------------------------------------------------------------ */
+
+static const char evaluation_sql[] =
+  "SELECT iteration, transitions, coalesce(solve_rate, episode_return), solve_rate IS NOT NULL FROM evaluation"
+  " WHERE run_id = ?1 AND level_set = coalesce(?2, (SELECT level_set FROM evaluation WHERE run_id = ?1"
+  " ORDER BY level_set <> 'train', level_set LIMIT 1))"
+  " AND transitions <= ?3 AND coalesce(solve_rate, episode_return) IS NOT NULL ORDER BY iteration";
+
+typedef struct Scores { double *at, *score; size_t count, capacity; } Scores;
+
+static void scores_add(Scores *s, double at, double score) {
+  if (s->count == s->capacity) {
+    s->capacity = s->capacity ? 2 * s->capacity : 64;
+    s->at = core_memory_resize(s->at, s->capacity * sizeof *s->at);
+    s->score = core_memory_resize(s->score, s->capacity * sizeof *s->score);
+  }
+  s->at[s->count] = at;
+  s->score[s->count++] = score;
+}
+
+/* The last score at or before a place; NaN when there is none. */
+static double score_before(const Scores *s, double at) {
+  double score = NAN;
+  for (size_t i = 0; i < s->count && s->at[i] <= at; i++) score = s->score[i];
+  return score;
+}
+
+static void fill_scores(const Scores *s, double end, AnalysisMeasured *run) {
+  if (run->evaluations == 0) return;
+  double best = -INFINITY, early = -INFINITY;
+  for (size_t i = 0; i < s->count; i++) {
+    best = fmax(best, s->score[i]);
+    if (s->at[i] <= end / 10) early = fmax(early, s->score[i]);
+  }
+  run->value[ANALYSIS_MEASURE_final] = s->score[s->count - 1];
+  run->value[ANALYSIS_MEASURE_best] = best;
+  run->value[ANALYSIS_MEASURE_fall] = best - s->score[s->count - 1];
+  run->value[ANALYSIS_MEASURE_gain] = s->score[s->count - 1] - score_before(s, end / 2);
+  run->value[ANALYSIS_MEASURE_early] = isinf(early) ? NAN : early;
+}
+
+static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
+                       AnalysisMeasured *run) {
+  bool row = false;
+  int code;
+  s->count = 0;
+  run->rated = true;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, of->id);
+  store_query_bind_text(query, 2, level_set);
+  store_query_bind_real(query, 3, budget);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    double score = store_query_real(query, 2);
+    if (!isfinite(score)) continue;
+    scores_add(s, store_query_real(query, 1), score);
+    run->evaluations += store_query_int(query, 0) > 0;
+    run->rated = run->rated && store_query_int(query, 3) != 0;
+  }
+  fill_scores(s, fmin(budget, (double)of->config.train.total_steps), run);
+  return code;
+}
+
+/* ---- iterations ------------------------------------------------------------------------------------------------- */
+
+/* KL and DDR from the sums of 64 iterations (iteration_bin) and, where the budget ends inside one, its rows (ddr.h). */
+static const char last_sql[] =
+  "SELECT data.row & 4294967295, run.key, data.transitions FROM run CROSS JOIN iteration_row AS data ON data.row "
+  "BETWEEN run.key << 32 AND"
+  " run.key << 32 | 4294967295 WHERE run.id = ?1 AND data.transitions <= ?2 ORDER BY data.row DESC LIMIT 1";
+static const char kl_sql[] =
+  "SELECT sum(part_transitions) / sum(part_kl), sum(part_kl) / sum(n) FROM (SELECT kl_transitions AS part_transitions,"
+  " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND (?1 << 26 | "
+  "(?2 >> 6)) - 1"
+  " UNION ALL SELECT iif(kl IS NULL, NULL, transitions / (row & 4294967295)), max(kl, 1e-12), kl IS NOT NULL FROM "
+  "iteration_row"
+  " WHERE row BETWEEN (?1 << 26 | (?2 >> 6)) << 6 AND ?1 << 32 | ?2)";
+/* Of long runs the last quarter is looked at in up to 16 stretches of 11 rows: metrics that are taken every tenth
+ * iteration stand in each. */
+static const char late_sql[] =
+  "WITH RECURSIVE stretch(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM stretch WHERE i < 15)"
+  " SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), "
+  "avg(dormant_actor),"
+  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM stretch CROSS JOIN"
+  " iteration_row ON row BETWEEN ?1 << 32 | (?3 - (i * (?3 - ?2)) / 15 - min(10, (?3 - ?2) / 15 - 1)) AND"
+  " ?1 << 32 | (?3 - (i * (?3 - ?2)) / 15)";
+static const char short_late_sql[] =
+  "SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), "
+  "avg(dormant_actor),"
+  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM iteration_row"
+  " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | ?3";
+static const char profile_sql[] =
+  "SELECT avg(kl_slope), avg(kl_monotone) FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | ?2";
+static const char distance_sql[] = "SELECT -distance FROM iteration_row WHERE row = ?1 << 32 | ?2";
+enum { SHORT_RUN = 2048 }; /* iterations: all of the last quarter are read */
+
+static const AnalysisMeasure kl_measures[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl};
+static const AnalysisMeasure profile[] = {ANALYSIS_MEASURE_kl_slope, ANALYSIS_MEASURE_kl_monotone};
+static const AnalysisMeasure late[] = {
+  ANALYSIS_MEASURE_speed,        ANALYSIS_MEASURE_grad_norm,       ANALYSIS_MEASURE_update_norm,
+  ANALYSIS_MEASURE_feature_rank, ANALYSIS_MEASURE_dormant,         ANALYSIS_MEASURE_weight_norm,
+  ANALYSIS_MEASURE_kurtosis,     ANALYSIS_MEASURE_policy_variance, ANALYSIS_MEASURE_ess};
+
+typedef struct Queries { StoreQuery *scores, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
+
+/* Runs a statement of a run's key and one or two iterations, and takes its columns. */
+static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, const AnalysisMeasure *list,
+                size_t count, AnalysisMeasured *run) {
+  bool row = false;
+  store_query_reset(query);
+  store_query_bind_int(query, 1, key);
+  store_query_bind_int(query, 2, first);
+  if (second >= 0) store_query_bind_int(query, 3, second);
+  TRY(store_query_step(query, &row));
+  for (size_t i = 0; i < count && row; i++) {
+    double value = store_query_real(query, (int)i);
+    run->value[list[i]] = isfinite(value) ? value : NAN;
+  }
+  return CORE_OK;
+}
+
+/* *last_row, *run_key: the last iteration that counts, and where its rows are. */
+static int read_iterations(Queries *q, const AnalysisRun *of, double budget, AnalysisMeasured *run, int64_t *last_row,
+                           int64_t *run_key) {
+  static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final};
+  bool row = false;
+  store_query_reset(q->last);
+  store_query_bind_text(q->last, 1, of->id);
+  store_query_bind_real(q->last, 2, budget);
+  TRY(store_query_step(q->last, &row));
+  if (!row) return CORE_OK;
+  int64_t last = store_query_int(q->last, 0), key = store_query_int(q->last, 1);
+  run->transitions = store_query_real(q->last, 2);
+  *last_row = last;
+  *run_key = key;
+  TRY(take(q->kl, key, last, -1, kl_measures, 2, run));
+  TRY(take(last <= SHORT_RUN ? q->short_late : q->late, key, last - last / 4, last, late, sizeof late / sizeof *late,
+           run));
+  if (of->config.metrics.profile_every > 0) TRY(take(q->profile, key, last, -1, profile, 2, run));
+  /* noisy_sgd has no evaluations: its score is how near it came. */
+  if (!core_config_has_no_worlds(&of->config)) return CORE_OK;
+  run->rated = false;
+  return take(q->distance, key, last, -1, final, 1, run);
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
+
+static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
+                    AnalysisMeasured *run, int64_t *last, int64_t *key) {
+  double each = (double)core_config_transitions_per_iteration(&of->config), limit = INFINITY;
+  if (budget > 0) limit = each > 0 ? ceil(budget / each) * each : budget; /* a budget ends with a whole iteration */
+  for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
+  TRY(read_scores(q->scores, of, level_set, limit, s, run));
+  TRY(read_iterations(q, of, limit, run, last, key));
+  run->ended =
+    of->status == STORE_FINISHED || of->status == STORE_DIVERGED || (budget > 0 && run->transitions >= budget);
+  return CORE_OK;
+}
+
+int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *selection, const char *level_set,
+                           double budget, AnalysisMeasured **measured) {
+  Queries q = {0};
+  Scores s = {0};
+  int64_t *last = core_memory_zero_allocate(2 * selection->count + 1, sizeof *last), *key = last + selection->count;
+  *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
+  int code = store_query_open(database, evaluation_sql, &q.scores);
+  if (code == CORE_OK) code = store_query_open(database, last_sql, &q.last);
+  if (code == CORE_OK) code = store_query_open(database, kl_sql, &q.kl);
+  if (code == CORE_OK) code = store_query_open(database, late_sql, &q.late);
+  if (code == CORE_OK) code = store_query_open(database, short_late_sql, &q.short_late);
+  if (code == CORE_OK) code = store_query_open(database, profile_sql, &q.profile);
+  if (code == CORE_OK) code = store_query_open(database, distance_sql, &q.distance);
+  for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
+    code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r], &last[r], &key[r]);
+  if (code == CORE_OK) code = analysis_measures_read_coverage(database, selection, key, last, *measured);
+  store_query_close(&q.scores);
+  store_query_close(&q.last);
+  store_query_close(&q.kl);
+  store_query_close(&q.short_late);
+  store_query_close(&q.profile);
+  store_query_close(&q.late);
+  store_query_close(&q.distance);
+  free(s.at);
+  free(s.score);
+  free(last);
+  return code;
+}

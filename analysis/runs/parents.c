@@ -1,0 +1,58 @@
+/* Ids of parents into words (parents.h). */
+#include "analysis/runs/parents.h"
+
+#include <string.h>
+
+#include "core/config/origin.h"
+#include "core/error.h"
+#include "store/database/query.h"
+
+static int read_parent(StoreQuery *query, const char *id, CoreConfig *config, bool *found) {
+  bool row = false;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, id);
+  TRY(store_query_step(query, &row));
+  const char *text = row ? store_query_text(query, 0) : NULL;
+  *found = text && analysis_config_from_json(text, config) == CORE_OK;
+  core_error_clear();
+  return CORE_OK;
+}
+
+/* "com 8, eps 0.2 at 1430"; "the same at 1430" for a parent that differs in nothing but where it began. */
+static void describe(const CoreConfig *parent, const CoreConfig *child, int64_t iteration, char *text, size_t size) {
+  CoreText words = {0}, theirs = {0}, ours = {0};
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  for (size_t i = 0; i < count; i++) {
+    if (!rows[i].identity || strcmp(rows[i].section, "init") == 0 || strcmp(rows[i].name, "train.seed") == 0) continue;
+    const char *value = analysis_key_value(parent, &rows[i], &theirs);
+    if (strcmp(value, analysis_key_value(child, &rows[i], &ours)) == 0 || !*value) continue;
+    core_text_appendf(&words, "%s%s %s", words.length ? ", " : "", analysis_key_name(&rows[i]), value);
+  }
+  if (!words.length) core_text_append(&words, "the same");
+  if (iteration >= 0) core_text_appendf(&words, " at %lld", (long long)iteration);
+  if (words.length < size) memcpy(text, words.data, words.length + 1);
+  core_text_free(&words);
+  core_text_free(&theirs);
+  core_text_free(&ours);
+}
+
+int analysis_parents_name(StoreDatabase *database, AnalysisSelection *selection) {
+  StoreQuery *query = NULL;
+  int code = CORE_OK;
+  TRY(store_query_open(database, "SELECT config FROM run WHERE id = ?1", &query));
+  for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
+    CoreConfig *config = &selection->runs[r].config, parent;
+    CoreOrigin origin;
+    bool found = false;
+    if (!config->init.from[0]) continue;
+    if (core_origin_parse(config->init.from, &origin) != CORE_OK || !origin.is_run) {
+      core_error_clear();
+      continue;
+    }
+    code = read_parent(query, origin.run, &parent, &found);
+    if (found) describe(&parent, config, origin.iteration, config->init.from, sizeof config->init.from);
+  }
+  store_query_close(&query);
+  return code;
+}

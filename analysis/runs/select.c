@@ -1,0 +1,475 @@
+/* From a path to the runs a figure is about: open, import what is new, read the run table, filter. The configuration of
+ * a run is read back through core/config, so that its values have the one canonical text. Writes nothing but the
+ * import. */
+#include "analysis/runs/select.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/runs/parents.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "store/care/maintain.h"
+#include "store/database/query.h"
+#include "store/workspace/paths.h"
+
+static const char runs_sql[] =
+  "SELECT id, config, status, git_commit FROM run"
+  " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY seed, id";
+
+/* ---- the database ----------------------------------------------------------------------------------------------- */
+
+bool analysis_database_in_workspace(const char *path, char root[CORE_PATH_MAX]) {
+  char real[PATH_MAX], runs[CORE_PATH_MAX];
+  if (!realpath(path, real)) return false;
+  char *slash = strrchr(real, '/');
+  *(slash == real ? slash + 1 : slash) = '\0';
+  bool fits = core_files_path(root, "%s", real) == CORE_OK && core_files_path(runs, "%s/runs", real) == CORE_OK;
+  if (!fits || !core_files_exists(runs)) return false;
+  core_files_guard(root);
+  return true;
+}
+
+/* Brings the database up to date; what stands in the way is a note, for the figure can be drawn from what is there. */
+static void import_new(StoreDatabase *database, const char *root) {
+  StoreImport result = {0};
+  if (store_import(database, root, NULL, false, &result) != CORE_OK) {
+    fprintf(stderr, "note: new results were not imported: %s\n", core_error_message());
+    core_error_clear();
+  } else if (result.damaged_lines > 0) {
+    fprintf(stderr, "note: %lld damaged line%s in the run logs skipped, the first: %s\n",
+            (long long)result.damaged_lines, result.damaged_lines == 1 ? "" : "s", result.first_damage);
+  }
+}
+
+const char *analysis_database_choose(const char *const *operands, size_t count) {
+  static char path[CORE_PATH_MAX];
+  const char *root = getenv("SWEEP_ROOT");
+  if (count > 0) return operands[0];
+  if (!root || !*root || core_files_path(path, "%s/results.db", root) != CORE_OK) {
+    core_error_clear();
+    snprintf(path, sizeof path, "results.db");
+  }
+  if (core_files_exists(path)) fprintf(stderr, "note: results of %s\n", path);
+  return path;
+}
+
+int analysis_database_open(const char *path, StoreDatabase **database) {
+  char root[CORE_PATH_MAX];
+  if (!core_files_exists(path)) {
+    return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace (`sweep submit` makes one, "
+                      "`sweep rebuild` makes it anew from the run logs), or set SWEEP_ROOT to the workspace", path);
+  }
+  if (!analysis_database_in_workspace(path, root)) return store_database_open(path, true, database);
+  /* A workspace of somebody else can be read without the right to write in it. */
+  if (access(path, W_OK) != 0 || access(root, W_OK) != 0) {
+    fprintf(stderr, "note: %s can not be written: new results are not imported\n", path);
+    return store_database_open(path, true, database);
+  }
+  int64_t older;
+  TRY(store_database_open_to_show(path, database, &older));
+  if (older) fprintf(stderr, "note: " STORE_OLDER_NOTE "\n", path, (long long)older);
+  else if (!store_is_merged(*database)) import_new(*database, root);
+  return CORE_OK;
+}
+
+/* ---- keys and values -------------------------------------------------------------------------------------------- */
+
+int analysis_find_key(const char *name, const CoreConfigRow **row) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  *row = core_config_find(name);
+  const CoreConfigRow *second = NULL;
+  for (size_t i = 0; i < count && !strchr(name, '.'); i++) {
+    bool match = strcmp(rows[i].key, name) == 0 || strcmp(analysis_key_name(&rows[i]), name) == 0;
+    if (match && *row && !second) second = &rows[i];
+    if (match && !*row) *row = &rows[i];
+  }
+  if (*row && second)
+    return core_error(CORE_USAGE, "key %s can be %s or %s; give its full name", name, (*row)->name, second->name);
+  if (*row) return CORE_OK;
+  const char **names = core_memory_allocate(2 * count * sizeof *names);
+  for (size_t i = 0; i < count; i++) {
+    names[i] = rows[i].name;
+    names[count + i] = rows[i].key;
+  }
+  const char *near = core_text_nearest(name, names, 2 * count);
+  int code = near ? core_error(CORE_USAGE, "unknown key %s; did you mean %s?", name, near)
+                  : core_error(CORE_USAGE, "unknown key %s; `trainer --help` lists them", name);
+  free(names);
+  return code;
+}
+
+const char *analysis_key_name(const CoreConfigRow *row) {
+  static const struct { const char *name, *label; } shorter[] = {
+    {"ppo.epsilon", "eps"},         {"env.num", "envs"},         {"ppo.num_steps", "steps"},
+    {"ppo.learning_rate", "lr"},    {"ppo.gae_lambda", "lambda"}, {"ppo.num_minibatches", "minibatches"},
+    {"ppo.entropy_coef", "entropy"}, {"algo.name", "algo"},        {"train.total_steps", "budget"}};
+  for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++) {
+    if (strcmp(row->name, shorter[i].name) == 0) return shorter[i].label;
+  }
+  return row->key;
+}
+
+bool analysis_key_applies(const CoreConfig *config, const CoreConfigRow *row) {
+  return core_config_is_read(config, row);
+}
+
+const char *analysis_key_value(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  core_text_clear(text);
+  return analysis_key_applies(config, row) ? core_config_get(config, row, text) : "";
+}
+
+/* ---- the runs --------------------------------------------------------------------------------------------------- */
+
+/* One JSON value as the text that core_config_set takes. */
+static int set_from_json(CoreConfig *config, const CoreConfigRow *row, const json_t *value) {
+  char number[32];
+  const char *text = number;
+  if (json_is_string(value)) text = json_string_value(value);
+  else if (json_is_boolean(value)) text = json_is_true(value) ? "1" : "0";
+  else if (json_is_integer(value)) snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+  else if (json_is_real(value)) core_text_from_real(json_real_value(value), number);
+  else return core_error(CORE_FAIL, "%s is neither text nor number", row->name);
+  return core_config_set(config, row->name, text);
+}
+
+/* {"env":{"num":2048,...},...}; a setting that the text lacks has its default, as in the run's id. */
+int analysis_config_from_json(const char *text, CoreConfig *config) {
+  json_error_t fault;
+  json_t *root = json_loads(text, 0, &fault);
+  if (!root) return core_error(CORE_FAIL, "the configuration is no JSON: %s", fault.text);
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  int code = CORE_OK;
+  *config = core_config_default();
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    const json_t *value = json_object_get(json_object_get(root, rows[i].section), rows[i].key);
+    if (value) code = set_from_json(config, &rows[i], value);
+  }
+  json_decref(root);
+  return code;
+}
+
+/* N, M and learning rate as they were run; scheme and factor stay, since they tell runs apart. */
+static void apply_scale(AnalysisRun *run) {
+  CoreConfig resolved;
+  run->scaled = core_config_is_scaled(&run->config) && core_config_resolve(&run->config, &resolved) == CORE_OK;
+  if (!run->scaled) return;
+  resolved.scale = run->config.scale;
+  run->config = resolved;
+}
+
+/* *readable = false: the run's configuration is missing or damaged, so that it can not be placed in any figure. */
+static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
+  const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
+  const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);
+  memset(run, 0, sizeof *run);
+  *readable = id && config && analysis_config_from_json(config, &run->config) == CORE_OK;
+  if (!*readable) {
+    fprintf(stderr, "note: run %s is left out: %s\n", id ? id : "without id",
+            config ? core_error_message() : "no configuration");
+    core_error_clear();
+    return CORE_OK;
+  }
+  core_config_cell_id(&run->config, run->cell);
+  apply_scale(run);
+  TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
+  if (!status || !store_status_from_name(status, &run->status)) run->status = STORE_PENDING;
+  return core_text_copy(run->commit, sizeof run->commit, commit ? commit : "", "commit");
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static int by_cell(const void *left, const void *right) {
+  static const int further[] = {[STORE_FINISHED] = 3, [STORE_DIVERGED] = 2, [STORE_RUNNING] = 1};
+  const AnalysisRun *a = *(AnalysisRun *const *)left, *b = *(AnalysisRun *const *)right;
+  const int order = strcmp(a->cell, b->cell);
+  if (order != 0) return order;
+  if (a->config.train.seed != b->config.train.seed) return a->config.train.seed < b->config.train.seed ? -1 : 1;
+  const size_t known = sizeof further / sizeof *further;
+  const int first = (size_t)a->status < known ? further[a->status] : 0;
+  const int second = (size_t)b->status < known ? further[b->status] : 0;
+  return first != second ? second - first : strcmp(a->id, b->id);
+}
+
+/* Of runs of one cell and seed the first of by_cell stays. */
+static void drop_copies(AnalysisSelection *selection) {
+  const AnalysisRun **order = core_memory_allocate((selection->count + 1) * sizeof *order);
+  bool *copy = core_memory_zero_allocate(selection->count + 1, sizeof *copy);
+  size_t kept = 0;
+  for (size_t r = 0; r < selection->count; r++) order[r] = &selection->runs[r];
+  qsort(order, selection->count, sizeof *order, by_cell);
+  for (size_t r = 1; r < selection->count; r++)
+    copy[order[r] - selection->runs] = strcmp(order[r]->cell, order[r - 1]->cell) == 0 &&
+                                       order[r]->config.train.seed == order[r - 1]->config.train.seed;
+  for (size_t r = 0; r < selection->count; r++)
+    if (!copy[r]) selection->runs[kept++] = selection->runs[r];
+  selection->copies = selection->count - kept;
+  selection->count = kept;
+  free(order);
+  free(copy);
+}
+
+static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelection *selection) {
+  StoreQuery *query = NULL;
+  size_t capacity = 0;
+  bool row = false;
+  TRY(store_query_open(database, runs_sql, &query));
+  store_query_bind_text(query, 1, sweep);
+  int code = store_query_step(query, &row);
+  while (code == CORE_OK && row) {
+    if (selection->count == capacity) {
+      capacity = capacity ? 2 * capacity : 64;
+      selection->runs = core_memory_resize(selection->runs, capacity * sizeof *selection->runs);
+    }
+    bool readable = false;
+    code = read_run(query, &selection->runs[selection->count], &readable);
+    if (readable) selection->count++;
+    else selection->unreadable++;
+    if (code == CORE_OK) code = store_query_step(query, &row);
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* ---- filters ---------------------------------------------------------------------------------------------------- */
+
+static int unknown_sweep(StoreDatabase *database, const char *sweep) {
+  const char *names[256];
+  size_t count = 0;
+  StoreQuery *query = NULL;
+  bool row = true;
+  TRY(store_query_open(database, "SELECT name FROM sweep ORDER BY name LIMIT 256", &query));
+  CoreText all = {0};
+  int code = CORE_OK;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    names[count] = core_text_duplicate(store_query_text(query, 0) ? store_query_text(query, 0) : "");
+    core_text_appendf(&all, "%s%s", count ? ", " : "", names[count]);
+    count++;
+  }
+  store_query_close(&query);
+  const char *near = core_text_nearest(sweep, names, count);
+  if (code != CORE_OK) { /* the message is the store's */
+  } else if (near) code = core_error(CORE_USAGE, "no sweep %s here; did you mean %s?", sweep, near);
+  else code = core_error(CORE_USAGE, "no sweep %s here; there %s: %.400s", sweep, count == 1 ? "is" : "are",
+                         count ? core_text_string(&all) : "none");
+  for (size_t i = 0; i < count; i++) free((char *)names[i]);
+  core_text_free(&all);
+  return code;
+}
+
+static int sweep_is_known(StoreDatabase *database, const char *sweep, bool *known) {
+  StoreQuery *query = NULL;
+  TRY(store_query_open(database, "SELECT 1 FROM sweep WHERE name = ?1", &query));
+  store_query_bind_text(query, 1, sweep);
+  int code = store_query_step(query, known);
+  store_query_close(&query);
+  return code;
+}
+
+typedef struct Condition {
+  const CoreConfigRow *row;
+  char *value;              /* canonical */
+  int extreme;              /* 1, -1: "max", "min" of a number, which is known once the runs are */
+} Condition;
+
+static int condition_parse(const char *pair, Condition *condition) {
+  const char *equals = strchr(pair, '=');
+  if (!equals || equals == pair) return core_error(CORE_USAGE, "--where %s: expected key=value", pair);
+  char *name = core_text_duplicate(pair);
+  name[equals - pair] = '\0';
+  CoreConfig config = core_config_default();
+  CoreText text = {0};
+  int code = analysis_find_key(name, &condition->row);
+  bool number =
+    code == CORE_OK && (condition->row->kind == CORE_CONFIG_INT || condition->row->kind == CORE_CONFIG_REAL);
+  if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
+  if (code == CORE_OK && !condition->extreme) code = core_config_set(&config, condition->row->name, equals + 1);
+  if (code == CORE_OK) condition->value = core_text_duplicate(core_config_get(&config, condition->row, &text));
+  else code = core_error_context(code, "--where %s", pair);
+  core_text_free(&text);
+  free(name);
+  return code;
+}
+
+static double number_at(const CoreConfig *config, const CoreConfigRow *row) {
+  const void *value = (const char *)config + row->offset;
+  return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
+}
+
+/* Conditions on one key are alternatives; those on different keys must all hold. `but`: a key that does not matter
+ * (NULL: all do), and "max" and "min" hold for all until they are known. */
+static bool conditions_hold(const Condition *conditions, size_t count, const CoreConfigRow *but,
+                            const CoreConfig *config, CoreText *text) {
+  for (size_t i = 0; i < count; i++) {
+    const char *value = analysis_key_value(config, conditions[i].row, text);
+    bool met = conditions[i].row == but;
+    for (size_t k = 0; k < count; k++) {
+      const bool holds = conditions[k].extreme || strcmp(conditions[k].value, value) == 0;
+      met |= conditions[k].row == conditions[i].row && holds;
+    }
+    if (!met) return false;
+  }
+  return true;
+}
+
+/* "max" and "min" become the greatest and least value of the runs that meet the conditions on other keys; of several,
+ * in the order given, each among those that meet the ones before. */
+static void find_extremes(const AnalysisSelection *selection, Condition *conditions, size_t count) {
+  CoreText text = {0};
+  for (size_t i = 0; i < count; i++) {
+    const CoreConfigRow *key = conditions[i].row;
+    const AnalysisRun *best = NULL;
+    for (size_t r = 0; r < selection->count && conditions[i].extreme; r++) {
+      const AnalysisRun *run = &selection->runs[r];
+      if (!analysis_key_applies(&run->config, key) || !conditions_hold(conditions, count, key, &run->config, &text))
+        continue;
+      double here = number_at(&run->config, key);
+      if (!best || conditions[i].extreme * (here - number_at(&best->config, key)) > 0) best = run;
+    }
+    conditions[i].extreme = 0;
+    if (!best) continue; /* no run meets the others: the message that follows says which values there are */
+    free(conditions[i].value);
+    conditions[i].value = core_text_duplicate(analysis_key_value(&best->config, key, &text));
+  }
+  core_text_free(&text);
+}
+
+/* No run met the conditions: say which values the conditions' keys have, so that the next try succeeds. */
+static int nothing_matches(const AnalysisSelection *selection, const Condition *conditions, size_t count) {
+  CoreText message = {0}, value = {0};
+  for (size_t i = 0; i < count; i++) {
+    CoreText seen = {0};
+    for (size_t r = 0; r < selection->count && seen.length < 200; r++) {
+      char item[CORE_CONFIG_TEXT + 2];
+      const char *there = analysis_key_value(&selection->runs[r].config, conditions[i].row, &value);
+      snprintf(item, sizeof item, " %s,", *there ? there : "unused");
+      if (!strstr(core_text_string(&seen), item)) core_text_append(&seen, item);
+    }
+    if (seen.length) seen.data[seen.length - 1] = '\0';
+    core_text_appendf(&message, "; %s is%s", conditions[i].row->name, core_text_string(&seen));
+    core_text_free(&seen);
+  }
+  int code = core_error(CORE_FAIL, "no run matches the --where conditions%s", core_text_string(&message));
+  core_text_free(&message);
+  core_text_free(&value);
+  return code;
+}
+
+static int apply_conditions(AnalysisSelection *selection, const Condition *conditions, size_t count) {
+  size_t kept = 0;
+  CoreText text = {0};
+  for (size_t r = 0; r < selection->count; r++) { /* count first: on failure the message looks at all runs */
+    kept += conditions_hold(conditions, count, NULL, &selection->runs[r].config, &text);
+  }
+  if (kept == 0) {
+    core_text_free(&text);
+    return nothing_matches(selection, conditions, count);
+  }
+  kept = 0;
+  for (size_t r = 0; r < selection->count; r++) {
+    if (!conditions_hold(conditions, count, NULL, &selection->runs[r].config, &text)) continue;
+    if (kept != r) selection->runs[kept] = selection->runs[r];
+    kept++;
+  }
+  selection->count = kept;
+  core_text_free(&text);
+  return CORE_OK;
+}
+
+static char *describe_filter(const char *sweep, const Condition *conditions, size_t count) {
+  CoreText text = {0};
+  if (sweep) core_text_appendf(&text, "sweep %s", sweep);
+  else core_text_append(&text, "all runs");
+  for (size_t i = 0; i < count; i++) {
+    bool again = false; /* already named as an alternative of an earlier condition */
+    for (size_t k = 0; k < i; k++) again |= conditions[k].row == conditions[i].row;
+    if (again) continue;
+    core_text_appendf(&text, "; %s=%s", conditions[i].row->name, conditions[i].value);
+    for (size_t k = i + 1; k < count; k++) {
+      if (conditions[k].row == conditions[i].row) core_text_appendf(&text, " or %s", conditions[k].value);
+    }
+  }
+  char *filter = core_text_duplicate(core_text_string(&text));
+  core_text_free(&text);
+  return filter;
+}
+
+static int select_runs(StoreDatabase *database, const char *sweep, Condition *conditions, const char *const *where,
+                       size_t where_count, AnalysisSelection *selection) {
+  for (size_t i = 0; i < where_count; i++) TRY(condition_parse(where[i], &conditions[i]));
+  bool known = true;
+  if (sweep) TRY(sweep_is_known(database, sweep, &known));
+  if (!known) return unknown_sweep(database, sweep);
+  TRY(read_runs(database, sweep, selection));
+  TRY(analysis_parents_name(database, selection));
+  if (selection->count == 0) {
+    return core_error(CORE_FAIL, "the database holds no runs%s yet; start some with `sweep submit FILE.ini`",
+                      sweep ? " of this sweep" : "");
+  }
+  find_extremes(selection, conditions, where_count);
+  if (where_count > 0) TRY(apply_conditions(selection, conditions, where_count));
+  drop_copies(selection);
+  selection->filter = describe_filter(sweep, conditions, where_count);
+  return CORE_OK;
+}
+
+int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
+                         AnalysisSelection *selection) {
+  memset(selection, 0, sizeof *selection);
+  selection->sql = runs_sql;
+  Condition *conditions = core_memory_zero_allocate(where_count + 1, sizeof *conditions);
+  int code = select_runs(database, sweep, conditions, where, where_count, selection);
+  for (size_t i = 0; i < where_count; i++) free(conditions[i].value);
+  free(conditions);
+  if (code != CORE_OK) analysis_selection_free(selection);
+  return code;
+}
+
+/* The other values of the condition's key, each once, in the order of the runs; free each and the array. */
+static char **other_values(const AnalysisSelection *selection, const Condition *common, size_t *count) {
+  char **values = core_memory_allocate((selection->count + 1) * sizeof *values);
+  CoreText text = {0};
+  *count = 0;
+  for (size_t r = 0; r < selection->count; r++) {
+    const char *value = analysis_key_value(&selection->runs[r].config, common->row, &text);
+    bool known = !*value || strcmp(value, common->value) == 0; /* unused by the algorithm: no group to be in */
+    for (size_t k = 0; k < *count && !known; k++) known = strcmp(values[k], value) == 0;
+    if (!known) values[(*count)++] = core_text_duplicate(value);
+  }
+  core_text_free(&text);
+  return values;
+}
+
+int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
+  Condition common = {0};
+  CoreText text = {0};
+  size_t runs = selection->count, count;
+  TRY(condition_parse(pair, &common));
+  char **values = other_values(selection, &common, &count);
+  for (size_t r = 0; r < runs && count > 0; r++) {
+    if (strcmp(analysis_key_value(&selection->runs[r].config, common.row, &text), common.value) != 0) continue;
+    core_config_set(&selection->runs[r].config, common.row->name, values[0]);
+    for (size_t v = 1; v < count; v++, selection->repeats++) {
+      selection->runs = core_memory_resize(selection->runs, (selection->count + 1) * sizeof *selection->runs);
+      AnalysisRun *added = &selection->runs[selection->count++];
+      *added = selection->runs[r];
+      core_config_set(&added->config, common.row->name, values[v]);
+    }
+  }
+  for (size_t v = 0; v < count; v++) free(values[v]);
+  free(values);
+  core_text_free(&text);
+  free(common.value);
+  return CORE_OK;
+}
+
+void analysis_selection_free(AnalysisSelection *selection) {
+  free(selection->runs);
+  free(selection->filter);
+  memset(selection, 0, sizeof *selection);
+}

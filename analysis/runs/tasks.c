@@ -1,0 +1,59 @@
+/* Tasks of runs (tasks.h). */
+#include "analysis/runs/tasks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+const char analysis_task_keys[] = "env.task,env.levels,env.morphologies,env.difficulty,env.size";
+
+static bool same_task(const CoreConfig *a, const CoreConfig *b) {
+  return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.levels, b->env.levels) == 0 &&
+         strcmp(a->env.morphologies, b->env.morphologies) == 0 && strcmp(a->env.difficulty, b->env.difficulty) == 0 &&
+         strcmp(a->env.size, b->env.size) == 0;
+}
+
+size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of) {
+  size_t *first = core_memory_allocate((selection->count + 1) * sizeof *first), tasks = 0; /* [task] its first run */
+  for (size_t r = 0; r < selection->count; r++) {
+    size_t t = 0;
+    while (t < tasks && !same_task(&selection->runs[first[t]].config, &selection->runs[r].config)) t++;
+    if (t == tasks) first[tasks++] = r;
+    task_of[r] = t;
+  }
+  free(first);
+  return tasks;
+}
+
+AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task, size_t count, size_t tasks,
+                                         size_t *missing) {
+  AnalysisTaskScores sorted = {.score = core_memory_allocate((count + 1) * sizeof(double)),
+                               .first = core_memory_allocate((tasks + 1) * sizeof(size_t))};
+  size_t at = 0, kept = 0;
+  for (size_t t = 0; t < tasks; t++) {
+    sorted.first[kept] = at;
+    for (size_t i = 0; i < count; i++)
+      if (task[i] == t && !isnan(value[i])) sorted.score[at++] = value[i];
+    if (at > sorted.first[kept]) kept++;
+  }
+  sorted.first[kept] = at;
+  if (missing) *missing = count - at;
+  sorted.scores = (AnalysisScores){.score = sorted.score, .first = sorted.first, .tasks = kept};
+  return sorted;
+}
+
+AnalysisInterval analysis_tasks_interval(const double *value, const size_t *task, size_t count, size_t tasks,
+                                         AnalysisAggregate aggregate, AnalysisRange range) {
+  AnalysisTaskScores sorted = analysis_tasks_scores(value, task, count, tasks, NULL);
+  const AnalysisInterval interval = analysis_interval(&sorted.scores, aggregate, range, 0.95);
+  analysis_tasks_scores_free(&sorted);
+  return interval;
+}
+
+void analysis_tasks_scores_free(AnalysisTaskScores *scores) {
+  free(scores->score);
+  free(scores->first);
+  *scores = (AnalysisTaskScores){0};
+}

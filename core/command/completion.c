@@ -1,0 +1,305 @@
+/* What may stand where the cursor is (completion.h). Reads tables and the words of the line; programs add their own
+ * kinds of values. Nothing here writes but to stdout, and nothing that was typed is run. */
+#include "core/command/completion.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/config/config.h"
+
+enum { KIND_MAX = 128, KINDS_MAX = 16 };
+
+/* ---- values ---------------------------------------------------------------------------------------------------- */
+
+/* The first words of a help text, on one line. */
+static void append_short(CoreText *text, const char *help) {
+  enum { COLUMNS = 68 };
+  size_t length = strcspn(help, ";\n[("), blank = COLUMNS;
+  const char *stop = strstr(help, ". ");
+  if (stop && (size_t)(stop - help) < length) length = (size_t)(stop - help);
+  if (length > COLUMNS) {
+    while (blank > 0 && help[blank] != ' ') blank--;
+    length = blank;
+  }
+  while (length > 0 && strchr(" :,", help[length - 1])) length--;
+  core_text_append_bytes(text, help, length);
+}
+
+void core_completion_add(CoreText *values, const char *value, const char *help) {
+  if (strpbrk(value, "\t\n\r\033")) return; /* no name that a shell or a terminal could trip over */
+  core_text_append(values, value);
+  if (help) core_text_append(values, "\t");
+  if (help) append_short(values, help);
+  core_text_append(values, "\n");
+}
+
+void core_completion_add_files(CoreText *values, const char *ending) {
+  core_text_appendf(values, ":files%s%s\n", ending ? " " : "", ending ? ending : "");
+}
+
+static void add_folders(const CoreTyping *typing, CoreText *values) { core_text_append(values, ":folders\n"); }
+static void add_files(const CoreTyping *typing, CoreText *values) { core_completion_add_files(values, NULL); }
+static void add_databases(const CoreTyping *typing, CoreText *values) { core_completion_add_files(values, "db"); }
+
+static void add_keys(const CoreTyping *typing, CoreText *values) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  for (size_t i = 0; i < count; i++) core_completion_add(values, rows[i].name, rows[i].help);
+}
+
+/* Each of "ppo|ppo_ewma". */
+static void add_choices(const char *name, const char *choices, CoreText *values) {
+  char value[KIND_MAX];
+  while (*choices) {
+    const size_t length = strcspn(choices, "|");
+    const int size = snprintf(value, sizeof value, "%s%.*s", name, (int)length, choices);
+    if (size < (int)sizeof value) core_completion_add(values, value, NULL);
+    choices += length + (choices[length] == '|');
+  }
+}
+
+void core_completion_settings(const CoreTyping *typing, CoreText *values) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  for (size_t i = 0; i < count; i++) {
+    char start[KIND_MAX];
+    snprintf(start, sizeof start, "%s=", rows[i].name);
+    if (strncmp(typing->begun, start, strlen(start)) != 0) core_completion_add(values, start, rows[i].help);
+    else if (rows[i].kind == CORE_CONFIG_ENUM) add_choices(start, rows[i].choices, values);
+    else if (rows[i].kind == CORE_CONFIG_BOOL) add_choices(start, "yes|no", values);
+    else {
+      core_text_append(values, start);
+      core_text_appendf(values, "%s\tdefault\n", rows[i].def);
+    }
+  }
+}
+
+/* ---- the line -------------------------------------------------------------------------------------------------- */
+
+static const CoreOption *option_of(const CoreOption *table, const char *word) {
+  const size_t length = strcspn(word, "=");
+  for (const CoreOption *option = table; option->name; option++) {
+    const bool is_long = length > 2 && strncmp(word, "--", 2) == 0 && strlen(option->name) == length - 2 &&
+                         strncmp(word + 2, option->name, length - 2) == 0;
+    if (is_long || (option->letter && word[0] == '-' && word[1] == option->letter && !word[2])) return option;
+  }
+  return NULL;
+}
+
+static bool takes_next(const CoreOption *option, const char *word) {
+  return option && option->kind != CORE_OPTION_FLAG && !strchr(word, '=');
+}
+
+const char *core_completion_given(const CoreTyping *typing, const char *name) {
+  const char *value = NULL;
+  for (size_t i = 0; i < typing->count; i++) {
+    const char *word = typing->words[i], *equals = strchr(word, '=');
+    const CoreOption *option = option_of(typing->table, word);
+    if (!option) continue;
+    const char *next = i + 1 < typing->count ? typing->words[i + 1] : NULL;
+    if (strcmp(option->name, name) == 0) value = equals ? equals + 1 : next;
+    i += takes_next(option, word);
+  }
+  return value;
+}
+
+/* How many operands stand on the line; *value_of: the option whose value is asked for; *ended: "--" was there. */
+static size_t count_operands(const CoreTyping *typing, const CoreOption **value_of, bool *ended) {
+  size_t operands = 0;
+  *value_of = NULL;
+  *ended = false;
+  for (size_t i = 0; i < typing->count; i++) {
+    const char *word = typing->words[i];
+    const CoreOption *option = *ended ? NULL : option_of(typing->table, word);
+    if (!*ended && strcmp(word, "--") == 0) *ended = true;
+    else if (*ended || *word != '-') operands++;
+    if (takes_next(option, word) && ++i == typing->count) *value_of = option;
+  }
+  return operands;
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------------------------- */
+
+static const CoreCompletion usual_kinds[] = {
+  {"FILE", add_files}, {"DIR", add_folders}, {"KEY", add_keys}, {"KEYS", add_keys},
+  {"KEY=VALUE", core_completion_settings}, {"DATABASE", add_databases}, {0}};
+
+static bool add_kind(const CoreCompletion *table, const char *kind, const CoreTyping *typing, CoreText *values) {
+  for (; table && table->what; table++) {
+    if (strcmp(table->what, kind) != 0) continue;
+    table->list(typing, values);
+    return true;
+  }
+  return false;
+}
+
+/* One of "FILE|NAME", or a word that stands for itself ("csv"; of "seeds=N" what is before the value). */
+static void add_alternative(const char *kind, const CoreTyping *typing, CoreText *values) {
+  const size_t length = strlen(kind);
+  char word[KIND_MAX];
+  if (add_kind(typing->program->completions, kind, typing, values)) return;
+  if (add_kind(usual_kinds, kind, typing, values)) return;
+  if (length > 3 && strcmp(kind + length - 3, ".db") == 0) {
+    add_databases(typing, values);
+  } else if (islower((unsigned char)*kind)) {
+    snprintf(word, sizeof word, "%.*s", (int)(strcspn(kind, "=") + (strchr(kind, '=') != NULL)), kind);
+    core_completion_add(values, word, NULL);
+  }
+}
+
+/* "FILE|NAME", "KEY[,KEY]", "csv|jsonl". */
+static void add_kinds(const char *kinds, const CoreTyping *typing, CoreText *values) {
+  while (*kinds) {
+    char kind[KIND_MAX];
+    const size_t length = strcspn(kinds, "|");
+    snprintf(kind, sizeof kind, "%.*s", (int)length, kinds);
+    kind[strcspn(kind, "[")] = '\0';
+    add_alternative(kind, typing, values);
+    kinds += length + (kinds[length] == '|');
+  }
+}
+
+/* The kinds of operands that a usage names, in their order: words in neither [OPTIONS] nor an option's value.
+ * *repeats: the last may stand several times. */
+static size_t operand_kinds(const char *usage, const char *command, char kinds[KINDS_MAX][KIND_MAX], bool *repeats) {
+  size_t count = 0;
+  bool skip = false;
+  const char *end = usage + strcspn(usage, "\n"), *place = strstr(usage, command);
+  *repeats = false;
+  usage = place && place < end ? place + strlen(command) : usage + strcspn(usage, " ");
+  while (usage < end && count < KINDS_MAX) {
+    usage += strspn(usage, " ");
+    size_t length = strcspn(usage, " \n");
+    const char *word = usage;
+    usage += length;
+    const bool closed = memchr(word, ']', length) != NULL;
+    while (length && strchr("[\"", *word)) word++, length--;
+    const bool dots = length >= 3 && strncmp(word + length - 3, "...", 3) == 0;
+    if (dots) length -= 3;
+    while (length && word[length - 1] == ']') length--;
+    if (skip || (length && *word == '-')) {
+      skip = !skip && !closed && *usage == ' ' && !strchr("[-|", usage[1]);
+      continue;
+    }
+    if (dots && count) *repeats = true;
+    if (!length || *word == '|' || strncmp(word, "options", length) == 0 || strncmp(word, "OPTIONS", length) == 0)
+      continue;
+    snprintf(kinds[count++], KIND_MAX, "%.*s", (int)length, word);
+    *repeats = dots;
+  }
+  return count;
+}
+
+/* ---- an answer ------------------------------------------------------------------------------------------------- */
+
+/* Prints those that begin as what is typed does, each behind the part of the word that stays: "--set=" or "a,b,". */
+static void print_fitting(const char *stays, size_t stays_length, const char *begun, const CoreText *values) {
+  const size_t length = strlen(begun);
+  for (const char *line = core_text_string(values); *line;) {
+    const size_t size = strcspn(line, "\n");
+    if (*line == ':') printf("%.*s\n", (int)size, line);
+    else if (strncmp(line, begun, length) == 0) printf("%.*s%.*s\n", (int)stays_length, stays, (int)size, line);
+    line += size + (line[size] == '\n');
+  }
+}
+
+static void print_options(const CoreTyping *typing, const char *word) {
+  static const CoreOption help = {.name = "help", .help = "show what the command does, and its options"};
+  CoreText values = {0};
+  for (const CoreOption *option = typing->table;; option++) {
+    char name[KIND_MAX];
+    const CoreOption *row = option->name ? option : &help;
+    bool given = false;
+    for (size_t i = 0; i < typing->count; i++) given |= option_of(typing->table, typing->words[i]) == row;
+    snprintf(name, sizeof name, "--%s", row->name);
+    if (!given || row->kind == CORE_OPTION_LIST) core_completion_add(&values, name, row->help);
+    if (!option->name) break;
+  }
+  print_fitting("", 0, word, &values);
+  core_text_free(&values);
+}
+
+/* Of a value, after `stays` bytes of its word ("--set="). */
+static void print_values(CoreTyping *typing, const CoreOption *option, const char *kinds, const char *word,
+                         size_t stays) {
+  CoreText values = {0};
+  char name[KIND_MAX];
+  const char *comma = strrchr(word + stays, ',');
+  if (comma && strstr(kinds, "[,")) stays = (size_t)(comma + 1 - word);
+  typing->begun = word + stays;
+  if (option) snprintf(name, sizeof name, "--%s", option->name);
+  if (!option || !add_kind(typing->program->completions, name, typing, &values)) add_kinds(kinds, typing, &values);
+  print_fitting(word, stays, typing->begun, &values);
+  core_text_free(&values);
+}
+
+typedef struct Asked { CoreTyping typing; const char *word, *command; } Asked;
+
+static void answer_command(const CoreManual *manual, const CoreOption *table, void *to) {
+  Asked *asked = to;
+  CoreTyping *typing = &asked->typing;
+  const char *word = asked->word, *equals = strchr(word, '=');
+  const CoreOption *value_of;
+  bool ended, repeats;
+  typing->table = table;
+  const size_t operands = count_operands(typing, &value_of, &ended);
+  if (value_of) {
+    print_values(typing, value_of, value_of->argument, word, 0);
+  } else if (!ended && *word == '-' && equals) {
+    const CoreOption *option = option_of(table, word);
+    if (takes_next(option, "")) print_values(typing, option, option->argument, word, (size_t)(equals + 1 - word));
+  } else if (!ended && *word == '-') {
+    print_options(typing, word);
+  } else {
+    char kinds[KINDS_MAX][KIND_MAX];
+    const size_t count = operand_kinds(manual->usage, asked->command, kinds, &repeats);
+    const size_t place = operands < count ? operands : repeats ? count - 1 : count;
+    if (count > 0 && place < count) print_values(typing, NULL, kinds[place], word, 0);
+  }
+}
+
+static void print_commands(const CoreProgram *program, const char *word) {
+  CoreText values = {0};
+  for (const CoreCommand *command = program->commands; command->name; command++)
+    core_completion_add(&values, command->name, command->summary);
+  core_completion_add(&values, "help", "what a command does, and its options");
+  print_fitting("", 0, word, &values);
+  core_text_free(&values);
+}
+
+/* With a usual command, --help is that one's. */
+static void print_program_options(const CoreProgram *program, const char *word) {
+  CoreText values = {0};
+  if (!program->usual) core_completion_add(&values, "--help", "what the program does, and its commands");
+  core_completion_add(&values, "--version", "version and commit");
+  core_completion_add(&values, "--completion", "what makes a shell complete: bash, zsh or fish");
+  print_fitting("", 0, word, &values);
+  core_text_free(&values);
+}
+
+int core_completion_answer(const CoreProgram *program, int argc, char **argv) {
+  static char nothing[] = "";
+  char *word = argc > 0 ? argv[argc - 1] : nothing, *first = argc > 1 ? argv[0] : nothing;
+  if (argc > 1 && strcmp(first, "--completion") == 0) {
+    CoreText shells = {0};
+    add_choices("", "bash|zsh|fish", &shells);
+    print_fitting("", 0, word, &shells);
+    core_text_free(&shells);
+    return CORE_OK;
+  }
+  if ((argc <= 1 && *word != '-') || (argc == 2 && strcmp(first, "help") == 0)) {
+    print_commands(program, word);
+    return CORE_OK;
+  }
+  const bool usual = program->usual && (argc <= 1 || *first == '-');
+  const CoreCommand *command = core_options_find(program, usual ? program->usual : first);
+  if (argc <= 1) print_program_options(program, word);
+  if (!command) return CORE_OK;
+  const int skipped = usual ? 0 : 1;
+  Asked asked = {.typing = {.program = program, .words = argv + skipped, .count = (size_t)(argc - 1 - skipped)},
+                 .word = word, .command = usual ? program->name : command->name};
+  if (argc == 0) asked.typing.count = 0;
+  core_options_describe(command, answer_command, &asked);
+  return CORE_OK;
+}

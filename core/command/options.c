@@ -1,0 +1,311 @@
+/* The command line: options from a table that is also the help, and programs made of commands. Prints help and errors;
+ * decides nothing else. */
+#include "core/command/options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/command/completion.h"
+#include "core/command/manual.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "core/text.h"
+#include "core/version.h"
+
+enum { OPTIONS_MAX = 128 };
+
+/* ---- parsing -------------------------------------------------------------------------------------------------- */
+
+static const CoreOption *find_long(const CoreOption *table, const char *name, size_t length) {
+  for (const CoreOption *option = table; option->name; option++)
+    if (strlen(option->name) == length && memcmp(option->name, name, length) == 0) return option;
+  return NULL;
+}
+
+static const CoreOption *find_letter(const CoreOption *table, char letter) {
+  for (const CoreOption *option = table; option->name; option++)
+    if (option->letter && option->letter == letter) return option;
+  return NULL;
+}
+
+static int unknown_option(const CoreOption *table, const char *argument, size_t length) {
+  const char *names[OPTIONS_MAX] = {"help"}, *nearest = NULL;
+  char name[64];
+  size_t count = 1;
+  for (const CoreOption *option = table; option->name && count < OPTIONS_MAX; option++) names[count++] = option->name;
+  if (argument[1] == '-' && length >= 2 && length - 2 < sizeof name) {
+    snprintf(name, sizeof name, "%.*s", (int)(length - 2), argument + 2);
+    nearest = core_text_nearest(name, names, count);
+  }
+  if (nearest) return core_error(CORE_USAGE, "unknown option %.*s; did you mean --%s?", (int)length, argument, nearest);
+  return core_error(CORE_USAGE, "unknown option %.*s; --help lists them", (int)length, argument);
+}
+
+void core_options_add(CoreOptionList *list, const char *value) {
+  list->items = core_memory_resize(list->items, (list->count + 1) * sizeof *list->items);
+  list->items[list->count++] = value;
+}
+
+static int store_value(const CoreOption *option, const char *value) {
+  switch (option->kind) {
+    case CORE_OPTION_FLAG: *(bool *)option->target = true; break;
+    case CORE_OPTION_TEXT: *(const char **)option->target = value; break;
+    case CORE_OPTION_INT:
+      if (!core_text_to_int_scaled(value, option->target))
+        return core_error(CORE_USAGE, "--%s %s: %s must be a whole number%s", option->name, value, option->argument,
+                          core_text_number_hint(value));
+      break;
+    case CORE_OPTION_REAL:
+      if (!core_text_to_real_scaled(value, option->target))
+        return core_error(CORE_USAGE, "--%s %s: %s must be a number%s", option->name, value, option->argument,
+                          core_text_number_hint(value));
+      break;
+    case CORE_OPTION_LIST: core_options_add(option->target, value); break;
+  }
+  return CORE_OK;
+}
+
+/* One argument that begins with '-'; may take the next one as its value (*at moves on). */
+static int parse_option(const CoreOption *table, int argc, char **argv, int *at, bool *help) {
+  const char *argument = argv[*at], *value = NULL;
+  bool is_long = argument[1] == '-';
+  size_t length = is_long ? strcspn(argument, "=") : 2;
+  const CoreOption *option =
+    is_long ? find_long(table, argument + 2, length - 2) : find_letter(table, argument[1]);
+  if (argument[length]) value = argument + length + is_long; /* --name=value, -nvalue */
+  if (!option) {
+    bool asks = is_long ? length == 6 && memcmp(argument, "--help", 6) == 0 : argument[1] == 'h';
+    if (!asks || value) return unknown_option(table, argument, is_long ? length : strlen(argument));
+    *help = true;
+    return CORE_OK;
+  }
+  if (option->kind == CORE_OPTION_FLAG) {
+    if (value) return core_error(CORE_USAGE, "--%s takes no value ('%s')", option->name, value);
+  } else if (!value) {
+    if (*at + 1 >= argc) return core_error(CORE_USAGE, "--%s needs a value: --%s %s", option->name, option->name,
+                                           option->argument);
+    value = argv[++*at];
+  }
+  return store_value(option, value);
+}
+
+/* `operands` has room for argc of them. */
+static int parse_line(const CoreOption *table, int argc, char **argv, const char **operands, size_t *count,
+                      bool *help) {
+  bool ended = false;
+  for (int i = 1; i < argc; i++) {
+    if (!ended && strcmp(argv[i], "--") == 0) ended = true;
+    else if (ended || argv[i][0] != '-' || !argv[i][1]) operands[(*count)++] = argv[i];
+    else TRY(parse_option(table, argc, argv, &i, help));
+  }
+  return CORE_OK;
+}
+
+/* ---- help ----------------------------------------------------------------------------------------------------- */
+
+static void format_option(const CoreOption *option, char *text, size_t size) {
+  char letter[8] = "    ";
+  if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
+  snprintf(text, size, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
+           option->argument ? option->argument : "");
+}
+
+void core_options_help(CoreHelp *help, const CoreOption *table) {
+  enum { INDENT_MAX = 32, MARGIN = 2, GAP = 2 };
+  static const CoreOption ask = {.name = "help", .letter = 'h', .help = "show this text"};
+  char left[128];
+  size_t indent = MARGIN + strlen("-h, --help") + GAP;
+  for (const CoreOption *option = table; option->name; option++) {
+    format_option(option, left, sizeof left);
+    size_t length = MARGIN + strlen(left) + GAP;
+    if (length > indent && length <= INDENT_MAX) indent = length;
+  }
+  core_help_heading(help, "Options");
+  for (const CoreOption *option = table;; option++) {
+    const CoreOption *row = option->name ? option : &ask;
+    format_option(row, left, sizeof left);
+    core_help_row(help, left, row->help, (int)indent);
+    if (!option->name) break;
+  }
+}
+
+static void print_help(const CoreManual *manual, const CoreOption *table) {
+  CoreHelp help = {.out = stdout};
+  core_help_heading(&help, "Usage");
+  core_help_usage(&help, manual->usage);
+  core_help_text(&help, manual->about);
+  core_options_help(&help, table);
+  if (manual->more) manual->more(&help);
+}
+
+/* ---- one command ----------------------------------------------------------------------------------------------- */
+
+int core_options_misuse(const CoreManual *manual, const char *problem, ...) {
+  char text[512];
+  const char *hint = manual->hint ? manual->hint : "";
+  va_list arguments;
+  va_start(arguments, problem);
+  vsnprintf(text, sizeof text, problem, arguments);
+  va_end(arguments);
+  return core_error(CORE_USAGE, "%s%s%s; usage: %.*s", text, *text && *hint ? "; " : "", hint,
+                    (int)strcspn(manual->usage, "\n"), manual->usage);
+}
+
+static int check_operands(const CoreManual *manual, const char **operands, size_t count) {
+  if (count < manual->least) return core_options_misuse(manual, "%s", manual->hint ? "" : "an argument is missing");
+  if (count > manual->most)
+    return core_options_misuse(manual, "unexpected argument \"%.80s\"", operands[manual->most]);
+  return CORE_OK;
+}
+
+static void free_lists(const CoreOption *table) {
+  for (const CoreOption *option = table; option->name; option++) {
+    if (option->kind != CORE_OPTION_LIST) continue;
+    CoreOptionList *list = option->target;
+    free(list->items);
+    *list = (CoreOptionList){0};
+  }
+}
+
+/* Set while somebody wants to know what a command is, not to have it carried out. */
+static CoreDescribe listener;
+static void *listener_to;
+
+void core_options_describe(const CoreCommand *command, CoreDescribe describe, void *to) {
+  char *argv[] = {(char *)command->name, NULL};
+  listener = describe;
+  listener_to = to;
+  command->run(1, argv);
+  listener = NULL;
+}
+
+int core_options_answer(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreAnswer answer,
+                        void *given) {
+  static const CoreOption none[] = {{0}};
+  if (listener) {
+    listener(manual, table ? table : none, listener_to);
+    return CORE_OK;
+  }
+  const char **operands = core_memory_zero_allocate((size_t)argc + 1, sizeof *operands);
+  size_t count = 0;
+  bool help = false;
+  if (!table) table = none;
+  int code = parse_line(table, argc, argv, operands, &count, &help);
+  if (code == CORE_OK && help) {
+    print_help(manual, table);
+  } else if (code == CORE_OK) {
+    code = check_operands(manual, operands, count);
+    if (code == CORE_OK) code = answer(given, operands, count);
+  }
+  free_lists(table);
+  free(operands);
+  return code;
+}
+
+/* ---- programs with subcommands -------------------------------------------------------------------------------- */
+
+void core_options_help_commands(CoreHelp *help, const CoreProgram *program) {
+  size_t indent = 0;
+  for (const CoreCommand *command = program->commands; command->name; command++)
+    if (command->summary && strlen(command->name) + 4 > indent) indent = strlen(command->name) + 4;
+  core_help_heading(help, "Commands");
+  for (const CoreCommand *command = program->commands; command->name; command++)
+    if (command->summary) core_help_row(help, command->name, command->summary, (int)indent);
+}
+
+static void print_overview(const CoreProgram *program) {
+  CoreHelp help = {.out = stdout};
+  CoreText text = {0};
+  core_help_heading(&help, "Usage");
+  core_text_appendf(&text, "%s COMMAND [OPTIONS] ...", program->name);
+  core_help_usage(&help, core_text_string(&text));
+  core_help_text(&help, program->intro);
+  core_options_help_commands(&help, program);
+  core_text_clear(&text);
+  core_text_appendf(&text, "`%s COMMAND --help` explains one; `%s --version` prints the version; `%s --completion "
+                    "bash` (zsh, fish) what makes a shell complete commands, options and names.", program->name,
+                    program->name, program->name);
+  core_help_text(&help, core_text_string(&text));
+  core_text_free(&text);
+}
+
+const CoreCommand *core_options_find(const CoreProgram *program, const char *name) {
+  for (const CoreCommand *command = program->commands; command->name; command++)
+    if (strcmp(command->name, name) == 0) return command;
+  return NULL;
+}
+
+static int unknown_command(const CoreCommand *commands, const char *name) {
+  const char *names[OPTIONS_MAX];
+  size_t count = 0;
+  for (const CoreCommand *command = commands; command->name && count < OPTIONS_MAX; command++)
+    names[count++] = command->name;
+  const char *nearest = core_text_nearest(name, names, count);
+  if (nearest) return core_error(CORE_USAGE, "unknown command '%.80s'; did you mean %s?", name, nearest);
+  return core_error(CORE_USAGE, "unknown command '%.80s'; --help lists them", name);
+}
+
+int core_options_report(const char *program, int code) {
+  const char *message = core_error_message();
+  if (code != CORE_OK && *message)
+    fprintf(stderr, "%s%s: %s%s\n", core_terminal_color(stderr, CORE_RED), program, message,
+            core_terminal_reset(stderr));
+  return code;
+}
+
+/* What was printed may still be lost to a full disk behind `> file`. */
+int core_options_finish(const char *program, int code) {
+  bool lost = fflush(stdout) != 0 || ferror(stdout);
+  if (lost && code == CORE_OK) code = core_error_errno(CORE_FAIL, "cannot write to standard output");
+  return core_options_report(program, code);
+}
+
+static bool is_help(const char *word) {
+  return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+/* `--help`, `help` and `help COMMAND`. */
+static int help_with(const CoreProgram *program, const char *name) {
+  if (!name || is_help(name)) {
+    print_overview(program);
+    return CORE_OK;
+  }
+  const CoreCommand *command = core_options_find(program, name);
+  char *argv[] = {(char *)name, "--help", NULL};
+  return command ? command->run(2, argv) : unknown_command(program->commands, name);
+}
+
+/* What is a program's own, before any command. */
+static int answer_for_program(const CoreProgram *program, const char *option, int argc, char **argv) {
+  static const char *const names[] = {"help", "version", "completion"};
+  if (strcmp(option, "--version") == 0) {
+    printf("%s %s (commit %s)\n", program->name, core_version(), core_commit());
+    return CORE_OK;
+  }
+  if (strcmp(option, "--completion") == 0 && argc == 1) return core_completion_script(program, argv[0]);
+  if (strcmp(option, "--complete") == 0) return core_completion_answer(program, argc, argv);
+  if (strcmp(option, "--man") == 0 && argc == 1) return core_manual_write(program, argv[0]);
+  const char *nearest = strncmp(option, "--", 2) == 0 ? core_text_nearest(option + 2, names, 3) : NULL;
+  if (strcmp(option, "--completion") == 0) return core_completion_script(program, "");
+  return core_error(CORE_USAGE, "unknown option %.80s; %s%s", option, nearest ? "did you mean --" : "--help lists the "
+                    "commands, which take options of their own", nearest ? nearest : "");
+}
+
+static int answer_line(const CoreProgram *program, int argc, char **argv) {
+  static const char *const own[] = {"--version", "--completion", "--complete", "--man"};
+  const char *first = argc > 1 ? argv[1] : "help";
+  bool is_own = false;
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) is_own |= strcmp(first, own[i]) == 0;
+  if (is_own) return answer_for_program(program, first, argc - 2, argv + 2);
+  if (*first == '-' && program->usual) return core_options_find(program, program->usual)->run(argc, argv);
+  if (is_help(first)) return help_with(program, argc > 2 ? argv[2] : NULL);
+  if (*first == '-') return answer_for_program(program, first, argc - 2, argv + 2);
+  const CoreCommand *command = core_options_find(program, first);
+  return command ? command->run(argc - 1, argv + 1) : unknown_command(program->commands, first);
+}
+
+int core_options_dispatch(const CoreProgram *program, int argc, char **argv) {
+  return core_options_finish(program->name, answer_line(program, argc, argv));
+}

@@ -1,0 +1,481 @@
+/* The configuration table in memory: rows, defaults, names, values from text, config files, checks between keys.
+ * config_text.c writes it out again (canonical text, id, JSON, help). Everything derives from config.def; nothing here
+ * names a setting except the checks at the end.
+ *
+ * A sweep makes a hundred thousand of these, so setting a value allocates nothing and finds its row by a hash. */
+#include "core/config/config.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/config/config_internal.h"
+#include "core/config/origin.h"
+#include "core/schedule.h"
+
+/* ---- the table ------------------------------------------------------------------------------------------------ */
+
+#define RESULT true
+#define MANNER false
+
+#define ROW(s, k, kind_, low, high, choices_, unit_, identity_, help_) \
+  {.name = #s "." #k, .section = #s, .key = #k, .kind = CORE_CONFIG_##kind_, .offset = offsetof(CoreConfig, s.k), \
+   .lowest = low, .highest = high, .choices = choices_, .unit = unit_, .help = help_, .identity = identity_},
+#define SECTION(s, help_)
+#define END_SECTION(s)
+#define INT(s, k, default_, low, high, unit_, identity_, help_) ROW(s, k, INT, low, high, NULL, unit_, identity_, help_)
+#define REAL(s, k, default_, low, high, unit_, identity_, help_) \
+  ROW(s, k, REAL, low, high, NULL, unit_, identity_, help_)
+#define BOOL(s, k, default_, identity_, help_) ROW(s, k, BOOL, 0, 1, NULL, "", identity_, help_)
+#define ENUM(s, k, default_, choices_, identity_, help_) ROW(s, k, ENUM, 0, 0, choices_, "", identity_, help_)
+#define TEXT(s, k, default_, identity_, help_) ROW(s, k, STRING, 0, 0, NULL, "", identity_, help_)
+/* Not const: `def` is filled in by prepare(), from the values themselves. */
+static CoreConfigRow rows[] = {
+#include "core/config/config.def"
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+#undef SECTION
+#undef END_SECTION
+#undef INT
+#undef REAL
+#undef BOOL
+#undef ENUM
+#undef TEXT
+
+#define SECTION(s, help_) .s = {
+#define END_SECTION(s) },
+#define INT(s, k, default_, low, high, unit_, identity_, help_) .k = (default_),
+#define REAL(s, k, default_, low, high, unit_, identity_, help_) .k = (default_),
+#define BOOL(s, k, default_, identity_, help_) .k = (default_),
+#define ENUM(s, k, default_, choices_, identity_, help_) .k = default_,
+#define TEXT(s, k, default_, identity_, help_) .k = default_,
+const CoreConfig core_config_defaults = {
+#include "core/config/config.def"
+};
+#undef SECTION
+#undef END_SECTION
+#undef INT
+#undef REAL
+#undef BOOL
+#undef ENUM
+#undef TEXT
+
+#define SECTION(s, help_) {.name = #s, .help = help_},
+#define END_SECTION(s)
+#define INT(...)
+#define REAL(...)
+#define BOOL(...)
+#define ENUM(...)
+#define TEXT(...)
+static CoreConfigSection sections[] = {
+#include "core/config/config.def"
+};
+enum { SECTION_COUNT = sizeof sections / sizeof *sections };
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+enum { SLOT_COUNT = 256 };
+_Static_assert(ROW_COUNT < SLOT_COUNT / 2 && SLOT_COUNT <= 256, "the table of names is too full, or an index no byte");
+
+static uint8_t slots[SLOT_COUNT]; /* 0: free, else 1 + the row's index */
+static const char *names[ROW_COUNT];
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+
+/* FNV-1a. */
+static uint32_t hash_name(const char *name) {
+  uint32_t hash = 2166136261u;
+  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 16777619u;
+  return hash ^ hash >> 15;
+}
+
+static void prepare(void) {
+  CoreText text = {0};
+  for (size_t i = 0; i < ROW_COUNT; i++) {
+    uint32_t slot = hash_name(rows[i].name) % SLOT_COUNT;
+    while (slots[slot]) slot = (slot + 1) % SLOT_COUNT;
+    slots[slot] = (uint8_t)(i + 1);
+    names[i] = rows[i].name;
+    core_text_clear(&text);
+    /* Lives as long as the process. */
+    rows[i].def = core_text_duplicate(core_config_get(&core_config_defaults, &rows[i], &text));
+    for (size_t s = 0; s < SECTION_COUNT; s++) {
+      if (strcmp(sections[s].name, rows[i].section) != 0) continue;
+      if (sections[s].count++ == 0) sections[s].first = i;
+    }
+  }
+  core_text_free(&text);
+}
+
+const CoreConfigRow *core_config_rows(size_t *count) {
+  pthread_once(&prepared, prepare);
+  *count = ROW_COUNT;
+  return rows;
+}
+
+const CoreConfigSection *core_config_sections(size_t *count) {
+  pthread_once(&prepared, prepare);
+  *count = SECTION_COUNT;
+  return sections;
+}
+
+const CoreConfigRow *core_config_find(const char *name) {
+  pthread_once(&prepared, prepare);
+  for (uint32_t slot = hash_name(name) % SLOT_COUNT; slots[slot]; slot = (slot + 1) % SLOT_COUNT) {
+    const CoreConfigRow *row = &rows[slots[slot] - 1];
+    if (strcmp(row->name, name) == 0) return row;
+  }
+  return NULL;
+}
+
+/* The nearest name; failing that, the name whose key alone is nearest to what follows the last dot ("epsilon",
+ * "train.epsilom"). A short word is near to too many keys: it has to be one. */
+static const char *nearest_name(const char *name) {
+  const char *nearest = core_text_nearest(name, names, ROW_COUNT);
+  if (nearest) return nearest;
+  const char *keys[ROW_COUNT], *dot = strrchr(name, '.'), *word = dot ? dot + 1 : name;
+  for (size_t i = 0; i < ROW_COUNT; i++) keys[i] = rows[i].key;
+  const char *key = core_text_nearest(word, keys, ROW_COUNT);
+  if (!key || (strlen(word) < 6 && strcmp(key, word) != 0)) return NULL;
+  for (size_t i = 0; i < ROW_COUNT; i++)
+    if (keys[i] == key) return names[i];
+  return NULL;
+}
+
+static int unknown_name(const char *name) {
+  const char *nearest = nearest_name(name);
+  if (nearest) return core_error(CORE_USAGE, "%s is no setting; did you mean %s?", name, nearest);
+  return core_error(CORE_USAGE, "%s is no setting; `trainer --help` lists them", name);
+}
+
+/* ---- values --------------------------------------------------------------------------------------------------- */
+
+CoreConfig core_config_default(void) { return core_config_defaults; }
+
+void core_config_append_range(const CoreConfigRow *row, CoreText *text) {
+  char low[32], high[32];
+  switch (row->kind) {
+    case CORE_CONFIG_INT:
+    case CORE_CONFIG_REAL:
+      core_text_appendf(text, "%s to %s%s%s", core_text_from_real(row->lowest, low),
+                        core_text_from_real(row->highest, high), *row->unit ? " " : "", row->unit);
+      break;
+    case CORE_CONFIG_BOOL: core_text_append(text, "yes or no"); break;
+    case CORE_CONFIG_ENUM:
+      for (const char *c = row->choices; *c; c++) core_text_append_bytes(text, *c == '|' ? ", " : c, *c == '|' ? 2 : 1);
+      break;
+    case CORE_CONFIG_STRING: core_text_appendf(text, "up to %d bytes of text", CORE_CONFIG_TEXT - 1); break;
+  }
+}
+
+static int bad_value(const CoreConfigRow *row, const char *value, const char *fault, const char *hint) {
+  CoreText range = {0};
+  core_config_append_range(row, &range);
+  int code = core_error(CORE_USAGE, "%s = %.80s %s%s; possible: %s", row->name, *value ? value : "(empty)", fault, hint,
+                        core_text_string(&range));
+  core_text_free(&range);
+  return code;
+}
+
+static int set_int(int64_t *field, const CoreConfigRow *row, const char *text) {
+  int64_t value;
+  if (!core_text_to_int_scaled(text, &value))
+    return bad_value(row, text, "is no whole number", core_text_number_hint(text));
+  if ((double)value < row->lowest || (double)value > row->highest) return bad_value(row, text, "is out of range", "");
+  *field = value;
+  return CORE_OK;
+}
+
+static int set_real(double *field, const CoreConfigRow *row, const char *text) {
+  double value;
+  if (!core_text_to_real_scaled(text, &value))
+    return bad_value(row, text, "is no number", core_text_number_hint(text));
+  if (value < row->lowest || value > row->highest) return bad_value(row, text, "is out of range", "");
+  *field = value + 0.0; /* -0 and 0 are one setting, and one id */
+  return CORE_OK;
+}
+
+static int bad_choice(const CoreConfigRow *row, const char *text) {
+  enum { CHOICES_MAX = 64 };
+  char copy[1024];
+  const char *choices[CHOICES_MAX], *value = *text ? text : "(empty)";
+  size_t count = 0;
+  char *rest = copy;
+  TRY(core_text_copy(copy, sizeof copy, row->choices, row->name));
+  for (char *word; count < CHOICES_MAX && (word = strsep(&rest, "|"));) choices[count++] = word;
+  const char *nearest = core_text_nearest(text, choices, count);
+  CoreText list = {0};
+  core_config_append_range(row, &list);
+  int code = core_error(CORE_USAGE, "%s = %.80s is none of: %s%s%s%s", row->name, value, core_text_string(&list),
+                        nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+  core_text_free(&list);
+  return code;
+}
+
+static bool is_choice(const char *choices, const char *text, size_t length) {
+  for (const char *c = choices; length > 0; c++) {
+    size_t span = strcspn(c, "|");
+    if (span == length && memcmp(c, text, length) == 0) return true;
+    c += span;
+    if (!*c) break;
+  }
+  return false;
+}
+
+static int set_text(char *field, const CoreConfigRow *row, const char *text) {
+  size_t length = strlen(text);
+  if (length >= CORE_CONFIG_TEXT)
+    return core_error(CORE_USAGE, "%s is too long: %zu bytes, at most %d are possible", row->name, length,
+                      CORE_CONFIG_TEXT - 1);
+  if (row->kind == CORE_CONFIG_ENUM && !is_choice(row->choices, text, length)) return bad_choice(row, text);
+  /* Canonical text is a line each, and JSON is UTF-8. */
+  for (const char *c = text; *c; c++)
+    if ((unsigned char)*c < 0x20) return core_error(CORE_USAGE, "%s holds a newline or control character", row->name);
+  if (!core_text_is_utf8(text)) return core_error(CORE_USAGE, "%s is no UTF-8 text", row->name);
+  memcpy(field, text, length);
+  memset(field + length, 0, CORE_CONFIG_TEXT - length);
+  return CORE_OK;
+}
+
+static int set_row(CoreConfig *config, const CoreConfigRow *row, const char *text) {
+  void *field = (char *)config + row->offset;
+  switch (row->kind) {
+    case CORE_CONFIG_INT: return set_int(field, row, text);
+    case CORE_CONFIG_REAL: return set_real(field, row, text);
+    case CORE_CONFIG_BOOL:
+      return core_text_to_bool(text, field) ? CORE_OK : bad_value(row, text, "is neither yes nor no", "");
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: break;
+  }
+  return set_text(field, row, text);
+}
+
+int core_config_set(CoreConfig *config, const char *name, const char *value) {
+  const CoreConfigRow *row = core_config_find(name);
+  return row ? set_row(config, row, value) : unknown_name(name);
+}
+
+int core_config_set_pair(CoreConfig *config, const char *pair) {
+  char name[128];
+  const char *equals = strchr(pair, '=');
+  if (!equals) return core_error(CORE_USAGE, "'%.80s' is no key=value", pair);
+  if (equals - pair >= (ptrdiff_t)sizeof name) return core_error(CORE_USAGE, "'%.80s...' is no setting", pair);
+  memcpy(name, pair, (size_t)(equals - pair));
+  name[equals - pair] = '\0';
+  return core_config_set(config, name, equals + 1);
+}
+
+/* ---- config files --------------------------------------------------------------------------------------------- */
+
+static int check_section(const CoreIni *ini, const CoreIniEntry *entry) {
+  const char *known[SECTION_COUNT];
+  for (size_t i = 0; i < SECTION_COUNT; i++) {
+    if (strcmp(sections[i].name, entry->section) == 0) return CORE_OK;
+    known[i] = sections[i].name;
+  }
+  static const char *const of_experiments[] = {"sweep", "slurm", "grid ", "zip ", "profile "};
+  for (size_t i = 0; i < sizeof of_experiments / sizeof *of_experiments; i++)
+    if (strncmp(of_experiments[i], entry->section, strlen(of_experiments[i])) == 0)
+      return core_ini_error(ini, entry, "[%s] is a section of experiments, which hold many runs, and no section of a "
+                            "config: sweep submit %s runs it, sweep plan %s shows what it would run", entry->section,
+                            ini->file, ini->file);
+  const char *nearest = core_text_nearest(entry->section, known, SECTION_COUNT);
+  if (nearest)
+    return core_ini_error(ini, entry, "[%s] is no section of a config; did you mean [%s]?", entry->section, nearest);
+  return core_ini_error(ini, entry, "[%s] is no section of a config; `trainer --help` lists them", entry->section);
+}
+
+static int read_entry(const CoreIni *ini, const CoreIniEntry *entry, int *lines, CoreConfig *config) {
+  char name[256];
+  if (!*entry->section)
+    return core_ini_error_key(ini, entry, "%s stands before the first [section]", entry->key);
+  int length = snprintf(name, sizeof name, "%s.%s", entry->section, entry->key);
+  const CoreConfigRow *row = length < (int)sizeof name ? core_config_find(name) : NULL;
+  if (!row) {
+    unknown_name(name);
+    return core_ini_error_key(ini, entry, "%s", core_error_message());
+  }
+  int *line = &lines[row - rows];
+  if (*line)
+    return core_ini_error_key(ini, entry, "%s is given twice, first in line %d; remove one", row->name, *line);
+  *line = entry->line;
+  if (set_row(config, row, entry->value) == CORE_OK) return CORE_OK;
+  return core_ini_error(ini, entry, "%s", core_error_message());
+}
+
+int core_config_read(const char *path, CoreConfig *config) {
+  CoreIni ini;
+  int lines[ROW_COUNT] = {0}, code = CORE_OK;
+  CoreConfig result = *config; /* `config` stays as it was when the file is bad */
+  pthread_once(&prepared, prepare);
+  TRY(core_ini_read(path, &ini));
+  for (size_t i = 0; i < ini.count && code == CORE_OK; i++) {
+    const CoreIniEntry *entry = &ini.entries[i];
+    code = entry->key ? read_entry(&ini, entry, lines, &result) : check_section(&ini, entry);
+  }
+  if (code == CORE_OK) *config = result;
+  core_ini_free(&ini);
+  return code;
+}
+
+/* ---- between keys --------------------------------------------------------------------------------------------- */
+
+/* " 32 or 64": the divisors of `total` on both sides of `wanted`. */
+static void nearest_divisors(int64_t total, int64_t wanted, CoreText *text) {
+  int64_t below = wanted < total ? wanted : total, above = wanted + 1;
+  while (below > 1 && total % below) below--;
+  while (above < total && total % above) above++;
+  core_text_appendf(text, "%lld", (long long)below);
+  if (above <= total) core_text_appendf(text, " or %lld", (long long)above);
+}
+
+static int check_minibatches(const CoreConfig *config) {
+  int64_t n = config->env.num, k = config->ppo.num_steps, m = config->ppo.num_minibatches;
+  bool whole = strcmp(config->ppo.minibatch_by, "environments") == 0;
+  int64_t total = whole ? n : n * k;
+  if (total % m == 0) return CORE_OK;
+  CoreText near = {0};
+  nearest_divisors(total, m, &near);
+  int code;
+  if (whole)
+    code = core_error(CORE_USAGE, "env.num = %lld can not be divided into ppo.num_minibatches = %lld equal parts "
+                      "(ppo.minibatch_by = environments); set ppo.num_minibatches to %s, or env.num to a multiple of "
+                      "it",
+                      (long long)n, (long long)m, core_text_string(&near));
+  else
+    code = core_error(CORE_USAGE, "env.num * ppo.num_steps = %lld * %lld = %lld transitions can not be divided into "
+                      "ppo.num_minibatches = %lld equal parts; set ppo.num_minibatches to %s",
+                      (long long)n, (long long)k, (long long)total, (long long)m, core_text_string(&near));
+  core_text_free(&near);
+  return code;
+}
+
+/* Blocks of worlds, and what is drawn from them. */
+static int check_sapg(const CoreConfig *config) {
+  const long long blocks = (long long)config->sapg.blocks, worlds = (long long)config->env.num;
+  if (strcmp(config->algo.name, "sapg") != 0) return CORE_OK;
+  if (worlds % blocks != 0)
+    return core_error(CORE_USAGE,
+                      "env.num = %lld can not be divided into sapg.blocks = %lld blocks; set env.num to %lld "
+                      "or %lld",
+                      worlds, blocks, worlds / blocks * blocks + (worlds < blocks ? blocks : 0),
+                      (worlds / blocks + 1) * blocks);
+  if (config->sapg.off_policy_ratio >= blocks)
+    return core_error(CORE_USAGE,
+                      "sapg.off_policy_ratio = %lld: there are %lld followers in sapg.blocks = %lld; set it to "
+                      "0 to %lld",
+                      (long long)config->sapg.off_policy_ratio, blocks - 1, blocks, blocks - 1);
+  if (config->ppo.num_steps % config->sapg.sequence_length != 0)
+    return core_error(CORE_USAGE,
+                      "ppo.num_steps = %lld is no multiple of sapg.sequence_length = %lld; set the latter to "
+                      "1, or to a divisor",
+                      (long long)config->ppo.num_steps, (long long)config->sapg.sequence_length);
+  if (strcmp(config->net.action_head, "gaussian") != 0)
+    return core_error(CORE_USAGE,
+                      "algo.name = sapg has log standard deviations a block; set net.action_head to gaussian");
+  return CORE_OK;
+}
+
+/* Of the configuration as it is run. */
+static int check_sizes(const CoreConfig *config) {
+  CoreConfig resolved;
+  TRY(core_config_resolve(config, &resolved));
+  int code = check_minibatches(&resolved);
+  if (code == CORE_OK) code = check_sapg(&resolved);
+  if (code == CORE_OK || !core_config_is_scaled(config)) return code;
+  return core_error_context(code, "scale.scheme = %s, scale.factor = %g", config->scale.scheme, config->scale.factor);
+}
+
+static int check_without_worlds(const CoreConfig *config) {
+  CoreSchedule schedule;
+  if (core_config_is_scaled(config))
+    return core_error(CORE_USAGE, "algo.name = %s has no environments that scale.scheme = %s could scale",
+                      config->algo.name, config->scale.scheme);
+  if (*config->init.from)
+    return core_error(CORE_USAGE, "algo.name = %s has no networks to take from init.from", config->algo.name);
+  return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
+}
+
+static bool has_generator(const char *task) { return strncmp(task, "random_", strlen("random_")) == 0; }
+
+/* An episode must fit into what is played of a level, or hard levels would never be counted, nor their ends seen. */
+static int check_length(const char *name, int64_t steps, int64_t max_steps) {
+  if (steps >= max_steps) return CORE_OK;
+  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at "
+                    "least env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
+}
+
+static int check_curriculum(const CoreConfig *config) {
+  enum { SEARCHED_MAX = 1 << 30 };
+  int64_t searched = config->sfl.num_batches * config->sfl.batch_size;
+  if (!core_config_has_curriculum(config)) return CORE_OK;
+  if (!has_generator(config->env.task))
+    return core_error(CORE_USAGE, "env.curriculum = sfl needs a generator of levels, which env.task = %s has not; set "
+                      "env.task to random_s, random_m or random_l", config->env.task);
+  if (strcmp(config->env.reset, "level_set") != 0)
+    return core_error(CORE_USAGE, "env.curriculum = sfl says which levels are played: an environment stays on its own; "
+                      "env.reset = %s can not be set beside it", config->env.reset);
+  TRY(check_length("ppo.num_steps", config->ppo.num_steps, config->env.max_steps));
+  TRY(check_length("sfl.rollout_steps", config->sfl.rollout_steps, config->env.max_steps));
+  if (searched > SEARCHED_MAX)
+    return core_error(CORE_USAGE, "sfl.num_batches * sfl.batch_size = %lld levels; at most %d can be searched",
+                      (long long)searched, SEARCHED_MAX);
+  if (config->sfl.buffer_size <= searched) return CORE_OK;
+  return core_error(CORE_USAGE, "sfl.buffer_size = %lld is more than the %lld levels searched (sfl.num_batches * "
+                    "sfl.batch_size)", (long long)config->sfl.buffer_size, (long long)searched);
+}
+
+/* Can the learner's policy act there? */
+static int check_actions(const CoreConfig *config) {
+  static const struct { const char *learner, *only, *why; } fixed[] = {
+    {"sapg", "continuous", "has a deviation a block"}, {"pqn", "discrete", "takes the best of a few single actions"}};
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    if (strcmp(config->algo.name, fixed[i].learner) == 0 && strcmp(config->env.actions, fixed[i].only) != 0)
+      return core_error(CORE_USAGE, "algo.name = %s %s, which env.actions = %s has not; set env.actions = %s, or "
+                        "algo.name to ppo or ppo_ewma, which take all", config->algo.name, fixed[i].why,
+                        config->env.actions, fixed[i].only);
+  return CORE_OK;
+}
+
+/* Q learning has one network. */
+static int check_pqn(const CoreConfig *config) {
+  if (strcmp(config->net.sharing, "separate") != 0)
+    return core_error(CORE_USAGE,
+                      "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
+                      "net.sharing = separate",
+                      config->net.sharing);
+  return CORE_OK;
+}
+
+static int check_ratio_cap(const CoreConfig *config) {
+  if (config->ppo.ratio_cap == 0 || config->ppo.ratio_cap >= 1) return CORE_OK;
+  return core_error(CORE_USAGE,
+                    "ppo.ratio_cap = %g would cut the ratio of an unchanged policy, 1; set it to 1 or more, or to "
+                    "0 for no cap",
+                    config->ppo.ratio_cap);
+}
+
+int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config) {
+  *config = core_config_default();
+  if (path) TRY(core_config_read(path, config));
+  for (size_t i = 0; i < count; i++) {
+    int code = core_config_set_pair(config, pairs[i]);
+    if (code != CORE_OK) return core_error_context(code, "--set");
+  }
+  return core_config_check(config);
+}
+
+int core_config_check(const CoreConfig *config) {
+  CoreOrigin origin;
+  if (core_config_has_no_worlds(config)) return check_without_worlds(config);
+  TRY(check_actions(config));
+  TRY(check_sizes(config));
+  TRY(check_curriculum(config));
+  TRY(core_origin_parse(config->init.from, &origin));
+  TRY(check_ratio_cap(config));
+  if (strcmp(config->algo.name, "pqn") == 0) TRY(check_pqn(config));
+  if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
+    return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
+                      "joined by '+'");
+  return CORE_OK;
+}

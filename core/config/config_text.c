@@ -1,0 +1,270 @@
+/* The configuration table written out: canonical text, run id, INI, JSON, help, docs/config.md. */
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/config_internal.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+
+/* ---- values --------------------------------------------------------------------------------------------------- */
+
+const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  const void *field = core_config_field(config, row);
+  char number[32];
+  core_text_clear(text);
+  switch (row->kind) {
+    case CORE_CONFIG_INT: core_text_appendf(text, "%lld", (long long)*(const int64_t *)field); break;
+    case CORE_CONFIG_REAL: core_text_append(text, core_text_from_real(*(const double *)field, number)); break;
+    case CORE_CONFIG_BOOL: core_text_append(text, *(const bool *)field ? "yes" : "no"); break;
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: core_text_append(text, field); break;
+  }
+  return core_text_string(text);
+}
+
+bool core_config_same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+  const void *x = core_config_field(a, row), *y = core_config_field(b, row);
+  switch (row->kind) {
+    case CORE_CONFIG_INT: return *(const int64_t *)x == *(const int64_t *)y;
+    case CORE_CONFIG_REAL: return *(const double *)x == *(const double *)y;
+    case CORE_CONFIG_BOOL: return *(const bool *)x == *(const bool *)y;
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: break;
+  }
+  return strcmp(x, y) == 0;
+}
+
+/* ---- the id --------------------------------------------------------------------------------------------------- */
+
+void core_config_hash(const CoreText *canonical, char id[CORE_RUN_ID]) {
+  unsigned char hash[crypto_generichash_BYTES_MIN];
+  CORE_CHECK(sodium_init() >= 0); /* picks the fastest hash once; later calls return at once */
+  CORE_CHECK(crypto_generichash(hash, sizeof hash, (const unsigned char *)core_text_string(canonical),
+                                canonical->length, NULL, 0) == 0);
+  sodium_bin2hex(id, CORE_RUN_ID, hash, (CORE_RUN_ID - 1) / 2);
+}
+
+void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
+  CoreText canonical = {0}, value = {0};
+  size_t count;
+  const CoreConfigRow *row = core_config_rows(&count);
+  for (const CoreConfigRow *end = row + count; row < end; row++) {
+    if (!row->identity || core_config_same_value(config, &core_config_defaults, row)) continue;
+    core_text_append(&canonical, row->name);
+    core_text_append(&canonical, "=");
+    core_text_append(&canonical, core_config_get(config, row, &value));
+    core_text_append(&canonical, "\n");
+  }
+  core_config_hash(&canonical, id);
+  core_text_free(&canonical);
+  core_text_free(&value);
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------- */
+
+/* Plain where the INI reader gives the same text back, else in quotes. */
+static void append_ini_value(CoreText *text, const char *value) {
+  size_t length = strlen(value);
+  bool plain = length > 0 && !strpbrk(value, ";#\"\\") && !strchr(" \t", value[0]) && !strchr(" \t", value[length - 1]);
+  if (plain) {
+    core_text_append(text, value);
+    return;
+  }
+  core_text_append(text, "\"");
+  for (; *value; value++) {
+    if (*value == '"' || *value == '\\') core_text_append(text, "\\");
+    core_text_append_bytes(text, value, 1);
+  }
+  core_text_append(text, "\"");
+}
+
+void core_config_to_ini(const CoreConfig *config, CoreText *text) {
+  size_t row_count, section_count;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigSection *section = core_config_sections(&section_count);
+  CoreText value = {0};
+  for (const CoreConfigSection *end = section + section_count; section < end; section++) {
+    core_text_appendf(text, "[%s]\n", section->name);
+    for (size_t i = section->first; i < section->first + section->count; i++) {
+      core_text_appendf(text, "%s = ", rows[i].key);
+      append_ini_value(text, core_config_get(config, &rows[i], &value));
+      core_text_append(text, "\n");
+    }
+  }
+  core_text_free(&value);
+}
+
+static void append_json_string(CoreText *text, const char *value) {
+  core_text_append(text, "\"");
+  for (; *value; value++) {
+    unsigned char byte = (unsigned char)*value;
+    if (byte == '"' || byte == '\\') core_text_appendf(text, "\\%c", byte);
+    else if (byte < 0x20) core_text_appendf(text, "\\u%04x", byte);
+    else core_text_append_bytes(text, value, 1);
+  }
+  core_text_append(text, "\"");
+}
+
+static void append_json_value(CoreText *text, const CoreConfigRow *row, const char *value) {
+  switch (row->kind) {
+    case CORE_CONFIG_INT: core_text_append(text, value); break;
+    case CORE_CONFIG_REAL: /* JSON knows no infinity */
+      core_text_append(text, strcmp(value, "inf") == 0 ? "\"inf\"" : value);
+      break;
+    case CORE_CONFIG_BOOL: core_text_append(text, strcmp(value, "yes") == 0 ? "true" : "false"); break;
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: append_json_string(text, value); break;
+  }
+}
+
+/* What a scaling scheme comes to, so that queries need not know the schemes. */
+static void append_resolved(const CoreConfig *config, CoreText *text) {
+  CoreConfig resolved;
+  if (!core_config_is_scaled(config) || core_config_resolve(config, &resolved) != CORE_OK) return;
+  core_text_appendf(text, ",\"resolved\":{\"env_num\":%lld,\"ppo_num_minibatches\":%lld,\"minibatch\":%lld,"
+                    "\"ppo_learning_rate\":%.17g}", (long long)resolved.env.num,
+                    (long long)resolved.ppo.num_minibatches,
+                    (long long)(core_config_transitions_per_iteration(&resolved) / resolved.ppo.num_minibatches),
+                    resolved.ppo.learning_rate);
+}
+
+/* One setting, with the brackets and names before it. */
+static void append_json_row(const CoreConfig *config, const CoreConfigRow *rows, size_t i, CoreText *value,
+                            CoreText *text) {
+  if (i > 0 && strcmp(rows[i].section, rows[i - 1].section) == 0) core_text_appendf(text, ",\"%s\":", rows[i].key);
+  else core_text_appendf(text, "%s\"%s\":{\"%s\":", i ? "}," : "{", rows[i].section, rows[i].key);
+  append_json_value(text, &rows[i], core_config_get(config, &rows[i], value));
+}
+
+void core_config_to_json(const CoreConfig *config, CoreText *text) {
+  CoreConfigJson json = {0};
+  core_text_append(text, core_config_json(&json, config));
+  core_config_json_free(&json);
+}
+
+const char *core_config_json(CoreConfigJson *json, const CoreConfig *config) {
+  size_t count, from = 0; /* of a row in the last text */
+  const CoreConfigRow *rows = core_config_rows(&count);
+  CoreText text = json->spare, value = {0};
+  const bool known = json->ends != NULL;
+  if (!known) json->ends = core_memory_zero_allocate(count, sizeof *json->ends);
+  core_text_clear(&text);
+  for (size_t i = 0; i < count; i++) {
+    const size_t to = json->ends[i];
+    if (known && core_config_same_value(&json->config, config, &rows[i]))
+      core_text_append_bytes(&text, json->text.data + from, to - from);
+    else append_json_row(config, rows, i, &value, &text);
+    from = to;
+    json->ends[i] = text.length;
+  }
+  core_text_append(&text, "}");
+  append_resolved(config, &text);
+  core_text_append(&text, "}");
+  core_text_free(&value);
+  json->spare = json->text;
+  json->text = text;
+  json->config = *config;
+  return core_text_string(&json->text);
+}
+
+void core_config_json_free(CoreConfigJson *json) {
+  core_text_free(&json->text);
+  core_text_free(&json->spare);
+  free(json->ends);
+  *json = (CoreConfigJson){0};
+}
+
+/* ---- for people ----------------------------------------------------------------------------------------------- */
+
+/* "time limit of an episode [default 256; 1 to 65536 environment steps]" */
+static void append_description(CoreText *text, const CoreConfigRow *row) {
+  core_text_appendf(text, "%s [default %s", row->help, *row->def ? row->def : "empty");
+  if (row->kind != CORE_CONFIG_STRING) {
+    core_text_append(text, "; ");
+    core_config_append_range(row, text);
+  }
+  core_text_append(text, "]");
+}
+
+void core_config_help(CoreHelp *help) {
+  size_t row_count, section_count;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigSection *sections = core_config_sections(&section_count);
+  enum { INDENT = 28 };
+  CoreText text = {0};
+  core_help_heading(help, "Settings");
+  for (size_t s = 0; s < section_count; s++) {
+    core_text_clear(&text);
+    core_text_appendf(&text, "[%s]", sections[s].name);
+    core_help_part(help, core_text_string(&text), sections[s].help);
+    for (size_t i = sections[s].first; i < sections[s].first + sections[s].count; i++) {
+      core_text_clear(&text);
+      append_description(&text, &rows[i]);
+      core_help_row(help, rows[i].name, core_text_string(&text), INDENT);
+    }
+  }
+  core_text_free(&text);
+}
+
+/* '|' would end the table's cell. */
+static void append_cell(CoreText *text, const char *cell) {
+  core_text_append(text, " ");
+  for (; *cell; cell++) {
+    if (*cell == '|') core_text_append(text, "\\");
+    core_text_append_bytes(text, cell, 1);
+  }
+  core_text_append(text, " |");
+}
+
+void core_config_to_markdown(CoreText *text) {
+  static const char *const kinds[] = {"integer", "real", "yes/no", "choice", "text"};
+  size_t row_count, section_count;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigSection *sections = core_config_sections(&section_count);
+  CoreText cell = {0};
+  core_text_append(text,
+    "# Settings\n\n"
+    "Generated from `core/config/config.def` by `make docs`; do not edit. Every setting stands in a config file as\n"
+    "`key = value` under its `[section]`, and on the command line as `--set section.key=value`. Numbers may be\n"
+    "written `1e8`, or with a suffix right behind the digits: `50k`, `3M`, `2G`, `1.5T` (powers of 1000). Settings\n"
+    "marked *manner* say only how a run is carried out; all others are part of the run's id.\n");
+  for (size_t s = 0; s < section_count; s++) {
+    core_text_appendf(text, "\n## [%s]\n\n%s.\n\n"
+                      "| setting | kind | default | possible | meaning |\n|---|---|---|---|---|\n",
+                      sections[s].name, sections[s].help);
+    for (size_t i = sections[s].first; i < sections[s].first + sections[s].count; i++) {
+      const CoreConfigRow *row = &rows[i];
+      core_text_clear(&cell);
+      core_config_append_range(row, &cell);
+      core_text_appendf(text, "| `%s` | %s |", row->name, kinds[row->kind]);
+      append_cell(text, *row->def ? row->def : "(empty)");
+      append_cell(text, core_text_string(&cell));
+      core_text_clear(&cell);
+      core_text_appendf(&cell, "%s%s", row->identity ? "" : "*manner*: ", row->help);
+      append_cell(text, core_text_string(&cell));
+      core_text_append(text, "\n");
+    }
+  }
+  core_text_free(&cell);
+}
+
+json_t *core_config_setting_json(const CoreConfig *config, const CoreConfigRow *row) {
+  const void *field = (const char *)config + row->offset;
+  CoreText text = {0};
+  switch (row->kind) {
+    case CORE_CONFIG_INT: return json_integer(*(const int64_t *)field);
+    case CORE_CONFIG_BOOL: return json_boolean(*(const bool *)field);
+    case CORE_CONFIG_REAL:
+      if (isfinite(*(const double *)field)) return json_real(*(const double *)field);
+      break;
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: break;
+  }
+  json_t *value = core_json_text(core_config_get(config, row, &text));
+  core_text_free(&text);
+  return value;
+}

@@ -1,0 +1,259 @@
+/* A GPU through the CUDA runtime, which is linked statically and looks for the driver when it is first used: a program
+ * with CUDA starts on machines without one. Only the kernels themselves (kernels.cu of each folder) are CUDA code. */
+#include "core/device/device.h"
+
+#if CORE_HAS_CUDA
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+
+enum { POLLS_A_WATCH = 1024 };
+
+/* The lowest compute capability that kernels were compiled for, 80 for 8.0 (the Makefile's CUDA_TARGETS). */
+#ifndef CORE_CUDA_LEAST
+#define CORE_CUDA_LEAST 80
+#endif
+
+/* Whose table it is, the event by which one order waits for the other, and how many threads can be there at once. */
+typedef struct Gpu {
+  CoreDevice table;
+  cudaEvent_t event;
+  cudaStream_t stream[CORE_STREAMS];  /* 0: the default stream */
+  bool busy[CORE_STREAMS];          /* given something since it was joined */
+  int entered[CORE_STREAMS], depth; /* streams that the stream at hand was entered through, from 0 */
+  size_t resident_threads;
+} Gpu;
+
+/* The device's failures are final: kernels that were launched before may have left anything behind. */
+static void check(cudaError_t code, const char *what, const char *kernel) {
+  if (code == cudaSuccess) return;
+  fprintf(stderr, "CUDA: %s%s%s: %s (%s)\n", what, kernel ? " " : "", kernel ? kernel : "", cudaGetErrorString(code),
+          cudaGetErrorName(code));
+  core_error_abort(__FILE__, __LINE__, what);
+}
+
+static cudaStream_t stream_of(CoreDevice *device) { return device->stream; }
+
+static int allocate(CoreDevice *device, size_t bytes, void **memory) {
+  *memory = NULL;
+  const cudaError_t code = cudaMalloc(memory, bytes ? bytes : 1);
+  if (code == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    return core_error(CORE_FAIL, "out of memory of %s: %zu bytes", device->description, bytes);
+  }
+  check(code, "cudaMalloc", NULL);
+  check(cudaMemsetAsync(*memory, 0, bytes, stream_of(device)), "cudaMemsetAsync", NULL);
+  return CORE_OK;
+}
+
+static void release(CoreDevice *device, void *memory) {
+  (void)device;
+  check(cudaFree(memory), "cudaFree", NULL);
+}
+
+/* From pageable memory: the call returns when the source may be changed. */
+static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
+  device->transfers++;
+  check(cudaMemcpyAsync(target, host, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
+}
+
+/* With someone who watches (NCCL, whose kernels wait for other processes) the host asks rather than sleeps. */
+static void wait(CoreDevice *device) {
+  cudaError_t code = cudaErrorNotReady;
+  for (unsigned polls = 1; device->while_waiting && code == cudaErrorNotReady; polls++) {
+    code = cudaStreamQuery(stream_of(device));
+    if (polls % POLLS_A_WATCH == 0) device->while_waiting(device->waiting);
+  }
+  if (code == cudaErrorNotReady) code = cudaStreamSynchronize(stream_of(device));
+  check(code, "waiting", NULL);
+}
+
+static void synchronise(CoreDevice *device) {
+  device->waits++;
+  wait(device);
+}
+
+/* `later` goes on when `earlier` has come to where it is now. An event that was waited for may be recorded anew. */
+static void order(CoreDevice *device, void *earlier, void *later) {
+  const Gpu *gpu = (const Gpu *)device;
+  check(cudaEventRecord(gpu->event, earlier), "event", NULL);
+  check(cudaStreamWaitEvent(later, gpu->event, 0), "waiting for an event", NULL);
+}
+
+static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
+  (void)memory, (void)bytes;
+  order(device, device->stream, device->side);
+}
+
+static void take_back(CoreDevice *device) { order(device, device->side, device->stream); }
+
+static void enter(CoreDevice *device, int stream) {
+  Gpu *gpu = (Gpu *)device;
+  CORE_CHECK(gpu->depth + 1 < CORE_STREAMS);
+  order(device, device->stream, gpu->stream[stream]);
+  gpu->entered[++gpu->depth] = stream;
+  gpu->busy[stream] = true;
+  device->stream = gpu->stream[stream];
+}
+
+static void leave(CoreDevice *device) {
+  Gpu *gpu = (Gpu *)device;
+  CORE_CHECK(gpu->depth > 0);
+  device->stream = gpu->stream[gpu->entered[--gpu->depth]];
+}
+
+/* A stream that was not entered may not be waited for while a graph is recorded: it is no part of it. */
+static void join(CoreDevice *device, int stream) {
+  Gpu *gpu = (Gpu *)device;
+  if (gpu->busy[stream]) order(device, gpu->stream[stream], device->stream);
+  gpu->busy[stream] = false;
+}
+
+/* The host's memory is pageable, so the call itself would wait for all that was launched before, and who watches would
+ * not be asked. */
+static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
+  device->transfers++;
+  if (device->while_waiting) wait(device);
+  check(cudaMemcpyAsync(host, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
+  synchronise(device);
+}
+
+static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
+  check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream_of(device)), "copy", NULL);
+}
+
+static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
+  check(cudaMemsetAsync(target, byte, bytes, stream_of(device)), "fill", NULL);
+}
+
+/* More shared memory than every kernel may have must be asked for; and where blocks take so much that it decides how
+ * many a processor holds, all that it has is to be shared memory, not L1 cache. */
+static void ask_for_shared(const void *entry, const CoreKernel *kernel, size_t shared) {
+  enum { FREE = 48 * 1024, SMALL = 8 * 1024 };
+  if (shared > FREE)
+    check(cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared), "shared memory of",
+          kernel->name);
+  if (shared > SMALL)
+    check(cudaFuncSetAttribute(entry, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
+          "shared memory of", kernel->name);
+}
+
+static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                   const void *arguments) {
+  const void *entry = kernel->entry();
+  void *parameters[] = {(void *)(uintptr_t)arguments};
+  ask_for_shared(entry, kernel, shared);
+  device->launches++;
+  check(cudaLaunchKernel(entry, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, parameters, shared, stream_of(device)),
+        "launch of", kernel->name);
+}
+
+static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
+  struct cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, kernel->entry()), "asking about", kernel->name);
+  return attributes.localSizeBytes * ((const Gpu *)device)->resident_threads;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+/* Relaxed: libraries may look after themselves meanwhile; no other thread uses the device. */
+static void begin_graph(CoreDevice *device) {
+  check(cudaStreamBeginCapture(stream_of(device), cudaStreamCaptureModeRelaxed), "beginning a graph", NULL);
+}
+
+static CoreGraph *end_graph(CoreDevice *device) {
+  cudaGraph_t recorded;
+  cudaGraphExec_t ready;
+  check(cudaStreamEndCapture(stream_of(device), &recorded), "ending a graph", NULL);
+  check(cudaGraphInstantiate(&ready, recorded, 0), "making a graph ready", NULL);
+  check(cudaGraphDestroy(recorded), "releasing a graph's record", NULL);
+  return (CoreGraph *)ready;
+}
+
+static void launch_graph(CoreDevice *device, CoreGraph *graph) {
+  device->graphs++;
+  check(cudaGraphLaunch((cudaGraphExec_t)graph, stream_of(device)), "launch of a graph", NULL);
+}
+
+/* One that is in flight ends first, says CUDA; the host must not wait, as other ranks may never join what it is in. */
+static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
+  (void)device;
+  if (graph == NULL) return;
+  check(cudaGraphExecDestroy((cudaGraphExec_t)graph), "releasing a graph", NULL);
+}
+
+static void destroy(CoreDevice *device) {
+  Gpu *gpu = (Gpu *)device;
+  cudaEventDestroy(gpu->event);
+  cudaStreamDestroy(device->side);
+  for (int stream = 0; stream < CORE_STREAMS; stream++) cudaStreamDestroy(gpu->stream[stream]);
+  free(device);
+}
+
+int core_device_cuda_count(int *count) {
+  const cudaError_t code = cudaGetDeviceCount(count);
+  if (code == cudaSuccess && *count > 0) return CORE_OK;
+  *count = 0;
+  (void)cudaGetLastError();
+  return core_error(CORE_USAGE, "this machine shows no GPU: %s; check nvidia-smi and CUDA_VISIBLE_DEVICES",
+                    code == cudaSuccess ? "none is visible" : cudaGetErrorString(code));
+}
+
+int core_device_cuda_id(int number, CoreDeviceId *id) {
+  struct cudaDeviceProp properties;
+  const cudaError_t code = cudaGetDeviceProperties(&properties, number);
+  _Static_assert(sizeof properties.uuid == sizeof *id, "CUDA's names of GPUs have 16 bytes");
+  if (code != cudaSuccess) return core_error(CORE_USAGE, "GPU %d: %s", number, cudaGetErrorString(code));
+  memcpy(id, &properties.uuid, sizeof *id);
+  return CORE_OK;
+}
+
+/* Kernels of another machine's code would fail when the first one is launched, where nobody can go to the
+ * CPU any more. */
+static int check_capability(int number, const struct cudaDeviceProp *properties) {
+  if (10 * properties->major + properties->minor >= CORE_CUDA_LEAST) return CORE_OK;
+  return core_error(CORE_USAGE, "GPU %d, %.64s, has compute capability %d.%d, and this program's kernels need %d.%d: "
+                    "rebuild with CUDA_TARGETS for it, or set train.device = cpu", number, properties->name,
+                    properties->major, properties->minor, CORE_CUDA_LEAST / 10, CORE_CUDA_LEAST % 10);
+}
+
+int core_device_cuda(int number, CoreDevice **device) {
+  struct cudaDeviceProp properties;
+  cudaStream_t stream[CORE_STREAMS], side;
+  cudaEvent_t event;
+  *device = NULL;
+  cudaError_t code = cudaGetDeviceProperties(&properties, number);
+  if (code == cudaSuccess) TRY(check_capability(number, &properties));
+  if (code == cudaSuccess) code = cudaSetDevice(number);
+  for (int i = 0; code == cudaSuccess && i < CORE_STREAMS; i++)
+    code = cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking);
+  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+  if (code == cudaSuccess) code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  if (code != cudaSuccess) {
+    (void)cudaGetLastError();
+    return core_error(CORE_USAGE, "GPU %d can not be used: %s", number, cudaGetErrorString(code));
+  }
+  Gpu *gpu = core_memory_zero_allocate(1, sizeof *gpu);
+  CoreDevice *made = &gpu->table;
+  gpu->event = event;
+  memcpy(gpu->stream, stream, sizeof stream);
+  gpu->resident_threads = (size_t)properties.multiProcessorCount * (size_t)properties.maxThreadsPerMultiProcessor;
+  *made = (CoreDevice){
+    .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
+    .processors = (unsigned)properties.multiProcessorCount,
+    .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
+    .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
+    .hand_over = hand_over, .take_back = take_back,
+    .enter = enter, .leave = leave, .join = join,
+    .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .stream = stream[0], .side = side, .destroy = destroy};
+  snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
+           properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
+  *device = made;
+  return CORE_OK;
+}
+#endif

@@ -1,0 +1,502 @@
+/* The emulated device: kernel bodies run on the CPU for every block and thread, so that tests execute all that a GPU
+ * would, and compare it with the CPU's own implementation.
+ *
+ * - Threads run as emulated_threads.h says.
+ * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes.
+ * - Streams do what they are given at once or, taken backward, only when somebody waits for them: the two extremes
+ * of how
+ *   far they may be. In isolation they take turns with the default stream. A result that differs comes from memory that
+ *   two orders used without waiting.
+ * - What NCCL's kernels do on a GPU's streams is a function of the host here, called when its turn comes: in the second
+ *   order when the first waits for it, since until then the host must not wait for other processes.
+ * - Memory that was handed over to the second order holds NaN until it is taken back, which is checked: what the first
+ *   order reads or writes there in between shows itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/device/device.h"
+#include "core/device/emulated_code.h"
+#include "core/device/emulated_threads.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+enum { MEMORIES_MAX = 64, HANDED_MAX = 256, POISON = 0xff, PROCESSORS = 3 };
+
+typedef struct Memory { char *start; size_t bytes, asked; } Memory; /* bytes: whole pages */
+typedef struct Handed { char *start, *contents; size_t bytes; } Handed; /* what the second order has */
+typedef struct Exchange { CoreExchange *function; void *target; const void *source; size_t bytes; } Exchange;
+
+typedef struct Emulator {
+  CoreDevice table;
+  CoreDeviceOrder order;
+  Memory memory[MEMORIES_MAX];
+  size_t allocated;
+  Handed handed[HANDED_MAX];
+  int handed_over;
+  Exchange waiting[HANDED_MAX]; /* of the second order */
+  int exchanges;
+  CoreEmulatedThreads *threads;
+  const CoreEmulatedBody *bodies; /* that run in place of the kernels' own; or NULL */
+  CoreGraph *recording;       /* NULL: operations are done */
+  struct Stream *stream;          /* [CORE_STREAMS] */
+  int entered[CORE_STREAMS], depth; /* streams that the stream at hand was entered through, from 0 */
+} Emulator;
+
+/* WAIT: until `stream` has done its first `until` operations. */
+typedef struct Operation {
+  enum { LAUNCH, COPY, FILL, HAND_OVER, TAKE_BACK, EXCHANGE, ENTER, LEAVE, JOIN, WAIT } kind;
+  int stream;
+  size_t until;
+  const CoreKernel *kernel;
+  unsigned blocks, threads;
+  size_t shared;
+  void *arguments;            /* a copy */
+  void *target;
+  const void *source;
+  size_t bytes;
+  int byte;
+  CoreExchange *exchange;
+} Operation;
+
+struct CoreGraph {
+  Operation *operation;
+  size_t count, room;
+  bool is_forked;             /* while it is recorded: the second order has something */
+};
+
+/* What a stream that lags behind has still to do. */
+typedef struct Stream {
+  CoreGraph queue;
+  size_t done;                /* of all that it was ever given */
+  size_t forgotten;           /* that came before the queue's first */
+} Stream;
+
+static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+static void protect(Emulator *emulator, int protection) {
+  for (int i = 0; i < MEMORIES_MAX; i++)
+    if (emulator->memory[i].start)
+      CORE_CHECK(mprotect(emulator->memory[i].start, emulator->memory[i].bytes, protection) == 0);
+}
+static void unlock(Emulator *emulator) { protect(emulator, PROT_READ | PROT_WRITE); }
+static void lock(Emulator *emulator) { protect(emulator, PROT_NONE); }
+
+static int allocate(CoreDevice *device, size_t bytes, void **memory) {
+  Emulator *emulator = emulator_of(device);
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  int place = 0;
+  while (place < MEMORIES_MAX && emulator->memory[place].start) place++;
+  CORE_CHECK(place < MEMORIES_MAX);
+  *memory = NULL;
+  if (bytes > SIZE_MAX / 2) return core_error(CORE_FAIL, "out of memory of the emulated device");
+  const size_t asked = bytes;
+  bytes = (bytes + page) / page * page;
+  if (bytes > device->memory_bytes - emulator->allocated)
+    return core_error(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
+  char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
+  emulator->memory[place] = (Memory){start, bytes, asked};
+  emulator->allocated += bytes;
+  *memory = start;
+  return CORE_OK;
+}
+
+static void release(CoreDevice *device, void *memory) {
+  Emulator *emulator = emulator_of(device);
+  for (int i = 0; i < MEMORIES_MAX && memory; i++) {
+    if (emulator->memory[i].start != memory) continue;
+    munmap(memory, emulator->memory[i].bytes);
+    emulator->allocated -= emulator->memory[i].bytes;
+    emulator->memory[i] = (Memory){0};
+    return;
+  }
+  CORE_CHECK(memory == NULL);
+}
+
+/* That [start, start + bytes) is this device's: a host pointer given for a device pointer would work here, not on a
+ * GPU. */
+static void check_range(const Emulator *emulator, const void *start, size_t bytes) {
+  const char *first = start;
+  for (int i = 0; i < MEMORIES_MAX; i++) {
+    const Memory *m = &emulator->memory[i];
+    if (m->start && first >= m->start && first + bytes <= m->start + m->bytes) return;
+  }
+  CORE_CHECK(!"an address that is not in device memory");
+}
+
+static void move(CoreDevice *device, void *target, const void *source, size_t bytes) {
+  unlock(emulator_of(device));
+  memmove(target, source, bytes);
+  lock(emulator_of(device));
+}
+
+/* The host's business is not for graphs. */
+static void check_not_recording(CoreDevice *device) { CORE_CHECK(emulator_of(device)->recording == NULL); }
+
+/* Keeps a copy of the arguments. */
+static void record(CoreGraph *graph, Operation operation) {
+  if (graph->count == graph->room) {
+    graph->room = graph->room ? 2 * graph->room : 64;
+    graph->operation = core_memory_resize(graph->operation, graph->room * sizeof *graph->operation);
+  }
+  if (operation.kernel) {
+    void *kept = core_memory_allocate(operation.kernel->argument_bytes);
+    memcpy(kept, operation.arguments, operation.kernel->argument_bytes);
+    operation.arguments = kept;
+  }
+  graph->operation[graph->count++] = operation;
+}
+
+/* And that [start, start + bytes) is the host's. */
+static void check_host(const Emulator *emulator, const void *start, size_t bytes) {
+  const char *first = start;
+  for (int i = 0; i < MEMORIES_MAX; i++) {
+    const Memory *m = &emulator->memory[i];
+    CORE_CHECK(m->start == NULL || first >= m->start + m->bytes || first + bytes <= m->start);
+  }
+}
+
+static void carry_out(Emulator *emulator, const Operation *o);
+static void catch_up(Emulator *emulator, int stream);
+static void take_turns(Emulator *emulator);
+
+static int stream_at_hand(const Emulator *emulator) { return emulator->entered[emulator->depth]; }
+
+/* Records an operation, gives it to a stream that lags behind, or does it. */
+static void issue(Emulator *emulator, Operation operation) {
+  const int stream = stream_at_hand(emulator);
+  if (emulator->recording) record(emulator->recording, operation);
+  else if (stream > 0 && emulator->order != CORE_DEVICE_FORWARD) record(&emulator->stream[stream].queue, operation);
+  else {
+    carry_out(emulator, &operation);
+    if (emulator->order == CORE_DEVICE_ISOLATED) take_turns(emulator);
+  }
+}
+
+static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
+  check_not_recording(device);
+  check_range(emulator_of(device), target, bytes);
+  catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
+  check_host(emulator_of(device), host, bytes);
+  device->transfers++;
+  move(device, target, host, bytes);
+}
+
+static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
+  check_not_recording(device);
+  check_range(emulator_of(device), source, bytes);
+  catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
+  check_host(emulator_of(device), host, bytes);
+  device->transfers++;
+  device->waits++;
+  move(device, host, source, bytes);
+}
+
+static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
+  Emulator *emulator = emulator_of(device);
+  check_range(emulator, target, bytes);
+  check_range(emulator, source, bytes);
+  issue(emulator, (Operation){.kind = COPY, .target = target, .source = source, .bytes = bytes});
+}
+
+static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
+  Emulator *emulator = emulator_of(device);
+  check_range(emulator, target, bytes);
+  issue(emulator, (Operation){.kind = FILL, .target = target, .byte = byte, .bytes = bytes});
+}
+
+/* ---- the second order ------------------------------------------------------------------------------------------- */
+
+static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
+  Emulator *emulator = emulator_of(device);
+  CORE_CHECK(emulator->handed_over < HANDED_MAX);
+  check_range(emulator, memory, bytes);
+  if (emulator->recording) {
+    emulator->recording->is_forked = true;
+    record(emulator->recording, (Operation){.kind = HAND_OVER, .target = memory, .bytes = bytes});
+    return;
+  }
+  Handed *handed = &emulator->handed[emulator->handed_over++];
+  *handed = (Handed){memory, core_memory_allocate(bytes), bytes};
+  unlock(emulator);
+  memcpy(handed->contents, memory, bytes);
+  memset(memory, POISON, bytes);
+  lock(emulator);
+}
+
+static bool is_poison(const char *start, size_t bytes) {
+  for (size_t i = 0; i < bytes; i++)
+    if ((unsigned char)start[i] != POISON) return false;
+  return true;
+}
+
+static void take_back(CoreDevice *device) {
+  Emulator *emulator = emulator_of(device);
+  if (emulator->recording) {
+    emulator->recording->is_forked = false;
+    record(emulator->recording, (Operation){.kind = TAKE_BACK});
+    return;
+  }
+  unlock(emulator);
+  for (int i = 0; i < emulator->exchanges; i++) {
+    const Exchange *e = &emulator->waiting[i];
+    e->function(e->target, e->source, e->bytes);
+  }
+  emulator->exchanges = 0;
+  for (int i = emulator->handed_over - 1; i >= 0; i--) {
+    Handed *handed = &emulator->handed[i];
+    CORE_CHECK(is_poison(handed->start, handed->bytes)); /* else it was written while the second order had it */
+    memcpy(handed->start, handed->contents, handed->bytes);
+    free(handed->contents);
+  }
+  emulator->handed_over = 0;
+  lock(emulator);
+}
+
+/* Where the second order has what was handed over of `memory`; else `memory`, the default stream's. */
+static char *where_it_is(const Emulator *emulator, const void *memory) {
+  const char *start = memory;
+  for (int i = 0; i < emulator->handed_over; i++) {
+    const Handed *handed = &emulator->handed[i];
+    if (start >= handed->start && start < handed->start + handed->bytes)
+      return handed->contents + (start - handed->start);
+  }
+  return (char *)(uintptr_t)memory;
+}
+
+static void exchange(CoreDevice *device, CoreExchange *function, void *target, const void *source, size_t bytes) {
+  Emulator *emulator = emulator_of(device);
+  check_range(emulator, target, bytes);
+  check_range(emulator, source, bytes);
+  if (emulator->recording) {
+    record(emulator->recording, (Operation){.kind = EXCHANGE, .exchange = function, .target = target, .source = source,
+                                            .bytes = bytes});
+    return;
+  }
+  const Exchange e = {function, where_it_is(emulator, target), where_it_is(emulator, source), bytes};
+  if (e.target != target) {
+    CORE_CHECK(e.source != source && emulator->exchanges < HANDED_MAX); /* the default stream may change its source */
+    emulator->waiting[emulator->exchanges++] = e;
+    return;
+  }
+  unlock(emulator);
+  function(target, source, bytes);
+  lock(emulator);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------------- */
+
+/* What a GPU refuses: an empty launch, blocks or arguments that are too large. */
+static void check_launch(const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared) {
+  enum { ARGUMENT_BYTES = 4096 };
+  CORE_CHECK(blocks >= 1 && blocks <= INT32_MAX && threads >= 1 && threads <= CORE_EMULATED_THREADS);
+  CORE_CHECK(shared <= CORE_EMULATED_SHARED_BYTES);
+  CORE_CHECK(kernel->argument_bytes <= ARGUMENT_BYTES);
+}
+
+static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) { return (void)device, (void)kernel, 0; }
+
+static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
+                   const void *arguments) {
+  Emulator *emulator = emulator_of(device);
+  check_launch(kernel, blocks, threads, shared);
+  if (emulator->recording == NULL) device->launches++;
+  issue(emulator, (Operation){.kind = LAUNCH, .kernel = kernel, .blocks = blocks, .threads = threads, .shared = shared,
+                              .arguments = (void *)(uintptr_t)arguments});
+}
+
+static void synchronise(CoreDevice *device) {
+  check_not_recording(device);
+  catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
+  device->waits++;
+}
+
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
+
+/* How many operations the order has been given so far. */
+static size_t given(const Stream *stream) { return stream->forgotten + stream->queue.count; }
+
+static void forget(Stream *stream) {
+  stream->forgotten = given(stream);
+  stream->queue.count = 0;
+}
+
+/* Lets a stream do what it has been given, up to its operation number `until`. */
+static void advance(Emulator *emulator, int number, size_t until) {
+  Stream *stream = &emulator->stream[number];
+  while (stream->done < until) {
+    const Operation o = stream->queue.operation[stream->done - stream->forgotten];
+    stream->done++;
+    if (o.kind == WAIT) advance(emulator, o.stream, o.until);
+    else carry_out(emulator, &o);
+    free(o.arguments);
+  }
+  if (stream->done == given(stream)) forget(stream);
+}
+
+static void catch_up(Emulator *emulator, int stream) { advance(emulator, stream, given(&emulator->stream[stream])); }
+
+/* An operation of each stream that has one. */
+static void take_turns(Emulator *emulator) {
+  for (int stream = 1; stream < CORE_STREAMS; stream++)
+    if (emulator->stream[stream].done < given(&emulator->stream[stream]))
+      advance(emulator, stream, emulator->stream[stream].done + 1);
+}
+
+/* The stream at hand goes on when `stream` has done all that it has been given. The default stream does what it is
+ * given at once, and so do all where nobody lags behind. */
+static void wait_for(Emulator *emulator, int stream) {
+  const size_t until = given(&emulator->stream[stream]);
+  const int waiting = stream_at_hand(emulator);
+  if (stream == 0 || emulator->stream[stream].done == until) return;
+  if (waiting == 0) advance(emulator, stream, until);
+  else record(&emulator->stream[waiting].queue, (Operation){.kind = WAIT, .stream = stream, .until = until});
+}
+
+static void enter(CoreDevice *device, int stream) {
+  Emulator *emulator = emulator_of(device);
+  const int from = stream_at_hand(emulator);
+  CORE_CHECK(stream > 0 && stream < CORE_STREAMS && emulator->depth + 1 < CORE_STREAMS);
+  if (emulator->recording) record(emulator->recording, (Operation){.kind = ENTER, .stream = stream});
+  emulator->entered[++emulator->depth] = stream;
+  if (emulator->recording == NULL) wait_for(emulator, from);
+}
+
+static void leave(CoreDevice *device) {
+  Emulator *emulator = emulator_of(device);
+  CORE_CHECK(emulator->depth > 0);
+  if (emulator->recording) record(emulator->recording, (Operation){.kind = LEAVE});
+  emulator->depth--;
+}
+
+static void join(CoreDevice *device, int stream) {
+  Emulator *emulator = emulator_of(device);
+  if (emulator->recording) record(emulator->recording, (Operation){.kind = JOIN, .stream = stream});
+  else wait_for(emulator, stream);
+}
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+/* Whose kernel runs, or ran last. */
+static Emulator *launching;
+
+static int find_memory(uint64_t address, uint64_t *first, uint64_t *end) {
+  for (int i = 0; i < MEMORIES_MAX; i++) {
+    const Memory *m = &launching->memory[i];
+    *first = (uint64_t)(uintptr_t)m->start;
+    *end = *first + m->asked;
+    if (m->start && address >= *first && address < *end) return 1;
+  }
+  return 0;
+}
+
+static void carry_out(Emulator *emulator, const Operation *o) {
+  if (o->kernel) {
+    unlock(emulator);
+    launching = emulator;
+    CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
+    core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
+    lock(emulator);
+  } else if (o->source) {
+    move(&emulator->table, o->target, o->source, o->bytes);
+  } else {
+    unlock(emulator);
+    memset(o->target, o->byte, o->bytes);
+    lock(emulator);
+  }
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+static void begin_graph(CoreDevice *device) {
+  check_not_recording(device);
+  emulator_of(device)->recording = core_memory_zero_allocate(1, sizeof(CoreGraph));
+}
+
+/* That streams which a graph enters are left and joined, as CUDA wants it. */
+static void check_streams(const CoreGraph *graph) {
+  bool busy[CORE_STREAMS] = {false};
+  int depth = 0;
+  for (size_t i = 0; i < graph->count; i++) {
+    const Operation *o = &graph->operation[i];
+    if (o->kind == ENTER) busy[o->stream] = true, depth++;
+    if (o->kind == LEAVE) depth--;
+    if (o->kind == JOIN) busy[o->stream] = false;
+  }
+  for (int stream = 1; stream < CORE_STREAMS; stream++) CORE_CHECK(!busy[stream] && depth == 0);
+}
+
+static CoreGraph *end_graph(CoreDevice *device) {
+  Emulator *emulator = emulator_of(device);
+  CoreGraph *graph = emulator->recording;
+  CORE_CHECK(graph != NULL && !graph->is_forked); /* a GPU's capture must end with all of it in one stream */
+  check_streams(graph);
+  emulator->recording = NULL;
+  return graph;
+}
+
+static void perform(CoreDevice *device, const Operation *o) {
+  switch (o->kind) {
+    case HAND_OVER: hand_over(device, o->target, o->bytes); return;
+    case TAKE_BACK: take_back(device); return;
+    case EXCHANGE: exchange(device, o->exchange, o->target, o->source, o->bytes); return;
+    case ENTER: enter(device, o->stream); return;
+    case LEAVE: leave(device); return;
+    case JOIN: join(device, o->stream); return;
+    default: issue(emulator_of(device), *o);
+  }
+}
+
+static void launch_graph(CoreDevice *device, CoreGraph *graph) {
+  check_not_recording(device);
+  device->graphs++;
+  for (size_t i = 0; i < graph->count; i++) perform(device, &graph->operation[i]);
+}
+
+static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
+  (void)device;
+  if (graph == NULL) return;
+  for (size_t i = 0; i < graph->count; i++) free(graph->operation[i].arguments);
+  free(graph->operation);
+  free(graph);
+}
+
+static void destroy(CoreDevice *device) {
+  Emulator *emulator = emulator_of(device);
+  for (int i = 0; i < emulator->handed_over; i++) free(emulator->handed[i].contents);
+  for (int stream = 0; stream < CORE_STREAMS; stream++) {
+    catch_up(emulator, stream);
+    free(emulator->stream[stream].queue.operation);
+  }
+  free(emulator->stream);
+  for (int i = 0; i < MEMORIES_MAX; i++) release(device, emulator->memory[i].start);
+  core_emulated_threads_destroy(emulator->threads);
+  free(emulator);
+}
+
+CoreDevice *core_device_emulated(CoreDeviceOrder order) { return core_device_emulated_of(order, SIZE_MAX); }
+
+CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) {
+  Emulator *emulator = core_memory_zero_allocate(1, sizeof *emulator);
+  emulator->order = order;
+  emulator->stream = core_memory_zero_allocate(CORE_STREAMS, sizeof *emulator->stream);
+  emulator->threads = core_emulated_threads_create(order);
+  static const CoreEmulatedServices services = {core_device_barrier, core_device_group_barrier, core_device_ballot,
+                                                &core_emulated_shared, &core_emulated_shared_bytes, find_memory};
+  emulator->bodies = core_emulated_code(&services);
+  emulator->table = (CoreDevice){
+    .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes,
+    .shared_bytes = CORE_EMULATED_SHARED_BYTES, .processors = PROCESSORS,
+    .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
+    .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
+    .hand_over = hand_over, .take_back = take_back, .exchange = exchange,
+    .enter = enter, .leave = leave, .join = join,
+    .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .destroy = destroy};
+  return &emulator->table;
+}

@@ -1,0 +1,10 @@
+/* What this build is: version, commit and its date, as the Makefile gave them. */
+#ifndef CORE_VERSION_H
+#define CORE_VERSION_H
+
+/* Version, git commit and its day, compiled in ("0.2.0", "1a2b3c4", "2026-11-22"). */
+const char *core_version(void);
+const char *core_commit(void);
+const char *core_date(void);
+
+#endif

@@ -1,0 +1,155 @@
+/* Stepping and resetting on the CPU: worlds are divided over OpenMP's threads in blocks (block.h). A world's result
+ * depends on nothing but itself, so neither the number of threads nor the division matters. */
+#include <omp.h>
+
+#include "sim/batch/batch_internal.h"
+#include "sim/batch/batch_world.h"
+#include "sim/simd/block.h"
+#include "sim/task/observe_entity.h"
+
+/* The level for world w's present episode. */
+static int draw_level(SimBatch *batch, int w) {
+  if (sim_batch_has_new_levels(batch)) return sim_batch_prepare_new(batch, w);
+  return sim_world_draw_level(batch->options.seed, batch->options.first_world + (uint32_t)w, batch->worlds[w].episode,
+                              batch->level_count);
+}
+
+void sim_batch_start_world(SimBatch *batch, int w, int level) {
+  sim_world_start(&batch->worlds[w], &batch->models[level], level);
+}
+
+/* A world's flat observation, or the features of it that are given. */
+static void observe_flat(const SimBatch *batch, const SimWorld *world, const float *template_row, float *given) {
+  const SimModel *model = &batch->models[world->level];
+  const int all = batch->whole_length, length = batch->observation_length;
+  if (length == all) {
+    sim_observe(model, world, template_row, all, given);
+    return;
+  }
+  float row[SIM_OBSERVE_MAX];
+  sim_observe(model, world, template_row, all, row);
+  for (int i = 0; i < length; i++) given[i] = row[batch->features[i]];
+}
+
+static void observe(const SimBatch *batch, int w, float *observations) {
+  const SimWorld *world = &batch->worlds[w];
+  const SimModel *model = &batch->models[world->level];
+  if (!observations) return;
+  const float *template_row = batch->templates + (size_t)world->level * (size_t)batch->whole_length;
+  float *row = observations + (size_t)w * (size_t)batch->observation_length;
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED: sim_observe_padded(model, world, template_row, row); break;
+    case SIM_OBSERVATION_ENTITY: sim_observe_entity(model, world, template_row, row); break;
+    default: observe_flat(batch, world, template_row, row);
+  }
+}
+
+void sim_batch_observe(const SimBatch *batch, float *observations) {
+  if (batch->device) {
+    sim_batch_device_observe(batch, observations);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (int w = 0; w < batch->options.worlds; w++) observe(batch, w, observations);
+}
+
+/* level NULL: drawn. */
+static void reset_all(SimBatch *batch, const int32_t *level, float *observations) {
+  if (batch->device) {
+    sim_batch_device_reset(batch, level, observations);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (int w = 0; w < batch->options.worlds; w++) {
+    batch->worlds[w].episode = 0;
+    batch->worlds[w].keeps_level = level != NULL || batch->options.reset == SIM_RESET_SAME;
+    sim_batch_start_world(batch, w, level ? level[w] : draw_level(batch, w));
+    observe(batch, w, observations);
+  }
+}
+
+void sim_batch_reset(SimBatch *batch, float *observations) { reset_all(batch, NULL, observations); }
+
+void sim_batch_reset_to(SimBatch *batch, const int32_t *level, float *observations) {
+  for (int w = 0; w < batch->options.worlds; w++) CORE_CHECK(level[w] >= 0 && level[w] < batch->level_count);
+  reset_all(batch, level, observations);
+}
+
+SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *command, SimScratch *scratch) {
+  SimWorld *world = &batch->worlds[w];
+  return sim_task_step(&batch->rules, &batch->models[world->level], world, command, scratch);
+}
+
+void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch) {
+  SimWorld *world = &batch->worlds[w];
+  sim_step_begin_level(&batch->models[world->level], &scratch->places);
+  sim_step(&batch->models[world->level], world, control, scratch);
+}
+
+static void next_episode(SimBatch *batch, int w) {
+  SimWorld *world = &batch->worlds[w];
+  world->episode++;
+  sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w));
+}
+
+/* Writes world w's results and, where its episode is over, starts the next. */
+static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, const SimStepOut *out) {
+  sim_world_report(&batch->worlds[w], result, batch->level_count, (size_t)w, out);
+  if (result->done && batch->options.auto_reset) next_episode(batch, w);
+  observe(batch, w, out->observations);
+}
+
+static int64_t step_alone(SimBatch *batch, int w, const void *actions, const SimStepOut *out, SimScratch *scratch) {
+  const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)w);
+  SimTaskResult result = sim_batch_step_world(batch, w, &command, scratch);
+  finish_step(batch, w, &result, out);
+  return result.nonfinite;
+}
+
+/* Steps worlds first..first+count-1 side by side. */
+static int64_t step_block(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out,
+                          SimBlock *block) {
+  int64_t nonfinite = 0;
+  for (int i = 0; i < count; i++) {
+    block->world[i] = &batch->worlds[first + i];
+    block->model[i] = &batch->models[block->world[i]->level];
+    const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)(first + i));
+    block->control[i] = sim_task_control(block->model[i], &command);
+  }
+  sim_block_step(block, &batch->rules, count);
+  for (int i = 0; i < count; i++) {
+    finish_step(batch, first + i, &block->result[i], out);
+    nonfinite += block->result[i].nonfinite;
+  }
+  return nonfinite;
+}
+
+/* Worlds in a block, so that every thread has as many blocks, and all are of one size. */
+static int block_worlds(int worlds, int threads) {
+  int share = (worlds + threads - 1) / threads, blocks = (share + SIM_BLOCK_WORLDS - 1) / SIM_BLOCK_WORLDS;
+  return (share + blocks - 1) / blocks;
+}
+
+void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
+  if (batch->device) {
+    sim_batch_device_step(batch, actions, out);
+    return;
+  }
+  const int worlds = batch->options.worlds, each = block_worlds(worlds, omp_get_max_threads());
+  int64_t nonfinite = 0;
+#pragma omp parallel reduction(+ : nonfinite)
+  {
+    union { SimScratch scratch; SimBlock block; } memory;
+    if (batch->kernels) {
+      memory.block.kernels = batch->kernels;
+#pragma omp for schedule(static)
+      for (int first = 0; first < worlds; first += each)
+        nonfinite +=
+          step_block(batch, first, worlds - first < each ? worlds - first : each, actions, out, &memory.block);
+    } else {
+#pragma omp for schedule(static)
+      for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, out, &memory.scratch);
+    }
+  }
+  batch->nonfinite += nonfinite;
+}

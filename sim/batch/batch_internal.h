@@ -1,0 +1,70 @@
+/* The batch from inside, for its own two files and for tests that look at single worlds and physics steps. */
+#ifndef SIM_BATCH_INTERNAL_H
+#define SIM_BATCH_INTERNAL_H
+#include "core/device/arena.h"
+#include "sim/batch/batch.h"
+#include "sim/simd/lanes.h"
+#include "sim/task/observe.h"
+#include "sim/task/task.h"
+
+typedef struct SimBatchDevice SimBatchDevice;
+
+struct SimBatch {
+  SimBatchOptions options;
+  SimTaskRules rules;
+  SimSize size, new_size;
+  int level_count;        /* of the set; models and templates of new levels follow, one for each world */
+  int held_count;         /* of those, on the host: all, or with places for drawn levels those that were given */
+  int whole_length, observation_length; /* features of a whole observation, and of those given */
+  CoreArena *arena;
+  SimLevel *levels;       /* [held_count], as given */
+  SimModel *models;       /* [held_count + worlds of new levels] */
+  float *templates;       /* [held_count + worlds of new levels][whole_length] */
+  int32_t *features;      /* [observation_length]: which of the whole ones are given */
+  SimWorld *worlds;       /* [worlds] */
+  uint32_t *numbers;      /* [worlds] of new levels: which of its world's sequence the present one is */
+  const SimLanesKernels *kernels; /* NULL: one world after the other */
+  int64_t nonfinite;
+  SimBatchDevice *device; /* batch_device.c's; NULL: the worlds are on the host */
+};
+
+/* batch_device.c. The batch's worlds, models and templates are then copies: the worlds' only for the functions that
+ * look at single ones, which fetch them first. CORE_USAGE: a kind of batch that is not made for devices. */
+int sim_batch_device_create(SimBatch *batch);
+void sim_batch_device_destroy(SimBatch *batch);
+void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations);
+void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out);
+void sim_batch_device_observe(const SimBatch *batch, float *observations);
+SimConstants sim_batch_device_constants(const SimBatch *batch);
+void sim_batch_device_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+                                 size_t worlds, float *observations);
+int64_t sim_batch_device_nonfinite(const SimBatch *batch);
+size_t sim_batch_device_bytes(const SimBatch *batch);
+/* Levels first .. first + count - 1 have changed on the host. */
+void sim_batch_device_take_levels(SimBatch *batch, int first, int count);
+/* Worlds from the device to the host, and back. */
+void sim_batch_device_fetch(const SimBatch *batch);
+void sim_batch_device_put(SimBatch *batch);
+
+/* Are the worlds' levels new ones, each with a place for its constants? */
+static inline bool sim_batch_has_new_levels(const SimBatch *batch) { return batch->options.reset >= SIM_RESET_NEW; }
+/* Can the set's levels be simulated together, and new levels be drawn? */
+int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *levels);
+/* Copies checked levels into the batch's memory, from place `first` on, and makes them ready. */
+void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *levels);
+/* Which features are given, from the options and the levels taken. CORE_USAGE: those of the options do not show all. */
+int sim_batch_choose_features(SimBatch *batch);
+/* The new level of world w's present episode, a function of (seed, global world number, episode): gives its number in
+ * the world's sequence. */
+uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level);
+/* Draws and makes it ready; gives the number of its model. */
+int sim_batch_prepare_new(SimBatch *batch, int w);
+
+/* Puts world w at the start of `level`; its episode number and keeps_level stay. */
+void sim_batch_start_world(SimBatch *batch, int w, int level);
+/* One environment step of world w, without auto-reset. The scratch shows the last physics step's contacts. */
+SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *command, SimScratch *scratch);
+/* One physics step of world w under given controls. */
+void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch);
+
+#endif

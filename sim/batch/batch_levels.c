@@ -1,0 +1,157 @@
+/* The levels of a batch: checks, getting them ready, putting others in their place, and new ones for single worlds.
+ * Which level an episode begins on is decided in batch_cpu.c. */
+#include <math.h>
+
+#include "sim/batch/batch_internal.h"
+#include "sim/batch/batch_world.h"
+#include "sim/batch/filter.h"
+#include "sim/levels/generate.h"
+#include "sim/task/level_ready.h"
+
+static bool same_size(SimSize a, SimSize b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+static int check_set(const SimLevelSet *set) {
+  for (int i = 0; i < set->count; i++) {
+    TRY(sim_level_check(&set->level[i]));
+    if (!same_size(set->level[i].size, set->size))
+      return core_error(CORE_USAGE, "level '%.63s' has another size than the set; expand it first", set->level[i].name);
+  }
+  return CORE_OK;
+}
+
+/* That nothing can go wrong with a new level inside a step. */
+static int check_new(const SimBatchOptions *options, SimSize size) {
+  SimLevel probe;
+  TRY(sim_generate_level(options->new_size.polygons > 0 ? options->new_size : size, 0, 0, &probe));
+  return sim_level_expand(&probe, size);
+}
+
+int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *set) {
+  const bool draws_new = options->reset >= SIM_RESET_NEW;
+  if (set->count < (draws_new ? 0 : 1)) return core_error(CORE_USAGE, "the level set is empty");
+  if (draws_new) TRY(check_new(options, set->size));
+  return check_set(set);
+}
+
+static void take_level(SimBatch *batch, const SimLevel *level, int place) {
+  SimModel *model = &batch->models[place];
+  float *row = batch->templates + (size_t)place * (size_t)batch->whole_length;
+  const SimReadyRules rules = {batch->options.observation, batch->whole_length, batch->options.pad_writes_zero};
+  sim_level_ready(level, &rules, model, row);
+}
+
+void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
+#pragma omp parallel for schedule(static)
+  for (int i = 0; i < set->count; i++) {
+    batch->levels[first + i] = set->level[i];
+    take_level(batch, &set->level[i], first + i);
+  }
+}
+
+/* ---- features ---------------------------------------------------------------------------------------------------- */
+
+/* Marks what a level's template holds or its moving bodies write. */
+static void mark_features(SimSize size, const SimModel *model, const float *row, int length, uint8_t *used) {
+  for (int k = 0; k < length; k++) used[k] |= row[k] != 0;
+  for (int k = 0; k < model->moving_count; k++) {
+    const int offset = sim_observe_offset(size, model->moving[k]);
+    if (offset >= 0) sim_observe_mark_body(used + offset);
+  }
+}
+
+static void mark_level(const SimLevel *level, int length, uint8_t *used) {
+  float row[SIM_OBSERVE_MAX];
+  SimModel model;
+  sim_model_build(level, false, &model); /* pads show nothing */
+  sim_observe_template(level, row);
+  mark_features(level->size, &model, row, length, used);
+}
+
+void sim_batch_mark_features(const SimLevelSet *set, uint8_t *used) {
+  for (int i = 0; i < set->count; i++) mark_level(&set->level[i], sim_observe_length(set->size), used);
+}
+
+/* Does the level show nothing but the features that are given? */
+static int check_features(const SimBatch *batch, const SimLevel *level) {
+  uint8_t used[SIM_OBSERVE_MAX] = {0};
+  mark_level(level, batch->whole_length, used);
+  for (int i = 0; i < batch->observation_length; i++) used[batch->features[i]] = 0;
+  const uint8_t *left_out = memchr(used, 1, sizeof used);
+  if (left_out == NULL) return CORE_OK;
+  return core_error(CORE_USAGE, "level '%.63s' shows feature %td, which this batch's observations leave out; create it "
+                    "without compact_observations and features", level->name, left_out - used);
+}
+
+/* No more levels are shown than those taken, unless new ones come. */
+static int take_features(SimBatch *batch) {
+  const SimBatchOptions *options = &batch->options;
+  for (int i = 0; i < options->feature_count; i++) {
+    const int feature = options->features[i];
+    if (feature < 0 || feature >= batch->whole_length || (i > 0 && feature <= options->features[i - 1]))
+      return core_error(CORE_USAGE, "feature %d at place %d: must ascend from 0 to %d", feature, i,
+                        batch->whole_length - 1);
+    batch->features[batch->observation_length++] = feature;
+  }
+  const bool all = batch->observation_length == batch->whole_length;
+  if (!all && sim_batch_has_new_levels(batch))
+    return core_error(CORE_USAGE, "new levels may show any feature; all %d must be given", batch->whole_length);
+  for (int i = 0; !all && i < batch->held_count; i++) TRY(check_features(batch, &batch->levels[i]));
+  batch->options.features = NULL;
+  return CORE_OK;
+}
+
+int sim_batch_choose_features(SimBatch *batch) {
+  uint8_t used[SIM_OBSERVE_MAX] = {0};
+  const int length = batch->whole_length;
+  batch->observation_length = 0;
+  if (batch->options.features) return take_features(batch);
+  const bool all = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
+  for (int i = 0; !all && i < batch->held_count; i++)
+    mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
+  for (int k = 0; k < length; k++)
+    if (all || used[k]) batch->features[batch->observation_length++] = k;
+  return CORE_OK;
+}
+
+int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *set) {
+  if (set->count != batch->level_count || !same_size(set->size, batch->size))
+    return core_error(CORE_USAGE, "%d levels can not take the place of %d; numbers and sizes must agree", set->count,
+                      batch->level_count);
+  return sim_batch_replace_some(batch, 0, set);
+}
+
+int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
+  CORE_CHECK(batch->options.drawn_slots == 0);
+  if (first < 0 || set->count > batch->level_count - first || !same_size(set->size, batch->size))
+    return core_error(CORE_USAGE, "%d levels from place %d on do not fit into a set of %d, or are of another size",
+                      set->count, first, batch->level_count);
+  TRY(check_set(set));
+  const bool compact = batch->observation_length < batch->whole_length;
+  for (int i = 0; compact && i < set->count; i++) TRY(check_features(batch, &set->level[i]));
+  sim_batch_take_levels(batch, first, set);
+  if (batch->device) sim_batch_device_take_levels(batch, first, set->count);
+  return CORE_OK;
+}
+
+/* ---- new levels -------------------------------------------------------------------------------------------------- */
+
+/* Each world has its own endless sequence of levels, the one of `number` being (seed of the world, number). */
+uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {
+  const uint32_t world = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
+  const uint64_t seed = sim_world_level_key(batch->options.seed, world);
+  uint32_t number = episode;
+  if (batch->options.reset == SIM_RESET_NEW_FILTERED)
+    number = sim_filter_draw(batch->new_size, seed, episode * SIM_FILTER_RATIO, level);
+  else
+    CORE_CHECK(sim_generate_level(batch->new_size, seed, number, level) == CORE_OK); /* sizes were checked */
+  CORE_CHECK(sim_level_expand(level, batch->size) == CORE_OK);
+  return number;
+}
+
+int sim_batch_prepare_new(SimBatch *batch, int w) {
+  SimLevel level;
+  const int place = batch->level_count + w;
+  batch->numbers[w] = sim_batch_draw_new(batch, w, &level);
+  take_level(batch, &level, place);
+  return place;
+}

@@ -1,0 +1,303 @@
+/* A batch whose worlds are on a device: where its memory lies there, and which kernels a step is (batch_kernels.h). The
+ * host keeps the levels' constants, and a copy of the worlds for saved states and for looking at single ones. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "sim/batch/batch_internal.h"
+#include "sim/device/batch_kernels.h"
+#include "sim/device/kernels.h"
+#include "sim/device/level_device_internal.h"
+#include "sim/device/observe_kernels.h"
+
+enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, TEAMS_WANTED = 8 };
+
+/* How an environment step is launched. */
+typedef struct StepLaunch {
+  const CoreKernel *kernel;
+  int worlds;              /* of a warp; 1: sim_step_alone */
+  unsigned blocks;
+  SimWarpLayout layout;
+} StepLaunch;
+
+struct SimBatchDevice {
+  CoreDevice *device;
+  CoreArena *arena;
+  SimWorld *worlds;        /* all of these on the device */
+  SimModel *models;
+  float *templates;
+  int32_t *features, *level;
+  int64_t *nonfinite;
+  int32_t *waiting;        /* worlds that wait for a new level, and how many; NULL where no levels are new */
+  int64_t *waiters;
+  uint32_t *numbers;       /* of new levels, as in SimBatch */
+  SimLevelDevice *drawing; /* level_device.c's; NULL: nothing is drawn through a filter */
+  bool keeps_levels;       /* all worlds do, so that none will wait for a new one */
+  char *far_memory;        /* of warps, for what their shared memory has no room for */
+  StepLaunch step;
+};
+
+static SimDeviceBatch view(const SimBatch *batch) {
+  const SimBatchDevice *d = batch->device;
+  return (SimDeviceBatch){.worlds = d->worlds,
+                          .models = d->models,
+                          .templates = d->templates,
+                          .features = d->features,
+                          .nonfinite = d->nonfinite,
+                          .waiting = d->waiting,
+                          .waiters = d->waiters,
+                          .numbers = d->numbers,
+                          .count = batch->options.worlds,
+                          .levels = batch->level_count,
+                          .whole_length = batch->whole_length,
+                          .observation_length = batch->observation_length,
+                          .first_world = batch->options.first_world,
+                          .seed = batch->options.seed,
+                          .size = batch->size};
+}
+
+SimDeviceBatch sim_batch_device_view(const SimBatch *batch) { return view(batch); }
+SimLevelDevice *sim_batch_device_levels(const SimBatch *batch) { return batch->device->drawing; }
+CoreDevice *sim_batch_device_of(const SimBatch *batch) { return batch->device->device; }
+
+SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
+  const SimReadyRules rules = {batch->options.observation, batch->whole_length, batch->options.pad_writes_zero};
+  return (SimDeviceMaker){batch->device->models, batch->device->templates, batch->new_size, batch->size, rules};
+}
+
+/* Worlds of a warp: as many as leave room for TEAMS_WANTED (docs/cuda.md has the count behind it). SIM_WARP_WORLDS
+ * (alone, 2, 4, 8, 16, 32) in the environment, for measurements: alone is a thread a world. */
+static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
+  static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
+  const char *wanted = getenv("SIM_WARP_WORLDS");
+  *worlds = SIM_WARP_LANES;
+  while (*worlds > 2 && shared / (sim_warp_fit(batch->size, *worlds, shared).bytes + SIM_WARP_RESERVED) < TEAMS_WANTED)
+    *worlds /= 2;
+  if (!wanted || !*wanted) return CORE_OK;
+  for (int i = 0; i < 6; i++) {
+    if (strcmp(wanted, NAME[i]) != 0) continue;
+    *worlds = 1 << i;
+    return CORE_OK;
+  }
+  return core_error(CORE_USAGE, "SIM_WARP_WORLDS is '%s'; it may be alone, 2, 4, 8, 16 or 32", wanted);
+}
+
+/* Teams go on to further worlds, each to as many: there are no more of them than find room at once, which bounds the
+ * memory for contacts that do not fit into shared memory. */
+static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t worlds, StepLaunch *launch) {
+  TRY(choose_worlds(batch, device->shared_bytes, &launch->worlds));
+  launch->kernel = &sim_step_alone_launch;
+  launch->blocks = core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX);
+  if (launch->worlds == 1) return CORE_OK;
+  launch->kernel = &sim_step_warp_launch;
+  launch->layout = sim_warp_fit(batch->size, launch->worlds, device->shared_bytes);
+  const size_t fit = device->shared_bytes / (launch->layout.bytes + SIM_WARP_RESERVED);
+  const size_t at_once = device->processors * (fit > 0 ? fit : 1) * (size_t)launch->worlds;
+  const size_t rounds = (worlds + at_once - 1) / at_once;
+  launch->blocks = core_device_blocks(worlds, (unsigned)(rounds * (size_t)launch->worlds), BLOCKS_MAX);
+  return CORE_OK;
+}
+
+size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds) {
+  StepLaunch launch;
+  if (choose_launch(batch, device, worlds, &launch) != CORE_OK || launch.worlds == 1) return 0;
+  return (size_t)launch.blocks * launch.layout.far_bytes;
+}
+
+int sim_batch_device_create(SimBatch *batch) {
+  const size_t worlds = (size_t)batch->options.worlds, levels = (size_t)batch->level_count;
+  const bool draws = sim_batch_has_new_levels(batch);
+  const size_t places = levels + (draws ? worlds : 0);
+  SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
+  batch->device = d;
+  d->device = batch->options.device;
+  TRY(choose_launch(batch, d->device, worlds, &d->step));
+  d->arena = core_arena_create("simulator");
+  core_arena_set_device(d->arena, d->device);
+  CORE_ARENA_DEVICE(d->arena, d->worlds, worlds, "worlds [worlds]");
+  CORE_ARENA_DEVICE(d->arena, d->models, places, "level constants [places]");
+  CORE_ARENA_DEVICE(d->arena, d->templates, places * (size_t)batch->whole_length,
+                    "constant observations [places][features]");
+  if (draws) {
+    CORE_ARENA_DEVICE(d->arena, d->waiting, worlds, "worlds that wait for a level [worlds]");
+    CORE_ARENA_DEVICE(d->arena, d->waiters, 1, "how many worlds wait for a level");
+    CORE_ARENA_DEVICE(d->arena, d->numbers, worlds, "numbers of new levels [worlds]");
+  }
+  CORE_ARENA_DEVICE(d->arena, d->features, (size_t)batch->observation_length, "features given [features]");
+  CORE_ARENA_DEVICE(d->arena, d->level, worlds, "levels to start on [worlds]");
+  CORE_ARENA_DEVICE(d->arena, d->nonfinite, 1, "worlds that are not finite");
+  if (d->step.worlds > 1)
+    CORE_ARENA_DEVICE(d->arena, d->far_memory, (size_t)d->step.blocks * d->step.layout.far_bytes,
+                      "contacts beyond shared memory [warps][bytes]");
+  TRY(core_arena_commit(d->arena));
+  core_device_to_device(d->device, d->features, batch->features,
+                        (size_t)batch->observation_length * sizeof *batch->features);
+  if (batch->options.drawn_slots == 0) sim_batch_device_take_levels(batch, 0, batch->held_count);
+  return sim_level_device_create(batch, d->device, &d->drawing);
+}
+
+void sim_batch_device_destroy(SimBatch *batch) {
+  if (!batch->device) return;
+  sim_level_device_destroy(&batch->device->drawing);
+  core_arena_destroy(&batch->device->arena);
+  free(batch->device);
+  batch->device = NULL;
+}
+
+size_t sim_batch_device_bytes(const SimBatch *batch) {
+  return core_arena_device_bytes(batch->device->arena) + sim_level_device_bytes(batch->device->drawing);
+}
+
+void sim_batch_device_take_levels(SimBatch *batch, int first, int count) {
+  const SimBatchDevice *d = batch->device;
+  const size_t from = (size_t)first, n = (size_t)count, length = (size_t)batch->whole_length;
+  core_device_to_device(d->device, d->models + from, batch->models + from, n * sizeof *d->models);
+  core_device_to_device(d->device, d->templates + from * length, batch->templates + from * length,
+                        n * length * sizeof *d->templates);
+}
+
+/* Of worlds first .. first + count - 1. */
+static void observe(const SimBatch *batch, int first, int count, float *observations) {
+  CoreDevice *device = batch->device->device;
+  SimDeviceBatch part = view(batch);
+  part.first = first;
+  part.count = count;
+  const SimDeviceObserve flat = {part, observations};
+  const SimDevicePadded padded = {part, sim_padded_layout(batch->size), observations};
+  const SimDeviceEntities entities = {part, sim_entity_layout(batch->size), observations};
+  const size_t numbers = (size_t)count * (size_t)batch->observation_length;
+  const unsigned blocks = core_device_blocks(numbers, NUMBER_THREADS, BLOCKS_MAX);
+  if (observations == NULL) return;
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED:
+      device->launch(device, &sim_observe_matrix_launch, blocks, NUMBER_THREADS, 0, &padded);
+      break;
+    case SIM_OBSERVATION_ENTITY:
+      device->launch(device, &sim_observe_entities_launch, blocks, NUMBER_THREADS, 0, &entities);
+      break;
+    default: device->launch(device, &sim_observe_flat_launch, blocks, NUMBER_THREADS, 0, &flat);
+  }
+}
+
+void sim_batch_device_observe(const SimBatch *batch, float *observations) {
+  observe(batch, 0, batch->options.worlds, observations);
+}
+
+void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations) {
+  const SimBatchDevice *d = batch->device;
+  const size_t worlds = (size_t)batch->options.worlds;
+  const SimDeviceReset reset = {view(batch), level ? d->level : NULL,
+                                level != NULL || batch->options.reset == SIM_RESET_SAME};
+  if (level) core_device_to_device(d->device, d->level, level, worlds * sizeof *level);
+  sim_level_device_forget(batch);
+  d->device->launch(d->device, &sim_reset_launch, core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS,
+                    0, &reset);
+  batch->device->keeps_levels = level != NULL;
+  if (level == NULL) sim_level_device_renew(batch, true, 0);
+  sim_batch_device_observe(batch, observations);
+}
+
+static void step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
+  const SimBatchDevice *d = batch->device;
+  SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions, *out};
+  step.batch.first = first;
+  step.batch.count = count;
+  const SimDeviceWarpStep team_step = {step, d->step.layout, d->far_memory};
+  if (d->step.worlds == 1)
+    d->device->launch(d->device, d->step.kernel, d->step.blocks, WORLD_THREADS, 0, &step);
+  else
+    d->device->launch(d->device, d->step.kernel, d->step.blocks, SIM_WARP_LANES, d->step.layout.bytes, &team_step);
+}
+
+int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlots *places) {
+  const SimBatch some = {.size = size};
+  StepLaunch launch = {0};
+  TRY(choose_launch(&some, device, INT32_MAX, &launch));
+  places->blocks = launch.worlds == 1 ? device->processors : launch.blocks;
+  places->each = launch.worlds == 1 ? WORLD_THREADS : (size_t)launch.worlds;
+  places->bytes = sizeof(SimWorld) + sizeof(SimModel) + (size_t)sim_observe_length(size) * sizeof(float) +
+                  2 * sizeof(int32_t) + sizeof(uint32_t) + launch.layout.far_bytes / places->each;
+  return CORE_OK;
+}
+
+void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks) {
+  const SimBatchDevice *d = batch->device;
+  const bool alone = d->step.worlds == 1;
+  SimDeviceIdle idle = *what;
+  char *far_memory = alone ? NULL : d->far_memory + (size_t)idle.first * d->step.layout.far_bytes;
+  idle.warp = (SimDeviceWarpStep){{.batch = view(batch), .rules = batch->rules}, d->step.layout, far_memory};
+  idle.maker = sim_batch_device_maker(batch);
+  if (alone) d->device->launch(d->device, &sim_idle_alone_launch, blocks, WORLD_THREADS, 0, &idle);
+  else d->device->launch(d->device, &sim_idle_team_launch, blocks, SIM_WARP_LANES, d->step.layout.bytes, &idle);
+}
+
+void sim_batch_synchronise(SimBatch *batch) {
+  if (batch->device) sim_level_device_synchronise(batch);
+}
+
+void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
+  CORE_CHECK(batch->device && first >= 0 && count > 0 && count <= batch->options.worlds - first);
+  step_some(batch, first, count, actions, out);
+  if (!batch->device->keeps_levels) sim_level_device_renew(batch, true, count);
+  observe(batch, first, count, out->observations);
+}
+
+void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
+  sim_batch_step_part(batch, 0, batch->options.worlds, actions, out);
+}
+
+SimConstants sim_batch_device_constants(const SimBatch *batch) {
+  const SimBatchDevice *d = batch->device;
+  return (SimConstants){.rows = d->templates, .length = (size_t)batch->whole_length, .features = d->features,
+                        .level = &d->worlds->level, .stride = sizeof *d->worlds, .number = d->numbers};
+}
+
+void sim_batch_device_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
+                                 size_t worlds, float *observations) {
+  CoreDevice *device = batch->device->device;
+  const SimDeviceShowAgain a = {sim_batch_device_maker(batch),
+                                batch->options.seed,
+                                batch->options.first_world,
+                                index,
+                                level,
+                                rows,
+                                worlds,
+                                observations};
+  device->launch(device, &sim_show_again_launch, core_device_blocks(rows, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS, 0,
+                 &a);
+}
+
+int64_t sim_batch_device_nonfinite(const SimBatch *batch) {
+  int64_t count;
+  core_device_to_host(batch->device->device, &count, batch->device->nonfinite, sizeof count);
+  return count;
+}
+
+void sim_batch_device_fetch(const SimBatch *batch) {
+  const SimBatchDevice *d = batch->device;
+  core_device_to_host(d->device, batch->worlds, d->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
+}
+
+/* Worlds on new levels, which are not saved since they follow from the episode's number, get their levels again. */
+static void recall_levels(SimBatch *batch) {
+  SimBatchDevice *d = batch->device;
+  int32_t *waiting = core_memory_allocate((size_t)batch->options.worlds * sizeof *waiting);
+  int64_t waiters = 0;
+  d->keeps_levels = true;
+  for (int w = 0; w < batch->options.worlds; w++) {
+    if (batch->worlds[w].level >= batch->level_count) waiting[waiters++] = w;
+    if (!batch->worlds[w].keeps_level) d->keeps_levels = false;
+  }
+  core_device_to_device(d->device, d->waiting, waiting, (size_t)waiters * sizeof *waiting);
+  core_device_to_device(d->device, d->waiters, &waiters, sizeof waiters);
+  free(waiting);
+  sim_level_device_forget(batch);
+  sim_level_device_renew(batch, false, 0);
+}
+
+void sim_batch_device_put(SimBatch *batch) {
+  const SimBatchDevice *d = batch->device;
+  core_device_to_device(d->device, d->worlds, batch->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
+  if (d->waiters) recall_levels(batch);
+}

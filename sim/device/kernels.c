@@ -1,0 +1,6 @@
+/* The kernels of sim/ for the host (kernels.h). */
+#include "sim/device/kernels.h"
+#include "sim/device/kernels_bodies.h"
+
+#define KERNELS "sim/device/kernels.def"
+#include "core/device/device_table.inc"

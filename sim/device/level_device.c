@@ -1,0 +1,284 @@
+/* Drawing levels on a device: which kernels (level_kernels.h) a draw is. What the filter has to play is played in the
+ * places of a batch of its own (idle_kernels.h); for single worlds' new levels, ahead of their time and on a lane of
+ * its own. */
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "sim/device/level_device_internal.h"
+
+#include "sim/device/kernels.h"
+
+enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
+/* Of a group, so many play first, which is mostly all that it takes; then the rest of those that lack levels. */
+enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128 };
+/* Steps from one start of the filter to the next, by when it is waited for. */
+enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64 };
+
+struct SimLevelDevice {
+  CoreDevice *device;
+  CoreArena *arena;
+  SimBatch *candidates;        /* its worlds are the places to play in */
+  SimDeviceSlots places;
+  size_t room, groups;         /* tasks, and groups of a sequence, that are drawn at a time */
+  SimCast cast;                /* of groups: [room] */
+  int32_t *lacks;              /* [groups] */
+  int64_t *lackers;
+  SimDeviceGroups group;       /* its arrays */
+  uint32_t *given;             /* [groups][SIM_GROUP_KEPT] numbers from the host */
+  SimChoices choices;          /* of worlds: their arrays */
+  int64_t period;              /* environment steps of worlds from one start of the filter to the next */
+  int64_t stepped;             /* since it was last set on what is ahead */
+  bool busy;                   /* it is at it */
+};
+
+static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
+
+static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_RESET_NEW_FILTERED; }
+
+/* Where worlds' new levels go through the filter; NULL: they do not. */
+static SimLevelDevice *filter_of(const SimBatch *batch) {
+  return filters(batch) ? sim_batch_device_levels(batch) : NULL;
+}
+
+/* A group more than the places fill, since ranges need not begin with a group. */
+static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
+  const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
+  levels->groups = batch->options.drawn_slots > 0 ? fewer(groups, GROUPS_MAX) : 0;
+  levels->room = levels->groups * PLAYED_FIRST;
+}
+
+/* As many places as the device could play in at once, however many worlds there are: what there is to play is a matter
+ * of episodes. */
+static int create_candidates(const SimBatch *batch, SimLevelDevice *levels) {
+  SimBatchOptions options = sim_batch_options_default();
+  const SimLevelSet none = {.size = batch->new_size};
+  TRY(sim_batch_device_slots(batch->new_size, levels->device, &levels->places));
+  CORE_CHECK(levels->places.blocks > 1); /* half of them are for what is ahead */
+  options.worlds = (int)(levels->places.blocks * levels->places.each);
+  options.auto_reset = false;  /* only the first end counts */
+  options.reset = SIM_RESET_NEW;
+  options.device = levels->device;
+  return sim_batch_create(&options, &none, &levels->candidates);
+}
+
+static void register_choices(CoreArena *arena, SimChoices *choices, size_t worlds) {
+  CORE_ARENA_DEVICE(arena, choices->until, worlds, "episodes decided [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->late, worlds, "choices decided [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->who, worlds, "worlds to choose for [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->episode, worlds, "episodes to choose for [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->chosen, worlds * SIM_AHEAD_ROUND, "levels chosen [worlds][round]");
+  CORE_ARENA_DEVICE(arena, choices->listed, 1, "how many choose");
+}
+
+static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
+  const size_t kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
+  CORE_ARENA_DEVICE(l->arena, l->cast.key, l->room, "keys of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->cast.number, l->room, "numbers of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->cast.solved, l->room, "levels that solve themselves [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->lacks, l->groups, "who lacks levels [groups]");
+  CORE_ARENA_DEVICE(l->arena, l->lackers, 1, "how many lack levels");
+  CORE_ARENA_DEVICE(l->arena, l->group.good, l->groups, "levels found [groups]");
+  CORE_ARENA_DEVICE(l->arena, l->group.time, drawn, "when levels come up [drawn]");
+  CORE_ARENA_DEVICE(l->arena, l->group.played, drawn, "levels played [drawn]");
+  CORE_ARENA_DEVICE(l->arena, l->group.chosen, drawn, "levels chosen [drawn]");
+  CORE_ARENA_DEVICE(l->arena, l->group.order, drawn, "order of levels [drawn]");
+  CORE_ARENA_DEVICE(l->arena, l->group.numbers, kept, "numbers of levels [kept]");
+  CORE_ARENA_DEVICE(l->arena, l->given, kept, "numbers of levels again [kept]");
+  if (filters(batch)) register_choices(l->arena, &l->choices, (size_t)batch->options.worlds);
+}
+
+/* A choice is two levels at most, one step after the other. Where the worlds fill the device many times in a step, few
+ * of their steps take as long as that; where they do not fill it, as many. */
+static int64_t choose_period(const SimBatch *batch, size_t places) {
+  const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)places - 1) / (int64_t)places;
+  const int64_t steps = 2 * SIM_FILTER_STEPS / rounds;
+  return worlds * (steps < AHEAD_STEPS_LEAST ? AHEAD_STEPS_LEAST : steps > AHEAD_STEPS_MOST ? AHEAD_STEPS_MOST : steps);
+}
+
+int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels) {
+  *levels = NULL;
+  if (!filters(batch) && batch->options.drawn_slots == 0) return CORE_OK;
+  SimLevelDevice *made = core_memory_zero_allocate(1, sizeof *made);
+  *levels = made;
+  made->device = device;
+  made->arena = core_arena_create("random levels");
+  core_arena_set_device(made->arena, device);
+  choose_room(batch, made);
+  register_memory(batch, made);
+  TRY(core_arena_commit(made->arena));
+  TRY(create_candidates(batch, made));
+  made->period = choose_period(batch, made->places.blocks * made->places.each);
+  return CORE_OK;
+}
+
+void sim_level_device_destroy(SimLevelDevice **levels) {
+  if (!*levels) return;
+  if ((*levels)->busy) (*levels)->device->join((*levels)->device, CORE_STREAM_AHEAD);
+  sim_batch_destroy(&(*levels)->candidates);
+  core_arena_destroy(&(*levels)->arena);
+  free(*levels);
+  *levels = NULL;
+}
+
+size_t sim_level_device_bytes(const SimLevelDevice *levels) {
+  return levels ? core_arena_device_bytes(levels->arena) + sim_batch_bytes(levels->candidates) : 0;
+}
+
+size_t sim_level_device_stack_bytes(CoreDevice *device) {
+  const CoreKernel *const kernels[] = {&sim_recall_launch, &sim_renew_launch, &sim_show_again_launch,
+                                       &sim_idle_team_launch};
+  size_t most = 0;
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    const size_t bytes = device->stack_bytes(device, kernels[i]);
+    most = bytes > most ? bytes : most;
+  }
+  return most;
+}
+
+size_t sim_level_device_slot_bytes(SimSize drawn, const CoreDevice *device) {
+  SimDeviceSlots places;
+  if (sim_batch_device_slots(drawn, device, &places) == CORE_OK) return places.blocks * places.each * places.bytes;
+  core_error_clear(); /* SIM_WARP_WORLDS, about which creating the batch complains */
+  return 0;
+}
+
+/* ---- what draws have in common ----------------------------------------------------------------------------------- */
+
+static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
+  device->launch(device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
+}
+
+/* Plays in the places of `blocks` blocks from `first` on. */
+static void play(const SimLevelDevice *levels, SimIdleKind kind, const SimCast *cast, unsigned first, unsigned blocks) {
+  const SimDeviceIdle idle = {.kind = kind, .cast = *cast, .choices = levels->choices, .first = first};
+  sim_batch_device_play_idle(levels->candidates, &idle, blocks);
+}
+
+static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
+  int64_t count;
+  core_device_to_host(device, &count, counter, sizeof count);
+  return (size_t)count;
+}
+
+/* ---- places: groups of a sequence -------------------------------------------------------------------------------- */
+
+/* Which levels `groups` groups from number base on keep: into levels->group.numbers. */
+static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, size_t groups) {
+  CoreDevice *device = levels->device;
+  SimDeviceGroups g = levels->group;
+  g.cast = levels->cast;
+  g.key = key;
+  g.base = base;
+  g.groups = groups;
+  g.lacks = levels->lacks;
+  g.lackers = levels->lackers;
+  launch(device, &sim_group_times_launch, groups * SIM_GROUP_DRAWN, &g);
+  launch(device, &sim_group_order_launch, groups * SIM_GROUP_DRAWN, &g);
+  core_device_zero(device, levels->lackers, sizeof *levels->lackers);
+  size_t playing = groups;
+  for (int round = 0; round < 2 && playing > 0; round++) {
+    g.first_rank = round == 0 ? 0 : PLAYED_FIRST;
+    g.ranks = round == 0 ? PLAYED_FIRST : SIM_GROUP_DRAWN - PLAYED_FIRST;
+    g.lacking = round == 0 ? NULL : levels->lacks;
+    g.cast.count = playing * g.ranks;
+    launch(device, &sim_group_cast_launch, g.cast.count, &g);
+    play(levels, SIM_IDLE_CAST, &g.cast, 0, levels->places.blocks);
+    launch(device, &sim_group_judge_launch, g.cast.count, &g);
+    if (round > 0) break;
+    launch(device, &sim_group_lacks_launch, groups, &g);
+    playing = fetch_count(device, levels->lackers);
+  }
+  launch(device, &sim_group_choose_launch, groups * SIM_GROUP_DRAWN, &g);
+  launch(device, &sim_group_number_launch, groups * SIM_GROUP_DRAWN, &g);
+}
+
+static void recall(const SimBatch *batch, uint64_t key, const uint32_t *numbers, size_t count, size_t place) {
+  const SimDeviceRecall a = {sim_batch_device_maker(batch), key, numbers, count, place};
+  launch(sim_batch_device_of(batch), &sim_recall_launch, count, &a);
+}
+
+void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int count, int place, uint32_t *numbers) {
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  const int64_t last = first + count, end = (last + SIM_GROUP_KEPT - 1) / SIM_GROUP_KEPT;
+  CORE_CHECK(levels && first >= 0 && last <= SIM_STREAM_LEVELS && place >= 0 && place + count <= batch->level_count);
+  for (int64_t group = first / SIM_GROUP_KEPT; group < end; group += (int64_t)levels->groups) {
+    const size_t groups = fewer((size_t)(end - group), levels->groups);
+    const int64_t begin = group * SIM_GROUP_KEPT, low = begin < first ? first : begin;
+    const int64_t behind = begin + (int64_t)groups * SIM_GROUP_KEPT, high = behind < last ? behind : last;
+    const uint32_t *chosen = levels->group.numbers + (low - begin);
+    choose_groups(levels, key, (uint32_t)(group * SIM_GROUP_DRAWN), groups);
+    recall(batch, key, chosen, (size_t)(high - low), (size_t)(place + low - first));
+    core_device_to_host(levels->device, numbers + (low - first), chosen, (size_t)(high - low) * sizeof *numbers);
+  }
+}
+
+void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int place) {
+  SimLevelDevice *levels = sim_batch_device_levels(batch);
+  CORE_CHECK(levels && place >= 0 && place + count <= batch->level_count);
+  const size_t all = (size_t)count, most = levels->groups * SIM_GROUP_KEPT;
+  for (size_t begin = 0; begin < all; begin += most) {
+    const size_t n = fewer(all - begin, most);
+    core_device_to_device(levels->device, levels->given, numbers + begin, n * sizeof *numbers);
+    recall(batch, key, levels->given, n, (size_t)place + begin);
+  }
+}
+
+/* ---- new levels of worlds ---------------------------------------------------------------------------------------- */
+
+/* Choices ahead are made in half of the places, those that somebody waits for in the others: both may be played at
+ * once. */
+static unsigned half(const SimLevelDevice *levels) { return (levels->places.blocks + 1) / 2; }
+
+/* What the filter has been set on is decided from now on. */
+static void take_ahead(SimLevelDevice *levels) {
+  if (!levels->busy) return;
+  levels->device->join(levels->device, CORE_STREAM_AHEAD);
+  launch(levels->device, &sim_choose_publish_launch, (size_t)levels->choices.batch.count, &levels->choices);
+  levels->busy = false;
+}
+
+/* Sets the filter on what worlds will need next. */
+static void go_ahead(SimLevelDevice *levels) {
+  SimChoices *choices = &levels->choices;
+  levels->stepped = 0;
+  core_device_zero(levels->device, choices->listed, sizeof *choices->listed);
+  launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
+  levels->device->enter(levels->device, CORE_STREAM_AHEAD);
+  play(levels, SIM_IDLE_AHEAD, &levels->cast, half(levels), levels->places.blocks - half(levels));
+  levels->device->leave(levels->device);
+  levels->busy = true;
+}
+
+/* Decides what waiting worlds need and was not decided ahead, which is mostly nothing. */
+static void decide(SimLevelDevice *levels) {
+  if (levels->stepped >= levels->period) take_ahead(levels);
+  play(levels, SIM_IDLE_WAITING, &levels->cast, 0, half(levels));
+}
+
+void sim_level_device_synchronise(const SimBatch *batch) {
+  SimLevelDevice *levels = filter_of(batch);
+  if (levels) take_ahead(levels);
+}
+
+void sim_level_device_forget(const SimBatch *batch) {
+  SimLevelDevice *levels = filter_of(batch);
+  if (!levels) return;
+  take_ahead(levels);
+  core_device_zero(levels->device, levels->choices.until, (size_t)batch->options.worlds * sizeof(uint32_t));
+}
+
+void sim_level_device_renew(const SimBatch *batch, bool start, int stepped) {
+  CoreDevice *device = sim_batch_device_of(batch);
+  SimLevelDevice *levels = filter_of(batch);
+  SimDeviceRenew renew = {
+    .batch = sim_batch_device_view(batch), .maker = sim_batch_device_maker(batch), .start = start};
+  if (renew.batch.waiters == NULL) return;
+  if (levels) {
+    levels->stepped += stepped;
+    levels->choices.batch = renew.batch;
+    renew.late = levels->choices.late;
+    decide(levels);
+  }
+  launch(device, &sim_renew_launch, (size_t)batch->options.worlds, &renew);
+  core_device_zero(device, renew.batch.waiters, sizeof *renew.batch.waiters);
+  if (levels && !levels->busy) go_ahead(levels);
+}

@@ -1,0 +1,229 @@
+/* The first half of a warp's physics step: which pairs overlap, their contacts, and the order in which those are
+ * applied. Same bits as sim_step_collide, whatever lane does what: contacts of a world are numbered in the order of
+ * listing. */
+#ifndef SIM_WARP_COLLIDE_H
+#define SIM_WARP_COLLIDE_H
+#include "sim/device/warp.h"
+
+/* What comes of looking for contacts. Of the keeper's world, but for `contacts`. */
+typedef struct SimWarpFound {
+  int contacts;      /* of all worlds */
+  unsigned made;     /* contacts */
+  unsigned touched[SIM_PAIR_KINDS]; /* pairs of each kind that overlap */
+  uint32_t touching; /* bits: which of the 32 pairs at hand */
+  int bits;          /* the reward's */
+} SimWarpFound;
+
+/* Moving shapes fall and get their boxes anew; all others get their level's, since joints lay where the boxes are. */
+CORE_KERNEL_FN void sim_warp_place_shapes(const SimWarp *t) {
+  if (sim_warp_works(t)) {
+    const SimModel *model = t->world[t->mine].model;
+    SimBody *body = sim_warp_bodies(t, t->mine);
+    SimBox *box = sim_warp_boxes(t, t->mine);
+    for (unsigned k = t->part; k < (unsigned)t->layout->shapes; k += t->parts)
+      if (!model->moves[k]) box[k] = model->box[k];
+    for (int i = (int)t->part; i < model->moving_count; i += (int)t->parts) {
+      const int k = model->moving[i];
+      SimVec corner[SIM_VERTICES];
+      sim_step_fall_shape(model, k, &body[k]);
+      if (k < model->size.polygons) box[k] = sim_move_place_polygon(&model->outline[k], &body[k], corner);
+      else box[k] = sim_move_circle_box(body[k].position, model->radius[k]);
+    }
+  }
+  sim_group_barrier(t);
+}
+
+/* Which of the pairs 32 * word .. + 31 of the keeper's world have boxes that meet, as bits; 0 to other lanes. */
+CORE_KERNEL_FN uint32_t sim_warp_meet(const SimWarp *t, int word) {
+  uint32_t meets = 0;
+  if (sim_warp_works(t)) {
+    const SimModel *model = t->world[t->mine].model;
+    const char *box = (const char *)sim_warp_boxes(t, t->mine);
+    const int listed = model->pair_end[SIM_CC], end = listed < 32 * word + 32 ? listed : 32 * word + 32;
+    for (int i = 32 * word + (int)t->part; i < end; i += (int)t->parts) {
+      const uint8_t *at = model->pair_box[i];
+      const SimBox *a = (const SimBox *)__builtin_assume_aligned(box + at[0], 16);
+      const SimBox *b = (const SimBox *)__builtin_assume_aligned(box + at[1], 16);
+      if (sim_collide_boxes(*a, *b)) meets |= 1u << i % 32;
+    }
+  }
+  if (t->parts == 1) return meets;
+  t->meets[t->lane] = meets;
+  sim_group_barrier(t);
+  if (sim_warp_keeps(t))
+    for (unsigned k = 1; k < t->parts; k++) meets |= t->meets[t->lane + k * (unsigned)t->layout->worlds];
+  sim_group_barrier(t);
+  return sim_warp_keeps(t) ? meets : 0;
+}
+
+/* A shape with its corners, which are found anew: cheaper than keeping those of all shapes. */
+CORE_KERNEL_FN SimPolygon sim_warp_polygon(const SimModel *model, const SimBody *body, int k,
+                                           SimVec corner[SIM_VERTICES]) {
+  const SimPolygon polygon = {&model->outline[k], corner, body[k]};
+  for (int i = 0; i < SIM_VERTICES; i++) corner[i] = sim_body_to_world(polygon.body, polygon.outline->vertex[i]);
+  return polygon;
+}
+
+/* As sim_step_test_pair. */
+CORE_KERNEL_FN mask sim_warp_test_pair(const SimModel *model, const SimBody *body, int kind, const SimPair *pair,
+                                       SimManifold *m) {
+  if (kind != SIM_RR) return sim_step_test_pair(model, body, NULL, kind, pair, m);
+  SimVec a_corner[SIM_VERTICES], b_corner[SIM_VERTICES];
+  const SimPolygon a = sim_warp_polygon(model, body, pair->a, a_corner);
+  const SimPolygon b = sim_warp_polygon(model, body, pair->b, b_corner);
+  const SimOverlap overlap = sim_collide_overlap(&a, &b);
+  if (overlap.active && pair->resolved) *m = sim_collide_polygons(&a, &b, &overlap);
+  return overlap.active;
+}
+
+/* Makes a pair's contact `round`: number `number` of the warp, `ordinal` of its world. */
+CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind, const SimPair *pair,
+                                          const SimManifold *m, int round, unsigned number, unsigned ordinal,
+                                          unsigned rank) {
+  const SimModel *model = t->world[w].model;
+  const unsigned slot = pair->slot + (unsigned)round;
+  const int a_moves = model->moves[pair->a], b_moves = model->moves[pair->b];
+  SimContact c;
+  sim_step_make_contact(model, sim_warp_bodies(t, w), pair, m, round, t->world[w].state->contact_impulse[slot], &c);
+  const SimWarpContact made = {
+    .normal = c.normal, .point = c.point, .a_mass = c.a_mass, .b_mass = c.b_mass, .penetration = c.penetration,
+    .restitution_target = c.restitution_target, .friction = c.friction,
+    .a = sim_warp_place_of(t, w, pair->a), .b = sim_warp_place_of(t, w, pair->b), .impulse = c.impulse,
+    .place = SIM_WAVEFRONT_ALONE,
+    .flags = (uint8_t)((a_moves ? SIM_WARP_A_MOVES : 0) | (b_moves ? SIM_WARP_B_MOVES : 0) |
+                       (pair->forgets ? SIM_WARP_FORGETS : 0)),
+    .slot = (uint8_t)slot, .world = (uint8_t)w, .ordinal = (uint8_t)ordinal, .kind = (uint8_t)kind,
+    .round = (uint8_t)round, .rank = (uint8_t)rank,
+    .ends = {(uint8_t)sim_wavefronts_end(model, pair->a), (uint8_t)sim_wavefronts_end(model, pair->b)},
+  };
+  *sim_warp_contact(t, number, false) = made;
+}
+
+/* What the keeper makes of the ballots of hits begin .. begin + 31, of which its world has first .. end - 1. */
+CORE_KERNEL_FN void sim_warp_note(const SimWarp *t, int kind, const SimPair *pair, unsigned begin, unsigned first,
+                                  unsigned end, uint32_t overlapping, uint32_t one, uint32_t two, SimWarpFound *found) {
+  const uint32_t before = sim_warp_below(first > begin ? first - begin : 0);
+  const uint32_t own = end > begin ? sim_warp_below(end - begin) & ~before : 0;
+  SimWarpWorld *world = &t->world[t->lane];
+  found->touched[kind] += core_device_count_bits(overlapping & own);
+  found->made += core_device_count_bits(one & own) + core_device_count_bits(two & own);
+  for (uint32_t left = overlapping & own; left; left &= left - 1) {
+    const unsigned i = t->hit[begin + (unsigned)real_lowest_bit(left)] & 255u;
+    found->touching |= 1u << i % 32;
+    found->bits |= pair[i].reward;
+  }
+  world->touched = (uint8_t)found->touched[kind];
+  world->made = (uint8_t)found->made;
+}
+
+/* Tests `hits` hits of a kind and makes their contacts. first .. end - 1: those of the keeper's world. */
+CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits, unsigned first, unsigned end,
+                                       SimWarpFound *found) {
+  for (unsigned begin = 0; begin < hits; begin += SIM_WARP_LANES) {
+    const unsigned h = begin + t->lane;
+    unsigned w = 0;
+    const SimPair *pair = NULL;
+    SimManifold m;
+    int overlaps = 0, points = 0;
+    m.active[1] = 0;
+    if (h < hits) {
+      w = t->hit[h] >> 8;
+      const SimModel *model = t->world[w].model;
+      pair = &model->pair[t->hit[h] & 255];
+      overlaps = sim_warp_test_pair(model, sim_warp_bodies(t, w), kind, pair, &m) != 0;
+      if (overlaps && pair->resolved) points = m.active[1] ? 2 : 1;
+    }
+    const uint32_t overlapping = sim_warp_ballot(t, overlaps), one = sim_warp_ballot(t, points >= 1);
+    const uint32_t two = kind == SIM_RR ? sim_warp_ballot(t, points == 2) : 0;
+    if (points) {
+      const SimWarpWorld *world = &t->world[w];
+      const uint32_t earlier = t->earlier, own = earlier & ~sim_warp_below(world->hit > begin ? world->hit - begin : 0);
+      const unsigned number = 1 + (unsigned)found->contacts + core_device_count_bits(one & earlier) +
+                              core_device_count_bits(two & earlier);
+      const unsigned ordinal = world->made + core_device_count_bits(one & own) + core_device_count_bits(two & own);
+      const unsigned rank = world->touched + core_device_count_bits(overlapping & own);
+      for (int k = 0; k < points; k++)
+        sim_warp_make_contact(t, w, kind, pair, &m, k, number + (unsigned)k, ordinal + (unsigned)k, rank);
+    }
+    found->contacts += (int)(core_device_count_bits(one) + core_device_count_bits(two));
+    sim_group_barrier(t);
+    if (sim_warp_keeps(t))
+      sim_warp_note(t, kind, t->world[t->lane].model->pair, begin, first, end, overlapping, one, two, found);
+    sim_group_barrier(t);
+  }
+}
+
+/* Tests the pairs of a kind among pairs 32 * word .. + 31, of which `meets` tells whose boxes meet. */
+CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uint32_t meets, SimWarpFound *found) {
+  const bool keeps = sim_warp_keeps(t);
+  if (keeps) {
+    const int *kind_end = t->world[t->lane].model->pair_end;
+    const int from = kind > 0 ? kind_end[kind - 1] - 32 * word : 0, to = kind_end[kind] - 32 * word;
+    meets &= to > 0 ? sim_warp_below((unsigned)to) : 0;
+    meets &= from > 0 ? ~sim_warp_below((unsigned)from) : 0xffffffffu;
+  }
+  const SimWarpSum sum = sim_warp_sum(t, core_device_count_bits(meets));
+  if (sum.all == 0) return;
+  unsigned end = sum.before;
+  if (keeps) {
+    SimWarpWorld *world = &t->world[t->lane];
+    world->hit = (uint16_t)sum.before;
+    world->touched = (uint8_t)found->touched[kind];
+    world->made = (uint8_t)found->made;
+    for (uint32_t left = meets; left; left &= left - 1)
+      t->hit[end++] = (uint16_t)(t->lane << 8 | (unsigned)(32 * word + real_lowest_bit(left)));
+  }
+  sim_group_barrier(t);
+  sim_warp_test_hits(t, kind, sum.all, sum.before, end, found);
+}
+
+/* Finds out in which passes contacts are applied; *shared_out as of sim_warp_pack. Gives the number of passes. */
+CORE_KERNEL_FN int sim_warp_settle(const SimWarp *t, const SimWarpFound *found, uint32_t *shared_out) {
+  SimWavefrontContact *const turn = sim_warp_turns(t, found->contacts);
+  const unsigned first = sim_warp_sum(t, found->made).before;
+  SimWavefronts wavefronts = {0, 0, 0};
+  if (sim_warp_keeps(t)) {
+    SimWarpWorld *world = &t->world[t->lane];
+    world->contact = (uint16_t)first;
+    for (int kind = 0; kind < SIM_PAIR_KINDS; kind++)
+      world->lead[kind] = (uint8_t)sim_step_deal(world->model->listed[kind], found->touched[kind]).lead;
+  }
+  sim_group_barrier(t);
+  for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {
+    const SimWarpContact *c = sim_warp_contact(t, i, false);
+    const SimWarpWorld *world = &t->world[c->world];
+    const unsigned listed = (unsigned)world->model->listed[c->kind];
+    const SimDeal deal = {(listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES, world->lead[c->kind]};
+    turn[world->contact + c->ordinal] = (SimWavefrontContact){
+      c->ends[0], c->ends[1], (uint8_t)sim_wavefronts_group(c->kind, c->round, deal, c->rank), SIM_WAVEFRONT_ALONE, 0,
+      c->slot};
+  }
+  sim_group_barrier(t);
+  if (sim_warp_keeps(t) && found->made > 0) wavefronts = sim_wavefronts_settle(turn + first, (int)found->made);
+  const int passes = sim_warp_pack(t, t->joint_passes, wavefronts.sizes, wavefronts.sharing, shared_out);
+  sim_group_barrier(t);
+  for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {
+    SimWarpContact *c = sim_warp_contact(t, i, false);
+    const SimWavefrontContact mine = turn[t->world[c->world].contact + c->ordinal];
+    c->place = mine.place;
+    sim_warp_seat(t, t->joint_passes, c->world, mine.turn - (unsigned)SIM_WAVEFRONT_SETTLED, mine.seat, i);
+  }
+  sim_group_barrier(t);
+  return passes;
+}
+
+/* Finds overlapping pairs, makes their contacts and gives those their passes. */
+CORE_KERNEL_FN int sim_warp_collide(const SimWarp *t, SimWarpFound *found, uint32_t *shared_out) {
+  memset(found, 0, sizeof *found);
+  for (int word = 0; word < t->layout->pair_words; word++) {
+    const uint32_t meets = sim_warp_meet(t, word);
+    found->touching = 0;
+    sim_warp_test_kind(t, SIM_RR, word, meets, found);
+    sim_warp_test_kind(t, SIM_CR, word, meets, found);
+    sim_warp_test_kind(t, SIM_CC, word, meets, found);
+    if (sim_warp_keeps(t)) t->world[t->lane].state->touching[word] = found->touching;
+  }
+  return sim_warp_settle(t, found, shared_out);
+}
+
+#endif

@@ -1,0 +1,330 @@
+/* The physics step of step.h by a warp of a GPU that has several worlds (warp.h): the same functions of collide.h,
+ * contact.h, joint.h and actuate.h, applied by many lanes at once to bodies, contacts and joints in shared memory. Same
+ * bits as step.h: what is summed is summed in its order.
+ *
+ * Contacts and joints go in *passes*: one of each lane's at most, of any world, so that all which a pass applies do
+ * not notice each other, or see the same velocities (wavefronts.h). Between a lane's write and another's read is a
+ * barrier. Knows nothing of tasks (batch_kernels.h). */
+#ifndef SIM_WARP_STEP_H
+#define SIM_WARP_STEP_H
+#include "sim/device/warp_collide.h"
+
+/* ---- pushes ------------------------------------------------------------------------------------------------------ */
+
+/* A body that can not move receives 0, and several lanes may give it that at once: it is not written, unless with the
+ * NaN that a world out of bounds gives even to it. */
+CORE_KERNEL_FN bool sim_warp_changes(bool moves, SimVec velocity, real spin) {
+  return moves || (real_bits(velocity.x) | real_bits(velocity.y) | real_bits(spin)) << 1 != 0;
+}
+
+/* was: the body as this lane has read it. */
+CORE_KERNEL_FN void sim_warp_give_to(SimBody *body, const SimBody *was, bool moves, SimVec velocity, real spin) {
+  if (!sim_warp_changes(moves, velocity, spin)) return;
+  body->velocity = sim_vec_add(was->velocity, velocity);
+  body->angular_velocity = was->angular_velocity + spin;
+}
+CORE_KERNEL_FN void sim_warp_give(const SimWarp *t, unsigned at, bool moves, SimVec velocity, real spin) {
+  SimBody *body = sim_warp_body(t, at);
+  const SimBody was = *body;
+  sim_warp_give_to(body, &was, moves, velocity, spin);
+}
+
+CORE_KERNEL_FN void sim_warp_turn(const SimWarp *t, unsigned at, bool moves, real spin) {
+  if (moves || spin != 0.0f) sim_warp_body(t, at)->angular_velocity += spin;
+}
+
+/* ---- joints ------------------------------------------------------------------------------------------------------ */
+
+SIM_FN unsigned sim_warp_joint_number(const SimWarp *t, unsigned world, int j) {
+  return 1 + world * (unsigned)t->layout->joints + (unsigned)j;
+}
+SIM_FN SimWarpJoint *sim_warp_joint(const SimWarp *t, unsigned world, int j) {
+  return &t->joint[sim_warp_joint_number(t, world, j)];
+}
+
+/* What sim_joint_resolve reads of a joint; all else is 0. */
+CORE_KERNEL_FN SimJointModel sim_warp_joint_model(const SimWarpJoint *r) {
+  SimJointModel j;
+  memset(&j, 0, sizeof j);
+  j.fixed = r->fixed;
+  j.a_mass = r->a_mass, j.b_mass = r->b_mass;
+  j.a_share = r->a_share, j.b_share = r->b_share;
+  j.inverse_sum_mass = r->inverse_sum_mass, j.inverse_sum_inertia = r->inverse_sum_inertia;
+  return j;
+}
+CORE_KERNEL_FN SimJointStep sim_warp_joint_step(const SimWarpJoint *r) {
+  const SimJointStep s = {.a_arm = r->a_arm, .b_arm = r->b_arm, .spin_bias = r->spin_bias, .spins = r->spins,
+                          .impulse = r->impulse, .spin_impulse = r->spin_impulse};
+  return s;
+}
+
+/* Joint j of the world `mine`, at the beginning of a step: what its motor gives, and what stays as it is for the
+ * step. */
+CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
+  const SimWarpWorld *world = &t->world[t->mine];
+  const SimJointModel *model = &world->model->joint[j];
+  const bool *moves = world->model->moves;
+  const uint16_t a_at = sim_warp_place_of(t, t->mine, model->a), b_at = sim_warp_place_of(t, t->mine, model->b);
+  const SimBody *a = sim_warp_body(t, a_at), *b = sim_warp_body(t, b_at);
+  const SimJointStep s = sim_joint_begin(model, a, b, world->state->joint_impulse[model->slot],
+                                         world->state->joint_spin_impulse[model->slot]);
+  const SimWarpJoint made = {
+    .a_share = model->a_share, .b_share = model->b_share, .inverse_sum_mass = model->inverse_sum_mass,
+    .inverse_sum_inertia = model->inverse_sum_inertia, .a_mass = model->a_mass, .b_mass = model->b_mass,
+    .a_arm = s.a_arm, .b_arm = s.b_arm, .impulse = s.impulse, .spin_impulse = s.spin_impulse, .spin_bias = s.spin_bias,
+    .a = a_at, .b = b_at,
+    .flags = (uint8_t)((moves[model->a] ? SIM_WARP_A_MOVES : 0) | (moves[model->b] ? SIM_WARP_B_MOVES : 0)),
+    .fixed = model->fixed != 0, .spins = s.spins != 0,
+    .spin = sim_actuate_motor(model, a, b, sim_task_motor(model, &world->command)),
+  };
+  *sim_warp_joint(t, t->mine, j) = made;
+}
+
+/* This lane's joint of a pass. */
+CORE_KERNEL_FN SimWarpJoint *sim_warp_joint_of(const SimWarp *t, int pass, bool near) {
+  return &t->joint[*sim_warp_order(t, pass, near)];
+}
+
+/* Gives the joints of all worlds their passes, for as long as the levels stay. */
+CORE_KERNEL_FN void sim_warp_order_joints(SimWarp *t) {
+  uint64_t sizes = 0, seated = 0;
+  uint32_t shared_out;
+  const SimModel *model = sim_warp_keeps(t) ? t->world[t->lane].model : NULL;
+  const int joints = model ? model->joint_count : 0;
+  for (int j = 0; j < joints; j++) sizes += (uint64_t)1 << SIM_WAVEFRONT_BITS * model->joint[j].wavefront;
+  t->joint_passes = sim_warp_pack(t, 0, sizes, 0, &shared_out);
+  sim_group_barrier(t);
+  for (int j = 0; j < joints; j++) {
+    const unsigned wavefront = model->joint[j].wavefront;
+    sim_warp_seat(t, 0, t->lane, wavefront, sim_wavefronts_size(seated, wavefront),
+                  sim_warp_joint_number(t, t->lane, j));
+    seated += (uint64_t)1 << SIM_WAVEFRONT_BITS * wavefront;
+  }
+  sim_group_barrier(t);
+}
+
+/* ---- before the iterations --------------------------------------------------------------------------------------- */
+
+/* Motors and thrusters; motors all see the velocities before any of them acts. */
+CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
+  if (t->lane == 0) sim_warp_idle_joint(t);
+  if (sim_warp_works(t))
+    for (int j = (int)t->part; j < t->world[t->mine].model->joint_count; j += (int)t->parts) sim_warp_begin_joint(t, j);
+  sim_group_barrier(t);
+  for (int pass = 0; pass < t->joint_passes; pass++) {
+    const SimWarpJoint joint = *sim_warp_joint_of(t, pass, false);
+    sim_warp_turn(t, joint.a, joint.flags & SIM_WARP_A_MOVES, joint.spin * joint.a_mass.inverse_inertia);
+    sim_warp_turn(t, joint.b, joint.flags & SIM_WARP_B_MOVES, -(joint.spin * joint.b_mass.inverse_inertia));
+    sim_group_barrier(t);
+  }
+  if (sim_warp_keeps(t)) {
+    const SimWarpWorld *world = &t->world[t->lane];
+    for (int i = 0; i < world->model->thruster_count; i++) {
+      const SimThrusterModel *thruster = &world->model->thruster[i];
+      const real control = sim_task_thruster(thruster, &world->command);
+      const unsigned at = sim_warp_place_of(t, t->lane, thruster->shape);
+      if (control == 0.0f) continue;
+      const SimPush push = sim_actuate_thruster(thruster, sim_warp_body(t, at), control);
+      sim_warp_give(t, at, world->model->moves[thruster->shape], push.a_velocity, push.a_spin);
+    }
+  }
+  sim_group_barrier(t);
+}
+
+/* What sim_contact_* read of a contact. */
+CORE_KERNEL_FN SimContact sim_warp_read_contact(const SimWarpContact *r) {
+  const SimContact c = {.normal = r->normal, .point = r->point, .a_mass = r->a_mass, .b_mass = r->b_mass,
+                        .penetration = r->penetration, .restitution_target = r->restitution_target,
+                        .friction = r->friction, .impulse = r->impulse};
+  return c;
+}
+
+/* Contacts, of a world one after the other in the order of listing, then joints. */
+CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
+  for (int begin = 0; begin < contacts; begin += SIM_WARP_LANES) {
+    const bool some = begin + (int)t->lane < contacts;
+    const SimWarpContact r = *sim_warp_contact(t, some ? 1 + (unsigned)begin + t->lane : SIM_WARP_IDLE, false);
+    const SimContact c = sim_warp_read_contact(&r);
+    const SimPush push = sim_contact_warm_start(&c, sim_warp_body(t, r.a), sim_warp_body(t, r.b));
+    for (uint32_t left = sim_warp_ballot(t, some), next = 0; left; next++) {
+      const bool now = some && r.ordinal == next;
+      if (now) {
+        sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
+        sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
+      }
+      left &= ~sim_warp_ballot(t, now);
+      sim_group_barrier(t);
+    }
+  }
+  for (int pass = 0; pass < t->joint_passes; pass++) {
+    const SimWarpJoint r = *sim_warp_joint_of(t, pass, false);
+    const SimJointModel model = sim_warp_joint_model(&r);
+    const SimJointStep step = sim_warp_joint_step(&r);
+    const SimPush push = sim_joint_warm_start(&model, &step);
+    sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
+    sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
+    sim_group_barrier(t);
+  }
+}
+
+/* ---- the solver's iterations ------------------------------------------------------------------------------------- */
+
+CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool near) {
+  SimWarpJoint *joint = sim_warp_joint_of(t, pass, near);
+  const SimWarpJoint r = *joint;
+  const SimJointModel model = sim_warp_joint_model(&r);
+  SimJointStep step = sim_warp_joint_step(&r);
+  const bool a_moves = r.flags & SIM_WARP_A_MOVES, b_moves = r.flags & SIM_WARP_B_MOVES;
+  SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
+  const SimBody a_was = *a, b_was = *b;
+  const SimJointPush push = sim_joint_resolve(&model, &step, &a_was, &b_was);
+  joint->impulse = step.impulse;
+  joint->spin_impulse = step.spin_impulse;
+  if (a_moves) a->position = sim_vec_add(a_was.position, push.a_shift);
+  if (b_moves) b->position = sim_vec_add(b_was.position, push.b_shift);
+  sim_warp_give_to(a, &a_was, a_moves, push.on.a_velocity, push.on.a_spin);
+  sim_warp_give_to(b, &b_was, b_moves, push.on.b_velocity, push.on.b_spin);
+  sim_group_barrier(t);
+}
+
+/* What contacts of groups that share bodies give, in order: bodies receive as their a, then as their b. */
+CORE_KERNEL_FN void sim_warp_share_out(const SimWarp *t, const SimWarpContact *r, const SimPush *push) {
+  bool shares = r->place != SIM_WAVEFRONT_ALONE;
+  for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
+    const bool now = r->place == next;
+    if (now) sim_warp_give(t, r->a, r->flags & SIM_WARP_A_MOVES, push->a_velocity, push->a_spin);
+    left &= ~sim_warp_ballot(t, now);
+    sim_group_barrier(t);
+  }
+  shares = shares && sim_warp_changes(r->flags & SIM_WARP_B_MOVES, push->b_velocity, push->b_spin);
+  for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
+    const bool now = r->place == next;
+    if (now) sim_warp_give(t, r->b, r->flags & SIM_WARP_B_MOVES, push->b_velocity, push->b_spin);
+    left &= ~sim_warp_ballot(t, now);
+    sim_group_barrier(t);
+  }
+}
+
+CORE_KERNEL_FN void sim_warp_apply_contacts(const SimWarp *t, int pass, bool shared_out, bool near) {
+  SimWarpContact *contact = sim_warp_contact(t, *sim_warp_order(t, pass, near), near);
+  const SimWarpContact r = *contact;
+  SimContact c = sim_warp_read_contact(&r);
+  SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
+  const SimBody a_was = *a, b_was = *b;
+  const SimContactArms arms = sim_contact_arms(&c, a_was.position, b_was.position);
+  const SimPush push = sim_contact_resolve(&c, &arms, &a_was, &b_was);
+  contact->impulse = r.flags & SIM_WARP_FORGETS ? sim_vec(0.0f, 0.0f) : c.impulse;
+  if (r.place == SIM_WAVEFRONT_ALONE) {
+    sim_warp_give_to(a, &a_was, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
+    sim_warp_give_to(b, &b_was, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
+  }
+  sim_group_barrier(t);
+  if (shared_out) sim_warp_share_out(t, &r, &push);
+}
+
+CORE_KERNEL_FN void sim_warp_iterate(const SimWarp *t, int passes, uint32_t shared_out, bool near) {
+  for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
+    for (int pass = 0; pass < t->joint_passes; pass++) sim_warp_apply_joints(t, pass, near);
+    for (int pass = 0; pass < passes; pass++)
+      sim_warp_apply_contacts(t, t->joint_passes + pass, shared_out >> (pass < 31 ? pass : 31) & 1u, near);
+  }
+}
+
+/* Two of the same, so that what is in shared memory, as nearly always, is read as such. */
+CORE_KERNEL_FN void sim_warp_solve(const SimWarp *t, int contacts, int passes, uint32_t shared_out) {
+  if (contacts <= t->layout->room && t->joint_passes + passes <= SIM_WARP_PASSES)
+    sim_warp_iterate(t, passes, shared_out, true);
+  else sim_warp_iterate(t, passes, shared_out, false);
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
+
+/* Keeps the impulses of contacts and joints for the next step; those of contacts that are no longer there count as
+ * 0. */
+CORE_KERNEL_FN void sim_warp_keep_impulses(const SimWarp *t, const SimWarpFound *found) {
+  if (sim_warp_keeps(t)) {
+    const SimWarpWorld *world = &t->world[t->lane];
+    const SimWavefrontContact *turn = sim_warp_turns(t, found->contacts) + world->contact;
+    for (int word = 0; word < t->layout->warm_words; word++) {
+      uint64_t warm = 0;
+      for (unsigned i = 0; i < found->made; i++)
+        if (turn[i].slot / 64 == word) warm |= 1ull << turn[i].slot % 64;
+      for (uint64_t left = world->state->warm[word] & ~warm; left; left &= left - 1)
+        world->state->contact_impulse[64 * word + real_lowest_bit(left)] = sim_vec(0.0f, 0.0f);
+      world->state->warm[word] = warm;
+    }
+  }
+  for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {
+    const SimWarpContact *c = sim_warp_contact(t, i, false);
+    t->world[c->world].state->contact_impulse[c->slot] = c->impulse;
+  }
+  if (sim_warp_works(t)) {
+    const SimWarpWorld *world = &t->world[t->mine];
+    for (int j = (int)t->part; j < world->model->joint_count; j += (int)t->parts) {
+      const SimWarpJoint *joint = sim_warp_joint(t, t->mine, j);
+      const int slot = world->model->joint[j].slot;
+      world->state->joint_impulse[slot] = joint->impulse;
+      world->state->joint_spin_impulse[slot] = joint->spin_impulse;
+    }
+  }
+}
+
+/* Before the first step: bodies come to shared memory, and joints get their passes. The keepers have noted their
+ * worlds' model, state and command. */
+CORE_KERNEL_FN void sim_warp_begin(SimWarp *t) {
+  if (t->lane == 0) sim_warp_idle_contact(t);
+  sim_group_barrier(t);
+  if (sim_warp_works(t)) {
+    const SimWorld *state = t->world[t->mine].state;
+    SimBody *body = sim_warp_bodies(t, t->mine);
+    for (unsigned k = t->part; k < (unsigned)t->layout->shapes; k += t->parts) body[k] = state->body[k];
+  }
+  sim_warp_order_joints(t);
+}
+
+/* A physics step. Gives the reward bits of the pairs that overlapped at its beginning, in the keeper's world. */
+CORE_KERNEL_FN int sim_warp_step(const SimWarp *t) {
+  SimWarpFound found;
+  uint32_t shared_out;
+  sim_warp_place_shapes(t);
+  const int passes = sim_warp_collide(t, &found, &shared_out);
+  sim_warp_actuate(t);
+  sim_warp_warm_start(t, found.contacts);
+  sim_warp_solve(t, found.contacts, passes, shared_out);
+  sim_warp_keep_impulses(t, &found);
+  if (sim_warp_works(t)) {
+    const SimModel *model = t->world[t->mine].model;
+    SimBody *body = sim_warp_bodies(t, t->mine);
+    for (int i = (int)t->part; i < model->moving_count; i += (int)t->parts)
+      body[model->moving[i]] = sim_move_advance(body[model->moving[i]]);
+  }
+  sim_group_barrier(t);
+  return found.bits;
+}
+
+/* After the last step: whether the world `mine` is no longer finite; bodies go back to device memory. */
+CORE_KERNEL_FN bool sim_warp_end_steps(const SimWarp *t) {
+  const SimWarpWorld *world = &t->world[t->mine];
+  real zero = 0.0f;
+  uint32_t lanes = 0;
+  for (unsigned k = 0; k < t->parts; k++) lanes |= 1u << (t->mine + k * (unsigned)t->layout->worlds);
+  if (sim_warp_works(t)) {
+    const SimBody *body = sim_warp_bodies(t, t->mine);
+    for (int i = (int)t->part; i < world->model->moving_count; i += (int)t->parts)
+      zero += sim_task_body_zero(&body[world->model->moving[i]]);
+    for (int j = (int)t->part; j < world->model->joint_count; j += (int)t->parts) {
+      const SimWarpJoint *joint = sim_warp_joint(t, t->mine, j);
+      zero += sim_task_joint_zero(joint->impulse, joint->spin_impulse);
+    }
+  }
+  const bool nonfinite = (sim_warp_ballot(t, real_is_nan(zero)) & lanes) != 0;
+  if (sim_warp_works(t)) {
+    const SimBody *body = sim_warp_bodies(t, t->mine);
+    for (unsigned k = t->part; k < (unsigned)t->layout->shapes; k += t->parts)
+      if (world->model->moves[k] || nonfinite) world->state->body[k] = body[k];
+  }
+  sim_group_barrier(t);
+  return nonfinite;
+}
+
+#endif

@@ -1,8 +1,0 @@
-/* The kernels of sim/ as batch_device.c launches them: sim_reset_launch and so on. */
-#ifndef SIM_KERNELS_H
-#define SIM_KERNELS_H
-#include "core/device.h"
-#define KERNEL(name, arguments_type, team) extern const CoreKernel name##_launch;
-#include "sim/kernels.def"
-#undef KERNEL
-#endif

@@ -1,8 +1,0 @@
-/* SimModel for the host (model_build.h). */
-#include "sim/model.h"
-
-#include "sim/model_build.h"
-
-void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model) {
-  sim_model_make(level, (SimPairRules){.pad_writes_zero = pad_writes_zero}, model);
-}

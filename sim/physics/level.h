@@ -1,0 +1,85 @@
+/* A level: one world's start, in plain structs on the host, whatever the machine's own layout (batch.h) is.
+ * Metres, radians, seconds, kilograms; y up. Slots: polygons (0..3 the statics: floor, left, right, ceiling), circles,
+ * joints, thrusters. A global shape index counts polygons first, then circles. Conventions: spec kinetix.md 1-4. */
+#ifndef SIM_LEVEL_H
+#define SIM_LEVEL_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/text.h"
+
+enum {
+  SIM_STATIC_POLYGONS = 4,
+  SIM_MAX_POLYGONS = 12, SIM_MAX_CIRCLES = 4, SIM_MAX_JOINTS = 6, SIM_MAX_THRUSTERS = 2,
+  SIM_MAX_SHAPES = SIM_MAX_POLYGONS + SIM_MAX_CIRCLES,
+  SIM_VERTICES = 4,
+  SIM_MOTOR_BINDINGS = 4, SIM_THRUSTER_BINDINGS = 2, SIM_ACTIONS = SIM_MOTOR_BINDINGS + SIM_THRUSTER_BINDINGS,
+};
+/* How a world is told what to do (spec kinetix.md 3.1). Each motor and thruster listens to one of SIM_ACTIONS bindings,
+ * the motors' first. Other classes than those named do nothing. */
+typedef enum SimActionSpace {
+  SIM_MULTI_DISCRETE, /* uint8_t [SIM_ACTIONS], a class for each binding: motors 0, 1, 2 = 0, +1, -1; thrusters 0, 1 */
+  SIM_DISCRETE,       /* uint8_t, one of SIM_DISCRETE_CLASSES: 2i and 2i + 1 = motor i -1 and +1; 8 nothing; 9, 10 a
+                         thruster */
+  SIM_CONTINUOUS,     /* float [SIM_ACTIONS], clipped: motors -1..1, thrusters 0..1. NaN becomes the state of what it
+                         drives, which ends the episode, as in the reference */
+} SimActionSpace;
+enum { SIM_DISCRETE_IDLE = 2 * SIM_MOTOR_BINDINGS,
+       SIM_DISCRETE_CLASSES = SIM_DISCRETE_IDLE + 1 + SIM_THRUSTER_BINDINGS };
+enum { SIM_ROLE_NORMAL = 0, SIM_ROLE_GREEN = 1, SIM_ROLE_BLUE = 2, SIM_ROLE_RED = 3 };
+
+/* How many slots of each kind: S 5/2/1/1, M 6/3/2/2, L 12/4/6/2, LOCO 10/3/6/1. */
+typedef struct SimSize { int polygons, circles, joints, thrusters; } SimSize;
+extern const SimSize SIM_SIZE_S, SIM_SIZE_M, SIM_SIZE_L, SIM_SIZE_LOCO;
+
+typedef struct SimShape {        /* a polygon or a circle; both kinds have every field, as the reference has */
+  float x, y, rotation;          /* centroid */
+  float vx, vy, angular_velocity;
+  float inverse_mass, inverse_inertia, density, friction, restitution;
+  int collision_mode, role, vertex_count;   /* circles: vertex_count 0 */
+  float vertex_x[SIM_VERTICES], vertex_y[SIM_VERTICES]; /* body frame, clockwise */
+  float radius;
+  bool active;
+} SimShape;
+
+typedef struct SimJoint {
+  int a, b;                      /* global shape indices; a < b in the published files */
+  float a_x, a_y, b_x, b_y;      /* anchors in the bodies' frames */
+  float global_x, global_y;      /* cache */
+  float motor_speed, motor_power, min_rotation, max_rotation, rotation;
+  int motor_binding;
+  bool active, motor_on, has_limits, fixed, motor_auto;
+} SimJoint;
+
+typedef struct SimThruster {
+  int shape;                     /* global index */
+  float x, y, rotation, power, global_x, global_y;
+  int binding;
+  bool active;
+} SimThruster;
+
+typedef struct SimLevel {
+  char name[64];
+  SimSize size;
+  SimShape polygon[SIM_MAX_POLYGONS], circle[SIM_MAX_CIRCLES];
+  SimJoint joint[SIM_MAX_JOINTS];
+  SimThruster thruster[SIM_MAX_THRUSTERS];
+  float gravity_x, gravity_y;
+} SimLevel;
+
+/* The empty scene with the four statics (spec 1.4); ceiling corrected as in the level files when `corrected`. */
+SimLevel sim_level_empty(SimSize size, bool corrected);
+/* Mass, centroid and inertia of every shape from its density and outline (spec 1.5); keeps fixated ones fixated. */
+void sim_level_recompute_mass(SimLevel *level);
+/* The same level with more empty slots; indices are moved (spec 4). CORE_USAGE when `size` is smaller. */
+int sim_level_expand(SimLevel *level, SimSize size);
+
+/* Can this level be simulated: finite, indices inside, convex clockwise outlines, joints between two shapes ...
+ * CORE_USAGE names level and field. */
+int sim_level_check(const SimLevel *level);
+
+/* A set of levels, all of one size. */
+typedef struct SimLevelSet { SimLevel *level; int count; SimSize size; } SimLevelSet;
+
+#endif

@@ -1,0 +1,9 @@
+/* What only sim/ shares about levels: the check with another text before its messages. */
+#ifndef SIM_LEVEL_INTERNAL_H
+#define SIM_LEVEL_INTERNAL_H
+#include "sim/physics/level.h"
+
+/* sim_level_check with `where` before the field's path ("levels/x.json: env_state." or "level 'x': "). */
+int sim_level_check_at(const SimLevel *level, const char *where);
+
+#endif

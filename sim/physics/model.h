@@ -1,0 +1,94 @@
+/* A level made ready for stepping: constants that all worlds on that level share, and lists of only those shapes,
+ * joints and pairs that can have an effect. Built once a level (model.c), never changed afterwards.
+ *
+ * Sources: spec kinetix.md 1.6 (who may collide), 2.1 (pair lists), 2.4 (padded lanes), 3.2 (roles). */
+#ifndef SIM_MODEL_H
+#define SIM_MODEL_H
+#include "sim/physics/world.h"
+
+/* An outline in its body's frame. A triangle has its unused fourth face at support REAL_HUGE: it never separates. */
+typedef struct SimOutline {
+  SIM_ALIGN_RECORD SimVec vertex[SIM_VERTICES]; /* clockwise */
+  SimVec edge[SIM_VERTICES];                /* unit vector from vertex i to the next */
+  real normal_x[SIM_VERTICES], normal_y[SIM_VERTICES]; /* outward, of edge i */
+  real support[SIM_VERTICES];               /* largest normal_i . vertex_k */
+  real length[SIM_VERTICES];                /* of edge i */
+  mask triangle;
+  SimMass mass;                             /* with what else a test of two shapes has to know of one */
+  real radius;                              /* of a circle, which has nothing of the above */
+} SimOutline;
+
+typedef struct SimBox { real left, right, bottom, top; } SimBox;
+
+/* Two shapes whose contact can matter; a < b in listing order, and normals point from a to b. */
+typedef struct SimPair {
+  uint8_t a, b;         /* global shape indices; for cr a is the circle */
+  uint8_t reward;       /* SIM_TOUCH and SIM_LAVA bits: what an active manifold means to the task */
+  uint8_t resolved;     /* pushes the bodies: not joined, not both fixated */
+  uint8_t forgets;      /* the padded lanes of spec 2.4 clear its impulses after every application */
+  uint8_t number;       /* index in the full list of its kind (spec 2.1) */
+  uint16_t slot;        /* of its first contact in SimWorld.contact_impulse */
+  real friction, restitution;
+} SimPair;
+enum { SIM_TOUCH = 1, SIM_LAVA = 2, SIM_PAIR_BYTES = 8 }; /* of a pair, before its reals */
+
+typedef struct SimJointModel {
+  SIM_ALIGN_RECORD mask fixed;
+  mask has_limits, motor_on, motor_auto;
+  SimVec a_anchor, b_anchor;    /* body frames */
+  SimMass a_mass, b_mass;
+  real a_share, b_share;        /* of the two anchors in the joint point; by mass */
+  real inverse_sum_mass, inverse_sum_inertia; /* 1 / z1(1/m_a + 1/m_b), same for inertia */
+  real min_rotation, max_rotation, rotation, motor_speed, motor_power;
+  uint8_t a, b, slot, binding;  /* slot: which joint of the level */
+  uint8_t wavefront;                 /* joints of a wavefront share no moving body (wavefronts.h) */
+} SimJointModel;
+enum { SIM_JOINT_REALS = 21 };  /* that it begins with, masks included */
+
+typedef struct SimThrusterModel {
+  uint8_t shape, slot, binding;
+  SimVec anchor;
+  SimMass mass;
+  real rotation, power;
+} SimThrusterModel;
+
+/* A level made ready. Lists hold only what can have an effect: active shapes, joints that act, pairs that can touch. */
+typedef struct SimModel {
+  SimSize size;
+  int shapes, listed[SIM_PAIR_KINDS], contacts; /* as the size has them, in use or not */
+  SimVec gravity_step;                      /* gravity times dt */
+  SimMass mass[SIM_MAX_SHAPES];
+  real radius[SIM_MAX_SHAPES];
+  SimOutline outline[SIM_MAX_SHAPES];
+  SimBody start[SIM_MAX_SHAPES];            /* at the beginning of an episode */
+  SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES]; /* in the world, at the start: for good where a shape is frozen */
+  SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
+  uint8_t moving[SIM_MAX_SHAPES], active[SIM_MAX_SHAPES]; /* ascending lists; moving = active and not frozen */
+  bool moves[SIM_MAX_SHAPES];
+  int moving_count, active_count;
+  SimPair pair[SIM_MAX_PAIRS];              /* rr, then cr, then cc */
+  int pair_end[SIM_PAIR_KINDS];             /* where each kind ends in `pair` */
+  uint8_t pair_box[SIM_MAX_PAIRS + 3][2];   /* of each pair's shapes, where the boxes are in `box`, in bytes */
+  SimJointModel joint[SIM_MAX_JOINTS];
+  SimThrusterModel thruster[SIM_MAX_THRUSTERS];
+  int joint_count, joint_wavefronts, thruster_count;
+  uint8_t goal[SIM_MAX_PAIRS][2];           /* green and blue: their distance is the dense reward's */
+  int goal_count;
+} SimModel;
+
+/* `level` must have passed sim_level_check. pad_writes_zero: spec 2.4. */
+void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model);
+
+/* How many pairs of each kind a size lists, and contact slots altogether. */
+SIM_FN int sim_model_pairs(SimSize size, int kind) {
+  switch (kind) {
+    case SIM_RR: return size.polygons * (size.polygons - 1) / 2 - SIM_STATIC_POLYGONS * (SIM_STATIC_POLYGONS - 1) / 2;
+    case SIM_CR: return size.circles * size.polygons;
+    default: return size.circles * (size.circles - 1) / 2;
+  }
+}
+SIM_FN int sim_model_contacts(SimSize size) {
+  return 2 * sim_model_pairs(size, SIM_RR) + sim_model_pairs(size, SIM_CR) + sim_model_pairs(size, SIM_CC);
+}
+
+#endif

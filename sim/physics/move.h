@@ -1,0 +1,47 @@
+/* Where a shape is and how it moves: its corners and the box around them from its pose, and its pose after a step. Over
+ * `real`, for one shape or, in the vector kernels, one in every lane. */
+#ifndef SIM_MOVE_H
+#define SIM_MOVE_H
+#include "sim/physics/model.h"
+
+/* Boxes are this much larger than the shapes, so that rounding can not hide a touching pair. */
+#define SIM_BOX_MARGIN 1e-3f
+
+SIM_FN SimBox sim_move_circle_box(SimVec centre, real radius) {
+  real reach = radius + SIM_BOX_MARGIN;
+  return (SimBox){centre.x - reach, centre.x + reach, centre.y - reach, centre.y + reach};
+}
+
+/* Corners in the world, and their box. A triangle's spare corner only widens the box. */
+SIM_FN SimBox sim_move_place_polygon(const SimOutline *outline, const SimBody *body, SimVec corner[SIM_VERTICES]) {
+  for (int k = 0; k < SIM_VERTICES; k++) corner[k] = sim_body_to_world(*body, outline->vertex[k]);
+  SimBox box = {corner[0].x, corner[0].x, corner[0].y, corner[0].y};
+  for (int k = 1; k < SIM_VERTICES; k++) {
+    box.left = real_min(box.left, corner[k].x);
+    box.right = real_max(box.right, corner[k].x);
+    box.bottom = real_min(box.bottom, corner[k].y);
+    box.top = real_max(box.top, corner[k].y);
+  }
+  return (SimBox){box.left - SIM_BOX_MARGIN, box.right + SIM_BOX_MARGIN, box.bottom - SIM_BOX_MARGIN,
+                  box.top + SIM_BOX_MARGIN};
+}
+
+SIM_FN SimVec sim_move_clip(SimVec v, real most) {
+  return sim_vec(real_clip(v.x, -most, most), real_clip(v.y, -most, most));
+}
+
+/* A body after a step under its velocity. */
+SIM_FN SimBody sim_move_advance(SimBody body) {
+  body.position = sim_vec_add(body.position, sim_vec_scale(real_of(SIM_DT), body.velocity));
+  body.rotation = body.rotation + body.angular_velocity * SIM_DT;
+  body.position = sim_move_clip(body.position, real_of(SIM_POSITION_MAX));
+  body.velocity = sim_move_clip(body.velocity, real_of(SIM_VELOCITY_MAX));
+  body.angular_velocity = real_clip(body.angular_velocity, real_of(-SIM_ANGULAR_VELOCITY_MAX),
+                                    real_of(SIM_ANGULAR_VELOCITY_MAX));
+  RealSinCos turn = real_sin_cos(body.rotation);
+  body.sine = turn.sine;
+  body.cosine = turn.cosine;
+  return body;
+}
+
+#endif

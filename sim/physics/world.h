@@ -1,0 +1,89 @@
+/* The state of a world: everything that a step depends on and changes, without pointers; and the small types that all
+ * of the physics shares (vectors, bodies, pushes). What never changes during an episode is in model.h.
+ *
+ * Units: metres, radians, seconds, kilograms; impulses in kg m/s. Constants: spec kinetix.md 1.2. */
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
+#include "sim/physics/level.h"
+#include "sim/real.h"
+
+/* The engine's constants (spec 1.2). */
+#define SIM_DT (1.0f / 60.0f)
+#define SIM_POSITION_MAX 15.0f
+#define SIM_VELOCITY_MAX 100.0f
+#define SIM_ANGULAR_VELOCITY_MAX 50.0f
+enum { SIM_SOLVER_ITERATIONS = 10, SIM_SOLVER_LANES = 16 };
+
+enum {
+  SIM_MAX_RR = SIM_MAX_POLYGONS * (SIM_MAX_POLYGONS - 1) / 2 - 6, /* pairs of the four statics are not listed */
+  SIM_MAX_CR = SIM_MAX_CIRCLES * SIM_MAX_POLYGONS,
+  SIM_MAX_CC = SIM_MAX_CIRCLES * (SIM_MAX_CIRCLES - 1) / 2,
+  SIM_MAX_PAIRS = SIM_MAX_RR + SIM_MAX_CR + SIM_MAX_CC,
+  SIM_MAX_CONTACTS = 2 * SIM_MAX_RR + SIM_MAX_CR + SIM_MAX_CC,
+  SIM_WARM_WORDS = (SIM_MAX_CONTACTS + 63) / 64,
+};
+enum { SIM_RR, SIM_CR, SIM_CC, SIM_PAIR_KINDS };
+
+typedef struct SimVec { real x, y; } SimVec;
+
+SIM_FN SimVec sim_vec(real x, real y) { return (SimVec){x, y}; }
+SIM_FN SimVec sim_vec_add(SimVec a, SimVec b) { return sim_vec(a.x + b.x, a.y + b.y); }
+SIM_FN SimVec sim_vec_sub(SimVec a, SimVec b) { return sim_vec(a.x - b.x, a.y - b.y); }
+SIM_FN SimVec sim_vec_scale(real s, SimVec v) { return sim_vec(s * v.x, s * v.y); }
+SIM_FN real sim_vec_dot(SimVec a, SimVec b) { return a.x * b.x + a.y * b.y; }
+SIM_FN real sim_vec_cross(SimVec a, SimVec b) { return a.x * b.y - a.y * b.x; }
+SIM_FN SimVec sim_vec_spin(real w, SimVec v) { return sim_vec(-w * v.y, w * v.x); } /* velocity at v of a spin w */
+SIM_FN SimVec sim_vec_tangent(SimVec n) { return sim_vec(n.y, -n.x); }
+SIM_FN SimVec sim_vec_select(mask m, SimVec a, SimVec b) {
+  return sim_vec(real_select(m, a.x, b.x), real_select(m, a.y, b.y));
+}
+/* Rotation by the angle with this sine and cosine, and back. */
+SIM_FN SimVec sim_vec_rotate(real sine, real cosine, SimVec v) {
+  return sim_vec(cosine * v.x - sine * v.y, sine * v.x + cosine * v.y);
+}
+SIM_FN SimVec sim_vec_unrotate(real sine, real cosine, SimVec v) {
+  return sim_vec(cosine * v.x + sine * v.y, cosine * v.y - sine * v.x);
+}
+
+/* A body in motion. Sine and cosine always belong to `rotation`. What a contact changes comes first, so that the vector
+ * kernels need not touch the rest. */
+typedef struct SimBody {
+  SimVec velocity;
+  real angular_velocity, rotation;
+  SimVec position;
+  real sine, cosine;
+} SimBody;
+
+/* 0 and 0: fixated. */
+typedef struct SimMass { real inverse_mass, inverse_inertia; } SimMass;
+
+/* Velocity at the world point p of a body that moves with b. */
+SIM_FN SimVec sim_body_velocity_at(SimBody b, SimVec p) {
+  return sim_vec_add(b.velocity, sim_vec_spin(b.angular_velocity, sim_vec_sub(p, b.position)));
+}
+SIM_FN SimVec sim_body_to_world(SimBody b, SimVec local) {
+  return sim_vec_add(sim_vec_rotate(b.sine, b.cosine, local), b.position);
+}
+
+/* What two bodies receive from a contact or joint. */
+typedef struct SimPush {
+  SimVec a_velocity, b_velocity;
+  real a_spin, b_spin;
+} SimPush;
+
+/* A world's state, just under 2 KiB. Impulses of contacts and joints that are not active are 0. */
+typedef struct SimWorld {
+  SIM_ALIGN_RECORD SimBody body[SIM_MAX_SHAPES];
+  SimVec joint_impulse[SIM_MAX_JOINTS];
+  real joint_spin_impulse[SIM_MAX_JOINTS];
+  SimVec contact_impulse[SIM_MAX_CONTACTS]; /* x along the normal, y along the tangent */
+  uint64_t warm[SIM_WARM_WORDS];            /* a bit for every one of them that may not be 0 */
+  real last_distance;                       /* -1: none yet in this episode */
+  int32_t level, timestep;
+  uint32_t episode;
+  int32_t keeps_level;                      /* auto-reset starts the same level again */
+  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step. For
+                                                 * observations only; every step makes them anew */
+} SimWorld;
+
+#endif

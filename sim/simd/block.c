@@ -1,0 +1,278 @@
+/* Walks a block of worlds through an environment step: what differs from world to world is done here one by one, what
+ * many have in common is gathered for the kernels of lanes.h. */
+#include "sim/simd/block.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* What the kernels take for granted about the records. */
+_Static_assert(sizeof(SimBody) == SIM_LANES_BODY * sizeof(float), "bodies");
+_Static_assert(sizeof(SimContact) == SIM_LANES_CONTACT * sizeof(float), "contacts");
+_Static_assert(sizeof(SimJointModel) == SIM_LANES_JOINT * sizeof(float), "joints");
+#define SAME_PLACE(member) offsetof(SimContact, member) - offsetof(SimContact, a) == offsetof(SimPair, member)
+_Static_assert(offsetof(SimContact, a) == SIM_CONTACT_REALS * sizeof(float), "bytes after a contact's reals");
+_Static_assert(SAME_PLACE(a) && SAME_PLACE(b) && SAME_PLACE(reward) && SAME_PLACE(resolved) && SAME_PLACE(forgets) &&
+               SAME_PLACE(number) && SAME_PLACE(slot), "what a contact has of its pair");
+_Static_assert(sizeof(SimPair) == SIM_LANES_PAIR * sizeof(float) && offsetof(SimPair, friction) == SIM_PAIR_BYTES &&
+                 offsetof(SimPair, restitution) == SIM_PAIR_BYTES + sizeof(float) && offsetof(SimPair, slot) == 6,
+               "pairs");
+_Static_assert(offsetof(SimJointModel, a) == SIM_JOINT_REALS * sizeof(float) &&
+               offsetof(SimJointModel, b) == offsetof(SimJointModel, a) + 1 &&
+               offsetof(SimJointModel, slot) == offsetof(SimJointModel, a) + 2, "bytes after a joint's reals");
+_Static_assert(sizeof(SimOutline) == SIM_LANES_OUTLINE * sizeof(float) &&
+               offsetof(SimOutline, triangle) == 32 * sizeof(float), "outlines");
+_Static_assert(sizeof(SimBox) == SIM_LANES_BOX * sizeof(float), "boxes");
+_Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS &&
+               (int)SIM_LANES_GROUPS == (int)SIM_MAX_GROUPS &&
+               (int)SIM_LANES_PLACES == (int)SIM_LANES_GROUPS * (int)SIM_SOLVER_LANES, "sizes");
+
+/* ---- which kernels ----------------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+static bool has_avx2(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+}
+static bool has_avx512(void) {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
+}
+#endif
+
+const SimLanesKernels *sim_block_kernels(void) {
+  const char *wanted = getenv("SIM_KERNELS");
+  if (wanted && strcmp(wanted, "scalar") == 0) return NULL;
+#if defined(__x86_64__)
+  if (wanted && strcmp(wanted, "avx2x2") == 0 && has_avx2()) return &SIM_LANES_AVX2X2;
+  if (has_avx512() && !(wanted && strcmp(wanted, "avx2") == 0)) return &SIM_LANES_AVX512;
+  if (has_avx2()) return &SIM_LANES_AVX2;
+#endif
+  return NULL;
+}
+
+/* ---- what moves -------------------------------------------------------------------------------------------------- */
+
+/* Lists what moves in world w and places what does not. */
+static void begin_world(SimBlock *block, int w) {
+  const SimModel *model = block->model[w];
+  SimBody *body = block->world[w]->body;
+  SimPlaces *places = &block->places[w];
+  memcpy(places->box, model->box, (size_t)model->shapes * sizeof places->box[0]);
+  for (int i = 0; i < model->moving_count; i++) {
+    const int k = model->moving[i];
+    block->body[block->body_count++] = (float *)&body[k];
+    if (k < model->size.polygons)
+      block->polygon[block->polygon_count++] = (SimLanesPolygon){
+        (float *)&body[k], (const float *)&model->outline[k], (float *)places->corner[k], (float *)&places->box[k]};
+  }
+  int motors = w > 0 ? block->motor_end[w - 1] : 0;
+  for (int i = 0; i < model->joint_count; i++) {
+    const SimJointModel *j = &model->joint[i];
+    const float control = block->control[w].motor[j->slot];
+    block->spin[w][i] = 0;
+    if (!j->motor_on || j->fixed || control == 0) continue;
+    block->motor[motors++] = (SimLanesMotor){(float *)&body[j->a], (float *)&body[j->b], (const float *)j, control,
+                                             &block->spin[w][i]};
+  }
+  block->motor_end[w] = motors;
+}
+
+static void fall_and_place(SimBlock *block, int count) {
+  for (int w = 0; w < count; w++) {
+    const SimModel *model = block->model[w];
+    SimWorld *world = block->world[w];
+    sim_step_fall(model, world);
+    for (int i = model->moving_count - 1; i >= 0 && model->moving[i] >= model->size.polygons; i--) {
+      const int k = model->moving[i];
+      block->places[w].box[k] = sim_move_circle_box(world->body[k].position, model->radius[k]);
+    }
+  }
+  block->kernels->place_polygons(block->polygon, block->polygon_count);
+}
+
+/* ---- contacts ---------------------------------------------------------------------------------------------------- */
+
+static void run_pending(SimBlockPending *pending) {
+  pending->kernel(pending->pair, pending->count);
+  pending->count = 0;
+}
+
+static const float *corner_of(const SimBlock *block, int w, int k) {
+  const SimModel *model = block->model[w];
+  return (const float *)(model->moves[k] ? block->places[w].corner[k] : model->corner[k]);
+}
+
+/* Lets a kernel find out about pair i of world w, in its time. */
+static void test_pair(SimBlock *block, int w, int i, SimContact *contact, uint8_t *points) {
+  const SimModel *model = block->model[w];
+  SimWorld *world = block->world[w];
+  const SimPair *pair = &model->pair[i];
+  const int kind = (i >= model->pair_end[SIM_RR]) + (i >= model->pair_end[SIM_CR]);
+  SimBlockPending *pending = &block->pending[kind == SIM_RR ? !pair->resolved : kind + 1];
+  pending->pair[pending->count++] = (SimLanesPair){
+    .a_body = (float *)&world->body[pair->a], .b_body = (float *)&world->body[pair->b],
+    .a_outline = (const float *)&model->outline[pair->a], .b_outline = (const float *)&model->outline[pair->b],
+    .a_corner = kind == SIM_RR ? corner_of(block, w, pair->a) : NULL,
+    .b_corner = kind == SIM_RR ? corner_of(block, w, pair->b) : NULL,
+    .pair = (const float *)pair, .impulse = (const float *)&world->contact_impulse[pair->slot],
+    .contact = (float *)contact, .points = points};
+  if (pending->count == SIM_BLOCK_PENDING) run_pending(pending);
+}
+
+/* How many contacts room is left for after pair i. */
+static int contacts_of(const SimModel *model, int i) { return i < model->pair_end[SIM_RR] ? 2 : 1; }
+
+/* Tests the pairs of world w whose boxes meet. Gives how many contacts there is room left for behind theirs. */
+static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *contact) {
+  const SimModel *model = block->model[w];
+  const int pairs = model->pair_end[SIM_CC];
+  uint64_t meeting[(SIM_MAX_PAIRS + 63) / 64];
+  block->kernels->find_meeting((const float *)block->places[w].box, model->pair_box, pairs, meeting);
+  for (int word = 0; 64 * word < pairs; word++) {
+    const uint64_t listed = pairs - 64 * word < 64 ? (1ull << (pairs - 64 * word)) - 1 : ~0ull;
+    for (uint64_t left = meeting[word] & listed; left; left &= left - 1, first++) {
+      const int i = 64 * word + __builtin_ctzll(left);
+      block->pair[first] = (uint8_t)i;
+      test_pair(block, w, i, contact, &block->points[first]);
+      contact += contacts_of(model, i);
+    }
+  }
+  block->pair_end[w] = first;
+  return contact;
+}
+
+static void test_pending(SimBlock *block) {
+  for (int i = 0; i < SIM_BLOCK_TESTS; i++) run_pending(&block->pending[i]);
+}
+
+/* World w's contacts in the order of listing (in its lane) and in the solver's (in the scratch), as sim_step_collide
+ * finds them. Gives the reward bits. */
+static int order_contacts(SimBlock *block, int w, int first, const SimContact *contact) {
+  const SimModel *model = block->model[w];
+  SimWorld *world = block->world[w];
+  SimLanesWorld *lane = &block->lane[w];
+  SimScratch *s = &block->scratch;
+  int bits = 0, number = 0;
+  sim_step_clear(s, NULL);
+  sim_step_forget_contacts(world);
+  lane->contact_count = 0;
+  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
+    const int first_touching = s->touching_count, room = kind == SIM_RR ? 2 : 1;
+    for (; first < block->pair_end[w] && block->pair[first] < model->pair_end[kind]; first++, number += room) {
+      const SimPair *pair = &model->pair[block->pair[first]];
+      SimTouching *touching = &s->touching[s->touching_count];
+      const int points = block->points[first];
+      touching->pair = block->pair[first];
+      touching->contact[0] = touching->contact[1] = SIM_NO_CONTACT;
+      s->touching_count += points > 0;
+      bits |= points > 0 ? pair->reward : 0;
+      for (int k = 0; k < points && pair->resolved; k++) {
+        touching->contact[k] = (uint8_t)(number + k);
+        lane->listed[lane->contact_count++] = (uint8_t)(number + k);
+        sim_step_note_contact(world, (unsigned)pair->slot + (unsigned)k);
+      }
+    }
+    sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first_touching, s);
+  }
+  sim_step_divide_groups(model, contact, s);
+  return bits;
+}
+
+/* ---- the solver -------------------------------------------------------------------------------------------------- */
+
+/* What makes worlds alike to the solver, by importance: as many joints and contacts, the same level (so that contacts
+ * are between the same bodies), groups of the same sizes. */
+enum { COUNTED_CONTACTS = 32, COUNTED_LEVELS = 256, COUNTED_GROUPS = 64 };
+enum { LIKENESSES = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
+
+static SimLanesLikeness likeness(const SimLanesWorld *lane, int level) {
+  const int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
+  unsigned ends = 0;
+  for (int g = 0; g < lane->group_count; g++) ends += (g + 7u) * lane->group_end[g];
+  return (SimLanesLikeness){(uint8_t)(lane->joint_count * COUNTED_CONTACTS + contacts),
+                            (uint8_t)(level % COUNTED_LEVELS), (uint8_t)(ends % COUNTED_GROUPS)};
+}
+
+/* World w as the solver wants it, with its contacts ordered. */
+static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
+  const SimScratch *s = &block->scratch;
+  SimLanesWorld *lane = &block->lane[w];
+  lane->body = (float *)block->world[w]->body;
+  lane->moves = block->model[w]->moves;
+  lane->contact = (const float *)contact;
+  lane->contact_impulse = (float *)block->world[w]->contact_impulse;
+  lane->joint = (const float *)block->model[w]->joint;
+  lane->joint_impulse = (float *)block->world[w]->joint_impulse;
+  lane->joint_spin_impulse = block->world[w]->joint_spin_impulse;
+  lane->group_count = s->group_count;
+  lane->joint_count = block->model[w]->joint_count;
+  memcpy(lane->order, s->order, (size_t)s->order_count);
+  memcpy(lane->group_end, s->group_end, (size_t)s->group_count);
+  lane->likeness = likeness(lane, block->world[w]->level);
+}
+
+/* Sorts `count` worlds by one of the bytes of their likeness (at `member`), which is below `keys`; equals stay in
+ * order. */
+static void sort(SimLanesWorld *const *from, SimLanesWorld **to, int count, size_t member, int keys) {
+  int start[COUNTED_LEVELS + 1] = {0};
+  for (int i = 0; i < count; i++) start[((const uint8_t *)&from[i]->likeness)[member] + 1]++;
+  for (int i = 0; i < keys; i++) start[i + 1] += start[i];
+  for (int i = 0; i < count; i++) to[start[((const uint8_t *)&from[i]->likeness)[member]]++] = from[i];
+}
+
+/* Solves worlds first..end-1, like ones side by side. */
+static void solve(SimBlock *block, int first, int end) {
+  SimLanesWorld *sorted[SIM_BLOCK_WORLDS], *other[SIM_BLOCK_WORLDS];
+  int count = 0;
+  for (int w = first; w < end; w++) {
+    SimLanesWorld *lane = &block->lane[w];
+    if (lane->contact_count + lane->joint_count > 0) sorted[count++] = lane;
+  }
+  sort(sorted, other, count, offsetof(SimLanesLikeness, groups), COUNTED_GROUPS);
+  sort(other, sorted, count, offsetof(SimLanesLikeness, level), COUNTED_LEVELS);
+  sort(sorted, other, count, offsetof(SimLanesLikeness, counts), LIKENESSES);
+  for (int i = 0; i < count; i += SIM_LANES_SOLVE)
+    block->kernels->solve(other + i, count - i < SIM_LANES_SOLVE ? count - i : SIM_LANES_SOLVE);
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
+
+/* Contacts, actuators and solver for worlds first.. as far as there is room for their pairs. Gives where it stopped. */
+static int push_worlds(SimBlock *block, int first, int count) {
+  SimContact *contact[SIM_BLOCK_WORLDS + 1]; /* where each world's begin */
+  int end = first, pairs = 0;
+  contact[first] = block->contact;
+  for (; end < count && pairs <= SIM_BLOCK_PAIRS - SIM_MAX_PAIRS; end++) {
+    contact[end + 1] = find_pairs(block, end, pairs, contact[end]);
+    pairs = block->pair_end[end];
+  }
+  test_pending(block);
+  const int motor = first > 0 ? block->motor_end[first - 1] : 0;
+  block->kernels->drive_motors(block->motor + motor, block->motor_end[end - 1] - motor);
+  for (int w = first; w < end; w++) {
+    block->bits[w] = order_contacts(block, w, w > first ? block->pair_end[w - 1] : 0, contact[w]);
+    sim_step_keep_touching(block->world[w], &block->scratch);
+    sim_step_apply_actuators(block->model[w], block->world[w], &block->control[w], block->spin[w]);
+    add_to_solver(block, w, contact[w]);
+  }
+  solve(block, first, end);
+  return end;
+}
+
+void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
+  memset(block->result, 0, (size_t)count * sizeof block->result[0]);
+  block->pending[SIM_BLOCK_POLYGONS].kernel = block->kernels->collide_polygons;
+  block->pending[SIM_BLOCK_OVERLAPS].kernel = block->kernels->overlap_polygons;
+  block->pending[SIM_BLOCK_CIRCLE_POLYGONS].kernel = block->kernels->collide_circle_polygons;
+  block->pending[SIM_BLOCK_CIRCLES].kernel = block->kernels->collide_circles;
+  for (int i = 0; i < SIM_BLOCK_TESTS; i++) block->pending[i].count = 0;
+  block->body_count = block->polygon_count = 0;
+  for (int w = 0; w < count; w++) begin_world(block, w);
+  for (int k = 0; k < rules->frame_skip; k++) {
+    fall_and_place(block, count);
+    for (int w = 0; w < count;) w = push_worlds(block, w, count);
+    block->kernels->advance(block->body, block->body_count);
+    for (int w = 0; w < count; w++)
+      sim_task_judge(block->model[w], block->world[w]->body, block->bits[w], &block->result[w]);
+  }
+  for (int w = 0; w < count; w++) sim_task_end(rules, block->model[w], block->world[w], &block->result[w]);
+}

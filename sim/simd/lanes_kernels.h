@@ -1,0 +1,15 @@
+/* All vector kernels over one SIM_LANES, for the files that compile them (lanes_avx2.c ...). */
+#ifndef SIM_LANES_KERNELS_H
+#define SIM_LANES_KERNELS_H
+#include "sim/simd/lanes_collide.h"
+#include "sim/simd/lanes_move.h"
+#include "sim/simd/lanes_solve.h"
+
+#define SIM_LANES_KERNELS(kind) \
+  { .name = kind, .find_meeting = lanes_find_meeting, .collide_polygons = lanes_collide_polygons, \
+    .collide_circle_polygons = lanes_collide_circle_polygons, .collide_circles = lanes_collide_circles, \
+    .overlap_polygons = lanes_overlap_polygons, \
+    .place_polygons = lanes_place_polygons, .drive_motors = lanes_drive_motors, .advance = lanes_advance, \
+    .solve = lanes_solve }
+
+#endif

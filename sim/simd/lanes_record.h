@@ -1,0 +1,90 @@
+/* Records of lanes.h as the vector kernels read and write them: a record of every lane at once. Included by the
+ * kernels' headers only. */
+#ifndef SIM_LANES_RECORD_H
+#define SIM_LANES_RECORD_H
+#if defined(SIM_LANES)
+#include "sim/physics/model.h"
+#include "sim/simd/lanes.h"
+
+/* from[lane] = the member of the lane's item; lanes beyond `count` do what lane 0 does. */
+#define LANES_OF(item, count, member, from) \
+  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = item[i < count ? i : 0].member
+
+/* Runs a kernel for up to SIM_LANES items on any number of them. */
+#define LANES_FOR_ALL(kernel, item, count) \
+  for (int i = 0; i < count; i += SIM_LANES) kernel(item + i, count - i < SIM_LANES ? count - i : SIM_LANES)
+
+/* A body's record is two quads: its motion, which is all that contacts change, and its pose (SimBody). */
+enum { LANES_MOTION = 0, LANES_POSE = 4 };
+
+SIM_FN void lanes_load_motion(float *const record[SIM_LANES], SimBody *body) {
+  real f[4];
+  lanes_load_four((const float *const *)record, LANES_MOTION, f);
+  body->velocity = sim_vec(f[0], f[1]);
+  body->angular_velocity = f[2];
+  body->rotation = f[3];
+}
+SIM_FN void lanes_load_pose(float *const record[SIM_LANES], SimBody *body) {
+  real f[4];
+  lanes_load_four((const float *const *)record, LANES_POSE, f);
+  body->position = sim_vec(f[0], f[1]);
+  body->sine = f[2];
+  body->cosine = f[3];
+}
+SIM_FN SimBody lanes_load_body(float *const record[SIM_LANES]) {
+  SimBody body;
+  lanes_load_motion(record, &body);
+  lanes_load_pose(record, &body);
+  return body;
+}
+SIM_FN void lanes_store_four(const real from[4], float *const record[SIM_LANES], int offset) {
+  lanes_row row[LANES_QUAD_ROWS];
+  lanes_four_to_rows(from, row);
+  lanes_write_rows(record, offset, row);
+}
+SIM_FN void lanes_store_motion(float *const record[SIM_LANES], const SimBody *body) {
+  real f[4] = {body->velocity.x, body->velocity.y, body->angular_velocity, body->rotation};
+  lanes_store_four(f, record, LANES_MOTION);
+}
+SIM_FN void lanes_store_pose(float *const record[SIM_LANES], const SimBody *body) {
+  real f[4] = {body->position.x, body->position.y, body->sine, body->cosine};
+  lanes_store_four(f, record, LANES_POSE);
+}
+
+/* Of an outline's record; rows 0 to 3 are vertices and edges, then normals, support and length. */
+typedef union LanesOutline {
+  real row[SIM_LANES_OUTLINE];
+  SimOutline outline;
+} LanesOutline;
+enum { LANES_VERTICES = 0, LANES_EDGES = 8, LANES_NORMALS = 16, LANES_SUPPORT = 24, LANES_REST = 32 };
+
+SIM_FN void lanes_load_outline_part(const float *const record[SIM_LANES], int part, LanesOutline *o) {
+  const float *from[SIM_LANES];
+  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = record[i] + part;
+  lanes_load(from, o->row + part);
+}
+/* What kind of shape it is, its mass, its radius. */
+SIM_FN void lanes_load_outline_rest(const float *const record[SIM_LANES], LanesOutline *o) {
+  lanes_load_four(record, LANES_REST, o->row + LANES_REST);
+  o->outline.triangle = -o->outline.triangle; /* from 0 and 1 to a mask */
+}
+
+/* Of a joint's. */
+typedef union LanesJoint {
+  real row[SIM_LANES_JOINT];
+  SimJointModel joint;
+} LanesJoint;
+
+SIM_FN void lanes_load_joint(const float *const record[SIM_LANES], LanesJoint *j) {
+  LANES_UNROLL for (int part = 0; part < SIM_LANES_JOINT; part += 8) {
+    const float *from[SIM_LANES];
+    LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = record[i] + part;
+    lanes_load(from, j->row + part);
+  }
+  j->joint.fixed = -j->joint.fixed; /* from 0 and 1 to masks */
+  j->joint.has_limits = -j->joint.has_limits;
+  j->joint.motor_on = -j->joint.motor_on;
+}
+
+#endif
+#endif

@@ -1,0 +1,24 @@
+/* A level made ready for a batch: its constants for stepping and its constant observation, for the host and the GPU. */
+#ifndef SIM_LEVEL_READY_H
+#define SIM_LEVEL_READY_H
+#include "sim/physics/model_build.h"
+#include "sim/task/observe_template.h"
+
+typedef struct SimReadyRules {
+  SimObservationKind observation;
+  int length;                  /* of a whole observation */
+  int pad_writes_zero;         /* spec 2.4 */
+} SimReadyRules;
+
+/* model and row [rules->length] (set). Entity observations show overlaps without an effect, too. */
+SIM_FN void sim_level_ready(const SimLevel *level, const SimReadyRules *rules, SimModel *model, float *row) {
+  const SimPairRules pairs = {rules->pad_writes_zero != 0, rules->observation == SIM_OBSERVATION_ENTITY};
+  sim_model_make(level, pairs, model);
+  switch (rules->observation) {
+    case SIM_OBSERVATION_PADDED: sim_padded_make_template(level, row); break;
+    case SIM_OBSERVATION_ENTITY: sim_entity_make_template(level, row); break;
+    default: sim_observe_make_template(level, row);
+  }
+}
+
+#endif

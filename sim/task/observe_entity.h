@@ -1,0 +1,95 @@
+/* Writing the two observations that keep entities apart (observe_layout.h). As with the flat one, what is constant on a
+ * level is written once into a template; what moves is put into a copy of it. */
+#ifndef SIM_OBSERVE_ENTITY_H
+#define SIM_OBSERVE_ENTITY_H
+#include "sim/task/observe.h"
+#include "sim/task/observe_layout.h"
+
+/* Where things are in a padded matrix. */
+enum { SIM_PADDED_KINDS = 4, SIM_PADDED_EXTRA = SIM_PADDED_KINDS + 1 };
+
+SIM_FN SimPaddedLayout sim_padded_layout(SimSize size) {
+  const int shapes = size.polygons + size.circles;
+  int widest = SIM_OBSERVE_POLYGON;
+  if (size.joints > 0 && SIM_OBSERVE_JOINT + 2 * shapes > widest) widest = SIM_OBSERVE_JOINT + 2 * shapes;
+  if (size.thrusters > 0 && SIM_OBSERVE_THRUSTER + shapes > widest) widest = SIM_OBSERVE_THRUSTER + shapes;
+  SimPaddedLayout layout = {.rows = shapes - SIM_STATIC_POLYGONS + 1 + size.joints + size.thrusters,
+                            .width = widest + SIM_PADDED_EXTRA};
+  layout.length = layout.rows * layout.width;
+  return layout;
+}
+
+/* Where shape k's row begins among the entities. */
+SIM_FN int sim_entity_row(const SimEntityLayout *l, int k) {
+  return k < l->size.polygons ? l->polygons + k * SIM_ENTITY_POLYGON
+                              : l->circles + (k - l->size.polygons) * SIM_ENTITY_CIRCLE;
+}
+
+/* The world's row. For entity observations the model must list all pairs (level_ready.h). */
+void sim_observe_entity(const SimModel *model, const SimWorld *world, const float *template_row, float *row);
+void sim_observe_padded(const SimModel *model, const SimWorld *world, const float *template_row, float *row);
+
+/* Number `component` of a shape's row as the shape moves; `otherwise`: of a number that stays as it is. The reference
+ * replaces NaN in the state, before it takes sine and cosine. */
+SIM_FN real sim_entity_component(const SimBody *body, int component, real otherwise) {
+  real x;
+  switch (component) {
+    case 0: x = body->position.x; break;
+    case 1: x = body->position.y; break;
+    case 2: x = body->velocity.x; break;
+    case 3: x = body->velocity.y; break;
+    case 7: x = real_tanh(body->angular_velocity / 10.0f); break;
+    case 12: x = body->sine; break;
+    case 13: x = body->cosine; break;
+    default: return otherwise;
+  }
+  return real_select(real_is_nan(x), real_of(component == 13 ? 1.0f : 0.0f), x);
+}
+
+SIM_FN void sim_entity_write_body(const SimBody *body, float *row) {
+  row[0] = sim_entity_component(body, 0, 0.0f);
+  row[1] = sim_entity_component(body, 1, 0.0f);
+  row[2] = sim_entity_component(body, 2, 0.0f);
+  row[3] = sim_entity_component(body, 3, 0.0f);
+  row[7] = sim_entity_component(body, 7, 0.0f);
+  row[12] = sim_entity_component(body, 12, 0.0f);
+  row[13] = sim_entity_component(body, 13, 0.0f);
+}
+
+/* ---- numbers instead of rows, for machines that take those ------------------------------------------------------- */
+
+/* Did shapes a and b (in a pair's order) overlap in the last physics step? */
+SIM_FN bool sim_entity_touching(const SimModel *model, const SimWorld *world, int a, int b) {
+  for (int word = 0; word < (model->pair_end[SIM_PAIR_KINDS - 1] + 31) / 32; word++)
+    for (uint32_t left = world->touching[word]; left; left &= left - 1) {
+      const SimPair *pair = &model->pair[32 * word + real_lowest_bit(left)];
+      if (pair->a == a && pair->b == b) return true;
+    }
+  return false;
+}
+
+/* Number k of the world's entity row. */
+SIM_FN real sim_entity_feature(const SimModel *model, const SimWorld *world, const SimEntityLayout *l,
+                               const float *template_row, int k) {
+  const bool polygon = k < l->circles;
+  const int at = polygon ? k : k - l->circles, width = polygon ? SIM_ENTITY_POLYGON : SIM_ENTITY_CIRCLE;
+  if (k < l->joints) {
+    const int shape = at / width + (polygon ? 0 : l->size.polygons);
+    return model->moves[shape] ? sim_entity_component(&world->body[shape], at % width, template_row[k])
+                               : template_row[k];
+  }
+  if (k < l->attention) return template_row[k];
+  const int pair = k - l->attention;
+  const bool touching = sim_entity_touching(model, world, pair / l->shapes, pair % l->shapes);
+  return touching ? template_row[k] + (real)SIM_ATTEND_TOUCHING : template_row[k];
+}
+
+/* Number k of the world's padded matrix. */
+SIM_FN real sim_padded_feature(const SimModel *model, const SimWorld *world, SimPaddedLayout l,
+                               const float *template_row, int k) {
+  const int row = k / l.width, shape = row == 0 ? 0 : row + SIM_STATIC_POLYGONS - 1;
+  if (shape >= model->shapes || !model->moves[shape]) return template_row[k];
+  return sim_observe_component(&world->body[shape], k % l.width, template_row[k]);
+}
+
+#endif

@@ -1,0 +1,143 @@
+/* The task on top of the physics (spec kinetix.md 3.1, 3.2): actions, reward, end of an episode. An environment step is
+ * `frame_skip` physics steps under one action. Resets are the batch's matter (batch_cpu.c). */
+#ifndef SIM_TASK_H
+#define SIM_TASK_H
+#include "sim/physics/step.h"
+
+typedef struct SimTaskRules {
+  int frame_skip, max_steps;
+  real dense_reward;  /* a metre */
+} SimTaskRules;
+
+typedef struct SimTaskResult {
+  real reward;
+  real distance;      /* between green and blue: when the episode was decided, else after the last physics step */
+  bool done, solved, nonfinite;
+} SimTaskResult;
+
+/* What each binding is to do, whatever the action space: motors -1..1, thrusters 0..1 (NaN where the action had it). */
+typedef struct SimCommand { real of[SIM_ACTIONS]; } SimCommand;
+
+SIM_FN SimCommand sim_task_command_of_classes(const uint8_t choice[SIM_ACTIONS]) {
+  SimCommand command;
+  for (int i = 0; i < SIM_ACTIONS; i++) {
+    const bool back = choice[i] == 2 && i < SIM_MOTOR_BINDINGS;
+    command.of[i] = choice[i] == 1 ? 1.0f : back ? -1.0f : 0.0f;
+  }
+  return command;
+}
+
+SIM_FN SimCommand sim_task_command_of_class(uint8_t choice) {
+  SimCommand command = {0};
+  if (choice < SIM_DISCRETE_IDLE) command.of[choice / 2] = choice % 2 ? 1.0f : -1.0f;
+  else if (choice > SIM_DISCRETE_IDLE && choice < SIM_DISCRETE_CLASSES)
+    command.of[SIM_MOTOR_BINDINGS + choice - SIM_DISCRETE_IDLE - 1] = 1.0f;
+  return command;
+}
+
+SIM_FN SimCommand sim_task_command_of_values(const float value[SIM_ACTIONS]) {
+  SimCommand command;
+  for (int i = 0; i < SIM_ACTIONS; i++)
+    command.of[i] = real_clip(value[i], i < SIM_MOTOR_BINDINGS ? -1.0f : 0.0f, 1.0f);
+  return command;
+}
+
+/* Of world w's action among a batch's. */
+SIM_FN SimCommand sim_task_command(SimActionSpace space, const void *actions, size_t w) {
+  switch (space) {
+    case SIM_DISCRETE: return sim_task_command_of_class(((const uint8_t *)actions)[w]);
+    case SIM_CONTINUOUS: return sim_task_command_of_values((const float *)actions + w * SIM_ACTIONS);
+    default: return sim_task_command_of_classes((const uint8_t *)actions + w * SIM_ACTIONS);
+  }
+}
+
+SIM_FN real sim_task_motor(const SimJointModel *j, const SimCommand *command) {
+  return j->motor_auto ? 1.0f : command->of[j->binding];
+}
+SIM_FN real sim_task_thruster(const SimThrusterModel *t, const SimCommand *command) {
+  return command->of[SIM_MOTOR_BINDINGS + t->binding];
+}
+
+SIM_FN SimControl sim_task_control(const SimModel *model, const SimCommand *command) {
+  SimControl control = {0};
+  for (int i = 0; i < model->joint_count; i++)
+    control.motor[model->joint[i].slot] = sim_task_motor(&model->joint[i], command);
+  for (int i = 0; i < model->thruster_count; i++)
+    control.thruster[model->thruster[i].slot] = sim_task_thruster(&model->thruster[i], command);
+  return control;
+}
+
+/* Sum over all pairs of a green and a blue shape. body: of the world, by shape. */
+SIM_FN real sim_task_distance(const SimModel *model, const SimBody *body) {
+  real sum = 0.0f;
+  for (int i = 0; i < model->goal_count; i++) {
+    SimVec apart = sim_vec_sub(body[model->goal[i][0]].position, body[model->goal[i][1]].position);
+    sum += real_sqrt(sim_vec_dot(apart, apart));
+  }
+  return sum;
+}
+
+/* 0, or NaN where a body or a joint's impulses have NaN or infinity. */
+SIM_FN real sim_task_body_zero(const SimBody *b) {
+  return (b->position.x + b->position.y + b->velocity.x + b->velocity.y + b->angular_velocity + b->rotation) * 0.0f;
+}
+SIM_FN real sim_task_joint_zero(SimVec impulse, real spin_impulse) {
+  return (impulse.x + impulse.y + spin_impulse) * 0.0f;
+}
+
+/* NaN or infinity in what can move. */
+SIM_FN bool sim_task_is_nonfinite(const SimModel *model, const SimWorld *world) {
+  real sum = 0.0f;
+  for (int i = 0; i < model->moving_count; i++) sum += sim_task_body_zero(&world->body[model->moving[i]]);
+  for (int i = 0; i < model->joint_count; i++) {
+    const int slot = model->joint[i].slot;
+    sum += sim_task_joint_zero(world->joint_impulse[slot], world->joint_spin_impulse[slot]);
+  }
+  return real_any(real_is_nan(sum)) != 0;
+}
+
+/* The reward of nearness gained; 0 in the first step of an episode and where distances are not finite. */
+SIM_FN real sim_task_dense_reward(const SimTaskRules *rules, real last_distance, real distance) {
+  real gained = -(distance - last_distance) * rules->dense_reward;
+  mask counts = (last_distance != -1.0f) & (gained - gained == 0.0f);
+  return real_select(counts, gained, 0.0f);
+}
+
+/* After a physics step; bits: of the pairs that overlapped in it; body: of the world, by shape. The reference goes on
+ * to the end of the frame when the episode is decided, too. */
+SIM_FN void sim_task_judge(const SimModel *model, const SimBody *body, int bits, SimTaskResult *result) {
+  if (result->done) return;
+  result->distance = sim_task_distance(model, body);
+  result->done = bits != 0;
+  result->solved = bits == SIM_TOUCH;
+  result->reward = bits & SIM_LAVA ? -1.0f : bits ? 1.0f : 0.0f;
+}
+
+/* At the end of an environment step of a world that sim_task_is_nonfinite has judged. */
+SIM_FN void sim_task_close(const SimTaskRules *rules, bool nonfinite, SimWorld *world, SimTaskResult *result) {
+  world->timestep++;
+  result->nonfinite = nonfinite;
+  result->done = result->done || result->nonfinite || world->timestep >= rules->max_steps;
+  result->reward += sim_task_dense_reward(rules, world->last_distance, result->distance);
+  world->last_distance = result->done ? -1.0f : result->distance;
+}
+
+SIM_FN void sim_task_end(const SimTaskRules *rules, const SimModel *model, SimWorld *world, SimTaskResult *result) {
+  sim_task_close(rules, sim_task_is_nonfinite(model, world), world, result);
+}
+
+/* An environment step of one world. */
+SIM_FN SimTaskResult sim_task_step(const SimTaskRules *rules, const SimModel *model, SimWorld *world,
+                                   const SimCommand *command, SimScratch *scratch) {
+  SimControl control = sim_task_control(model, command);
+  SimTaskResult result = {0};
+  sim_step_begin_level(model, &scratch->places);
+  for (int k = 0; k < rules->frame_skip; k++) {
+    int bits = sim_step(model, world, &control, scratch);
+    sim_task_judge(model, world->body, bits, &result);
+  }
+  sim_task_end(rules, model, world, &result);
+  return result;
+}
+
+#endif

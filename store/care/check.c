@@ -1,0 +1,352 @@
+/* `analyze check`: what can be wrong with results.db, and what of it can be mended (maintain.h). Each check is a
+ * statement that finds subjects, with the words for them; those that need more than SQL (gaps, logs) are functions.
+ * Repairs never invent rows: they delete what belongs to nothing, or have the importer read a run's logs again. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/care/maintain.h"
+#include "store/database/chunk_internal.h"
+#include "store/database/database_internal.h"
+#include "store/database/schema.h"
+#include "store/runlog/runlog_internal.h"
+#include "store/workspace/paths.h"
+
+typedef struct Checking {
+  StoreDatabase *database;
+  const char *root;          /* NULL: no logs to compare */
+  bool repair;
+  void (*tell)(void *, const StoreFinding *);
+  void *context;
+  StoreCheck *check;
+  sqlite3_stmt *forget[4];   /* deletes what the importer knows and has of a run */
+} Checking;
+
+static void tell(Checking *c, StoreSeverity severity, const char *subject, const char *text, StoreRemedy possible) {
+  bool done = c->repair && possible != STORE_REMEDY_NONE;
+  StoreFinding finding = {severity, subject, text, possible != STORE_REMEDY_NONE, done ? possible : STORE_REMEDY_NONE};
+  c->check->findings[severity]++;
+  c->check->repairable += finding.repairable;
+  c->check->repaired += done;
+  c->tell(c->context, &finding);
+}
+
+/* ---- the file --------------------------------------------------------------------------------------------------- */
+
+static int check_file(Checking *c) {
+  sqlite3_stmt *statement = NULL;
+  int step;
+  TRY(store_database_prepare(c->database, "PRAGMA integrity_check(20)", &statement));
+  while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+    const char *text = (const char *)sqlite3_column_text(statement, 0);
+    char words[400];
+    if (!text || strcmp(text, "ok") == 0) continue;
+    snprintf(words, sizeof words, "%.300s; make it anew from the run logs with: sweep rebuild", text);
+    tell(c, STORE_DAMAGE, "file", words, STORE_REMEDY_NONE);
+  }
+  int code = step == SQLITE_DONE ? CORE_OK : store_database_error(c->database, "check");
+  sqlite3_finalize(statement);
+  return code;
+}
+
+/* Packed columns that are none: no row of such a run can be trusted. */
+static int look_at_chunk(void *context, int64_t key, const StoreChunk *chunk) {
+  char words[160];
+  if (chunk) return CORE_OK;
+  snprintf(words, sizeof words, "chunk %" PRId64 " can not be unpacked; make the database anew with: sweep rebuild",
+           key);
+  tell(context, STORE_DAMAGE, "iteration_chunk", words, STORE_REMEDY_NONE);
+  return CORE_OK;
+}
+
+static int check_chunks(Checking *c) {
+  StoreChunks *chunks;
+  TRY(store_chunks_create(c->database, &chunks));
+  int code = store_chunks_walk(chunks, look_at_chunk, c);
+  store_chunks_destroy(&chunks);
+  return code;
+}
+
+/* ---- rows that belong to nothing, impossible values -------------------------------------------------------------- */
+
+/* count: the first column is the number of bad rows; remove: deletes them (NULL: no repair). */
+typedef struct Rule { StoreSeverity severity; const char *subject, *text, *count, *remove; } Rule;
+
+#define NO_RUN "run_id NOT IN (SELECT id FROM run)"
+static const Rule rules[] = {
+  {STORE_DAMAGE, "evaluation", "rows of runs that are not in `run`", "SELECT count(*) FROM evaluation WHERE " NO_RUN,
+   "DELETE FROM evaluation WHERE " NO_RUN},
+  {STORE_DAMAGE, "layer", "rows of runs that are not in `run`", "SELECT count(*) FROM layer WHERE " NO_RUN,
+   "DELETE FROM layer WHERE " NO_RUN},
+  {STORE_DAMAGE, "attempt", "rows of runs that are not in `run`", "SELECT count(*) FROM attempt WHERE " NO_RUN,
+   "DELETE FROM attempt WHERE " NO_RUN},
+  {STORE_DAMAGE, "run_log", "rows of runs that are not in `run`", "SELECT count(*) FROM run_log WHERE " NO_RUN,
+   "DELETE FROM run_log WHERE " NO_RUN},
+  {STORE_DAMAGE, "run_import", "rows of runs that are not in `run`",
+   "SELECT count(*) FROM run_import WHERE run NOT IN (SELECT key FROM run)",
+   "DELETE FROM run_import WHERE run NOT IN (SELECT key FROM run)"},
+  {STORE_DAMAGE, "sweep_run", "members of sweeps that are not in `sweep`, or runs that are not in `run`",
+   "SELECT count(*) FROM sweep_run WHERE " NO_RUN " OR sweep NOT IN (SELECT name FROM sweep)",
+   "DELETE FROM sweep_run WHERE " NO_RUN " OR sweep NOT IN (SELECT name FROM sweep)"},
+  {STORE_DAMAGE, "run", "settings that are no JSON; such runs stand in no figure",
+   "SELECT count(*) FROM run WHERE config IS NOT NULL AND NOT json_valid(config)", NULL},
+  {STORE_WARNING, "run", "without settings (config.ini was not readable); such runs stand in no figure",
+   "SELECT count(*) FROM run WHERE config IS NULL", NULL},
+  {STORE_NOTE, "run", "in no sweep (started by hand, or the sweep's folder is gone)",
+   "SELECT count(*) FROM run WHERE id NOT IN (SELECT run_id FROM sweep_run)", NULL},
+  {STORE_DAMAGE, "evaluation", "solve rates outside 0..1",
+   "SELECT count(*) FROM evaluation WHERE solve_rate < 0 OR solve_rate > 1", NULL},
+  {STORE_WARNING, "evaluation", "infinite values",
+   "SELECT count(*) FROM evaluation WHERE abs(solve_rate) = 9e999 OR abs(episode_return) = 9e999"
+   " OR abs(transitions) = 9e999", NULL},
+  {STORE_WARNING, "run", "failed, diverged or lost; `analyze sql` their `message`",
+   "SELECT count(*) FROM run WHERE status IN ('failed', 'diverged', 'lost')", NULL},
+};
+
+static int check_rules(Checking *c) {
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    int64_t count;
+    char words[256];
+    TRY(store_database_int(c->database, rules[i].count, &count));
+    if (count == 0) continue;
+    snprintf(words, sizeof words, "%" PRId64 " %s", count, rules[i].text);
+    tell(c, rules[i].severity, rules[i].subject, words, rules[i].remove ? STORE_REMEDY_DELETED : STORE_REMEDY_NONE);
+    if (c->repair && rules[i].remove) TRY(store_database_execute(c->database, rules[i].remove));
+  }
+  return CORE_OK;
+}
+
+/* Iterations of keys that no run has: from each row the next key is looked up, so that rows are not walked through. */
+static int check_orphan_iterations(Checking *c) {
+  sqlite3_stmt *next = NULL, *remove = NULL;
+  int64_t key = 0;
+  int code = store_database_prepare(c->database, "SELECT chunk >> 24, (SELECT 1 FROM run WHERE key = chunk >> 24)"
+                                    " FROM iteration_chunk WHERE chunk >= ?1 << 24 ORDER BY chunk LIMIT 1", &next);
+  if (code == CORE_OK)
+    code = store_database_prepare(
+      c->database, "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215", &remove);
+  while (code == CORE_OK) {
+    sqlite3_bind_int64(next, 1, key);
+    int step = sqlite3_step(next);
+    if (step != SQLITE_ROW) {
+      if (step != SQLITE_DONE) code = store_database_error(c->database, "check");
+      break;
+    }
+    key = sqlite3_column_int64(next, 0);
+    bool known = sqlite3_column_type(next, 1) != SQLITE_NULL;
+    sqlite3_reset(next);
+    if (!known) {
+      char words[96];
+      snprintf(words, sizeof words, "rows of key %" PRId64 ", which no run has", key);
+      tell(c, STORE_DAMAGE, "iteration_chunk", words, STORE_REMEDY_DELETED);
+      sqlite3_bind_int64(remove, 1, key);
+      if (c->repair) code = store_database_run(c->database, remove);
+    }
+    key++;
+  }
+  sqlite3_finalize(next);
+  sqlite3_finalize(remove);
+  return code;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Run { int64_t key, progress; char id[CORE_RUN_ID]; bool ended; } Run;
+
+/* Has every log that was imported still its place in the workspace, so that it can be read again? */
+typedef struct Logs { int64_t count, missing, differing, shorter, damaged_lines; char first[240]; } Logs;
+
+static void look_at_log(Checking *c, Logs *logs, const char *file, int64_t offset, uint32_t mark, int64_t damage) {
+  char path[CORE_PATH_MAX];
+  int64_t size;
+  uint32_t now;
+  const char *fault = NULL;
+  char words[160];
+  logs->count++;
+  logs->damaged_lines += damage;
+  if (strstr(file, "..") || *file == '/' || core_files_path(path, "%s/%s", c->root, file) != CORE_OK ||
+      store_runlog_mark(path, offset, &size, &now) != CORE_OK) {
+    core_error_clear();
+    logs->missing++;
+    fault = "is gone or can not be read";
+  } else if (size < offset) {
+    logs->shorter++;
+    snprintf(words, sizeof words, "is %" PRId64 " bytes shorter than what was imported; its rows are kept here: "
+             "restore it from a backup", offset - size);
+    fault = words;
+  } else if (now != mark) {
+    logs->differing++;
+    fault = "is not the file that was imported (checksum)";
+  }
+  if (fault && !*logs->first) snprintf(logs->first, sizeof logs->first, "%.100s %s", file, fault);
+}
+
+static int look_at_logs(Checking *c, sqlite3_stmt *statement, const Run *run, Logs *logs) {
+  int step;
+  *logs = (Logs){0};
+  sqlite3_bind_text(statement, 1, run->id, -1, SQLITE_STATIC);
+  while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+    const char *file = (const char *)sqlite3_column_text(statement, 0);
+    if (c->root) {
+      look_at_log(c, logs, file ? file : "", sqlite3_column_int64(statement, 1),
+                  (uint32_t)sqlite3_column_int64(statement, 2), sqlite3_column_int64(statement, 3));
+    } else {
+      logs->damaged_lines += sqlite3_column_int64(statement, 3);
+    }
+  }
+  sqlite3_reset(statement);
+  c->check->logs += logs->count;
+  return step == SQLITE_DONE ? CORE_OK : store_database_error(c->database, "check");
+}
+
+/* The next import finds the run as one that it never saw. */
+static int forget_run(Checking *c, const Run *run) {
+  static const char *const sql[4] = {"DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2",
+                                     "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?2 << 24 AND ?2 << 24 | 16777215",
+                                     "DELETE FROM iteration_bin WHERE bin BETWEEN ?2 << 26 AND ?2 << 26 | 67108863"};
+  for (int i = 0; i < 4; i++) {
+    TRY(store_database_prepare(c->database, sql[i], &c->forget[i]));
+    if (i == 0) sqlite3_bind_text(c->forget[i], 1, run->id, -1, SQLITE_STATIC);
+    else sqlite3_bind_int64(c->forget[i], 2, run->key);
+    TRY(store_database_run(c->database, c->forget[i]));
+  }
+  return CORE_OK;
+}
+
+typedef struct Rows { int64_t count, first, last, infinite; } Rows;
+
+static int count_rows(Checking *c, sqlite3_stmt *statement, const Run *run, Rows *rows) {
+  sqlite3_bind_int64(statement, 1, run->key);
+  int step = sqlite3_step(statement);
+  if (step == SQLITE_ROW)
+    *rows = (Rows){sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
+                   sqlite3_column_int64(statement, 2), sqlite3_column_int64(statement, 3)};
+  sqlite3_reset(statement);
+  c->check->iterations += rows->count;
+  return step == SQLITE_ROW ? CORE_OK : store_database_error(c->database, "check");
+}
+
+enum { COUNT_ROWS, FIRST_GAP, RUN_LOGS, RUN_STATEMENTS };
+static const char *const run_sql[RUN_STATEMENTS] = {
+  [COUNT_ROWS] = "SELECT count(*), min(row) & 4294967295, max(row) & 4294967295, count(nullif(abs(kl) = 9e999, 0))"
+                 " FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295",
+  [FIRST_GAP] =
+    "SELECT (row & 4294967295) + 1 FROM iteration_row AS one WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
+    " AND NOT EXISTS (SELECT 1 FROM iteration_row WHERE row = one.row + 1) ORDER BY row LIMIT 1",
+  [RUN_LOGS] = "SELECT file, offset, mark, damage FROM run_log WHERE run_id = ?1 ORDER BY attempt, kind"};
+
+static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *run) {
+  char subject[40], words[320];
+  Rows rows = {0};
+  Logs logs;
+  snprintf(subject, sizeof subject, "run %s", run->id);
+  TRY(count_rows(c, statements[COUNT_ROWS], run, &rows));
+  TRY(look_at_logs(c, statements[RUN_LOGS], run, &logs));
+  bool again = c->root && logs.count > 0 && logs.missing + logs.shorter == 0, wanted = false;
+  if (logs.missing + logs.differing + logs.shorter > 0) {
+    c->check->shorter += logs.shorter;
+    tell(c, logs.shorter ? STORE_DAMAGE : STORE_WARNING, subject, logs.first,
+         again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
+    wanted = true;
+  }
+  if (logs.damaged_lines > 0) {
+    snprintf(words, sizeof words, "%" PRId64 " damaged lines in its logs were passed over", logs.damaged_lines);
+    tell(c, STORE_WARNING, subject, words, STORE_REMEDY_NONE);
+  }
+  int64_t missing = rows.count ? rows.last - rows.count + (rows.first == 0) : 0;
+  if (missing > 0) {
+    int64_t gap = 1;
+    sqlite3_bind_int64(statements[FIRST_GAP], 1, run->key);
+    if (rows.first <= 1 && sqlite3_step(statements[FIRST_GAP]) == SQLITE_ROW)
+      gap = sqlite3_column_int64(statements[FIRST_GAP], 0);
+    sqlite3_reset(statements[FIRST_GAP]);
+    snprintf(words, sizeof words, "%" PRId64 " of its %" PRId64 " iterations are missing, the first: %" PRId64 "%s",
+             missing, rows.last, gap, logs.damaged_lines ? " (damaged lines)" : "");
+    tell(c, STORE_WARNING, subject, words, again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
+    wanted = true;
+  }
+  if (run->ended && rows.last < run->progress) {
+    snprintf(words, sizeof words, "its state says %" PRId64 " iterations, its rows end at %" PRId64, run->progress,
+             rows.last);
+    tell(c, STORE_WARNING, subject, words, again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
+    wanted = true;
+  }
+  if (rows.infinite > 0) {
+    snprintf(words, sizeof words, "KL is infinite in %" PRId64 " iterations", rows.infinite);
+    tell(c, STORE_WARNING, subject, words, STORE_REMEDY_NONE);
+  }
+  return c->repair && wanted && again ? forget_run(c, run) : CORE_OK;
+}
+
+static int check_runs(Checking *c) {
+  sqlite3_stmt *list = NULL, *statements[RUN_STATEMENTS] = {NULL};
+  int step = SQLITE_DONE;
+  int code = store_database_prepare(c->database, "SELECT key, id, coalesce(iteration, 0), status = 'finished'"
+                                    " FROM run ORDER BY id", &list);
+  for (int i = 0; i < RUN_STATEMENTS && code == CORE_OK; i++)
+    code = store_database_prepare(c->database, run_sql[i], &statements[i]);
+  while (code == CORE_OK && (step = sqlite3_step(list)) == SQLITE_ROW) {
+    Run run = {.key = sqlite3_column_int64(list, 0), .progress = sqlite3_column_int64(list, 2),
+               .ended = sqlite3_column_int(list, 3) != 0};
+    const char *id = (const char *)sqlite3_column_text(list, 1);
+    c->check->runs++;
+    if (!id || !store_is_run_id(id)) {
+      tell(c, STORE_DAMAGE, "run", "an id that is none; its rows stand in no figure", STORE_REMEDY_NONE);
+      continue;
+    }
+    memcpy(run.id, id, CORE_RUN_ID);
+    code = check_run(c, statements, &run);
+  }
+  if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(c->database, "check");
+  for (int i = 0; i < RUN_STATEMENTS; i++) sqlite3_finalize(statements[i]);
+  sqlite3_finalize(list);
+  return code;
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
+
+/* Bins are sums of rows: their counts must be those of the rows. */
+static int check_bins(Checking *c) {
+  int64_t binned;
+  TRY(store_database_int(c->database, "SELECT coalesce(sum(n), 0) FROM iteration_bin", &binned));
+  int64_t rows;
+  TRY(store_database_int(c->database, "SELECT coalesce(sum(n), 0) FROM iteration_chunk", &rows));
+  if (binned == rows) return CORE_OK;
+  tell(c, STORE_DAMAGE, "iteration_bin", "the sums are not those of the rows", STORE_REMEDY_REBUILT);
+  return c->repair ? store_bins_rebuild(c->database) : CORE_OK;
+}
+
+static int check_everything(Checking *c) {
+  TRY(check_file(c));
+  if (!c->check->findings[STORE_DAMAGE]) TRY(check_chunks(c));
+  if (c->check->findings[STORE_DAMAGE]) return CORE_OK; /* what a damaged file says means nothing */
+  TRY(check_rules(c));
+  TRY(check_orphan_iterations(c));
+  TRY(check_runs(c));
+  TRY(check_bins(c));
+  return store_database_int(c->database, "SELECT count(*) FROM evaluation", &c->check->evaluations);
+}
+
+int store_check(StoreDatabase *database, const char *root, bool repair,
+                void (*tell_finding)(void *context, const StoreFinding *finding), void *context, StoreCheck *check) {
+  Checking c = {.database = database, .root = root, .repair = repair, .tell = tell_finding, .context = context,
+                .check = check};
+  int64_t version;
+  *check = (StoreCheck){0};
+  TRY(store_database_int(database, "PRAGMA user_version", &version));
+  if (version < STORE_SCHEMA_CHUNKS)
+    return core_error(CORE_USAGE,
+                      "%s is of an older version (%lld), which this program does not check; bring it forward first "
+                      "with: sweep collect",
+                      database->path, (long long)version);
+  if (repair && database->read_only)
+    return core_error(CORE_USAGE, "%s is open for reading only: it can not be repaired", database->path);
+  if (repair) TRY(store_database_begin(database));
+  int code = check_everything(&c);
+  for (int i = 0; i < 4; i++) sqlite3_finalize(c.forget[i]);
+  if (repair && code == CORE_OK) code = store_database_commit(database);
+  if (repair && code != CORE_OK) store_database_rollback(database);
+  return code;
+}

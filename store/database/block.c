@@ -1,0 +1,306 @@
+/* What an import has gathered, in memory, and its commit: rows, how far their logs are read, and the runs' states go
+ * into results.db in one transaction, so that a killed import can be repeated without loss or doubling. The file is
+ * locked only while a block is written, never while logs are read. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "store/database/bulk_internal.h"
+#include "store/database/ingest_internal.h"
+#include "store/runlog/runlog_internal.h"
+
+enum { SMALL_ROWS_MAX = 4096 }; /* evaluations, logs or runs after which a block counts as full */
+
+typedef struct EvaluationRow { char id[CORE_RUN_ID]; StoreEvaluation row; } EvaluationRow;
+typedef struct LayerRow { char id[CORE_RUN_ID]; StoreLayer row; } LayerRow;
+typedef struct Restart { int64_t run; char id[CORE_RUN_ID]; } Restart;
+
+/* A growing array. */
+#define LIST(Type) struct { Type *items; size_t count, capacity; }
+#define LIST_ADD(list, item)                                                                                \
+  do {                                                                                                      \
+    if ((list).count == (list).capacity) {                                                                  \
+      (list).capacity = (list).capacity ? 2 * (list).capacity : 64;                                         \
+      (list).items = core_memory_resize((list).items, (list).capacity * sizeof *(list).items);              \
+    }                                                                                                       \
+    (list).items[(list).count++] = (item);                                                                  \
+  } while (0)
+
+/* The statements a commit runs, in the order it runs them. */
+enum Statement {
+  FORGET_ITERATIONS, FORGET_BINS, FORGET_EVALUATIONS, FORGET_LAYERS, FORGET_PROGRESS,
+  PUT_EVALUATION, PUT_LAYER, PUT_PROGRESS, PUT_LOG_ATTEMPT,
+  PUT_RUN, PUT_ATTEMPT, END_ATTEMPTS, PUT_SEEN,
+  STATEMENT_COUNT
+};
+
+#define COMMA_NAME(name, unit, comment) ", " #name
+#define COMMA_MARK(name, unit, comment) ", ?"
+static const char *const statement_sql[STATEMENT_COUNT] = {
+  [FORGET_ITERATIONS] = "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215",
+  [FORGET_BINS] = "DELETE FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND ?1 << 26 | 67108863",
+  [FORGET_EVALUATIONS] = "DELETE FROM evaluation WHERE run_id = ?1",
+  [FORGET_LAYERS] = "DELETE FROM layer WHERE run_id = ?1",
+  [FORGET_PROGRESS] = "DELETE FROM run_log WHERE run_id = ?1",
+  [PUT_EVALUATION] =
+    "INSERT OR REPLACE INTO evaluation(run_id, iteration, level_set" STORE_EVALUATION_COLUMNS(COMMA_NAME) ")"
+    " VALUES(?, ?, ?" STORE_EVALUATION_COLUMNS(COMMA_MARK) ")",
+  [PUT_LAYER] =
+    "INSERT OR REPLACE INTO layer(run_id, iteration, network, layer" STORE_LAYER_COLUMNS(COMMA_NAME) ")"
+    " VALUES(?, ?, ?, ?" STORE_LAYER_COLUMNS(COMMA_MARK) ")",
+  [PUT_PROGRESS] =
+    "INSERT INTO run_log(run_id, attempt, kind, file, offset, mark, damage, first_damage)"
+    " VALUES(?1, ?2, ?3, ?8, ?4, ?5, ?6, ?7)"
+    " ON CONFLICT(run_id, attempt, kind) DO UPDATE SET offset = excluded.offset, mark = excluded.mark,"
+    " damage = damage + excluded.damage, first_damage = coalesce(first_damage, excluded.first_damage)",
+  [PUT_LOG_ATTEMPT] = "INSERT OR IGNORE INTO attempt(run_id, attempt) VALUES(?1, ?2)",
+  [PUT_RUN] =
+    "UPDATE run SET status = ?2, attempt = ?3, host = ?4, pid = ?5, device = ?6, git_commit = ?7, started = ?8,"
+    " heartbeat = ?9, finished = ?10, message = ?11, iteration = ?12, iterations = coalesce(?13, iterations),"
+    " transitions = ?14, transitions_total = coalesce(?15, transitions_total), steps_per_second = ?16,"
+    " solve_rate = ?17, train_seconds = ?18 WHERE id = ?1",
+  [PUT_ATTEMPT] =
+    ("INSERT OR REPLACE INTO attempt(run_id, status, attempt, host, pid, device, git_commit, started, heartbeat,"
+     " finished, message) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
+  [END_ATTEMPTS] = "UPDATE attempt SET status = 'lost' WHERE run_id = ?1 AND attempt < ?2 AND status = 'running'",
+  [PUT_SEEN] = "INSERT OR REPLACE INTO run_import(run, folder_time, mark) VALUES(?1, ?2, ?3)",
+};
+
+struct StoreBlock {
+  StoreDatabase *database;
+  StoreBulk *bulk;
+  LIST(EvaluationRow) evaluations;
+  LIST(LayerRow) layers;
+  LIST(StoreLogProgress) progress;
+  LIST(StoreRunSeen) seen;
+  LIST(StoreRunSeen) attempts;  /* that have ended */
+  LIST(Restart) restarts;
+  sqlite3_stmt *statements[STATEMENT_COUNT];
+};
+
+int store_block_create(StoreDatabase *database, StoreBlock **result) {
+  StoreBlock *block = core_memory_zero_allocate(1, sizeof *block);
+  block->database = database;
+  int code = store_bulk_create(database, &block->bulk);
+  for (int i = 0; i < STATEMENT_COUNT && code == CORE_OK; i++)
+    code = store_database_prepare(database, statement_sql[i], &block->statements[i]);
+  *result = block;
+  if (code != CORE_OK) store_block_destroy(result);
+  return code;
+}
+
+void store_block_destroy(StoreBlock **block) {
+  if (!*block) return;
+  for (int i = 0; i < STATEMENT_COUNT; i++) sqlite3_finalize((*block)->statements[i]);
+  store_bulk_destroy(&(*block)->bulk);
+  free((*block)->evaluations.items);
+  free((*block)->layers.items);
+  free((*block)->progress.items);
+  free((*block)->seen.items);
+  free((*block)->attempts.items);
+  free((*block)->restarts.items);
+  free(*block);
+  *block = NULL;
+}
+
+/* ---- gathering -------------------------------------------------------------------------------------------------- */
+
+void store_block_add_iteration(StoreBlock *block, int64_t run, const StoreIteration *row) {
+  store_bulk_add(block->bulk, run, row);
+}
+
+void store_block_add_evaluation(StoreBlock *block, const char *id, const StoreEvaluation *row) {
+  EvaluationRow item = {.row = *row};
+  memcpy(item.id, id, CORE_RUN_ID);
+  LIST_ADD(block->evaluations, item);
+}
+
+void store_block_add_layer(StoreBlock *block, const char *id, const StoreLayer *row) {
+  LayerRow item = {.row = *row};
+  memcpy(item.id, id, CORE_RUN_ID);
+  LIST_ADD(block->layers, item);
+}
+
+void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progress) {
+  LIST_ADD(block->progress, *progress);
+}
+
+void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen) { LIST_ADD(block->seen, *seen); }
+
+void store_block_add_attempt(StoreBlock *block, const StoreRunSeen *attempt) { LIST_ADD(block->attempts, *attempt); }
+
+void store_block_add_restart(StoreBlock *block, int64_t run, const char *id) {
+  Restart item = {.run = run};
+  memcpy(item.id, id, CORE_RUN_ID);
+  LIST_ADD(block->restarts, item);
+}
+
+bool store_block_is_full(const StoreBlock *block) {
+  return store_bulk_count(block->bulk) == STORE_BULK_ROWS || block->evaluations.count >= SMALL_ROWS_MAX ||
+         block->layers.count >= SMALL_ROWS_MAX ||
+         block->progress.count >= SMALL_ROWS_MAX || block->seen.count >= SMALL_ROWS_MAX ||
+         block->attempts.count >= SMALL_ROWS_MAX;
+}
+
+/* ---- commit ----------------------------------------------------------------------------------------------------- */
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *value) {
+  if (value && *value) sqlite3_bind_text(statement, index, value, -1, SQLITE_STATIC);
+  else sqlite3_bind_null(statement, index);
+}
+
+/* Times that are 0 were never set. */
+static void bind_time(sqlite3_stmt *statement, int index, double unix_s) {
+  if (unix_s > 0) sqlite3_bind_double(statement, index, unix_s);
+  else sqlite3_bind_null(statement, index);
+}
+
+static void bind_known(sqlite3_stmt *statement, int index, int64_t value) {
+  if (value > 0) sqlite3_bind_int64(statement, index, value);
+  else sqlite3_bind_null(statement, index);
+}
+
+static int commit_restarts(StoreBlock *block) {
+  for (size_t i = 0; i < block->restarts.count; i++) {
+    const Restart *item = &block->restarts.items[i];
+    sqlite3_bind_int64(block->statements[FORGET_ITERATIONS], 1, item->run);
+    sqlite3_bind_int64(block->statements[FORGET_BINS], 1, item->run);
+    sqlite3_bind_text(block->statements[FORGET_EVALUATIONS], 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(block->statements[FORGET_LAYERS], 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(block->statements[FORGET_PROGRESS], 1, item->id, -1, SQLITE_STATIC);
+    for (int s = FORGET_ITERATIONS; s <= FORGET_PROGRESS; s++)
+      TRY(store_database_run(block->database, block->statements[s]));
+  }
+  return CORE_OK;
+}
+
+static int commit_evaluations(StoreBlock *block) {
+  sqlite3_stmt *put = block->statements[PUT_EVALUATION];
+  for (size_t i = 0; i < block->evaluations.count; i++) {
+    const EvaluationRow *item = &block->evaluations.items[i];
+    const double *values = store_evaluation_values(&item->row);
+    sqlite3_bind_text(put, 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(put, 2, item->row.iteration);
+    sqlite3_bind_text(put, 3, item->row.level_set, -1, SQLITE_STATIC);
+    for (int column = 0; column < STORE_EVALUATION_COUNT; column++)
+      sqlite3_bind_double(put, 4 + column, values[column]); /* SQLite makes NaN NULL */
+    TRY(store_database_run(block->database, put));
+  }
+  return CORE_OK;
+}
+
+static int commit_layers(StoreBlock *block) {
+  sqlite3_stmt *put = block->statements[PUT_LAYER];
+  for (size_t i = 0; i < block->layers.count; i++) {
+    const LayerRow *item = &block->layers.items[i];
+    const double *values = store_layer_values(&item->row);
+    sqlite3_bind_text(put, 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(put, 2, item->row.iteration);
+    sqlite3_bind_text(put, 3, item->row.network, -1, SQLITE_STATIC);
+    for (int column = 0; column < STORE_LAYER_COUNT; column++) sqlite3_bind_double(put, 4 + column, values[column]);
+    TRY(store_database_run(block->database, put));
+  }
+  return CORE_OK;
+}
+
+static int commit_progress(StoreBlock *block) {
+  sqlite3_stmt *put = block->statements[PUT_PROGRESS], *put_attempt = block->statements[PUT_LOG_ATTEMPT];
+  for (size_t i = 0; i < block->progress.count; i++) {
+    const StoreLogProgress *item = &block->progress.items[i];
+    sqlite3_bind_text(put, 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_int(put, 2, item->attempt);
+    sqlite3_bind_text(put, 3, store_runlog_kind_name(item->kind), -1, SQLITE_STATIC);
+    sqlite3_bind_int64(put, 4, item->offset);
+    sqlite3_bind_int64(put, 5, item->mark);
+    sqlite3_bind_int64(put, 6, item->damage.lines);
+    bind_known(put, 7, item->damage.first_line);
+    sqlite3_bind_text(put, 8, item->file, -1, SQLITE_STATIC);
+    TRY(store_database_run(block->database, put));
+    sqlite3_bind_text(put_attempt, 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_int(put_attempt, 2, item->attempt);
+    TRY(store_database_run(block->database, put_attempt));
+  }
+  return CORE_OK;
+}
+
+/* The columns that `run` and `attempt` share: 1 to 11 in both statements. */
+static void bind_state(sqlite3_stmt *statement, const StoreRunSeen *item) {
+  const StoreState *state = &item->state;
+  sqlite3_bind_text(statement, 1, item->id, -1, SQLITE_STATIC);
+  sqlite3_bind_text(statement, 2, store_status_name(state->status), -1, SQLITE_STATIC);
+  sqlite3_bind_int(statement, 3, state->attempt);
+  bind_text(statement, 4, state->host);
+  bind_known(statement, 5, state->pid);
+  bind_text(statement, 6, state->device);
+  bind_text(statement, 7, state->commit);
+  bind_time(statement, 8, state->started_unix_s);
+  bind_time(statement, 9, state->heartbeat_unix_s);
+  bind_time(statement, 10, state->finished_unix_s);
+  bind_text(statement, 11, state->message);
+}
+
+static int commit_attempts(StoreBlock *block) {
+  for (size_t i = 0; i < block->attempts.count; i++) {
+    bind_state(block->statements[PUT_ATTEMPT], &block->attempts.items[i]);
+    TRY(store_database_run(block->database, block->statements[PUT_ATTEMPT]));
+  }
+  return CORE_OK;
+}
+
+static int commit_seen(StoreBlock *block) {
+  sqlite3_stmt **statements = block->statements;
+  for (size_t i = 0; i < block->seen.count; i++) {
+    const StoreRunSeen *item = &block->seen.items[i];
+    const StoreState *state = &item->state;
+    sqlite3_stmt *run = statements[PUT_RUN], *ended = statements[END_ATTEMPTS], *seen = statements[PUT_SEEN];
+    bind_state(run, item);
+    sqlite3_bind_int64(run, 12, state->iteration);
+    bind_known(run, 13, state->iterations);
+    sqlite3_bind_int64(run, 14, state->transitions);
+    bind_known(run, 15, state->transitions_total);
+    sqlite3_bind_double(run, 16, state->steps_per_second);
+    sqlite3_bind_double(run, 17, state->solve_rate);
+    sqlite3_bind_double(run, 18, state->train_seconds);
+    TRY(store_database_run(block->database, run));
+    if (state->attempt > 0) {
+      bind_state(statements[PUT_ATTEMPT], item);
+      TRY(store_database_run(block->database, statements[PUT_ATTEMPT]));
+      sqlite3_bind_text(ended, 1, item->id, -1, SQLITE_STATIC);
+      sqlite3_bind_int(ended, 2, state->attempt);
+      TRY(store_database_run(block->database, ended));
+    }
+    sqlite3_bind_int64(seen, 1, item->run);
+    sqlite3_bind_int64(seen, 2, item->folder_time);
+    sqlite3_bind_int64(seen, 3, item->mark);
+    TRY(store_database_run(block->database, seen));
+  }
+  return CORE_OK;
+}
+
+static int commit_all(StoreBlock *block) {
+  TRY(commit_restarts(block));
+  TRY(store_bulk_insert(block->bulk));
+  TRY(commit_evaluations(block));
+  TRY(commit_layers(block));
+  TRY(commit_progress(block));
+  TRY(commit_attempts(block));
+  TRY(commit_seen(block));
+  return store_database_commit(block->database);
+}
+
+int store_block_commit(StoreBlock *block) {
+  if (!(store_bulk_count(block->bulk) + block->evaluations.count + block->layers.count + block->progress.count +
+        block->seen.count + block->restarts.count))
+    return CORE_OK;
+  TRY(store_database_begin(block->database));
+  int code = commit_all(block);
+  if (code != CORE_OK) {
+    store_database_rollback(block->database);
+    return code;
+  }
+  store_bulk_clear(block->bulk);
+  block->evaluations.count = block->layers.count = block->progress.count = block->seen.count = block->restarts.count =
+    block->attempts.count = 0;
+  return CORE_OK;
+}

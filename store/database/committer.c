@@ -1,0 +1,67 @@
+/* Two blocks, of which one is filled while the other is committed (committer_internal.h). A thread lives for one block,
+ * some 16 000 rows; an import of fewer has none. */
+#include "store/database/committer_internal.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+struct StoreCommitter {
+  StoreDatabase *database;
+  StoreBlock *blocks[2];  /* the second is made when it is needed */
+  int filling;
+  bool running;           /* the thread has the other block */
+  pthread_t thread;
+  int code;               /* of its commit; messages are a thread's own, so it leaves its last one here */
+  char message[1024];
+};
+
+int store_committer_create(StoreDatabase *database, StoreCommitter **result) {
+  StoreCommitter *committer = core_memory_zero_allocate(1, sizeof *committer);
+  committer->database = database;
+  *result = committer;
+  int code = store_block_create(database, &committer->blocks[0]);
+  if (code != CORE_OK) store_committer_destroy(result);
+  return code;
+}
+
+static int wait_for_thread(StoreCommitter *committer) {
+  if (!committer->running) return CORE_OK;
+  pthread_join(committer->thread, NULL);
+  committer->running = false;
+  return committer->code == CORE_OK ? CORE_OK : core_error(committer->code, "%s", committer->message);
+}
+
+void store_committer_destroy(StoreCommitter **committer) {
+  if (!*committer) return;
+  if ((*committer)->running) pthread_join((*committer)->thread, NULL);
+  for (int i = 0; i < 2; i++) store_block_destroy(&(*committer)->blocks[i]);
+  free(*committer);
+  *committer = NULL;
+}
+
+StoreBlock *store_committer_block(StoreCommitter *committer) { return committer->blocks[committer->filling]; }
+
+static void *commit(void *context) {
+  StoreCommitter *committer = context;
+  committer->code = store_block_commit(committer->blocks[!committer->filling]);
+  if (committer->code != CORE_OK) snprintf(committer->message, sizeof committer->message, "%s", core_error_message());
+  return NULL;
+}
+
+int store_committer_hand_over(StoreCommitter *committer) {
+  TRY(wait_for_thread(committer));
+  StoreBlock **other = &committer->blocks[!committer->filling];
+  if (!*other) TRY(store_block_create(committer->database, other));
+  committer->filling = !committer->filling;
+  committer->running = pthread_create(&committer->thread, NULL, commit, committer) == 0;
+  if (committer->running) return CORE_OK;
+  return store_block_commit(committer->blocks[!committer->filling]); /* no more threads to be had */
+}
+
+int store_committer_finish(StoreCommitter *committer) {
+  TRY(wait_for_thread(committer));
+  return store_block_commit(store_committer_block(committer));
+}

@@ -1,0 +1,54 @@
+/* The tables and views of results.db as data (tables.h), for what describes or copies all of them. */
+#include "store/database/tables.h"
+
+#define COLUMN(name, type, unit, comment) {#name, type, unit, comment},
+#define MEASURED(name, unit, comment) {#name, "REAL", unit, comment},
+#define PACKED(name, unit, comment) {#name, "", unit, comment},
+#define TABLE(table, columns) static const StoreTableColumn table[] = {columns {0}}
+
+TABLE(versions, STORE_VERSION_COLUMNS(COLUMN));
+TABLE(sweeps, STORE_SWEEP_COLUMNS(COLUMN));
+TABLE(runs, STORE_RUN_COLUMNS(COLUMN));
+TABLE(members, STORE_MEMBER_COLUMNS(COLUMN));
+TABLE(attempts, STORE_ATTEMPT_COLUMNS(COLUMN));
+TABLE(log_files, STORE_LOG_FILE_COLUMNS(COLUMN));
+TABLE(seen, STORE_SEEN_COLUMNS(COLUMN));
+TABLE(evaluations, STORE_EVALUATION_KEYS(COLUMN) STORE_EVALUATION_COLUMNS(MEASURED));
+TABLE(layers, STORE_LAYER_KEYS(COLUMN) STORE_LAYER_COLUMNS(MEASURED));
+TABLE(bins, STORE_BIN_COLUMNS(COLUMN));
+TABLE(chunks, STORE_CHUNK_KEYS(COLUMN) STORE_ITERATION_COLUMNS(PACKED));
+static const StoreTableColumn places[] = {{"place", "INTEGER", "", "0 to 255"}, {0}};
+TABLE(iterations, STORE_ITERATION_KEYS(COLUMN) STORE_ITERATION_COLUMNS(MEASURED));
+TABLE(metrics, STORE_METRIC_COLUMNS(COLUMN));
+TABLE(ddrs, STORE_DDR_COLUMNS(COLUMN));
+TABLE(bests, STORE_BEST_COLUMNS(COLUMN));
+TABLE(summaries, STORE_SUMMARY_COLUMNS(COLUMN));
+
+#define RUNS "(SELECT run_id FROM sweep_run WHERE sweep = ?1)"
+
+const StoreTable *store_tables(size_t *count) {
+  static const char of_importer[] = "what the importer remembers; the files of another place would not be those";
+  static const char of_storage[] = "how the rows of iteration are stored; iteration has them";
+  static const StoreTable tables[] = {
+    {"sweep", "name", "name = ?1", NULL, sweeps},
+    {"run", "id", "id IN " RUNS, NULL, runs},
+    {"sweep_run", "sweep, idx", "sweep = ?1", NULL, members},
+    {"attempt", "run_id, attempt", "run_id IN " RUNS, NULL, attempts},
+    {"evaluation", "run_id, iteration, level_set", "run_id IN " RUNS, NULL, evaluations},
+    {"layer", "run_id, iteration, network, layer", "run_id IN " RUNS, NULL, layers},
+    {"iteration", "run_id, iteration", "run_id IN " RUNS, NULL, iterations},
+    {"run_ddr", "run_id", "run_id IN " RUNS, NULL, ddrs},
+    {"best_solve_rate", "run_id, level_set", "run_id IN " RUNS, NULL, bests},
+    {"run_summary", "run_id", "run_id IN " RUNS, NULL, summaries},
+    {"layer_metric", "run_id, iteration, network, layer, metric", NULL, "the rows of layer, a row for each value",
+     metrics},
+    {"iteration_bin", "bin", NULL, "sums over rows of iteration; run_ddr has what they are for", bins},
+    {"iteration_chunk", "chunk", NULL, of_storage, chunks},
+    {"iteration_place", "place", NULL, of_storage, places},
+    {"run_log", "run_id, attempt, kind", NULL, of_importer, log_files},
+    {"run_import", "run", NULL, of_importer, seen},
+    {"schema_version", "version", NULL, "which versions this file has had; schema.json says the present one", versions},
+  };
+  *count = sizeof tables / sizeof *tables;
+  return tables;
+}

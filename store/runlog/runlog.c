@@ -1,0 +1,261 @@
+/* Writing run logs: records become lines in memory, lines become appended bytes now and then. Nothing here waits for a
+ * disk except store_runlog_flush, and a full disk only delays what is written. Reading is in runlog_read.c. */
+#include "store/runlog/runlog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "store/runlog/number_internal.h"
+#include "store/runlog/runlog_internal.h"
+#include "store/workspace/crc32_internal.h"
+#include "store/workspace/paths.h"
+
+enum { PENDING_BYTES_MAX = 64 << 20 };
+
+struct StoreRunlog {
+  StoreLogKind kind;
+  int fd;
+  char path[CORE_PATH_MAX];
+  CoreText pending;      /* lines not yet written; the first may be partly written */
+  int64_t dropped;       /* records lost because `pending` was full */
+  bool dirty;            /* written but not fsynced */
+};
+
+/* ---- names and columns ------------------------------------------------------------------------------------------ */
+
+static const StoreLogColumn iteration_columns[] = {
+#define X(name, unit, comment) {#name, unit},
+  STORE_ITERATION_COLUMNS(X)
+#undef X
+};
+static const StoreLogColumn evaluation_columns[] = {
+#define X(name, unit, comment) {#name, unit},
+  STORE_EVALUATION_COLUMNS(X)
+#undef X
+};
+
+static const StoreLogColumn layer_columns[] = {
+  {"layer", ""},
+#define X(name, unit, comment) {#name, unit},
+  STORE_LAYER_COLUMNS(X)
+#undef X
+};
+
+static const struct { const char *name, *keys; const StoreLogColumn *columns; size_t count; } kinds[STORE_LOG_KINDS] = {
+  [STORE_LOG_STATS] = {"stats", "iteration", iteration_columns, STORE_ITERATION_COUNT},
+  [STORE_LOG_EVAL] = {"eval", "iteration\tlevel_set", evaluation_columns, STORE_EVALUATION_COUNT},
+  [STORE_LOG_LAYERS] = {"layers", "iteration\tnetwork", layer_columns, STORE_LAYER_COUNT},
+};
+
+const StoreLogColumn *store_runlog_columns(StoreLogKind kind, size_t *count) {
+  *count = kinds[kind].count;
+  return kinds[kind].columns;
+}
+
+const char *store_runlog_kind_name(StoreLogKind kind) { return kinds[kind].name; }
+
+bool store_runlog_from_name(const char *name, StoreLogKind *kind, int *attempt) {
+  char word[8], expected[32];
+  int number;
+  if (sscanf(name, "%7[a-z].%9d.", word, &number) != 2 || number < 1) return false;
+  *kind = STORE_LOG_STATS;
+  for (int k = 0; k < STORE_LOG_KINDS; k++)
+    if (strcmp(word, kinds[k].name) == 0) *kind = (StoreLogKind)k;
+  *attempt = number;
+  snprintf(expected, sizeof expected, "%s.%d.tsv", store_runlog_kind_name(*kind), number);
+  return strcmp(name, expected) == 0;
+}
+
+StoreIteration store_iteration_unmeasured(int64_t iteration) {
+  return (StoreIteration){.iteration = iteration,
+#define X(name, unit, comment) .name = NAN,
+                          STORE_ITERATION_COLUMNS(X)
+#undef X
+  };
+}
+
+StoreEvaluation store_evaluation_unmeasured(int64_t iteration, const char *level_set) {
+  StoreEvaluation row = {.iteration = iteration,
+#define X(name, unit, comment) .name = NAN,
+                         STORE_EVALUATION_COLUMNS(X)
+#undef X
+  };
+  snprintf(row.level_set, sizeof row.level_set, "%s", level_set);
+  return row;
+}
+
+StoreLayer store_layer_unmeasured(int64_t iteration, const char *network, int layer) {
+  StoreLayer row = {.iteration = iteration, .layer = layer,
+#define X(name, unit, comment) .name = NAN,
+                    STORE_LAYER_COLUMNS(X)
+#undef X
+  };
+  snprintf(row.network, sizeof row.network, "%s", network);
+  return row;
+}
+
+/* ---- the header ------------------------------------------------------------------------------------------------- */
+
+static void append_header(CoreText *text, StoreLogKind kind, const char *id, int attempt) {
+  CoreText names = {0};
+  size_t count;
+  const StoreLogColumn *columns = store_runlog_columns(kind, &count);
+  core_text_append(&names, kinds[kind].keys);
+  for (size_t i = 0; i < count; i++) {
+    core_text_appendf(&names, "\t%s", columns[i].name);
+    if (*columns[i].unit) core_text_appendf(&names, "[%s]", columns[i].unit);
+  }
+  core_text_append(&names, "\tcrc32");
+  core_text_appendf(text, "#runlog %d %s %s %d %08x\n%s\n", STORE_RUNLOG_VERSION, store_runlog_kind_name(kind), id,
+                    attempt, store_crc32(names.data, names.length), names.data);
+  core_text_free(&names);
+}
+
+/* Puts `text` behind what an earlier writer of the same attempt left. A header that was cut has no records behind it,
+ * so it is written anew; a torn last line is ended, so that only it is lost. */
+static int continue_file(StoreRunlog *log, const CoreText *header) {
+  struct stat status;
+  if (fstat(log->fd, &status) < 0) return core_error_errno(CORE_FAIL, "cannot open %s", log->path);
+  char *start = core_memory_zero_allocate(1, header->length + 1), last = '\n';
+  ssize_t got = pread(log->fd, start, header->length, 0);
+  bool same = got >= 0 && memcmp(start, header->data, (size_t)got) == 0;
+  bool whole = same && (size_t)got == header->length;
+  free(start);
+  if (got < 0 || (status.st_size > 0 && pread(log->fd, &last, 1, status.st_size - 1) != 1))
+    return core_error_errno(CORE_FAIL, "cannot read %s", log->path);
+  if (!same)
+    return core_error(CORE_FAIL, "%s has other columns or belongs to another run; move it away to write this one",
+                      log->path);
+  if (!whole) {
+    if (ftruncate(log->fd, 0) < 0) return core_error_errno(CORE_FAIL, "cannot write %s", log->path);
+    core_text_append_bytes(&log->pending, header->data, header->length);
+  } else if (last != '\n') {
+    core_text_append(&log->pending, "\n");
+  }
+  return CORE_OK;
+}
+
+int store_runlog_open(const char *root, const char *id, int attempt, StoreLogKind kind, StoreRunlog **result) {
+  char path[CORE_PATH_MAX], name[32];
+  *result = NULL;
+  if (attempt < 1) return core_error(CORE_USAGE, "run logs are numbered from 1, not %d", attempt);
+  snprintf(name, sizeof name, "%s.%d.tsv", store_runlog_kind_name(kind), attempt);
+  TRY(store_path_run(root, id, name, path));
+  int fd;
+  TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
+  StoreRunlog *log = core_memory_zero_allocate(1, sizeof *log);
+  log->kind = kind;
+  log->fd = fd;
+  memcpy(log->path, path, sizeof path);
+  CoreText header = {0};
+  append_header(&header, kind, id, attempt);
+  int code = continue_file(log, &header);
+  core_text_free(&header);
+  if (code != CORE_OK) {
+    core_text_clear(&log->pending);
+    store_runlog_close(&log);
+    return code;
+  }
+  *result = log;
+  return CORE_OK;
+}
+
+/* ---- records ---------------------------------------------------------------------------------------------------- */
+
+/* A record's beginning in `pending`, or -1 when there is no room left. */
+static int64_t begin_line(StoreRunlog *log) {
+  if (log->pending.length < PENDING_BYTES_MAX) return (int64_t)log->pending.length;
+  log->dropped++;
+  return -1;
+}
+
+static void end_line(StoreRunlog *log, size_t begin, const double *values, size_t count) {
+  char number[STORE_NUMBER_MAX];
+  CoreText *text = &log->pending;
+  for (size_t i = 0; i < count; i++) {
+    core_text_append_bytes(text, "\t", 1);
+    core_text_append_bytes(text, number, store_number_write(values[i], number));
+  }
+  core_text_appendf(text, "\t%08x\n", store_crc32(text->data + begin, text->length - begin));
+}
+
+void store_runlog_iteration(StoreRunlog *log, const StoreIteration *row) {
+  CORE_CHECK(log->kind == STORE_LOG_STATS);
+  int64_t begin = begin_line(log);
+  if (begin < 0) return;
+  core_text_appendf(&log->pending, "%lld", (long long)row->iteration);
+  end_line(log, (size_t)begin, store_iteration_values(row), STORE_ITERATION_COUNT);
+}
+
+void store_runlog_evaluation(StoreRunlog *log, const StoreEvaluation *row) {
+  CORE_CHECK(log->kind == STORE_LOG_EVAL);
+  char level_set[sizeof row->level_set];
+  int64_t begin = begin_line(log);
+  if (begin < 0) return;
+  /* A name with a tab would be two fields. */
+  snprintf(level_set, sizeof level_set, "%s", row->level_set);
+  for (char *c = level_set; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '_';
+  core_text_appendf(&log->pending, "%lld\t%s", (long long)row->iteration, level_set);
+  end_line(log, (size_t)begin, store_evaluation_values(row), STORE_EVALUATION_COUNT);
+}
+
+void store_runlog_layer(StoreRunlog *log, const StoreLayer *row) {
+  CORE_CHECK(log->kind == STORE_LOG_LAYERS && !strpbrk(row->network, "\t\n"));
+  int64_t begin = begin_line(log);
+  if (begin < 0) return;
+  core_text_appendf(&log->pending, "%lld\t%s", (long long)row->iteration, row->network);
+  end_line(log, (size_t)begin, store_layer_values(row), STORE_LAYER_COUNT);
+}
+
+/* ---- to the disk ------------------------------------------------------------------------------------------------ */
+
+int store_runlog_flush(StoreRunlog *log, bool durable) {
+  CoreText *text = &log->pending;
+  size_t written = 0;
+  int number = 0;
+  while (written < text->length && number == 0) {
+    ssize_t put = write(log->fd, text->data + written, text->length - written);
+    if (put >= 0) written += (size_t)put;
+    else if (errno != EINTR) number = errno;
+  }
+  if (written > 0) {
+    log->dirty = true;
+    memmove(text->data, text->data + written, text->length - written);
+    text->length -= written;
+    text->data[text->length] = '\0';
+  }
+  errno = number;
+  if (number)
+    return core_error_errno(CORE_FAIL, "cannot write %s (%zu bytes are kept in memory and tried again)", log->path,
+                            text->length);
+  if (durable && log->dirty) {
+    if (fdatasync(log->fd) < 0) return core_error_errno(CORE_FAIL, "cannot bring %s to disk", log->path);
+    log->dirty = false;
+  }
+  int64_t dropped = log->dropped;
+  log->dropped = 0;
+  if (dropped)
+    return core_error(CORE_FAIL, "%s: %lld records were lost while it could not be written", log->path,
+                      (long long)dropped);
+  return CORE_OK;
+}
+
+int store_runlog_close(StoreRunlog **log) {
+  if (!*log) return CORE_OK;
+  int code = store_runlog_flush(*log, true);
+  if (close((*log)->fd) < 0 && code == CORE_OK)
+    code = core_error_errno(CORE_FAIL, "cannot write %s", (*log)->path);
+  core_text_free(&(*log)->pending);
+  free(*log);
+  *log = NULL;
+  return code;
+}

@@ -1,0 +1,36 @@
+/* What the run log's writer, its reader and the importer share: the columns as a table, names, and marks. */
+#ifndef STORE_RUNLOG_INTERNAL_H
+#define STORE_RUNLOG_INTERNAL_H
+#include "store/runlog/runlog.h"
+
+enum {
+#define X(name, unit, comment) +1
+  STORE_ITERATION_COUNT = 0 STORE_ITERATION_COLUMNS(X),
+  STORE_EVALUATION_COUNT = 0 STORE_EVALUATION_COLUMNS(X),
+  STORE_LAYER_COUNT = 1 STORE_LAYER_COLUMNS(X), /* the key `layer` is a number like those behind it */
+#undef X
+  STORE_RUNLOG_VERSION = 1,
+};
+
+/* The numbers of a record, in the order of the columns. */
+static inline const double *store_iteration_values(const StoreIteration *row) { return &row->transitions; }
+static inline const double *store_evaluation_values(const StoreEvaluation *row) { return &row->transitions; }
+static inline const double *store_layer_values(const StoreLayer *row) { return &row->layer; }
+_Static_assert(sizeof(StoreIteration) == 8 + 8 * STORE_ITERATION_COUNT, "a StoreIteration is its key and its columns");
+_Static_assert(sizeof(StoreEvaluation) == 8 + 64 + 8 * STORE_EVALUATION_COUNT, "a StoreEvaluation likewise");
+_Static_assert(sizeof(StoreLayer) == 8 + 16 + 8 * STORE_LAYER_COUNT, "a StoreLayer likewise");
+
+typedef struct StoreLogColumn { const char *name, *unit; } StoreLogColumn;
+/* The numeric columns of a kind, without its keys (but for `layer`). */
+const StoreLogColumn *store_runlog_columns(StoreLogKind kind, size_t *count);
+
+const char *store_runlog_kind_name(StoreLogKind kind); /* "stats", "eval", "layers" */
+
+/* "stats.3.tsv": its kind and attempt. False for every other name. */
+bool store_runlog_from_name(const char *name, StoreLogKind *kind, int *attempt);
+
+/* Tells a log that grew from one that was replaced: its size, and the CRC-32 of the last (at most 64) bytes before
+ * `offset`; a file shorter than `offset` has mark 0. Sizes suffice where nothing changed: `mark` may be NULL. */
+int store_runlog_mark(const char *path, int64_t offset, int64_t *size, uint32_t *mark);
+
+#endif

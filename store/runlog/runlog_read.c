@@ -1,0 +1,400 @@
+/* Reading run logs: complete lines, each checked by its checksum, fields found by the header's names. The importer's
+ * inner loop, so a line is looked at twice (checksum, numbers) and copied never. Trusts nothing: a log may be cut,
+ * have flipped bytes, or come from another version; what can be read is read and the rest is counted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "store/runlog/number_internal.h"
+#include "store/runlog/runlog_internal.h"
+#include "store/workspace/crc32_internal.h"
+#include "store/workspace/paths.h"
+
+enum {
+  BUFFER_BYTES = 1 << 18, /* also the longest line that is looked at */
+  COLUMNS_MAX = 256,
+  CHECK_BYTES = 9,        /* tab and eight hex digits */
+  MARK_BYTES = 64,
+};
+
+/* ---- lines ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Reader {
+  const char *path;
+  int fd;
+  char *buffer;           /* [BUFFER_BYTES]; buffer[0] stands at byte `base` of the file */
+  size_t begin, end;      /* bytes of the buffer that are not yet handed out */
+  int64_t base;
+  int64_t lines;          /* handed out since the last seek */
+} Reader;
+
+typedef struct Line {
+  char *text;             /* ends in a newline; NULL: no complete line is left */
+  size_t length;          /* without the newline */
+  int64_t end;            /* the file's offset behind it */
+} Line;
+
+static int reader_open(Reader *reader, const char *path) {
+  *reader = (Reader){.path = path};
+  /* Not blocking: something else may have been put under this name, a pipe for one. */
+  reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (reader->fd < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
+  struct stat status;
+  if (fstat(reader->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+    close(reader->fd);
+    return core_error(CORE_FAIL, "%s is no plain file", path);
+  }
+  reader->buffer = core_memory_zero_allocate(1, BUFFER_BYTES + STORE_NUMBER_SLACK);
+  return CORE_OK;
+}
+
+static void reader_close(Reader *reader) {
+  close(reader->fd);
+  free(reader->buffer);
+}
+
+static void reader_seek(Reader *reader, int64_t offset) {
+  reader->base = offset;
+  reader->begin = reader->end = 0;
+  reader->lines = 0;
+}
+
+/* Moves what is left to the front and reads on. *got = 0 at the file's end. */
+static int reader_fill(Reader *reader, size_t *got) {
+  memmove(reader->buffer, reader->buffer + reader->begin, reader->end - reader->begin);
+  reader->base += (int64_t)reader->begin;
+  reader->end -= reader->begin;
+  reader->begin = 0;
+  ssize_t count;
+  do count = pread(reader->fd, reader->buffer + reader->end, BUFFER_BYTES - reader->end,
+                   reader->base + (int64_t)reader->end);
+  while (count < 0 && errno == EINTR);
+  if (count < 0) return core_error_errno(CORE_FAIL, "cannot read %s", reader->path);
+  reader->end += (size_t)count;
+  *got = (size_t)count;
+  return CORE_OK;
+}
+
+/* The next complete line. One longer than the buffer comes as an empty line (damaged, like every line too short for a
+ * checksum) once its end was found. */
+static int reader_next(Reader *reader, Line *line) {
+  bool too_long = false;
+  for (size_t searched = 0;;) {
+    char *start = reader->buffer + reader->begin;
+    char *newline = memchr(start + searched, '\n', reader->end - reader->begin - searched);
+    if (newline) {
+      reader->begin = (size_t)(newline + 1 - reader->buffer);
+      reader->lines++;
+      *line = (Line){too_long ? newline : start, too_long ? 0 : (size_t)(newline - start),
+                     reader->base + (int64_t)reader->begin};
+      return CORE_OK;
+    }
+    searched = reader->end - reader->begin;
+    if (searched == BUFFER_BYTES) {
+      too_long = true;
+      reader->begin = reader->end;
+      searched = 0;
+    }
+    size_t got = 0;
+    TRY(reader_fill(reader, &got));
+    if (got == 0) {
+      *line = (Line){0};
+      return CORE_OK;
+    }
+  }
+}
+
+/* Newlines in the first `offset` bytes. Only asked for when a line is damaged, so that offsets alone need to be
+ * kept. */
+static int64_t count_lines_before(const Reader *reader, int64_t offset) {
+  char *bytes = core_memory_allocate(BUFFER_BYTES);
+  int64_t lines = 0;
+  for (int64_t at = 0; at < offset;) {
+    size_t wanted = offset - at < BUFFER_BYTES ? (size_t)(offset - at) : BUFFER_BYTES;
+    ssize_t got = pread(reader->fd, bytes, wanted, at);
+    if (got <= 0) break;
+    for (char *c = bytes, *end = bytes + got; (c = memchr(c, '\n', (size_t)(end - c))) != NULL; c++) lines++;
+    at += got;
+  }
+  free(bytes);
+  return lines;
+}
+
+/* ---- the header ------------------------------------------------------------------------------------------------- */
+
+enum { TARGET_IGNORED = -1, TARGET_ITERATION = -2, TARGET_NAME = -3 }; /* of a level set or network */
+
+/* Where a log's fields go: an index into the record's numbers, or a TARGET_. */
+typedef struct Layout {
+  StoreLogKind kind;
+  int columns;            /* without the checksum */
+  int target[COLUMNS_MAX];
+} Layout;
+
+static Layout default_layout(StoreLogKind kind) {
+  Layout layout = {.kind = kind};
+  size_t count;
+  store_runlog_columns(kind, &count);
+  layout.target[layout.columns++] = TARGET_ITERATION;
+  if (kind != STORE_LOG_STATS) layout.target[layout.columns++] = TARGET_NAME;
+  for (size_t i = 0; i < count; i++) layout.target[layout.columns++] = (int)i;
+  return layout;
+}
+
+static int target_of(StoreLogKind kind, const char *name, size_t length) {
+  size_t count;
+  const StoreLogColumn *columns = store_runlog_columns(kind, &count);
+  if (length == 9 && memcmp(name, "iteration", 9) == 0) return TARGET_ITERATION;
+  if (kind == STORE_LOG_EVAL && length == 9 && memcmp(name, "level_set", 9) == 0) return TARGET_NAME;
+  if (kind == STORE_LOG_LAYERS && length == 7 && memcmp(name, "network", 7) == 0) return TARGET_NAME;
+  for (size_t i = 0; i < count; i++)
+    if (strlen(columns[i].name) == length && memcmp(columns[i].name, name, length) == 0) return (int)i;
+  return TARGET_IGNORED;
+}
+
+/* The names of line 2. `warn`: tell of columns that this version does not know. */
+static Layout parse_names(const Reader *reader, StoreLogKind kind, const Line *line, bool warn) {
+  Layout layout = {.kind = kind};
+  const char *end = line->text + line->length;
+  for (const char *c = line->text; c < end && layout.columns < COLUMNS_MAX;) {
+    const char *tab = memchr(c, '\t', (size_t)(end - c));
+    if (!tab) break; /* the last name is that of the checksum */
+    const char *unit = memchr(c, '[', (size_t)(tab - c));
+    size_t length = (size_t)((unit ? unit : tab) - c);
+    int target = target_of(kind, c, length);
+    if (target == TARGET_IGNORED && warn)
+      core_warn("%s: column '%.*s' is not known to this version; it is not imported", reader->path,
+                length < 40 ? (int)length : 40, c);
+    layout.target[layout.columns++] = target;
+    c = tab + 1;
+  }
+  return layout;
+}
+
+/* Does line 1 say what the file's name and folder say? *names_crc: its checksum of line 2, when it has one. */
+static bool check_first_line(const Reader *reader, StoreLogKind kind, int attempt, const Line *line, bool *has_crc,
+                             uint32_t *names_crc) {
+  char copy[128], word[8], id[40], folder[CORE_PATH_MAX];
+  int version, number, end = 0;
+  unsigned crc = 0;
+  *has_crc = false;
+  if (line->length >= sizeof copy) return false;
+  memcpy(copy, line->text, line->length);
+  copy[line->length] = '\0';
+  if (sscanf(copy, "#runlog %9d %7s %39s %9d%n", &version, word, id, &number, &end) != 4) return false;
+  *has_crc = copy[end] != '\0';
+  /* An unreadable one is a wrong one; so are capitals, which nobody writes. */
+  if (strlen(copy + end) == 9 && strspn(copy + end + 1, "0123456789abcdef") == 8) sscanf(copy + end, " %8x", &crc);
+  *names_crc = crc;
+  if (version != STORE_RUNLOG_VERSION || strcmp(word, store_runlog_kind_name(kind)) != 0 || number != attempt)
+    return false;
+  if (core_files_path(folder, "%s", reader->path) != CORE_OK) return false;
+  char *slash = strrchr(folder, '/');
+  if (!slash) return true;
+  *slash = '\0';
+  slash = strrchr(folder, '/');
+  const char *name = slash ? slash + 1 : folder;
+  return !store_is_run_id(name) || strcmp(name, id) == 0;
+}
+
+typedef struct Header {
+  Layout layout, fallback; /* fallback: of this version, for records with as many fields when the names are damaged */
+  bool names_damaged;
+  int64_t end;             /* where the records begin; 0 = the header is not complete yet */
+  StoreLogDamage damage;
+} Header;
+
+static void note_damage(StoreLogDamage *damage, int64_t line) {
+  if (damage->lines++ == 0) damage->first_line = line;
+}
+
+/* Reads lines 1 and 2. Where they are damaged, the file's name tells its kind, and records with as many fields as this
+ * version writes are taken for its own: their checksums keep nonsense out. */
+static int read_header(Reader *reader, bool warn, Header *header) {
+  StoreLogKind kind = STORE_LOG_STATS;
+  int attempt = 0;
+  const char *slash = strrchr(reader->path, '/');
+  if (!store_runlog_from_name(slash ? slash + 1 : reader->path, &kind, &attempt))
+    return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv, eval.N.tsv and layers.N.tsv",
+                      reader->path);
+  *header = (Header){.layout = default_layout(kind), .fallback = default_layout(kind)};
+  Line line;
+  bool has_crc;
+  uint32_t crc = 0;
+  reader_seek(reader, 0);
+  TRY(reader_next(reader, &line));
+  if (!line.text) return CORE_OK;
+  if (!check_first_line(reader, kind, attempt, &line, &has_crc, &crc)) note_damage(&header->damage, 1);
+  int64_t first_end = line.end;
+  TRY(reader_next(reader, &line));
+  if (!line.text) return CORE_OK;
+  bool names = line.length > 10 && memcmp(line.text, "iteration\t", 10) == 0;
+  header->end = names ? line.end : first_end; /* a second line that names nothing is judged as a record */
+  if (!names) return CORE_OK;
+  header->names_damaged = has_crc && store_crc32(line.text, line.length) != crc;
+  if (header->names_damaged) note_damage(&header->damage, 2);
+  header->layout = parse_names(reader, kind, &line, warn && !header->names_damaged);
+  return CORE_OK;
+}
+
+/* ---- records ---------------------------------------------------------------------------------------------------- */
+
+static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+
+/* Cuts the checksum off; false when it is not there or not that of the line. */
+static bool check_line(Line *line) {
+  if (line->length <= CHECK_BYTES) return false;
+  size_t length = line->length - CHECK_BYTES;
+  const char *c = line->text + length;
+  if (*c != '\t') return false;
+  uint32_t written = 0;
+  for (int i = 1; i < CHECK_BYTES; i++) {
+    int digit = hex_digit(c[i]);
+    if (digit < 0) return false;
+    written = written << 4 | (uint32_t)digit;
+  }
+  line->length = length;
+  return store_crc32(line->text, length) == written;
+}
+
+/* That of the log's kind is used. */
+typedef struct Record {
+  StoreIteration iteration;
+  StoreEvaluation evaluation;
+  StoreLayer layer;
+} Record;
+
+static Record empty_record(void) {
+  return (Record){store_iteration_unmeasured(0), store_evaluation_unmeasured(0, ""), store_layer_unmeasured(0, "", 0)};
+}
+
+/* Where a record's parts are; name: NULL, or so many bytes. */
+typedef struct Parts { int64_t *iteration; double *values; char *name; size_t name_size; } Parts;
+
+static Parts parts_of(StoreLogKind kind, Record *record) {
+  StoreEvaluation *evaluation = &record->evaluation;
+  StoreLayer *layer = &record->layer;
+  if (kind == STORE_LOG_EVAL)
+    return (Parts){&evaluation->iteration, &evaluation->transitions, evaluation->level_set,
+                   sizeof evaluation->level_set};
+  if (kind == STORE_LOG_LAYERS)
+    return (Parts){&layer->iteration, &layer->layer, layer->network, sizeof layer->network};
+  return (Parts){&record->iteration.iteration, &record->iteration.transitions, NULL, 0};
+}
+
+static bool take_name(const char *field, const char *end, const Parts *parts) {
+  size_t length = (size_t)(end - field);
+  if (length >= parts->name_size || memchr(field, '\0', length)) return false;
+  memcpy(parts->name, field, length);
+  parts->name[length] = '\0';
+  return core_text_is_utf8(parts->name);
+}
+
+/* Fields to numbers. The byte behind the last field is a tab (that of the checksum), so every field ends in one. */
+static bool parse_record(const Layout *layout, const Line *line, Record *record) {
+  const Parts parts = parts_of(layout->kind, record);
+  const char *c = line->text, *end = c + line->length;
+  double key = NAN;
+  for (int column = 0; column < layout->columns; column++) {
+    int target = layout->target[column];
+    if (c > end) return false;
+    if (target >= 0) {
+      c = store_number_read(c, parts.values + target);
+    } else if (target == TARGET_ITERATION) {
+      c = store_number_read(c, &key);
+    } else {
+      const char *tab = memchr(c, '\t', (size_t)(end - c) + 1);
+      if (target == TARGET_NAME && !take_name(c, tab, &parts)) return false;
+      c = tab;
+    }
+    if (!c || *c != '\t') return false;
+    c++;
+  }
+  if (c != end + 1 || !(key >= 0 && key <= UINT32_MAX) || key != trunc(key)) return false;
+  *parts.iteration = (int64_t)key;
+  const double layer = record->layer.layer;
+  return layout->kind != STORE_LOG_LAYERS || (layer >= 0 && layer == trunc(layer));
+}
+
+static const Layout *choose_layout(const Header *header, const Line *line) {
+  int fields = 1;
+  if (!header->names_damaged) return &header->layout;
+  for (size_t i = 0; i < line->length; i++) fields += line->text[i] == '\t';
+  return fields == header->fallback.columns ? &header->fallback : &header->layout;
+}
+
+static int read_records(Reader *reader, const Header *header, StoreLogRow row, void *context, int64_t *end,
+                        StoreLogDamage *damage) {
+  int64_t start = reader->base;
+  Record record = empty_record();
+  const StoreLogKind kind = header->layout.kind;
+  for (Line line;;) {
+    TRY(reader_next(reader, &line));
+    if (!line.text) return CORE_OK;
+    *end = line.end;
+    if (check_line(&line) && parse_record(choose_layout(header, &line), &line, &record)) {
+      int code =
+        row(context, kind == STORE_LOG_STATS ? &record.iteration : NULL,
+            kind == STORE_LOG_EVAL ? &record.evaluation : NULL, kind == STORE_LOG_LAYERS ? &record.layer : NULL);
+      if (code != CORE_OK) return code;
+    } else {
+      note_damage(damage, damage->lines ? 0 : count_lines_before(reader, start) + reader->lines);
+      /* A line that was left half-way may have filled in some columns that the log does not even have. */
+      record = empty_record();
+    }
+  }
+}
+
+int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *context, int64_t *end,
+                      StoreLogDamage *damage) {
+  Reader reader;
+  Header header;
+  *end = offset;
+  *damage = (StoreLogDamage){0};
+  TRY(reader_open(&reader, path));
+  int code = read_header(&reader, offset == 0, &header);
+  struct stat status;
+  if (code == CORE_OK && (fstat(reader.fd, &status) < 0 || status.st_size < offset))
+    code = core_error(CORE_FAIL, "%s is shorter than it was", path);
+  if (code == CORE_OK && header.end > 0) {
+    if (offset < header.end) {
+      offset = *end = header.end;
+      *damage = header.damage;
+    }
+    reader_seek(&reader, offset);
+    code = read_records(&reader, &header, row, context, end, damage);
+  }
+  reader_close(&reader);
+  return code;
+}
+
+int store_runlog_mark(const char *path, int64_t offset, int64_t *size, uint32_t *mark) {
+  struct stat status;
+  if (!mark) {
+    if (stat(path, &status) < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
+    *size = status.st_size;
+    return CORE_OK;
+  }
+  char bytes[MARK_BYTES];
+  size_t wanted = offset < MARK_BYTES ? (size_t)offset : MARK_BYTES;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 || fstat(fd, &status) < 0) {
+    int code = core_error_errno(CORE_FAIL, "cannot read %s", path);
+    if (fd >= 0) close(fd);
+    return code;
+  }
+  *size = status.st_size;
+  *mark = 0;
+  if (status.st_size >= offset && pread(fd, bytes, wanted, offset - (int64_t)wanted) == (ssize_t)wanted)
+    *mark = store_crc32(bytes, wanted);
+  close(fd);
+  return CORE_OK;
+}

@@ -1,0 +1,141 @@
+/* The right to write in a run's folder. The lock is the truth on this host: it ends with its process, however that
+ * ended. For other hosts, whose locks may not be seen, the state's heartbeat decides. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/workspace/lease_internal.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
+
+/* Leases of this process. fcntl locks do not exclude their own process, and closing any descriptor of the file ends
+ * them: so this process must know its own without opening the files. */
+struct StoreLease {
+  int fd;
+  dev_t device;
+  ino_t inode;
+  StoreLease *next;
+};
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static StoreLease *own_leases;
+
+static bool is_own(const struct stat *file) {
+  pthread_mutex_lock(&guard);
+  StoreLease *lease = own_leases;
+  while (lease && (lease->device != file->st_dev || lease->inode != file->st_ino)) lease = lease->next;
+  pthread_mutex_unlock(&guard);
+  return lease != NULL;
+}
+
+const char *store_lease_host(void) {
+  static char host[64];
+  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&once);
+  if (!*host && (gethostname(host, sizeof host - 1) < 0 || !*host)) snprintf(host, sizeof host, "localhost");
+  pthread_mutex_unlock(&once);
+  return host;
+}
+
+bool store_lease_is_held(const char *path) {
+  struct stat file;
+  if (stat(path, &file) < 0) return false;
+  if (is_own(&file)) return true;
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(fd);
+  return held;
+}
+
+/* "process 12 on node3", from the lease's text; hostile text becomes "another process". */
+static void describe_holder(const char *path, char *text, size_t size) {
+  char *data, host[64];
+  size_t length;
+  long pid;
+  snprintf(text, size, "another process");
+  if (core_files_read(path, 4096, &data, &length) != CORE_OK) return;
+  if (sscanf(data, "host=%63[A-Za-z0-9._-]\npid=%ld", host, &pid) == 2)
+    snprintf(text, size, "process %ld on %s", pid, host);
+  free(data);
+}
+
+/* A state from the future: the clock that stamps files was set back. Whether anybody writes it is found out by watching
+ * it, as long as a silent run is believed to live. */
+static bool is_silent(const char *root, const char *id, StoreState *state) {
+  const double heard_unix_s = state->heartbeat_unix_s, end_s = core_clock_s() + STORE_LOST_AFTER_S;
+  core_warn("run %s: its state is from the future; it is watched for %d s, to see whether %s still writes it", id,
+            STORE_LOST_AFTER_S, state->host);
+  while (core_clock_s() < end_s) {
+    sleep(1);
+    if (store_run_state_read(root, id, false, state) != CORE_OK || state->heartbeat_unix_s != heard_unix_s)
+      return false;
+  }
+  return true;
+}
+
+/* A writer on another host, whose lock this one may not see. */
+static int refuse_other_host(const char *root, const char *id) {
+  StoreState state;
+  if (store_run_state_read(root, id, false, &state) != CORE_OK) return CORE_OK; /* damaged: the lock decides alone */
+  if (state.status != STORE_RUNNING || strcmp(state.host, store_lease_host()) == 0) return CORE_OK;
+  const double age_s = store_run_age_s(root, id);
+  if (age_s > STORE_LOST_AFTER_S || (age_s < -STORE_LOST_AFTER_S && is_silent(root, id, &state))) return CORE_OK;
+  return core_error(CORE_FAIL,
+                    "run %s is being written by process %lld on %s (heard of %.0f s ago); stop it there, or wait %d s "
+                    "after its end", id, (long long)state.pid, state.host, age_s < 0 ? 0 : age_s, STORE_LOST_AFTER_S);
+}
+
+int store_run_acquire(const char *root, const char *id, StoreLease **result) {
+  char path[CORE_PATH_MAX], holder[128];
+  struct stat file;
+  int fd;
+  *result = NULL;
+  TRY(store_path_run(root, id, "lease", path));
+  if (stat(path, &file) == 0 && is_own(&file))
+    return core_error(CORE_FAIL, "run %s is being written by this process already", id);
+  int code = core_files_lock(path, false, &fd);
+  if (code != CORE_OK) {
+    if (!store_lease_is_held(path)) return code; /* no permission, no folder */
+    describe_holder(path, holder, sizeof holder);
+    return core_error(CORE_FAIL, "run %s is being written by %s; stop it (sweep stop) or wait for its end", id, holder);
+  }
+  code = refuse_other_host(root, id);
+  if (code == CORE_OK && fstat(fd, &file) < 0) code = core_error_errno(CORE_FAIL, "cannot lock %s", path);
+  if (code != CORE_OK) {
+    core_files_unlock(&fd);
+    return code;
+  }
+  /* Only for the message above, so a full disk does not matter. */
+  int length = snprintf(holder, sizeof holder, "host=%s\npid=%ld\n", store_lease_host(), (long)getpid());
+  bool noted = ftruncate(fd, 0) == 0 && pwrite(fd, holder, (size_t)length, 0) == length;
+  (void)noted;
+  StoreLease *lease = core_memory_allocate(sizeof *lease);
+  pthread_mutex_lock(&guard);
+  *lease = (StoreLease){.fd = fd, .device = file.st_dev, .inode = file.st_ino, .next = own_leases};
+  own_leases = lease;
+  pthread_mutex_unlock(&guard);
+  *result = lease;
+  return CORE_OK;
+}
+
+void store_run_release(StoreLease **lease) {
+  if (!*lease) return;
+  pthread_mutex_lock(&guard);
+  for (StoreLease **at = &own_leases; *at; at = &(*at)->next)
+    if (*at == *lease) {
+      *at = (*lease)->next;
+      break;
+    }
+  pthread_mutex_unlock(&guard);
+  core_files_unlock(&(*lease)->fd);
+  free(*lease);
+  *lease = NULL;
+}

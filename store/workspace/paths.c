@@ -1,0 +1,195 @@
+/* The workspace's layout. Every path of a sweep or run is made here, from names that were checked; no other file of the
+ * program joins user text to a path. */
+#include "store/workspace/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <limits.h>
+
+#include "core/memory.h"
+
+int store_root(const char *option, char root[CORE_PATH_MAX]) {
+  const char *chosen = option, *environment = getenv("SWEEP_ROOT");
+  if (!chosen) chosen = environment && *environment ? environment : ".";
+  struct stat status;
+  char real[PATH_MAX];
+  const bool found = realpath(chosen, real) && stat(real, &status) == 0;
+  if (!found && errno == ENOENT && *chosen)
+    return core_error(CORE_FAIL, "there is no workspace '%s' yet: no such folder%s; sweep submit FILE makes it, as "
+                      "does mkdir", chosen, option ? "" : " (SWEEP_ROOT names it)");
+  if (!found)
+    return core_error_errno(CORE_FAIL, "cannot open the workspace '%s'%s", chosen,
+                            option ? "" : " (choose one with --root DIR or SWEEP_ROOT)");
+  if (!S_ISDIR(status.st_mode)) return core_error(CORE_FAIL, "the workspace '%s' is no folder", chosen);
+  TRY(core_files_path(root, "%s", real));
+  core_files_guard(root);
+  return CORE_OK;
+}
+
+int store_root_make(const char *option, char root[CORE_PATH_MAX], bool *made) {
+  struct stat status;
+  const char *chosen = option ? option : getenv("SWEEP_ROOT");
+  *made = chosen && *chosen && lstat(chosen, &status) != 0 && errno == ENOENT;
+  if (*made) TRY(core_files_make_directories(chosen));
+  return store_root(option, root);
+}
+
+int store_path_database(const char *root, char path[CORE_PATH_MAX]) {
+  return core_files_path(path, "%s/results.db", root);
+}
+
+int store_path_sweep(const char *root, const char *name, const char *file, char path[CORE_PATH_MAX]) {
+  TRY(core_text_check_name(name, "the sweep's name"));
+  return core_files_path(path, "%s/sweeps/%s%s%s", root, name, file ? "/" : "", file ? file : "");
+}
+
+bool store_is_run_id(const char *id) {
+  return strspn(id, "0123456789abcdef") == CORE_RUN_ID - 1 && id[CORE_RUN_ID - 1] == '\0';
+}
+
+/* ---- runs' folders ---------------------------------------------------------------------------------------------- */
+
+enum { SHARD_DIGITS = 2 };
+
+static bool is_shard(const char *name) {
+  return strspn(name, "0123456789abcdef") == SHARD_DIGITS && name[SHARD_DIGITS] == '\0';
+}
+
+/* Whether the workspace asked for last has runs outside shards. */
+static _Thread_local struct { char root[CORE_PATH_MAX]; bool known, has_flat; } layout;
+
+static void remember_layout(const char *root, bool has_flat) {
+  snprintf(layout.root, sizeof layout.root, "%s", root);
+  layout.known = true;
+  layout.has_flat = has_flat;
+}
+
+static bool has_flat_runs(const char *root) {
+  char path[CORE_PATH_MAX];
+  struct dirent *entry;
+  bool found = false;
+  if (layout.known && strcmp(layout.root, root) == 0) return layout.has_flat;
+  DIR *folder = core_files_path(path, "%s/runs", root) == CORE_OK ? opendir(path) : NULL;
+  while (folder && !found && (entry = readdir(folder))) found = store_is_run_id(entry->d_name);
+  if (folder) closedir(folder);
+  remember_layout(root, found);
+  return found;
+}
+
+int store_path_run_folder(const char *root, const char *id, char folder[STORE_RUN_FOLDER]) {
+  char path[CORE_PATH_MAX];
+  if (!store_is_run_id(id))
+    return core_error(CORE_USAGE, "'%.40s' is no run id: it takes %d digits of 0-9 and a-f", id, CORE_RUN_ID - 1);
+  if (has_flat_runs(root)) {
+    snprintf(folder, STORE_RUN_FOLDER, "runs/%s", id);
+    TRY(core_files_path(path, "%s/%s", root, folder));
+    if (core_files_exists(path)) return CORE_OK;
+  }
+  snprintf(folder, STORE_RUN_FOLDER, "runs/%.*s/%s", SHARD_DIGITS, id, id);
+  return CORE_OK;
+}
+
+int store_path_run(const char *root, const char *id, const char *file, char path[CORE_PATH_MAX]) {
+  char folder[STORE_RUN_FOLDER];
+  TRY(store_path_run_folder(root, id, folder));
+  return core_files_path(path, "%s/%s%s%s", root, folder, file ? "/" : "", file ? file : "");
+}
+
+typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool has_flat; } RunList;
+
+int store_path_profile(const char *root, const char *id, int64_t iteration, char path[CORE_PATH_MAX]) {
+  char name[96];
+  if (iteration < 1000) snprintf(name, sizeof name, "profile.%lld.tsv", (long long)iteration);
+  else snprintf(name, sizeof name, "profile/%lld/profile.%lld.tsv", (long long)iteration / 1000, (long long)iteration);
+  return store_path_run(root, id, name, path);
+}
+
+/* The runs of one folder, runs/ itself or a shard. */
+static int list_folder(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {
+  char **names;
+  size_t count;
+  TRY(core_files_list(path, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    const bool is_run = store_is_run_id(names[i]);
+    if (!shard && is_shard(names[i])) shards[strtoul(names[i], NULL, 16)] = true;
+    if (!shard && is_run) list->has_flat = true;
+    if (is_run && strncmp(names[i], prefix, strlen(prefix)) == 0 &&
+        (!shard || strncmp(names[i], shard, SHARD_DIGITS) == 0)) {
+      if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 256;
+        list->ids = core_memory_resize(list->ids, list->capacity * sizeof *list->ids);
+      }
+      memcpy(list->ids[list->count++], names[i], CORE_RUN_ID);
+    }
+    free(names[i]);
+  }
+  free(names);
+  return CORE_OK;
+}
+
+static int by_id(const void *a, const void *b) { return strcmp(a, b); }
+
+int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE_RUN_ID], size_t *count) {
+  char path[CORE_PATH_MAX], name[8];
+  bool shards[256] = {false};
+  RunList list = {0};
+  int code = CORE_OK;
+  if (!prefix) prefix = "";
+  *ids = NULL, *count = 0;
+  TRY(core_files_path(path, "%s/runs", root));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY_GOTO(code, out, list_folder(path, prefix, NULL, &list, shards));
+  remember_layout(root, list.has_flat);
+  for (unsigned shard = 0; shard < 256; shard++) {
+    snprintf(name, sizeof name, "%02x", shard);
+    if (!shards[shard] || strncmp(name, prefix, strlen(prefix) < SHARD_DIGITS ? strlen(prefix) : SHARD_DIGITS) != 0)
+      continue;
+    TRY_GOTO(code, out, core_files_path(path, "%s/runs/%s", root, name));
+    TRY_GOTO(code, out, list_folder(path, prefix, name, &list, NULL));
+  }
+  if (list.count) qsort(list.ids, list.count, sizeof *list.ids, by_id);
+  for (size_t i = 0; i < list.count; i++) /* one that stands in both places, as no version leaves it, counts once */
+    if (*count == 0 || strcmp(list.ids[*count - 1], list.ids[i]) != 0)
+      memmove(list.ids[(*count)++], list.ids[i], CORE_RUN_ID);
+  *ids = list.ids;
+  return CORE_OK;
+out:
+  free(list.ids);
+  return code;
+}
+
+/* ---- filesystems ------------------------------------------------------------------------------------------------ */
+
+/* statfs f_type of filesystems that reach over a network, or through FUSE or a hypervisor: on them memory shared
+ * between processes (SQLite's WAL) and locks may not work. From statfs(2) and the filesystems' own headers. */
+static const unsigned long network_types[] = {
+  0x6969,     /* NFS */       0x517b,     /* SMB */      0xff534d42, /* CIFS */    0xfe534d42, /* SMB2 */
+  0x0bd00bd0, /* Lustre */    0x47504653, /* GPFS */     0x00c36400, /* Ceph */    0x5346414f, /* OpenAFS */
+  0x6b414653, /* kAFS */      0x73757245, /* Coda */     0x65735546, /* FUSE */    0x19830326, /* BeeGFS */
+  0xaad7aaea, /* PanFS */     0x20030528, /* OrangeFS */ 0x01021997, /* 9P */      0x786f4256, /* VirtualBox */
+  0x013111a8, /* IBRIX */     0x00011954, /* GFS2 */     0x7461636f, /* OCFS2 */
+};
+
+bool store_is_network_filesystem(const char *path) {
+  struct statfs status;
+  char folder[CORE_PATH_MAX];
+  if (core_files_path(folder, "%s", path) != CORE_OK) return false;
+  while (statfs(folder, &status) < 0) { /* a file that is not there yet: its folder */
+    char *slash = strrchr(folder, '/');
+    if (errno != ENOENT) return false;
+    if (!slash || slash == folder) {
+      if (statfs(slash ? "/" : ".", &status) < 0) return false;
+      break;
+    }
+    *slash = '\0';
+  }
+  unsigned long type = (unsigned long)status.f_type & 0xffffffffu;
+  for (size_t i = 0; i < sizeof network_types / sizeof *network_types; i++)
+    if (type == network_types[i]) return true;
+  return false;
+}

@@ -1,0 +1,278 @@
+/* A run's folder: its config.ini, and its state as key=value text that is replaced whole. A reader may find anything
+ * in these files (another version's keys, a damaged disk), so every value is checked and what is not understood is
+ * left out. Who may write is in lease.c. */
+#include "store/workspace/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/log.h"
+#include "core/terminal.h"
+#include "store/workspace/attempts_internal.h"
+#include "store/workspace/clock_internal.h"
+#include "store/workspace/crc32_internal.h"
+#include "store/workspace/lease_internal.h"
+#include "store/workspace/paths.h"
+
+enum { STATE_BYTES_MAX = 16384 };
+
+/* ---- status names ----------------------------------------------------------------------------------------------- */
+
+static const char *const status_names[] = {
+  [STORE_PENDING] = "pending", [STORE_RUNNING] = "running",   [STORE_FINISHED] = "finished", [STORE_FAILED] = "failed",
+  [STORE_STOPPED] = "stopped", [STORE_DIVERGED] = "diverged", [STORE_LOST] = "lost",
+};
+enum { STATUS_COUNT = sizeof status_names / sizeof *status_names };
+
+const char *store_status_name(StoreStatus status) {
+  CORE_CHECK((unsigned)status < STATUS_COUNT);
+  return status_names[status];
+}
+
+bool store_status_from_name(const char *name, StoreStatus *status) {
+  for (int i = 0; i < STATUS_COUNT; i++)
+    if (strcmp(name, status_names[i]) == 0) {
+      *status = (StoreStatus)i;
+      return true;
+    }
+  return false;
+}
+
+/* ---- preparing -------------------------------------------------------------------------------------------------- */
+
+/* What a power cut leaves on some file systems: the right size, or none, and zeros. It says nothing, so nothing is lost
+ * with it: the run's logs and checkpoints tell how far it is. */
+static bool is_blank(const char *data, size_t size) {
+  size_t i = 0;
+  while (i < size && data[i] == '\0') i++;
+  return i == size;
+}
+
+static int write_config(const char *path, const CoreConfig *config) {
+  CoreText text = {0};
+  core_config_to_ini(config, &text);
+  int code = core_files_write_atomic(path, core_text_string(&text), text.length);
+  core_text_free(&text);
+  return code;
+}
+
+/* A config.ini that stands there: *keep when it says the same. One of the same id may differ in manner (threads, how
+ * often to save) and then takes the new manner; one that can not be read is no loss, as the id stands for its
+ * content. */
+static int compare_config(const char *path, const char *id, const CoreConfig *config, bool *keep) {
+  CoreConfig old = core_config_default();
+  char old_id[CORE_RUN_ID];
+  *keep = false;
+  char *text;
+  size_t size;
+  const bool empty = core_files_read(path, 0, &text, &size) == CORE_OK && is_blank(text, size);
+  free(text);
+  if (empty || core_config_read(path, &old) != CORE_OK) {
+    if (empty) core_warn("%s is empty, as after a power cut; it is written anew", path);
+    else core_warn("%s; it is written anew", core_error_message());
+    return CORE_OK;
+  }
+  core_config_id(&old, old_id);
+  if (strcmp(old_id, id) != 0)
+    return core_error(CORE_FAIL, "%s was changed by hand: it describes run %s; move the folder away to train run %s "
+                      "again", path, old_id, id);
+  CoreText was = {0}, is = {0};
+  core_config_to_ini(&old, &was);
+  core_config_to_ini(config, &is);
+  *keep = strcmp(core_text_string(&was), core_text_string(&is)) == 0;
+  core_text_free(&was);
+  core_text_free(&is);
+  return CORE_OK;
+}
+
+int store_run_prepare(const char *root, const CoreConfig *config, char id[CORE_RUN_ID]) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  bool keep = false;
+  core_config_id(config, id);
+  TRY(store_path_run(root, id, NULL, folder));
+  TRY(store_path_run(root, id, "config.ini", path));
+  TRY(core_files_make_directories(folder));
+  if (core_files_exists(path)) TRY(compare_config(path, id, config, &keep));
+  return keep ? CORE_OK : write_config(path, config);
+}
+
+/* ---- state as text ---------------------------------------------------------------------------------------------- */
+
+typedef enum FieldKind { FIELD_STATUS, FIELD_INT, FIELD_LONG, FIELD_REAL, FIELD_TEXT } FieldKind;
+typedef struct Field { const char *key; FieldKind kind; size_t offset, size; } Field;
+#define FIELD(name, kind) {#name, kind, offsetof(StoreState, name), sizeof(((StoreState *)0)->name)}
+static const Field fields[] = {
+  FIELD(status, FIELD_STATUS),          FIELD(attempt, FIELD_INT),
+  FIELD(host, FIELD_TEXT),              FIELD(pid, FIELD_LONG),
+  FIELD(started_unix_s, FIELD_REAL),    FIELD(heartbeat_unix_s, FIELD_REAL),
+  FIELD(finished_unix_s, FIELD_REAL),   FIELD(iteration, FIELD_LONG),
+  FIELD(iterations, FIELD_LONG),        FIELD(transitions, FIELD_LONG),
+  FIELD(transitions_total, FIELD_LONG), FIELD(steps_per_second, FIELD_REAL),
+  FIELD(solve_rate, FIELD_REAL),        FIELD(train_seconds, FIELD_REAL),
+  FIELD(device, FIELD_TEXT),            FIELD(commit, FIELD_TEXT),
+  FIELD(parent, FIELD_TEXT),            FIELD(message, FIELD_TEXT),
+};
+#undef FIELD
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+/* What is printed on terminals and kept in the database: one line of plain UTF-8. */
+static void clean_text(char *text) {
+  bool utf8 = core_text_is_utf8(text);
+  for (char *c = text; *c; c++) {
+    unsigned char byte = (unsigned char)*c;
+    if (byte < ' ' || byte == 0x7f) *c = ' ';
+    else if (byte >= 0x80 && !utf8) *c = '?';
+  }
+}
+
+/* False: the value is not one of this field's. */
+static bool read_field(StoreState *state, const Field *field, const char *value) {
+  void *target = (char *)state + field->offset;
+  int64_t whole;
+  double real;
+  switch (field->kind) {
+    case FIELD_STATUS:
+      return store_status_from_name(value, target) && *(StoreStatus *)target != STORE_LOST;
+    case FIELD_INT:
+    case FIELD_LONG:
+      if (!core_text_to_int(value, &whole) || whole < 0) return false;
+      if (field->kind == FIELD_INT && whole > 999999999) return false;
+      if (field->kind == FIELD_INT) *(int *)target = (int)whole;
+      else *(int64_t *)target = whole;
+      return true;
+    case FIELD_REAL:
+      if (!core_text_to_real(value, &real)) return false;
+      *(double *)target = real;
+      return true;
+    case FIELD_TEXT:
+      snprintf(target, field->size, "%s", value);
+      clean_text(target);
+      return true;
+  }
+  return false;
+}
+
+static void write_field(const StoreState *state, const Field *field, CoreText *text) {
+  const void *source = (const char *)state + field->offset;
+  char buffer[sizeof state->message];
+  switch (field->kind) {
+    case FIELD_STATUS:
+      core_text_appendf(text, "%s=%s\n", field->key, store_status_name(*(const StoreStatus *)source));
+      break;
+    case FIELD_INT:
+      core_text_appendf(text, "%s=%d\n", field->key, *(const int *)source);
+      break;
+    case FIELD_LONG:
+      core_text_appendf(text, "%s=%lld\n", field->key, (long long)*(const int64_t *)source);
+      break;
+    case FIELD_REAL:
+      if (!isnan(*(const double *)source))
+        core_text_appendf(text, "%s=%s\n", field->key, core_text_from_real(*(const double *)source, buffer));
+      break;
+    case FIELD_TEXT:
+      snprintf(buffer, sizeof buffer, "%.*s", (int)field->size - 1, (const char *)source);
+      clean_text(buffer);
+      core_text_appendf(text, "%s=%s\n", field->key, buffer);
+      break;
+  }
+}
+
+/* `fault` is what is wrong with it. */
+static int damaged_state(const char *path, const char *fault) {
+  return core_error(CORE_FAIL, "%s is damaged (%s); remove it to go on", path, fault);
+}
+
+/* The last line, "crc32=" and eight digits, is of all before it. A state without one is of an older version. */
+static bool is_whole(const char *data) {
+  unsigned crc;
+  const char *line = strstr(data, "\ncrc32=");
+  return !line || (sscanf(line, "\ncrc32=%8x", &crc) == 1 && crc == store_crc32(data, (size_t)(line + 1 - data)));
+}
+
+static int parse_state(const char *path, char *data, size_t size, StoreState *state) {
+  bool has_status = false;
+  char fault[96];
+  if (is_blank(data, size)) {
+    core_warn("%s is empty, as after a power cut: the run counts as one that never began, and goes on from what lies "
+              "in its folder", path);
+    return CORE_OK;
+  }
+  if (memchr(data, '\0', size)) return damaged_state(path, "it is no text");
+  const bool whole = is_whole(data);
+  char *save = NULL;
+  for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    char *equals = strchr(line, '=');
+    if (!equals) continue;
+    *equals = '\0';
+    for (int i = 0; i < FIELD_COUNT; i++) {
+      if (strcmp(line, fields[i].key) != 0) continue;
+      if (!read_field(state, &fields[i], equals + 1)) {
+        snprintf(fault, sizeof fault, "%s=%.40s", line, equals + 1);
+        clean_text(fault);
+        return damaged_state(path, fault);
+      }
+      if (fields[i].kind == FIELD_STATUS) has_status = true;
+    }
+  }
+  if (!whole) return damaged_state(path, "its checksum is not that of its lines");
+  return has_status ? CORE_OK : damaged_state(path, "it names no status");
+}
+
+/* ---- state ------------------------------------------------------------------------------------------------------ */
+
+double store_run_age_s(const char *root, const char *id) {
+  char path[CORE_PATH_MAX];
+  struct stat file;
+  const double now =
+    store_clock_unix_s(root); /* before the look, or a beat in between would seem to come from the future */
+  if (store_path_run(root, id, "state", path) != CORE_OK || stat(path, &file) != 0) return 0;
+  return now - ((double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec);
+}
+
+/* "running" that nobody backs any more. */
+static int is_lost(const char *root, const char *id, const StoreState *state, bool *lost) {
+  char path[CORE_PATH_MAX];
+  *lost = false;
+  if (strcmp(state->host, store_lease_host()) != 0) {
+    *lost = store_run_age_s(root, id) > STORE_LOST_AFTER_S;
+    return CORE_OK;
+  }
+  TRY(store_path_run(root, id, "lease", path));
+  *lost = !store_lease_is_held(path);
+  return CORE_OK;
+}
+
+int store_run_state_read(const char *root, const char *id, bool concluded, StoreState *state) {
+  char path[CORE_PATH_MAX], *data;
+  size_t size;
+  bool lost;
+  /* Zeroed bytes, padding included: the importer compares states as bytes. */
+  memset(state, 0, sizeof *state);
+  state->steps_per_second = state->solve_rate = NAN;
+  TRY(store_path_run(root, id, "state", path));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY(core_files_read(path, STATE_BYTES_MAX, &data, &size));
+  int code = parse_state(path, data, size, state);
+  free(data);
+  if (code != CORE_OK || !concluded || state->status != STORE_RUNNING) return code;
+  TRY(is_lost(root, id, state, &lost));
+  if (lost) state->status = STORE_LOST;
+  return CORE_OK;
+}
+
+int store_run_state_write(const char *root, const char *id, const StoreState *state) {
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  if (state->status == STORE_LOST)
+    return core_error(CORE_USAGE, "a run is only concluded to be lost, never written so");
+  TRY(store_path_run(root, id, "state", path));
+  for (int i = 0; i < FIELD_COUNT; i++) write_field(state, &fields[i], &text);
+  core_text_appendf(&text, "crc32=%08x\n", store_crc32(text.data, text.length));
+  if (store_attempts_note(root, id, state) != CORE_OK) core_warn("%s", core_error_message()); /* no reason to stop */
+  int code = core_files_write_atomic(path, text.data, text.length);
+  core_text_free(&text);
+  return code;
+}

@@ -1,0 +1,168 @@
+/* The journal's text. Knows nothing of Slurm: launch.c decides what its lines mean for the next submission. */
+#include "sweep/cluster/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "slurm/cluster.h"
+#include "store/workspace/paths.h"
+
+enum { FIELDS = 9 };
+static const size_t journal_max_bytes = (size_t)256 << 20;
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* "ada" of the user data base, else the number; never a tab or newline. */
+static const char *who_am_i(char *buffer, size_t size) {
+  const struct passwd *user = getpwuid(getuid());
+  if (user && core_text_check_name(user->pw_name, "user") == CORE_OK) snprintf(buffer, size, "%s", user->pw_name);
+  else snprintf(buffer, size, "%ld", (long)getuid());
+  return buffer;
+}
+
+/* A line that a crash or a full disk cut short must not swallow the next one. */
+static bool ends_torn(int fd) {
+  char last = '\n';
+  const off_t size = lseek(fd, 0, SEEK_END);
+  return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+int sweep_journal_append(const char *root, const char *name, const char *format, ...) {
+  char path[CORE_PATH_MAX], who[64], rest[1024];
+  va_list arguments;
+  TRY(store_path_sweep(root, name, "submit.log", path));
+  int fd;
+  TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
+  va_start(arguments, format);
+  vsnprintf(rest, sizeof rest, format, arguments);
+  va_end(arguments);
+  for (char *c = rest; *c; c++)
+    if (*c == '\n') *c = ' ';
+  CoreText line = {0};
+  core_text_appendf(&line, "%s%.3f\t%s\t%s\t;\n", ends_torn(fd) ? "\n" : "", core_clock_unix_s(),
+                    who_am_i(who, sizeof who), rest);
+  const bool written = write(fd, line.data, line.length) == (ssize_t)line.length && fsync(fd) == 0;
+  const int number = errno;
+  core_text_free(&line);
+  close(fd);
+  errno = number;
+  return written ? CORE_OK : core_error_errno(CORE_FAIL, "%s: can not write", path);
+}
+
+int sweep_journal_lock(const char *root, const char *name, int *fd) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "submit.lock", path));
+  const int code = core_files_lock(path, false, fd);
+  if (code == CORE_OK) return CORE_OK;
+  return core_error(code, "%s is being submitted or changed by somebody else just now: %s", name, core_error_message());
+}
+
+const char *sweep_journal_comment(const char *name, int64_t batch, const char *hash, int64_t array, char *buffer) {
+  snprintf(buffer, SLURM_NAME, "sweep=%s batch=%lld.%s:%lld", name, (long long)batch, hash, (long long)array);
+  return buffer;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static SweepArray *find_array(SweepJournal *journal, int64_t batch, int64_t array) {
+  for (size_t i = journal->count; i-- > 0;)
+    if (journal->arrays[i].batch == batch && journal->arrays[i].array == array) return &journal->arrays[i];
+  return NULL;
+}
+
+static bool read_ask(SweepJournal *journal, double at, char **field, size_t count) {
+  SweepArray array = {.asked_unix_s = at, .cancels_before = journal->cancel_count};
+  if (count != 8 || !core_text_to_int(field[3], &array.batch) || strlen(field[4]) != SWEEP_HASH - 1 ||
+      !core_text_to_int(field[5], &array.array) || !core_text_to_int(field[6], &array.first_task) ||
+      !core_text_to_int(field[7], &array.tasks) || array.batch < 1 || array.first_task < 0 || array.tasks < 1)
+    return false;
+  memcpy(array.hash, field[4], SWEEP_HASH);
+  snprintf(array.who, sizeof array.who, "%s", field[1]);
+  journal->arrays = core_memory_resize(journal->arrays, (journal->count + 1) * sizeof *journal->arrays);
+  journal->arrays[journal->count++] = array;
+  if (array.batch > journal->batches) journal->batches = array.batch;
+  return true;
+}
+
+static bool read_cancel(SweepJournal *journal, char **field, size_t count) {
+  SweepCancel cancel = {0};
+  if (count != 4 || (strcmp(field[3], "all") != 0 && !store_is_run_id(field[3]))) return false;
+  if (strcmp(field[3], "all") != 0) memcpy(cancel.id, field[3], CORE_RUN_ID);
+  snprintf(cancel.who, sizeof cancel.who, "%s", field[1]);
+  journal->cancels = core_memory_resize(journal->cancels, (journal->cancel_count + 1) * sizeof *journal->cancels);
+  journal->cancels[journal->cancel_count++] = cancel;
+  return true;
+}
+
+static bool read_line(SweepJournal *journal, char *line) {
+  char *field[FIELDS];
+  size_t count = 0;
+  double at;
+  int64_t batch, number, job;
+  while (line && count < FIELDS) field[count++] = strsep(&line, "\t");
+  if (line || strcmp(field[--count], ";") != 0 || count < 3 || !core_text_to_real(field[0], &at)) return false;
+  if (strcmp(field[2], "ask") == 0) return read_ask(journal, at, field, count);
+  if (strcmp(field[2], "cancel") == 0) return read_cancel(journal, field, count);
+  if (count < 5 || !core_text_to_int(field[3], &batch) || !core_text_to_int(field[4], &number)) return false;
+  SweepArray *array = find_array(journal, batch, number);
+  if (!array) return false;
+  if (strcmp(field[2], "took") == 0) {
+    if (count != 6 || !core_text_to_int(field[5], &job) || job < 1) return false;
+    array->state = SWEEP_ARRAY_TAKEN;
+    array->job = job;
+    return true;
+  }
+  if (strcmp(field[2], "refused") == 0) array->state = SWEEP_ARRAY_REFUSED;
+  else if (strcmp(field[2], "gone") == 0) array->state = SWEEP_ARRAY_GONE;
+  else return false;
+  return true;
+}
+
+int sweep_journal_read(const char *root, const char *name, SweepJournal *journal) {
+  char path[CORE_PATH_MAX], *text;
+  size_t size, at = 0;
+  int code = CORE_OK;
+  *journal = (SweepJournal){0};
+  TRY(store_path_sweep(root, name, "submit.log", path));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY(core_files_read(path, journal_max_bytes, &text, &size));
+  for (char *line = text, *end; *line && code == CORE_OK; line = end + 1) {
+    at++;
+    if (!(end = strchr(line, '\n'))) break;
+    *end = '\0';
+    const bool torn = end == line || end[-1] != ';';
+    if (!torn && !read_line(journal, line))
+      code = core_error(CORE_FAIL, "%s:%zu: damaged; restore the line, or delete it if it is not about a submission",
+                        path, at);
+  }
+  free(text);
+  if (code != CORE_OK) sweep_journal_free(journal);
+  return code;
+}
+
+void sweep_journal_free(SweepJournal *journal) {
+  free(journal->arrays);
+  free(journal->cancels);
+  *journal = (SweepJournal){0};
+}
+
+const char *sweep_journal_cancelled_by(const SweepJournal *journal, const char *id, const SweepArray *array) {
+  for (size_t i = journal->cancel_count; i-- > array->cancels_before;) {
+    const SweepCancel *cancel = &journal->cancels[i];
+    if (!*cancel->id || strcmp(cancel->id, id) == 0) return cancel->who;
+  }
+  return NULL;
+}
+
+bool sweep_journal_exists(const char *root, const char *name) {
+  char path[CORE_PATH_MAX];
+  return store_path_sweep(root, name, "submit.log", path) == CORE_OK && core_files_exists(path);
+}

@@ -1,0 +1,66 @@
+/* Runs to Slurm: chooses what is missing, writes the batch, cuts it into arrays and hands them over, exactly once
+ * whatever happens in between. `sweep submit`'s and `sweep retry`'s way to a cluster, as executor.h is the way to this
+ * machine. */
+#ifndef SWEEP_LAUNCH_H
+#define SWEEP_LAUNCH_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "slurm/cluster.h"
+#include "sweep/spec/grid.h"
+#include "sweep/spec/manifest.h"
+
+/* Instead of submitting: the script of one of the arrays that would be handed over, to the byte. */
+typedef struct SweepPreview {
+  int64_t array;                  /* which, counted over the whole submission */
+  int64_t arrays;                 /* out: how many there are */
+  CoreText script;                /* out: "" when there is no such array */
+} SweepPreview;
+
+typedef struct SweepLaunch {
+  const char *root, *name;
+  SlurmCluster *cluster;          /* NULL only with dry_run */
+  const SlurmSettings *settings;
+  bool force;                     /* also finished and diverged runs, from the beginning */
+  bool dry_run, test_only;        /* say what would be done; change nothing */
+  SweepPreview *preview;          /* not NULL: as dry_run, and says nothing */
+  FILE *words;                    /* who tells what is done: NULL is stdout; with --json stderr */
+  bool held;                      /* hand them over held: sweep release lets them start */
+} SweepLaunch;
+
+/* What there was to do and what was done. */
+typedef struct SweepLaunched {
+  size_t submitted, queued, finished, diverged, running,
+      exhausted; /* exhausted: out of memory: the same would happen again */
+  size_t orphans;                 /* begin from runs that are neither done nor in any queue: they would fail */
+  char orphan[CORE_RUN_ID];       /* such a parent */
+  size_t arrays, tasks;
+  size_t refused;                 /* runs that Slurm did not take; refusal says why */
+  char refusal[512];
+  size_t waiting;                 /* runs that the account's limit on queued jobs keeps out for now */
+} SweepLaunched;
+
+/* Submits the runs of the grid that are neither done nor in the queue. Prints a line for each array. CORE_FAIL:
+ * somebody else is submitting this sweep; Slurm can not be reached or refuses; what it has taken until then stays, and
+ * the next call goes on. */
+int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const SweepManifest *manifest,
+                      SweepLaunched *done);
+
+/* Submits runs again that were submitted before (by manifest index, ascending), whatever their state: sweep retry. */
+int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices, size_t count,
+                       SweepLaunched *done);
+
+/* "at most 12.5 GPU-hours and 50 CPU-hours" by the tasks' time limits. */
+void sweep_launch_cost(const SlurmSettings *settings, size_t runs, CoreText *text);
+
+/* Lines on what the account still allows, where these runs need more: jobs in the queue, minutes of processors and
+ * GPUs. */
+void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings *settings, size_t runs,
+                            CoreText *text);
+
+/* Does what is asked for fit a partition of this cluster at all? CORE_USAGE names the setting and the largest that
+ * fits. */
+int sweep_launch_fits(SlurmCluster *cluster, const SlurmSettings *settings);
+
+#endif

@@ -1,0 +1,33 @@
+/* Removing a sweep, its stale runs, or one run: what would go, whether it may, and doing it. `sweep rm` (remove.c) asks
+ * first.
+ *
+ * A removal that is killed can be repeated: folders go one by one, each renamed before it is emptied; then the rows of
+ * results.db; and a sweep's own folder, which says what belongs to it, goes last. */
+#ifndef SWEEP_REMOVAL_H
+#define SWEEP_REMOVAL_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sweep/spec/manifest.h"
+
+typedef struct SweepRemoval {
+  char name[SWEEP_NAME];      /* the sweep; "": a run that no sweep has */
+  bool whole;                 /* the sweep itself too */
+  SweepManifest manifest;     /* of `name`; empty without */
+  bool *goes;                 /* [manifest.count]: the runs that go */
+  char (*ids)[CORE_RUN_ID];   /* [count]: the same, as a list */
+  size_t count;
+  size_t shared;              /* asked for, but other sweeps have them too: they stay */
+  double bytes;               /* of the folders that go */
+} SweepRemoval;
+
+/* All of a sweep; stale: only the runs that its file, as it was last submitted, no longer has. */
+int sweep_removal_of_sweep(const char *root, const char *name, bool stale, SweepRemoval *removal);
+/* A run; CORE_USAGE when several sweeps have it. */
+int sweep_removal_of_run(const char *root, const char *id, SweepRemoval *removal);
+/* CORE_USAGE: some of it runs or is in a queue; says which, and what ends it. */
+int sweep_removal_check(const char *root, const SweepRemoval *removal);
+int sweep_removal_carry_out(const char *root, const SweepRemoval *removal);
+void sweep_removal_free(SweepRemoval *removal);
+
+#endif

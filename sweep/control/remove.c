@@ -1,0 +1,145 @@
+/* `sweep rm`: sweeps, single runs, or what a sweep's file no longer has, out of the workspace and results.db. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run_name.h"
+#include "sweep/commands.h"
+#include "sweep/control/removal.h"
+#include "sweep/spec/sweep.h"
+
+typedef struct RemoveOptions { SweepCommon common; bool yes, dry_run, stale, json; } RemoveOptions;
+
+/* A sweep of that name, else a run. */
+static int find(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
+  const char *root = options->common.root;
+  char path[CORE_PATH_MAX], id[CORE_RUN_ID];
+  const bool is_name = core_text_check_name(operand, "sweep") == CORE_OK &&
+                       store_path_sweep(root, operand, "manifest.tsv", path) == CORE_OK && core_files_exists(path);
+  core_error_clear();
+  if (is_name) return sweep_removal_of_sweep(root, operand, options->stale, removal);
+  if (options->stale || !(strchr(operand, '/') || strspn(operand, "0123456789abcdef") == strlen(operand)))
+    return sweep_common_unknown(root, operand);
+  TRY(store_run_find(root, operand, id));
+  return sweep_removal_of_run(root, id, removal);
+}
+
+/* "my_study: 40 runs, 120 MB; 3 that other sweeps have too stay" */
+static void describe(const SweepRemoval *removal, CoreText *text) {
+  char bytes[32];
+  if (!removal->whole && removal->manifest.count == 0) {
+    core_text_appendf(text, "run %s", removal->ids[0]);
+    if (removal->name[0]) core_text_appendf(text, " of %s", removal->name);
+  } else {
+    core_text_appendf(text, "%s: %zu %srun%s", removal->name, removal->count, removal->whole ? "" : "stale ",
+                      removal->count == 1 ? "" : "s");
+  }
+  core_text_appendf(text, ", %sB", core_text_count(removal->bytes, bytes));
+  if (removal->shared) core_text_appendf(text, "; %zu that other sweeps have too stay", removal->shared);
+}
+
+static int ask(const SweepRemoval *removals, size_t count) {
+  char answer[16] = "";
+  for (size_t i = 0; i < count; i++) {
+    CoreText text = {0};
+    describe(&removals[i], &text);
+    printf("%s\n", core_text_string(&text));
+    core_text_free(&text);
+  }
+  printf("remove this for good? [y/N] ");
+  fflush(stdout);
+  if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y')) return CORE_OK;
+  return core_error(CORE_FAIL, "nothing was removed");
+}
+
+static void print_done(const RemoveOptions *options, const SweepRemoval *removal) {
+  CoreText text = {0};
+  describe(removal, &text);
+  printf("%s %s\n", options->dry_run ? "would remove" : "removed", core_text_string(&text));
+  core_text_free(&text);
+  if (!options->dry_run && !removal->whole && removal->manifest.count == 0 && removal->name[0])
+    printf("  its place in %s stays: sweep submit %s trains it again\n", removal->name, removal->name);
+}
+
+static void print_json(const RemoveOptions *options, const SweepRemoval *removals, size_t count) {
+  json_t *list = json_array();
+  double bytes = 0;
+  for (size_t i = 0; i < count; i++) {
+    const SweepRemoval *removal = &removals[i];
+    json_t *ids = json_array();
+    for (size_t k = 0; k < removal->count; k++) json_array_append_new(ids, json_string(removal->ids[k]));
+    json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:I, s:f}", "sweep",
+                                          removal->name[0] ? json_string(removal->name) : json_null(), "whole",
+                                          removal->whole, "runs", ids, "kept", (json_int_t)removal->shared, "bytes",
+                                          removal->bytes));
+    bytes += removal->bytes;
+  }
+  core_json_print(json_pack("{s:b, s:o, s:f}", "removed", !options->dry_run, "what", list, "bytes", bytes));
+}
+
+/* All is looked at before anything goes. */
+static int carry_out(const RemoveOptions *options, SweepRemoval *removals, const char **operands, size_t count,
+                     size_t *made) {
+  const char *root = options->common.root;
+  for (; *made < count; (*made)++) {
+    for (size_t k = 0; k < *made; k++)
+      if (strcmp(operands[k], operands[*made]) == 0) return core_error(CORE_USAGE, "%s is named twice", operands[k]);
+    TRY(find(options, operands[*made], &removals[*made]));
+  }
+  for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i]));
+  if (!options->yes && !options->dry_run) {
+    if (!isatty(STDIN_FILENO) || !core_terminal_is_tty(stdout))
+      return core_error(CORE_USAGE, "sweep rm asks first, and there is no terminal to ask on; --yes removes without "
+                        "asking, --dry-run says what would go");
+    TRY(ask(removals, count));
+  }
+  for (size_t i = 0; i < count && !options->dry_run; i++) {
+    if (i > 0) { /* runs that the sweeps before it shared are its own now */
+      sweep_removal_free(&removals[i]);
+      TRY(find(options, operands[i], &removals[i]));
+    }
+    TRY(sweep_removal_carry_out(root, &removals[i]));
+    if (!options->json) print_done(options, &removals[i]);
+  }
+  if (options->json) print_json(options, removals, count);
+  else if (options->dry_run)
+    for (size_t i = 0; i < count; i++) print_done(options, &removals[i]);
+  return CORE_OK;
+}
+
+static int rm(void *given, const char **operands, size_t count) {
+  RemoveOptions *options = given;
+  size_t made = 0;
+  TRY(sweep_common_open(&options->common));
+  SweepRemoval *removals = core_memory_zero_allocate(count, sizeof *removals);
+  const int code = carry_out(options, removals, operands, count, &made);
+  for (size_t i = 0; i < made; i++) sweep_removal_free(&removals[i]);
+  free(removals);
+  return code;
+}
+
+int sweep_rm(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep rm NAME|RUN... [options]",
+    .about = "Removes sweeps with their runs, or single runs: folders, checkpoints and rows in results.db. Runs that "
+             "another sweep has too stay. Asks first. What runs or is in a queue must be ended before (sweep stop, "
+             "sweep cancel). RUN is an id, the beginning of one, or NAME/INDEX; its place in a sweep stays, and sweep "
+             "submit trains it again.",
+    .least = 1, .most = SIZE_MAX};
+  RemoveOptions given = {0};
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(given.common),
+    {"yes", 'y', CORE_OPTION_FLAG, &given.yes, NULL, "remove without asking"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL, "say what would go and how large it is; remove nothing"},
+    {"stale", 0, CORE_OPTION_FLAG, &given.stale, NULL,
+     "of the sweeps, only the runs that their files, as submitted last, no longer have"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; with --yes or --dry-run"},
+    {0}};
+  return core_options_answer(&manual, options, argc, argv, rm, &given);
+}

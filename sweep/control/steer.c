@@ -1,0 +1,394 @@
+/* `sweep cancel`, `hold`, `release` and `retry`: a submitted sweep, or runs of it, changed where they lie in Slurm's
+ * queue. Each finds out what is where (job_map.h), acts in as few calls as possible, and says what it did. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "slurm/cluster.h"
+#include "store/workspace/run_name.h"
+#include "sweep/cluster/job_map.h"
+#include "sweep/cluster/journal.h"
+#include "sweep/cluster/launch.h"
+#include "sweep/commands.h"
+#include "sweep/spec/id_set.h"
+#include "sweep/spec/sweep.h"
+#include "sweep/status/cluster_status.h"
+
+/* A sweep and the chosen ones of its runs. */
+typedef struct Chosen {
+  SweepCommon common;
+  char name[SWEEP_NAME];
+  SweepManifest manifest;
+  bool *flags;              /* [manifest.count] */
+  bool json;                /* what was done goes to stdout for scripts, words to stderr */
+  bool all;                 /* no run was named */
+} Chosen;
+
+/* ---- which runs -------------------------------------------------------------------------------------------------- */
+
+/* A run of this sweep: a short number is its index, anything else as in all commands. */
+static int choose_run(Chosen *chosen, const char *text) {
+  const SweepManifest *manifest = &chosen->manifest;
+  int64_t index;
+  char id[CORE_RUN_ID], where[SWEEP_NAME + 16];
+  size_t at;
+  const bool is_number = core_text_to_int(text, &index) && index >= 0 && (uint64_t)index < manifest->count;
+  snprintf(where, sizeof where, "sweep %s", chosen->name);
+  if (is_number && strlen(text) < STORE_PREFIX_LEAST) {
+    at = (size_t)index;
+  } else if (strchr(text, '/')) {
+    TRY(store_run_find(chosen->common.root, text, id));
+    TRY(store_run_pick((const char(*)[CORE_RUN_ID])manifest->ids, manifest->count, id, where, &at));
+  } else if (store_run_pick((const char(*)[CORE_RUN_ID])manifest->ids, manifest->count, text, where, &at) != CORE_OK) {
+    if (!is_number)
+      return core_error_context(CORE_USAGE, "'%.40s': give an index or an id that sweep status %s --runs lists", text,
+                                chosen->name);
+    at = (size_t)index;
+  }
+  chosen->flags[at] = true;
+  return CORE_OK;
+}
+
+static int choose(Chosen *chosen, const char **operands, size_t count) {
+  TRY(sweep_common_open(&chosen->common));
+  TRY(sweep_common_name(&chosen->common, operands[0], chosen->name));
+  TRY(sweep_manifest_read(chosen->common.root, chosen->name, &chosen->manifest));
+  chosen->flags = core_memory_zero_allocate(chosen->manifest.count + 1, sizeof *chosen->flags);
+  chosen->all = count == 1;
+  for (size_t i = 1; i < count; i++) TRY(choose_run(chosen, operands[i]));
+  for (size_t i = 0; i < chosen->manifest.count && chosen->all; i++) chosen->flags[i] = true;
+  if (sweep_journal_exists(chosen->common.root, chosen->name)) return CORE_OK;
+  return core_error(CORE_USAGE, "%s was never submitted to Slurm; sweep stop %s ends what runs on this machine",
+                    chosen->name, chosen->name);
+}
+
+static FILE *words_of(const Chosen *chosen) { return chosen->json ? stderr : stdout; }
+
+static void forget(Chosen *chosen) {
+  sweep_manifest_free(&chosen->manifest);
+  free(chosen->flags);
+}
+
+/* ---- cancel, hold, release --------------------------------------------------------------------------------------- */
+
+typedef enum Verb { CANCEL, HOLD, RELEASE, RETRY } Verb;
+
+typedef struct Queue {
+  SlurmCluster *cluster;
+  SweepJobMap job_map;
+  SlurmTasks tasks;
+} Queue;
+
+static int open_queue(const Chosen *chosen, Queue *queue) {
+  const char *name = chosen->name;
+  TRY(sweep_job_map_read(chosen->common.root, &chosen->manifest, &queue->job_map));
+  TRY(slurm_cluster_open("auto", &queue->cluster, NULL));
+  TRY(slurm_list(queue->cluster, &name, 1, &queue->tasks));
+  sweep_job_map_join(name, &queue->job_map, &queue->tasks);
+  return CORE_OK;
+}
+
+static void close_queue(Queue *queue) {
+  slurm_cluster_close(&queue->cluster);
+  sweep_job_map_free(&queue->job_map);
+  slurm_tasks_free(&queue->tasks);
+}
+
+static int by_id(const void *a, const void *b) {
+  const SlurmId *x = a, *y = b;
+  if (x->job != y->job) return x->job < y->job ? -1 : 1;
+  return (x->task > y->task) - (x->task < y->task);
+}
+
+/* The tasks of the chosen runs that `verb` can do something about, each once. */
+static SlurmId *find_tasks(const Chosen *chosen, const Queue *queue, Verb verb, size_t *count) {
+  SlurmId *ids = core_memory_allocate((chosen->manifest.count + 1) * sizeof *ids);
+  size_t found = 0, kept = 0;
+  for (size_t i = 0; i < chosen->manifest.count; i++) {
+    const SweepJobMapRun *place = &queue->job_map.places[i];
+    const SlurmTask *row = sweep_job_map_row(&queue->job_map, place);
+    if (!chosen->flags[i] || !row || slurm_state_is_over(row->state)) continue;
+    if (verb != CANCEL && row->state != SLURM_PENDING) continue;
+    ids[found++] = sweep_job_map_id(place);
+  }
+  qsort(ids, found, sizeof *ids, by_id);
+  for (size_t i = 0; i < found; i++)
+    if (kept == 0 || by_id(&ids[kept - 1], &ids[i]) != 0) ids[kept++] = ids[i];
+  *count = kept;
+  return ids;
+}
+
+/* The journal comes first: it tells the tasks, and later status, that this was meant. */
+static int note_cancel(const Chosen *chosen) {
+  if (chosen->all) return sweep_journal_append(chosen->common.root, chosen->name, "cancel\tall");
+  for (size_t i = 0; i < chosen->manifest.count; i++)
+    if (chosen->flags[i])
+      TRY(sweep_journal_append(chosen->common.root, chosen->name, "cancel\t%s", chosen->manifest.ids[i]));
+  return CORE_OK;
+}
+
+/* The runs that these tasks carry, more than were named where runs share a task: the ids, in the manifest's order. */
+static json_t *list_runs_of(const Chosen *chosen, const Queue *queue, const SlurmId *ids, size_t count) {
+  json_t *runs = json_array();
+  for (size_t i = 0; i < queue->job_map.count; i++) {
+    const SlurmId id = sweep_job_map_id(&queue->job_map.places[i]);
+    if (id.job > 0 && bsearch(&id, ids, count, sizeof *ids, by_id))
+      json_array_append_new(runs, json_string(chosen->manifest.ids[i]));
+  }
+  return runs;
+}
+
+/* Takes over `runs`. */
+static void tell(const Chosen *chosen, Verb verb, json_t *runs) {
+  static const char *const done[] = {"cancelled", "held", "released"}, *const none[] = {"in the queue", "waiting",
+                                                                                        "waiting"};
+  const size_t count = json_array_size(runs);
+  if (chosen->json)
+    core_json_print(json_pack("{s:s, s:s, s:I, s:O}", "sweep", chosen->name, "action", done[verb], "runs",
+                              (json_int_t)count, "run", runs));
+  else if (count == 0) printf("%s: none of these runs is %s\n", chosen->name, none[verb]);
+  else
+    printf("%s: %zu runs %s%s\n", chosen->name, count, done[verb],
+           verb == CANCEL ? "; running ones save a checkpoint first, sweep submit goes on with them" : "");
+  json_decref(runs);
+}
+
+static int act(const Chosen *chosen, Verb verb) {
+  Queue queue = {0};
+  SlurmId *ids = NULL;
+  size_t count = 0;
+  int lock = -1, code;
+  TRY(sweep_journal_lock(chosen->common.root, chosen->name, &lock));
+  TRY_GOTO(code, out, open_queue(chosen, &queue));
+  ids = find_tasks(chosen, &queue, verb, &count);
+  if (count > 0) {
+    if (verb == CANCEL) TRY_GOTO(code, out, note_cancel(chosen));
+    code =
+      verb == CANCEL ? slurm_cancel(queue.cluster, ids, count) : slurm_hold(queue.cluster, ids, count, verb == HOLD);
+    sweep_cluster_status_forget();
+    if (code != CORE_OK) goto out;
+  }
+  tell(chosen, verb, list_runs_of(chosen, &queue, ids, count));
+out:
+  free(ids);
+  close_queue(&queue);
+  core_files_unlock(&lock);
+  return code;
+}
+
+/* ---- retry ------------------------------------------------------------------------------------------------------- */
+
+typedef struct RetryOptions {
+  bool failed, lost, dry_run, force;
+  const char *mem, *time;
+} RetryOptions;
+
+/* "+50%" of what it was, or a size. */
+static int raise_memory(SlurmSettings *settings, const char *text, int64_t before) {
+  char digits[32];
+  double percent;
+  const size_t length = strlen(text);
+  if (text[0] != '+' || length < 3 || text[length - 1] != '%') return slurm_settings_set(settings, "slurm.mem", text);
+  snprintf(digits, sizeof digits, "%.*s", (int)length - 2, text + 1);
+  if (!core_text_to_real(digits, &percent) || !(percent > 0 && percent <= 10000))
+    return core_error(CORE_USAGE, "--mem %s: expected a size such as 8G, or +50%%", text);
+  if (before == 0)
+    return core_error(CORE_USAGE, "--mem %s: these runs asked for no memory (slurm.mem); give a size such as 8G", text);
+  settings->mem = (int64_t)ceil((double)before * (1 + percent / 100));
+  return CORE_OK;
+}
+
+/* Which of the chosen runs a retry means: the named ones, or those in trouble of the wanted kinds. */
+static bool is_meant(const RetryOptions *options, const Chosen *chosen, SweepKind kind) {
+  if (kind == SWEEP_FINISHED || kind == SWEEP_DIVERGED) return options->force && !chosen->all;
+  if (!chosen->all) return true;
+  const bool is_lost = kind == SWEEP_LOST || kind == SWEEP_NODE_FAILURE || kind == SWEEP_STOPPED;
+  const bool is_failed =
+    kind == SWEEP_FAILED || kind == SWEEP_ORPHANED || kind == SWEEP_OUT_OF_MEMORY || kind == SWEEP_TIME_LIMIT;
+  if (!options->failed && !options->lost) return is_lost || is_failed;
+  return (options->lost && is_lost) || (options->failed && is_failed);
+}
+
+/* With a run come the runs that wait for it in vain: those that begin from its checkpoint, and so on. */
+static void add_orphans(const SweepClusterStatus *cluster, const Chosen *chosen, bool *meant) {
+  SweepIdSet places = {0};
+  size_t parent;
+  sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])chosen->manifest.ids, chosen->manifest.count);
+  for (bool again = true; again;) {
+    again = false;
+    for (size_t i = 0; i < chosen->manifest.count; i++) {
+      const SweepRunStatus *status = &cluster->run[i];
+      if (meant[i] || status->kind != SWEEP_ORPHANED || !sweep_id_set_find(&places, status->parent, &parent) ||
+          !meant[parent])
+        continue;
+      meant[i] = again = true;
+    }
+  }
+  sweep_id_set_free(&places);
+}
+
+static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t *indices, size_t *count) {
+  SweepProgress progress;
+  SweepClusterStatus cluster;
+  SlurmTasks tasks;
+  const char *name = chosen->name;
+  *count = 0;
+  TRY(sweep_cluster_status_ask(&name, 1, 0, &tasks));
+  int code = sweep_progress_read(chosen->common.root, name, NULL, &progress);
+  if (code == CORE_OK) {
+    code = sweep_cluster_status_make(chosen->common.root, &progress, &tasks, "", &cluster);
+    bool *meant = core_memory_zero_allocate(progress.runs + 1, sizeof *meant);
+    for (size_t i = 0; code == CORE_OK && i < progress.runs; i++)
+      meant[i] = chosen->flags[i] && cluster.run[i].id.job > 0 && is_meant(options, chosen, cluster.run[i].kind);
+    if (code == CORE_OK) add_orphans(&cluster, chosen, meant);
+    for (size_t i = 0; code == CORE_OK && i < progress.runs; i++)
+      if (meant[i]) indices[(*count)++] = (int64_t)i;
+    free(meant);
+    if (code == CORE_OK) sweep_cluster_status_free(&cluster);
+    sweep_progress_free(&progress);
+  }
+  slurm_tasks_free(&tasks);
+  return code;
+}
+
+/* As the sweep was submitted (its frozen [slurm] section), with what this retry changes. */
+static int retry_settings(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count,
+                          SlurmSettings *settings) {
+  SweepSpec spec;
+  SweepJobMap job_map;
+  int64_t memory = 0;
+  *settings = slurm_settings_default();
+  TRY(sweep_common_spec(&chosen->common, chosen->name, &spec));
+  int code = sweep_spec_slurm(&spec, settings);
+  sweep_spec_free(&spec);
+  TRY(code);
+  TRY(sweep_job_map_read(chosen->common.root, &chosen->manifest, &job_map));
+  for (size_t i = 0; i < count; i++) {
+    const SweepJobMapRun *place = &job_map.places[indices[i]];
+    if (place->array && job_map.batches[place->batch].settings.mem > memory)
+      memory = job_map.batches[place->batch].settings.mem;
+  }
+  sweep_job_map_free(&job_map);
+  if (memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
+  if (options->mem) TRY(raise_memory(settings, options->mem, memory));
+  if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
+  return slurm_settings_check(settings);
+}
+
+static void tell_retry(const RetryOptions *options, const Chosen *chosen, const SweepLaunched *done,
+                       const int64_t *indices, size_t count) {
+  json_t *runs = json_array();
+  for (size_t i = 0; i < count; i++) json_array_append_new(runs, json_string(chosen->manifest.ids[indices[i]]));
+  core_json_print(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:o}", "sweep", chosen->name, "action", "retried",
+                            "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted, "queued_already",
+                            (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",
+                            (json_int_t)done->arrays, "run", runs));
+}
+
+static int retry(const RetryOptions *options, const Chosen *chosen) {
+  int64_t *indices = core_memory_allocate((chosen->manifest.count + 1) * sizeof *indices);
+  size_t count;
+  SlurmSettings settings;
+  SweepLaunched done = {0};
+  SlurmCluster *cluster = NULL;
+  FILE *words = words_of(chosen);
+  int code;
+  TRY_GOTO(code, out, find_meant(options, chosen, indices, &count));
+  if (count == 0) {
+    fprintf(words, "%s: nothing to retry\n", chosen->name);
+    goto out;
+  }
+  TRY_GOTO(code, out, retry_settings(options, chosen, indices, count, &settings));
+  TRY_GOTO(code, out, slurm_cluster_open(settings.api, &cluster, NULL));
+  const SweepLaunch launch = {.root = chosen->common.root,
+                              .name = chosen->name,
+                              .cluster = cluster,
+                              .settings = &settings,
+                              .words = words,
+                              .force = options->force,
+                              .dry_run = options->dry_run};
+  code = sweep_launch_again(&launch, &chosen->manifest, indices, count, &done);
+  sweep_cluster_status_forget();
+  if (done.submitted) fprintf(words, "%s: %zu runs submitted again\n", chosen->name, done.submitted);
+  if (done.queued) fprintf(words, "  %zu are in the queue already\n", done.queued);
+  if (done.orphans)
+    fprintf(words, "  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans,
+            done.orphan);
+out:
+  if (code == CORE_OK && chosen->json) tell_retry(options, chosen, &done, indices, count);
+  slurm_cluster_close(&cluster);
+  free(indices);
+  return code;
+}
+
+/* ---- the commands ------------------------------------------------------------------------------------------------ */
+
+typedef struct Order { Chosen chosen; Verb verb; RetryOptions retry; } Order;
+
+static int carry_out(void *given, const char **operands, size_t count) {
+  Order *order = given;
+  Chosen *chosen = &order->chosen;
+  int code = choose(chosen, operands, count);
+  if (code == CORE_OK) code = order->verb == RETRY ? retry(&order->retry, chosen) : act(chosen, order->verb);
+  forget(chosen);
+  return code;
+}
+
+#define JSON_OPTION(chosen) \
+  {"json", 0, CORE_OPTION_FLAG, &(chosen).json, NULL, "for scripts: which runs it was done to"}
+
+static int take_order(const CoreManual *manual, Verb verb, int argc, char **argv) {
+  Order order = {.verb = verb};
+  const CoreOption options[] = {SWEEP_OPTION_ROOT(order.chosen.common), JSON_OPTION(order.chosen), {0}};
+  return core_options_answer(manual, options, argc, argv, carry_out, &order);
+}
+
+int sweep_cancel(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep cancel NAME [RUN]... [options]",
+    .about = "Takes a sweep, or single runs of it, out of Slurm's queue; those that run save a checkpoint and end. "
+             "Runs that share a task (slurm.runs_per_task) go together. RUN is an index in the sweep, or named "
+             "as everywhere: an id or its beginning, the run's folder.",
+    .least = 1, .most = SIZE_MAX};
+  return take_order(&manual, CANCEL, argc, argv);
+}
+
+int sweep_hold(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep hold NAME [RUN]... [options]",
+    .about = "Keeps waiting runs of a sweep from starting, until sweep release. Those that run are left alone.",
+    .least = 1, .most = SIZE_MAX};
+  return take_order(&manual, HOLD, argc, argv);
+}
+
+int sweep_release(int argc, char **argv) {
+  static const CoreManual manual = {.usage = "sweep release NAME [RUN]... [options]",
+                                    .about = "Lets held runs of a sweep start.",
+                                    .least = 1, .most = SIZE_MAX};
+  return take_order(&manual, RELEASE, argc, argv);
+}
+
+int sweep_retry(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep retry NAME [RUN]... [options]",
+    .about = "Submits runs of a sweep again that Slurm had and that are not done, from their checkpoints: the named "
+             "ones, or all that failed or were lost. Cancelled and new runs are sweep submit's.",
+    .least = 1, .most = SIZE_MAX};
+  Order order = {.verb = RETRY};
+  RetryOptions *given = &order.retry;
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(order.chosen.common),
+    {"failed", 0, CORE_OPTION_FLAG, &given->failed, NULL,
+     "runs that failed: their own error, out of memory, time limit"},
+    {"lost", 0, CORE_OPTION_FLAG, &given->lost, NULL, "runs that were lost or stopped: node failures, preemption"},
+    {"mem", 0, CORE_OPTION_TEXT, &given->mem, "SIZE", "memory of a run: 8G, or +50% of what it had"},
+    {"time", 0, CORE_OPTION_TEXT, &given->time, "TIME", "time limit of a task: 04:00:00"},
+    {"force", 'f', CORE_OPTION_FLAG, &given->force, NULL, "start the named runs over, also finished and diverged ones"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given->dry_run, NULL, "say what would be submitted; change nothing"},
+    JSON_OPTION(order.chosen),
+    {0}};
+  return core_options_answer(&manual, options, argc, argv, carry_out, &order);
+}

@@ -1,0 +1,487 @@
+/* `sweep submit`: records the manifest and the runs, then hands what is missing to Slurm (launch.c) or, where there is
+ * none, to the local executor. Safe to repeat: what is finished stays, what is missing or failed is started, what was
+ * interrupted goes on from its checkpoint. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/json.h"
+#include "core/log.h"
+#include "core/terminal.h"
+#include "slurm/cluster.h"
+#include "store/care/maintain.h"
+#include "store/database/database.h"
+#include "store/database/query.h"
+#include "store/workspace/run.h"
+#include "sweep/cluster/launch.h"
+#include "sweep/commands.h"
+#include "sweep/local/executor.h"
+#include "sweep/local/notify.h"
+#include "sweep/local/queue.h"
+#include "sweep/plan/check.h"
+#include "sweep/plan/duplicates.h"
+#include "sweep/spec/extension.h"
+#include "sweep/spec/id_set.h"
+#include "sweep/spec/manifest.h"
+#include "sweep/spec/sweep.h"
+#include "sweep/status/cluster_status.h"
+#include "sweep/status/failures.h"
+#include "sweep/status/progress.h"
+
+enum { ROOM_POLL_S = 10 };
+
+typedef struct SubmitOptions {
+  SweepCommon common;
+  bool wait, force, no_start, local, dry_run, test_only, held, no_check, json;
+  int64_t jobs;
+  json_t *told;              /* what --json prints */
+} SubmitOptions;
+
+/* For --json; without it nothing is told. */
+static void tell(const SubmitOptions *options, const char *key, json_t *value) {
+  if (options->told) json_object_set_new(options->told, key, value);
+  else json_decref(value);
+}
+
+static void tell_count(const SubmitOptions *options, const char *key, size_t count) {
+  tell(options, key, json_integer((json_int_t)count));
+}
+
+/* Does results.db have all of this sweep, from this very text? Then there is nothing to record: submitting again is
+ * what people do to go on. */
+static int is_recorded(StoreDatabase *database, const SweepSpec *spec, const SweepManifest *manifest, bool *recorded) {
+  StoreQuery *query;
+  bool row;
+  TRY(
+    store_query_open(database,
+                     "SELECT (SELECT count(*) FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id WHERE s.sweep = ?1)"
+                     " FROM sweep WHERE name = ?1 AND ini = ?2",
+                     &query));
+  store_query_bind_text(query, 1, spec->name);
+  store_query_bind_text(query, 2, core_text_string(&spec->source));
+  const int code = store_query_step(query, &row);
+  *recorded = code == CORE_OK && row && store_query_int(query, 0) == (int64_t)manifest->count;
+  store_query_close(&query);
+  return code;
+}
+
+enum { RECORD_AT_ONCE = 4096 }; /* runs a transaction: a tenth of a second, in which nobody else can write */
+
+/* Every run of the file into results.db, so that even a run that never started is known there. */
+static int record_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_database(root, path));
+  StoreDatabase *database;
+  TRY(store_database_open(path, false, &database));
+  SweepIdSet places = {0};
+  bool recorded;
+  if (store_is_merged(database)) {
+    store_database_close(&database);
+    return core_error(CORE_USAGE, "%s was made by analyze merge, and takes in no runs; give it another name, and "
+                      "submit again", path);
+  }
+  int code;
+  TRY_GOTO(code, close, is_recorded(database, spec, manifest, &recorded));
+  if (recorded && spec->set_count == 0 && !*spec->profile) goto close; /* those change what the text does not show */
+  for (size_t i = 0; i < manifest->count; i++) sweep_id_set_add(&places, manifest->ids[i], NULL);
+  TRY_GOTO(code, close, store_database_begin(database));
+  TRY_GOTO(code, rollback, store_database_put_sweep(database, spec->name, core_text_string(&spec->source)));
+  for (size_t i = 0; i < grid->runs; i++) {
+    CoreConfig config;
+    sweep_grid_config(grid, i, &config);
+    size_t index;
+    if (i % RECORD_AT_ONCE == RECORD_AT_ONCE - 1) TRY_GOTO(code, rollback, store_database_breathe(database));
+    CORE_CHECK(sweep_id_set_find(&places, grid->ids[i], &index)); /* the manifest has just been merged with this grid */
+    TRY_GOTO(code, rollback, store_database_put_run(database, spec->name, (int64_t)index, &config, grid->ids[i]));
+  }
+  TRY_GOTO(code, rollback, store_database_commit(database));
+  goto close;
+rollback:
+  store_database_rollback(database);
+close:
+  sweep_id_set_free(&places);
+  store_database_close(&database);
+  return code;
+}
+
+typedef struct Missing { size_t todo, finished, diverged, running; } Missing;
+
+/* What the executor will find to do. */
+static int count_missing(const char *root, const SweepGrid *grid, bool force, Missing *missing) {
+  *missing = (Missing){0};
+  for (size_t i = 0; i < grid->runs; i++) {
+    StoreState state;
+    TRY(store_run_state_read(root, grid->ids[i], true, &state));
+    if (state.status == STORE_RUNNING) missing->running++;
+    else if (state.status == STORE_FINISHED && !force) missing->finished++;
+    else if (state.status == STORE_DIVERGED && !force) missing->diverged++;
+    else missing->todo++;
+  }
+  return CORE_OK;
+}
+
+/* How the submitted runs ended; earlier runs of the sweep that this file no longer names do not count. */
+static int judge(const char *root, const SweepGrid *grid) {
+  size_t bad = 0, left = 0;
+  for (size_t i = 0; i < grid->runs; i++) {
+    StoreState state;
+    TRY(store_run_state_read(root, grid->ids[i], true, &state));
+    if (state.status == STORE_FAILED || state.status == STORE_DIVERGED) bad++;
+    else left += state.status != STORE_FINISHED;
+  }
+  if (bad > 0) return core_error(CORE_FAIL, "%zu runs failed; sweep status %s says why", bad, grid->spec->name);
+  if (left > 0) return core_error(CORE_REQUEUE, "stopped with %zu runs left; sweep submit goes on", left);
+  return CORE_OK;
+}
+
+static char farewell[512];
+
+static void on_interrupt(int number) {
+  /* Only to tell: the handler is gone by now, and the signal does what it would have done. */
+  if (write(STDERR_FILENO, farewell, strlen(farewell)) < 0) _exit(1);
+  raise(number);
+}
+
+/* Ctrl-C ends the waiting, not what is waited for. */
+static void explain_interrupt(const char *name, const char *ends) {
+  struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+  snprintf(farewell, sizeof farewell, "\n%s goes on without this command;  sweep status %s  shows progress,  "
+           "sweep %s %s  ends it\n", name, name, ends, name);
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+}
+
+/* Draws the sweep's progress until the executor has taken it off the queue. 1 when a submitted run failed. */
+static int wait_for(const char *root, const SweepGrid *grid) {
+  const char *name = grid->spec->name;
+  CoreLive live = {.stream = stdout, .plain_every_s = 15};
+  bool queued = true;
+  SweepProgress progress;
+  explain_interrupt(name, "stop");
+  while (queued) {
+    SweepRequest request;
+    TRY(sweep_queue_read(root, name, &request, &queued));
+    if (queued && !sweep_queue_executor(root))
+      return core_error(CORE_FAIL, "the executor is gone (see %s/executor.log); sweep submit again goes on", root);
+    TRY(sweep_progress_read(root, name, NULL, &progress));
+    CoreText text = {0};
+    SweepFailures troubles = {0};
+    sweep_progress_draw(&progress, !queued, &text);
+    sweep_failures_of_progress(&progress, &troubles);
+    sweep_failures_draw(&troubles, &progress, &text);
+    sweep_failures_free(&troubles);
+    core_live_draw(&live, core_text_string(&text), !queued);
+    core_text_free(&text);
+    sweep_progress_free(&progress);
+    if (queued) usleep(500 * 1000);
+  }
+  return judge(root, grid);
+}
+
+static int start(const SubmitOptions *options, const SweepGrid *grid, const Missing *missing) {
+  const char *root = options->common.root, *name = grid->spec->name;
+  if (missing->todo + missing->running == 0) {
+    printf("nothing to start: %zu runs are finished", missing->finished);
+    if (missing->diverged) printf(", %zu diverged (--force runs them again)", missing->diverged);
+    printf("\n");
+    return CORE_OK;
+  }
+  const SweepRequest request = {.jobs = options->jobs, .force = options->force};
+  sweep_notify_begin(root, name);
+  TRY(sweep_queue_write(root, name, &request));
+  int64_t process;
+  bool joined;
+  TRY(sweep_executor_start(root, name, &process, &joined));
+  printf("%s: %zu runs to do, %s executor %lld\n", name, missing->todo, joined ? "added to" : "started",
+         (long long)process);
+  if (!options->wait) {
+    printf("it goes on when this shell closes;  sweep status %s  shows progress,  sweep stop %s  ends it\n", name,
+           name);
+    return CORE_OK;
+  }
+  return wait_for(root, grid);
+}
+
+/* ---- Slurm ------------------------------------------------------------------------------------------------------- */
+
+/* The cluster to submit to; NULL: this machine. Without Slurm's commands or configuration the machine is taken to be a
+ * workstation; a cluster that only does not answer is an error, since nobody wants their sweep on its login node. */
+static int choose_cluster(const SubmitOptions *options, const SlurmSettings *settings, SlurmCluster **cluster) {
+  SlurmFault fault;
+  *cluster = NULL;
+  if (options->local || options->no_start || options->jobs > 0) return CORE_OK; /* --jobs speaks of this machine */
+  const int code = slurm_cluster_open(settings->api, cluster, &fault);
+  if (code == CORE_OK || fault != SLURM_ABSENT || strcmp(settings->api, "auto") != 0) return code;
+  if (options->test_only || options->held)
+    return core_error(code, "%s; --test-only and --held need it", core_error_message());
+  return CORE_OK;
+}
+
+static void print_kept(const SweepLaunched *done, const char *name) {
+  const struct {
+    size_t count;
+    const char *what;
+  } kinds[] = {{done->finished, "finished"},
+               {done->queued, "in the queue already"},
+               {done->running, "running"},
+               {done->diverged, "diverged (--force runs them again)"},
+               {done->exhausted, "ran out of memory (sweep retry --mem +50% gives them more)"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (kinds[i].count) printf("  %zu %s\n", kinds[i].count, kinds[i].what);
+  if (done->orphans)
+    printf("  %zu begin from runs that are neither done nor in a queue (%s): submit those first\n", done->orphans,
+           done->orphan);
+  if (done->submitted) printf("  sweep status %s  shows progress,  sweep cancel %s  ends it\n", name, name);
+}
+
+/* --wait: what sweep status --watch shows, then the verdict. */
+static int watch(const char *root, const SweepGrid *grid) {
+  char command[] = "status", option[] = "--root", watched[] = "--watch";
+  char *words[] = {command, option, (char *)root, (char *)grid->spec->name, watched, NULL};
+  explain_interrupt(grid->spec->name, "cancel");
+  fflush(stdout);
+  TRY(sweep_status(5, words));
+  return judge(root, grid);
+}
+
+static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest,
+                           const SlurmSettings *settings, SlurmCluster *cluster) {
+  const SweepLaunch launch = {.root = options->common.root,
+                              .name = grid->spec->name,
+                              .cluster = cluster,
+                              .settings = settings,
+                              .force = options->force,
+                              .dry_run = options->dry_run,
+                              .test_only = options->test_only,
+                              .held = options->held};
+  SweepLaunched done;
+  const int code = sweep_launch_grid(&launch, grid, manifest, &done);
+  if (!options->dry_run && !options->test_only) sweep_cluster_status_forget();
+  tell_count(options, "submitted", done.submitted);
+  tell_count(options, "arrays", done.arrays);
+  tell_count(options, "queued", done.queued);
+  tell_count(options, "finished", done.finished);
+  tell_count(options, "diverged", done.diverged);
+  tell_count(options, "running", done.running);
+  tell_count(options, "waiting", done.waiting);
+  if (code != CORE_OK && done.submitted + done.refused > 0)
+    return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those",
+                      done.submitted, done.refused, core_error_message());
+  if (code != CORE_OK) return code;
+  if (done.submitted > 0)
+    printf("%s: %zu runs submitted in %zu array%s\n", grid->spec->name, done.submitted, done.arrays,
+           done.arrays == 1 ? "" : "s");
+  else if (!options->dry_run && !options->test_only && !done.waiting) printf("nothing to submit\n");
+  print_kept(&done, grid->spec->name);
+  if (done.waiting > 0 && !options->wait)
+    return core_error(
+      CORE_REQUEUE,
+      "%zu runs are not submitted yet: the limit on jobs in the queue is reached; sweep submit again when some have "
+      "ended, or submit --wait, which does so by itself",
+      done.waiting);
+  if (!options->wait || options->dry_run || options->test_only) return CORE_OK;
+  if (done.submitted + done.queued == 0 && done.waiting > 0) sleep(ROOM_POLL_S); /* others of ours fill the queue */
+  const int verdict = watch(options->common.root, grid);
+  if (done.waiting == 0 || verdict == CORE_FAIL) return verdict; /* failed runs are for a person to look at */
+  return submit_to_slurm(options, grid, manifest, settings, cluster);
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec, const SlurmSettings *settings,
+                            SlurmCluster *cluster, const SweepGrid *grid) {
+  const char *root = options->common.root;
+  const bool nothing = options->dry_run || options->test_only;
+  SweepManifest manifest = {0};
+  SweepManifestChange change;
+  Missing missing;
+  int code;
+  if (nothing) {
+    TRY(sweep_manifest_merge(root, grid, &manifest, &change, NULL));
+  } else {
+    TRY(sweep_extension_add(root, spec->name, options->common.extra_seeds, options->common.extra_seed_count));
+    TRY(sweep_manifest_record(root, grid, &manifest, &change));
+    TRY_GOTO(code, done, record_runs(root, spec, grid, &manifest));
+  }
+  if (options->common.is_new) printf("made the workspace %s\n", root);
+  tell_count(options, "runs", grid->runs);
+  tell_count(options, "new", change.added);
+  tell_count(options, "not_in_file", change.absent);
+  tell(options, "where", json_string(options->no_start ? "nowhere" : cluster ? "slurm" : "here"));
+  printf("%s: %zu runs, %zu new in the manifest", spec->name, grid->runs, change.added);
+  if (change.absent) printf("; %zu earlier ones are no longer in the file and stay as they are", change.absent);
+  printf("\n");
+  fflush(stdout);
+  if (cluster) {
+    code = submit_to_slurm(options, grid, &manifest, settings, cluster);
+    goto done;
+  }
+  code = CORE_OK;
+  if (options->no_start) goto done;
+  TRY_GOTO(code, done, count_missing(root, grid, options->force, &missing));
+  tell_count(options, "to_do", missing.todo);
+  tell_count(options, "finished", missing.finished);
+  tell_count(options, "diverged", missing.diverged);
+  tell_count(options, "running", missing.running);
+  if (options->dry_run) printf("%zu runs would be started on this machine; nothing was written\n", missing.todo);
+  else code = start(options, grid, &missing);
+done:
+  sweep_manifest_free(&manifest);
+  return code;
+}
+
+/* A batch system would tell of it after a night in the queue. */
+static int check(const SubmitOptions *options, const SlurmSettings *settings, const SlurmCluster *cluster,
+                 const SweepGrid *grid) {
+  SweepChecked checked;
+  const SweepCheck asked = {
+    .root = options->common.root, .slurm = cluster ? settings : NULL, .in_root = cluster != NULL};
+  TRY(sweep_duplicates_check(grid));
+  if (options->no_check) return CORE_OK;
+  TRY(sweep_check_grid(&asked, grid, &checked));
+  if (checked.problem[0])
+    core_warn("%zu of %zu configurations were not checked: %s", checked.distinct - checked.checked, checked.distinct,
+              checked.problem);
+  return CORE_OK;
+}
+
+static int submit_spec(const SubmitOptions *options, const SweepSpec *spec) {
+  SweepGrid grid;
+  SlurmSettings settings = slurm_settings_default();
+  SlurmCluster *cluster;
+  TRY(sweep_spec_slurm(spec, &settings));
+  TRY(choose_cluster(options, &settings, &cluster));
+  int code = sweep_grid_expand(spec, &grid);
+  if (code == CORE_OK) {
+    code = check(options, &settings, cluster, &grid);
+    if (code == CORE_OK) code = submit_somewhere(options, spec, &settings, cluster, &grid);
+    sweep_grid_free(&grid);
+  }
+  slurm_cluster_close(&cluster);
+  return code;
+}
+
+/* ---- the commands ------------------------------------------------------------------------------------------------ */
+
+/* --json: what is meant for people goes to stderr meanwhile, and one value to stdout at the end, however it ended. */
+static int submit_telling(SubmitOptions *options, const SweepSpec *spec) {
+  fflush(stdout);
+  const int kept = dup(STDOUT_FILENO);
+  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return core_error_errno(CORE_FAIL, "can not redirect output");
+  options->told = json_pack("{s:s, s:s, s:b}", "sweep", spec->name, "root", options->common.root, "dry_run",
+                            options->dry_run || options->test_only);
+  const int code = submit_spec(options, spec);
+  fflush(stdout);
+  dup2(kept, STDOUT_FILENO);
+  close(kept);
+  json_object_set_new(options->told, "error", code == CORE_OK ? json_null() : json_string(core_error_message()));
+  core_json_print(options->told);
+  return code;
+}
+
+static int submit(void *given, const char **operands, size_t count) {
+  SubmitOptions *options = given;
+  SweepSpec spec;
+  if (options->jobs < 0) return core_error(CORE_USAGE, "--jobs %lld: at least 1", (long long)options->jobs);
+  const bool nothing = options->dry_run || options->test_only;
+  TRY(nothing ? sweep_common_open(&options->common) : sweep_common_make(&options->common));
+  int code = sweep_common_spec(&options->common, operands[0], &spec);
+  if (code == CORE_OK) {
+    code = options->json ? submit_telling(options, &spec) : submit_spec(options, &spec);
+    sweep_spec_free(&spec);
+  }
+  if (options->common.is_new && code == CORE_USAGE) (void)rmdir(options->common.root); /* nothing was recorded in it */
+  return code;
+}
+
+static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer answer) {
+  SubmitOptions given = {0};
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(given.common),
+    SWEEP_OPTION_PROFILE(given.common),
+    SWEEP_OPTION_SET(given.common),
+    {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N",
+     "runs at a time; the cores are shared out among them (default: one a core)"},
+    {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
+    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "run finished and diverged runs again, as new attempts"},
+    {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
+    {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
+    {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL,
+     "say what would be submitted and its cost; write and start nothing"},
+    {"test-only", 0, CORE_OPTION_FLAG, &given.test_only, NULL,
+     "ask Slurm whether it would take it and when it would start; submit nothing"},
+    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
+     "do not ask the trainer first whether the runs would start"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; what people read goes to stderr"},
+    {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
+    {0}};
+  return core_options_answer(manual, options, argc, argv, answer, &given);
+}
+
+int sweep_submit(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep submit FILE|NAME [options]",
+    .about = "Records the experiment's runs in the workspace and hands what is missing to Slurm as job arrays, or, "
+             "where there is no Slurm, starts it on this machine, detached: the shell may close. Repeating it is safe: "
+             "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
+             "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
+             "(docs/cluster.md); NAME a sweep submitted before.",
+    .least = 1, .most = 1};
+  return command(&manual, argc, argv, submit);
+}
+
+/* ---- extend ------------------------------------------------------------------------------------------------------ */
+
+static const CoreManual extend_manual = {
+  .usage = "sweep extend NAME seeds=N [options]",
+  .about = "Adds seeds to a sweep: seeds=10 asks for 0 to 9, seeds=\"0..9, 20\" for a list. Those that are there stay; "
+           "the runs of the new ones are submitted. The sweep keeps them: sweep submit of its file has them too "
+           "(sweeps/NAME/extended).",
+  .least = 2, .most = 2};
+
+static bool is_seeds(const char *operand) { return strncmp(operand, "seeds=", 6) == 0; }
+
+/* Leaves only the new ones. CORE_USAGE: there are none; says which are there. */
+static int keep_new(const SubmitOptions *options, const char *operand, const char *asked, int64_t *seeds,
+                    size_t *count) {
+  SweepSpec spec;
+  size_t added;
+  TRY(sweep_common_spec(&options->common, operand, &spec));
+  CoreText present = {0};
+  sweep_extension_print(spec.seeds, spec.seed_count, &present);
+  const int64_t last = spec.seeds[spec.seed_count - 1];
+  sweep_extension_join(&spec.seeds, &spec.seed_count, seeds, *count, &added);
+  memcpy(seeds, spec.seeds + spec.seed_count - added, added * sizeof *seeds);
+  *count = added;
+  int code = CORE_OK;
+  if (added == 0)
+    code = core_error(CORE_USAGE, "%s has the seeds %s already, and %s adds none: sweep extend never takes seeds away; "
+                      "seeds=%lld would add one", spec.name, core_text_string(&present), asked, (long long)last + 2);
+  core_text_free(&present);
+  sweep_spec_free(&spec);
+  return code;
+}
+
+static int extend(void *given, const char **operands, size_t count) {
+  SubmitOptions *options = given;
+  const size_t place = is_seeds(operands[0]) ? 0 : 1; /* either order */
+  int64_t *seeds;
+  size_t seed_count;
+  if (!is_seeds(operands[place])) return core_options_misuse(&extend_manual, "seeds=N is missing");
+  for (size_t i = 0; i < options->common.sets.count; i++)
+    if (strncmp(options->common.sets.items[i], "sweep.seeds=", 12) == 0)
+      return core_options_misuse(&extend_manual, "--set %s and %s both name seeds", options->common.sets.items[i],
+                                 operands[place]);
+  const CoreIniEntry entry = {.value = operands[place] + 6};
+  TRY(sweep_common_open(&options->common));
+  TRY(sweep_value_list_seeds(NULL, &entry, &seeds, &seed_count));
+  int code = keep_new(options, operands[1 - place], operands[place], seeds, &seed_count);
+  options->common.extra_seeds = seeds;
+  options->common.extra_seed_count = seed_count;
+  if (code == CORE_OK) code = submit(given, &operands[1 - place], 1);
+  free(seeds);
+  return code;
+}
+
+int sweep_extend(int argc, char **argv) { return command(&extend_manual, argc, argv, extend); }

@@ -1,0 +1,241 @@
+/* The executor's life: detaching, signals, and the loop that takes queued sweeps, fills free places with runs and reaps
+ * what ended. What a run needs to start, and what its end means, is in job.c. */
+#include "sweep/local/executor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/database/database.h"
+#include "store/workspace/paths.h"
+#include "sweep/local/job.h"
+#include "sweep/local/notify.h"
+#include "sweep/local/queue.h"
+#include "sweep/spec/sweep.h"
+
+enum { POLL_MS = 500, IMPORT_EVERY_S = 20, START_WAIT_S = 60 };
+
+typedef struct Executor {
+  const char *root;
+  JobSet **sets;         /* one a sweep that was taken */
+  size_t set_count;
+  double imported_at_s;
+  bool stopping;
+} Executor;
+
+int sweep_executor_cores(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > 0 ? (int)cores : 1;
+}
+
+static JobSet *executor_find(const Executor *executor, const char *name) {
+  for (size_t i = 0; i < executor->set_count; i++)
+    if (strcmp(job_set_name(executor->sets[i]), name) == 0) return executor->sets[i];
+  return NULL;
+}
+
+/* Takes one queued sweep: loads its runs and writes our process into the queue file. A sweep that can not be loaded is
+ * taken off the queue with its reason in the log, so that it does not block the others. */
+static void executor_take(Executor *executor, const char *name, SweepRequest request) {
+  JobSet *set;
+  if (job_set_create(executor->root, name, &request, &set) != CORE_OK) {
+    core_log(CORE_LOG_ERROR, "%s: %s", name, core_error_message());
+    if (sweep_queue_remove(executor->root, name) != CORE_OK) core_warn("%s", core_error_message());
+    return;
+  }
+  request.executor = getpid();
+  if (sweep_queue_write(executor->root, name, &request) != CORE_OK) core_warn("%s", core_error_message());
+  executor->sets = core_memory_resize(executor->sets, (executor->set_count + 1) * sizeof *executor->sets);
+  executor->sets[executor->set_count++] = set;
+  core_info("%s: %zu runs to do, %d at a time with %d threads each", name, job_set_waiting(set), job_set_places(set),
+            job_set_threads(set));
+}
+
+/* Looks at the queue: new sweeps are taken, sweeps submitted again are loaded anew, removed ones are stopped. */
+static void executor_scan(Executor *executor) {
+  char **names;
+  size_t count;
+  if (sweep_common_list(executor->root, &names, &count) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    SweepRequest request;
+    bool queued;
+    JobSet *set = executor_find(executor, names[i]);
+    if (sweep_queue_read(executor->root, names[i], &request, &queued) != CORE_OK) {
+      core_warn("%s", core_error_message());
+      queued = false;
+    }
+    if (!queued && set) job_set_stop(set);
+    if (queued && !set) executor_take(executor, names[i], request);
+    if (queued && set && request.executor != getpid()) { /* submitted again: perhaps with more runs */
+      if (job_set_reload(set, &request) != CORE_OK) core_log(CORE_LOG_ERROR, "%s: %s", names[i], core_error_message());
+      request.executor = getpid();
+      if (sweep_queue_write(executor->root, names[i], &request) != CORE_OK) core_warn("%s", core_error_message());
+    }
+    free(names[i]);
+  }
+  free(names);
+}
+
+static void executor_import(Executor *executor, bool wait) {
+  char path[CORE_PATH_MAX];
+  StoreDatabase *database;
+  StoreImport result;
+  executor->imported_at_s = core_clock_s();
+  if (store_path_database(executor->root, path) != CORE_OK || store_database_open(path, false, &database) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    return;
+  }
+  if (store_import(database, executor->root, NULL, wait, &result) != CORE_OK) core_warn("%s", core_error_message());
+  store_database_close(&database);
+}
+
+/* Sweeps with nothing left leave the queue. */
+static void executor_finish_sets(Executor *executor) {
+  size_t kept = 0;
+  for (size_t i = 0; i < executor->set_count; i++) {
+    JobSet *set = executor->sets[i];
+    if (job_set_waiting(set) > 0 || job_set_running(set) > 0) {
+      executor->sets[kept++] = set;
+      continue;
+    }
+    executor_import(executor, true);
+    core_info("%s: done, %zu finished and %zu failed in this session", job_set_name(set), job_set_finished(set),
+              job_set_failed(set));
+    if (!executor->stopping && sweep_queue_remove(executor->root, job_set_name(set)) != CORE_OK)
+      core_warn("%s", core_error_message());
+    char failures[160];
+    snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set),
+             job_set_name(set));
+    sweep_notify_ended(executor->root, job_set_name(set), job_set_finished(set) + job_set_failed(set),
+                       job_set_failed(set) ? failures : NULL);
+    job_set_destroy(&set);
+  }
+  executor->set_count = kept;
+}
+
+static void executor_reap(Executor *executor) {
+  int status;
+  pid_t pid;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+    for (size_t i = 0; i < executor->set_count; i++)
+      if (job_set_ended(executor->sets[i], pid, status)) break;
+}
+
+/* Starts waiting runs, the oldest sweep first, while that sweep's places allow and the machine has a free one. */
+static void executor_fill(Executor *executor) {
+  size_t running = 0;
+  for (size_t i = 0; i < executor->set_count; i++) running += job_set_running(executor->sets[i]);
+  for (size_t i = 0; i < executor->set_count; i++) {
+    JobSet *set = executor->sets[i];
+    while (job_set_has_ready(set) && (int)running < job_set_places(set)) {
+      if (job_set_start_next(set)) running++;
+    }
+  }
+}
+
+/* Until the queue is empty, or SIGTERM: then the trainers are told to checkpoint and are waited for. */
+static void executor_loop(Executor *executor, const sigset_t *signals) {
+  for (;;) {
+    executor_reap(executor);
+    executor_scan(executor);
+    if (!executor->stopping) executor_fill(executor);
+    executor_finish_sets(executor);
+    if (executor->set_count == 0) return;
+    if (core_clock_s() - executor->imported_at_s > IMPORT_EVERY_S) executor_import(executor, false);
+    const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
+    const int signal = sigtimedwait(signals, NULL, &pause);
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
+      core_info("told to stop: the runs checkpoint and end");
+      executor->stopping = true;
+      for (size_t i = 0; i < executor->set_count; i++) job_set_stop(executor->sets[i]);
+    }
+  }
+}
+
+/* The detached process. Tells the submitter through `report` ("started" or the executor that took the sweep). */
+static void executor_main(const char *root, const char *name, int report) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  const int watched[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+  for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) sigaddset(&signals, watched[i]);
+  sigprocmask(SIG_BLOCK, &signals, NULL);
+  int lock = -1;
+  int64_t process = getpid(), joined = 0;
+  const double begun_s = core_clock_s();
+  while (sweep_queue_lock(root, &lock) != CORE_OK) { /* another one lives: has it taken our sweep? */
+    SweepRequest request;
+    bool queued;
+    const int64_t owner = sweep_queue_executor(root);
+    if (sweep_queue_read(root, name, &request, &queued) != CORE_OK) break;
+    if (owner && (!queued || request.executor == owner)) {
+      process = owner, joined = 1;
+      break;
+    }
+    if (core_clock_s() - begun_s > START_WAIT_S) {
+      core_log(CORE_LOG_ERROR, "%s", core_error_message());
+      return; /* the submitter sees the pipe closed */
+    }
+    usleep(100 * 1000);
+  }
+  const int64_t answer[2] = {process, joined};
+  if (write(report, answer, sizeof answer) != (ssize_t)sizeof answer) core_warn("the submitter is gone");
+  close(report);
+  if (lock < 0) return;
+  Executor executor = {.root = root, .imported_at_s = core_clock_s()};
+  core_info("executor %lld of %s, %d cores", (long long)getpid(), root, sweep_executor_cores());
+  executor_loop(&executor, &signals);
+  core_info("executor %lld: nothing left to do", (long long)getpid());
+  free(executor.sets);
+  core_files_unlock(&lock);
+}
+
+/* stdin from nowhere, messages to <root>/executor.log. */
+static int redirect(int log) {
+  const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) return core_error_errno(CORE_FAIL, "/dev/null");
+  dup2(null, 0), dup2(log, 1), dup2(log, 2);
+  close(null), close(log);
+  core_log_open(stderr, CORE_LOG_INFO);
+  return CORE_OK;
+}
+
+int sweep_executor_start(const char *root, const char *name, int64_t *process, bool *joined) {
+  int report[2], log;
+  char path[CORE_PATH_MAX];
+  TRY(sweep_queue_try(root)); /* what is wrong with its files is said here, not in a log */
+  TRY(core_files_path(path, "%s/executor.log", root));
+  TRY(core_files_open(path, CORE_FILES_APPEND, &log));
+  if (pipe2(report, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "can not make a pipe");
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child < 0) return core_error_errno(CORE_FAIL, "can not start the executor");
+  if (child == 0) { /* twice forked: no controlling terminal, and init is the parent */
+    close(report[0]);
+    setsid();
+    if (fork() != 0) _exit(0);
+    if (redirect(log) == CORE_OK) executor_main(root, name, report[1]);
+    _exit(0);
+  }
+  close(report[1]), close(log);
+  while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+  int64_t answer[2];
+  const ssize_t got = read(report[0], answer, sizeof answer);
+  close(report[0]);
+  if (got != (ssize_t)sizeof answer)
+    return core_error(CORE_FAIL, "the executor did not start; see %s/executor.log", root);
+  *process = answer[0], *joined = answer[1] != 0;
+  return CORE_OK;
+}

@@ -1,0 +1,255 @@
+/* Starting trainers and judging their ends. The trainer owns its run's folder; the executor writes a run's state only
+ * where the trainer could not (it never started, or was killed). */
+#include "sweep/local/job.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "core/config/origin.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/workspace/run.h"
+#include "sweep/local/executor.h"
+#include "sweep/local/trainer.h"
+#include "sweep/spec/id_set.h"
+#include "sweep/spec/manifest.h"
+#include "sweep/spec/sweep.h"
+
+enum { STARTS_MAX = 3 /* of one run in one session, when it is killed */ };
+static const size_t NO_PARENT = SIZE_MAX;
+
+typedef enum JobPhase { JOB_WAITING, JOB_RUNNING, JOB_ENDED } JobPhase;
+
+typedef struct Job {
+  size_t run;      /* in the grid */
+  pid_t process;
+  int starts;
+  JobPhase phase;
+  bool force;
+  size_t
+    parent; /* in the grid: the run whose checkpoint this one begins from; NO_PARENT when it is not of this sweep */
+} Job;
+
+struct JobSet {
+  const char *root;
+  SweepSpec spec;
+  SweepGrid grid;
+  Job *jobs;       /* [grid.runs] */
+  size_t waiting, running, finished, failed, next;
+  int places, threads;
+  bool stopping;
+};
+
+static const char *job_id(const JobSet *set, const Job *job) { return set->grid.ids[job->run]; }
+
+/* Runs that begin from another run of the sweep wait for it (init.from). */
+static void find_parents(JobSet *set) {
+  SweepIdSet places = {0};
+  sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])set->grid.ids, set->grid.runs);
+  for (size_t i = 0; i < set->grid.runs; i++) {
+    CoreConfig config;
+    CoreOrigin origin;
+    size_t parent;
+    sweep_grid_config(&set->grid, i, &config);
+    set->jobs[i].parent = NO_PARENT;
+    if (core_origin_parse(config.init.from, &origin) != CORE_OK || !origin.is_run) continue;
+    if (sweep_id_set_find(&places, origin.run, &parent)) set->jobs[i].parent = parent;
+  }
+  sweep_id_set_free(&places);
+}
+
+/* Has the parent ended, well or not? Without its checkpoint the trainer says what is missing. */
+static bool is_ready(const JobSet *set, const Job *job) {
+  return job->phase == JOB_WAITING && (job->parent == NO_PARENT || set->jobs[job->parent].phase == JOB_ENDED);
+}
+
+/* The first run that may start now; the grid's number of runs when there is none. */
+static size_t find_ready(const JobSet *set) {
+  size_t run = set->next;
+  while (run < set->grid.runs && !is_ready(set, &set->jobs[run])) run++;
+  return run;
+}
+
+/* What of the grid is to be done now. */
+static void choose(JobSet *set, const SweepRequest *request) {
+  set->waiting = set->next = 0;
+  for (size_t i = 0; i < set->grid.runs; i++) {
+    Job *job = &set->jobs[i];
+    job->run = i;
+    if (job->phase == JOB_RUNNING) continue;
+    StoreState state;
+    if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK)
+      core_warn("%s", core_error_message());
+    const bool final = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
+    job->force = final && request->force;
+    job->phase = (final && !request->force) || state.status == STORE_RUNNING ? JOB_ENDED : JOB_WAITING;
+    job->starts = 0;
+    if (job->phase == JOB_WAITING) set->waiting++;
+  }
+  const int cores = sweep_executor_cores();
+  set->places = request->jobs > 0 ? (int)request->jobs : cores;
+  if ((size_t)set->places > set->waiting + set->running) set->places = (int)(set->waiting + set->running);
+  if (set->places < 1) set->places = 1;
+  set->threads = cores / set->places > 0 ? cores / set->places : 1;
+}
+
+static int load(JobSet *set, const char *name) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(set->root, name, "sweep.ini", path));
+  TRY(sweep_spec_read(path, NULL, NULL, 0, &set->spec));
+  const int code = sweep_grid_expand(&set->spec, &set->grid);
+  if (code != CORE_OK) sweep_spec_free(&set->spec);
+  return code;
+}
+
+int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **out) {
+  JobSet *set = core_memory_zero_allocate(1, sizeof *set);
+  set->root = root;
+  const int code = load(set, name);
+  if (code != CORE_OK) {
+    free(set);
+    return code;
+  }
+  set->jobs = core_memory_zero_allocate(set->grid.runs + 1, sizeof *set->jobs);
+  find_parents(set);
+  choose(set, request);
+  *out = set;
+  return CORE_OK;
+}
+
+int job_set_reload(JobSet *set, const SweepRequest *request) {
+  JobSet *fresh;
+  TRY(job_set_create(set->root, set->spec.name, request, &fresh));
+  SweepIdSet places = {0};
+  for (size_t k = 0; k < fresh->grid.runs; k++) sweep_id_set_add(&places, fresh->grid.ids[k], NULL);
+  for (size_t i = 0; i < set->grid.runs; i++) { /* what runs goes over, by id */
+    size_t k;
+    if (set->jobs[i].phase != JOB_RUNNING || !sweep_id_set_find(&places, set->grid.ids[i], &k)) continue;
+    if (fresh->jobs[k].phase == JOB_WAITING) fresh->waiting--;
+    size_t parent = fresh->jobs[k].parent;
+    fresh->jobs[k] = set->jobs[i];
+    fresh->jobs[k].run = k;
+    fresh->jobs[k].parent = parent;
+    fresh->running++;
+  }
+  sweep_id_set_free(&places);
+  fresh->finished = set->finished, fresh->failed = set->failed;
+  JobSet old = *set;
+  *set = *fresh;
+  set->grid.spec = &set->spec;
+  *fresh = old;
+  fresh->grid.spec = &fresh->spec;
+  job_set_destroy(&fresh);
+  return CORE_OK;
+}
+
+void job_set_destroy(JobSet **set) {
+  if (!*set) return;
+  sweep_grid_free(&(*set)->grid);
+  sweep_spec_free(&(*set)->spec);
+  free((*set)->jobs);
+  free(*set);
+  *set = NULL;
+}
+
+const char *job_set_name(const JobSet *set) { return set->spec.name; }
+size_t job_set_waiting(const JobSet *set) { return set->stopping ? 0 : set->waiting; }
+bool job_set_has_ready(const JobSet *set) { return !set->stopping && find_ready(set) < set->grid.runs; }
+size_t job_set_running(const JobSet *set) { return set->running; }
+size_t job_set_finished(const JobSet *set) { return set->finished; }
+size_t job_set_failed(const JobSet *set) { return set->failed; }
+int job_set_places(const JobSet *set) { return set->places; }
+int job_set_threads(const JobSet *set) { return set->threads; }
+
+static int job_start(JobSet *set, Job *job) {
+  CoreConfig config;
+  char id[CORE_RUN_ID];
+  sweep_grid_config(&set->grid, job->run, &config);
+  config.train.threads = set->threads; /* as the trainer is told: it finds its config.ini as it would write it */
+  TRY(store_run_prepare(set->root, &config, id));
+  const SweepTrainer trainer = {
+    .root = set->root, .id = id, .threads = set->threads, .from_start = job->force, .place = -1};
+  return sweep_trainer_start(&trainer, &job->process);
+}
+
+/* Writes a failure into a state that the trainer left open. */
+static void record_failure(const JobSet *set, const Job *job, const char *reason) {
+  StoreState state;
+  if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) core_warn("%s", core_error_message());
+  if (state.status == STORE_FAILED || state.status == STORE_DIVERGED || state.status == STORE_RUNNING) return;
+  char line[256];
+  sweep_trainer_last_line(set->root, job_id(set, job), line, sizeof line);
+  state.status = STORE_FAILED;
+  state.finished_unix_s = core_clock_unix_s();
+  snprintf(state.message, sizeof state.message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
+  if (store_run_state_write(set->root, job_id(set, job), &state) != CORE_OK) core_warn("%s", core_error_message());
+}
+
+bool job_set_start_next(JobSet *set) {
+  while (set->next < set->grid.runs && set->jobs[set->next].phase != JOB_WAITING) set->next++;
+  size_t ready = find_ready(set);
+  if (ready == set->grid.runs) return false;
+  Job *job = &set->jobs[ready];
+  set->waiting--;
+  job->starts++;
+  if (job_start(set, job) == CORE_OK) {
+    job->phase = JOB_RUNNING;
+    set->running++;
+    return true;
+  }
+  core_log(CORE_LOG_ERROR, "%s: %s", job_id(set, job), core_error_message());
+  record_failure(set, job, core_error_message());
+  job->phase = JOB_ENDED;
+  set->failed++;
+  return false;
+}
+
+/* Killed from outside: again, unless it keeps happening or we are stopping. One that our own SIGTERM has ended was not
+ * yet as far as to keep it: it has not begun. */
+static void job_killed(JobSet *set, Job *job, int signal) {
+  char reason[160];
+  if (set->stopping && signal == SIGTERM) return;
+  snprintf(reason, sizeof reason, "killed by signal %d (%s)%s", signal, strsignal(signal),
+           signal == SIGKILL ? ", perhaps out of memory" : "");
+  core_warn("%s: %s", job_id(set, job), reason);
+  if (job->starts < STARTS_MAX && !set->stopping) {
+    job->phase = JOB_WAITING;
+    job->force = false; /* it has begun: go on, do not start over */
+    set->waiting++;
+    if (set->next > job->run) set->next = job->run;
+    return;
+  }
+  record_failure(set, job, reason);
+  set->failed++;
+}
+
+bool job_set_ended(JobSet *set, pid_t process, int status) {
+  Job *job = NULL;
+  for (size_t i = 0; i < set->grid.runs && !job; i++)
+    if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) job = &set->jobs[i];
+  if (!job) return false;
+  job->phase = JOB_ENDED;
+  set->running--;
+  if (WIFSIGNALED(status)) {
+    job_killed(set, job, WTERMSIG(status));
+    return true;
+  }
+  const int code = WEXITSTATUS(status);
+  if (code == CORE_OK) set->finished++;
+  if (code == CORE_OK || code == CORE_REQUEUE) return true; /* 75: stopped on request, has its checkpoint */
+  set->failed++;
+  char reason[64];
+  snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
+  record_failure(set, job, reason);
+  core_warn("%s: %s", job_id(set, job), reason);
+  return true;
+}
+
+void job_set_stop(JobSet *set) {
+  if (set->stopping) return;
+  set->stopping = true;
+  for (size_t i = 0; i < set->grid.runs; i++)
+    if (set->jobs[i].phase == JOB_RUNNING) kill(set->jobs[i].process, SIGTERM);
+}

@@ -1,0 +1,38 @@
+/* The runs of one sweep as the executor sees them: which wait, which run as which process, what an end means. */
+#ifndef SWEEP_JOB_H
+#define SWEEP_JOB_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sweep/local/queue.h"
+
+typedef struct JobSet JobSet;
+
+/* Loads the sweep's frozen file and manifest, and takes as waiting what has not ended for good: not the finished, nor
+ * the diverged (they would diverge again), unless request->force. Borrows root. */
+int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **set);
+/* Loads again after another submit: keeps what runs, adds what is new or failed since. */
+int job_set_reload(JobSet *set, const SweepRequest *request);
+void job_set_destroy(JobSet **set);
+
+const char *job_set_name(const JobSet *set);
+size_t job_set_waiting(const JobSet *set);
+bool job_set_has_ready(
+  const JobSet *set); /* one of them may start now: not all wait for the run that they begin from */
+size_t job_set_running(const JobSet *set);
+size_t job_set_finished(const JobSet *set); /* in this session */
+size_t job_set_failed(const JobSet *set);
+int job_set_places(const JobSet *set);      /* runs at a time */
+int job_set_threads(const JobSet *set);     /* threads a run */
+
+/* Starts the next waiting run. false: it could not be started (it counts as failed, with its reason in its state) or
+ * somebody else runs it. */
+bool job_set_start_next(JobSet *set);
+/* A child has ended. true when it was this set's. Killed ones are tried again twice; a run stopped on
+ * request is not. */
+bool job_set_ended(JobSet *set, pid_t process, int status);
+/* Nothing more is started; running ones get SIGTERM (checkpoint and end). Idempotent. */
+void job_set_stop(JobSet *set);
+
+#endif

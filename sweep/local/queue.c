@@ -1,0 +1,75 @@
+/* The queue files and the executor's lock. Knows nothing of runs: executor.c does the work. */
+#include "sweep/local/queue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "store/workspace/paths.h"
+
+int sweep_queue_write(const char *root, const char *name, const SweepRequest *request) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "queued", path));
+  CoreText text = {0};
+  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\n", (long long)request->jobs, request->force,
+                    (long long)request->executor);
+  const int code = core_files_write_atomic(path, text.data, text.length);
+  core_text_free(&text);
+  return code;
+}
+
+int sweep_queue_read(const char *root, const char *name, SweepRequest *request, bool *present) {
+  char path[CORE_PATH_MAX], *data;
+  TRY(store_path_sweep(root, name, "queued", path));
+  *request = (SweepRequest){0};
+  *present = core_files_exists(path);
+  if (!*present) return CORE_OK;
+  size_t size;
+  TRY(core_files_read(path, 4096, &data, &size));
+  long long jobs, executor;
+  int force;
+  const int fields = sscanf(data, "jobs=%lld force=%d executor=%lld", &jobs, &force, &executor);
+  free(data);
+  if (fields != 3 || jobs < 0) return core_error(CORE_FAIL, "%s: damaged; remove it and submit again", path);
+  *request = (SweepRequest){.jobs = jobs, .force = force != 0, .executor = executor};
+  return CORE_OK;
+}
+
+int sweep_queue_remove(const char *root, const char *name) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "queued", path));
+  if (unlink(path) != 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "%s: can not remove", path);
+  return CORE_OK;
+}
+
+static int lock_path(const char *root, char path[CORE_PATH_MAX]) {
+  return core_files_path(path, "%s/.executor.lock", root);
+}
+
+int sweep_queue_lock(const char *root, int *fd) {
+  char path[CORE_PATH_MAX];
+  TRY(lock_path(root, path));
+  return core_files_lock(path, false, fd);
+}
+
+int sweep_queue_try(const char *root) {
+  char path[CORE_PATH_MAX];
+  int fd;
+  TRY(lock_path(root, path));
+  TRY(core_files_open(path, CORE_FILES_UPDATE, &fd));
+  close(fd);
+  return CORE_OK;
+}
+
+int64_t sweep_queue_executor(const char *root) {
+  char path[CORE_PATH_MAX];
+  if (lock_path(root, path) != CORE_OK) return 0;
+  const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return 0;
+  struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+  const int code = fcntl(fd, F_GETLK, &lock);
+  close(fd);
+  return code == 0 && lock.l_type == F_WRLCK ? lock.l_pid : 0;
+}

@@ -1,0 +1,267 @@
+/* Distinct configurations to the trainer (checker.h), parents by the workspace's manifests, and the faults in words
+ * that point into the experiment file. */
+#include "sweep/plan/check.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/origin.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "store/workspace/run.h"
+#include "sweep/plan/checker.h"
+#include "sweep/spec/id_set.h"
+#include "sweep/spec/manifest.h"
+#include "sweep/spec/sweep.h"
+
+enum { FAULTS_SHOWN = 6 };
+
+/* One kind of configuration: `run` stands for `runs` of the grid. */
+typedef struct Shape { size_t run, runs; } Shape;
+
+/* A message, and whom it concerns. */
+typedef struct Fault {
+  char *message;
+  size_t run, runs;
+} Fault;
+
+typedef struct Look {
+  const SweepCheck *check;
+  const SweepGrid *grid;
+  Shape *shapes;
+  Fault *faults;
+  size_t shape_count, fault_count;
+  bool has_parents;           /* some run begins from another one */
+} Look;
+
+static void add_fault(Look *look, const char *message, const Shape *shape) {
+  for (size_t i = 0; i < look->fault_count; i++) {
+    if (strcmp(look->faults[i].message, message) != 0) continue;
+    look->faults[i].runs += shape->runs;
+    return;
+  }
+  look->faults = core_memory_resize(look->faults, (look->fault_count + 1) * sizeof *look->faults);
+  look->faults[look->fault_count++] = (Fault){core_text_duplicate(message), shape->run, shape->runs};
+}
+
+/* ---- distinct configurations ------------------------------------------------------------------------------------ */
+
+/* Another parent's id is no other shape: whether it is there is looked up for each run. */
+static void blur_parent(Look *look, CoreConfig *config) {
+  CoreOrigin origin;
+  if (!*config->init.from || core_origin_parse(config->init.from, &origin) != CORE_OK || !origin.is_run) return;
+  look->has_parents = true;
+  snprintf(config->init.from, sizeof config->init.from, "run:0000000000000000@%lld", (long long)origin.iteration);
+}
+
+/* The first seed's runs are all there is: a seed changes nothing here. */
+static void find_shapes(Look *look) {
+  const SweepGrid *grid = look->grid;
+  SweepIdSet known = {0};
+  char id[CORE_RUN_ID];
+  CoreConfig config;
+  size_t place, capacity = 0;
+  for (size_t run = 0; run < grid->runs && grid->places[run] < grid->cells; run++) {
+    sweep_grid_config(grid, run, &config);
+    blur_parent(look, &config);
+    core_config_start_id(&config, id);
+    if (sweep_id_set_add(&known, id, &place)) {
+      if (place == capacity) {
+        capacity = capacity ? 2 * capacity : 64;
+        look->shapes = core_memory_resize(look->shapes, capacity * sizeof *look->shapes);
+      }
+      look->shapes[place] = (Shape){.run = run};
+      look->shape_count = place + 1;
+    }
+    look->shapes[place].runs += grid->spec->seed_count;
+  }
+  sweep_id_set_free(&known);
+}
+
+static void config_of_shape(void *context, size_t i, CoreConfig *config) {
+  const Look *look = context;
+  sweep_grid_config(look->grid, look->shapes[i].run, config);
+}
+
+/* ---- memory on a cluster ---------------------------------------------------------------------------------------- */
+
+/* The job's memory, where it says how much; ranks share the worlds, so a run on several nodes takes a part on each. */
+static void judge_memory(Look *look, const Shape *shape, double bytes, double bytes_here) {
+  const SlurmSettings *slurm = look->check->slurm;
+  const double has = (double)slurm->mem * 1048576, needs = bytes / (double)slurm->nodes;
+  char needed[32], given[32], message[512];
+  CoreConfig config;
+  sweep_grid_config(look->grid, shape->run, &config);
+  if (slurm->gpus_per_run > 0 && strcmp(config.train.device, "cpu") != 0) return; /* the most of it is the GPU's */
+  core_text_count(needs, needed);
+  if (has == 0 && needs > bytes_here) {
+    core_warn("%s: a run takes about %sB of memory, more than this machine has (%sB); slurm.mem is not set, so nobody "
+              "knows here whether the partition's default is enough", look->grid->spec->ini.file, needed,
+              core_text_count(bytes_here, given));
+    return;
+  }
+  if (has == 0 || needs <= has) return;
+  snprintf(message, sizeof message, "slurm.mem: a run takes about %sB of memory and its job asks for %sB; raise "
+           "slurm.mem, or lower env.num or ppo.num_steps", needed, core_text_count(has, given));
+  if (slurm->ranks_per_run == 1) add_fault(look, message, shape);
+  else core_warn("%s: %s", look->grid->spec->ini.file, message);
+}
+
+static void take_verdict(Look *look, const Shape *shape, SweepVerdict *verdict) {
+  if (verdict->message) add_fault(look, verdict->message, shape);
+  else if (look->check->slurm) judge_memory(look, shape, verdict->bytes, verdict->bytes_here);
+  free(verdict->message);
+}
+
+/* ---- parents ---------------------------------------------------------------------------------------------------- */
+
+/* Of a run that has ended: it will not make the checkpoint any more. */
+static bool has_missed(const char *root, const CoreOrigin *origin) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  StoreState state;
+  if (origin->iteration < 0 || store_run_state_read(root, origin->run, true, &state) != CORE_OK ||
+      state.status != STORE_FINISHED || store_path_run(root, origin->run, "ckpt", folder) != CORE_OK ||
+      core_files_path(path, "%s/iteration-%012lld.ckpt", folder, (long long)origin->iteration) != CORE_OK)
+    return false;
+  return !core_files_exists(path);
+}
+
+static void look_at_parent(Look *look, const SweepIdSet *known, size_t run) {
+  CoreConfig config;
+  CoreOrigin origin;
+  char path[CORE_PATH_MAX], message[512];
+  const char *root = look->check->root;
+  const Shape shape = {run, 1};
+  sweep_grid_config(look->grid, run, &config);
+  if (core_origin_parse(config.init.from, &origin) != CORE_OK || !origin.is_run || !*config.init.from ||
+      sweep_id_set_find(known, origin.run, NULL))
+    return;
+  if (store_path_run(root, origin.run, "config.ini", path) != CORE_OK) return;
+  if (!core_files_exists(path)) {
+    snprintf(message, sizeof message, "init.from = %.200s: neither this sweep nor the workspace has a run %s; submit "
+             "its sweep first, or name it by what it differs in, as run:{ppo.com=8}", config.init.from, origin.run);
+    add_fault(look, message, &shape);
+  } else if (has_missed(root, &origin)) {
+    snprintf(message, sizeof message, "init.from = %.200s: that run is finished and has kept no checkpoint of "
+             "iteration %lld (checkpoint.keep, checkpoint.every_iterations)", config.init.from,
+             (long long)origin.iteration);
+    add_fault(look, message, &shape);
+  }
+}
+
+static int look_at_parents(Look *look) {
+  SweepIdSet known = {0};
+  if (!look->has_parents) return CORE_OK;
+  sweep_id_set_add_all(&known, (const char(*)[CORE_RUN_ID])look->grid->ids, look->grid->runs);
+  int code = sweep_manifest_add_ids(look->check->root, NULL, &known);
+  for (size_t run = 0; run < look->grid->runs && code == CORE_OK; run++) look_at_parent(look, &known, run);
+  sweep_id_set_free(&known);
+  return code;
+}
+
+/* ---- where it stands -------------------------------------------------------------------------------------------- */
+
+static const SweepValueList *find_list(const SweepPart *part, const char *name) {
+  for (size_t a = 0; a < part->axis_count; a++)
+    for (size_t i = 0; i < part->axes[a].list_count; i++)
+      if (strcmp(part->axes[a].lists[i].row->name, name) == 0) return &part->axes[a].lists[i];
+  return NULL;
+}
+
+/* Does the line set it, in its section or in the profile that was taken? */
+static bool sets(const SweepSpec *spec, const CoreIniEntry *entry, const char *name) {
+  const size_t section = strcspn(name, ".");
+  if (!entry->key) return false;
+  if (strncmp(entry->section, name, section) == 0 && !entry->section[section] && name[section] == '.')
+    return strcmp(entry->key, name + section + 1) == 0;
+  return spec->profile[0] && strncmp(entry->section, "profile ", 8) == 0 &&
+         strcmp(entry->section + 8, spec->profile) == 0 && strcmp(entry->key, name) == 0;
+}
+
+/* The line that gives `name` its value in this run, as "file:line:column: " or "--set pair: "; false: none does. */
+static bool append_place_of(const SweepSpec *spec, const SweepPart *part, const char *name, CoreText *text) {
+  const SweepValueList *list = find_list(part, name);
+  const CoreIniEntry *found = list ? list->entry : NULL;
+  for (size_t i = 0; i < spec->set_count && !found; i++) {
+    const size_t length = strcspn(spec->sets[i], "=");
+    if (strlen(name) != length || strncmp(spec->sets[i], name, length) != 0) continue;
+    core_text_appendf(text, "--set %s: ", spec->sets[i]);
+    return true;
+  }
+  for (size_t i = 0; i < spec->ini.count && !list; i++)
+    if (sets(spec, &spec->ini.entries[i], name)) found = &spec->ini.entries[i]; /* the last counts: the profile's */
+  if (found) core_text_appendf(text, "%s:%d:%d: ", spec->ini.file, found->line, found->column);
+  return found != NULL;
+}
+
+/* Of the first setting that the message names and that the experiment sets; else of the block, or the file. */
+static void append_place(const SweepSpec *spec, const SweepPart *part, const char *message, CoreText *text) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+  char name[64];
+  for (const char *c = message; *c; c += strspn(c, letters), c += strcspn(c, letters)) {
+    size_t length = strspn(c, letters);
+    while (length > 0 && c[length - 1] == '.') length--;
+    if (length == 0 || length >= sizeof name) continue;
+    memcpy(name, c, length);
+    name[length] = '\0';
+    if (strchr(name, '.') && append_place_of(spec, part, name, text)) return;
+  }
+  if (part->block) core_text_appendf(text, "%s:%d: ", spec->ini.file, part->block->entry->line);
+  else core_text_appendf(text, "%s: ", spec->ini.file);
+}
+
+static void append_fault(const Look *look, const Fault *fault, CoreText *text) {
+  const SweepGrid *grid = look->grid;
+  append_place(grid->spec, sweep_grid_part(grid, fault->run), fault->message, text);
+  core_text_append(text, fault->message);
+  if (fault->runs >= grid->runs) {
+    core_text_append(text, grid->runs == 1 ? " (the only run)" : " (all runs)");
+    return;
+  }
+  core_text_appendf(text, " (%zu of the %zu runs: ", fault->runs, grid->runs);
+  sweep_grid_describe(grid, fault->run, text);
+  core_text_append(text, fault->runs > 1 ? " ...)" : ")");
+}
+
+static int say(const Look *look) {
+  CoreText text = {0};
+  if (look->fault_count == 0) return CORE_OK;
+  if (look->fault_count > 1) core_text_append(&text, "these runs would end at their start:\n");
+  for (size_t i = 0; i < look->fault_count && i < FAULTS_SHOWN; i++) {
+    if (i > 0) core_text_append(&text, "\n");
+    append_fault(look, &look->faults[i], &text);
+  }
+  if (look->fault_count > FAULTS_SHOWN)
+    core_text_appendf(&text, "\nand %zu more kinds of fault", look->fault_count - FAULTS_SHOWN);
+  const int code = core_error(CORE_USAGE, "%s", core_text_string(&text));
+  core_text_free(&text);
+  return code;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecked *checked) {
+  Look look = {.check = check, .grid = grid};
+  const SweepChecker checker = {.root = check->root,
+                                .folder = check->in_root ? check->root : NULL,
+                                .elsewhere = check->slurm != NULL,
+                                .seconds = check->seconds,
+                                .config = config_of_shape,
+                                .context = &look};
+  *checked = (SweepChecked){0};
+  find_shapes(&look);
+  SweepVerdict *verdicts = core_memory_zero_allocate(look.shape_count + 1, sizeof *verdicts);
+  checked->distinct = look.shape_count;
+  sweep_checker_run(&checker, look.shape_count, verdicts, &checked->checked, checked->problem);
+  for (size_t i = 0; i < checked->checked; i++) take_verdict(&look, &look.shapes[i], &verdicts[i]);
+  int code = look_at_parents(&look);
+  if (code == CORE_OK) code = say(&look);
+  for (size_t i = 0; i < look.fault_count; i++) free(look.faults[i].message);
+  free(look.faults);
+  free(look.shapes);
+  free(verdicts);
+  return code;
+}

@@ -1,0 +1,102 @@
+/* Copies among a grid's cells: two of different ids that have the same core_config_cell_id. */
+#include "sweep/plan/duplicates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "sweep/spec/id_set.h"
+
+typedef struct Copies {
+  size_t cells;          /* that are a copy of an earlier one */
+  size_t first, twin;    /* runs: an example, and whose copy it is */
+} Copies;
+
+/* Of the first seed's runs: the others are the same cells again. */
+static void find(const SweepGrid *grid, Copies *copies) {
+  SweepIdSet cells = {0};
+  char id[CORE_RUN_ID];
+  CoreConfig config;
+  size_t known, *run_of = core_memory_allocate((grid->cells + 1) * sizeof *run_of);
+  *copies = (Copies){0};
+  for (size_t run = 0; run < grid->runs && grid->places[run] < grid->cells; run++) {
+    sweep_grid_config(grid, run, &config);
+    core_config_cell_id(&config, id);
+    if (sweep_id_set_add(&cells, id, &known)) run_of[known] = run;
+    else if (copies->cells++ == 0) copies->first = run, copies->twin = run_of[known];
+  }
+  free(run_of);
+  sweep_id_set_free(&cells);
+}
+
+/* The first setting in which they differ and which one of them does not read; NULL: both read all (a scale.scheme with
+ * factor 1 and none at all). */
+static const CoreConfigRow *find_unread(const CoreConfig *a, const CoreConfig *b) {
+  size_t count;
+  const CoreConfigRow *row = core_config_rows(&count);
+  for (const CoreConfigRow *end = row + count; row < end; row++)
+    if (row->identity && !core_config_same_value(a, b, row) && !core_config_is_read(a, row)) return row;
+  return NULL;
+}
+
+static const SweepValueList *find_list(const SweepPart *part, const CoreConfigRow *row) {
+  for (size_t a = 0; a < part->axis_count; a++)
+    for (size_t i = 0; i < part->axes[a].list_count; i++)
+      if (part->axes[a].lists[i].row == row) return &part->axes[a].lists[i];
+  return NULL;
+}
+
+/* "[grid com] sweeps ppo.com; ppo.com is read only where ...; there, add algo.name = ppo_ewma", at its line. */
+static void say_unread(const SweepGrid *grid, const Copies *copies, const CoreConfig *config, const CoreConfigRow *row,
+                       CoreText *text) {
+  const SweepValueList *list = find_list(sweep_grid_part(grid, copies->first), row);
+  if (!list) list = find_list(sweep_grid_part(grid, copies->twin), row);
+  if (list)
+    core_text_appendf(text, "%s:%d:%d: [%s] gives values to %s, which nothing reads: ", grid->spec->ini.file,
+                      list->entry->line, list->entry->key_column, list->entry->section, row->name);
+  else core_text_appendf(text, "%s: %s differs where nothing reads it: ", grid->spec->ini.file, row->name);
+  core_config_why_unread(config, row, text);
+}
+
+static void say_same(const SweepGrid *grid, const Copies *copies, CoreText *text) {
+  core_text_appendf(text, "%s: two cells come to the same settings: ", grid->spec->ini.file);
+  sweep_grid_describe(grid, copies->twin, text);
+  core_text_append(text, " and ");
+  sweep_grid_describe(grid, copies->first, text);
+}
+
+static void append_way_out(const SweepGrid *grid, const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  const SweepPart *part = sweep_grid_part(grid, 0);
+  if (row) {
+    core_text_append(text, "; ");
+    core_config_append_remedy(config, row, text);
+    if (part->block) core_text_append(text, " in that grid");
+    core_text_append(text, ", or take the values out");
+  } else {
+    core_text_append(text, "; take one of them out");
+  }
+  core_text_append(text, "; if you mean to have copies, write unread = allow in [sweep]");
+}
+
+int sweep_duplicates_check(const SweepGrid *grid) {
+  Copies copies;
+  CoreConfig config, twin;
+  CoreText text = {0};
+  if (grid->spec->unread_allowed) return CORE_OK;
+  find(grid, &copies);
+  if (copies.cells == 0) return CORE_OK;
+  sweep_grid_config(grid, copies.first, &config);
+  sweep_grid_config(grid, copies.twin, &twin);
+  const CoreConfigRow *row = find_unread(&config, &twin);
+  if (row) say_unread(grid, &copies, &config, row, &text);
+  else say_same(grid, &copies, &text);
+  core_text_appendf(&text, ". So %zu of the %zu runs would be copies of others, bit for bit",
+                    copies.cells * grid->spec->seed_count, grid->runs);
+  append_way_out(grid, &config, row, &text);
+  int code = CORE_OK;
+  if (grid->spec->frozen) core_warn("%s", core_text_string(&text));
+  else code = core_error(CORE_USAGE, "%s", core_text_string(&text));
+  core_text_free(&text);
+  return code;
+}

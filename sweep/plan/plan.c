@@ -1,0 +1,235 @@
+/* `sweep plan`: what a file would run, how much of it is done, how long the rest takes. Reads the workspace, writes
+ * nothing. The counterpart that acts is submit.c. */
+#include "sweep/plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/origin.h"
+#include "core/files.h"
+#include "core/memory.h"
+#include "slurm/cluster.h"
+#include "sweep/cluster/launch.h"
+#include "sweep/commands.h"
+#include "sweep/plan/duplicates.h"
+#include "sweep/plan/speed.h"
+#include "sweep/spec/sweep.h"
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+double sweep_plan_transitions(const CoreConfig *config) {
+  CoreOrigin origin = {.iteration = 0};
+  bool continues = strcmp(config->init.restore, "all") == 0 &&
+                   core_origin_parse(config->init.from, &origin) == CORE_OK && origin.is_run && origin.iteration > 0;
+  int64_t inherited = continues ? origin.iteration : 0;
+  return (double)(core_config_iterations(config) - inherited) * (double)core_config_transitions_per_iteration(config);
+}
+
+double sweep_plan_left(const CoreConfig *config, const StoreState *state) {
+  double end = (double)core_config_iterations(config) * (double)core_config_transitions_per_iteration(config);
+  double start = end - sweep_plan_transitions(config); /* a run that continues counts on from its parent's place */
+  return fmax(0, end - fmax(start, (double)state->transitions));
+}
+
+/* One run: its state, what is left of it, and how long that takes. */
+static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, size_t run, SweepPlan *plan) {
+  CoreConfig config;
+  StoreState state = {.status = STORE_PENDING};
+  sweep_grid_config(&plan->grid, run, &config);
+  if (has_runs) TRY(store_run_state_read(root, plan->grid.ids[run], true, &state));
+  double planned = sweep_plan_transitions(&config);
+  plan->status[run] = (uint8_t)state.status;
+  plan->count[state.status]++;
+  plan->transitions += planned;
+  if (state.status == STORE_FINISHED || state.status == STORE_DIVERGED) return CORE_OK;
+  double left = sweep_plan_left(&config, &state);
+  plan->to_run++;
+  plan->partly += state.transitions > 0;
+  plan->transitions_left += left;
+  if (!speeds) return CORE_OK;
+  SweepSpeed speed = sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE);
+  plan->seconds_left += speed.steps_per_second > 0 ? left / speed.steps_per_second : NAN;
+  plan->speed_exact = plan->speed_exact && speed.exact;
+  if (speed.runs > plan->speed_runs) plan->speed_runs = speed.runs;
+  return CORE_OK;
+}
+
+static int add_runs(const char *root, const SweepSpeeds *speeds, SweepPlan *plan) {
+  char path[CORE_PATH_MAX];
+  TRY(core_files_path(path, "%s/runs", root));
+  bool has_runs = core_files_exists(path); /* a fresh workspace needs no look at each run */
+  plan->speed_exact = true;
+  plan->seconds_left = speeds ? 0 : NAN;
+  plan->status = core_memory_allocate(plan->grid.runs * sizeof *plan->status);
+  for (size_t run = 0; run < plan->grid.runs; run++) TRY(add_run(root, speeds, has_runs, run, plan));
+  return CORE_OK;
+}
+
+int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
+  SweepSpeeds *speeds;
+  int code;
+  *plan = (SweepPlan){.spec = spec};
+  TRY(sweep_grid_expand(spec, &plan->grid));
+  TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
+  TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change, NULL));
+  /* Without a readable database the plan stands all the same; it only has no estimate, and says why. */
+  if (sweep_speeds_load(root, &speeds) != CORE_OK)
+    snprintf(plan->speed_problem, sizeof plan->speed_problem, "%s", core_error_message());
+  code = add_runs(root, speeds, plan);
+  sweep_speeds_destroy(&speeds);
+out:
+  if (code != CORE_OK) sweep_plan_free(plan);
+  return code;
+}
+
+void sweep_plan_free(SweepPlan *plan) {
+  sweep_grid_free(&plan->grid);
+  sweep_manifest_free(&plan->manifest);
+  free(plan->status);
+  *plan = (SweepPlan){0};
+}
+
+/* ---- the command ----------------------------------------------------------------------------------------------- */
+
+static const CoreManual manual = {
+  .usage = "sweep plan FILE|NAME... [options]",
+  .about = "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how "
+           "many transitions are left and how long they take at the speed measured so far. Has the trainer look at "
+           "each distinct configuration: levels, encoders, parents, memory. Writes and starts nothing. "
+           "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
+           "one adds to those before it (shared runs count once), and what all of them cost.",
+  .least = 1, .most = SIZE_MAX};
+
+/* Somebody waits for a plan; sweep submit takes the time that it needs. */
+static const double CHECK_S = 30;
+
+typedef struct PlanOptions {
+  SweepCommon common;
+  bool json, runs, script, no_check;
+  double speed;
+  int64_t array;
+} PlanOptions;
+
+/* Would the runs start, where sweep submit would start them? A [slurm] section without a Slurm here means that a
+ * cluster is meant, whose machines are not this one. */
+static int check(const char *root, SlurmCluster *cluster, SweepPlan *plan) {
+  SlurmSettings settings = slurm_settings_default();
+  const bool elsewhere = cluster || plan->spec->resource_count > 0;
+  TRY(sweep_spec_slurm(plan->spec, &settings));
+  const SweepCheck asked = {
+    .root = root, .slurm = elsewhere ? &settings : NULL, .in_root = cluster != NULL, .seconds = CHECK_S};
+  plan->is_checked = true;
+  return sweep_check_grid(&asked, &plan->grid, &plan->checked);
+}
+
+/* The batch script as sweep submit would hand it to Slurm now, and nothing else: it can be piped into sbatch
+ * --test-only. */
+static int print_script(const char *root, const SweepPlan *plan, int64_t array) {
+  SlurmSettings settings = slurm_settings_default();
+  SlurmCluster *cluster = NULL;
+  SlurmFault fault;
+  SweepPreview preview = {.array = array};
+  SweepLaunched done;
+  const char *name = plan->spec->name;
+  TRY(sweep_spec_slurm(plan->spec, &settings));
+  int code = slurm_cluster_open(settings.api, &cluster, &fault);
+  if (code != CORE_OK && fault != SLURM_ABSENT) return code;
+  const SweepLaunch launch = {
+    .root = root, .name = name, .cluster = cluster, .settings = &settings, .preview = &preview};
+  code = sweep_launch_grid(&launch, &plan->grid, &plan->manifest, &done);
+  slurm_cluster_close(&cluster);
+  if (code == CORE_OK && preview.arrays == 0)
+    code = core_error(
+      CORE_FAIL, "%s: there is nothing to submit (%zu runs are finished, %zu in the queue, %zu running, %zu diverged)",
+      name, done.finished, done.queued, done.running, done.diverged);
+  else if (code == CORE_OK && !preview.script.length)
+    code = core_error(CORE_USAGE, "--array %lld: %s makes arrays 0 to %lld", (long long)array, name,
+                      (long long)preview.arrays - 1);
+  if (code == CORE_OK) fputs(core_text_string(&preview.script), stdout);
+  if (code == CORE_OK && preview.arrays > 1)
+    fprintf(stderr, "note: array %lld of %lld; --array N shows another\n", (long long)array, (long long)preview.arrays);
+  core_text_free(&preview.script);
+  return code;
+}
+
+/* What [slurm] would have the runs cost at most; nothing without such a section, or without a Slurm here. */
+static int print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
+  SlurmSettings settings = slurm_settings_default();
+  SlurmAllowance allowance;
+  CoreText text = {0};
+  if (!cluster || plan->spec->resource_count == 0 || plan->to_run == 0) return CORE_OK;
+  TRY(sweep_spec_slurm(plan->spec, &settings));
+  sweep_launch_cost(&settings, plan->to_run, &text);
+  printf("on Slurm     %s\n", core_text_string(&text));
+  core_text_clear(&text);
+  if (slurm_allowance(cluster, settings.account, settings.qos, &allowance) == CORE_OK)
+    sweep_launch_allowance(&allowance, &settings, plan->to_run, &text);
+  core_error_clear();
+  printf("%s", core_text_string(&text));
+  core_text_free(&text);
+  return CORE_OK;
+}
+
+static int show(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
+  const char *root = options->common.root;
+  if (!options->no_check) TRY(check(root, cluster, plan));
+  if (options->script) return print_script(root, plan, options->array);
+  if (options->json) {
+    sweep_plan_print_json(plan, options->runs);
+    return CORE_OK;
+  }
+  sweep_plan_print(plan, options->runs);
+  return print_cost(plan, cluster);
+}
+
+/* A plan can be made anywhere; on a login node it knows more. NULL: no Slurm here, or none that answers. */
+static SlurmCluster *find_cluster(const SweepSpec *spec) {
+  SlurmSettings settings = slurm_settings_default();
+  SlurmCluster *cluster = NULL;
+  if (sweep_spec_slurm(spec, &settings) == CORE_OK) slurm_cluster_open(settings.api, &cluster, NULL);
+  core_error_clear(); /* what is wrong with [slurm] is told by who needs it */
+  return cluster;
+}
+
+static int plan_one(const PlanOptions *options, const char *operand) {
+  SweepSpec spec;
+  SweepPlan plan;
+  TRY(sweep_common_spec(&options->common, operand, &spec));
+  int code = sweep_plan_make(options->common.root, &spec, &plan);
+  if (code == CORE_OK) {
+    SlurmCluster *cluster = find_cluster(&spec);
+    code = show(options, cluster, &plan);
+    slurm_cluster_close(&cluster);
+    sweep_plan_free(&plan);
+  }
+  sweep_spec_free(&spec);
+  return code;
+}
+
+static int plan(void *given, const char **operands, size_t count) {
+  PlanOptions *options = given;
+  TRY(sweep_common_open(&options->common));
+  if (count == 1) return plan_one(options, operands[0]);
+  if (options->runs) return core_error(CORE_USAGE, "--runs lists the runs of one file; there are %zu", count);
+  return sweep_plan_several(&options->common, operands, count, options->speed, options->json);
+}
+
+int sweep_plan(int argc, char **argv) {
+  PlanOptions given = {0};
+  const CoreOption options[] = {
+    SWEEP_OPTION_PROFILE(given.common),
+    SWEEP_OPTION_SET(given.common),
+    SWEEP_OPTION_ROOT(given.common),
+    {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "list each run with its id, its status and what differs"},
+    {"speed", 0, CORE_OPTION_REAL, &given.speed, "N",
+     "of several files: price them at N transitions a second, not as measured"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
+    {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
+     "print the batch script that sweep submit would hand to Slurm now, to the byte"},
+    {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL, "do not ask the trainer whether the runs would start"},
+    {"array", 0, CORE_OPTION_INT, &given.array, "N",
+     "with --script: of array N, where submit would make several (default: 0)"},
+    {0}};
+  return core_options_answer(&manual, options, argc, argv, plan, &given);
+}

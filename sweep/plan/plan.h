@@ -1,0 +1,55 @@
+/* What submitting an experiment would mean, worked out without writing anything. plan.c makes it, plan_print.c shows
+ * it. */
+#ifndef SWEEP_PLAN_H
+#define SWEEP_PLAN_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/workspace/run.h"
+#include "sweep/plan/check.h"
+#include "sweep/spec/grid.h"
+#include "sweep/spec/manifest.h"
+#include "sweep/spec/spec.h"
+#include "sweep/spec/sweep.h"
+
+enum { SWEEP_STATUS_COUNT = STORE_LOST + 1 };
+
+typedef struct SweepPlan {
+  const SweepSpec *spec;             /* borrowed */
+  SweepGrid grid;
+  SweepManifest manifest;            /* as submit would write it */
+  SweepManifestChange change;
+  uint8_t *status;                   /* [runs]: StoreStatus */
+  size_t count[SWEEP_STATUS_COUNT];  /* runs by status */
+  size_t to_run;                     /* neither finished nor diverged */
+  size_t partly;                     /* of these, begun: they go on from their checkpoints */
+  double transitions, transitions_left;
+  double seconds_left;               /* the runs one after another; NaN when no speed is known */
+  size_t speed_runs;                 /* measured runs that the estimate rests on */
+  bool speed_exact;                  /* all of the same task, network and epochs as what is planned */
+  char speed_problem[512];           /* why results.db could not be asked; "" when it could */
+  bool is_checked;                   /* `checked` was filled in */
+  SweepChecked checked;
+} SweepPlan;
+
+/* Expands the spec and looks at the workspace. Caller calls sweep_plan_free; spec must outlive the plan. */
+int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan);
+void sweep_plan_free(SweepPlan *plan);
+
+/* The transitions that a run trains on: the whole budget, less what it takes over from a checkpoint (init.from with
+ * init.restore = all counts on from there; a parent without a stated iteration counts for nothing). */
+double sweep_plan_transitions(const CoreConfig *config);
+/* Of these, what a run in this state has not done yet. */
+double sweep_plan_left(const CoreConfig *config, const StoreState *state);
+
+/* To stdout: tables of axes and totals; with_runs: also a line a run. */
+void sweep_plan_print(const SweepPlan *plan, bool with_runs);
+void sweep_plan_print_json(const SweepPlan *plan, bool with_runs);
+
+/* Prices several experiments together, to stdout: a row a file with what it adds to those before it, and the sum, in
+ * which a run that several files share counts once. speed: transitions a second to price with; 0 = as measured, apart
+ * for processors and GPUs. CORE_USAGE names the file that can not be read. */
+int sweep_plan_several(const SweepCommon *common, const char *const *operands, size_t count, double speed, bool json);
+
+#endif

@@ -1,0 +1,272 @@
+/* A plan as tables for people and as JSON for programs. Only prints: plan.c worked everything out. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/json.h"
+#include "core/terminal.h"
+#include "sweep/plan/plan.h"
+#include "sweep/spec/id_set.h"
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+/* "8, 16, 32"; of a long list the ends. */
+static void append_values(CoreText *text, const SweepValueList *list) {
+  enum { SHOWN_MAX = 12, SHOWN_FIRST = 6, SHOWN_LAST = 2 };
+  for (size_t i = 0; i < list->count; i++) {
+    bool is_skipped = list->count > SHOWN_MAX && i >= SHOWN_FIRST && i < list->count - SHOWN_LAST;
+    const char *value = *list->values[i].text ? list->values[i].text : "\"\"";
+    if (!is_skipped) core_text_appendf(text, "%s%s", i ? ", " : "", value);
+    else if (i == SHOWN_FIRST) core_text_append(text, ", ...");
+  }
+}
+
+static void add_axis(CoreTable *table, const char *block, const SweepAxis *axis) {
+  for (size_t i = 0; i < axis->list_count; i++) {
+    CoreText values = {0};
+    append_values(&values, &axis->lists[i]);
+    core_table_cell(table, "%s", i == 0 ? block : "");
+    core_table_cell(table, "%s", axis->lists[i].row->name);
+    core_table_cell(table, "%zu", axis->length);
+    core_table_cell(table, "%s", core_text_string(&values));
+    core_text_free(&values);
+  }
+}
+
+/* Zips belong to every block, so they stand once, first. */
+static void print_axes(const SweepPlan *plan) {
+  static const char *const headers[] = {"block", "setting", "values", "which"};
+  const SweepGrid *grid = &plan->grid;
+  CoreTable *table = core_table_create(headers, 4);
+  char block[SWEEP_NAME + 8];
+  bool any = false;
+  for (size_t p = 0; p < grid->part_count; p++) {
+    bool first = true;
+    for (size_t a = 0; a < grid->parts[p].axis_count; a++) {
+      const SweepAxis *axis = &grid->parts[p].axes[a];
+      if (axis->zip && p > 0) continue;
+      if (axis->zip) snprintf(block, sizeof block, "zip %s", axis->zip);
+      else snprintf(block, sizeof block, "grid %s", grid->parts[p].block->name);
+      add_axis(table, axis->zip || first ? block : "", axis);
+      if (!axis->zip) first = false;
+      any = true;
+    }
+  }
+  if (any) {
+    core_table_print(table, stdout);
+    printf("\n");
+  }
+  core_table_destroy(&table);
+}
+
+static void append_seeds(CoreText *text, const SweepSpec *spec) {
+  enum { SHOWN_MAX = 10 };
+  char extended[64] = "";
+  if (spec->extended_seeds > 0) snprintf(extended, sizeof extended, "; %zu by sweep extend", spec->extended_seeds);
+  bool is_range = true;
+  for (size_t i = 1; i < spec->seed_count; i++) is_range = is_range && spec->seeds[i] == spec->seeds[i - 1] + 1;
+  core_text_appendf(text, "%zu (%lld", spec->seed_count, (long long)spec->seeds[0]);
+  if (is_range && spec->seed_count > 1) core_text_appendf(text, "..%lld", (long long)spec->seeds[spec->seed_count - 1]);
+  for (size_t i = 1; !is_range && i < spec->seed_count && i < SHOWN_MAX; i++)
+    core_text_appendf(text, ", %lld", (long long)spec->seeds[i]);
+  core_text_appendf(text, "%s%s)", is_range || spec->seed_count <= SHOWN_MAX ? "" : ", ...", extended);
+}
+
+static void print_counts(const SweepPlan *plan) {
+  const SweepGrid *grid = &plan->grid;
+  CoreText seeds = {0};
+  append_seeds(&seeds, plan->spec);
+  printf("cells        %zu", grid->cells);
+  for (size_t p = 0; p < grid->part_count && grid->part_count > 1; p++)
+    printf("%s%s %zu", p ? ", " : " (", grid->parts[p].block->name, grid->parts[p].cells);
+  printf("%s\nseeds        %s\nruns         %zu", grid->part_count > 1 ? ")" : "", core_text_string(&seeds),
+         grid->runs);
+  if (grid->duplicates) printf(" (%zu duplicates merged)", grid->duplicates);
+  printf("\n");
+  core_text_free(&seeds);
+  static const StoreStatus shown[] = {STORE_FINISHED, STORE_RUNNING, STORE_STOPPED, STORE_FAILED, STORE_DIVERGED,
+      STORE_LOST};
+  for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    if (plan->count[shown[i]] || shown[i] == STORE_FINISHED)
+      printf("%-12s %zu\n", store_status_name(shown[i]), plan->count[shown[i]]);
+  printf("to run       %zu", plan->to_run);
+  if (plan->partly) printf(" (%zu partly done: they go on from their checkpoints)", plan->partly);
+  printf("\n");
+  if (plan->change.absent)
+    printf("not in file  %zu runs of the sweep's manifest; they stay as they are\n", plan->change.absent);
+}
+
+static void print_estimate(const SweepPlan *plan) {
+  char all[32], left[32], time[32];
+  printf("transitions  %s, %s left\n", core_text_count(plan->transitions, all), core_text_count(plan->transitions_left,
+                                                                                                left));
+  if (plan->to_run == 0) {
+    printf("estimate     nothing left to run\n");
+  } else if (plan->speed_problem[0]) {
+    printf("estimate     none: %s\n", plan->speed_problem);
+  } else if (isnan(plan->seconds_left)) {
+    printf("estimate     unknown speed: run one to measure\n");
+  } else {
+    printf("estimate     %s of runs, one after another (measured on %zu run%s %s)\n",
+           core_text_duration(plan->seconds_left, time), plan->speed_runs, plan->speed_runs == 1 ? "" : "s",
+           plan->speed_exact ? "with the same task, network and epochs" : "with the nearest task, network and epochs");
+  }
+}
+
+static void print_check(const SweepPlan *plan) {
+  const SweepChecked *checked = &plan->checked;
+  if (!plan->is_checked) return;
+  if (checked->problem[0])
+    printf("checked      %zu of %zu configurations: %s\n", checked->checked, checked->distinct, checked->problem);
+  else if (checked->checked < checked->distinct)
+    printf("checked      %zu of %zu configurations, which would start; sweep submit looks at all\n", checked->checked,
+           checked->distinct);
+  else if (checked->distinct == 1) printf("checked      the trainer would start it\n");
+  else printf("checked      the trainer would start all %zu configurations\n", checked->distinct);
+}
+
+static SweepIdSet manifest_places(const SweepPlan *plan) {
+  SweepIdSet places = {0};
+  sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])plan->manifest.ids, plan->manifest.count);
+  return places;
+}
+
+static size_t index_of(const SweepIdSet *places, const char *id) {
+  size_t index = 0;
+  CORE_CHECK(sweep_id_set_find(places, id, &index)); /* the manifest was merged with this grid */
+  return index;
+}
+
+static void print_runs(const SweepPlan *plan) {
+  static const char *const headers[] = {"index", "run", "status", "differs"};
+  SweepIdSet places = manifest_places(plan);
+  CoreTable *table = core_table_create(headers, 4);
+  CoreText text = {0};
+  for (size_t run = 0; run < plan->grid.runs; run++) {
+    core_text_clear(&text);
+    sweep_grid_describe(&plan->grid, run, &text);
+    core_table_cell(table, "%zu", index_of(&places, plan->grid.ids[run]));
+    core_table_cell(table, "%s", plan->grid.ids[run]);
+    core_table_cell(table, "%s", store_status_name((StoreStatus)plan->status[run]));
+    core_table_cell(table, "%s", core_text_string(&text));
+  }
+  printf("\n");
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  core_text_free(&text);
+  sweep_id_set_free(&places);
+}
+
+void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
+  const char *bold = core_terminal_color(stdout, CORE_BOLD), *reset = core_terminal_reset(stdout);
+  printf("%s%s%s  %s", bold, plan->spec->name, reset, plan->spec->ini.file);
+  if (plan->spec->profile[0]) printf("  profile %s", plan->spec->profile);
+  for (size_t i = 0; i < plan->spec->set_count; i++) printf("  --set %s", plan->spec->sets[i]);
+  printf("\n\n");
+  print_axes(plan);
+  print_counts(plan);
+  print_estimate(plan);
+  print_check(plan);
+  if (with_runs) print_runs(plan);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------------------ */
+
+static json_t *json_of_count(size_t count) { return json_integer((json_int_t)count); }
+
+static json_t *json_of_list(const SweepValueList *list) {
+  json_t *values = json_array();
+  for (size_t i = 0; i < list->count; i++) {
+    const SweepValue *value = &list->values[i];
+    switch (list->row->kind) {
+      case CORE_CONFIG_INT: json_array_append_new(values, json_integer(value->number.integer)); break;
+      case CORE_CONFIG_REAL: /* JSON knows no infinity */
+        json_array_append_new(values,
+                              isfinite(value->number.real) ? json_real(value->number.real) : json_string("inf"));
+        break;
+      case CORE_CONFIG_BOOL: json_array_append_new(values, json_boolean(value->number.boolean)); break;
+      case CORE_CONFIG_ENUM:
+      case CORE_CONFIG_STRING: json_array_append_new(values, json_string(value->text)); break;
+    }
+  }
+  return values;
+}
+
+static json_t *json_of_parts(const SweepGrid *grid) {
+  json_t *parts = json_array();
+  for (size_t p = 0; p < grid->part_count; p++) {
+    const SweepPart *part = &grid->parts[p];
+    json_t *axes = json_array(), *entry = json_object();
+    for (size_t a = 0; a < part->axis_count; a++) {
+      json_t *axis = json_object(), *settings = json_object();
+      for (size_t i = 0; i < part->axes[a].list_count; i++)
+        json_object_set_new(settings, part->axes[a].lists[i].row->name, json_of_list(&part->axes[a].lists[i]));
+      json_object_set_new(axis, "zip", part->axes[a].zip ? json_string(part->axes[a].zip) : json_null());
+      json_object_set_new(axis, "length", json_of_count(part->axes[a].length));
+      json_object_set_new(axis, "settings", settings);
+      json_array_append_new(axes, axis);
+    }
+    json_object_set_new(entry, "name", part->block ? json_string(part->block->name) : json_null());
+    json_object_set_new(entry, "cells", json_of_count(part->cells));
+    json_object_set_new(entry, "axes", axes);
+    json_array_append_new(parts, entry);
+  }
+  return parts;
+}
+
+static json_t *json_of_runs(const SweepPlan *plan) {
+  json_t *runs = json_array();
+  SweepIdSet places = manifest_places(plan);
+  CoreText text = {0};
+  for (size_t run = 0; run < plan->grid.runs; run++) {
+    json_t *entry = json_object();
+    core_text_clear(&text);
+    sweep_grid_describe(&plan->grid, run, &text);
+    json_object_set_new(entry, "index", json_of_count(index_of(&places, plan->grid.ids[run])));
+    json_object_set_new(entry, "id", json_string(plan->grid.ids[run]));
+    json_object_set_new(entry, "status", json_string(store_status_name((StoreStatus)plan->status[run])));
+    json_object_set_new(entry, "differs", json_string(core_text_string(&text)));
+    json_array_append_new(runs, entry);
+  }
+  core_text_free(&text);
+  sweep_id_set_free(&places);
+  return runs;
+}
+
+static json_t *json_of_statuses(const SweepPlan *plan) {
+  json_t *statuses = json_object();
+  for (int status = 0; status < SWEEP_STATUS_COUNT; status++)
+    json_object_set_new(statuses, store_status_name((StoreStatus)status), json_of_count(plan->count[status]));
+  return statuses;
+}
+
+void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
+  const SweepSpec *spec = plan->spec;
+  json_t *root = json_object(), *seeds = json_array();
+  for (size_t i = 0; i < spec->seed_count; i++) json_array_append_new(seeds, json_integer(spec->seeds[i]));
+  json_object_set_new(root, "sweep", json_string(spec->name));
+  json_object_set_new(root, "file", json_string(spec->ini.file));
+  json_object_set_new(root, "profile", spec->profile[0] ? json_string(spec->profile) : json_null());
+  json_object_set_new(root, "grids", json_of_parts(&plan->grid));
+  json_object_set_new(root, "seeds", seeds);
+  json_object_set_new(root, "extended_seeds", json_of_count(spec->extended_seeds));
+  json_object_set_new(root, "cells", json_of_count(plan->grid.cells));
+  json_object_set_new(root, "runs", json_of_count(plan->grid.runs));
+  json_object_set_new(root, "duplicates", json_of_count(plan->grid.duplicates));
+  json_object_set_new(root, "status", json_of_statuses(plan));
+  json_object_set_new(root, "to_run", json_of_count(plan->to_run));
+  json_object_set_new(root, "partly_done", json_of_count(plan->partly));
+  json_object_set_new(root, "new_in_manifest", json_of_count(plan->change.added));
+  json_object_set_new(root, "not_in_file", json_of_count(plan->change.absent));
+  json_object_set_new(root, "transitions", json_real(plan->transitions));
+  json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
+  json_object_set_new(root, "hours_left",
+                      isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
+  if (plan->is_checked)
+    json_object_set_new(root, "checked",
+                        json_pack("{s:o, s:o, s:s*}", "configurations", json_of_count(plan->checked.distinct),
+                                  "checked", json_of_count(plan->checked.checked), "problem",
+                                  plan->checked.problem[0] ? plan->checked.problem : NULL));
+  if (with_runs) json_object_set_new(root, "run_list", json_of_runs(plan));
+  core_json_print(root);
+}

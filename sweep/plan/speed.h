@@ -1,0 +1,27 @@
+/* How fast runs like a planned one went before: measured steps per second out of results.db. */
+#ifndef SWEEP_SPEED_H
+#define SWEEP_SPEED_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/config/config.h"
+
+typedef struct SweepSpeeds SweepSpeeds;
+
+/* Groups the database's runs by what decides their speed (env.task, net.width, net.depth, ppo.epochs, the kind of
+ * device) and takes the median of each group's latest steps_per_second. No database yet, or none measured: an empty
+ * table. Writes nothing. */
+int sweep_speeds_load(const char *root, SweepSpeeds **speeds);
+void sweep_speeds_destroy(SweepSpeeds **speeds);
+
+typedef enum SweepDevice { SWEEP_ANY_DEVICE, SWEEP_CPU, SWEEP_GPU } SweepDevice;
+
+typedef struct SweepSpeed {
+  double steps_per_second; /* 0: nothing is known */
+  bool exact;              /* the same task, network and epochs; else the nearest */
+  size_t runs;             /* measured, in the group */
+} SweepSpeed;
+
+SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, SweepDevice device);
+
+#endif

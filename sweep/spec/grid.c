@@ -1,0 +1,184 @@
+/* Axes to runs. Called by plan and submit after spec.c; manifest.c writes the ids down. Starts and writes nothing. */
+#include "sweep/spec/grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "sweep/spec/id_set.h"
+#include "sweep/spec/parent.h"
+
+/* ---- axes ------------------------------------------------------------------------------------------------------ */
+
+/* a * b, or SWEEP_RUNS_MAX + 1 when that is more. */
+static size_t bounded_product(size_t a, size_t b) {
+  return b && a > SWEEP_RUNS_MAX / b ? SWEEP_RUNS_MAX + 1 : a * b;
+}
+
+static void make_part(const SweepSpec *spec, const SweepBlock *block, SweepPart *part) {
+  size_t lists = block ? block->count : 0;
+  *part = (SweepPart){.block = block, .cells = 1};
+  part->axes = core_memory_allocate((spec->zip_count + lists + 1) * sizeof *part->axes);
+  for (size_t i = 0; i < spec->zip_count; i++) {
+    const SweepBlock *zip = &spec->zips[i];
+    part->axes[part->axis_count++] =
+        (SweepAxis){.lists = zip->lists, .list_count = zip->count, .length = zip->lists[0].count, .zip = zip->name};
+  }
+  for (size_t i = 0; i < lists; i++)
+    part->axes[part->axis_count++] =
+        (SweepAxis){.lists = &block->lists[i], .list_count = 1, .length = block->lists[i].count};
+  for (size_t i = 0; i < part->axis_count; i++) part->cells = bounded_product(part->cells, part->axes[i].length);
+}
+
+static int make_parts(const SweepSpec *spec, SweepGrid *grid) {
+  grid->part_count = spec->grid_count ? spec->grid_count : 1;
+  grid->parts = core_memory_zero_allocate(grid->part_count, sizeof *grid->parts);
+  for (size_t i = 0; i < grid->part_count; i++) {
+    SweepPart *part = &grid->parts[i];
+    make_part(spec, spec->grid_count ? &spec->grids[i] : NULL, part);
+    part->first_cell = grid->cells;
+    grid->cells += part->cells;
+    if (bounded_product(grid->cells, spec->seed_count) > SWEEP_RUNS_MAX)
+      return core_error(CORE_USAGE, "%s:%d: more than %d runs (%zu seeds); make the lists shorter", spec->ini.file,
+                        part->block ? part->block->entry->line : 1, SWEEP_RUNS_MAX, spec->seed_count);
+  }
+  return CORE_OK;
+}
+
+/* ---- configurations -------------------------------------------------------------------------------------------- */
+
+static const SweepPart *part_of(const SweepGrid *grid, size_t cell) {
+  const SweepPart *part = &grid->parts[grid->part_count - 1];
+  while (cell < part->first_cell) part--;
+  return part;
+}
+
+/* Calls `visit` with each list of a cell's block and the place of the value that the cell takes; the last axis counts
+ * fastest. */
+typedef void (*VisitValue)(void *context, const SweepValueList *list, size_t value);
+static void visit_cell(const SweepPart *part, size_t cell, VisitValue visit, void *context) {
+  size_t rest = cell - part->first_cell, cells = part->cells;
+  for (size_t a = 0; a < part->axis_count; a++) {
+    const SweepAxis *axis = &part->axes[a];
+    cells /= axis->length;
+    size_t value = rest / cells;
+    rest %= cells;
+    for (size_t i = 0; i < axis->list_count; i++) visit(context, &axis->lists[i], value);
+  }
+}
+
+static void apply_value(void *context, const SweepValueList *list, size_t value) {
+  sweep_value_list_apply(list, value, context);
+}
+
+static size_t seed_of(const SweepGrid *grid, size_t run) { return grid->places[run] / grid->cells; }
+static size_t cell_of(const SweepGrid *grid, size_t run) { return grid->places[run] % grid->cells; }
+
+void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config) {
+  size_t cell = cell_of(grid, run);
+  *config = grid->spec->base;
+  config->train.seed = grid->spec->seeds[seed_of(grid, run)];
+  visit_cell(part_of(grid, cell), cell, apply_value, config);
+  CORE_CHECK(sweep_parent_resolve(config) == CORE_OK); /* it was when the grid was expanded */
+}
+
+const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run) { return part_of(grid, cell_of(grid, run)); }
+
+/* ---- what tells runs apart ------------------------------------------------------------------------------------- */
+
+typedef struct Description {
+  const SweepGrid *grid;
+  const SweepPart *part;
+  CoreText *text;
+} Description;
+
+/* A list of one value distinguishes only when another block has another value or none. */
+static bool is_varying(const SweepGrid *grid, const SweepPart *part, const SweepValueList *list) {
+  if (list->count > 1) return true;
+  for (size_t p = 0; p < grid->part_count; p++) {
+    const SweepPart *other = &grid->parts[p];
+    bool same = other == part;
+    for (size_t a = 0; a < other->axis_count && !same; a++)
+      for (size_t i = 0; i < other->axes[a].list_count && !same; i++) {
+        const SweepValueList *twin = &other->axes[a].lists[i];
+        same = twin->row == list->row && twin->count == 1 && strcmp(twin->values[0].text, list->values[0].text) == 0;
+      }
+    if (!same) return true;
+  }
+  return false;
+}
+
+static void describe_value(void *context, const SweepValueList *list, size_t value) {
+  const Description *d = context;
+  if (is_varying(d->grid, d->part, list))
+    core_text_appendf(d->text, "%s=%s ", list->row->name, list->values[value].text);
+}
+
+void sweep_grid_describe(const SweepGrid *grid, size_t run, CoreText *text) {
+  size_t cell = cell_of(grid, run);
+  Description description = {grid, part_of(grid, cell), text};
+  visit_cell(description.part, cell, describe_value, &description);
+  core_text_appendf(text, "seed=%lld", (long long)grid->spec->seeds[seed_of(grid, run)]);
+}
+
+/* ---- expansion ------------------------------------------------------------------------------------------------- */
+
+/* Every key of a cell's block with its value, whether it varies or not: the check may have failed because of any. */
+static void append_value(void *context, const SweepValueList *list, size_t value) {
+  core_text_appendf(context, " %s=%s", list->row->name, list->values[value].text);
+}
+
+static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell, CoreConfig *config) {
+  int code = sweep_parent_resolve(config);
+  if (code == CORE_OK) code = core_config_check(config);
+  if (code == CORE_OK) return CORE_OK;
+  const CoreIni *ini = &grid->spec->ini;
+  if (part->axis_count == 0) return core_error_context(code, "%s", ini->file);
+  CoreText values = {0};
+  const CoreIniEntry *entry = part->block ? part->block->entry : grid->spec->zips[0].entry;
+  visit_cell(part, cell, append_value, &values);
+  code = core_error(code, "%s:%d:%d: [%s], the cell%.2000s: %s", ini->file, entry->line, entry->column, entry->section,
+                    core_text_string(&values), core_error_message());
+  core_text_free(&values);
+  return code;
+}
+
+/* One seed of one block. Inside a block every cell sets the same keys, so `values` needs no fresh start. */
+static int expand_part(SweepGrid *grid, const SweepPart *part, size_t seed, SweepIdSet *ids) {
+  CoreConfig values = grid->spec->base;
+  values.train.seed = grid->spec->seeds[seed];
+  for (size_t cell = part->first_cell; cell < part->first_cell + part->cells; cell++) {
+    char id[CORE_RUN_ID];
+    visit_cell(part, cell, apply_value, &values);
+    CoreConfig config = values;
+    if (seed == 0) TRY(check_cell(grid, part, cell, &config)); /* no check looks at the seed */
+    else TRY(sweep_parent_resolve(&config));
+    core_config_id(&config, id);
+    if (sweep_id_set_add(ids, id, NULL)) grid->places[grid->runs++] = (uint32_t)(seed * grid->cells + cell);
+    else grid->duplicates++;
+  }
+  return CORE_OK;
+}
+
+int sweep_grid_expand(const SweepSpec *spec, SweepGrid *grid) {
+  SweepIdSet ids = {0};
+  int code;
+  *grid = (SweepGrid){.spec = spec};
+  TRY_GOTO(code, out, make_parts(spec, grid));
+  grid->places = core_memory_allocate(grid->cells * spec->seed_count * sizeof *grid->places);
+  for (size_t seed = 0; seed < spec->seed_count; seed++)
+    for (size_t p = 0; p < grid->part_count; p++) TRY_GOTO(code, out, expand_part(grid, &grid->parts[p], seed, &ids));
+  grid->ids = sweep_id_set_take(&ids);
+out:
+  sweep_id_set_free(&ids);
+  if (code != CORE_OK) sweep_grid_free(grid);
+  return code;
+}
+
+void sweep_grid_free(SweepGrid *grid) {
+  for (size_t i = 0; i < grid->part_count; i++) free(grid->parts[i].axes);
+  free(grid->parts);
+  free(grid->ids);
+  free(grid->places);
+  *grid = (SweepGrid){0};
+}

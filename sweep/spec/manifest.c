@@ -1,0 +1,191 @@
+/* sweeps/<name>/manifest.tsv and sweep.ini. Written by submit before anything starts, read by everything that asks what
+ * belongs to a sweep. Knows ids only: what a run is lies in runs/<id>/config.ini. */
+#include "sweep/spec/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "store/workspace/paths.h"
+#include "sweep/spec/freeze.h"
+#include "sweep/spec/sweep.h"
+
+enum { MANIFEST_VERSION = 1, ID_DIGITS = CORE_RUN_ID - 1 };
+static const size_t manifest_max_bytes = (size_t)SWEEP_RUNS_MAX * 40;
+static const char columns[] = "index\trun";
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+/* Cuts the next line off *rest. NULL at the end; a last line without newline is a torn file, and given as "". */
+static char *next_line(char **rest) {
+  char *line = *rest, *newline = strchr(line, '\n');
+  if (!*line) return NULL;
+  if (!newline) {
+    *rest = line + strlen(line);
+    return *rest;
+  }
+  *newline = '\0';
+  *rest = newline + 1;
+  return line;
+}
+
+static int check_header(const char *path, const char *line, const char *name) {
+  int version = 0, end = 0;
+  if (!line || sscanf(line, "# manifest %d %n", &version, &end) < 1 || end == 0)
+    return core_error(CORE_FAIL, "%s:1: this is no manifest; move it away and submit the experiment again", path);
+  if (version != MANIFEST_VERSION)
+    return core_error(CORE_FAIL, "%s:1: written by another version (%d, this program knows %d); update the program",
+                      path,
+                      version, MANIFEST_VERSION);
+  if (strcmp(line + end, name) != 0)
+    return core_error(CORE_FAIL, "%s:1: this is the manifest of %.64s; was a folder renamed?", path, line + end);
+  return CORE_OK;
+}
+
+/* "12 <tab> 0123456789abcdef" with the index that follows. */
+static int read_row(const char *path, size_t line_number, const char *line, SweepIdSet *ids) {
+  char expected[32];
+  int length = snprintf(expected, sizeof expected, "%zu\t", ids->count);
+  bool good = strncmp(line, expected, (size_t)length) == 0 && store_is_run_id(line + length) &&
+              sweep_id_set_add(ids, line + length, NULL);
+  if (!good)
+    return core_error(CORE_FAIL, "%s:%zu: damaged: expected index %zu, a tab and a new run id of %d digits; restore "
+                                 "the file, or move it away and submit the experiment again",
+                      path, line_number, ids->count, ID_DIGITS);
+  return CORE_OK;
+}
+
+static int parse(const char *path, char *text, size_t size, const char *name, SweepManifest *manifest) {
+  SweepIdSet ids = {0};
+  char *rest = text, *line;
+  int code = CORE_OK;
+  if (strlen(text) != size) code = core_error(CORE_FAIL, "%s: holds a NUL byte; restore the file", path);
+  if (code == CORE_OK) code = check_header(path, next_line(&rest), name);
+  if (code == CORE_OK && (!(line = next_line(&rest)) || strcmp(line, columns) != 0))
+    code = core_error(CORE_FAIL, "%s:2: damaged: expected the columns \"index\", \"run\"", path);
+  for (size_t number = 3; code == CORE_OK && (line = next_line(&rest)); number++)
+    code = read_row(path, number, line, &ids);
+  if (code == CORE_OK) {
+    manifest->count = ids.count;
+    manifest->ids = sweep_id_set_take(&ids);
+  }
+  sweep_id_set_free(&ids);
+  return code;
+}
+
+/* *present = false and an empty manifest when there is none yet. */
+static int read_manifest(const char *root, const char *name, SweepManifest *manifest, bool *present) {
+  char path[CORE_PATH_MAX], *text;
+  size_t size;
+  *manifest = (SweepManifest){0};
+  TRY(core_text_copy(manifest->name, sizeof manifest->name, name, "sweep"));
+  TRY(store_path_sweep(root, name, "manifest.tsv", path));
+  *present = core_files_exists(path);
+  if (!*present) return CORE_OK;
+  TRY(core_files_read(path, manifest_max_bytes, &text, &size));
+  int code = parse(path, text, size, name, manifest);
+  free(text);
+  return code;
+}
+
+int sweep_manifest_read(const char *root, const char *name, SweepManifest *manifest) {
+  bool present;
+  TRY(read_manifest(root, name, manifest, &present));
+  return present ? CORE_OK : sweep_common_unknown(root, name);
+}
+
+/* ---- merging and writing --------------------------------------------------------------------------------------- */
+
+static void find_absent(const SweepManifest *manifest, const SweepGrid *grid, bool **flags, size_t *absent) {
+  SweepIdSet in_file = {0};
+  sweep_id_set_add_all(&in_file, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
+  if (flags) *flags = core_memory_zero_allocate(manifest->count + 1, sizeof **flags);
+  *absent = 0;
+  for (size_t i = 0; i < manifest->count; i++) {
+    bool is_absent = !sweep_id_set_find(&in_file, manifest->ids[i], NULL);
+    *absent += is_absent;
+    if (flags) (*flags)[i] = is_absent;
+  }
+  sweep_id_set_free(&in_file);
+}
+
+int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest *manifest, SweepManifestChange *change,
+                         bool **absent_flags) {
+  bool present;
+  TRY(read_manifest(root, grid->spec->name, manifest, &present));
+  SweepIdSet all = {0};
+  sweep_id_set_add_all(&all, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
+  *change = (SweepManifestChange){0};
+  for (size_t i = 0; i < grid->runs; i++) {
+    if (sweep_id_set_add(&all, grid->ids[i], NULL)) change->added++;
+    else change->kept++;
+  }
+  free(manifest->ids);
+  manifest->count = all.count;
+  manifest->ids = sweep_id_set_take(&all);
+  find_absent(manifest, grid, absent_flags, &change->absent);
+  return CORE_OK;
+}
+
+int sweep_manifest_write(const char *root, const SweepManifest *manifest) {
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  TRY(store_path_sweep(root, manifest->name, "manifest.tsv", path));
+  core_text_appendf(&text, "# manifest %d %s\n%s\n", MANIFEST_VERSION, manifest->name, columns);
+  for (size_t i = 0; i < manifest->count; i++) core_text_appendf(&text, "%zu\t%s\n", i, manifest->ids[i]);
+  int code = core_files_write_atomic(path, core_text_string(&text), text.length);
+  core_text_free(&text);
+  return code;
+}
+
+static int write_frozen(const char *root, const SweepSpec *spec) {
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  TRY(store_path_sweep(root, spec->name, "sweep.ini", path));
+  sweep_freeze_print(spec, &text);
+  int code = core_files_write_atomic(path, core_text_string(&text), text.length);
+  core_text_free(&text);
+  return code;
+}
+
+int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest *manifest,
+                          SweepManifestChange *change) {
+  char path[CORE_PATH_MAX];
+  int lock, code;
+  const char *name = grid->spec->name;
+  *manifest = (SweepManifest){0};
+  TRY(store_path_sweep(root, name, NULL, path));
+  TRY(core_files_make_directories(path));
+  TRY(store_path_sweep(root, name, "manifest.lock", path));
+  TRY(core_files_lock(path, true, &lock));
+  TRY_GOTO(code, out, sweep_manifest_merge(root, grid, manifest, change, NULL));
+  if (!grid->spec->frozen) TRY_GOTO(code, out, write_frozen(root, grid->spec));
+  if (change->added) code = sweep_manifest_write(root, manifest);
+out:
+  if (code != CORE_OK) sweep_manifest_free(manifest);
+  core_files_unlock(&lock);
+  return code;
+}
+
+void sweep_manifest_free(SweepManifest *manifest) {
+  free(manifest->ids);
+  *manifest = (SweepManifest){0};
+}
+
+int sweep_manifest_add_ids(const char *root, const char *except, SweepIdSet *ids) {
+  char **names;
+  size_t count;
+  int code = CORE_OK;
+  TRY(sweep_common_list(root, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    SweepManifest manifest = {0};
+    const bool wanted = !except || strcmp(names[i], except) != 0;
+    if (code == CORE_OK && wanted) code = sweep_manifest_read(root, names[i], &manifest);
+    sweep_id_set_add_all(ids, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
+    sweep_manifest_free(&manifest);
+    free(names[i]);
+  }
+  free(names);
+  return code;
+}

@@ -1,0 +1,363 @@
+/* Reads an experiment file: which sections there are, what stands in them, and whether each name and value is one.
+ * All profiles are checked, asked for or not, so that a slip shows at once. What counts in the end (profile, --set,
+ * which blocks) is spec_resolve.c's. */
+#include "sweep/spec/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "slurm/settings.h"
+#include "slurm/site.h"
+#include "sweep/spec/spec_internal.h"
+
+enum { FILE_MAX_BYTES = 16 << 20, WORDS_MAX = 5, SECTION_MAX = 256 };
+
+static const char *const sweep_names[] = {"sweep.name", "sweep.seeds", "sweep.grids", "sweep.unread"};
+enum { SWEEP_NAME_COUNT = sizeof sweep_names / sizeof *sweep_names };
+
+static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seeds = 5, or a list such as seeds = 0, 7";
+
+/* ---- names ----------------------------------------------------------------------------------------------------- */
+
+/* Calls core_text_nearest over the settings, sweep.* and slurm.* (all full names). */
+static const char *nearest_name(const char *name) {
+  size_t row_count, resource_count, count = 0;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const char *const *resources = slurm_settings_names(&resource_count);
+  const char **names = core_memory_allocate((row_count + resource_count + SWEEP_NAME_COUNT) * sizeof *names);
+  for (size_t i = 0; i < SWEEP_NAME_COUNT; i++) names[count++] = sweep_names[i];
+  for (size_t i = 0; i < resource_count; i++) names[count++] = resources[i];
+  for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].name;
+  const char *nearest = core_text_nearest(name, names, count);
+  free(names);
+  return nearest;
+}
+
+static int unknown_name(const char *name) {
+  const char *nearest = nearest_name(name);
+  if (nearest) return core_error(CORE_USAGE, "%s is no setting; did you mean %s?", name, nearest);
+  CoreConfig scratch = core_config_default();
+  return core_config_set(&scratch, name, ""); /* the table's own words for an unknown name, with the nearest key */
+}
+
+static const char *known_name(const char *name, const CoreConfigRow **row) {
+  *row = core_config_find(name);
+  if (*row) return (*row)->name;
+  for (size_t i = 0; i < SWEEP_NAME_COUNT; i++)
+    if (strcmp(sweep_names[i], name) == 0) return sweep_names[i];
+  size_t count;
+  const char *const *resources = slurm_settings_names(&count);
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(resources[i], name) == 0) return resources[i];
+  return NULL;
+}
+
+/* ---- settings -------------------------------------------------------------------------------------------------- */
+
+int spec_setting_error(const SpecFile *file, const SpecSetting *setting, bool at_key) {
+  const CoreIni *ini = &file->spec->ini;
+  if (setting->pair) return core_error_context(CORE_USAGE, "--set %s", setting->pair);
+  if (at_key) return core_ini_error_key(ini, &setting->entry, "%s", core_error_message());
+  return core_ini_error(ini, &setting->entry, "%s", core_error_message());
+}
+
+/* Sets the message when the value is none for its name. */
+static int check_value(const SpecSetting *setting) {
+  const char *value = setting->entry.value;
+  if (setting->row) {
+    CoreConfig scratch = core_config_default();
+    int code = core_config_set(&scratch, setting->name, value);
+    bool is_list = strchr(value, ',') || strstr(value, "..");
+    if (code != CORE_OK && is_list && !setting->pair)
+      return core_error(code, "%s; a list belongs into a [grid NAME] section", core_error_message());
+    return code;
+  }
+  if (strcmp(setting->name, "sweep.name") == 0) return core_text_check_name(value, "sweep.name");
+  if (strcmp(setting->name, "sweep.grids") == 0)
+    return *value ? CORE_OK : core_error(CORE_USAGE, "sweep.grids is empty; name grids or leave it out to take all");
+  if (strcmp(setting->name, "sweep.unread") == 0)
+    return strcmp(value, "allow") == 0 || strcmp(value, "refuse") == 0
+             ? CORE_OK
+             : core_error(CORE_USAGE, "sweep.unread = %.80s is none of: refuse, allow", value);
+  if (strcmp(setting->name, "sweep.seeds") == 0) {
+    int64_t *seeds;
+    size_t count;
+    TRY(sweep_value_list_seeds(NULL, &setting->entry, &seeds, &count));
+    free(seeds);
+    return CORE_OK;
+  }
+  SlurmSettings scratch = slurm_settings_default();
+  return slurm_settings_set(&scratch, setting->name, value);
+}
+
+/* 50k and 50000 are. */
+static bool is_same_value(const CoreConfigRow *row, const char *a, const char *b) {
+  CoreConfig first = core_config_default(), second = first;
+  if (strcmp(a, b) == 0) return true;
+  return row && core_config_set(&first, row->name, a) == CORE_OK && core_config_set(&second, row->name, b) == CORE_OK &&
+         core_config_same_value(&first, &second, row);
+}
+
+/* Two sections of equal rank may repeat a value, never contradict each other. *repeats: it stands there already. */
+static int check_contradiction(const SpecFile *file, const SpecSetting *setting, bool *repeats) {
+  *repeats = false;
+  for (size_t i = 0; i < file->setting_count; i++) {
+    const SpecSetting *other = &file->settings[i];
+    if (setting->pair || other->pair || other->name != setting->name || other->profile != setting->profile) continue;
+    *repeats = true;
+    if (is_same_value(setting->row, other->entry.value, setting->entry.value)) return CORE_OK;
+    core_error(CORE_USAGE, "%s = %.80s contradicts line %d, which sets it to %.80s; remove one", setting->name,
+               setting->entry.value, other->entry.line, other->entry.value);
+    return spec_setting_error(file, setting, true);
+  }
+  return CORE_OK;
+}
+
+int spec_setting_add(SpecFile *file, SpecSetting setting) {
+  bool repeats;
+  const char *given = setting.name;
+  setting.name = known_name(given, &setting.row);
+  if (!setting.name) {
+    unknown_name(given);
+    return spec_setting_error(file, &setting, true);
+  }
+  if (strcmp(setting.name, "train.seed") == 0) {
+    core_error(CORE_USAGE, "%s", seed_advice);
+    return spec_setting_error(file, &setting, true);
+  }
+  if (check_value(&setting) != CORE_OK) return spec_setting_error(file, &setting, false);
+  TRY(check_contradiction(file, &setting, &repeats));
+  if (repeats) return CORE_OK;
+  file->settings = core_memory_resize(file->settings, (file->setting_count + 1) * sizeof *file->settings);
+  file->settings[file->setting_count++] = setting;
+  return CORE_OK;
+}
+
+static int add_set(SpecFile *file, const char *pair) {
+  char key[SECTION_MAX];
+  const char *equals = strchr(pair, '=');
+  if (!equals || equals == pair) return core_error(CORE_USAGE, "--set %s: expected KEY=VALUE", pair);
+  if ((size_t)(equals - pair) >= sizeof key) return core_error(CORE_USAGE, "--set %.40s...: no key is so long", pair);
+  memcpy(key, pair, (size_t)(equals - pair));
+  key[equals - pair] = '\0';
+  return spec_setting_add(file, (SpecSetting){.name = key, .profile = SPEC_TOP, .pair = pair,
+                                              .entry = {.value = equals + 1}});
+}
+
+/* ---- sections -------------------------------------------------------------------------------------------------- */
+
+/* What the lines after a section line mean. */
+typedef struct Section {
+  int profile;
+  const char *prefix; /* before the keys of "[ppo]"; NULL where keys are full names */
+  size_t block;       /* of file->blocks, plus 1; 0: settings */
+} Section;
+
+static int section_error(const SpecFile *file, const CoreIniEntry *entry) {
+  return core_ini_error(&file->spec->ini, entry, "%s", core_error_message());
+}
+
+static bool is_settings_section(const char *name) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(rows[i].section, name) == 0) return true;
+  return strcmp(name, "sweep") == 0 || strcmp(name, "slurm") == 0;
+}
+
+static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, const char *first) {
+  size_t row_count, count = 0;
+  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const char **names = core_memory_allocate((row_count + 5) * sizeof *names);
+  for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].section;
+  names[count++] = "sweep";
+  names[count++] = "slurm";
+  names[count++] = "grid NAME";
+  names[count++] = "zip NAME";
+  names[count++] = "profile NAME";
+  const char *nearest = core_text_nearest(entry->section, names, count);
+  if (!nearest) nearest = core_text_nearest(first, names, count);
+  free(names);
+  const char *forms = "sections are those of the settings (trainer --help), [sweep], [slurm], [grid NAME], [zip NAME], "
+                      "[profile NAME] and [profile NAME grid BLOCK]";
+  if (nearest)
+    return core_ini_error(&file->spec->ini, entry, "[%s] is no section; did you mean [%s]?", entry->section, nearest);
+  return core_ini_error(&file->spec->ini, entry, "[%s] is no section; %s", entry->section, forms);
+}
+
+static int find_profile(SpecFile *file, const CoreIniEntry *entry, const char *name, int *profile) {
+  if (core_text_check_name(name, "profile") != CORE_OK) return section_error(file, entry);
+  for (size_t i = 0; i < file->profile_count; i++) {
+    *profile = (int)i;
+    if (strcmp(file->profiles[i].name, name) == 0) return CORE_OK;
+  }
+  *profile = (int)file->profile_count;
+  file->profiles = core_memory_resize(file->profiles, (file->profile_count + 1) * sizeof *file->profiles);
+  SpecProfile *added = &file->profiles[file->profile_count++];
+  *added = (SpecProfile){.entry = entry};
+  return core_text_copy(added->name, sizeof added->name, name, "profile");
+}
+
+static int open_block(SpecFile *file, const CoreIniEntry *entry, bool is_zip, const char *name, Section *section) {
+  if (core_text_check_name(name, is_zip ? "zip" : "grid") != CORE_OK) return section_error(file, entry);
+  for (size_t i = 0; i < file->block_count; i++) {
+    const SpecBlock *other = &file->blocks[i];
+    if (other->profile == section->profile && other->is_zip == is_zip && strcmp(other->block.name, name) == 0)
+      return core_ini_error(&file->spec->ini, entry, "[%s] stands in line %d already; give this one another name",
+                            entry->section, other->block.entry->line);
+  }
+  file->blocks = core_memory_resize(file->blocks, (file->block_count + 1) * sizeof *file->blocks);
+  SpecBlock *added = &file->blocks[file->block_count++];
+  *added = (SpecBlock){.profile = section->profile, .is_zip = is_zip, .block = {.entry = entry}};
+  section->block = file->block_count;
+  return core_text_copy(added->block.name, sizeof added->block.name, name, "block");
+}
+
+static bool is_block_word(const char *word) { return strcmp(word, "grid") == 0 || strcmp(word, "zip") == 0; }
+
+static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *section) {
+  char copy[SECTION_MAX], *words[WORDS_MAX] = {0}, *rest = copy;
+  size_t count = 0;
+  *section = (Section){.profile = SPEC_TOP};
+  if (core_text_copy(copy, sizeof copy, entry->section, "the section") != CORE_OK) return section_error(file, entry);
+  for (char *word; count < WORDS_MAX && (word = strsep(&rest, " "));) words[count++] = word;
+  if (count == 1 && is_settings_section(words[0])) {
+    section->prefix = entry->section;
+    return CORE_OK;
+  }
+  if (count == 1 && (is_block_word(words[0]) || strcmp(words[0], "profile") == 0))
+    return core_ini_error(&file->spec->ini, entry, "[%s] needs a name: [%s NAME]", words[0], words[0]);
+  if (count == 2 && is_block_word(words[0]))
+    return open_block(file, entry, strcmp(words[0], "zip") == 0, words[1], section);
+  bool has_block = count == 4 && is_block_word(words[2]);
+  if (strcmp(words[0], "profile") != 0 || (count != 2 && !has_block)) return unknown_section(file, entry, words[0]);
+  TRY(find_profile(file, entry, words[1], &section->profile));
+  return has_block ? open_block(file, entry, strcmp(words[2], "zip") == 0, words[3], section) : CORE_OK;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------------------------- */
+
+/* What makes a list an axis of its own in a grid; in a zip only the rows need to differ. */
+static int check_axis(const CoreIni *ini, const SweepValueList *list) {
+  if (list->count > 1 && !list->row->identity)
+    return core_ini_error_key(ini, list->entry, "%s does not change what is learned, so its %zu values would all be "
+                                                "one run; give it one value", list->row->name, list->count);
+  return sweep_value_list_check_different(ini, list);
+}
+
+static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, SweepBlock *block) {
+  const CoreIni *ini = &file->spec->ini;
+  const CoreConfigRow *row = core_config_find(entry->key);
+  if (!row) {
+    unknown_name(entry->key);
+    return core_ini_error_key(ini, entry, "%s", core_error_message());
+  }
+  if (strcmp(row->name, "train.seed") == 0) return core_ini_error_key(ini, entry, "%s", seed_advice);
+  for (size_t i = 0; i < block->count; i++)
+    if (block->lists[i].row == row)
+      return core_ini_error_key(ini, entry, "%s stands twice in [%s], first in line %d; join the two lists", row->name,
+                                block->entry->section, block->lists[i].entry->line);
+  SweepValueList list;
+  TRY(sweep_value_list_parse(ini, entry, row, &list));
+  block->lists = core_memory_resize(block->lists, (block->count + 1) * sizeof *block->lists);
+  block->lists[block->count++] = list;
+  return is_zip ? CORE_OK : check_axis(ini, &list);
+}
+
+static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *section) {
+  char name[2 * SECTION_MAX];
+  if (section->block) {
+    SpecBlock *block = &file->blocks[section->block - 1];
+    return read_list(file, entry, block->is_zip, &block->block);
+  }
+  if (!*entry->section)
+    return core_ini_error_key(&file->spec->ini, entry, "%s stands before the first [section]", entry->key);
+  int length = snprintf(name, sizeof name, "%s%s%s", section->prefix ? section->prefix : "", section->prefix ? "." : "",
+                        entry->key);
+  if (length >= (int)sizeof name) return core_ini_error_key(&file->spec->ini, entry, "no key is so long");
+  return spec_setting_add(file, (SpecSetting){.name = name, .profile = section->profile, .entry = *entry});
+}
+
+static int read_file(SpecFile *file) {
+  Section section = {.profile = SPEC_TOP};
+  const CoreIni *ini = &file->spec->ini;
+  for (size_t i = 0; i < ini->count; i++) {
+    const CoreIniEntry *entry = &ini->entries[i];
+    if (entry->key) TRY(read_line(file, entry, &section));
+    else TRY(open_section(file, entry, &section));
+  }
+  for (size_t i = 0; i < file->spec->set_count; i++) TRY(add_set(file, file->spec->sets[i]));
+  return CORE_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
+
+void spec_block_free(SweepBlock *block) {
+  for (size_t i = 0; i < block->count; i++) sweep_value_list_free(&block->lists[i]);
+  free(block->lists);
+  block->lists = NULL;
+  block->count = 0;
+}
+
+static void free_file(SpecFile *file) {
+  for (size_t i = 0; i < file->block_count; i++) spec_block_free(&file->blocks[i].block);
+  free(file->blocks);
+  free(file->settings);
+  free(file->profiles);
+}
+
+int sweep_spec_parse(const char *name, const char *text, const char *profile, const char *const *sets,
+                     size_t set_count, SweepSpec *spec) {
+  *spec = (SweepSpec){.base = core_config_default()};
+  SpecFile file = {.spec = spec};
+  int code = core_ini_parse(name, text, &spec->ini);
+  if (code != CORE_OK) {
+    spec->ini = (CoreIni){0}; /* core_ini_parse left nothing to free */
+    return code;
+  }
+  core_text_append(&spec->source, text);
+  if (set_count) spec->sets = core_memory_allocate(set_count * sizeof *spec->sets);
+  for (; spec->set_count < set_count; spec->set_count++)
+    spec->sets[spec->set_count] = core_text_duplicate(sets[spec->set_count]);
+  code = read_file(&file);
+  if (code == CORE_OK) code = spec_resolve(&file, profile);
+  free_file(&file);
+  if (code != CORE_OK) sweep_spec_free(spec);
+  return code;
+}
+
+int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec) {
+  char *text;
+  size_t size;
+  TRY(core_files_read(path, FILE_MAX_BYTES, &text, &size));
+  int code = strlen(text) == size
+                 ? sweep_spec_parse(path, text, profile, sets, set_count, spec)
+                 : core_error(CORE_USAGE, "%s: holds a NUL byte; is this an experiment file?", path);
+  free(text);
+  return code;
+}
+
+int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings) {
+  SlurmSite site;
+  TRY(slurm_site_apply(settings, &site));
+  for (size_t i = 0; i < spec->resource_count; i++)
+    TRY(slurm_settings_set(settings, spec->resources[i].key, spec->resources[i].value));
+  const int code = slurm_settings_check(settings);
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "%s", spec->ini.file);
+}
+
+void sweep_spec_free(SweepSpec *spec) {
+  for (size_t i = 0; i < spec->grid_count; i++) spec_block_free(&spec->grids[i]);
+  for (size_t i = 0; i < spec->zip_count; i++) spec_block_free(&spec->zips[i]);
+  for (size_t i = 0; i < spec->set_count; i++) free(spec->sets[i]);
+  free(spec->grids);
+  free(spec->zips);
+  free(spec->seeds);
+  free(spec->resources);
+  free(spec->sets);
+  core_ini_free(&spec->ini);
+  core_text_free(&spec->source);
+  *spec = (SweepSpec){0};
+}

@@ -1,0 +1,77 @@
+/* An experiment file, read and resolved: the fixed configuration, the grid blocks, the zips, the seeds.
+ * First step of sweep plan and submit; grid.h makes runs of it. The grammar for people: docs/experiments.md.
+ *
+ *   [sweep]              name = NAME (required)   seeds = a count n (0..n-1) or a list; default 1
+ *                        grids = the blocks to take, default all
+ *                        unread = refuse (default), or allow copies: sweeping what the algorithm does not read
+ *   [env] [ppo] ...      one value a setting, for all runs (core/config/config.def)
+ *   [grid NAME]          full names: "ppo.com = 8, 16, 32". Cartesian product of its lists. Several blocks: their
+ *                        union. No block: one configuration. A grid's value wins over a config section's.
+ *   [zip NAME]           lists of equal length that advance together: one axis, multiplied into every grid block
+ *   [profile NAME]       full names: config settings, sweep.*, slurm.*; override the sections above
+ *   [profile NAME grid BLOCK], [profile NAME zip BLOCK]   replace that whole block
+ *   [slurm]              resources (slurm/settings.def): where and how runs are carried out on a cluster
+ *
+ * Order of precedence for a setting: --set, then grid or zip, then [profile], then its section, then the default.
+ * --set may replace a value that blocks hold fixed, never an axis of several values: that would collapse it.
+ * train.seed belongs to sweep.seeds alone.
+ *
+ * Every error is "file:line:column: ..." with the nearest known name (--set: "--set key=value: ..."). */
+#ifndef SWEEP_SPEC_H
+#define SWEEP_SPEC_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config/config.h"
+#include "core/ini.h"
+#include "core/text.h"
+#include "slurm/settings.h"
+#include "sweep/spec/value_list.h"
+
+enum { SWEEP_NAME = 65 /* core_text_check_name's 64 and NUL */ };
+
+/* A [grid NAME] or [zip NAME]: in a grid each list is an axis; in a zip all lists are one. */
+typedef struct SweepBlock {
+  char name[SWEEP_NAME];
+  const CoreIniEntry *entry; /* its section line */
+  SweepValueList *lists;
+  size_t count;
+} SweepBlock;
+
+/* A checked [slurm] setting, as text; the local executor does not use them. */
+typedef struct SweepResource { const char *key, *value; } SweepResource;
+
+typedef struct SweepSpec {
+  char name[SWEEP_NAME];
+  char profile[SWEEP_NAME];   /* "" when none */
+  bool frozen;                /* read from sweeps/<name>/sweep.ini: resolved already */
+  CoreConfig base;            /* config sections, profile and --set applied; train.seed is of no meaning */
+  int64_t *seeds;
+  size_t seed_count;
+  SweepBlock *grids, *zips;   /* only what this profile and sweep.grids select */
+  size_t grid_count, zip_count;
+  SweepResource *resources;
+  size_t resource_count;
+  bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
+  size_t extended_seeds;      /* of seeds: those that sweep extend has added to the file's (extension.h) */
+
+  CoreIni ini;                /* of the file: names and lines for messages */
+  CoreText source;            /* the file's text */
+  char **sets;                /* --set as given */
+  size_t set_count;
+} SweepSpec;
+
+/* Reads and resolves. profile NULL: none. CORE_FAIL: the file can not be read; CORE_USAGE: all else. On error the
+ * spec is freed already. Caller calls sweep_spec_free. */
+int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec);
+/* The same from text; `name` stands for the file in messages. */
+int sweep_spec_parse(const char *name, const char *text, const char *profile, const char *const *sets,
+                     size_t set_count, SweepSpec *spec);
+void sweep_spec_free(SweepSpec *spec);
+
+/* The site's settings (slurm/site.h), then the [slurm] settings that the experiment gives, over `settings` as they
+ * stand. CORE_USAGE: some do not go together. */
+int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings);
+
+#endif

@@ -1,0 +1,49 @@
+/* What spec.c reads out of a file before spec_resolve.c decides what counts: all sections, all profiles. */
+#ifndef SWEEP_SPEC_INTERNAL_H
+#define SWEEP_SPEC_INTERNAL_H
+#include "sweep/spec/spec.h"
+
+enum { SPEC_TOP = -1 /* the profile number of what stands outside profiles */ };
+
+/* One value for one setting: from a section, a profile, or --set. */
+typedef struct SpecSetting {
+  const char *name;           /* full: "ppo.epochs", "sweep.seeds", "slurm.time" */
+  const CoreConfigRow *row;   /* NULL for sweep.* and slurm.* */
+  int profile;                /* number in SpecFile.profiles, or SPEC_TOP */
+  const char *pair;           /* --set as given; NULL for the file's */
+  CoreIniEntry entry;         /* key, value and, for the file's, place */
+} SpecSetting;
+
+typedef struct SpecBlock {
+  int profile;
+  bool is_zip;
+  SweepBlock block;
+} SpecBlock;
+
+typedef struct SpecProfile {
+  char name[SWEEP_NAME];
+  const CoreIniEntry *entry;
+} SpecProfile;
+
+/* Everything a file says, in its order. */
+typedef struct SpecFile {
+  SweepSpec *spec;            /* the result: its ini, source and sets are there from the beginning */
+  SpecSetting *settings;
+  SpecBlock *blocks;
+  SpecProfile *profiles;
+  size_t setting_count, block_count, profile_count;
+} SpecFile;
+
+/* The present error message, with the setting's place before it. at_key: points at the key, not the value. */
+int spec_setting_error(const SpecFile *file, const SpecSetting *setting, bool at_key);
+
+/* Checks one setting's name and value and adds it; the last --set of a key counts. */
+int spec_setting_add(SpecFile *file, SpecSetting setting);
+
+/* Second half: selects the profile (NULL: none) and the blocks, applies --set, fills file->spec. Blocks that it takes
+ * are emptied in `file`. */
+int spec_resolve(SpecFile *file, const char *profile);
+
+void spec_block_free(SweepBlock *block);
+
+#endif

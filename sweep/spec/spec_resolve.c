@@ -1,0 +1,294 @@
+/* From all that a file says to what counts: the profile, the blocks it selects, --set, and the checks between them.
+ * Second half of sweep_spec_parse; names and single values were checked by spec.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "slurm/settings.h"
+#include "sweep/spec/spec_internal.h"
+
+/* ---- which profile, which value -------------------------------------------------------------------------------- */
+
+static int find_profile(const SpecFile *file, const char *name, int *profile) {
+  CoreText known = {0};
+  const char **names = core_memory_allocate((file->profile_count + 1) * sizeof *names);
+  *profile = SPEC_TOP;
+  for (size_t i = 0; name && i < file->profile_count; i++) {
+    names[i] = file->profiles[i].name;
+    core_text_appendf(&known, "%s%s", i ? ", " : "", names[i]);
+    if (strcmp(names[i], name) == 0) *profile = (int)i;
+  }
+  int code = CORE_OK;
+  if (name && *profile == SPEC_TOP) {
+    const char *nearest = core_text_nearest(name, names, file->profile_count);
+    if (nearest)
+      code = core_error(CORE_USAGE, "%s has no [profile %s]; did you mean %s?", file->spec->ini.file, name, nearest);
+    else if (file->profile_count)
+      code = core_error(CORE_USAGE, "%s has no [profile %s]; it has: %s", file->spec->ini.file, name,
+                        core_text_string(&known));
+    else
+      code = core_error(CORE_USAGE, "%s has no [profile %s], nor any other", file->spec->ini.file, name);
+  }
+  free(names);
+  core_text_free(&known);
+  return code;
+}
+
+/* 0: the file's sections, 1: the profile, 2: --set; -1: of another profile. */
+static int rank_of(const SpecSetting *setting, int profile) {
+  if (setting->pair) return 2;
+  if (setting->profile == SPEC_TOP) return 0;
+  return setting->profile == profile ? 1 : -1;
+}
+
+/* The setting that counts, NULL when none is given. Of equal rank the last (only --set has such). */
+static const SpecSetting *find_setting(const SpecFile *file, int profile, const char *name) {
+  const SpecSetting *best = NULL;
+  for (size_t i = 0; i < file->setting_count; i++) {
+    const SpecSetting *setting = &file->settings[i];
+    int rank = rank_of(setting, profile);
+    if (rank >= 0 && strcmp(setting->name, name) == 0 && (!best || rank >= rank_of(best, profile))) best = setting;
+  }
+  return best;
+}
+
+static int apply_settings(SpecFile *file, int profile) {
+  for (int rank = 0; rank <= 2; rank++) {
+    for (size_t i = 0; i < file->setting_count; i++) {
+      const SpecSetting *setting = &file->settings[i];
+      if (setting->row && rank_of(setting, profile) == rank)
+        TRY(core_config_set(&file->spec->base, setting->name, setting->entry.value));
+    }
+  }
+  return CORE_OK;
+}
+
+static void take_resources(SpecFile *file, int profile) {
+  SweepSpec *spec = file->spec;
+  size_t count;
+  const char *const *names = slurm_settings_names(&count);
+  spec->resources = core_memory_allocate(count * sizeof *spec->resources);
+  for (size_t i = 0; i < count; i++) {
+    const SpecSetting *setting = find_setting(file, profile, names[i]);
+    if (!setting) continue;
+    const char *key = strchr(names[i], '.') + 1;
+    spec->resources[spec->resource_count++] = (SweepResource){.key = key, .value = setting->entry.value};
+  }
+}
+
+static void take_unread(SpecFile *file, int profile) {
+  const SpecSetting *unread = find_setting(file, profile, "sweep.unread");
+  file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
+}
+
+static int take_name_and_seeds(SpecFile *file, int profile) {
+  static const CoreIniEntry one_seed = {.value = "1"};
+  SweepSpec *spec = file->spec;
+  const SpecSetting *name = find_setting(file, profile, "sweep.name");
+  const SpecSetting *seeds = find_setting(file, profile, "sweep.seeds");
+  if (!name)
+    return core_error(CORE_USAGE, "%s: the sweep has no name; add \"name = ...\" to its [sweep] section",
+                      spec->ini.file);
+  TRY(core_text_copy(spec->name, sizeof spec->name, name->entry.value, "sweep.name"));
+  if (profile != SPEC_TOP)
+    TRY(core_text_copy(spec->profile, sizeof spec->profile, file->profiles[profile].name, "profile"));
+  return sweep_value_list_seeds(NULL, seeds ? &seeds->entry : &one_seed, &spec->seeds, &spec->seed_count);
+}
+
+/* ---- which blocks ---------------------------------------------------------------------------------------------- */
+
+static SpecBlock *find_block(const SpecFile *file, int profile, bool is_zip, const char *name) {
+  for (size_t i = 0; i < file->block_count; i++) {
+    SpecBlock *block = &file->blocks[i];
+    if (block->profile == profile && block->is_zip == is_zip && strcmp(block->block.name, name) == 0) return block;
+  }
+  return NULL;
+}
+
+/* "did you mean com?" among the top-level blocks of that kind, or "" */
+static void append_nearest_block(const SpecFile *file, bool is_zip, const char *name, CoreText *text) {
+  const char **names = core_memory_allocate((file->block_count + 1) * sizeof *names);
+  size_t count = 0;
+  for (size_t i = 0; i < file->block_count; i++)
+    if (file->blocks[i].profile == SPEC_TOP && file->blocks[i].is_zip == is_zip)
+      names[count++] = file->blocks[i].block.name;
+  const char *nearest = core_text_nearest(name, names, count);
+  if (nearest) core_text_appendf(text, "; did you mean %s?", nearest);
+  free(names);
+}
+
+static int check_zip(const CoreIni *ini, const SweepBlock *zip) {
+  for (size_t i = 1; i < zip->count; i++) {
+    const SweepValueList *first = &zip->lists[0], *list = &zip->lists[i];
+    if (list->count != first->count)
+      return core_ini_error(ini, list->entry, "the lists of a zip advance together, but %s has %zu value%s and %s "
+                            "(line %d) has %zu", list->row->name, list->count, list->count == 1 ? "" : "s",
+                            first->row->name, first->entry->line, first->count);
+  }
+  return CORE_OK;
+}
+
+static int check_blocks(const SpecFile *file) {
+  const CoreIni *ini = &file->spec->ini;
+  for (size_t i = 0; i < file->block_count; i++) {
+    const SpecBlock *block = &file->blocks[i];
+    const char *kind = block->is_zip ? "zip" : "grid";
+    if (block->block.count == 0)
+      return core_ini_error(ini, block->block.entry, "empty %s: [%s] needs at least one \"section.key = value, value\"",
+                            kind, block->block.entry->section);
+    if (block->is_zip) TRY(check_zip(ini, &block->block));
+    if (block->profile == SPEC_TOP || find_block(file, SPEC_TOP, block->is_zip, block->block.name)) continue;
+    CoreText nearest = {0};
+    append_nearest_block(file, block->is_zip, block->block.name, &nearest);
+    int code = core_ini_error(ini, block->block.entry, "[%s] replaces a block that is not there: no [%s %s]%s",
+                              block->block.entry->section, kind, block->block.name, core_text_string(&nearest));
+    core_text_free(&nearest);
+    return code;
+  }
+  return CORE_OK;
+}
+
+/* Is `name` in the comma list? */
+static bool is_listed(const char *list, const char *name) {
+  CoreText item = {0};
+  const char *start;
+  bool found = false;
+  while (!found && sweep_value_list_next(&list, &item, &start)) found = strcmp(core_text_string(&item), name) == 0;
+  core_text_free(&item);
+  return found;
+}
+
+static int check_chosen(const SpecFile *file, const SpecSetting *chosen) {
+  CoreText item = {0}, nearest = {0};
+  const char *rest = chosen->entry.value, *start;
+  int code = CORE_OK;
+  while (code == CORE_OK && sweep_value_list_next(&rest, &item, &start)) {
+    const char *name = core_text_string(&item);
+    if (find_block(file, SPEC_TOP, false, name)) continue;
+    append_nearest_block(file, false, name, &nearest);
+    core_error(CORE_USAGE, "sweep.grids: there is no [grid %s]%s", name, core_text_string(&nearest));
+    code = spec_setting_error(file, chosen, false);
+  }
+  core_text_free(&item);
+  core_text_free(&nearest);
+  return code;
+}
+
+/* Moves the blocks that count out of `file`: in the file's order, a profile's version in place of the original. */
+static int take_blocks(SpecFile *file, int profile) {
+  SweepSpec *spec = file->spec;
+  const SpecSetting *chosen = find_setting(file, profile, "sweep.grids");
+  if (chosen) TRY(check_chosen(file, chosen));
+  spec->grids = core_memory_allocate((file->block_count + 1) * sizeof *spec->grids);
+  spec->zips = core_memory_allocate((file->block_count + 1) * sizeof *spec->zips);
+  for (size_t i = 0; i < file->block_count; i++) {
+    SpecBlock *block = &file->blocks[i];
+    if (block->profile != SPEC_TOP) continue;
+    if (!block->is_zip && chosen && !is_listed(chosen->entry.value, block->block.name)) continue;
+    SpecBlock *own = profile == SPEC_TOP ? NULL : find_block(file, profile, block->is_zip, block->block.name);
+    SpecBlock *source = own ? own : block;
+    if (block->is_zip) spec->zips[spec->zip_count++] = source->block;
+    else spec->grids[spec->grid_count++] = source->block;
+    source->block.lists = NULL;
+    source->block.count = 0;
+  }
+  return CORE_OK;
+}
+
+/* ---- checks between blocks and settings ------------------------------------------------------------------------ */
+
+static SweepValueList *find_list(const SweepBlock *block, const CoreConfigRow *row) {
+  for (size_t i = 0; i < block->count; i++)
+    if (block->lists[i].row == row) return &block->lists[i];
+  return NULL;
+}
+
+static int check_apart(const CoreIni *ini, const SweepBlock *zip, const SweepBlock *other) {
+  for (size_t i = 0; i < other->count; i++) {
+    const SweepValueList *list = &other->lists[i], *twin = find_list(zip, list->row);
+    if (twin)
+      return core_ini_error_key(ini, list->entry, "%s is set by [%s] and by [%s] (line %d); a zip is multiplied into "
+                                "every grid, so keep one of the two", list->row->name, other->entry->section,
+                                zip->entry->section, twin->entry->line);
+  }
+  return CORE_OK;
+}
+
+static int check_overlaps(const SweepSpec *spec) {
+  for (size_t z = 0; z < spec->zip_count; z++) {
+    for (size_t i = z + 1; i < spec->zip_count; i++) TRY(check_apart(&spec->ini, &spec->zips[z], &spec->zips[i]));
+    for (size_t i = 0; i < spec->grid_count; i++) TRY(check_apart(&spec->ini, &spec->zips[z], &spec->grids[i]));
+  }
+  return CORE_OK;
+}
+
+/* A profile's value that every block overrides would silently do nothing. */
+static int check_profile_counts(const SpecFile *file, int profile) {
+  const SweepSpec *spec = file->spec;
+  for (size_t i = 0; i < file->setting_count; i++) {
+    const SpecSetting *setting = &file->settings[i];
+    if (!setting->row || rank_of(setting, profile) != 1) continue;
+    const SweepBlock *over = NULL;
+    size_t grids = 0;
+    for (size_t g = 0; g < spec->grid_count; g++) {
+      if (!find_list(&spec->grids[g], setting->row)) continue;
+      over = &spec->grids[g];
+      grids++;
+    }
+    if (grids < spec->grid_count) over = NULL;
+    for (size_t z = 0; z < spec->zip_count && !over; z++)
+      if (find_list(&spec->zips[z], setting->row)) over = &spec->zips[z];
+    if (!over) continue;
+    core_error(CORE_USAGE, "%s has no effect here: [%s] (line %d) sets it in every run; to change the list, write the "
+               "block anew as [profile %s %s %s]", setting->name, over->entry->section, over->entry->line,
+               spec->profile,
+               grids ? "grid" : "zip", over->name);
+    return spec_setting_error(file, setting, true);
+  }
+  return CORE_OK;
+}
+
+/* --set wins over a value that a block holds fixed; an axis of several values it must not collapse. */
+static int set_in_block(const SpecFile *file, const SpecSetting *setting, SweepBlock *block) {
+  SweepValueList *list = find_list(block, setting->row);
+  if (!list) return CORE_OK;
+  if (list->count > 1) {
+    core_error(CORE_USAGE, "[%s] (line %d of %s) sweeps %s over %zu values, and one value would collapse that axis; "
+               "change the list, or use a profile", block->entry->section, list->entry->line, file->spec->ini.file,
+               setting->name, list->count);
+    return spec_setting_error(file, setting, false);
+  }
+  const CoreIniEntry *place = list->entry;
+  sweep_value_list_free(list);
+  if (sweep_value_list_parse(NULL, &setting->entry, setting->row, list) != CORE_OK)
+    return spec_setting_error(file, setting, false);
+  list->entry = place;
+  if (list->count == 1) return CORE_OK;
+  core_error(CORE_USAGE, "expected one value, not a list");
+  return spec_setting_error(file, setting, false);
+}
+
+static int set_in_blocks(SpecFile *file) {
+  SweepSpec *spec = file->spec;
+  for (size_t i = 0; i < file->setting_count; i++) {
+    const SpecSetting *setting = &file->settings[i];
+    if (!setting->pair || !setting->row) continue;
+    for (size_t g = 0; g < spec->grid_count; g++) TRY(set_in_block(file, setting, &spec->grids[g]));
+    for (size_t z = 0; z < spec->zip_count; z++) TRY(set_in_block(file, setting, &spec->zips[z]));
+  }
+  return CORE_OK;
+}
+
+int spec_resolve(SpecFile *file, const char *profile_name) {
+  int profile;
+  TRY(find_profile(file, profile_name, &profile));
+  TRY(check_blocks(file));
+  TRY(take_name_and_seeds(file, profile));
+  TRY(apply_settings(file, profile));
+  take_resources(file, profile);
+  take_unread(file, profile);
+  TRY(take_blocks(file, profile));
+  TRY(check_overlaps(file->spec));
+  TRY(check_profile_counts(file, profile));
+  return set_in_blocks(file);
+}

@@ -1,0 +1,142 @@
+/* Which workspace, which sweep: said on the command line, found on disk. Used by every subcommand. */
+#include "sweep/spec/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/files.h"
+#include "core/text.h"
+#include "store/workspace/run_name.h"
+#include "sweep/spec/extension.h"
+#include "sweep/spec/manifest.h"
+
+int sweep_common_open(SweepCommon *common) { return store_root(common->root_option, common->root); }
+
+int sweep_common_make(SweepCommon *common) {
+  return store_root_make(common->root_option, common->root, &common->is_new);
+}
+
+/* ---- sweeps ---------------------------------------------------------------------------------------------------- */
+
+static void free_names(char **names, size_t count) {
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+}
+
+int sweep_common_list(const char *root, char ***names, size_t *count) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  size_t kept = 0;
+  *names = NULL;
+  *count = 0;
+  TRY(core_files_path(folder, "%s/sweeps", root));
+  if (!core_files_exists(folder)) return CORE_OK;
+  TRY(core_files_list(folder, names, count));
+  for (size_t i = 0; i < *count; i++) {
+    bool is_sweep = core_text_check_name((*names)[i], "sweep") == CORE_OK &&
+                    store_path_sweep(root, (*names)[i], "manifest.tsv", path) == CORE_OK && core_files_exists(path);
+    if (is_sweep) (*names)[kept++] = (*names)[i];
+    else free((*names)[i]);
+  }
+  *count = kept;
+  return CORE_OK;
+}
+
+int sweep_common_unknown(const char *root, const char *name) {
+  char **names;
+  size_t count;
+  int code;
+  TRY(sweep_common_list(root, &names, &count));
+  const char *nearest = core_text_nearest(name, (const char *const *)names, count);
+  if (nearest) {
+    code = core_error(CORE_USAGE, "there is no sweep '%s' in %s; did you mean %s?", name, root, nearest);
+  } else if (count) {
+    CoreText all = {0};
+    for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", names[i]);
+    code = core_error(CORE_USAGE, "there is no sweep '%s' in %s; it has: %s", name, root, core_text_string(&all));
+    core_text_free(&all);
+  } else {
+    code = core_error(CORE_USAGE, "there is no sweep '%s', nor any other, in %s; give an experiment file, or another "
+                      "workspace with --root", name, root);
+  }
+  free_names(names, count);
+  return code;
+}
+
+static bool is_file(const char *operand) {
+  size_t length = strlen(operand);
+  struct stat status;
+  if (strchr(operand, '/') || (length > 4 && strcmp(operand + length - 4, ".ini") == 0)) return true;
+  return stat(operand, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* The frozen file of a sweep of the workspace. */
+static int frozen_path(const SweepCommon *common, const char *name, char path[CORE_PATH_MAX]) {
+  TRY(core_text_check_name(name, "sweep"));
+  TRY(store_path_sweep(common->root, name, "sweep.ini", path));
+  if (!core_files_exists(path)) return sweep_common_unknown(common->root, name);
+  if (common->profile)
+    return core_error(CORE_USAGE, "--profile %s: '%s' is a sweep whose profile was settled when it was submitted; "
+                                  "give the experiment file to plan or submit another", common->profile, name);
+  return CORE_OK;
+}
+
+static int check_lists(const char *root, const SweepBlock *blocks, size_t count) {
+  for (size_t b = 0; b < count; b++)
+    for (size_t l = 0; l < blocks[b].count; l++)
+      for (size_t v = 0; v < blocks[b].lists[l].count; v++)
+        if (strcmp(blocks[b].lists[l].row->name, "init.from") == 0)
+          TRY(store_run_check_origin(root, blocks[b].lists[l].values[v].text));
+  return CORE_OK;
+}
+
+/* Parents whose ids are cut short. */
+static int check_origins(const char *root, const SweepSpec *spec) {
+  TRY(store_run_check_origin(root, spec->base.init.from));
+  TRY(check_lists(root, spec->grids, spec->grid_count));
+  return check_lists(root, spec->zips, spec->zip_count);
+}
+
+/* Puts the recorded seeds and those of `common` behind the file's. */
+static int extend_seeds(const SweepCommon *common, SweepSpec *spec) {
+  int64_t *recorded;
+  size_t count, added, more;
+  for (size_t i = 0; i < spec->set_count; i++)
+    if (strncmp(spec->sets[i], "sweep.seeds=", 12) == 0) return CORE_OK; /* these and no others */
+  TRY(sweep_extension_read(common->root, spec->name, &recorded, &count));
+  sweep_extension_join(&spec->seeds, &spec->seed_count, recorded, count, &added);
+  sweep_extension_join(&spec->seeds, &spec->seed_count, common->extra_seeds, common->extra_seed_count, &more);
+  free(recorded);
+  spec->extended_seeds = added + more;
+  return CORE_OK;
+}
+
+int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec) {
+  char path[CORE_PATH_MAX];
+  bool frozen = !is_file(operand);
+  if (frozen) TRY(frozen_path(common, operand, path));
+  TRY(sweep_spec_read(frozen ? path : operand, common->profile, common->sets.items, common->sets.count, spec));
+  int code = check_origins(common->root, spec);
+  if (code != CORE_OK) core_error_context(code, "%s", frozen ? path : operand);
+  else code = extend_seeds(common, spec);
+  if (code != CORE_OK) {
+    sweep_spec_free(spec);
+    return code;
+  }
+  /* With --set or new seeds it is another experiment than the frozen one, and is recorded as such. */
+  spec->frozen = frozen && common->sets.count == 0 && spec->extended_seeds == 0;
+  return CORE_OK;
+}
+
+int sweep_common_name(const SweepCommon *common, const char *operand, char name[SWEEP_NAME]) {
+  SweepSpec spec;
+  if (!is_file(operand)) {
+    char path[CORE_PATH_MAX];
+    TRY(frozen_path(common, operand, path));
+    return core_text_copy(name, SWEEP_NAME, operand, "sweep");
+  }
+  TRY(sweep_common_spec(common, operand, &spec));
+  int code = core_text_copy(name, SWEEP_NAME, spec.name, "sweep");
+  sweep_spec_free(&spec);
+  return code;
+}

@@ -1,0 +1,175 @@
+/* Asking Slurm with a cache of a few seconds, and drawing the answer for people. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "sweep/status/cluster_status.h"
+
+enum { REASONS_MAX = 8 };
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+/* ~/.cache/sweep/queue-<what was asked>; false: there is no home. */
+static bool cache_path(const char *const *names, size_t count, char path[CORE_PATH_MAX]) {
+  const char *home = getenv("XDG_CACHE_HOME"), *conf = getenv("SLURM_CONF");
+  const bool is_cache = home && home[0] == '/';
+  if (!is_cache) home = getenv("HOME");
+  if (!home || home[0] != '/') return false;
+  uint64_t hash = 1469598103934665603u; /* FNV-1a */
+  for (size_t i = 0; i <= count; i++)
+    for (const char *c = i < count ? names[i] : conf ? conf : "";; c++) {
+      hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+      if (!*c) break;
+    }
+  return core_files_path(path, "%s%s/sweep/queue-%016llx", home, is_cache ? "" : "/.cache", (unsigned long long)hash) ==
+         CORE_OK;
+}
+
+/* The file is ours alone: rows as they lie in memory, behind their size. */
+static bool read_cache(const char *path, double max_age_s, SlurmTasks *tasks) {
+  struct stat file;
+  char *data;
+  size_t size;
+  if (max_age_s <= 0 || stat(path, &file) != 0 || file.st_uid != getuid()) return false;
+  const double age = core_clock_unix_s() - ((double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec);
+  if (age < 0 || age > max_age_s || core_files_read(path, (size_t)1 << 30, &data, &size) != CORE_OK) return false;
+  uint64_t row = 0;
+  if (size >= sizeof row) memcpy(&row, data, sizeof row);
+  const bool good = row == sizeof(SlurmTask) && (size - sizeof row) % sizeof(SlurmTask) == 0;
+  if (good) {
+    tasks->count = tasks->capacity = (size - sizeof row) / sizeof(SlurmTask);
+    tasks->rows = core_memory_allocate((tasks->count + 1) * sizeof *tasks->rows);
+    memcpy(tasks->rows, data + sizeof row, tasks->count * sizeof *tasks->rows);
+  }
+  free(data);
+  return good;
+}
+
+/* Only saves time: whatever goes wrong is no matter. */
+static void write_cache(const char *path, const SlurmTasks *tasks) {
+  char folder[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
+  const uint64_t row = sizeof(SlurmTask);
+  if (core_files_path(folder, "%.*s", (int)(strrchr(path, '/') - path), path) != CORE_OK ||
+      core_files_make_directories(folder) != CORE_OK ||
+      core_files_path(temporary, "%s.%ld", path, (long)getpid()) != CORE_OK)
+    return;
+  FILE *file = fopen(temporary, "we");
+  if (!file) return;
+  bool good = fwrite(&row, sizeof row, 1, file) == 1;
+  if (tasks->count > 0) good &= fwrite(tasks->rows, sizeof *tasks->rows, tasks->count, file) == tasks->count;
+  good = fclose(file) == 0 && good;
+  if (!good || rename(temporary, path) != 0) unlink(temporary);
+}
+
+void sweep_cluster_status_forget(void) { /* leaves core_error alone: it is called on the way out of failures too */
+  char path[CORE_PATH_MAX];
+  if (!cache_path(NULL, 0, path)) return;
+  *strrchr(path, '/') = '\0';
+  DIR *folder = opendir(path);
+  for (const struct dirent *entry; folder && (entry = readdir(folder));)
+    if (strncmp(entry->d_name, "queue-", 6) == 0) unlinkat(dirfd(folder), entry->d_name, 0);
+  if (folder) closedir(folder);
+}
+
+int sweep_cluster_status_ask(const char *const *names, size_t count, double max_age_s, SlurmTasks *tasks) {
+  char path[CORE_PATH_MAX];
+  SlurmCluster *cluster;
+  const bool cached = cache_path(names, count, path);
+  *tasks = (SlurmTasks){0};
+  if (cached && read_cache(path, max_age_s, tasks)) return CORE_OK;
+  TRY(slurm_cluster_open("auto", &cluster, NULL));
+  const int code = slurm_list(cluster, names, count, tasks);
+  slurm_cluster_close(&cluster);
+  if (code != CORE_OK) slurm_tasks_free(tasks);
+  else if (cached && max_age_s > 0) write_cache(path, tasks);
+  return code;
+}
+
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
+
+void sweep_cluster_status_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
+  static const SweepKind order[] = {SWEEP_FINISHED,      SWEEP_RUNNING,       SWEEP_STARTING,     SWEEP_QUEUED,
+                                    SWEEP_HELD,          SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,      SWEEP_CANCELLED,
+                                    SWEEP_LOST,          SWEEP_ORPHANED,      SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT,
+                                    SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,        SWEEP_DIVERGED};
+  const size_t all = progress->runs - progress->dropped;
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    const size_t count = cluster->count[order[i]];
+    if (count == 0) continue;
+    core_text_append(text, text->length ? ", " : "");
+    if (count == all && sweep_kind_is_trouble(order[i])) core_text_appendf(text, "%zu of ", all);
+    core_text_appendf(text, "%zu %s", count, sweep_kind_name(order[i]));
+  }
+  sweep_progress_dropped(progress, text);
+}
+
+/* A line for each different reason to wait, with how many runs have it. */
+static void draw_waiting(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
+  struct { const char *text; SweepKind kind; size_t count; } reasons[REASONS_MAX];
+  size_t count = 0, others = 0;
+  for (size_t i = 0; i < progress->runs; i++) {
+    const SweepRunStatus *status = &cluster->run[i];
+    if (status->kind != SWEEP_QUEUED && status->kind != SWEEP_HELD) continue;
+    const size_t length = strcspn(status->text, ";");
+    size_t k = 0;
+    while (k < count && (strncmp(reasons[k].text, status->text, length) != 0 || reasons[k].kind != status->kind)) k++;
+    if (k < count) reasons[k].count++;
+    else if (count == REASONS_MAX) others++;
+    else {
+      reasons[count].text = status->text, reasons[count].kind = status->kind;
+      reasons[count++].count = 1;
+    }
+  }
+  for (size_t k = 0; k < count; k++)
+    core_text_appendf(text, "  %zu %s: %.*s\n", reasons[k].count, sweep_kind_name(reasons[k].kind),
+                      (int)strcspn(reasons[k].text, ";"), reasons[k].text);
+  if (others) core_text_appendf(text, "  %zu more wait for other reasons; --runs lists them\n", others);
+}
+
+bool sweep_cluster_status_is_trouble(const SweepProgress *progress, const SweepClusterStatus *cluster, size_t index) {
+  return !progress->run[index].is_dropped && sweep_kind_is_trouble(cluster->run[index].kind);
+}
+
+void sweep_cluster_status_trouble(const SweepProgress *progress, const SweepClusterStatus *cluster,
+                                  SweepFailures *troubles) {
+  for (size_t i = 0; i < progress->runs; i++)
+    if (sweep_cluster_status_is_trouble(progress, cluster, i))
+      sweep_failures_add(troubles, sweep_kind_name(cluster->run[i].kind), cluster->run[i].text, i);
+}
+
+void sweep_cluster_status_drop(const bool *flags, SweepProgress *progress, SweepClusterStatus *cluster) {
+  bool *dropped = core_memory_zero_allocate(progress->runs + 1, sizeof *dropped);
+  for (size_t i = 0; i < progress->runs; i++) {
+    const SweepKind kind = cluster->run[i].kind;
+    dropped[i] = flags[i] && (kind == SWEEP_NOT_SUBMITTED || sweep_kind_is_trouble(kind));
+  }
+  sweep_progress_drop(progress, dropped);
+  for (size_t i = 0; i < progress->runs; i++)
+    if (progress->run[i].is_dropped) cluster->count[cluster->run[i].kind]--;
+  free(dropped);
+}
+
+void sweep_cluster_status_expect(const SweepClusterStatus *cluster, SweepProgress *progress) {
+  bool *to_come = core_memory_zero_allocate(progress->runs + 1, sizeof *to_come);
+  for (size_t i = 0; i < progress->runs; i++)
+    to_come[i] = cluster->run[i].kind == SWEEP_QUEUED || cluster->run[i].kind == SWEEP_STARTING;
+  sweep_progress_expect(progress, to_come);
+  free(to_come);
+}
+
+void sweep_cluster_status_draw(const SweepProgress *progress, const SweepClusterStatus *cluster, bool final,
+                               CoreText *text) {
+  CoreText counts = {0};
+  sweep_cluster_status_counts(progress, cluster, &counts);
+  sweep_progress_draw_bar(progress, core_text_string(&counts), text);
+  core_text_free(&counts);
+  if (cluster->is_stale) core_text_appendf(text, "  Slurm was not asked: %s\n", cluster->problem);
+  if (!final) sweep_progress_draw_running(progress, text);
+  draw_waiting(progress, cluster, text);
+}

@@ -1,0 +1,174 @@
+/* `sweep collect` and `sweep rebuild`: run logs into results.db. The work is store's; this says what it did. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/json.h"
+#include "core/log.h"
+#include "core/terminal.h"
+#include "store/database/database.h"
+#include "store/database/query.h"
+#include "sweep/commands.h"
+#include "sweep/spec/sweep.h"
+
+enum { FOLLOW_DEFAULT_S = 10 };
+
+/* ---- reporting ------------------------------------------------------------------------------------------------- */
+
+/* What could not be read: damaged lines are counted, other faults (a manifest that can not be opened) only told. */
+static void report_damage(const StoreImport *import) {
+  if (import->damaged_lines > 0)
+    printf("%lld damaged line%s skipped, the first: %s\n", (long long)import->damaged_lines,
+           import->damaged_lines == 1 ? "" : "s", import->first_damage);
+  else if (import->first_damage[0])
+    printf("not all could be read: %s\n", import->first_damage);
+}
+
+static void report_json(const StoreImport *import) {
+  CoreText text = {0};
+  json_t *object =
+    json_pack("{s:I, s:I, s:I, s:o}", "rows", (json_int_t)import->rows, "runs", (json_int_t)import->runs,
+              "damaged_lines", (json_int_t)import->damaged_lines, "first_damage",
+              import->first_damage[0] ? core_json_text(import->first_damage) : json_null());
+  core_json_append(object, 0, &text); /* on one line: --follow prints many */
+  printf("%s\n", core_text_string(&text));
+  core_text_free(&text);
+  json_decref(object);
+}
+
+static void report_import(const StoreImport *import, bool json) {
+  if (json) {
+    report_json(import);
+  } else {
+    printf("%lld new row%s from %lld run%s\n", (long long)import->rows, import->rows == 1 ? "" : "s",
+           (long long)import->runs, import->runs == 1 ? "" : "s");
+    report_damage(import);
+  }
+  fflush(stdout);
+}
+
+/* ---- collect --------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t is_asked_to_end;
+static void ask_to_end(int signal_number) {
+  (void)signal_number;
+  is_asked_to_end = 1;
+}
+
+static void wait_seconds(double seconds) {
+  struct timespec time = {.tv_sec = (time_t)seconds, .tv_nsec = (long)(1e9 * fmod(seconds, 1))};
+  nanosleep(&time, NULL); /* a signal ends it early: that is wanted */
+}
+
+/* Imports again and again until Ctrl-C or SIGTERM. A failure (a lock, a full disk) is told and tried again: whoever
+ * watches overnight does not want to find that nothing was watched. */
+static int follow(StoreDatabase *database, const char *root, const char *name, double every_s, bool json) {
+  struct sigaction action = {.sa_handler = ask_to_end};
+  bool is_first = true, other_was_told = false;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  while (!is_asked_to_end) {
+    StoreImport import;
+    if (store_import(database, root, name, false, &import) != CORE_OK) {
+      core_warn("%s; trying again in %.0f s", core_error_message(), every_s);
+    } else if (import.rows < 0) {
+      if (!other_was_told)
+        fprintf(json ? stderr : stdout, "another process is importing; waiting for what it leaves\n");
+      other_was_told = true;
+    } else if (import.rows > 0 || import.lost_bytes > 0 || is_first) {
+      if (import.lost_bytes > 0) core_warn("%s", import.first_lost);
+      report_import(&import, json);
+      is_first = false;
+    }
+    fflush(stdout);
+    if (!is_asked_to_end) wait_seconds(every_s);
+  }
+  return CORE_OK;
+}
+
+/* A results.db that an import alone has made (the old one was deleted, and a rebuild killed) has rows, but no sweep. */
+static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
+  char **names;
+  size_t count;
+  bool row;
+  StoreQuery *query;
+  if (sweep_common_list(root, &names, &count) != CORE_OK) return core_error_clear();
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  if (count == 0 || store_query_open(database, "SELECT 1 FROM sweep LIMIT 1", &query) != CORE_OK)
+    return core_error_clear();
+  if (store_query_step(query, &row) == CORE_OK && !row)
+    core_warn("results.db knows none of the %zu sweeps of this workspace; it gets them with: sweep rebuild", count);
+  store_query_close(&query);
+}
+
+static int collect_once(StoreDatabase *database, const char *root, const char *name, bool json) {
+  StoreImport import;
+  TRY(store_import(database, root, name, true, &import));
+  report_import(&import, json);
+  report_unknown_sweeps(database, root);
+  return import.lost_bytes > 0 ? core_error(CORE_FAIL, "%s", import.first_lost) : CORE_OK;
+}
+
+typedef struct CollectOptions { SweepCommon common; bool follow, json; double every_s; } CollectOptions;
+
+static int collect(void *given, const char **operands, size_t count) {
+  CollectOptions *options = given;
+  const char *root = options->common.root, *sweep = NULL;
+  char path[CORE_PATH_MAX], name[SWEEP_NAME];
+  StoreDatabase *database;
+  if (!(options->every_s >= 0.1 && options->every_s <= 86400))
+    return core_error(CORE_USAGE, "--every %g: give 0.1 to 86400 seconds", options->every_s);
+  TRY(sweep_common_open(&options->common));
+  if (count > 0) {
+    TRY(sweep_common_name(&options->common, operands[0], name));
+    sweep = name;
+  }
+  TRY(store_path_database(root, path));
+  TRY(store_database_open(path, false, &database));
+  int code = options->follow ? follow(database, root, sweep, options->every_s, options->json)
+                             : collect_once(database, root, sweep, options->json);
+  store_database_close(&database);
+  return code;
+}
+
+int sweep_collect(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep collect [FILE|NAME] [options]",
+    .about = "Imports what is new in the run logs into results.db, each row once, while the runs go on. Without NAME: "
+             "all runs of the workspace. sweep status and analyze do the same before they answer.",
+    .most = 1};
+  CollectOptions given = {.every_s = FOLLOW_DEFAULT_S};
+  const CoreOption options[] = {
+    {"follow", 'f', CORE_OPTION_FLAG, &given.follow, NULL, "keep importing until Ctrl-C"},
+    {"every", 'e', CORE_OPTION_REAL, &given.every_s, "SECONDS", "with --follow: pause between imports (default: 10)"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts: one line an import"},
+    SWEEP_OPTION_ROOT(given.common),
+    {0}};
+  return core_options_answer(&manual, options, argc, argv, collect, &given);
+}
+
+/* ---- rebuild --------------------------------------------------------------------------------------------------- */
+
+typedef struct RebuildOptions { SweepCommon common; bool json; } RebuildOptions;
+
+static int rebuild(void *given, const char **operands, size_t count) {
+  RebuildOptions *options = given;
+  StoreImport import;
+  TRY(sweep_common_open(&options->common));
+  TRY(store_rebuild(options->common.root, &import));
+  report_import(&import, options->json);
+  return CORE_OK;
+}
+
+int sweep_rebuild(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep rebuild [options]",
+    .about = "Makes results.db anew from the run logs and manifests alone. The old file is kept as results.db.old. A "
+             "rebuild that fails, on a full disk for one, leaves it as it was."};
+  RebuildOptions given = {0};
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(given.common), {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"}, {0}};
+  return core_options_answer(&manual, options, argc, argv, rebuild, &given);
+}

@@ -1,0 +1,146 @@
+/* Two reasons are one when they differ only in numbers and run ids ("goes on from iteration 512", "... 640"): a night's
+ * failures are then a few lines. Drawn by status and submit --wait; what each run said itself is in status --failed. */
+#include "sweep/status/failures.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/terminal.h"
+
+enum { REASONS_MAX = 100, DRAWN_MAX = 8, IDS_MAX = 4 };
+static const char any[] = "...";
+
+/* ---- alike ------------------------------------------------------------------------------------------------------- */
+
+static size_t word_length(const char *text) {
+  size_t length = 0;
+  while (isalnum((unsigned char)text[length])) length++;
+  return length;
+}
+
+/* A number, a run id, or what stands for those that differ. */
+static bool is_number(const char *word, size_t length) {
+  if (strspn(word, "0123456789") >= length) return length > 0;
+  return length == CORE_RUN_ID - 1 && strspn(word, "0123456789abcdef") >= length;
+}
+
+/* The length of what may differ at `text`; 0: nothing. */
+static size_t variable_length(const char *text) {
+  const size_t length = word_length(text);
+  if (strncmp(text, any, strlen(any)) == 0) return strlen(any);
+  return is_number(text, length) ? length : 0;
+}
+
+/* True when they are the same but for numbers; `merged`, empty before, is then what they share. */
+static bool merge(const char *a, const char *b, CoreText *merged) {
+  while (*a && *b) {
+    const size_t m = variable_length(a), n = variable_length(b);
+    if (m > 0 && n > 0) {
+      const bool same = m == n && strncmp(a, b, m) == 0;
+      core_text_append_bytes(merged, same ? a : any, same ? m : strlen(any));
+      a += m, b += n;
+      continue;
+    }
+    /* A word as a whole, or one other character. */
+    const size_t length = word_length(a) ? word_length(a) : 1;
+    if (strncmp(a, b, length) != 0 || (word_length(a) && word_length(b) != length)) return false;
+    core_text_append_bytes(merged, a, length);
+    a += length, b += length;
+  }
+  return !*a && !*b;
+}
+
+/* ---- gathering --------------------------------------------------------------------------------------------------- */
+
+static SweepFailure *find(SweepFailures *troubles, const char *kind, const char *reason) {
+  for (size_t i = 0; i < troubles->count; i++) {
+    SweepFailure *item = &troubles->items[i];
+    CoreText merged = {0};
+    if (strcmp(item->kind, kind) != 0) continue;
+    if (strcmp(item->reason, reason) == 0) return item;
+    const bool alike = merge(item->reason, reason, &merged);
+    if (alike) {
+      free(item->reason);
+      item->reason = core_text_duplicate(core_text_string(&merged));
+    }
+    core_text_free(&merged);
+    if (alike) return item;
+  }
+  return NULL;
+}
+
+void sweep_failures_add(SweepFailures *troubles, const char *kind, const char *reason, size_t index) {
+  SweepFailure *item = find(troubles, kind, reason);
+  if (!item && troubles->count == REASONS_MAX) {
+    troubles->others++;
+    return;
+  }
+  if (!item) {
+    troubles->items = core_memory_resize(troubles->items, (troubles->count + 1) * sizeof *troubles->items);
+    item = &troubles->items[troubles->count++];
+    *item = (SweepFailure){.kind = kind, .reason = core_text_duplicate(reason)};
+  }
+  if (item->count == item->capacity) {
+    item->capacity = item->capacity ? 2 * item->capacity : 4;
+    item->runs = core_memory_resize(item->runs, item->capacity * sizeof *item->runs);
+  }
+  item->runs[item->count++] = index;
+}
+
+void sweep_failures_free(SweepFailures *troubles) {
+  for (size_t i = 0; i < troubles->count; i++) {
+    free(troubles->items[i].reason);
+    free(troubles->items[i].runs);
+  }
+  free(troubles->items);
+  *troubles = (SweepFailures){0};
+}
+
+void sweep_failures_of_progress(const SweepProgress *progress, SweepFailures *troubles) {
+  for (size_t i = 0; i < progress->runs; i++)
+    if (sweep_progress_is_trouble(progress, i))
+      sweep_failures_add(troubles, store_status_name(progress->run[i].state.status), sweep_progress_reason(progress, i),
+                        i);
+}
+
+/* ---- showing ----------------------------------------------------------------------------------------------------- */
+
+static void draw_item(const SweepFailure *item, const SweepProgress *progress, CoreText *text) {
+  if (item->count == 1) {
+    core_text_appendf(text, "  %s %s: %s\n", progress->run[item->runs[0]].id, item->kind, item->reason);
+    return;
+  }
+  core_text_appendf(text, "  %zu %s: %s\n    ", item->count, item->kind, item->reason);
+  for (size_t i = 0; i < item->count && i < IDS_MAX; i++)
+    core_text_appendf(text, "%s%s", i ? " " : "", progress->run[item->runs[i]].id);
+  if (item->count > IDS_MAX) core_text_appendf(text, " and %zu more", item->count - IDS_MAX);
+  core_text_append(text, "\n");
+}
+
+void sweep_failures_draw(const SweepFailures *troubles, const SweepProgress *progress, CoreText *text) {
+  size_t hidden = troubles->others;
+  bool some = hidden > 0;
+  for (size_t i = 0; i < troubles->count; i++) {
+    const SweepFailure *item = &troubles->items[i];
+    if (i < DRAWN_MAX) draw_item(item, progress, text);
+    else hidden += item->count;
+    some |= item->count > IDS_MAX;
+  }
+  if (hidden > 0) core_text_appendf(text, "  %zu more for other reasons\n", hidden);
+  if (some || hidden > 0)
+    core_text_appendf(text, "  sweep status %s --failed lists all that need a hand\n", progress->name);
+}
+
+json_t *sweep_failures_json(const SweepFailures *troubles, const SweepProgress *progress) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < troubles->count; i++) {
+    const SweepFailure *item = &troubles->items[i];
+    json_t *runs = json_array();
+    for (size_t r = 0; r < item->count; r++) json_array_append_new(runs, json_string(progress->run[item->runs[r]].id));
+    json_array_append_new(list, json_pack("{s:s, s:o, s:I, s:o}", "status", item->kind, "reason",
+                                          core_json_text(item->reason), "count", (json_int_t)item->count, "run", runs));
+  }
+  return list;
+}

@@ -1,0 +1,84 @@
+/* Configurations are made from the grid when asked for, microseconds each, so that nothing large is kept. */
+#include "sweep/status/members.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "store/workspace/paths.h"
+#include "sweep/spec/id_set.h"
+
+int sweep_members_read(const char *root, const SweepProgress *progress, SweepMembers *members) {
+  char path[CORE_PATH_MAX];
+  SweepIdSet ids = {0};
+  *members = (SweepMembers){.root = root, .progress = progress};
+  TRY(store_path_sweep(root, progress->name, "sweep.ini", path));
+  TRY(sweep_spec_read(path, NULL, NULL, 0, &members->spec));
+  const int code = sweep_grid_expand(&members->spec, &members->grid);
+  if (code != CORE_OK) {
+    sweep_spec_free(&members->spec);
+    return code;
+  }
+  sweep_id_set_add_all(&ids, (const char(*)[CORE_RUN_ID])members->grid.ids, members->grid.runs);
+  members->places = core_memory_allocate((progress->runs + 1) * sizeof *members->places);
+  members->absent = core_memory_zero_allocate(progress->runs + 1, sizeof *members->absent);
+  for (size_t i = 0; i < progress->runs; i++)
+    if (!sweep_id_set_find(&ids, progress->run[i].id, &members->places[i]))
+      members->places[i] = SIZE_MAX, members->absent[i] = true;
+  sweep_id_set_free(&ids);
+  return CORE_OK;
+}
+
+void sweep_members_free(SweepMembers *members) {
+  if (!members->places) return;
+  sweep_grid_free(&members->grid);
+  sweep_spec_free(&members->spec);
+  free(members->places);
+  free(members->absent);
+  free(members->differs);
+  *members = (SweepMembers){0};
+}
+
+/* ---- settings -------------------------------------------------------------------------------------------------- */
+
+static bool read_config(const SweepMembers *members, size_t index, CoreConfig *config) {
+  char path[CORE_PATH_MAX];
+  if (members->places[index] != SIZE_MAX) {
+    sweep_grid_config(&members->grid, members->places[index], config);
+    return true;
+  }
+  *config = core_config_default();
+  const bool known = store_path_run(members->root, members->progress->run[index].id, "config.ini", path) == CORE_OK &&
+                     core_files_exists(path) && core_config_read(path, config) == CORE_OK;
+  core_error_clear();
+  return known;
+}
+
+/* Manner (threads, how often to save) is no run's mark: an executor may have chosen it. */
+static void find_differences(SweepMembers *members) {
+  size_t rows;
+  const CoreConfigRow *row = core_config_rows(&rows);
+  CoreConfig first, other;
+  bool is_first = true;
+  members->differs = core_memory_zero_allocate(rows + 1, sizeof *members->differs);
+  for (size_t i = 0; i < members->progress->runs; i++) {
+    if (!read_config(members, i, is_first ? &first : &other)) continue;
+    for (size_t r = 0; r < rows && !is_first; r++)
+      if (row[r].identity && !members->differs[r] && !core_config_same_value(&first, &other, &row[r]))
+        members->differs[r] = true;
+    is_first = false;
+  }
+}
+
+json_t *sweep_members_settings(SweepMembers *members, size_t index) {
+  size_t rows;
+  const CoreConfigRow *row = core_config_rows(&rows);
+  CoreConfig config;
+  if (!members->places || !read_config(members, index, &config)) return json_null();
+  if (!members->differs) find_differences(members);
+  json_t *object = json_object();
+  for (size_t r = 0; r < rows; r++)
+    if (members->differs[r]) json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
+  return object;
+}

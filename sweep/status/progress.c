@@ -1,0 +1,241 @@
+/* Adds up run states. Reads files only; what it says is as true as the runs' own last words. */
+#include "sweep/status/progress.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/database/query.h"
+#include "sweep/local/queue.h"
+#include "sweep/spec/manifest.h"
+
+enum { SHOWN_MAX = 12, BAR_WIDTH = 30 };
+
+static const double nearly = 0.999; /* 100 % is for what is finished */
+
+/* Of a run that failed nothing counts: what it did may be lost, and nobody goes on with it by himself. */
+static double run_fraction(const StoreState *state) {
+  if (state->status == STORE_FINISHED) return 1;
+  if (state->status == STORE_FAILED || state->status == STORE_DIVERGED || state->transitions_total <= 0) return 0;
+  return fmin(nearly, (double)state->transitions / (double)state->transitions_total);
+}
+
+/* Transitions a second with evaluations and checkpoints, which the trainer's own figure leaves out. A run that goes on
+ * from another one counts that one's transitions, but not its time. */
+static double run_rate(const StoreState *state) {
+  if (state->parent[0] && isfinite(state->steps_per_second)) return state->steps_per_second;
+  return state->train_seconds > 1 && state->transitions > 0 ? (double)state->transitions / state->train_seconds
+                                                            : state->steps_per_second;
+}
+
+static double run_left(const StoreState *state) {
+  return (1 - run_fraction(state)) * (double)state->transitions_total;
+}
+
+/* Does the executor come to it? A run that failed in this session is not tried again. */
+static bool is_to_come(const SweepProgress *progress, const StoreState *state) {
+  return progress->queued && progress->executor &&
+         (state->status == STORE_PENDING || state->status == STORE_STOPPED || state->status == STORE_LOST);
+}
+
+/* What runs and what is to come over what is being done now, and no less than the slowest run needs; runs that have not
+ * started are taken to be as long as the known ones. */
+static void estimate(SweepProgress *progress, const bool *to_come) {
+  double known_total = 0, left = 0, fraction = 0, rate = 0, longest = 0;
+  size_t known = 0, unknown = 0;
+  const size_t counted = progress->runs - progress->dropped;
+  for (size_t i = 0; i < progress->runs; i++) {
+    const StoreState *state = &progress->run[i].state;
+    const bool runs = state->status == STORE_RUNNING;
+    const bool comes = runs || (state->status != STORE_FINISHED &&
+                                (to_come ? to_come[i] : is_to_come(progress, state)));
+    if (progress->run[i].is_dropped) continue;
+    fraction += run_fraction(state);
+    if (state->transitions_total > 0) {
+      known++;
+      known_total += (double)state->transitions_total;
+      if (comes) left += run_left(state);
+    } else {
+      unknown += comes;
+    }
+    if (!runs || !(run_rate(state) > 0)) continue;
+    rate += run_rate(state);
+    longest = fmax(longest, run_left(state) / run_rate(state));
+  }
+  if (known > 0) left += known_total / (double)known * (double)unknown;
+  progress->done = counted > 0 ? fraction / (double)counted : 0;
+  if (progress->count[STORE_FINISHED] < counted) progress->done = fmin(nearly, progress->done);
+  progress->steps_per_second = rate;
+  progress->eta_s = rate > 0 && known > 0 ? fmax(longest, left / rate) : NAN;
+}
+
+void sweep_progress_expect(SweepProgress *progress, const bool *to_come) { estimate(progress, to_come); }
+
+void sweep_progress_drop(SweepProgress *progress, const bool *flags) {
+  for (size_t i = 0; i < progress->runs; i++) {
+    const StoreStatus status = progress->run[i].state.status;
+    if (!flags[i] || progress->run[i].is_dropped || status == STORE_FINISHED || status == STORE_RUNNING) continue;
+    progress->run[i].is_dropped = true;
+    progress->dropped++;
+    progress->count[status]--;
+  }
+  estimate(progress, NULL);
+}
+
+bool sweep_progress_is_trouble(const SweepProgress *progress, size_t index) {
+  const StoreStatus status = progress->run[index].state.status;
+  return !progress->run[index].is_dropped &&
+         (status == STORE_FAILED || status == STORE_DIVERGED || status == STORE_LOST);
+}
+
+const char *sweep_progress_reason(const SweepProgress *progress, size_t index) {
+  const SweepRunState *run = &progress->run[index];
+  if (run->is_dropped) return "no longer in the sweep's file";
+  if (run->state.status == STORE_LOST) return "its process is gone; sweep submit goes on from its checkpoint";
+  if (run->state.message[0] || !sweep_progress_is_trouble(progress, index)) return run->state.message;
+  return "no reason was recorded; see sweep logs";
+}
+
+static double known_or_zero(double value) { return isfinite(value) ? value : 0; }
+static void copy_text(char *target, size_t size, const char *text) { snprintf(target, size, "%s", text ? text : ""); }
+
+/* Fills in the runs that the database knows as finished; the others stay without an id. */
+static int read_finished(StoreDatabase *database, const SweepManifest *manifest, SweepProgress *progress) {
+  StoreQuery *query;
+  bool row;
+  int code;
+  TRY(store_query_open(
+    database,
+    "SELECT s.idx, r.id, r.attempt, r.iteration, r.iterations, r.transitions, r.transitions_total, "
+    "r.steps_per_second, r.solve_rate, r.pid, r.host, r.started, r.heartbeat, r.finished, r.train_seconds, r.device, "
+    "r.git_commit FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id "
+    "WHERE s.sweep = ?1 AND r.status = 'finished'",
+    &query));
+  store_query_bind_text(query, 1, manifest->name);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const int64_t index = store_query_int(query, 0);
+    const char *id = store_query_text(query, 1);
+    if (index < 0 || (size_t)index >= manifest->count || strcmp(id, manifest->ids[index]) != 0) continue;
+    SweepRunState *run = &progress->run[index];
+    memcpy(run->id, manifest->ids[index], CORE_RUN_ID);
+    run->state = (StoreState){.status = STORE_FINISHED, .attempt = (int)store_query_int(query, 2),
+                              .iteration = store_query_int(query, 3), .iterations = store_query_int(query, 4),
+                              .transitions = store_query_int(query, 5), .transitions_total = store_query_int(query, 6),
+                              .steps_per_second = store_query_real(query, 7), .solve_rate = store_query_real(query, 8),
+                              .pid = store_query_int(query, 9),
+                              .started_unix_s = known_or_zero(store_query_real(query, 11)),
+                              .heartbeat_unix_s = known_or_zero(store_query_real(query, 12)),
+                              .finished_unix_s = known_or_zero(store_query_real(query, 13)),
+                              .train_seconds = known_or_zero(store_query_real(query, 14))};
+    copy_text(run->state.host, sizeof run->state.host, store_query_text(query, 10));
+    copy_text(run->state.device, sizeof run->state.device, store_query_text(query, 15));
+    copy_text(run->state.commit, sizeof run->state.commit, store_query_text(query, 16));
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* One damaged file does not hide the other runs. */
+static void read_state(const char *root, SweepRunState *run) {
+  if (store_run_state_read(root, run->id, true, &run->state) == CORE_OK) return;
+  run->state = (StoreState){.status = STORE_FAILED, .steps_per_second = NAN, .solve_rate = NAN};
+  snprintf(run->state.message, sizeof run->state.message, "%s", core_error_message());
+  core_error_clear();
+}
+
+int sweep_progress_read(const char *root, const char *name, StoreDatabase *database, SweepProgress *progress) {
+  SweepManifest manifest;
+  SweepRequest request;
+  *progress = (SweepProgress){.executor = sweep_queue_executor(root)};
+  TRY(sweep_manifest_read(root, name, &manifest));
+  TRY(core_text_copy(progress->name, sizeof progress->name, name, "sweep"));
+  progress->runs = manifest.count;
+  progress->run = core_memory_zero_allocate(manifest.count + 1, sizeof *progress->run);
+  int code = sweep_queue_read(root, name, &request, &progress->queued);
+  if (code == CORE_OK && database) code = read_finished(database, &manifest, progress);
+  for (size_t i = 0; code == CORE_OK && i < manifest.count; i++) {
+    SweepRunState *run = &progress->run[i];
+    if (!run->id[0]) {
+      memcpy(run->id, manifest.ids[i], CORE_RUN_ID);
+      read_state(root, run);
+    }
+    if (code == CORE_OK) progress->count[run->state.status]++;
+  }
+  sweep_manifest_free(&manifest);
+  if (code != CORE_OK) sweep_progress_free(progress);
+  else estimate(progress, NULL);
+  return code;
+}
+
+void sweep_progress_free(SweepProgress *progress) {
+  free(progress->run);
+  progress->run = NULL;
+}
+
+void sweep_progress_dropped(const SweepProgress *progress, CoreText *text) {
+  if (progress->dropped == 0) return;
+  core_text_appendf(text, "%s%zu no longer in the file", text->length ? ", " : "", progress->dropped);
+}
+
+void sweep_progress_counts(const SweepProgress *progress, CoreText *text) {
+  static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED,
+                                      STORE_LOST, STORE_FAILED, STORE_DIVERGED};
+  const size_t all = progress->runs - progress->dropped;
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+    const size_t count = progress->count[order[i]];
+    if (count == 0) continue;
+    core_text_append(text, text->length ? ", " : "");
+    if (count == all && order[i] >= STORE_FAILED) core_text_appendf(text, "%zu of ", all);
+    core_text_appendf(text, "%zu %s", count, store_status_name(order[i]));
+  }
+  sweep_progress_dropped(progress, text);
+}
+
+static void draw_running(const SweepRunState *run, CoreText *text) {
+  const StoreState *state = &run->state;
+  char bar[128], rate[32];
+  const double fraction = run_fraction(state);
+  core_text_appendf(text, "  %s %s", run->id, core_terminal_bar(fraction, 20, bar));
+  if (isfinite(state->solve_rate)) core_text_appendf(text, "  solve rate %.2f", state->solve_rate);
+  if (run_rate(state) > 0) {
+    char left[32];
+    core_text_appendf(text, "  %s steps/s  ETA %s", core_text_count(run_rate(state), rate),
+                      core_text_duration(run_left(state) / run_rate(state), left));
+  }
+  core_text_append(text, "\n");
+}
+
+/* Without an executor nothing goes on by itself; of one that has died status tells. */
+static void draw_idle(const SweepProgress *progress, CoreText *text) {
+  const size_t idle = progress->count[STORE_PENDING] + progress->count[STORE_STOPPED];
+  if (progress->queued || idle == 0) return;
+  core_text_appendf(text, "  nobody works on %zu of them; sweep submit %s does\n", idle, progress->name);
+}
+
+void sweep_progress_draw_bar(const SweepProgress *progress, const char *counts, CoreText *text) {
+  char bar[256], buffer[32];
+  core_text_appendf(text, "%s %s  %s", progress->name, core_terminal_bar(progress->done, BAR_WIDTH, bar), counts);
+  if (progress->steps_per_second > 0)
+    core_text_appendf(text, "  %s steps/s", core_text_count(progress->steps_per_second, buffer));
+  if (isfinite(progress->eta_s)) core_text_appendf(text, "  ETA %s", core_text_duration(progress->eta_s, buffer));
+  core_text_append(text, "\n");
+}
+
+void sweep_progress_draw_running(const SweepProgress *progress, CoreText *text) {
+  size_t shown = 0;
+  for (size_t i = 0; i < progress->runs; i++) {
+    if (progress->run[i].state.status != STORE_RUNNING) continue;
+    if (shown++ < SHOWN_MAX) draw_running(&progress->run[i], text);
+  }
+  if (shown > SHOWN_MAX) core_text_appendf(text, "  and %zu more run; --runs lists them\n", shown - SHOWN_MAX);
+}
+
+void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *text) {
+  CoreText counts = {0};
+  sweep_progress_counts(progress, &counts);
+  sweep_progress_draw_bar(progress, core_text_string(&counts), text);
+  core_text_free(&counts);
+  if (!final) sweep_progress_draw_running(progress, text);
+  draw_idle(progress, text);
+}

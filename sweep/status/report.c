@@ -1,0 +1,141 @@
+/* `sweep report`: what a sweep has cost, by run and in all, and which limits would have been enough. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/json.h"
+#include "core/terminal.h"
+#include "sweep/commands.h"
+#include "sweep/spec/sweep.h"
+#include "sweep/status/usage.h"
+
+typedef struct ReportOptions { SweepCommon common; bool json, csv, runs; } ReportOptions;
+
+static const char *seconds_or_dash(double seconds, char *buffer) {
+  return isfinite(seconds) ? core_text_duration(seconds, buffer) : "-";
+}
+
+static json_t *run_json(const SweepRunUsage *run, size_t index) {
+  return json_pack("{s:I, s:s, s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:I}", "index", (json_int_t)index, "run",
+                   run->id, "status", store_status_name(run->status), "starts", (json_int_t)run->starts, "wait_s",
+                   core_json_real(run->wait_s), "spent_s", run->spent_s, "useful_s", run->useful_s, "efficiency",
+                   core_json_real(sweep_usage_efficiency(run->useful_s, run->spent_s)), "cpus",
+                   core_json_real(run->cpus), "gpus", core_json_real(run->gpus), "peak_mb", (json_int_t)run->peak_mb);
+}
+
+static void print_json(const char *name, const SweepUsage *usage, const CoreText *advice) {
+  json_t *runs = json_array(), *lines = json_array();
+  for (size_t i = 0; i < usage->count; i++) json_array_append_new(runs, run_json(&usage->run[i], i));
+  char *copy = core_text_duplicate(core_text_string(advice)), *save = NULL;
+  for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+    json_array_append_new(lines, json_string(line));
+  json_t *all =
+    json_pack("{s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:I, s:o, s:o}", "name", name, "wait_median_s",
+              core_json_real(usage->wait_median_s), "wait_max_s", core_json_real(usage->wait_max_s), "spent_s",
+              usage->spent_s, "useful_s", usage->useful_s, "wasted_s", usage->wasted_s, "efficiency",
+              core_json_real(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours,
+              "cpu_hours_wasted", usage->cpu_hours_wasted, "gpu_hours", usage->gpu_hours, "gpu_hours_wasted",
+              usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "advice", lines, "run", runs);
+  core_json_print(all);
+  free(copy);
+}
+
+static void csv_real(double value) {
+  if (isfinite(value)) printf(",%.3f", value);
+  else printf(",");
+}
+
+static void print_csv(const SweepUsage *usage) {
+  printf("index,run,status,starts,wait_s,spent_s,useful_s,efficiency,cpus,gpus,peak_mb\n");
+  for (size_t i = 0; i < usage->count; i++) {
+    const SweepRunUsage *run = &usage->run[i];
+    printf("%zu,%s,%s,%lld", i, run->id, store_status_name(run->status), (long long)run->starts);
+    csv_real(run->wait_s), csv_real(run->spent_s), csv_real(run->useful_s),
+      csv_real(sweep_usage_efficiency(run->useful_s, run->spent_s));
+    csv_real(run->cpus), csv_real(run->gpus);
+    if (run->peak_mb > 0) printf(",%lld\n", (long long)run->peak_mb);
+    else printf(",\n");
+  }
+}
+
+static void print_runs(const SweepUsage *usage) {
+  static const char *const headers[] = {"index", "run", "status", "starts", "waited", "ran", "useful", "memory"};
+  CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
+  char buffer[32];
+  for (size_t i = 0; i < usage->count; i++) {
+    const SweepRunUsage *run = &usage->run[i];
+    const double efficiency = sweep_usage_efficiency(run->useful_s, run->spent_s);
+    core_table_cell(table, "%zu", i);
+    core_table_cell(table, "%s", run->id);
+    core_table_cell(table, "%s", store_status_name(run->status));
+    core_table_cell(table, "%lld", (long long)run->starts);
+    core_table_cell(table, "%s", seconds_or_dash(run->wait_s, buffer));
+    core_table_cell(table, "%s", seconds_or_dash(run->spent_s, buffer));
+    if (isfinite(efficiency))
+      core_table_cell_color(table, efficiency < 0.5 ? CORE_RED : CORE_PLAIN, "%.0f %%", 100 * efficiency);
+    else core_table_cell(table, "-");
+    if (run->peak_mb > 0) core_table_cell(table, "%lld MB", (long long)run->peak_mb);
+    else core_table_cell(table, "-");
+  }
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+}
+
+static void print_text(const char *name, const SweepUsage *usage, const CoreText *advice, bool runs) {
+  char spent[32], wasted[32], median[32], longest[32];
+  size_t finished = 0, never = 0, again = 0;
+  for (size_t i = 0; i < usage->count; i++) {
+    finished += usage->run[i].status == STORE_FINISHED;
+    never += usage->run[i].starts == 0;
+    again += usage->run[i].starts > 1;
+  }
+  if (runs) print_runs(usage);
+  printf("%s: %zu runs, %zu finished, ", name, usage->count, finished);
+  if (never > 0) printf("%zu never started, ", never);
+  printf("%zu started more than once\n", again);
+  if (isfinite(usage->wait_median_s))
+    printf("  waited     %s in the median, %s at most\n", core_text_duration(usage->wait_median_s, median),
+           core_text_duration(usage->wait_max_s, longest));
+  printf("  ran        %s in all, %s of it wasted (failed, or done twice)\n", core_text_duration(usage->spent_s, spent),
+         core_text_duration(usage->wasted_s, wasted));
+  if (usage->is_slurm) {
+    printf("  CPU-hours  %.3f, %.3f wasted\n", usage->cpu_hours, usage->cpu_hours_wasted);
+    if (usage->gpu_hours > 0) printf("  GPU-hours  %.3f, %.3f wasted\n", usage->gpu_hours, usage->gpu_hours_wasted);
+  }
+  if (usage->peak_max_mb > 0) printf("  memory     %lld MB at most\n", (long long)usage->peak_max_mb);
+  if (advice->length) printf("%s", core_text_string(advice));
+}
+
+static int report(void *given, const char **operands, size_t count) {
+  ReportOptions *options = given;
+  char name[SWEEP_NAME];
+  SweepUsage usage;
+  CoreText advice = {0};
+  if (options->json && options->csv) return core_error(CORE_USAGE, "--json and --csv exclude each other");
+  TRY(sweep_common_open(&options->common));
+  TRY(sweep_common_name(&options->common, operands[0], name));
+  TRY(sweep_usage_read(options->common.root, name, &usage));
+  sweep_usage_advise(&usage, &advice);
+  if (options->json) print_json(name, &usage, &advice);
+  else if (options->csv) print_csv(&usage);
+  else print_text(name, &usage, &advice, options->runs);
+  core_text_free(&advice);
+  sweep_usage_free(&usage);
+  return CORE_OK;
+}
+
+int sweep_report(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep report NAME [options]",
+    .about = "What a sweep has cost: time in the queue, time and CPU- and GPU-hours spent and wasted (failed runs, "
+             "work that was lost and done again), memory; and time limits and memory that would be enough. From the "
+             "runs' own files: Slurm is not asked.",
+    .least = 1, .most = 1};
+  ReportOptions given = {0};
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(given.common),
+    {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "a line for each run"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "everything, for scripts"},
+    {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "a line for each run, with a header"},
+    {0}};
+  return core_options_answer(&manual, options, argc, argv, report, &given);
+}

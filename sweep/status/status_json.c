@@ -1,0 +1,80 @@
+/* `sweep status --json`: everything that status knows, so that no script has to read a workspace's files. */
+#include "store/workspace/paths.h"
+#include "sweep/status/status_internal.h"
+
+/* Unix seconds; null: that moment has not come. */
+static json_t *moment(double unix_s) { return unix_s > 0 ? json_real(unix_s) : json_null(); }
+
+static json_t *folder_json(const SweepShown *shown, const char *id) {
+  char folder[STORE_RUN_FOLDER];
+  return store_path_run_folder(shown->root, id, folder) == CORE_OK ? json_string(folder) : json_null();
+}
+
+static void add_progress(const StoreState *state, json_t *object) {
+  json_object_update_new(
+    object,
+    json_pack("{s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "attempt", state->attempt, "iteration",
+              (json_int_t)state->iteration, "iterations", (json_int_t)state->iterations, "transitions",
+              (json_int_t)state->transitions, "transitions_total", (json_int_t)state->transitions_total,
+              "steps_per_second", core_json_real(state->steps_per_second), "solve_rate",
+              core_json_real(state->solve_rate), "train_seconds", core_json_real(state->train_seconds)));
+  json_object_update_new(
+    object, json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "started_unix_s", moment(state->started_unix_s),
+                      "heartbeat_unix_s", moment(state->heartbeat_unix_s), "finished_unix_s",
+                      moment(state->finished_unix_s), "host", core_json_text(state->host), "pid",
+                      (json_int_t)state->pid, "device", core_json_text(state->device), "commit",
+                      core_json_text(state->commit), "parent", core_json_text(state->parent), "message",
+                      core_json_text(state->message)));
+}
+
+static json_t *run_json(SweepShown *shown, size_t index) {
+  const SweepRunState *run = &shown->progress.run[index];
+  char job[48] = "";
+  json_t *object = json_object();
+  json_object_set_new(object, "index", json_integer((json_int_t)index));
+  json_object_set_new(object, "run", json_string(run->id));
+  json_object_set_new(object, "folder", folder_json(shown, run->id));
+  json_object_set_new(object, "settings", sweep_members_settings(&shown->members, index));
+  json_object_set_new(object, "in_file",
+                      shown->members.places ? json_boolean(!shown->members.absent[index]) : json_null());
+  json_object_set_new(object, "status", json_string(store_status_name(run->state.status)));
+  json_object_set_new(object, "standing", json_string(sweep_shown_status(shown, index)));
+  json_object_set_new(object, "reason", core_json_text(sweep_shown_reason(shown, index)));
+  if (shown->is_slurm && shown->cluster.run[index].id.job > 0) slurm_id_format(shown->cluster.run[index].id, job);
+  json_object_set_new(object, "job", json_string(job));
+  add_progress(&run->state, object);
+  return object;
+}
+
+static json_t *counts_json(const SweepProgress *progress) {
+  json_t *counts = json_object();
+  for (int i = 0; i < SWEEP_STATUSES; i++)
+    json_object_set_new(counts, store_status_name((StoreStatus)i), json_integer((json_int_t)progress->count[i]));
+  return counts;
+}
+
+static json_t *cluster_status_json(const SweepClusterStatus *cluster) {
+  json_t *counts = json_object();
+  for (int i = 0; i < SWEEP_KINDS; i++)
+    json_object_set_new(counts, sweep_kind_name((SweepKind)i), json_integer((json_int_t)cluster->count[i]));
+  return counts;
+}
+
+json_t *sweep_shown_json(SweepShown *shown) {
+  const SweepProgress *progress = &shown->progress;
+  json_t *object = json_pack("{s:s, s:I, s:I, s:f, s:b, s:I, s:o, s:o, s:o}", "name", progress->name, "runs",
+                             (json_int_t)progress->runs, "dropped", (json_int_t)progress->dropped, "done",
+                             progress->done, "queued", progress->queued, "executor", (json_int_t)progress->executor,
+                             "steps_per_second", core_json_real(progress->steps_per_second), "eta_s",
+                             core_json_real(progress->eta_s), "count", counts_json(progress));
+  json_t *runs = json_array();
+  if (shown->is_slurm) {
+    json_object_set_new(object, "standing", cluster_status_json(&shown->cluster));
+    json_object_set_new(object, "slurm_problem",
+                        shown->cluster.is_stale ? core_json_text(shown->cluster.problem) : json_null());
+  }
+  json_object_set_new(object, "trouble", sweep_failures_json(&shown->troubles, progress));
+  for (size_t i = 0; i < progress->runs; i++) json_array_append_new(runs, run_json(shown, i));
+  json_object_set_new(object, "run", runs);
+  return object;
+}

@@ -1,0 +1,194 @@
+/* Usage out of files alone: nothing is asked of Slurm, which has forgotten finished jobs after minutes. */
+#include "sweep/status/usage.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "sweep/cluster/batch.h"
+#include "sweep/cluster/joblog.h"
+#include "sweep/cluster/journal.h"
+#include "sweep/cluster/record.h"
+#include "sweep/spec/manifest.h"
+
+enum { TIME_STEP_S = 300, MEMORY_STEP_MB = 100 };
+static const double time_spare = 1.5, memory_spare = 1.3,
+                    worth_it = 2; /* advice is given for limits twice as large as needed */
+
+typedef struct Batches { SweepBatch *batch; size_t count; } Batches;
+
+double sweep_usage_efficiency(double useful_s, double spent_s) { return spent_s > 0 ? useful_s / spent_s : NAN; }
+
+/* The batch of that number, read once. NULL when it is not there any more. */
+static const SweepBatch *find_batch(Batches *batches, const char *root, const char *name, int64_t number) {
+  for (size_t i = 0; i < batches->count; i++)
+    if (batches->batch[i].number == number) return &batches->batch[i];
+  SweepBatch batch;
+  if (sweep_batch_read(root, name, number, &batch) != CORE_OK) return NULL;
+  batches->batch = core_memory_resize(batches->batch, (batches->count + 1) * sizeof batch);
+  batches->batch[batches->count] = batch;
+  return &batches->batch[batches->count++];
+}
+
+/* When the array was asked for that carried the run's first start: the last one before it. */
+static double asked_before(const SweepJournal *journal, double first_unix_s) {
+  double asked = NAN;
+  for (size_t i = 0; i < journal->count; i++)
+    if (journal->arrays[i].asked_unix_s <= first_unix_s && !(journal->arrays[i].asked_unix_s < asked))
+      asked = journal->arrays[i].asked_unix_s;
+  return asked;
+}
+
+/* The last attempt, as its state has it. One that never began has no start; one that could not begin keeps the start of
+ * the attempt before, with an end of its own, so nothing counts beyond the last sign of life. */
+static double state_seconds(const StoreState *state) {
+  if (!(state->started_unix_s > 0)) return 0;
+  const double end = state->finished_unix_s > state->started_unix_s
+                       ? fmin(state->finished_unix_s, state->heartbeat_unix_s + STORE_HEARTBEAT_S)
+                       : state->heartbeat_unix_s;
+  return fmax(0, end - state->started_unix_s);
+}
+
+/* What the start that is under way has taken so far, or that nobody saw the end of. */
+static double seconds_under_way(const SweepRecord *record, const StoreState *state) {
+  if (record->ended_unix_s > 0 || !(record->started_unix_s > 0)) return 0;
+  return fmax(0, state->heartbeat_unix_s - record->started_unix_s);
+}
+
+static void read_share(SweepRunUsage *run, const SlurmSettings *settings) {
+  run->cpus = (double)(settings->cpus_per_run * settings->ranks_per_run);
+  run->gpus = settings->gpus_per_run;
+}
+
+static int read_run(const char *root, const char *name, const SweepJournal *journal, Batches *batches,
+                    SweepUsage *usage, SweepRunUsage *run) {
+  StoreState state;
+  SweepRecord record;
+  bool known;
+  TRY(store_run_state_read(root, run->id, true, &state));
+  TRY(sweep_record_read(root, run->id, &record, &known));
+  run->status = state.status;
+  run->starts = known ? record.starts : state.attempt;
+  run->wait_s = run->cpus = run->gpus = NAN;
+  run->spent_s = state_seconds(&state);
+  if (known) {
+    const SweepBatch *batch = find_batch(batches, root, name, record.batch);
+    run->spent_s = record.spent_s + seconds_under_way(&record, &state);
+    if (record.first_unix_s > 0) run->wait_s = record.first_unix_s - asked_before(journal, record.first_unix_s);
+    run->peak_mb = record.peak_mb;
+    run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_ran_out(root, name, journal, &record);
+    run->cut = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;
+    if (batch) read_share(run, &batch->settings);
+    if (batch && (!usage->is_slurm || batch->number == journal->batches)) usage->settings = batch->settings;
+    usage->is_slurm |= batch != NULL;
+  }
+  if (run->spent_s < state.train_seconds) run->spent_s = state.train_seconds; /* earlier starts that nobody recorded */
+  run->useful_s = run->status == STORE_FAILED                         ? 0
+                  : run->status == STORE_FINISHED && run->starts <= 1 ? run->spent_s
+                                                                      : fmin(state.train_seconds, run->spent_s);
+  return CORE_OK;
+}
+
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void add_up(SweepUsage *usage) {
+  double *waits = core_memory_allocate((usage->count + 1) * sizeof *waits);
+  size_t count = 0;
+  for (size_t i = 0; i < usage->count; i++) {
+    const SweepRunUsage *run = &usage->run[i];
+    const double wasted = run->spent_s - run->useful_s;
+    usage->spent_s += run->spent_s, usage->useful_s += run->useful_s, usage->wasted_s += wasted;
+    if (isfinite(run->wait_s)) waits[count++] = run->wait_s;
+    if (isfinite(run->cpus))
+      usage->cpu_hours += run->cpus * run->spent_s / 3600, usage->cpu_hours_wasted += run->cpus * wasted / 3600;
+    if (isfinite(run->gpus))
+      usage->gpu_hours += run->gpus * run->spent_s / 3600, usage->gpu_hours_wasted += run->gpus * wasted / 3600;
+    if (run->status == STORE_FINISHED && run->spent_s > usage->finished_max_s) usage->finished_max_s = run->spent_s;
+    if (run->peak_mb > usage->peak_max_mb) usage->peak_max_mb = run->peak_mb;
+  }
+  qsort(waits, count, sizeof *waits, compare);
+  usage->wait_median_s = count ? (waits[(count - 1) / 2] + waits[count / 2]) / 2 : NAN;
+  usage->wait_max_s = count ? waits[count - 1] : NAN;
+  free(waits);
+}
+
+int sweep_usage_read(const char *root, const char *name, SweepUsage *usage) {
+  SweepManifest manifest;
+  SweepJournal journal;
+  Batches batches = {0};
+  *usage = (SweepUsage){.settings = slurm_settings_default()};
+  TRY(sweep_manifest_read(root, name, &manifest));
+  int code = sweep_journal_read(root, name, &journal);
+  if (code == CORE_OK) {
+    usage->count = manifest.count;
+    usage->run = core_memory_zero_allocate(manifest.count + 1, sizeof *usage->run);
+    for (size_t i = 0; i < manifest.count && code == CORE_OK; i++) {
+      memcpy(usage->run[i].id, manifest.ids[i], CORE_RUN_ID);
+      code = read_run(root, name, &journal, &batches, usage, &usage->run[i]);
+    }
+    sweep_journal_free(&journal);
+  }
+  for (size_t i = 0; i < batches.count; i++) sweep_batch_free(&batches.batch[i]);
+  free(batches.batch);
+  sweep_manifest_free(&manifest);
+  if (code == CORE_OK) add_up(usage);
+  else sweep_usage_free(usage);
+  return code;
+}
+
+void sweep_usage_free(SweepUsage *usage) {
+  free(usage->run);
+  *usage = (SweepUsage){0};
+}
+
+/* ---- advice ------------------------------------------------------------------------------------------------------ */
+
+static int64_t round_up(double value, int64_t step) { return (int64_t)ceil(value / (double)step) * step; }
+
+static void advise_time(const SweepUsage *usage, CoreText *lines) {
+  char now[32], better[32];
+  size_t cut = 0;
+  for (size_t i = 0; i < usage->count; i++)
+    cut += usage->run[i].cut || (usage->run[i].starts > 1 && usage->run[i].status == STORE_FINISHED);
+  const int64_t needed =
+    round_up(time_spare * usage->finished_max_s + (double)usage->settings.signal_lead, TIME_STEP_S);
+  if (usage->finished_max_s <= 0) return;
+  slurm_time_format(usage->settings.time, now);
+  slurm_time_format(needed, better);
+  if (usage->settings.time > 0 && cut > 0 && usage->settings.time < needed)
+    core_text_appendf(lines, "slurm.time = %s lets each run end in one piece (now %s, and %zu runs needed several)\n",
+                      better, now, cut);
+  else if (usage->settings.time == 0 || (double)usage->settings.time > worth_it * (double)needed)
+    core_text_appendf(lines, "slurm.time = %s is enough (%s%s): short jobs start sooner, in gaps\n", better,
+                      usage->settings.time ? "now " : "now the partition's default", usage->settings.time ? now : "");
+}
+
+static void advise_memory(const SweepUsage *usage, CoreText *lines) {
+  size_t killed = 0;
+  for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;
+  const int64_t needed = round_up(memory_spare * (double)usage->peak_max_mb, MEMORY_STEP_MB), now = usage->settings.mem;
+  if (killed > 0)
+    core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry --mem +50%%\n", killed,
+                      (long long)now);
+  else if (usage->peak_max_mb > 0 && (double)now > worth_it * (double)needed)
+    core_text_appendf(lines,
+                      "slurm.mem = %lldM is enough (now %lldM; the most that was used: %lldM): more runs fit a node\n",
+                      (long long)needed, (long long)now, (long long)usage->peak_max_mb);
+}
+
+void sweep_usage_advise(const SweepUsage *usage, CoreText *lines) {
+  if (!usage->is_slurm) return;
+  advise_time(usage, lines);
+  advise_memory(usage, lines);
+  const double efficiency = sweep_usage_efficiency(usage->useful_s, usage->spent_s);
+  if (efficiency < 0.8)
+    core_text_appendf(lines,
+                      "%.0f %% of the time was wasted: checkpoint.every lower loses less with a node; sweep status "
+                      "--failed says what failed\n",
+                      100 * (1 - efficiency));
+}

@@ -1,0 +1,47 @@
+/* What a sweep has cost and what came of it: waiting, running, what was done twice. For `sweep report`.
+ *
+ * Seconds spent are wall-clock seconds of the program over all its starts (runs/<id>/job where Slurm carried it, else
+ * the state of its last attempt); useful ones are those that lead to what the run has now: a checkpoint carries its
+ * training time along, so that work lost with a node and done again counts once. A failed run's are all wasted. */
+#ifndef SWEEP_USAGE_H
+#define SWEEP_USAGE_H
+#include <stdbool.h>
+
+#include "core/text.h"
+#include "store/workspace/run.h"
+#include "slurm/settings.h"
+
+typedef struct SweepRunUsage {
+  char id[CORE_RUN_ID];
+  StoreStatus status;
+  int64_t starts;               /* 0: never */
+  double wait_s;                /* in the queue before the first start; NaN when not known */
+  double spent_s, useful_s;
+  double cpus, gpus;            /* that it held; NaN when not known (this machine's executor) */
+  int64_t peak_mb;              /* 0: not known */
+  bool out_of_memory, cut;      /* cut: it reached a time limit and went on */
+} SweepRunUsage;
+
+typedef struct SweepUsage {
+  SweepRunUsage *run;           /* [count], by manifest index */
+  size_t count;
+  bool is_slurm;                /* Slurm carried at least one; `settings` are those of the newest batch */
+  SlurmSettings settings;
+  double wait_median_s, wait_max_s; /* NaN when not known */
+  double spent_s, useful_s, wasted_s;
+  double cpu_hours, cpu_hours_wasted, gpu_hours, gpu_hours_wasted; /* of the runs whose share is known */
+  double finished_max_s;        /* the longest finished run, all its starts together */
+  int64_t peak_max_mb;
+} SweepUsage;
+
+/* Reads manifest, states and records. Caller frees. */
+int sweep_usage_read(const char *root, const char *name, SweepUsage *usage);
+void sweep_usage_free(SweepUsage *usage);
+
+/* Useful of spent, 0..1; NaN when nothing was spent. */
+double sweep_usage_efficiency(double useful_s, double spent_s);
+
+/* A line each: what to set instead of the present time limit and memory. Nothing to say: none. */
+void sweep_usage_advise(const SweepUsage *usage, CoreText *lines);
+
+#endif

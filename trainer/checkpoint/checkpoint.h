@@ -1,0 +1,85 @@
+/* Checkpoints: everything that a run needs to go on as if it had never stopped, in runs/<id>/ckpt.
+ *
+ *   iteration-000000000012.ckpt = header | table of sections | BLAKE2b of both | the sections' bytes
+ *
+ * Each section (weights, moments, simulator, ...) has its name, size and BLAKE2b-256 in the table, so a damaged file is
+ * known before anything believes it. Files are written beside, fsynced and renamed; only the run's lease holder may
+ * write. This module knows bytes, not their meaning. */
+#ifndef TRAINER_CHECKPOINT_H
+#define TRAINER_CHECKPOINT_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config/config.h"
+#include "core/files.h"
+
+enum { CHECKPOINT_SECTIONS_MAX = 24, CHECKPOINT_NAME = 24 };
+
+typedef struct CheckpointSection {
+  char name[CHECKPOINT_NAME];
+  void *data;            /* the caller's memory; read from and restored into */
+  size_t bytes;
+} CheckpointSection;
+
+typedef struct Checkpoint {
+  char folder[CORE_PATH_MAX];
+  char run_id[CORE_RUN_ID];
+  int keep;              /* files kept after a write */
+  int sections;
+  CheckpointSection section[CHECKPOINT_SECTIONS_MAX];
+} Checkpoint;
+
+/* Makes `folder` and removes what a crashed write left there. */
+int checkpoint_open(const char *folder, const char *run_id, int keep, Checkpoint *checkpoint);
+/* Adds a section; the same calls in the same order make and read a file. */
+void checkpoint_add(Checkpoint *checkpoint, const char *name, void *data, size_t bytes);
+
+/* Writes all sections as of `iteration`, then removes all but the `keep` newest. CORE_FAIL (a full disk ...) leaves the
+ * older files as they were. */
+int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration);
+
+/* The newest file's iteration by its name alone, -1 when there is none. */
+int checkpoint_newest(const Checkpoint *checkpoint, int64_t *iteration);
+
+/* Restores all sections from the newest undamaged file. *iteration: its iteration, -1 when none is good (the sections
+ * are then undefined). Damaged files are passed over with a warning to the log; CORE_USAGE for a file of another
+ * configuration or program version, which must not be passed over. */
+int checkpoint_read_newest(const Checkpoint *checkpoint, int64_t *iteration);
+
+/* Removes every checkpoint of the folder (`--force`). */
+int checkpoint_remove_all(const Checkpoint *checkpoint);
+
+/* For tools that use a policy without going on with its run. The path of the folder's newest checkpoint; CORE_USAGE
+ * when it has none. */
+int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]);
+/* The path of the folder's file of an iteration, whether or not it is there. */
+int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_MAX]);
+/* Whose file it is, and of which iteration. CORE_FAIL when it is damaged before its data. */
+int checkpoint_identify(const char *path, char run_id[CORE_RUN_ID], int64_t *iteration);
+int checkpoint_has_section(const char *path, const char *name, bool *there);
+/* One section of one file into data, checked like all others. CORE_FAIL: damaged; CORE_USAGE: of another run than
+ * run_id (NULL: of any), or without such a section of so many bytes. */
+int checkpoint_read_section(const char *path, const char *run_id, const char *name, void *data, size_t bytes,
+                            int64_t *iteration);
+
+/* What one file holds. */
+enum { CHECKPOINT_SHOWN = 8 /* bytes of a checksum that tell two apart */ };
+typedef struct CheckpointPart {
+  char name[CHECKPOINT_NAME];
+  uint64_t bytes;
+  unsigned char checksum[CHECKPOINT_SHOWN];
+} CheckpointPart;
+typedef struct CheckpointContents {
+  char run_id[CORE_RUN_ID];
+  int64_t iteration;
+  int sections;
+  CheckpointPart section[CHECKPOINT_SECTIONS_MAX];
+} CheckpointContents;
+
+/* Reads and checks the whole file. CORE_FAIL when it is damaged. */
+int checkpoint_inspect(const char *path, CheckpointContents *contents);
+/* Lines for people: run, iteration, sections with sizes and checksums. */
+void checkpoint_describe(const CheckpointContents *contents, CoreText *text);
+void checkpoint_checksum_text(const CheckpointPart *part, char text[2 * CHECKPOINT_SHOWN + 1]); /* in hex digits */
+
+#endif

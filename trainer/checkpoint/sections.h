@@ -1,0 +1,34 @@
+/* What a checkpoint holds when ranks divide the worlds: sections that all ranks have alike, and sections of worlds, of
+ * which each rank has its part. Only the first rank reads and writes files; the file does not tell how many ranks wrote
+ * it, so any number of them can go on from it. Between training.c, which names the sections, and checkpoint.c. */
+#ifndef TRAINER_SECTIONS_H
+#define TRAINER_SECTIONS_H
+#include "trainer/checkpoint/checkpoint.h"
+
+enum { SECTIONS_WORLDS_MAX = 8 };
+
+typedef struct SectionsWorlds {
+  const char *name;
+  void *own;              /* this rank's part, the caller's */
+  size_t bytes;           /* of it; the same at every rank */
+  void *all;              /* of all worlds, at the first rank; `own` itself when it is the only one */
+} SectionsWorlds;
+
+typedef struct Sections {
+  Checkpoint *checkpoint; /* the caller's */
+  int count;
+  SectionsWorlds worlds[SECTIONS_WORLDS_MAX];
+} Sections;
+
+/* Adds a section of `worlds` records to the checkpoint; one that is the same everywhere is added with
+ * checkpoint_add. */
+void sections_add_worlds(Sections *sections, const char *name, void *own, size_t bytes);
+/* Bytes that the first rank needs beside its own parts for so many bytes of a rank's worlds. */
+double sections_estimate_bytes(double bytes);
+void sections_destroy(Sections *sections);
+
+/* All ranks: before checkpoint_write, and after the first rank has restored the checkpoint's sections. */
+void sections_gather(Sections *sections);
+void sections_share(Sections *sections);
+
+#endif

@@ -1,0 +1,142 @@
+/* From "loco512/17", "car+tree/3", "random_m/5", "levels/m" or "x.json" to levels. Only decides what is meant: sim/
+ * reads them. */
+#include "trainer/envs/levels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "sim/batch/filter.h"
+#include "sim/levels/level_list.h"
+#include "sim/levels/level_set.h"
+#include "sim/levels/morphology.h"
+
+static const char *const set_names[] = {"loco512", "public", "all", "chain", "hopper", "walker", "cheetah", "car",
+                                        "unicycle", "wheelfeet", "tree", "random_s", "random_m", "random_l",
+                                        "kinetix_s", "kinetix_m", "kinetix_l"};
+enum { MORPHOLOGY_NAMES = 11, SET_NAMES = sizeof set_names / sizeof *set_names };
+
+/* Do the first `length` characters spell one of the morphologies' names above? */
+static bool is_morphology_name(const char *word, size_t length) {
+  for (int i = 0; i < MORPHOLOGY_NAMES; i++)
+    if (strlen(set_names[i]) == length && memcmp(set_names[i], word, length) == 0) return true;
+  return false;
+}
+
+static bool is_file_name(const char *text) { return strpbrk(text, "/.") != NULL || core_files_exists(text); }
+
+/* The public set has three names: its own, "public" and the task's. */
+static int read_morphologies(const char *name, SimLevelSet *set) {
+  const char *morphologies = strcmp(name, "loco512") == 0 ? "public" : name;
+  return sim_morphology_set(morphologies, "all", SIM_MORPHOLOGY_LEVELS, set);
+}
+
+/* The generator's fixed sets have no end: any number is there, up to where drawing all before it takes too long. */
+typedef struct RandomSet { const char *name; const SimSize *size; } RandomSet;
+static const RandomSet random_sets[] = {
+  {"random_s", &SIM_SIZE_S}, {"random_m", &SIM_SIZE_M}, {"random_l", &SIM_SIZE_L}, {NULL, NULL}};
+enum { RANDOM_MAX = 65536 };
+
+static const RandomSet *find_random(const char *name) {
+  for (const RandomSet *random = random_sets; random->name; random++)
+    if (strcmp(random->name, name) == 0) return random;
+  return NULL;
+}
+
+/* At least `count` levels where the set has no end of its own. */
+static int read_set(const char *name, const char *kinetix, int count, SimLevelSet *set) {
+  const RandomSet *random = find_random(name);
+  if (random) return sim_generate_set(*random->size, count, set);
+  if (is_morphology_name(name, strcspn(name, "+"))) return read_morphologies(name, set);
+  if (is_file_name(name) || sim_level_list_find(name)) return sim_level_set_read(name, kinetix, set);
+  const char *near = core_text_nearest(name, set_names, SET_NAMES);
+  return core_error(CORE_USAGE, "'%.80s' is no level file, folder or set%s%s%s", name, near ? "; did you mean " : "",
+                    near ? near : "", near ? "?" : " (loco512, all, chain, hopper, ..., random_m, kinetix_m)");
+}
+
+/* Keeps only level `number`. */
+static int keep_one(const char *name, int64_t number, SimLevelSet *set) {
+  if (number >= set->count)
+    return core_error(CORE_USAGE, "%.80s has the levels 0 to %d, no %lld", name, set->count - 1, (long long)number);
+  set->level[0] = set->level[number];
+  set->count = 1;
+  return CORE_OK;
+}
+
+static int read_one(const char *name, const char *kinetix, int64_t number, SimLevelSet *set) {
+  if (find_random(name) && number >= RANDOM_MAX)
+    return core_error(CORE_USAGE, "%.80s/%lld: the levels that can be shown are 0 to %d", name, (long long)number,
+                      RANDOM_MAX - 1);
+  TRY(read_set(name, kinetix, find_random(name) ? (int)number + 1 : 0, set));
+  return keep_one(name, number, set);
+}
+
+int levels_read(const char *text, const char *kinetix, SimLevelSet *set) {
+  const char *slash = strrchr(text, '/');
+  int64_t number = 0;
+  *set = (SimLevelSet){0};
+  bool numbered = slash && slash > text && slash[1] != '\0' && strspn(slash + 1, "0123456789") == strlen(slash + 1) &&
+                  !core_files_exists(text);
+  if (!numbered) return read_set(text, kinetix, LEVELS_RANDOM, set);
+  if (!core_text_to_int(slash + 1, &number))
+    return core_error(CORE_USAGE, "'%.80s': the number after the last '/' is out of range", text);
+  char *name = core_text_duplicate(text);
+  name[slash - text] = '\0';
+  int code = read_one(name, kinetix, number, set);
+  free(name);
+  if (code != CORE_OK) sim_level_set_free(set);
+  return code;
+}
+
+/* ---- lists of sets ----------------------------------------------------------------------------------------------- */
+
+/* Part `wanted` of the list; false when it has fewer. */
+static bool find_part(const char *list, int wanted, char part[CORE_PATH_MAX]) {
+  const char *begin = list;
+  for (int i = 0; i < wanted; i++) {
+    begin = strchr(begin, '+');
+    if (!begin) return false;
+    begin++;
+  }
+  return snprintf(part, CORE_PATH_MAX, "%.*s", (int)strcspn(begin, "+"), begin) < CORE_PATH_MAX;
+}
+
+int levels_count_parts(const char *list, int *count) {
+  char part[CORE_PATH_MAX], other[CORE_PATH_MAX];
+  *count = 0;
+  for (int i = 0; *list && find_part(list, i, part); i++) {
+    if (!*part) return core_error(CORE_USAGE, "'%.80s': an empty name beside a '+'", list);
+    if (i == LEVELS_PARTS_MAX)
+      return core_error(CORE_USAGE, "'%.80s': more than %d sets; put levels into one folder", list, LEVELS_PARTS_MAX);
+    for (int k = 0; k < i; k++)
+      if (find_part(list, k, other) && strcmp(part, other) == 0)
+        return core_error(CORE_USAGE, "'%.80s': names %.80s twice", list, part);
+    *count = i + 1;
+  }
+  return CORE_OK;
+}
+
+/* Of "levels/mine/" that is "mine"; what is no path is a name already. */
+static int name_part(char *part, const SimLevelSet *set, char name[LEVELS_NAME]) {
+  const bool path = core_files_exists(part), shuffled = strstr(part, ".permute") != NULL;
+  const char *called = part;
+  if (set->count == 1 && (path || shuffled)) {
+    called = set->level[0].name;
+  } else if (path) {
+    size_t end = strlen(part);
+    while (end > 1 && part[end - 1] == '/') part[--end] = '\0';
+    const char *slash = strrchr(part, '/');
+    if (slash && slash[1]) called = slash + 1;
+  }
+  return core_text_copy(name, LEVELS_NAME, called, "level set");
+}
+
+int levels_read_part(const char *list, int number, const char *kinetix, SimLevelSet *set, char name[LEVELS_NAME]) {
+  char part[CORE_PATH_MAX];
+  CORE_CHECK(find_part(list, number, part));
+  TRY(levels_read(part, kinetix, set));
+  int code = name_part(part, set, name);
+  if (code != CORE_OK) sim_level_set_free(set);
+  return code;
+}

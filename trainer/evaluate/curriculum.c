@@ -1,0 +1,173 @@
+/* The levels of each iteration. */
+#include "trainer/evaluate/curriculum.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "core/random.h"
+
+/* Names an iteration's sequence of levels. Key 0 and keys below 2^32 belong to the tasks' fixed sets and to sequences
+ * that simulators draw on their own; seeds have 32 bits. */
+static uint64_t key_of(uint64_t seed, int64_t iteration) { return (seed + 1) << 32 ^ (uint64_t)iteration; }
+
+/* Of this rank's batch. */
+static int own_places(const Curriculum *curriculum) {
+  return curriculum->own_generated + curriculum->buffer.capacity;
+}
+
+static int clamp(int x, int most) { return x < 0 ? 0 : x < most ? x : most; }
+
+void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const Env *levels, const Shards *shards,
+                         CoreArena *arena) {
+  int worlds = (int)config->env.num, sampled = (int)llround(config->sfl.sampled_ratio * worlds);
+  int kept = sampled > 0 ? (int)config->sfl.buffer_size : 0;
+  *curriculum = (Curriculum){.worlds = worlds, .generated = worlds - sampled, .period = config->sfl.period,
+                              .first_world = shards->first_world, .own_worlds = shards->worlds};
+  curriculum->own_generated = clamp(curriculum->generated - shards->first_world, shards->worlds);
+  if (kept > 0) {
+    level_search_register(&curriculum->search, config, levels, shards, arena);
+    level_buffer_register(&curriculum->buffer, kept, arena);
+  }
+  size_t most = (size_t)(curriculum->own_generated > kept ? curriculum->own_generated : kept);
+  CORE_ARENA(arena, curriculum->place, (size_t)curriculum->own_worlds, "places played [worlds]");
+  CORE_ARENA_DEVICE(arena, curriculum->level_of_place, (size_t)own_places(curriculum), "levels of places [places]");
+  CORE_ARENA(arena, curriculum->numbers, most, "numbers of levels [levels]");
+}
+
+int curriculum_levels(const Curriculum *curriculum) { return curriculum->generated + curriculum->buffer.capacity; }
+
+/* Of this rank's places: the new levels of its worlds, then the buffer. */
+static void number_places(Curriculum *curriculum, CoreDevice *device) {
+  const int places = own_places(curriculum), generated = curriculum->own_generated;
+  int32_t *level = core_memory_allocate((size_t)places * sizeof *level);
+  for (int i = 0; i < places; i++)
+    level[i] = i < generated ? curriculum->first_world + i : curriculum->generated + i - generated;
+  core_device_to_device(device, curriculum->level_of_place, level, (size_t)places * sizeof *level);
+  free(level);
+}
+
+int curriculum_create(Curriculum *curriculum, const Env *levels, uint64_t seed, Env **env) {
+  if (curriculum->buffer.capacity > 0) TRY(level_search_create(&curriculum->search, levels, seed));
+  number_places(curriculum, levels->device);
+  return levels->with_places(levels, curriculum->own_worlds, own_places(curriculum), seed, env);
+}
+
+void curriculum_destroy(Curriculum *curriculum) { level_search_destroy(&curriculum->search); }
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+static int bytes_with(const Env *levels, int worlds, int places, double *bytes) {
+  Env *env = NULL;
+  TRY(levels->with_places(levels, worlds, places, 0, &env));
+  *bytes = (double)env->bytes(env);
+  env_destroy(&env);
+  return CORE_OK;
+}
+
+int curriculum_estimate_bytes(const Curriculum *curriculum, const Env *levels, double *training, double *search) {
+  enum { SMALL = 64 };
+  double both, more_worlds, more_places;
+  TRY(bytes_with(levels, SMALL, SMALL, &both));
+  TRY(bytes_with(levels, 2 * SMALL, SMALL, &more_worlds));
+  TRY(bytes_with(levels, SMALL, 2 * SMALL, &more_places));
+  double a_world = (more_worlds - both) / SMALL, a_place = (more_places - both) / SMALL;
+  double rest = both - SMALL * (a_world + a_place);
+  *training = rest + a_world * curriculum->own_worlds + a_place * own_places(curriculum);
+  *search = curriculum->buffer.capacity > 0 ? rest + (a_world + a_place) * curriculum->search.own : 0;
+  return CORE_OK;
+}
+
+/* ---- an iteration ---------------------------------------------------------------------------------------------- */
+
+bool curriculum_search_due(const Curriculum *curriculum, int64_t iteration) {
+  return curriculum->buffer.capacity > 0 && (iteration - 1) % curriculum->period == 0;
+}
+
+/* The buffer's levels lie behind the new ones; they stay there until the next search. */
+static void place_buffer(Curriculum *curriculum, Env *env) {
+  const LevelBuffer *buffer = &curriculum->buffer;
+  for (int i = 0; i < buffer->count; i++) curriculum->numbers[i] = buffer->entry[i].number;
+  env->recall_levels(env, curriculum->position.key, curriculum->numbers, buffer->count, curriculum->own_generated);
+}
+
+static void search(Curriculum *curriculum, Env *env, const TrialPlayer *player, uint64_t seed,
+                   int64_t iteration) {
+  uint64_t key = key_of(seed, iteration);
+  level_search_run(&curriculum->search, player, seed, key, iteration, &curriculum->buffer, &curriculum->summary);
+  curriculum->position = (CurriculumPosition){key, iteration, curriculum->buffer.count};
+  place_buffer(curriculum, env);
+}
+
+/* The draw of world number `world` of the run from the buffer does not depend on the other worlds. */
+static int32_t draw_from_buffer(const Curriculum *curriculum, uint64_t seed, int64_t iteration, int world) {
+  CoreRandom4 words = core_random_4(seed, CORE_RANDOM_BUFFER, (uint32_t)world, (uint32_t)iteration,
+                                    (uint32_t)(iteration >> 32));
+  return (int32_t)core_random_below(words.v[0], (uint32_t)curriculum->buffer.count);
+}
+
+static void choose_places(Curriculum *curriculum, uint64_t seed, int64_t iteration) {
+  const int generated = curriculum->own_generated;
+  for (int w = 0; w < curriculum->own_worlds; w++)
+    curriculum->place[w] =
+      w < generated ? w : generated + draw_from_buffer(curriculum, seed, iteration, curriculum->first_world + w);
+}
+
+void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
+                      int64_t iteration) {
+  curriculum->searched_now = curriculum_search_due(curriculum, iteration);
+  const TrialPlayer player = {agent, &rollout->observer, ops};
+  if (curriculum->searched_now) search(curriculum, env, &player, seed, iteration);
+  if (curriculum->own_generated > 0)
+    env->draw_levels(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
+                     curriculum->numbers);
+  choose_places(curriculum, seed, iteration);
+  rollout->level_of_place = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_place : NULL;
+  rollout_start_on(rollout, env, curriculum->place);
+}
+
+/* Mean over the levels first .. end - 1 that an episode ended on. */
+static double solve_rate(const Rollout *rollout, int first, int end) {
+  double rates = 0;
+  int64_t levels = 0;
+  for (int i = first; i < end; i++) {
+    if (rollout->attempts[i] == 0) continue;
+    rates += (double)rollout->solutions[i] / rollout->attempts[i];
+    levels++;
+  }
+  return levels > 0 ? rates / (double)levels : NAN;
+}
+
+void curriculum_fill_row(const Curriculum *curriculum, const Rollout *rollout, StoreIteration *row) {
+  row->solve_rate_new = solve_rate(rollout, 0, curriculum->generated);
+  row->solve_rate_sampled = solve_rate(rollout, curriculum->generated, curriculum_levels(curriculum));
+  if (!curriculum->searched_now) return;
+  row->search_solve_rate = curriculum->summary.solve_rate;
+  row->search_learnability = curriculum->summary.learnability;
+  row->buffer_learnability = curriculum->summary.found;
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------------------------- */
+
+void curriculum_add_sections(Curriculum *curriculum, Checkpoint *checkpoint) {
+  if (curriculum->buffer.capacity == 0) return;
+  checkpoint_add(checkpoint, "curriculum", &curriculum->position, sizeof curriculum->position);
+  checkpoint_add(checkpoint, "level buffer", curriculum->buffer.entry,
+                 (size_t)curriculum->buffer.capacity * sizeof *curriculum->buffer.entry);
+}
+
+int curriculum_after_load(Curriculum *curriculum, Env *env, int64_t iteration) {
+  const CurriculumPosition *position = &curriculum->position;
+  LevelBuffer *buffer = &curriculum->buffer;
+  if (buffer->capacity == 0) return CORE_OK;
+  if (iteration == 0) return CORE_OK; /* nothing was searched yet */
+  if (position->searched < 1 || position->searched > iteration || position->count != buffer->capacity)
+    return core_error(CORE_USAGE, "saved curriculum: a buffer of %" PRId64 " levels from iteration %" PRId64
+                      ", which iteration %" PRId64 " of this run can not have", position->count, position->searched,
+                      iteration);
+  buffer->count = (int)position->count;
+  place_buffer(curriculum, env);
+  return CORE_OK;
+}

@@ -1,0 +1,37 @@
+/* Evaluation (spec metrics.md 5.1): the first episode of fixed attempts, sampled actions, each level weighing the same.
+ * It has its own worlds and its own random stream, so training is the same whether or not it is evaluated. */
+#ifndef TRAINER_EVALUATE_H
+#define TRAINER_EVALUATE_H
+#include "core/device/arena.h"
+#include "store/runlog/runlog.h"
+#include "trainer/evaluate/trial.h"
+
+typedef struct Evaluator {
+  Env *env;              /* owned; NULL where there are fewer attempts than ranks and none is left for this one */
+  int all_worlds;        /* attempts an evaluation */
+  int first_world, worlds; /* this rank's of them */
+  int levels;
+  int32_t *level;        /* [worlds]; never changes */
+  Trial trial;           /* of this rank's worlds */
+  uint8_t *finished;
+  double *returns;
+  int64_t *attempts, *solutions; /* [levels] */
+} Evaluator;
+
+/* Attempts for `episodes` wished on `levels` levels: a multiple of the levels, or fewer than them. */
+int evaluate_attempts(int64_t episodes, int levels);
+/* The level of attempt `world`: every level equally often; with fewer attempts than levels, evenly spread ones. */
+int32_t evaluate_level(int world, int attempts, int levels);
+
+void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena);
+/* After the arena's commit: makes the worlds. */
+int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed);
+void evaluate_destroy(Evaluator *evaluator);
+
+/* All ranks together. Plays and fills all of *row but iteration and transitions. The agent sees through the
+ * training's observer, whose statistics stay as they are. `number`: which evaluation of the run this is (0, 1,
+ * ...); with the seed it fixes the actions' randomness. */
+void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+                   int64_t number, StoreEvaluation *row);
+
+#endif

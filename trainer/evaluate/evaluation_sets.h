@@ -1,0 +1,33 @@
+/* The sets that eval.levels names: evaluated when the training levels are, each with worlds and log rows of its own.
+ * They draw from random streams of their own, so training is the same with and without them. */
+#ifndef TRAINER_EVALUATION_SETS_H
+#define TRAINER_EVALUATION_SETS_H
+#include "core/device/arena.h"
+#include "trainer/evaluate/evaluate.h"
+
+enum { EVALUATION_SETS_MAX = 8 };
+
+typedef struct EvaluationSet {
+  char name[ENV_SET_NAME];
+  Env *levels;             /* a small batch that knows the levels and makes the evaluator's */
+  Evaluator evaluator;
+} EvaluationSet;
+
+typedef struct EvaluationSets {
+  int count;
+  EvaluationSet set[EVALUATION_SETS_MAX];
+} EvaluationSets;
+
+/* Reads the sets; none without evaluations. CORE_USAGE: a set that is not there, that does not fit, or two
+ * of one name. */
+int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, CoreArena *arena);
+int evaluation_sets_estimate_bytes(const EvaluationSets *sets, double *bytes);
+/* After the arena's commit: makes the worlds. */
+int evaluation_sets_create(EvaluationSets *sets, uint64_t seed);
+void evaluation_sets_destroy(EvaluationSets *sets);
+
+/* Evaluates on set `i`, as evaluate_play does. */
+void evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
+                          uint64_t seed, int64_t number, StoreEvaluation *row);
+
+#endif

@@ -1,0 +1,113 @@
+/* Playing a search's levels, batch by batch, and offering each to the buffer. */
+#include "trainer/evaluate/level_search.h"
+
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "core/random.h"
+#include "trainer/ranks/ranks.h"
+
+static const double SOLVED_BONUS = 0.001;
+
+static double solve_rate(int64_t solved, int64_t episodes) {
+  return episodes > 0 ? (double)solved / (double)episodes : 0;
+}
+
+double level_search_score(int64_t solved, int64_t episodes) {
+  double p = solve_rate(solved, episodes);
+  return p * (1 - p) + SOLVED_BONUS * p;
+}
+
+void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, const Shards *shards,
+                           CoreArena *arena) {
+  *search = (LevelSearch){
+    .at_once = (int)config->sfl.batch_size, .batches = (int)config->sfl.num_batches,
+    .steps = (int)config->sfl.rollout_steps, .episodes_max = (int32_t)config->sfl.max_episodes, .shards = *shards,
+  };
+  search->first = shards_first_of(shards, search->at_once, 0);
+  search->own = shards_first_of(shards, search->at_once, shards->shards) - search->first;
+  const size_t own = (size_t)search->own;
+  trial_register(&search->trial, config, levels, search->own, arena);
+  CORE_ARENA(arena, search->part_end, (size_t)shards->shards, "search parts [shards]");
+  CORE_ARENA(arena, search->place, own, "search places [levels]");
+  CORE_ARENA(arena, search->numbers, own, "search numbers [levels]");
+  CORE_ARENA_DEVICE(arena, search->own_episodes, own, "search episodes [levels]");
+  CORE_ARENA_DEVICE(arena, search->own_solutions, own, "search solutions [levels]");
+  CORE_ARENA(arena, search->episodes, 3 * (size_t)search->at_once, "search episodes, solutions, numbers [3][levels]");
+}
+
+int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed) {
+  search->solutions = search->episodes + search->at_once;
+  search->all_numbers = search->solutions + search->at_once;
+  for (int s = 0; s < search->shards.shards; s++)
+    search->part_end[s] = shards_first_of(&search->shards, search->at_once, s + 1) - search->first;
+  trial_divide(&search->trial, search->part_end, search->shards.shards);
+  for (int w = 0; w < search->own; w++) search->place[w] = w;
+  return search->own > 0 ? levels->with_places(levels, search->own, search->own, seed, &search->env) : CORE_OK;
+}
+
+void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
+
+/* This rank's of the levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
+static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+                 uint32_t first) {
+  Env *env = search->env;
+  Ops *ops = player->ops;
+  const size_t bytes = (size_t)search->own * sizeof *search->own_episodes;
+  const uint32_t begin = first + (uint32_t)search->first;
+  env->draw_levels(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
+  for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
+  env->reset_to(env, search->place, search->trial.raw);
+  core_device_zero(ops->device, search->own_episodes, bytes);
+  core_device_zero(ops->device, search->own_solutions, bytes);
+  for (int t = 0; t < search->steps; t++) {
+    uint64_t step = (uint64_t)iteration * (uint64_t)search->steps + (uint64_t)t;
+    const TrialKey trial = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
+                            .purpose = CORE_RANDOM_SEARCH, .first_world = begin, .step = (uint32_t)step};
+    trial_step(&search->trial, env, player, &trial);
+    ops->count_trials(ops, search->trial.now.dones, search->trial.now.solved, search->own, search->episodes_max,
+                      search->own_episodes, search->own_solutions);
+  }
+  core_device_to_host(ops->device, search->episodes + search->first, search->own_episodes, bytes);
+  core_device_to_host(ops->device, search->solutions + search->first, search->own_solutions, bytes);
+}
+
+/* A batch, of which every rank then knows all: each counted its own levels and left those of the others at 0. */
+static void play_batch(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+                       uint32_t first) {
+  const size_t all = 3 * (size_t)search->at_once;
+  memset(search->episodes, 0, all * sizeof *search->episodes);
+  if (search->env) play(search, player, seed, key, iteration, first);
+  ranks_sum_counts(search->episodes, all);
+}
+
+static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer, LevelSearchSummary *summary) {
+  for (int w = 0; w < search->at_once; w++) {
+    double p = solve_rate(search->solutions[w], search->episodes[w]);
+    summary->levels++;
+    summary->solve_rate += p;
+    summary->learnability += p * (1 - p);
+    level_buffer_offer(buffer, (LevelBufferEntry){
+      .score = level_search_score(search->solutions[w], search->episodes[w]), .solve_rate = p,
+      .index = first + (uint32_t)w, .number = (uint32_t)search->all_numbers[w],
+    });
+  }
+}
+
+void level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key,
+                      int64_t iteration, LevelBuffer *buffer, LevelSearchSummary *summary) {
+  *summary = (LevelSearchSummary){0};
+  level_buffer_clear(buffer);
+  for (int batch = 0; batch < search->batches; batch++) {
+    uint32_t first = (uint32_t)batch * (uint32_t)search->at_once;
+    play_batch(search, player, seed, key, iteration, first);
+    offer(search, first, buffer, summary);
+  }
+  level_buffer_close(buffer);
+  for (int i = 0; i < buffer->count; i++) {
+    double p = buffer->entry[i].solve_rate;
+    summary->found += p * (1 - p) / buffer->count;
+  }
+  summary->solve_rate /= (double)summary->levels;
+  summary->learnability /= (double)summary->levels;
+}

@@ -1,0 +1,55 @@
+/* Sampling for learnability (spec kinetix.md 8.1): plays many new levels with the present policy and keeps those that
+ * it solves sometimes. Between curriculum.c, which says when, and the environment; it changes no weights and no world
+ * that is trained on.
+ *
+ * Level i of a search and the actions on it are functions of (seed, iteration, i), so what is found depends neither on
+ * threads nor on how many levels are played at a time. Ranks divide each batch and tell each other what they saw, so
+ * that all of them fill the same buffer. */
+#ifndef TRAINER_LEVEL_SEARCH_H
+#define TRAINER_LEVEL_SEARCH_H
+#include "core/device/arena.h"
+#include "trainer/evaluate/level_buffer.h"
+#include "trainer/evaluate/trial.h"
+#include "trainer/ranks/shards.h"
+
+/* Where the levels of searches begin in a key's sequence (env.h): far behind those that an iteration trains on. */
+enum { LEVEL_SEARCH_FIRST = 1 << 30 };
+
+typedef struct LevelSearch {
+  Env *env;                    /* owned: a place for each of this rank's; NULL where it has none of a batch */
+  int at_once, batches, steps; /* at_once: levels of a batch, of all ranks */
+  int first, own;              /* this rank's of a batch */
+  Shards shards;
+  int32_t episodes_max;
+  Trial trial;                 /* of this rank's */
+  int *part_end;               /* [shards] of the trial */
+  int32_t *place;              /* [own] */
+  uint32_t *numbers;           /* [own] */
+  int64_t *own_episodes, *own_solutions; /* [own], on the ops' device */
+  int64_t *episodes, *solutions, *all_numbers; /* [at_once] each, one after the other, of all ranks after the batch */
+} LevelSearch;
+
+/* Over all levels of one search. */
+typedef struct LevelSearchSummary {
+  int64_t levels;
+  double solve_rate;           /* mean */
+  double learnability;         /* mean of p (1 - p) */
+  double found;                /* the same of the levels that were kept */
+} LevelSearchSummary;
+
+/* What a level is worth that was solved in `solved` of `episodes` finished episodes: p (1 - p) + 0.001 p, the latter so
+ * that among levels without doubt the solved ones come first. Without an episode p is 0. */
+double level_search_score(int64_t solved, int64_t episodes);
+
+/* Settings: [sfl]. levels: any batch of the environment. */
+void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, const Shards *shards,
+                           CoreArena *arena);
+/* After the arena's commit: makes the worlds. */
+int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed);
+void level_search_destroy(LevelSearch *search);
+
+/* All ranks together: fills the buffer anew with levels of the sequence `key`. */
+void level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key,
+                      int64_t iteration, LevelBuffer *buffer, LevelSearchSummary *summary);
+
+#endif

@@ -1,0 +1,66 @@
+/* Buffers of trials, and a step of them. */
+#include "trainer/evaluate/trial.h"
+
+#include "core/device/arena.h"
+#include "trainer/wrappers/action.h"
+
+void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, int worlds, CoreArena *arena) {
+  const OpsHead head = action_head(config, levels);
+  const size_t n = (size_t)worlds;
+  *trial = (Trial){.worlds = worlds};
+  CORE_ARENA_DEVICE(arena, trial->raw, n * (size_t)levels->observation_length, "trial shown [worlds][features]");
+  CORE_ARENA_DEVICE(arena, trial->observations, n * (size_t)observer_features(config, levels),
+             "trial observations [worlds][features]");
+  CORE_ARENA_DEVICE(arena, trial->logits, n * (size_t)head.logits, "trial logits [worlds][logits]");
+  CORE_ARENA_DEVICE(arena, trial->logp, n, "trial log-probabilities [worlds]");
+  CORE_ARENA(arena, trial->rewards, n, "trial rewards [worlds]");
+  CORE_ARENA_DEVICE(arena, trial->actions, n * ops_head_action_bytes(&head), "trial actions [worlds][bytes]");
+  CORE_ARENA_DEVICE(arena, trial->bounded, n * (size_t)head.factors, "trial actions in bounds [worlds][factors]");
+  CORE_ARENA(arena, trial->dones, n, "trial dones [worlds]");
+  CORE_ARENA(arena, trial->solved, n, "trial solved [worlds]");
+  CORE_ARENA(arena, trial->episode_steps, n, "trial episode steps [worlds]");
+  if (core_arena_device(arena) == NULL) return;
+  CORE_ARENA_DEVICE(arena, trial->given.rewards, n, "trial rewards [worlds]");
+  CORE_ARENA_DEVICE(arena, trial->given.dones, n, "trial dones [worlds]");
+  CORE_ARENA_DEVICE(arena, trial->given.solved, n, "trial solved [worlds]");
+  CORE_ARENA_DEVICE(arena, trial->given.episode_steps, n, "trial episode steps [worlds]");
+}
+
+void trial_divide(Trial *trial, const int *end, int parts) {
+  trial->part_end = end;
+  trial->parts = parts;
+}
+
+/* The policy of all worlds, part after part. */
+static void act(Trial *trial, const TrialPlayer *player) {
+  const Agent *agent = player->agent;
+  const size_t features = (size_t)agent->inputs, logits = (size_t)agent->head.logits;
+  for (int part = 0, first = 0; part < trial->parts; first = trial->part_end[part++])
+    if (trial->part_end[part] > first)
+      agent_policy(agent, player->ops, agent->actor.theta, trial->observations + (size_t)first * features,
+                   trial->part_end[part] - first, trial->logits + (size_t)first * logits);
+}
+
+void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key) {
+  const Agent *agent = player->agent;
+  const EnvStep host = {.observations = trial->raw, .rewards = trial->rewards, .dones = trial->dones,
+                        .solved = trial->solved, .episode_steps = trial->episode_steps};
+  trial->now = player->ops->device ? trial->given : host;
+  trial->now.observations = trial->raw;
+  observer_look(player->observer, trial->raw, trial->worlds, trial->observations);
+  if (trial->parts > 0) act(trial, player);
+  else agent_policy(agent, player->ops, agent->actor.theta, trial->observations, trial->worlds, trial->logits);
+  player->ops->policy_sample(player->ops, &agent->head, trial->logits, trial->worlds, key->seed, key->purpose,
+                             key->first_world, key->step, trial->actions, trial->logp);
+  env->step(env, action_for_env(player->ops, &agent->head, trial->actions, trial->worlds, trial->bounded), &trial->now);
+}
+
+void trial_fetch(Trial *trial, const TrialPlayer *player) {
+  CoreDevice *device = player->ops->device;
+  const EnvStep *now = &trial->now;
+  const size_t n = (size_t)trial->worlds;
+  core_device_to_host(device, trial->rewards, now->rewards, n * sizeof *now->rewards);
+  core_device_to_host(device, trial->dones, now->dones, n * sizeof *now->dones);
+  core_device_to_host(device, trial->solved, now->solved, n * sizeof *now->solved);
+  core_device_to_host(device, trial->episode_steps, now->episode_steps, n * sizeof *now->episode_steps);
+}

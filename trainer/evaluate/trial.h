@@ -1,0 +1,44 @@
+/* Trials: worlds in which the present policy acts without learning, for evaluations (evaluate.c) and searches of levels
+ * (level_search.c). Holds what a step passes between environment, observer and policy; who counts what, and when the
+ * worlds begin, is the caller's. */
+#ifndef TRAINER_TRIAL_H
+#define TRAINER_TRIAL_H
+#include "core/device/arena.h"
+#include "trainer/nets/agent.h"
+#include "trainer/wrappers/observer.h"
+
+typedef struct Trial {
+  int worlds;
+  int parts;             /* that go through the networks by themselves; trial_divide */
+  const int *part_end;   /* [parts] */
+  /* On the ops' device: */
+  float *raw;            /* [worlds][features that the environment shows]; the caller's reset fills it */
+  float *observations;   /* [worlds][features that the agent sees] */
+  float *logits, *logp;
+  uint8_t *actions;      /* [worlds][bytes of an action] */
+  float *bounded;        /* [worlds][factors] actions as the environment takes them */
+  EnvStep given;         /* what a step gives, where the environment is on a device */
+  EnvStep now;           /* what the last step gave, wherever that is */
+  /* The same for who counts, on the host: */
+  float *rewards;
+  uint8_t *dones, *solved;
+  int32_t *episode_steps;
+} Trial;
+
+/* Who plays: the policy and how it sees, by statistics that stay as they are. */
+typedef struct TrialPlayer { const Agent *agent; const Observer *observer; Ops *ops; } TrialPlayer;
+
+/* What the actions of a step follow from; first_world: the number of world 0. */
+typedef struct TrialKey { uint64_t seed; uint32_t purpose, first_world, step; } TrialKey;
+
+void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, int worlds, CoreArena *arena);
+/* The worlds first, up to end[0], then up to end[1] ... go through the networks in passes of their own, so that what a
+ * part does does not depend on its neighbours (comm.deterministic). `end` [parts] is the caller's. At first all are
+ * one. */
+void trial_divide(Trial *trial, const int *end, int parts);
+/* One step of all worlds of env, from raw to the next raw; `now` is then of it. */
+void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key);
+/* The last step's rewards, dones, solved and episode_steps on the host. */
+void trial_fetch(Trial *trial, const TrialPlayer *player);
+
+#endif

@@ -1,0 +1,15 @@
+/* Closed forms over merged records (estimators.h). */
+#include "trainer/math/estimators.h"
+
+double estimators_explained_variance(const Moments *target, const Moments *residual) {
+  double variance = moments_variance(target);
+  return variance > 0 ? 1 - moments_variance(residual) / variance : NAN;
+}
+
+double estimators_guard_kl(double kl) { return kl > 1e-12 ? kl : 1e-12; }
+
+double estimators_ddr(double transitions, double kl) { return transitions / estimators_guard_kl(kl); }
+
+double estimators_ess(const LogSum *l, const LogSum *twice_l) {
+  return exp(2 * log_sum_value(l) - log_sum_value(twice_l));
+}

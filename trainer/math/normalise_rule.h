@@ -1,0 +1,39 @@
+/* Rules of running normalisation, for the CPU (normalise.c) and the device's kernels (ops/kernels_normalise.h). */
+#ifndef TRAINER_NORMALISE_RULE_H
+#define TRAINER_NORMALISE_RULE_H
+#include <math.h>
+
+#include "core/device/device_kernel.h"
+
+/* x -> (x - mean) / deviation of all x so far, feature by feature. */
+typedef enum NormaliseRule {
+  NORMALISE_NONE,
+  NORMALISE_STOIX,     /* deviation within 5e-4..5e4; statistics change once an iteration (spec ppo.md 1.8) */
+  NORMALISE_CLEANRL,   /* variance + 1e-8, result within +-10; statistics change with every step (8.1) */
+  NORMALISE_RL_GAMES,  /* variance + 1e-5, result within +-5; statistics change once an iteration (7.3) */
+} NormaliseRule;
+
+/* 1 / deviation of one feature. */
+CORE_DEVICE_FN double normalise_factor(NormaliseRule rule, double count, double m2) {
+  if (count == 0) return 1;
+  const double variance = fmax(m2, 0.0) / count;
+  switch (rule) {
+    case NORMALISE_STOIX: return 1 / sqrt(fmin(fmax(variance, 5e-4 * 5e-4), 5e4 * 5e4));
+    case NORMALISE_CLEANRL: return 1 / sqrt(variance + 1e-8);
+    case NORMALISE_RL_GAMES: return 1 / sqrt(variance + 1e-5);
+    default: return 1;
+  }
+}
+
+/* Largest magnitude of a normalised number. */
+CORE_DEVICE_FN double normalise_bound(NormaliseRule rule) {
+  return rule == NORMALISE_CLEANRL ? 10 : rule == NORMALISE_RL_GAMES ? 5 : INFINITY;
+}
+
+/* 1 / deviation of discounted sums of rewards, and a reward times it. */
+CORE_DEVICE_FN double normalise_reward_factor(double count, double m2) { return 1 / sqrt(m2 / count + 1e-8); }
+CORE_DEVICE_FN float normalise_reward(float reward, double factor) {
+  return (float)fmin(fmax((double)reward * factor, -10.0), 10.0);
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* Which sample of a SAPG iteration is what, and whose (sapg.h): functions of numbers alone, for the host (sapg_data.c)
+ * and the device's kernels (ops/kernels_sapg.h, ops/kernels_ranks.h). */
+#ifndef TRAINER_LEARNERS_SAPG_LAYOUT_H
+#define TRAINER_LEARNERS_SAPG_LAYOUT_H
+#include "core/device/device_kernel.h"
+
+/* Where an iteration's samples come from: N*K of the rollout, then those of the drawn followers. In the run a sample is
+ * numbered by its place: on-policy t*N + world; off-policy, from the d-th drawn follower, N*K + d*(n*K) + t*n + world
+ * in the block, n worlds a block. */
+typedef struct SapgLayout {
+  int worlds, steps, blocks;   /* N, K */
+  int drawn;                   /* followers drawn */
+  int sequence;                /* steps that stay together in a shuffle */
+} SapgLayout;
+
+CORE_DEVICE_FN int sapg_block_worlds(const SapgLayout *layout) { return layout->worlds / layout->blocks; }
+CORE_DEVICE_FN size_t sapg_on_policy(const SapgLayout *layout) {
+  return (size_t)layout->worlds * (size_t)layout->steps;
+}
+CORE_DEVICE_FN size_t sapg_off_policy(const SapgLayout *layout) { /* of one follower */
+  return (size_t)sapg_block_worlds(layout) * (size_t)layout->steps;
+}
+CORE_DEVICE_FN size_t sapg_samples(const SapgLayout *layout) {
+  return sapg_on_policy(layout) + (size_t)layout->drawn * sapg_off_policy(layout);
+}
+
+/* The sample of a step of a sequence. Sequences are numbered world after world, those of the drawn followers last. */
+CORE_DEVICE_FN uint32_t sapg_sample(const SapgLayout *layout, uint32_t sequence, uint32_t step) {
+  const uint32_t each_world = (uint32_t)(layout->steps / layout->sequence);
+  const uint32_t block = (uint32_t)sapg_block_worlds(layout), worlds = (uint32_t)layout->worlds;
+  uint32_t world = sequence / each_world;
+  const uint32_t t = sequence % each_world * (uint32_t)layout->sequence + step;
+  if (world < worlds) return t * worlds + world;
+  world -= worlds;
+  const uint32_t drawn = world / block, each = (uint32_t)sapg_off_policy(layout);
+  return (uint32_t)sapg_on_policy(layout) + drawn * each + t * block + world % block;
+}
+
+/* A rank's part. It has the samples that its own worlds went through, so no transition travels: on-policy
+ * t*(own worlds) + world, behind them off-policy t*columns + column, the columns being its worlds of drawn followers,
+ * in order. */
+typedef struct SapgShare {
+  SapgLayout layout;
+  uint32_t first_world, worlds, shard_worlds; /* own ones, of the run's; of a shard of them */
+  uint32_t columns;            /* of this iteration */
+  const uint32_t *follower;    /* [drawn] */
+  const uint32_t *column;      /* [drawn] of the first of its worlds */
+} SapgShare;
+
+CORE_DEVICE_FN size_t sapg_own_on_policy(const SapgShare *share) { return (size_t)share->layout.steps * share->worlds; }
+CORE_DEVICE_FN size_t sapg_own_off_policy(const SapgShare *share) {
+  return (size_t)share->layout.steps * share->columns;
+}
+
+/* A follower's worlds among the first `worlds` own ones: numbers from the own first. */
+typedef struct SapgWorlds { uint32_t first, count; } SapgWorlds;
+CORE_DEVICE_FN SapgWorlds sapg_worlds_of(const SapgShare *share, uint32_t follower, uint32_t worlds) {
+  const int64_t block = sapg_block_worlds(&share->layout), from = (int64_t)follower * block - share->first_world;
+  const int64_t first = from > 0 ? from : 0, end = from + block < worlds ? from + block : worlds;
+  const SapgWorlds own = {(uint32_t)first, end > first ? (uint32_t)(end - first) : 0};
+  return own;
+}
+
+CORE_DEVICE_FN uint32_t sapg_world_of_column(const SapgShare *share, uint32_t column) {
+  for (int d = 0; d < share->layout.drawn; d++) {
+    const SapgWorlds own = sapg_worlds_of(share, share->follower[d], share->worlds);
+    const uint32_t at = column - share->column[d]; /* too large for columns before it */
+    if (at < own.count) return own.first + at;
+  }
+  return 0; /* no such column */
+}
+
+/* The rank's number of a sample of the run, or -1. */
+CORE_DEVICE_FN int64_t sapg_own(const SapgShare *share, uint32_t sample) {
+  const SapgLayout *layout = &share->layout;
+  const uint32_t on_policy = (uint32_t)sapg_on_policy(layout), block = (uint32_t)sapg_block_worlds(layout);
+  if (sample < on_policy) {
+    const uint32_t all = (uint32_t)layout->worlds, world = sample % all - share->first_world;
+    return world < share->worlds ? (int64_t)(sample / all) * share->worlds + world : -1;
+  }
+  const uint32_t each = (uint32_t)sapg_off_policy(layout), at = (sample - on_policy) % each;
+  const uint32_t d = (sample - on_policy) / each, world = share->follower[d] * block + at % block - share->first_world;
+  if (world >= share->worlds) return -1; /* another rank's is too large */
+  const SapgWorlds own = sapg_worlds_of(share, share->follower[d], share->worlds);
+  return (int64_t)sapg_own_on_policy(share) + (int64_t)(at / block) * share->columns + share->column[d] +
+         (world - own.first);
+}
+
+/* Whether another block's transition is learnt from by the leader; and the row of the
+ * rank's rollout [steps][worlds]. */
+CORE_DEVICE_FN int sapg_is_led(const SapgShare *share, uint32_t own) { return own >= sapg_own_on_policy(share); }
+CORE_DEVICE_FN uint32_t sapg_row(const SapgShare *share, uint32_t own) {
+  if (!sapg_is_led(share, own)) return own;
+  const uint32_t at = own - (uint32_t)sapg_own_on_policy(share);
+  return at / share->columns * share->worlds + sapg_world_of_column(share, at % share->columns);
+}
+
+#endif

@@ -1,0 +1,210 @@
+/* KL, its estimators, distances of weights, and the sums that representation.c takes its closed forms from, in float64,
+ * in one pass over the states. */
+#include "trainer/measure/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "trainer/math/estimators.h"
+#include "trainer/math/sample.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/update/reduce.h"
+
+enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, little memory */
+
+/* A learner of Q values has one network, which is booked as the actor. */
+static bool has_critic(const Agent *agent) { return agent->critic.n > 0; }
+
+void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena) {
+  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
+  *metrics = (Metrics){.states = (int)(states < total ? states : total)};
+  /* A piece is one forward pass, whose hidden layers then stand in the activations; the ops hold no more rows. */
+  int64_t most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
+  if (most > own) most = own;
+  metrics->piece = metrics->states < most ? metrics->states : (int)most;
+  size_t rows = (size_t)metrics->piece;
+  CORE_ARENA_DEVICE(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
+  CORE_ARENA_DEVICE(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
+  CORE_ARENA_DEVICE(arena, metrics->step_before, agent->actor.n > agent->critic.n ? agent->actor.n : agent->critic.n,
+             "weights before a step");
+  CORE_ARENA(arena, metrics->index, rows, "metrics rows [rows]");
+  CORE_ARENA_DEVICE(arena, metrics->observations, rows * (size_t)rollout->features,
+                    "metrics observations [rows][features]");
+  CORE_ARENA_DEVICE(arena, metrics->behaviour, rows * (size_t)rollout->head.logits, "metrics behaviour [rows][logits]");
+  CORE_ARENA_DEVICE(arena, metrics->updated, rows * (size_t)rollout->head.logits, "metrics updated [rows][logits]");
+  CORE_ARENA_DEVICE(arena, metrics->behaviour_logp, rows, "metrics behaviour log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, metrics->updated_logp, rows, "metrics updated log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, metrics->actions, rows * rollout->action_bytes, "metrics actions [rows][bytes]");
+  CORE_ARENA_DEVICE(arena, metrics->values, rows, "metrics values [rows]");
+  if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, metrics->index_on_device, rows, "metrics rows [rows]");
+  CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
+  representation_register(&metrics->actor, &agent->actor.shape, arena);
+  if (has_critic(agent)) representation_register(&metrics->critic, &agent->critic.shape, arena);
+}
+
+void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteration) {
+  int64_t every = config->metrics.every, deep = config->metrics.representation_every;
+  if (deep < every) deep = every;
+  metrics->depth = (iteration - 1) % deep == 0    ? METRICS_REPRESENTATION
+                   : (iteration - 1) % every == 0 ? METRICS_POLICY
+                                                  : METRICS_KL;
+}
+
+void metrics_begin(Metrics *metrics, const Agent *agent) {
+  core_device_copy(agent->device, metrics->actor_before, agent->actor.theta,
+                   agent->actor.n * sizeof *agent->actor.theta);
+  core_device_copy(agent->device, metrics->critic_before, agent->critic.theta,
+                   agent->critic.n * sizeof *agent->critic.theta);
+}
+
+/* What is summed over the states. */
+typedef struct Sums { double kl, kl_reverse, k1, k2, k3; LogSum ratio, ratio_squared; } Sums;
+
+/* A piece's hidden layers as the host may read them: copies where they are on a device. trunk: layers that ran before
+ * the others (agent.h). */
+static void add_layers(Representation *representation, Ops *ops, const AgentNetwork *network, int trunk, int rows) {
+  const NetworkShape *shape = &network->shape;
+  NetworkActivations seen = network->activations;
+  for (int layer = 0; ops->device && layer < shape->layers - 1; layer++) {
+    seen.hidden[layer] = core_memory_allocate((size_t)rows * (size_t)shape->width[layer + 1] * sizeof(float));
+    network_read_hidden(ops, shape, &network->activations, layer, layer + 1 == trunk, rows, seen.hidden[layer]);
+  }
+  representation_add(representation, &seen, rows);
+  for (int layer = 0; ops->device && layer < shape->layers - 1; layer++) free(seen.hidden[layer]);
+}
+
+static void add_policy(Metrics *metrics, Ops *ops, const OpsHead *head, int rows) {
+  void *copy;
+  const size_t bytes = (size_t)rows * (size_t)head->logits * sizeof(float);
+  representation_add_policy(head, core_device_view(ops->device, metrics->updated, bytes, &copy), rows,
+                            metrics->per_logit);
+  free(copy);
+}
+
+/* Hidden layers and probabilities of the piece that has just gone through the actor. */
+static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, const OpsHead *head, int rows) {
+  if (metrics->depth >= METRICS_POLICY) add_policy(metrics, ops, head, rows);
+  if (metrics->depth < METRICS_REPRESENTATION) return;
+  add_layers(&metrics->actor, ops, &agent->actor, agent->trunk, rows);
+  if (!has_critic(agent)) return;
+  agent_values(agent, ops, metrics->observations, rows, metrics->values);
+  add_layers(&metrics->critic, ops, &agent->critic, 0, rows);
+}
+
+/* Adds the sums over the `rows` states that metrics->index names. */
+static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows, Sums *sums) {
+  const OpsHead *head = &rollout->head;
+  const uint32_t *index = metrics->index;
+  const size_t bytes = (size_t)rows * sizeof(float);
+  void *copy[2];
+  double kl, kl_reverse;
+  if (ops->device) {
+    core_device_to_device(ops->device, metrics->index_on_device, index, (size_t)rows * sizeof *index);
+    index = metrics->index_on_device;
+  }
+  rollout_gather_observations(rollout, ops, index, rows, metrics->observations);
+  ops->gather_rows(ops, rollout->logits, index, metrics->behaviour, rows, head->logits);
+  ops->gather_rows(ops, rollout->logp, index, metrics->behaviour_logp, rows, 1);
+  rollout_gather_actions(rollout, ops, index, rows, metrics->actions);
+  agent_policy(agent, ops, agent->actor.theta, metrics->observations, rows, metrics->updated);
+  add_representation(metrics, ops, agent, head, rows);
+  ops->policy_logp(ops, head, metrics->updated, metrics->actions, metrics->updated_logp, rows);
+  ops->policy_kl(ops, head, metrics->behaviour, metrics->updated, rows, &kl, &kl_reverse);
+  sums->kl += kl;
+  sums->kl_reverse += kl_reverse;
+  const float *updated = core_device_view(ops->device, metrics->updated_logp, bytes, &copy[0]);
+  const float *behaviour = core_device_view(ops->device, metrics->behaviour_logp, bytes, &copy[1]);
+  for (int i = 0; i < rows; i++) {
+    double l = (double)updated[i] - (double)behaviour[i];
+    sums->k1 -= l;
+    sums->k2 += l * l / 2;
+    sums->k3 += expm1(l) - l;
+    log_sum_add(&sums->ratio, l);
+    log_sum_add(&sums->ratio_squared, 2 * l);
+  }
+  free(copy[0]);
+  free(copy[1]);
+}
+
+/* Over the states of all ranks. */
+static void reduce_sums(Metrics *metrics, const OpsHead *head, bool critic, Sums *sums) {
+  double plain[] = {sums->kl, sums->kl_reverse, sums->k1, sums->k2, sums->k3};
+  ranks_sum(plain, 5);
+  sums->kl = plain[0], sums->kl_reverse = plain[1];
+  sums->k1 = plain[2], sums->k2 = plain[3], sums->k3 = plain[4];
+  if (metrics->depth < METRICS_POLICY) return;
+  reduce_log_sums(&sums->ratio, 1);
+  reduce_log_sums(&sums->ratio_squared, 1);
+  reduce_moments(metrics->per_logit, (size_t)head->logits);
+  if (metrics->depth < METRICS_REPRESENTATION) return;
+  representation_reduce(&metrics->actor);
+  if (critic) representation_reduce(&metrics->critic);
+}
+
+/* ||theta - before|| */
+static double moved(Ops *ops, const AgentNetwork *network, const float *before) {
+  return sqrt(ops->distance_squared(ops, network->theta, before, network->n));
+}
+
+static MetricsNetwork describe(const Metrics *metrics, Ops *ops, const AgentNetwork *network,
+                               Representation *representation) {
+  MetricsNetwork result = {NAN, {NAN, NAN, NAN, NAN, NAN}, {NAN, NAN, NAN}, NAN, NAN};
+  if (network->n == 0) return result;
+  if (metrics->depth >= METRICS_POLICY) result.weight_norm = sqrt(ops->norm_squared(ops, network->theta, network->n));
+  if (metrics->depth < METRICS_REPRESENTATION) return result;
+  result.rank = representation_rank(representation);
+  result.units = representation_units(representation, REPRESENTATION_TAU);
+  result.dormant_strict = representation_units(representation, 0).dormant;
+  result.dormant_loose = representation_units(representation, REPRESENTATION_TAU_LOOSE).dormant;
+  return result;
+}
+
+void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
+                           int64_t iteration, MetricsPolicyChange *change) {
+  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds;
+  Sums sums = {.ratio = log_sum_empty(), .ratio_squared = log_sum_empty()};
+  memset(metrics->per_logit, 0, (size_t)rollout->head.logits * sizeof *metrics->per_logit);
+  representation_begin(&metrics->actor);
+  if (has_critic(agent)) representation_begin(&metrics->critic);
+  for (int j = 0, rows = 0; j < metrics->states; j++) {
+    int64_t row = shards_row(&rollout->shards, sample_state(seed, iteration, j, metrics->states, total));
+    if (row >= 0) metrics->index[rows++] = (uint32_t)row;
+    if (rows < metrics->piece && (rows == 0 || j + 1 < metrics->states)) continue;
+    add_piece(metrics, ops, agent, rollout, rows, &sums);
+    rows = 0;
+  }
+  reduce_sums(metrics, &rollout->head, has_critic(agent), &sums);
+  const double n = metrics->states;
+  bool policy = metrics->depth >= METRICS_POLICY;
+  *change = (MetricsPolicyChange){
+    .kl = sums.kl / n, .kl_reverse = sums.kl_reverse / n, .k1 = sums.k1 / n, .k2 = sums.k2 / n, .k3 = sums.k3 / n,
+    .update_norm_actor = moved(ops, &agent->actor, metrics->actor_before),
+    .update_norm_critic = has_critic(agent) ? moved(ops, &agent->critic, metrics->critic_before) : NAN,
+    .ess_percent = policy ? 100 * estimators_ess(&sums.ratio, &sums.ratio_squared) / n : NAN,
+    .policy_variance = policy ? representation_policy_variance(&rollout->head, metrics->per_logit) : NAN,
+    .actor = describe(metrics, ops, &agent->actor, &metrics->actor),
+    .critic = describe(metrics, ops, &agent->critic, &metrics->critic),
+  };
+}
+
+StoreLayer metrics_layer(const Metrics *metrics, Ops *ops, const Agent *agent, bool critic, int layer,
+                         int64_t iteration) {
+  const AgentNetwork *network = critic ? &agent->critic : &agent->actor;
+  const Representation *representation = critic ? &metrics->critic : &metrics->actor;
+  const NetworkShape *shape = &network->shape;
+  const size_t first = network_kernel(shape, layer - 1);
+  const size_t end = layer < shape->layers ? network_kernel(shape, layer) : network_parameters(shape);
+  StoreLayer row = store_layer_unmeasured(iteration, network->name, layer);
+  row.weight_norm = sqrt(ops->norm_squared(ops, network->theta + first, end - first));
+  if (layer == shape->layers) return row;
+  const RepresentationUnits units = representation_layer_units(representation, layer, REPRESENTATION_TAU);
+  row.dormant = units.dormant;
+  row.inactive = units.inactive;
+  row.dead = units.dead;
+  row.dormant_strict = representation_layer_units(representation, layer, 0).dormant;
+  row.dormant_loose = representation_layer_units(representation, layer, REPRESENTATION_TAU_LOOSE).dormant;
+  return row;
+}

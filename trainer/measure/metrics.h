@@ -1,0 +1,67 @@
+/* What an iteration did to the policy and the networks: exact KL in both directions and its estimators on the rollout's
+ * states, how far the weights moved (spec metrics.md 2, 3), and what the networks represent (4). Measured after the
+ * update; changes nothing. */
+#ifndef TRAINER_METRICS_H
+#define TRAINER_METRICS_H
+#include "core/device/arena.h"
+#include "store/runlog/runlog.h"
+#include "trainer/measure/representation.h"
+#include "trainer/rollout/rollout.h"
+
+/* How much is measured, each including the one before. */
+typedef enum MetricsDepth {
+  METRICS_KL,              /* KL, its estimators, update norms: always */
+  METRICS_POLICY,          /* and effective sample size, policy variance, weight norms: nearly free */
+  METRICS_REPRESENTATION,  /* and feature ranks, dormant units; the learner also measures kurtosis and dead clips */
+} MetricsDepth;
+
+/* Of one network; NaN where not measured. */
+typedef struct MetricsNetwork {
+  double weight_norm;
+  RepresentationRank rank;
+  RepresentationUnits units;
+  double dormant_strict, dormant_loose; /* units.dormant with other taus: 0 and 0.1 */
+} MetricsNetwork;
+
+typedef struct MetricsPolicyChange {
+  double kl, kl_reverse;     /* KL(behaviour || updated), KL(updated || behaviour), mean over the states */
+  double k1, k2, k3;         /* estimators of the first from the actions taken: -l, l^2/2, expm1(l) - l */
+  double update_norm_actor, update_norm_critic; /* ||theta - theta at the iteration's start|| */
+  double ess_percent;        /* effective sample size of the ratios, of the states looked at; NaN: not measured */
+  double policy_variance;    /* of an action's probability over the states; NaN: not measured */
+  MetricsNetwork actor, critic;
+} MetricsPolicyChange;
+
+typedef struct Metrics {
+  MetricsDepth depth;        /* of this iteration; METRICS_KL until metrics_choose */
+  int states, piece;         /* states looked at, by all ranks; and how many at once */
+  float *actor_before, *critic_before; /* weights at the iteration's start */
+  float *step_before;        /* room for a network's weights before a minibatch's step (learner.h) */
+  uint32_t *index, *index_on_device; /* [piece] rows of the rollout; the second where there is a device */
+  float *observations;       /* [piece][features] */
+  float *behaviour, *updated; /* [piece][logits] */
+  float *behaviour_logp, *updated_logp; /* [piece] */
+  uint8_t *actions;          /* [piece][action_bytes] */
+  float *values;             /* [piece] */
+  Moments *per_logit;        /* [logits] probabilities over the states */
+  Representation actor, critic;
+} Metrics;
+
+/* states: all of the rollout's when it has fewer. */
+void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena);
+/* How deep an iteration (from 1) is measured: the first, then each metrics.every-th, each
+ * metrics.representation_every-th. */
+void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteration);
+/* Keeps the weights, before the update. */
+void metrics_begin(Metrics *metrics, const Agent *agent);
+/* After the update; all ranks together. Which states: a stratified sample, a function of (seed, iteration). */
+void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
+                           int64_t iteration, MetricsPolicyChange *change);
+
+/* Of one network after metrics_policy_change at METRICS_REPRESENTATION: weight norm and dormant units of layer 1, 2 ...
+ * (the last, the head, has no units), as a record without its transitions. Asks the ops' device for the norm: on all
+ * ranks or on the first, the weights are the same. */
+StoreLayer metrics_layer(const Metrics *metrics, Ops *ops, const Agent *agent, bool critic, int layer,
+                         int64_t iteration);
+
+#endif

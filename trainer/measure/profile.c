@@ -1,0 +1,142 @@
+/* Snapshots of the policy's outputs between minibatches, and the KL between them (profile.h). */
+#include "trainer/measure/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/device/arena.h"
+#include "trainer/math/estimators.h"
+#include "trainer/math/sample.h"
+#include "trainer/measure/metrics.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/update/reduce.h"
+
+void profile_register(Profile *profile, const Agent *agent, const Rollout *rollout, int64_t updates, CoreArena *arena) {
+  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
+  int every = (int)((updates + PROFILE_INTERVALS - 1) / PROFILE_INTERVALS);
+  *profile = (Profile){.states = (int)(total < PROFILE_STATES ? total : PROFILE_STATES), .updates = (int)updates,
+                       .every = every, .most = 1 + (int)((updates + every - 1) / every), .head = rollout->head};
+  profile->room = profile->states < own ? profile->states : (int)own;
+  profile->piece = profile->room < agent->max_rows ? profile->room : agent->max_rows;
+  size_t states = (size_t)profile->room, most = (size_t)profile->most;
+  CORE_ARENA(arena, profile->index, states, "profile rows [states]");
+  if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, profile->index_on_device, states, "profile rows [states]");
+  CORE_ARENA_DEVICE(arena, profile->observations, states * (size_t)rollout->features,
+             "profile observations [states][features]");
+  CORE_ARENA_DEVICE(arena, profile->logits, most * states * (size_t)rollout->head.logits,
+             "profile snapshots [minibatches][states][logits]");
+  CORE_ARENA_DEVICE(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
+  CORE_ARENA_DEVICE(arena, profile->behaviour_logp, states, "profile behaviour log-probabilities [states]");
+  CORE_ARENA_DEVICE(arena, profile->logp, states, "profile log-probabilities [states]");
+  CORE_ARENA(arena, profile->ratios, 2 * most, "profile ratios [2][minibatches]");
+  CORE_ARENA(arena, profile->ess_percent, most, "profile effective sample sizes");
+  CORE_ARENA(arena, profile->update, most, "profile minibatches");
+  CORE_ARENA(arena, profile->sequential, most, "profile sequential KL");
+  CORE_ARENA(arena, profile->reference, most, "profile reference KL");
+}
+
+static float *snapshot(const Profile *profile, int i) {
+  return profile->logits + (size_t)i * (size_t)profile->room * (size_t)profile->head.logits;
+}
+
+static void take(Profile *profile, Ops *ops, const Agent *agent) {
+  agent_policy(agent, ops, agent->actor.theta, profile->observations, profile->own,
+               snapshot(profile, profile->taken));
+  profile->update[profile->taken++] = profile->seen;
+}
+
+void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
+                   int64_t iteration) {
+  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds;
+  profile->own = 0;
+  for (int i = 0; i < profile->states; i++) {
+    int64_t row = shards_row(&rollout->shards, sample_state(seed, iteration, i, profile->states, total));
+    if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
+  }
+  const uint32_t *index = profile->index;
+  if (ops->device) {
+    core_device_to_device(ops->device, profile->index_on_device, index, (size_t)profile->own * sizeof *index);
+    index = profile->index_on_device;
+  }
+  rollout_gather_observations(rollout, ops, index, profile->own, profile->observations);
+  ops->gather_rows(ops, rollout->logp, index, profile->behaviour_logp, profile->own, 1);
+  rollout_gather_actions(rollout, ops, index, profile->own, profile->actions);
+  profile->taken = profile->seen = 0;
+  take(profile, ops, agent);
+}
+
+void profile_take(Profile *profile, Ops *ops, const Agent *agent) {
+  profile->seen++;
+  if (profile->seen % profile->every == 0 || profile->seen == profile->updates) take(profile, ops, agent);
+}
+
+/* This rank's part of the mean of KL(snapshot p || snapshot q), in passes that the ops can hold. */
+static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
+  double sum = 0, kl, reverse;
+  for (int row = 0; row < profile->own; row += profile->piece) {
+    int rows = profile->own - row < profile->piece ? profile->own - row : profile->piece;
+    size_t at = (size_t)row * (size_t)profile->head.logits;
+    ops->policy_kl(ops, &profile->head, snapshot(profile, p) + at, snapshot(profile, q) + at, rows, &kl, &reverse);
+    sum += kl;
+  }
+  return sum / profile->states;
+}
+
+/* This rank's part of the ratios of snapshot i. */
+static void add_ratios(Profile *profile, Ops *ops, int i) {
+  const size_t bytes = ops_head_action_bytes(&profile->head), logits = (size_t)profile->head.logits;
+  LogSum *ratio = &profile->ratios[i], *squared = &profile->ratios[profile->most + i];
+  *ratio = *squared = log_sum_empty();
+  for (int row = 0; row < profile->own; row += profile->piece) {
+    const int rows = profile->own - row < profile->piece ? profile->own - row : profile->piece;
+    ops->policy_logp(ops, &profile->head, snapshot(profile, i) + (size_t)row * logits,
+                     profile->actions + (size_t)row * bytes, profile->logp + row, rows);
+  }
+  void *copy[2];
+  const size_t all = (size_t)profile->own * sizeof(float);
+  const float *logp = core_device_view(ops->device, profile->logp, all, &copy[0]);
+  const float *behaviour = core_device_view(ops->device, profile->behaviour_logp, all, &copy[1]);
+  for (int row = 0; row < profile->own; row++) {
+    const double l = (double)logp[row] - (double)behaviour[row];
+    log_sum_add(ratio, l);
+    log_sum_add(squared, 2 * l);
+  }
+  free(copy[0]);
+  free(copy[1]);
+}
+
+static void measure_ess(Profile *profile, Ops *ops) {
+  for (int i = 0; i < profile->taken; i++) add_ratios(profile, ops, i);
+  reduce_log_sums(profile->ratios, (size_t)profile->most + (size_t)profile->taken);
+  for (int i = 0; i < profile->taken; i++)
+    profile->ess_percent[i] =
+      100 * estimators_ess(&profile->ratios[i], &profile->ratios[profile->most + i]) / profile->states;
+}
+
+ProfileSummary profile_finish(Profile *profile, Ops *ops) {
+  const int last = profile->taken - 1;
+  for (int i = 0; i < last; i++) profile->sequential[i] = part_of_kl(profile, ops, i + 1, i);
+  for (int i = 0; i < last; i++) profile->reference[i] = part_of_kl(profile, ops, last, i);
+  ranks_sum(profile->sequential, (size_t)last);
+  ranks_sum(profile->reference, (size_t)last);
+  profile->reference[last] = 0;
+  measure_ess(profile, ops);
+  return profile_summarise(profile->reference, profile->update, profile->taken);
+}
+
+ProfileSummary profile_summarise(const double *reference, const int *update, int n) {
+  double x_mean = 0, y_mean = 0, xx = 0, xy = 0, monotone = 0;
+  const int points = n - 1; /* the last is KL of a policy to itself */
+  if (points < 2) return (ProfileSummary){NAN, NAN};
+  for (int i = 0; i < points; i++) {
+    monotone += reference[i + 1] <= reference[i];
+    x_mean += (double)update[i] / points;
+    y_mean += log(fmax(reference[i], 1e-12)) / points;
+  }
+  for (int i = 0; i < points; i++) {
+    double x = update[i] - x_mean;
+    xx += x * x;
+    xy += x * (log(fmax(reference[i], 1e-12)) - y_mean);
+  }
+  return (ProfileSummary){monotone / points, xy / xx};
+}

@@ -1,0 +1,509 @@
+/* Shapes, memory, forward and backward passes of the actor and the critic. What stands below a tower
+ * (the observation, a trunk, an encoder) is known to run_below, below_tower and finish_common only. */
+#include "trainer/nets/agent.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "trainer/wrappers/action.h"
+#include "trainer/wrappers/observer.h"
+
+/* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
+enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200, ACTOR_ENCODER_TENSOR = 300,
+       CRITIC_ENCODER_TENSOR = 400 };
+_Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "each tensor has its number");
+
+/* ---- shapes and memory ----------------------------------------------------------------------------------------- */
+
+static OpsActivation activation_of(const char *name) {
+  static const struct { const char *name; OpsActivation activation; } known[] = {
+    {"tanh", OPS_TANH}, {"relu", OPS_RELU}, {"silu", OPS_SILU}, {"elu", OPS_ELU}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(name, known[i].name) == 0) return known[i].activation;
+  CORE_CHECK(!"an activation of core/config/config.def that the trainer does not know");
+  return OPS_LINEAR;
+}
+
+static AgentSharing sharing_of(const char *name) {
+  return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
+}
+
+static bool is_q(const CoreConfig *config) { return strcmp(config->algo.name, "pqn") == 0; }
+
+static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
+  NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
+                                     activation_of(config->net.activation), head_gain);
+  shape.layer_norm = strcmp(config->net.norm, "layer") == 0 || (is_q(config) && strcmp(config->net.norm, "auto") == 0);
+  return shape;
+}
+
+static bool has_encoder(const Agent *agent) { return agent->encoder.shape.kind != ENCODER_NONE; }
+
+bool agent_is_apart(const Agent *agent) {
+  return agent->device && !agent->is_q && !has_encoder(agent) && agent->trunk == 0 && agent->blocks.count == 0;
+}
+
+/* Floats of activations below the towers. */
+static size_t trunk_floats(const Agent *agent) {
+  return network_layers_floats(&agent->actor.shape, agent->trunk, agent->max_rows);
+}
+
+/* Where the critic's activations begin in the block: at a multiple of 256 bytes where the actor's stay. */
+static size_t critic_floats(const Agent *agent) {
+  enum { ALIGNED = 64 };
+  if (!agent_is_apart(agent)) return trunk_floats(agent);
+  return (network_activation_floats(&agent->actor.shape, agent->max_rows) + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+static void register_activations(Agent *agent, CoreArena *arena) {
+  size_t actor = network_activation_floats(&agent->actor.shape, agent->max_rows);
+  size_t critic = critic_floats(agent) + network_activation_floats(&agent->critic.shape, agent->max_rows);
+  CORE_ARENA_DEVICE(arena, agent->activation_block, actor > critic ? actor : critic,
+                    "activations [layers][rows][width]");
+}
+
+static bool has_common_encoder(const Agent *agent) { return has_encoder(agent) && agent->sharing == AGENT_SHARED; }
+static bool is_gaussian(const Agent *agent) { return agent->head.kind == OPS_GAUSSIAN; }
+
+/* Sets of log standard deviations. */
+static int sigma_sets(const Agent *agent) { return agent->blocks.count > 0 ? agent->blocks.count : 1; }
+
+void agent_count_parameters(Agent *agent) {
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  const size_t encoder = agent->encoder.shape.parameters;
+  critic->log_sigma = critic->embedding = critic->encoder = network_parameters(&critic->shape);
+  critic->n = critic->encoder + (has_common_encoder(agent) || agent->is_q ? 0 : encoder);
+  actor->log_sigma = network_parameters(&actor->shape);
+  actor->embedding = actor->log_sigma + (is_gaussian(agent) ? (size_t)(sigma_sets(agent) * agent->head.factors) : 0);
+  actor->encoder = actor->embedding + (size_t)agent->blocks.count * (size_t)agent->blocks.width;
+  actor->n = actor->encoder + encoder;
+}
+
+const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer) {
+  enum { NAME = 64 };
+  if (k >= network->encoder)
+    return encoder_parameter_name(network->encoder_shape, network->name, k - network->encoder, buffer);
+  if (k < network->log_sigma) return network_parameter_name(&network->shape, network->name, k, buffer);
+  bool sigma = k < network->embedding;
+  snprintf(buffer, NAME, "%s.%s[%zu]", network->name, sigma ? "log_sigma" : "embedding",
+           k - (sigma ? network->log_sigma : network->embedding));
+  return buffer;
+}
+
+int agent_check(const CoreConfig *config) {
+  const bool encodes = strcmp(config->net.encoder, "none") != 0;
+  const bool has_entities = strcmp(config->env.observations, "entity") == 0;
+  if (encodes && !has_entities)
+    return core_error(CORE_USAGE,
+                      "net.encoder = %s: it reads entities, but env.observations = %s; set "
+                      "env.observations to entity, or net.encoder to none",
+                      config->net.encoder, config->env.observations);
+  if (has_entities && !encodes)
+    return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
+                      "transformer, or env.observations to flat or padded");
+  if (encodes && strcmp(config->env.normalize_observations, "none") != 0)
+    return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and numbers of "
+                      "shapes, which must stay as they are; set it to none", config->env.normalize_observations);
+  if (encodes && observer_blocks(config) > 0)
+    return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
+                      "observation; set net.encoder to none and env.observations to flat", config->net.encoder,
+                      config->algo.name);
+  return CORE_OK;
+}
+
+/* What the towers stand on, with memory for it: gives its width. */
+static int register_below(Agent *agent, const CoreConfig *config, const Env *env, CoreArena *arena) {
+  const EncoderKind kind = encoder_kind(config->net.encoder);
+  if (kind != ENCODER_NONE) {
+    CORE_CHECK(env->entities != NULL && agent->inputs == env->entities->length);
+    const EncoderShape shape = encoder_shape(kind, *env->entities);
+    encoder_register(&agent->encoder, &shape, agent->max_rows, arena);
+    CORE_ARENA_DEVICE(arena, agent->encoded, (size_t)agent->max_rows * (size_t)shape.width, "encoded [rows][width]");
+    return shape.width;
+  }
+  if (agent->sharing == AGENT_SHARED) {
+    agent->trunk = (int)config->net.trunk_depth;
+    return (int)config->net.trunk_width;
+  }
+  return env->observation_length + agent->blocks.width;
+}
+
+void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
+  *agent = (Agent){.head = action_head(config, env), .inputs = observer_features(config, env), .max_rows = max_rows,
+                   .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
+                   .features = env->features, .whole_inputs = env->whole_length,
+                   .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
+                   .epsilon = config->pqn.epsilon_end, .device = core_arena_device(arena)};
+  if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
+  const int below = register_below(agent, config, env, arena);
+  const int outputs = is_gaussian(agent) ? agent->head.factors : agent->head.logits;
+  const int entrance = agent->trunk > 0 ? env->observation_length + agent->blocks.width : below;
+  agent->actor.shape = tower(config, entrance, outputs, agent->is_q ? sqrt(2) : 0.01);
+  if (agent->trunk > 0)
+    network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
+  if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
+  agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
+  agent_count_parameters(agent);
+  CORE_ARENA_DEVICE(arena, agent->actor.theta, agent->actor.n, "actor weights");
+  CORE_ARENA_DEVICE(arena, agent->critic.theta, agent->critic.n, "critic weights");
+  register_activations(agent, arena);
+  const size_t rows = (size_t)max_rows;
+  if (is_gaussian(agent))
+    CORE_ARENA_DEVICE(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA_DEVICE(arena, agent->blocks.joined, rows * (size_t)agent->actor.shape.width[0],
+             "observations with embeddings [rows][features]");
+  CORE_ARENA_DEVICE(arena, agent->blocks.of_row, rows, "blocks [rows]");
+}
+
+void agent_place(Agent *agent) {
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  network_place_activations(&actor->shape, agent->max_rows, agent->activation_block, &actor->activations);
+  network_place_activations(&critic->shape, agent->max_rows, agent->activation_block + critic_floats(agent),
+                            &critic->activations);
+}
+
+static int widest(const NetworkShape *shape) {
+  int width = 0;
+  for (int i = 0; i <= shape->layers; i++) width = shape->width[i] > width ? shape->width[i] : width;
+  return width;
+}
+
+/* The widest layer of the networks, input included. */
+static int max_width(const Agent *agent) {
+  int actor = widest(&agent->actor.shape), critic = widest(&agent->critic.shape);
+  return actor > critic ? actor : critic;
+}
+
+/* Numbers that a tower sees of what learns below it: trunk or encoder; 0 where there is neither. */
+static int below_width(const Agent *agent) {
+  if (has_encoder(agent)) return agent->encoder.shape.width;
+  return agent->trunk > 0 ? agent->actor.shape.width[agent->trunk] : 0;
+}
+
+void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
+  *gradient = (AgentGradient){.below = NULL};
+  CORE_ARENA_DEVICE(arena, gradient->actor, agent->actor.n, "actor gradient");
+  CORE_ARENA_DEVICE(arena, gradient->critic, agent->critic.n, "critic gradient");
+  CORE_ARENA_DEVICE(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent),
+             "backward scratch [2][rows][width]");
+  if (agent_is_apart(agent))
+    CORE_ARENA_DEVICE(arena, gradient->critic_scratch, 2 * (size_t)rows * (size_t)max_width(agent),
+                      "backward scratch of the critic [2][rows][width]");
+  if (below_width(agent) > 0)
+    CORE_ARENA_DEVICE(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
+               "gradients below the towers [2][rows][width]");
+  if (is_gaussian(agent))
+    CORE_ARENA_DEVICE(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
+               "gradient at the means [rows][factors]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA_DEVICE(arena, gradient->entrance, (size_t)rows * (size_t)agent->actor.shape.width[0],
+             "gradients at the inputs [rows][features]");
+  CORE_ARENA_DEVICE(arena, gradient->embedding, (size_t)agent->blocks.count * (size_t)agent->blocks.width,
+             "a network's embedding gradients [blocks][width]");
+}
+
+bool agent_chains_inputs(const Agent *agent) {
+  return !has_encoder(agent) && agent->blocks.count == 0 && !agent->actor.shape.layer_norm;
+}
+
+int agent_ops_rows(const Agent *agent) {
+  const int encoder = has_encoder(agent) ? encoder_ops_rows(&agent->encoder) : 0;
+  return encoder > agent->max_rows ? encoder : agent->max_rows;
+}
+
+int agent_ops_width(const Agent *agent) {
+  const int encoder = has_encoder(agent) ? encoder_ops_width(&agent->encoder.shape) : 0;
+  return encoder > max_width(agent) ? encoder : max_width(agent);
+}
+
+int agent_create_ops(const Agent *agent, const CoreConfig *config, int threads, Ops **ops) {
+  const int rows = agent_ops_rows(agent), width = agent_ops_width(agent);
+  if (strcmp(config->train.precision, "bf16") == 0) return ops_cpu_create_bf16(threads, rows, width, ops);
+  return ops_cpu_create(threads, rows, width, ops);
+}
+
+/* ---- initial weights ------------------------------------------------------------------------------------------- */
+
+/* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are
+ * always 0 add nothing and get no gradient, so what is learned is the same. */
+static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
+  NetworkShape whole = network->shape;
+  whole.width[0] = agent->whole_inputs + agent->blocks.width;
+  const size_t n = network_parameters(&whole), columns = (size_t)whole.width[1];
+  float *theta = core_memory_allocate(n * sizeof *theta);
+  network_initialise(&whole, seed, tensor, theta);
+  const int shown = network->shape.width[0] - agent->blocks.width; /* embeddings stand behind what is shown */
+  for (int i = 0; i < network->shape.width[0]; i++) {
+    const int of_whole = i < shown ? agent->features[i] : agent->whole_inputs + i - shown;
+    memcpy(network->theta + (size_t)i * columns, theta + (size_t)of_whole * columns, columns * sizeof *theta);
+  }
+  const size_t rest = network_bias(&whole, 0), kept = network_bias(&network->shape, 0);
+  memcpy(network->theta + kept, theta + rest, (n - rest) * sizeof *theta);
+  free(theta);
+}
+
+/* on_input: its first layer sees observations. */
+static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
+  if (agent->features && on_input) initialise_compact(agent, network, seed, tensor);
+  else network_initialise(&network->shape, seed, tensor, network->theta);
+  size_t own = network_parameters(&network->shape);
+  memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
+}
+
+/* N(0, 1), so that blocks differ from the start. */
+static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
+  float *embedding = actor->theta + actor->embedding;
+  for (size_t i = 0; i < actor->encoder - actor->embedding; i++) {
+    const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, EMBEDDING_TENSOR, (uint32_t)i, 0);
+    double normal, unused;
+    core_random_normal_pair(words.v[0], words.v[1], &normal, &unused);
+    embedding[i] = (float)normal;
+  }
+}
+
+static void initialise_encoder(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
+  if (network->encoder < network->n)
+    encoder_initialise(&agent->encoder.shape, seed, tensor, network->theta + network->encoder);
+}
+
+static void initialise_all(Agent *agent, uint64_t seed) {
+  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, !has_encoder(agent));
+  initialise_embedding(&agent->actor, seed);
+  initialise_encoder(agent, &agent->actor, seed, ACTOR_ENCODER_TENSOR);
+  if (agent->is_q) return;
+  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, below_width(agent) == 0);
+  initialise_encoder(agent, &agent->critic, seed, CRITIC_ENCODER_TENSOR);
+}
+
+/* On the host, where a device's are made before they go there. */
+void agent_initialise(Agent *agent, uint64_t seed) {
+  Agent host = *agent;
+  if (agent->device == NULL) {
+    initialise_all(agent, seed);
+    return;
+  }
+  host.actor.theta = core_memory_zero_allocate(agent->actor.n, sizeof *host.actor.theta);
+  host.critic.theta = core_memory_zero_allocate(agent->critic.n, sizeof *host.critic.theta);
+  initialise_all(&host, seed);
+  core_device_to_device(agent->device, agent->actor.theta, host.actor.theta, agent->actor.n * sizeof *host.actor.theta);
+  core_device_to_device(agent->device, agent->critic.theta, host.critic.theta,
+                        agent->critic.n * sizeof *host.critic.theta);
+  free(host.actor.theta);
+  free(host.critic.theta);
+}
+
+/* ---- forward --------------------------------------------------------------------------------------------------- */
+
+/* Layers of the network's own shape that lie below its tower. */
+static int trunk_of(const Agent *agent, const AgentNetwork *network) {
+  return network == &agent->actor ? agent->trunk : 0;
+}
+
+/* What the networks see of x. */
+static const float *entrance(const Agent *agent, const float *x) {
+  return agent->blocks.count > 0 ? agent->blocks.joined : x;
+}
+
+static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x,
+                   int rows) {
+  encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
+}
+
+/* Runs what both towers stand on, embeddings and trunk or encoder, with the weights of an actor's vector. */
+static void run_below(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
+  const AgentNetwork *actor = &agent->actor;
+  const AgentBlocks *blocks = &agent->blocks;
+  if (blocks->count > 0)
+    ops->embed_forward(ops, x, theta + actor->embedding, rows, agent->inputs - 1, blocks->width, blocks->joined,
+                       blocks->of_row);
+  if (has_common_encoder(agent)) encode(agent, ops, actor, theta, x, rows);
+  network_forward_layers(ops, &actor->shape, theta, entrance(agent, x), rows, &actor->activations, 0, agent->trunk);
+}
+
+/* What the towers stand on: the trunk's or encoder's output, or the networks' input where there is neither. */
+static const float *below_tower(const Agent *agent, const float *x) {
+  if (has_encoder(agent)) return agent->encoded;
+  return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : entrance(agent, x);
+}
+
+/* A tower, after the encoder that it has for itself. */
+static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                      int rows, const NetworkActivations *activations) {
+  if (has_encoder(agent) && !has_common_encoder(agent)) encode(agent, ops, network, theta, x, rows);
+  network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations,
+                         trunk_of(agent, network), network->shape.layers);
+}
+
+/* One piece of a tower whose last layer writes to `output`. */
+static void run_tower_to(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                         int rows, float *output) {
+  NetworkActivations activations = network->activations;
+  activations.hidden[network->shape.layers - 1] = output;
+  run_tower(agent, ops, network, theta, x, rows, &activations);
+}
+
+void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                   int rows, float *output) {
+  size_t inputs = (size_t)agent->inputs, outputs = (size_t)network->shape.width[network->shape.layers];
+  const float *below_theta = network == &agent->actor ? theta : agent->actor.theta;
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *rows_of_x = x + (size_t)row * inputs;
+    run_below(agent, ops, below_theta, rows_of_x, piece);
+    run_tower_to(agent, ops, network, theta, rows_of_x, piece, output + (size_t)row * outputs);
+  }
+}
+
+/* The policy in a piece of rows where what is common has run, and unless values is NULL their values. Q values
+ * become probabilities, means get their deviations. */
+static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                       float *values) {
+  const AgentNetwork *actor = &agent->actor;
+  if (is_gaussian(agent)) {
+    run_tower(agent, ops, actor, theta, x, rows, &actor->activations);
+    ops->gaussian_join(ops, actor->activations.hidden[actor->shape.layers - 1], theta + actor->log_sigma,
+                       agent->blocks.of_row, rows, agent->head.factors, parameters);
+  } else {
+    run_tower_to(agent, ops, actor, theta, x, rows, parameters);
+  }
+  if (agent->is_q && values) ops->q_values(ops, parameters, rows, agent->head.logits, values);
+  if (agent->is_q) ops->q_policy(ops, parameters, rows, agent->head.logits, agent->epsilon);
+  else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+}
+
+/* The same of networks that are apart: side by side. */
+static void act_beside(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                       float *values) {
+  ops->enter(ops);
+  run_policy(agent, ops, theta, x, rows, parameters, NULL);
+  ops->leave(ops);
+  run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+  ops->join(ops);
+}
+
+/* In pieces that the activations hold; values may be NULL. */
+static void act(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
+                float *values) {
+  size_t inputs = (size_t)agent->inputs;
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *rows_of_x = x + (size_t)row * inputs;
+    float *of_piece = parameters + (size_t)row * (size_t)agent->head.logits;
+    if (values && ops->enter && agent_is_apart(agent)) {
+      act_beside(agent, ops, theta, rows_of_x, piece, of_piece, values + row);
+      continue;
+    }
+    run_below(agent, ops, theta, rows_of_x, piece);
+    run_policy(agent, ops, theta, rows_of_x, piece, of_piece, values ? values + row : NULL);
+  }
+}
+
+void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters) {
+  act(agent, ops, theta, x, rows, parameters, NULL);
+}
+
+/* The greatest Q of any number of rows. */
+static void greatest_q(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
+  const AgentNetwork *network = &agent->actor;
+  for (int row = 0; row < rows; row += agent->max_rows) {
+    int piece = rows - row < agent->max_rows ? rows - row : agent->max_rows;
+    const float *q = agent_pass(agent, ops, network, x + (size_t)row * (size_t)agent->inputs, piece);
+    ops->q_values(ops, q, piece, agent->head.logits, values + row);
+  }
+}
+
+void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
+  if (agent->is_q) greatest_q(agent, ops, x, rows, values);
+  else agent_forward(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
+}
+
+void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values) {
+  act(agent, ops, agent->actor.theta, x, rows, parameters, values);
+}
+
+/* ---- learning -------------------------------------------------------------------------------------------------- */
+
+const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows) {
+  CORE_CHECK(rows <= agent->max_rows);
+  if (network == &agent->actor) {
+    run_below(agent, ops, network->theta, x, rows);
+    if (is_gaussian(agent)) {
+      run_policy(agent, ops, network->theta, x, rows, agent->joined, NULL);
+      return agent->joined;
+    }
+  }
+  run_tower(agent, ops, network, network->theta, x, rows, &network->activations);
+  return network->activations.hidden[network->shape.layers - 1];
+}
+
+/* Where a tower puts the gradient at its input: actor's, then critic's. */
+static float *gradient_below(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
+  if (below_width(agent) == 0) return gradient->entrance;
+  return gradient->below + (is_actor ? 0 : (size_t)rows * (size_t)below_width(agent));
+}
+
+/* The gradient at the networks' inputs, as far as it goes to embeddings: one pass's, or what is added to it. */
+static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_first, const AgentGradient *gradient) {
+  const AgentBlocks *blocks = &agent->blocks;
+  float *total = gradient->actor + agent->actor.embedding, *part = is_first ? total : gradient->embedding;
+  if (blocks->count == 0) return;
+  ops->embed_backward(ops, gradient->entrance, blocks->of_row, rows, agent->inputs - 1, blocks->width, blocks->count,
+                      part);
+  if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
+}
+
+/* Who listens to a pass over layers: nobody where more of the vector, an encoder or embeddings, is
+ * complete only later. */
+static const NetworkWatch *watch_of(const Agent *agent, const AgentGradient *gradient, bool is_actor,
+                                    NetworkWatch *watch) {
+  if (gradient->on_complete == NULL || has_encoder(agent) || agent->blocks.count > 0) return NULL;
+  *watch = (NetworkWatch){gradient->on_complete, gradient->context, is_actor};
+  return watch;
+}
+
+/* From what both towers send down to the gradient of what is common to them. */
+static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
+  const AgentNetwork *actor = &agent->actor;
+  float *from_both = gradient_below(agent, gradient, true, rows);
+  NetworkWatch watch;
+  ops->add(ops, from_both, gradient_below(agent, gradient, false, rows), (size_t)rows * (size_t)below_width(agent));
+  if (has_encoder(agent)) {
+    encoder_backward(&agent->encoder, ops, actor->theta + actor->encoder, x, rows, from_both,
+                     gradient->actor + actor->encoder);
+    return;
+  }
+  network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,
+                          agent->trunk, from_both, gradient->entrance, gradient->scratch, gradient->actor,
+                          watch_of(agent, gradient, true, &watch));
+  finish_embedding(agent, ops, rows, true, gradient);
+}
+
+/* The part of the policy's gradient that is log standard deviations'; returns that at the means. */
+static float *split_policy(const Agent *agent, Ops *ops, int rows, float *doutput, const AgentGradient *gradient) {
+  if (!is_gaussian(agent)) return doutput;
+  ops->gaussian_split(ops, doutput, agent->blocks.of_row, rows, agent->head.factors, sigma_sets(agent), gradient->mean,
+                      gradient->actor + agent->actor.log_sigma);
+  return gradient->mean;
+}
+
+void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
+                    const AgentGradient *gradient) {
+  const bool is_actor = network == &agent->actor;
+  float *below = gradient_below(agent, gradient, is_actor, rows), *own = is_actor ? gradient->actor : gradient->critic;
+  float *scratch = !is_actor && agent_is_apart(agent) ? gradient->critic_scratch : gradient->scratch;
+  NetworkWatch watch;
+  if (is_actor) doutput = split_policy(agent, ops, rows, doutput, gradient);
+  network_backward_layers(ops, &network->shape, network->theta, below_tower(agent, x), rows, &network->activations,
+                          trunk_of(agent, network), network->shape.layers, doutput, below, scratch, own,
+                          watch_of(agent, gradient, is_actor, &watch));
+  if (has_encoder(agent) && !has_common_encoder(agent))
+    encoder_backward(&agent->encoder, ops, network->theta + network->encoder, x, rows, below, own + network->encoder);
+  else if (below_width(agent) == 0) finish_embedding(agent, ops, rows, is_actor, gradient);
+  else if (!is_actor) finish_common(agent, ops, x, rows, gradient);
+}

@@ -1,0 +1,133 @@
+/* The agent: what acts and what values states, with room for activations. An actor and a critic network over the
+ * same observations, apart or on a common trunk, or over encoders of entities (encoder.h). Learners (learners/)
+ * change their weights. Vectors belong to the run's arena, on the ops' device.
+ *
+ * With a trunk the actor's network is trunk and tower in one, and its vector holds the trunk's weights first; the
+ * critic's network is its tower, over the trunk's output. So actor's vector ++ critic's vector is always the whole
+ * agent, and a copy of the actor's vector (the proximal policy) is a whole policy. After its network's parameters it
+ * holds a Gaussian's log standard deviations, one set or one a block of worlds, and the blocks' embeddings
+ * (learners/sapg.h): then the last of an observation's numbers is its block, and both networks see the block's
+ * embedding in its place.
+ *
+ * With net.encoder each network sees the output of an encoder in place of the observation. The encoder's weights are
+ * the last of its network's vector; with net.sharing = shared it takes the trunk's place, and is the actor's. */
+#ifndef TRAINER_AGENT_H
+#define TRAINER_AGENT_H
+#include "core/config/config.h"
+#include "core/device/arena.h"
+#include "trainer/envs/env.h"
+#include "trainer/nets/encoder.h"
+#include "trainer/nets/network.h"
+
+/* net.sharing */
+typedef enum AgentSharing {
+  AGENT_SEPARATE,                   /* two networks, each with a loss and a gradient norm of its own */
+  AGENT_JOINT,                      /* two networks, one loss: the gradient's norm is that of both */
+  AGENT_SHARED,                     /* a trunk and two towers, one loss */
+} AgentSharing;
+
+typedef struct AgentNetwork {
+  const char *name;                 /* "actor": the name in messages */
+  NetworkShape shape;
+  size_t n;                         /* parameters: the shape's, then those that the head has for itself, then others */
+  size_t log_sigma, embedding, encoder; /* where those begin in the vector; where the next do where there are none */
+  const EncoderShape *encoder_shape; /* of what is there */
+  float *theta;                     /* [n] */
+  NetworkActivations activations;   /* for max_rows rows */
+} AgentNetwork;
+
+/* Blocks of worlds with a policy of their own, on common networks. */
+typedef struct AgentBlocks {
+  int count, width;                 /* blocks, or 0; numbers of an embedding */
+  float *joined;                    /* [max_rows][features + width]: what the networks see */
+  int32_t *of_row;                  /* [max_rows] */
+} AgentBlocks;
+
+typedef struct Agent {
+  OpsHead head;                     /* of the action */
+  int inputs;                       /* numbers of an observation */
+  int max_rows;                     /* rows that the activations hold; longer inputs go through in pieces */
+  AgentSharing sharing;
+  int trunk;                        /* the actor's leading layers that the critic stands on; 0 unless AGENT_SHARED */
+  AgentNetwork actor, critic;       /* outputs: head.logits logits, or a Gaussian's means; 1 value */
+  float *joined;                    /* [max_rows][head.logits] GAUSSIAN: means and log standard deviations */
+  AgentBlocks blocks;
+  Encoder encoder;                  /* of kind ENCODER_NONE: the networks see the observations themselves */
+  float *encoded;                   /* [max_rows][encoder's width]: of the pass that ran last */
+  bool is_q; /* the actor's outputs are Q values: the policy takes the greatest but with probability
+              * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
+  double epsilon;
+  float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's; of
+                                     * networks that are apart, the actor's and then the critic's */
+  CoreDevice *device;               /* where weights and activations are; NULL: the host */
+  struct Communicator *communicator; /* to the devices of the run's other ranks; NULL: one rank, or the host */
+  const int32_t *features;          /* [features]: which of whole_inputs features the networks see, NULL: all (env.h) */
+  int whole_inputs;
+} Agent;
+
+/* CORE_USAGE where net.encoder, env.observations and what else the agent is made of do not go together. */
+int agent_check(const CoreConfig *config);
+/* Fixes the shapes for this environment and registers weights and activations. Borrows env's list of features. */
+void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena);
+/* Its step for the vectors' sizes and parts, from head, shapes, blocks and encoder. */
+void agent_count_parameters(Agent *agent);
+/* Places the activations, after the arena's commit. */
+void agent_place(Agent *agent);
+/* Initial weights: a function of the seed only, and those of networks over whole observations. */
+void agent_initialise(Agent *agent, uint64_t seed);
+
+/* Output of `network` with the weights `theta` (its own, or a copy such as the proximal policy's) for any number of
+ * rows: x [rows][inputs] -> output [rows][outputs]. The critic's trunk is always the agent's own. The activations are
+ * used up; after a single piece those of the hidden layers stand there. */
+void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
+                   int rows, float *output);
+
+/* The policy in x [rows][inputs], as the head's parameters [rows][head.logits]; theta: of the actor or a copy. What a
+ * learner samples from, compares and stores is always this, however the network makes it. */
+void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters);
+/* The critic's values [rows]. */
+void agent_values(const Agent *agent, Ops *ops, const float *x, int rows, float *values);
+/* Both, with the agent's own weights; a common trunk runs once. */
+void agent_act(const Agent *agent, Ops *ops, const float *x, int rows, float *parameters, float *values);
+
+/* ---- learning: one minibatch of at most max_rows rows, the actor first, the critic after it ---------------------- */
+
+/* What backward passes fill and need; belongs to a learner. */
+typedef struct AgentGradient {
+  float *actor, *critic;            /* [n] each: d loss / d theta */
+  float *scratch, *critic_scratch;  /* between layers; the latter where networks are apart, else the same serves both */
+  float *below;                     /* [2][rows][width]: what the towers send down to trunk or encoder; NULL without */
+  float *mean;                      /* [rows][factors] GAUSSIAN: at the actor's output */
+  /* Told, unless NULL, as backward passes go down: the gradient of actor or critic is complete from `first` on. */
+  void (*on_complete)(void *context, bool is_actor, size_t first);
+  void *context;
+  float *entrance, *embedding;      /* [rows][features + width], [blocks][width]: with blocks, of one network's pass */
+} AgentGradient;
+void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena);
+
+/* Forward with the network's own weights: returns the policy's parameters [rows][head.logits] or the values [rows],
+ * which stay until the next pass, as do the activations that agent_backward needs. The critic's pass goes on from
+ * what is common as the actor's left it, so it must see the same rows. */
+const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows);
+/* The gradient at what agent_pass returned (overwritten) -> gradient->actor or ->critic. Those of a trunk, of a common
+ * encoder and of embeddings, in gradient->actor, are complete after the critic's call: call for the actor before. */
+void agent_backward(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *x, int rows, float *doutput,
+                    const AgentGradient *gradient);
+
+/* "actor.W1[3,17]", "actor.log_sigma[2]": the k-th parameter in a message. buffer >= 64. */
+const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer);
+
+/* Whether the networks have nothing in common but their input, on a device: then the actor's passes may go beside the
+ * critic's (ops->enter), since each has activations, and AgentGradient scratch, for itself. */
+bool agent_is_apart(const Agent *agent);
+
+/* Whether observations go into chains of dense layers (ops.h) and nowhere else. */
+bool agent_chains_inputs(const Agent *agent);
+
+/* What ops must be able to hold (ops_cpu_create). */
+int agent_ops_rows(const Agent *agent);
+int agent_ops_width(const Agent *agent);
+/* Ops that hold it, in train.precision, on the CPU. */
+int agent_create_ops(const Agent *agent, const CoreConfig *config, int threads, Ops **ops);
+
+#endif

@@ -1,0 +1,222 @@
+/* What all encoders have in common (encoder.h): lists of tensors and their initial values, rows cut into pieces. */
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "trainer/nets/encoder_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "trainer/nets/network.h"
+
+static const EncoderDesign *const DESIGN[] = {
+    [ENCODER_SET] = &ENCODER_DESIGN_SET, [ENCODER_STOIX_SET] = &ENCODER_DESIGN_STOIX_SET,
+    [ENCODER_TRANSFORMER] = &ENCODER_DESIGN_TRANSFORMER,
+};
+static const int DESIGNS = sizeof DESIGN / sizeof *DESIGN;
+
+/* ---- shape ------------------------------------------------------------------------------------------------------- */
+
+EncoderKind encoder_kind(const char *name) {
+  for (int kind = ENCODER_NONE + 1; kind < DESIGNS; kind++)
+    if (strcmp(DESIGN[kind]->name, name) == 0) return (EncoderKind)kind;
+  CORE_CHECK(strcmp(name, "none") == 0);
+  return ENCODER_NONE;
+}
+
+EncoderShape encoder_shape(EncoderKind kind, SimEntityLayout layout) {
+  EncoderShape shape = {.kind = kind, .layout = layout};
+  CORE_CHECK(kind > ENCODER_NONE && (int)kind < DESIGNS);
+  DESIGN[kind]->list(&shape);
+  return shape;
+}
+
+EncoderEntities encoder_entities(const SimEntityLayout *l, int kind) {
+  const EncoderEntities all[ENCODER_ENTITY_KINDS] = {
+      [ENCODER_POLYGONS] = {"polygon", SIM_ENTITY_POLYGON, l->size.polygons, l->polygons, l->polygon_mask},
+      [ENCODER_CIRCLES] = {"circle", SIM_ENTITY_CIRCLE, l->size.circles, l->circles, l->circle_mask},
+      [ENCODER_JOINTS] = {"joint", SIM_ENTITY_JOINT, 2 * l->size.joints, l->joints, l->joint_mask},
+      [ENCODER_THRUSTERS] = {"thruster", SIM_ENTITY_THRUSTER, l->size.thrusters, l->thrusters, l->thruster_mask},
+  };
+  return all[kind];
+}
+
+int encoder_entity_count(const SimEntityLayout *layout) {
+  int count = 0;
+  for (int kind = 0; kind < ENCODER_ENTITY_KINDS; kind++) count += encoder_entities(layout, kind).count;
+  return count;
+}
+
+int encoder_add(EncoderShape *shape, const char *name, int rows, int columns, EncoderInit init) {
+  CORE_CHECK(shape->tensors < ENCODER_TENSORS_MAX);
+  EncoderTensor *tensor = &shape->tensor[shape->tensors];
+  *tensor = (EncoderTensor){.rows = rows, .columns = columns, .init = init, .offset = shape->parameters};
+  snprintf(tensor->name, sizeof tensor->name, "%s", name);
+  shape->parameters += (size_t)rows * (size_t)columns;
+  return shape->tensors++;
+}
+
+int encoder_add_dense(EncoderShape *shape, const char *name, int in, int out, EncoderInit init) {
+  char text[ENCODER_NAME];
+  snprintf(text, sizeof text, "%s W", name);
+  const int kernel = encoder_add(shape, text, in, out, init);
+  snprintf(text, sizeof text, "%s b", name);
+  encoder_add(shape, text, 1, out, ENCODER_ZEROS);
+  return kernel;
+}
+
+const char *encoder_parameter_name(const EncoderShape *shape, const char *network, size_t k, char *buffer) {
+  enum { NAME = 64 };
+  const EncoderTensor *t = &shape->tensor[0];
+  while (t + 1 < shape->tensor + shape->tensors && k >= t[1].offset) t++;
+  const size_t element = k - t->offset, columns = (size_t)t->columns;
+  if (t->rows == 1) snprintf(buffer, NAME, "%s.%s[%zu]", network, t->name, element);
+  else snprintf(buffer, NAME, "%s.%s[%zu,%zu]", network, t->name, element / columns, element % columns);
+  return buffer;
+}
+
+/* ---- initial values ---------------------------------------------------------------------------------------------- */
+
+/* Number i of a tensor: N(0, 1), redrawn until it is within `bound`. */
+static double draw_normal(uint64_t seed, uint32_t tensor, uint32_t i, double bound) {
+  for (uint32_t attempt = 0;; attempt++) {
+    const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, tensor, i, attempt);
+    double pair[2];
+    core_random_normal_pair(words.v[0], words.v[1], &pair[0], &pair[1]);
+    for (int k = 0; k < 2; k++)
+      if (fabs(pair[k]) <= bound) return pair[k];
+  }
+}
+
+/* heads > 1: the orthogonal tensor is [heads * rows][columns / heads]; head h's part of it goes to its columns. */
+static void initialise_orthogonal(const EncoderTensor *t, int heads, uint64_t seed, uint32_t number, float *values) {
+  const int in = t->rows * heads, out = t->columns / heads;
+  const size_t n = (size_t)in * (size_t)out;
+  double *gaussian = core_memory_allocate(n * sizeof *gaussian);
+  float *kernel = core_memory_allocate(n * sizeof *kernel);
+  for (size_t i = 0; i < n; i++) gaussian[i] = draw_normal(seed, number, (uint32_t)i, INFINITY);
+  network_orthogonal(gaussian, in, out, sqrt(2), kernel);
+  for (int head = 0; head < heads; head++)
+    for (int r = 0; r < t->rows; r++)
+      memcpy(values + (size_t)r * t->columns + head * out, kernel + ((size_t)head * t->rows + r) * out,
+             (size_t)out * sizeof *values);
+  free(gaussian);
+  free(kernel);
+}
+
+/* The cut takes variance away, which the factor gives back (jax.nn.initializers.variance_scaling). */
+static void initialise_lecun(const EncoderTensor *t, uint64_t seed, uint32_t number, float *values) {
+  const double deviation_left = 0.87962566103423978, scale = sqrt(1.0 / t->rows) / deviation_left;
+  const size_t n = (size_t)t->rows * (size_t)t->columns;
+  for (size_t i = 0; i < n; i++) values[i] = (float)(scale * draw_normal(seed, number, (uint32_t)i, 2.0));
+}
+
+static void initialise_tensor(const EncoderShape *shape, int i, uint64_t seed, uint32_t number, float *values) {
+  const EncoderTensor *t = &shape->tensor[i];
+  const size_t n = (size_t)t->rows * (size_t)t->columns;
+  switch (t->init) {
+    case ENCODER_ORTHOGONAL: initialise_orthogonal(t, 1, seed, number, values); break;
+    case ENCODER_HEADS: initialise_orthogonal(t, shape->heads, seed, number, values); break;
+    case ENCODER_LECUN: initialise_lecun(t, seed, number, values); break;
+    default:
+      for (size_t k = 0; k < n; k++) values[k] = t->init == ENCODER_ONES ? 1.0f : 0.0f;
+  }
+}
+
+void encoder_initialise(const EncoderShape *shape, uint64_t seed, uint32_t first_tensor, float *theta) {
+  for (int i = 0; i < shape->tensors; i++)
+    initialise_tensor(shape, i, seed, first_tensor + (uint32_t)i, theta + shape->tensor[i].offset);
+}
+
+/* ---- dense layers ------------------------------------------------------------------------------------------------ */
+
+void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, int rows,
+                   OpsActivation activation) {
+  const EncoderTensor *t = &pass->shape->tensor[tensor];
+  const float *bias = biased ? pass->theta + t[1].offset : pass->zeros;
+  pass->ops->dense_forward(pass->ops, x, pass->theta + t->offset, bias, y, rows, t->rows, t->columns, activation);
+}
+
+/* The place for the unused bias's gradient is behind all tensors of `gradient` (encoder_register). */
+void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
+                            float *dx, float *gradient, float *sums, int rows, OpsActivation activation) {
+  const EncoderTensor *t = &pass->shape->tensor[tensor];
+  const float *bias = biased ? pass->theta + t[1].offset : pass->zeros;
+  float *db = biased ? gradient + t[1].offset : sums ? sums : gradient + pass->shape->parameters;
+  pass->ops->dense_backward(pass->ops, x, pass->theta + t->offset, bias, y, dy, dx, gradient + t->offset, db, rows,
+                            t->rows, t->columns, activation);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+/* A device is filled by some thousands of rows, each some twenty rows of a product; its memory is
+ * mostly the rollout's. */
+static int most_of(const EncoderShape *shape, const CoreDevice *device) {
+  int piece = ENCODER_PIECE;
+  if (device == NULL) return piece;
+  const double room = (double)device->memory_bytes / ENCODER_MEMORY_SHARE;
+  while (piece < ENCODER_PIECE_DEVICE &&
+         (double)DESIGN[shape->kind]->floats(shape, 2 * piece) * sizeof(float) <= room)
+    piece *= 2;
+  return piece;
+}
+
+static int widest(const EncoderShape *shape) {
+  int width = shape->layout.length;
+  for (int i = 0; i < shape->tensors; i++) {
+    const EncoderTensor *t = &shape->tensor[i];
+    if (t->rows > width) width = t->rows;
+    if (t->columns > width) width = t->columns;
+  }
+  return width;
+}
+
+void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena) {
+  const int most = most_of(shape, core_arena_device(arena));
+  *encoder = (Encoder){.shape = *shape, .piece = max_rows < most ? max_rows : most};
+  const size_t spare = (size_t)widest(shape);
+  CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->piece),
+                    "encoder's activations [rows of a piece]");
+  CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->piece * (size_t)shape->width,
+                    "encoder's embedding of a piece [rows][width]");
+  CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a piece");
+  CORE_ARENA_DEVICE(arena, encoder->zeros, spare, "a bias of zeros");
+}
+
+/* Every entity, or shape and dummy, is a row of some matrix product. */
+int encoder_ops_rows(const Encoder *encoder) {
+  return encoder->piece * (encoder_entity_count(&encoder->shape.layout) + 1);
+}
+
+int encoder_ops_width(const EncoderShape *shape) { return widest(shape); }
+
+static EncoderPass pass_of(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, int first) {
+  const int left = rows - first, stride = encoder->shape.layout.length;
+  return (EncoderPass){
+      .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros, .memory = encoder->memory,
+      .x = {x + (size_t)first * (size_t)stride, left < encoder->piece ? left : encoder->piece, stride},
+  };
+}
+
+void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding) {
+  const EncoderDesign *design = DESIGN[encoder->shape.kind];
+  for (int first = 0; first < rows; first += encoder->piece) {
+    const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
+    design->forward(&pass, embedding + (size_t)first * (size_t)encoder->shape.width);
+  }
+}
+
+void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows,
+                      const float *dembedding, float *gradient) {
+  const EncoderDesign *design = DESIGN[encoder->shape.kind];
+  const size_t n = encoder->shape.parameters, width = (size_t)encoder->shape.width;
+  core_device_zero(ops->device, gradient, n * sizeof *gradient);
+  for (int first = 0; first < rows; first += encoder->piece) {
+    const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
+    design->forward(&pass, encoder->embedding);
+    design->backward(&pass, encoder->embedding, dembedding + (size_t)first * width, encoder->part);
+    ops->add(ops, gradient, encoder->part, n);
+  }
+}

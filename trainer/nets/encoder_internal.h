@@ -1,0 +1,56 @@
+/* What the files of the encoders share: the list of tensors, the four kinds of entities, dense layers by tensor
+ * number. */
+#ifndef TRAINER_ENCODER_INTERNAL_H
+#define TRAINER_ENCODER_INTERNAL_H
+#include "trainer/nets/encoder.h"
+#include "trainer/ops/entity.h"
+
+/* One piece on its way through. */
+typedef struct EncoderPass {
+  Ops *ops;
+  const EncoderShape *shape;
+  const float *theta, *zeros;
+  OpsRows x;
+  float *memory;
+} EncoderPass;
+
+/* An encoder: its tensors, the floats of memory that a piece of `rows` takes, its two passes. backward comes after
+ * forward with the same pass; it sets every tensor of the gradient. */
+typedef struct EncoderDesign {
+  const char *name;
+  void (*list)(EncoderShape *shape);
+  size_t (*floats)(const EncoderShape *shape, int rows);
+  void (*forward)(const EncoderPass *pass, float *embedding);
+  void (*backward)(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient);
+} EncoderDesign;
+extern const EncoderDesign ENCODER_DESIGN_SET, ENCODER_DESIGN_STOIX_SET, ENCODER_DESIGN_TRANSFORMER;
+
+/* The kinds of entities in their order in an entity matrix. */
+enum { ENCODER_POLYGONS, ENCODER_CIRCLES, ENCODER_JOINTS, ENCODER_THRUSTERS, ENCODER_ENTITY_KINDS };
+typedef struct EncoderEntities {
+  const char *name;
+  int features, count;       /* features of one; how many in a row */
+  int offset, mask;          /* in an observation row */
+} EncoderEntities;
+EncoderEntities encoder_entities(const SimEntityLayout *layout, int kind);
+int encoder_entity_count(const SimEntityLayout *layout);
+
+/* Adds a tensor to the list; gives its number. encoder_add_dense: a kernel and, right after it, its bias of zeros. */
+int encoder_add(EncoderShape *shape, const char *name, int rows, int columns, EncoderInit init);
+int encoder_add_dense(EncoderShape *shape, const char *name, int in, int out, EncoderInit init);
+
+/* Dense layers of the kernel with this number over [rows][in]; `biased`: the next tensor is its bias. */
+void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, int rows,
+                   OpsActivation activation);
+/* dy is overwritten; dx may be NULL. Without a bias, `sums`, if not NULL, receives dy's column sums. */
+void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
+                            float *dx, float *gradient, float *sums, int rows, OpsActivation activation);
+
+/* Takes `floats` of a piece's memory; base NULL: only counts. */
+static inline float *encoder_take(float *base, size_t *used, size_t floats) {
+  float *block = base ? base + *used : NULL;
+  *used += (floats + 15) / 16 * 16;
+  return block;
+}
+
+#endif

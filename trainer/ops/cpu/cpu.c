@@ -1,0 +1,142 @@
+/* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_chain.c, cpu_dense.c,
+ * cpu_norm.c, cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in
+ * cpu_library.c, and its use in the run's precision in cpu_product.c. */
+#include <omp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "trainer/ops/cpu/cpu_entity_internal.h"
+
+typedef struct CpuOps {
+  Ops table;
+  CpuState state;
+  CoreArena *arena;
+} CpuOps;
+
+static void cpu_destroy(Ops *ops) {
+  CpuOps *cpu = (CpuOps *)ops;
+  core_arena_destroy(&cpu->arena);
+  free(cpu);
+}
+
+static const Ops cpu_table = {
+    .name = "cpu",
+    .dense_forward = cpu_dense_forward, .dense_backward = cpu_dense_backward,
+    .chain_forward = cpu_chain_forward, .chain_backward = cpu_chain_backward, .norm_forward = cpu_norm_forward,
+    .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows,
+    .gather_fields = cpu_gather_fields, .gather_halves = cpu_gather_halves,
+    .store_halves = cpu_store_halves, .add = cpu_add,
+    .q_policy = cpu_q_policy, .q_values = cpu_q_values, .q_loss = cpu_q_loss,
+    .policy_sample = cpu_policy_sample, .policy_logp = cpu_policy_logp, .policy_kl = cpu_policy_kl,
+    .policy_loss = cpu_policy_loss, .value_loss = cpu_value_loss,
+    .policy_sampled_entropy = cpu_policy_sampled_entropy, .normal_rows = cpu_normal_rows,
+    .gaussian_join = cpu_gaussian_join, .gaussian_split = cpu_gaussian_split,
+    .gaussian_regularise = cpu_gaussian_regularise, .embed_forward = cpu_embed_forward,
+    .embed_backward = cpu_embed_backward,
+    .norm_squared = cpu_norm_squared, .distance_squared = cpu_distance_squared, .adam = cpu_adam, .radam = cpu_radam,
+    .ewma = cpu_ewma,
+    .gae = cpu_gae, .moments = cpu_moments, .standardise = cpu_standardise, .first_nonfinite = cpu_first_nonfinite,
+    .permute = cpu_permute, .world_rows = cpu_world_rows, .cap = cpu_cap, .pull = cpu_pull,
+    .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
+    .count_trials = cpu_count_trials, .controller_kl = cpu_controller_kl,
+    .standardise_within = cpu_standardise_within, .restore_within = cpu_restore_within,
+    .entity = &CPU_ENTITY, .destroy = cpu_destroy,
+};
+
+/* For bf16: the library's own products where they are faster, else the rounding of cpu_product.c, or what TRAINER_BF16
+ * says. */
+static int choose_arithmetic(const CpuLibrary *library, CpuArithmetic *arithmetic) {
+  const char *wanted = getenv("TRAINER_BF16");
+  const bool has_product = library->product_bf16 != NULL;
+  *arithmetic = has_product && cpu_library_bf16_is_fast(library) ? CPU_BF16_PACKED : CPU_BF16_ROUNDED;
+  if (wanted == NULL || *wanted == '\0') return CORE_OK;
+  if (strcmp(wanted, "rounded") != 0 && strcmp(wanted, "library") != 0)
+    return core_error(CORE_USAGE, "TRAINER_BF16=%s: it is rounded or library", wanted);
+  if (strcmp(wanted, "library") == 0 && !has_product)
+    return core_error(CORE_USAGE,
+                      "TRAINER_BF16=library: %s multiplies no bf16 numbers on this processor; leave it unset",
+                      library->name);
+  *arithmetic = strcmp(wanted, "library") == 0 ? CPU_BF16_PACKED : CPU_BF16_ROUNDED;
+  return CORE_OK;
+}
+
+static void register_buffers(CpuState *state, CoreArena *arena) {
+  const int rows = state->max_rows, width = state->max_width;
+  state->kernel_parts_room = cpu_chain_parts_floats(rows, width);
+  CORE_ARENA(arena, state->kernel_parts, state->kernel_parts_room, "kernel gradient parts");
+  CORE_ARENA(arena, state->kernels, cpu_chain_kernels_floats(width), "kernels of a chain");
+  CORE_ARENA(arena, state->operands, state->arithmetic == CPU_FLOAT32 ? 0 : cpu_chain_kernels_floats(width),
+             "rounded kernels of a chain");
+  CORE_ARENA(arena, state->bias_sums, cpu_chain_bias_sums(width), "bias gradient sums");
+  CORE_ARENA(arena, state->bias_parts, cpu_bias_parts_floats(rows, width), "bias gradient parts");
+  CORE_ARENA(arena, state->gain_parts, cpu_bias_parts_floats(rows, width), "gain gradient parts");
+  CORE_ARENA(arena, state->rows_scratch, (size_t)state->threads * CPU_SCRATCHES * CPU_ROWS * (size_t)width,
+             "row scratch [threads][scratches][rows][width]");
+  CORE_ARENA(arena, state->sum_parts, (size_t)cpu_blocks(rows) * CPU_SUMS, "sums of blocks [blocks][sums]");
+}
+
+static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops) {
+  *ops = NULL;
+  if (threads < 0 || max_rows < 1 || max_width < 1)
+    return core_error(CORE_USAGE,
+                      "cpu ops: %d threads, %d rows, width %d: none may be negative, rows and width at least 1",
+                      threads, max_rows, max_width);
+  size_t libraries;
+  const CpuLibrary *library = cpu_libraries(&libraries);
+  CpuArithmetic arithmetic = CPU_FLOAT32;
+  if (bf16) TRY(choose_arithmetic(library, &arithmetic));
+  CpuOps *cpu = core_memory_zero_allocate(1, sizeof *cpu);
+  cpu->table = cpu_table;
+  cpu->table.state = &cpu->state;
+  cpu->state = (CpuState){.threads = threads ? threads : omp_get_num_procs(), .max_rows = max_rows,
+                          .max_width = max_width, .library = library, .arithmetic = arithmetic};
+  cpu->arena = core_arena_create("cpu ops");
+  register_buffers(&cpu->state, cpu->arena);
+  int code = core_arena_commit(cpu->arena);
+  if (code != CORE_OK) {
+    cpu_destroy(&cpu->table);
+    return code;
+  }
+  *ops = &cpu->table;
+  return CORE_OK;
+}
+
+double ops_cpu_bytes(int threads, int max_rows, int max_width) {
+  CoreArena *arena = core_arena_create("cpu ops, estimated");
+  CpuState state = {.threads = threads, .max_rows = max_rows, .max_width = max_width, .arithmetic = CPU_BF16_ROUNDED};
+  register_buffers(&state, arena);
+  const double bytes = (double)core_arena_bytes(arena);
+  core_arena_destroy(&arena);
+  return bytes;
+}
+
+int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
+  return create(threads, false, max_rows, max_width, ops);
+}
+
+int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops) {
+  return create(threads, true, max_rows, max_width, ops);
+}
+
+const char *ops_cpu_description(void) {
+  static char description[128];
+  size_t count;
+  return cpu_library_describe(cpu_libraries(&count), description);
+}
+
+const char *ops_cpu_bf16_description(void) {
+  size_t count;
+  CpuArithmetic arithmetic;
+  if (choose_arithmetic(cpu_libraries(&count), &arithmetic) != CORE_OK) return core_error_message();
+  return arithmetic == CPU_BF16_PACKED ? "by the library"
+                                       : "rounded factors in float32 products (no AMX: as fast as float32)";
+}
+
+void ops_destroy(Ops **ops) {
+  if (!*ops) return;
+  (*ops)->destroy(*ops);
+  *ops = NULL;
+}

@@ -1,0 +1,306 @@
+/* Dense layers on the CPU, one or a chain of them: matrix products over blocks of rows, with bias, activation and the
+ * activation's gradient applied to a block while it is in the cache. A block goes through all layers of a chain, and
+ * back through all of them, before the next one comes: a gradient between layers never leaves the cache, and a layer's
+ * output is read from memory once for the layer above and below it. Blocks and parts are fixed by shapes
+ * (cpu_internal.h); threads take whole ones.
+ *
+ * Kernels too large for a copy in each part go through cpu_dense.c instead. */
+#include <stdbool.h>
+
+#include "trainer/ops/cpu/cpu_internal.h"
+
+enum {
+  PARTS = 16,             /* gradients are summed in at most so many row parts, or in more of ... */
+  PART_BLOCKS = 8,        /* ... so many blocks each, */
+  PARTS_MOST = 64,        /* up to here */
+  CHAIN_WIDTHS = 4,       /* rooms are for so many layers of the greatest width */
+  TRANSPOSE_ROWS = 16,    /* of a kernel, that a thread transposes at a time */
+};
+
+/* ---- room -------------------------------------------------------------------------------------------------------- */
+
+size_t cpu_chain_kernels_floats(int max_width) {
+  const size_t square = (size_t)max_width * (size_t)max_width, room = CHAIN_WIDTHS * square;
+  if (room <= CPU_KERNEL_PARTS_FLOATS) return room;
+  return square > CPU_KERNEL_PARTS_FLOATS ? square : CPU_KERNEL_PARTS_FLOATS;
+}
+
+static size_t chain_biases(int max_width) { return (size_t)CHAIN_WIDTHS * (size_t)max_width; }
+size_t cpu_chain_bias_sums(int max_width) { return PARTS_MOST * chain_biases(max_width); }
+
+static size_t kernel_size(const OpsLayer *layer) { return (size_t)layer->in * (size_t)layer->out; }
+
+static int most_parts(int rows) {
+  const int blocks = cpu_blocks(rows);
+  int parts = blocks / PART_BLOCKS;
+  if (parts < PARTS) parts = PARTS;
+  if (parts > PARTS_MOST) parts = PARTS_MOST;
+  return parts < blocks ? parts : blocks;
+}
+
+size_t cpu_chain_parts_floats(int max_rows, int max_width) {
+  const size_t most = (size_t)most_parts(max_rows) * CHAIN_WIDTHS * (size_t)max_width * (size_t)max_width;
+  return most < CPU_KERNEL_PARTS_FLOATS ? most : CPU_KERNEL_PARTS_FLOATS;
+}
+
+/* The first of the layers up to `end` that go together because the rooms hold all of them; `end`: not even the last
+ * one. */
+static int first_of_run(const CpuState *state, const OpsLayer *layers, int end, int parts) {
+  size_t kernels = 0, biases = 0;
+  for (int first = end; first > 0; first--) {
+    kernels += kernel_size(&layers[first - 1]);
+    biases += (size_t)layers[first - 1].out;
+    if (kernels > cpu_chain_kernels_floats(state->max_width) || biases > chain_biases(state->max_width) ||
+        kernels * (size_t)parts > state->kernel_parts_room)
+      return first;
+  }
+  return 0;
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+/* Layers that go together. */
+typedef struct Run {
+  CpuState *state;
+  const OpsLayer *layers;
+  int count, rows, parts;
+  size_t kernels, biases; /* of all layers: sizes of a part's copy */
+  const float *x;
+  float *dy, *dx;         /* [rows][...] above and below; dx may be NULL */
+} Run;
+
+/* Where layer l's kernel and bias stand in a part's copy, and its kernel among all. */
+static size_t kernel_place(const Run *run, int l) {
+  size_t place = 0;
+  for (int i = 0; i < l; i++) place += kernel_size(&run->layers[i]);
+  return place;
+}
+static size_t bias_place(const Run *run, int l) {
+  size_t place = 0;
+  for (int i = 0; i < l; i++) place += (size_t)run->layers[i].out;
+  return place;
+}
+
+/* Layer l's kernel as a factor: where it stands, or where round_kernels has put it. */
+static CpuOperand kernel_operand(const Run *run, int l) {
+  const OpsLayer *layer = &run->layers[l];
+  if (run->state->arithmetic == CPU_FLOAT32) return (CpuOperand){layer->w, layer->out};
+  return (CpuOperand){run->state->operands + kernel_place(run, l), layer->out};
+}
+
+/* By the group of threads that calls it. */
+static void round_kernels(const Run *run) {
+  if (run->state->arithmetic == CPU_FLOAT32) return;
+#pragma omp for schedule(static)
+  for (int l = 0; l < run->count; l++) {
+    const OpsLayer *layer = &run->layers[l];
+    cpu_operand(run->state, layer->w, layer->in, layer->out, layer->out, run->state->operands + kernel_place(run, l));
+  }
+}
+
+static void forward_block(const Run *run, int block) {
+  CpuState *state = run->state;
+  const size_t first = (size_t)block * CPU_ROWS;
+  const int some = cpu_block_rows(run->rows, block);
+  const float *x = run->x + first * (size_t)run->layers[0].in;
+  for (int l = 0; l < run->count; l++) {
+    const OpsLayer *layer = &run->layers[l];
+    float *y = layer->y + first * (size_t)layer->out;
+    const CpuOperand operand = cpu_operand(state, x, some, layer->in, layer->in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    cpu_product(state, 0, 0, some, layer->out, layer->in, operand, kernel_operand(run, l), 0, y, layer->out);
+    cpu_activate(layer->activation, y, layer->b, some, layer->out);
+    x = y;
+  }
+}
+
+static void forward_run(const Run *run) {
+  const int threads_before = omp_get_max_threads();
+  omp_set_num_threads(run->state->threads);
+#pragma omp parallel
+  {
+    round_kernels(run);
+#pragma omp for schedule(dynamic, 1)
+    for (int block = 0; block < cpu_blocks(run->rows); block++) forward_block(run, block);
+  }
+  omp_set_num_threads(threads_before);
+}
+
+/* Behind the layers from `first` on whose rounded kernels there is room for; in float32 all. */
+static int end_of_run(const CpuState *state, const OpsLayer *layers, int first, int count) {
+  size_t kernels = kernel_size(&layers[first]);
+  int end = first + 1;
+  if (state->arithmetic == CPU_FLOAT32) return count;
+  while (end < count && (kernels += kernel_size(&layers[end])) <= cpu_chain_kernels_floats(state->max_width)) end++;
+  return end;
+}
+
+void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows) {
+  CpuState *state = cpu_state(ops);
+  for (int first = 0, end; first < count; first = end) {
+    end = end_of_run(state, layers, first, count);
+    const Run run = {.state = state, .layers = layers + first, .count = end - first, .rows = rows,
+                     .x = first > 0 ? layers[first - 1].y : x};
+    forward_run(&run);
+  }
+  for (int l = 0; l < count; l++) ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
+}
+
+void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
+                       OpsActivation activation) {
+  const OpsLayer layer = {.in = in, .out = out, .activation = activation, .w = w, .b = b, .y = y};
+  cpu_chain_forward(ops, x, &layer, 1, rows);
+}
+
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
+
+/* Rows first .. end-1 of the transposed kernel [out][in]. */
+static void transpose_rows(const float *kernel, int in, int out, int first, int end, float *transposed) {
+  for (int o = first; o < end; o++)
+    for (int i = 0; i < in; i++) transposed[(size_t)o * in + i] = kernel[(size_t)i * out + o];
+}
+
+/* By the group of threads that calls it, after round_kernels. sgemm is faster where neither matrix is transposed on the
+ * way, and each kernel is used for many blocks. */
+static void transpose_kernels(const Run *run) {
+  if (run->state->arithmetic == CPU_BF16_PACKED) return;
+  for (int l = run->dx ? 0 : 1; l < run->count; l++) {
+    const int in = run->layers[l].in, out = run->layers[l].out;
+    const float *kernel = kernel_operand(run, l).data;
+#pragma omp for schedule(static)
+    for (int first = 0; first < out; first += TRANSPOSE_ROWS)
+      transpose_rows(kernel, in, out, first, first + TRANSPOSE_ROWS < out ? first + TRANSPOSE_ROWS : out,
+                     run->state->kernels + kernel_place(run, l));
+  }
+}
+
+/* dx = dy W^T of a block. */
+static void multiply_below(const Run *run, int l, int rows, CpuOperand dy, float *dx) {
+  const int in = run->layers[l].in, out = run->layers[l].out;
+  const CpuOperand transposed = {run->state->kernels + kernel_place(run, l), in};
+  if (run->state->arithmetic == CPU_BF16_PACKED)
+    cpu_product(run->state, 0, 1, rows, in, out, dy, kernel_operand(run, l), 0, dx, in);
+  else cpu_product(run->state, 0, 0, rows, in, out, dy, transposed, 0, dx, in);
+}
+
+/* dy of some rows of layer l becomes the gradient before the activation; its column sums join `sums`. */
+static void before_activation(const Run *run, int l, CpuOperand x, const float *y, float *dy, int rows, double *sums) {
+  CpuState *state = run->state;
+  const OpsLayer *layer = &run->layers[l];
+  const size_t out = (size_t)layer->out;
+  float *db = cpu_thread_rows(state, CPU_BIAS_SCRATCH);
+  if (layer->activation == OPS_SILU) {
+    float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
+    cpu_product(state, 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product, layer->out);
+    y = product;
+  }
+  for (int r = 0; r < rows; r += CPU_BIAS_ROWS) {
+    const size_t at = (size_t)r * out;
+    cpu_activation_gradient(layer->activation, y + at, layer->b, dy + at, db,
+                            rows - r < CPU_BIAS_ROWS ? rows - r : CPU_BIAS_ROWS, layer->out);
+    for (size_t c = 0; c < out; c++) sums[c] += (double)db[c];
+  }
+}
+
+/* One block of part p, from the last layer to the first; the part's first block sets the sums. */
+static void backward_block(const Run *run, int part, int block, bool is_first) {
+  CpuState *state = run->state;
+  const size_t row = (size_t)block * CPU_ROWS;
+  const int rows = cpu_block_rows(run->rows, block);
+  float *dw = state->kernel_parts + (size_t)part * run->kernels;
+  double *db = state->bias_sums + (size_t)part * run->biases;
+  float *dy = run->dy + row * (size_t)run->layers[run->count - 1].out;
+  if (is_first) memset(db, 0, run->biases * sizeof *db);
+  for (int l = run->count - 1; l >= 0; l--) {
+    const OpsLayer *layer = &run->layers[l];
+    const int in = layer->in, out = layer->out;
+    const float *rows_of_x = (l > 0 ? layer[-1].y : run->x) + row * (size_t)in;
+    float *dx = l > 0 ? cpu_thread_rows(state, l % 2 ? CPU_EVEN_SCRATCH : CPU_ODD_SCRATCH)
+                : run->dx ? run->dx + row * (size_t)in : NULL;
+    const CpuOperand x = cpu_operand(state, rows_of_x, rows, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    before_activation(run, l, x, layer->y + row * (size_t)out, dy, rows, db + bias_place(run, l));
+    const CpuOperand upstream = cpu_operand(state, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
+    if (dx) multiply_below(run, l, rows, upstream, dx);
+    cpu_product(state, 1, 0, in, out, rows, x, upstream, !is_first, dw + kernel_place(run, l), out);
+    dy = dx;
+  }
+}
+
+static void backward_part(const Run *run, int part) {
+  const int64_t blocks = cpu_blocks(run->rows);
+  const int first = (int)(blocks * part / run->parts), end = (int)(blocks * (part + 1) / run->parts);
+  for (int block = first; block < end; block++) backward_block(run, part, block, block == first);
+}
+
+/* All parts' sums, by the group of threads that calls it. */
+static void fold_parts(const Run *run) {
+  const CpuState *state = run->state;
+  for (int l = 0; l < run->count; l++) {
+    const OpsLayer *layer = &run->layers[l];
+    cpu_fold_kernel(state->kernel_parts + kernel_place(run, l), run->parts, run->kernels, kernel_size(layer),
+                    layer->dw);
+#pragma omp for schedule(static) nowait
+    for (int c = 0; c < layer->out; c++) {
+      const double *sums = state->bias_sums + bias_place(run, l) + c;
+      double sum = 0;
+      for (int part = 0; part < run->parts; part++) sum += sums[(size_t)part * run->biases];
+      layer->db[c] = (float)sum;
+    }
+  }
+}
+
+static void backward_run(const Run *run) {
+  const int threads_before = omp_get_max_threads();
+  omp_set_num_threads(run->state->threads);
+#pragma omp parallel
+  {
+    round_kernels(run);
+    transpose_kernels(run);
+#pragma omp for schedule(dynamic, 1)
+    for (int part = 0; part < run->parts; part++) backward_part(run, part);
+    fold_parts(run);
+  }
+  omp_set_num_threads(threads_before);
+}
+
+static double backward_flops(const OpsLayer *layer, int rows, bool has_dx) {
+  return 2.0 * rows * layer->in * layer->out * (1 + has_dx + (layer->activation == OPS_SILU));
+}
+
+void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
+                        float *scratch, int rows, const OpsWatch *watch) {
+  CpuState *state = cpu_state(ops);
+  const int parts = most_parts(rows);
+  int widest = 0;
+  for (int l = 0; l < count; l++) widest = layers[l].out > widest ? layers[l].out : widest;
+  CORE_CHECK(rows <= state->max_rows && layers[0].in <= state->max_width && widest <= state->max_width);
+  for (int end = count, first; end > 0; end = first) {
+    first = first_of_run(state, layers, end, parts);
+    const bool is_too_large = first == end;
+    if (is_too_large) first = end - 1;
+    const OpsLayer *lowest = &layers[first];
+    const float *below = first > 0 ? lowest[-1].y : x;
+    float *target = first > 0 ? scratch + (size_t)(first % 2) * (size_t)rows * (size_t)widest : dx;
+    Run run = {.state = state,
+               .layers = lowest,
+               .count = end - first,
+               .rows = rows,
+               .parts = parts,
+               .x = below,
+               .dy = dy,
+               .dx = target};
+    run.kernels = kernel_place(&run, run.count);
+    run.biases = bias_place(&run, run.count);
+    if (is_too_large) cpu_dense_backward_large(state, below, lowest, dy, target, rows);
+    else backward_run(&run);
+    for (int l = first; l < end; l++) ops->flops += backward_flops(&layers[l], rows, l > first || target != NULL);
+    if (watch) watch->on_complete(watch->context, first);
+    dy = target;
+  }
+}
+
+void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
+                        float *dw, float *db, int rows, int in, int out, OpsActivation activation) {
+  const OpsLayer layer = {.in = in, .out = out, .activation = activation, .w = w, .b = b, .y = (float *)y, .dw = dw,
+                          .db = db};
+  cpu_chain_backward(ops, x, &layer, 1, dy, dx, NULL, rows, NULL);
+}

@@ -1,0 +1,193 @@
+/* What the files of the CPU implementation share: its state, the matrix-product library, the entries of its table.
+ *
+ * Every loop is cut into parts whose borders follow from the shapes alone, never from the number of threads, and sums
+ * are folded in the order of the parts: a result has the same bits with 1 thread and with 64. */
+#ifndef TRAINER_OPS_CPU_INTERNAL_H
+#define TRAINER_OPS_CPU_INTERNAL_H
+#include <omp.h>
+
+#include "trainer/ops/ops.h"
+
+/* One row-major product on the calling thread: C[m][n] = op(A) op(B) (+ C if accumulate); op transposes where asked.
+ * lda, ldb, ldc: row lengths as stored. */
+typedef void CpuProduct(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
+                        int ldb, int accumulate, float *c, int ldc);
+/* The same of bf16 numbers, summed in float32. */
+typedef void CpuProductBf16(int transpose_a, int transpose_b, int m, int n, int k, const uint16_t *a, int lda,
+                            const uint16_t *b, int ldb, int accumulate, float *c, int ldc);
+typedef struct CpuLibrary {
+  const char *name;       /* "oneDNN", "OpenBLAS", "plain C" */
+  CpuProduct *product;
+  CpuProductBf16 *product_bf16; /* NULL where the library has none on this processor */
+} CpuLibrary;
+
+/* The libraries built in, the preferred first; the last one, plain C, is always there. */
+const CpuLibrary *cpu_libraries(size_t *count);
+/* Are bf16 products faster than float32's on this processor? With AMX tiles they are; AVX512_BF16's instruction was
+ * measured at half the speed of float32's (docs/benchmarks.md). */
+int cpu_library_bf16_is_fast(const CpuLibrary *library);
+/* "oneDNN 2.6.3, avx2": version and kernels of a library on this processor. buffer >= 128. */
+const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
+
+enum {
+  CPU_ROWS = 128,         /* rows of a matrix that one thread takes at a time */
+  CPU_KERNEL_PARTS_FLOATS = 1 << 24, /* copies of kernels for parts of the rows take at most so much memory */
+  CPU_SUM_PARTS = 256,    /* a long vector is summed in at most so many parts ... */
+  CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
+};
+
+/* How matrix products are made (cpu_product.c). */
+typedef enum CpuArithmetic { CPU_FLOAT32, CPU_BF16_ROUNDED, CPU_BF16_PACKED } CpuArithmetic;
+
+typedef struct CpuState {
+  int threads, max_rows, max_width;
+  const CpuLibrary *library;
+  CpuArithmetic arithmetic;
+  float *kernel_parts;    /* [kernel_parts_room] gradients of kernels by row part, folded afterwards */
+  size_t kernel_parts_room;
+  float *kernels;         /* of a chain, transposed */
+  float *operands;        /* of a chain, rounded; NULL in float32 */
+  double *bias_sums;      /* gradients of a chain's biases by row part, folded afterwards */
+  float *bias_parts;      /* the same of one bias, in smaller parts */
+  float *gain_parts;      /* the same for the gains of a layer norm */
+  float *rows_scratch;    /* [threads][CPU_SCRATCHES][CPU_ROWS][max_width] */
+  double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
+} CpuState;
+enum { CPU_SUMS = 8 };
+/* Blocks of rows that each thread has for itself: a product, the gradients between layers, a sum of rows, and factors
+ * of products. */
+enum { CPU_PRODUCT_SCRATCH, CPU_EVEN_SCRATCH, CPU_ODD_SCRATCH, CPU_BIAS_SCRATCH, CPU_X_SCRATCH, CPU_DY_SCRATCH,
+       CPU_SCRATCHES };
+
+static inline CpuState *cpu_state(Ops *ops) { return ops->state; }
+static inline float *cpu_thread_rows(CpuState *state, int scratch) {
+  const size_t place = (size_t)omp_get_thread_num() * CPU_SCRATCHES + (size_t)scratch;
+  return state->rows_scratch + place * CPU_ROWS * (size_t)state->max_width;
+}
+static inline int cpu_blocks(int rows) { return (rows + CPU_ROWS - 1) / CPU_ROWS; }
+static inline int cpu_block_rows(int rows, int block) {
+  int left = rows - block * CPU_ROWS;
+  return left < CPU_ROWS ? left : CPU_ROWS;
+}
+
+/* cpu_product.c */
+typedef struct CpuOperand {
+  const void *data;       /* float or, with CPU_BF16_PACKED, the upper halves of floats */
+  int stride;             /* elements from row to row */
+} CpuOperand;
+/* x [rows][columns], `stride` floats from row to row, as a factor of products: itself, or rounded in `room`. */
+CpuOperand cpu_operand(const CpuState *state, const float *x, int rows, int columns, int stride, float *room);
+void cpu_product(const CpuState *state, int transpose_a, int transpose_b, int m, int n, int k, CpuOperand a,
+                 CpuOperand b, int accumulate, float *c, int ldc);
+/* The nearest bf16 number of each, ties to even. May be done in place. */
+void cpu_round_bf16(const float *x, int n, float *rounded);
+/* cpu_half.c */
+void cpu_floats_to_halves(const float *x, size_t n, uint16_t *halves);
+void cpu_halves_to_floats(const uint16_t *halves, size_t n, float *x);
+void cpu_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
+void cpu_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
+/* cpu_dense.c */
+enum { CPU_BIAS_ROWS = 32 }; /* rows of a bias's gradient that are summed in float32; above that in float64 */
+static inline int cpu_bias_parts(int rows) { return (rows + CPU_BIAS_ROWS - 1) / CPU_BIAS_ROWS; }
+/* y = activation(y + bias) for a block of rows. */
+void cpu_activate(OpsActivation activation, float *y, const float *bias, int rows, int columns);
+/* dy *= the derivative at y, db = column sums of dy, for a part of rows. For SILU, which can not be inverted, y is what
+ * was activated, without its bias. */
+void cpu_activation_gradient(OpsActivation activation, const float *y, const float *bias, float *dy, float *db,
+                             int rows, int columns);
+/* target[columns] = the sums of the rows of parts [count][columns], from the calling group of threads. */
+void cpu_fold_columns(const float *parts, int count, int columns, float *target);
+/* dw[size] = the sum of `parts` copies that lie `stride` apart, from the calling group of threads. */
+void cpu_fold_kernel(const float *copies, int parts, size_t stride, size_t size, float *dw);
+size_t cpu_bias_parts_floats(int max_rows, int max_width);
+void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *layer, float *dy, float *dx, int rows);
+/* cpu_chain.c */
+size_t cpu_chain_kernels_floats(int max_width);
+size_t cpu_chain_parts_floats(int max_rows, int max_width);
+size_t cpu_chain_bias_sums(int max_width);
+void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
+void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
+                        float *scratch, int rows, const OpsWatch *watch);
+void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
+                       OpsActivation activation);
+void cpu_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
+                        float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+/* cpu_norm.c */
+void cpu_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
+                      int columns, double epsilon, OpsActivation activation);
+void cpu_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                       const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                       OpsActivation activation);
+/* cpu_policy.c */
+void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
+                       uint32_t first_world, uint32_t step, void *actions, float *logp);
+void cpu_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
+void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
+                   double *kl_reverse);
+void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
+                     const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                     double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
+void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
+                    double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
+/* cpu_gaussian.c: entries of the table, and for cpu_policy.c the continuous heads' part of its work, on a few rows. */
+void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                double entropy_coef, float *dlogits, double *entropy);
+void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
+                       float *reference, double *sum);
+void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+void cpu_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
+void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
+                     int columns, float *noise);
+void cpu_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
+                       float *logits);
+void cpu_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
+                        float *dmean, float *dlog_sigma);
+void cpu_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+                             const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
+                             OpsGaussianSums *sums);
+void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
+                       float *joined, int32_t *set);
+void cpu_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
+                        float *dembedding);
+void cpu_gaussian_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose, uint32_t world,
+                         uint32_t step, float *action);
+float cpu_gaussian_logp(const OpsHead *head, const float *logits, const float *action);
+/* dlogits = slope * d logp - weight * d entropy; returns the entropy (TANH_AFFINE: 0, and no such term). */
+float cpu_gaussian_gradient(const OpsHead *head, const float *logits, const float *action, double slope, double weight,
+                            float *dlogits);
+void cpu_gaussian_kl(const OpsHead *head, const float *p, const float *q, double *kl, double *kl_reverse);
+/* cpu_q.c */
+void cpu_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon);
+void cpu_q_values(Ops *ops, const float *q, int rows, int columns, float *values);
+void cpu_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
+                OpsValueSums *sums);
+/* cpu_vector.c */
+void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
+                 uint32_t *scratch);
+void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
+void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+void cpu_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
+void cpu_add(Ops *ops, float *x, const float *y, size_t n);
+double cpu_norm_squared(Ops *ops, const float *x, size_t n);
+double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n);
+void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *moments);
+void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor);
+void cpu_standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
+void cpu_restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
+void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+              double beta1, double beta2, double epsilon, int64_t t);
+void cpu_radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+               double beta1, double beta2, double epsilon, int64_t t);
+void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double keep);
+void cpu_gae(Ops *ops, double gamma, double lambda, double reward_scale, const float *reward, const float *value,
+             const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
+             float *advantage, float *target);
+size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n);
+/* cpu_episodes.c */
+void cpu_bound(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
+void cpu_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
+void cpu_count_episodes(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
+void cpu_count_trials(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most, int64_t *episodes,
+                      int64_t *solutions);
+
+#endif

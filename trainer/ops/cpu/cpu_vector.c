@@ -1,0 +1,274 @@
+/* Long vectors on the CPU: sums in float64, Adam, EWMA, GAE, standardisation. A vector is cut into parts whose borders
+ * depend on its length alone; sums of parts are folded in order. */
+#include <stdbool.h>
+
+#include "core/random.h"
+#include "trainer/ops/cpu/cpu_internal.h"
+#include "trainer/ops/row_vector_internal.h"
+
+enum { LANES = 16 }; /* independent accumulators of a sum: fixed, so that every instruction set adds in one order */
+
+/* -------- parts ---------------------------------------------------------------------------------------------- */
+
+typedef struct Parts { size_t n, size; int count; } Parts;
+
+static Parts parts_of(size_t n) {
+  size_t size = (n + CPU_SUM_PARTS - 1) / CPU_SUM_PARTS;
+  if (size < CPU_SUM_LEAST) size = CPU_SUM_LEAST;
+  return (Parts){n, size, (int)((n + size - 1) / size)};
+}
+
+static size_t part_first(Parts parts, int part) { return parts.size * (size_t)part; }
+static size_t part_count(Parts parts, int part) {
+  size_t left = parts.n - part_first(parts, part);
+  return left < parts.size ? left : parts.size;
+}
+
+/* -------- sums ----------------------------------------------------------------------------------------------- */
+
+/* Sum of term(i) over n elements in LANES interleaved float64 accumulators. */
+#define LANE_SUM(result, n, term)                                                   \
+  do {                                                                              \
+    double lane_[LANES] = {0};                                                      \
+    size_t whole_ = (n) / LANES * LANES, base_ = 0;                                 \
+    for (; base_ < whole_; base_ += LANES)                                          \
+      for (int l_ = 0; l_ < LANES; l_++) { size_t i = base_ + l_; lane_[l_] += (term); } \
+    for (int l_ = 0; base_ + l_ < (n); l_++) { size_t i = base_ + l_; lane_[l_] += (term); } \
+    (result) = 0;                                                                   \
+    for (int l_ = 0; l_ < LANES; l_++) (result) += lane_[l_];                       \
+  } while (0)
+
+static inline double square(double x) { return x * x; }
+
+CPU_VECTOR static double part_norm(const float *x, size_t n) {
+  double sum;
+  LANE_SUM(sum, n, square((double)x[i]));
+  return sum;
+}
+
+CPU_VECTOR static double part_distance(const float *x, const float *y, size_t n) {
+  double sum;
+  LANE_SUM(sum, n, square((double)x[i] - (double)y[i]));
+  return sum;
+}
+
+double cpu_norm_squared(Ops *ops, const float *x, size_t n) {
+  double sums[CPU_SUM_PARTS], sum = 0;
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++)
+    sums[part] = part_norm(x + part_first(parts, part), part_count(parts, part));
+  for (int part = 0; part < parts.count; part++) sum += sums[part];
+  return sum;
+}
+
+double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n) {
+  double sums[CPU_SUM_PARTS], sum = 0;
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part);
+    sums[part] = part_distance(x + first, y + first, part_count(parts, part));
+  }
+  for (int part = 0; part < parts.count; part++) sum += sums[part];
+  return sum;
+}
+
+/* Two passes over one part: its mean, then the powers about it. The mean of what the rounded mean leaves over is added
+ * to it, so that equal values have exactly their value as mean. */
+#define PART_MOMENTS(n, term)                              \
+  do {                                                     \
+    double sum, mean;                                      \
+    Moments moments = {.n = (double)(n)};                  \
+    LANE_SUM(sum, n, term);                                \
+    mean = sum / moments.n;                                \
+    LANE_SUM(sum, n, (term) - mean);                       \
+    moments.mean = mean += sum / moments.n;                \
+    LANE_SUM(moments.m2, n, square((term) - mean));        \
+    LANE_SUM(moments.m3, n, square((term) - mean) * ((term) - mean)); \
+    LANE_SUM(moments.m4, n, square(square((term) - mean))); \
+    return moments;                                        \
+  } while (0)
+
+CPU_VECTOR static Moments part_moments(const float *x, size_t n) { PART_MOMENTS(n, (double)x[i]); }
+CPU_VECTOR static Moments part_moments_of_difference(const float *x, const float *y, size_t n) {
+  PART_MOMENTS(n, (double)x[i] - (double)y[i]);
+}
+
+void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *moments) {
+  Moments records[CPU_SUM_PARTS];
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part), count = part_count(parts, part);
+    records[part] = y ? part_moments_of_difference(x + first, y + first, count) : part_moments(x + first, count);
+  }
+  *moments = (Moments){0};
+  for (int part = 0; part < parts.count; part++) moments_merge(moments, &records[part]);
+}
+
+/* -------- elementwise ---------------------------------------------------------------------------------------- */
+
+void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
+                 uint32_t *scratch) {
+  (void)ops, (void)scratch;
+  core_random_permutation(seed, purpose, a, b, order, n);
+}
+
+void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows) {
+  (void)ops;
+  for (int w = 0; w < count; w++)
+    for (int t = 0; t < steps; t++) *rows++ = (uint32_t)t * (uint32_t)worlds + world[w];
+}
+
+void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
+  for (int row = 0; row < rows; row++)
+    memcpy(target + (size_t)row * columns, source + (size_t)index[row] * columns, sizeof(float) * (size_t)columns);
+}
+
+void cpu_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows) {
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
+  for (int row = 0; row < rows; row++)
+    for (const OpsField *f = field; f < field + fields; f++)
+      memcpy((char *)f->target + (size_t)row * f->bytes, (const char *)f->source + (size_t)index[row] * f->bytes,
+             f->bytes);
+}
+
+CPU_VECTOR static void part_add(float *restrict x, const float *restrict y, size_t n) {
+  for (size_t i = 0; i < n; i++) x[i] += y[i];
+}
+
+void cpu_add(Ops *ops, float *x, const float *y, size_t n) {
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++)
+    part_add(x + part_first(parts, part), y + part_first(parts, part), part_count(parts, part));
+}
+
+CPU_VECTOR static void part_standardise(float *x, size_t n, double shift, double factor) {
+  for (size_t i = 0; i < n; i++) x[i] = (float)(((double)x[i] - shift) * factor);
+}
+
+void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor) {
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++)
+    part_standardise(x + part_first(parts, part), part_count(parts, part), shift, factor);
+}
+
+void cpu_standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  (void)ops;
+  for (size_t i = 0; i < n; i++) x[i] = row_standardise_within(x[i], shift, factor, bound);
+}
+
+void cpu_restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  (void)ops;
+  for (size_t i = 0; i < n; i++) x[i] = row_restore_within(x[i], shift, factor, bound);
+}
+
+CPU_VECTOR static void part_adam(float *restrict theta, const float *restrict gradient, float *restrict m,
+                                 float *restrict v, size_t n, RowAdam f) {
+  for (size_t i = 0; i < n; i++) {
+    row_adam(&theta[i], gradient[i], &m[i], &v[i], f);
+  }
+}
+
+static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, RowAdam factors) {
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part);
+    part_adam(theta + first, gradient + first, m + first, v + first, part_count(parts, part), factors);
+  }
+}
+
+void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+              double beta1, double beta2, double epsilon, int64_t t) {
+  const RowAdam factors = row_adam_factors(scale, rate, beta1, beta2, epsilon, t);
+  adam(ops, theta, gradient, m, v, n, factors);
+}
+
+void cpu_radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
+               double beta1, double beta2, double epsilon, int64_t t) {
+  const RowAdam factors = row_radam_factors(scale, rate, beta1, beta2, epsilon, t);
+  adam(ops, theta, gradient, m, v, n, factors);
+}
+
+CPU_VECTOR static void part_ewma(float *restrict proximal, const float *restrict theta, size_t n, float share) {
+  for (size_t i = 0; i < n; i++) proximal[i] += share * (theta[i] - proximal[i]);
+}
+
+void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double keep) {
+  if (keep == 0) { /* p + (theta - p) need not round to theta, and COM 0 means the weights themselves */
+    memcpy(proximal, theta, sizeof(float) * n);
+    return;
+  }
+  Parts parts = parts_of(n);
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+  for (int part = 0; part < parts.count; part++) {
+    size_t first = part_first(parts, part);
+    part_ewma(proximal + first, theta + first, part_count(parts, part), (float)(1 - keep));
+  }
+}
+
+/* -------- generalised advantage estimation ------------------------------------------------------------------- */
+
+/* One step for neighbouring worlds. `next` is A of the step after (NULL: zeros). Where an episode was cut, V of the
+ * true next observation takes the place of the stored next value and the trace stops. */
+typedef struct GaeStep {
+  float gamma, lambda, reward_scale;
+  const float *reward, *value, *next_value, *bootstrap, *next;
+  const uint8_t *done, *truncated;
+} GaeStep;
+
+CPU_VECTOR static void gae_step(GaeStep s, int worlds, float *restrict advantage, float *restrict target) {
+  for (int n = 0; n < worlds; n++) {
+    const int cut = s.truncated ? s.truncated[n] : 0;
+    const RowGae now = {s.reward_scale * s.reward[n], s.value[n], cut ? s.bootstrap[n] : s.next_value[n], s.done[n],
+                        cut};
+    advantage[n] = row_gae(now, s.gamma, s.lambda, s.next ? s.next[n] : 0.0f, s.next != NULL);
+    target[n] = s.value[n] + advantage[n];
+  }
+}
+
+void cpu_gae(Ops *ops, double gamma, double lambda, double reward_scale, const float *reward, const float *value,
+             const uint8_t *done, const uint8_t *truncated, const float *bootstrap, int steps, int worlds,
+             float *advantage, float *target) {
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
+  for (int first = 0; first < worlds; first += CPU_ROWS) {
+    int count = worlds - first < CPU_ROWS ? worlds - first : CPU_ROWS;
+    for (int step = steps - 1; step >= 0; step--) {
+      size_t at = (size_t)step * worlds + first, next = at + worlds;
+      GaeStep s = {
+          .gamma = (float)gamma, .lambda = (float)lambda, .reward_scale = (float)reward_scale, .reward = reward + at,
+          .value = value + at, .next_value = value + next, .bootstrap = truncated ? bootstrap + at : NULL,
+          .next = step == steps - 1 ? NULL : advantage + next, .done = done + at,
+          .truncated = truncated ? truncated + at : NULL,
+      };
+      gae_step(s, count, advantage + at, target + at);
+    }
+  }
+}
+
+/* -------- checks --------------------------------------------------------------------------------------------- */
+
+/* Whether any element is inf or NaN: all exponent bits set. */
+CPU_VECTOR static int part_has_nonfinite(const float *x, size_t n) {
+  int found = 0;
+  for (size_t i = 0; i < n; i++) found |= (fast_to_bits(x[i]) & 0x7f800000) == 0x7f800000;
+  return found;
+}
+
+size_t cpu_first_nonfinite(Ops *ops, const float *x, size_t n) {
+  Parts parts = parts_of(n);
+  int earliest = parts.count;
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1) \
+    reduction(min : earliest)
+  for (int part = 0; part < parts.count; part++)
+    if (part < earliest && part_has_nonfinite(x + part_first(parts, part), part_count(parts, part))) earliest = part;
+  if (earliest == parts.count) return n;
+  size_t i = part_first(parts, earliest);
+  while (isfinite(x[i])) i++;
+  return i;
+}

@@ -1,0 +1,248 @@
+/* Matrix products on a GPU: cuBLASLt, opened when it is first needed, so that the program starts where there is none.
+ * cuBLAS stores matrices by columns; a row-major c[m][n] = a b is its c' = b' a', so operands change places. */
+#include "core/memory.h"
+#include "trainer/ops/device/device_internal.h"
+
+#if CORE_HAS_CUDA
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PLANS_MAX = 128 };
+
+/* The functions that are used, by their own types. */
+#define FUNCTIONS(F) \
+  F(cublasLtCreate) F(cublasLtDestroy) F(cublasLtMatmul) F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy) \
+  F(cublasLtMatmulDescSetAttribute) F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy) \
+  F(cublasLtMatmulPreferenceCreate) F(cublasLtMatmulPreferenceDestroy) F(cublasLtMatmulPreferenceSetAttribute) \
+  F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtGetVersion) F(cublasLtGetStatusString)
+
+/* A product of one shape, ready to run: asking for the best algorithm takes long. */
+typedef struct Plan {
+  DeviceProduct key;           /* its shape and epilogue: of pointers only the alignment counts */
+  bool refused;                /* there is no algorithm for it */
+  cublasLtMatmulDesc_t operation;
+  cublasLtMatrixLayout_t a, b, c;
+  cublasLtMatmulAlgo_t algorithm;
+} Plan;
+
+struct DeviceLibrary {
+  void *handle_of_file;
+#define F(name) __typeof__(&name) name;
+  struct { FUNCTIONS(F) } call;
+#undef F
+  CoreDevice *device;
+  cublasLtHandle_t handle;
+  cublasComputeType_t compute;
+  Plan plan[PLANS_MAX];
+  unsigned plans;              /* made so far; the newest PLANS_MAX are kept */
+};
+
+static void check(cublasStatus_t status, const char *what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  fprintf(stderr, "cuBLASLt: %s failed with status %d\n", what, (int)status);
+  core_error_abort(__FILE__, __LINE__, what);
+}
+#define CHECK(library, function, ...) check((library)->call.function(__VA_ARGS__), #function)
+
+enum { REASON = 256 };
+
+static int load(DeviceLibrary *library, char *reason) {
+  char versioned[32];
+  snprintf(versioned, sizeof versioned, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
+  library->handle_of_file = dlopen(versioned, RTLD_NOW | RTLD_LOCAL);
+  if (library->handle_of_file == NULL) {
+    snprintf(reason, REASON, "%.160s; load the CUDA module or set LD_LIBRARY_PATH to its lib64", dlerror());
+    return CORE_USAGE;
+  }
+#define F(name)                                                                                \
+  *(void **)&library->call.name = dlsym(library->handle_of_file, #name);                       \
+  if (library->call.name == NULL) {                                                            \
+    snprintf(reason, REASON, "%s has no %s", versioned, #name);                                \
+    return CORE_USAGE;                                                                         \
+  }
+  FUNCTIONS(F)
+#undef F
+  return CORE_OK;
+}
+
+/* Of products whose factors are floats in memory. */
+static cublasComputeType_t compute_of(OpsPrecision precision) {
+  switch (precision) {
+    case OPS_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case OPS_BF16: return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default: return CUBLAS_COMPUTE_32F;
+  }
+}
+
+static void destroy_plan(DeviceLibrary *library, Plan *plan) {
+  library->call.cublasLtMatrixLayoutDestroy(plan->a);
+  library->call.cublasLtMatrixLayoutDestroy(plan->b);
+  library->call.cublasLtMatrixLayoutDestroy(plan->c);
+  library->call.cublasLtMatmulDescDestroy(plan->operation);
+}
+
+/* Its first call: a driver that is too old, or another process that has taken the memory, shows here. */
+static int begin(DeviceLibrary *library, char *reason) {
+  const cublasStatus_t status = library->call.cublasLtCreate(&library->handle);
+  if (status == CUBLAS_STATUS_SUCCESS) return CORE_OK;
+  library->handle = NULL;
+  snprintf(reason, REASON,
+           "cuBLASLt %zu can not begin on this GPU: %s; its driver may be too old for it (nvidia-smi), or the GPU's "
+           "memory taken by another process; train.device = cpu needs neither",
+           library->call.cublasLtGetVersion(), library->call.cublasLtGetStatusString(status));
+  return CORE_FAIL;
+}
+
+DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason) {
+  DeviceLibrary *library = core_memory_zero_allocate(1, sizeof *library);
+  library->device = device;
+  library->compute = compute_of(precision);
+  if (load(library, reason) != CORE_OK || begin(library, reason) != CORE_OK) device_library_close(&library);
+  return library;
+}
+
+void device_library_close(DeviceLibrary **library) {
+  DeviceLibrary *owned = *library;
+  if (owned == NULL) return;
+  for (unsigned i = 0; i < owned->plans && i < PLANS_MAX; i++) destroy_plan(owned, &owned->plan[i]);
+  if (owned->handle) owned->call.cublasLtDestroy(owned->handle);
+  if (owned->handle_of_file) dlclose(owned->handle_of_file);
+  free(owned);
+  *library = NULL;
+}
+
+static cudaDataType_t type_of(OpsNumbers numbers) { return numbers == OPS_NUMBERS_BF16 ? CUDA_R_16BF : CUDA_R_32F; }
+
+/* A matrix that is [rows][columns] row by row, its rows `stride` numbers apart. */
+static cublasLtMatrixLayout_t layout(DeviceLibrary *library, OpsNumbers numbers, size_t rows, size_t columns,
+                                     size_t stride) {
+  cublasLtMatrixLayout_t made;
+  CHECK(library, cublasLtMatrixLayoutCreate, &made, type_of(numbers), columns, rows, (int64_t)stride);
+  return made;
+}
+
+static void set(DeviceLibrary *library, Plan *plan, cublasLtMatmulDescAttributes_t attribute, const void *value,
+                size_t bytes) {
+  CHECK(library, cublasLtMatmulDescSetAttribute, plan->operation, attribute, value, bytes);
+}
+
+/* Bytes, at most 256, that the address is a multiple of: faster algorithms want 16. */
+static uint32_t alignment_of(const void *address) {
+  uint32_t alignment = 256;
+  while ((uintptr_t)address % alignment) alignment /= 2;
+  return alignment;
+}
+
+static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
+  cublasLtMatmulPreference_t preference;
+  cublasLtMatmulHeuristicResult_t found;
+  const size_t workspace = DEVICE_WORKSPACE_BYTES;
+  int count = 0;
+  CHECK(library, cublasLtMatmulPreferenceCreate, &preference);
+  CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+        sizeof workspace);
+  const uint32_t alignment[] = {alignment_of(plan->key.b), alignment_of(plan->key.a), alignment_of(plan->key.c)};
+  const cublasLtMatmulPreferenceAttributes_t attribute[] = {
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+  for (int i = 0; i < 4; i++)
+    CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i < 3 ? i : 2],
+          sizeof alignment[0]);
+  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an epilogue that does not
+   * go with the rest may be an invalid value to it. All else is an error. */
+  const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
+    library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c, preference, 1, &found, &count);
+  const bool invalid = status == CUBLAS_STATUS_INVALID_VALUE && plan->key.epilogue != OPS_PRODUCT;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || invalid) count = 0;
+  else check(status, "cublasLtMatmulAlgoGetHeuristic");
+  CHECK(library, cublasLtMatmulPreferenceDestroy, preference);
+  plan->refused = count < 1;
+  if (!plan->refused) plan->algorithm = found.algo;
+}
+
+static cublasLtEpilogue_t epilogue_of(OpsEpilogue epilogue) {
+  switch (epilogue) {
+    case OPS_PRODUCT_BIAS: return CUBLASLT_EPILOGUE_BIAS;
+    case OPS_PRODUCT_RELU: return CUBLASLT_EPILOGUE_RELU_BIAS;
+    case OPS_PRODUCT_RELU_MASK: return CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+    case OPS_PRODUCT_MASKED: return CUBLASLT_EPILOGUE_DRELU_BGRAD;
+    default: return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+/* Where the epilogue's vectors are: the heuristic looks at their alignment, too. */
+static void point(DeviceLibrary *library, Plan *plan, const DeviceProduct *p) {
+  if (p->epilogue == OPS_PRODUCT) return;
+  set(library, plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
+  if (p->mask) set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &p->mask, sizeof p->mask);
+}
+
+static void make_plan(DeviceLibrary *library, const DeviceProduct *p, Plan *plan) {
+  const cublasOperation_t transpose = CUBLAS_OP_T;
+  const cublasLtEpilogue_t epilogue = epilogue_of(p->epilogue);
+  const int64_t mask_bits = (int64_t)(ops_mask_words(p->n) * KERNEL_MASK_BITS);
+  const size_t a_rows = p->transpose_a ? p->k : p->m, a_columns = p->transpose_a ? p->m : p->k;
+  const size_t b_rows = p->transpose_b ? p->n : p->k, b_columns = p->transpose_b ? p->k : p->n;
+  plan->key = *p;
+  CHECK(library, cublasLtMatmulDescCreate, &plan->operation,
+        p->factors == OPS_NUMBERS_BF16 ? CUBLAS_COMPUTE_32F : library->compute, CUDA_R_32F);
+  if (p->transpose_b) set(library, plan, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose);
+  if (p->transpose_a) set(library, plan, CUBLASLT_MATMUL_DESC_TRANSB, &transpose, sizeof transpose);
+  set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+  if (p->mask) set(library, plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &mask_bits, sizeof mask_bits);
+  point(library, plan, p);
+  plan->a = layout(library, p->factors, a_rows, a_columns, p->row_a ? p->row_a : a_columns);
+  plan->b = layout(library, p->factors, b_rows, b_columns, b_columns);
+  plan->c = layout(library, p->result, p->m, p->n, p->n);
+  choose_algorithm(library, plan);
+}
+
+static int same_alignment(const void *x, const void *y) { return alignment_of(x) == alignment_of(y); }
+
+static int same_shape(const DeviceProduct *p, const DeviceProduct *q) {
+  return p->m == q->m && p->n == q->n && p->k == q->k && p->transpose_a == q->transpose_a &&
+         p->transpose_b == q->transpose_b && p->row_a == q->row_a && p->factors == q->factors &&
+         p->result == q->result && p->epilogue == q->epilogue && same_alignment(p->a, q->a) &&
+         same_alignment(p->b, q->b) && same_alignment(p->c, q->c) && same_alignment(p->bias, q->bias) &&
+         same_alignment(p->mask, q->mask);
+}
+
+/* Of a shape that was seen, else a new one, in the place of the oldest where all are taken. */
+static Plan *find_plan(DeviceLibrary *library, const DeviceProduct *p) {
+  for (unsigned i = 0; i < library->plans && i < PLANS_MAX; i++)
+    if (same_shape(&library->plan[i].key, p)) return &library->plan[i];
+  Plan *plan = &library->plan[library->plans % PLANS_MAX];
+  if (library->plans >= PLANS_MAX) destroy_plan(library, plan);
+  library->plans++;
+  make_plan(library, p, plan);
+  return plan;
+}
+
+int device_library_takes(DeviceLibrary *library, const DeviceProduct *p) { return !find_plan(library, p)->refused; }
+
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void *workspace) {
+  const float one = 1, zero = 0;
+  Plan *plan = find_plan(library, p);
+  if (plan->refused) return 0;
+  point(library, plan, p);
+  CHECK(library, cublasLtMatmul, library->handle, plan->operation, &one, p->b, plan->b, p->a, plan->a, &zero, p->c,
+        plan->c, p->c, plan->c, &plan->algorithm, workspace, DEVICE_WORKSPACE_BYTES,
+        (cudaStream_t)library->device->stream);
+  return 1;
+}
+#else
+DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason) {
+  (void)device, (void)precision, (void)reason;
+  return NULL;
+}
+void device_library_close(DeviceLibrary **library) { (void)library; }
+int device_library_takes(DeviceLibrary *library, const DeviceProduct *product) {
+  return (void)library, (void)product, 0;
+}
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product, void *workspace) {
+  (void)workspace;
+  return device_library_takes(library, product);
+}
+#endif

@@ -1,0 +1,286 @@
+/* Chains of dense layers on a device with train.precision = bf16: hidden layers, and the gradients between them, stand
+ * in memory as bf16, so that products read what tensor cores take and every pass moves half the bytes. Sums of
+ * products, weights, their gradients, and the chain's input and output are float32.
+ *
+ * A hidden layer of ReLU takes no pass of its own where the library has epilogues for it: bias, ReLU and a bit a number
+ * leave with the product (cuBLASLt's RELU_AUX_BIAS), and going back the product above it is masked with those bits and
+ * summed over rows on its way to memory (DRELU_BGRAD). Where it has none, and for the other activations, a kernel has
+ * bias and activation in one pass, and one the product, the derivative and the sums over rows (kernels_tile.h); for
+ * SILU and for other widths the library has the product, and a kernel what follows (kernels_bf16.h). */
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "trainer/ops/device/device_internal.h"
+
+enum { ROUND_TO = 256 }; /* bytes that a mask begins at a multiple of */
+
+/* One pass over a chain. */
+typedef struct Pass {
+  DeviceState *state;
+  const OpsLayer *layers;
+  int count, rows;
+  const uint16_t *x;           /* the chain's input, rows device_rounded_row(in) apart */
+  bool is_whole; /* all layers' parameters stand in state->rounded.theta; else those of the layer at hand */
+} Pass;
+
+static size_t parameters_of(const OpsLayer *layer) { return ((size_t)layer->in + 1) * (size_t)layer->out; }
+
+static void round_numbers(DeviceState *state, const float *from, size_t n, uint16_t *to) {
+  DEVICE_LAUNCH(state, ops_round, (n + KERNEL_FOUR - 1) / KERNEL_FOUR, &(OpsRound){from, NULL, to, 1, n, n});
+}
+
+static void round_input(DeviceState *state, const float *x, const uint32_t *index, size_t rows, size_t columns,
+                        uint16_t *rounded) {
+  const OpsRound arguments = {x, index, rounded, rows, columns, device_rounded_row(columns)};
+  CORE_CHECK(rows <= (size_t)state->max_rows && columns <= (size_t)state->max_width);
+  DEVICE_LAUNCH(state, ops_round, rows * ((columns + KERNEL_FOUR - 1) / KERNEL_FOUR), &arguments);
+}
+
+void device_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
+  DeviceState *state = device_state(ops);
+  round_input(state, source, index, (size_t)rows, (size_t)columns, state->rounded.gathered);
+  state->rounded.target = target;
+}
+
+/* Where a chain's input stands as bf16. */
+static const uint16_t *take_input(DeviceState *state, const float *x, size_t rows, size_t columns) {
+  DeviceRounded *rounded = &state->rounded;
+  if (x == rounded->target) return rounded->gathered;
+  round_input(state, x, NULL, rows, columns, rounded->x);
+  return rounded->x;
+}
+
+/* The chain's input as bf16, and where its layers follow each other in one vector that fits, as networks' do, their
+ * parameters, all in one launch; backward they are the forward pass's, unless another chain's came in between. */
+static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, int count, int rows, bool is_forward) {
+  Pass pass = {.state = state, .layers = layers, .count = count, .rows = rows, .is_whole = true};
+  const size_t width = (size_t)state->max_width;
+  size_t all = 0;
+  for (int l = 0; l < count; l++) {
+    const OpsLayer *layer = &layers[l];
+    CORE_CHECK((size_t)layer->in <= width && (size_t)layer->out <= width);
+    pass.is_whole &= layer->w == layers[0].w + all && layer->b == layer->w + (size_t)layer->in * (size_t)layer->out;
+    all += parameters_of(layer);
+  }
+  pass.is_whole &= all <= DEVICE_ROUNDED_LAYERS * (width + 1) * width;
+  const bool are_there = !is_forward && pass.is_whole && state->rounded.whole == layers[0].w;
+  if (pass.is_whole && !are_there) round_numbers(state, layers[0].w, all, state->rounded.theta);
+  state->rounded.whole = pass.is_whole ? layers[0].w : NULL;
+  pass.x = take_input(state, x, (size_t)rows, (size_t)layers[0].in);
+  return pass;
+}
+
+/* The layer's kernel as bf16; its bias follows it. */
+static uint16_t *kernel_of(const Pass *pass, int l) {
+  const OpsLayer *layer = &pass->layers[l];
+  const size_t kernel = (size_t)layer->in * (size_t)layer->out;
+  uint16_t *theta = pass->state->rounded.theta;
+  if (pass->is_whole) return theta + (layer->w - pass->layers[0].w);
+  round_numbers(pass->state, layer->w, kernel, theta);
+  round_numbers(pass->state, layer->b, (size_t)layer->out, theta + kernel);
+  return theta;
+}
+
+/* ---- what stands in a hidden layer's room of floats: its numbers as bf16, then their mask ------------------------ */
+
+static uint16_t *hidden(const OpsLayer *layer) { return (uint16_t *)(void *)layer->y; }
+
+static size_t mask_place(const Pass *pass, const OpsLayer *layer) {
+  const size_t bytes = (size_t)pass->rows * (size_t)layer->out * sizeof(uint16_t);
+  return (bytes + ROUND_TO - 1) / ROUND_TO * ROUND_TO;
+}
+
+static uint32_t *mask_of(const Pass *pass, const OpsLayer *layer) {
+  return (uint32_t *)(void *)((char *)layer->y + mask_place(pass, layer));
+}
+
+static bool has_room_for_mask(const Pass *pass, const OpsLayer *layer) {
+  const size_t mask = (size_t)pass->rows * ops_mask_words((size_t)layer->out) * sizeof(uint32_t);
+  return mask_place(pass, layer) + mask <= (size_t)pass->rows * (size_t)layer->out * sizeof *layer->y;
+}
+
+/* Numbers that a thread of kernels_bf16.h takes of this layer. */
+static int step_of(const OpsLayer *layer, const void *other) {
+  const bool aligned = (uintptr_t)layer->y % sizeof(OpsEight) == 0 && (uintptr_t)other % sizeof(OpsEight) == 0;
+  return layer->out % KERNEL_EIGHT == 0 && aligned ? KERNEL_EIGHT : 1;
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+/* x W of layer l, with what of bias and activation the product itself can have. */
+static DeviceProduct forward_product(const Pass *pass, int l, uint16_t *w) {
+  const OpsLayer *layer = &pass->layers[l];
+  const bool is_last = l + 1 == pass->count, is_relu = layer->activation == OPS_RELU;
+  DeviceProduct p = {.m = (size_t)pass->rows, .n = (size_t)layer->out, .k = (size_t)layer->in,
+                     .a = l > 0 ? hidden(layer - 1) : pass->x, .b = w, .c = layer->y,
+                     .row_a = l > 0 ? 0 : device_rounded_row((size_t)layer->in), .factors = OPS_NUMBERS_BF16,
+                     .result = is_last ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16};
+  p.bias = is_last ? (void *)(uintptr_t)layer->b : w + (size_t)layer->in * (size_t)layer->out;
+  if (is_last && (is_relu || layer->activation == OPS_LINEAR))
+    p.epilogue = is_relu ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
+  if (is_last || !is_relu || !has_room_for_mask(pass, layer)) return p;
+  p.epilogue = OPS_PRODUCT_RELU_MASK;
+  p.mask = mask_of(pass, layer);
+  return p;
+}
+
+/* Whether a forward pass over these rows leaves the layer's mask. */
+static bool leaves_mask(const Pass *pass, int l) {
+  const DeviceProduct p = forward_product(pass, l, pass->state->rounded.theta);
+  return p.epilogue == OPS_PRODUCT_RELU_MASK && device_can_multiply(pass->state, &p);
+}
+
+static void layer_forward(const Pass *pass, int l) {
+  DeviceState *state = pass->state;
+  const OpsLayer *layer = &pass->layers[l];
+  DeviceProduct p = forward_product(pass, l, kernel_of(pass, l));
+  if (p.epilogue != OPS_PRODUCT && device_multiply(state, &p)) return;
+  p.epilogue = OPS_PRODUCT;
+  device_multiply(state, &p);
+  if (p.result == OPS_NUMBERS_FLOAT) {
+    device_activate(state, layer->activation, layer->y, layer->b, pass->rows, layer->out);
+    return;
+  }
+  const int step = step_of(layer, layer->y);
+  const OpsHiddenActivate arguments = {hidden(layer), layer->b, p.m, p.n, layer->activation, step};
+  DEVICE_LAUNCH(state, ops_hidden_activate, p.m * p.n / (size_t)step, &arguments);
+}
+
+void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows) {
+  const Pass pass = begin(device_state(ops), x, layers, count, rows, true);
+  for (int l = 0; l < count; l++) {
+    layer_forward(&pass, l);
+    ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
+  }
+}
+
+void device_read_hidden(Ops *ops, const float *y, int rows, int columns, float *host) {
+  const size_t n = (size_t)rows * (size_t)columns;
+  uint16_t *numbers = core_memory_allocate(n * sizeof *numbers);
+  core_device_to_host(ops->device, numbers, y, n * sizeof *numbers);
+  for (size_t i = 0; i < n; i++) host[i] = row_from_bf16(numbers[i]);
+  free(numbers);
+}
+
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
+
+/* x W of a layer again, in the ops' room: SILU can not be inverted from its output. */
+static void *product_again(const Pass *pass, int l) {
+  DeviceProduct p = forward_product(pass, l, kernel_of(pass, l));
+  p.epilogue = OPS_PRODUCT;
+  p.c = pass->state->product;
+  device_multiply(pass->state, &p);
+  return p.c;
+}
+
+/* Sums of the bias's gradient, of parts of rows, are folded after the last layer unless somebody listens. */
+static float *room_for_bias(const Pass *pass, const OpsLayer *layer) {
+  return device_column_room(pass->state, (size_t)pass->rows, (size_t)layer->out);
+}
+
+static void fold_bias(const Pass *pass, const OpsLayer *layer, const float *parts) {
+  device_fold_columns(pass->state, parts, (size_t)pass->rows, (size_t)layer->out, layer->db);
+}
+
+static size_t part_columns(const Pass *pass, const OpsLayer *layer) {
+  return device_column_parts((size_t)pass->rows) * (size_t)layer->out;
+}
+
+/* The gradient before the last layer's activation, and its bias's. */
+static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
+  const OpsLayer *last = &pass->layers[pass->count - 1];
+  const float *y = last->activation == OPS_SILU ? (const float *)product_again(pass, pass->count - 1) : last->y;
+  float *parts = room_for_bias(pass, last);
+  const OpsOutputGradient arguments = {y, last->b, dy, dz, parts, (size_t)pass->rows, (size_t)last->out,
+                                       last->activation};
+  DEVICE_LAUNCH(pass->state, ops_output_gradient, part_columns(pass, last), &arguments);
+  fold_bias(pass, last, parts);
+}
+
+/* hidden_gradient in one kernel (kernels_tile.h), where layers are of a size that it has room for. 0: not done. */
+static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *below) {
+  DeviceState *state = pass->state;
+  const OpsLayer *layer = &pass->layers[l - 1];
+  const size_t n = (size_t)layer->out, k = (size_t)pass->layers[l].out, rows = (size_t)pass->rows;
+  const size_t tiles = (rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS, shared = ops_tile_bytes(n, k);
+  if (layer->activation == OPS_SILU || n % OPS_TILE_COLUMNS > 0 || n > OPS_TILE_MOST || k > OPS_TILE_MOST) return 0;
+  if (shared > state->device->shared_bytes || state->refuses) return 0;
+  const uint16_t *w = kernel_of(pass, l);
+  if (((uintptr_t)w | (uintptr_t)dz | (uintptr_t)below | (uintptr_t)layer->y) % sizeof(OpsEight) > 0) return 0;
+  float *parts = room_for_bias(pass, layer);
+  const OpsTileGradient arguments = {dz, w, hidden(layer), below, parts, rows, n, k, layer->activation};
+  state->device->launch(state->device, &ops_tile_gradient_launch,
+                        core_device_blocks(tiles, 1, state->device->processors), OPS_TILE_THREADS, shared, &arguments);
+  fold_bias(pass, layer, parts);
+  return 1;
+}
+
+/* dz of layer l becomes that of the layer below it, whose bias gets its gradient. */
+static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *below) {
+  DeviceState *state = pass->state;
+  const OpsLayer *layer = &pass->layers[l - 1];
+  DeviceProduct p = {.transpose_b = 1,
+                     .m = (size_t)pass->rows,
+                     .n = (size_t)layer->out,
+                     .k = (size_t)pass->layers[l].out,
+                     .a = dz,
+                     .b = kernel_of(pass, l),
+                     .c = below,
+                     .factors = OPS_NUMBERS_BF16,
+                     .result = OPS_NUMBERS_BF16};
+  if (leaves_mask(pass, l - 1)) {
+    p.epilogue = OPS_PRODUCT_MASKED;
+    p.mask = mask_of(pass, layer);
+    const int place = (l - 1) % DEVICE_ROUNDED_LAYERS;
+    p.bias = state->rounded.db + (size_t)place * (size_t)state->max_width;
+    if (place == DEVICE_ROUNDED_LAYERS - 1 && l + 1 < pass->count) device_fold_now(state); /* they begin anew */
+    if (device_multiply(state, &p)) {
+      device_fold_later(state, (OpsFold){.of = OPS_PARTS_BF16, .parts = p.bias, .count = 1, .columns = p.n,
+                                         .result = layer->db});
+      return;
+    }
+    p.epilogue = OPS_PRODUCT;
+  }
+  if (tile_gradient(pass, l, dz, below)) return;
+  device_multiply(state, &p);
+  const uint16_t *y = layer->activation == OPS_SILU ? (const uint16_t *)product_again(pass, l - 1) : hidden(layer);
+  const int step = step_of(layer, below);
+  float *parts = room_for_bias(pass, layer);
+  const OpsHiddenGradient arguments = {y, layer->b, below, parts, p.m, p.n, layer->activation, step};
+  DEVICE_LAUNCH(state, ops_hidden_gradient, part_columns(pass, layer) / (size_t)step, &arguments);
+  fold_bias(pass, layer, parts);
+}
+
+static void weight_gradient(const Pass *pass, int l, const uint16_t *dz) {
+  const OpsLayer *layer = &pass->layers[l];
+  device_multiply(pass->state,
+                  &(DeviceProduct){.transpose_a = 1, .m = (size_t)layer->in, .n = (size_t)layer->out,
+                                   .k = (size_t)pass->rows, .a = l > 0 ? hidden(layer - 1) : pass->x, .b = dz,
+                                   .c = layer->dw, .row_a = l > 0 ? 0 : device_rounded_row((size_t)layer->in),
+                                   .factors = OPS_NUMBERS_BF16});
+}
+
+void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
+                           float *scratch, int rows, const OpsWatch *watch) {
+  const Pass pass = begin(device_state(ops), x, layers, count, rows, false);
+  size_t widest = 0;
+  for (int l = 0; l < count; l++) widest = (size_t)layers[l].out > widest ? (size_t)layers[l].out : widest;
+  uint16_t *half[2] = {(uint16_t *)(void *)scratch, (uint16_t *)(void *)(scratch + (size_t)rows * widest)};
+  uint16_t *dz = half[count % 2];
+  output_gradient(&pass, dy, dz);
+  for (int l = count - 1; l >= 0; l--) {
+    const OpsLayer *layer = &layers[l];
+    weight_gradient(&pass, l, dz);
+    if (l > 0) hidden_gradient(&pass, l, dz, half[l % 2]);
+    else if (dx)
+      device_multiply(pass.state, &(DeviceProduct){.transpose_b = 1, .m = (size_t)rows, .n = (size_t)layer->in,
+                                                   .k = (size_t)layer->out, .a = dz, .b = kernel_of(&pass, 0), .c = dx,
+                                                   .factors = OPS_NUMBERS_BF16});
+    dz = half[l % 2];
+    ops->flops += 2.0 * rows * layer->in * layer->out * (1 + (l > 0 || dx) + (layer->activation == OPS_SILU));
+    if (watch == NULL) continue;
+    device_fold_now(pass.state);
+    watch->on_complete(watch->context, l);
+  }
+  device_fold_now(pass.state);
+}

@@ -1,0 +1,108 @@
+/* Products, and dense layers of floats and layer norm on a device: the product is the library's, with bias and
+ * rectifier in it where it has them; the other activations, their gradients and the sums over rows are kernels. Chains
+ * of layers in bf16: device_chain.c. */
+#include "trainer/ops/device/device_internal.h"
+
+/* ---- products ---------------------------------------------------------------------------------------------------- */
+
+int device_can_multiply(DeviceState *state, const DeviceProduct *p) {
+  if (p->epilogue == OPS_PRODUCT || state->refuses) return p->epilogue == OPS_PRODUCT;
+  return state->library ? device_library_takes(state->library, p) : 1;
+}
+
+/* Column sums of c[m][n], bf16, rounded to p->bias. */
+static void sum_columns(DeviceState *state, const DeviceProduct *p) {
+  CORE_CHECK(p->result == OPS_NUMBERS_BF16 && p->m <= (size_t)state->max_rows && p->n <= (size_t)state->max_width);
+  float *parts = device_column_room(state, p->m, p->n);
+  const OpsHiddenGradient sums = {(uint16_t *)p->c, NULL, (uint16_t *)p->c, parts, p->m, p->n, OPS_LINEAR, 1};
+  DEVICE_LAUNCH(state, ops_hidden_gradient, device_column_parts(p->m) * p->n, &sums);
+  device_fold_columns(state, parts, p->m, p->n, state->product);
+  device_fold_now(state);
+  DEVICE_LAUNCH(state, ops_round, p->n, &(OpsRound){state->product, NULL, (uint16_t *)p->bias, 1, p->n, p->n});
+}
+
+int device_multiply(DeviceState *state, const DeviceProduct *p) {
+  if (p->epilogue != OPS_PRODUCT && state->refuses) return 0;
+  if (state->library && device_library_multiply(state->library, p, state->workspace)) return 1;
+  if (p->epilogue != OPS_PRODUCT && state->library) return 0;
+  const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
+                                p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
+                                state->precision, p->epilogue, p->bias, p->mask};
+  DEVICE_LAUNCH(state, ops_product, p->m * ((p->n + KERNEL_MASK_BITS - 1) / KERNEL_MASK_BITS), &arguments);
+  if (p->epilogue == OPS_PRODUCT_MASKED) sum_columns(state, p);
+  return 1;
+}
+
+/* ---- dense layers of floats -------------------------------------------------------------------------------------- */
+
+void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns) {
+  const OpsActivate arguments = {y, bias, (size_t)rows, (size_t)columns, activation};
+  DEVICE_LAUNCH(state, ops_activate, arguments.rows * arguments.columns, &arguments);
+}
+
+void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
+                          OpsActivation activation) {
+  DeviceState *state = device_state(ops);
+  DeviceProduct product = {.m = (size_t)rows, .n = (size_t)out, .k = (size_t)in, .a = x, .b = w, .c = y};
+  ops->flops += 2.0 * rows * in * out;
+  if (activation == OPS_LINEAR || activation == OPS_RELU) {
+    product.epilogue = activation == OPS_RELU ? OPS_PRODUCT_RELU : OPS_PRODUCT_BIAS;
+    product.bias = (float *)(uintptr_t)b;
+    if (device_multiply(state, &product)) return;
+    product.epilogue = OPS_PRODUCT;
+  }
+  device_multiply(state, &product);
+  device_activate(state, activation, y, b, rows, out);
+}
+
+/* dy becomes the gradient before the activation; its column sums go to db. */
+static void undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
+                            float *db, int rows, int columns) {
+  const size_t r = (size_t)rows, c = (size_t)columns;
+  float *parts = device_column_room(state, r, c);
+  const OpsActivationGradient arguments = {y, bias, dy, parts, r, c, activation};
+  DEVICE_LAUNCH(state, ops_activation_gradient, device_column_parts(r) * c, &arguments);
+  device_fold_columns(state, parts, r, c, db);
+  device_fold_now(state);
+}
+
+void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy,
+                           float *dx, float *dw, float *db, int rows, int in, int out, OpsActivation activation) {
+  DeviceState *state = device_state(ops);
+  const size_t r = (size_t)rows, i = (size_t)in, o = (size_t)out;
+  CORE_CHECK(rows <= state->max_rows && in <= state->max_width && out <= state->max_width);
+  if (activation == OPS_SILU) {
+    device_multiply(state, &(DeviceProduct){.m = r, .n = o, .k = i, .a = x, .b = w, .c = state->product});
+    y = state->product;
+  }
+  undo_activation(state, activation, y, b, dy, db, rows, out);
+  if (dx) device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = r, .n = i, .k = o, .a = dy, .b = w, .c = dx});
+  device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = i, .n = o, .k = r, .a = x, .b = dy, .c = dw});
+  ops->flops += 2.0 * rows * in * out * (1 + (dx != NULL) + (activation == OPS_SILU));
+}
+
+void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
+                         int columns, double epsilon, OpsActivation activation) {
+  DeviceState *state = device_state(ops);
+  const OpsNormRows arguments = {z, inverse, gain, y, (size_t)rows, (size_t)columns, (float)epsilon};
+  DEVICE_LAUNCH(state, ops_norm_rows, (size_t)rows * KERNEL_LANES, &arguments);
+  device_activate(state, activation, y, offset, rows, columns);
+}
+
+void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                          const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                          OpsActivation activation) {
+  DeviceState *state = device_state(ops);
+  const size_t r = (size_t)rows, c = (size_t)columns;
+  CORE_CHECK(rows <= state->max_rows && columns <= state->max_width);
+  if (activation == OPS_SILU) {
+    DEVICE_LAUNCH(state, ops_scale_rows, r * c, &(OpsScaleRows){n, gain, state->product, r, c});
+    y = state->product;
+  }
+  undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
+  float *parts = device_column_room(state, r, c);
+  DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &(OpsGainParts){dy, n, parts, r, c});
+  device_fold_columns(state, parts, r, c, dgain);
+  device_fold_now(state);
+  DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &(OpsNormGradient){n, inverse, gain, dy, r, c});
+}

@@ -1,0 +1,130 @@
+/* Entity matrices on a device (entity.h): launches of kernels_entity.h. */
+#include "trainer/ops/device/device_internal.h"
+#include "trainer/ops/kernels/kernels_entity.h"
+
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
+
+static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
+  const OpsSlice a = {x.x, target, (size_t)x.rows, (size_t)x.stride, (size_t)offset, (size_t)columns};
+  DEVICE_LAUNCH(device_state(ops), ops_slice, a.rows * a.count, &a);
+}
+
+static void pack(Ops *ops, OpsRows x, const OpsPack *p, const float *embedding, float *matrix) {
+  const OpsPacking a = {x, *p, embedding, matrix};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pack, (size_t)x.rows * (size_t)(p->count * p->columns), &a);
+}
+
+static void unpack(Ops *ops, OpsRows x, const OpsPack *p, const float *dmatrix, float *dembedding) {
+  const OpsPacking a = {x, *p, dmatrix, dembedding};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_unpack, (size_t)x.rows * (size_t)(p->count * p->width), &a);
+}
+
+static void dummy(Ops *ops, int rows, int entities, int columns, float *matrix) {
+  const OpsDummy a = {matrix, (size_t)rows, (size_t)entities, (size_t)columns};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_dummy, a.rows * a.columns, &a);
+}
+
+/* ---- pooling ----------------------------------------------------------------------------------------------------- */
+
+static void pool(Ops *ops, const float *matrix, const float *weights, int rows, int entities, int columns,
+                 OpsActivation activation, float *out) {
+  const OpsPool a = {(float *)(uintptr_t)matrix, weights, (size_t)rows, (size_t)entities, (size_t)columns, activation,
+                     out, NULL};
+  CORE_CHECK(activation == OPS_LINEAR || activation == OPS_TANH);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pool, a.rows * a.columns, &a);
+}
+
+static void pool_backward(Ops *ops, const float *out, const float *dout, const float *weights, int rows, int entities,
+                          int columns, OpsActivation activation, float *dmatrix) {
+  const OpsPool a = {dmatrix, weights, (size_t)rows, (size_t)entities, (size_t)columns, activation,
+                     (float *)(uintptr_t)out, dout};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pool_gradient, a.rows * a.entities * a.columns, &a);
+}
+
+static void mean_weights(Ops *ops, OpsRows x, int mask, int count, float *weights) {
+  const OpsMeanWeights a = {x, mask, count, weights};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_weights, (size_t)x.rows * (size_t)(count + 1), &a);
+}
+
+/* ---- attention --------------------------------------------------------------------------------------------------- */
+
+static void check(const OpsAttention *a) {
+  CORE_CHECK(a->entities <= OPS_ENTITIES_MAX && a->heads % a->kinds == 0);
+}
+
+static void attend(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, float *out) {
+  const OpsAttend a = {x, *attention, qkv, NULL, out};
+  check(attention);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_attend, (size_t)x.rows * (size_t)(attention->entities * attention->heads),
+                &a);
+}
+
+static void attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, const float *dout,
+                            float *dqkv) {
+  const OpsAttend a = {x, *attention, qkv, dout, dqkv};
+  check(attention);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_attend_gradient, (size_t)x.rows * (size_t)attention->heads, &a);
+}
+
+/* ---- gates ------------------------------------------------------------------------------------------------------- */
+
+static void gate_open(Ops *ops, const float *a, const float *u, const float *bias, const float *x, int rows, int width,
+                      float *r, float *z, float *rx) {
+  const OpsGate gate = {.a = a, .u = u, .bias = bias, .x = x, .r = r, .z = z, .rx = rx, .rows = (size_t)rows,
+                        .width = (size_t)width};
+  DEVICE_LAUNCH(device_state(ops), ops_gate_open, gate.rows * gate.width, &gate);
+}
+
+static void gate_close(Ops *ops, const float *a, const float *ug, const float *z, const float *x, int rows, int width,
+                       float *h, float *out) {
+  const OpsGate gate = {.a = a, .ug = ug, .x = x, .z = (float *)(uintptr_t)z, .h = h, .out = out, .rows = (size_t)rows,
+                        .width = (size_t)width};
+  DEVICE_LAUNCH(device_state(ops), ops_gate_close, gate.rows * gate.width, &gate);
+}
+
+static void gate_close_backward(Ops *ops, const float *dout, const float *z, const float *h, const float *x, int rows,
+                                int width, float *dug, float *da, float *du, float *dx) {
+  const OpsGate gate = {.x = x, .dout = dout, .z = (float *)(uintptr_t)z, .h = (float *)(uintptr_t)h, .dug = dug,
+                        .da = da, .du = du, .dx = dx, .rows = (size_t)rows, .width = (size_t)width};
+  DEVICE_LAUNCH(device_state(ops), ops_gate_close_gradient, gate.rows * gate.width, &gate);
+}
+
+static void gate_open_backward(Ops *ops, const float *drx, const float *r, const float *x, int rows, int width,
+                               float *da, float *du, float *dx) {
+  const OpsGate gate = {.x = x, .drx = drx, .r = (float *)(uintptr_t)r, .da = da, .du = du, .dx = dx,
+                        .rows = (size_t)rows, .width = (size_t)width};
+  DEVICE_LAUNCH(device_state(ops), ops_gate_open_gradient, gate.rows * gate.width, &gate);
+}
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static void gather(Ops *ops, OpsRows x, const OpsMessage *m, const float *shapes, const float *embedding,
+                   float *gathered) {
+  const OpsMessages a = {x, *m, (float *)(uintptr_t)shapes, (float *)(uintptr_t)embedding, gathered};
+  DEVICE_LAUNCH(device_state(ops), ops_message_gather, (size_t)x.rows * (size_t)(m->count * (m->ends + 1) * m->width),
+                &a);
+}
+
+static void gather_backward(Ops *ops, OpsRows x, const OpsMessage *m, const float *dgathered, float *dshapes,
+                            float *dembedding) {
+  const OpsMessages a = {x, *m, dshapes, dembedding, (float *)(uintptr_t)dgathered};
+  DEVICE_LAUNCH(device_state(ops), ops_message_gather_gradient,
+                (size_t)x.rows * (size_t)((m->entities + m->count) * m->width), &a);
+}
+
+static void scatter(Ops *ops, OpsRows x, const OpsMessage *m, const float *messages, float *shapes) {
+  const OpsMessages a = {x, *m, shapes, (float *)(uintptr_t)messages, NULL};
+  DEVICE_LAUNCH(device_state(ops), ops_message_scatter, (size_t)x.rows * (size_t)(m->entities * m->width), &a);
+}
+
+static void scatter_backward(Ops *ops, OpsRows x, const OpsMessage *m, const float *dshapes, float *dmessages) {
+  const OpsMessages a = {x, *m, (float *)(uintptr_t)dshapes, dmessages, NULL};
+  DEVICE_LAUNCH(device_state(ops), ops_message_scatter_gradient, (size_t)x.rows * (size_t)(m->count * m->width), &a);
+}
+
+const OpsEntity DEVICE_ENTITY = {
+  .slice = slice, .pack = pack, .unpack = unpack, .dummy = dummy, .pool = pool, .pool_backward = pool_backward,
+  .mean_weights = mean_weights, .attend = attend, .attend_backward = attend_backward, .gate_open = gate_open,
+  .gate_close = gate_close, .gate_close_backward = gate_close_backward, .gate_open_backward = gate_open_backward,
+  .gather = gather, .gather_backward = gather_backward, .scatter = scatter, .scatter_backward = scatter_backward,
+};

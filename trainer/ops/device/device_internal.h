@@ -1,0 +1,185 @@
+/* What the files of the device's ops share: their state, launching, and the entries of the table. Buffers that callers
+ * hand in are in device memory, but for what a comment calls the host's; results by value or in structs come to the
+ * host. */
+#ifndef TRAINER_OPS_DEVICE_INTERNAL_H
+#define TRAINER_OPS_DEVICE_INTERNAL_H
+#include "core/device/arena.h"
+#include "trainer/ops/entity.h"
+#include "trainer/ops/kernels/kernels.h"
+#include "trainer/ops/kernels/kernels_bf16.h"
+#include "trainer/ops/kernels/kernels_observe.h"
+#include "trainer/ops/kernels/kernels_policy.h"
+#include "trainer/ops/kernels/kernels_rows.h"
+#include "trainer/ops/kernels/kernels_tile.h"
+#include "trainer/ops/kernels/kernels_update.h"
+
+enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20 };
+
+enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* of the library below: what cuBLASLt's documentation advises on sm_90 */
+
+/* A product: OpsProduct in what is called for, row-major c[m][n] = op(a) op(b). */
+typedef struct DeviceProduct {
+  int transpose_a, transpose_b;
+  size_t m, n, k;
+  const void *a, *b;
+  void *c;
+  size_t row_a;                 /* 0: rows of a follow each other */
+  OpsNumbers factors, result;
+  OpsEpilogue epilogue;
+  void *bias;                   /* [n] of the result's numbers; OPS_PRODUCT_MASKED sets it */
+  uint32_t *mask;
+} DeviceProduct;
+
+/* The library for matrix products (cuda_library.c). NULL where cuBLASLt can not be opened, or can not begin; *reason
+ * (>= 256 bytes) then says why. */
+typedef struct DeviceLibrary DeviceLibrary;
+DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason);
+void device_library_close(DeviceLibrary **library);
+/* Whether the library has an algorithm for the product and what comes after it; of pointers only alignments count. */
+int device_library_takes(DeviceLibrary *library, const DeviceProduct *product);
+/* The product, if it takes it; 0: it does not, and nothing was done. workspace: of DEVICE_WORKSPACE_BYTES, for products
+ * of one order. */
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product, void *workspace);
+
+/* Room for what a chain keeps as bf16; of OPS_BF16 only. */
+typedef struct DeviceRounded {
+  uint16_t *x;                /* [max_rows][max_width], padded: a chain's input */
+  uint16_t *theta;            /* [DEVICE_ROUNDED_LAYERS][max_width + 1][max_width]: weights and biases */
+  const float *whole;         /* whose: of all layers from this address on, as of the last pass; NULL: of none */
+  uint16_t *db;               /* [DEVICE_ROUNDED_LAYERS][max_width]: biases' gradients, waiting to be floats */
+  uint16_t *gathered;         /* the same of rows that gather_inputs took, */
+  const float *target;        /* and what chains call them; NULL: none so far */
+} DeviceRounded;
+enum { DEVICE_ROUNDED_LAYERS = 4 };
+/* Numbers from one row of bf16 to the next, so that each begins at a multiple of 16 bytes. */
+static inline size_t device_rounded_row(size_t columns) { return (columns + 7) / 8 * 8; }
+
+/* Of an order of operations: the first's, or the stream's (ops.h, enter), which share library and stats. */
+typedef struct DeviceState {
+  CoreDevice *device;
+  struct DeviceState *other;  /* of the other order; NULL: there is none */
+  CoreArena *arena;           /* of both */
+  OpsPrecision precision;     /* of products */
+  DeviceLibrary *library;     /* NULL: ops_product */
+  char *workspace;            /* [DEVICE_WORKSPACE_BYTES] the library's; NULL without one */
+  int max_rows, max_width;
+  float *column_parts;        /* [columns_room]: column sums of parts of KERNEL_PART_ROWS rows, of so many so far: */
+  size_t columns_room, columns_taken;
+  float *product;             /* [max_rows][max_width], for SILU */
+  int refuses;                /* not 0: products take no epilogue, for tests */
+  DeviceRounded rounded;
+  double *row_parts;          /* [rows_room]: sums of parts of KERNEL_ROWS rows */
+  size_t rows_room, rows_taken;
+  OpsFolds folds;             /* of what stands in both */
+  double *sums;               /* what comes to the host */
+  Moments *records;
+  OpsSpread *spread;
+  uint64_t *first;
+  OpsUpdateStats *stats;        /* that is open, on the device; NULL: none */
+  const uint32_t *count;      /* of the piece that was taken, on the device: its rows that count; NULL: all */
+} DeviceState;
+
+static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->state; }
+
+/* Launches a kernel over n elements, a thread each (or strided). */
+#define DEVICE_LAUNCH(state, kernel, elements, ...) \
+  (state)->device->launch((state)->device, &kernel##_launch, \
+                          core_device_blocks((elements), DEVICE_THREADS, DEVICE_BLOCKS_MAX), DEVICE_THREADS, \
+                          DEVICE_THREADS * sizeof(float), __VA_ARGS__)
+
+/* device_sums.c. Room for a kernel's sums of parts of rows, which the fold that must follow ends; what stands there
+ * already and waits is folded first where there is no room. */
+size_t device_column_parts(size_t rows);
+float *device_column_room(DeviceState *state, size_t rows, size_t columns); /* [device_column_parts][columns] */
+size_t device_row_parts(int rows);
+double *device_row_room(DeviceState *state, int rows, size_t each);         /* [device_row_parts][each] */
+/* Folds what waits. Before the host, or a kernel, reads sums. */
+void device_fold_now(DeviceState *state);
+void device_fold_later(DeviceState *state, OpsFold fold);
+/* Column sums of parts [device_column_parts][columns], rounded to result[columns]: later. */
+void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result);
+/* Launches a kernel of KERNEL_ROWS threads a block over the rows, which leaves KERNEL_SUMS sums a block in parts (of
+ * device_row_room), and brings the sums over all of them to the host; sums NULL: to this place of the open stats,
+ * later. */
+void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
+                     double sums[KERNEL_SUMS], int place);
+/* A vector's parts, as the CPU cuts it for sums. */
+typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
+DeviceParts device_parts(size_t n);
+
+extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
+
+/* device_dense.c */
+/* The product with what comes after it: 0: the epilogue is refused, and nothing was done. Without one it is always
+ * made. */
+int device_multiply(DeviceState *state, const DeviceProduct *product);
+/* Whether device_multiply makes it as it stands. */
+int device_can_multiply(DeviceState *state, const DeviceProduct *product);
+void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns);
+void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
+                          OpsActivation activation);
+void device_dense_backward(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy,
+                           float *dx, float *dw, float *db, int rows, int in, int out, OpsActivation activation);
+void device_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, const float *offset, float *y, int rows,
+                         int columns, double epsilon, OpsActivation activation);
+void device_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                          const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                          OpsActivation activation);
+/* device_chain.c: of OPS_BF16 */
+void device_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
+void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
+                           float *scratch, int rows, const OpsWatch *watch);
+void device_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+void device_read_hidden(Ops *ops, const float *y, int rows, int columns, float *host);
+/* device_rows.c */
+void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
+                    uint32_t *scratch);
+void device_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
+void device_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
+void device_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
+void device_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
+void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows,
+                          int columns);
+void device_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
+/* device_policy.c */
+void device_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
+                          uint32_t first_world, uint32_t step, void *actions, float *logp);
+void device_policy_sample_at(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
+                             uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step,
+                             void *actions, float *logp);
+void device_policy_logp(Ops *ops, const OpsHead *head, const float *logits, const void *actions, float *logp, int rows);
+void device_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q, int rows, double *kl,
+                      double *kl_reverse);
+void device_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
+                        const float *logp_behaviour, const float *logp_proximal, const float *advantage, int rows,
+                        double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
+void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
+                                   double entropy_coef, float *dlogits, double *sum);
+void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
+                          float *reference, double *sum);
+void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
+void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
+void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
+                        int columns, float *noise);
+void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows,
+                          int factors, float *logits);
+void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
+                           float *dmean, float *dlog_sigma);
+void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+                                const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
+                                OpsGaussianSums *sums);
+void device_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
+                          float *joined, int32_t *set);
+void device_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width,
+                           int sets, float *dembedding);
+void device_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
+                       double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
+void device_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon);
+void device_q_values(Ops *ops, const float *q, int rows, int columns, float *values);
+void device_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns,
+                   float *dq, OpsValueSums *sums);
+
+/* device_update.c */
+extern const OpsUpdate device_update;
+
+#endif

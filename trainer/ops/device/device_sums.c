@@ -1,0 +1,84 @@
+/* Sums over rows on a device. A kernel leaves the sums of parts of its rows in the state's room; they are folded later,
+ * as many as possible in one launch: before anybody reads them, or where there is no room for more. */
+#include "trainer/ops/device/device_internal.h"
+
+/* ---- folding ----------------------------------------------------------------------------------------------------- */
+
+void device_fold_now(DeviceState *state) {
+  OpsFolds *folds = &state->folds;
+  unsigned blocks = 0;
+  size_t groups = 1;
+  for (int i = 0; i < folds->folds; i++) {
+    const OpsFold *fold = &folds->fold[i];
+    const size_t of_fold = (fold->count + KERNEL_FOLD - 1) / KERNEL_FOLD;
+    blocks += ops_fold_blocks(fold);
+    groups = of_fold > groups ? of_fold : groups;
+  }
+  const size_t most = DEVICE_THREADS / KERNEL_FOLD_COLUMNS;
+  const unsigned threads = (unsigned)((groups < most ? groups : most) * KERNEL_FOLD_COLUMNS);
+  if (blocks > 0)
+    state->device->launch(state->device, &ops_fold_launch, blocks, threads, threads * sizeof(double), folds);
+  folds->folds = 0;
+  state->columns_taken = state->rows_taken = 0;
+}
+
+void device_fold_later(DeviceState *state, OpsFold fold) {
+  OpsFolds *folds = &state->folds;
+  folds->fold[folds->folds++] = fold;
+  if (folds->folds == KERNEL_FOLDS) device_fold_now(state);
+}
+
+/* ---- sums of columns --------------------------------------------------------------------------------------------- */
+
+size_t device_column_parts(size_t rows) { return (rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS; }
+
+float *device_column_room(DeviceState *state, size_t rows, size_t columns) {
+  const size_t n = device_column_parts(rows) * columns;
+  if (state->columns_taken + n > state->columns_room) device_fold_now(state);
+  CORE_CHECK(n <= state->columns_room);
+  float *room = state->column_parts + state->columns_taken;
+  state->columns_taken += n;
+  return room;
+}
+
+void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result) {
+  device_fold_later(state, (OpsFold){.of = OPS_PARTS_FLOAT, .parts = parts, .count = device_column_parts(rows),
+                                     .columns = columns, .result = result});
+}
+
+/* ---- sums of what each row has ----------------------------------------------------------------------------------- */
+
+size_t device_row_parts(int rows) { return ((size_t)rows + KERNEL_ROWS - 1) / KERNEL_ROWS; }
+
+double *device_row_room(DeviceState *state, int rows, size_t each) {
+  const size_t n = device_row_parts(rows) * each;
+  if (state->rows_taken + n > state->rows_room) device_fold_now(state);
+  CORE_CHECK(rows >= 1 && n <= state->rows_room);
+  double *room = state->row_parts + state->rows_taken;
+  state->rows_taken += n;
+  return room;
+}
+
+/* Two sums for one place of the stats: the later one stays. */
+static void keep_order(DeviceState *state, const double *place) {
+  for (int i = 0; i < state->folds.folds; i++)
+    if (state->folds.fold[i].sums == place) {
+      device_fold_now(state);
+      return;
+    }
+}
+
+void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
+                     double sums[KERNEL_SUMS], int place) {
+  const size_t blocks = device_row_parts(rows);
+  CORE_CHECK(sums || state->stats);
+  double *result = sums ? state->sums : state->stats->now + place;
+  state->device->launch(state->device, kernel, (unsigned)blocks, KERNEL_ROWS,
+                        KERNEL_ROWS * KERNEL_SUMS * sizeof(double), arguments);
+  keep_order(state, result);
+  device_fold_later(state, (OpsFold){.of = OPS_PARTS_DOUBLE, .parts = parts, .count = blocks, .columns = KERNEL_SUMS,
+                                     .sums = result});
+  if (sums == NULL) return;
+  device_fold_now(state);
+  core_device_to_host(state->device, sums, result, KERNEL_SUMS * sizeof *sums);
+}

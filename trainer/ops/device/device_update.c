@@ -1,0 +1,137 @@
+/* Updates without the host on a device (update.h). */
+#include "trainer/ops/cpu/cpu_internal.h"
+#include "trainer/ops/device/device_internal.h"
+
+enum { DECIDE_THREADS = 256 };
+
+OpsAdamScalars ops_adam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t) {
+  return row_adam_factors(scale, rate, beta1, beta2, epsilon, t);
+}
+
+OpsAdamScalars ops_radam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t) {
+  return row_radam_factors(scale, rate, beta1, beta2, epsilon, t);
+}
+
+size_t ops_update_parts(void) { return OPS_UPDATE_NETWORKS * CPU_SUM_PARTS; }
+
+static void begin(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *scalars, int steps, uint64_t earlier) {
+  DeviceState *state = device_state(ops);
+  const OpsUpdateStats stats = {.earlier = earlier};
+  CORE_CHECK(steps <= plan->steps && plan->networks <= OPS_UPDATE_NETWORKS);
+  core_device_to_device(state->device, plan->scalars, scalars, (size_t)steps * sizeof *scalars);
+  core_device_to_device(state->device, plan->stats, &stats, sizeof stats);
+  state->stats = plan->stats;
+}
+
+static void take_rows(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows) {
+  DeviceState *state = device_state(ops);
+  const OpsTakeRows arguments = {state->stats, order, (size_t)parts, (size_t)count, (uint32_t)steps, (uint32_t)worlds,
+                                 rows};
+  DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps, &arguments);
+}
+
+static void take_piece(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
+                       uint32_t *count) {
+  DeviceState *state = device_state(ops);
+  const OpsTakePiece arguments = {state->stats, *part, shard, rows, of_run, count};
+  DEVICE_LAUNCH(state, ops_take_piece, (size_t)part->room, &arguments);
+  state->count = count;
+}
+
+static void add_sums(Ops *ops, bool begin) {
+  DeviceState *state = device_state(ops);
+  device_fold_now(state);
+  DEVICE_LAUNCH(state, ops_add_sums, OPS_STATS_SUMS, &(OpsAddSums){state->stats, begin});
+}
+
+static void moments(Ops *ops, const float *x, size_t n, Moments *record) {
+  DeviceState *state = device_state(ops);
+  const unsigned parts = device_parts(n).count; /* fewer elements make no more parts */
+  const OpsMomentParts arguments = {{x, NULL, n}, 0, state->records, state->count, CPU_SUM_PARTS, CPU_SUM_LEAST};
+  state->device->launch(state->device, &ops_moment_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
+                        &arguments);
+  state->device->launch(state->device, &ops_merge_records_launch, 1, 1, 0,
+                        &(OpsMergeRecords){state->records, parts, record});
+}
+
+static void standardise_by(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased) {
+  DeviceState *state = device_state(ops);
+  state->device->launch(state->device, &ops_spread_launch, 1, DECIDE_THREADS, DECIDE_THREADS * sizeof(Moments),
+                        &(OpsSpreadOfParts){records, count, unbiased, state->spread});
+  DEVICE_LAUNCH(state, ops_standardise_by, n, &(OpsStandardiseBy){x, n, state->spread});
+}
+
+static void standardise(Ops *ops, float *x, size_t n, bool unbiased) {
+  DeviceState *state = device_state(ops);
+  const DeviceParts parts = device_parts(n);
+  const OpsMomentParts arguments = {{x, NULL, n}, parts.size, state->records, NULL, 0, 0};
+  state->device->launch(state->device, &ops_moment_parts_launch, parts.count, KERNEL_LANES,
+                        KERNEL_LANES * sizeof(double), &arguments);
+  standardise_by(ops, x, n, state->records, parts.count, unbiased);
+}
+
+static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
+                        float *noise) {
+  DeviceState *state = device_state(ops);
+  const OpsNormalsOfStep arguments = {state->stats, seed, purpose, index, (size_t)rows, (size_t)columns, noise};
+  CORE_CHECK(columns <= OPS_FACTORS_MAX);
+  DEVICE_LAUNCH(state, ops_normals_of_step, arguments.rows, &arguments);
+}
+
+static void count_silent(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
+                         const float *logp_around, const float *advantage, int rows, double epsilon) {
+  DeviceState *state = device_state(ops);
+  double *parts = device_row_room(state, rows, KERNEL_SUMS);
+  const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, logp_around, advantage, epsilon,
+                               parts};
+  device_sum_rows(state, &ops_silent_launch, rows, &arguments, parts, NULL, OPS_STATS_SILENT);
+}
+
+/* After the step, from the weights before it. */
+static void measure(DeviceState *state, const OpsUpdatePlan *plan, int k) {
+  const OpsUpdateNetwork *network = &plan->network[k];
+  const DeviceParts parts = device_parts(network->n);
+  const OpsLogParts logarithms = {network->gradient, network->n, parts.size, state->records};
+  const OpsSumParts squares = {{network->theta, network->before, network->n}, parts.size, state->sums};
+  const OpsMeasureStep step = {plan->stats, state->records, state->sums, network->n, parts.count, k};
+  const size_t shared = KERNEL_LANES * sizeof(double);
+  state->device->launch(state->device, &ops_log_parts_launch, parts.count, KERNEL_LANES, shared, &logarithms);
+  state->device->launch(state->device, &ops_sum_parts_launch, parts.count, KERNEL_LANES, shared, &squares);
+  state->device->launch(state->device, &ops_measure_step_launch, 1, 1, 0, &step);
+}
+
+static void step(Ops *ops, const OpsUpdatePlan *plan) {
+  DeviceState *state = device_state(ops);
+  OpsUpdateStep arguments = {.plan = *plan};
+  size_t parameters = 0;
+  device_fold_now(state);
+  for (int k = 0; k < plan->networks; k++) {
+    const OpsUpdateNetwork *network = &plan->network[k];
+    const DeviceParts parts = device_parts(network->n);
+    arguments.size[k] = parts.size;
+    arguments.count[k] = parts.count;
+    parameters += network->n;
+    if (network->before)
+      core_device_copy(state->device, network->before, network->theta, network->n * sizeof *network->theta);
+  }
+  const unsigned parts = arguments.count[0] + arguments.count[1];
+  state->device->launch(state->device, &ops_gradient_parts_launch, parts, KERNEL_LANES, KERNEL_LANES * sizeof(double),
+                        &arguments);
+  state->device->launch(state->device, &ops_decide_launch, 1, DECIDE_THREADS,
+                        (parts + OPS_UPDATE_NETWORKS) * sizeof(double), &arguments);
+  DEVICE_LAUNCH(state, ops_descend, parameters, &arguments);
+  for (int k = 0; k < plan->networks; k++)
+    if (plan->network[k].before) measure(state, plan, k);
+}
+
+static void finish(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateStats *stats) {
+  DeviceState *state = device_state(ops);
+  core_device_to_host(state->device, stats, plan->stats, sizeof *stats);
+  state->stats = NULL;
+  state->count = NULL;
+}
+
+const OpsUpdate device_update = {.begin = begin, .take_rows = take_rows, .take_piece = take_piece, .add_sums = add_sums,
+                                 .moments = moments, .standardise_by = standardise_by, .standardise = standardise,
+                                 .normal_rows = normal_rows, .count_silent = count_silent, .step = step,
+                                 .finish = finish};

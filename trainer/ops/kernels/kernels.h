@@ -1,0 +1,8 @@
+/* The kernels of the trainer as the device's ops launch them: ops_adam_launch and so on. */
+#ifndef TRAINER_OPS_KERNELS_H
+#define TRAINER_OPS_KERNELS_H
+#include "core/device/device.h"
+#define KERNEL(name, arguments_type, group) extern const CoreKernel name##_launch;
+#include "trainer/ops/kernels/kernels.def"
+#undef KERNEL
+#endif

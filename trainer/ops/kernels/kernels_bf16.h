@@ -1,0 +1,181 @@
+/* Kernels around products whose numbers stand in memory as bf16 (device_chain.c): rounding, activations and their
+ * gradients. They move memory and compute little, so a thread takes eight neighbours in one load of 16 bytes where a
+ * row's length and the addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, in float32. */
+#ifndef TRAINER_OPS_KERNELS_BF16_H
+#define TRAINER_OPS_KERNELS_BF16_H
+#include "trainer/ops/kernels/kernels_dense.h"
+
+enum { KERNEL_EIGHT = 8, KERNEL_FOUR = 4 };
+
+typedef struct __attribute__((aligned(16))) OpsEight { uint32_t pair[KERNEL_EIGHT / 2]; } OpsEight;
+
+/* `step` numbers, 8 or 1, from and to an address that a load of so many allows; and as floats. */
+CORE_DEVICE_FN OpsEight ops_load_bf16(const uint16_t *from, int step) {
+  if (step == KERNEL_EIGHT) return *(const OpsEight *)(const void *)from;
+  return (OpsEight){{from[0], 0, 0, 0}};
+}
+
+CORE_DEVICE_FN void ops_widen_bf16(OpsEight eight, int step, float *x) {
+  x[0] = row_from_bf16((uint16_t)eight.pair[0]);
+  if (step == 1) return;
+  for (int i = 0; i < KERNEL_EIGHT / 2; i++) {
+    x[2 * i] = fast_from_bits((int32_t)(eight.pair[i] << 16));
+    x[2 * i + 1] = fast_from_bits((int32_t)(eight.pair[i] & 0xffff0000));
+  }
+}
+
+CORE_DEVICE_FN void ops_put_bf16(const float *x, int step, uint16_t *to) {
+  OpsEight eight;
+  if (step == 1) {
+    to[0] = row_to_bf16(x[0]);
+    return;
+  }
+  for (int i = 0; i < KERNEL_EIGHT / 2; i++)
+    eight.pair[i] = row_bf16_bits(x[2 * i]) >> 16 | row_bf16_bits(x[2 * i + 1]);
+  *(OpsEight *)(void *)to = eight;
+}
+
+/* ---- rounding ---------------------------------------------------------------------------------------------------- */
+
+/* Rows of floats -> the nearest bf16 numbers, rows `stride` apart; index NULL: row by row, else the rows that it names.
+ * A thread takes four of a row. */
+typedef struct OpsRound {
+  const float *source;
+  const uint32_t *index;
+  uint16_t *target;            /* [rows][stride] */
+  size_t rows, columns, stride;
+} OpsRound;
+
+CORE_KERNEL_FN void ops_round(const CoreDeviceThread *at, const OpsRound *a) {
+  const size_t fours = (a->columns + KERNEL_FOUR - 1) / KERNEL_FOUR;
+  for (size_t i = core_device_first(at); i < a->rows * fours; i += core_device_stride(at)) {
+    const size_t row = i / fours, first = i % fours * KERNEL_FOUR;
+    const float *from = a->source + (a->index ? a->index[row] : row) * a->columns + first;
+    uint16_t *to = a->target + row * a->stride + first;
+    float x[KERNEL_FOUR];
+    for (size_t k = 0; k < KERNEL_FOUR; k++) x[k] = first + k < a->columns ? from[k] : 0;
+    for (size_t k = 0; k < KERNEL_FOUR; k++)
+      if (first + k < a->columns) to[k] = row_to_bf16(x[k]);
+  }
+}
+
+/* ---- hidden layers ----------------------------------------------------------------------------------------------- */
+
+typedef struct OpsHiddenActivate {
+  uint16_t *y;                 /* [rows][columns]: the product becomes the output */
+  const float *bias;
+  size_t rows, columns;
+  OpsActivation activation;
+  int step;                    /* 8 or 1: numbers a thread */
+} OpsHiddenActivate;
+
+CORE_KERNEL_FN void ops_hidden_activate_by(const CoreDeviceThread *at, const OpsHiddenActivate *a, const int step) {
+  const size_t n = a->rows * a->columns / (size_t)step;
+  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) {
+    const float *bias = a->bias + i * (size_t)step % a->columns;
+    float z[KERNEL_EIGHT];
+    ops_widen_bf16(ops_load_bf16(a->y + i * (size_t)step, step), step, z);
+    for (int k = 0; k < step; k++) z[k] = ops_activate_one(a->activation, z[k] + bias[k]);
+    ops_put_bf16(z, step, a->y + i * (size_t)step);
+  }
+}
+
+CORE_KERNEL_FN void ops_hidden_activate(const CoreDeviceThread *at, const OpsHiddenActivate *a) {
+  if (a->step == KERNEL_EIGHT) ops_hidden_activate_by(at, a, KERNEL_EIGHT);
+  else ops_hidden_activate_by(at, a, 1);
+}
+
+/* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as it is rounded, of each part of rows: a
+ * thread `step` columns of a part, of which it has several rows' loads under way: there are too few threads to hide
+ * them behind each other. */
+typedef struct OpsHiddenGradient {
+  const uint16_t *y;
+  const float *bias;
+  uint16_t *dy;
+  float *parts;                /* [parts][columns] */
+  size_t rows, columns;
+  OpsActivation activation;
+  int step;
+} OpsHiddenGradient;
+
+/* So many rows from `place` on. */
+CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int rows, size_t place, const int step,
+                                           float *sum) {
+  const float *bias = a->bias + place % a->columns;
+  OpsEight y[KERNEL_FOUR], dy[KERNEL_FOUR];
+  CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
+    y[r] = ops_load_bf16(a->y + place + (size_t)r * a->columns, step);
+    dy[r] = ops_load_bf16(a->dy + place + (size_t)r * a->columns, step);
+  }
+  CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
+    float at_y[KERNEL_EIGHT], dz[KERNEL_EIGHT];
+    ops_widen_bf16(y[r], step, at_y);
+    ops_widen_bf16(dy[r], step, dz);
+    for (int k = 0; k < step; k++) {
+      if (a->activation == OPS_SILU) at_y[k] += bias[k];
+      dz[k] *= ops_derivative_one(a->activation, at_y[k]);
+      sum[k] += row_rounded(dz[k], OPS_BF16);
+    }
+    ops_put_bf16(dz, step, a->dy + place + (size_t)r * a->columns);
+  }
+}
+
+CORE_KERNEL_FN void ops_hidden_gradient_by(const CoreDeviceThread *at, const OpsHiddenGradient *a, const int step) {
+  const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS, steps = a->columns / (size_t)step;
+  for (size_t i = core_device_first(at); i < parts * steps; i += core_device_stride(at)) {
+    const size_t column = i % steps * (size_t)step, first = i / steps * KERNEL_PART_ROWS;
+    const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
+    float sum[KERNEL_EIGHT] = {0, 0, 0, 0, 0, 0, 0, 0};
+    size_t r = first;
+    for (; r + KERNEL_FOUR <= end; r += KERNEL_FOUR)
+      ops_hidden_gradient_of(a, KERNEL_FOUR, r * a->columns + column, step, sum);
+    for (; r < end; r++) ops_hidden_gradient_of(a, 1, r * a->columns + column, step, sum);
+    for (int k = 0; k < step; k++) a->parts[i * (size_t)step + (size_t)k] = sum[k];
+  }
+}
+
+CORE_KERNEL_FN void ops_hidden_gradient(const CoreDeviceThread *at, const OpsHiddenGradient *a) {
+  if (a->step == KERNEL_EIGHT) ops_hidden_gradient_by(at, a, KERNEL_EIGHT);
+  else ops_hidden_gradient_by(at, a, 1);
+}
+
+/* The same at a chain's output, which is float32 like its gradient; dz is what the products below it take. A thread a
+ * column of a part. */
+typedef struct OpsOutputGradient {
+  const float *y, *bias, *dy;
+  uint16_t *dz;
+  float *parts;
+  size_t rows, columns;
+  OpsActivation activation;
+} OpsOutputGradient;
+
+CORE_KERNEL_FN float ops_output_gradient_of(const OpsOutputGradient *a, const int rows, size_t place, float sum) {
+  float dz[KERNEL_EIGHT], y[KERNEL_EIGHT];
+  CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
+    dz[r] = a->dy[place + (size_t)r * a->columns];
+    y[r] = a->activation == OPS_LINEAR ? 0 : a->y[place + (size_t)r * a->columns];
+  }
+  CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
+    if (a->activation == OPS_SILU) y[r] += a->bias[place % a->columns];
+    if (a->activation != OPS_LINEAR) dz[r] *= ops_derivative_one(a->activation, y[r]);
+    a->dz[place + (size_t)r * a->columns] = row_to_bf16(dz[r]);
+    sum += dz[r];
+  }
+  return sum;
+}
+
+CORE_KERNEL_FN void ops_output_gradient(const CoreDeviceThread *at, const OpsOutputGradient *a) {
+  const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
+  for (size_t i = core_device_first(at); i < parts * a->columns; i += core_device_stride(at)) {
+    const size_t column = i % a->columns, first = i / a->columns * KERNEL_PART_ROWS;
+    const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
+    float sum = 0;
+    size_t r = first;
+    for (; r + KERNEL_EIGHT <= end; r += KERNEL_EIGHT)
+      sum = ops_output_gradient_of(a, KERNEL_EIGHT, r * a->columns + column, sum);
+    for (; r < end; r++) sum = ops_output_gradient_of(a, 1, r * a->columns + column, sum);
+    a->parts[i] = sum;
+  }
+}
+
+#endif

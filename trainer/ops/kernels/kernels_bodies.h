@@ -1,0 +1,17 @@
+/* The bodies and arguments of all kernels in kernels.def, for whoever makes a table of them. */
+#ifndef TRAINER_OPS_KERNELS_BODIES_H
+#define TRAINER_OPS_KERNELS_BODIES_H
+#include "trainer/ops/kernels/kernels_bf16.h"
+#include "trainer/ops/kernels/kernels_compact.h"
+#include "trainer/ops/kernels/kernels_dense.h"
+#include "trainer/ops/kernels/kernels_entity.h"
+#include "trainer/ops/kernels/kernels_noisy.h"
+#include "trainer/ops/kernels/kernels_normalise.h"
+#include "trainer/ops/kernels/kernels_observe.h"
+#include "trainer/ops/kernels/kernels_policy.h"
+#include "trainer/ops/kernels/kernels_ranks.h"
+#include "trainer/ops/kernels/kernels_rows.h"
+#include "trainer/ops/kernels/kernels_sapg.h"
+#include "trainer/ops/kernels/kernels_tile.h"
+#include "trainer/ops/kernels/kernels_update.h"
+#endif

@@ -1,0 +1,5 @@
+/* The kernels of the trainer for the GPU. */
+#include "trainer/ops/kernels/kernels_bodies.h"
+
+#define KERNELS "trainer/ops/kernels/kernels.def"
+#include "core/device/device_entries.inc"

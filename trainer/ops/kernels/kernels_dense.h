@@ -1,0 +1,212 @@
+/* Kernels of dense layers and layer norm beside the matrix product: bias and activation, their gradients, column sums.
+ * Sums over rows are taken in parts of KERNEL_PART_ROWS as on the CPU (cpu_dense.c, cpu_norm.c). */
+#ifndef TRAINER_OPS_KERNELS_DENSE_H
+#define TRAINER_OPS_KERNELS_DENSE_H
+#include "trainer/ops/kernels/kernels_vector.h"
+#include "trainer/ops/ops.h"
+#include "trainer/ops/row_round_internal.h"
+
+enum { KERNEL_PART_ROWS = 32 };
+
+/* ---- the product, where the library has none for it: a thread 32 numbers of a row, terms in order ---------------- */
+
+/* What becomes of a product on its way to memory, as cuBLASLt's epilogues have it. */
+typedef enum OpsEpilogue {
+  OPS_PRODUCT,
+  OPS_PRODUCT_BIAS,            /* + bias[n] */
+  OPS_PRODUCT_RELU,            /* max(0, . + bias[n]) */
+  OPS_PRODUCT_RELU_MASK,       /* the same, and a bit for each number: whether it is above 0 */
+  OPS_PRODUCT_MASKED,          /* 0 where the mask has none; bias[n] is set to the column sums of what is left */
+} OpsEpilogue;
+typedef enum OpsNumbers { OPS_NUMBERS_FLOAT, OPS_NUMBERS_BF16 } OpsNumbers;
+
+enum { KERNEL_MASK_BITS = 32, KERNEL_MASK_ROW = 128 };
+/* 32-bit words of a row of a mask: its length in bits is a multiple of 128 (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD). */
+CORE_DEVICE_FN size_t ops_mask_words(size_t columns) {
+  return (columns + KERNEL_MASK_ROW - 1) / KERNEL_MASK_ROW * (KERNEL_MASK_ROW / KERNEL_MASK_BITS);
+}
+
+typedef struct OpsProduct {
+  const void *a, *b;
+  void *c;                     /* [m][n] */
+  int transpose_a, transpose_b; /* a: [m][k], or [k][m]; b: [k][n], or [n][k] */
+  size_t m, n, k;
+  size_t row_a;                /* numbers from one row of a to the next */
+  OpsNumbers factors, result;  /* of a and b; of c and bias */
+  OpsPrecision precision;      /* both factors are rounded to */
+  OpsEpilogue epilogue;
+  const void *bias;            /* OPS_PRODUCT_MASKED: not read here, sums are kernels of their own */
+  uint32_t *mask;              /* [m][ops_mask_words(n)], bit i of a word: its number i */
+} OpsProduct;
+
+CORE_DEVICE_FN float ops_number(const void *x, OpsNumbers numbers, size_t i) {
+  return numbers == OPS_NUMBERS_BF16 ? row_from_bf16(((const uint16_t *)x)[i]) : ((const float *)x)[i];
+}
+
+CORE_DEVICE_FN float ops_product_sum(const OpsProduct *p, size_t row, size_t column) {
+  float sum = 0;
+  for (size_t l = 0; l < p->k; l++) {
+    const float a = ops_number(p->a, p->factors, p->transpose_a ? l * p->row_a + row : row * p->row_a + l);
+    const float b = ops_number(p->b, p->factors, p->transpose_b ? column * p->k + l : l * p->n + column);
+    sum += row_rounded(a, p->precision) * row_rounded(b, p->precision);
+  }
+  return sum;
+}
+
+CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p) {
+  const size_t words = (p->n + KERNEL_MASK_BITS - 1) / KERNEL_MASK_BITS;
+  for (size_t i = core_device_first(at); i < p->m * words; i += core_device_stride(at)) {
+    const size_t row = i / words, first = i % words * KERNEL_MASK_BITS;
+    uint32_t *word = p->mask ? p->mask + row * ops_mask_words(p->n) + i % words : 0, bits = 0;
+    for (size_t column = first; column < p->n && column < first + KERNEL_MASK_BITS; column++) {
+      const uint32_t bit = 1u << (column - first);
+      float c = ops_product_sum(p, row, column);
+      if (p->epilogue == OPS_PRODUCT_MASKED) c = *word & bit ? c : 0;
+      else if (p->epilogue != OPS_PRODUCT) c += ops_number(p->bias, p->result, column);
+      if (p->epilogue == OPS_PRODUCT_RELU || p->epilogue == OPS_PRODUCT_RELU_MASK) c = c > 0 ? c : c != c ? c : 0;
+      if (c > 0) bits |= bit;
+      if (p->result == OPS_NUMBERS_BF16) ((uint16_t *)p->c)[row * p->n + column] = row_to_bf16(c);
+      else ((float *)p->c)[row * p->n + column] = c;
+    }
+    if (p->epilogue == OPS_PRODUCT_RELU_MASK) *word = bits;
+  }
+}
+
+/* ---- activations ------------------------------------------------------------------------------------------------- */
+
+CORE_DEVICE_FN float ops_activate_one(OpsActivation activation, float z) {
+  switch (activation) {
+    case OPS_TANH: return fast_tanh(z);
+    case OPS_RELU: return z > 0 ? z : z != z ? z : 0;
+    case OPS_SILU: return z * fast_sigmoid(z);
+    case OPS_ELU: return z > 0 ? z : fast_expm1(z);
+    default: return z;
+  }
+}
+
+/* At the output y; SILU: at z, which is y here. */
+CORE_DEVICE_FN float ops_derivative_one(OpsActivation activation, float y) {
+  switch (activation) {
+    case OPS_TANH: return 1.0f - y * y;
+    case OPS_RELU: return y > 0 ? 1.0f : 0.0f;
+    case OPS_SILU: {
+      const float s = fast_sigmoid(y);
+      return s * (1.0f + y * (1.0f - s));
+    }
+    case OPS_ELU: return y > 0 ? 1.0f : y + 1.0f;
+    default: return 1.0f;
+  }
+}
+
+typedef struct OpsActivate { float *y; const float *bias; size_t rows, columns; OpsActivation activation; } OpsActivate;
+CORE_KERNEL_FN void ops_activate(const CoreDeviceThread *at, const OpsActivate *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at))
+    a->y[i] = ops_activate_one(a->activation, a->y[i] + a->bias[i % a->columns]);
+}
+
+/* dy *= the derivative at y (SILU: at y + bias, y being what was activated without its bias), and column sums of dy of
+ * each part of rows: a thread a column of a part. */
+typedef struct OpsActivationGradient {
+  const float *y, *bias;
+  float *dy, *parts;           /* [rows][columns], [parts][columns] */
+  size_t rows, columns;
+  OpsActivation activation;
+} OpsActivationGradient;
+
+CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const OpsActivationGradient *a) {
+  const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
+  for (size_t i = core_device_first(at); i < parts * a->columns; i += core_device_stride(at)) {
+    const size_t column = i % a->columns, first = i / a->columns * KERNEL_PART_ROWS;
+    const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
+    float sum = 0;
+    for (size_t r = first; r < end; r++) {
+      const size_t k = r * a->columns + column;
+      const float y = a->activation == OPS_SILU ? a->y[k] + a->bias[column] : a->activation == OPS_LINEAR ? 0 : a->y[k];
+      const float dy = a->dy[k] * ops_derivative_one(a->activation, y);
+      a->dy[k] = dy;
+      sum += dy;
+    }
+    a->parts[i] = sum;
+  }
+}
+
+/* ---- layer norm: 16 threads a row -------------------------------------------------------------------------------- */
+
+typedef struct OpsNormRows {
+  float *z, *inverse;          /* z becomes n */
+  const float *gain;
+  float *y;                    /* gain n */
+  size_t rows, columns;
+  float epsilon;
+} OpsNormRows;
+
+/* The group's sum in lane order; a block holds several groups. */
+CORE_KERNEL_FN float ops_add_row(const CoreDeviceThread *at, float own) {
+  float *lane = (float *)at->shared + at->thread / KERNEL_LANES * KERNEL_LANES, sum = 0;
+  core_device_group_barrier(at, KERNEL_LANES);
+  lane[at->thread % KERNEL_LANES] = own;
+  core_device_group_barrier(at, KERNEL_LANES);
+  for (int l = 0; l < KERNEL_LANES; l++) sum += lane[l];
+  return sum;
+}
+
+CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows *a) {
+  const size_t lane = at->thread % KERNEL_LANES;
+  for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
+    float *z = a->z + r * a->columns, *y = a->y + r * a->columns;
+    float sum = 0;
+    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) sum += z[c];
+    const float mean = ops_add_row(at, sum) / (float)a->columns;
+    sum = 0;
+    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
+      z[c] -= mean;
+      sum += z[c] * z[c];
+    }
+    const float inverse = 1.0f / sqrtf(ops_add_row(at, sum) / (float)a->columns + a->epsilon);
+    if (lane == 0) a->inverse[r] = inverse;
+    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
+      z[c] *= inverse;
+      y[c] = a->gain[c] * z[c];
+    }
+  }
+}
+
+/* parts[part][column] = sum over the part's rows of dy n. */
+typedef struct OpsGainParts { const float *dy, *n; float *parts; size_t rows, columns; } OpsGainParts;
+CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainParts *a) {
+  const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
+  for (size_t i = core_device_first(at); i < parts * a->columns; i += core_device_stride(at)) {
+    const size_t column = i % a->columns, first = i / a->columns * KERNEL_PART_ROWS;
+    const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
+    float sum = 0;
+    for (size_t r = first; r < end; r++) sum += a->dy[r * a->columns + column] * a->n[r * a->columns + column];
+    a->parts[i] = sum;
+  }
+}
+
+/* dy, the gradient at gain n + offset, becomes that at z. */
+typedef struct OpsNormGradient { const float *n, *inverse, *gain; float *dy; size_t rows, columns; } OpsNormGradient;
+CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormGradient *a) {
+  const size_t lane = at->thread % KERNEL_LANES;
+  for (size_t r = core_device_first(at) / KERNEL_LANES; r < a->rows; r += core_device_stride(at) / KERNEL_LANES) {
+    const float *n = a->n + r * a->columns;
+    float *dy = a->dy + r * a->columns, mean = 0, along = 0;
+    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
+      dy[c] *= a->gain[c];
+      mean += dy[c];
+      along += dy[c] * n[c];
+    }
+    mean = ops_add_row(at, mean) / (float)a->columns;
+    along = ops_add_row(at, along) / (float)a->columns;
+    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) dy[c] = a->inverse[r] * (dy[c] - mean - n[c] * along);
+  }
+}
+
+/* product[rows][columns] = gain n. */
+typedef struct OpsScaleRows { const float *n, *gain; float *product; size_t rows, columns; } OpsScaleRows;
+CORE_KERNEL_FN void ops_scale_rows(const CoreDeviceThread *at, const OpsScaleRows *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at))
+    a->product[i] = a->gain[i % a->columns] * a->n[i];
+}
+
+#endif

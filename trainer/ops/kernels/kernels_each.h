@@ -1,0 +1,31 @@
+/* Element by element, wherever the data is: a kernel's work on one element is a function (CORE_DEVICE_FN) that host and
+ * device share, the kernel a loop around it. For modules beside the ops whose buffers are on the device or
+ * on the host. */
+#ifndef TRAINER_OPS_KERNELS_EACH_H
+#define TRAINER_OPS_KERNELS_EACH_H
+#include "trainer/ops/kernels/kernels.h"
+
+enum {
+  KERNELS_THREADS = 256,
+  KERNELS_BLOCKS_MAX = 1 << 20,
+  KERNELS_LOOP = 1 << 14 /* elements worth several threads */
+};
+
+static inline void kernels_launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
+  device->launch(device, kernel, core_device_blocks(n, KERNELS_THREADS, KERNELS_BLOCKS_MAX), KERNELS_THREADS, 0,
+                 arguments);
+}
+
+/* element(arguments, i) for all i < n: on a device by the kernel whose loop that is; device NULL: here. */
+#define KERNELS_EACH(device, kernel, element, n, arguments)                              \
+  do {                                                                                   \
+    if (device) {                                                                        \
+      kernels_launch((device), &kernel##_launch, (n), (arguments));                      \
+      break;                                                                             \
+    }                                                                                    \
+    const size_t each_ = (n);                                                            \
+    _Pragma("omp parallel for schedule(static) if (each_ > KERNELS_LOOP)")               \
+    for (size_t i_ = 0; i_ < each_; i_++) element((arguments), i_);                      \
+  } while (0)
+
+#endif

@@ -1,0 +1,174 @@
+/* Kernels of what ranks and shards divide and add up: weighted sums of gradients, folding shards in their order, the
+ * columns that a shard's worlds are, and which rows of a permutation are whose. */
+#ifndef TRAINER_OPS_KERNELS_RANKS_H
+#define TRAINER_OPS_KERNELS_RANKS_H
+#include "trainer/math/sapg_layout.h"
+
+/* x = keep x + share more, where a factor of 0 takes nothing: neither NaN nor what was never set. */
+typedef struct OpsBlend {
+  float *x;
+  const float *more;      /* NULL: nothing is added */
+  size_t n;
+  float keep, share;
+} OpsBlend;
+
+CORE_KERNEL_FN void ops_blend(const CoreDeviceThread *at, const OpsBlend *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
+    const float kept = a->keep != 0 ? a->keep * a->x[i] : 0;
+    a->x[i] = a->more && a->share != 0 ? kept + a->share * a->more[i] : kept;
+  }
+}
+
+/* x = this rank's share of it, which is of so many rows of all: what ops_blend makes of a last piece, but that the rows
+ * stand on the device. */
+typedef struct OpsWeigh { float *x; size_t n; const uint32_t *rows; double all; } OpsWeigh;
+
+CORE_KERNEL_FN void ops_weigh(const CoreDeviceThread *at, const OpsWeigh *a) {
+  const float share = (float)((double)*a->rows / a->all);
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->x[i] = share != 0 ? share * a->x[i] : 0;
+}
+
+/* mean[n] = the sum over shards of share[shard] of[shard][n], in float64 and in shard order. A share of 0 is a shard
+ * without rows, which holds nothing. */
+typedef struct OpsFoldShards {
+  const float *of;
+  const double *shares;   /* [shards], or [parts][shards] */
+  const uint64_t *turn;   /* of the parts, on the device: turn % parts; NULL: there is one */
+  int parts;
+  int shards;
+  size_t n;
+  float *mean;
+} OpsFoldShards;
+
+CORE_KERNEL_FN void ops_fold_shards(const CoreDeviceThread *at, const OpsFoldShards *a) {
+  const double *share = a->shares + (a->turn ? *a->turn % (uint64_t)a->parts * (uint64_t)a->shards : 0);
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
+    double total = 0;
+    for (int s = 0; s < a->shards; s++)
+      if (share[s] != 0) total += share[s] * (double)a->of[(size_t)s * a->n + i];
+    a->mean[i] = (float)total;
+  }
+}
+
+/* columns [rows][count] = those from `first` on of x [rows][of]. */
+typedef struct OpsColumns {
+  const float *x;
+  size_t rows, of, first, count;
+  float *columns;
+} OpsColumns;
+
+CORE_DEVICE_FN void ops_column(const OpsColumns *a, size_t i) {
+  a->columns[i] = a->x[i / a->count * a->of + a->first + i % a->count];
+}
+CORE_KERNEL_FN void ops_columns(const CoreDeviceThread *at, const OpsColumns *a) {
+  for (size_t i = core_device_first(at); i < a->rows * a->count; i += core_device_stride(at)) ops_column(a, i);
+}
+
+/* ---- a rank's rows of minibatches, part after part of a permutation, within a part shard after shard, within a shard
+ * in the permutation's order. A part is cut into chunks, a thread each: how many rows of each shard there are
+ * (ops_count_rows), where in a shard's rows of the part each chunk's begin (ops_scan_rows), and, once the host has said
+ * where a part's rows of a shard begin, the rows in their places (ops_place_rows).
+ * ---------------------------------------------------------------- */
+
+enum { OPS_CHUNK = 256 };
+
+/* What is permuted: the run's rows [steps][all_worlds]; its worlds, of which a part has all steps, one world after the
+ * other; the sequences of SAPG's samples, one after the other. */
+typedef enum OpsPermuted { OPS_ROWS, OPS_WORLDS, OPS_SEQUENCES } OpsPermuted;
+
+typedef struct OpsChooseRows {
+  const uint32_t *order;       /* the permutation */
+  OpsPermuted of;
+  SapgShare share;             /* OPS_SEQUENCES: whose are which; rows are then its samples */
+  uint32_t part_rows, parts, steps;
+  uint32_t last_rows;          /* of the last part, if it is larger than the others; else 0 */
+  uint32_t all_worlds, first_world, worlds, shard_worlds, shards; /* the last four: this rank's */
+  uint32_t *count;             /* [parts][chunks][shards] */
+  uint32_t *total;             /* [parts][shards] rows; then where they begin */
+  uint32_t *rows;              /* [steps * worlds], or as many as there are samples, in this rank's numbers */
+} OpsChooseRows;
+
+CORE_DEVICE_FN uint32_t ops_rows_of(const OpsChooseRows *a, size_t part) {
+  return part + 1 == a->parts && a->last_rows > 0 ? a->last_rows : a->part_rows;
+}
+CORE_DEVICE_FN size_t ops_chunks(const OpsChooseRows *a) { /* of the largest part */
+  return ((size_t)ops_rows_of(a, a->parts - 1) + OPS_CHUNK - 1) / OPS_CHUNK;
+}
+
+typedef struct OpsChosen { int is_own; uint32_t row, shard; } OpsChosen;
+CORE_DEVICE_FN OpsChosen ops_chosen_sample(const OpsChooseRows *a, size_t i) {
+  const size_t length = (size_t)a->share.layout.sequence;
+  const int64_t own = sapg_own(&a->share, sapg_sample(&a->share.layout, a->order[i / length], (uint32_t)(i % length)));
+  OpsChosen chosen = {own >= 0, (uint32_t)own, 0};
+  if (own >= 0) chosen.shard = sapg_row(&a->share, (uint32_t)own) % a->worlds / a->shard_worlds;
+  return chosen;
+}
+CORE_DEVICE_FN OpsChosen ops_chosen(const OpsChooseRows *a, size_t part, uint32_t i) {
+  uint32_t step, world;
+  if (a->of == OPS_SEQUENCES) return ops_chosen_sample(a, part * a->part_rows + i);
+  if (a->of == OPS_WORLDS) {
+    step = i % a->steps;
+    world = a->order[part * (a->part_rows / a->steps) + i / a->steps];
+  } else {
+    const uint32_t row = a->order[part * a->part_rows + i];
+    step = row / a->all_worlds;
+    world = row % a->all_worlds;
+  }
+  world -= a->first_world; /* another rank's is then too large */
+  const OpsChosen chosen = {world < a->worlds, step * a->worlds + world, world / a->shard_worlds};
+  return chosen;
+}
+
+CORE_KERNEL_FN void ops_count_rows(const CoreDeviceThread *at, const OpsChooseRows *a) {
+  const size_t chunks = ops_chunks(a);
+  for (size_t c = core_device_first(at); c < a->parts * chunks; c += core_device_stride(at)) {
+    const uint32_t first = (uint32_t)(c % chunks) * OPS_CHUNK, all = ops_rows_of(a, c / chunks);
+    uint32_t *count = a->count + c * a->shards;
+    for (uint32_t s = 0; s < a->shards; s++) count[s] = 0;
+    for (uint32_t i = first; i < first + OPS_CHUNK && i < all; i++) {
+      const OpsChosen chosen = ops_chosen(a, c / chunks, i);
+      if (chosen.is_own) count[chosen.shard]++;
+    }
+  }
+}
+
+CORE_KERNEL_FN void ops_scan_rows(const CoreDeviceThread *at, const OpsChooseRows *a) {
+  const size_t chunks = ops_chunks(a);
+  for (size_t i = core_device_first(at); i < (size_t)a->parts * a->shards; i += core_device_stride(at)) {
+    uint32_t *count = a->count + i / a->shards * chunks * a->shards + i % a->shards, sum = 0;
+    for (size_t c = 0; c < chunks; c++) {
+      const uint32_t own = count[c * a->shards];
+      count[c * a->shards] = sum;
+      sum += own;
+    }
+    a->total[i] = sum;
+  }
+}
+
+CORE_KERNEL_FN void ops_place_rows(const CoreDeviceThread *at, const OpsChooseRows *a) {
+  const size_t chunks = ops_chunks(a);
+  for (size_t c = core_device_first(at); c < a->parts * chunks; c += core_device_stride(at)) {
+    const uint32_t first = (uint32_t)(c % chunks) * OPS_CHUNK, *begin = a->total + c / chunks * a->shards;
+    const uint32_t all = ops_rows_of(a, c / chunks);
+    uint32_t *place = a->count + c * a->shards;
+    for (uint32_t i = first; i < first + OPS_CHUNK && i < all; i++) {
+      const OpsChosen chosen = ops_chosen(a, c / chunks, i);
+      if (chosen.is_own) a->rows[begin[chosen.shard] + place[chosen.shard]++] = chosen.row;
+    }
+  }
+}
+
+/* This rank's rows as rows of the run. */
+typedef struct OpsRunRows {
+  const uint32_t *rows;
+  size_t n;
+  uint32_t worlds, all_worlds, first_world;
+  uint32_t *of_run;
+} OpsRunRows;
+CORE_KERNEL_FN void ops_run_rows(const CoreDeviceThread *at, const OpsRunRows *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->of_run[i] = a->rows[i] / a->worlds * a->all_worlds + a->first_world + a->rows[i] % a->worlds;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* Kernels that decide which rows a minibatch has: a permutation, and the rows of whole environments. */
+#ifndef TRAINER_OPS_KERNELS_ROWS_H
+#define TRAINER_OPS_KERNELS_ROWS_H
+#include "core/device/device_kernel.h"
+#include "core/random.h"
+
+/* ---- the permutation of core_random_permutation, all of its places at once ------------------------------------------
+ * Step i = 0 .. n-1 of the shuffle swaps places i and j(i) <= i, j(i) a random number. Place p is written by step p and
+ * then by the steps i > p with j(i) = p, its writers, each of which leaves i there. So what lies in p in the end is p's
+ * last writer, or, if there is none, what lay in j(p) when step p took it: the last writer of j(p) before p, or, if
+ * there is none, what lay in j(j(p)) when step j(p) took it, and so on. A place has log(n/p) writers on average and the
+ * way is no longer than log n, so lists of writers, in any order, are all that is needed: the first kernel makes them,
+ * the second follows the way from each place. Nothing depends on the order in which threads come. */
+
+typedef struct OpsPermute {
+  uint64_t seed;
+  uint32_t purpose, a, b;      /* the stream, as core_random_permutation takes it */
+  uint32_t n;
+  uint32_t *first, *next;      /* [n] lists of writers: a place's first one, a writer's next one; OPS_NONE: no more */
+  uint32_t *order;             /* [n] */
+} OpsPermute;
+
+enum { OPS_WORDS = 4 };        /* random numbers at once */
+#define OPS_NONE 0xffffffffu   /* n is less: minibatch.c */
+
+CORE_KERNEL_FN uint32_t ops_swapped_with(const OpsPermute *a, uint32_t i) {
+  const CoreRandom4 words = core_random_4(a->seed, a->purpose, a->a, a->b, i / OPS_WORDS);
+  return core_random_below(words.v[i % OPS_WORDS], i + 1);
+}
+
+/* Each thread draws the numbers of OPS_WORDS steps. */
+CORE_KERNEL_FN void ops_list_writers(const CoreDeviceThread *at, const OpsPermute *a) {
+  const size_t groups = ((size_t)a->n + OPS_WORDS - 1) / OPS_WORDS;
+  for (size_t group = core_device_first(at); group < groups; group += core_device_stride(at)) {
+    const CoreRandom4 words = core_random_4(a->seed, a->purpose, a->a, a->b, (uint32_t)group);
+    for (uint32_t k = 0; k < OPS_WORDS; k++) {
+      const size_t i = group * OPS_WORDS + k;
+      if (i >= a->n) break;
+      const uint32_t j = core_random_below(words.v[k], (uint32_t)i + 1);
+      if (j != i) a->next[i] = core_device_exchange(&a->first[j], (uint32_t)i);
+    }
+  }
+}
+
+/* The last writer of a place before step `before`, or OPS_NONE. */
+CORE_KERNEL_FN uint32_t ops_last_writer(const OpsPermute *a, uint32_t place, uint32_t before) {
+  uint32_t last = OPS_NONE;
+  for (uint32_t i = a->first[place]; i != OPS_NONE; i = a->next[i])
+    if (i < before && (last == OPS_NONE || i > last)) last = i;
+  return last;
+}
+
+CORE_KERNEL_FN void ops_permute(const CoreDeviceThread *at, const OpsPermute *a) {
+  for (size_t p = core_device_first(at); p < a->n; p += core_device_stride(at)) {
+    uint32_t taker = (uint32_t)p, found = ops_last_writer(a, taker, OPS_NONE);
+    while (found == OPS_NONE) {
+      const uint32_t from = ops_swapped_with(a, taker);
+      if (from == taker) found = taker;
+      else found = ops_last_writer(a, from, taker);
+      taker = from;
+    }
+    a->order[p] = found;
+  }
+}
+
+/* ---- rows of whole environments ------------------------------------------------------------------------------ */
+
+/* rows[count * steps]: of each world that is named, its steps one after the other, in a rollout [steps][worlds]. */
+typedef struct OpsWorldRows {
+  const uint32_t *world;
+  size_t count;
+  uint32_t steps, worlds;
+  uint32_t *rows;
+} OpsWorldRows;
+CORE_KERNEL_FN void ops_world_rows(const CoreDeviceThread *at, const OpsWorldRows *a) {
+  for (size_t i = core_device_first(at); i < a->count * a->steps; i += core_device_stride(at))
+    a->rows[i] = (uint32_t)(i % a->steps) * a->worlds + a->world[i / a->steps];
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* Kernels of SAPG's samples (trainer/learners/sapg_data.c): which rows of the rollout they are, the states that the
+ * leader values, and the drawn followers' transitions. The functions of one element are the host's, too. */
+#ifndef TRAINER_OPS_KERNELS_SAPG_H
+#define TRAINER_OPS_KERNELS_SAPG_H
+#include "trainer/math/sapg_layout.h"
+
+/* index[n]: the rollout's rows of these samples. */
+typedef struct OpsSapgRows { SapgShare share; const uint32_t *sample; size_t n; uint32_t *index; } OpsSapgRows;
+CORE_DEVICE_FN void ops_sapg_row(const OpsSapgRows *a, size_t i) { a->index[i] = sapg_row(&a->share, a->sample[i]); }
+CORE_KERNEL_FN void ops_sapg_rows(const CoreDeviceThread *at, const OpsSapgRows *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_sapg_row(a, i);
+}
+
+/* A piece of the states [steps + 1][end - from] that columns from .. end - 1 went through: number `first` and the n - 1
+ * after it. index[n]: their rows of the rollout. */
+typedef struct OpsSapgStates {
+  SapgShare share;
+  uint32_t from, end;
+  size_t first, n;
+  uint32_t *index;
+} OpsSapgStates;
+CORE_DEVICE_FN void ops_sapg_state(const OpsSapgStates *a, size_t i) {
+  const size_t count = a->end - a->from, state = a->first + i;
+  const uint32_t world = sapg_world_of_column(&a->share, a->from + (uint32_t)(state % count));
+  a->index[i] = (uint32_t)(state / count) * a->share.worlds + world;
+}
+CORE_KERNEL_FN void ops_sapg_states(const CoreDeviceThread *at, const OpsSapgStates *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_sapg_state(a, i);
+}
+
+/* What was computed of such a piece, to its places in target [steps][columns]. */
+typedef struct OpsSapgPlaces {
+  OpsSapgStates states;
+  const float *of_piece;       /* [n] */
+  float *target;
+} OpsSapgPlaces;
+CORE_DEVICE_FN void ops_sapg_place(const OpsSapgPlaces *a, size_t i) {
+  const OpsSapgStates *s = &a->states;
+  const size_t count = s->end - s->from, state = s->first + i;
+  a->target[state / count * s->share.columns + s->from + state % count] = a->of_piece[i];
+}
+CORE_KERNEL_FN void ops_sapg_places(const CoreDeviceThread *at, const OpsSapgPlaces *a) {
+  for (size_t i = core_device_first(at); i < a->states.n; i += core_device_stride(at)) ops_sapg_place(a, i);
+}
+
+/* What a rollout has of the followers' transitions: rewards, dones and log-probabilities from [steps][worlds] to
+ * [steps][columns], policies from and to the same with `logits` numbers each. An element is a number of a policy. */
+typedef struct OpsSapgTransitions { float *rewards, *logp, *policy; uint8_t *dones; } OpsSapgTransitions;
+typedef struct OpsSapgFollowers {
+  SapgShare share;
+  size_t logits;
+  OpsSapgTransitions from, to;
+} OpsSapgFollowers;
+CORE_DEVICE_FN void ops_sapg_follower(const OpsSapgFollowers *a, size_t i) {
+  const size_t sample = i / a->logits, k = i % a->logits;
+  const size_t row = sapg_row(&a->share, (uint32_t)(sapg_own_on_policy(&a->share) + sample));
+  a->to.policy[i] = a->from.policy[row * a->logits + k];
+  if (k > 0) return;
+  a->to.rewards[sample] = a->from.rewards[row];
+  a->to.logp[sample] = a->from.logp[row];
+  a->to.dones[sample] = a->from.dones[row];
+}
+CORE_KERNEL_FN void ops_sapg_followers(const CoreDeviceThread *at, const OpsSapgFollowers *a) {
+  const size_t n = sapg_own_off_policy(&a->share) * a->logits;
+  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) ops_sapg_follower(a, i);
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* Kernels of updates without the host (update.h): norms of gradients, the decision, the step; and what of a minibatch
+ * depends on its number. Sums have the order that the host gives them (device.c). */
+#ifndef TRAINER_OPS_KERNELS_UPDATE_H
+#define TRAINER_OPS_KERNELS_UPDATE_H
+#include "trainer/math/estimators.h"
+#include "trainer/ops/kernels/kernels_policy.h"
+#include "trainer/ops/kernels/kernels_vector.h"
+#include "trainer/ops/update.h"
+
+/* ---- rows and noise of the minibatch whose turn it is ------------------------------------------------------------ */
+
+typedef struct OpsTakeRows {
+  const OpsUpdateStats *stats;
+  const uint32_t *order;
+  size_t parts, count;
+  uint32_t steps, worlds;
+  uint32_t *rows;
+} OpsTakeRows;
+CORE_KERNEL_FN void ops_take_rows(const CoreDeviceThread *at, const OpsTakeRows *a) {
+  const uint32_t *things = a->order + a->stats->step % a->parts * a->count;
+  for (size_t i = core_device_first(at); i < a->count * a->steps; i += core_device_stride(at))
+    a->rows[i] = a->steps == 1 ? things[i] : (uint32_t)(i % a->steps) * a->worlds + things[i / a->steps];
+}
+
+/* A shard's rows of the part whose turn it is, filled up to `room` (update.h, take_piece). */
+typedef struct OpsTakePiece {
+  const OpsUpdateStats *stats;
+  OpsPartRows part;
+  int shard;
+  uint32_t *rows, *of_run, *count;
+} OpsTakePiece;
+CORE_KERNEL_FN void ops_take_piece(const CoreDeviceThread *at, const OpsTakePiece *a) {
+  const OpsPartRows *part = &a->part;
+  const size_t turn = a->stats->step % (uint64_t)part->parts * (size_t)part->shards + (size_t)a->shard;
+  const uint32_t begin = part->begins[turn], count = part->begins[turn + 1] - begin;
+  for (size_t i = core_device_first(at); i < (size_t)part->room; i += core_device_stride(at)) {
+    const uint32_t row = count ? part->rows[begin + (i < count ? i : 0)] : 0;
+    a->rows[i] = row;
+    a->of_run[i] = row / part->worlds * part->all_worlds + part->first_world + row % part->worlds;
+  }
+  if (core_device_first(at) == 0) *a->count = count;
+}
+
+typedef struct OpsAddSums { OpsUpdateStats *stats; int begin; } OpsAddSums;
+CORE_KERNEL_FN void ops_add_sums(const CoreDeviceThread *at, const OpsAddSums *a) {
+  OpsUpdateStats *stats = a->stats;
+  for (size_t i = core_device_first(at); i < OPS_STATS_SUMS; i += core_device_stride(at))
+    stats->all[i] = a->begin ? stats->now[i] : stats->all[i] + stats->now[i];
+}
+
+typedef struct OpsNormalsOfStep {
+  const OpsUpdateStats *stats;
+  uint64_t seed;
+  uint32_t purpose;
+  const uint32_t *index;
+  size_t rows, columns;
+  float *noise;
+} OpsNormalsOfStep;
+CORE_KERNEL_FN void ops_normals_of_step(const CoreDeviceThread *at, const OpsNormalsOfStep *a) {
+  const uint64_t step = a->stats->earlier + a->stats->step, seed = a->seed ^ (step & 0xffffffff00000000u);
+  for (size_t r = core_device_first(at); r < a->rows; r += core_device_stride(at)) {
+    double normal[OPS_FACTORS_MAX];
+    row_draw_normals(seed, a->purpose, a->index[r], (uint32_t)step, (int)a->columns, normal);
+    for (size_t k = 0; k < a->columns; k++) a->noise[r * a->columns + k] = (float)normal[k];
+  }
+}
+
+/* ---- standardising by a minibatch's own moments: ops_moment_parts, then these ------------------------------------ */
+
+typedef struct OpsSpread { double shift, factor; } OpsSpread;
+typedef struct OpsSpreadOfParts {
+  const Moments *records;
+  size_t count;
+  int unbiased;
+  OpsSpread *spread;
+} OpsSpreadOfParts;
+/* One block, which has a record a thread fetched; they are merged one after the other. */
+CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfParts *a) {
+  Moments *fetched = (Moments *)at->shared, all = {0, 0, 0, 0, 0};
+  for (size_t first = 0; first < a->count; first += at->threads) {
+    if (first + at->thread < a->count) fetched[at->thread] = a->records[first + at->thread];
+    core_device_barrier(at);
+    for (size_t i = 0; at->thread == 0 && i < at->threads && first + i < a->count; i++)
+      moments_merge(&all, &fetched[i]);
+    core_device_barrier(at);
+  }
+  if (at->thread > 0) return;
+  const double variance = a->unbiased ? moments_variance_unbiased(&all) : moments_variance(&all);
+  a->spread->shift = all.mean;
+  a->spread->factor = 1 / (sqrt(variance) + 1e-8);
+}
+
+/* *record = of parts [count]. */
+typedef struct OpsMergeRecords { const Moments *parts; size_t count; Moments *record; } OpsMergeRecords;
+CORE_KERNEL_FN void ops_merge_records(const CoreDeviceThread *at, const OpsMergeRecords *a) {
+  if (core_device_first(at) > 0) return;
+  Moments all = {0, 0, 0, 0, 0};
+  for (size_t i = 0; i < a->count; i++) moments_merge(&all, &a->parts[i]);
+  *a->record = all;
+}
+
+typedef struct OpsStandardiseBy { float *x; size_t n; const OpsSpread *spread; } OpsStandardiseBy;
+CORE_KERNEL_FN void ops_standardise_by(const CoreDeviceThread *at, const OpsStandardiseBy *a) {
+  const OpsSpread spread = *a->spread;
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
+    a->x[i] = (float)(((double)a->x[i] - spread.shift) * spread.factor);
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------------------- */
+
+typedef struct OpsUpdateStep {
+  OpsUpdatePlan plan;
+  size_t size[OPS_UPDATE_NETWORKS];  /* of a part of the gradient */
+  unsigned count[OPS_UPDATE_NETWORKS]; /* parts: the blocks of the first network's come first */
+} OpsUpdateStep;
+
+/* parts = sums of squares: KERNEL_LANES threads a part. */
+CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpdateStep *a) {
+  const unsigned k = at->block < a->count[0] ? 0 : 1;
+  const OpsPart part = ops_part(a->plan.network[k].n, a->size[k], at->block - (k ? a->count[0] : 0));
+  const float *gradient = a->plan.network[k].gradient;
+  double sum = 0;
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES)
+    sum += (double)gradient[i] * (double)gradient[i];
+  sum = ops_add_lanes(at, sum);
+  if (at->thread == 0) a->plan.parts[at->block] = sum;
+}
+
+/* Losses that training goes down; the others are only looked at. */
+CORE_KERNEL_FN int ops_stats_is_finite(const double *sums) {
+  return isfinite(sums[OPS_STATS_POLICY]) && isfinite(sums[OPS_STATS_POLICY + 1]) && isfinite(sums[OPS_STATS_VALUE]) &&
+         isfinite(sums[OPS_STATS_SAMPLED_ENTROPY]) && isfinite(sums[OPS_STATS_REGULARISE + 1]) &&
+         isfinite(sums[OPS_STATS_PULL]);
+}
+
+/* One block: what the step's gradients are multiplied by, and the stats; or that there is no step. A thread a network
+ * adds up its parts, so that the two do it at once. */
+CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
+  const OpsUpdatePlan *plan = &a->plan;
+  OpsUpdateStats *stats = plan->stats;
+  const double *sums = plan->divided ? stats->all : stats->now;
+  double *part = (double *)at->shared, norm[OPS_UPDATE_NETWORKS] = {0, 0};
+  const unsigned parts = a->count[0] + a->count[1];
+  for (unsigned i = at->thread; i < parts; i += at->threads) part[i] = plan->parts[i];
+  core_device_barrier(at);
+  if (at->thread < OPS_UPDATE_NETWORKS) {
+    const unsigned first = at->thread ? a->count[0] : 0, end = first + a->count[at->thread];
+    double sum = 0;
+    for (unsigned i = first; i < end; i++) sum += part[i];
+    part[parts + at->thread] = sqrt(sum);
+  }
+  core_device_barrier(at);
+  if (at->thread > 0 || stats->failed) return;
+  for (int k = 0; k < OPS_UPDATE_NETWORKS; k++) norm[k] = part[parts + (unsigned)k];
+  if (!ops_stats_is_finite(sums) || !isfinite(norm[0]) || !isfinite(norm[1])) {
+    stats->failed = stats->step + 1;
+    return;
+  }
+  const double both = hypot(norm[0], norm[1]);
+  stats->joint += both;
+  for (int k = 0; k < plan->networks; k++) {
+    int clipped;
+    stats->scale[k] = (float)ops_clip_factor(plan->joint ? both : norm[k], plan->max_norm, plan->norm_epsilon,
+                                             &clipped);
+    stats->norm[k] += norm[k];
+    stats->clipped[k] += clipped;
+    if (norm[k] > stats->norm_max[k]) stats->norm_max[k] = norm[k];
+  }
+  for (int i = 0; i < OPS_STATS_SUMS; i++) stats->mean[i] += sums[i] / plan->rows;
+  stats->at = stats->step++;
+}
+
+/* A thread a parameter: Adam, and for the first network the proximal weights. */
+CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep *a) {
+  const OpsUpdatePlan *plan = &a->plan;
+  if (plan->stats->failed) return;
+  const OpsUpdateScalars *now = &plan->scalars[plan->stats->at];
+  const size_t first = plan->network[0].n, all = first + (plan->networks > 1 ? plan->network[1].n : 0);
+  for (size_t e = core_device_first(at); e < all; e += core_device_stride(at)) {
+    const int k = e >= first;
+    const size_t i = k ? e - first : e;
+    const OpsUpdateNetwork *network = &plan->network[k];
+    OpsAdamScalars scalars = now->adam[k];
+    scalars.scale = plan->stats->scale[k];
+    row_adam(&network->theta[i], network->gradient[i], &network->m[i], &network->v[i], scalars);
+    if (k || plan->proximal == NULL) continue;
+    if (now->copies) plan->proximal[i] = network->theta[i];
+    else plan->proximal[i] += now->share * (network->theta[i] - plan->proximal[i]);
+  }
+}
+
+/* ---- what is measured of a step, now and then -------------------------------------------------------------------- */
+
+typedef struct OpsSilent {
+  OpsRowsOfHead p;
+  const float *around, *advantage;
+  double epsilon;
+  double *sums;                /* [blocks][KERNEL_SUMS], the first of each */
+} OpsSilent;
+CORE_KERNEL_FN void ops_silent(const CoreDeviceThread *at, const OpsSilent *a) {
+  const size_t r = core_device_first(at);
+  double own[KERNEL_SUMS] = {0, 0, 0, 0, 0};
+  if (r < ops_counted(a->p.count, a->p.rows)) {
+    const double l = (double)ops_logp_of(&a->p, a->p.actions, r) - (double)a->around[r];
+    own[0] = estimators_no_gradient(l, (double)a->advantage[r], a->epsilon);
+  }
+  ops_sum_rows(at, own, a->sums);
+}
+
+CORE_DEVICE_FN double ops_logarithm(float g) { return log(fabs((double)g) + KURTOSIS_FLOOR); }
+
+/* Moments of the logarithms of a part's entries that are not 0 (kurtosis.h): KERNEL_LANES threads a part, by
+ * differences to the first, so that equal numbers have exactly no spread. */
+typedef struct OpsLogParts { const float *gradient; size_t n, size; Moments *records; } OpsLogParts;
+CORE_KERNEL_FN void ops_log_parts(const CoreDeviceThread *at, const OpsLogParts *a) {
+  const OpsPart part = ops_part(a->n, a->size, at->block);
+  size_t first = part.first;
+  while (first < part.end && a->gradient[first] == 0) first++;
+  const double base = first < part.end ? ops_logarithm(a->gradient[first]) : 0;
+  double count = 0, sum = 0, m2 = 0, m3 = 0, m4 = 0;
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
+    if (a->gradient[i] == 0) continue;
+    count += 1;
+    sum += ops_logarithm(a->gradient[i]) - base;
+  }
+  count = ops_add_lanes(at, count);
+  const double mean = base + ops_add_lanes(at, sum) / (count > 0 ? count : 1);
+  for (size_t i = part.first + at->thread; i < part.end; i += KERNEL_LANES) {
+    if (a->gradient[i] == 0) continue;
+    const double d = ops_logarithm(a->gradient[i]) - mean, square = d * d;
+    m2 += square;
+    m3 += square * d;
+    m4 += square * square;
+  }
+  m2 = ops_add_lanes(at, m2);
+  m3 = ops_add_lanes(at, m3);
+  m4 = ops_add_lanes(at, m4);
+  const Moments moments = {count, mean, m2, m3, m4};
+  if (at->thread == 0) a->records[at->block] = moments;
+}
+
+/* One thread: a network's parts, of ops_log_parts and of ops_sum_parts over its step, to the stats. */
+typedef struct OpsMeasureStep {
+  OpsUpdateStats *stats;
+  const Moments *records;
+  const double *squares;
+  size_t n, parts;
+  int network;
+} OpsMeasureStep;
+CORE_KERNEL_FN void ops_measure_step(const CoreDeviceThread *at, const OpsMeasureStep *a) {
+  if (core_device_first(at) > 0 || a->stats->failed) return;
+  Moments all = {0, 0, 0, 0, 0};
+  double sum = 0;
+  for (size_t i = 0; i < a->parts; i++) {
+    moments_merge(&all, &a->records[i]);
+    sum += a->squares[i];
+  }
+  const Kurtosis kurtosis = kurtosis_of_moments(all, (double)a->n);
+  Kurtosis *total = &a->stats->kurtosis[a->network];
+  total->all += kurtosis.all;
+  total->nonzero += kurtosis.nonzero;
+  total->zero_fraction += kurtosis.zero_fraction;
+  a->stats->step_norm[a->network] += sqrt(sum);
+}
+
+#endif

@@ -1,0 +1,127 @@
+/* Matching ranks with GPUs (device_choice.h). */
+#include "trainer/ranks/device_choice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/device/device.h"
+#include "core/memory.h"
+#include "trainer/ranks/ranks.h"
+
+/* ---- matching ---------------------------------------------------------------------------------------------------- */
+
+/* Ranks of one machine, and whose each GPU is. GPUs have numbers here in the order in which ranks see them first. */
+typedef struct Machine {
+  const DeviceSight *sight;
+  int ranks, own;                     /* own: this rank's place in `rank` */
+  int *rank;                          /* [ranks] of the run */
+  int gpus;
+  CoreDeviceId id[CORE_DEVICES_MAX];
+  int owner[CORE_DEVICES_MAX];        /* place in `rank`; -1: nobody's */
+} Machine;
+
+static int number_of(Machine *machine, const CoreDeviceId *id) {
+  for (int g = 0; g < machine->gpus; g++)
+    if (memcmp(&machine->id[g], id, sizeof *id) == 0) return g;
+  if (machine->gpus == CORE_DEVICES_MAX) return -1;
+  machine->id[machine->gpus] = *id;
+  machine->owner[machine->gpus] = -1;
+  return machine->gpus++;
+}
+
+/* Kuhn's algorithm: gives rank `place` a free GPU, else one whose owner can move to another. tried: bits of GPUs. */
+static bool give(Machine *machine, int place, uint64_t *tried) {
+  const DeviceSight *sight = &machine->sight[machine->rank[place]];
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < sight->count; i++) {
+      const int g = number_of(machine, &sight->id[i]);
+      if (g < 0 || (*tried >> g & 1) != 0 || (pass == 0 && machine->owner[g] >= 0)) continue;
+      *tried |= (uint64_t)1 << g;
+      if (machine->owner[g] >= 0 && !give(machine, machine->owner[g], tried)) continue;
+      machine->owner[g] = place;
+      return true;
+    }
+  return false;
+}
+
+/* The place of the GPU among those that the rank sees. */
+static int seen_as(const DeviceSight *sight, const CoreDeviceId *id) {
+  for (int i = 0; i < sight->count; i++)
+    if (memcmp(&sight->id[i], id, sizeof *id) == 0) return i;
+  return -1;
+}
+
+static Machine machine_of(const DeviceSight *sight, int ranks, int own) {
+  Machine machine = {.sight = sight, .rank = core_memory_allocate((size_t)ranks * sizeof *machine.rank)};
+  for (int r = 0; r < ranks; r++) {
+    if (strncmp(sight[r].host, sight[own].host, sizeof sight->host) != 0) continue;
+    if (r == own) machine.own = machine.ranks;
+    machine.rank[machine.ranks++] = r;
+  }
+  return machine;
+}
+
+int device_choice_assign(const DeviceSight *sight, int ranks, int own, bool share) {
+  Machine machine = machine_of(sight, ranks, own);
+  bool all_have = true;
+  int chosen = -1;
+  for (int place = 0; place < machine.ranks; place++) {
+    uint64_t tried = 0;
+    all_have &= give(&machine, place, &tried);
+  }
+  for (int g = 0; g < machine.gpus; g++)
+    if (machine.owner[g] == machine.own) chosen = seen_as(&sight[own], &machine.id[g]);
+  if (share && !all_have) chosen = sight[own].count > 0 ? machine.own % sight[own].count : -1;
+  free(machine.rank);
+  return chosen;
+}
+
+/* ---- asking the others ------------------------------------------------------------------------------------------- */
+
+static int count_on_machine(const DeviceSight *sight, int ranks, int own, int *gpus) {
+  Machine machine = machine_of(sight, ranks, own);
+  for (int place = 0; place < machine.ranks; place++)
+    for (int i = 0; i < sight[machine.rank[place]].count; i++)
+      (void)number_of(&machine, &sight[machine.rank[place]].id[i]);
+  *gpus = machine.gpus;
+  free(machine.rank);
+  return machine.ranks;
+}
+
+static int refuse(const DeviceSight *sight, int ranks, int own) {
+  int gpus;
+  const int processes = count_on_machine(sight, ranks, own, &gpus);
+  if (gpus == 0)
+    return core_error(CORE_USAGE, "%.64s shows no GPU to its %d processes; check nvidia-smi, CUDA_VISIBLE_DEVICES and "
+                      "srun --gpus-per-node, or set train.device = cpu", sight[own].host, processes);
+  return core_error(CORE_USAGE,
+                    "%d processes on %.64s have %d GPU%s between them, a process needs one of its own: start "
+                    "as many as there are (mpirun -n %d, srun --ntasks-per-node=%d --gpus-per-task=1), or set "
+                    "comm.share_gpu = yes or train.device = cpu",
+                    processes, sight[own].host, gpus, gpus == 1 ? "" : "s", gpus, gpus);
+}
+
+static bool any_shared(const DeviceSight *sight, int ranks) {
+  for (int r = 0; r < ranks; r++)
+    if (device_choice_assign(sight, ranks, r, false) < 0) return true;
+  return false;
+}
+
+int device_choice_number(const CoreConfig *config, int *number, bool *shared) {
+  const int ranks = ranks_size(), own = ranks_rank();
+  DeviceSight sight = {.count = 0};
+  *number = 0;
+  *shared = false;
+  if (ranks == 1) return CORE_OK;
+  gethostname(sight.host, sizeof sight.host - 1);
+  sight.count = core_device_list(sight.id, CORE_DEVICES_MAX);
+  DeviceSight *all = core_memory_allocate((size_t)ranks * sizeof *all);
+  ranks_gather_all(&sight, sizeof sight, all);
+  *number = device_choice_assign(all, ranks, own, config->comm.share_gpu);
+  *shared = any_shared(all, ranks);
+  const int code = ranks_agree(*number >= 0 ? CORE_OK : refuse(all, ranks, own));
+  free(all);
+  return code;
+}

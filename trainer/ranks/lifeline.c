@@ -1,0 +1,226 @@
+/* The star of connections and the thread that watches it (lifeline.h). Nothing but single bytes goes over it once it
+ * stands: ENDING when the first rank takes the others down, or the number of the signal that is killing the sender. */
+#include "trainer/ranks/lifeline.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "trainer/ranks/ranks.h"
+
+enum { ENDING = 255, PATIENCE_S = 10, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 1024 };
+
+/* What the first rank tells the others through MPI, and what each of them says first on its connection. */
+typedef struct Address { int32_t port; char host[64]; unsigned char token[TOKEN]; } Address;
+typedef struct Hello { int32_t rank; unsigned char token[TOKEN]; } Hello;
+
+static struct Lifeline {
+  bool up;
+  pthread_t thread;
+  int wake[2];          /* a byte into wake[1] ends the thread */
+  int count;            /* connections: size - 1 at the first rank, 1 at the others, 0 when there are none */
+  struct pollfd *line;  /* [count + 1]; the last one is wake[0] */
+  int *rank;            /* [count] at the other end */
+} lifeline;
+
+/* Who is told of a death. The lock is held while that goes on, so that nobody takes away what the handler works
+ * with. */
+static struct { pthread_mutex_t lock; RanksOnLoss *call; void *context; } handler = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void ranks_on_loss(RanksOnLoss *call, void *context) {
+  pthread_mutex_lock(&handler.lock);
+  handler.call = call;
+  handler.context = context;
+  pthread_mutex_unlock(&handler.lock);
+}
+
+/* ---- watching -------------------------------------------------------------------------------------------------- */
+
+static void say(unsigned char word) {
+  for (int i = 0; i < lifeline.count; i++) (void)!send(lifeline.line[i].fd, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Ends this process: a rank is gone, and MPI can not go on without it. `word`: the last one heard, or -1. */
+static void take_down(int rank, int word) {
+  char who[160], message[320];
+  ranks_describe(rank, who);
+  if (word > 0 && word != ENDING)
+    snprintf(message, sizeof message, "%s ended by signal %d (%s)", who, word, strsignal(word));
+  else
+    snprintf(message, sizeof message, "%s ended without a word: killed (SIGKILL, perhaps for lack of memory), or its "
+             "machine is gone", who);
+  pthread_mutex_lock(&handler.lock);
+  if (handler.call) handler.call(handler.context, message);
+  else if (word != ENDING) fprintf(stderr, "trainer: %s\n", message);
+  if (ranks_is_first()) say(ENDING);
+  _exit(CORE_FAIL);
+}
+
+/* One connection has something to say, or has ended. */
+static void hear(int i) {
+  unsigned char words[64];
+  ssize_t n = recv(lifeline.line[i].fd, words, sizeof words, MSG_DONTWAIT);
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  take_down(lifeline.rank[i], n > 0 ? words[n - 1] : -1);
+}
+
+static void *watch(void *unused) {
+  for (;;) {
+    if (poll(lifeline.line, (nfds_t)lifeline.count + 1, -1) < 0) continue;
+    if (lifeline.line[lifeline.count].revents) return NULL;
+    for (int i = 0; i < lifeline.count; i++)
+      if (lifeline.line[i].revents) hear(i);
+  }
+}
+
+/* Says which signal kills this rank, then dies of it: the action is the default one by now. The first rank is given
+ * time to hear, as the launcher ends all of us as soon as one is dead; it answers by ending. */
+static void last_word(int signal_number) {
+  struct pollfd first = {.fd = lifeline.line[0].fd, .events = POLLIN};
+  say((unsigned char)signal_number);
+  poll(&first, 1, HEARD_MS);
+  raise(signal_number);
+}
+
+/* ---- connecting ------------------------------------------------------------------------------------------------ */
+
+static int listen_anywhere(Address *address) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
+  socklen_t length = sizeof any;
+  gethostname(address->host, sizeof address->host - 1);
+  if (fd >= 0 && bind(fd, (struct sockaddr *)&any, sizeof any) == 0 && listen(fd, BACKLOG) == 0 &&
+      getsockname(fd, (struct sockaddr *)&any, &length) == 0 &&
+      getrandom(address->token, TOKEN, 0) == TOKEN) {
+    address->port = ntohs(any.sin_port);
+    return fd;
+  }
+  if (fd >= 0) close(fd);
+  address->port = 0;
+  return -1;
+}
+
+/* Waits at most PATIENCE_S for a peer that does not answer. */
+static void be_patient(int fd) {
+  struct timeval patience = {.tv_sec = PATIENCE_S};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+static int connect_to(const Address *address) {
+  char own[64] = "", port[16];
+  struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
+  Hello hello = {.rank = ranks_rank()};
+  int fd = -1;
+  memcpy(hello.token, address->token, TOKEN);
+  gethostname(own, sizeof own - 1);
+  snprintf(port, sizeof port, "%d", address->port);
+  const char *host = strcmp(own, address->host) == 0 ? "127.0.0.1" : address->host; /* a name may resolve nowhere */
+  if (address->port == 0 || getaddrinfo(host, port, &hints, &found) != 0) return -1;
+  for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) break;
+    be_patient(fd);
+    if (connect(fd, at->ai_addr, at->ai_addrlen) == 0 &&
+        send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == (ssize_t)sizeof hello)
+      break;
+    close(fd);
+    fd = -1;
+  }
+  freeaddrinfo(found);
+  return fd;
+}
+
+/* Takes connections until every rank has one. Strangers, who do not know the token, are sent away. */
+static bool accept_all(int listener, const Address *address) {
+  struct pollfd waiting = {.fd = listener, .events = POLLIN};
+  for (int i = 0; i < lifeline.count;) {
+    Hello hello;
+    if (poll(&waiting, 1, PATIENCE_S * 1000) <= 0) return false;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) continue;
+    be_patient(fd);
+    if (recv(fd, &hello, sizeof hello, MSG_WAITALL) == (ssize_t)sizeof hello &&
+        memcmp(hello.token, address->token, TOKEN) == 0 && hello.rank > 0 && hello.rank < ranks_size()) {
+      lifeline.line[i].fd = fd;
+      lifeline.rank[i++] = hello.rank;
+    } else {
+      close(fd);
+    }
+  }
+  return true;
+}
+
+static bool connect_star(void) {
+  Address address = {0};
+  int listener = ranks_is_first() ? listen_anywhere(&address) : -1;
+  ranks_broadcast(&address, sizeof address);
+  if (!ranks_is_first()) lifeline.line[0].fd = connect_to(&address);
+  double missing = !ranks_is_first() && lifeline.line[0].fd < 0;
+  ranks_max(&missing, 1);
+  if (missing == 0 && ranks_is_first()) missing = !accept_all(listener, &address);
+  ranks_max(&missing, 1);
+  if (listener >= 0) close(listener);
+  return missing == 0;
+}
+
+/* ---- start and stop -------------------------------------------------------------------------------------------- */
+
+static void start_thread(void) {
+  static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+  lifeline.up = pthread_create(&lifeline.thread, NULL, watch, NULL) == 0;
+  if (!lifeline.up || ranks_is_first()) return;
+  for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
+    struct sigaction action = {.sa_handler = last_word, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(fatal[i], &action, NULL);
+  }
+}
+
+static void close_all(void) {
+  for (int i = 0; i < lifeline.count; i++)
+    if (lifeline.line[i].fd >= 0) close(lifeline.line[i].fd);
+  for (int i = 0; i < 2; i++)
+    if (lifeline.wake[i] >= 0) close(lifeline.wake[i]);
+  free(lifeline.line);
+  free(lifeline.rank);
+  lifeline = (struct Lifeline){0};
+}
+
+void lifeline_start(void) {
+  lifeline.count = ranks_is_first() ? ranks_size() - 1 : 1;
+  lifeline.line = core_memory_zero_allocate((size_t)lifeline.count + 1, sizeof *lifeline.line);
+  lifeline.rank = core_memory_zero_allocate((size_t)lifeline.count, sizeof *lifeline.rank);
+  if (pipe(lifeline.wake) != 0) lifeline.wake[0] = lifeline.wake[1] = -1;
+  for (int i = 0; i <= lifeline.count; i++) lifeline.line[i] = (struct pollfd){.fd = -1, .events = POLLIN};
+  lifeline.line[lifeline.count].fd = lifeline.wake[0];
+  if (connect_star()) {
+    start_thread();
+  } else {
+    if (ranks_is_first())
+      core_warn("the ranks can not connect to each other: only the launcher will notice when one of them dies");
+    close_all();
+  }
+}
+
+void lifeline_stop(void) {
+  double everybody = 0;
+  if (lifeline.up) {
+    (void)!write(lifeline.wake[1], "", 1);
+    pthread_join(lifeline.thread, NULL);
+  }
+  ranks_max(&everybody, 1); /* nobody watches any more, so ends may be seen */
+  close_all();
+}

@@ -1,0 +1,176 @@
+/* The way of gradients through NCCL (communicator.h), whose library is opened when it is first needed, so that the
+ * program starts where there is none. The ranks' common id is made by the first one and told to the others through MPI.
+ *
+ * A rank that dies is noticed by the lifeline (lifeline.c), which ends the others even while their GPUs wait for it.
+ * What the lifeline can not see, a broken network or GPU, NCCL reports asynchronously: the host looks for that whenever
+ * it waits for the device, and ends its process, which the lifeline then tells the others.
+ *
+ * Calls may be recorded in graphs, by NCCL's rules: one GPU a process; all ranks record the same calls, and launch what
+ * they recorded as often; the first calls, in which NCCL connects, are not recorded; graphs go before the communicator,
+ * since both ncclCommDestroy and ncclCommAbort wait until no graph has its calls. */
+#include "core/device/device.h"
+#include "trainer/ranks/communicator.h"
+
+#include "core/error.h"
+
+#if CORE_HAS_NCCL
+#include <dlfcn.h>
+#include <nccl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "trainer/ranks/ranks.h"
+
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 13, 0) /* which brought ncclGetLastError; recording came with 2.9 */
+#error "NCCL 2.13 or later is needed: set NCCL_HOME to one, or take its nccl.h out of CUDA_HOME/include"
+#endif
+_Static_assert(sizeof(ncclUniqueId) == NCCL_UNIQUE_ID_BYTES, "an id is told to the other ranks as its bytes");
+
+/* The functions that are used, by their own types. */
+#define FUNCTIONS(F) \
+  F(ncclGetVersion) F(ncclGetUniqueId) F(ncclCommInitRank) F(ncclAllReduce) F(ncclAllGather) F(ncclGetErrorString) \
+  F(ncclGetLastError) F(ncclCommGetAsyncError) F(ncclCommAbort) F(ncclCommDestroy)
+
+#define F(name) __typeof__(&name) name;
+static struct { void *file; FUNCTIONS(F) } nccl;
+#undef F
+
+typedef struct ByNccl {
+  Communicator table;
+  ncclComm_t comm;
+  bool pending;                /* sums were begun that the other ranks may never join */
+} ByNccl;
+
+static bool load(char *reason) {
+  enum { REASON = 256 };
+  char versioned[32];
+  if (nccl.file) return true;
+  snprintf(versioned, sizeof versioned, "libnccl.so.%d", NCCL_MAJOR);
+  void *file = dlopen(versioned, RTLD_NOW | RTLD_LOCAL);
+  if (file == NULL) {
+    snprintf(reason, REASON, "%.160s; load the NCCL module or set LD_LIBRARY_PATH to its lib", dlerror());
+    return false;
+  }
+#define F(name)                                              \
+  *(void **)&nccl.name = dlsym(file, #name);                 \
+  if (nccl.name == NULL) {                                   \
+    snprintf(reason, REASON, "%s has no %s", versioned, #name); \
+    dlclose(file);                                           \
+    return false;                                            \
+  }
+  FUNCTIONS(F)
+#undef F
+  nccl.file = file;
+  return true;
+}
+
+bool communicator_nccl_is_there(const CoreDevice *device, char *reason) {
+  enum { REASON = 256 };
+  if (device->side == NULL) {
+    snprintf(reason, REASON, "the device is no GPU: %s", device->description);
+    return false;
+  }
+  return load(reason);
+}
+
+/* What NCCL says last is often the only word about the cause ("Call to connect failed: Connection refused"). */
+static const char *explain(const ByNccl *way, ncclResult_t code, char text[512]) {
+  const char *more = nccl.ncclGetLastError(way->comm);
+  snprintf(text, 512, "%s%s%.400s", nccl.ncclGetErrorString(code), more && more[0] ? ": " : "", more ? more : "");
+  return text;
+}
+
+/* Gradients of this rank are lost, and the others wait for them: nothing sensible can follow. The process ends at
+ * once, and with it what it has on the GPU; ncclCommAbort would first wait for graphs that the learner still has. */
+static void check(ByNccl *way, ncclResult_t code, const char *what) {
+  char text[512];
+  if (code == ncclSuccess || code == ncclInProgress) return;
+  fprintf(stderr, "NCCL: %s failed: %s; NCCL_DEBUG=INFO says more\n", what, explain(way, code, text));
+  core_error_abort(__FILE__, __LINE__, what);
+}
+
+static void look_for_errors(void *waiting) {
+  ByNccl *way = waiting;
+  ncclResult_t result = ncclSuccess;
+  check(way, nccl.ncclCommGetAsyncError(way->comm, &result), "ncclCommGetAsyncError");
+  check(way, result, "communication between ranks");
+}
+
+static void sum(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
+  ByNccl *way = (ByNccl *)communicator;
+  CoreDevice *device = communicator->device;
+  device->hand_over(device, x, n * communicator_size(number));
+  check(way, nccl.ncclAllReduce(x, x, n, number == COMMUNICATOR_FLOAT ? ncclFloat : ncclDouble, ncclSum, way->comm,
+                                device->side), "ncclAllReduce");
+  way->pending = true;
+}
+
+static void finish(Communicator *communicator) {
+  communicator->device->take_back(communicator->device);
+  ((ByNccl *)communicator)->pending = false;
+}
+
+static void gather(Communicator *communicator, const void *own, size_t bytes, void *all) {
+  ByNccl *way = (ByNccl *)communicator;
+  CoreDevice *device = communicator->device;
+  check(way, nccl.ncclAllGather(own, all, bytes, ncclChar, way->comm, device->stream), "ncclAllGather");
+}
+
+static void destroy(Communicator *communicator) {
+  ByNccl *way = (ByNccl *)communicator;
+  CoreDevice *device = communicator->device;
+  if (!way->pending) device->synchronise(device);
+  device->while_waiting = NULL;
+  if (way->pending) nccl.ncclCommAbort(way->comm); /* a rank gave up in the middle of a minibatch */
+  else nccl.ncclCommDestroy(way->comm);
+  free(way);
+}
+
+int communicator_nccl(CoreDevice *device, Communicator **communicator) {
+  ByNccl *way = core_memory_zero_allocate(1, sizeof *way);
+  ncclUniqueId id = {{0}};
+  ncclResult_t made = ncclSuccess;
+  char text[512];
+  int version = 0, code = CORE_OK;
+  if (ranks_is_first()) made = nccl.ncclGetUniqueId(&id);
+  if (made != ncclSuccess) code = core_error(CORE_FAIL, "NCCL: ncclGetUniqueId failed: %s", explain(way, made, text));
+  code = ranks_agree(code);
+  if (code == CORE_OK) {
+    ranks_broadcast(&id, sizeof id);
+    made = nccl.ncclCommInitRank(&way->comm, ranks_size(), id, ranks_rank());
+    if (made != ncclSuccess)
+      code = core_error(CORE_FAIL, "NCCL: %d ranks could not be connected: %s; NCCL_DEBUG=INFO says more, "
+                        "comm.library = mpi goes without", ranks_size(), explain(way, made, text));
+    code = ranks_agree(code);
+  }
+  if (code != CORE_OK) {
+    if (way->comm) nccl.ncclCommAbort(way->comm);
+    free(way);
+    return code;
+  }
+  way->table = (Communicator){.device = device, .queues = true, .sum = sum, .finish = finish, .gather = gather,
+                              .destroy = destroy};
+  nccl.ncclGetVersion(&version);
+  snprintf(way->table.name, sizeof way->table.name, "NCCL %d.%d.%d, %d ranks", version / 10000, version / 100 % 100,
+           version % 100, ranks_size());
+  device->waiting = way;
+  device->while_waiting = look_for_errors;
+  *communicator = &way->table;
+  return CORE_OK;
+}
+#else
+#include <stdio.h>
+
+bool communicator_nccl_is_there(const CoreDevice *device, char *reason) {
+  (void)device;
+  snprintf(reason, 256, "this program was built without NCCL (nccl.h was not found)");
+  return false;
+}
+
+int communicator_nccl(CoreDevice *device, Communicator **communicator) {
+  (void)device, (void)communicator;
+  return core_error(CORE_USAGE, "this program was built without NCCL");
+}
+#endif

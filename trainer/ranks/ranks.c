@@ -1,0 +1,220 @@
+/* Ranks over MPI (ranks.h): start and stop, sums, and one message for all when one of them fails. How the death of a
+ * rank is noticed is lifeline.c's business. Built without MPI there is one rank and every exchange is trivial. */
+#include "trainer/ranks/ranks.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "trainer/ranks/lifeline.h"
+
+#if CORE_HAS_MPI
+#include <mpi.h>
+#endif
+
+typedef struct RankPlace {
+  char host[64];
+  int64_t pid;
+} RankPlace;
+
+static struct Ranks {
+  int rank, size;
+  int on_machine;
+  int threads;          /* share of this machine; 0 = not known: alone */
+  RankPlace *place;     /* [size] */
+} self = {.size = 1, .on_machine = 1};
+
+bool ranks_built(void) { return CORE_HAS_MPI; }
+int ranks_rank(void) { return self.rank; }
+int ranks_size(void) { return self.size; }
+bool ranks_is_first(void) { return self.rank == 0; }
+int ranks_on_machine(void) { return self.on_machine; }
+int ranks_threads(void) { return self.threads > 0 ? self.threads : omp_get_max_threads(); }
+
+const char *ranks_describe(int rank, char text[160]) {
+  const RankPlace *place = self.place ? &self.place[rank] : NULL;
+  snprintf(text, 160, "rank %d of %d on %s (process %lld)", rank, self.size, place ? place->host : "this machine",
+           place ? (long long)place->pid : (long long)getpid());
+  return text;
+}
+
+/* SLURM_NTASKS is not asked: it also stands in a batch script, where a program is one task whatever the job has. */
+int ranks_launched(void) {
+  static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+  long most = 1;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *value = getenv(names[i]);
+    long tasks = value ? strtol(value, NULL, 10) : 1;
+    if (tasks > most && tasks <= 1 << 20) most = tasks;
+  }
+  return (int)most;
+}
+
+#if CORE_HAS_MPI
+
+enum { MESSAGE = 1024, CHUNK = 1 << 26 }; /* elements of one call: MPI counts in int */
+
+/* ---- start and stop -------------------------------------------------------------------------------------------- */
+
+/* Its processors, each counted as what is left of it when all ranks of this machine that may use it share. */
+static void share_threads(void) {
+  MPI_Comm machine;
+  cpu_set_t own, *all;
+  int size;
+  double share = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, self.rank, MPI_INFO_NULL, &machine);
+  MPI_Comm_size(machine, &size);
+  self.on_machine = size;
+  all = core_memory_zero_allocate((size_t)size, sizeof *all);
+  CPU_ZERO(&own);
+  sched_getaffinity(0, sizeof own, &own);
+  MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, machine);
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    int users = 0;
+    if (!CPU_ISSET(cpu, &own)) continue;
+    for (int i = 0; i < size; i++) users += CPU_ISSET(cpu, &all[i]) != 0;
+    share += 1.0 / users;
+  }
+  free(all);
+  MPI_Comm_free(&machine);
+  self.threads = getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : share > 1 ? (int)(share + 1e-9) : 1;
+}
+
+static void exchange_places(void) {
+  RankPlace own = {.pid = getpid()};
+  gethostname(own.host, sizeof own.host - 1);
+  self.place = core_memory_zero_allocate((size_t)self.size, sizeof *self.place);
+  MPI_Allgather(&own, sizeof own, MPI_BYTE, self.place, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+int ranks_start(void) {
+  int launched = ranks_launched(), level;
+  if (launched == 1) return CORE_OK;
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &self.size);
+  if (self.size != launched) {
+    int seen = self.size;
+    MPI_Finalize();
+    self = (struct Ranks){.size = 1, .on_machine = 1};
+    return core_error(CORE_USAGE, "%d tasks were started but MPI sees %d, so each would train the whole run; start it "
+                      "with the mpirun of the MPI that it was built with, or with srun --mpi=pmix", launched, seen);
+  }
+  exchange_places();
+  share_threads();
+  lifeline_start();
+  return CORE_OK;
+}
+
+void ranks_stop(void) {
+  if (self.size == 1) return;
+  MPI_Barrier(MPI_COMM_WORLD);
+  lifeline_stop();
+  MPI_Finalize();
+  free(self.place);
+  self.place = NULL;
+  self.size = 1; /* the rank stays, so that only the first one speaks */
+}
+
+/* ---- agreement ------------------------------------------------------------------------------------------------- */
+
+int ranks_agree(int code) {
+  struct { int failed, rank; } own = {code != CORE_OK, self.rank}, first;
+  struct { int code; char text[MESSAGE]; } message = {.code = code};
+  char who[160];
+  if (self.size == 1) return code;
+  MPI_Allreduce(&own, &first, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD); /* the lowest of equals */
+  if (!first.failed) return CORE_OK;
+  snprintf(message.text, sizeof message.text, "%s", core_error_message());
+  MPI_Bcast(&message, sizeof message, MPI_BYTE, first.rank, MPI_COMM_WORLD);
+  if (first.rank == 0) return core_error(message.code, "%s", message.text);
+  return core_error(message.code, "%s: %s", ranks_describe(first.rank, who), message.text);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------------------------- */
+
+static int chunk_of(size_t left) { return left < CHUNK ? (int)left : CHUNK; }
+
+void ranks_broadcast(void *data, size_t bytes) {
+  for (size_t done = 0; done < bytes && self.size > 1; done += CHUNK)
+    MPI_Bcast((char *)data + done, chunk_of(bytes - done), MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+enum { TAG = 1 };
+
+void ranks_gather(const void *own, size_t bytes, void *all) {
+  if (self.rank == 0) memcpy(all, own, bytes);
+  for (int rank = 1; rank < self.size; rank++)
+    for (size_t done = 0; done < bytes; done += CHUNK) {
+      if (self.rank == 0)
+        MPI_Recv((char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+      if (self.rank == rank)
+        MPI_Send((const char *)own + done, chunk_of(bytes - done), MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+    }
+}
+
+void ranks_scatter(const void *all, size_t bytes, void *own) {
+  if (self.rank == 0) memcpy(own, all, bytes);
+  for (int rank = 1; rank < self.size; rank++)
+    for (size_t done = 0; done < bytes; done += CHUNK) {
+      if (self.rank == 0)
+        MPI_Send((const char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, TAG,
+                 MPI_COMM_WORLD);
+      if (self.rank == rank)
+        MPI_Recv((char *)own + done, chunk_of(bytes - done), MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+void ranks_gather_all(const void *own, size_t bytes, void *all) {
+  if (self.size == 1) {
+    memcpy(all, own, bytes);
+    return;
+  }
+  if (bytes <= CHUNK) {
+    MPI_Allgather(own, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD);
+    return;
+  }
+  memcpy((char *)all + (size_t)self.rank * bytes, own, bytes);
+  for (int rank = 0; rank < self.size; rank++)
+    for (size_t done = 0; done < bytes; done += CHUNK)
+      MPI_Bcast((char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, MPI_COMM_WORLD);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------------------ */
+
+static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op) {
+  for (size_t done = 0; done < n && self.size > 1; done += CHUNK)
+    MPI_Allreduce(MPI_IN_PLACE, (char *)x + done * size, chunk_of(n - done), type, op, MPI_COMM_WORLD);
+}
+
+void ranks_sum(double *x, size_t n) { reduce(x, n, sizeof *x, MPI_DOUBLE, MPI_SUM); }
+void ranks_sum_counts(int64_t *x, size_t n) { reduce(x, n, sizeof *x, MPI_INT64_T, MPI_SUM); }
+void ranks_sum_floats(float *x, size_t n) { reduce(x, n, sizeof *x, MPI_FLOAT, MPI_SUM); }
+void ranks_max(double *x, size_t n) { reduce(x, n, sizeof *x, MPI_DOUBLE, MPI_MAX); }
+
+#else /* one rank */
+
+int ranks_start(void) {
+  int launched = ranks_launched();
+  if (launched == 1) return CORE_OK;
+  return core_error(CORE_USAGE, "%d tasks were started, but this program was built without MPI, so each would train "
+                    "the whole run; start one task, or build it again with MPI (libopenmpi-dev, openmpi)", launched);
+}
+
+void ranks_stop(void) {}
+int ranks_agree(int code) { return code; }
+void ranks_broadcast(void *data, size_t bytes) {}
+void ranks_gather(const void *own, size_t bytes, void *all) { memcpy(all, own, bytes); }
+void ranks_scatter(const void *all, size_t bytes, void *own) { memcpy(own, all, bytes); }
+void ranks_gather_all(const void *own, size_t bytes, void *all) { memcpy(all, own, bytes); }
+void ranks_sum(double *x, size_t n) {}
+void ranks_sum_counts(int64_t *x, size_t n) {}
+void ranks_sum_floats(float *x, size_t n) {}
+void ranks_max(double *x, size_t n) {}
+
+#endif

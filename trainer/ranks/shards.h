@@ -1,0 +1,46 @@
+/* Which worlds of a run are whose. World numbers 0 .. N-1 are the run's, whatever the number of ranks; each rank
+ * has N / size neighbouring ones. Where bits must not depend on the number of ranks (comm.deterministic), the run's
+ * worlds are cut into shards, a number of them that does not follow from the ranks: a shard goes through the
+ * networks by itself, and what shards give is folded in their order. Otherwise each rank is one shard. */
+#ifndef TRAINER_SHARDS_H
+#define TRAINER_SHARDS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/config/config.h"
+
+typedef struct Shards {
+  int all_worlds;      /* N */
+  int first_world;     /* this rank's are first_world .. first_world + worlds - 1 */
+  int worlds;
+  int all_shards;      /* of the run */
+  int shards;          /* of this rank: equal, neighbouring */
+  bool ordered;        /* comm.deterministic */
+} Shards;
+
+/* All worlds in one shard of one rank. */
+Shards shards_alone(int worlds);
+/* This rank's part of a resolved configuration. CORE_USAGE names the numbers and keys that do not divide. */
+int shards_plan(const CoreConfig *config, Shards *shards);
+/* The number of shards that comm.shards = 0 means for so many worlds. */
+int shards_choose(int64_t worlds);
+
+static inline int shards_worlds(const Shards *shards) { return shards->worlds / shards->shards; }
+
+/* Any `all` things in a row, divided over the shards as evenly as may be: the first thing of shard s of this rank, for
+ * s = 0 .. shards->shards, the last being where the next rank's begin. Parts may be empty. */
+int shards_first_of(const Shards *shards, int all, int s);
+
+/* Row of this rank's rollout [steps][worlds] that holds row step * N + world of the run's, or -1 for another rank's. */
+static inline int64_t shards_row(const Shards *shards, uint32_t row) {
+  uint32_t all = (uint32_t)shards->all_worlds, step = row / all, world = row % all - (uint32_t)shards->first_world;
+  return world < (uint32_t)shards->worlds ? (int64_t)step * shards->worlds + world : -1;
+}
+
+/* And back. */
+static inline uint32_t shards_row_of_run(const Shards *shards, uint32_t row) {
+  uint32_t worlds = (uint32_t)shards->worlds;
+  return row / worlds * (uint32_t)shards->all_worlds + (uint32_t)shards->first_world + row % worlds;
+}
+
+#endif

@@ -1,0 +1,168 @@
+/* Keeping what changes, and putting the rest in again (compact.h). */
+#include "trainer/rollout/compact.h"
+
+#include <stdlib.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "trainer/ops/kernels/kernels.h"
+#include "trainer/ops/kernels/kernels_compact.h"
+
+enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
+
+static int refuse(const char *key, const char *value, const char *instead) {
+  return core_error(CORE_USAGE,
+                    "train.observation_storage = state: %s = %s; set %s, or train.observation_storage to float32 "
+                    "or float16",
+                    key, value, instead);
+}
+
+static CompactLevels levels_of(const CoreConfig *config) {
+  if (core_config_has_curriculum(config)) return COMPACT_OF_ROLLOUT;
+  return strncmp(config->env.reset, "new", 3) == 0 ? COMPACT_OF_EPISODE : COMPACT_STAY;
+}
+
+/* Which features change: changes[observation_length]; their count. */
+static int find_changing(const Env *env, CompactLevels levels, uint8_t *changes) {
+  return env->changing ? env->changing(env, levels != COMPACT_STAY, changes) : 0;
+}
+
+int compact_check(const CoreConfig *config, const Env *env) {
+  const size_t length = (size_t)env->observation_length;
+  if (strcmp(config->env.normalize_observations, "none") != 0)
+    return refuse("env.normalize_observations", config->env.normalize_observations,
+                  "env.normalize_observations to none");
+  if (strcmp(config->algo.name, "sapg") == 0) return refuse("algo.name", config->algo.name, "another algo.name");
+  if (strcmp(config->env.observations, "flat") != 0)
+    return refuse("env.observations", config->env.observations, "env.observations to flat");
+  uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
+  const int count = find_changing(env, levels_of(config), changes);
+  free(changes);
+  return count > 0 ? CORE_OK : refuse("env.task", config->env.task, "levels on which something moves");
+}
+
+static size_t places_of(CompactLevels levels, const Env *env, int steps, int worlds) {
+  const size_t n = (size_t)worlds, episodes = ((size_t)steps + COMPACT_STEPS_A_PLACE - 1) / COMPACT_STEPS_A_PLACE;
+  size_t places = (size_t)env->levels;
+  if (levels != COMPACT_STAY) places = levels == COMPACT_OF_ROLLOUT ? n : n * (1 + episodes);
+  return places < INT32_MAX ? places : INT32_MAX;
+}
+
+void compact_register(Compact *compact, const CoreConfig *config, const Env *env, int steps, int worlds,
+                      CoreArena *arena) {
+  const size_t blocks = ((size_t)steps + 1) * (size_t)worlds, length = (size_t)env->observation_length;
+  const CompactLevels levels = levels_of(config);
+  uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
+  *compact = (Compact){.device = core_arena_device(arena), .levels = levels, .worlds = worlds,
+                       .features = env->observation_length, .changing = find_changing(env, levels, changes),
+                       .places = places_of(levels, env, steps, worlds)};
+  free(changes);
+  const size_t changing = (size_t)compact->changing, constants = length - changing;
+  CORE_ARENA_DEVICE(arena, compact->column, changing, "changing columns [changing]");
+  CORE_ARENA_DEVICE(arena, compact->fixed, constants, "constant columns [constants]");
+  CORE_ARENA_DEVICE(arena, compact->place, length, "places of columns [features]");
+  CORE_ARENA_DEVICE(arena, compact->table, compact->places * constants,
+                    levels == COMPACT_STAY ? "constants of levels [levels][constants]"
+                                           : "rollout constants of episodes [places][constants]");
+  CORE_ARENA_DEVICE(arena, compact->values, blocks * changing,
+                    "rollout observations, what changes [steps + 1][worlds][changing]");
+  CORE_ARENA_DEVICE(arena, compact->level, blocks, "rollout levels [steps + 1][worlds]");
+  if (levels == COMPACT_STAY) return;
+  CORE_ARENA_DEVICE(arena, compact->present, (size_t)worlds, "present places of constants [worlds]");
+  CORE_ARENA_DEVICE(arena, compact->taken, 1, "places of constants taken");
+}
+
+static OpsCompactCopy copy_of(const Compact *compact, const EnvConstants *from) {
+  return (OpsCompactCopy){from->rows, from->length, from->features, compact->fixed,
+                          (size_t)(compact->features - compact->changing), compact->table};
+}
+
+static void launch(const Compact *compact, const CoreKernel *kernel, size_t n, const void *arguments) {
+  compact->device->launch(compact->device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
+}
+
+/* Once: of levels that stay as long as the run. */
+static void copy_levels(const Compact *compact, const Env *env) {
+  const EnvConstants from = env->constants(env);
+  const OpsCompactLevels levels = {copy_of(compact, &from), compact->places};
+  if (compact->device) {
+    launch(compact, &ops_compact_levels_launch, levels.levels, &levels);
+    return;
+  }
+  for (size_t i = 0; i < levels.levels; i++) ops_compact_copy_row(&levels.copy, i, i);
+}
+
+/* Once: which numbers of an observation are kept where. */
+static void fill_tables(Compact *compact, const Env *env) {
+  const size_t length = (size_t)compact->features, changing = (size_t)compact->changing;
+  uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
+  int32_t *column = core_memory_zero_allocate(length, sizeof *column); /* the changing, behind them the constants */
+  int32_t *place = core_memory_zero_allocate(length, sizeof *place);
+  CORE_CHECK(find_changing(env, compact->levels, changes) == compact->changing);
+  for (int i = 0, k = 0, c = 0; i < compact->features; i++) {
+    place[i] = changes[i] ? k : -1 - c;
+    column[changes[i] ? (size_t)k++ : changing + (size_t)c++] = i;
+  }
+  core_device_to_device(compact->device, compact->column, column, changing * sizeof *column);
+  core_device_to_device(compact->device, compact->fixed, column + changing, (length - changing) * sizeof *column);
+  core_device_to_device(compact->device, compact->place, place, length * sizeof *place);
+  free(changes), free(column), free(place);
+  if (compact->levels == COMPACT_STAY) copy_levels(compact, env);
+  compact->ready = true;
+}
+
+/* Worlds whose episode has begun get a place for their level's constants. */
+static void begin_episodes(const Compact *compact, const EnvConstants *from, int first, int count,
+                           const uint8_t *done) {
+  const OpsCompactBegin begin = {
+    copy_of(compact, from), from->level,    from->stride,  from->number,  done,
+    compact->present,       compact->taken, (size_t)first, (size_t)count, (size_t)compact->worlds,
+    compact->places};
+  if (compact->device) {
+    launch(compact, &ops_compact_begin_launch, begin.count, &begin);
+    return;
+  }
+  for (size_t i = 0; i < begin.count; i++)
+    ops_compact_place(&begin, begin.first + i); /* one after the other: they count */
+#pragma omp parallel for schedule(static)
+  for (size_t i = 0; i < begin.count; i++) ops_compact_copy(&begin, begin.first + i);
+}
+
+void compact_store(Compact *compact, const Env *env, int t, int first, int count, const float *observations,
+                   const uint8_t *done) {
+  if (!compact->ready) fill_tables(compact, env);
+  const size_t features = (size_t)compact->features, changing = (size_t)compact->changing, at = (size_t)first;
+  const size_t row = (size_t)t * (size_t)compact->worlds + at;
+  const EnvConstants from = env->constants(env);
+  compact->env = env;
+  if (compact->levels == COMPACT_OF_EPISODE || (compact->levels == COMPACT_OF_ROLLOUT && done == NULL))
+    begin_episodes(compact, &from, first, count, done);
+  OpsCompactStore store = {.observations = observations + at * features, .level = from.level, .stride = from.stride,
+                           .column = compact->column, .rows = (size_t)count, .features = features, .changing = changing,
+                           .values = compact->values + row * changing, .levels = compact->level + row};
+  if (compact->present) {
+    store.level = compact->present;
+    store.stride = sizeof *compact->present;
+  }
+  store.level = (const int32_t *)(const void *)((const char *)store.level + at * store.stride);
+  if (compact->device) {
+    launch(compact, &ops_compact_store_launch, store.rows * changing, &store);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (size_t i = 0; i < store.rows * changing; i++) ops_compact_keep(&store, i);
+}
+
+void compact_gather(const Compact *compact, const uint32_t *index, int rows, float *observations) {
+  const size_t numbers = (size_t)rows * (size_t)compact->features;
+  const OpsCompactGather gather = {compact->values, compact->level, compact->table, compact->place, index, (size_t)rows,
+                                   (size_t)compact->features, (size_t)compact->changing, observations};
+  if (compact->levels == COMPACT_OF_EPISODE)
+    compact->env->show_again(compact->env, index, compact->level, (size_t)rows, (size_t)compact->worlds, observations);
+  if (compact->device) {
+    launch(compact, &ops_compact_gather_launch, numbers, &gather);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (size_t i = 0; i < numbers; i++) ops_compact_restore(&gather, i);
+}

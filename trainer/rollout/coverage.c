@@ -1,0 +1,163 @@
+/* The plane, its box, and counting cells (coverage.h). */
+#include "trainer/rollout/coverage.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "trainer/math/sample.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/wrappers/action.h"
+
+/* Of the random play that the box comes from. */
+enum { PLAY_WORLDS = 64, PLAY_STEPS = 64 };
+static const double QUANTILE = 0.005, MARGIN = 0.5;
+
+void coverage_register(Coverage *coverage, const Env *levels, const Shards *shards, int64_t states, int64_t total,
+                       CoreArena *arena) {
+  *coverage = (Coverage){.features = levels->observation_length, .states = (int)(states < total ? states : total),
+                         .shards = *shards, .total = total};
+  CORE_ARENA(arena, coverage->omega, 2 * (size_t)coverage->features, "coverage projection [features][2]");
+  CORE_ARENA(arena, coverage->record, 1, "coverage record");
+  CORE_ARENA(arena, coverage->fresh, COVERAGE_CELLS, "coverage of an iteration [cells]");
+}
+
+void coverage_project(const Coverage *coverage, const float *x, double point[2]) {
+  point[0] = point[1] = 0;
+  for (int i = 0; i < coverage->features; i++) {
+    if (x[i] == 0) continue; /* absent things: most features of most levels */
+    point[0] += (double)x[i] * coverage->omega[2 * i];
+    point[1] += (double)x[i] * coverage->omega[2 * i + 1];
+  }
+}
+
+/* ---- the box ---------------------------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static void fix_side(CoverageRecord *record, int axis, double *sorted, size_t n) {
+  qsort(sorted, n, sizeof *sorted, ascending);
+  const double low = sorted[(size_t)(QUANTILE * (double)n)], high = sorted[n - 1 - (size_t)(QUANTILE * (double)n)];
+  const double margin = high > low ? MARGIN * (high - low) : 0.5;
+  record->low[axis] = low - margin;
+  record->high[axis] = high + margin;
+}
+
+/* Random play from seed 0, whatever the run's: all runs on the same levels have the same box. */
+static void play(Coverage *coverage, Env *env, const OpsHead *head) {
+  const size_t worlds = (size_t)env->worlds, features = (size_t)coverage->features, n = worlds * PLAY_STEPS;
+  float *shown = core_memory_zero_allocate(worlds * features, sizeof *shown);
+  float *rewards = core_memory_zero_allocate(worlds, sizeof *rewards);
+  float *room = core_memory_zero_allocate(worlds * (size_t)head->factors, sizeof *room);
+  uint8_t *actions = core_memory_zero_allocate(worlds, ops_head_action_bytes(head));
+  uint8_t *flags = core_memory_zero_allocate(worlds, 2);
+  int32_t *counts = core_memory_zero_allocate(worlds, 2 * sizeof *counts);
+  double *side = core_memory_zero_allocate(2 * n, sizeof *side);
+  const EnvStep out = {.observations = shown, .rewards = rewards, .dones = flags, .solved = flags + worlds,
+                       .levels = counts, .episode_steps = counts + worlds};
+  env->reset(env, shown);
+  for (size_t t = 0; t < PLAY_STEPS; t++) {
+    action_random(head, env->worlds, 0, CORE_RANDOM_COVERAGE, 0, (uint32_t)t, actions);
+    env->step(env, action_for_env(NULL, head, actions, env->worlds, room), &out);
+    for (size_t w = 0; w < worlds; w++) {
+      double point[2];
+      coverage_project(coverage, shown + w * features, point);
+      side[t * worlds + w] = point[0];
+      side[n + t * worlds + w] = point[1];
+    }
+  }
+  fix_side(coverage->record, 0, side, n);
+  fix_side(coverage->record, 1, side + n, n);
+  free(side), free(counts), free(flags), free(actions), free(room), free(rewards), free(shown);
+}
+
+int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) {
+  Env *env = NULL;
+  const double scale = 1 / sqrt(coverage->features);
+  for (int i = 0; i < coverage->features; i++) { /* numbered from all ones down, which no world or step is */
+    const CoreRandom4 words = core_random_4(0, CORE_RANDOM_COVERAGE, (uint32_t)i, UINT32_MAX, 0);
+    double *row = coverage->omega + 2 * i;
+    core_random_normal_pair(words.v[0], words.v[1], &row[0], &row[1]);
+    row[0] *= scale, row[1] *= scale;
+  }
+  memset(coverage->record, 0, sizeof *coverage->record);
+  TRY(levels->sibling(levels, PLAY_WORLDS, 0, 0, &env));
+  play(coverage, env, head);
+  env_destroy(&env);
+  return CORE_OK;
+}
+
+/* ---- counting --------------------------------------------------------------------------------------------------- */
+
+static int along(double x, double low, double high) {
+  const double at = floor(COVERAGE_FINE * (x - low) / (high - low));
+  return at >= COVERAGE_FINE ? COVERAGE_FINE - 1 : at > 0 ? (int)at : 0;
+}
+
+int coverage_cell(const CoverageRecord *record, const double point[2]) {
+  return along(point[1], record->low[1], record->high[1]) * COVERAGE_FINE +
+         along(point[0], record->low[0], record->high[0]);
+}
+
+void coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration) {
+  memset(coverage->fresh, 0, COVERAGE_CELLS * sizeof *coverage->fresh);
+  coverage->seed = seed;
+  coverage->iteration = iteration;
+  coverage->next = 0;
+}
+
+void coverage_see(Coverage *coverage, int t, const float *shown) {
+  const int64_t worlds = coverage->shards.all_worlds;
+  for (; coverage->next < coverage->states; coverage->next++) {
+    const int64_t row = sample_state(coverage->seed, coverage->iteration, coverage->next, coverage->states,
+                                      coverage->total);
+    const int64_t world = row - t * worlds - coverage->shards.first_world;
+    double point[2];
+    if (row >= (t + 1) * worlds) return; /* of a later step */
+    if (world < 0 || world >= coverage->shards.worlds) continue;
+    coverage_project(coverage, shown + (size_t)world * (size_t)coverage->features, point);
+    coverage->fresh[coverage_cell(coverage->record, point)]++;
+  }
+}
+
+void coverage_finish(Coverage *coverage) {
+  ranks_sum_counts(coverage->fresh, COVERAGE_CELLS);
+  for (int i = 0; i < COVERAGE_CELLS; i++) coverage->record->count[i] += coverage->fresh[i];
+}
+
+/* Occupied cells and sum of n log n over them, which the entropy follows from: log N - (sum n log n) / N. */
+typedef struct Occupied { double cells, n_log_n; } Occupied;
+
+static void count_cell(Occupied *occupied, int64_t n) {
+  if (n == 0) return;
+  occupied->cells++;
+  occupied->n_log_n += (double)n * log((double)n);
+}
+
+static double entropy(const Occupied *occupied, double states, int cells) {
+  return (log(states) - occupied->n_log_n / states) / log(cells);
+}
+
+CoverageSummary coverage_summarise(const int64_t count[COVERAGE_CELLS]) {
+  Occupied coarse = {0}, fine = {0};
+  double states = 0;
+  for (int y = 0; y < COVERAGE_FINE; y += 2)
+    for (int x = 0; x < COVERAGE_FINE; x += 2) {
+      const int64_t *first = count + y * COVERAGE_FINE + x, *second = first + COVERAGE_FINE;
+      const int64_t four = first[0] + first[1] + second[0] + second[1];
+      count_cell(&fine, first[0]), count_cell(&fine, first[1]);
+      count_cell(&fine, second[0]), count_cell(&fine, second[1]);
+      count_cell(&coarse, four);
+      states += (double)four;
+    }
+  enum { COARSE_CELLS = COVERAGE_COARSE * COVERAGE_COARSE };
+  if (states == 0) return (CoverageSummary){0, 0, 0, NAN, NAN};
+  return (CoverageSummary){states, coarse.cells / COARSE_CELLS, fine.cells / COVERAGE_CELLS,
+                           entropy(&coarse, states, COARSE_CELLS), entropy(&fine, states, COVERAGE_CELLS)};
+}

@@ -1,0 +1,444 @@
+/* Acting: policy and critic on the observations, sample, step, store; and the episode statistics.
+ *
+ * On a device nothing of a rollout waits for the host, so that its steps are recorded once as a graph. With two parts
+ * (train.rollout_halves) one part's worlds step, on a stream of their own, while the policy runs for the other's. */
+#include "trainer/rollout/rollout.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/terminal.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/wrappers/action.h"
+
+enum { GRAPH_STEPS_MAX = 1024 }; /* longer rollouts are launched kernel by kernel: a graph takes memory for each */
+
+/* Worlds that go together. */
+typedef struct Part { int first, worlds; } Part;
+
+void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
+                      CoreArena *arena) {
+  const OpsHead head = action_head(config, env);
+  const int worlds = shards->worlds;
+  *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env), .shards = *shards,
+                       .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
+                       .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
+                       .divided = (int)config->train.rollout_halves};
+  size_t k = (size_t)steps, n = (size_t)worlds;
+  observer_register(&rollout->observer, config, env, shards, arena);
+  reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
+                  config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
+  const size_t block = n * (size_t)rollout->features;
+  rollout->is_compact = strcmp(config->train.observation_storage, "state") == 0;
+  if (rollout->is_compact) {
+    compact_register(&rollout->compact, config, env, steps, worlds, arena);
+    CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
+  } else if (rollout->observer.is_half) {
+    CORE_ARENA_DEVICE(arena, rollout->halves, (k + 1) * block,
+                      "rollout observations, halves [steps + 1][worlds][features]");
+    CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
+  } else {
+    CORE_ARENA_DEVICE(arena, rollout->observations, (k + 1) * block,
+                      "rollout observations [steps + 1][worlds][features]");
+  }
+  CORE_ARENA_DEVICE(arena, rollout->values, (k + 1) * n, "rollout values [steps + 1][worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->logits, k * n * (size_t)head.logits, "rollout logits [steps][worlds][logits]");
+  CORE_ARENA_DEVICE(arena, rollout->logp, k * n, "rollout log-probabilities [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->rewards, k * n, "rollout rewards [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->dones, k * n, "rollout dones [steps][worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->actions, k * n * rollout->action_bytes, "rollout actions [steps][worlds][bytes]");
+  CORE_ARENA_DEVICE(arena, rollout->bounded, head.kind == OPS_GAUSSIAN ? n * (size_t)head.factors : 0,
+             "actions within bounds [worlds][factors]");
+  CORE_ARENA_DEVICE(arena, rollout->returns, n, "returns so far [worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->solved, n, "solved [worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->level, n, "level [worlds]");
+  CORE_ARENA_DEVICE(arena, rollout->episode_steps, n, "episode steps [worlds]");
+  CORE_ARENA(arena, rollout->attempts, (size_t)env->levels, "attempts [levels]");
+  CORE_ARENA(arena, rollout->solutions, (size_t)env->levels, "solutions [levels]");
+  CORE_ARENA_DEVICE(arena, rollout->stats.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
+  CORE_ARENA_DEVICE(arena, rollout->stats.count, 2, "episodes and their steps");
+  if (core_arena_device(arena) == NULL) return;
+  CORE_ARENA_DEVICE(arena, rollout->clock, 1, "the first step's number");
+  CORE_ARENA_DEVICE(arena, rollout->stats.attempts, (size_t)env->levels, "attempts [levels]");
+  CORE_ARENA_DEVICE(arena, rollout->stats.solutions, (size_t)env->levels, "solutions [levels]");
+  CORE_ARENA(arena, rollout->shown, n * (size_t)env->observation_length, "states for coverage [worlds][features]");
+}
+
+static size_t observation_block(const Rollout *rollout) { return (size_t)rollout->worlds * (size_t)rollout->features; }
+
+/* Row block t; where blocks are kept in another form the one that came last, whatever t is. */
+static float *observations_at(const Rollout *rollout, int t) {
+  const bool only_last = rollout->halves || rollout->is_compact;
+  return rollout->observations + (only_last ? 0 : (size_t)t) * observation_block(rollout);
+}
+
+float *rollout_last_observations(const Rollout *rollout) { return observations_at(rollout, rollout->steps); }
+
+/* Where the environment writes what follows row block `t`. */
+static float *shown_at(Rollout *rollout, int t) {
+  return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
+}
+
+/* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is
+ * what is kept. */
+static void see(Rollout *rollout, Ops *ops, int t) {
+  const size_t block = observation_block(rollout);
+  float *observations = observations_at(rollout, t);
+  observer_see(&rollout->observer, observations);
+  if (rollout->halves && ops) ops->store_halves(ops, observations, block, rollout->halves + (size_t)t * block);
+}
+
+/* Shows what followed step t, `features` of each world, to those who look at how much of the state space was seen. */
+static void look(Rollout *rollout, int t, const float *shown, int features) {
+  const size_t bytes = (size_t)rollout->worlds * (size_t)features * sizeof *shown;
+  if (rollout->coverage == NULL && rollout->visited == NULL) return;
+  if (rollout->device) core_device_to_host(rollout->device, rollout->shown, shown, bytes);
+  if (rollout->coverage) coverage_see(rollout->coverage, t, rollout->device ? rollout->shown : shown);
+  if (rollout->visited) visited_see(rollout->visited, t, rollout->device ? rollout->shown : shown);
+}
+
+static Part all_worlds(const Rollout *rollout) { return (Part){0, rollout->worlds}; }
+static bool is_all(const Rollout *rollout, Part part) { return part.worlds == rollout->worlds; }
+
+/* The part's actions of step t within the bounds, where the environment has bounds; the array is that of all worlds. */
+static const void *bound_actions(Rollout *rollout, Ops *ops, int t, Part part) {
+  const OpsHead *head = &rollout->head;
+  const size_t bytes = rollout->action_bytes, first = (size_t)part.first;
+  const uint8_t *actions = rollout->actions + (size_t)t * (size_t)rollout->worlds * bytes;
+  float *room = rollout->bounded + first * (size_t)head->factors;
+  return action_for_env(ops, head, actions + first * bytes, part.worlds, room) == room ? (const void *)rollout->bounded
+                                                                                      : actions;
+}
+
+/* One step of the part's worlds from row block t to t + 1. ops NULL: the actions are within bounds, and nothing is
+ * kept. */
+static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
+  const size_t row = (size_t)t * (size_t)rollout->worlds;
+  const void *actions = ops ? bound_actions(rollout, ops, t, part) : rollout->actions + row * rollout->action_bytes;
+  const EnvStep out = {.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
+                       .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
+                       .episode_steps = rollout->episode_steps};
+  const bool apart = !is_all(rollout, part);
+  if (apart) rollout->device->enter(rollout->device, CORE_STREAM_WORLDS);
+  if (apart) env->step_part(env, part.first, part.worlds, actions, &out);
+  else env->step(env, actions, &out);
+  if (rollout->is_compact)
+    compact_store(&rollout->compact, env, t + 1, part.first, part.worlds, out.observations, out.dones);
+  if (apart) rollout->device->leave(rollout->device);
+  if (!rollout->observer.active) return;
+  observer_count_arrived(&rollout->observer);
+  see(rollout, ops, t + 1);
+}
+
+/* Drawn on the host, wherever they are needed. */
+static void draw_actions(Rollout *rollout, uint64_t seed, int step) {
+  const size_t bytes = (size_t)rollout->worlds * rollout->action_bytes;
+  void *drawn = rollout->device ? core_memory_allocate(bytes) : rollout->actions;
+  action_random(&rollout->head, rollout->worlds, seed, CORE_RANDOM_WARM_UP, (uint32_t)rollout->shards.first_world,
+                (uint32_t)step, drawn);
+  core_device_to_device(rollout->device, rollout->actions, drawn, bytes);
+  if (rollout->device) free(drawn);
+}
+
+/* Statistics of observations before the first iteration, outside of the budget. */
+static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
+  env->reset(env, shown_at(rollout, 0));
+  for (int step = 0; step < rollout->observer.warm_up; step++) {
+    draw_actions(rollout, seed, step);
+    observer_count_acted_on(&rollout->observer);
+    step_env(rollout, env, NULL, 0, all_worlds(rollout));
+  }
+  observer_advance(&rollout->observer);
+}
+
+void rollout_connect(Rollout *rollout, struct Communicator *communicator) {
+  rollout->observer.normaliser.communicator = communicator;
+  rollout->reward_scale.communicator = communicator;
+}
+
+void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
+  observer_start(&rollout->observer);
+  reward_start(&rollout->reward_scale);
+  if (rollout->observer.warm_up > 0) warm_up(rollout, env, seed);
+  env->reset(env, shown_at(rollout, rollout->steps));
+  observer_count_arrived(&rollout->observer);
+  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
+}
+
+void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
+  env->reset_to(env, level, shown_at(rollout, rollout->steps));
+  observer_count_arrived(&rollout->observer);
+  reward_restart(&rollout->reward_scale);
+  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
+}
+
+void rollout_add_sections(Rollout *rollout, Sections *sections) {
+  const size_t n = (size_t)rollout->worlds;
+  Observer *observer = &rollout->observer;
+  RewardScale *rewards = &rollout->reward_scale;
+  if (!rollout->begins_anew) {
+    sections_add_worlds(sections, "observations", shown_at(rollout, rollout->steps),
+                        n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
+    sections_add_worlds(sections, "returns", rollout->returns, n * sizeof *rollout->returns);
+  }
+  if (observer->has_moments)
+    checkpoint_add(sections->checkpoint, OBSERVER_SECTION, observer->normaliser.moments,
+                   observer_section_bytes(observer));
+  if (rewards->rule == REWARD_NONE) return;
+  if (!rollout->begins_anew)
+    sections_add_worlds(sections, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
+  checkpoint_add(sections->checkpoint, "reward moments", rewards->moments, 3 * sizeof *rewards->moments);
+}
+
+void rollout_restored(Rollout *rollout) {
+  if (rollout->observer.has_moments) normalise_restored(&rollout->observer.normaliser);
+}
+
+/* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
+static void begin(Rollout *rollout, const Env *env, Ops *ops) {
+  if (rollout->observer.active) see(rollout, ops, 0);
+  else if (rollout->is_compact) 
+    compact_store(&rollout->compact, env, 0, 0, rollout->worlds, rollout->observations, NULL);
+  else core_device_copy(rollout->device, observations_at(rollout, 0), rollout_last_observations(rollout),
+                        (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
+}
+
+/* The stats of this rollout, in which the leader's worlds count where there are blocks, on the ops' device. */
+static OpsEpisodes stats_of(const Rollout *rollout) {
+  OpsEpisodes stats = rollout->stats;
+  stats.worlds = rollout->worlds;
+  stats.first_reported = rollout->observer.first_reported;
+  stats.returns = rollout->returns;
+  stats.level_of_place = rollout->level_of_place;
+  if (rollout->device) return stats;
+  stats.attempts = rollout->attempts;
+  stats.solutions = rollout->solutions;
+  return stats;
+}
+
+static void open_stats(const Rollout *rollout) {
+  const OpsEpisodes stats = stats_of(rollout);
+  const size_t levels = (size_t)rollout->levels;
+  core_device_zero(rollout->device, stats.finished,
+                   (rollout->device ? (size_t)rollout->worlds : 1) * sizeof *stats.finished);
+  core_device_zero(rollout->device, stats.count, 2 * sizeof *stats.count);
+  core_device_zero(rollout->device, stats.attempts, levels * sizeof *stats.attempts);
+  core_device_zero(rollout->device, stats.solutions, levels * sizeof *stats.solutions);
+}
+
+/* Adds step t's rewards and finished episodes of the part's worlds. */
+static void count_episodes(Rollout *rollout, Ops *ops, int t, Part part) {
+  const size_t first = (size_t)part.first, row = (size_t)t * (size_t)rollout->worlds + first;
+  OpsEpisodes stats = stats_of(rollout);
+  const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved + first,
+                               rollout->level + first, rollout->episode_steps + first};
+  stats.worlds = part.worlds;
+  stats.first_reported = stats.first_reported > part.first ? stats.first_reported - part.first : 0;
+  stats.returns += first;
+  if (rollout->device) stats.finished += first;
+  ops->count_episodes(ops, &stats, &step);
+}
+
+/* What the stats says of this rank's worlds, to the host. */
+static void read_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
+  const OpsEpisodes stats = stats_of(rollout);
+  const size_t n = rollout->device ? (size_t)rollout->worlds : 1, levels = (size_t)rollout->levels;
+  int64_t count[2];
+  void *copy;
+  const double *finished = core_device_view(rollout->device, stats.finished, n * sizeof *finished, &copy);
+  core_device_to_host(rollout->device, count, stats.count, sizeof count);
+  core_device_to_host(rollout->device, rollout->attempts, stats.attempts, levels * sizeof *stats.attempts);
+  core_device_to_host(rollout->device, rollout->solutions, stats.solutions, levels * sizeof *stats.solutions);
+  episodes->count = count[0];
+  episodes->length_mean = (double)count[1];
+  for (size_t w = 0; w < n; w++) episodes->return_mean += finished[w];
+  free(copy);
+}
+
+/* Sums over all ranks, then to means. */
+static void close_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
+  double sums[] = {episodes->return_mean, episodes->length_mean}, rates = 0;
+  int64_t levels = 0;
+  ranks_sum_counts(&episodes->count, 1);
+  ranks_sum_counts(rollout->attempts, (size_t)rollout->levels);
+  ranks_sum_counts(rollout->solutions, (size_t)rollout->levels);
+  ranks_sum(sums, 2);
+  episodes->return_mean = sums[0];
+  episodes->length_mean = sums[1];
+  for (int i = 0; i < rollout->levels; i++) {
+    if (rollout->attempts[i] == 0) continue;
+    levels++;
+    rates += (double)rollout->solutions[i] / (double)rollout->attempts[i];
+  }
+  episodes->solve_rate = levels > 0 ? rates / (double)levels : NAN;
+  episodes->return_mean = episodes->count > 0 ? episodes->return_mean / (double)episodes->count : NAN;
+  episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+/* Two parts where that was asked for and no worlds' steps depend on all of them. Cut where the pieces that the policy
+ * takes begin, so that they have the shapes that they have undivided. */
+static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, Part part[2]) {
+  const int n = rollout->worlds, shard = shards_worlds(&rollout->shards), rows = agent->max_rows;
+  const bool divides = rollout->divided == 2 && rollout->device && env->step_part && !rollout->observer.active;
+  int cut = n > rows ? (n + rows - 1) / rows / 2 * rows : n / 2;
+  if (n > shard) cut = n / shard / 2 * shard;
+  part[0] = all_worlds(rollout);
+  if (!divides || cut < 1) return 1;
+  part[0] = (Part){0, cut};
+  part[1] = (Part){cut, n - cut};
+  return 2;
+}
+
+/* What actions are drawn with: the seed, and the step's number in the run, where the host knows it. */
+typedef struct Draw { uint64_t seed, first_step; } Draw;
+
+static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, Part part) {
+  const size_t row = (size_t)t * (size_t)rollout->worlds + (size_t)part.first;
+  const float *logits = rollout->logits + row * (size_t)rollout->head.logits;
+  const uint32_t world = (uint32_t)(rollout->shards.first_world + part.first);
+  void *actions = rollout->actions + row * rollout->action_bytes;
+  if (rollout->clock) {
+    ops->policy_sample_at(ops, &rollout->head, logits, part.worlds, draw->seed, CORE_RANDOM_ACTION, world,
+                          rollout->clock, (uint32_t)t, actions, rollout->logp + row);
+    return;
+  }
+  const uint64_t step = draw->first_step + (uint64_t)t;
+  /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
+  const uint64_t key = draw->seed ^ (step & 0xffffffff00000000u);
+  ops->policy_sample(ops, &rollout->head, logits, part.worlds, key, CORE_RANDOM_ACTION, world, (uint32_t)step, actions,
+                     rollout->logp + row);
+}
+
+/* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. Then
+ * the actions of step t. */
+static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw *draw, int t, Part part) {
+  const int shard = shards_worlds(&rollout->shards), end = part.first + part.worlds;
+  const size_t row = (size_t)t * (size_t)rollout->worlds;
+  const float *observations = observations_at(rollout, t);
+  for (int first = part.first, worlds; first < end; first += worlds) {
+    worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
+    const size_t at = (size_t)first;
+    agent_act(agent, ops, observations + at * (size_t)rollout->features, worlds,
+              rollout->logits + (row + at) * (size_t)rollout->head.logits, rollout->values + row + at);
+  }
+  sample(rollout, ops, draw, t, part);
+}
+
+/* After the part's step t is done; with the last part of all: what needs all worlds. */
+static void finish_step(Rollout *rollout, Ops *ops, int t, Part part, int features) {
+  const size_t row = (size_t)t * (size_t)rollout->worlds;
+  count_episodes(rollout, ops, t, part);
+  if (part.first + part.worlds < rollout->worlds) return;
+  look(rollout, t, shown_at(rollout, t + 1), features);
+  reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row);
+}
+
+/* All steps. A part's step is waited for before the next part's begins, by when the policy has run for that one. */
+static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
+  Part part[2];
+  const int parts = parts_of(rollout, env, agent, part), features = env->observation_length;
+  double environment_s = 0;
+  for (int i = 0; i < rollout->steps * parts; i++) {
+    const int t = i / parts;
+    act(rollout, ops, agent, draw, t, part[i % parts]);
+    if (parts == 1) observer_count_acted_on(&rollout->observer);
+    if (parts == 2) rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
+    if (parts == 2 && i > 0) finish_step(rollout, ops, (i - 1) / parts, part[(i - 1) % parts], features);
+    const double stepped = core_clock_s();
+    step_env(rollout, env, ops, t, part[i % parts]);
+    environment_s += core_clock_s() - stepped;
+    if (parts == 1) finish_step(rollout, ops, t, part[0], features);
+  }
+  if (parts == 1) return environment_s;
+  rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
+  finish_step(rollout, ops, rollout->steps - 1, part[1], features);
+  return environment_s;
+}
+
+static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *values) {
+  const int worlds = shards_worlds(&rollout->shards);
+  for (int first = 0; first < rollout->worlds; first += worlds)
+    agent_values(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds, values + first);
+}
+
+/* From row block 0 to the values of the last. Gives the time that the environment took. */
+static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
+  const size_t n = (size_t)rollout->worlds, steps = (size_t)rollout->steps;
+  open_stats(rollout);
+  begin(rollout, env, ops);
+  const double environment_s = run_steps(rollout, env, ops, agent, draw);
+  value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + steps * n);
+  reward_finish(&rollout->reward_scale, rollout->rewards, steps * n);
+  if (env->rest) env->rest(env);
+  return environment_s;
+}
+
+static void forget_graph(Rollout *rollout) {
+  if (rollout->graph) rollout->device->destroy_graph(rollout->device, rollout->graph);
+  rollout->graph = NULL;
+  rollout->is_warm = false;
+}
+
+void rollout_destroy(Rollout *rollout) { forget_graph(rollout); }
+
+/* Can the steps be done by a graph? Not where the host looks at them or takes part in sums over ranks. */
+static bool is_recordable(const Rollout *rollout) {
+  return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !rollout->coverage &&
+         !rollout->visited && !rollout->reward_scale.communicator;
+}
+
+/* The first time kernel by kernel, which a graph is recorded of the second time. What is not in device memory is the
+ * same in all rollouts, but for the share of random actions with Q values. */
+static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
+  CoreDevice *device = rollout->device;
+  if (device) core_device_to_device(device, rollout->clock, &draw->first_step, sizeof draw->first_step);
+  if (agent->epsilon != rollout->epsilon) forget_graph(rollout);
+  rollout->epsilon = agent->epsilon;
+  if (!is_recordable(rollout) || !rollout->is_warm) {
+    rollout->is_warm = true;
+    return run(rollout, env, ops, agent, draw);
+  }
+  if (env->rest) env->rest(env); /* what a reset or a checkpoint has set going is no part of the graph */
+  if (rollout->graph == NULL) {
+    device->begin_graph(device);
+    run(rollout, env, ops, agent, draw);
+    rollout->graph = device->end_graph(device);
+  }
+  device->launch_graph(device, rollout->graph);
+  return 0;
+}
+
+void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
+                     RolloutEpisodes *episodes) {
+  const Draw draw = {seed, (uint64_t)(iteration - 1) * (uint64_t)rollout->steps};
+  *episodes = (RolloutEpisodes){0};
+  episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
+  read_stats(rollout, episodes);
+  close_stats(rollout, episodes);
+}
+
+void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows,
+                                 float *observations) {
+  if (rollout->is_compact) compact_gather(&rollout->compact, index, rows, observations);
+  else if (rollout->halves) ops->gather_halves(ops, rollout->halves, index, observations, rows, rollout->features);
+  else ops->gather_rows(ops, rollout->observations, index, observations, rows, rollout->features);
+}
+
+void rollout_gather_inputs(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations) {
+  const bool are_floats = !rollout->is_compact && rollout->halves == NULL;
+  if (ops->gather_inputs && are_floats) {
+    ops->gather_inputs(ops, rollout->observations, index, observations, rows, rollout->features);
+    return;
+  }
+  rollout_gather_observations(rollout, ops, index, rows, observations);
+  if (ops->gather_inputs) ops->gather_inputs(ops, observations, NULL, observations, rows, rollout->features);
+}
+
+void rollout_gather_actions(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, uint8_t *actions) {
+  ops->gather_bytes(ops, rollout->actions, index, actions, rows, rollout->action_bytes);
+}

@@ -1,0 +1,100 @@
+/* A rollout: K steps of N worlds under the present (behaviour) policy, with everything that the update needs.
+ * Time-major: transition (t, world) is row t*N + world. Between the environment and the learner; it must not
+ * change weights. */
+#ifndef TRAINER_ROLLOUT_H
+#define TRAINER_ROLLOUT_H
+#include "core/device/arena.h"
+#include "trainer/checkpoint/sections.h"
+#include "trainer/nets/agent.h"
+#include "trainer/ranks/shards.h"
+#include "trainer/rollout/compact.h"
+#include "trainer/rollout/coverage.h"
+#include "trainer/rollout/visited.h"
+#include "trainer/wrappers/observer.h"
+
+/* Episodes that ended during a rollout, in the worlds of all ranks. */
+typedef struct RolloutEpisodes {
+  int64_t count;
+  double return_mean, length_mean;  /* NaN without episodes */
+  double solve_rate;                /* mean over levels with an episode of solved / finished; NaN without */
+  double environment_s;             /* time that the environment took, of the rollout's */
+} RolloutEpisodes;
+
+/* All buffers but those said to be the host's are on the ops' device. */
+typedef struct Rollout {
+  CoreDevice *device;    /* NULL: the host */
+  int steps, worlds, features, levels;
+  Shards shards;         /* which of the run's worlds these are */
+  bool begins_anew;      /* every rollout is preceded by rollout_start_on: no episode goes on into the next */
+  OpsHead head;
+  size_t action_bytes;   /* of one action */
+  Observer observer;     /* between the environment and `observations` */
+  RewardScale reward_scale; /* and between it and `rewards` */
+  /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
+   * observations[0] at the next rollout. A time limit ends an episode, so no other bootstrap value is needed. */
+  float *observations;   /* [steps + 1][worlds][features]; with halves: [worlds][features], the block that came last */
+  Compact compact;       /* with train.observation_storage = state, and `observations` as with halves; else not used */
+  bool is_compact;
+  uint16_t *halves;      /* [steps + 1][worlds][features] in half precision (train.observation_storage), else NULL */
+  float *values;         /* [steps + 1][worlds] */
+  float *logits;         /* [steps][worlds][head.logits]: the behaviour policy, for the exact KL afterwards */
+  float *logp;           /* [steps][worlds] of the action taken */
+  float *rewards;        /* [steps][worlds] */
+  uint8_t *dones;        /* [steps][worlds] */
+  uint8_t *actions;      /* [steps][worlds][action_bytes]: head.factors classes or floats */
+  Coverage *coverage;    /* shown every state that is arrived in; NULL where this iteration is not measured */
+  Visited *visited;      /* the same, where a sample of this iteration's states is kept */
+
+  /* Carried from rollout to rollout, so part of a checkpoint (rollout_add_sections). */
+  double *returns;       /* [worlds] reward so far of the episode that runs */
+
+  /* Of the present step and rollout. */
+  uint8_t *solved;       /* [worlds] */
+  int32_t *level, *episode_steps;     /* [worlds] */
+  /* The run's number of what the environment calls a level, where the worlds are: a rank's environment has places for
+   * its own levels, the stats one for each of the run. NULL: the same (one rank). */
+  const int32_t *level_of_place;
+  int divided;           /* train.rollout_halves */
+  uint64_t *clock;       /* on the device: the number of this rollout's first step in the run; NULL without one */
+  CoreGraph *graph;      /* of all steps; NULL: not recorded */
+  bool is_warm;          /* the steps were launched one by one before, so that libraries have what they need */
+  double epsilon;        /* of the agent that the graph was recorded with */
+  float *bounded;        /* [worlds][factors] actions as the environment takes them */
+  int64_t *attempts, *solutions;      /* [levels], on the host */
+  OpsEpisodes stats;                   /* with the same on the device, where there is one */
+  float *shown; /* [worlds][features] on the host, for coverage and visited; NULL without a device */
+} Rollout;
+
+/* For the worlds of this rank. */
+void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
+                      CoreArena *arena);
+struct Communicator;
+/* Before the first step, where ranks have devices: how statistics of the worlds come together. */
+void rollout_connect(Rollout *rollout, struct Communicator *communicator);
+/* Gives back what is the device's, before that is closed. */
+void rollout_destroy(Rollout *rollout);
+/* What the next rollout depends on, beside agent and environment. rollout_restored: after it has been read. */
+void rollout_add_sections(Rollout *rollout, Sections *sections);
+void rollout_restored(Rollout *rollout);
+
+/* The state that the next rollout starts from: [worlds][features]. */
+float *rollout_last_observations(const Rollout *rollout);
+/* New episodes in every world; before, where the observer asks for it, steps of random actions. */
+void rollout_start(Rollout *rollout, Env *env, uint64_t seed);
+/* New episodes in every world w, all of them on level[w]. */
+void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
+
+/* Collects one rollout; all ranks together. Actions are a function of (seed, the world's number in the run, step
+ * since the run's start); `iteration` counts from 1. */
+void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
+                     RolloutEpisodes *episodes);
+
+/* Rows `index` of the observations -> observations [rows][features]. */
+void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows,
+                                 float *observations);
+/* The same for chains alone to read, as their input (ops->gather_inputs). */
+void rollout_gather_inputs(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations);
+/* Rows `index` of the actions -> actions [rows][action_bytes]. */
+void rollout_gather_actions(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, uint8_t *actions);
+
+#endif

@@ -1,0 +1,250 @@
+/* From init.from to a checkpoint file, and from its sections to a training that has started (inherit.h). */
+#include "trainer/run/inherit.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/config/origin.h"
+#include "store/workspace/paths.h"
+#include "trainer/run/training_device.h"
+
+typedef struct Parent {
+  char checkpoint[CORE_PATH_MAX], config[CORE_PATH_MAX]; /* files */
+  char run[CORE_RUN_ID];
+  int64_t iteration;
+} Parent;
+
+/* ---- which file ------------------------------------------------------------------------------------------------ */
+
+static int find_run(const CoreOrigin *origin, const char *root, Parent *parent) {
+  char folder[CORE_PATH_MAX];
+  TRY(store_path_run(root, origin->run, "config.ini", parent->config));
+  if (!core_files_exists(parent->config)) return core_error(CORE_USAGE, "no run %s in %s", origin->run, root);
+  TRY(store_path_run(root, origin->run, "ckpt", folder));
+  if (origin->iteration < 0) return checkpoint_newest_path(folder, parent->checkpoint);
+  TRY(checkpoint_path(folder, origin->iteration, parent->checkpoint));
+  if (core_files_exists(parent->checkpoint)) return CORE_OK;
+  return core_error(CORE_USAGE, "run %s has kept no checkpoint of iteration %" PRId64 " (checkpoint.keep, "
+                    "checkpoint.every)", origin->run, origin->iteration);
+}
+
+static int find_path(const char *path, Parent *parent) {
+  const char *slash = strrchr(path, '/');
+  struct stat file;
+  TRY(core_files_path(parent->checkpoint, "%s", path));
+  if (stat(path, &file) != 0)
+    return core_error(CORE_USAGE, "there is no such file; a run is named run:<id> or run:<id>@<iteration>");
+  if (S_ISDIR(file.st_mode))
+    return core_error(CORE_USAGE, "this is a folder; name a file in its ckpt/, or the run as run:<id>");
+  return core_files_path(parent->config, "%.*s/../config.ini", slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+static int find_parent(const CoreConfig *config, const char *root, Parent *parent) {
+  CoreOrigin origin;
+  TRY(core_origin_parse(config->init.from, &origin));
+  if (origin.is_run) TRY(find_run(&origin, root, parent));
+  else TRY(find_path(config->init.from, parent));
+  return checkpoint_identify(parent->checkpoint, parent->run, &parent->iteration);
+}
+
+/* ---- what of it ------------------------------------------------------------------------------------------------ */
+
+static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || strcmp(name, "critic") == 0; }
+
+/* The networks, and what makes their inputs. */
+static bool is_of_weights(const char *name) { return is_network(name) || strcmp(name, OBSERVER_SECTION) == 0; }
+
+static int read_section(const Parent *parent, const CheckpointSection *section) {
+  int64_t iteration;
+  int code =
+    checkpoint_read_section(parent->checkpoint, NULL, section->name, section->data, section->bytes, &iteration);
+  if (code != CORE_USAGE) return code;
+  if (is_network(section->name))
+    return core_error_context(code, "net.width, net.depth and the rest of [net], and what is observed (env.task, "
+                              "env.levels ...) must be the parent's");
+  return core_error_context(code, "env.num and the levels must be the parent's; init.restore = weights takes its "
+                            "networks only");
+}
+
+/* What the parent's learner did not have, ours may make from all the rest. */
+static int make_section(Training *training, const Parent *parent, const CheckpointSection *section) {
+  const Learner *learner = &training->learner;
+  if (learner->kind->derive != NULL && learner->kind->derive(learner->state, section->name)) return CORE_OK;
+  return read_section(parent, section); /* says that it is not there */
+}
+
+/* The cells that the parent's states have reached, where it had the same levels, and with them the same box. */
+static int restore_coverage(Coverage *coverage, const Parent *parent) {
+  CoverageRecord *stats = coverage->record;
+  const size_t box = sizeof stats->low + sizeof stats->high;
+  double own[4];
+  int64_t iteration;
+  bool there;
+  TRY(checkpoint_has_section(parent->checkpoint, COVERAGE_SECTION, &there));
+  if (!there) return CORE_OK;
+  memcpy(own, stats, box);
+  TRY(checkpoint_read_section(parent->checkpoint, NULL, COVERAGE_SECTION, stats, sizeof *stats, &iteration));
+  if (memcmp(own, stats, box) == 0) return CORE_OK;
+  memset(stats, 0, sizeof *stats);
+  memcpy(stats, own, box);
+  return CORE_OK;
+}
+
+static int restore_all(Training *training, const Checkpoint *sections, const Parent *parent) {
+  bool there[CHECKPOINT_SECTIONS_MAX];
+  for (int i = 0; i < sections->sections; i++) {
+    const CheckpointSection *section = &sections->section[i];
+    there[i] = strcmp(section->name, "clock") == 0 || /* time is the run's own */
+               strcmp(section->name, COVERAGE_SECTION) == 0;
+    if (there[i]) continue;
+    TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
+    if (there[i]) TRY(read_section(parent, section));
+  }
+  training->learner.kind->set_count(training->learner.state, &training->position.count);
+  training_device_put(training); /* the learner makes its own of what is there */
+  for (int i = 0; i < sections->sections; i++)
+    if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
+  training_device_fetch(training);
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
+  return restore_coverage(&training->coverage, parent);
+}
+
+static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
+  for (int i = 0; i < sections->sections; i++)
+    if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+  training_device_put(training);
+  rollout_restored(&training->rollout);
+  training->learner.kind->start(training->learner.state);
+  training_device_fetch(training);
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
+  return CORE_OK;
+}
+
+/* ---- may it be ------------------------------------------------------------------------------------------------- */
+
+/* Iterations are counted on, so they must be as long as the parent's, and some must be left. */
+static int check_count(const Training *training, const CoreConfig *theirs, const Parent *parent) {
+  int64_t there = core_config_transitions_per_iteration(theirs), here = training->plan.transitions_per_iteration;
+  if (there != here)
+    return core_error(CORE_USAGE, "an iteration has %" PRId64 " transitions there and %" PRId64 " here; env.num and "
+                      "ppo.num_steps must be the parent's, or init.restore = weights", there, here);
+  if (parent->iteration < training->plan.iterations) return CORE_OK;
+  return core_error(CORE_USAGE, "it stands at iteration %" PRId64 " and train.total_steps allows %" PRId64 "; raise "
+                    "train.total_steps, which counts from the parent's start", parent->iteration,
+                    training->plan.iterations);
+}
+
+static bool same_levels(const CoreConfig *a, const CoreConfig *b) {
+  return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.morphologies, b->env.morphologies) == 0 &&
+         strcmp(a->env.difficulty, b->env.difficulty) == 0 && strcmp(a->env.levels, b->env.levels) == 0 &&
+         a->env.level_count == b->env.level_count && strcmp(a->env.curriculum, b->env.curriculum) == 0 &&
+         strcmp(a->env.size, b->env.size) == 0 && strcmp(a->env.reset, b->env.reset) == 0 &&
+         strcmp(a->eval.levels, b->eval.levels) == 0;
+}
+
+static bool same_features(const Env *a, const Env *b) {
+  if (a->observation_length != b->observation_length || a->whole_length != b->whole_length) return false;
+  if (!a->features || !b->features) return a->features == b->features;
+  return memcmp(a->features, b->features, (size_t)a->observation_length * sizeof *a->features) == 0;
+}
+
+/* Networks see only the features that some level has, so other levels may give the same number another meaning. */
+static int check_features(const Training *training, const CoreConfig *theirs) {
+  Env *env;
+  if (same_levels(theirs, &training->config)) return CORE_OK;
+  TRY(env_create(theirs, 1, 0, &env));
+  bool same = same_features(env, training->levels);
+  env_destroy(&env);
+  return same ? CORE_OK
+              : core_error(CORE_USAGE, "its levels have other features than these, so its networks see other inputs; "
+                           "take levels of the same kind");
+}
+
+/* A setting that makes other networks of weights of the same number. */
+static int check_same(const char *key, const char *theirs, const char *ours) {
+  if (strcmp(theirs, ours) == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "its %s is %s, here it is %s", key, theirs, ours);
+}
+
+static int check_settings(const Training *training, const Parent *parent, bool all) {
+  const CoreConfig *ours = &training->config;
+  CoreConfig theirs = *ours;
+  if (core_files_exists(parent->config)) {
+    theirs = core_config_default();
+    TRY(core_config_read(parent->config, &theirs));
+  }
+  if (core_config_has_no_worlds(&theirs))
+    return core_error(CORE_USAGE, "algo.name = %s has no networks", theirs.algo.name);
+  if ((strcmp(theirs.algo.name, "pqn") == 0) != training->agent.is_q)
+    return core_error(CORE_USAGE,
+                      "its algo.name is %s, here it is %s, and pqn's network of Q values is neither actor nor "
+                      "critic",
+                      theirs.algo.name, ours->algo.name);
+  TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
+  TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
+  TRY(check_features(training, &theirs));
+  return all ? check_count(training, &theirs, parent) : CORE_OK;
+}
+
+static int restore(Training *training, const Checkpoint *sections, const char *root, Parent *parent) {
+  const CoreConfig *config = &training->config;
+  bool all = strcmp(config->init.restore, "all") == 0;
+  TRY(find_parent(config, root, parent));
+  TRY(check_settings(training, parent, all));
+  return all ? restore_all(training, sections, parent) : restore_weights(training, sections, parent);
+}
+
+int inherit_restore(Training *training, const Checkpoint *sections, const char *root, char parent[INHERIT_PARENT]) {
+  Parent found = {0};
+  int code = restore(training, sections, root, &found);
+  if (code != CORE_OK) return core_error_context(code, "init.from = %s", training->config.init.from);
+  snprintf(parent, INHERIT_PARENT, "%s@%" PRId64, found.run, found.iteration);
+  return CORE_OK;
+}
+
+/* ---- before a start --------------------------------------------------------------------------------------------- */
+
+/* Networks of other shapes; read_section would say so too, once there is memory to read into. */
+static int check_networks(const CoreConfig *ours, const Parent *parent) {
+  CoreConfig theirs = core_config_default();
+  CoreText value = {0}, other = {0};
+  size_t count;
+  int code = CORE_OK;
+  const CoreConfigRow *row = core_config_rows(&count);
+  if (!core_files_exists(parent->config)) return CORE_OK;
+  TRY(core_config_read(parent->config, &theirs));
+  for (const CoreConfigRow *end = row + count; row < end && code == CORE_OK; row++) {
+    if (strcmp(row->section, "net") != 0 || strcmp(row->key, "norm") == 0) continue; /* auto has other names */
+    if (core_config_is_read(ours, row) && !core_config_same_value(&theirs, ours, row))
+      code = check_same(row->name, core_config_get(&theirs, row, &other), core_config_get(ours, row, &value));
+  }
+  core_text_free(&value);
+  core_text_free(&other);
+  return code;
+}
+
+/* Is there something to look at yet? */
+static bool is_there(const CoreOrigin *origin, const char *root) {
+  Parent parent = {0};
+  const bool there = find_run(origin, root, &parent) == CORE_OK;
+  core_error_clear();
+  return there;
+}
+
+static int check_parent(const Training *training, const char *root) {
+  Parent parent = {0};
+  TRY(find_parent(&training->config, root, &parent));
+  TRY(check_networks(&training->config, &parent));
+  return check_settings(training, &parent, strcmp(training->config.init.restore, "all") == 0);
+}
+
+int inherit_check(const Training *training, const char *root) {
+  CoreOrigin origin;
+  const char *from = training->config.init.from;
+  if (!*from) return CORE_OK;
+  TRY(core_origin_parse(from, &origin));
+  if (origin.is_run && !is_there(&origin, root)) return CORE_OK;
+  int code = check_parent(training, root);
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "init.from = %s", from);
+}

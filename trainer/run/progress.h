@@ -1,0 +1,27 @@
+/* What a person sees of a run on stderr: one line, redrawn on a terminal, printed every ten seconds elsewhere. */
+#ifndef TRAINER_PROGRESS_H
+#define TRAINER_PROGRESS_H
+#include "core/terminal.h"
+#include "trainer/run/training.h"
+
+typedef struct Progress {
+  CoreLive live;
+  bool quiet;                /* prints nothing at all */
+  double started_s, drawn_s; /* core_clock_s */
+  int64_t started_iteration; /* iterations that earlier attempts had done */
+} Progress;
+
+Progress progress_start(bool quiet, int64_t finished_iterations);
+/* After an iteration; `final` leaves the line standing. */
+void progress_draw(Progress *progress, const Training *training, const StoreIteration *row, bool final);
+/* A sentence of its own, to stderr and the log. */
+void progress_note(Progress *progress, const char *format, ...) CORE_PRINTF(2, 3);
+
+/* What a scale.scheme comes to: "more_minibatches, factor 4: env.num 8192, ...", into an empty text. */
+const char *progress_scaling(const CoreConfig *config, CoreText *text);
+
+/* The sizes that a configuration comes to (`--dry-run`), to stdout. */
+void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan);
+void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan);
+
+#endif

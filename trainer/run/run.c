@@ -1,0 +1,548 @@
+/* The life of a run: check what its folder says, take the lease, start or resume, then iterate, log, evaluate and save
+ * until the budget is used, a signal comes, or something fails. What training computes is training.c's business.
+ *
+ * All ranks of a run go through this file together, so that they meet wherever training exchanges something; only the
+ * first one has a folder, logs and a state, and what one of them decides or suffers all of them agree on.
+ *
+ * The order of writing makes restarts exact: run logs reach the disk before the checkpoint that counts their rows as
+ * done, so an interrupted run repeats rows (which are the same) but never misses one. */
+#include "trainer/run/run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "core/command/options.h"
+#include "core/log.h"
+#include "core/signals.h"
+#include "core/version.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/run/heartbeat.h"
+#include "trainer/run/inherit.h"
+#include "trainer/run/progress.h"
+
+static const double FLUSH_EVERY_S = 2, RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* of a checkpoint that failed */
+
+/* Known to checkpoints but different in every attempt. */
+typedef struct RunClock {
+  double train_seconds;        /* of all attempts up to this checkpoint */
+  int64_t attempt;
+} RunClock;
+
+typedef struct Run {
+  const CoreConfig *config;
+  const RunOptions *options;
+  char root[CORE_PATH_MAX], id[CORE_RUN_ID];
+  Training *training;
+  StoreLease *lease;
+  StoreState state;
+  Heartbeat *heartbeat;
+  StoreRunlog *stats, *evaluations, *layers; /* layers: NULL unless metrics.layers */
+  Checkpoint checkpoint;
+  Progress progress;
+  RunClock clock;              /* as of the last checkpoint */
+  StoreIteration row;          /* of the last iteration of this attempt */
+  bool diverged, log_failing, worlds_warned;
+  int stop;                    /* the signal that some rank was told to stop by, known to all of them; 0 = none */
+  double started_s, flushed_s, saved_s; /* core_clock_s */
+  double retry_s, retry_at_s;  /* a checkpoint has failed: wait between tries, and when the next one is; 0: not so */
+  int64_t saved_iteration;     /* of the newest checkpoint of this attempt or the one it came from; -1 = none */
+} Run;
+
+/* ---- logs and checkpoints -------------------------------------------------------------------------------------- */
+
+static double train_seconds(const Run *run) { return run->clock.train_seconds + core_clock_s() - run->started_s; }
+
+/* All logs; a full disk does not stop training: lines wait in memory and are tried again. */
+static int flush_logs(Run *run, bool durable) {
+  int stats = store_runlog_flush(run->stats, durable);
+  int evaluations = store_runlog_flush(run->evaluations, durable);
+  int layers = run->layers ? store_runlog_flush(run->layers, durable) : CORE_OK;
+  int code = stats != CORE_OK ? stats : evaluations != CORE_OK ? evaluations : layers;
+  run->flushed_s = core_clock_s();
+  if (code != CORE_OK && !run->log_failing)
+    progress_note(&run->progress, "warning: a run log can not be written, will try again: %s", core_error_message());
+  run->log_failing = code != CORE_OK;
+  return code;
+}
+
+/* The clock is saved as of now, but counts on from the attempt's start. */
+static int write_checkpoint(Run *run) {
+  RunClock at_start = run->clock;
+  run->clock.train_seconds = train_seconds(run);
+  run->clock.attempt = run->state.attempt;
+  int code = checkpoint_write(&run->checkpoint, run->training->position.iteration);
+  run->clock = at_start;
+  return code;
+}
+
+/* Books a checkpoint that was written, or when to try again. */
+static void note_save(Run *run, int code) {
+  if (code == CORE_OK) {
+    if (run->retry_s > 0) progress_note(&run->progress, "checkpoints can be written again");
+    run->saved_s = core_clock_s();
+    run->saved_iteration = run->training->position.iteration;
+    run->retry_s = 0;
+    return;
+  }
+  if (run->retry_s == 0)
+    progress_note(&run->progress, "warning: no checkpoint at iteration %" PRId64 ", training goes on: %s",
+                  run->training->position.iteration, core_error_message());
+  run->retry_s = run->retry_s == 0 ? RETRY_FIRST_S : fmin(2 * run->retry_s, RETRY_LAST_S);
+  run->retry_at_s = core_clock_s() + run->retry_s;
+}
+
+/* Saves the present position, unless it is saved already. */
+static int save(Run *run) {
+  int code = CORE_OK;
+  bool needed = run->saved_iteration != run->training->position.iteration;
+  ranks_broadcast(&needed, sizeof needed);
+  if (!needed) return CORE_OK;
+  training_before_save(run->training);
+  if (ranks_is_first()) {
+    code = flush_logs(run, true);
+    if (code == CORE_OK) code = write_checkpoint(run);
+    note_save(run, code);
+  }
+  return ranks_agree(code);
+}
+
+static bool save_due(const Run *run) {
+  const int64_t every = run->config->checkpoint.every_iterations;
+  if (run->retry_s > 0) return core_clock_s() >= run->retry_at_s;
+  if (every > 0 && run->training->position.iteration % every == 0) return true;
+  return core_clock_s() - run->saved_s >= run->config->checkpoint.every;
+}
+
+static void update_state(Run *run) {
+  const Training *training = run->training;
+  run->state.iteration = training->position.iteration;
+  run->state.transitions = training_transitions(training);
+  run->state.solve_rate = training->position.solve_rate;
+  run->state.steps_per_second = run->row.steps_per_second;
+  run->state.train_seconds = train_seconds(run);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------- */
+
+static void log_evaluation(Run *run, const StoreEvaluation *row) {
+  if (!ranks_is_first()) return;
+  char error[64] = ""; /* one episode a level has none */
+  store_runlog_evaluation(run->evaluations, row);
+  if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
+  core_info("evaluation after iteration %" PRId64 " on %s: solve rate %.4f%s, return %.3f", row->iteration,
+            row->level_set, row->solve_rate, error, row->episode_return);
+}
+
+static void evaluate_if_due(Run *run) {
+  StoreEvaluation row;
+  if (!training_evaluation_due(run->training)) return;
+  training_evaluate(run->training, &row);
+  log_evaluation(run, &row);
+  for (int set = 0; set < run->training->others.count; set++) {
+    training_evaluate_other(run->training, set, &row);
+    log_evaluation(run, &row);
+  }
+}
+
+/* The physics ended such episodes by itself; a person should still know that a level makes it explode. */
+static void warn_of_nonfinite_worlds(Run *run) {
+  const Env *env = run->training->env;
+  if (run->worlds_warned || env == NULL) return;
+  int64_t worlds = env->nonfinite(env);
+  ranks_sum_counts(&worlds, 1);
+  if (worlds == 0) return;
+  run->worlds_warned = true;
+  progress_note(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
+                PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
+}
+
+/* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on
+ * without it when it can not be written. */
+static void write_beside(Run *run, const char *path, const CoreText *text) {
+  if (core_files_write_atomic(path, text->data, text->length) == CORE_OK) return;
+  progress_note(&run->progress, "warning: not kept: %s", core_error_message());
+}
+
+static void write_visited(Run *run) {
+  char path[CORE_PATH_MAX], name[64];
+  CoreText file = {0};
+  snprintf(name, sizeof name, "states.%" PRId64 ".npy", run->row.iteration);
+  visited_format(&run->training->visited, &file);
+  if (store_path_run(run->root, run->id, name, path) == CORE_OK) write_beside(run, path, &file);
+  core_text_free(&file);
+}
+
+static void write_profile(Run *run) {
+  const Profile *profile = &run->training->profile;
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\tess_percent[%]\n");
+  for (int i = 0; i < profile->taken; i++) {
+    core_text_appendf(&text, "%d\t%.9g\t", profile->update[i], 100.0 * profile->update[i] / profile->updates);
+    if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
+    core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
+  }
+  if (store_path_profile(run->root, run->id, run->row.iteration, path) == CORE_OK) {
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    if (core_files_make_directories(path) != CORE_OK) core_error_clear(); /* writing says what is wrong */
+    *slash = '/';
+    write_beside(run, path, &text);
+  }
+  core_text_free(&text);
+}
+
+/* Each layer of both networks, as the iteration left them. */
+static void log_layers(Run *run) {
+  Training *training = run->training;
+  for (int critic = 0; critic < 2; critic++) {
+    const AgentNetwork *network = critic ? &training->agent.critic : &training->agent.actor;
+    for (int layer = 1; network->n > 0 && layer <= network->shape.layers; layer++) {
+      StoreLayer row =
+        metrics_layer(&training->metrics, training->ops, &training->agent, critic, layer, run->row.iteration);
+      row.transitions = run->row.transitions;
+      store_runlog_layer(run->layers, &row);
+    }
+  }
+}
+
+/* What the first rank shows and keeps of an iteration, apart from checkpoints. */
+static void report(Run *run) {
+  run->row.wall_seconds = train_seconds(run);
+  store_runlog_iteration(run->stats, &run->row);
+  if (run->layers && !run->training->sgd && run->training->metrics.depth >= METRICS_REPRESENTATION) log_layers(run);
+  if (run->training->profiled) write_profile(run);
+  if (run->training->rollout.visited) write_visited(run);
+  if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
+}
+
+static void show_state(Run *run) {
+  update_state(run);
+  heartbeat_update(run->heartbeat, &run->state);
+  progress_draw(&run->progress, run->training, &run->row, training_finished(run->training));
+}
+
+/* Any rank may have been told to stop; the first one knows the time. */
+static void agree_on_next(Run *run, bool *save_now) {
+  double told[] = {core_signals_stop(), ranks_is_first() && save_due(run)};
+  ranks_max(told, 2);
+  run->stop = (int)told[0];
+  *save_now = told[1] > 0;
+}
+
+static int iterate(Run *run) {
+  bool save_now;
+  agree_on_next(run, &save_now);
+  while (!training_finished(run->training) && run->stop == 0) {
+    core_signals_guard(); /* what libraries have installed meanwhile */
+    int code = training_iterate(run->training, &run->row);
+    run->diverged = code != CORE_OK;
+    if (code != CORE_OK) return code;
+    TRY(training_check_weights(run->training));
+    if (ranks_is_first()) report(run);
+    evaluate_if_due(run);
+    warn_of_nonfinite_worlds(run);
+    agree_on_next(run, &save_now);
+    if (save_now) save(run); /* training goes on without */
+    if (ranks_is_first()) show_state(run);
+  }
+  return CORE_OK;
+}
+
+/* From a started or restored state to the end of the budget or a signal. */
+static int train(Run *run) {
+  if (run->saved_iteration < 0) evaluate_if_due(run); /* the one before training; a restored run has done its own */
+  TRY(iterate(run));
+  TRY(save(run));
+  if (training_finished(run->training)) return CORE_OK;
+  progress_note(&run->progress, "stopped by signal %d after iteration %" PRId64 " of %" PRId64 "; --resume goes on",
+                run->stop, run->training->position.iteration, run->training->plan.iterations);
+  return CORE_REQUEUE;
+}
+
+/* ---- one attempt ----------------------------------------------------------------------------------------------- */
+
+static int inherit(Run *run) {
+  Training *training = run->training;
+  int code = CORE_OK;
+  training_before_save(training);
+  if (ranks_is_first()) code = inherit_restore(training, &run->checkpoint, run->root, run->state.parent);
+  TRY(ranks_agree(code));
+  TRY(training_after_load(training));
+  progress_note(&run->progress, "starting from %s (init.restore = %s), at iteration %" PRId64 " of %" PRId64,
+                run->state.parent, run->config->init.restore, training->position.iteration, training->plan.iterations);
+  return CORE_OK;
+}
+
+/* The newest good checkpoint; saved_iteration stays -1 without one. */
+static int restore(Run *run) {
+  int code = CORE_OK;
+  if (!run->options->resume) return CORE_OK;
+  if (ranks_is_first()) code = checkpoint_read_newest(&run->checkpoint, &run->saved_iteration);
+  TRY(ranks_agree(code));
+  ranks_broadcast(&run->saved_iteration, sizeof run->saved_iteration);
+  if (run->saved_iteration < 0) return CORE_OK;
+  const int64_t iteration = run->training->position.iteration;
+  if (ranks_is_first() && iteration != run->saved_iteration)
+    code = core_error(CORE_FAIL, "the checkpoint of iteration %" PRId64 " holds iteration %" PRId64 "; remove it, or "
+                      "start over with --force", run->saved_iteration, iteration);
+  TRY(ranks_agree(code));
+  TRY(training_after_load(run->training));
+  progress_note(&run->progress, "going on after iteration %" PRId64 " of %" PRId64, run->saved_iteration,
+                run->training->plan.iterations);
+  return CORE_OK;
+}
+
+static int restore_or_start(Run *run) {
+  Training *training = run->training;
+  run->saved_iteration = -1;
+  run->row = store_iteration_unmeasured(0);
+  training_add_sections(training, &run->checkpoint);
+  checkpoint_add(&run->checkpoint, "clock", &run->clock, sizeof run->clock);
+  TRY(restore(run));
+  if (run->saved_iteration >= 0) return CORE_OK;
+  run->clock = (RunClock){0};
+  run->state.parent[0] = '\0';
+  training_start(training);
+  return *run->config->init.from ? inherit(run) : CORE_OK;
+}
+
+static int open_logs(Run *run) {
+  if (!ranks_is_first()) return CORE_OK;
+  TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_STATS, &run->stats));
+  TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_EVAL, &run->evaluations));
+  if (!run->config->metrics.layers) return CORE_OK;
+  return store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_LAYERS, &run->layers);
+}
+
+/* Closes them. Lost lines fail a run that went well; where something failed before, that message stays. */
+static int close_logs(Run *run, int code) {
+  StoreRunlog **logs[] = {&run->stats, &run->evaluations, &run->layers};
+  for (int i = 0; i < 3; i++) {
+    if (*logs[i] == NULL) continue;
+    if (code == CORE_OK || code == CORE_REQUEUE) {
+      int closed = store_runlog_close(logs[i]);
+      if (closed != CORE_OK) code = closed;
+    } else {
+      char message[512];
+      snprintf(message, sizeof message, "%s", core_error_message());
+      store_runlog_close(logs[i]);
+      core_error(code, "%s", message);
+    }
+  }
+  return code;
+}
+
+/* By now all libraries have their threads and handlers. */
+static void check_signals(void) {
+  char thread[96];
+  core_signals_guard();
+  core_signals_check(thread, sizeof thread);
+  if (*thread) core_warn("%s takes signals: if it computes, one that comes can damage memory", thread);
+}
+
+static int attempt(Run *run) {
+  int code = ranks_agree(training_allocate(run->training));
+  if (code == CORE_OK) code = training_connect(run->training);
+  if (code == CORE_OK) check_signals();
+  if (code == CORE_OK && run->training->communicator && ranks_is_first())
+    core_info("gradients go by %s", run->training->communicator->name);
+  if (code == CORE_OK) code = restore_or_start(run);
+  if (code == CORE_OK) code = ranks_agree(open_logs(run));
+  if (code == CORE_OK) {
+    run->started_s = run->flushed_s = run->saved_s = core_clock_s();
+    run->progress = progress_start(run->options->quiet, run->training->position.iteration);
+    update_state(run);
+    if (ranks_is_first()) heartbeat_update(run->heartbeat, &run->state);
+    code = train(run);
+    update_state(run);
+  }
+  return close_logs(run, code);
+}
+
+static void begin_state(Run *run) {
+  StoreState *state = &run->state;
+  state->status = STORE_RUNNING;
+  state->attempt++;
+  gethostname(state->host, sizeof state->host - 1);
+  state->pid = getpid();
+  state->started_unix_s = core_clock_unix_s();
+  state->finished_unix_s = 0;
+  state->iterations = run->training->plan.iterations;
+  state->transitions_total = state->iterations * run->training->plan.transitions_per_iteration;
+  state->message[0] = '\0';
+  const CoreDevice *device = run->training->device;
+  snprintf(state->device, sizeof state->device, "%s, %.48s", device ? device->name : "cpu",
+           device ? device->description : ops_cpu_description());
+  snprintf(state->commit, sizeof state->commit, "%s", core_commit());
+}
+
+static void end_state(Run *run, int code) {
+  StoreState *state = &run->state;
+  state->finished_unix_s = core_clock_unix_s();
+  state->status = code == CORE_OK ? STORE_FINISHED : code == CORE_REQUEUE ? STORE_STOPPED
+                  : run->diverged ? STORE_DIVERGED : STORE_FAILED;
+  if (code != CORE_OK && code != CORE_REQUEUE)
+    snprintf(state->message, sizeof state->message, "%s", core_error_message());
+}
+
+static void note_scaling(const CoreConfig *config) {
+  CoreText text = {0};
+  if (core_config_is_scaled(config)) core_info("scaling: %s", progress_scaling(config, &text));
+  core_text_free(&text);
+}
+
+/* Called by the thread that watches the other ranks, while the main thread may wait for one that is gone. */
+static void on_loss(void *context, const char *message) {
+  Run *run = context;
+  core_log(CORE_LOG_ERROR, "%s", message);
+  heartbeat_abandon(run->heartbeat, message);
+  fprintf(stderr, "trainer: %s; the last checkpoint is good, --resume goes on from it\n", message);
+}
+
+static void note_start(const Run *run) {
+  const TrainingPlan *plan = &run->training->plan;
+  char who[160];
+  core_info("attempt %d, version %s commit %s, %s, %d threads", run->state.attempt, core_version(), core_commit(),
+            run->state.device, plan->threads);
+  for (int rank = 0; rank < plan->ranks && plan->ranks > 1; rank++) core_info("%s", ranks_describe(rank, who));
+  note_scaling(run->config);
+}
+
+/* What train.device = auto came to. */
+static void note_device(Run *run) {
+  const Training *training = run->training;
+  const char *reason = training->device_note[0] ? training->device_note : CORE_HAS_CUDA ? "" : "built without CUDA";
+  if (strcmp(run->config->train.device, "auto") != 0) return;
+  if (training->device)
+    progress_note(&run->progress, "train.device = auto: computing on %s", training->device->description);
+  else progress_note(&run->progress, "train.device = auto: computing on the CPU%s%s%s", *reason ? " (" : "", reason,
+                     *reason ? ")" : "");
+}
+
+/* The attempt between its first and its last state; the other ranks have only the attempt. */
+static int attempt_with_state(Run *run) {
+  if (!ranks_is_first()) {
+    TRY(ranks_agree(CORE_OK));
+    return attempt(run);
+  }
+  begin_state(run);
+  TRY(ranks_agree(heartbeat_start(run->root, run->id, &run->state, &run->heartbeat)));
+  ranks_on_loss(on_loss, run);
+  note_start(run);
+  note_device(run);
+  int code = attempt(run);
+  end_state(run, code);
+  if (code == CORE_FAIL || code == CORE_USAGE) core_log(CORE_LOG_ERROR, "%s", core_error_message());
+  else core_info("%s", store_status_name(run->state.status));
+  ranks_on_loss(NULL, NULL);
+  int stopped = heartbeat_stop(&run->heartbeat, &run->state);
+  return code == CORE_OK || code == CORE_REQUEUE ? (stopped == CORE_OK ? code : stopped) : code;
+}
+
+/* ---- the folder ------------------------------------------------------------------------------------------------ */
+
+/* May this run start now, given what its folder holds? */
+static int check_start(Run *run) {
+  int64_t newest;
+  if (run->options->force) return checkpoint_remove_all(&run->checkpoint);
+  if (run->state.status == STORE_DIVERGED)
+    return core_error(CORE_FAIL, "run %s diverged before and would again (%s); --force starts over", run->id,
+                      run->state.message);
+  TRY(checkpoint_newest(&run->checkpoint, &newest));
+  if (newest >= 0 && !run->options->resume)
+    return core_error(CORE_USAGE, "run %s has a checkpoint at iteration %" PRId64 "; --resume continues, --force "
+                      "starts over", run->id, newest);
+  return CORE_OK;
+}
+
+/* Nobody else writes here now. The state is read again, since another trainer may have finished while we waited. */
+static int check_folder(Run *run, bool *finished_before) {
+  char folder[CORE_PATH_MAX];
+  TRY(store_run_state_read(run->root, run->id, true, &run->state));
+  *finished_before = run->state.status == STORE_FINISHED && !run->options->force;
+  if (*finished_before) return CORE_OK;
+  TRY(store_path_run(run->root, run->id, "ckpt", folder));
+  TRY(checkpoint_open(folder, run->id, (int)run->config->checkpoint.keep, &run->checkpoint));
+  return check_start(run);
+}
+
+static int open_folder(Run *run, bool *finished_before, FILE **log) {
+  char path[CORE_PATH_MAX];
+  bool made;
+  TRY(store_root_make(run->options->root, run->root, &made));
+  TRY(store_run_prepare(run->root, run->config, run->id));
+  TRY(store_run_acquire(run->root, run->id, &run->lease));
+  TRY(check_folder(run, finished_before));
+  if (*finished_before) return CORE_OK;
+  TRY(store_path_run(run->root, run->id, "log.txt", path));
+  int fd;
+  TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
+  *log = fdopen(fd, "a");
+  if (*log == NULL) {
+    close(fd);
+    return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  }
+  core_log_open(*log, CORE_LOG_INFO);
+  return CORE_OK;
+}
+
+static void print_summary(const Run *run, bool finished_before) {
+  char transitions[32], seconds[32];
+  if (run->options->quiet) return;
+  if (finished_before) {
+    printf("run %s is finished already; --force runs it again\n", run->id);
+    return;
+  }
+  printf("run %s: %s, %" PRId64 " of %" PRId64 " iterations, %s transitions, ", run->id,
+         store_status_name(run->state.status), run->state.iteration, run->state.iterations,
+         core_text_count((double)run->state.transitions, transitions));
+  if (!isnan(run->state.solve_rate)) printf("solve rate %.1f %%, ", 100 * run->state.solve_rate);
+  printf("%s\n", core_text_duration(run->state.train_seconds, seconds));
+}
+
+static int run_in_folder(Run *run) {
+  bool finished_before = false;
+  FILE *log = NULL;
+  int code = ranks_agree(ranks_is_first() ? open_folder(run, &finished_before, &log) : CORE_OK);
+  ranks_broadcast(&finished_before, sizeof finished_before);
+  if (code == CORE_OK && !finished_before) code = attempt_with_state(run);
+  if (log) {
+    core_log_open(NULL, CORE_LOG_INFO);
+    fclose(log);
+  }
+  store_run_release(&run->lease);
+  if (code == CORE_OK || code == CORE_REQUEUE) print_summary(run, finished_before);
+  return code;
+}
+
+static int run_together(const CoreConfig *config, const RunOptions *options) {
+  Run run = {.config = config, .options = options, .progress = progress_start(options->quiet, 0)};
+  int code = ranks_agree(training_plan(config, &run.training));
+  if (code == CORE_OK && options->dry_run) {
+    if (ranks_is_first()) (options->json ? progress_print_plan_json : progress_print_plan)(config, &run.training->plan);
+  } else if (code == CORE_OK) {
+    code = ranks_agree(training_check_memory(run.training));
+    if (code == CORE_OK) code = run_in_folder(&run);
+  }
+  training_destroy(&run.training);
+  return code;
+}
+
+int run_train(const CoreConfig *config, const RunOptions *options) {
+  RunOptions own = *options;
+  core_signals_expect_stop(); /* batch systems announce the end with SIGUSR1, SIGUSR2 or SIGTERM */
+  TRY(ranks_start());
+  core_signals_guard(); /* MPI has handlers of its own */
+  if (!ranks_is_first()) {
+    own.quiet = true;
+    core_log_open(NULL, CORE_LOG_WARN);
+  }
+  int code = run_together(config, &own);
+  ranks_stop();
+  return ranks_is_first() ? code : CORE_OK; /* which has said it for all */
+}

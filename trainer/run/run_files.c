@@ -1,0 +1,49 @@
+/* A name to files. What is there is taken first: a file, then a folder, then the workspace is asked. */
+#include "trainer/run/run_files.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "store/workspace/paths.h"
+#include "store/workspace/run_name.h"
+#include "trainer/checkpoint/checkpoint.h"
+
+static bool is_kind(const char *path, mode_t kind) {
+  struct stat status;
+  return stat(path, &status) == 0 && (status.st_mode & S_IFMT) == kind;
+}
+
+/* A checkpoint lies two folders below its run's. */
+static int of_file(const char *path, RunFiles *files) {
+  const char *slash = strrchr(path, '/');
+  TRY(core_files_path(files->checkpoint, "%s", path));
+  return core_files_path(files->config, "%.*s/../config.ini", slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+static int of_folder(const char *path, RunFiles *files) {
+  char folder[CORE_PATH_MAX];
+  TRY(core_files_path(files->config, "%s/config.ini", path));
+  TRY(core_files_path(folder, "%s/ckpt", path));
+  return checkpoint_newest_path(folder, files->checkpoint);
+}
+
+static int of_run(const char *text, const char *root_option, RunFiles *files) {
+  char root[CORE_PATH_MAX], folder[CORE_PATH_MAX], id[CORE_RUN_ID];
+  TRY(store_root(root_option, root));
+  const int code = store_run_find(root, text, id);
+  if (code != CORE_OK) return core_error(code, "%s; or a checkpoint's file (--root DIR: another workspace)",
+                                         core_error_message());
+  TRY(store_path_run(root, id, NULL, folder));
+  return of_folder(folder, files);
+}
+
+int run_files_find(const char *text, const char *root_option, RunFiles *files) {
+  char config[CORE_PATH_MAX];
+  const size_t length = strlen(text);
+  if (is_kind(text, S_IFREG)) return of_file(text, files);
+  if (length > 5 && strcmp(text + length - 5, ".ckpt") == 0)
+    return core_error(CORE_USAGE, "there is no checkpoint %.200s", text);
+  if (core_files_path(config, "%s/config.ini", text) == CORE_OK && is_kind(config, S_IFREG))
+    return of_folder(text, files);
+  return of_run(text, root_option, files);
+}

@@ -1,0 +1,497 @@
+/* Putting the parts together, and one iteration of them. */
+#include "trainer/run/training.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "trainer/math/estimators.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/run/machine.h"
+#include "trainer/run/training_device.h"
+#include "trainer/run/training_memory.h"
+#include "trainer/update/minibatch.h"
+
+/* Rows of a forward pass while acting: large enough for fast matrix products, small enough for little memory. */
+enum { ACTING_ROWS = 4096, PLANNING_WORLDS = 1 };
+
+/* ---- planning -------------------------------------------------------------------------------------------------- */
+
+static int register_buffers(Training *training, int max_rows) {
+  const CoreConfig *config = &training->config;
+  CoreArena *arena = training->arena;
+  const Env *levels = training->levels;
+  agent_register(&training->agent, config, levels, max_rows, arena);
+  Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
+  if (training->curriculum) {
+    curriculum_register(training->curriculum, config, levels, &training->shards, arena);
+    trained_on.levels = curriculum_levels(training->curriculum);
+  }
+  rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
+                   arena);
+  metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
+  coverage_register(&training->coverage, levels, &training->shards, config->metrics.states,
+                    core_config_transitions_per_iteration(config), arena);
+  if (config->metrics.visited_states > 0)
+    visited_register(&training->visited, levels, &training->shards, config->metrics.visited_states,
+                     core_config_iterations(config), core_config_transitions_per_iteration(config), arena);
+  if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
+  return evaluation_sets_register(&training->others, config, levels, arena);
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Rows that the activations must hold: a piece of a minibatch, or as many acting worlds as are worth one pass. */
+static int activation_rows(const CoreConfig *config, const Shards *shards) {
+  int64_t acting = larger(shards->worlds, config->eval.count > 0 ? config->eval.episodes : 0);
+  int64_t minibatch = shards->all_shards > 1 ? minibatch_room(config, shards) : learner_size(config).rows;
+  return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
+}
+
+static int estimate_memory(Training *training) {
+  TrainingPlan *plan = &training->plan;
+  double training_worlds, evaluation_worlds, other_worlds, search_worlds = 0;
+  TRY(env_estimate_bytes(training->levels, training->evaluator.worlds, &evaluation_worlds));
+  TRY(evaluation_sets_estimate_bytes(&training->others, &other_worlds));
+  evaluation_worlds += other_worlds;
+  if (training->curriculum) {
+    TRY(curriculum_estimate_bytes(training->curriculum, training->levels, &training_worlds, &search_worlds));
+    plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
+  } else {
+    TRY(env_estimate_bytes(training->levels, training->shards.worlds, &training_worlds));
+    /* A checkpoint copies the training worlds' state, which is most of what they hold; the first rank copies all. */
+    plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
+  }
+  plan->buffer_bytes =
+    (double)core_arena_bytes(training->arena) +
+    ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
+  plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
+  if (training->device == NULL) return CORE_OK;
+  plan->device_worlds_bytes = training_worlds + search_worlds + evaluation_worlds;
+  plan->device_bytes = training_memory_estimate(training, plan->device_worlds_bytes);
+  return CORE_OK;
+}
+
+static int fill_plan_of_sgd(Training *training) {
+  const CoreConfig *config = &training->config;
+  if (strcmp(config->train.precision, "float32") != 0)
+    return core_error(CORE_USAGE, "train.precision = %s: algo.name = %s multiplies no matrices; set it to float32",
+                      config->train.precision, config->algo.name);
+  if (ranks_size() > 1)
+    return core_error(CORE_USAGE, "algo.name = noisy_sgd has no environments to divide over %d ranks; start one "
+                      "process", ranks_size());
+  training->sgd = core_memory_zero_allocate(1, sizeof *training->sgd);
+  TRY(noisy_sgd_register(training->sgd, config, training->arena));
+  training->plan = (TrainingPlan){.iterations = core_config_iterations(config), .transitions_per_iteration = 1,
+                                  .updates_per_iteration = 1, .ranks = 1, .threads = 1,
+                                  .buffer_bytes = (double)core_arena_bytes(training->arena),
+                                  .machine_bytes = machine_memory_bytes()};
+  return CORE_OK;
+}
+
+static int fill_plan(Training *training) {
+  const CoreConfig *config = &training->config;
+  TRY(core_config_check(config));
+  TRY(agent_check(config));
+  TRY(training_device_open(training));
+  if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
+  TRY(shards_plan(config, &training->shards));
+  TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
+  if (core_config_has_curriculum(config))
+    training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
+  TRY(register_buffers(training, activation_rows(config, &training->shards)));
+  TRY(learner_create(config, &training->agent, &training->rollout, training->arena, &training->learner));
+  if (config->metrics.profile_every > 0)
+    profile_register(&training->profile, &training->agent, &training->rollout,
+                     learner_size(config).updates, training->arena);
+  training->plan = (TrainingPlan){
+    .iterations = core_config_iterations(config),
+    .transitions_per_iteration = core_config_transitions_per_iteration(config),
+    .updates_per_iteration = learner_size(config).updates,
+    .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
+    .levels = training->levels->levels,
+    .observation_length = training->levels->observation_length,
+    .attempts = training->evaluator.all_worlds,
+    .actor_parameters = training->agent.actor.n,
+    .critic_parameters = training->agent.critic.n,
+    .ranks = ranks_size(),
+    .threads = machine_threads((int)config->train.threads),
+    .generated = training->curriculum ? training->curriculum->generated : 0,
+  };
+  return estimate_memory(training);
+}
+
+int training_plan(const CoreConfig *config, Training **training) {
+  Training *made = core_memory_zero_allocate(1, sizeof *made);
+  made->arena = core_arena_create("training");
+  int code = core_config_resolve(config, &made->config);
+  if (code == CORE_OK) code = fill_plan(made);
+  if (code != CORE_OK) training_destroy(&made);
+  *training = made;
+  return code;
+}
+
+void training_destroy(Training **training) {
+  Training *owned = *training;
+  if (owned == NULL) return;
+  rollout_destroy(&owned->rollout);
+  learner_destroy(&owned->learner); /* first: NCCL keeps a communicator until no graph has its calls any more */
+  communicator_destroy(&owned->communicator); /* then: freeing memory waits for what other ranks may never join */
+  evaluation_sets_destroy(&owned->others);
+  evaluate_destroy(&owned->evaluator);
+  if (owned->curriculum) curriculum_destroy(owned->curriculum);
+  ops_destroy(&owned->ops);
+  env_destroy(&owned->env);
+  env_destroy(&owned->levels);
+  core_arena_destroy(&owned->arena);
+  training_device_close(owned);
+  sections_destroy(&owned->sections);
+  free(owned->env_state);
+  free(owned->curriculum);
+  free(owned->sgd);
+  free(owned);
+  *training = NULL;
+}
+
+/* ---- allocation and start -------------------------------------------------------------------------------------- */
+
+int training_check_memory(const Training *training) {
+  const TrainingPlan *plan = &training->plan;
+  char needed[32], buffers[32], worlds[32], present[32];
+  double total = plan->buffer_bytes + plan->environment_bytes;
+  TRY(training_memory_check(training));
+  if (total <= plan->machine_bytes) return CORE_OK;
+  return core_error(CORE_FAIL, "training needs about %sB (buffers %sB, worlds %sB) but this process may use %sB; lower "
+                    "env.num or ppo.num_steps%s%s%s", core_text_count(total, needed),
+                    core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
+                    core_text_count(plan->machine_bytes, present),
+                    training->rollout.observer.is_half || training->rollout.is_compact ? ""
+                    : ", or set train.observation_storage to float16 or state",
+                    plan->attempts > 4096 ? ", or eval.episodes" : "",
+                    training->curriculum ? ", or sfl.batch_size" : "");
+}
+
+static int allocate(Training *training) {
+  const CoreConfig *config = &training->config;
+  uint64_t seed = (uint64_t)config->train.seed;
+  TRY(core_arena_commit(training->arena));
+  if (training->sgd) return CORE_OK;
+  agent_place(&training->agent);
+  omp_set_num_threads(training->plan.threads);
+  TRY(training_device_create_ops(training));
+  training->levels->device = training->device;
+  if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
+  else
+    TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world,
+                                  seed, &training->env));
+  if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
+  TRY(evaluation_sets_create(&training->others, seed));
+  training->levels->device = NULL; /* it looks at a few worlds by itself */
+  TRY(coverage_create(&training->coverage, training->levels, &training->rollout.head));
+  if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
+  training->env_state_bytes = training->env->state_bytes(training->env);
+  training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
+  return CORE_OK;
+}
+
+int training_allocate(Training *training) { return training_memory_explain(training, allocate(training)); }
+
+int training_connect(Training *training) { return training_device_connect(training); }
+
+void training_start(Training *training) {
+  training->position = (TrainingPosition){.count.proximal_weight = 1, .solve_rate = NAN};
+  if (training->sgd) {
+    noisy_sgd_start(training->sgd);
+    return;
+  }
+  agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
+  training->learner.kind->start(training->learner.state);
+  rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed);
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------------------------- */
+
+void training_add_sections(Training *training, Checkpoint *checkpoint) {
+  Sections *sections = &training->sections;
+  sections->checkpoint = checkpoint;
+  checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
+  if (training->sgd) {
+    checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
+    training_device_mirror(training, checkpoint);
+    return;
+  }
+  training->learner.kind->add_sections(training->learner.state, checkpoint);
+  checkpoint_add(checkpoint, COVERAGE_SECTION, training->coverage.record, sizeof *training->coverage.record);
+  rollout_add_sections(&training->rollout, sections);
+  if (training->curriculum) {
+    curriculum_add_sections(training->curriculum, checkpoint);
+  } else {
+    const size_t records = (size_t)training->shards.worlds * training->env->world_bytes;
+    const size_t head = training->env_state_bytes - records;
+    checkpoint_add(checkpoint, "environment head", training->env_state, head);
+    sections_add_worlds(sections, "environment", (char *)training->env_state + head, records);
+  }
+  training_device_mirror(training, checkpoint);
+}
+
+void training_before_save(Training *training) {
+  if (training->sgd) {
+    training_device_fetch(training);
+    return;
+  }
+  training->learner.kind->get_count(training->learner.state, &training->position.count);
+  if (!training->curriculum) training->env->save(training->env, training->env_state);
+  training_device_fetch(training);
+  sections_gather(&training->sections);
+}
+
+/* A checkpoint's sums say that it is as it was written, not that this program wrote it. */
+static int check_position(const Training *training) {
+  const TrainingPosition *position = &training->position;
+  const int64_t last = INT64_MAX / 2 / training->plan.transitions_per_iteration, updates = INT64_MAX / 2;
+  if (position->iteration >= 0 && position->iteration < last && position->count.actor_updates >= 0 &&
+      position->count.actor_updates < updates && position->count.critic_updates >= 0 &&
+      position->count.critic_updates < updates)
+    return CORE_OK;
+  return core_error(CORE_FAIL, "the checkpoint stands at iteration %" PRId64 " after %" PRId64 " and %" PRId64
+                    " updates, where no run can be; remove it, or start over with --force", position->iteration,
+                    position->count.actor_updates, position->count.critic_updates);
+}
+
+int training_after_load(Training *training) {
+  TRY(ranks_agree(ranks_is_first() ? check_position(training) : CORE_OK));
+  if (training->sgd) {
+    training_device_put(training);
+    return CORE_OK;
+  }
+  sections_share(&training->sections);
+  training_device_put(training);
+  training->learner.kind->set_count(training->learner.state, &training->position.count);
+  rollout_restored(&training->rollout);
+  if (training->curriculum)
+    return ranks_agree(curriculum_after_load(training->curriculum, training->env, training->position.iteration));
+  return ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes));
+}
+
+/* ---- iterations ------------------------------------------------------------------------------------------------ */
+
+bool training_finished(const Training *training) {
+  return training->position.iteration >= training->plan.iterations;
+}
+
+int64_t training_transitions(const Training *training) {
+  return training->position.iteration * training->plan.transitions_per_iteration;
+}
+
+static void fill_networks(const LearnerUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
+#define FILL(network) \
+  row->grad_norm_##network = update->network.norm_mean; \
+  row->grad_norm_##network##_max = update->network.norm_max; \
+  row->grad_clipped_##network = update->network.clipped_fraction; \
+  row->grad_kurtosis_##network = update->network.kurtosis.all; \
+  row->grad_kurtosis_nonzero_##network = update->network.kurtosis.nonzero; \
+  row->grad_zero_##network = update->network.kurtosis.zero_fraction; \
+  row->update_norm_##network = change->update_norm_##network; \
+  row->weight_norm_##network = change->network.weight_norm; \
+  row->feature_rank_##network = change->network.rank.pca; \
+  row->feature_srank_##network = change->network.rank.srank; \
+  row->feature_rank_lyle_##network = change->network.rank.lyle; \
+  row->feature_rank_effective_##network = change->network.rank.effective; \
+  row->dormant_##network = change->network.units.dormant; \
+  row->inactive_##network = change->network.units.inactive; \
+  row->dead_##network = change->network.units.dead; \
+  row->step_norm_##network = update->network.step_norm; \
+  row->feature_rank_centred_##network = change->network.rank.centred; \
+  row->dormant_strict_##network = change->network.dormant_strict; \
+  row->dormant_loose_##network = change->network.dormant_loose
+  FILL(actor);
+  FILL(critic);
+#undef FILL
+}
+
+static void fill_row(const Training *training, const RolloutEpisodes *episodes, const LearnerUpdate *update,
+                     const MetricsPolicyChange *change, StoreIteration *row) {
+  double transitions = (double)training->plan.transitions_per_iteration;
+  row->transitions = (double)training_transitions(training);
+  row->kl = change->kl;
+  row->kl_reverse = change->kl_reverse;
+  row->kl_k1 = change->k1;
+  row->kl_k2 = change->k2;
+  row->kl_k3 = change->k3;
+  row->ddr = estimators_ddr(transitions, change->kl);
+  row->ess_percent = change->ess_percent;
+  row->policy_variance = change->policy_variance;
+  fill_networks(update, change, row);
+  row->grad_norm_joint = update->joint_norm;
+  row->kl_controller = update->controller_kl;
+  row->clip_fraction = update->clip_fraction;
+  row->clip_fraction_silent = update->silent_fraction;
+  row->entropy = update->entropy;
+  row->explained_variance = update->explained_variance;
+  row->policy_loss = update->policy_loss;
+  row->value_loss = update->value_loss;
+  row->advantage_mean = update->advantage_mean;
+  row->advantage_sd = update->advantage_sd;
+  row->learning_rate = update->learning_rate;
+  row->solve_rate = episodes->solve_rate;
+  row->episodes = (double)episodes->count;
+  row->episode_return = episodes->return_mean;
+  row->episode_length = episodes->length_mean;
+}
+
+static int iterate_sgd(Training *training, StoreIteration *row) {
+  int64_t iteration = training->position.iteration + 1;
+  double start = core_clock_s();
+  int code = noisy_sgd_step(training->sgd, iteration, row);
+  if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
+  training->position.iteration = iteration;
+  row->seconds_update = core_clock_s() - start;
+  return CORE_OK;
+}
+
+/* What is to be measured in this iteration: before its rollout, and before its update. */
+static void choose_metrics(Training *training, uint64_t seed, int64_t iteration) {
+  metrics_choose(&training->metrics, &training->config, iteration);
+  training->rollout.coverage = training->metrics.depth >= METRICS_REPRESENTATION ? &training->coverage : NULL;
+  if (training->rollout.coverage) coverage_begin(&training->coverage, seed, iteration);
+  const bool visited =
+    training->config.metrics.visited_states > 0 && visited_begin(&training->visited, seed, iteration);
+  training->rollout.visited = visited ? &training->visited : NULL;
+}
+
+static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) {
+  const int64_t every = training->config.metrics.profile_every;
+  metrics_begin(&training->metrics, &training->agent);
+  training->profiled = every > 0 && (iteration - 1) % every == 0;
+  if (training->profiled)
+    profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
+}
+
+/* Of the rollout that was measured: what the run has seen so far. */
+static void finish_coverage(Training *training, StoreIteration *row) {
+  if (training->rollout.coverage == NULL) return;
+  coverage_finish(&training->coverage);
+  const CoverageSummary summary = coverage_summarise(training->coverage.record->count);
+  row->coverage_50 = summary.share_coarse;
+  row->coverage_100 = summary.share_fine;
+  row->coverage_entropy_50 = summary.entropy_coarse;
+  row->coverage_entropy_100 = summary.entropy_fine;
+  row->coverage_states = summary.states;
+}
+
+static void finish_visited(Training *training) {
+  if (training->rollout.visited) visited_finish(&training->visited);
+}
+
+static void finish_profile(Training *training, StoreIteration *row) {
+  if (!training->profiled) return;
+  const ProfileSummary summary = profile_finish(&training->profile, training->ops);
+  row->kl_monotone = summary.monotone;
+  row->kl_slope = summary.slope;
+}
+
+int training_iterate(Training *training, StoreIteration *row) {
+  if (training->sgd) return iterate_sgd(training, row);
+  uint64_t seed = (uint64_t)training->config.train.seed;
+  int64_t iteration = training->position.iteration + 1;
+  RolloutEpisodes episodes;
+  LearnerUpdate update;
+  MetricsPolicyChange change;
+
+  double start = core_clock_s();
+  if (training->curriculum)
+    curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
+                     iteration);
+  double begun = core_clock_s();
+  choose_metrics(training, seed, iteration);
+  rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
+  double collected = core_clock_s();
+  begin_metrics(training, seed, iteration);
+  const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
+                            .measure = training->metrics.depth >= METRICS_REPRESENTATION,
+                            .before = training->metrics.step_before,
+                            .profile = training->profiled ? &training->profile : NULL};
+  int code = training->learner.kind->update(training->learner.state, &step, &update);
+  if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
+  double updated = core_clock_s();
+  *row = store_iteration_unmeasured(iteration);
+  metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, seed, iteration,
+                        &change);
+  finish_profile(training, row);
+  finish_coverage(training, row);
+  finish_visited(training);
+  observer_advance(&training->rollout.observer); /* until now all was seen with the statistics of the rollout */
+  double measured = core_clock_s();
+
+  training->position.iteration = iteration;
+  fill_row(training, &episodes, &update, &change, row);
+  if (training->curriculum) {
+    curriculum_fill_row(training->curriculum, &training->rollout, row);
+    row->seconds_levels = begun - start;
+  }
+  if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
+    training->position.solve_rate = row->solve_rate;
+  double end = core_clock_s();
+  double seconds[] = {collected - start, updated - collected, end - updated, episodes.environment_s, measured - updated,
+                      end - start};
+  ranks_max(seconds, sizeof seconds / sizeof *seconds);
+  row->seconds_rollout = seconds[0];
+  row->seconds_update = seconds[1];
+  row->seconds_other = seconds[2];
+  row->seconds_environment = seconds[3];
+  row->seconds_metrics = seconds[4];
+  row->steps_per_second = (double)training->plan.transitions_per_iteration / seconds[5];
+  return CORE_OK;
+}
+
+int training_check_weights(const Training *training) {
+  const Agent *agent = &training->agent;
+  if (ranks_size() == 1) return CORE_OK;
+  double norm = training->ops->norm_squared(training->ops, agent->actor.theta, agent->actor.n) +
+                training->ops->norm_squared(training->ops, agent->critic.theta, agent->critic.n);
+  double first = norm;
+  ranks_broadcast(&first, sizeof first);
+  int code = CORE_OK;
+  if (memcmp(&first, &norm, sizeof norm) != 0)
+    code = core_error(CORE_FAIL, "the weights differ from those of the first rank after iteration %" PRId64 "; all "
+                      "ranks need the same program, libraries and kind of processor", training->position.iteration);
+  return ranks_agree(code);
+}
+
+/* ---- evaluations ----------------------------------------------------------------------------------------------- */
+
+/* Evaluations that belong to the first `iteration` iterations, the one before training not counted. */
+static int64_t evaluations_until(const Training *training, int64_t iteration) {
+  long double share = (long double)iteration * (long double)training->config.eval.count;
+  return (int64_t)floorl(share / (long double)training->plan.iterations);
+}
+
+bool training_evaluation_due(const Training *training) {
+  int64_t iteration = training->position.iteration;
+  if (training->config.eval.count == 0 || training->sgd) return false;
+  return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
+}
+
+static void place_row(const Training *training, StoreEvaluation *row) {
+  row->iteration = training->position.iteration;
+  row->transitions = (double)training_transitions(training);
+}
+
+void training_evaluate(Training *training, StoreEvaluation *row) {
+  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+                (uint64_t)training->config.train.seed, evaluations_until(training, training->position.iteration), row);
+  place_row(training, row);
+  training->position.solve_rate = row->solve_rate;
+}
+
+void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
+  evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
+                       (uint64_t)training->config.train.seed,
+                       evaluations_until(training, training->position.iteration), row);
+  place_row(training, row);
+}

@@ -1,0 +1,110 @@
+/* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. It knows
+ * no files, signals or clocks' meaning: run.c gives it a folder, logs and checkpoints.
+ *
+ *   rollout (rollout.c <-> envs/)  ->  update (learners/)  ->  measurements (metrics.c)  ->  a row of the log */
+#ifndef TRAINER_TRAINING_H
+#define TRAINER_TRAINING_H
+#include "core/device/arena.h"
+#include "store/runlog/runlog.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/sections.h"
+#include "trainer/evaluate/curriculum.h"
+#include "trainer/evaluate/evaluation_sets.h"
+#include "trainer/learners/learner.h"
+#include "trainer/learners/noisy_sgd.h"
+#include "trainer/measure/metrics.h"
+
+/* What a configuration comes to, before anything large is allocated. */
+typedef struct TrainingPlan {
+  int64_t iterations, transitions_per_iteration, updates_per_iteration;
+  int minibatch_rows, levels, observation_length, attempts; /* attempts: of an evaluation */
+  size_t actor_parameters, critic_parameters;
+  int ranks, threads;            /* threads: of this rank */
+  int generated;               /* env.curriculum: worlds on new levels in every iteration */
+  double buffer_bytes, environment_bytes, machine_bytes;
+  double device_bytes,
+    device_worlds_bytes; /* that training takes of the device's memory, worlds' of it; 0 without one */
+} TrainingPlan;
+
+/* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */
+typedef struct TrainingPosition {
+  int64_t iteration;           /* finished; the next one is iteration + 1 */
+  LearnerCount count;
+  double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
+} TrainingPosition;
+
+/* A checkpoint's section that lies on the device, and its copy on the host. */
+typedef struct TrainingMirror { void *device, *host; size_t bytes; } TrainingMirror;
+
+typedef struct Training {
+  CoreConfig config;           /* resolved: what is run */
+  TrainingPlan plan;
+  CoreArena *arena;
+  Env *levels;                 /* a small batch that knows the levels and makes the others */
+  Env *env;
+  Ops *ops;
+  CoreDevice *device;          /* where ops compute; NULL: the CPU */
+  struct Communicator *communicator; /* to the devices of the other ranks; NULL: one rank, or the CPU */
+  bool device_shared;          /* some GPU has several ranks */
+  char device_note[256];       /* why train.device = auto came to the CPU; empty: it did not, or by the build */
+  TrainingMirror mirror[CHECKPOINT_SECTIONS_MAX];
+  int mirrors;
+  Agent agent;
+  Rollout rollout;
+  Learner learner;
+  Metrics metrics;
+  Coverage coverage;
+  Visited visited;
+  Profile profile;
+  bool profiled;               /* `profile` is of the last iteration */
+  Curriculum *curriculum;      /* NULL: env.curriculum = none */
+  NoisySgd *sgd;               /* algo.name = noisy_sgd: then there are no levels, env, ops, agent ... */
+  Evaluator evaluator;         /* on the training levels */
+  EvaluationSets others;
+  TrainingPosition position;
+  Shards shards;               /* this rank's worlds */
+  Sections sections;
+  void *env_state;             /* of this rank's worlds, for a checkpoint */
+  size_t env_state_bytes;
+} Training;
+
+/* Reads the levels, fixes all sizes, estimates memory. Nothing large is allocated. CORE_USAGE: the configuration asks
+ * for something impossible (train.device = cuda in a build without it, levels that are not there ...). */
+int training_plan(const CoreConfig *config, Training **training);
+/* CORE_FAIL with numbers and the settings to change when the plan exceeds the memory that this process may use. */
+int training_check_memory(const Training *training);
+/* Allocates what was planned. */
+int training_allocate(Training *training);
+/* All ranks, once all of them have allocated: connects their devices, where they have some (communicator.h). */
+int training_connect(Training *training);
+void training_destroy(Training **training);
+
+/* Initial weights and worlds. */
+void training_start(Training *training);
+
+/* Names everything that a checkpoint must hold; `checkpoint` must outlive the training. All ranks call
+ * training_before_save before the first one's checkpoint_write, and training_after_load after that has restored some or
+ * all sections: they exchange state between ranks, and such that is not plain memory. */
+void training_add_sections(Training *training, Checkpoint *checkpoint);
+void training_before_save(Training *training);
+int training_after_load(Training *training);
+
+bool training_finished(const Training *training);
+int64_t training_transitions(const Training *training); /* of all worlds since the start */
+
+/* The next iteration, of all ranks together, which all return the same. CORE_FAIL when it diverged: the message
+ * names tensor, element and iteration; the last checkpoint is the last good state. wall_seconds of the row is left
+ * to the caller. */
+int training_iterate(Training *training, StoreIteration *row);
+
+/* Ranks hold the same weights because they compute the same; where they do not (a damaged processor, libraries that
+ * differ between machines), what follows would be wrong without anybody noticing. All ranks; CORE_FAIL says so. */
+int training_check_weights(const Training *training);
+
+/* Is an evaluation due now? Before training (when eval.count > 0), then evenly, the last at the end. */
+bool training_evaluation_due(const Training *training);
+void training_evaluate(Training *training, StoreEvaluation *row);
+/* The same on set 0 .. others.count - 1 of eval.levels. */
+void training_evaluate_other(Training *training, int set, StoreEvaluation *row);
+
+#endif

@@ -1,0 +1,124 @@
+/* Choosing a device for a training, and its checkpoints (training_device.h). */
+#include "trainer/run/training_device.h"
+
+#include <stdlib.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/device_choice.h"
+#include "trainer/ranks/ranks.h"
+
+/* ---- which one --------------------------------------------------------------------------------------------------- */
+
+/* What only a GPU can do. */
+static int check_host(const Training *training) {
+  if (training->device || strcmp(training->config.train.precision, "tf32") != 0) return CORE_OK;
+  return core_error(CORE_USAGE,
+                    "train.precision = tf32 is for GPUs, and this is trained on the CPU%s%s: set "
+                    "train.precision = bf16 or float32, or train.device = cuda",
+                    training->device_note[0] ? ", as " : "", training->device_note);
+}
+
+/* All ranks on GPUs, or none: where auto leaves one of them on the CPU, all go there. */
+static int agree_on_device(Training *training) {
+  double without = training->device == NULL;
+  ranks_max(&without, 1);
+  if (without == 0 || training->device == NULL) return CORE_OK;
+  snprintf(training->device_note, sizeof training->device_note, "another rank has no GPU");
+  core_device_close(&training->device);
+  return CORE_OK;
+}
+
+static int open_shared(Training *training) {
+  const CoreConfig *config = &training->config;
+  const bool must = strcmp(config->train.device, "cuda") == 0;
+  int number = 0, code = strcmp(config->train.device, "cpu") == 0
+                           ? CORE_OK : device_choice_number(config, &number, &training->device_shared);
+  if (code == CORE_OK)
+    code = ranks_agree(core_device_open(config->train.device, number, &training->device, training->device_note));
+  if (code == CORE_OK || must) return code;
+  core_device_close(&training->device);
+  if (CORE_HAS_CUDA) snprintf(training->device_note, sizeof training->device_note, "%s", core_error_message());
+  core_error_clear();
+  return CORE_OK;
+}
+
+static int open_device(Training *training) {
+  const CoreConfig *config = &training->config;
+  /* A few numbers' work, for which a launch is longer than the step: a GPU only where it is asked for. */
+  if (core_config_has_no_worlds(config) && strcmp(config->train.device, "cuda") != 0) return CORE_OK;
+  TRY(open_shared(training));
+  TRY(agree_on_device(training));
+  if (training->device) core_arena_set_device(training->arena, training->device);
+  return CORE_OK;
+}
+
+int training_device_open(Training *training) {
+  TRY(open_device(training));
+  return core_config_has_no_worlds(&training->config) ? CORE_OK : check_host(training);
+}
+
+OpsPrecision training_device_precision(const CoreConfig *config) {
+  const char *precision = config->train.precision;
+  return strcmp(precision, "bf16") == 0 ? OPS_BF16 : strcmp(precision, "tf32") == 0 ? OPS_TF32 : OPS_FLOAT32;
+}
+
+void training_device_close(Training *training) {
+  for (int i = 0; i < training->mirrors; i++) free(training->mirror[i].host);
+  training->mirrors = 0;
+  core_device_close(&training->device);
+}
+
+int training_device_connect(Training *training) {
+  if (training->device == NULL || ranks_size() == 1) return CORE_OK;
+  TRY(communicator_create(training->device, &training->config, training->device_shared, &training->communicator));
+  training->agent.communicator = training->communicator;
+  rollout_connect(&training->rollout, training->communicator);
+  return CORE_OK;
+}
+
+int training_device_create_ops(Training *training) {
+  const Agent *agent = &training->agent;
+  if (training->device == NULL)
+    return agent_create_ops(agent, &training->config, training->plan.threads, &training->ops);
+  return ops_device_create(training->device, training_device_precision(&training->config), agent_ops_rows(agent),
+                           agent_ops_width(agent), agent_is_apart(agent), &training->ops);
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
+
+static void *mirror_of(Training *training, void *device, size_t bytes) {
+  TrainingMirror *mirror = &training->mirror[training->mirrors++];
+  *mirror = (TrainingMirror){device, core_memory_zero_allocate(1, bytes), bytes};
+  return mirror->host;
+}
+
+void training_device_mirror(Training *training, Checkpoint *checkpoint) {
+  Sections *sections = &training->sections;
+  for (int k = 0; k < sections->count && ranks_size() > 1; k++) { /* `all` of several ranks is the host's already */
+    SectionsWorlds *worlds = &sections->worlds[k];
+    if (core_arena_holds_on_device(training->arena, worlds->own))
+      worlds->own = mirror_of(training, worlds->own, worlds->bytes);
+  }
+  for (int i = 0; i < checkpoint->sections; i++) {
+    CheckpointSection *section = &checkpoint->section[i];
+    if (!core_arena_holds_on_device(training->arena, section->data)) continue;
+    void *device = section->data;
+    section->data = mirror_of(training, device, section->bytes);
+    for (int k = 0; k < sections->count; k++)
+      if (sections->worlds[k].own == device) sections->worlds[k].own = sections->worlds[k].all = section->data;
+  }
+}
+
+void training_device_fetch(const Training *training) {
+  for (int i = 0; i < training->mirrors; i++)
+    core_device_to_host(training->device, training->mirror[i].host, training->mirror[i].device,
+                        training->mirror[i].bytes);
+}
+
+void training_device_put(const Training *training) {
+  for (int i = 0; i < training->mirrors; i++)
+    core_device_to_device(training->device, training->mirror[i].device, training->mirror[i].host,
+                          training->mirror[i].bytes);
+}

@@ -1,0 +1,22 @@
+/* Training on a device: which one, what can not be trained there yet, and the copies of device memory that checkpoints
+ * read and write. Only training.c and inherit.c call these. */
+#ifndef TRAINER_TRAINING_DEVICE_H
+#define TRAINER_TRAINING_DEVICE_H
+#include "trainer/run/training.h"
+
+/* Chooses the device of train.device for this configuration, before buffers are registered. CORE_USAGE: cuda, where the
+ * build, the machine or the configuration forbid it; auto then takes the CPU and leaves the reason in device_note. */
+int training_device_open(Training *training);
+/* All ranks, where they have devices: connects these (communicator.h), before the first gradient. */
+int training_device_connect(Training *training);
+/* What train.precision is called among ops. */
+OpsPrecision training_device_precision(const CoreConfig *config);
+/* Ops where the device is, or on the CPU. */
+int training_device_create_ops(Training *training);
+/* Sections that lie on the device get a copy on the host in their place. */
+void training_device_mirror(Training *training, Checkpoint *checkpoint);
+void training_device_fetch(const Training *training);  /* before the sections are written */
+void training_device_put(const Training *training);    /* after they were read */
+void training_device_close(Training *training);
+
+#endif

@@ -1,0 +1,108 @@
+/* Adding up a device's memory, and saying what to do (training_memory.h). */
+#include "trainer/run/training_memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "core/text.h"
+#include "sim/device/level_device.h"
+#include "trainer/run/training_device.h"
+
+/* Of the driver, for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
+static const double CONTEXT_BYTES = 500e6;
+enum { NAMED = 4 }; /* tensors in a message */
+
+/* Of the environments that train and evaluate. */
+static double beside_worlds(const Training *training) {
+  const Env *env = training->levels;
+  const int64_t evaluated = training->evaluator.worlds;
+  if (!env->beside_bytes) return 0;
+  return (double)env->beside_bytes(env, training->device, training->shards.worlds) +
+         (evaluated > 0 ? (double)env->beside_bytes(env, training->device, evaluated) : 0);
+}
+
+/* Places for a filter's levels: of the environments that train and evaluate, or of a curriculum and its search. */
+static double filter_places(const Training *training) {
+  const Env *env = training->levels;
+  const Curriculum *curriculum = training->curriculum;
+  int filters = 0;
+  if (curriculum) filters = 1 + (curriculum->buffer.capacity > 0);
+  else if (strcmp(training->config.env.reset, "new_filtered") == 0) filters = 1 + (training->evaluator.worlds > 0);
+  return filters == 0 ? 0 : filters * (double)env->filter_bytes(env, training->device);
+}
+
+double training_memory_estimate(const Training *training, double worlds_bytes) {
+  const Agent *agent = &training->agent;
+  const CoreConfig *config = &training->config;
+  const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
+  return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
+         beside_worlds(training) + filter_places(training) +
+         (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
+         ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
+                          agent_ops_width(agent), agent_is_apart(agent)) +
+         (training->device->stream ? CONTEXT_BYTES : 0);
+}
+
+/* Another way to keep observations that takes less: the one without an error where these settings
+ * allow it (compact.h). */
+static const char *smaller_observations(const Training *training) {
+  const char *storage = training->config.train.observation_storage;
+  const bool has_state = strcmp(storage, "state") != 0 && compact_check(&training->config, training->levels) == CORE_OK;
+  core_error_clear();
+  if (has_state) return "set train.observation_storage = state, or lower env.num or ppo.num_steps";
+  if (strcmp(storage, "float32") == 0)
+    return "set train.observation_storage = float16, or lower env.num or ppo.num_steps";
+  return "lower env.num or ppo.num_steps";
+}
+
+/* What makes a tensor smaller, by how its label begins. */
+static const char *setting_for(const Training *training, const char *label) {
+  static const struct { const char *begins, *setting; } known[] = {
+    {"minibatch permutation", "lower env.num or ppo.num_steps"},
+    {"lists of a permutation", "lower env.num or ppo.num_steps"},
+    {"minibatch", "raise ppo.num_minibatches"},
+    {"activations", "raise ppo.num_minibatches"},
+    {"backward scratch", "raise ppo.num_minibatches"},
+    {"gradient", "raise ppo.num_minibatches"},
+    {"trial", "lower eval.episodes"},
+    {"actor gradients of shards", "lower comm.shards"},
+    {"critic gradients of shards", "lower comm.shards"},
+    {"metrics", "lower metrics.states"},
+  };
+  if (strncmp(label, "rollout observations", 20) == 0) return smaller_observations(training);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strncmp(label, known[i].begins, strlen(known[i].begins)) == 0) return known[i].setting;
+  return "lower env.num or ppo.num_steps";
+}
+
+int training_memory_check(const Training *training) {
+  const TrainingPlan *plan = &training->plan;
+  CoreArenaEntry largest[NAMED];
+  CoreText tensors = {0};
+  char needed[32], present[32], bytes[32];
+  if (training->device == NULL || plan->device_bytes <= (double)training->device->memory_bytes) return CORE_OK;
+  const int count = core_arena_largest(training->arena, true, NAMED, largest);
+  for (int i = 0; i < count; i++)
+    core_text_appendf(&tensors, "%s%s %sB", i > 0 ? ", " : "", largest[i].label,
+                      core_text_count((double)largest[i].bytes, bytes));
+  const int code = core_error(
+    CORE_FAIL, "training needs about %sB of the memory of %s, which has %sB: worlds %sB, largest tensors: %s; %s",
+    core_text_count(plan->device_bytes, needed), training->device->description,
+    core_text_count((double)training->device->memory_bytes, present),
+    core_text_count(plan->device_worlds_bytes, bytes), core_text_string(&tensors),
+    setting_for(training, count > 0 ? largest[0].label : ""));
+  core_text_free(&tensors);
+  return code;
+}
+
+int training_memory_explain(const Training *training, int code) {
+  CoreArenaEntry largest;
+  if (code != CORE_FAIL || training->device == NULL || strstr(core_error_message(), "out of memory") == NULL)
+    return code;
+  if (core_arena_largest(training->arena, true, 1, &largest) == 0) return code;
+  char message[1024];
+  snprintf(message, sizeof message, "%s", core_error_message());
+  return core_error(code, "%s; other programs may have taken some of it (nvidia-smi); %s", message,
+                    setting_for(training, largest.label));
+}

@@ -1,0 +1,98 @@
+/* One plan of a training after the other, as --dry-run makes it: levels, encoders, parents, evaluation sets, memory.
+ * Nothing large is allocated and nothing written. */
+#include "trainer/tools/check_configs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/command/options.h"
+#include "core/device/device.h"
+#include "store/workspace/paths.h"
+#include "trainer/run/inherit.h"
+#include "trainer/run/training.h"
+
+typedef struct Check {
+  const char *root_option;
+  bool elsewhere;         /* the runs are another machine's: GPUs and memory are not this one's */
+  char root[CORE_PATH_MAX];
+} Check;
+
+/* A GPU is another machine's business: what follows from its absence here is no fault of the configuration. */
+static void take_off_device(CoreConfig *config) {
+  if (strcmp(config->train.device, "cpu") == 0) return;
+  snprintf(config->train.device, sizeof config->train.device, "cpu");
+  if (strcmp(config->train.precision, "tf32") == 0)
+    snprintf(config->train.precision, sizeof config->train.precision, "float32");
+}
+
+/* The message in one line. */
+static void print_message(void) {
+  for (const char *c = core_error_message(); *c; c++) putchar(*c == '\n' || *c == '\t' ? ' ' : *c);
+}
+
+static void print_memory(const char *verdict, const TrainingPlan *plan) {
+  printf("%s\t%.0f\t%.0f", verdict, plan->buffer_bytes + plan->environment_bytes, plan->machine_bytes);
+}
+
+static void answer(const Check *check, CoreConfig config) {
+  Training *training;
+  if (check->elsewhere) take_off_device(&config);
+  int code = training_plan(&config, &training);
+  if (code == CORE_OK) code = inherit_check(training, check->root);
+  if (code != CORE_OK) {
+    printf("bad\t");
+    print_message();
+  } else if (!check->elsewhere && training_check_memory(training) != CORE_OK) {
+    print_memory("memory", &training->plan);
+    putchar('\t');
+    print_message();
+  } else {
+    print_memory("ok", &training->plan);
+  }
+  putchar('\n');
+  fflush(stdout);
+  core_error_clear();
+  training_destroy(&training);
+}
+
+static int answer_all(const Check *check) {
+  char line[2 * CORE_CONFIG_TEXT];
+  CoreConfig config = core_config_default();
+  printf("check-configs 1\n");
+  fflush(stdout);
+  while (fgets(line, sizeof line, stdin)) {
+    line[strcspn(line, "\n")] = '\0';
+    if (!*line) {
+      answer(check, config);
+      config = core_config_default();
+      continue;
+    }
+    TRY(core_config_set_pair(&config, line));
+  }
+  return CORE_OK;
+}
+
+static int check_all(void *given, const char **operands, size_t count) {
+  Check *check = given;
+  CoreDevice *kept = NULL; /* so that each plan finds the driver awake */
+  char note[256];
+  TRY(store_root(check->root_option, check->root));
+  if (!check->elsewhere && core_device_open("auto", 0, &kept, note) != CORE_OK) core_error_clear();
+  const int code = answer_all(check);
+  core_device_close(&kept);
+  return code;
+}
+
+int trainer_check_configs(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "trainer check-configs [options]",
+    .about = "Reads configurations from its input and answers each with a line: would such a run start? For sweep "
+             "plan and sweep submit, not for people: trainer --dry-run looks at one."};
+  Check given = {0};
+  const CoreOption table[] = {
+    {"root", 'r', CORE_OPTION_TEXT, &given.root_option, "DIR", "the workspace, where parents of runs are (init.from)"},
+    {"elsewhere", 0, CORE_OPTION_FLAG, &given.elsewhere, NULL,
+     "the runs are for other machines: leave out what this one's memory and GPUs allow"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, check_all, &given);
+}

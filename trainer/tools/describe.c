@@ -1,0 +1,171 @@
+/* For people as lines, with --json for scripts: both from the same values. Nothing is trained or written here. */
+#include "trainer/tools/describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/command/options.h"
+#include "core/config/config.h"
+#include "core/device/device.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/version.h"
+#include "store/workspace/run_name.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/ops/ops.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/run/machine.h"
+#include "trainer/run/run_files.h"
+
+/* ---- settings -------------------------------------------------------------------------------------------------- */
+
+static json_t *choices_of(const char *choices) {
+  json_t *list = json_array();
+  for (const char *at = choices; *at; at += strcspn(at, "|"), at += *at == '|')
+    json_array_append_new(list, json_stringn(at, strcspn(at, "|")));
+  return list;
+}
+
+static json_t *setting_json(const CoreConfig *defaults, const CoreConfigRow *row) {
+  static const char *const kinds[] = {"integer", "number", "boolean", "choice", "text"};
+  json_t *object = json_pack("{s:s, s:s, s:o}", "name", row->name, "kind", kinds[row->kind], "default",
+                             core_config_setting_json(defaults, row));
+  if (row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL) {
+    json_object_set_new(object, "lowest", core_json_real(row->lowest));
+    json_object_set_new(object, "highest", core_json_real(row->highest));
+    json_object_set_new(object, "unit", json_string(row->unit ? row->unit : ""));
+  }
+  if (row->choices) json_object_set_new(object, "choices", choices_of(row->choices));
+  json_object_set_new(object, "identity", json_boolean(row->identity));
+  json_object_set_new(object, "help", json_string(row->help));
+  return object;
+}
+
+typedef struct ConfigOptions { bool markdown, json; } ConfigOptions;
+
+static int print_config(void *given, const char **operands, size_t count) {
+  const ConfigOptions *options = given;
+  const CoreConfig defaults = core_config_default();
+  size_t rows;
+  if (options->markdown && options->json) return core_error(CORE_USAGE, "--markdown and --json exclude each other");
+  if (options->json) {
+    const CoreConfigRow *row = core_config_rows(&rows);
+    json_t *list = json_array();
+    for (size_t i = 0; i < rows; i++) json_array_append_new(list, setting_json(&defaults, &row[i]));
+    core_json_print(list);
+    return CORE_OK;
+  }
+  CoreText text = {0};
+  if (options->markdown) core_config_to_markdown(&text);
+  else core_config_to_ini(&defaults, &text);
+  fputs(core_text_string(&text), stdout);
+  core_text_free(&text);
+  return CORE_OK;
+}
+
+int trainer_config(int argc, char **argv) {
+  static const CoreManual manual = {.usage = "trainer config [--markdown | --json]",
+                                    .about = "Prints every setting with its default."};
+  ConfigOptions given = {0};
+  const CoreOption table[] = {
+    {"markdown", 0, CORE_OPTION_FLAG, &given.markdown, NULL,
+     "as docs/config.md instead of an INI file of the defaults"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL,
+     "for scripts: kind, default, bounds and meaning of each; identity: part of a run's id"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, print_config, &given);
+}
+
+/* ---- the build and the machine ----------------------------------------------------------------------------------- */
+
+static int print_info(void *given, const char **operands, size_t count) {
+  const bool *json = given;
+  char memory[32];
+  if (*json) {
+    core_json_print(json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:i, s:f}", "version", core_version(), "commit",
+                              core_commit(), "ops", ops_cpu_description(), "bf16", ops_cpu_bf16_description(), "cuda",
+                              core_device_description(), "mpi", ranks_built(), "threads", machine_threads(0),
+                              "memory_bytes", machine_memory_bytes()));
+    return CORE_OK;
+  }
+  printf("trainer    %s commit %s\n", core_version(), core_commit());
+  printf("ops        cpu: %s\n", ops_cpu_description());
+  printf("bf16       %s\n", ops_cpu_bf16_description());
+  printf("CUDA       %s\n", core_device_description());
+  printf("MPI        %s\n", ranks_built() ? "yes" : "no: a run is one process");
+  printf("threads    %d\n", machine_threads(0));
+  printf("memory     %sB\n", core_text_count(machine_memory_bytes(), memory));
+  return CORE_OK;
+}
+
+int trainer_info(int argc, char **argv) {
+  static const CoreManual manual = {.usage = "trainer info [--json]",
+                                    .about = "Says what the program was built with and what it may use here."};
+  bool json = false;
+  const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "for scripts"}, {0}};
+  return core_options_answer(&manual, table, argc, argv, print_info, &json);
+}
+
+/* ---- checkpoints ----------------------------------------------------------------------------------------------- */
+
+static json_t *contents_json(const char *file, const CheckpointContents *contents) {
+  json_t *sections = json_array();
+  for (int i = 0; i < contents->sections; i++) {
+    char checksum[2 * CHECKPOINT_SHOWN + 1];
+    checkpoint_checksum_text(&contents->section[i], checksum);
+    json_array_append_new(sections,
+                          json_pack("{s:s, s:I, s:s}", "name", contents->section[i].name, "bytes",
+                                    (json_int_t)contents->section[i].bytes, "checksum", checksum));
+  }
+  json_t *object = json_object();
+  json_object_set_new(object, "file", core_json_text(file));
+  json_object_set_new(object, "run", json_string(contents->run_id));
+  json_object_set_new(object, "iteration", json_integer(contents->iteration));
+  json_object_set_new(object, "sections", sections);
+  return object;
+}
+
+static int show_checkpoint(const char *file, json_t *list) {
+  CheckpointContents contents;
+  CoreText text = {0};
+  TRY(checkpoint_inspect(file, &contents));
+  if (list) {
+    json_array_append_new(list, contents_json(file, &contents));
+    return CORE_OK;
+  }
+  checkpoint_describe(&contents, &text);
+  printf("file       %s\n%s", file, core_text_string(&text));
+  core_text_free(&text);
+  return CORE_OK;
+}
+
+typedef struct CheckpointOptions { const char *root; bool json; } CheckpointOptions;
+
+static int print_checkpoints(void *given, const char **names, size_t count) {
+  const CheckpointOptions *options = given;
+  json_t *list = options->json ? json_array() : NULL;
+  int code = CORE_OK;
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    RunFiles files;
+    code = run_files_find(names[i], options->root, &files);
+    if (code == CORE_OK) code = show_checkpoint(files.checkpoint, list);
+  }
+  if (list && code == CORE_OK) core_json_print(list);
+  else json_decref(list);
+  return code;
+}
+
+int trainer_checkpoint(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "trainer checkpoint RUN|FILE... [options]",
+    .about = "Checks checkpoint files, or the newest ones of runs, and lists what they hold. " STORE_RUN_NAME_HELP,
+    .least = 1, .most = SIZE_MAX,
+    .hint = "name a run or a checkpoint file (runs/ab/<id>/ckpt/iteration-*.ckpt)"};
+  CheckpointOptions given = {0};
+  const CoreOption table[] = {
+    {"root", 'r', CORE_OPTION_TEXT, &given.root, "DIR",
+     "the workspace; default $SWEEP_ROOT, else the current folder"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, print_checkpoints, &given);
+}

@@ -1,0 +1,165 @@
+/* The model of scaling.h, and `trainer scaling`, which prints it. */
+#include "trainer/tools/scaling.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/command/options.h"
+#include "core/text.h"
+#include "trainer/run/training.h"
+#include "trainer/update/gradient_device.h"
+
+/* ---- one sum ----------------------------------------------------------------------------------------------------- */
+
+/* NCCL's protocols: what of a line is data (LL: 4 bytes of 8, LL128: 120 of 128), and microseconds of a call and of a
+ * step, by NVLink and by network (NCCL 2.2x, src/graph/tuning.cc: baseLat, hwLat). */
+typedef struct Latency { double call, nvlink, network; } Latency;
+static const struct { double data; Latency ring, tree; } PROTOCOLS[] = {
+  {0.5, {6.6, 0.6, 2.7}, {6.8, 0.6, 5.0}},
+  {120.0 / 128, {14.0, 1.9, 4.0}, {14.0, 1.25, 8.5}},
+  {1, {8.4, 3.4, 14.0}, {8.4, 4.0, 14.0}}};
+
+double scaling_sum_us(const ScalingMachine *machine, int gpus, double bytes) {
+  const int local = gpus < machine->gpus_per_node ? gpus : machine->gpus_per_node, nodes = (gpus + local - 1) / local;
+  const double between = nodes > 1 ? fmin(machine->nvlink_gb, machine->network_gb * local) : machine->nvlink_gb;
+  double best = INFINITY;
+  if (gpus == 1) return 0;
+  for (size_t p = 0; p < sizeof PROTOCOLS / sizeof *PROTOCOLS; p++) {
+    const Latency *ring = &PROTOCOLS[p].ring, *tree = &PROTOCOLS[p].tree;
+    const double bytes_a_us = between * 1e3 * PROTOCOLS[p].data;
+    const double network_steps = nodes > 1 ? 2 * nodes : 0, steps = 2.0 * (gpus - 1);
+    const double by_ring = ring->call + (steps - network_steps) * ring->nvlink + network_steps * ring->network +
+                           steps / gpus * bytes / bytes_a_us;
+    const double by_tree = tree->call + 2 * ((local - 1) * tree->nvlink + log2(nodes) * tree->network) +
+                           2 * bytes / bytes_a_us;
+    best = fmin(best, fmin(by_ring, by_tree));
+  }
+  return best;
+}
+
+/* ---- a minibatch ------------------------------------------------------------------------------------------------- */
+
+/* When, of a minibatch's time in shares, a network's gradient from parameter `first` on is complete. Forward passes
+ * take a third, backward passes two thirds of a network's products; the actor's come first, a trunk's backward pass
+ * last. */
+static double complete_at(const Agent *agent, const GradientBucket *bucket) {
+  const double actor = (double)agent->actor.n, critic = (double)agent->critic.n, all = actor + critic;
+  const double trunk = agent->trunk > 0 ? (double)network_kernel(&agent->actor.shape, agent->trunk) : 0;
+  const double first = (double)bucket->first;
+  if (!bucket->is_actor) return (all - trunk * 2 / 3 - first * 2 / 3) / all;
+  if (first >= trunk) return (actor / 3 + (actor - first) * 2 / 3) / all;
+  return (all - first * 2 / 3) / all;
+}
+
+/* Six deviations and one: minibatch_room's rule, of a rank's rows. */
+static double filled_share(const ScalingRun *run, int gpus) {
+  return run->by_transitions && gpus > 1 ? (6 * sqrt(run->minibatch_rows) + 1) / run->minibatch_rows : 0;
+}
+
+/* Waits of a host that decides on each step of several ranks: two losses and two norms are fetched (20 us each), and
+ * they agree that none has failed, a sum of MPI over a tree (2.5 us a step). */
+static double host_us(int gpus) { return gpus > 1 ? 4 * 20 + 2 * ceil(log2(gpus)) * 2.5 : 0; }
+
+/* The most of n draws of a normal number is about sqrt(2 ln n) deviations; a rank's rows have that of sqrt(rows). */
+static double uneven_share(const ScalingRun *run, int gpus) {
+  return run->by_transitions && gpus > 1 ? sqrt(2 * log(gpus) / run->minibatch_rows) : 0;
+}
+
+ScalingPoint scaling_predict(const ScalingMachine *machine, const ScalingRun *run, const Agent *agent,
+                             size_t bucket_bytes, int gpus) {
+  const double iteration_us = run->transitions / run->steps_per_second * 1e6;
+  ScalingPoint point = {.gpus = gpus, .minibatch_us = iteration_us * run->update_share / run->minibatches};
+  GradientSending sending = {.buckets = 0};
+  double end = 0;
+  gradient_device_plan(agent, bucket_bytes, &sending);
+  point.calls = sending.buckets;
+  for (int i = 0; i < sending.buckets; i++) {
+    const double bytes = (double)sending.bucket[i].n * sizeof(float), ready = complete_at(agent, &sending.bucket[i]) *
+                                                                                point.minibatch_us;
+    const double us = scaling_sum_us(machine, gpus, bytes);
+    if (i == 0) point.window_us = point.minibatch_us - ready;
+    point.bytes += bytes;
+    point.sum_us += us;
+    end = fmax(end, ready) + us;
+  }
+  point.exposed_us = gpus > 1 ? fmax(0, end - point.minibatch_us) : 0;
+  point.host_us = host_us(gpus);
+  point.uneven_us = point.minibatch_us * uneven_share(run, gpus);
+  point.filled_us = point.minibatch_us * filled_share(run, gpus);
+  point.efficiency = iteration_us / (iteration_us + run->minibatches * (point.exposed_us + point.filled_us));
+  point.waiting = iteration_us /
+                  (iteration_us + run->minibatches * (point.exposed_us + point.uneven_us + point.host_us));
+  return point;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static void print_points(const ScalingRun *run, const Training *training) {
+  static const int gpus[] = {1, 2, 8, 64, 128};
+  const ScalingMachine machine = SCALING_H200;
+  const size_t bucket = (size_t)training->config.comm.bucket_kb * 1024;
+  GradientSending sending = {.buckets = 0};
+  gradient_device_plan(&training->agent, bucket, &sending);
+  printf("one GPU: %.0f transitions an iteration at %.3g steps/s, %.0f minibatches of %.0f rows\n", run->transitions,
+         run->steps_per_second, run->minibatches, run->minibatch_rows);
+  printf("sums of a minibatch, in this order:");
+  for (int i = 0; i < sending.buckets; i++)
+    printf(" %s %zu bytes%s", sending.bucket[i].is_actor ? "actor" : "critic", sending.bucket[i].n * sizeof(float),
+           i + 1 < sending.buckets ? "," : "\n");
+  printf("%5s %10s %9s %10s %11s %10s %11s %8s %10s %13s\n", "GPUs", "minibatch", "sums", "window", "not hidden",
+         "filled", "efficiency", "host", "uneven", "host decides");
+  for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+    const ScalingPoint p = scaling_predict(&machine, run, &training->agent, bucket, gpus[i]);
+    printf("%5d %7.0f us %6.0f us %7.0f us %8.0f us %7.0f us %9.1f %% %5.0f us %7.0f us %11.1f %%\n", p.gpus,
+           p.minibatch_us, p.sum_us, p.window_us, p.exposed_us, p.filled_us, 100 * p.efficiency, p.host_us, p.uneven_us,
+           100 * p.waiting);
+  }
+  printf("DD-PPO (Wijmans et al. 2020): 83.6 %% at 128 GPUs (107 times one)\n");
+}
+
+static int predict(CoreConfig *config, double speed, double share) {
+  Training *training;
+  snprintf(config->train.device, sizeof config->train.device, "cpu");
+  TRY(training_plan(config, &training));
+  const TrainingPlan *plan = &training->plan;
+  if (training->sgd) {
+    training_destroy(&training);
+    return core_error(CORE_USAGE, "algo.name = %s trains no networks on GPUs", config->algo.name);
+  }
+  const ScalingRun run = {.transitions = (double)plan->transitions_per_iteration, .steps_per_second = speed,
+                          .update_share = share, .minibatches = (double)plan->updates_per_iteration,
+                          .minibatch_rows = plan->minibatch_rows,
+                          .by_transitions = strcmp(training->config.ppo.minibatch_by, "transitions") == 0};
+  print_points(&run, training);
+  training_destroy(&training);
+  return CORE_OK;
+}
+
+typedef struct Request { const char *file; CoreOptionList sets; double speed, share; } Request;
+
+static int answer(void *asked, const char **operands, size_t count) {
+  const Request *request = asked;
+  CoreConfig config;
+  if (!(request->speed > 0 && request->share > 0 && request->share <= 1))
+    return core_error(CORE_USAGE, "--speed must be above 0, --update-share above 0 and at most 1");
+  TRY(core_config_load(request->file, request->sets.items, request->sets.count, &config));
+  return predict(&config, request->speed, request->share);
+}
+
+int trainer_scaling(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "trainer scaling [--config FILE] [--set KEY=VALUE]... [OPTIONS]",
+    .about = "Predicts how a run scales over GPUs: bytes and time of the gradients' sums, what hides behind the "
+             "backward pass, and the efficiency, each GPU with env.num worlds of its own. A model (docs/cuda.md), not "
+             "a measurement: NCCL's published cost model on NVLink and 400 Gb/s InfiniBand.",
+    .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
+  Request request = {.speed = 20e6, .share = 0.8};
+  const CoreOption table[] = {
+    {"config", 'c', CORE_OPTION_TEXT, &request.file, "FILE", "read settings from an INI file; the rest are defaults"},
+    {"set", 's', CORE_OPTION_LIST, &request.sets, "KEY=VALUE", "change one setting; may be given several times"},
+    {"speed", 0, CORE_OPTION_REAL, &request.speed, "STEPS/S", "of training on one GPU, from its log (default 20e6)"},
+    {"update-share", 0, CORE_OPTION_REAL, &request.share, "SHARE",
+     "of an iteration's time that is the update (default 0.8)"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, answer, &request);
+}

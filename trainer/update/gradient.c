@@ -1,0 +1,124 @@
+/* Weighing and adding the gradients of pieces, shards and ranks (gradient.h). */
+#include "trainer/update/gradient.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/update/gradient_device.h"
+#include "trainer/update/reduce.h"
+
+enum { SLICE = 16384, BLOCK = 256 }; /* numbers of a shard that are gathered, and folded, at once */
+
+void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena) {
+  const size_t own = (size_t)shards->shards;
+  *gradient = (Gradient){.agent = agent, .shards = *shards};
+  agent_register_gradient(agent, &gradient->mean, rows, arena);
+  if (shards->all_shards == 1) return;
+  CORE_ARENA(arena, gradient->rows, own, "gradient rows [shards]");
+  CORE_ARENA_DEVICE(arena, gradient->actor, own * agent->actor.n, "actor gradients of shards [shards][parameters]");
+  CORE_ARENA_DEVICE(arena, gradient->critic, own * agent->critic.n, "critic gradients of shards [shards][parameters]");
+  if (!shards->ordered) return;
+  const size_t slice = agent->device ? gradient_device_slice() : SLICE;
+  CORE_ARENA_DEVICE(arena, gradient->gather, ((size_t)shards->all_shards + own) * slice,
+                    "gradient slices [shards][slice]");
+  if (agent->device) CORE_ARENA_DEVICE(arena, gradient->shares, (size_t)shards->all_shards, "shares [shards]");
+}
+
+void gradient_begin_queued(Gradient *gradient, const GradientQueued *queued) {
+  gradient_begin(gradient);
+  gradient->queued = *queued;
+}
+
+void gradient_begin(Gradient *gradient) {
+  gradient->queued = (GradientQueued){0};
+  if (gradient->rows == NULL) return;
+  memset(gradient->rows, 0, (size_t)gradient->shards.shards * sizeof *gradient->rows);
+  if (gradient->agent->device) gradient_device_begin(gradient);
+}
+
+void gradient_expect_last(Gradient *gradient, int rows, int64_t all_rows) {
+  if (gradient->rows && gradient->agent->device) gradient_device_expect_last(gradient, rows, all_rows);
+}
+
+/* mean over `before` rows and that of `rows` more -> mean over both. */
+static void add(CoreDevice *device, float *mean, const float *more, size_t n, int before, int rows) {
+  const float keep = (float)before / (float)(before + rows), share = (float)rows / (float)(before + rows);
+  if (device) gradient_device_add(device, mean, more, n, before, rows);
+  else if (before == 0) memcpy(mean, more, n * sizeof *mean);
+  else for (size_t i = 0; i < n; i++) mean[i] = keep * mean[i] + share * more[i];
+}
+
+void gradient_add(Gradient *gradient, int shard, int rows) {
+  const size_t actor = gradient->agent->actor.n, critic = gradient->agent->critic.n;
+  CoreDevice *device = gradient->agent->device;
+  if (gradient->rows == NULL || gradient->sending.last) return; /* the last piece is weighed as it is sent */
+  const int before = gradient->rows[shard];
+  add(device, gradient->actor + (size_t)shard * actor, gradient->mean.actor, actor, before, rows);
+  add(device, gradient->critic + (size_t)shard * critic, gradient->mean.critic, critic, before, rows);
+  gradient->rows[shard] += rows;
+}
+
+/* Adds up the ranks' parts, each weighted by its share of the rows. */
+static void sum_ranks(const Gradient *gradient, const float *own, size_t n, int64_t all_rows, float *mean) {
+  const float share = (float)((double)gradient->rows[0] / (double)all_rows);
+  if (gradient->rows[0] == 0) memset(mean, 0, n * sizeof *mean); /* `own` holds nothing */
+  else for (size_t i = 0; i < n; i++) mean[i] = share * own[i];
+  ranks_sum_floats(mean, n);
+}
+
+/* count numbers of every shard -> their sum weighted by share, in shard order. */
+static void fold_slice(const float *slice, const double *share, int shards, size_t count, float *mean) {
+  double total[BLOCK];
+  for (size_t first = 0; first < count; first += BLOCK) {
+    const size_t n = count - first < BLOCK ? count - first : BLOCK;
+    memset(total, 0, sizeof total);
+    for (int s = 0; s < shards; s++) {
+      const float *own = slice + (size_t)s * count + first;
+      if (share[s] == 0) continue; /* it holds nothing */
+      for (size_t i = 0; i < n; i++) total[i] += share[s] * (double)own[i];
+    }
+    for (size_t i = 0; i < n; i++) mean[first + i] = (float)total[i];
+  }
+}
+
+static void fold_shards(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
+  const size_t shards = (size_t)gradient->shards.shards;
+  float *all = gradient->gather, *packed = all + (size_t)gradient->shards.all_shards * SLICE;
+  for (size_t first = 0; gradient->agent->device == NULL && first < n; first += SLICE) {
+    const size_t count = n - first < SLICE ? n - first : SLICE;
+    for (size_t s = 0; s < shards; s++) memcpy(packed + s * count, own + s * n + first, count * sizeof *packed);
+    ranks_gather_all(packed, shards * count * sizeof *packed, all);
+    fold_slice(all, shares, gradient->shards.all_shards, count, mean + first);
+  }
+  if (gradient->agent->device) gradient_device_fold(gradient, own, n, shares, mean);
+}
+
+void gradient_finish(Gradient *gradient, int64_t all_rows) {
+  const size_t actor = gradient->agent->actor.n, critic = gradient->agent->critic.n;
+  if (gradient->rows == NULL) return;
+  if (!gradient->shards.ordered && gradient->agent->device) {
+    gradient_device_sum_ranks(gradient, all_rows);
+    return;
+  }
+  if (gradient->queued.rows) {
+    fold_shards(gradient, gradient->actor, actor, NULL, gradient->mean.actor);
+    fold_shards(gradient, gradient->critic, critic, NULL, gradient->mean.critic);
+    return;
+  }
+  if (!gradient->shards.ordered) {
+    sum_ranks(gradient, gradient->actor, actor, all_rows, gradient->mean.actor);
+    sum_ranks(gradient, gradient->critic, critic, all_rows, gradient->mean.critic);
+    return;
+  }
+  const int own = gradient->shards.shards;
+  double *share = core_memory_zero_allocate((size_t)own, sizeof *share);
+  for (int s = 0; s < own; s++) share[s] = (double)gradient->rows[s] / (double)all_rows;
+  double *shares = reduce_gather_records(share, (size_t)own * sizeof *share);
+  fold_shards(gradient, gradient->actor, actor, shares, gradient->mean.actor);
+  fold_shards(gradient, gradient->critic, critic, shares, gradient->mean.critic);
+  free(shares);
+  free(share);
+}

@@ -1,0 +1,216 @@
+/* Permuting, choosing a rank's rows, and gathering them. */
+#include "trainer/update/minibatch.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "trainer/ops/update.h"
+#include "trainer/update/minibatch_device.h"
+#include "trainer/update/reduce.h"
+
+/* That M divides is core_config_check's business; here only what 32-bit rows can hold. */
+static int check_sizes(const CoreConfig *config) {
+  int64_t total = core_config_transitions_per_iteration(config), parts = config->ppo.num_minibatches;
+  if (total > UINT32_MAX)
+    return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " passes 2^32 - 1; lower one of them", total);
+  if (total / parts > INT32_MAX)
+    return core_error(CORE_USAGE, "a minibatch of %" PRId64 " transitions is too large; raise ppo.num_minibatches",
+                      total / parts);
+  return CORE_OK;
+}
+
+static MinibatchBy by_of(const CoreConfig *config) {
+  return strcmp(config->ppo.minibatch_by, "environments") == 0 ? MINIBATCH_ENVIRONMENTS : MINIBATCH_TRANSITIONS;
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+int minibatch_room(const CoreConfig *config, const Shards *shards) {
+  const int64_t all = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
+  const int64_t unit = by_of(config) == MINIBATCH_ENVIRONMENTS ? config->ppo.num_steps : 1; /* rows drawn together */
+  const double share = (double)all / (double)unit / shards->all_shards;
+  const int64_t of_shard = config->ppo.num_steps * shards_worlds(shards);
+  if (shards->all_shards == 1) return (int)all;
+  return (int)smaller(smaller(all, of_shard), unit * (int64_t)ceil(share + 6 * sqrt(share) + 1));
+}
+
+int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rollout *rollout, CoreArena *arena) {
+  TRY(check_sizes(config));
+  const Shards *shards = &rollout->shards;
+  const MinibatchBy by = by_of(config);
+  const size_t total = (size_t)rollout->steps * (size_t)shards->all_worlds;
+  const size_t all = total / (size_t)config->ppo.num_minibatches;
+  const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)minibatch_room(config, shards);
+  *minibatch = (Minibatch){.all_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
+  const size_t permuted = by == MINIBATCH_TRANSITIONS ? total : (size_t)shards->all_worlds;
+  const bool alone = shards->all_shards == 1, on_device = core_arena_device(arena) != NULL;
+  minibatch->parts = (int)config->ppo.num_minibatches;
+  CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
+  if (on_device) CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
+  if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
+  else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device)
+    CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
+  if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_room, rows, "minibatch rows [rows]");
+  CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
+  CORE_ARENA_DEVICE(arena, minibatch->observations, rows * (size_t)rollout->features,
+             "minibatch observations [rows][features]");
+  CORE_ARENA_DEVICE(arena, minibatch->actions, rows * rollout->action_bytes, "minibatch actions [rows][bytes]");
+  CORE_ARENA_DEVICE(arena, minibatch->logp, rows, "minibatch log-probabilities [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->values, rows, "minibatch values [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->advantages, rows, "minibatch advantages [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->targets, rows, "minibatch targets [rows]");
+  return CORE_OK;
+}
+
+void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration,
+                       int epoch) {
+  uint32_t worlds = (uint32_t)rollout->shards.all_worlds;
+  uint32_t n = minibatch->by == MINIBATCH_TRANSITIONS ? worlds * (uint32_t)rollout->steps : worlds;
+  ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n,
+               minibatch->scratch);
+  if (minibatch->part_rows) minibatch_device_choose(minibatch, rollout);
+}
+
+/* Row `row` of part m, as a row of the run's rollout [steps][all worlds]. */
+static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, int m, uint32_t row) {
+  const uint32_t steps = (uint32_t)rollout->steps, rows = (uint32_t)minibatch->all_rows;
+  if (minibatch->by == MINIBATCH_TRANSITIONS) return minibatch->order[(size_t)m * rows + row];
+  const uint32_t *world = minibatch->order + (size_t)m * (rows / steps);
+  return row % steps * (uint32_t)rollout->shards.all_worlds + world[row / steps];
+}
+
+/* All rows of part m are this rank's, in the part's order, wherever the ops are. */
+static void select_all(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
+  const int rows = minibatch->all_rows, worlds = rows / rollout->steps;
+  minibatch->shard_rows[0] = rows;
+  minibatch->rows_of_part = minibatch->order + (size_t)m * (size_t)rows;
+  if (minibatch->by == MINIBATCH_TRANSITIONS) return;
+  minibatch->rows_of_part = minibatch->own;
+  ops->world_rows(ops, minibatch->order + (size_t)m * (size_t)worlds, worlds, rollout->steps, rollout->worlds,
+                  minibatch->own);
+}
+
+void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts) {
+  const int steps = minibatch->by == MINIBATCH_ENVIRONMENTS ? rollout->steps : 1;
+  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  minibatch->shard_rows[0] = minibatch->all_rows;
+  minibatch->rows_of_part = minibatch->own;
+  ops->update->take_rows(ops, minibatch->order, parts, minibatch->all_rows / steps, steps, rollout->worlds,
+                         minibatch->own);
+}
+
+/* Rows in the part's order, sorted by shard: counted first, then put in their places. */
+void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
+  const Shards *shards = &rollout->shards;
+  const int columns = shards_worlds(shards);
+  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  if (shards->all_shards == 1) {
+    select_all(minibatch, ops, rollout, m);
+    return;
+  }
+  if (minibatch->part_rows) {
+    minibatch_device_select(minibatch, rollout, m);
+    return;
+  }
+  minibatch->rows_of_part = minibatch->own;
+  memset(minibatch->shard_rows, 0, (size_t)shards->shards * sizeof *minibatch->shard_rows);
+  for (int pass = 0; pass < 2; pass++) {
+    for (int s = 0, first = 0; s < shards->shards && pass == 1; s++) { /* counts become places */
+      int count = minibatch->shard_rows[s];
+      minibatch->shard_rows[s] = first;
+      first += count;
+    }
+    for (uint32_t i = 0; i < (uint32_t)minibatch->all_rows; i++) {
+      int64_t row = shards_row(shards, row_of_part(minibatch, rollout, m, i));
+      if (row < 0) continue;
+      int *place = &minibatch->shard_rows[row % rollout->worlds / columns];
+      if (pass == 1) minibatch->own[*place] = (uint32_t)row;
+      ++*place;
+    }
+  }
+  for (int s = shards->shards - 1; s > 0; s--) minibatch->shard_rows[s] -= minibatch->shard_rows[s - 1]; /* and back */
+}
+
+/* Moves to the next piece and returns its rows, or NULL. */
+static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) {
+  while (minibatch->taken_of_shard == minibatch->shard_rows[minibatch->shard]) {
+    if (minibatch->shard + 1 == rollout->shards.shards) return NULL;
+    minibatch->shard++;
+    minibatch->taken_of_shard = 0;
+  }
+  const uint32_t *rows = minibatch->rows_of_part + minibatch->taken;
+  minibatch->rows = (int)smaller(minibatch->shard_rows[minibatch->shard] - minibatch->taken_of_shard, minibatch->room);
+  minibatch->taken += minibatch->rows;
+  minibatch->taken_of_shard += minibatch->rows;
+  return rows;
+}
+
+/* This rank's rows as rows of the run. */
+static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
+  if (minibatch->index_room == NULL) return rows;
+  if (rollout->device) minibatch_device_rows_of_run(minibatch, rollout, rows);
+  else
+    for (int i = 0; i < minibatch->rows; i++) minibatch->index_room[i] = shards_row_of_run(&rollout->shards, rows[i]);
+  return minibatch->index_room;
+}
+
+/* The piece of this rank's rows `index`. */
+static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const uint32_t *index,
+                   const float *advantages, const float *targets) {
+  const int rows = minibatch->rows;
+  if (minibatch->is_input) rollout_gather_inputs(rollout, ops, index, rows, minibatch->observations);
+  else rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
+  const OpsField fields[] = {{rollout->logp, minibatch->logp, sizeof(float)},
+                             {rollout->values, minibatch->values, sizeof(float)},
+                             {advantages, minibatch->advantages, sizeof(float)},
+                             {targets, minibatch->targets, sizeof(float)},
+                             {rollout->actions, minibatch->actions, rollout->action_bytes}};
+  ops->gather_fields(ops, fields, sizeof fields / sizeof *fields, index, rows);
+}
+
+bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                    const float *targets) {
+  const uint32_t *index = next_piece(minibatch, rollout);
+  if (index == NULL) return false;
+  minibatch->index = rows_of_run(minibatch, rollout, index);
+  gather(minibatch, ops, rollout, index, advantages, targets);
+  return true;
+}
+
+void minibatch_take_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
+                          const float *targets) {
+  minibatch_device_take(minibatch, ops, rollout, shard);
+  gather(minibatch, ops, rollout, minibatch->taken_rows, advantages, targets);
+}
+
+bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout) {
+  if (minibatch->taken_of_shard < minibatch->shard_rows[minibatch->shard]) return false;
+  for (int s = minibatch->shard + 1; s < rollout->shards.shards; s++)
+    if (minibatch->shard_rows[s] > 0) return false;
+  return true;
+}
+
+void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                      const float *targets, int m) {
+  CORE_CHECK(rollout->shards.all_shards == 1);
+  minibatch_select(minibatch, ops, rollout, m);
+  minibatch_next(minibatch, ops, rollout, advantages, targets);
+}
+
+void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                                 Moments *moments) {
+  Moments *records = core_memory_zero_allocate((size_t)rollout->shards.shards, sizeof *records);
+  for (const uint32_t *index; (index = next_piece(minibatch, rollout)) != NULL;) {
+    Moments piece;
+    ops->gather_rows(ops, advantages, index, minibatch->advantages, minibatch->rows, 1);
+    ops->moments(ops, minibatch->advantages, NULL, (size_t)minibatch->rows, &piece);
+    moments_merge(&records[minibatch->shard], &piece);
+  }
+  minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
+  reduce_shard_moments(&rollout->shards, records, moments);
+  free(records);
+}

@@ -1,0 +1,146 @@
+/* Choosing a rank's rows on its device (minibatch_device.h): once an epoch, all parts at once, so that the host waits
+ * once. The rows and their order are those that minibatch.c comes to on a host. */
+#include "trainer/update/minibatch_device.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "trainer/ops/kernels/kernels.h"
+#include "trainer/ops/update.h"
+#include "trainer/ranks/communicator.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/update/reduce.h"
+
+enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
+
+static OpsChooseRows rows_of(const Minibatch *minibatch, const Rollout *rollout) {
+  const Shards *shards = &rollout->shards;
+  return (OpsChooseRows){.order = minibatch->order,
+                         .of = minibatch->by == MINIBATCH_ENVIRONMENTS ? OPS_WORLDS : OPS_ROWS,
+                         .part_rows = (uint32_t)minibatch->all_rows,
+                         .parts = (uint32_t)minibatch->parts,
+                         .steps = (uint32_t)rollout->steps,
+                         .all_worlds = (uint32_t)shards->all_worlds,
+                         .first_world = (uint32_t)shards->first_world,
+                         .worlds = (uint32_t)shards->worlds,
+                         .shard_worlds = (uint32_t)shards_worlds(shards),
+                         .shards = (uint32_t)shards->shards,
+                         .count = minibatch->chunk_rows,
+                         .total = minibatch->part_begins,
+                         .rows = minibatch->own};
+}
+
+void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, CoreArena *arena) {
+  const OpsChooseRows rows = rows_of(minibatch, rollout);
+  const size_t parts = (size_t)minibatch->parts, shards = (size_t)rollout->shards.shards;
+  CORE_ARENA_DEVICE(arena, minibatch->own, (size_t)rollout->steps * (size_t)rollout->worlds,
+                    "minibatch rows of this rank [minibatches][rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->chunk_rows, parts * ops_chunks(&rows) * shards,
+                    "rows of chunks [chunks][shards]");
+  CORE_ARENA_DEVICE(arena, minibatch->part_begins, parts * shards + 1,
+                    "where rows of shards begin [minibatches][shards]");
+  CORE_ARENA(arena, minibatch->part_rows, parts * shards, "minibatch rows of shards [minibatches][shards]");
+  CORE_ARENA_DEVICE(arena, minibatch->taken_rows, (size_t)minibatch->room, "minibatch rows of a shard [rows]");
+  CORE_ARENA_DEVICE(arena, minibatch->counts, shards, "minibatch rows of shards [shards]");
+  CORE_ARENA_DEVICE(arena, minibatch->records, shards, "moments of shards [shards]");
+  CORE_ARENA_DEVICE(arena, minibatch->all_records, (size_t)rollout->shards.all_shards,
+                    "moments of all shards [shards]");
+  if (rollout->shards.ordered)
+    CORE_ARENA_DEVICE(arena, minibatch->shares, parts * (size_t)rollout->shards.all_shards,
+                      "shares of shards [minibatches][shards]");
+}
+
+static void launch(CoreDevice *device, const CoreKernel *kernel, const OpsChooseRows *rows, size_t elements) {
+  device->launch(device, kernel, core_device_blocks(elements, THREADS, BLOCKS_MAX), THREADS, 0, rows);
+}
+
+/* What every shard of the run has of each part, for those who fold their gradients. */
+static void share_rows(const Minibatch *minibatch, const Rollout *rollout) {
+  const Shards *shards = &rollout->shards;
+  const size_t own = (size_t)shards->shards, all = (size_t)shards->all_shards, parts = (size_t)minibatch->parts;
+  const uint32_t *rows = reduce_gather_records(minibatch->part_rows, parts * own * sizeof *rows);
+  double *shares = core_memory_allocate(parts * all * sizeof *shares);
+  for (size_t part = 0; part < parts; part++)
+    for (size_t s = 0; s < all; s++)
+      shares[part * all + s] = (double)rows[s / own * parts * own + part * own + s % own] / (double)minibatch->all_rows;
+  core_device_to_device(rollout->device, minibatch->shares, shares, parts * all * sizeof *shares);
+  free(shares);
+  free((void *)(uintptr_t)rows);
+}
+
+void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows) {
+  const size_t chunks = rows->parts * ops_chunks(rows), n = (size_t)rows->parts * rows->shards;
+  launch(device, &ops_count_rows_launch, rows, chunks);
+  launch(device, &ops_scan_rows_launch, rows, n);
+  core_device_to_host(device, part_rows, rows->total, n * sizeof *part_rows);
+  uint32_t *begins = core_memory_allocate((n + 1) * sizeof *begins), sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    begins[i] = sum;
+    sum += part_rows[i];
+  }
+  CORE_CHECK(sum == all); /* each row is in one part */
+  begins[n] = sum;
+  core_device_to_device(device, rows->total, begins, (n + 1) * sizeof *begins);
+  free(begins);
+  launch(device, &ops_place_rows_launch, rows, chunks);
+}
+
+void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout) {
+  const OpsChooseRows rows = rows_of(minibatch, rollout);
+  minibatch_device_choose_rows(rollout->device, &rows, (uint32_t)rollout->steps * (uint32_t)rollout->worlds,
+                               minibatch->part_rows);
+  if (minibatch->shares) share_rows(minibatch, rollout);
+}
+
+bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout) {
+  const size_t n = (size_t)minibatch->parts * (size_t)rollout->shards.shards;
+  double most = 0;
+  for (size_t i = 0; minibatch->part_rows && i < n; i++) most = fmax(most, (double)minibatch->part_rows[i]);
+  most -= minibatch->room; /* which is the same at all ranks */
+  ranks_max(&most, 1);
+  return most <= 0;
+}
+
+void minibatch_device_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard) {
+  const Shards *shards = &rollout->shards;
+  const OpsPartRows part = {
+    .rows = minibatch->own, .begins = minibatch->part_begins, .parts = minibatch->parts, .shards = shards->shards,
+    .room = minibatch->room, .worlds = (uint32_t)shards->worlds, .all_worlds = (uint32_t)shards->all_worlds,
+    .first_world = (uint32_t)shards->first_world};
+  ops->update->take_piece(ops, &part, shard, minibatch->taken_rows, minibatch->index_room, minibatch->counts + shard);
+  minibatch->shard = shard;
+  minibatch->rows = minibatch->room;
+  minibatch->index = minibatch->index_room;
+}
+
+void minibatch_take_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+                            Communicator *communicator) {
+  const int shards = rollout->shards.shards;
+  const size_t bytes = (size_t)shards * sizeof *minibatch->records;
+  for (int s = 0; s < shards; s++) {
+    minibatch_device_take(minibatch, ops, rollout, s);
+    ops->gather_rows(ops, advantages, minibatch->taken_rows, minibatch->advantages, minibatch->rows, 1);
+    ops->update->moments(ops, minibatch->advantages, (size_t)minibatch->rows, minibatch->records + s);
+  }
+  if (communicator) communicator->gather(communicator, minibatch->records, bytes, minibatch->all_records);
+  else core_device_copy(rollout->device, minibatch->all_records, minibatch->records, bytes);
+}
+
+void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m) {
+  const size_t shards = (size_t)rollout->shards.shards, part = (size_t)m * shards;
+  const uint32_t *rows = minibatch->part_rows;
+  size_t first = 0;
+  for (size_t i = 0; i < part; i++) first += rows[i];
+  for (size_t s = 0; s < shards; s++) minibatch->shard_rows[s] = (int)rows[part + s];
+  minibatch->rows_of_part = minibatch->own + first;
+}
+
+void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
+  const Shards *shards = &rollout->shards;
+  const OpsRunRows run = {rows, (size_t)minibatch->rows, (uint32_t)shards->worlds, (uint32_t)shards->all_worlds,
+                          (uint32_t)shards->first_world, minibatch->index_room};
+  rollout->device->launch(rollout->device, &ops_run_rows_launch, core_device_blocks(run.n, THREADS, BLOCKS_MAX),
+                          THREADS, 0, &run);
+}

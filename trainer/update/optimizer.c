@@ -1,0 +1,40 @@
+/* Clipping, Adam, RAdam and the proximal weights (optimizer.h): the scalars of each rule; the loops are the ops'. */
+#include "trainer/update/optimizer.h"
+
+#include <math.h>
+
+double optimizer_clip(const Optimizer *optimizer, double norm, int *clipped) {
+  return ops_clip_factor(norm, optimizer->max_norm, optimizer->norm_epsilon, clipped);
+}
+
+OpsAdamScalars optimizer_scalars(const Optimizer *optimizer, double rate, int64_t t) {
+  return (optimizer->rule == OPTIMIZER_RADAM ? ops_radam_scalars : ops_adam_scalars)(
+    1, rate, optimizer->beta1, optimizer->beta2, optimizer->epsilon, t);
+}
+
+void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
+                     double factor) {
+  optimizer->t++;
+  (optimizer->rule == OPTIMIZER_RADAM ? ops->radam : ops->adam)(ops, theta, gradient, optimizer->m, optimizer->v, n,
+                                                                factor, rate, optimizer->beta1, optimizer->beta2,
+                                                                optimizer->epsilon, optimizer->t);
+}
+
+void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
+                    double *norm, int *clipped) {
+  *norm = sqrt(ops->norm_squared(ops, gradient, n));
+  optimizer_apply(ops, optimizer, theta, gradient, n, rate, optimizer_clip(optimizer, *norm, clipped));
+}
+
+double proximal_keep(Proximal *proximal) {
+  const double beta = proximal->com / (1 + proximal->com);
+  if (proximal->rule != PROXIMAL_BIAS_CORRECTED) return beta;
+  const double weight = beta * proximal->weight + 1, keep = beta * proximal->weight / weight;
+  proximal->weight = weight;
+  return keep;
+}
+
+void proximal_update(Ops *ops, Proximal *proximal, const float *theta, size_t n) {
+  const double keep = proximal_keep(proximal);
+  ops->ewma(ops, proximal->theta, theta, n, keep);
+}

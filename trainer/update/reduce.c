@@ -1,0 +1,68 @@
+/* Folding what ranks and shards give (reduce.h). */
+#include "trainer/update/reduce.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/device.h"
+#include "core/memory.h"
+#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels_ranks.h"
+#include "trainer/ranks/ranks.h"
+
+void *reduce_gather_records(const void *own, size_t bytes) {
+  void *all = core_memory_zero_allocate((size_t)ranks_size(), bytes);
+  ranks_gather_all(own, bytes, all);
+  return all;
+}
+
+void reduce_moments(Moments *records, size_t n) {
+  if (ranks_size() == 1) return;
+  Moments *all = reduce_gather_records(records, n * sizeof *records);
+  memset(records, 0, n * sizeof *records);
+  for (int rank = 0; rank < ranks_size(); rank++)
+    for (size_t i = 0; i < n; i++) moments_merge(&records[i], &all[(size_t)rank * n + i]);
+  free(all);
+}
+
+void reduce_log_sums(LogSum *records, size_t n) {
+  if (ranks_size() == 1) return;
+  LogSum *all = reduce_gather_records(records, n * sizeof *records);
+  for (size_t i = 0; i < n; i++) records[i] = log_sum_empty();
+  for (int rank = 0; rank < ranks_size(); rank++)
+    for (size_t i = 0; i < n; i++) log_sum_merge(&records[i], &all[(size_t)rank * n + i]);
+  free(all);
+}
+
+void reduce_shard_moments(const Shards *shards, const Moments *records, Moments *moments) {
+  Moments *all = reduce_gather_records(records, (size_t)shards->shards * sizeof *records);
+  *moments = (Moments){0};
+  for (int i = 0; i < ranks_size() * shards->shards; i++) moments_merge(moments, &all[i]);
+  free(all);
+}
+
+void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, size_t first, size_t count,
+                 float *packed) {
+  const OpsColumns columns = {x, rows, of, first, count, packed};
+  KERNELS_EACH(device, ops_columns, ops_column, rows * count, &columns);
+}
+
+/* The columns of one shard -> packed [steps][worlds of a shard]. */
+static const float *pack(CoreDevice *device, const Shards *shards, int shard, const float *x, int steps,
+                         float *packed) {
+  const size_t columns = (size_t)shards_worlds(shards);
+  if (shards->shards == 1) return x;
+  reduce_pack(device, x, (size_t)steps, (size_t)shards->worlds, (size_t)shard * columns, columns, packed);
+  return packed;
+}
+
+void reduce_rollout_moments(Ops *ops, const Shards *shards, const float *x, const float *y, int steps, float *scratch,
+                            Moments *moments) {
+  const size_t n = (size_t)steps * (size_t)shards_worlds(shards);
+  Moments *records = core_memory_zero_allocate((size_t)shards->shards, sizeof *records);
+  for (int s = 0; s < shards->shards; s++)
+    ops->moments(ops, pack(ops->device, shards, s, x, steps, scratch),
+                 y ? pack(ops->device, shards, s, y, steps, scratch + n) : NULL, n, &records[s]);
+  reduce_shard_moments(shards, records, moments);
+  free(records);
+}

@@ -1,0 +1,38 @@
+/* Heads, bounds and random actions (action.h). */
+#include "trainer/wrappers/action.h"
+
+#include <string.h>
+
+#include "core/random.h"
+
+OpsHead action_head(const CoreConfig *config, const Env *env) {
+  if (env->action_values == 0) return env->head;
+  const bool gaussian = strcmp(config->net.action_head, "gaussian") == 0;
+  CORE_CHECK(env->action_values <= OPS_FACTORS_MAX);
+  return (OpsHead){.kind = gaussian ? OPS_GAUSSIAN : OPS_TANH_AFFINE, .factors = env->action_values,
+                   .logits = 2 * env->action_values, .low = -1, .high = 1};
+}
+
+const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *room) {
+  const float *values = actions;
+  if (head->kind != OPS_GAUSSIAN) return actions;
+  if (ops != NULL) {
+    ops->bound(ops, values, (size_t)worlds * (size_t)head->factors, head->low, head->high, room);
+    return room;
+  }
+  for (size_t i = 0; i < (size_t)worlds * (size_t)head->factors; i++)
+    room[i] = values[i] < head->low ? head->low : values[i] > head->high ? head->high : values[i];
+  return room;
+}
+
+void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
+                   uint32_t step, void *actions) {
+  for (int w = 0; w < worlds; w++) {
+    CoreRandomStream stream = core_random_stream(seed, purpose, first_world + (uint32_t)w, step);
+    for (int f = 0; f < head->factors; f++) {
+      const size_t at = (size_t)w * (size_t)head->factors + (size_t)f;
+      if (ops_head_is_continuous(head)) ((float *)actions)[at] = core_random_uniform(&stream, head->low, head->high);
+      else ((uint8_t *)actions)[at] = (uint8_t)core_random_below(core_random_next(&stream), (uint32_t)head->size[f]);
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/* The action between policy and environment: which head its space asks for, and what the environment takes of it. */
+#ifndef TRAINER_ACTION_H
+#define TRAINER_ACTION_H
+#include "core/config/config.h"
+#include "trainer/envs/env.h"
+
+/* The head of the environment's actions: categoricals for classes, net.action_head for real numbers (in -1..1). */
+OpsHead action_head(const CoreConfig *config, const Env *env);
+
+/* What the environment gets for actions [worlds][factors]: a Gaussian's are cut to the bounds, into `room` (as many
+ * floats), while the learner keeps them as they were drawn (spec ppo.md 8.1); others go as they are. */
+const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *room);
+
+/* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). */
+void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
+                   uint32_t step, void *actions);
+
+#endif

@@ -1,0 +1,199 @@
+/* Running moments and the rules that make factors of them (normalise.h). */
+#include "trainer/wrappers/normalise.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "core/memory.h"
+#include "trainer/ranks/ranks.h"
+#include "trainer/wrappers/normalise_device.h"
+
+enum { TILE = 16 }; /* features that one thread takes: whole cache lines of every row */
+
+NormaliseRule normalise_rule(const char *name) {
+  static const char *const names[] = {"none", "stoix", "cleanrl", "rl_games"};
+  for (int i = 0; i < 4; i++)
+    if (strcmp(name, names[i]) == 0) return (NormaliseRule)i;
+  return NORMALISE_NONE;
+}
+
+/* What a rule takes for granted before the first observation: so many rows of mean 0 and variance 1. */
+static double prior(NormaliseRule rule) {
+  return rule == NORMALISE_CLEANRL ? 1e-4 : rule == NORMALISE_RL_GAMES ? 1 : 0;
+}
+
+/* ---- moments ---------------------------------------------------------------------------------------------------- */
+
+/* Features first .. first+tile-1 of all rows: the mean moves by the batch's mean difference, m2 by the sum of
+ * (x - old mean)(x - new mean), which equals merging the batch's own moments. */
+static void merge_tile(double count, double *mean, double *m2, int features, const float *x, int rows, int first,
+                       int tile) {
+  double shift[TILE] = {0}, squares[TILE] = {0};
+  for (int r = 0; r < rows; r++)
+    for (int k = 0; k < tile; k++)
+      shift[k] += (double)x[(size_t)r * (size_t)features + (size_t)(first + k)] - mean[first + k];
+  for (int k = 0; k < tile; k++) shift[k] /= count + rows;
+  for (int r = 0; r < rows; r++)
+    for (int k = 0; k < tile; k++) {
+      const double d = (double)x[(size_t)r * (size_t)features + (size_t)(first + k)] - mean[first + k];
+      squares[k] += d * (d - shift[k]);
+    }
+  for (int k = 0; k < tile; k++) {
+    mean[first + k] += shift[k];
+    m2[first + k] += squares[k];
+  }
+}
+
+double normalise_merge(double count, double *mean, double *m2, int features, const float *x, int rows) {
+#pragma omp parallel for schedule(static) if ((double)rows * features > 1e5)
+  for (int first = 0; first < features; first += TILE)
+    merge_tile(count, mean, m2, features, x, rows, first, features - first < TILE ? features - first : TILE);
+  return count + rows;
+}
+
+/* ---- observations ----------------------------------------------------------------------------------------------- */
+
+void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards,
+                        CoreArena *arena) {
+  *normaliser = (Normaliser){.rule = rule, .features = features, .shards = *shards, .device = core_arena_device(arena)};
+  CORE_ARENA_DEVICE(arena, normaliser->moments, normalise_moments(features), "observation moments [1 + 2 features]");
+  CORE_ARENA_DEVICE(arena, normaliser->next, normalise_moments(features), "next observation moments [1 + 2 features]");
+  CORE_ARENA_DEVICE(arena, normaliser->factor, (size_t)features, "observation factors [features]");
+  if (normaliser->device) normalise_device_register(normaliser, arena);
+}
+
+static void make_factors(Normaliser *normaliser) {
+  if (normaliser->device) {
+    normalise_device_factors(normaliser);
+    return;
+  }
+  const double *m2 = normaliser->moments + 1 + normaliser->features;
+  for (int k = 0; k < normaliser->features; k++)
+    normaliser->factor[k] = normalise_factor(normaliser->rule, normaliser->moments[0], m2[k]);
+}
+
+static size_t moments_bytes(const Normaliser *normaliser) {
+  return normalise_moments(normaliser->features) * sizeof *normaliser->moments;
+}
+
+void normalise_restored(Normaliser *normaliser) {
+  core_device_copy(normaliser->device, normaliser->next, normaliser->moments, moments_bytes(normaliser));
+  make_factors(normaliser);
+}
+
+void normalise_start(Normaliser *normaliser) {
+  const double count = prior(normaliser->rule);
+  const size_t features = (size_t)normaliser->features;
+  double *moments = core_memory_zero_allocate(normalise_moments(normaliser->features), sizeof *moments);
+  moments[0] = count;
+  for (size_t k = 0; k < features; k++) moments[1 + features + k] = count; /* means 0, variances 1 */
+  core_device_to_device(normaliser->device, normaliser->moments, moments, moments_bytes(normaliser));
+  free(moments);
+  normalise_restored(normaliser);
+}
+
+static void add(const Normaliser *normaliser, const float *x, int rows) {
+  double *mean = normaliser->next + 1, *m2 = mean + normaliser->features;
+  if (normaliser->device) normalise_device_add(normaliser, x, rows);
+  else normaliser->next[0] = normalise_merge(normaliser->next[0], mean, m2, normaliser->features, x, rows);
+}
+
+void normalise_add(Normaliser *normaliser, const float *x, int rows) {
+  add(normaliser, x, rows);
+  if (normaliser->rule == NORMALISE_CLEANRL) normalise_advance(normaliser);
+}
+
+void normalise_advance(Normaliser *normaliser) {
+  core_device_copy(normaliser->device, normaliser->moments, normaliser->next, moments_bytes(normaliser));
+  make_factors(normaliser);
+}
+
+void normalise_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride) {
+  if (normaliser->device) {
+    normalise_device_apply(normaliser, x, rows, y, y_stride);
+    return;
+  }
+  const double *mean = normaliser->moments + 1, *factor = normaliser->factor, limit = normalise_bound(normaliser->rule);
+  const int features = normaliser->features;
+#pragma omp parallel for schedule(static) if ((double)rows * features > 1e5)
+  for (int r = 0; r < rows; r++) {
+    const float *from = x + (size_t)r * (size_t)features;
+    float *to = y + (size_t)r * (size_t)y_stride;
+    for (int k = 0; k < features; k++) {
+      const double value = ((double)from[k] - mean[k]) * factor[k];
+      to[k] = (float)(value > limit ? limit : value < -limit ? -limit : value);
+    }
+  }
+}
+
+/* ---- rewards ---------------------------------------------------------------------------------------------------- */
+
+RewardRule reward_rule(const char *name) {
+  return strcmp(name, "cleanrl") == 0 ? REWARD_CLEANRL : strcmp(name, "ppo_ewma") == 0 ? REWARD_PPO_EWMA : REWARD_NONE;
+}
+
+void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena) {
+  *scale = (RewardScale){.rule = rule, .gamma = gamma, .worlds = worlds, .all_worlds = all_worlds,
+                         .device = core_arena_device(arena)};
+  if (rule == REWARD_NONE) return;
+  CORE_ARENA_DEVICE(arena, scale->returns, (size_t)worlds, "discounted rewards [worlds]");
+  if (all_worlds > worlds)
+    CORE_ARENA_DEVICE(arena, scale->all, (size_t)all_worlds, "discounted rewards of all ranks");
+  CORE_ARENA_DEVICE(arena, scale->moments, 3, "moments of discounted rewards");
+}
+
+/* Both implementations begin with 1e-4 returns of mean 0 and variance 1. */
+void reward_restart(RewardScale *scale) {
+  if (scale->rule == REWARD_NONE) return;
+  core_device_zero(scale->device, scale->returns, (size_t)scale->worlds * sizeof *scale->returns);
+}
+
+void reward_start(RewardScale *scale) {
+  if (scale->rule == REWARD_NONE) return;
+  reward_restart(scale);
+  const double moments[] = {1e-4, 0, 1e-4};
+  core_device_to_device(scale->device, scale->moments, moments, sizeof moments);
+}
+
+static void scale_rewards(const RewardScale *scale, float *rewards, size_t n) {
+  const double factor = normalise_reward_factor(scale->moments[0], scale->moments[2]);
+  for (size_t i = 0; i < n; i++) rewards[i] = normalise_reward(rewards[i], factor);
+}
+
+/* Adds the running returns of all worlds. */
+static void count_returns(const RewardScale *scale) {
+  double *moments = scale->moments, shift = 0, squares = 0;
+  const double *returns = scale->all ? scale->all : scale->returns;
+  if (scale->all) ranks_gather_all(scale->returns, (size_t)scale->worlds * sizeof *scale->returns, scale->all);
+  for (int w = 0; w < scale->all_worlds; w++) shift += returns[w] - moments[1];
+  shift /= moments[0] + scale->all_worlds;
+  for (int w = 0; w < scale->all_worlds; w++) {
+    const double d = returns[w] - moments[1];
+    squares += d * (d - shift);
+  }
+  moments[0] += scale->all_worlds;
+  moments[1] += shift;
+  moments[2] += squares;
+}
+
+void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones) {
+  if (scale->rule == REWARD_NONE) return;
+  if (scale->device) {
+    reward_device_step(scale, rewards, dones);
+    return;
+  }
+  for (int w = 0; w < scale->worlds; w++) scale->returns[w] = scale->returns[w] * scale->gamma + (double)rewards[w];
+  count_returns(scale);
+  for (int w = 0; w < scale->worlds; w++)
+    if (dones[w]) scale->returns[w] = 0;
+  if (scale->rule == REWARD_CLEANRL) scale_rewards(scale, rewards, (size_t)scale->worlds);
+}
+
+void reward_finish(const RewardScale *scale, float *rewards, size_t n) {
+  if (scale->rule != REWARD_PPO_EWMA) return;
+  if (scale->device) reward_device_finish(scale, rewards, n);
+  else scale_rewards(scale, rewards, n);
+}

@@ -1,0 +1,81 @@
+/* Running normalisation of observations and rewards, by the rules of the implementations that the papers used.
+ * Statistics are float64 and added up in the order of the worlds, so they do not depend on threads. Between the
+ * environment and the rollout (observer.c, rollout.c); this module knows numbers, not their meaning. */
+#ifndef TRAINER_NORMALISE_H
+#define TRAINER_NORMALISE_H
+#include <stdint.h>
+
+#include "core/device/arena.h"
+#include "trainer/math/normalise_rule.h"
+#include "trainer/ranks/shards.h"
+
+/* "none", "stoix", "cleanrl", "rl_games": the choices of env.normalize_observations. */
+NormaliseRule normalise_rule(const char *name);
+
+/* Statistics: moments[0] = count, then the features' means, then their sums of squared differences from the mean; one
+ * block of 1 + 2 features numbers, a checkpoint's section as it is. */
+typedef struct Normaliser {
+  NormaliseRule rule;
+  int features;
+  double *moments;     /* [1 + 2 features] in use */
+  double *next;        /* the same, with what came since: in use from normalise_advance on (CLEANRL: at once) */
+  double *factor;      /* [features] 1 / deviation, of `moments` */
+  CoreDevice *device;  /* where these are, and the x and y of the functions below; NULL: on the host */
+  /* A device's: rows are added up in parts of shards, of which ranks tell each other. */
+  Shards shards;
+  double *sums, *all_sums; /* [parts][features] of this rank, and of all ranks where there are several, else `sums` */
+  double *shift;           /* [features] by which means move */
+  struct Communicator *communicator; /* NULL: one rank */
+} Normaliser;
+
+static inline size_t normalise_moments(int features) { return 1 + 2 * (size_t)features; }
+
+/* shards: how the rows that are added divide, on a device; on the host they are those of all ranks. */
+void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards,
+                        CoreArena *arena);
+/* No observations yet: the rule's prior. */
+void normalise_start(Normaliser *normaliser);
+/* x [rows][features] as they come from the environment: on a device this rank's worlds, and all ranks add theirs. */
+void normalise_add(Normaliser *normaliser, const float *x, int rows);
+/* What was added counts from now on. */
+void normalise_advance(Normaliser *normaliser);
+/* After `moments` has been restored. */
+void normalise_restored(Normaliser *normaliser);
+/* x [rows][features] -> y, rows of y_stride numbers. y may be x. */
+void normalise_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride);
+
+/* mean and m2 [features] of `count` rows, with those of x [rows][features] added; returns the new count. */
+double normalise_merge(double count, double *mean, double *m2, int features, const float *x, int rows);
+
+/* ---- rewards ---------------------------------------------------------------------------------------------------- */
+
+/* r -> r / deviation of the discounted sums of rewards so far, variance + 1e-8, within +-10. */
+typedef enum RewardRule {
+  REWARD_NONE,
+  REWARD_CLEANRL,      /* with the statistics of each step (gym's NormalizeReward; spec ppo.md 8.1) */
+  REWARD_PPO_EWMA,     /* a whole rollout with the statistics after it (openai/ppo-ewma; 2.3) */
+} RewardRule;
+RewardRule reward_rule(const char *name);
+
+typedef struct RewardScale {
+  RewardRule rule;
+  double gamma;
+  int worlds, all_worlds;
+  double *all;         /* [all_worlds] returns of all ranks, which the statistics are of; NULL with one rank */
+  double *returns;     /* [worlds] discounted sum of the episode that runs */
+  double *moments;     /* count, mean, sum of squared differences */
+  CoreDevice *device;  /* where all of these, and the rewards of the functions below are; NULL: on the host */
+  struct Communicator *communicator; /* of ranks with devices */
+} RewardScale;
+
+/* All of these do nothing for REWARD_NONE. */
+void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena);
+void reward_start(RewardScale *scale);
+/* New episodes in all worlds; the statistics stay. */
+void reward_restart(RewardScale *scale);
+/* In place, for one step [worlds], after its rewards are booked. PPO_EWMA: only counts them. All ranks. */
+void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones);
+/* After the rollout's last step, rewards [n]. CLEANRL: nothing is left to do. */
+void reward_finish(const RewardScale *scale, float *rewards, size_t n);
+
+#endif

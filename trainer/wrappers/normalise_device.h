@@ -1,0 +1,17 @@
+/* What of running normalisation a device does, for normalise.c. x, y, rewards and dones are in its memory, and so are
+ * the statistics, the same at all ranks: observations are added up in parts of the run's shards, whose sums ranks
+ * gather (some kilobytes, where the rows are megabytes) and fold in their order; discounted rewards, a number a world,
+ * are gathered as they are. So with comm.deterministic the bits do not depend on the number of ranks. */
+#ifndef TRAINER_NORMALISE_DEVICE_H
+#define TRAINER_NORMALISE_DEVICE_H
+#include "core/device/arena.h"
+#include "trainer/wrappers/normalise.h"
+
+void normalise_device_register(Normaliser *normaliser, CoreArena *arena);
+void normalise_device_add(const Normaliser *normaliser, const float *x, int rows); /* to `next` */
+void normalise_device_factors(const Normaliser *normaliser);                       /* of `moments` */
+void normalise_device_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride);
+void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones);
+void reward_device_finish(const RewardScale *scale, float *rewards, size_t n);
+
+#endif

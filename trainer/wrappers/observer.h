@@ -1,0 +1,57 @@
+/* From what the environment shows to what the agent sees: normalised (normalise.h), where worlds form blocks (SAPG)
+ * with the block's number as a last column, and rounded to what half precision holds where rollouts store that
+ * (train.observation_storage): so whoever acts sees what the learner will see. Between the environment and whoever
+ * acts: rollouts, evaluations, play. */
+#ifndef TRAINER_OBSERVER_H
+#define TRAINER_OBSERVER_H
+#include "core/config/config.h"
+#include "core/device/arena.h"
+#include "trainer/envs/env.h"
+#include "trainer/ranks/shards.h"
+#include "trainer/wrappers/normalise.h"
+
+typedef struct Observer {
+  CoreDevice *device;    /* where observations are, these and the callers'; NULL: the host */
+  bool active;           /* false: the agent sees what the environment shows, and nothing below is used */
+  bool has_moments;      /* false: as many numbers, at most rounded; the normaliser is not used */
+  bool is_half;          /* numbers are rounded to half precision */
+  int shown, seen;       /* features of the environment, of the agent */
+  int worlds, blocks;    /* of the training; blocks 0: no such column */
+  int first_world;       /* of the training's, which world 0 is: blocks are of all ranks' worlds */
+  int first_reported;    /* world from which on episodes count: the leader's block; may be another rank's */
+  int warm_up;           /* steps of random actions that the statistics begin with */
+  Normaliser normaliser;
+  int all_worlds;        /* of all ranks */
+  float *all; /* [all_worlds][shown]: the statistics are of all worlds at every rank; NULL with one rank, and on
+               * devices, which gather sums */
+  float *raw;            /* [worlds][shown] of the training's worlds as they stand: part of a checkpoint */
+} Observer;
+
+/* Its statistics in a checkpoint: normaliser.moments. */
+#define OBSERVER_SECTION "observation moments"
+static inline size_t observer_section_bytes(const Observer *observer) {
+  return normalise_moments(observer->shown) * sizeof(double);
+}
+
+/* Features that the agent sees in this environment. */
+int observer_features(const CoreConfig *config, const Env *env);
+/* Blocks of worlds that algo.name works with: 0 but for sapg. */
+int observer_blocks(const CoreConfig *config);
+/* Where rows' blocks are read from: the last of `seen` columns. */
+static inline int observer_block(const float *row, int seen) { return (int)row[seen - 1]; }
+
+void observer_register(Observer *observer, const CoreConfig *config, const Env *env, const Shards *shards,
+                       CoreArena *arena);
+void observer_start(Observer *observer);
+/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that
+ * change with every step count them at the one moment, those that change once an iteration at the other. All ranks. */
+void observer_count_arrived(Observer *observer);
+void observer_count_acted_on(Observer *observer);
+/* The training worlds as the agent sees them, [worlds][seen]. */
+void observer_see(const Observer *observer, float *seen);
+/* Other worlds, raw [worlds][shown], all in the last block, the leader's. */
+void observer_look(const Observer *observer, const float *raw, int worlds, float *seen);
+/* At an iteration's end: statistics that change once an iteration change now. */
+void observer_advance(Observer *observer);
+
+#endif
