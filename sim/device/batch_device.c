@@ -66,8 +66,8 @@ SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   return (SimDeviceMaker){batch->device->models, batch->device->templates, batch->new_size, batch->size, rules};
 }
 
-/* Worlds of a warp: as many as leave room for TEAMS_WANTED (docs/cuda.md has the count behind it). SIM_WARP_WORLDS
- * (alone, 2, 4, 8, 16, 32) in the environment, for measurements: alone is a thread a world. */
+/* Worlds of a warp: as many as leave room for TEAMS_WANTED (docs/cuda-measurements.md has the count behind it).
+ * SIM_WARP_WORLDS (alone, 2, 4, 8, 16, 32) in the environment, for measurements: alone is a thread a world. */
 static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
   static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
   const char *wanted = getenv("SIM_WARP_WORLDS");

@@ -161,7 +161,8 @@ SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
 }
 
 /* The layout with which most warps find room on a processor of `shared` bytes for its blocks: at most
- * SIM_WARP_RESIDENT, and no more than leave room for as many contacts as worlds mostly have (docs/cuda.md). */
+ * SIM_WARP_RESIDENT, and no more than leave room for as many contacts as worlds mostly have
+ * (docs/cuda-measurements.md). */
 SIM_FN SimWarpLayout sim_warp_fit(SimSize size, int worlds, size_t shared) {
   const int wanted = worlds * (size.joints > 4 ? 9 : 5) / 2;
   for (size_t warps = SIM_WARP_RESIDENT; warps > 1; warps--) {

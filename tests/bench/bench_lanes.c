@@ -1,8 +1,8 @@
 /* How full the lanes of the GPU's physics are (sim/device/warp.h), counted and not timed: what the worlds of a warp
  * need in a step under random actions, how many passes its lanes make of that, since a warp goes on until the last
- * of them is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of docs/cuda.md
- * rests on it. Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a folder of Kinetix levels,
- * those. */
+ * of them is done, and what it comes to in instructions of a warp. Runs anywhere; the prediction of
+ * docs/cuda-measurements.md rests on it. Levels: random ones of size S, M and L and, where KINETIX_LEVELS names a
+ * folder of Kinetix levels, those. */
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -25,8 +25,8 @@ typedef struct Need {
   int a_rounds, b_rounds; /* of the largest group that shares bodies: who gives to its a, and to its b that moves */
 } Need;
 
-/* Instructions of a warp, as nvdisasm counts them in sim_step_warp for sm_90 (docs/cuda.md): on the way that a step
- * takes, so without slow divisions, contacts beyond shared memory and resets. */
+/* Instructions of a warp, as nvdisasm counts them in sim_step_warp for sm_90 (docs/cuda-measurements.md): on the way
+ * that a step takes, so without slow divisions, contacts beyond shared memory and resets. */
 enum {
   COST_ENVIRONMENT = 800,       /* command, joints' passes, result, reset now and then */
   COST_STEP = 520,              /* what every step has once */

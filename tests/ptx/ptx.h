@@ -1,4 +1,6 @@
-/* The translator of PTX to C, for tests: what nvcc made of our kernels is run by the host's processor (docs/cuda.md).
+/* The translator of PTX to C, for tests: what nvcc made of our kernels is run by the host's processor
+ * (docs/cuda-design.md).
+ *
  * read.c cuts a file into statements; translate.c writes a function of C for each of PTX, instruction.c its
  * instructions, of which instructions.def lists the plain ones, operands.c their operands; library.c puts the functions
  * into files. machine.h is what that C is written with. */

@@ -129,7 +129,7 @@ static void check_count(const char *what, const Case *c, int launches, int longe
   assert_int_equal(graph.longest - of_epilogues(&graph) / 2, longest);
 }
 
-/* As docs/cuda.md has them. */
+/* As docs/cuda-measurements.md has them. */
 static void test_counts(void **state) {
   (void)state;
   check_count("bf16, tanh", &(Case){{"train.precision=bf16", "net.width=64"}}, 42, 24);
