@@ -137,7 +137,7 @@ endif
 # seen from outside, of the archive too, which therefore is one object whose other symbols are local.
 SIM_ABI := 1
 PIC_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw/draw_image.c,$(call sources,sim)) \
-  $(patsubst %,core/%.c,device/arena device/device device/device_emulated device/emulated_code device/emulated_threads error files \
+  $(patsubst %,core/%.c,device/arena device/device device/device_emulated device/emulated_code device/emulated_memory device/emulated_threads error files \
   files_guard memory text version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present

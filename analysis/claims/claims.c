@@ -1,4 +1,4 @@
-/* The tests of claims (claims.h): statistic, interval, verdict. Printing is claims_print.c. */
+/* The tests of claims (claims.h): choices, intervals and verdicts. */
 #include "analysis/claims/claims.h"
 
 #include <math.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/claims/cells.h"
+#include "analysis/claims/claim_statistics.h"
 #include "analysis/statistics/stratified.h"
 #include "core/memory.h"
 
@@ -33,100 +34,7 @@ const char *analysis_verdict_name(AnalysisVerdict verdict) {
   return names[verdict];
 }
 
-/* ---- statistics of drawn seeds ---------------------------------------------------------------------------------- */
-
-/* A statistic of cells in which each run counts count[i] times. `choice` was made from the data once (best cells), so
- * that replicates do not choose anew. */
-typedef double (*CellStatistic)(const AnalysisCells *cells, const uint32_t *count, const size_t *choice);
-
-static double cell_mean(const AnalysisCells *cells, size_t cell, const uint32_t *count) {
-  double sum = 0;
-  uint32_t n = 0;
-  for (size_t i = cells->first[cell]; i < cells->first[cell + 1]; i++) {
-    sum += count[i] * cells->score[i];
-    n += count[i];
-  }
-  return sum / n;
-}
-
-/* P(later cell's run > earlier cell's), ties half. */
-static double cell_wins(const AnalysisCells *cells, size_t low, size_t high, const uint32_t *count) {
-  double wins = 0;
-  for (size_t i = cells->first[high]; i < cells->first[high + 1]; i++) {
-    double row = 0;
-    for (size_t j = cells->first[low]; j < cells->first[low + 1] && count[i]; j++) {
-      double won = cells->score[i] > cells->score[j] ? 1 : cells->score[i] == cells->score[j] ? 0.5 : 0;
-      row += count[j] * won;
-    }
-    wins += count[i] * row;
-  }
-  size_t pairs = (cells->first[high + 1] - cells->first[high]) * (cells->first[low + 1] - cells->first[low]);
-  return wins / (double)pairs;
-}
-
-/* Mean over strata of the mean over pairs of cells. */
-static double rising(const AnalysisCells *cells, const uint32_t *count, const size_t *choice) {
-  double sum = 0;
-  size_t used = 0;
-  for (size_t s = 0; s < cells->strata; s++) {
-    double stratum = 0;
-    size_t pairs = 0;
-    for (size_t i = cells->stratum[s]; i < cells->stratum[s + 1]; i++) {
-      for (size_t j = i + 1; j < cells->stratum[s + 1]; j++, pairs++) stratum += cell_wins(cells, i, j, count);
-    }
-    if (pairs) sum += stratum / (double)pairs;
-    used += pairs > 0;
-  }
-  return used ? sum / (double)used : NAN;
-}
-
-/* choice: two cells a stratum, the best one and the end; SIZE_MAX where the stratum has too few. */
-static double end_gap(const AnalysisCells *cells, const uint32_t *count, const size_t *choice) {
-  double sum = 0;
-  size_t used = 0;
-  for (size_t s = 0; s < cells->strata; s++) {
-    if (choice[2 * s] == SIZE_MAX) continue;
-    sum += cell_mean(cells, choice[2 * s], count) - cell_mean(cells, choice[2 * s + 1], count);
-    used++;
-  }
-  return used ? sum / (double)used : NAN;
-}
-
-/* choice: best and end at the smallest second key, best and end at the largest. */
-static double end_gap_shrinks(const AnalysisCells *cells, const uint32_t *count, const size_t *choice) {
-  double sum = 0;
-  size_t used = 0;
-  for (size_t s = 0; s < cells->strata; s++) {
-    const size_t *c = choice + 4 * s;
-    if (c[0] == SIZE_MAX) continue;
-    sum += cell_mean(cells, c[0], count) - cell_mean(cells, c[1], count);
-    sum -= cell_mean(cells, c[2], count) - cell_mean(cells, c[3], count);
-    used++;
-  }
-  return used ? sum / (double)used : NAN;
-}
-
-/* choice: the ranges [begin, end) of the cells at the smallest and largest second key. */
-static double best_shift(const AnalysisCells *cells, const uint32_t *count, const size_t *choice) {
-  double sum = 0;
-  size_t used = 0;
-  for (size_t s = 0; s < cells->strata; s++) {
-    const size_t *c = choice + 4 * s;
-    double at[2] = {NAN, NAN};
-    if (c[0] == SIZE_MAX) continue;
-    for (int end = 0; end < 2; end++) {
-      double best = -INFINITY;
-      for (size_t i = c[2 * end]; i < c[2 * end + 1]; i++) {
-        double mean = cell_mean(cells, i, count);
-        if (mean > best) at[end] = log10(cells->key[i]);
-        best = fmax(best, mean);
-      }
-    }
-    sum += fabs(at[0] - at[1]);
-    used++;
-  }
-  return used ? sum / (double)used : NAN;
-}
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
 
 /* Percentiles of a bootstrap of few seeds are too narrow: by the root of n / (n - 1), and by the normal's quantile
  * where Student's belongs. Hesterberg's expanded percentile interval (2015, The American Statistician 69:4) takes
@@ -137,8 +45,8 @@ static double expanded_level(double level, size_t n, size_t degrees) {
   return 1 - erfc(t / sqrt(2));
 }
 
-static AnalysisInterval interval_of_cells(const AnalysisCells *cells, CellStatistic statistic, const size_t *choice,
-                                          double level) {
+static AnalysisInterval interval_of_cells(const AnalysisCells *cells, AnalysisCellStatistic statistic,
+                                          const size_t *choice, double level) {
   uint32_t *once = core_memory_allocate((cells->count + 1) * sizeof *once);
   for (size_t i = 0; i < cells->count; i++) once[i] = 1;
   AnalysisInterval interval = {statistic(cells, once, choice), NAN, NAN, cells->count};
@@ -160,7 +68,24 @@ static AnalysisInterval interval_of_cells(const AnalysisCells *cells, CellStatis
   return interval;
 }
 
-/* ---- choices ---------------------------------------------------------------------------------------------------- */
+/* statistic NULL: Spearman's rho, which has a faster way of its own. */
+static AnalysisInterval interval_of_configurations(const AnalysisCells *cells, AnalysisStatistic statistic,
+                                                   const double *early) {
+  AnalysisPoints points = {cells->x, cells->score, early};
+  size_t *cluster = core_memory_allocate((cells->count + 1) * sizeof *cluster);
+  for (size_t c = 0; c < cells->cells; c++) {
+    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) cluster[i] = c;
+  }
+  AnalysisInterval interval =
+    statistic ? analysis_bootstrap(statistic, &points, cluster, cells->count, cells->cells, REPLICATES_CONFIGURATIONS,
+                                   0.95, BOOTSTRAP_SEED)
+              : analysis_spearman_interval(cells->x, cells->score, cluster, cells->count, cells->cells,
+                                           REPLICATES_CONFIGURATIONS, 0.95, BOOTSTRAP_SEED);
+  free(cluster);
+  return interval;
+}
+
+/* ---- choices of cells -------------------------------------------------------------------------------------------- */
 
 static double plain_mean(const AnalysisCells *cells, size_t c) {
   return analysis_mean(cells->score + cells->first[c], cells->first[c + 1] - cells->first[c]);
@@ -217,73 +142,7 @@ static size_t choose(const AnalysisCells *cells, AnalysisTest test, size_t *choi
   return used;
 }
 
-/* ---- statistics of configurations ------------------------------------------------------------------------------- */
-
-typedef struct Points { const double *x, *y, *early; } Points;
-
-static double rho_of(const double *x, const double *y, const size_t *index, size_t n) {
-  double *drawn = core_memory_allocate((2 * n + 1) * sizeof *drawn);
-  for (size_t i = 0; i < n; i++) {
-    drawn[i] = x[index[i]];
-    drawn[n + i] = y[index[i]];
-  }
-  double rho = analysis_spearman(drawn, drawn + n, n);
-  free(drawn);
-  return rho;
-}
-
-static double rho_grows(const void *context, const size_t *index, size_t n) {
-  const Points *points = context;
-  return rho_of(points->x, points->y, index, n) - rho_of(points->x, points->early, index, n);
-}
-
-static double mean_of(const void *context, const size_t *index, size_t n) {
-  const Points *points = context;
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += points->y[index[i]];
-  return sum / (double)n;
-}
-
-typedef struct Point { double x, y; } Point;
-
-static int by_x(const void *left, const void *right) {
-  const Point *a = left, *b = right;
-  return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->y > b->y) - (a->y < b->y);
-}
-
-static double middle_of(const void *context, const size_t *index, size_t n) {
-  const Points *points = context;
-  Point *sorted = core_memory_allocate((n + 1) * sizeof *sorted);
-  double third[3] = {0};
-  for (size_t i = 0; i < n; i++) sorted[i] = (Point){points->x[index[i]], points->y[index[i]]};
-  qsort(sorted, n, sizeof *sorted, by_x);
-  for (size_t part = 0; part < 3; part++) {
-    size_t begin = part * n / 3, end = (part + 1) * n / 3;
-    for (size_t i = begin; i < end; i++) third[part] += sorted[i].y;
-    third[part] /= (double)(end - begin);
-  }
-  free(sorted);
-  return third[1] - fmax(third[0], third[2]);
-}
-
-/* statistic NULL: Spearman's rho, which has a faster way of its own. */
-static AnalysisInterval interval_of_configurations(const AnalysisCells *cells, AnalysisStatistic statistic,
-                                                   const double *early) {
-  Points points = {cells->x, cells->score, early};
-  size_t *cluster = core_memory_allocate((cells->count + 1) * sizeof *cluster);
-  for (size_t c = 0; c < cells->cells; c++) {
-    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) cluster[i] = c;
-  }
-  AnalysisInterval interval =
-    statistic ? analysis_bootstrap(statistic, &points, cluster, cells->count, cells->cells, REPLICATES_CONFIGURATIONS,
-                                   0.95, BOOTSTRAP_SEED)
-              : analysis_spearman_interval(cells->x, cells->score, cluster, cells->count, cells->cells,
-                                           REPLICATES_CONFIGURATIONS, 0.95, BOOTSTRAP_SEED);
-  free(cluster);
-  return interval;
-}
-
-/* ---- verdicts --------------------------------------------------------------------------------------------------- */
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
 typedef struct Meaning {
   const char *statistic, *direction;
@@ -383,8 +242,10 @@ static void test_cells(const AnalysisClaim *claim, AnalysisCells *cells, Analysi
     return;
   }
   size_t *choice = core_memory_allocate((4 * cells->strata + 1) * sizeof *choice);
-  CellStatistic statistic = pairs ? rising : test <= ANALYSIS_TEST_HIGH_END ? end_gap
-                            : test == ANALYSIS_TEST_SAME_BEST ? best_shift : end_gap_shrinks;
+  AnalysisCellStatistic statistic = pairs ? analysis_claim_rising
+                                    : test <= ANALYSIS_TEST_HIGH_END ? analysis_claim_end_gap
+                                    : test == ANALYSIS_TEST_SAME_BEST ? analysis_claim_best_shift
+                                                                      : analysis_claim_end_gap_shrinks;
   size_t used = pairs ? cells->strata : choose(cells, test, choice, &most);
   if (used == 0) {
     lacks(f, "needs several values of both settings, all else equal");
@@ -403,10 +264,10 @@ static void test_cells(const AnalysisClaim *claim, AnalysisCells *cells, Analysi
 
 static void test_configurations(const AnalysisClaim *claim, const AnalysisTable *table, AnalysisCells *cells,
                                 AnalysisFindingOfClaim *f) {
-  AnalysisStatistic statistic = claim->test == ANALYSIS_TEST_MIDDLE  ? middle_of
-                                : claim->test == ANALYSIS_TEST_GROWS ? rho_grows
-                                : claim->test <= ANALYSIS_TEST_DOWN  ? NULL : mean_of;
-  size_t least = statistic == mean_of ? 1 : CONFIGURATIONS_MIN;
+  AnalysisStatistic statistic = claim->test == ANALYSIS_TEST_MIDDLE  ? analysis_claim_middle
+                                : claim->test == ANALYSIS_TEST_GROWS ? analysis_claim_rho_growth
+                                : claim->test <= ANALYSIS_TEST_DOWN  ? NULL : analysis_claim_mean;
+  size_t least = statistic == analysis_claim_mean ? 1 : CONFIGURATIONS_MIN;
   f->seeds = fewest_seeds(cells);
   f->strata = cells->strata;
   if (cells->cells < least || cells->count < CONFIGURATIONS_MIN) {

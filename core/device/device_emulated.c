@@ -2,41 +2,32 @@
  * would, and compare it with the CPU's own implementation.
  *
  * - Threads run as emulated_threads.h says.
- * - Memory is accessible only while an operation runs: host code that reads or writes it by itself crashes.
- * - Streams do what they are given at once or, taken backward, only when somebody waits for them: the two extremes
- * of how
- *   far they may be. In isolation they take turns with the default stream. A result that differs comes from memory that
- *   two orders used without waiting.
+ * - Memory is as emulated_memory.h says.
+ * - Streams do what they are given at once or, taken backward, only when somebody waits for them: the two extremes of
+ *   how far they may be. In isolation they take turns with the default stream. A result that differs comes from memory
+ *   that two orders used without waiting.
  * - What NCCL's kernels do on a GPU's streams is a function of the host here, called when its turn comes: in the second
- *   order when the first waits for it, since until then the host must not wait for other processes.
- * - Memory that was handed over to the second order holds NaN until it is taken back, which is checked: what the first
- *   order reads or writes there in between shows itself. */
+ *   order when the first waits for it, since until then the host must not wait for other processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "core/device/device.h"
 #include "core/device/emulated_code.h"
+#include "core/device/emulated_memory.h"
 #include "core/device/emulated_threads.h"
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { MEMORIES_MAX = 64, HANDED_MAX = 256, POISON = 0xff, PROCESSORS = 3 };
+enum { PROCESSORS = 3 };
 
-typedef struct Memory { char *start; size_t bytes, asked; } Memory; /* bytes: whole pages */
-typedef struct Handed { char *start, *contents; size_t bytes; } Handed; /* what the second order has */
 typedef struct Exchange { CoreExchange *function; void *target; const void *source; size_t bytes; } Exchange;
 
 typedef struct Emulator {
   CoreDevice table;
   CoreDeviceOrder order;
-  Memory memory[MEMORIES_MAX];
-  size_t allocated;
-  Handed handed[HANDED_MAX];
-  int handed_over;
-  Exchange waiting[HANDED_MAX]; /* of the second order */
+  CoreEmulatedMemory memory;
+  Exchange waiting[CORE_EMULATED_HANDED]; /* of the second order */
   int exchanges;
   CoreEmulatedThreads *threads;
   const CoreEmulatedBody *bodies; /* that run in place of the kernels' own; or NULL */
@@ -76,64 +67,21 @@ typedef struct Stream {
 
 static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
-
-static void protect(Emulator *emulator, int protection) {
-  for (int i = 0; i < MEMORIES_MAX; i++)
-    if (emulator->memory[i].start)
-      CORE_CHECK(mprotect(emulator->memory[i].start, emulator->memory[i].bytes, protection) == 0);
-}
-static void unlock(Emulator *emulator) { protect(emulator, PROT_READ | PROT_WRITE); }
-static void lock(Emulator *emulator) { protect(emulator, PROT_NONE); }
-
 static int allocate(CoreDevice *device, size_t bytes, void **memory) {
-  Emulator *emulator = emulator_of(device);
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  int place = 0;
-  while (place < MEMORIES_MAX && emulator->memory[place].start) place++;
-  CORE_CHECK(place < MEMORIES_MAX);
-  *memory = NULL;
-  if (bytes > SIZE_MAX / 2) return core_error(CORE_FAIL, "out of memory of the emulated device");
-  const size_t asked = bytes;
-  bytes = (bytes + page) / page * page;
-  if (bytes > device->memory_bytes - emulator->allocated)
-    return core_error(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
-  char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
-  emulator->memory[place] = (Memory){start, bytes, asked};
-  emulator->allocated += bytes;
-  *memory = start;
-  return CORE_OK;
+  return core_emulated_memory_allocate(&emulator_of(device)->memory, bytes, device->memory_bytes, memory);
 }
 
 static void release(CoreDevice *device, void *memory) {
-  Emulator *emulator = emulator_of(device);
-  for (int i = 0; i < MEMORIES_MAX && memory; i++) {
-    if (emulator->memory[i].start != memory) continue;
-    munmap(memory, emulator->memory[i].bytes);
-    emulator->allocated -= emulator->memory[i].bytes;
-    emulator->memory[i] = (Memory){0};
-    return;
-  }
-  CORE_CHECK(memory == NULL);
+  core_emulated_memory_release(&emulator_of(device)->memory, memory);
 }
 
-/* That [start, start + bytes) is this device's: a host pointer given for a device pointer would work here, not on a
- * GPU. */
-static void check_range(const Emulator *emulator, const void *start, size_t bytes) {
-  const char *first = start;
-  for (int i = 0; i < MEMORIES_MAX; i++) {
-    const Memory *m = &emulator->memory[i];
-    if (m->start && first >= m->start && first + bytes <= m->start + m->bytes) return;
-  }
-  CORE_CHECK(!"an address that is not in device memory");
-}
-
-static void move(CoreDevice *device, void *target, const void *source, size_t bytes) {
-  unlock(emulator_of(device));
+static void move(Emulator *emulator, void *target, const void *source, size_t bytes) {
+  core_emulated_memory_open(&emulator->memory);
   memmove(target, source, bytes);
-  lock(emulator_of(device));
+  core_emulated_memory_close(&emulator->memory);
 }
+
+/* ---- operations, and who does them ------------------------------------------------------------------------------ */
 
 /* The host's business is not for graphs. */
 static void check_not_recording(CoreDevice *device) { CORE_CHECK(emulator_of(device)->recording == NULL); }
@@ -150,15 +98,6 @@ static void record(CoreGraph *graph, Operation operation) {
     operation.arguments = kept;
   }
   graph->operation[graph->count++] = operation;
-}
-
-/* And that [start, start + bytes) is the host's. */
-static void check_host(const Emulator *emulator, const void *start, size_t bytes) {
-  const char *first = start;
-  for (int i = 0; i < MEMORIES_MAX; i++) {
-    const Memory *m = &emulator->memory[i];
-    CORE_CHECK(m->start == NULL || first >= m->start + m->bytes || first + bytes <= m->start);
-  }
 }
 
 static void carry_out(Emulator *emulator, const Operation *o);
@@ -180,33 +119,33 @@ static void issue(Emulator *emulator, Operation operation) {
 
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
   check_not_recording(device);
-  check_range(emulator_of(device), target, bytes);
+  core_emulated_memory_check(&emulator_of(device)->memory, target, bytes);
   catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
-  check_host(emulator_of(device), host, bytes);
+  core_emulated_memory_check_host(&emulator_of(device)->memory, host, bytes);
   device->transfers++;
-  move(device, target, host, bytes);
+  move(emulator_of(device), target, host, bytes);
 }
 
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   check_not_recording(device);
-  check_range(emulator_of(device), source, bytes);
+  core_emulated_memory_check(&emulator_of(device)->memory, source, bytes);
   catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
-  check_host(emulator_of(device), host, bytes);
+  core_emulated_memory_check_host(&emulator_of(device)->memory, host, bytes);
   device->transfers++;
   device->waits++;
-  move(device, host, source, bytes);
+  move(emulator_of(device), host, source, bytes);
 }
 
 static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
   Emulator *emulator = emulator_of(device);
-  check_range(emulator, target, bytes);
-  check_range(emulator, source, bytes);
+  core_emulated_memory_check(&emulator->memory, target, bytes);
+  core_emulated_memory_check(&emulator->memory, source, bytes);
   issue(emulator, (Operation){.kind = COPY, .target = target, .source = source, .bytes = bytes});
 }
 
 static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   Emulator *emulator = emulator_of(device);
-  check_range(emulator, target, bytes);
+  core_emulated_memory_check(&emulator->memory, target, bytes);
   issue(emulator, (Operation){.kind = FILL, .target = target, .byte = byte, .bytes = bytes});
 }
 
@@ -214,25 +153,15 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
 
 static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
   Emulator *emulator = emulator_of(device);
-  CORE_CHECK(emulator->handed_over < HANDED_MAX);
-  check_range(emulator, memory, bytes);
+  core_emulated_memory_check(&emulator->memory, memory, bytes);
   if (emulator->recording) {
     emulator->recording->is_forked = true;
     record(emulator->recording, (Operation){.kind = HAND_OVER, .target = memory, .bytes = bytes});
     return;
   }
-  Handed *handed = &emulator->handed[emulator->handed_over++];
-  *handed = (Handed){memory, core_memory_allocate(bytes), bytes};
-  unlock(emulator);
-  memcpy(handed->contents, memory, bytes);
-  memset(memory, POISON, bytes);
-  lock(emulator);
-}
-
-static bool is_poison(const char *start, size_t bytes) {
-  for (size_t i = 0; i < bytes; i++)
-    if ((unsigned char)start[i] != POISON) return false;
-  return true;
+  core_emulated_memory_open(&emulator->memory);
+  core_emulated_memory_hand_over(&emulator->memory, memory, bytes);
+  core_emulated_memory_close(&emulator->memory);
 }
 
 static void take_back(CoreDevice *device) {
@@ -242,51 +171,36 @@ static void take_back(CoreDevice *device) {
     record(emulator->recording, (Operation){.kind = TAKE_BACK});
     return;
   }
-  unlock(emulator);
+  core_emulated_memory_open(&emulator->memory);
   for (int i = 0; i < emulator->exchanges; i++) {
     const Exchange *e = &emulator->waiting[i];
     e->function(e->target, e->source, e->bytes);
   }
   emulator->exchanges = 0;
-  for (int i = emulator->handed_over - 1; i >= 0; i--) {
-    Handed *handed = &emulator->handed[i];
-    CORE_CHECK(is_poison(handed->start, handed->bytes)); /* else it was written while the second order had it */
-    memcpy(handed->start, handed->contents, handed->bytes);
-    free(handed->contents);
-  }
-  emulator->handed_over = 0;
-  lock(emulator);
-}
-
-/* Where the second order has what was handed over of `memory`; else `memory`, the default stream's. */
-static char *where_it_is(const Emulator *emulator, const void *memory) {
-  const char *start = memory;
-  for (int i = 0; i < emulator->handed_over; i++) {
-    const Handed *handed = &emulator->handed[i];
-    if (start >= handed->start && start < handed->start + handed->bytes)
-      return handed->contents + (start - handed->start);
-  }
-  return (char *)(uintptr_t)memory;
+  core_emulated_memory_take_back(&emulator->memory);
+  core_emulated_memory_close(&emulator->memory);
 }
 
 static void exchange(CoreDevice *device, CoreExchange *function, void *target, const void *source, size_t bytes) {
   Emulator *emulator = emulator_of(device);
-  check_range(emulator, target, bytes);
-  check_range(emulator, source, bytes);
+  core_emulated_memory_check(&emulator->memory, target, bytes);
+  core_emulated_memory_check(&emulator->memory, source, bytes);
   if (emulator->recording) {
     record(emulator->recording, (Operation){.kind = EXCHANGE, .exchange = function, .target = target, .source = source,
                                             .bytes = bytes});
     return;
   }
-  const Exchange e = {function, where_it_is(emulator, target), where_it_is(emulator, source), bytes};
+  const Exchange e = {function, core_emulated_memory_where(&emulator->memory, target),
+                      core_emulated_memory_where(&emulator->memory, source), bytes};
   if (e.target != target) {
-    CORE_CHECK(e.source != source && emulator->exchanges < HANDED_MAX); /* the default stream may change its source */
+    /* Else the default stream might change its source. */
+    CORE_CHECK(e.source != source && emulator->exchanges < CORE_EMULATED_HANDED);
     emulator->waiting[emulator->exchanges++] = e;
     return;
   }
-  unlock(emulator);
+  core_emulated_memory_open(&emulator->memory);
   function(target, source, bytes);
-  lock(emulator);
+  core_emulated_memory_close(&emulator->memory);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
@@ -386,28 +300,22 @@ static void join(CoreDevice *device, int stream) {
 static Emulator *launching;
 
 static int find_memory(uint64_t address, uint64_t *first, uint64_t *end) {
-  for (int i = 0; i < MEMORIES_MAX; i++) {
-    const Memory *m = &launching->memory[i];
-    *first = (uint64_t)(uintptr_t)m->start;
-    *end = *first + m->asked;
-    if (m->start && address >= *first && address < *end) return 1;
-  }
-  return 0;
+  return core_emulated_memory_find(&launching->memory, address, first, end);
 }
 
 static void carry_out(Emulator *emulator, const Operation *o) {
   if (o->kernel) {
-    unlock(emulator);
+    core_emulated_memory_open(&emulator->memory);
     launching = emulator;
     CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
     core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
-    lock(emulator);
+    core_emulated_memory_close(&emulator->memory);
   } else if (o->source) {
-    move(&emulator->table, o->target, o->source, o->bytes);
+    move(emulator, o->target, o->source, o->bytes);
   } else {
-    unlock(emulator);
+    core_emulated_memory_open(&emulator->memory);
     memset(o->target, o->byte, o->bytes);
-    lock(emulator);
+    core_emulated_memory_close(&emulator->memory);
   }
 }
 
@@ -468,13 +376,12 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 
 static void destroy(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
-  for (int i = 0; i < emulator->handed_over; i++) free(emulator->handed[i].contents);
   for (int stream = 0; stream < CORE_STREAMS; stream++) {
     catch_up(emulator, stream);
     free(emulator->stream[stream].queue.operation);
   }
   free(emulator->stream);
-  for (int i = 0; i < MEMORIES_MAX; i++) release(device, emulator->memory[i].start);
+  core_emulated_memory_release_all(&emulator->memory);
   core_emulated_threads_destroy(emulator->threads);
   free(emulator);
 }

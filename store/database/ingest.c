@@ -1,6 +1,7 @@
-/* The import: which runs can have changed, which of their logs have grown, and what is new in them (block.c commits
- * it). Exactly once: a row is keyed by run and iteration, a log's offset is committed with its rows, later attempts
- * win. It reads what trainers are writing and never makes them wait; damaged lines are counted and passed over. */
+/* The import: which of the known runs (known_runs.c) can have changed, which of their logs have grown, and what is new
+ * in them (block.c commits it). Exactly once: a row is keyed by run and iteration, a log's offset is committed with its
+ * rows, later attempts win. It reads what trainers are writing and never makes them wait; damaged lines are counted and
+ * passed over. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "core/terminal.h"
 #include "store/database/committer_internal.h"
 #include "store/database/ingest_internal.h"
+#include "store/database/known_runs_internal.h"
 #include "store/runlog/runlog_internal.h"
 #include "store/workspace/attempts_internal.h"
 #include "store/workspace/clock_internal.h"
@@ -23,18 +25,8 @@
 
 enum {
   BLOCK_FULL = -1,        /* from the row callback: not an error */
-  ADOPT_AT_ONCE = 256,    /* new runs a transaction */
   SETTLED_S = 2,          /* a folder changed more recently may change again within the clock's tick */
 };
-
-/* A run folder that the database knows. */
-typedef struct Known {
-  int64_t run;
-  char id[CORE_RUN_ID];
-  int64_t folder_time;
-  uint32_t mark;
-  bool adopt;             /* its settings are not known, and it was never imported */
-} Known;
 
 typedef struct Import {
   StoreDatabase *database;
@@ -43,124 +35,14 @@ typedef struct Import {
   StoreCommitter *committer;
 } Import;
 
-/* The first fault found is told to the user; all are counted where they are lines. */
-static void note_fault(Import *import, const char *text) {
-  char *target = import->result->first_damage;
-  if (!*target) snprintf(target, sizeof import->result->first_damage, "%s", text);
+void store_import_note_fault(StoreImport *result, const char *text) {
+  if (!*result->first_damage) snprintf(result->first_damage, sizeof result->first_damage, "%s", text);
 }
 
-/* ---- which runs ------------------------------------------------------------------------------------------------- */
-
-/* The runs in the database, by id; those of a sweep when it is not NULL. */
-static int load_known(StoreDatabase *database, const char *sweep, Known **list, size_t *count) {
-  sqlite3_stmt *query = NULL;
-  size_t capacity = 0;
-  *list = NULL;
-  *count = 0;
-  TRY(store_database_prepare(database,
-                             "SELECT key, id, folder_time, mark, config IS NULL AND folder_time IS NULL"
-                             " FROM run LEFT JOIN run_import ON run = key"
-                             " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id",
-                             &query));
-  sqlite3_bind_text(query, 1, sweep, -1, SQLITE_STATIC);
-  int step;
-  while ((step = sqlite3_step(query)) == SQLITE_ROW) {
-    const char *id = (const char *)sqlite3_column_text(query, 1);
-    if (!id || !store_is_run_id(id)) continue; /* it is to become a path */
-    if (*count == capacity) {
-      capacity = capacity ? 2 * capacity : 256;
-      *list = core_memory_resize(*list, capacity * sizeof **list);
-    }
-    Known *known = &(*list)[(*count)++];
-    *known = (Known){.run = sqlite3_column_int64(query, 0), .folder_time = sqlite3_column_int64(query, 2),
-                     .mark = (uint32_t)sqlite3_column_int64(query, 3), .adopt = sqlite3_column_int(query, 4)};
-    memcpy(known->id, id, CORE_RUN_ID);
-  }
-  int code = step == SQLITE_DONE ? CORE_OK : store_database_error(database, "read");
-  sqlite3_finalize(query);
-  return code;
-}
+static void note_fault(Import *import, const char *text) { store_import_note_fault(import->result, text); }
 
 /* A path of the workspace as it is kept and shown, which another mount of it shares. */
 static const char *in_workspace(const Import *import, const char *path) { return path + strlen(import->root) + 1; }
-
-/* A folder that no sweep has recorded here: a run that was started by hand, or a database made anew. */
-static int adopt_run(Import *import, const char *id) {
-  char path[CORE_PATH_MAX], found_id[CORE_RUN_ID], text[512];
-  CoreConfig config = core_config_default();
-  TRY(store_path_run(import->root, id, "config.ini", path));
-  const char *shown = in_workspace(import, path);
-  const CoreConfig *known = NULL;
-  if (!core_files_exists(path)) {
-    snprintf(text, sizeof text, "%s is not there; the run's settings are not known", shown);
-  } else if (core_config_read(path, &config) != CORE_OK) {
-    snprintf(text, sizeof text, "%s", core_error_message());
-  } else {
-    core_config_id(&config, found_id);
-    if (strcmp(found_id, id) == 0) known = &config;
-    else snprintf(text, sizeof text, "%s describes run %s; its settings are not taken", shown, found_id);
-  }
-  if (!known) note_fault(import, text);
-  return store_database_put_config(import->database, known, id);
-}
-
-static int adopt_runs(Import *import, const char *const *ids, size_t count) {
-  for (size_t first = 0; first < count; first += ADOPT_AT_ONCE) {
-    TRY(store_database_begin(import->database));
-    int code = CORE_OK;
-    for (size_t i = first; i < count && i < first + ADOPT_AT_ONCE && code == CORE_OK; i++)
-      code = adopt_run(import, ids[i]);
-    if (code == CORE_OK) code = store_database_commit(import->database);
-    if (code != CORE_OK) {
-      store_database_rollback(import->database);
-      return code;
-    }
-  }
-  return CORE_OK;
-}
-
-/* Both lists are sorted: `known` keeps the runs that have a folder, `strange` gets the folders to adopt. */
-static size_t match_folders(Known *known, size_t known_count, char (*ids)[CORE_RUN_ID], size_t id_count,
-                            const char **strange, size_t *strange_count) {
-  size_t kept = 0, k = 0;
-  *strange_count = 0;
-  for (size_t n = 0; n < id_count; n++) {
-    while (k < known_count && strcmp(known[k].id, ids[n]) < 0) k++;
-    bool is_known = k < known_count && strcmp(known[k].id, ids[n]) == 0;
-    if (!is_known || known[k].adopt) strange[(*strange_count)++] = ids[n];
-    if (is_known) known[kept++] = known[k++];
-  }
-  return kept;
-}
-
-static int by_run(const void *a, const void *b) {
-  const Known *x = a, *y = b;
-  return x->run < y->run ? -1 : x->run > y->run;
-}
-
-/* The known runs that have a folder, in the order of their keys, which is the order rows are appended fastest in. */
-static int find_runs(Import *import, const char *sweep, Known **known, size_t *count) {
-  char (*ids)[CORE_RUN_ID];
-  size_t id_count, all, strange_count;
-  *known = NULL;
-  *count = 0;
-  TRY(store_path_list_runs(import->root, NULL, &ids, &id_count));
-  if (id_count == 0) return CORE_OK;
-  const char **strange = core_memory_allocate((id_count + 1) * sizeof *strange);
-  int code = load_known(import->database, sweep, known, &all);
-  if (code == CORE_OK) *count = match_folders(*known, all, ids, id_count, strange, &strange_count);
-  if (code == CORE_OK && !sweep && strange_count > 0) {
-    free(*known);
-    *known = NULL;
-    code = adopt_runs(import, strange, strange_count);
-    if (code == CORE_OK) code = load_known(import->database, sweep, known, &all);
-    if (code == CORE_OK) *count = match_folders(*known, all, ids, id_count, strange, &strange_count);
-  }
-  if (code == CORE_OK && *count > 0) qsort(*known, *count, sizeof **known, by_run);
-  free(ids);
-  free(strange);
-  return code;
-}
 
 /* ---- a run's logs ----------------------------------------------------------------------------------------------- */
 
@@ -202,7 +84,7 @@ typedef struct Progress { int attempt; StoreLogKind kind; int64_t offset; uint32
 
 /* A run to look into. */
 typedef struct Candidate {
-  const Known *known;
+  const StoreKnownRun *known;
   int64_t time_ns;        /* of its folder */
   size_t first, count;    /* its progress */
 } Candidate;
@@ -268,7 +150,8 @@ static void note_loss(Import *import, const Log *log, int64_t missing) {
 
 /* Does log `at` still hold what was imported from it, as far as it goes? Evaluations and layers have no say: they come
  * and go with their iterations. */
-static int look_into_log(Import *import, const Known *known, const Log *logs, size_t count, size_t at, bool *holds) {
+static int look_into_log(Import *import, const StoreKnownRun *known, const Log *logs, size_t count, size_t at,
+                         bool *holds) {
   const char **later = core_memory_allocate((count + 1) * sizeof *later);
   size_t later_count = 0;
   *holds = true;
@@ -283,7 +166,7 @@ static int look_into_log(Import *import, const Known *known, const Log *logs, si
 
 /* *restart: another file stands in a log's place, so the run is imported from its beginning. A log that only lost its
  * end costs no rows. */
-static int find_replaced(Import *import, const Known *known, Log *logs, size_t count, bool *restart) {
+static int find_replaced(Import *import, const StoreKnownRun *known, Log *logs, size_t count, bool *restart) {
   int64_t missing;
   bool holds;
   *restart = false;
@@ -301,7 +184,7 @@ static int find_replaced(Import *import, const Known *known, Log *logs, size_t c
   return CORE_OK;
 }
 
-typedef struct RowTarget { Import *import; const Known *known; } RowTarget;
+typedef struct RowTarget { Import *import; const StoreKnownRun *known; } RowTarget;
 
 static int take_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
                     const StoreLayer *layer) {
@@ -324,7 +207,7 @@ static void note_damage(Import *import, const Log *log, const StoreLogDamage *da
 }
 
 /* What a log has beyond its offset. One that can not be read is told of and left for the next time. */
-static int import_log(Import *import, const Known *known, Log *log, bool *changed) {
+static int import_log(Import *import, const StoreKnownRun *known, Log *log, bool *changed) {
   RowTarget target = {import, known};
   int64_t size;
   int code;
@@ -351,7 +234,7 @@ static int import_log(Import *import, const Known *known, Log *log, bool *change
   return CORE_OK;
 }
 
-static int import_logs(Import *import, const Known *known, Log *logs, size_t count, bool *changed) {
+static int import_logs(Import *import, const StoreKnownRun *known, Log *logs, size_t count, bool *changed) {
   bool restart;
   TRY(find_replaced(import, known, logs, count, &restart));
   if (restart) {
@@ -400,7 +283,7 @@ static void add_attempts(Import *import, const StoreRunSeen *seen) {
 /* The order matters: the folder's time, then the state, then the logs. A run that says it has ended wrote its logs
  * before, and whatever happens meanwhile changes the time. */
 static int import_run(Import *import, const Candidate *candidate, const Progress *progress) {
-  const Known *known = candidate->known;
+  const StoreKnownRun *known = candidate->known;
   const int64_t time_ns = candidate->time_ns;
   StoreRunSeen seen = {.run = known->run};
   Log *logs;
@@ -430,7 +313,7 @@ static int import_run(Import *import, const Candidate *candidate, const Progress
 
 /* The runs whose folder has changed, and how far the database has their logs: asked at once, since it belongs to the
  * committer's thread later. */
-static int find_candidates(Import *import, const Known *known, size_t count, Candidates *candidates) {
+static int find_candidates(Import *import, const StoreKnownRun *known, size_t count, Candidates *candidates) {
   sqlite3_stmt *query = NULL;
   int workspace = count ? open(import->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   *candidates = (Candidates){.items = core_memory_allocate((count + 1) * sizeof *candidates->items)};
@@ -449,10 +332,10 @@ static int find_candidates(Import *import, const Known *known, size_t count, Can
 }
 
 static int import_runs(Import *import, const char *sweep) {
-  Known *known;
+  StoreKnownRun *known;
   Candidates candidates = {0};
   size_t count;
-  int code = find_runs(import, sweep, &known, &count);
+  int code = store_known_runs(import->database, import->root, sweep, import->result, &known, &count);
   if (code == CORE_OK) code = find_candidates(import, known, count, &candidates);
   for (size_t i = 0; i < candidates.count && code == CORE_OK; i++)
     code = import_run(import, &candidates.items[i], candidates.progress);

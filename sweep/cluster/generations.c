@@ -46,7 +46,7 @@ static size_t place_children(const size_t *parent, const size_t *level, const si
     SweepGeneration generation = {.first = placed, .parent = 0};
     for (size_t i = 0; i < parents; i++) generation.count += children[order->run[i]] > k;
     placed += generation.count;
-    order->generations[order->wave_count++] = generation;
+    order->generations[order->generation_count++] = generation;
   }
   for (size_t i = 0; i < count; i++) {
     if (level[i] != 1 || parent[i] == SWEEP_PARENT_ELSEWHERE) continue;
@@ -69,14 +69,15 @@ void sweep_generations_make(const size_t *parent, size_t count, bool align, Swee
   }
   align = align && most <= SWEEP_GENERATIONS_ALIGNED_MAX;
   size_t placed = place_parents(level, children, most, align, count, order->run, position);
-  if (placed) order->generations[order->wave_count++] = (SweepGeneration){.count = placed, .parent = SWEEP_NO_PARENT};
+  if (placed)
+    order->generations[order->generation_count++] = (SweepGeneration){.count = placed, .parent = SWEEP_NO_PARENT};
   if (align && most) placed = place_children(parent, level, children, most, count, placed, position, order);
   for (size_t depth = 1; depth < levels; depth++) {
     SweepGeneration generation = {.first = placed, .parent = SWEEP_NO_PARENT, .waits = true};
     for (size_t i = 0; i < count; i++)
       if (level[i] == depth && (depth > 1 || !align || parent[i] == SWEEP_PARENT_ELSEWHERE)) order->run[placed++] = i;
     generation.count = placed - generation.first;
-    if (generation.count) order->generations[order->wave_count++] = generation;
+    if (generation.count) order->generations[order->generation_count++] = generation;
   }
   CORE_CHECK(placed == count);
   free(level);

@@ -24,7 +24,7 @@ typedef struct SweepGenerations {
   size_t *run;           /* [count]: places in the list that was given */
   size_t count;
   SweepGeneration *generations;
-  size_t wave_count;     /* 1 when no run has a parent; 0 of an empty list */
+  size_t generation_count;     /* 1 when no run has a parent; 0 of an empty list */
 } SweepGenerations;
 
 /* parent[i]: the place in the list of run i's parent, or one of the two above. `align` = false: generations by level

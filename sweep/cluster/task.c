@@ -1,13 +1,11 @@
 /* `sweep task`: what an array task of Slurm executes (the batch script becomes this program), one or more runs side by
  * side. It starts trainers, hands on Slurm's signals, starts killed ones again, and gives unfinished runs back to Slurm
- * at the time limit. What it finds out about an attempt's end goes into runs/<id>/job and, where the trainer could not,
- * into its state.
+ * at the time limit. What it finds out about an attempt's end goes into its record (attempt.h).
  *
  * Signals: slurm.signal comes before the time limit: checkpoint, then requeue. SIGTERM means preemption, a cancellation
  * or the limit itself; mostly the node's daemon has just said which in the task's own output (joblog.h). Checkpoint in
  * any case; then end at once if it was cancelled. Preempted, or told nothing (a grace time), it waits to be killed,
  * since a task that ends by itself then would not be requeued by Slurm. */
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,47 +21,31 @@
 #include "slurm/cluster.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
+#include "sweep/cluster/attempt.h"
+#include "sweep/cluster/cgroup.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/journal.h"
-#include "sweep/cluster/record.h"
 #include "sweep/commands.h"
 #include "sweep/local/notify.h"
-#include "sweep/local/trainer.h"
 #include "sweep/spec/sweep.h"
 
 enum {
   TICK_S = 1,
-  OTHER_WRITER_WAIT_S = STORE_LOST_AFTER_S + 30,
   REQUEUE_WAIT_S = 120,
-  KILL_WAIT_S = 900,
-  JOURNAL_EVERY_S = 5
+  KILL_WAIT_S = 900
 };
 
 /* Why runs were told to end; a later reason counts when it is further down. */
 typedef enum Stop { STOP_NONE, STOP_TIME_LIMIT, STOP_TERMINATED, STOP_PREEMPTED, STOP_CANCELLED } Stop;
 
-typedef struct Attempt {
-  size_t line;                /* in the batch */
-  const char *id;
-  pid_t process;              /* 0: none */
-  bool begun;                 /* was started by this task */
-  bool unfinished;            /* ended before it was done, and would go on */
-  bool failed;
-  int64_t log_start;          /* size of the run's log at its start */
-  double begun_s; /* the last start, by the monotonic clock: the record's times are the calendar's, which may be set */
-  SweepRecord record;
-} Attempt;
-
 typedef struct Task {
-  const char *root, *name;
-  SweepBatch batch;
+  const char *name;
+  SweepArrayTask self;
   SweepArray array;
-  int64_t job, index;         /* SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID */
-  int64_t slurm_job;          /* SLURM_JOB_ID: the task's own number */
   char log[CORE_PATH_MAX];    /* the batch scripts' output, where Slurm says why it ends them (joblog.h) */
   int64_t log_start;          /* its size when this task began */
   double started_s;
-  Attempt *attempts;
+  SweepAttempt *attempts;
   size_t count;
   Stop stop;
   int64_t oom_kills;          /* of this job's memory cgroup, at the start */
@@ -78,42 +60,16 @@ static int from_environment(const char *name, int64_t *value) {
                     "%s is not set: sweep task is what Slurm's array tasks execute; sweep submit starts them", name);
 }
 
-/* Kills for want of memory so far, in the cgroup that this process is in; -1: not known. */
-static int64_t count_oom_kills(void) {
-  char *text, path[CORE_PATH_MAX];
-  size_t size;
-  int64_t kills = -1;
-  if (core_files_read("/proc/self/cgroup", 65536, &text, &size) != CORE_OK) return -1;
-  char *save = NULL;
-  for (char *line = strtok_r(text, "\n", &save); line && kills < 0; line = strtok_r(NULL, "\n", &save)) {
-    char *folder = strrchr(line, ':'), *events;
-    if (!folder) continue;
-    const bool is_second = strncmp(line, "0::", 3) == 0;
-    if (!is_second && !strstr(line, ":memory:")) continue;
-    if (core_files_path(path,
-                        is_second ? "/sys/fs/cgroup%s/memory.events" : "/sys/fs/cgroup/memory%s/memory.oom_control",
-                        folder + 1) != CORE_OK)
-      continue;
-    if (core_files_read(path, 65536, &events, &size) != CORE_OK) continue;
-    long long number;
-    const char *at = strstr(events, "oom_kill ");
-    if (at && sscanf(at, "oom_kill %lld", &number) == 1) kills = number;
-    free(events);
-  }
-  free(text);
-  return kills;
-}
-
 /* What the node's daemon has said of this job's end in the task's own output. */
 static SweepVerdict word_of_slurm(const Task *task) {
-  return sweep_joblog_read(task->log, task->log_start, task->slurm_job);
+  return sweep_joblog_read(task->log, task->log_start, task->self.slurm_job);
 }
 
 /* Finds our array in the journal. *ours = false: another job carries it, or it counts as never taken: nothing to do
  * here. */
 static int find_array(Task *task, int64_t number, int64_t array, bool *ours) {
   SweepJournal journal;
-  TRY(sweep_journal_read(task->root, task->name, &journal));
+  TRY(sweep_journal_read(task->self.root, task->name, &journal));
   int code = core_error(CORE_FAIL, "%s: no array %lld of batch %lld was ever asked for", task->name, (long long)array,
                         (long long)number);
   for (size_t i = 0; i < journal.count; i++) {
@@ -123,129 +79,18 @@ static int find_array(Task *task, int64_t number, int64_t array, bool *ours) {
   }
   sweep_journal_free(&journal);
   *ours = code == CORE_OK && (task->array.state == SWEEP_ARRAY_ASKED ||
-                              (task->array.state == SWEEP_ARRAY_TAKEN && task->array.job == task->job));
+                              (task->array.state == SWEEP_ARRAY_TAKEN && task->array.job == task->self.job));
   return code;
 }
 
 static bool is_cancelled(const Task *task) {
   SweepJournal journal;
-  if (sweep_journal_read(task->root, task->name, &journal) != CORE_OK) return false;
+  if (sweep_journal_read(task->self.root, task->name, &journal) != CORE_OK) return false;
   bool cancelled = true;
   for (size_t i = 0; i < task->count && cancelled; i++)
     cancelled = sweep_journal_cancelled_by(&journal, task->attempts[i].id, &task->array) != NULL;
   sweep_journal_free(&journal);
   return cancelled;
-}
-
-/* ---- starting ---------------------------------------------------------------------------------------------------- */
-
-/* A run that another process writes: after a node's death, wait until its heartbeat is old enough to be taken over. One
- * that has not been heard of all the while is lost whatever the clocks say. */
-static int wait_for_writer(const Task *task, const char *id, StoreState *state) {
-  double first_heard_unix_s = 0;
-  for (int waited = 0;; waited++) {
-    if (store_run_state_read(task->root, id, true, state) != CORE_OK) core_warn("%s", core_error_message());
-    if (waited == 0) first_heard_unix_s = state->heartbeat_unix_s;
-    if (waited >= OTHER_WRITER_WAIT_S && state->status == STORE_RUNNING &&
-        state->heartbeat_unix_s == first_heard_unix_s)
-      state->status = STORE_LOST;
-    if (state->status != STORE_RUNNING || waited >= OTHER_WRITER_WAIT_S) return CORE_OK;
-    sleep(1);
-  }
-}
-
-/* The record first: whoever reads of a failure finds its cause, even if we are killed in between. */
-static void fail_run(Attempt *attempt, const char *root, SweepCause cause, const char *message) {
-  StoreState state;
-  if (store_run_state_read(root, attempt->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
-  attempt->failed = true;
-  attempt->record.cause = cause;
-  attempt->record.ended_unix_s = core_clock_unix_s();
-  if (sweep_record_write(root, attempt->id, &attempt->record) != CORE_OK) core_warn("%s", core_error_message());
-  if (state.status == STORE_FAILED || state.status == STORE_DIVERGED || state.status == STORE_FINISHED ||
-      state.status == STORE_RUNNING)
-    return;
-  state.status = STORE_FAILED;
-  state.finished_unix_s = core_clock_unix_s();
-  snprintf(state.message, sizeof state.message, "%s", message);
-  if (store_run_state_write(root, attempt->id, &state) != CORE_OK) core_warn("%s", core_error_message());
-}
-
-/* Processors and GPUs of the task, shared out among its runs. */
-static void share_out(const Task *task, size_t place, SweepTrainer *trainer) {
-  const SlurmSettings *s = &task->batch.settings;
-  trainer->threads = (int)s->cpus_per_run;
-  trainer->ranks = (int)s->ranks_per_run;
-  trainer->nodes = (int)s->nodes;
-  trainer->mpi = s->mpi;
-  trainer->place = s->runs_per_task > 1 ? (int)place : -1;
-  trainer->gpus_per_run = s->gpus_per_run;
-}
-
-static int start(Task *task, Attempt *attempt) {
-  CoreConfig config;
-  char id[CORE_RUN_ID];
-  StoreState state;
-  bool known;
-  SweepRecord *record = &attempt->record;
-  TRY(sweep_batch_config(&task->batch, attempt->line, &config));
-  /* As the trainer is told: it then finds its config.ini as it would write it. */
-  config.train.threads = (int)task->batch.settings.cpus_per_run;
-  TRY(store_run_prepare(task->root, &config, id));
-  TRY(wait_for_writer(task, attempt->id, &state));
-  if (state.status == STORE_RUNNING) {
-    core_warn("run %s: process %lld on %s writes it", attempt->id, (long long)state.pid, state.host);
-    return CORE_OK;
-  }
-  TRY(sweep_record_read(task->root, attempt->id, record, &known));
-  const bool is_new = !known || record->batch != task->batch.number; /* its first start for this submission */
-  const bool from_start = task->batch.force && is_new;
-  const bool done = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
-  if (done && !from_start) return CORE_OK;
-  const bool stalled = !is_new && state.iteration <= record->iteration;
-  const double now = core_clock_unix_s();
-  /* A start that nobody saw the end of (its node died) lasted until the run's last sign of life. */
-  double lost = known && record->ended_unix_s <= 0 ? state.heartbeat_unix_s - record->started_unix_s : 0;
-  if (!(lost > 0)) lost = 0;
-  *record = (SweepRecord){.first_unix_s = record->first_unix_s > 0 ? record->first_unix_s : now,
-                          .spent_s = record->spent_s + lost,
-                          .peak_mb = record->peak_mb,
-                          .batch = task->batch.number,
-                          .job = task->job,
-                          .task = task->index,
-                          .slurm_job = task->slurm_job,
-                          .starts = record->starts + 1,
-                          .stalled = stalled ? record->stalled + 1 : 0,
-                          .iteration = state.iteration,
-                          .started_unix_s = now};
-  gethostname(record->node, sizeof record->node - 1);
-  if (record->stalled > task->batch.settings.max_restarts) {
-    char message[256];
-    snprintf(
-      message, sizeof message,
-      "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); its log says more: sweep logs %s",
-      (long long)record->stalled, (long long)record->iteration, attempt->id);
-    fail_run(attempt, task->root, SWEEP_CAUSE_NO_PROGRESS, message);
-    return CORE_OK;
-  }
-  TRY(sweep_record_write(task->root, attempt->id, record));
-  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .from_start = from_start};
-  share_out(task, (size_t)(attempt - task->attempts), &trainer);
-  char log[CORE_PATH_MAX];
-  TRY(store_path_run(task->root, attempt->id, "log.txt", log));
-  attempt->log_start = sweep_joblog_end(log);
-  TRY(sweep_trainer_start(&trainer, &attempt->process));
-  attempt->begun = true, attempt->begun_s = core_clock_s();
-  return CORE_OK;
-}
-
-static void start_or_fail(Task *task, Attempt *attempt) {
-  attempt->unfinished = false;
-  if (start(task, attempt) == CORE_OK) return;
-  char message[512];
-  snprintf(message, sizeof message, "could not be started: %s", core_error_message());
-  core_log(CORE_LOG_ERROR, "run %s %s", attempt->id, message);
-  fail_run(attempt, task->root, SWEEP_CAUSE_NOT_STARTED, message);
 }
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
@@ -258,14 +103,14 @@ static void block_signals(sigset_t *signals) {
 }
 
 static bool is_at_time_limit(const Task *task) {
-  const int64_t limit = task->batch.settings.time;
+  const int64_t limit = task->self.batch.settings.time;
   return limit > 0 && core_clock_s() - task->started_s > (double)limit - 10;
 }
 
 /* The signal that was agreed on means the time limit; any other what Slurm has said, or else what
  * the clock suggests. */
 static Stop meaning(const Task *task, int signal) {
-  const char *agreed = task->batch.settings.signal;
+  const char *agreed = task->self.batch.settings.signal;
   if ((strcmp(agreed, "USR1") == 0 && signal == SIGUSR1) || (strcmp(agreed, "USR2") == 0 && signal == SIGUSR2))
     return STOP_TIME_LIMIT;
   switch (word_of_slurm(task)) {
@@ -285,7 +130,7 @@ static void stop(Task *task, int signal) {
   /* Through srun only the user signals reach the ranks without srun's own ideas of what they mean. */
   for (size_t i = 0; i < task->count; i++)
     if (task->attempts[i].process > 0)
-      kill(task->attempts[i].process, task->batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
+      kill(task->attempts[i].process, task->self.batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
 }
 
 static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
@@ -296,61 +141,55 @@ static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-static void fail_with_last_line(Task *task, Attempt *attempt, SweepCause cause, const char *reason) {
-  char line[256], message[512];
-  sweep_trainer_last_line(task->root, attempt->id, line, sizeof line);
-  snprintf(message, sizeof message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
-  fail_run(attempt, task->root, cause, message);
-}
-
 /* By this job's cgroup, by what the node's daemon said of this job before it began to kill its processes, of which we
  * may be the last, or by what the daemons of a step of several ranks say through srun in the run's own log. */
-static bool ran_out_of_memory(Task *task, const Attempt *attempt, SweepVerdict word) {
+static bool ran_out_of_memory(Task *task, const SweepAttempt *attempt, SweepVerdict word) {
   char path[CORE_PATH_MAX];
-  const int64_t kills = count_oom_kills();
+  const int64_t kills = sweep_cgroup_oom_kills();
   const bool killed_here = kills > task->oom_kills;
   task->oom_kills = kills;
   return killed_here || word == SWEEP_VERDICT_OUT_OF_MEMORY ||
-         (store_path_run(task->root, attempt->id, "log.txt", path) == CORE_OK &&
-          sweep_joblog_read(path, attempt->log_start, task->slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY);
+         (store_path_run(task->self.root, attempt->id, "log.txt", path) == CORE_OK &&
+          sweep_joblog_read(path, attempt->log_start, task->self.slurm_job) == SWEEP_VERDICT_OUT_OF_MEMORY);
 }
 
 /* Killed by a signal, or by one below srun (exit code 128 + n). Where Slurm has said that it ends this job, the signal
  * is a part of that, and ours is on its way. */
-static void killed(Task *task, Attempt *attempt, int signal) {
+static void killed(Task *task, SweepAttempt *attempt, int signal) {
   const SweepVerdict word = word_of_slurm(task);
   char reason[160];
   if (ran_out_of_memory(task, attempt, word)) {
-    const int64_t mem = task->batch.settings.mem;
+    const int64_t mem = task->self.batch.settings.mem;
     snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more",
              (long long)mem);
-    fail_with_last_line(task, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
+    sweep_attempt_fail_with_last_line(&task->self, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
     return;
   }
   core_warn("run %s: killed by signal %d", attempt->id, signal);
   attempt->unfinished = true;
   attempt->record.cause = SWEEP_CAUSE_KILLED;
-  if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK)
+  if (sweep_record_write(task->self.root, attempt->id, &attempt->record) != CORE_OK)
     core_warn("%s", core_error_message()); /* start reads it */
   if (task->stop == STOP_NONE && word != SWEEP_VERDICT_NONE) stop(task, signal);
-  if (task->stop == STOP_NONE) start_or_fail(task, attempt); /* from its checkpoint; max_restarts bounds it */
+  if (task->stop == STOP_NONE) /* again, from its checkpoint; max_restarts bounds it */
+    sweep_attempt_start(&task->self, (size_t)(attempt - task->attempts), attempt);
 }
 
-static void account(Task *task, Attempt *attempt, const struct rusage *usage) {
+static void account(Task *task, SweepAttempt *attempt, const struct rusage *usage) {
   SweepRecord *record = &attempt->record;
   const int64_t peak_mb = usage->ru_maxrss / 1024; /* Linux counts in KB */
   record->ended_unix_s = core_clock_unix_s();
   record->spent_s += core_clock_s() - attempt->begun_s;
-  if (task->batch.settings.ranks_per_run == 1 && peak_mb > record->peak_mb) record->peak_mb = peak_mb;
+  if (task->self.batch.settings.ranks_per_run == 1 && peak_mb > record->peak_mb) record->peak_mb = peak_mb;
 }
 
-static void ended(Task *task, Attempt *attempt, int status, const struct rusage *usage) {
+static void ended(Task *task, SweepAttempt *attempt, int status, const struct rusage *usage) {
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   attempt->process = 0;
   account(task, attempt, usage);
   if (WIFSIGNALED(status)) {
     killed(task, attempt, WTERMSIG(status));
-  } else if (task->batch.settings.ranks_per_run > 1 && code > 128) {
+  } else if (task->self.batch.settings.ranks_per_run > 1 && code > 128) {
     killed(task, attempt, code - 128);
   } else if (code == CORE_REQUEUE) {
     attempt->unfinished = true;
@@ -358,8 +197,9 @@ static void ended(Task *task, Attempt *attempt, int status, const struct rusage 
   } else if (code != CORE_OK) {
     char reason[64];
     snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
-    fail_with_last_line(task, attempt, code == 127 ? SWEEP_CAUSE_NOT_STARTED : SWEEP_CAUSE_NONE, reason);
-  } else if (sweep_record_write(task->root, attempt->id, &attempt->record) != CORE_OK) {
+    sweep_attempt_fail_with_last_line(&task->self, attempt, code == 127 ? SWEEP_CAUSE_NOT_STARTED : SWEEP_CAUSE_NONE,
+                                      reason);
+  } else if (sweep_record_write(task->self.root, attempt->id, &attempt->record) != CORE_OK) {
     core_warn("%s", core_error_message());
   }
 }
@@ -386,7 +226,8 @@ static void record_unfinished(const Task *task, SweepCause cause) {
     SweepRecord record = task->attempts[i].record;
     if (!task->attempts[i].unfinished) continue;
     if (cause != SWEEP_CAUSE_STOPPED || record.cause != SWEEP_CAUSE_KILLED) record.cause = cause;
-    if (sweep_record_write(task->root, task->attempts[i].id, &record) != CORE_OK) core_warn("%s", core_error_message());
+    if (sweep_record_write(task->self.root, task->attempts[i].id, &record) != CORE_OK)
+      core_warn("%s", core_error_message());
   }
 }
 
@@ -401,11 +242,11 @@ static int give_back(Task *task, const sigset_t *signals) {
   SlurmCluster *cluster = NULL;
   record_unfinished(task, SWEEP_CAUSE_TIME_LIMIT);
   int code =
-    task->batch.settings.requeue
+    task->self.batch.settings.requeue
       ? slurm_cluster_open("auto", &cluster, NULL) /* slurmrestd can not requeue; nodes mostly have the commands */
       : core_error(CORE_FAIL, "slurm.requeue = no");
   for (int attempt = 0; code == CORE_OK && attempt < 3; attempt++) {
-    code = slurm_requeue(cluster, (SlurmId){task->job, task->index});
+    code = slurm_requeue(cluster, (SlurmId){task->self.job, task->self.index});
     if (code == CORE_OK) break;
     if (slurm_fault(cluster) == SLURM_UNREACHABLE || slurm_fault(cluster) == SLURM_TIMED_OUT)
       code = CORE_OK; /* again */
@@ -440,30 +281,30 @@ static int conclude(Task *task, const sigset_t *signals) {
 
 static void notify(const Task *task) {
   size_t ended = 0;
-  const Attempt *failed = NULL;
+  const SweepAttempt *failed = NULL;
   StoreState state;
   for (size_t i = 0; i < task->count; i++) {
     ended += !task->attempts[i].unfinished && (task->attempts[i].begun || task->attempts[i].failed);
     if (task->attempts[i].failed && !failed) failed = &task->attempts[i];
   }
-  if (failed && store_run_state_read(task->root, failed->id, true, &state) != CORE_OK)
+  if (failed && store_run_state_read(task->self.root, failed->id, true, &state) != CORE_OK)
     core_warn("%s", core_error_message());
-  sweep_notify_ended(task->root, task->name, ended, failed ? state.message : NULL);
+  sweep_notify_ended(task->self.root, task->name, ended, failed ? state.message : NULL);
 }
 
 static int carry_out(Task *task) {
-  const int64_t packed = task->batch.settings.runs_per_task;
+  const int64_t packed = task->self.batch.settings.runs_per_task;
   sigset_t signals;
   block_signals(&signals);
   task->started_s = core_clock_s();
-  task->oom_kills = count_oom_kills();
+  task->oom_kills = sweep_cgroup_oom_kills();
   task->attempts = core_memory_zero_allocate((size_t)packed, sizeof *task->attempts);
   for (int64_t k = 0; k < packed; k++) {
-    const size_t line = (size_t)((task->array.first_task + task->index) * packed + k);
-    if (line < task->batch.count)
-      task->attempts[task->count++] = (Attempt){.line = line, .id = task->batch.runs[line].id};
+    const size_t line = (size_t)((task->array.first_task + task->self.index) * packed + k);
+    if (line < task->self.batch.count)
+      task->attempts[task->count++] = (SweepAttempt){.line = line, .id = task->self.batch.runs[line].id};
   }
-  for (size_t i = 0; i < task->count; i++) start_or_fail(task, &task->attempts[i]);
+  for (size_t i = 0; i < task->count; i++) sweep_attempt_start(&task->self, i, &task->attempts[i]);
   while (count_living(task) > 0) {
     reap(task);
     if (count_living(task) > 0) wait_signal(task, &signals, TICK_S);
@@ -475,30 +316,30 @@ static int carry_out(Task *task) {
 static int run_task(void *given, const char **operands, size_t count) {
   SweepCommon *common = given;
   const char *root = common->root, *name = operands[0];
-  Task task = {.root = root, .name = name};
+  Task task = {.name = name, .self.root = root};
   int64_t number, array;
   bool ours;
   TRY(sweep_common_open(common));
   if (!core_text_to_int(operands[1], &number) || number < 1 || !core_text_to_int(operands[2], &array) || array < 0)
     return core_error(CORE_USAGE, "sweep task: '%.20s' '%.20s' are no batch and array", operands[1], operands[2]);
   TRY(core_text_check_name(name, "sweep"));
-  TRY(from_environment("SLURM_ARRAY_JOB_ID", &task.job));
-  TRY(from_environment("SLURM_ARRAY_TASK_ID", &task.index));
-  TRY(from_environment("SLURM_JOB_ID", &task.slurm_job));
+  TRY(from_environment("SLURM_ARRAY_JOB_ID", &task.self.job));
+  TRY(from_environment("SLURM_ARRAY_TASK_ID", &task.self.index));
+  TRY(from_environment("SLURM_JOB_ID", &task.self.slurm_job));
   TRY(find_array(&task, number, array, &ours));
   if (!ours) {
-    core_warn("%s: job %lld is not what carries array %lld of batch %lld; nothing to do", name, (long long)task.job,
-              (long long)array, (long long)number);
+    core_warn("%s: job %lld is not what carries array %lld of batch %lld; nothing to do", name,
+              (long long)task.self.job, (long long)array, (long long)number);
     return CORE_OK;
   }
   TRY(sweep_batch_output(root, name, number, array, task.log));
   task.log_start = sweep_joblog_end(task.log);
-  TRY(sweep_batch_read(root, name, number, &task.batch));
-  int code = strcmp(task.batch.hash, task.array.hash) == 0 ? CORE_OK
+  TRY(sweep_batch_read(root, name, number, &task.self.batch));
+  int code = strcmp(task.self.batch.hash, task.array.hash) == 0 ? CORE_OK
              : core_error(CORE_FAIL, "%s: batch %lld was changed after it was submitted", name, (long long)number);
   if (code == CORE_OK) code = carry_out(&task);
   free(task.attempts);
-  sweep_batch_free(&task.batch);
+  sweep_batch_free(&task.self.batch);
   return code;
 }
 

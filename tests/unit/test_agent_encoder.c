@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "oracle/encoder.h"
 #include "oracle/learner.h"
-#include "trainer/nets/agent.h"
+#include "trainer/nets/agent_initialise.h"
 #include "training_tools.h"
 
 enum { ROWS = 3, FACTORS_LOGITS = 16, CHECKED = 10 };

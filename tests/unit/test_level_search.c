@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "trainer/evaluate/level_search.h"
+#include "trainer/nets/agent_initialise.h"
 
 /* ---- scores ---------------------------------------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ static const size_t NONE = SWEEP_NO_PARENT, ELSEWHERE = SWEEP_PARENT_ELSEWHERE;
 static void check(const size_t *parent, const SweepGenerations *order) {
   size_t wave_of[MOST], line_of[MOST], seen = 0;
   for (size_t i = 0; i < MOST; i++) wave_of[i] = SIZE_MAX;
-  for (size_t w = 0; w < order->wave_count; w++) {
+  for (size_t w = 0; w < order->generation_count; w++) {
     assert_int_equal(order->generations[w].first, seen);
     assert_true(order->generations[w].count > 0);
     for (size_t i = 0; i < order->generations[w].count; i++) {
@@ -45,11 +45,11 @@ static void test_no_parents(void **state) {
   SweepGenerations order;
   sweep_generations_make(parent, 3, true, &order);
   check(parent, &order);
-  assert_int_equal(order.wave_count, 1);
+  assert_int_equal(order.generation_count, 1);
   for (size_t i = 0; i < 3; i++) assert_int_equal(order.run[i], i);
   sweep_generations_free(&order);
   sweep_generations_make(parent, 0, true, &order);
-  assert_int_equal(order.wave_count, 0);
+  assert_int_equal(order.generation_count, 0);
   sweep_generations_free(&order);
 }
 
@@ -61,14 +61,14 @@ static void test_aligned(void **state) {
   check(parent, &order);
   const size_t expected[] = {3, 1, 0, 4, 2, 5, 6, 7};
   assert_memory_equal(order.run, expected, sizeof expected);
-  assert_int_equal(order.wave_count, 4);
+  assert_int_equal(order.generation_count, 4);
   assert_int_equal(order.generations[3].count, 1);
   sweep_generations_free(&order);
   sweep_generations_make(parent, 8, false, &order); /* by level, in their order */
   check(parent, &order);
   const size_t levels[] = {0, 1, 3, 2, 4, 5, 6, 7};
   assert_memory_equal(order.run, levels, sizeof levels);
-  assert_int_equal(order.wave_count, 2);
+  assert_int_equal(order.generation_count, 2);
   sweep_generations_free(&order);
 }
 
@@ -90,7 +90,7 @@ static void test_many_children(void **state) {
   for (size_t i = 0; i < MOST; i++) parent[i] = i ? 0 : NONE;
   sweep_generations_make(parent, MOST, true, &order);
   check(parent, &order);
-  assert_int_equal(order.wave_count, 2);
+  assert_int_equal(order.generation_count, 2);
   assert_true(order.generations[1].waits);
   sweep_generations_free(&order);
 }

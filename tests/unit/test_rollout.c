@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "core/device/arena.h"
+#include "trainer/nets/agent_initialise.h"
 #include "trainer/rollout/rollout.h"
 
 /* Episodes of world w last 2 + w % 3 steps and are played on level w % 2; level 1 is solved. The observation is (world,

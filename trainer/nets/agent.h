@@ -73,8 +73,6 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
 void agent_count_parameters(Agent *agent);
 /* Places the activations, after the arena's commit. */
 void agent_place(Agent *agent);
-/* Initial weights: a function of the seed only, and those of networks over whole observations. */
-void agent_initialise(Agent *agent, uint64_t seed);
 
 /* Output of `network` with the weights `theta` (its own, or a copy such as the proximal policy's) for any number of
  * rows: x [rows][inputs] -> output [rows][outputs]. The critic's trunk is always the agent's own. The activations are

@@ -1,5 +1,6 @@
 /* The life of a run: check what its folder says, take the lease, start or resume, then iterate, log, evaluate and save
- * until the budget is used, a signal comes, or something fails. What training computes is training.c's business.
+ * until the budget is used, a signal comes, or something fails. What training computes is training.c's business, and
+ * what is logged logs.c's.
  *
  * All ranks of a run go through this file together, so that they meet wherever training exchanges something; only the
  * first one has a folder, logs and a state, and what one of them decides or suffers all of them agree on.
@@ -22,9 +23,10 @@
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/heartbeat.h"
 #include "trainer/run/inherit.h"
+#include "trainer/run/logs.h"
 #include "trainer/run/progress.h"
 
-static const double FLUSH_EVERY_S = 2, RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* of a checkpoint that failed */
+static const double RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* of a checkpoint that failed */
 
 /* Known to checkpoints but different in every attempt. */
 typedef struct RunClock {
@@ -40,34 +42,21 @@ typedef struct Run {
   StoreLease *lease;
   StoreState state;
   Heartbeat *heartbeat;
-  StoreRunlog *stats, *evaluations, *layers; /* layers: NULL unless metrics.layers */
+  RunLogs logs;
   Checkpoint checkpoint;
   Progress progress;
   RunClock clock;              /* as of the last checkpoint */
   StoreIteration row;          /* of the last iteration of this attempt */
-  bool diverged, log_failing, worlds_warned;
+  bool diverged, worlds_warned;
   int stop;                    /* the signal that some rank was told to stop by, known to all of them; 0 = none */
-  double started_s, flushed_s, saved_s; /* core_clock_s */
+  double started_s, saved_s; /* core_clock_s */
   double retry_s, retry_at_s;  /* a checkpoint has failed: wait between tries, and when the next one is; 0: not so */
   int64_t saved_iteration;     /* of the newest checkpoint of this attempt or the one it came from; -1 = none */
 } Run;
 
-/* ---- logs and checkpoints -------------------------------------------------------------------------------------- */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------ */
 
 static double train_seconds(const Run *run) { return run->clock.train_seconds + core_clock_s() - run->started_s; }
-
-/* All logs; a full disk does not stop training: lines wait in memory and are tried again. */
-static int flush_logs(Run *run, bool durable) {
-  int stats = store_runlog_flush(run->stats, durable);
-  int evaluations = store_runlog_flush(run->evaluations, durable);
-  int layers = run->layers ? store_runlog_flush(run->layers, durable) : CORE_OK;
-  int code = stats != CORE_OK ? stats : evaluations != CORE_OK ? evaluations : layers;
-  run->flushed_s = core_clock_s();
-  if (code != CORE_OK && !run->log_failing)
-    progress_note(&run->progress, "warning: a run log can not be written, will try again: %s", core_error_message());
-  run->log_failing = code != CORE_OK;
-  return code;
-}
 
 /* The clock is saved as of now, but counts on from the attempt's start. */
 static int write_checkpoint(Run *run) {
@@ -103,7 +92,7 @@ static int save(Run *run) {
   if (!needed) return CORE_OK;
   training_before_save(run->training);
   if (ranks_is_first()) {
-    code = flush_logs(run, true);
+    code = run_logs_flush(&run->logs, &run->progress, true);
     if (code == CORE_OK) code = write_checkpoint(run);
     note_save(run, code);
   }
@@ -128,23 +117,14 @@ static void update_state(Run *run) {
 
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
-static void log_evaluation(Run *run, const StoreEvaluation *row) {
-  if (!ranks_is_first()) return;
-  char error[64] = ""; /* one episode a level has none */
-  store_runlog_evaluation(run->evaluations, row);
-  if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
-  core_info("evaluation after iteration %" PRId64 " on %s: solve rate %.4f%s, return %.3f", row->iteration,
-            row->level_set, row->solve_rate, error, row->episode_return);
-}
-
 static void evaluate_if_due(Run *run) {
   StoreEvaluation row;
   if (!training_evaluation_due(run->training)) return;
   training_evaluate(run->training, &row);
-  log_evaluation(run, &row);
+  if (ranks_is_first()) run_logs_evaluation(&run->logs, &row);
   for (int set = 0; set < run->training->others.count; set++) {
     training_evaluate_other(run->training, set, &row);
-    log_evaluation(run, &row);
+    if (ranks_is_first()) run_logs_evaluation(&run->logs, &row);
   }
 }
 
@@ -158,66 +138,6 @@ static void warn_of_nonfinite_worlds(Run *run) {
   run->worlds_warned = true;
   progress_note(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
                 PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
-}
-
-/* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on
- * without it when it can not be written. */
-static void write_beside(Run *run, const char *path, const CoreText *text) {
-  if (core_files_write_atomic(path, text->data, text->length) == CORE_OK) return;
-  progress_note(&run->progress, "warning: not kept: %s", core_error_message());
-}
-
-static void write_visited(Run *run) {
-  char path[CORE_PATH_MAX], name[64];
-  CoreText file = {0};
-  snprintf(name, sizeof name, "states.%" PRId64 ".npy", run->row.iteration);
-  visited_format(&run->training->visited, &file);
-  if (store_path_run(run->root, run->id, name, path) == CORE_OK) write_beside(run, path, &file);
-  core_text_free(&file);
-}
-
-static void write_profile(Run *run) {
-  const Profile *profile = &run->training->profile;
-  char path[CORE_PATH_MAX];
-  CoreText text = {0};
-  core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\tess_percent[%]\n");
-  for (int i = 0; i < profile->taken; i++) {
-    core_text_appendf(&text, "%d\t%.9g\t", profile->update[i], 100.0 * profile->update[i] / profile->updates);
-    if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
-    core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
-  }
-  if (store_path_profile(run->root, run->id, run->row.iteration, path) == CORE_OK) {
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    if (core_files_make_directories(path) != CORE_OK) core_error_clear(); /* writing says what is wrong */
-    *slash = '/';
-    write_beside(run, path, &text);
-  }
-  core_text_free(&text);
-}
-
-/* Each layer of both networks, as the iteration left them. */
-static void log_layers(Run *run) {
-  Training *training = run->training;
-  for (int critic = 0; critic < 2; critic++) {
-    const AgentNetwork *network = critic ? &training->agent.critic : &training->agent.actor;
-    for (int layer = 1; network->n > 0 && layer <= network->shape.layers; layer++) {
-      StoreLayer row =
-        metrics_layer(&training->metrics, training->ops, &training->agent, critic, layer, run->row.iteration);
-      row.transitions = run->row.transitions;
-      store_runlog_layer(run->layers, &row);
-    }
-  }
-}
-
-/* What the first rank shows and keeps of an iteration, apart from checkpoints. */
-static void report(Run *run) {
-  run->row.wall_seconds = train_seconds(run);
-  store_runlog_iteration(run->stats, &run->row);
-  if (run->layers && !run->training->sgd && run->training->metrics.depth >= METRICS_REPRESENTATION) log_layers(run);
-  if (run->training->profiled) write_profile(run);
-  if (run->training->rollout.visited) write_visited(run);
-  if (core_clock_s() - run->flushed_s >= FLUSH_EVERY_S) flush_logs(run, false);
 }
 
 static void show_state(Run *run) {
@@ -243,7 +163,8 @@ static int iterate(Run *run) {
     run->diverged = code != CORE_OK;
     if (code != CORE_OK) return code;
     TRY(training_check_weights(run->training));
-    if (ranks_is_first()) report(run);
+    run->row.wall_seconds = train_seconds(run);
+    if (ranks_is_first()) run_logs_iteration(&run->logs, &run->progress, run->training, &run->row);
     evaluate_if_due(run);
     warn_of_nonfinite_worlds(run);
     agree_on_next(run, &save_now);
@@ -313,28 +234,7 @@ static int restore_or_start(Run *run) {
 
 static int open_logs(Run *run) {
   if (!ranks_is_first()) return CORE_OK;
-  TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_STATS, &run->stats));
-  TRY(store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_EVAL, &run->evaluations));
-  if (!run->config->metrics.layers) return CORE_OK;
-  return store_runlog_open(run->root, run->id, run->state.attempt, STORE_LOG_LAYERS, &run->layers);
-}
-
-/* Closes them. Lost lines fail a run that went well; where something failed before, that message stays. */
-static int close_logs(Run *run, int code) {
-  StoreRunlog **logs[] = {&run->stats, &run->evaluations, &run->layers};
-  for (int i = 0; i < 3; i++) {
-    if (*logs[i] == NULL) continue;
-    if (code == CORE_OK || code == CORE_REQUEUE) {
-      int closed = store_runlog_close(logs[i]);
-      if (closed != CORE_OK) code = closed;
-    } else {
-      char message[512];
-      snprintf(message, sizeof message, "%s", core_error_message());
-      store_runlog_close(logs[i]);
-      core_error(code, "%s", message);
-    }
-  }
-  return code;
+  return run_logs_open(&run->logs, run->config, run->root, run->id, run->state.attempt);
 }
 
 /* By now all libraries have their threads and handlers. */
@@ -354,14 +254,14 @@ static int attempt(Run *run) {
   if (code == CORE_OK) code = restore_or_start(run);
   if (code == CORE_OK) code = ranks_agree(open_logs(run));
   if (code == CORE_OK) {
-    run->started_s = run->flushed_s = run->saved_s = core_clock_s();
+    run->started_s = run->logs.flushed_s = run->saved_s = core_clock_s();
     run->progress = progress_start(run->options->quiet, run->training->position.iteration);
     update_state(run);
     if (ranks_is_first()) heartbeat_update(run->heartbeat, &run->state);
     code = train(run);
     update_state(run);
   }
-  return close_logs(run, code);
+  return run_logs_close(&run->logs, code);
 }
 
 static void begin_state(Run *run) {

@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "trainer/math/estimators.h"
+#include "trainer/nets/agent_initialise.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/machine.h"

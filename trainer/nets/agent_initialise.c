@@ -1,0 +1,82 @@
+/* Initial weights: of the networks, the encoders and the embeddings of blocks. */
+#include "trainer/nets/agent_initialise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/random.h"
+
+/* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
+enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200, ACTOR_ENCODER_TENSOR = 300,
+       CRITIC_ENCODER_TENSOR = 400 };
+_Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "each tensor has its number");
+
+/* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are
+ * always 0 add nothing and get no gradient, so what is learned is the same. */
+static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
+  NetworkShape whole = network->shape;
+  whole.width[0] = agent->whole_inputs + agent->blocks.width;
+  const size_t n = network_parameters(&whole), columns = (size_t)whole.width[1];
+  float *theta = core_memory_allocate(n * sizeof *theta);
+  network_initialise(&whole, seed, tensor, theta);
+  const int shown = network->shape.width[0] - agent->blocks.width; /* embeddings stand behind what is shown */
+  for (int i = 0; i < network->shape.width[0]; i++) {
+    const int of_whole = i < shown ? agent->features[i] : agent->whole_inputs + i - shown;
+    memcpy(network->theta + (size_t)i * columns, theta + (size_t)of_whole * columns, columns * sizeof *theta);
+  }
+  const size_t rest = network_bias(&whole, 0), kept = network_bias(&network->shape, 0);
+  memcpy(network->theta + kept, theta + rest, (n - rest) * sizeof *theta);
+  free(theta);
+}
+
+/* on_input: its first layer sees observations. */
+static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
+  if (agent->features && on_input) initialise_compact(agent, network, seed, tensor);
+  else network_initialise(&network->shape, seed, tensor, network->theta);
+  size_t own = network_parameters(&network->shape);
+  memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
+}
+
+/* N(0, 1), so that blocks differ from the start. */
+static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
+  float *embedding = actor->theta + actor->embedding;
+  for (size_t i = 0; i < actor->encoder - actor->embedding; i++) {
+    const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, EMBEDDING_TENSOR, (uint32_t)i, 0);
+    double normal, unused;
+    core_random_normal_pair(words.v[0], words.v[1], &normal, &unused);
+    embedding[i] = (float)normal;
+  }
+}
+
+static void initialise_encoder(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
+  if (network->encoder < network->n)
+    encoder_initialise(&agent->encoder.shape, seed, tensor, network->theta + network->encoder);
+}
+
+static void initialise_all(Agent *agent, uint64_t seed) {
+  const bool has_encoder = agent->encoder.shape.kind != ENCODER_NONE;
+  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, !has_encoder);
+  initialise_embedding(&agent->actor, seed);
+  initialise_encoder(agent, &agent->actor, seed, ACTOR_ENCODER_TENSOR);
+  if (agent->is_q) return;
+  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, !has_encoder && agent->trunk == 0);
+  initialise_encoder(agent, &agent->critic, seed, CRITIC_ENCODER_TENSOR);
+}
+
+/* On the host, where a device's are made before they go there. */
+void agent_initialise(Agent *agent, uint64_t seed) {
+  Agent host = *agent;
+  if (agent->device == NULL) {
+    initialise_all(agent, seed);
+    return;
+  }
+  host.actor.theta = core_memory_zero_allocate(agent->actor.n, sizeof *host.actor.theta);
+  host.critic.theta = core_memory_zero_allocate(agent->critic.n, sizeof *host.critic.theta);
+  initialise_all(&host, seed);
+  core_device_to_device(agent->device, agent->actor.theta, host.actor.theta, agent->actor.n * sizeof *host.actor.theta);
+  core_device_to_device(agent->device, agent->critic.theta, host.critic.theta,
+                        agent->critic.n * sizeof *host.critic.theta);
+  free(host.actor.theta);
+  free(host.critic.theta);
+}

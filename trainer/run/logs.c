@@ -1,0 +1,114 @@
+/* Lines and files of a run (logs.h). */
+#include "trainer/run/logs.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "core/log.h"
+
+static const double FLUSH_EVERY_S = 2;
+
+int run_logs_open(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt) {
+  *logs = (RunLogs){.root = root, .id = id, .flushed_s = core_clock_s()};
+  TRY(store_runlog_open(root, id, attempt, STORE_LOG_STATS, &logs->stats));
+  TRY(store_runlog_open(root, id, attempt, STORE_LOG_EVAL, &logs->evaluations));
+  if (!config->metrics.layers) return CORE_OK;
+  return store_runlog_open(root, id, attempt, STORE_LOG_LAYERS, &logs->layers);
+}
+
+int run_logs_close(RunLogs *logs, int code) {
+  StoreRunlog **all[] = {&logs->stats, &logs->evaluations, &logs->layers};
+  for (int i = 0; i < 3; i++) {
+    if (*all[i] == NULL) continue;
+    if (code == CORE_OK || code == CORE_REQUEUE) {
+      int closed = store_runlog_close(all[i]);
+      if (closed != CORE_OK) code = closed;
+    } else {
+      char message[512];
+      snprintf(message, sizeof message, "%s", core_error_message());
+      store_runlog_close(all[i]);
+      core_error(code, "%s", message);
+    }
+  }
+  return code;
+}
+
+int run_logs_flush(RunLogs *logs, Progress *progress, bool durable) {
+  int stats = store_runlog_flush(logs->stats, durable);
+  int evaluations = store_runlog_flush(logs->evaluations, durable);
+  int layers = logs->layers ? store_runlog_flush(logs->layers, durable) : CORE_OK;
+  int code = stats != CORE_OK ? stats : evaluations != CORE_OK ? evaluations : layers;
+  logs->flushed_s = core_clock_s();
+  if (code != CORE_OK && !logs->failing)
+    progress_note(progress, "warning: a run log can not be written, will try again: %s", core_error_message());
+  logs->failing = code != CORE_OK;
+  return code;
+}
+
+void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row) {
+  char error[64] = ""; /* one episode a level has none */
+  store_runlog_evaluation(logs->evaluations, row);
+  if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
+  core_info("evaluation after iteration %" PRId64 " on %s: solve rate %.4f%s, return %.3f", row->iteration,
+            row->level_set, row->solve_rate, error, row->episode_return);
+}
+
+/* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on
+ * without it when it can not be written. */
+static void write_beside(Progress *progress, const char *path, const CoreText *text) {
+  if (core_files_write_atomic(path, text->data, text->length) == CORE_OK) return;
+  progress_note(progress, "warning: not kept: %s", core_error_message());
+}
+
+static void write_visited(const RunLogs *logs, Progress *progress, const Training *training,
+                          const StoreIteration *row) {
+  char path[CORE_PATH_MAX], name[64];
+  CoreText file = {0};
+  snprintf(name, sizeof name, "states.%" PRId64 ".npy", row->iteration);
+  visited_format(&training->visited, &file);
+  if (store_path_run(logs->root, logs->id, name, path) == CORE_OK) write_beside(progress, path, &file);
+  core_text_free(&file);
+}
+
+static void write_profile(const RunLogs *logs, Progress *progress, const Training *training,
+                          const StoreIteration *row) {
+  const Profile *profile = &training->profile;
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\tess_percent[%]\n");
+  for (int i = 0; i < profile->taken; i++) {
+    core_text_appendf(&text, "%d\t%.9g\t", profile->update[i], 100.0 * profile->update[i] / profile->updates);
+    if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
+    core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
+  }
+  if (store_path_profile(logs->root, logs->id, row->iteration, path) == CORE_OK) {
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    if (core_files_make_directories(path) != CORE_OK) core_error_clear(); /* writing says what is wrong */
+    *slash = '/';
+    write_beside(progress, path, &text);
+  }
+  core_text_free(&text);
+}
+
+/* Each layer of both networks, as the iteration left them. */
+static void log_layers(RunLogs *logs, Training *training, const StoreIteration *row) {
+  for (int critic = 0; critic < 2; critic++) {
+    const AgentNetwork *network = critic ? &training->agent.critic : &training->agent.actor;
+    for (int layer = 1; network->n > 0 && layer <= network->shape.layers; layer++) {
+      StoreLayer line =
+        metrics_layer(&training->metrics, training->ops, &training->agent, critic, layer, row->iteration);
+      line.transitions = row->transitions;
+      store_runlog_layer(logs->layers, &line);
+    }
+  }
+}
+
+void run_logs_iteration(RunLogs *logs, Progress *progress, Training *training, const StoreIteration *row) {
+  store_runlog_iteration(logs->stats, row);
+  if (logs->layers && !training->sgd && training->metrics.depth >= METRICS_REPRESENTATION)
+    log_layers(logs, training, row);
+  if (training->profiled) write_profile(logs, progress, training, row);
+  if (training->rollout.visited) write_visited(logs, progress, training, row);
+  if (core_clock_s() - logs->flushed_s >= FLUSH_EVERY_S) run_logs_flush(logs, progress, false);
+}
