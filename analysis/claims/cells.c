@@ -2,6 +2,7 @@
 #include "analysis/claims/cells.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,9 @@ static uint64_t hash_mix(uint64_t hash, uint64_t value) {
   return hash * UINT64_C(1099511628211);
 }
 
-AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisMeasured *measured) {
-  AnalysisTable table = {.selection = selection, .measured = measured};
+AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisMeasured *measured,
+                                    const AnalysisMembership *membership) {
+  AnalysisTable table = {.selection = selection, .measured = measured, .membership = membership};
   const CoreConfigRow *rows = core_config_rows(&table.rows);
   CoreText text = {0};
   table.hash = core_memory_allocate((selection->count * table.rows + 1) * sizeof *table.hash);
@@ -152,13 +154,26 @@ static size_t keep_extreme(const AnalysisTable *table, const Condition *conditio
   return kept;
 }
 
-static int choose_runs(const AnalysisTable *table, const char *where, size_t *run, size_t *count) {
+/* Is the run in one of the sweeps that `data` names? */
+static bool is_of(const AnalysisTable *table, const char *data, size_t run) {
+  if (!table->membership || !*data) return true;
+  char name[128];
+  for (const char *word = data; *word;) {
+    const size_t length = strcspn(word, " ");
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    if (analysis_membership_has(table->membership, run, analysis_membership_find(table->membership, name))) return true;
+    word += length + strspn(word + length, " ");
+  }
+  return false;
+}
+
+static int choose_runs(const AnalysisTable *table, const char *data, const char *where, size_t *run, size_t *count) {
   Condition list[CONDITIONS];
   size_t conditions;
   TRY(parse_conditions(where, list, &conditions));
   *count = 0;
   for (size_t r = 0; r < table->selection->count; r++) {
-    bool all = true;
+    bool all = is_of(table, data, r);
     for (size_t i = 0; i < conditions && all; i++) all = meets(table, r, &list[i]);
     if (all) run[(*count)++] = r;
   }
@@ -170,13 +185,14 @@ static int choose_runs(const AnalysisTable *table, const char *where, size_t *ru
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Entry { uint64_t stratum; double second, key; size_t run; } Entry;
+typedef struct Entry { uint64_t stratum; double second, key; uint64_t cell; size_t run; } Entry;
 
 static int by_place(const void *left, const void *right) {
   const Entry *a = left, *b = right;
   if (a->stratum != b->stratum) return a->stratum < b->stratum ? -1 : 1;
   if (a->second != b->second) return a->second < b->second ? -1 : 1;
   if (a->key != b->key) return a->key < b->key ? -1 : 1;
+  if (a->cell != b->cell) return a->cell < b->cell ? -1 : 1;
   return (a->run > b->run) - (a->run < b->run);
 }
 
@@ -208,6 +224,33 @@ static uint64_t stratum_of(const AnalysisTable *table, size_t run, const bool *i
   return equal_data ? hash_mix(hash, (uint64_t)data) : hash;
 }
 
+/* All settings but the seed. */
+static uint64_t cell_of(const AnalysisTable *table, size_t run, size_t seed_row) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  uint64_t hash = 1;
+  for (size_t i = 0; i < table->rows; i++)
+    if (rows[i].identity && i != seed_row) hash = hash_mix(hash, table->hash[run * table->rows + i]);
+  return hash;
+}
+
+static bool same_key(const Entry *a, const Entry *b) {
+  return a->stratum == b->stratum && a->second == b->second && a->key == b->key;
+}
+
+/* Takes out what would be a cell of several configurations. */
+static size_t drop_mixed(Entry *entry, size_t count, AnalysisCells *cells) {
+  size_t kept = 0;
+  for (size_t begin = 0, end; begin < count; begin = end) {
+    bool mixed = false;
+    for (end = begin; end < count && same_key(&entry[begin], &entry[end]); end++)
+      mixed |= entry[end].cell != entry[begin].cell;
+    cells->mixed += mixed;
+    for (size_t i = begin; i < end && !mixed; i++) entry[kept++] = entry[i];
+  }
+  return kept;
+}
+
 static void fill(AnalysisCells *cells, const AnalysisTable *table, const AnalysisArrangement *arrangement,
                  const Entry *entry, size_t count) {
   size_t room = count + 1;
@@ -222,7 +265,7 @@ static void fill(AnalysisCells *cells, const AnalysisTable *table, const Analysi
   for (size_t i = 0; i < count; i++) {
     const AnalysisMeasured *measured = &table->measured[entry[i].run];
     bool new_stratum = i == 0 || entry[i].stratum != entry[i - 1].stratum;
-    bool new_cell = new_stratum || entry[i].second != entry[i - 1].second || entry[i].key != entry[i - 1].key;
+    bool new_cell = new_stratum || !same_key(&entry[i], &entry[i - 1]) || entry[i].cell != entry[i - 1].cell;
     if (new_stratum) cells->stratum[cells->strata++] = cells->cells;
     if (new_cell) {
       cells->first[cells->cells] = i;
@@ -248,12 +291,14 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
   Entry *entry = core_memory_allocate((table->selection->count + 1) * sizeof *entry);
   CoreText text = {0};
   int code = parse_free(arrangement, &key, &second, is_free);
-  if (code == CORE_OK) code = choose_runs(table, arrangement->where, run, &count);
+  size_t seed_row = 0;
+  if (code == CORE_OK) code = find_row("train.seed", &seed_row);
+  if (code == CORE_OK) code = choose_runs(table, arrangement->data, arrangement->where, run, &count);
   bool equal_data = strstr(arrangement->beside, "ppo.num_steps") != NULL;
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const CoreConfig *config = &table->selection->runs[run[i]].config;
     const AnalysisMeasured *measured = &table->measured[run[i]];
-    Entry next = {0, key_value(&second, config, &text), key_value(&key, config, &text), run[i]};
+    Entry next = {0, key_value(&second, config, &text), key_value(&key, config, &text), 0, run[i]};
     if (isnan(next.key) || isnan(next.second)) continue;
     bool lacks = isnan(measured->value[arrangement->measure]) ||
                  (arrangement->x_measure >= 0 && isnan(measured->value[arrangement->x_measure]));
@@ -261,10 +306,12 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
     cells->missing += measured->ended && lacks;
     if (!measured->ended || lacks) continue;
     next.stratum = stratum_of(table, run[i], is_free, equal_data);
+    next.cell = cell_of(table, run[i], seed_row);
     entry[used++] = next;
   }
   if (code == CORE_OK) {
     qsort(entry, used, sizeof *entry, by_place);
+    if (key.used) used = drop_mixed(entry, used, cells);
     fill(cells, table, arrangement, entry, used);
   }
   core_text_free(&text);

@@ -3,16 +3,19 @@
 #ifndef ANALYSIS_CELLS_H
 #define ANALYSIS_CELLS_H
 #include "analysis/runs/measures.h"
+#include "analysis/runs/membership.h"
 
 /* Hashes of every setting of every run, made once: comparing settings is then comparing numbers. */
 typedef struct AnalysisTable {
   const AnalysisSelection *selection;
   const AnalysisMeasured *measured;
+  const AnalysisMembership *membership; /* NULL: every run belongs to every sweep */
   size_t rows;             /* settings */
   uint64_t *hash;          /* [run][rows] */
 } AnalysisTable;
 
-AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisMeasured *measured);
+AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisMeasured *measured,
+                                    const AnalysisMembership *membership);
 void analysis_table_free(AnalysisTable *table);
 
 typedef struct AnalysisCells {
@@ -25,10 +28,12 @@ typedef struct AnalysisCells {
   size_t *stratum;         /* [strata + 1] of stratum s in cells */
   size_t cells, strata;
   size_t unfinished, missing;
+  size_t mixed;            /* cells left out: their runs differ in settings that move together with the key */
 } AnalysisCells;
 
 typedef struct AnalysisArrangement {
-  const char *where;       /* "ppo.com=min,algo.name=ppo|ppo_ewma" */
+  const char *data;        /* "fig1a_com fig5_regularisation": only runs of these sweeps; "" = all */
+  const char *where;       /* "ppo.com=min,algo.name=ppo|ppo_ewma"; min and max are taken within these runs */
   const char *key;         /* "ppo.com", "net.sharing:shared<joint", or "" */
   const char *second;      /* or "" */
   const char *beside;      /* settings that may differ within a stratum, "a,b" */
@@ -36,7 +41,10 @@ typedef struct AnalysisArrangement {
   int x_measure;           /* AnalysisMeasure or -1 */
 } AnalysisArrangement;
 
-/* A run's environments x steps an iteration stay equal within a stratum when ppo.num_steps is beside the key. A run
+/* A cell's runs differ in nothing but the seed. With a key, runs that differ in settings beside it too make no cell:
+ * they are left out and counted (mixed). Without one (x_measure), every configuration is a cell of its stratum.
+ *
+ * A run's environments x steps an iteration stay equal within a stratum when ppo.num_steps is beside the key. A run
  * whose key is no number (a schedule, a name that the list lacks) is not part. CORE_USAGE: an unknown setting. */
 int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement *arrangement, AnalysisCells *cells);
 void analysis_cells_free(AnalysisCells *cells);

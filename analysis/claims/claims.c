@@ -1,4 +1,5 @@
-/* The tests of claims (claims.h): choices, intervals and verdicts. */
+/* The rows of claims.def, judged (claims.h): which test, on which cells, and what its probabilities mean. Printing is
+ * claims_print.c. */
 #include "analysis/claims/claims.h"
 
 #include <math.h>
@@ -6,19 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/claims/cells.h"
-#include "analysis/claims/claim_statistics.h"
-#include "analysis/statistics/stratified.h"
+#include "analysis/claims/permute.h"
 #include "core/memory.h"
+#include "core/text.h"
 
 enum {
-  REPLICATES = 5000,       /* of seeds within cells */
-  REPLICATES_CONFIGURATIONS = 2000,
-  BOOTSTRAP_SEED = 10,
-  SEEDS_MIN = 3,           /* fewer runs a cell give no verdict: a bootstrap of two has three distinct means */
-  CONFIGURATIONS_MIN = 6,  /* for statistics over configurations */
+  SEEDS_MIN = 3,           /* fewer runs a cell have no spread that says anything */
   MORE_SEEDS_MAX = 1000,
 };
+static const double LEVEL = 0.025; /* of each side */
 
 static const AnalysisClaim claims[] = {
 #define CLAIM(id, paper, figure, sentence, data, where, beside, test, key, second, measure) \
@@ -29,337 +26,404 @@ static const AnalysisClaim claims[] = {
 };
 enum { CLAIMS = sizeof claims / sizeof *claims };
 
+const AnalysisClaim *analysis_claims_list(size_t *count) {
+  *count = CLAIMS;
+  return claims;
+}
+
 const char *analysis_verdict_name(AnalysisVerdict verdict) {
   static const char *const names[] = {"undecided", "supported", "contradicted"};
   return names[verdict];
 }
 
-/* ---- intervals --------------------------------------------------------------------------------------------------- */
+typedef enum Kind { OF_KEYS, OF_SECOND, OF_POINTS, OF_MEAN, OF_SWITCH } Kind;
 
-/* Percentiles of a bootstrap of few seeds are too narrow: by the root of n / (n - 1), and by the normal's quantile
- * where Student's belongs. Hesterberg's expanded percentile interval (2015, The American Statistician 69:4) takes
- * percentiles further out: those where a normal has its mass beyond sqrt(n / (n - 1)) t. n: seeds of the smallest cell;
- * degrees: of the cells that the statistic rests on. */
-static double expanded_level(double level, size_t n, size_t degrees) {
-  double t = analysis_student_quantile((1 + level) / 2, (double)degrees) * sqrt((double)n / (double)(n - 1));
-  return 1 - erfc(t / sqrt(2));
+typedef struct Meaning { const char *statistic, *direction, *needs; Kind kind; bool margin; } Meaning;
+
+static const Meaning meanings[ANALYSIS_TESTS] = {
+  [ANALYSIS_TEST_RISES] = {"P(a larger setting has a larger value)", "> 0.5", "two settings to compare", OF_KEYS, false},
+  [ANALYSIS_TEST_FALLS] = {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", OF_KEYS, false},
+  [ANALYSIS_TEST_EQUAL] = {"largest difference between settings", "none", "two settings to compare", OF_KEYS, true},
+  [ANALYSIS_TEST_LOW_END] = {"best of the others - lowest setting", "> 0", "three settings to compare", OF_KEYS, false},
+  [ANALYSIS_TEST_HIGH_END] = {"best of the others - highest setting", "> 0", "three settings to compare", OF_KEYS,
+                              false},
+  [ANALYSIS_TEST_ROBUST] = {"loss at the lowest setting: smallest scale - largest scale", "> 0",
+                            "two settings at two scales", OF_SECOND, false},
+  [ANALYSIS_TEST_ROBUST_HIGH] = {"loss at the highest setting: smallest scale - largest scale", "> 0",
+                                 "two settings at two scales", OF_SECOND, false},
+  [ANALYSIS_TEST_SAME_BEST] = {"loss by the best setting of the other end", "none", "three settings at two scales",
+                               OF_SECOND, true},
+  [ANALYSIS_TEST_GAIN_GROWS] = {"gain at the largest scale - gain at the smallest", "> 0",
+                                "two settings at two scales", OF_SECOND, false},
+  [ANALYSIS_TEST_GAIN_SHRINKS] = {"gain at the largest scale - gain at the smallest", "< 0",
+                                  "two settings at two scales", OF_SECOND, false},
+  [ANALYSIS_TEST_GAIN_EQUAL] = {"largest difference between gains", "none", "two settings at two scales", OF_SECOND,
+                                true},
+  [ANALYSIS_TEST_BEST_AT_LOW] = {"best elsewhere - best at the lowest scale", "> 0", "settings at two scales",
+                                 OF_SECOND, false},
+  [ANALYSIS_TEST_BEST_AT_HIGH] = {"best elsewhere - best at the highest scale", "> 0", "settings at two scales",
+                                  OF_SECOND, false},
+  [ANALYSIS_TEST_MIDDLE] = {"mean of the middle third - greater mean of the outer thirds", "> 0",
+                            "six configurations to compare", OF_POINTS, false},
+  [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", "six configurations to compare", OF_POINTS, false},
+  [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", "six configurations to compare", OF_POINTS, false},
+  [ANALYSIS_TEST_GROWS] = {"rho at the whole budget - rho at a tenth", "> 0", "six configurations to compare",
+                           OF_POINTS, false},
+  [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", "one configuration", OF_MEAN, false},
+  [ANALYSIS_TEST_POSITIVE] = {"mean", "> 0", "one configuration", OF_MEAN, false},
+  [ANALYSIS_TEST_NEGATIVE] = {"mean", "< 0", "one configuration", OF_MEAN, false},
+  [ANALYSIS_TEST_SWITCH_UP] = {"mean change against the run begun from", "> 0",
+                               "three parents of runs that began with another setting (init.from)", OF_SWITCH, false},
+  [ANALYSIS_TEST_SWITCH_DOWN] = {"mean change against the run begun from", "< 0",
+                                 "three parents of runs that began with another setting (init.from)", OF_SWITCH, false},
+  [ANALYSIS_TEST_SWITCH_SAME] = {"runs begun from others - runs with the setting from the start", "none",
+                                 "runs with the setting from the start beside those that switched to it", OF_SWITCH,
+                                 true},
+};
+
+static bool is_measured_x(AnalysisTest test) { return meanings[test].kind == OF_POINTS; }
+
+/* ---- cells of one claim ------------------------------------------------------------------------------------------ */
+
+static void lacks(AnalysisFindingOfClaim *f, const char *what) {
+  if (f->cells == 0 && f->unfinished + f->missing + f->mixed == 0)
+    snprintf(f->reason, sizeof f->reason, "no runs of this claim");
+  else if (f->cells == 0) snprintf(f->reason, sizeof f->reason, "no runs that ended with the measure");
+  else snprintf(f->reason, sizeof f->reason, "needs %s", what);
 }
 
-static AnalysisInterval interval_of_cells(const AnalysisCells *cells, AnalysisCellStatistic statistic,
-                                          const size_t *choice, double level) {
-  uint32_t *once = core_memory_allocate((cells->count + 1) * sizeof *once);
-  for (size_t i = 0; i < cells->count; i++) once[i] = 1;
-  AnalysisInterval interval = {statistic(cells, once, choice), NAN, NAN, cells->count};
-  double *value = core_memory_allocate(REPLICATES * sizeof *value);
-  free(once);
-#pragma omp parallel
-  {
-    uint32_t *count = core_memory_allocate((cells->count + 1) * sizeof *count);
-#pragma omp for schedule(static)
-    for (size_t r = 0; r < REPLICATES; r++) {
-      analysis_stratified_draw(cells->first, cells->cells, BOOTSTRAP_SEED, (uint32_t)r, 0, count);
-      value[r] = statistic(cells, count, choice);
-    }
-    free(count);
-  }
-  interval.low = analysis_percentile(value, REPLICATES, (1 - level) / 2);
-  interval.high = analysis_percentile(value, REPLICATES, (1 + level) / 2);
-  free(value);
-  return interval;
-}
-
-/* statistic NULL: Spearman's rho, which has a faster way of its own. */
-static AnalysisInterval interval_of_configurations(const AnalysisCells *cells, AnalysisStatistic statistic,
-                                                   const double *early) {
-  AnalysisPoints points = {cells->x, cells->score, early};
-  size_t *cluster = core_memory_allocate((cells->count + 1) * sizeof *cluster);
-  for (size_t c = 0; c < cells->cells; c++) {
-    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) cluster[i] = c;
-  }
-  AnalysisInterval interval =
-    statistic ? analysis_bootstrap(statistic, &points, cluster, cells->count, cells->cells, REPLICATES_CONFIGURATIONS,
-                                   0.95, BOOTSTRAP_SEED)
-              : analysis_spearman_interval(cells->x, cells->score, cluster, cells->count, cells->cells,
-                                           REPLICATES_CONFIGURATIONS, 0.95, BOOTSTRAP_SEED);
-  free(cluster);
-  return interval;
-}
-
-/* ---- choices of cells -------------------------------------------------------------------------------------------- */
-
-static double plain_mean(const AnalysisCells *cells, size_t c) {
-  return analysis_mean(cells->score + cells->first[c], cells->first[c + 1] - cells->first[c]);
-}
-
-/* The best cell of [begin, end) other than the end cell; false with fewer than `least` cells. */
-static bool choose_end(const AnalysisCells *cells, size_t begin, size_t end, bool high, size_t least,
-                       size_t choice[2]) {
-  choice[0] = choice[1] = SIZE_MAX;
-  if (end - begin < least) return false;
-  choice[1] = high ? end - 1 : begin;
-  for (size_t c = begin; c < end; c++) {
-    if (c != choice[1] && (choice[0] == SIZE_MAX || plain_mean(cells, c) > plain_mean(cells, choice[0]))) choice[0] = c;
-  }
-  return true;
-}
-
-/* Where the cells of the smallest second key end, and those of the largest begin; false when it does not vary. */
-static bool second_ends(const AnalysisCells *cells, size_t s, size_t *small_end, size_t *large_begin) {
-  size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
-  *small_end = begin;
-  *large_begin = end;
-  while (*small_end < end && cells->second[*small_end] == cells->second[begin]) ++*small_end;
-  while (*large_begin > begin && cells->second[*large_begin - 1] == cells->second[end - 1]) --*large_begin;
-  return *small_end < end && *large_begin > begin;
-}
-
-/* One (or, of ROBUST and SAME_BEST, two) pairs of numbers a stratum; returns the strata that have them. *most: the
- * largest number of cells that a best one was chosen from. */
-static size_t choose(const AnalysisCells *cells, AnalysisTest test, size_t *choice, size_t *most) {
-  size_t used = 0;
-  bool high = test == ANALYSIS_TEST_HIGH_END || test == ANALYSIS_TEST_ROBUST_HIGH;
-  bool two = test == ANALYSIS_TEST_ROBUST || test == ANALYSIS_TEST_ROBUST_HIGH || test == ANALYSIS_TEST_SAME_BEST;
-  *most = 2;
+/* Takes out cells of too few runs, and then strata without cells. */
+static void drop_thin_cells(AnalysisCells *cells, size_t least) {
+  size_t kept = 0, strata = 0, run = 0;
   for (size_t s = 0; s < cells->strata; s++) {
-    size_t begin = cells->stratum[s], end = cells->stratum[s + 1], small_end, large_begin;
-    size_t *c = choice + (two ? 4 : 2) * s;
-    bool good = false;
-    if (end - begin > *most) *most = end - begin;
-    if (!two) {
-      good = choose_end(cells, begin, end, high, 3, c);
-    } else if (second_ends(cells, s, &small_end, &large_begin)) {
-      if (test == ANALYSIS_TEST_SAME_BEST) {
-        good = small_end - begin >= 3 && end - large_begin >= 3;
-        c[0] = begin; c[1] = small_end; c[2] = large_begin; c[3] = end;
-      } else {
-        bool first = choose_end(cells, begin, small_end, high, 2, c);
-        good = choose_end(cells, large_begin, end, high, 2, c + 2) && first;
+    const size_t begin = cells->stratum[s], end = cells->stratum[s + 1], before = kept;
+    for (size_t c = begin; c < end; c++) {
+      const size_t first = cells->first[c], n = cells->first[c + 1] - first;
+      if (n < least) continue;
+      cells->key[kept] = cells->key[c];
+      cells->second[kept] = cells->second[c];
+      cells->first[kept++] = run;
+      for (size_t i = 0; i < n; i++, run++) {
+        cells->run[run] = cells->run[first + i];
+        cells->score[run] = cells->score[first + i];
+        cells->x[run] = cells->x[first + i];
       }
     }
-    if (!good) c[0] = SIZE_MAX;
-    used += good;
+    if (kept > before) cells->stratum[strata++] = before;
   }
-  return used;
+  cells->stratum[strata] = kept;
+  cells->first[kept] = run;
+  cells->strata = strata;
+  cells->cells = kept;
+  cells->count = run;
+}
+
+static size_t fewest_seeds(const AnalysisCells *cells) {
+  size_t least = SIZE_MAX;
+  for (size_t c = 0; c < cells->cells; c++)
+    if (cells->first[c + 1] - cells->first[c] < least) least = cells->first[c + 1] - cells->first[c];
+  return cells->cells > 0 ? least : 0;
+}
+
+/* Measures without an upper bound are compared as ratios, where all are positive. */
+static void take_margin(const AnalysisTable *table, AnalysisCells *cells, AnalysisFindingOfClaim *f) {
+  const AnalysisRange range = analysis_measure_range(f->claim->measure, table->measured, table->selection->count);
+  double sum = 0;
+  f->margin = isfinite(range.high) ? 0.05 * range.high : NAN;
+  if (isfinite(range.high) || cells->count == 0) return;
+  f->ratio = true;
+  for (size_t i = 0; i < cells->count; i++) {
+    f->ratio = f->ratio && cells->score[i] > 0;
+    sum += fabs(cells->score[i]);
+  }
+  f->margin = f->ratio ? log(1.25) : 0.2 * sum / (double)cells->count;
+  for (size_t i = 0; i < cells->count && f->ratio; i++) cells->score[i] = log(cells->score[i]);
+}
+
+/* ---- switches ---------------------------------------------------------------------------------------------------- */
+
+/* Where the run of that id stands in the cells' list, or of which it is a duplicate; SIZE_MAX: nowhere. */
+static size_t find_run(const AnalysisTable *table, const AnalysisCells *cells, const char *id) {
+  const AnalysisSelection *selection = table->selection;
+  for (size_t c = 0; c < selection->copies; c++)
+    if (strcmp(selection->copy[c].id, id) == 0) id = selection->copy[c].of;
+  for (size_t i = 0; i < cells->count; i++)
+    if (strcmp(selection->runs[cells->run[i]].id, id) == 0) return i;
+  return SIZE_MAX;
+}
+
+/* One cell of changes: of each parent the mean over its children whose key was raised (sign 1) or lowered. */
+static AnalysisTested test_switch(const AnalysisTable *table, const AnalysisCells *cells, int sign, size_t *parents) {
+  double *sum = core_memory_zero_allocate(2 * cells->count + 2, sizeof *sum), *children = sum + cells->count + 1;
+  for (size_t c = 0; c < cells->cells; c++) {
+    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
+      const char *id = table->selection->runs[cells->run[i]].parent;
+      const size_t p = id[0] ? find_run(table, cells, id) : SIZE_MAX;
+      if (p == SIZE_MAX) continue;
+      size_t own = 0;
+      while (cells->first[own + 1] <= p) own++;
+      if (!(sign * (cells->key[c] - cells->key[own]) > 0)) continue;
+      sum[p] += cells->score[i] - cells->score[p];
+      children[p]++;
+    }
+  }
+  *parents = 0;
+  for (size_t p = 0; p < cells->count; p++)
+    if (children[p] > 0) sum[(*parents)++] = sum[p] / children[p];
+  AnalysisTested tested = {{NAN, NAN, NAN, 0}, NAN, NAN, 0};
+  if (*parents >= SEEDS_MIN) {
+    size_t first[2] = {0, *parents}, stratum[2] = {0, 1};
+    const AnalysisCells changes = {.score = sum, .count = *parents, .first = first, .stratum = stratum, .cells = 1,
+                                   .strata = 1};
+    tested = analysis_test_mean(&changes, 0, sign);
+  }
+  free(sum);
+  return tested;
+}
+
+/* Cells of runs whose key was raised, as one key, against cells of the same key that began on their own, as another. */
+static AnalysisTested test_switch_same(const AnalysisTable *table, AnalysisCells *cells, double margin) {
+  AnalysisTested none = {{NAN, NAN, NAN, 0}, NAN, NAN, 0};
+  double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
+  size_t pairs = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    for (size_t c = 0; c < cells->cells; c++) {
+      const AnalysisRun *run = &table->selection->runs[cells->run[cells->first[c]]];
+      const size_t p = run->parent[0] ? find_run(table, cells, run->parent) : SIZE_MAX;
+      size_t own = 0, fresh = SIZE_MAX;
+      if (p == SIZE_MAX) continue;
+      while (cells->first[own + 1] <= p) own++;
+      for (size_t o = 0; o < cells->cells; o++)
+        if (cells->key[o] == cells->key[c] && !table->selection->runs[cells->run[cells->first[o]]].parent[0]) fresh = o;
+      if (!(cells->key[c] > cells->key[own]) || fresh == SIZE_MAX) continue;
+      if (pass == 0) pairs++;
+      else weight[c] += 1 / (double)pairs, weight[fresh] -= 1 / (double)pairs;
+    }
+  }
+  if (pairs > 0) {
+    const AnalysisContrast contrast = analysis_contrast(cells, weight);
+    none.p_for = fmax(analysis_contrast_above(contrast, -margin), analysis_contrast_below(contrast, margin));
+    none.p_against = fmin(analysis_contrast_below(contrast, -margin), analysis_contrast_above(contrast, margin));
+    none.interval = analysis_contrast_interval(contrast, cells->count);
+    none.strata = 1;
+  }
+  free(weight);
+  return none;
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Meaning {
-  const char *statistic, *direction;
-  double null;
-  int sign;              /* +1: the claim is "above null", -1: below; 0: inside null -+ 1/4 */
-} Meaning;
+static AnalysisTested opposite(AnalysisTested tested) {
+  const double p = tested.p_for;
+  tested.p_for = tested.p_against;
+  tested.p_against = p;
+  return tested;
+}
 
-static const Meaning meanings[] = {
-  [ANALYSIS_TEST_RISES] = {"P(a larger setting has a larger value)", "> 0.5", 0.5, 1},
-  [ANALYSIS_TEST_FALLS] = {"P(a larger setting has a larger value)", "< 0.5", 0.5, -1},
-  [ANALYSIS_TEST_EQUAL] = {"P(a larger setting has a larger value)", "in 0.25..0.75", 0.5, 0},
-  [ANALYSIS_TEST_LOW_END] = {"best of the others - value at the lowest setting", "> 0", 0, 1},
-  [ANALYSIS_TEST_HIGH_END] = {"best of the others - value at the highest setting", "> 0", 0, 1},
-  [ANALYSIS_TEST_ROBUST] = {"loss at the lowest setting: smallest scale - largest scale", "> 0", 0, 1},
-  [ANALYSIS_TEST_ROBUST_HIGH] = {"loss at the highest setting: smallest scale - largest scale", "> 0", 0, 1},
-  [ANALYSIS_TEST_SAME_BEST] = {"decades between the best settings at both ends", "< 0.5", 0.5, -1},
-  [ANALYSIS_TEST_MIDDLE] = {"mean of the middle third - greater mean of the outer thirds", "> 0", 0, 1},
-  [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", 0, 1},
-  [ANALYSIS_TEST_DOWN] = {"Spearman's rho", "< 0", 0, -1},
-  [ANALYSIS_TEST_GROWS] = {"rho at the whole budget - rho at a tenth", "> 0", 0, 1},
-  [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", 0.95, 1},
-  [ANALYSIS_TEST_DEGRADES] = {"mean", "> 0", 0, 1},
-  [ANALYSIS_TEST_SWITCH_UP] = {"mean change against the run begun from", "> 0", 0, 1},
-  [ANALYSIS_TEST_SWITCH_DOWN] = {"mean change against the run begun from", "< 0", 0, -1},
-};
+static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, AnalysisFindingOfClaim *f) {
+  switch (f->claim->test) {
+    case ANALYSIS_TEST_RISES: return analysis_test_rises(cells);
+    case ANALYSIS_TEST_FALLS: return opposite(analysis_test_rises(cells));
+    case ANALYSIS_TEST_EQUAL: return analysis_test_equal(cells, f->margin);
+    case ANALYSIS_TEST_LOW_END: return analysis_test_end(cells, false);
+    case ANALYSIS_TEST_HIGH_END: return analysis_test_end(cells, true);
+    case ANALYSIS_TEST_ROBUST: return analysis_test_robust(cells, false);
+    case ANALYSIS_TEST_ROBUST_HIGH: return analysis_test_robust(cells, true);
+    case ANALYSIS_TEST_SAME_BEST: return analysis_test_same_best(cells, f->margin);
+    case ANALYSIS_TEST_GAIN_GROWS: return analysis_test_gain(cells, 1);
+    case ANALYSIS_TEST_GAIN_SHRINKS: return analysis_test_gain(cells, -1);
+    case ANALYSIS_TEST_GAIN_EQUAL: return analysis_test_gain_equal(cells, f->margin);
+    case ANALYSIS_TEST_BEST_AT_LOW: return analysis_test_best_at(cells, false);
+    case ANALYSIS_TEST_BEST_AT_HIGH: return analysis_test_best_at(cells, true);
+    case ANALYSIS_TEST_MIDDLE: return analysis_test_middle(cells);
+    case ANALYSIS_TEST_UP: return analysis_test_rho(cells);
+    case ANALYSIS_TEST_DOWN: return opposite(analysis_test_rho(cells));
+    case ANALYSIS_TEST_AT_LEAST_95: return analysis_test_mean(cells, 0.95, 1);
+    case ANALYSIS_TEST_POSITIVE: return analysis_test_mean(cells, 0, 1);
+    case ANALYSIS_TEST_NEGATIVE: return analysis_test_mean(cells, 0, -1);
+    case ANALYSIS_TEST_SWITCH_UP: return test_switch(table, cells, 1, &f->seeds);
+    case ANALYSIS_TEST_SWITCH_DOWN: return test_switch(table, cells, -1, &f->seeds);
+    case ANALYSIS_TEST_SWITCH_SAME: return test_switch_same(table, cells, f->margin);
+    case ANALYSIS_TEST_GROWS: {
+      double *early = core_memory_allocate((cells->count + 1) * sizeof *early);
+      for (size_t i = 0; i < cells->count; i++)
+        early[i] = table->measured[cells->run[i]].value[ANALYSIS_MEASURE_early];
+      const AnalysisTested tested = analysis_test_grows(cells, early);
+      free(early);
+      return tested;
+    }
+    case ANALYSIS_TESTS: break;
+  }
+  return (AnalysisTested){{NAN, NAN, NAN, 0}, NAN, NAN, 0};
+}
 
-static void judge(AnalysisFindingOfClaim *f) {
-  const Meaning *meaning = &meanings[f->claim->test];
-  double low = f->interval.low - meaning->null, high = f->interval.high - meaning->null;
-  double effect = f->interval.center - meaning->null;
-  if (isnan(low) || isnan(high)) {
-    snprintf(f->reason, sizeof f->reason, "the statistic is not defined for these runs");
+/* The fewest seeds with which a permutation could decide; 0: those that are there can, or it is no permutation. */
+static size_t least_seeds(const AnalysisCells *cells, AnalysisTest test, size_t seeds) {
+  const bool end = test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END;
+  if (!end && test != ANALYSIS_TEST_RISES && test != ANALYSIS_TEST_FALLS) return 0;
+  if (analysis_permute_least(cells, end, seeds) <= LEVEL) return 0;
+  for (size_t n = seeds + 1; n < 50; n++)
+    if (analysis_permute_least(cells, end, n) <= LEVEL) return n;
+  return 0;
+}
+
+static void decide(AnalysisFindingOfClaim *f, double p_for, double p_against) {
+  f->verdict = p_for <= LEVEL ? ANALYSIS_SUPPORTED : p_against <= LEVEL ? ANALYSIS_CONTRADICTED : ANALYSIS_UNDECIDED;
+}
+
+/* Why it is open, and how many seeds would tell when the effect is as seen: a normal's distance grows with the root of
+ * their number. */
+static void explain(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
+  const size_t least = least_seeds(cells, f->claim->test, f->seeds);
+  const double p = fmin(f->p_for, f->p_against);
+  if (least > 0) {
+    snprintf(f->reason, sizeof f->reason, "undecidable with %zu seeds: at least %zu", f->seeds, least);
+    f->more_seeds = least;
     return;
   }
-  if (meaning->sign == 0) {
-    if (low >= -0.25 && high <= 0.25) f->verdict = ANALYSIS_SUPPORTED;
-    else if (low > 0.25 || high < -0.25) f->verdict = ANALYSIS_CONTRADICTED;
-    effect = 0.25 - fabs(effect);
-  } else if (meaning->sign > 0 ? low > 0 : high < 0) {
-    f->verdict = ANALYSIS_SUPPORTED;
-  } else if (meaning->sign > 0 ? high < 0 : low > 0) {
-    f->verdict = ANALYSIS_CONTRADICTED;
-  }
-  if (f->verdict != ANALYSIS_UNDECIDED) return;
-  /* The interval's half width falls with the root of the seeds. */
-  double half = (f->interval.high - f->interval.low) / 2, times = half / fabs(effect);
-  double seeds = ceil((double)f->seeds * times * times);
-  snprintf(f->reason, sizeof f->reason, "the interval holds both answers");
+  snprintf(f->reason, sizeof f->reason, "the data go with both answers");
+  if (p >= 0.5 || is_measured_x(f->claim->test)) return;
+  const double there = analysis_student_quantile(1 - p, 1e6), wanted = analysis_student_quantile(1 - LEVEL, 1e6);
+  const double seeds = ceil((double)f->seeds * (wanted / there) * (wanted / there));
   if (isfinite(seeds) && seeds <= MORE_SEEDS_MAX) f->more_seeds = (size_t)fmax(seeds, (double)f->seeds + 1);
 }
 
-static void lacks(AnalysisFindingOfClaim *f, const char *what) { snprintf(f->reason, sizeof f->reason, "%s", what); }
-
-/* The smallest number of runs of a cell. */
-static size_t fewest_seeds(const AnalysisCells *cells) {
-  size_t fewest = SIZE_MAX;
-  for (size_t c = 0; c < cells->cells; c++) {
-    size_t n = cells->first[c + 1] - cells->first[c];
-    if (n < fewest) fewest = n;
-  }
-  return cells->cells ? fewest : 0;
+static int arrange(const AnalysisClaim *claim, const AnalysisTable *table, AnalysisCells *cells) {
+  AnalysisMeasure x = ANALYSIS_MEASURE_ddr;
+  const bool measured_x = is_measured_x(claim->test);
+  if (measured_x) TRY(analysis_measure_find(claim->key, &x));
+  const AnalysisArrangement arrangement = {claim->data, claim->where, measured_x ? "" : claim->key, claim->second,
+                                           claim->beside, claim->measure, measured_x ? (int)x : -1};
+  return analysis_cells_create(table, &arrangement, cells);
 }
 
-/* Drops cells with fewer than SEEDS_MIN runs and strata with fewer than `least` cells. */
-static void drop_thin(AnalysisCells *cells, size_t least) {
-  size_t out = 0, cell_out = 0, stratum_out = 0;
-  for (size_t s = 0; s < cells->strata; s++) {
-    size_t thick = 0, begin = cells->stratum[s], end = cells->stratum[s + 1];
-    for (size_t c = begin; c < end; c++) thick += cells->first[c + 1] - cells->first[c] >= SEEDS_MIN;
-    if (thick < least) continue;
-    cells->stratum[stratum_out++] = cell_out;
-    for (size_t c = begin; c < end; c++) {
-      size_t from = cells->first[c], n = cells->first[c + 1] - from;
-      if (n < SEEDS_MIN) continue;
-      memmove(cells->score + out, cells->score + from, n * sizeof *cells->score);
-      memmove(cells->x + out, cells->x + from, n * sizeof *cells->x);
-      memmove(cells->run + out, cells->run + from, n * sizeof *cells->run);
-      cells->key[cell_out] = cells->key[c];
-      cells->second[cell_out] = cells->second[c];
-      cells->first[cell_out++] = out;
-      out += n;
-    }
-  }
-  cells->first[cell_out] = cells->count = out;
-  cells->stratum[stratum_out] = cells->cells = cell_out;
-  cells->strata = stratum_out;
-}
-
-static void test_cells(const AnalysisClaim *claim, AnalysisCells *cells, AnalysisFindingOfClaim *f) {
-  AnalysisTest test = claim->test;
-  bool pairs = test <= ANALYSIS_TEST_EQUAL;
-  size_t most, before = cells->cells;
-  drop_thin(cells, pairs ? 2 : 3);
-  f->seeds = fewest_seeds(cells);
-  if (cells->cells == 0) {
-    lacks(f, before == 0 ? "no runs" : "needs 3 seeds each of several values of the setting, all else equal");
-    return;
-  }
-  size_t *choice = core_memory_allocate((4 * cells->strata + 1) * sizeof *choice);
-  AnalysisCellStatistic statistic = pairs ? analysis_claim_rising
-                                    : test <= ANALYSIS_TEST_HIGH_END ? analysis_claim_end_gap
-                                    : test == ANALYSIS_TEST_SAME_BEST ? analysis_claim_best_shift
-                                                                      : analysis_claim_end_gap_shrinks;
-  size_t used = pairs ? cells->strata : choose(cells, test, choice, &most);
-  if (used == 0) {
-    lacks(f, "needs several values of both settings, all else equal");
-  } else {
-    bool chosen = test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END;
-    double level =
-      chosen ? 1 - 0.05 / (double)(most - 1) : 0.95; /* Bonferroni: the best was chosen from the same data */
-    size_t degrees = chosen ? 2 * used * (f->seeds - 1) : cells->count - cells->cells;
-    level = expanded_level(level, f->seeds, degrees);
-    f->strata = used;
-    f->interval = interval_of_cells(cells, statistic, choice, level);
-    judge(f);
-  }
-  free(choice);
-}
-
-static void test_configurations(const AnalysisClaim *claim, const AnalysisTable *table, AnalysisCells *cells,
-                                AnalysisFindingOfClaim *f) {
-  AnalysisStatistic statistic = claim->test == ANALYSIS_TEST_MIDDLE  ? analysis_claim_middle
-                                : claim->test == ANALYSIS_TEST_GROWS ? analysis_claim_rho_growth
-                                : claim->test <= ANALYSIS_TEST_DOWN  ? NULL : analysis_claim_mean;
-  size_t least = statistic == analysis_claim_mean ? 1 : CONFIGURATIONS_MIN;
-  f->seeds = fewest_seeds(cells);
-  f->strata = cells->strata;
-  if (cells->cells < least || cells->count < CONFIGURATIONS_MIN) {
-    lacks(f, cells->count == 0 ? "no runs" : "needs 6 configurations (for a mean: 6 runs)");
-    return;
-  }
-  double *early = core_memory_allocate((cells->count + 1) * sizeof *early);
-  for (size_t i = 0; i < cells->count; i++) {
-    early[i] = table->measured[cells->run[i]].value[ANALYSIS_MEASURE_early];
-    if (isnan(early[i])) early[i] = cells->score[i]; /* no evaluation so early: no news from it */
-  }
-  if (cells->cells == 1) {
-    const AnalysisRange range = analysis_measure_range(claim->measure, table->measured, table->selection->count);
-    f->interval = analysis_interval_of_mean(cells->score, cells->count,
-                                            range.logarithmic ? ANALYSIS_RANGE_FREE : range, 0.95);
-  }
-  else f->interval = interval_of_configurations(cells, statistic, early);
-  judge(f);
-  free(early);
-}
-
-/* Runs that began from another run of the selection, as the difference of the two. */
-static void test_switches(const AnalysisClaim *claim, const AnalysisTable *table, const AnalysisCells *cells,
-                          AnalysisFindingOfClaim *f) {
-  double *change = core_memory_allocate((cells->count + 1) * sizeof *change);
-  size_t n = 0, cell = 0;
-  for (size_t i = 0; i < cells->count; i++) {
-    const CoreConfig *config = &table->selection->runs[cells->run[i]].config;
-    while (cells->first[cell + 1] <= i) cell++;
-    if (strncmp(config->init.from, "run:", 4) != 0) continue;
-    for (size_t p = 0; p < cells->count; p++) {
-      const AnalysisRun *parent = &table->selection->runs[cells->run[p]];
-      if (strncmp(config->init.from + 4, parent->id, CORE_RUN_ID - 1) != 0) continue;
-      bool raised = config->ppo.com > parent->config.ppo.com, lowered = config->ppo.com < parent->config.ppo.com;
-      if (claim->test == ANALYSIS_TEST_SWITCH_UP ? raised : lowered) change[n++] = cells->score[i] - cells->score[p];
-    }
-  }
-  f->seeds = n;
-  f->runs = n;
-  f->strata = n > 0;
-  if (n < SEEDS_MIN) {
-    lacks(f, "needs 3 runs that began from a run with another setting (init.from)");
-  } else {
-    f->interval = analysis_interval_of_mean(change, n, ANALYSIS_RANGE_FREE, 0.95);
-    judge(f);
-  }
-  free(change);
+/* Would another cell stand in for one that has too few seeds as the end, or as the best? */
+static bool needs_all_cells(AnalysisTest test) {
+  return test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END || meanings[test].kind == OF_SECOND;
 }
 
 static int evaluate(const AnalysisClaim *claim, const AnalysisTable *table, AnalysisFindingOfClaim *f) {
-  AnalysisTest test = claim->test;
-  bool measured_x = test == ANALYSIS_TEST_MIDDLE || test == ANALYSIS_TEST_UP || test == ANALYSIS_TEST_DOWN ||
-                    test == ANALYSIS_TEST_GROWS;
-  AnalysisMeasure x = ANALYSIS_MEASURE_ddr;
+  const Meaning *meaning = &meanings[claim->test];
   AnalysisCells cells;
-  *f = (AnalysisFindingOfClaim){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = meanings[test].statistic,
-                                .direction = meanings[test].direction};
-  if (measured_x) TRY(analysis_measure_find(claim->key, &x));
-  AnalysisArrangement arrangement = {claim->where, measured_x ? "" : claim->key, claim->second, claim->beside,
-                                     claim->measure, measured_x ? (int)x : -1};
-  int code = analysis_cells_create(table, &arrangement, &cells);
+  *f = (AnalysisFindingOfClaim){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = meaning->statistic,
+                                .direction = meaning->direction, .p_for = NAN, .p_against = NAN, .margin = NAN};
+  const int code = arrange(claim, table, &cells);
   if (code != CORE_OK) return core_error_context(code, "claims.def: %s", claim->id);
-  f->runs = cells.count;
   f->unfinished = cells.unfinished;
   f->missing = cells.missing;
-  if (test >= ANALYSIS_TEST_SWITCH_UP) test_switches(claim, table, &cells, f);
-  else if (test >= ANALYSIS_TEST_MIDDLE) test_configurations(claim, table, &cells, f);
-  else test_cells(claim, &cells, f);
+  f->mixed = cells.mixed;
+  const size_t all = cells.cells;
+  /* A configuration is a point, however few its seeds; a switch counts parents. */
+  drop_thin_cells(&cells, meaning->kind == OF_POINTS || meaning->kind == OF_SWITCH ? 1 : SEEDS_MIN);
+  if (cells.cells < all && needs_all_cells(claim->test)) drop_thin_cells(&cells, SIZE_MAX);
   f->cells = cells.cells;
-  if (test < ANALYSIS_TEST_MIDDLE) f->runs = cells.count;
+  f->runs = cells.count;
+  f->seeds = fewest_seeds(&cells);
+  if (meaning->margin) take_margin(table, &cells, f);
+  const AnalysisTested tested = test(table, &cells, f);
+  f->interval = tested.interval;
+  f->strata = tested.strata;
+  f->p_for = tested.p_for;
+  f->p_against = tested.p_against;
+  if (!isnan(f->p_for)) {
+    decide(f, f->p_for, f->p_against);
+    if (f->verdict == ANALYSIS_UNDECIDED) explain(&cells, f);
+  } else if (all > cells.cells) {
+    f->cells = all;
+    lacks(f, "3 seeds a configuration");
+  } else {
+    lacks(f, meaning->needs);
+  }
   analysis_cells_free(&cells);
   return CORE_OK;
 }
 
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static double two_sided(const AnalysisFindingOfClaim *f) { return fmin(1, 2 * fmin(f->p_for, f->p_against)); }
+
+static int by_probability(const void *left, const void *right) {
+  const AnalysisFindingOfClaim *a = *(AnalysisFindingOfClaim *const *)left, *b = *(AnalysisFindingOfClaim *const *)right;
+  const double p = two_sided(a), q = two_sided(b);
+  return p != q ? (p > q) - (p < q) : strcmp(a->claim->id, b->claim->id);
+}
+
+/* Holm's (1979) step-down: the k-th smallest of m probabilities times m - k + 1, never less than the one before. */
+static void correct(AnalysisFindingOfClaim *finding, size_t count) {
+  AnalysisFindingOfClaim **order = core_memory_allocate((count + 1) * sizeof *order);
+  size_t tested = 0;
+  double before = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!isnan(finding[i].p_for)) order[tested++] = &finding[i];
+  qsort(order, tested, sizeof *order, by_probability);
+  for (size_t k = 0; k < tested; k++) {
+    AnalysisFindingOfClaim *f = order[k];
+    before = fmax(before, fmin(1, two_sided(f) * (double)(tested - k)));
+    const bool is_for = f->p_for <= f->p_against, was_open = f->verdict == ANALYSIS_UNDECIDED;
+    if (is_for) f->p_for = before / 2, f->p_against = fmax(f->p_against, before / 2);
+    else f->p_against = before / 2, f->p_for = fmax(f->p_for, before / 2);
+    decide(f, f->p_for, f->p_against);
+    if (f->verdict == ANALYSIS_UNDECIDED && !was_open)
+      snprintf(f->reason, sizeof f->reason, "not sure enough among %zu claims", tested);
+  }
+  free(order);
+}
+
+static int is_asked(const AnalysisClaimsAsked *asked, const AnalysisClaim *claim) {
+  for (size_t i = 0; i < asked->id_count; i++)
+    if (strcmp(asked->ids[i], claim->id) == 0) return true;
+  return asked->id_count == 0;
+}
+
+static int check_ids(const AnalysisClaimsAsked *asked) {
+  const char *names[CLAIMS];
+  for (size_t c = 0; c < CLAIMS; c++) names[c] = claims[c].id;
+  for (size_t i = 0; i < asked->id_count; i++) {
+    bool known = false;
+    for (size_t c = 0; c < CLAIMS; c++) known |= strcmp(asked->ids[i], names[c]) == 0;
+    if (known) continue;
+    const char *near = core_text_nearest(asked->ids[i], names, CLAIMS);
+    return core_error(CORE_USAGE, "no claim %s%s%s", asked->ids[i], near ? "; did you mean " : "; analyze claims lists them",
+                      near ? near : "");
+  }
+  return CORE_OK;
+}
+
+/* Is this sweep the data of some claim? */
+static bool is_of_papers(const char *sweep) {
+  const size_t length = strlen(sweep);
+  for (size_t i = 0; i < CLAIMS; i++)
+    for (const char *at = strstr(claims[i].data, sweep); at; at = strstr(at + 1, sweep))
+      if ((at == claims[i].data || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+  return false;
+}
+
+bool analysis_claims_take_all(const char *sweep) { return sweep != NULL && !is_of_papers(sweep); }
+
 int analysis_claims_judge(const AnalysisSelection *selection, const AnalysisMeasured *measured,
+                          const AnalysisMembership *membership, const AnalysisClaimsAsked *asked,
                           AnalysisFindingOfClaim **finding, size_t *count) {
-  int code = CORE_OK;
-  AnalysisTable table = analysis_table_create(selection, measured);
+  int code = check_ids(asked);
+  AnalysisTable table = analysis_table_create(selection, measured, asked->all_runs ? NULL : membership);
   *finding = core_memory_zero_allocate(CLAIMS, sizeof **finding);
-  *count = CLAIMS;
-  for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++) code = evaluate(&claims[i], &table, &(*finding)[i]);
+  *count = 0;
+  for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++)
+    if (is_asked(asked, &claims[i])) code = evaluate(&claims[i], &table, &(*finding)[(*count)++]);
+  if (code == CORE_OK && asked->correct) correct(*finding, *count);
   analysis_table_free(&table);
   return code;
 }
 
 int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
-                             AnalysisFindingOfClaim **finding, size_t *count) {
+                             const AnalysisClaimsAsked *asked, AnalysisFindingOfClaim **finding, size_t *count) {
   AnalysisMeasured *measured = NULL;
+  AnalysisMembership membership = {0};
   *finding = NULL;
   *count = 0;
-  int code = analysis_measures_read(database, selection, NULL, 0, &measured);
-  if (code == CORE_OK) code = analysis_claims_judge(selection, measured, finding, count);
+  int code = analysis_membership_read(database, selection, &membership);
+  if (code == CORE_OK) code = analysis_measures_read(database, selection, NULL, 0, &measured);
+  if (code == CORE_OK) code = analysis_claims_judge(selection, measured, &membership, asked, finding, count);
+  analysis_membership_free(&membership);
   free(measured);
   return code;
 }

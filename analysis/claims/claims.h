@@ -1,30 +1,39 @@
 /* The claims of the papers (claims.def) and what the runs of a database say to each. */
 #ifndef ANALYSIS_CLAIMS_H
 #define ANALYSIS_CLAIMS_H
+#include "analysis/claims/cells.h"
 #include "analysis/runs/measures.h"
 #include "analysis/statistics/statistics.h"
 
 /* A "cell" is a configuration: its runs are seeds. A "stratum" is a set of cells in which everything is equal except
- * the key (and what stands beside it). All intervals are 95 % percentile bootstraps: of the seeds within each cell
- * (expanded for few seeds, Hesterberg 2015), or (MIDDLE, UP, DOWN, GROWS, AT_LEAST, DEGRADES)
- * of whole configurations. */
+ * the key (and what stands beside it): tasks, levels and sizes are strata of their own, compared within, and averaged
+ * with equal weights. In [brackets]: what is true if the claim is not, and how that is tested. permute.h has the
+ * permutations, contrast.h the t statistics. "margin": 0.05 for shares such as the solve rate, else a fifth. */
 typedef enum AnalysisTest {
-  ANALYSIS_TEST_RISES, /* P(a run of a larger key has a larger measure), over all pairs of cells of a stratum; > 1/2 */
-  ANALYSIS_TEST_FALLS, /* ... < 1/2 */
-  ANALYSIS_TEST_EQUAL, /* ... within 1/4 and 3/4 */
-  ANALYSIS_TEST_LOW_END, /* mean of the best other cell - mean of the lowest key's; > 0 (Bonferroni for the choice) */
-  ANALYSIS_TEST_HIGH_END, /* ... - mean of the highest key's */
-  ANALYSIS_TEST_ROBUST, /* what the lowest key loses to the best, at the smallest second key - at the largest; > 0 */
-  ANALYSIS_TEST_ROBUST_HIGH, /* what the highest key loses */
-  ANALYSIS_TEST_SAME_BEST, /* decades between the best keys at the smallest and largest second key; < 1/2 */
-  ANALYSIS_TEST_MIDDLE, /* mean of the middle third by x - greater of the outer thirds' means; > 0 */
-  ANALYSIS_TEST_UP, /* Spearman's rho of x and the measure; > 0 */
-  ANALYSIS_TEST_DOWN, /* ... < 0 */
-  ANALYSIS_TEST_GROWS, /* rho of x with the best score - rho with the best of the first tenth; > 0 */
-  ANALYSIS_TEST_AT_LEAST_95, /* mean; > 0.95 */
-  ANALYSIS_TEST_DEGRADES, /* mean; > 0 */
-  ANALYSIS_TEST_SWITCH_UP, /* mean of (run - the run that it began from), where it raised the key; > 0 */
-  ANALYSIS_TEST_SWITCH_DOWN, /* ..., where it lowered the key; < 0 */
+  ANALYSIS_TEST_RISES,       /* a larger key has a larger measure [no key differs; permutation] */
+  ANALYSIS_TEST_FALLS,       /* a larger key has a smaller measure [the same] */
+  ANALYSIS_TEST_EQUAL,       /* all keys alike [two differ by the margin or more; two t tests of one side] */
+  ANALYSIS_TEST_LOW_END,     /* the best other key beats the lowest one [no key differs; permutation] */
+  ANALYSIS_TEST_HIGH_END,    /* ... the highest one */
+  ANALYSIS_TEST_ROBUST,      /* the lowest key loses more at the smallest second key than at the largest [not; t] */
+  ANALYSIS_TEST_ROBUST_HIGH, /* the highest key loses more ... */
+  ANALYSIS_TEST_SAME_BEST,   /* the best key at one end of the second loses nothing at the other [the margin; t] */
+  ANALYSIS_TEST_GAIN_GROWS,  /* highest key - lowest key is greater at the largest second key [not; t] */
+  ANALYSIS_TEST_GAIN_SHRINKS, /* ... is smaller there */
+  ANALYSIS_TEST_GAIN_EQUAL,  /* ... is alike at all second keys [two differ by the margin or more; t] */
+  ANALYSIS_TEST_BEST_AT_LOW, /* the best at the lowest second key is worse than the best elsewhere [not; t, Bonferroni] */
+  ANALYSIS_TEST_BEST_AT_HIGH, /* ... at the highest */
+  ANALYSIS_TEST_MIDDLE,      /* the middle third of configurations by x beats both others [no relation; permutation] */
+  ANALYSIS_TEST_UP,          /* Spearman's rho of x and the measure is above 0 [no relation; permutation] */
+  ANALYSIS_TEST_DOWN,        /* ... below 0 */
+  ANALYSIS_TEST_GROWS,       /* the x that does best is greater at the end than at a tenth [the same; permutation] */
+  ANALYSIS_TEST_AT_LEAST_95, /* the mean is above 0.95 [not; t] */
+  ANALYSIS_TEST_POSITIVE,    /* the mean is above 0 [not; t] */
+  ANALYSIS_TEST_NEGATIVE,    /* the mean is below 0 [not; t] */
+  ANALYSIS_TEST_SWITCH_UP,   /* runs begun from another's checkpoint with a raised key end higher than it [not; t] */
+  ANALYSIS_TEST_SWITCH_DOWN, /* with a lowered key: lower */
+  ANALYSIS_TEST_SWITCH_SAME, /* with a raised key: as runs that had it from the start [the margin apart; t] */
+  ANALYSIS_TESTS
 } AnalysisTest;
 
 typedef struct AnalysisClaim {
@@ -34,30 +43,49 @@ typedef struct AnalysisClaim {
   AnalysisMeasure measure;
 } AnalysisClaim;
 
+/* The rows of claims.def; *count of them. */
+const AnalysisClaim *analysis_claims_list(size_t *count);
+
 typedef enum AnalysisVerdict { ANALYSIS_UNDECIDED, ANALYSIS_SUPPORTED, ANALYSIS_CONTRADICTED } AnalysisVerdict;
 
 typedef struct AnalysisFindingOfClaim {
   const AnalysisClaim *claim;
-  AnalysisVerdict verdict;
-  AnalysisInterval interval;   /* of the statistic */
-  const char *statistic;       /* "P(larger key, larger final score)" */
+  AnalysisVerdict verdict;     /* supported: p_for <= 0.025; contradicted: p_against <= 0.025; 5 % together */
+  double p_for, p_against;     /* of data like these if the claim, and if its opposite, were false; NaN: not tested */
+  AnalysisInterval interval;   /* of the statistic, 95 %; NaN ends where the test is a permutation */
+  bool ratio;                  /* the statistic is a ratio of measures, not a difference */
+  double margin;               /* of EQUAL and the like, of the statistic; else NaN */
+  const char *statistic;       /* "P(a larger setting has a larger value)" */
   const char *direction;       /* "> 0.5" */
   char reason[160];            /* why it is undecided, "" otherwise */
   size_t cells, strata, runs;  /* that were counted */
   size_t seeds;                /* of the cell with the fewest */
   size_t unfinished, missing;  /* runs of the claim that have not ended, or have no such measure */
+  size_t mixed;                /* cells left out: further settings move together with the key in them */
   size_t more_seeds;           /* a cell, for a verdict when the effect is as seen; 0 = not known or not needed */
 } AnalysisFindingOfClaim;
 
 const char *analysis_verdict_name(AnalysisVerdict verdict);
 
-/* finding[*count], in the order of claims.def; free() it. The selection must be all runs that may count. The same
- * database gives the same findings, whatever the number of threads. */
-int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
-                             AnalysisFindingOfClaim **finding, size_t *count);
+/* What a command line asks beyond the runs. Zero-initialise. */
+typedef struct AnalysisClaimsAsked {
+  const char *const *ids;      /* [id_count] only these claims; none: all */
+  size_t id_count;
+  bool all_runs;               /* every run counts, whatever sweep it is of, not only those of the claim's data */
+  bool correct;                /* Holm's (1979) correction over the claims that could be tested */
+} AnalysisClaimsAsked;
 
-/* The same from measures that are there already: measured[selection->count]. */
+/* Do all runs of this sweep (NULL: none was asked for) count for every claim? Those of a sweep that is no claim's data. */
+bool analysis_claims_take_all(const char *sweep);
+
+/* finding[*count], in the order of claims.def; free() it. The selection must be all runs that may count. The same
+ * database gives the same findings, whatever the number of threads. CORE_USAGE: an unknown id, with the nearest. */
+int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
+                             const AnalysisClaimsAsked *asked, AnalysisFindingOfClaim **finding, size_t *count);
+
+/* The same from measures that are there already: measured[selection->count]. membership NULL: as asked->all_runs. */
 int analysis_claims_judge(const AnalysisSelection *selection, const AnalysisMeasured *measured,
+                          const AnalysisMembership *membership, const AnalysisClaimsAsked *asked,
                           AnalysisFindingOfClaim **finding, size_t *count);
 
 #endif

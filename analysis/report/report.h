@@ -13,6 +13,7 @@ typedef struct AnalysisReport {
   AnalysisSelection selection;
   AnalysisGrouping groups;      /* configurations */
   AnalysisMeasured *measured;   /* [run] */
+  const char *sweep;            /* that was asked for; NULL: all */
 } AnalysisReport;
 
 /* A string value for any bytes: what is no UTF-8 is shown as '?'. NULL is null. */

@@ -172,7 +172,12 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
   size_t count = 0;
   json_t *claims = json_array();
   json_object_set_new(root, "claims", claims);
-  int code = analysis_claims_judge(&report->selection, report->measured, &list, &count);
+  const AnalysisClaimsAsked asked = {.all_runs = analysis_claims_take_all(report->sweep)};
+  AnalysisMembership membership = {0};
+  int code = analysis_membership_read(report->database, &report->selection, &membership);
+  if (code == CORE_OK)
+    code = analysis_claims_judge(&report->selection, report->measured, &membership, &asked, &list, &count);
+  analysis_membership_free(&membership);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const AnalysisFindingOfClaim *f = &list[i];
     json_t *object = json_object();
@@ -188,6 +193,9 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
     set_number(object, "estimate", f->interval.center);
     set_number(object, "low", f->interval.low);
     set_number(object, "high", f->interval.high);
+    set_number(object, "p_for", f->p_for);
+    set_number(object, "p_against", f->p_against);
+    json_object_set_new(object, "ratio", json_boolean(f->ratio));
     set_number(object, "runs", (double)f->runs);
     json_object_set_new(object, "more_seeds", f->more_seeds ? json_integer((json_int_t)f->more_seeds) : json_null());
     json_array_append_new(claims, object);

@@ -47,7 +47,8 @@ int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
 /* ---- evaluations ------------------------------------------------------------------------------------------------ */
 
 static const char evaluation_sql[] =
-  "SELECT iteration, transitions, coalesce(solve_rate, episode_return), solve_rate IS NOT NULL FROM evaluation"
+  "SELECT iteration, transitions, coalesce(solve_rate, episode_return), solve_rate IS NOT NULL, episode_return"
+  " FROM evaluation"
   " WHERE run_id = ?1 AND level_set = coalesce(?2, (SELECT level_set FROM evaluation WHERE run_id = ?1"
   " ORDER BY level_set <> 'train', level_set LIMIT 1))"
   " AND transitions <= ?3 AND coalesce(solve_rate, episode_return) IS NOT NULL ORDER BY iteration";
@@ -71,6 +72,31 @@ static double score_before(const Scores *s, double at) {
   return score;
 }
 
+/* Mean of the scores from share `from` of the evaluations up to share `to`; NaN without one. */
+static double mean_between(const Scores *s, double from, double to) {
+  double sum = 0;
+  size_t n = 0;
+  for (size_t i = 0; i < s->count; i++) {
+    if ((double)i < from * (double)s->count || (double)i >= to * (double)s->count) continue;
+    sum += s->score[i];
+    n++;
+  }
+  return n ? sum / (double)n : NAN;
+}
+
+/* By how much the best of n evaluations of a policy that does not change lies above the last one: the noise, from the
+ * differences of neighbours in the second half (von Neumann 1941), times the expected maximum of n normals (Blom
+ * 1958). */
+static double fall_by_chance(const Scores *s) {
+  double squares = 0;
+  size_t n = 0;
+  for (size_t i = s->count / 2 + 1; i < s->count; i++, n++)
+    squares += (s->score[i] - s->score[i - 1]) * (s->score[i] - s->score[i - 1]);
+  if (n < 2) return NAN;
+  const double rank = ((double)s->count - 0.375) / ((double)s->count + 0.25);
+  return sqrt(squares / (double)n / 2) * analysis_student_quantile(rank, 1e6);
+}
+
 static void fill_scores(const Scores *s, double end, AnalysisMeasured *run) {
   if (run->evaluations == 0) return;
   double best = -INFINITY, early = -INFINITY;
@@ -81,6 +107,8 @@ static void fill_scores(const Scores *s, double end, AnalysisMeasured *run) {
   run->value[ANALYSIS_MEASURE_final] = s->score[s->count - 1];
   run->value[ANALYSIS_MEASURE_best] = best;
   run->value[ANALYSIS_MEASURE_fall] = best - s->score[s->count - 1];
+  run->value[ANALYSIS_MEASURE_fall_excess] = best - s->score[s->count - 1] - fall_by_chance(s);
+  run->value[ANALYSIS_MEASURE_rise_second] = mean_between(s, 0.75, 1) - mean_between(s, 0.25, 0.5);
   run->value[ANALYSIS_MEASURE_gain] = s->score[s->count - 1] - score_before(s, end / 2);
   run->value[ANALYSIS_MEASURE_early] = isinf(early) ? NAN : early;
 }
@@ -101,6 +129,9 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
     scores_add(s, store_query_real(query, 1), score);
     run->evaluations += store_query_int(query, 0) > 0;
     run->rated = run->rated && store_query_int(query, 3) != 0;
+    const double given = store_query_real(query, 4);
+    run->value[ANALYSIS_MEASURE_final_return] = given;
+    run->value[ANALYSIS_MEASURE_best_return] = fmax(run->value[ANALYSIS_MEASURE_best_return], given);
   }
   fill_scores(s, fmin(budget, (double)of->config.train.total_steps), run);
   return code;

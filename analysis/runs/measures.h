@@ -7,13 +7,17 @@
 
 /* X(name, words, range): where its values lie (interval.h); of a score: where it is a solve rate. "Late": mean over the
  * last quarter of the run's iterations. Score: the solve rate of evaluations, or their return where an environment has
- * no solve rate, or -distance (noisy_sgd). */
+ * no solve rate, or -distance (noisy_sgd). Return: of evaluation episodes, whether or not they can be solved. */
 #define ANALYSIS_MEASURE_LIST(X) \
   X(final, "final score", SHARE) \
   X(best, "best score", SHARE) \
   X(gain, "score gained in the second half", CHANGE) \
   X(fall, "best minus final score", SHARE) \
+  X(fall_excess, "best minus final score, beyond what noise makes of it", CHANGE) \
+  X(rise_second, "score of the last quarter minus that of the second", CHANGE) \
   X(early, "best score in the first tenth", SHARE) \
+  X(final_return, "final return", FREE) \
+  X(best_return, "best return", FREE) \
   X(ddr, "DDR", LOG) \
   X(kl, "mean KL", LOG) \
   X(kl_slope, "slope of log KL within iterations", FREE) \

@@ -50,6 +50,7 @@ int analysis_parents_name(StoreDatabase *database, AnalysisSelection *selection)
       core_error_clear();
       continue;
     }
+    memcpy(selection->runs[r].parent, origin.run, sizeof selection->runs[r].parent);
     code = read_parent(query, origin.run, &parent, &found);
     if (found) describe(&parent, config, origin.iteration, config->init.from, sizeof config->init.from);
   }

@@ -8,8 +8,9 @@
  * default. CORE_FAIL: none. */
 int analysis_config_from_json(const char *text, CoreConfig *config);
 
-/* Rewrites config.init.from of the selection's runs to what their parent differs in and the iteration; leaves it alone
- * where the parent is not in the database. Errors are the store's. */
+/* Notes the parents' ids (AnalysisRun.parent), and rewrites config.init.from of the selection's runs to what their
+ * parent differs in and the iteration; leaves it alone where the parent is not in the database. Errors are the
+ * store's. */
 int analysis_parents_name(StoreDatabase *database, AnalysisSelection *selection);
 
 #endif

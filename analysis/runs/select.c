@@ -203,12 +203,22 @@ static void drop_copies(AnalysisSelection *selection) {
   size_t kept = 0;
   for (size_t r = 0; r < selection->count; r++) order[r] = &selection->runs[r];
   qsort(order, selection->count, sizeof *order, by_cell);
-  for (size_t r = 1; r < selection->count; r++)
-    copy[order[r] - selection->runs] = strcmp(order[r]->cell, order[r - 1]->cell) == 0 &&
-                                       order[r]->config.train.seed == order[r - 1]->config.train.seed;
+  selection->copy = core_memory_allocate((selection->count + 1) * sizeof *selection->copy);
+  selection->copies = 0;
+  for (size_t r = 1, first = 0; r < selection->count; r++) {
+    const bool repeats = strcmp(order[r]->cell, order[first]->cell) == 0 &&
+                         order[r]->config.train.seed == order[first]->config.train.seed;
+    copy[order[r] - selection->runs] = repeats;
+    if (!repeats) {
+      first = r;
+      continue;
+    }
+    AnalysisCopy *left_out = &selection->copy[selection->copies++];
+    memcpy(left_out->id, order[r]->id, sizeof left_out->id);
+    memcpy(left_out->of, order[first]->id, sizeof left_out->of);
+  }
   for (size_t r = 0; r < selection->count; r++)
     if (!copy[r]) selection->runs[kept++] = selection->runs[r];
-  selection->copies = selection->count - kept;
   selection->count = kept;
   free(order);
   free(copy);
@@ -470,6 +480,7 @@ int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
 
 void analysis_selection_free(AnalysisSelection *selection) {
   free(selection->runs);
+  free(selection->copy);
   free(selection->filter);
   memset(selection, 0, sizeof *selection);
 }

@@ -30,13 +30,18 @@ typedef struct AnalysisRun {
   bool scaled;            /* by a scale.scheme: env.num and the like follow from scale.factor */
   StoreStatus status;
   char commit[48];        /* of the trainer; "" when unknown */
+  char parent[CORE_RUN_ID]; /* the run whose checkpoint it began from; "" without one */
 } AnalysisRun;
+
+/* A run that was left out since it repeats another one: same seed, and differences that no run reads. */
+typedef struct AnalysisCopy { char id[CORE_RUN_ID], of[CORE_RUN_ID]; } AnalysisCopy;
 
 typedef struct AnalysisSelection {
   AnalysisRun *runs;      /* by seed, then by id */
   size_t count;
   size_t unreadable;      /* runs left out because their configuration can not be read */
-  size_t copies;          /* left out because they repeat another one: same seed, and differences that no run reads */
+  AnalysisCopy *copy;     /* [copies] runs that are left out because they repeat another one */
+  size_t copies;
   size_t repeats;         /* the last so many runs are earlier ones again (analysis_selection_repeat) */
   char *filter;           /* for people: "all runs", "sweep fig8; ppo.com=8 or ppo.com=16" */
   const char *sql;        /* the statement that chose them */

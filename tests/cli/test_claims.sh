@@ -30,16 +30,23 @@ one=$(OMP_NUM_THREADS=1 analyze compare "$db" com=2 com=128 --json) three=$(OMP_
 tap_result "compare does not depend on threads" "$([ "$one" = "$three" ]; echo $?)"
 
 # ---- claims: the model falls with KL, which falls with COM and rises with epsilon
-analyze claims "$db" --json >"$tap_dir/claims.json"
-verdict() { grep -A 10 "\"id\": \"$1\"" "$tap_dir/claims.json" | grep -m1 '"verdict"' | cut -d'"' -f4; }
+analyze claims "$db" --sweep two_grids --json >"$tap_dir/claims.json"
+verdict() { grep -A 12 "\"id\": \"$1\"" "$tap_dir/claims.json" | grep -m1 '"verdict"' | cut -d'"' -f4; }
 for expected in com_low=supported com_high=undecided com_kl=supported epsilon_high=supported epsilon_low=undecided \
                 sfl_scale=undecided rank=undecided coverage=undecided; do
   tap_result "claim ${expected%=*} is ${expected#*=}" "$([ "$(verdict "${expected%=*}")" = "${expected#*=}" ]; echo $?)" "$(verdict "${expected%=*}")"
 done
-tap_run "claims: text" 0 "claims: " analyze claims "$db"
-tap_run "claims: what data is needed is named" 0 "Data: fig11_sfl.ini" bash -c "analyze claims '$db' | tr -s ' \n' ' '"
-tap_run "claims: --where" 0 "needs 3 seeds" bash -c "analyze claims '$db' --where seed=0 --where seed=1 | tr -s ' \n' ' '"
-one=$(OMP_NUM_THREADS=1 analyze claims "$db" --json | cksum) three=$(OMP_NUM_THREADS=3 analyze claims "$db" --json | cksum)
+tap_run "claims: text" 0 "claims: " analyze claims "$db" --sweep two_grids
+tap_run "claims: a sweep of one's own does not count by itself" 0 "--sweep NAME lets all runs of a sweep count" analyze claims "$db"
+tap_run "claims: one claim" 0 "1 claims: 1 supported" analyze claims "$db" --sweep two_grids --claim com_kl
+tap_run "claims: an unknown one" 2 "did you mean com_kl" analyze claims "$db" --claim com_kll
+tap_run "claims: together" 0 "Holm's" analyze claims "$db" --sweep two_grids --correct
+tap_run "claims: what data is needed is named" 0 "Data: fig11_sfl" bash -c "analyze claims '$db' --sweep two_grids | tr -s ' \n' ' '"
+tap_run "claims: --where" 0 "needs 3 seeds" bash -c "analyze claims '$db' --sweep two_grids --where seed=0 --where seed=1 | tr -s ' \n' ' '"
+one=$(OMP_NUM_THREADS=1 analyze claims "$db" --sweep two_grids --json | cksum)
+three=$(OMP_NUM_THREADS=3 analyze claims "$db" --sweep two_grids --json | cksum)
 tap_result "claims do not depend on threads" "$([ "$one" = "$three" ]; echo $?)"
+tap_run "each claim from its own experiments is what it is from a database of all" 0 "same com_low" \
+  "$SWEEP_BUILD/tests/cli/cli_claims_null" experiments together
 for command in compare claims; do tap_run "$command --help" 0 "Usage:" analyze $command --help; done
 tap_done

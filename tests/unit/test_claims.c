@@ -63,7 +63,7 @@ static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
   AnalysisSelection selection = {.runs = world->runs, .count = world->count};
   AnalysisFindingOfClaim *list, found = {0};
   size_t count;
-  if (analysis_claims_judge(&selection, world->measured, &list, &count) != CORE_OK)
+  if (analysis_claims_judge(&selection, world->measured, NULL, &(AnalysisClaimsAsked){0}, &list, &count) != CORE_OK)
     fail_msg("%s", core_error_message());
   for (size_t i = 0; i < count; i++) {
     if (strcmp(list[i].claim->id, id) == 0) found = list[i];
@@ -155,7 +155,7 @@ static void test_only_like_with_like(void **state) {
   assert_verdict(&world, "com_low", ANALYSIS_CONTRADICTED);
   for (size_t r = 0; r < 5; r++) world.runs[r].config.ppo.learning_rate = 1e-5;
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
-  assert_int_equal(finding_of(&world, "com_low").cells, 4);
+  assert_int_equal(finding_of(&world, "com_low").strata, 1);
   world_free(&world);
 }
 
@@ -227,17 +227,150 @@ static void test_switch(void **state) {
     char parent[CORE_RUN_ID];
     memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
     child = high;
-    snprintf(child.init.from, sizeof child.init.from, "run:%s@1430", parent);
-    add_run(&world, &child, 0.7);
-    add_run(&world, &high, 0.75);
+    snprintf(child.init.from, sizeof child.init.from, "com 8 at 1430");
+    add_run(&world, &child, 0.7 + 0.002 * seed);
+    memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
+    add_run(&world, &high, 0.7 + 0.001 * seed);
     memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
     child = low;
-    snprintf(child.init.from, sizeof child.init.from, "run:%s", parent);
+    snprintf(child.init.from, sizeof child.init.from, "com 512");
     add_run(&world, &child, 0.45 + 0.01 * seed);
+    memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
   }
+  for (size_t r = 0; r < world.count; r++) world.measured[r].rated = true;
   assert_verdict(&world, "switch_up", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "switch_down", ANALYSIS_SUPPORTED);
-  assert_true(fabs(finding_of(&world, "switch_up").interval.center - (0.7 - 0.415)) < 1e-12);
+  assert_verdict(&world, "switch_same", ANALYSIS_SUPPORTED);
+  assert_true(fabs(finding_of(&world, "switch_up").interval.center - (0.703 - 0.415)) < 1e-12);
+  for (size_t r = 1; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] += 0.1;
+  assert_verdict(&world, "switch_same", ANALYSIS_CONTRADICTED);
+  world_free(&world);
+}
+
+/* Runs of other sweeps do not count, nor do they shift what max is; a sweep of its own can stand in for all. */
+static void test_membership(void **state) {
+  const double falling[] = {0.8, 0.6, 0.5, 0.4, 0.3};
+  World world = com_world(falling, 0.02);
+  const size_t own = world.count;
+  for (int seed = 0; seed < 5; seed++) { /* another study, of a COM that beats all */
+    CoreConfig config = ewma(4096, seed);
+    add_run(&world, &config, 0.9);
+  }
+  char *names[] = {"fig1a_com", "mine"};
+  AnalysisMembership membership = {names, 2, world.count, calloc(2 * world.count, sizeof(bool))};
+  for (size_t r = 0; r < world.count; r++) membership.member[2 * r + (r >= own)] = true;
+  const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+  for (int all = 0; all < 2; all++) {
+    AnalysisFindingOfClaim *list;
+    size_t count;
+    const AnalysisClaimsAsked asked = {(const char *const[]){"com_high"}, 1, all != 0, false};
+    assert_int_equal(analysis_claims_judge(&selection, world.measured, &membership, &asked, &list, &count), CORE_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(list[0].verdict, all ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
+    assert_int_equal(list[0].runs, all ? own + 5 : own);
+    free(list);
+  }
+  assert_false(analysis_claims_take_all("fig1a_com"));
+  assert_false(analysis_claims_take_all(NULL));
+  assert_true(analysis_claims_take_all("fig1a"));
+  assert_true(analysis_claims_take_all("mine"));
+  free(membership.member);
+  world_free(&world);
+}
+
+/* A key's value at which a setting beside it has two values is no cell, and is counted. */
+static void test_mixed(void **state) {
+  World world = world_create();
+  for (int n = 0; n < 3; n++) {
+    for (int seed = 0; seed < 8; seed++) {
+      CoreConfig config = core_config_default();
+      config.env.num = 16 << n;
+      config.ppo.num_steps = 128 >> n;
+      config.train.seed = seed;
+      config.ppo.num_minibatches = n == 1 && seed % 2 ? 8 : 4;
+      if (n == 1 && seed % 2) config.ppo.num_steps = 64;
+      add_run(&world, &config, 0.2 * n + 0.01 * noise(6, (uint32_t)n, (uint32_t)seed));
+    }
+  }
+  const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+  AnalysisTable table = analysis_table_create(&selection, world.measured, NULL);
+  const AnalysisArrangement arrangement = {"", "", "env.num", "", "ppo.num_steps,ppo.num_minibatches",
+                                           ANALYSIS_MEASURE_final, -1};
+  AnalysisCells cells;
+  assert_int_equal(analysis_cells_create(&table, &arrangement, &cells), CORE_OK);
+  assert_int_equal(cells.mixed, 1);
+  assert_int_equal(cells.cells, 2);
+  assert_int_equal(cells.count, 16);
+  analysis_cells_free(&cells);
+  analysis_table_free(&table);
+  world_free(&world);
+}
+
+/* Alike within the margin, and not: with few noisy seeds neither is known. */
+static void test_equal(void **state) {
+  static const struct { double difference, sd; AnalysisVerdict verdict; } cases[] = {
+    {0.01, 0.01, ANALYSIS_SUPPORTED}, {0.15, 0.01, ANALYSIS_CONTRADICTED}, {0.01, 0.2, ANALYSIS_UNDECIDED}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    World world = world_create();
+    for (int n = 0; n < 2; n++) {
+      for (int seed = 0; seed < 5; seed++) {
+        CoreConfig config = core_config_default();
+        snprintf(config.algo.name, sizeof config.algo.name, "pqn");
+        config.env.num = 16 << n;
+        config.train.seed = seed;
+        AnalysisMeasured *run =
+          add_run(&world, &config, 0.5 + n * cases[i].difference + cases[i].sd * noise(7, (uint32_t)n, (uint32_t)seed));
+        run->rated = true;
+      }
+    }
+    assert_verdict(&world, "pqn", cases[i].verdict);
+    world_free(&world);
+  }
+}
+
+/* A gain that grows with the scale, and a best that no learning rate saves. */
+static void test_gains(void **state) {
+  for (int reverse = 0; reverse < 2; reverse++) {
+    World world = world_create();
+    for (int com = 0; com < 2; com++) {
+      for (int rate = 0; rate < 3; rate++) {
+        for (int seed = 0; seed < 5; seed++) {
+          CoreConfig config = ewma(com ? 512 : 8, seed);
+          config.ppo.learning_rate = 1e-4 * pow(3, rate);
+          const double there = com != reverse ? 0.7 : 0.4;
+          add_run(&world, &config, there - 0.1 * abs(rate - 1) + 0.01 * noise(8, (uint32_t)(3 * com + rate),
+                                                                               (uint32_t)seed));
+        }
+      }
+    }
+    assert_verdict(&world, "lr_no_rescue", reverse ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
+    for (size_t r = 0; r < world.count; r++) world.measured[r].rated = true;
+    assert_verdict(&world, "lr_independent", ANALYSIS_SUPPORTED);
+    world_free(&world);
+  }
+}
+
+/* Holm: of two claims of p = 0.02 both sides neither stands, and what was surely true still does. */
+static void test_correction(void **state) {
+  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
+  World world = com_world(hill, 0.03);
+  const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+  AnalysisFindingOfClaim *plain, *corrected;
+  size_t count, stands = 0;
+  assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &(AnalysisClaimsAsked){0}, &plain, &count),
+                   CORE_OK);
+  assert_int_equal(
+    analysis_claims_judge(&selection, world.measured, NULL, &(AnalysisClaimsAsked){.correct = true}, &corrected, &count),
+    CORE_OK);
+  for (size_t i = 0; i < count; i++) {
+    if (isnan(plain[i].p_for)) continue;
+    assert_true(fmin(corrected[i].p_for, corrected[i].p_against) >= fmin(plain[i].p_for, plain[i].p_against));
+    if (corrected[i].verdict != ANALYSIS_UNDECIDED) assert_int_equal(corrected[i].verdict, plain[i].verdict);
+    stands += corrected[i].verdict != ANALYSIS_UNDECIDED;
+  }
+  assert_true(stands > 0);
+  free(plain);
+  free(corrected);
   world_free(&world);
 }
 
@@ -260,7 +393,7 @@ static void test_noise(void **state) {
     AnalysisSelection selection = {.runs = world.runs, .count = world.count};
     AnalysisFindingOfClaim *list;
     size_t count;
-    assert_int_equal(analysis_claims_judge(&selection, world.measured, &list, &count), CORE_OK);
+    assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &(AnalysisClaimsAsked){0}, &list, &count), CORE_OK);
     for (size_t i = 0; i < count; i++) {
       for (int k = 0; k < IDS; k++) {
         if (strcmp(list[i].claim->id, ids[k]) != 0) continue;
@@ -299,7 +432,7 @@ static void test_table(void **state) {
   AnalysisSelection selection = {.runs = world.runs, .count = 0};
   AnalysisFindingOfClaim *list;
   size_t count;
-  assert_int_equal(analysis_claims_judge(&selection, world.measured, &list, &count), CORE_OK);
+  assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &(AnalysisClaimsAsked){0}, &list, &count), CORE_OK);
   assert_true(count > 40);
   for (size_t i = 0; i < count; i++) {
     assert_int_equal(list[i].verdict, ANALYSIS_UNDECIDED);
@@ -315,7 +448,9 @@ int main(void) {
     cmocka_unit_test(test_table),  cmocka_unit_test(test_ends),       cmocka_unit_test(test_trend),
     cmocka_unit_test(test_unfinished), cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data),
     cmocka_unit_test(test_robust), cmocka_unit_test(test_middle),     cmocka_unit_test(test_switch),
-    cmocka_unit_test(test_noise),  cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_noise),  cmocka_unit_test(test_threads),    cmocka_unit_test(test_membership),
+    cmocka_unit_test(test_mixed),  cmocka_unit_test(test_equal),      cmocka_unit_test(test_gains),
+    cmocka_unit_test(test_correction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,36 @@
+/* Tests of claims that compare means of cells: a linear contrast, sum of weight x mean, has a standard error from the
+ * spread of the seeds in each cell, and Satterthwaite's (1946) degrees of freedom. A probability is one-sided: that of
+ * an estimate as far off, were the truth just at the bound. */
+#ifndef ANALYSIS_CONTRAST_H
+#define ANALYSIS_CONTRAST_H
+#include "analysis/claims/cells.h"
+#include "analysis/statistics/statistics.h"
+
+/* What a test found. p_for: how probable such data were if the claim were false; p_against: if its opposite were. */
+typedef struct AnalysisTested {
+  AnalysisInterval interval;   /* of the statistic, 95 %; NaN ends where the test has none (permutations) */
+  double p_for, p_against;     /* NaN: the cells do not suffice */
+  size_t strata;               /* that were compared */
+} AnalysisTested;
+
+typedef struct AnalysisContrast { double estimate, error, degrees; } AnalysisContrast;
+
+/* weight[cells]; cells of weight 0 do not matter. */
+AnalysisContrast analysis_contrast(const AnalysisCells *cells, const double *weight);
+/* P(estimate this large | the truth is `bound`), and this small. */
+double analysis_contrast_above(AnalysisContrast contrast, double bound);
+double analysis_contrast_below(AnalysisContrast contrast, double bound);
+/* 95 %; n: of the runs. */
+AnalysisInterval analysis_contrast_interval(AnalysisContrast contrast, size_t n);
+
+/* The tests of claims.h of these names. `margin`: differences up to it count as none. Strata have equal weights. */
+AnalysisTested analysis_test_equal(const AnalysisCells *cells, double margin);
+AnalysisTested analysis_test_robust(const AnalysisCells *cells, bool high);
+AnalysisTested analysis_test_same_best(const AnalysisCells *cells, double margin);
+AnalysisTested analysis_test_gain(const AnalysisCells *cells, int sign);
+AnalysisTested analysis_test_gain_equal(const AnalysisCells *cells, double margin);
+AnalysisTested analysis_test_best_at(const AnalysisCells *cells, bool high);
+/* Mean of all cells against `null`; sign -1: the claim is that it lies below. */
+AnalysisTested analysis_test_mean(const AnalysisCells *cells, double null, int sign);
+
+#endif

@@ -1,0 +1,357 @@
+/* Orders of runs and of configurations (permute.h). Order r of stratum s comes from Philox (seed; r, s), so that a
+ * probability does not depend on the number of threads. */
+#include "analysis/claims/permute.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/random.h"
+
+enum { ORDERS = 9999, PERMUTE_SEED = 10, POINTS_MIN = 6 };
+
+static AnalysisTested nothing(void) {
+  return (AnalysisTested){{NAN, NAN, NAN, 0}, NAN, NAN, 0};
+}
+
+/* Puts value[n] into another order. */
+static void shuffle(double *value, size_t n, uint32_t order, uint32_t stratum) {
+  CoreRandomStream stream = core_random_stream(PERMUTE_SEED, CORE_RANDOM_BOOTSTRAP, order, stratum);
+  for (size_t i = n; i > 1; i--) {
+    const size_t k = core_random_below(core_random_next(&stream), (uint32_t)i);
+    const double kept = value[i - 1];
+    value[i - 1] = value[k];
+    value[k] = kept;
+  }
+}
+
+/* A statistic of numbers that may be put into other orders, and how to do that. */
+typedef struct Permutation {
+  const AnalysisCells *cells;
+  const double *value;    /* [count] as they are */
+  size_t count;
+  double (*statistic)(const struct Permutation *permutation, const double *value);
+  void (*exchange)(const struct Permutation *permutation, double *value, uint32_t order);
+  const void *context;
+} Permutation;
+
+/* How many of the orders first .. end - 1 have a statistic at least, and at most, as large. */
+static void count_orders(const Permutation *p, double observed, uint32_t first, uint32_t end, long *at_least,
+                         long *at_most) {
+  long above = 0, below = 0;
+  const double tiny = 1e-12 * fmax(1, fabs(observed)); /* sums in another order are not the same to the last bit */
+#pragma omp parallel reduction(+ : above, below)
+  {
+    double *value = core_memory_allocate((p->count + 1) * sizeof *value);
+#pragma omp for schedule(static)
+    for (uint32_t order = first; order < end; order++) {
+      memcpy(value, p->value, p->count * sizeof *value);
+      p->exchange(p, value, order);
+      const double drawn = p->statistic(p, value);
+      above += drawn >= observed - tiny;
+      below += drawn <= observed + tiny;
+    }
+    free(value);
+  }
+  *at_least += above;
+  *at_most += below;
+}
+
+/* The shares of orders whose statistic is at least, and at most, that of the data; the data are one of them. Where a
+ * tenth of the orders already shows that nothing is rare (Besag & Clifford 1991), they suffice. */
+static void ask(const Permutation *p, double observed, double *p_above, double *p_below) {
+  enum { SOME = (ORDERS + 1) / 10 - 1, COMMON = SOME / 10 };
+  long above = 0, below = 0, orders = SOME;
+  count_orders(p, observed, 0, SOME, &above, &below);
+  if (above < COMMON || below < COMMON) {
+    count_orders(p, observed, SOME, ORDERS, &above, &below);
+    orders = ORDERS;
+  }
+  *p_above = (double)(1 + above) / (double)(orders + 1);
+  *p_below = (double)(1 + below) / (double)(orders + 1);
+}
+
+static void exchange_runs(const Permutation *p, double *value, uint32_t order) {
+  for (size_t s = 0; s < p->cells->strata; s++) {
+    const size_t begin = p->cells->first[p->cells->stratum[s]], end = p->cells->first[p->cells->stratum[s + 1]];
+    shuffle(value + begin, end - begin, order, (uint32_t)s);
+  }
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+/* Share of pairs in which the later cell's run is greater, ties half. */
+static double wins(const AnalysisCells *cells, const double *value, size_t low, size_t high) {
+  double sum = 0;
+  for (size_t i = cells->first[high]; i < cells->first[high + 1]; i++)
+    for (size_t j = cells->first[low]; j < cells->first[low + 1]; j++)
+      sum += value[i] > value[j] ? 1 : value[i] == value[j] ? 0.5 : 0;
+  const size_t pairs = (cells->first[high + 1] - cells->first[high]) * (cells->first[low + 1] - cells->first[low]);
+  return sum / (double)pairs;
+}
+
+static size_t cells_of(const AnalysisCells *cells, size_t s) { return cells->stratum[s + 1] - cells->stratum[s]; }
+
+static double rising(const Permutation *p, const double *value) {
+  double sum = 0;
+  size_t used = 0;
+  for (size_t s = 0; s < p->cells->strata; s++) {
+    double stratum = 0;
+    size_t pairs = 0;
+    for (size_t i = p->cells->stratum[s]; i < p->cells->stratum[s + 1]; i++)
+      for (size_t j = i + 1; j < p->cells->stratum[s + 1]; j++, pairs++) stratum += wins(p->cells, value, i, j);
+    if (pairs) sum += stratum / (double)pairs;
+    used += pairs > 0;
+  }
+  return used ? sum / (double)used : NAN;
+}
+
+static double mean_of(const AnalysisCells *cells, const double *value, size_t c) {
+  return analysis_mean(value + cells->first[c], cells->first[c + 1] - cells->first[c]);
+}
+
+static size_t end_of(const AnalysisCells *cells, size_t s, bool high) {
+  return high ? cells->stratum[s + 1] - 1 : cells->stratum[s];
+}
+
+static size_t best_other(const AnalysisCells *cells, const double *value, size_t s, size_t end) {
+  size_t best = SIZE_MAX;
+  for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++)
+    if (c != end && (best == SIZE_MAX || mean_of(cells, value, c) > mean_of(cells, value, best))) best = c;
+  return best;
+}
+
+static double end_gap(const Permutation *p, const double *value) {
+  const bool high = *(const bool *)p->context;
+  double sum = 0;
+  size_t used = 0;
+  for (size_t s = 0; s < p->cells->strata; s++) {
+    if (cells_of(p->cells, s) < 3) continue;
+    const size_t end = end_of(p->cells, s, high);
+    sum += mean_of(p->cells, value, best_other(p->cells, value, s, end)) - mean_of(p->cells, value, end);
+    used++;
+  }
+  return used ? sum / (double)used : NAN;
+}
+
+AnalysisTested analysis_test_rises(const AnalysisCells *cells) {
+  AnalysisTested tested = nothing();
+  const Permutation p = {cells, cells->score, cells->count, rising, exchange_runs, NULL};
+  for (size_t s = 0; s < cells->strata; s++) tested.strata += cells_of(cells, s) > 1;
+  if (tested.strata == 0) return tested;
+  tested.interval = (AnalysisInterval){rising(&p, cells->score), NAN, NAN, cells->count};
+  ask(&p, tested.interval.center, &tested.p_for, &tested.p_against);
+  return tested;
+}
+
+AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high) {
+  AnalysisTested tested = nothing();
+  const Permutation p = {cells, cells->score, cells->count, end_gap, exchange_runs, &high};
+  double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight), unused;
+  for (size_t s = 0; s < cells->strata; s++) tested.strata += cells_of(cells, s) >= 3;
+  if (tested.strata > 0) {
+    for (size_t s = 0; s < cells->strata; s++) {
+      if (cells_of(cells, s) < 3) continue;
+      const size_t end = end_of(cells, s, high);
+      weight[best_other(cells, cells->score, s, end)] += 1 / (double)tested.strata;
+      weight[end] -= 1 / (double)tested.strata;
+    }
+    tested.interval = (AnalysisInterval){end_gap(&p, cells->score), NAN, NAN, cells->count};
+    ask(&p, tested.interval.center, &tested.p_for, &unused);
+    tested.p_against = analysis_contrast_below(analysis_contrast(cells, weight), 0);
+  }
+  free(weight);
+  return tested;
+}
+
+/* log of n! / (product of the cells' own). */
+double analysis_permute_least(const AnalysisCells *cells, bool end, size_t n) {
+  double log_orders = 0;
+  for (size_t s = 0; s < cells->strata; s++) {
+    const double each = (double)n, k = (double)cells_of(cells, s);
+    if (k < (end ? 3 : 2)) continue;
+    if (end) log_orders += lgamma(k * each + 1) - lgamma(each + 1) - lgamma((k - 1) * each + 1);
+    else log_orders += lgamma(k * each + 1) - k * lgamma(each + 1);
+  }
+  return fmax(exp(-log_orders), 1.0 / (ORDERS + 1));
+}
+
+/* ---- configurations ---------------------------------------------------------------------------------------------- */
+
+/* The points of all strata that have enough, each stratum by x. */
+typedef struct Points {
+  double *x, *y, *early;  /* [count] */
+  size_t *first;          /* [strata + 1] */
+  size_t count, strata;
+} Points;
+
+typedef struct Point { double x, y, early; } Point;
+
+static int by_x(const void *left, const void *right) {
+  const Point *a = left, *b = right;
+  return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->y > b->y) - (a->y < b->y);
+}
+
+static Points points_of(const AnalysisCells *cells, const double *early) {
+  Points points = {0};
+  Point *point = core_memory_allocate((cells->cells + 1) * sizeof *point);
+  points.x = core_memory_allocate(3 * (cells->cells + 1) * sizeof *points.x);
+  points.y = points.x + cells->cells + 1;
+  points.early = points.y + cells->cells + 1;
+  points.first = core_memory_zero_allocate(cells->strata + 1, sizeof *points.first);
+  for (size_t s = 0; s < cells->strata; s++) {
+    const size_t begin = cells->stratum[s], n = cells_of(cells, s);
+    if (n < POINTS_MIN) continue;
+    for (size_t i = 0; i < n; i++)
+      point[i] = (Point){mean_of(cells, cells->x, begin + i), mean_of(cells, cells->score, begin + i),
+                         early ? mean_of(cells, early, begin + i) : NAN};
+    qsort(point, n, sizeof *point, by_x);
+    for (size_t i = 0; i < n; i++, points.count++) {
+      points.x[points.count] = point[i].x;
+      points.y[points.count] = point[i].y;
+      points.early[points.count] = point[i].early;
+    }
+    points.first[++points.strata] = points.count;
+  }
+  free(point);
+  return points;
+}
+
+static void points_free(Points *points) {
+  free(points->x);
+  free(points->first);
+}
+
+/* Which third of a stratum's points is compared with the middle: 0 or 2. */
+typedef struct Thirds { const Points *points; size_t outer; } Thirds;
+
+static void third(const Points *points, size_t s, size_t part, size_t *begin, size_t *end) {
+  const size_t n = points->first[s + 1] - points->first[s];
+  *begin = points->first[s] + part * n / 3;
+  *end = points->first[s] + (part + 1) * n / 3;
+}
+
+static double middle_gap(const Permutation *p, const double *value) {
+  const Thirds *thirds = p->context;
+  double sum = 0;
+  for (size_t s = 0; s < thirds->points->strata; s++) {
+    size_t begin, end, outer_begin, outer_end;
+    third(thirds->points, s, 1, &begin, &end);
+    third(thirds->points, s, thirds->outer, &outer_begin, &outer_end);
+    sum += analysis_mean(value + begin, end - begin) - analysis_mean(value + outer_begin, outer_end - outer_begin);
+  }
+  return sum / (double)thirds->points->strata;
+}
+
+/* Points are exchanged between the middle and that outer third, which are neighbours. */
+static void exchange_thirds(const Permutation *p, double *value, uint32_t order) {
+  const Thirds *thirds = p->context;
+  for (size_t s = 0; s < thirds->points->strata; s++) {
+    size_t begin, end, outer_begin, outer_end;
+    third(thirds->points, s, 1, &begin, &end);
+    third(thirds->points, s, thirds->outer, &outer_begin, &outer_end);
+    const size_t from = begin < outer_begin ? begin : outer_begin, to = end > outer_end ? end : outer_end;
+    shuffle(value + from, to - from, order, (uint32_t)s);
+  }
+}
+
+AnalysisTested analysis_test_middle(const AnalysisCells *cells) {
+  AnalysisTested tested = nothing();
+  Points points = points_of(cells, NULL);
+  if (points.strata > 0) {
+    double above[2], below[2], gap[2];
+    for (size_t side = 0; side < 2; side++) {
+      const Thirds thirds = {&points, 2 * side};
+      const Permutation p = {cells, points.y, points.count, middle_gap, exchange_thirds, &thirds};
+      gap[side] = middle_gap(&p, points.y);
+      ask(&p, gap[side], &above[side], &below[side]);
+    }
+    tested = (AnalysisTested){{fmin(gap[0], gap[1]), NAN, NAN, points.count}, fmax(above[0], above[1]),
+                              fmin(1, 2 * fmin(below[0], below[1])), points.strata};
+  }
+  points_free(&points);
+  return tested;
+}
+
+static double rho(const Permutation *p, const double *value) {
+  const Points *points = p->context;
+  double sum = 0, weights = 0;
+  for (size_t s = 0; s < points->strata; s++) {
+    const size_t begin = points->first[s], n = points->first[s + 1] - begin;
+    const double one = analysis_spearman(points->x + begin, value + begin, n);
+    if (isnan(one)) continue;
+    sum += (double)(n - 1) * one;
+    weights += (double)(n - 1);
+  }
+  return weights > 0 ? sum / weights : NAN;
+}
+
+static void exchange_points(const Permutation *p, double *value, uint32_t order) {
+  const Points *points = p->context;
+  for (size_t s = 0; s < points->strata; s++)
+    shuffle(value + points->first[s], points->first[s + 1] - points->first[s], order, (uint32_t)s);
+}
+
+AnalysisTested analysis_test_rho(const AnalysisCells *cells) {
+  AnalysisTested tested = nothing();
+  Points points = points_of(cells, NULL);
+  const Permutation p = {cells, points.y, points.count, rho, exchange_points, &points};
+  const double observed = points.strata > 0 ? rho(&p, points.y) : NAN;
+  if (!isnan(observed)) {
+    tested.interval = (AnalysisInterval){observed, NAN, NAN, points.count};
+    tested.strata = points.strata;
+    ask(&p, observed, &tested.p_for, &tested.p_against);
+  }
+  points_free(&points);
+  return tested;
+}
+
+/* Ranks of the early and of the final measure stand one after the other: value[2 i], value[2 i + 1]. */
+static double growth(const Permutation *p, const double *value) {
+  const Points *points = p->context;
+  double sum = 0;
+  for (size_t s = 0; s < points->strata; s++) {
+    const size_t begin = points->first[s], n = points->first[s + 1] - begin;
+    const double middle = ((double)n + 1) / 2, scale = (double)n * ((double)n * (double)n - 1) / 12;
+    double one = 0;
+    for (size_t i = 0; i < n; i++) /* x is sorted: its rank is i + 1 */
+      one += ((double)i + 1 - middle) * (value[2 * (begin + i) + 1] - value[2 * (begin + i)]);
+    sum += one / scale;
+  }
+  return sum / (double)points->strata;
+}
+
+static void exchange_ranks(const Permutation *p, double *value, uint32_t order) {
+  CoreRandomStream stream = core_random_stream(PERMUTE_SEED, CORE_RANDOM_BOOTSTRAP, order, 0);
+  for (size_t i = 0; i + 1 < p->count; i += 2) {
+    if (core_random_next(&stream) >> 31 == 0) continue;
+    const double kept = value[i];
+    value[i] = value[i + 1];
+    value[i + 1] = kept;
+  }
+}
+
+AnalysisTested analysis_test_grows(const AnalysisCells *cells, const double *early) {
+  AnalysisTested tested = nothing();
+  Points points = points_of(cells, early);
+  if (points.strata > 0) {
+    double *ranks = core_memory_allocate(2 * points.count * sizeof *ranks);
+    double *one = core_memory_allocate(points.count * sizeof *one);
+    for (int part = 0; part < 2; part++) {
+      for (size_t s = 0; s < points.strata; s++) {
+        const size_t begin = points.first[s];
+        analysis_ranks((part ? points.y : points.early) + begin, points.first[s + 1] - begin, one + begin);
+      }
+      for (size_t i = 0; i < points.count; i++) ranks[2 * i + (size_t)part] = one[i];
+    }
+    const Permutation p = {cells, ranks, 2 * points.count, growth, exchange_ranks, &points};
+    tested.interval = (AnalysisInterval){growth(&p, ranks), NAN, NAN, points.count};
+    tested.strata = points.strata;
+    ask(&p, tested.interval.center, &tested.p_for, &tested.p_against);
+    free(ranks);
+    free(one);
+  }
+  points_free(&points);
+  return tested;
+}

@@ -1,0 +1,24 @@
+/* Which sweeps a run belongs to (results.db's sweep_run): claims count only the runs of their own experiments. */
+#ifndef ANALYSIS_MEMBERSHIP_H
+#define ANALYSIS_MEMBERSHIP_H
+#include "analysis/runs/select.h"
+
+typedef struct AnalysisMembership {
+  char **sweep;            /* [sweeps] names, sorted */
+  size_t sweeps, runs;
+  bool *member;            /* [runs][sweeps] */
+} AnalysisMembership;
+
+/* Of all runs of the selection. A run that stands for its duplicates is in their sweeps too. Free it, also after a
+ * failure. The errors are the store's. */
+int analysis_membership_read(StoreDatabase *database, const AnalysisSelection *selection,
+                             AnalysisMembership *membership);
+void analysis_membership_free(AnalysisMembership *membership);
+
+/* SIZE_MAX: no sweep of that name is in the database. */
+size_t analysis_membership_find(const AnalysisMembership *membership, const char *sweep);
+static inline bool analysis_membership_has(const AnalysisMembership *membership, size_t run, size_t sweep) {
+  return sweep != SIZE_MAX && membership->member[run * membership->sweeps + sweep];
+}
+
+#endif
