@@ -1,4 +1,4 @@
-/* A trainer for tests that can be held up: the real one, linked with this file by the linker's --wrap (Makefile).
+/* A trainer for tests that can be held up: the real one, linked with this file by the linker's --wrap (tests/tests.mk).
  * While the file $TRAINER_PACE is there, each iteration of a process but its first takes as many milliseconds more as
  * the file says, so that a run is still going on when a test kills it, stops it or looks at it, however fast or busy
  * the machine is. The wait ends with the file, and when the process has been told to stop. tests/fault/pace.sh is the
