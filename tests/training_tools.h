@@ -1,6 +1,8 @@
 /* A training from a few settings, in memory, for tests of the trainer as a whole. Include it after cmocka.h. */
 #ifndef TESTS_TRAINING_TOOLS_H
 #define TESTS_TRAINING_TOOLS_H
+#include <math.h>
+
 #include "trainer/run/training.h"
 
 /* "key=value" over `config`, or the test fails with the message. */
@@ -43,6 +45,37 @@ static inline StoreIteration iterate(Training *training, int iterations) {
 static inline bool same_weights(const Training *a, const Training *b) {
   return memcmp(a->agent.actor.theta, b->agent.actor.theta, a->agent.actor.n * sizeof(float)) == 0 &&
          memcmp(a->agent.critic.theta, b->agent.critic.theta, a->agent.critic.n * sizeof(float)) == 0;
+}
+
+/* Three iterations are the same bits twice, and others with another train.seed. */
+static inline void assert_repeats_and_depends_on_the_seed(CoreConfig config) {
+  Training *a = make(&config), *b = make(&config);
+  set(&config, "train.seed=1");
+  Training *other = make(&config);
+  iterate(a, 3);
+  iterate(b, 3);
+  iterate(other, 3);
+  assert_true(same_weights(a, b));
+  assert_memory_not_equal(a->agent.actor.theta, other->agent.actor.theta, a->agent.actor.n * sizeof(float));
+  training_destroy(&a);
+  training_destroy(&b);
+  training_destroy(&other);
+}
+
+/* A whole training lifts the solve rate to more than 0.75, and far beyond chance (of start and measurement). For an
+ * easy task with a small budget. The row of its last iteration. */
+static inline StoreIteration assert_learns(const CoreConfig *config) {
+  StoreEvaluation before, after;
+  Training *training = make(config);
+  training_evaluate(training, &before);
+  const StoreIteration row = iterate(training, (int)training->plan.iterations);
+  assert_true(training_finished(training) && training_evaluation_due(training));
+  training_evaluate(training, &after);
+  assert_true(after.solve_rate > 0.75);
+  assert_true(after.solve_rate - before.solve_rate > 5 * hypot(before.solve_rate_se, after.solve_rate_se));
+  assert_true(after.episode_return > before.episode_return);
+  training_destroy(&training);
+  return row;
 }
 
 #endif

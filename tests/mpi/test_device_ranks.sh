@@ -6,35 +6,8 @@ set -u
 . "$(dirname "$0")/../cli/tap.sh"
 . "$(dirname "$0")/../fault/pace.sh"
 . "$(dirname "$0")/launch.sh"
-if ! command -v mpirun >/dev/null 2>&1; then tap_skip "ranks with devices" "mpirun is not installed"; tap_done; fi
-if trainer info | grep -q '^MPI  *no'; then tap_skip "ranks with devices" "the trainer was built without MPI"; tap_done; fi
+begin "ranks with devices" 576 train.device=cuda
 export CORE_DEVICE=emulated
-tests=$SWEEP_BUILD/tests/mpi
-cd "$tap_dir"
-cat >small.ini <<'INI'
-[env]
-morphologies = car
-difficulty = 0
-level_count = 4
-num = 12
-[train]
-total_steps = 576
-device = cuda
-[algo]
-name = ppo_ewma
-[ppo]
-num_steps = 16
-num_minibatches = 2
-epochs = 2
-[net]
-width = 16
-depth = 2
-[eval]
-episodes = 6
-count = 2
-[metrics]
-representation_every = 2
-INI
 near() { # what root root limit
   local difference; difference=$("$tests/ranks_difference" "$(newest "$2")" "$(newest "$3")")
   tap_result "$1: weights $difference apart after 3 iterations" \

@@ -5,34 +5,7 @@ set -u
 . "$(dirname "$0")/../cli/tap.sh"
 . "$(dirname "$0")/../fault/pace.sh"
 . "$(dirname "$0")/launch.sh"
-if ! command -v mpirun >/dev/null 2>&1; then tap_skip "ranks" "mpirun is not installed"; tap_done; fi
-if trainer info | grep -q '^MPI  *no'; then tap_skip "ranks" "the trainer was built without MPI"; tap_done; fi
-tests=$SWEEP_BUILD/tests/mpi
-cd "$tap_dir"
-cat >small.ini <<'INI'
-[env]
-morphologies = car
-difficulty = 0
-level_count = 4
-num = 12
-[train]
-total_steps = 960
-[algo]
-name = ppo_ewma
-[ppo]
-num_steps = 16
-num_minibatches = 2
-epochs = 2
-[net]
-width = 16
-depth = 2
-[eval]
-episodes = 6
-count = 2
-[metrics]
-profile_every = 2
-representation_every = 2
-INI
+begin ranks 960 metrics.profile_every=2
 gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*Z' "/proc/$1/status"; } # or only not yet buried
 below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a + 0 < b) }'; }
 # Columns of two logs that differ by more than a part in 10^k of each other, clocks and checksums left out.

@@ -9,7 +9,7 @@
 
 #include "core/device/arena.h"
 #include "core/memory.h"
-#include "core/random.h"
+#include "tests/agent_tools.h"
 #include "tests/oracle/learner.h"
 #include "trainer/learners/ppo.h"
 #include "trainer/nets/agent.h"
@@ -17,21 +17,7 @@
 
 enum { INPUTS = 5, ROWS = 23, LOGITS = 5 };
 
-typedef struct Fixture {
-  CoreArena *arena;
-  Ops *ops;
-  Agent agent;
-  AgentGradient gradient;
-  float x[ROWS * INPUTS], weight_actor[ROWS * LOGITS], weight_critic[ROWS];
-} Fixture;
-
-static void fill(uint32_t stream, float *x, size_t n, float scale) {
-  CoreRandomStream random = core_random_stream(3, CORE_RANDOM_TEST, stream, 0);
-  for (size_t i = 0; i < n; i++) x[i] = core_random_uniform(&random, -scale, scale);
-}
-
-static Fixture *make_agent(const char *const *settings, size_t count, int max_rows) {
-  Fixture *f = core_memory_zero_allocate(1, sizeof *f);
+static AgentFixture *make_agent(const char *const *settings, size_t count, int max_rows) {
   CoreConfig config = core_config_default();
   const Env env = {.worlds = ROWS,
                    .observation_length = INPUTS,
@@ -40,24 +26,7 @@ static Fixture *make_agent(const char *const *settings, size_t count, int max_ro
   set(&config, "net.width=6");
   set(&config, "net.depth=2");
   for (size_t i = 0; i < count; i++) set(&config, settings[i]);
-  f->arena = core_arena_create("test");
-  agent_register(&f->agent, &config, &env, max_rows, f->arena);
-  agent_register_gradient(&f->agent, &f->gradient, ROWS, f->arena);
-  assert_int_equal(core_arena_commit(f->arena), CORE_OK);
-  agent_place(&f->agent);
-  assert_int_equal(ops_cpu_create(2, ROWS, agent_ops_width(&f->agent), &f->ops), CORE_OK);
-  fill(1, f->agent.actor.theta, f->agent.actor.n, 0.8f);
-  fill(2, f->agent.critic.theta, f->agent.critic.n, 0.8f);
-  fill(3, f->x, ROWS * INPUTS, 1);
-  fill(4, f->weight_actor, ROWS * LOGITS, 1);
-  fill(5, f->weight_critic, ROWS, 1);
-  return f;
-}
-
-static void destroy_agent(Fixture *f) {
-  ops_destroy(&f->ops);
-  core_arena_destroy(&f->arena);
-  free(f);
+  return agent_fixture_create(&config, &env, max_rows, INPUTS, LOGITS);
 }
 
 /* The critic as one network from the observations on: a common trunk's layers, then its own. */
@@ -70,7 +39,7 @@ static NetworkShape whole_critic(const Agent *agent) {
 }
 
 /* sum of weights times outputs of both networks. theta: actor's vector ++ critic's vector. */
-static double loss(const Fixture *f, const double *theta) {
+static double loss(const AgentFixture *f, const double *theta) {
   const Agent *agent = &f->agent;
   const NetworkShape critic = whole_critic(agent);
   const size_t trunk = network_kernel(&agent->actor.shape, agent->trunk);
@@ -84,31 +53,9 @@ static double loss(const Fixture *f, const double *theta) {
 }
 
 static void compare_gradient(const char *const *settings, size_t count) {
-  Fixture *f = make_agent(settings, count, ROWS);
-  const Agent *agent = &f->agent;
-  const size_t actor = agent->actor.n, n = actor + agent->critic.n;
-  float dactor[ROWS * LOGITS], dcritic[ROWS];
-  memcpy(dactor, f->weight_actor, sizeof dactor);
-  memcpy(dcritic, f->weight_critic, sizeof dcritic);
-  for (size_t i = 0; i < actor; i++) f->gradient.actor[i] = NAN; /* every element must be set */
-  agent_pass(agent, f->ops, &agent->actor, f->x, ROWS);
-  agent_backward(agent, f->ops, &agent->actor, f->x, ROWS, dactor, &f->gradient);
-  agent_pass(agent, f->ops, &agent->critic, f->x, ROWS);
-  agent_backward(agent, f->ops, &agent->critic, f->x, ROWS, dcritic, &f->gradient);
-  double *theta = core_memory_allocate(n * sizeof *theta), h = 1e-6;
-  for (size_t i = 0; i < n; i++)
-    theta[i] = (double)(i < actor ? agent->actor.theta[i] : agent->critic.theta[i - actor]);
-  for (size_t i = 0; i < n; i++) {
-    double at = theta[i], got = (double)(i < actor ? f->gradient.actor[i] : f->gradient.critic[i - actor]);
-    theta[i] = at + h;
-    double above = loss(f, theta);
-    theta[i] = at - h;
-    double want = (above - loss(f, theta)) / (2 * h);
-    theta[i] = at;
-    if (!(fabs(got - want) <= 5e-5 * (1 + fabs(want)))) fail_msg("element %zu: got %.9g, want %.9g", i, got, want);
-  }
-  free(theta);
-  destroy_agent(f);
+  AgentFixture *f = make_agent(settings, count, ROWS);
+  compare_agent_gradient(f, loss, settings[0]);
+  agent_fixture_destroy(&f);
 }
 
 static void test_gradients_by_differences(void **state) {
@@ -131,7 +78,7 @@ static void test_gradients_by_differences(void **state) {
 static void test_acting_in_pieces(void **state) {
   static const char *const settings[] = {"net.sharing=shared", "net.norm=layer"};
   for (size_t sharing = 0; sharing <= 2; sharing += 2) {
-    Fixture *whole = make_agent(settings, sharing, ROWS), *pieces = make_agent(settings, sharing, 4);
+    AgentFixture *whole = make_agent(settings, sharing, ROWS), *pieces = make_agent(settings, sharing, 4);
     float logits[3][ROWS * LOGITS], values[3][ROWS];
     agent_act(&whole->agent, whole->ops, whole->x, ROWS, logits[0], values[0]);
     agent_act(&pieces->agent, pieces->ops, pieces->x, ROWS, logits[1], values[1]);
@@ -141,8 +88,8 @@ static void test_acting_in_pieces(void **state) {
     assert_memory_equal(values[1], values[2], sizeof values[1]);
     for (int i = 0; i < ROWS * LOGITS; i++) assert_float_equal(logits[0][i], logits[1][i], 1e-5);
     for (int i = 0; i < ROWS; i++) assert_float_equal(values[0][i], values[1][i], 1e-5);
-    destroy_agent(whole);
-    destroy_agent(pieces);
+    agent_fixture_destroy(&whole);
+    agent_fixture_destroy(&pieces);
   }
 }
 

@@ -24,6 +24,7 @@
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
 #include "sim/simd/block.h"
+#include "tests/device_tools.h"
 
 enum { PILES = 40, RANDOM = 48, SETS = 3 };
 
@@ -295,17 +296,12 @@ static void on_a_device_with_a_thread_a_world(void **state) {
 }
 
 /* The GPU itself, where there is one (tests/gpu). */
-static bool asked_for_gpu(void) { return asked_for("gpu") || asked_for("gpu_brief") || asked_for("gpu_large"); }
+static bool asked_for_a_gpu(void) { return asked_for("gpu") || asked_for("gpu_brief") || asked_for("gpu_large"); }
 static void check_nonfinite(void);
 static void on_a_gpu(void **state) {
   (void)state;
-  char reason[256];
-  if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
-    print_message("# %s\n", core_error_message());
-    if (asked_for_gpu()) fail();
-    skip();
-  }
-  if (asked_for("gpu_large") || !asked_for_gpu()) check_way(&LARGE, "GPU", (Way){1, 1});
+  device = open_gpu(asked_for_a_gpu());
+  if (asked_for("gpu_large") || !asked_for_a_gpu()) check_way(&LARGE, "GPU", (Way){1, 1});
   if (!asked_for("gpu_large")) check_way(&SMALL, "GPU", (Way){1, 1});
   for (size_t i = 0; i < 4 && !asked_for("gpu_large") && !asked_for("gpu_brief"); i++) {
     setenv("SIM_WARP_WORLDS", (const char *[]){"alone", "4", "8", "32"}[i], 1);
@@ -480,7 +476,7 @@ int main(void) {
   };
   const struct CMUnitTest gpu[] = {cmocka_unit_test(on_a_gpu)};
   omp_set_num_threads(1);
-  if (asked_for_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
+  if (asked_for_a_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

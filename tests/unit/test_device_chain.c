@@ -5,6 +5,8 @@
 #include "core/memory.h"
 #include "tests/unit/ops_tools.h"
 #include "trainer/ops/device/device_internal.h"
+#define DEVICE_TESTS run_all
+#include "tests/device_tools.h"
 
 enum { LAYERS = 4, ROWS = 301, WIDEST = 256, FLOATS = 400000 };
 
@@ -21,8 +23,6 @@ typedef struct Chain {
   size_t x, dy, dx, scratch, theta, gradient, y[LAYERS];
   size_t used;
 } Chain;
-
-static CoreDevice *device;
 
 static size_t take(Chain *chain, size_t n) {
   const size_t first = chain->used;
@@ -383,36 +383,6 @@ static void test_gathered_inputs(void) {
 
 /* ---- on every device --------------------------------------------------------------------------------------------- */
 
-static void run_all(void) {
-  test_every_activation();
-  test_tiles();
-  test_masks();
-  test_the_same_again();
-  test_gathered_inputs();
-  core_device_close(&device);
-}
-
-/* Shared memory, too, is looked at: one that reads what another wrote without a barrier comes to other bits. */
-static void test_isolated(void **state) {
-  static const int width[] = {17, 64, 64, 128, 9};
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_ISOLATED);
-  check_tiles(width, 195, OPS_TANH);
-  core_device_close(&device);
-}
-
-static void test_forward(void **state) {
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_FORWARD);
-  run_all();
-}
-
-static void test_backward(void **state) {
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_BACKWARD);
-  run_all();
-}
-
 /* Whether the library has the epilogues at all, which only it can say: without them the numbers are right and slow. */
 static void say_what_is_fused(void) {
   Ops *ops = device_ops(0);
@@ -439,28 +409,29 @@ static void say_what_is_fused(void) {
   ops_destroy(&ops);
 }
 
-/* TEST_DEVICE=gpu (tests/gpu/all.sh): the GPU alone, which must be there. */
-static bool asked_for_gpu(void) {
-  const char *asked = getenv("TEST_DEVICE");
-  return asked && strcmp(asked, "gpu") == 0;
+static void run_all(void) {
+  if (device->stream) say_what_is_fused(); /* a GPU */
+  test_every_activation();
+  test_tiles();
+  test_masks();
+  test_the_same_again();
+  test_gathered_inputs();
+  core_device_close(&device);
 }
-static void test_gpu(void **state) {
-  char reason[256];
+
+/* Shared memory, too, is looked at: one that reads what another wrote without a barrier comes to other bits. */
+static void test_isolated(void **state) {
+  static const int width[] = {17, 64, 64, 128, 9};
   (void)state;
-  if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
-    print_message("# %s\n", core_error_message());
-    if (asked_for_gpu()) fail();
-    skip();
-  }
-  say_what_is_fused();
-  run_all();
+  device = core_device_emulated(CORE_DEVICE_ISOLATED);
+  check_tiles(width, 195, OPS_TANH);
+  core_device_close(&device);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
                                      cmocka_unit_test(test_isolated),
                                      cmocka_unit_test(test_gpu)};
-  if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
-  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
+  choose_device_tests();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,11 @@
 #include "trainer/ops/device/device_internal.h"
 
 #include "ops_tools.h"
+#define DEVICE_TESTS run_all
+#include "tests/device_tools.h"
 
 enum { ROWS = 24, LEVELS = 12, WIDTH = 12, HEADS = 8, SIZE = 2, BUFFERS = 48 };
 
-static CoreDevice *device;
 static Ops *host_ops, *ops;
 static SimEntityLayout layout;
 static float *observed;        /* [ROWS][layout.length], on the host */
@@ -199,37 +200,9 @@ static void run_all(void) {
   core_device_close(&device);
 }
 
-static void test_forward(void **state) {
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_FORWARD);
-  run_all();
-}
-
-static void test_backward(void **state) {
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_BACKWARD);
-  run_all();
-}
-
-/* TEST_DEVICE=gpu (tests/gpu/all.sh): the GPU alone, which must be there. */
-static bool asked_for_gpu(void) {
-  const char *asked = getenv("TEST_DEVICE");
-  return asked && strcmp(asked, "gpu") == 0;
-}
-static void test_gpu(void **state) {
-  char reason[256];
-  (void)state;
-  if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
-    print_message("# %s\n", core_error_message());
-    if (asked_for_gpu()) fail();
-    skip();
-  }
-  run_all();
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
                                      cmocka_unit_test(test_gpu)};
-  if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
+  choose_device_tests();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

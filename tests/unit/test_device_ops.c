@@ -7,6 +7,7 @@
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/kernels/kernels_bodies.h"
 
+#include "device_tools.h"
 #include "ops_tools.h"
 
 enum { ROWS = 300, IN = 37, OUT = 21, N = 20000, BUFFERS = 32 };
@@ -586,20 +587,15 @@ static void test_emulated(void **state) {
 }
 
 static void test_gpu(void **state) {
-  char reason[256];
   (void)state;
-  if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
-    print_message("# %s\n", core_error_message());
-    skip();
-  }
+  device = open_gpu(false);
   run_all();
 }
 
 /* TEST_DEVICE=gpu (tests/gpu/all.sh): on the GPU alone, which must be there; each part is a test of its own, so that
  * one that fails hides no other. */
 static void on_gpu(void (*part)(void)) {
-  char reason[256];
-  if (core_device_open("cuda", 0, &device, reason) != CORE_OK) fail_msg("%s", core_error_message());
+  device = open_gpu(true);
   begin();
   part();
   forget();
@@ -610,12 +606,11 @@ PARTS(F)
 #undef F
 
 int main(void) {
-  const char *asked = getenv("TEST_DEVICE");
 #define F(part) cmocka_unit_test(gpu_##part),
   const struct CMUnitTest gpu[] = {cmocka_unit_test(test_arguments_have_one_layout), PARTS(F)};
 #undef F
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
-  if (asked && strcmp(asked, "gpu") == 0) return cmocka_run_group_tests(gpu, NULL, NULL);
+  if (asked_for_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_missing_barrier_shows), cmocka_unit_test(test_graph),
     cmocka_unit_test(test_arguments_have_one_layout),

@@ -10,6 +10,7 @@
 
 #include "core/device/device.h"
 #include "core/memory.h"
+#include "device_tools.h"
 #include "training_tools.h"
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
@@ -193,13 +194,8 @@ static void test_shards(void **state) {
 }
 
 static void test_gpu(void **state) {
-  CoreDevice *gpu = NULL;
-  char reason[256];
   (void)state;
-  if (core_device_open("cuda", 0, &gpu, reason) != CORE_OK) {
-    print_message("# %s\n", core_error_message());
-    skip();
-  }
+  CoreDevice *gpu = open_gpu(false);
   core_device_close(&gpu);
   compare((Case){{NULL}}, NULL);
   compare((Case){{"env.task=random_s", "env.level_count=1", "env.reset=new", "train.observation_storage=state"}}, NULL);

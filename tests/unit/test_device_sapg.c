@@ -13,6 +13,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "tests/device_tools.h"
 #include "tests/training_tools.h"
 #include "trainer/learners/sapg.h"
 #include "trainer/ops/kernels/kernels_each.h"
@@ -144,14 +145,8 @@ static void test_ops(void **state) {
 }
 
 static void test_gpu(void **state) {
-  CoreDevice *gpu;
-  char reason[256];
   (void)state;
-  if (core_device_open("cuda", 0, &gpu, reason) != CORE_OK) {
-    print_message("# %s\n", core_error_message());
-    skip();
-  }
-  check_ops(gpu);
+  check_ops(open_gpu(false));
 }
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */

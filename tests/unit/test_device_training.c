@@ -13,14 +13,11 @@
 #include "core/memory.h"
 #include "trainer/learners/ppo.h"
 #include "trainer/learners/sapg.h"
+#include "device_tools.h"
 #include "training_tools.h"
 
 /* Whether trainings on a device that begin from here on are on an emulated one. TEST_DEVICE=gpu (tests/gpu/all.sh) asks
  * for the GPU, which must be there, whatever a test says. */
-static bool asked_for_gpu(void) {
-  const char *asked = getenv("TEST_DEVICE");
-  return asked && strcmp(asked, "gpu") == 0;
-}
 static void emulate(bool wanted) {
   if (wanted && !asked_for_gpu()) setenv("CORE_DEVICE", "emulated", 1);
   else unsetenv("CORE_DEVICE");
@@ -424,13 +421,7 @@ static void test_checkpoint(void **state) {
 static void check_gpu(const char *precision) {
   CoreConfig on_device = small_config("algo.name=ppo", "train.device=cuda"),
              on_host = small_config("algo.name=ppo", "train.device=cpu");
-  CoreDevice *gpu = NULL;
-  char reason[256];
-  if (core_device_open("cuda", 0, &gpu, reason) != CORE_OK) {
-    print_message("# %s\n", core_error_message());
-    if (asked_for_gpu()) fail();
-    skip();
-  }
+  CoreDevice *gpu = open_gpu(asked_for_gpu());
   core_device_close(&gpu);
   set(&on_device, precision);
   Training *a = make(&on_device), *b = make(&on_host);

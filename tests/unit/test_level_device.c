@@ -19,8 +19,8 @@
 #include "sim/device/level_device.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
-
-static CoreDevice *device;
+#define DEVICE_TESTS run_all
+#include "tests/device_tools.h"
 
 /* A batch and where its steps go; on a device with copies there. */
 typedef struct Worlds {
@@ -249,41 +249,12 @@ static void run_all(void) {
   core_device_close(&device);
 }
 
-static void test_forward(void **state) {
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_FORWARD);
-  run_all();
-}
-
-static void test_backward(void **state) {
-  (void)state;
-  device = core_device_emulated(CORE_DEVICE_BACKWARD);
-  run_all();
-}
-
-/* TEST_DEVICE=gpu (tests/gpu/all.sh): the GPU alone, which must be there. */
-static bool asked_for_gpu(void) {
-  const char *asked = getenv("TEST_DEVICE");
-  return asked && strcmp(asked, "gpu") == 0;
-}
-static void test_gpu(void **state) {
-  char reason[256];
-  (void)state;
-  if (core_device_open("cuda", 0, &device, reason) != CORE_OK) {
-    print_message("# %s\n", core_error_message());
-    if (asked_for_gpu()) fail();
-    skip();
-  }
-  run_all();
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_forward), cmocka_unit_test(test_backward),
                                      cmocka_unit_test(test_teams), cmocka_unit_test(test_gpu)};
   if (!asked_for_gpu())
     setenv("SIM_WARP_WORLDS", "alone",
            1); /* how worlds are stepped is test_batch_bits' matter, and warps are slow to emulate */
-  if (asked_for_gpu()) cmocka_set_test_filter("test_gpu");
-  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
+  choose_device_tests();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "tests/agent_tools.h"
 #include "tests/oracle/learner.h"
 #include "trainer/learners/sapg.h"
 #include "trainer/wrappers/normalise.h"
@@ -125,21 +126,8 @@ static void test_minibatches_carry_the_learning_block(void **state) {
 
 enum { ROWS = 9, SHOWN = 3, BLOCKS = 3, FACTORS = 2, WIDTH = 4 };
 
-typedef struct Fixture {
-  CoreArena *arena;
-  Ops *ops;
-  Agent agent;
-  AgentGradient gradient;
-  float x[ROWS * (SHOWN + 1)], weight_actor[ROWS * 2 * FACTORS], weight_critic[ROWS];
-} Fixture;
-
-static void fill(uint32_t stream, float *x, size_t n, float scale) {
-  CoreRandomStream random = core_random_stream(3, CORE_RANDOM_TEST, stream, 0);
-  for (size_t i = 0; i < n; i++) x[i] = core_random_uniform(&random, -scale, scale);
-}
-
 /* sum of weights times outputs, in double, with theta = actor's vector ++ critic's vector. */
-static double scalar_of(const Fixture *f, const double *theta) {
+static double scalar_of(const AgentFixture *f, const double *theta) {
   const Agent *agent = &f->agent;
   const double *embedding = theta + agent->actor.embedding, *sigma = theta + agent->actor.log_sigma;
   double sum = 0;
@@ -168,51 +156,18 @@ static double scalar_of(const Fixture *f, const double *theta) {
 }
 
 static void compare_gradient(const char *sharing) {
-  Fixture *f = core_memory_zero_allocate(1, sizeof *f);
   CoreConfig config = core_config_default();
   const Env env = {.worlds = ROWS, .observation_length = SHOWN, .levels = 1, .action_values = FACTORS};
   set(&config, "algo.name=sapg"), set(&config, "sapg.blocks=3"), set(&config, "sapg.embedding=4");
   set(&config, "net.width=5"), set(&config, "net.depth=2"), set(&config, "net.trunk_width=6");
   set(&config, "net.trunk_activation=tanh"), set(&config, sharing);
-  f->arena = core_arena_create("test");
-  agent_register(&f->agent, &config, &env, ROWS, f->arena);
-  agent_register_gradient(&f->agent, &f->gradient, ROWS, f->arena);
-  assert_int_equal(core_arena_commit(f->arena), CORE_OK);
-  agent_place(&f->agent);
-  assert_int_equal(ops_cpu_create(2, ROWS, agent_ops_width(&f->agent), &f->ops), CORE_OK);
-  const Agent *agent = &f->agent;
-  const size_t actor = agent->actor.n, n = actor + agent->critic.n;
-  assert_int_equal(agent->actor.embedding - agent->actor.log_sigma, BLOCKS * FACTORS);
-  assert_int_equal(actor - agent->actor.embedding, BLOCKS * WIDTH);
-  fill(1, agent->actor.theta, actor, 0.8f), fill(2, agent->critic.theta, agent->critic.n, 0.8f);
-  fill(3, f->x, ROWS * (SHOWN + 1), 1);
-  fill(4, f->weight_actor, ROWS * 2 * FACTORS, 1), fill(5, f->weight_critic, ROWS, 1);
+  AgentFixture *f = agent_fixture_create(&config, &env, ROWS, SHOWN + 1, 2 * FACTORS);
+  const AgentNetwork *actor = &f->agent.actor;
+  assert_int_equal(actor->embedding - actor->log_sigma, BLOCKS * FACTORS);
+  assert_int_equal(actor->n - actor->embedding, BLOCKS * WIDTH);
   for (int r = 0; r < ROWS; r++) f->x[r * (SHOWN + 1) + SHOWN] = (float)(r * 2 % BLOCKS);
-  float dactor[ROWS * 2 * FACTORS], dcritic[ROWS];
-  memcpy(dactor, f->weight_actor, sizeof dactor);
-  memcpy(dcritic, f->weight_critic, sizeof dcritic);
-  for (size_t i = 0; i < actor; i++) f->gradient.actor[i] = NAN; /* every element must be set */
-  agent_pass(agent, f->ops, &agent->actor, f->x, ROWS);
-  agent_backward(agent, f->ops, &agent->actor, f->x, ROWS, dactor, &f->gradient);
-  agent_pass(agent, f->ops, &agent->critic, f->x, ROWS);
-  agent_backward(agent, f->ops, &agent->critic, f->x, ROWS, dcritic, &f->gradient);
-  double *theta = core_memory_allocate(n * sizeof *theta), h = 1e-6;
-  for (size_t i = 0; i < n; i++)
-    theta[i] = (double)(i < actor ? agent->actor.theta[i] : agent->critic.theta[i - actor]);
-  for (size_t i = 0; i < n; i++) {
-    double at = theta[i], got = (double)(i < actor ? f->gradient.actor[i] : f->gradient.critic[i - actor]);
-    theta[i] = at + h;
-    double above = scalar_of(f, theta);
-    theta[i] = at - h;
-    double want = (above - scalar_of(f, theta)) / (2 * h);
-    theta[i] = at;
-    if (!(fabs(got - want) <= 5e-5 * (1 + fabs(want))))
-      fail_msg("%s, element %zu: got %.9g, want %.9g", sharing, i, got, want);
-  }
-  free(theta);
-  ops_destroy(&f->ops);
-  core_arena_destroy(&f->arena);
-  free(f);
+  compare_agent_gradient(f, scalar_of, sharing);
+  agent_fixture_destroy(&f);
 }
 
 static void test_gradients_by_differences(void **state) {
