@@ -26,7 +26,8 @@ const char analysis_ddr_sql[] =
   " WHERE run.id = ?1 AND data.transitions <= ?2)";
 const char analysis_ddr_evaluation_sql[] =
   "SELECT iteration, transitions, solve_rate FROM evaluation"
-  " WHERE run_id = ?1 AND level_set = ?2 AND solve_rate IS NOT NULL ORDER BY iteration";
+  " WHERE run_id = ?1 AND level_set = " ANALYSIS_LEVELS_SQL " AND solve_rate IS NOT NULL ORDER BY iteration";
+
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
 /* The trainer rounds a budget up to whole iterations: what it measures at the end lies past the round number. */
@@ -149,7 +150,8 @@ static int read_untrained(AnalysisDdr *ddr) {
   size_t count = 0;
   int code = CORE_OK;
   TRY(store_query_open(ddr->context->database,
-                       "SELECT solve_rate FROM evaluation WHERE run_id = ?1 AND level_set = ?2 AND iteration = 0",
+                       "SELECT solve_rate FROM evaluation WHERE run_id = ?1 AND level_set = " ANALYSIS_LEVELS_SQL
+                       " AND iteration = 0",
                        &query));
   for (size_t r = 0; r < ddr->context->selection.count && code == CORE_OK; r++) {
     bool row = false;
@@ -202,7 +204,8 @@ static int asked_budgets(AnalysisDdr *ddr, const char *budgets) {
   return CORE_OK;
 }
 
-/* The whole budget, or as far as the furthest run has come; and a third and a tenth of it where most have points. */
+/* The whole budget, or as far as the furthest run has come; and a third, a tenth and a thirtieth of it where most have
+ * points. */
 static int usual_budgets(AnalysisDdr *ddr) {
   const AnalysisSelection *selection = &ddr->context->selection;
   double planned = 0, seen = 0;
@@ -216,7 +219,7 @@ static int usual_budgets(AnalysisDdr *ddr) {
     return core_error(CORE_FAIL, "%s: no run has both iterations and an evaluation after its start yet",
                       ddr->context->path);
   double full = fmin(planned, seen);
-  static const double fractions[] = {0.1, 1.0 / 3, 1};
+  static const double fractions[] = {1.0 / 30, 0.1, 1.0 / 3, 1};
   for (size_t i = 0; i < sizeof fractions / sizeof *fractions; i++) {
     double budget = fractions[i] < 1 ? round(full * fractions[i]) : full;
     TRY(add_panel(ddr, budget));

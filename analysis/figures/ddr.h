@@ -40,8 +40,8 @@ typedef struct AnalysisDdr {
 } AnalysisDdr;
 
 /* budgets: "1e5,1e6", or NULL for the usual ones: the whole budget (or as far as the furthest run has come), and a
- * tenth and a third of it where most runs have points. `context` and `use_final` are set before. CORE_USAGE: bad
- * budgets. CORE_FAIL: no run has a point. Free with analysis_ddr_free, also after an error. */
+ * thirtieth, a tenth and a third of it where most runs have points. `context` and `use_final` are set before.
+ * CORE_USAGE: bad budgets. CORE_FAIL: no run has a point. Free with analysis_ddr_free, also after an error. */
 int analysis_ddr_read(AnalysisDdr *ddr, const char *budgets);
 void analysis_ddr_free(AnalysisDdr *ddr);
 

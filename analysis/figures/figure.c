@@ -33,7 +33,14 @@ const AnalysisFigure analysis_figures[] = {
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 enum { LEVEL_SETS = 32 };
-typedef struct LevelSets { char names[LEVEL_SETS][64]; size_t runs[LEVEL_SETS], count; } LevelSets;
+typedef struct LevelSets {
+  char names[LEVEL_SETS][64];
+  size_t runs[LEVEL_SETS], count;
+  size_t with_other; /* runs that have a set which is not trained on */
+} LevelSets;
+
+/* The levels that a run was trained on, as its evaluations call them. */
+static bool is_training_set(const char *name) { return strcmp(name, "train") == 0; }
 
 static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
   StoreQuery *query = NULL;
@@ -41,7 +48,7 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
   TRY(store_query_open(context->database,
                        "SELECT DISTINCT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set", &query));
   for (size_t r = 0; r < context->selection.count && code == CORE_OK; r++) {
-    bool row = false;
+    bool row = false, other = false;
     store_query_reset(query);
     store_query_bind_text(query, 1, context->selection.runs[r].id);
     while ((code = store_query_step(query, &row)) == CORE_OK && row) {
@@ -51,17 +58,29 @@ static int count_level_sets(const AnalysisContext *context, LevelSets *sets) {
       if (i == LEVEL_SETS || strlen(name) >= sizeof sets->names[0]) continue;
       if (i == sets->count) memcpy(sets->names[sets->count++], name, strlen(name) + 1);
       sets->runs[i]++;
+      other |= !is_training_set(name);
     }
+    sets->with_other += other;
   }
   store_query_close(&query);
   return code;
 }
 
-/* The levels that a run was trained on, as its evaluations call them. */
-static bool is_training_set(const char *name) { return strcmp(name, "train") == 0; }
-
 static int asked_without_any(const AnalysisContext *context) {
   return context->request->level_set ? analysis_context_need_evaluations(context) : CORE_OK;
+}
+
+/* For --level-set other: the name where all runs have the same first set that is not trained on, else that each run
+ * takes its own; NULL where none has one. */
+static const char *other_set(const LevelSets *sets) {
+  const char *first = NULL;
+  bool shared = false;
+  for (size_t i = 0; i < sets->count; i++) {
+    if (is_training_set(sets->names[i]) || (first && strcmp(sets->names[i], first) > 0)) continue;
+    first = sets->names[i];
+    shared = sets->runs[i] == sets->with_other;
+  }
+  return !first || shared ? first : ANALYSIS_LEVELS_OTHER;
 }
 
 /* The asked level set, or the one that most runs were evaluated on, and of several the training levels. */
@@ -70,23 +89,21 @@ static int choose_level_set(AnalysisContext *context) {
   TRY(count_level_sets(context, &sets));
   context->level_sets = sets.count;
   if (sets.count == 0) return asked_without_any(context);
-  size_t usual = 0, found = sets.count;
-  const char *names[LEVEL_SETS], *asked = context->request->level_set;
+  size_t usual = 0;
+  const char *names[LEVEL_SETS], *asked = context->request->level_set, *chosen = NULL;
   for (size_t i = 0; i < sets.count; i++) {
     const bool as_many = sets.runs[i] == sets.runs[usual];
     names[i] = sets.names[i];
     if (sets.runs[i] > sets.runs[usual] || (as_many && is_training_set(names[i]))) usual = i;
-    if (asked && strcmp(asked, names[i]) == 0) found = i;
+    if (asked && strcmp(asked, names[i]) == 0) chosen = names[i];
   }
-  for (size_t i = 0; i < sets.count && asked && found == sets.count && strcmp(asked, "other") == 0; i++) {
-    if (!is_training_set(names[i])) found = i;
-  }
-  if (asked && found == sets.count) {
+  if (asked && !chosen && strcmp(asked, "other") == 0) chosen = other_set(&sets);
+  if (asked && !chosen) {
     const char *near = core_text_nearest(asked, names, sets.count);
     return core_error(CORE_USAGE, "--level-set %s: no run was evaluated on it; try %s", asked,
                       near ? near : names[usual]);
   }
-  memcpy(context->level_set, sets.names[asked ? found : usual], sizeof context->level_set);
+  snprintf(context->level_set, sizeof context->level_set, "%s", chosen ? chosen : names[usual]);
   return CORE_OK;
 }
 
@@ -155,6 +172,20 @@ static int open_context(AnalysisContext *context) {
   if (code == CORE_OK) code = choose_level_set(context);
   if (code == CORE_OK && request->common) code = analysis_selection_repeat(&context->selection, request->common);
   return code == CORE_OK ? group_configurations(context) : open_error(context, code);
+}
+
+int analysis_context_keep(AnalysisContext *context, const bool *keep) {
+  AnalysisSelection *selection = &context->selection;
+  const size_t count = selection->count, first_repeat = count - selection->repeats;
+  selection->count = selection->repeats = 0;
+  for (size_t r = 0; r < count; r++) {
+    if (!keep[r]) continue;
+    if (r != selection->count) selection->runs[selection->count] = selection->runs[r];
+    selection->count++;
+    selection->repeats += r >= first_repeat;
+  }
+  analysis_grouping_free(&context->configurations);
+  return group_configurations(context);
 }
 
 int analysis_context_open(AnalysisContext *context, const AnalysisRequest *request, const char *path) {

@@ -51,7 +51,8 @@ typedef struct AnalysisRequest {
    "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min " \
    "(of the runs that meet the other conditions)"}, \
   {"level-set", 0, CORE_OPTION_TEXT, &(request).level_set, "NAME", \
-   "which evaluation levels; other: those that are not trained on (default: those that most of the runs have)"}, \
+   "which evaluation levels; other: of each run the first that it was not trained on (default: those that most runs " \
+   "have)"}, \
   {"output", 'o', CORE_OPTION_TEXT, &(request).folder, "DIR", \
    "where the files go (default: figures/ beside the database)"}, \
   {"name", 0, CORE_OPTION_TEXT, &(request).name, "NAME", \
@@ -83,6 +84,8 @@ int analysis_context_open(AnalysisContext *context, const AnalysisRequest *reque
 /* CORE_FAIL: none of the runs has an evaluation yet, which the figure can not do without. */
 int analysis_context_need_evaluations(const AnalysisContext *context);
 void analysis_context_close(AnalysisContext *context);
+/* Goes on with those runs only for which keep[run of the selection] is true; before anything else points at runs. */
+int analysis_context_keep(AnalysisContext *context, const bool *keep);
 
 /* "24 runs of 12 configurations (2 seeds): 22 finished, 1 running, 1 diverged" */
 void analysis_describe_runs(const AnalysisContext *context, CoreText *text);

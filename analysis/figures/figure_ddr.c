@@ -334,7 +334,8 @@ int analysis_figure_ddr(int argc, char **argv) {
   Scatter scatter = {.request = {.argc = argc, .argv = argv}};
   const CoreOption table[] = {
     {"budget", 'b', CORE_OPTION_TEXT, &scatter.budgets, "N[,N...]",
-     "transitions, one panel each (default: the whole budget, and a tenth and a third of it where there are points)"},
+     "transitions, one panel each (default: the whole budget, and a thirtieth, a tenth and a third of it where "
+     "there are points)"},
     {"measure", 'm', CORE_OPTION_TEXT, &scatter.measure, "best|final",
      "which solve rate inside the budget (default: best)"},
     {"color-by", 'c', CORE_OPTION_TEXT, &scatter.color_by, "KEY[,KEY]",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/runs/select.h"
 #include "core/error.h"
 #include "store/runlog/runlog.h"
 
@@ -12,7 +13,7 @@ static const AnalysisColumn columns[] = {
   {"evaluation." #column, unit_text, true, \
    "SELECT e.transitions, e.iteration, iif(?3, (SELECT wall_seconds FROM iteration_row WHERE row =" \
    " (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration), NULL), e." #column " FROM evaluation e" \
-   " WHERE e.run_id = ?1 AND e.level_set = ?2 AND e." #column " IS NOT NULL ORDER BY e.iteration"},
+   " WHERE e.run_id = ?1 AND e.level_set = " ANALYSIS_LEVELS_SQL " AND e." #column " IS NOT NULL ORDER BY e.iteration"},
   STORE_EVALUATION_COLUMNS(X)
 #undef X
 #define X(column, unit_text, comment) \

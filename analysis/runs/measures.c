@@ -48,9 +48,8 @@ int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
 
 static const char evaluation_sql[] =
   "SELECT iteration, transitions, coalesce(solve_rate, episode_return), solve_rate IS NOT NULL, episode_return"
-  " FROM evaluation"
-  " WHERE run_id = ?1 AND level_set = coalesce(?2, (SELECT level_set FROM evaluation WHERE run_id = ?1"
-  " ORDER BY level_set <> 'train', level_set LIMIT 1))"
+  " FROM evaluation WHERE run_id = ?1 AND level_set = coalesce(" ANALYSIS_LEVELS_SQL
+  ", (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1))"
   " AND transitions <= ?3 AND coalesce(solve_rate, episode_return) IS NOT NULL ORDER BY iteration";
 
 typedef struct Scores { double *at, *score; size_t count, capacity; } Scores;

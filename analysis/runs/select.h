@@ -62,6 +62,13 @@ void analysis_selection_free(AnalysisSelection *selection);
  * CORE_USAGE as --where. */
 int analysis_selection_repeat(AnalysisSelection *selection, const char *pair);
 
+/* What stands for a level set's name where each run takes its own: the first that it was not trained on. The SQL is the
+ * name for the run ?1 when ?2 is asked. */
+#define ANALYSIS_LEVELS_OTHER "other of each run"
+#define ANALYSIS_LEVELS_SQL \
+  "iif(?2 = '" ANALYSIS_LEVELS_OTHER "', (SELECT min(level_set) FROM evaluation WHERE run_id = ?1" \
+  " AND level_set <> 'train'), ?2)"
+
 /* "ppo.com", or "com" or a label's "eps" where that is unique. CORE_USAGE with the nearest key otherwise. */
 int analysis_find_key(const char *name, const CoreConfigRow **row);
 /* "com", "eps", "lr": what a key is called in labels. */

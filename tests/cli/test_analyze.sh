@@ -37,12 +37,12 @@ fi
 run ddr-vs-solve "$db"
 check "the table has a row a configuration" [ "$(grep -cE '^(com|eps) [0-9.]+ +3 ' "$out")" = 12 ]
 check "the table is sorted by solve rate" bash -c "grep -oE '^(com|eps) [0-9.]+ +3 +[0-9.]+ [kM] +[0-9.]+' '$out' | awk '{ if (NR > 1 && \$NF > last) exit 1; last = \$NF }'"
-check "a correlation stands under each of three budgets" [ "$(grep -cE 'transitions: Spearman ρ = .*\[' "$out")" = 3 ]
+check "a correlation stands under each of four budgets" [ "$(grep -cE 'transitions: Spearman ρ = .*\[' "$out")" = 4 ]
 check "the relation is read in a sentence" grep -qE '^At .* transitions (a higher DDR|no relation)' "$out"
 check "the solve rate before training is named" says "(before training)"
 check "unfinished and diverged runs are counted, not dropped" grep -q '34 finished, 1 stopped, 1 diverged' "$out"
 csv=$folder/work/figures/ddr-vs-solve.csv
-check "each run stands in the CSV once a budget" [ "$(grep -vc '^#' "$csv")" = $((1 + 3 * 36)) ]
+check "each run stands in the CSV once a budget" [ "$(grep -vc '^#' "$csv")" = $((1 + 4 * 36)) ]
 check "the CSV's comments carry filter, commit, date and interval" [ "$(grep -cE '^# (filter|program|trainer|date|interval): ' "$csv")" = 5 ]
 
 # The numbers, computed here from the database with nothing of the program's but its SQL.
