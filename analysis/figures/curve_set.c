@@ -42,6 +42,30 @@ static int find_choice(const char *option, const char *given, const char *const 
   return code;
 }
 
+/* "untrained", "best" or NAME=VALUE. */
+static int find_reference(AnalysisCurveSet *set, char *text) {
+  static const char *const names[] = {"untrained", "best"}, *const labels[] = {"before training", "best of all runs"};
+  int kind = ANALYSIS_REFERENCE_NUMBER;
+  if (set->reference_count == ANALYSIS_CURVE_REFERENCES)
+    return core_error(CORE_USAGE, "--reference %s: at most %d", set->references, ANALYSIS_CURVE_REFERENCES);
+  AnalysisReference *reference = &set->reference[set->reference_count++];
+  char *number = strchr(text, '=');
+  if (number) *number++ = '\0';
+  else TRY(find_choice("--reference", text, names, 2, &kind));
+  reference->kind = kind;
+  snprintf(reference->label, sizeof reference->label, "%.40s", number ? text : labels[kind]);
+  if (!number || (core_text_to_real(number, &reference->value) && isfinite(reference->value))) return CORE_OK;
+  return core_error(CORE_USAGE, "--reference %s=%s: expected a number", text, number);
+}
+
+static int find_references(AnalysisCurveSet *set) {
+  char *copy = core_text_duplicate(set->references), *rest = copy;
+  int code = CORE_OK;
+  for (char *text; code == CORE_OK && (text = strsep(&rest, ","));) code = find_reference(set, text);
+  free(copy);
+  return code;
+}
+
 static int understand(AnalysisCurveSet *set) {
   static const char *const spreads[] = {"t", "sd", "bootstrap"}, *const aggregates[] = {"mean", "median", "iqm"};
   int aggregate = 0, spread = 0;
@@ -56,9 +80,9 @@ static int understand(AnalysisCurveSet *set) {
     return core_error(CORE_USAGE, "--interval sd is of means; --aggregate %s takes t or bootstrap",
                       set->aggregate_name);
   set->spread = (AnalysisSpread)spread;
-  if (set->column_count > 1 && set->panel_keys)
-    return core_error(CORE_USAGE, "--panel and several columns of --y both make panels; give one of them");
-  return CORE_OK;
+  if (set->panel_range && !set->panel_keys)
+    return core_error(CORE_USAGE, "--panels %s: of which panels? --panel KEY makes them", set->panel_range);
+  return set->references ? find_references(set) : CORE_OK;
 }
 
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column) {
@@ -202,9 +226,14 @@ static size_t panel_of(const AnalysisCurveSet *set, size_t run) {
   return set->panels.key_count ? set->panels.group_of[run] : set->groups.groups[set->groups.group_of[run]].family;
 }
 
+/* Several columns without --panel share one panel each. */
+static bool in_panel(const AnalysisCurveSet *set, size_t run, size_t panel) {
+  return (set->column_count > 1 && !set->panels.key_count) || panel_of(set, run) == panel;
+}
+
 static bool belongs(const AnalysisCurveSet *set, size_t run, Choice choice) {
   if (set->groups.group_of[run] != choice.group) return false;
-  if (set->column_count == 1 && panel_of(set, run) != choice.panel) return false;
+  if (!in_panel(set, run, choice.panel)) return false;
   return !set->choices.key_count || set->choices.group_of[run] == choice.choice;
 }
 
@@ -266,17 +295,51 @@ static void add_line(AnalysisCurveSet *set, Choice choice, const size_t *task_of
 static void make_lines(AnalysisCurveSet *set) {
   size_t *task_of = core_memory_allocate((set->context.selection.count + 1) * sizeof *task_of);
   size_t tasks = analysis_tasks_find(&set->context.selection, task_of);
-  bool by_column = set->column_count > 1;
-  set->panel_count = by_column               ? set->column_count
-                     : set->panels.key_count ? set->panels.count
-                                             : set->groups.family_count;
-  for (size_t p = 0; p < set->panel_count; p++) {
-    for (size_t g = 0; g < set->groups.count; g++) {
-      Choice choice = {.panel = p, .group = g, .column = by_column ? p : 0};
-      if (choose(set, &choice)) add_line(set, choice, task_of, tasks);
-    }
+  set->panel_count = set->panels.key_count ? set->panels.count : set->column_count > 1 ? 1 : set->groups.family_count;
+  for (size_t i = 0; i < set->column_count * set->panel_count * set->groups.count; i++) {
+    const size_t g = i % set->groups.count, p = i / set->groups.count;
+    Choice choice = {.panel = p % set->panel_count, .group = g, .column = p / set->panel_count};
+    if (choose(set, &choice)) add_line(set, choice, task_of, tasks);
   }
   free(task_of);
+}
+
+/* "5", "1-4", "5-": the first and the last panel, from 1. */
+static bool read_range(const char *text, size_t range[2]) {
+  int64_t first, last = INT64_MAX;
+  char from[16];
+  const size_t length = strcspn(text, "-");
+  if (length >= sizeof from) return false;
+  memcpy(from, text, length);
+  from[length] = '\0';
+  if (!core_text_to_int(from, &first) || first < 1) return false;
+  if (!text[length]) last = first;
+  else if (text[length + 1] && !core_text_to_int(text + length + 1, &last)) return false;
+  range[0] = (size_t)first;
+  range[1] = (size_t)last;
+  return last >= first;
+}
+
+/* --panels: only the runs of those panels stay. */
+static int choose_panels(AnalysisCurveSet *set) {
+  AnalysisGrouping panels = {0};
+  size_t range[2], kept = 0;
+  if (!read_range(set->panel_range, range))
+    return core_error(CORE_USAGE, "--panels %s: expected numbers from 1, as in 1-4, or 5- for all from there on",
+                      set->panel_range);
+  TRY(analysis_group_runs(&set->context.selection, set->panel_keys, &panels));
+  bool *keep = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *keep);
+  for (size_t r = 0; r < set->context.selection.count; r++) {
+    keep[r] = panels.group_of[r] + 1 >= range[0] && panels.group_of[r] + 1 <= range[1];
+    kept += keep[r];
+  }
+  const size_t count = panels.key_count ? panels.count : 1;
+  analysis_grouping_free(&panels);
+  int code = kept ? analysis_context_keep(&set->context, keep)
+                  : core_error(CORE_FAIL, "%s: --panels %s: there are only %zu", set->context.path, set->panel_range,
+                               count);
+  free(keep);
+  return code;
 }
 
 static int group(AnalysisCurveSet *set) {
@@ -313,12 +376,30 @@ int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   TRY(analysis_context_open(&set->context, &set->request, path));
   for (size_t c = 0; c < set->column_count; c++)
     if (set->columns[c]->evaluation) TRY(analysis_context_need_evaluations(&set->context));
+  if (set->panel_range) TRY(choose_panels(set));
   TRY(group(set));
   bool *has_infinite = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *has_infinite);
   int code = read_columns(set, has_infinite);
   free(has_infinite);
   if (code == CORE_OK) make_lines(set);
   return code;
+}
+
+double analysis_curve_set_reference(const AnalysisCurveSet *set, const AnalysisReference *reference, size_t panel,
+                                    size_t column) {
+  double sum = 0, best = NAN;
+  size_t count = 0;
+  if (reference->kind == ANALYSIS_REFERENCE_NUMBER) return reference->value;
+  for (size_t r = 0; r < set->context.selection.count; r++) {
+    const AnalysisCurve *curve = &set->curves[column][r];
+    if (curve->n == 0 || !in_panel(set, r, panel)) continue;
+    for (size_t i = 0; i < curve->n; i++) best = fmax(best, curve->y[i]);
+    if (curve->x[0] > 0) continue; /* not evaluated before training */
+    sum += curve->y[0];
+    count++;
+  }
+  if (reference->kind == ANALYSIS_REFERENCE_BEST) return best;
+  return count ? sum / (double)count : NAN;
 }
 
 void analysis_curve_set_free(AnalysisCurveSet *set) {

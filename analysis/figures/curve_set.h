@@ -7,7 +7,12 @@
 #include "analysis/runs/curve.h"
 #include "analysis/statistics/interval.h"
 
-enum { ANALYSIS_CURVE_COLUMNS = 8, ANALYSIS_CURVE_GRID = 300, ANALYSIS_CURVE_BAND = ANALYSIS_SEEDS_LEAST };
+enum {
+  ANALYSIS_CURVE_COLUMNS = 8,
+  ANALYSIS_CURVE_GRID = 300,
+  ANALYSIS_CURVE_BAND = ANALYSIS_SEEDS_LEAST,
+  ANALYSIS_CURVE_REFERENCES = 8,
+};
 
 typedef enum AnalysisSpread {
   ANALYSIS_SPREAD_T,         /* 95 %, as every figure has it (interval.h) */
@@ -15,9 +20,16 @@ typedef enum AnalysisSpread {
   ANALYSIS_SPREAD_BOOTSTRAP, /* 95 % stratified percentile bootstrap of whole runs */
 } AnalysisSpread;
 
+/* A level line: of each panel's runs (untrained, best) or a number that was given. */
+typedef struct AnalysisReference {
+  enum { ANALYSIS_REFERENCE_UNTRAINED, ANALYSIS_REFERENCE_BEST, ANALYSIS_REFERENCE_NUMBER } kind;
+  double value;              /* of ANALYSIS_REFERENCE_NUMBER */
+  char label[48];
+} AnalysisReference;
+
 /* One line: the average of some runs at the places of the column's grid. */
 typedef struct AnalysisLineData {
-  size_t panel, group, column;
+  size_t panel, group, column; /* panel: of --panel's, or the family's */
   char *label;
   AnalysisCurve *curves;     /* [curve_count] of its runs, empty ones included; not owned */
   size_t *task;              /* [curve_count] */
@@ -30,7 +42,8 @@ typedef struct AnalysisCurveSet {
   AnalysisContext context;
   AnalysisRequest request;
   /* asked for */
-  const char *y_names, *x_name, *group_keys, *panel_keys, *best_keys, *aggregate_name, *interval_name, *log_axes;
+  const char *y_names, *x_name, *group_keys, *panel_keys, *best_keys, *aggregate_name, *interval_name, *log_axes,
+    *panel_range, *references;
   bool log_x, log_y;
   /* understood */
   const AnalysisColumn *columns[ANALYSIS_CURVE_COLUMNS];
@@ -44,7 +57,9 @@ typedef struct AnalysisCurveSet {
   double *grid[ANALYSIS_CURVE_COLUMNS];
   size_t grid_count[ANALYSIS_CURVE_COLUMNS];
   AnalysisLineData *lines;
-  size_t line_count, panel_count;
+  size_t line_count, panel_count; /* panel_count: of each column */
+  AnalysisReference reference[ANALYSIS_CURVE_REFERENCES];
+  size_t reference_count;
   size_t without;            /* runs that have no value of the first column */
   size_t infinite, infinite_runs; /* values that no line can show, and runs that have some, of any column */
   size_t choice_count;       /* most candidates that --best-of chose from */
@@ -55,6 +70,9 @@ typedef struct AnalysisCurveSet {
 int analysis_curve_set_read(AnalysisCurveSet *set, const char *path);
 void analysis_curve_set_free(AnalysisCurveSet *set);
 
+/* Where a panel's reference stands; NaN: none of its runs has it. */
+double analysis_curve_set_reference(const AnalysisCurveSet *set, const AnalysisReference *reference, size_t panel,
+                                    size_t column);
 /* " Infinite values, passed over: 3, in 1 run." when there are any. */
 void analysis_curve_set_infinite(const AnalysisCurveSet *set, CoreText *text);
 /* Is the column drawn on a log axis, and averaged as logarithms? */

@@ -17,7 +17,7 @@
  * fewer than three runs are left. */
 static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line, AnalysisMark mark) {
   bool band = line->run_count >= ANALYSIS_CURVE_BAND, shorter = false;
-  size_t n = set->grid_count[line->column], panel = line->panel;
+  size_t n = set->grid_count[line->column], panel = line->column * set->panel_count + line->panel;
   double *solid = core_memory_allocate((4 * n + 1) * sizeof *solid), *dashed = solid + n, *low = dashed + n,
          *high = low + n;
   for (size_t i = 0; i < n; i++) {
@@ -73,6 +73,10 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
                       "Each line is the best of up to %zu by its runs' last values, chosen on the same runs: biased "
                       "upward. ",
                       set->choice_count);
+  for (size_t i = 0; i < set->reference_count; i++) {
+    static const char *const meaning[] = {"mean of the runs' first values", "highest value of any run", "as given"};
+    core_text_appendf(text, "Level \"%s\": %s. ", set->reference[i].label, meaning[set->reference[i].kind]);
+  }
 }
 
 static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
@@ -90,19 +94,34 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   core_text_free(&text);
 }
 
+/* Panels of several columns stand in a row for each column while a page has room for them. */
+enum { ROW_MOST = 6 };
+
 static void add_panels(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   char title[128];
-  for (size_t p = 0; p < set->panel_count; p++) {
-    if (set->column_count > 1) {
-      analysis_column_title(set->columns[p], title, sizeof title);
-      size_t panel = analysis_plot_panel(plot, "", "");
-      analysis_plot_panel_axis(plot, panel, title, analysis_curve_set_is_log(set, p));
-    } else if (set->panels.key_count) {
-      bool several = set->panel_count > 1; /* the only task needs no name */
-      analysis_plot_panel(plot, several ? set->panels.groups[p].label : "", "");
-    } else {
-      analysis_plot_panel(plot, set->groups.families[p].name, "");
-    }
+  const bool several = set->panel_count > 1; /* the only task needs no name */
+  const bool rows = set->column_count > 1 && several && set->panel_count <= ROW_MOST;
+  if (rows) analysis_plot_columns(plot, set->panel_count);
+  for (size_t i = 0; i < set->column_count * set->panel_count; i++) {
+    const size_t p = i % set->panel_count, c = i / set->panel_count;
+    const char *name = "";
+    if (set->panels.key_count && several && (c == 0 || !rows)) name = set->panels.groups[p].label;
+    if (!set->panels.key_count && set->column_count == 1) name = set->groups.families[p].name;
+    size_t panel = analysis_plot_panel(plot, name, "");
+    if (set->column_count == 1) continue;
+    analysis_column_title(set->columns[c], title, sizeof title);
+    analysis_plot_panel_axis(plot, panel, rows && p > 0 ? "" : title, analysis_curve_set_is_log(set, c));
+  }
+}
+
+static void add_references(const AnalysisCurveSet *set, AnalysisPlot *plot) {
+  for (size_t i = 0; i < set->column_count * set->panel_count * set->reference_count; i++) {
+    const AnalysisReference *reference = &set->reference[i % set->reference_count];
+    const size_t panel = i / set->reference_count, column = panel / set->panel_count;
+    const bool meant = reference->kind == ANALYSIS_REFERENCE_NUMBER ? column == 0 : set->columns[column]->evaluation;
+    if (!meant) continue;
+    const double y = analysis_curve_set_reference(set, reference, panel % set->panel_count, column);
+    if (isfinite(y)) analysis_plot_level(plot, panel, y, reference->label);
   }
 }
 
@@ -113,7 +132,7 @@ static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const An
     bool begins = g == 0 || groups->groups[g].family != groups->groups[g - 1].family;
     const char *label = groups->groups[g].label;
     if (begins && heads) analysis_plot_legend_head(plot, groups->families[groups->groups[g].family].name);
-    for (size_t i = 0; i < set->line_count && set->panel_count == 1; i++)
+    for (size_t i = 0; i < set->line_count && set->panel_count == 1 && set->column_count == 1; i++)
       if (set->lines[i].group == g) label = set->lines[i].label; /* with what --best-of chose */
     analysis_plot_legend_entry(plot, label, marks[g], false, true);
   }
@@ -127,18 +146,26 @@ static AnalysisPlot *make_plot(const AnalysisCurveSet *set) {
                                             title, analysis_curve_set_is_log(set, 0));
   add_panels(set, plot);
   for (size_t i = 0; i < set->line_count; i++) add_line(set, plot, &set->lines[i], marks[set->lines[i].group]);
+  add_references(set, plot);
   add_legend(set, plot, marks);
   add_caption(set, plot);
   free(marks);
   return plot;
 }
 
-static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineData *line) {
-  if (set->column_count > 1) return set->columns[line->column]->name;
-  return set->panels.key_count ? set->panels.groups[line->panel].label : set->groups.families[line->panel].name;
+/* The column of several, the value of --panel, or the algorithm; of several columns and panels "column: value". */
+static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineData *line, char room[256]) {
+  const char *panel =
+    set->panels.key_count ? set->panels.groups[line->panel].label : set->groups.families[line->panel].name;
+  if (set->column_count == 1) return panel;
+  const char *column = set->columns[line->column]->name;
+  if (set->panel_count == 1) return column;
+  snprintf(room, 256, "%s: %.200s", column, panel);
+  return room;
 }
 
 static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
+  char name[256];
   bool panels = set->column_count > 1 || set->panels.key_count;
   core_text_appendf(csv, "%sconfiguration", panels ? "panel," : "");
   analysis_csv_keys(csv, &set->groups);
@@ -148,7 +175,7 @@ static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
     for (size_t i = 0; i < set->grid_count[line->column]; i++) {
       if (line->runs[i] == 0) continue;
       if (panels) {
-        analysis_csv_field(csv, panel_name(set, line));
+        analysis_csv_field(csv, panel_name(set, line, name));
         core_text_append(csv, ",");
       }
       analysis_csv_field(csv, line->label);
@@ -188,7 +215,7 @@ static size_t last_common(const AnalysisCurveSet *set, const AnalysisLineData *l
 
 static void print_table(const AnalysisCurveSet *set) {
   static const char *const kinds[] = {"95 %", "sd", "95 % bootstrap"};
-  char column[128], text[64], number[32];
+  char column[128], text[64], number[32], name[256];
   bool panels = set->column_count > 1 || (set->panels.key_count && set->panel_count > 1);
   snprintf(column, sizeof column, "%s [%s]", set->column_count > 1 ? "value" : analysis_column_short(set->columns[0]),
            kinds[set->spread]);
@@ -198,7 +225,7 @@ static void print_table(const AnalysisCurveSet *set) {
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];
     size_t at = last_common(set, line);
-    if (panels) core_table_cell(table, "%s", panel_name(set, line));
+    if (panels) core_table_cell(table, "%s", panel_name(set, line, name));
     core_table_cell(table, "%s", line->label);
     core_table_cell(table, "%zu", line->run_count);
     core_table_cell(table, "%s", at == SIZE_MAX ? "-" : core_text_count(set->grid[line->column][at], number));
@@ -224,6 +251,7 @@ static json_t *json_number(double value) { return isfinite(value) ? json_real(va
 
 static void print_json(const AnalysisCurveSet *set) {
   CoreText interval = {0};
+  char name[256];
   analysis_curve_set_interval(set, &interval);
   json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "figure", set->request.argv[0], "x",
                            analysis_abscissa_names[set->abscissa], "y", set->columns[0]->name, "filter",
@@ -235,7 +263,7 @@ static void print_json(const AnalysisCurveSet *set) {
     size_t at = last_common(set, line);
     bool some = at != SIZE_MAX;
     json_array_append_new(
-      list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "panel", panel_name(set, line), "y",
+      list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "panel", panel_name(set, line, name), "y",
                       set->columns[line->column]->name, "configuration", line->label, "runs",
                       (json_int_t)line->run_count, "x", json_number(some ? set->grid[line->column][at] : NAN), "mean",
                       json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN), "high",
@@ -252,10 +280,10 @@ static void describe(CoreText *text) {
   core_text_append(
     text,
     "Learning curves: one line for each configuration (or each value of --group), the mean over its runs with a shaded "
-    "95 % interval; a panel for each algorithm, each value of --panel, or each column of --y. Runs are "
-    "brought to a common grid by linear interpolation; a run that ended early is never extrapolated, and the line is "
-    "dashed from there on. KL and DDR are drawn on a log axis, with geometric means. With fewer than three runs there "
-    "is no band: the runs are drawn faintly instead.\n\n"
+    "95 % interval; a panel for each algorithm or each value of --panel, and for each of several columns of --y. Runs "
+    "are brought to a common grid by linear interpolation; a run that ended early is never extrapolated, and the line "
+    "is dashed from there on. KL and DDR are drawn on a log axis, with geometric means. With fewer than three runs "
+    "there is no band: the runs are drawn faintly instead.\n\n"
     "Files: curves.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot curves.gp.\n\n");
   analysis_column_list(text);
 }
@@ -293,6 +321,11 @@ int analysis_figure_curves(int argc, char **argv) {
      "one line for each value of these settings; none: one line (default: all that vary)"},
     {"panel", 0, CORE_OPTION_TEXT, &set.panel_keys, "KEY[,KEY]",
      "one panel for each value of these settings; task: for each task (default: for each algorithm)"},
+    {"panels", 0, CORE_OPTION_TEXT, &set.panel_range, "N-M",
+     "only these of --panel's values, in their order: 1-4, or 5- for all from the fifth on"},
+    {"reference", 0, CORE_OPTION_TEXT, &set.references, "NAME[,NAME]",
+     "dashed levels in each panel of evaluations. untrained: what the runs begin with, a random policy's solve rate; "
+     "best: the best evaluation of any run; NAME=VALUE: a number, as in optimum=0.95 (of several columns the first)"},
     {"best-of", 0, CORE_OPTION_TEXT, &set.best_keys, "KEY[,KEY]",
      "of these settings' values, draw the one that ends highest, for each line"},
     {"aggregate", 0, CORE_OPTION_TEXT, &set.aggregate_name, "mean|median|iqm",

@@ -8,10 +8,11 @@
 #include "analysis/figures/figure.h"
 #include "analysis/figures/mean_line.h"
 #include "analysis/plot/csv.h"
+#include "analysis/runs/tasks.h"
 #include "core/memory.h"
 #include "store/workspace/paths.h"
 
-enum { PHASES = 5, GRID = 300 };
+enum { PHASES = 5, GRID = 300, ROW_MOST = 6 };
 static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* of training */
 static const double KL_FLOOR = 1e-12;                               /* metrics.md 2.8 */
 static const char *const kinds[2] = {"sequential", "reference"};
@@ -25,9 +26,9 @@ typedef struct Profile { AnalysisCurve kl[2]; int64_t iteration; } Profile;
 typedef struct Profiles {
   AnalysisContext context;
   AnalysisRequest request;
-  const char *group_keys;
+  const char *group_keys, *panel_keys;
   char root[CORE_PATH_MAX];
-  AnalysisGrouping groups;
+  AnalysisGrouping groups, panels; /* panels: key_count 0 when not asked for */
   Profile *read;               /* [run][PHASES]; iteration 0: none */
   size_t without;
 } Profiles;
@@ -128,22 +129,34 @@ static int read_all(Profiles *p) {
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
-/* The geometric mean over the group's runs of one phase and kind. */
-static AnalysisMeanLine make_line(const Profiles *p, size_t group, int phase, int kind) {
+static size_t panel_count(const Profiles *p) { return p->panels.key_count ? p->panels.count : 1; }
+
+/* "" where all runs share one. */
+static const char *panel_name(const Profiles *p, size_t panel) {
+  return panel_count(p) > 1 ? p->panels.groups[panel].label : "";
+}
+
+/* The geometric mean over the group's runs in a panel, of one phase and kind. */
+static AnalysisMeanLine make_line(const Profiles *p, size_t panel, size_t group, int phase, int kind) {
   AnalysisCurve *curves = core_memory_allocate((p->context.selection.count + 1) * sizeof *curves);
   size_t count = 0;
   for (size_t r = 0; r < p->context.selection.count; r++) {
     const Profile *profile = &p->read[r * PHASES + (size_t)phase];
-    if (p->groups.group_of[r] == group && profile->kl[kind].n) curves[count++] = profile->kl[kind];
+    const bool here = p->groups.group_of[r] == group && (panel_count(p) == 1 || p->panels.group_of[r] == panel);
+    if (here && profile->kl[kind].n) curves[count++] = profile->kl[kind];
   }
   AnalysisMeanLine line = analysis_mean_line_average(curves, count, GRID, ANALYSIS_RANGE_LOG);
   free(curves);
   return line;
 }
 
-static void append_rows(const Profiles *p, size_t group, int phase, int kind, const AnalysisMeanLine *line,
-                        CoreText *csv) {
+static void append_rows(const Profiles *p, size_t panel, size_t group, int phase, int kind,
+                        const AnalysisMeanLine *line, CoreText *csv) {
   for (size_t i = 0; i < line->n; i++) {
+    if (p->panels.key_count) {
+      analysis_csv_field(csv, panel_name(p, panel));
+      core_text_append(csv, ",");
+    }
     analysis_csv_field(csv, p->groups.groups[group].label);
     analysis_csv_key_values(csv, &p->groups, p->groups.groups[group].config);
     core_text_appendf(csv, ",%s,%g", kinds[kind], 100 * phases[phase]);
@@ -171,25 +184,35 @@ static void add_caption(const Profiles *p, AnalysisPlot *plot) {
   core_text_free(&text);
 }
 
+/* The lines of one panel: a phase a colour. */
+static void add_lines(const Profiles *p, AnalysisPlot *plot, size_t number, size_t panel, int kind, CoreText *csv) {
+  for (size_t i = 0; i < p->groups.count * PHASES; i++) {
+    const size_t g = i / PHASES;
+    const int phase = (int)(i % PHASES);
+    AnalysisMeanLine line = make_line(p, panel, g, phase, kind);
+    AnalysisMark mark = {.color = analysis_ramp(phase / (PHASES - 1.0))};
+    analysis_plot_curve(plot, number, line.n, line.grid, line.mean, NULL, NULL, mark,
+                        g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
+    append_rows(p, panel, g, phase, kind, &line, csv);
+    analysis_mean_line_free(&line);
+  }
+}
+
 static int draw(const Profiles *p) {
+  const size_t panels = panel_count(p);
   CoreText csv = {0};
   AnalysisPlot *plot = analysis_plot_create(p->context.style, "% of the iteration's data processed", false, "", false);
-  core_text_append(&csv, "configuration");
+  core_text_append(&csv, p->panels.key_count ? "panel,configuration" : "configuration");
   analysis_csv_keys(&csv, &p->groups);
   core_text_append(&csv, ",kl,phase_percent,percent,n,mean,low,high\n");
-  for (int kind = 0; kind < 2; kind++) {
-    size_t panel = analysis_plot_panel(plot, "", "");
-    analysis_plot_panel_axis(plot, panel, titles[kind], true);
-    for (size_t g = 0; g < p->groups.count; g++) {
-      for (int phase = 0; phase < PHASES; phase++) {
-        AnalysisMeanLine line = make_line(p, g, phase, kind);
-        AnalysisMark mark = {.color = analysis_ramp(phase / (PHASES - 1.0))};
-        analysis_plot_curve(plot, panel, line.n, line.grid, line.mean, NULL, NULL, mark,
-                            g == 0 ? ANALYSIS_SOLID : ANALYSIS_DASHED);
-        append_rows(p, g, phase, kind, &line, &csv);
-        analysis_mean_line_free(&line);
-      }
-    }
+  const bool rows = panels > 1 && panels <= ROW_MOST; /* of a kind each, a column a panel */
+  if (rows) analysis_plot_columns(plot, panels);
+  for (size_t i = 0; i < 2 * panels; i++) {
+    const size_t panel = i % panels;
+    const int kind = i >= panels;
+    const size_t number = analysis_plot_panel(plot, kind == 0 || !rows ? panel_name(p, panel) : "", "");
+    analysis_plot_panel_axis(plot, number, rows && panel > 0 ? "" : titles[kind], true);
+    add_lines(p, plot, number, panel, kind, &csv);
   }
   add_legend(p, plot);
   add_caption(p, plot);
@@ -198,19 +221,21 @@ static int draw(const Profiles *p) {
 
 /* KL at the start, middle and end of an iteration, by group and phase. */
 static void print_table(const Profiles *p) {
-  static const char *const headers[] = {"configuration",    "phase", "runs", "sequential: first", "last",
+  static const char *const headers[] = {"panel", "configuration",    "phase", "runs", "sequential: first", "last",
                                         "reference: first", "last"};
-  CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
-  for (size_t g = 0; g < p->groups.count; g++) {
-    for (int phase = 0; phase < PHASES; phase++) {
-      AnalysisMeanLine line[2] = {make_line(p, g, phase, 0), make_line(p, g, phase, 1)};
-      core_table_cell(table, "%s", p->groups.groups[g].label);
-      core_table_cell(table, "%g %%", 100 * phases[phase]);
-      core_table_cell(table, "%zu", line[0].count);
-      for (int kind = 0; kind < 2; kind++) {
-        analysis_mean_line_cells(&line[kind], 3, table);
-        analysis_mean_line_free(&line[kind]);
-      }
+  const bool panels = panel_count(p) > 1;
+  CoreTable *table = core_table_create(headers + !panels, sizeof headers / sizeof *headers - !panels);
+  for (size_t i = 0; i < panel_count(p) * p->groups.count * PHASES; i++) {
+    const int phase = (int)(i % PHASES);
+    const size_t g = i / PHASES % p->groups.count, panel = i / PHASES / p->groups.count;
+    AnalysisMeanLine line[2] = {make_line(p, panel, g, phase, 0), make_line(p, panel, g, phase, 1)};
+    if (panels) core_table_cell(table, "%s", panel_name(p, panel));
+    core_table_cell(table, "%s", p->groups.groups[g].label);
+    core_table_cell(table, "%g %%", 100 * phases[phase]);
+    core_table_cell(table, "%zu", line[0].count);
+    for (int kind = 0; kind < 2; kind++) {
+      analysis_mean_line_cells(&line[kind], 3, table);
+      analysis_mean_line_free(&line[kind]);
     }
   }
   core_table_print(table, stdout);
@@ -226,7 +251,9 @@ static void print_table(const Profiles *p) {
 static int answer(void *figure, const char **operands, size_t count) {
   Profiles *p = figure;
   TRY(analysis_context_open(&p->context, &p->request, analysis_database_choose(operands, count)));
-  TRY(analysis_group_runs(&p->context.selection, p->group_keys, &p->groups));
+  const char *elsewhere = p->panel_keys && strcmp(p->panel_keys, "task") == 0 ? analysis_task_keys : p->panel_keys;
+  TRY(analysis_group_runs_without(&p->context.selection, p->group_keys, elsewhere, &p->groups));
+  if (p->panel_keys) TRY(analysis_group_runs(&p->context.selection, p->panel_keys, &p->panels));
   TRY(read_all(p));
   TRY(analysis_mean_line_check_groups(&p->groups));
   if (!p->request.json) print_table(p);
@@ -235,12 +262,12 @@ static int answer(void *figure, const char **operands, size_t count) {
 }
 
 static const CoreManual manual = {
-  .usage = "analyze kl-profile [results.db] [--group KEYS] [--where KEY=VALUE]... [OPTIONS]",
+  .usage = "analyze kl-profile [results.db] [--group KEYS] [--panel KEYS] [--where KEY=VALUE]... [OPTIONS]",
   .about = "How the policy moves within an iteration: KL between successive minibatches' policies and to the "
            "iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
            "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "
-           "or two configurations: solid and dashed. The runs need metrics.profile_every, and their folders "
-           "beside the database.\n\n"
+           "or two configurations: solid and dashed; a column of panels for each value of --panel. The runs need "
+           "metrics.profile_every, and their folders beside the database.\n\n"
            "Files: kl-profile.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot kl-profile.gp.",
   ANALYSIS_ONE_DATABASE};
 
@@ -249,6 +276,8 @@ int analysis_figure_kl_profile(int argc, char **argv) {
   const CoreOption table[] = {
     {"group", 'g', CORE_OPTION_TEXT, &p.group_keys, "KEY[,KEY]",
      "one configuration for each value of these settings (default: all that vary)"},
+    {"panel", 0, CORE_OPTION_TEXT, &p.panel_keys, "KEY[,KEY]",
+     "one column of panels for each value of these settings; task: for each task (default: one column)"},
     ANALYSIS_REQUEST_OPTIONS(p.request),
     {0}};
   int code = core_options_answer(&manual, table, argc, argv, answer, &p);
@@ -258,6 +287,7 @@ int analysis_figure_kl_profile(int argc, char **argv) {
   }
   free(p.read);
   analysis_grouping_free(&p.groups);
+  analysis_grouping_free(&p.panels);
   analysis_context_close(&p.context);
   return code;
 }

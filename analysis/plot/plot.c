@@ -23,6 +23,8 @@ AnalysisPlot *analysis_plot_create(const AnalysisStyle *style, const char *x_tit
   return plot;
 }
 
+void analysis_plot_columns(AnalysisPlot *plot, size_t columns) { plot->columns = columns; }
+
 static void panel_free(PlotPanel *panel) {
   for (size_t i = 0; i < panel->curve_count; i++) free(panel->curves[i].values);
   for (size_t i = 0; i < panel->level_count; i++) free(panel->levels[i].label);

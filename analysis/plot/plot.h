@@ -17,6 +17,8 @@ typedef struct AnalysisPlot AnalysisPlot;
 AnalysisPlot *analysis_plot_create(const AnalysisStyle *style, const char *x_title, bool x_log, const char *y_title,
                                    bool y_log);
 void analysis_plot_destroy(AnalysisPlot **plot);
+/* So many panels stand in a row (default: up to three, four as two and two). */
+void analysis_plot_columns(AnalysisPlot *plot, size_t columns);
 
 /* Returns the panel's number. note: a line under the panel's x axis, "" for none. */
 size_t analysis_plot_panel(AnalysisPlot *plot, const char *title, const char *note);

@@ -46,6 +46,7 @@ struct AnalysisPlot {
   PlotEntry *entries;
   char **paragraphs;
   size_t panel_count, entry_count, paragraph_count;
+  size_t columns; /* of panels; 0: as plot_layout.c sees fit */
 };
 
 enum { PLOT_TICKS_Y = 5 };      /* labels of a y axis, about */

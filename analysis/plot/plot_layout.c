@@ -239,7 +239,7 @@ PlotLayout plot_layout_make(const AnalysisPlot *plot) {
     titles |= plot->panels[p].title[0] != '\0';
   }
   l.row = 1.45 * l.font;
-  l.columns = n <= 3 ? n : n == 4 ? 2 : 3;
+  l.columns = plot->columns ? plot->columns : n <= 3 ? n : n == 4 ? 2 : 3;
   l.rows = (n + l.columns - 1) / l.columns;
   layout_gaps(plot, &l);
   bool wide = n > 1 || l.left > 0.4 * style->column_px || plot->x_names.count > 7 ||
