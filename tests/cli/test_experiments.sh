@@ -30,7 +30,7 @@ names=$(sed -n 's/^name  = //p' $files | sort | uniq -d)
 row() { sweep plan "$@" --root "$root" | awk -v name="$last" '$1 == name { print $2, $3 }'; }
 tap_run "sweep plan prices the whole paper" 0 "all, each run once" sweep plan $files --root "$root"
 last=fig8_ddr; pooled=$(row experiments/fig5_regularisation.ini experiments/fig6_epochs.ini experiments/fig7_minibatch.ini experiments/fig8_ddr.ini)
-[ "$pooled" = "310 0" ]; tap_result "Fig. 8 pools the runs of Figs. 5 to 7" $? "$pooled"
+[ "$pooled" = "310 60" ]; tap_result "Fig. 8 pools the runs of Figs. 5 to 7, but for those of other sizes" $? "$pooled"
 last=onpolicy_fig3_dynamics; shared=$(row experiments/onpolicy/fig1b_more_data.ini experiments/onpolicy/fig3_dynamics.ini)
 [ "$shared" = "150 0" ]; tap_result "the dynamics are those of runs that Fig. 1b has" $? "$shared"
 last=fixed_point_fig3; shared=$(row experiments/fixed_point/*.ini)
