@@ -69,6 +69,15 @@ tap_run "curves --best-of" 0 "(best: com" draw curves "$db" --where algo.name=pp
 tap_run "several columns are panels" 0 "iteration.entropy" draw curves "$db" --y solve_rate,kl,entropy --group algo.name --name curves
 [ "$(rows curves | cut -d, -f1 | sort -u | wc -l)" = 3 ]; tap_result "a row says which column it is" $?
 tap_run "panels by a setting" 0 "seed 1" draw curves "$db" --panel seed --group algo.name --log x --x iteration
+tap_run "panels by a setting and a column" 0 "iteration.kl: seed 2" draw curves "$db" --panel seed --group algo.name --y solve_rate,kl --name curves
+[ "$(rows curves | cut -d, -f1 | sort -u | wc -l)" = 6 ]; tap_result "a row says which setting and column it is" $?
+tap_run "some of the panels" 0 "24 runs of 12 configurations (2 seeds each)" draw curves "$db" --panel seed --panels 2- --group algo.name
+[ "$(rows curves | cut -d, -f1 | sort -u | tr '\n' ' ')" = "seed 1 seed 2 " ]; tap_result "and no other" $?
+# levels: what runs begin with and the best of them, from SQL alone
+draw curves "$db" --where algo.name=ppo_ewma --group none --reference untrained,best,optimum=0.9 >/dev/null
+levels=$(sed -n 's/^set arrow [0-9]* from graph 0, first \([0-9.]*\) .*dt (6,4).*/\1/p' "$f/curves.gp" | head -3)
+same "references: before training, best, a number" "$levels" "$(analyze sql "$db" --csv "SELECT avg(iif(e.iteration = 0, e.solve_rate, NULL)), max(e.solve_rate), 0.9
+  FROM evaluation AS e JOIN run ON run.id = run_id WHERE level_set = 'train' AND json_extract(config, '\$.algo.name') = 'ppo_ewma'" | tail -1 | tr , '\n')"
 for kind in svg png pdf csv gp; do [ -s "$f/curves.$kind" ] || [ $kind = pdf ]; tap_result "curves.$kind" $?; done
 for style in slides dark; do tap_run "style $style" 0 "heatmap.svg" draw heatmap "$db" --x com --y seed --style $style; done
 
@@ -182,7 +191,11 @@ refused "an unknown average" "did you mean iqm" curves "$db" --aggregate iqms
 refused "an unknown interval" "bootstrap" curves "$db" --interval students
 refused "a standard deviation of an IQM" "takes t or bootstrap" curves "$db" --aggregate iqm --interval sd
 refused "bars of an unknown interval" "t or bootstrap" bars "$db" --interval sd
-refused "two kinds of panels" "both make panels" curves "$db" --y kl,ddr --panel seed
+refused "panels of nothing" "of which panels" curves "$db" --panels 1-2
+for range in 0 2-1 x 1-y -; do refused "panels $range" "expected numbers from 1" curves "$db" --panel seed --panels=$range; done
+tap_run "panels that are not there" 1 "there are only 3" draw curves "$db" --panel seed --panels 4-
+refused "an unknown reference" "untrained, best" curves "$db" --reference optimal
+refused "a reference that is no number" "expected a number" curves "$db" --reference optimum=high
 refused "--log z" "x, y or xy" curves "$db" --log z
 refused "a table of another kind" "markdown" table "$db" --format html
 refused "a paper's figure without its runs: what makes them" "sweep submit experiments/fig9_scaling.ini" fig9 "$db"
@@ -223,7 +236,11 @@ submit experiments/fixed_point/fig2_kl_minibatch.ini --profile demo --set sweep.
 tap_run "fixed-point-fig2" 0 "minibatches 64" draw fixed-point-fig2 "$real/results.db"
 ids=$(analyze sql "$real/results.db" --csv "SELECT id FROM run JOIN sweep_run ON run_id = id WHERE sweep = 'fixed_point_fig2' AND json_extract(config, '\$.ppo.num_minibatches') = 8" | tail -n +2)
 mine=$(for id in $ids; do awk -F'\t' 'NR == 2 { print log($4) }' "$real/runs/${id:0:2}/$id/profile.2.tsv"; done | awk '{ s += $1 } END { print exp(s / NR) }')
-same "geometric mean over the runs' profiles" "$(rows fixed-point-fig2 | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
+draw kl-profile "$real/results.db" --sweep fixed_point_fig2 --group ppo.num_minibatches >/dev/null
+same "geometric mean over the runs' profiles" "$(rows kl-profile | awk -F, '/reference,95,0,/ { print $(NF-2); exit }')" "$mine"
+one=$(for id in $ids; do analyze sql "$real/results.db" --csv "SELECT json_extract(config, '\$.env.morphologies') FROM run WHERE id = '$id'" | tail -1 |
+  grep -q car && awk -F'\t' 'NR == 2 { print $4 }' "$real/runs/${id:0:2}/$id/profile.2.tsv"; done)
+same "a panel a task" "$(rows fixed-point-fig2 | awk -F, '/^morphologies car/ && /reference,95,0,/ { print $(NF-2); exit }')" "$one"
 # visited states: one plane for the runs of a task; coverage_50 where all had looked at as many states
 submit experiments/onpolicy/fig1b_more_data.ini --profile demo --set sweep.seeds=1 --set train.total_steps=8192 --set eval.count=1 \
   --set eval.episodes=8 --set metrics.visited_states=300 --set metrics.representation_every=1 --set metrics.states=512 \
