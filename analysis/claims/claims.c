@@ -41,8 +41,10 @@ typedef enum Kind { OF_KEYS, OF_SECOND, OF_POINTS, OF_MEAN, OF_SWITCH } Kind;
 typedef struct Meaning { const char *statistic, *direction, *needs; Kind kind; bool margin; } Meaning;
 
 static const Meaning meanings[ANALYSIS_TESTS] = {
-  [ANALYSIS_TEST_RISES] = {"P(a larger setting has a larger value)", "> 0.5", "two settings to compare", OF_KEYS, false},
-  [ANALYSIS_TEST_FALLS] = {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", OF_KEYS, false},
+  [ANALYSIS_TEST_RISES] = {"P(a larger setting has a larger value)", "> 0.5", "two settings to compare", OF_KEYS,
+                            false},
+  [ANALYSIS_TEST_FALLS] = {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", OF_KEYS,
+                            false},
   [ANALYSIS_TEST_EQUAL] = {"largest difference between settings", "none", "two settings to compare", OF_KEYS, true},
   [ANALYSIS_TEST_LOW_END] = {"best of the others - lowest setting", "> 0", "three settings to compare", OF_KEYS, false},
   [ANALYSIS_TEST_HIGH_END] = {"best of the others - highest setting", "> 0", "three settings to compare", OF_KEYS,
@@ -343,7 +345,8 @@ static int evaluate(const AnalysisClaim *claim, const AnalysisTable *table, Anal
 static double two_sided(const AnalysisFindingOfClaim *f) { return fmin(1, 2 * fmin(f->p_for, f->p_against)); }
 
 static int by_probability(const void *left, const void *right) {
-  const AnalysisFindingOfClaim *a = *(AnalysisFindingOfClaim *const *)left, *b = *(AnalysisFindingOfClaim *const *)right;
+  const AnalysisFindingOfClaim *a = *(AnalysisFindingOfClaim *const *)left;
+  const AnalysisFindingOfClaim *b = *(AnalysisFindingOfClaim *const *)right;
   const double p = two_sided(a), q = two_sided(b);
   return p != q ? (p > q) - (p < q) : strcmp(a->claim->id, b->claim->id);
 }
@@ -383,8 +386,8 @@ static int check_ids(const AnalysisClaimsAsked *asked) {
     for (size_t c = 0; c < CLAIMS; c++) known |= strcmp(asked->ids[i], names[c]) == 0;
     if (known) continue;
     const char *near = core_text_nearest(asked->ids[i], names, CLAIMS);
-    return core_error(CORE_USAGE, "no claim %s%s%s", asked->ids[i], near ? "; did you mean " : "; analyze claims lists them",
-                      near ? near : "");
+    return core_error(CORE_USAGE, "no claim %s%s%s", asked->ids[i],
+                      near ? "; did you mean " : "; analyze claims lists them", near ? near : "");
   }
   return CORE_OK;
 }

@@ -21,7 +21,7 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_GAIN_GROWS,  /* highest key - lowest key is greater at the largest second key [not; t] */
   ANALYSIS_TEST_GAIN_SHRINKS, /* ... is smaller there */
   ANALYSIS_TEST_GAIN_EQUAL,  /* ... is alike at all second keys [two differ by the margin or more; t] */
-  ANALYSIS_TEST_BEST_AT_LOW, /* the best at the lowest second key is worse than the best elsewhere [not; t, Bonferroni] */
+  ANALYSIS_TEST_BEST_AT_LOW, /* the best at the lowest second key is worse than the best elsewhere [not; t] */
   ANALYSIS_TEST_BEST_AT_HIGH, /* ... at the highest */
   ANALYSIS_TEST_MIDDLE,      /* the middle third of configurations by x beats both others [no relation; permutation] */
   ANALYSIS_TEST_UP,          /* Spearman's rho of x and the measure is above 0 [no relation; permutation] */
@@ -75,7 +75,7 @@ typedef struct AnalysisClaimsAsked {
   bool correct;                /* Holm's (1979) correction over the claims that could be tested */
 } AnalysisClaimsAsked;
 
-/* Do all runs of this sweep (NULL: none was asked for) count for every claim? Those of a sweep that is no claim's data. */
+/* Do all runs of this sweep (NULL: none was asked for) count for every claim? They do where it is no claim's data. */
 bool analysis_claims_take_all(const char *sweep);
 
 /* finding[*count], in the order of claims.def; free() it. The selection must be all runs that may count. The same

@@ -28,8 +28,8 @@ static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
     else analysis_format_interval(shown, interval, sizeof interval);
     core_text_appendf(text, "%s%s, claimed %s", f->ratio ? "ratio " : "", interval, f->direction);
     if (isfinite(f->margin)) core_text_appendf(text, " beyond %.3g", f->ratio ? exp(f->margin) : f->margin);
-    core_text_appendf(text, ", p = %.2g for and %.2g against it; %zu runs, %zu configurations, %zu comparisons", f->p_for,
-                      f->p_against, f->runs, f->cells, f->strata);
+    core_text_appendf(text, ", p = %.2g for and %.2g against it; %zu runs, %zu configurations, %zu comparisons",
+                      f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
     if (f->more_seeds) core_text_appendf(text, "; %s: about %zu seeds would tell", f->reason, f->more_seeds);
@@ -75,13 +75,13 @@ static json_t *claim_json(const AnalysisFindingOfClaim *f) {
                              c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
                              c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
   json_t *found = json_pack(
-    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict", analysis_verdict_name(f->verdict),
-    "statistic", f->statistic, "direction", f->direction, "estimate", number(f->interval.center), "low",
-    number(f->interval.low), "high", number(f->interval.high), "p_for", number(f->p_for),
-    "p_against", number(f->p_against), "margin", number(f->margin), "log_ratio", f->ratio, "reason", f->reason, "runs", (json_int_t)f->runs,
-    "configurations", (json_int_t)f->cells, "comparisons", (json_int_t)f->strata, "more_seeds",
-    (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished, "without_measure", (json_int_t)f->missing, "mixed",
-    (json_int_t)f->mixed);
+    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict",
+    analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction", f->direction, "estimate",
+    number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high), "p_for",
+    number(f->p_for), "p_against", number(f->p_against), "margin", number(f->margin), "log_ratio", f->ratio, "reason",
+    f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells, "comparisons",
+    (json_int_t)f->strata, "more_seeds", (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished,
+    "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed);
   json_object_update(object, found);
   json_decref(found);
   return object;
@@ -120,10 +120,10 @@ int analysis_claims(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "analyze claims [results.db]",
     .about = "Each claim of the three papers against the runs of its own experiments: supported, contradicted or "
-             "undecided, with the statistic, how probable such data were if the claim, or its opposite, were false, and "
-             "how many seeds would tell. Runs are compared only where all settings but the studied one are equal; runs "
-             "that have not ended are counted, not used. Of a sweep that is none of the papers' (--sweep) all runs "
-             "count for every claim.",
+             "undecided, with the statistic, how probable such data were if the claim, or its opposite, were false, "
+             "and how many seeds would tell. Runs are compared only where all settings but the studied one are equal; "
+             "runs that have not ended are counted, not used. Of a sweep that is none of the papers' (--sweep) all "
+             "runs count for every claim.",
     ANALYSIS_ONE_DATABASE};
   Request request = {0};
   const CoreOption table[] = {

@@ -146,7 +146,7 @@ static void fill(World *world, const AnalysisClaim *claim, uint32_t number) {
   }
 }
 
-/* ---- effects ------------------------------------------------------------------------------------------------------ */
+/* ---- effects ----------------------------------------------------------------------------------------------------- */
 
 static double share_of_key(const AnalysisCells *cells, size_t s, size_t c) {
   const size_t n = cells->stratum[s + 1] - cells->stratum[s];
@@ -160,7 +160,7 @@ static size_t rank_of_x(const AnalysisCells *cells, size_t s, size_t c) {
   return rank;
 }
 
-/* By how much the measure of cell c changes when the claim holds with an effect of one; what: 0 the measure, 1 early. */
+/* By how much the measure of cell c changes when the claim holds with an effect of one; what: 1 the early measure. */
 static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, size_t s, size_t c, int what) {
   const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
   const double low = cells->second[begin], high = cells->second[end - 1], at = cells->second[c];
@@ -212,7 +212,8 @@ static void add_effect(World *world, const AnalysisSelection *selection, const A
   if (analysis_cells_create(&table, &arrangement, &cells) == CORE_OK) {
     for (size_t s = 0; s < cells.strata; s++) {
       for (size_t c = cells.stratum[s]; c < cells.stratum[s + 1]; c++) {
-        const double change = size * change_of(claim, &cells, s, c, 0), early = size * change_of(claim, &cells, s, c, 1);
+        const double change = size * change_of(claim, &cells, s, c, 0);
+        const double early = size * change_of(claim, &cells, s, c, 1);
         for (size_t i = cells.first[c]; i < cells.first[c + 1]; i++) {
           AnalysisMeasured *m = &world->measured[cells.run[i]];
           const AnalysisRange range = analysis_measure_range(claim->measure, world->measured, world->count);
@@ -235,7 +236,7 @@ static void add_switch(World *world, const AnalysisClaim *claim, double size) {
   }
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static void simulate(World *world, const AnalysisClaim *claim, int seeds, const char *effect, double size,
                      uint32_t worlds) {
@@ -279,7 +280,7 @@ static void simulate_claim(const char *experiments, const AnalysisClaim *claim, 
   }
 }
 
-/* ---- alone and together ------------------------------------------------------------------------------------------- */
+/* ---- alone and together ------------------------------------------------------------------------------------------ */
 
 /* Every measure of a run, from its id alone. */
 static void measure_by_id(World *world) {
@@ -316,7 +317,8 @@ static int compare_together(const char *experiments, const AnalysisClaim *claims
     for (size_t r = 0; r < all.count; r++)
       for (size_t s = 0; s < mine.sweeps; s++) mine.member[r * mine.sweeps + s] = known(&own, all.runs[r].id);
     const AnalysisClaimsAsked asked = {.ids = (const char *const[]){claims[i].id}, .id_count = 1};
-    const AnalysisSelection alone = {.runs = own.runs, .count = own.count}, with = {.runs = all.runs, .count = all.count};
+    const AnalysisSelection alone = {.runs = own.runs, .count = own.count};
+    const AnalysisSelection with = {.runs = all.runs, .count = all.count};
     AnalysisFindingOfClaim *a = NULL, *b = NULL;
     size_t n;
     if (analysis_claims_judge(&alone, own.measured, NULL, &asked, &a, &n) != CORE_OK ||

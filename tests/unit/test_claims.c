@@ -16,6 +16,7 @@
 #include "core/random.h"
 
 enum { RUNS_MAX = 600 };
+static const AnalysisClaimsAsked all = {0}, together = {.correct = true};
 
 typedef struct World {
   AnalysisRun *runs;
@@ -63,7 +64,7 @@ static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
   AnalysisSelection selection = {.runs = world->runs, .count = world->count};
   AnalysisFindingOfClaim *list, found = {0};
   size_t count;
-  if (analysis_claims_judge(&selection, world->measured, NULL, &(AnalysisClaimsAsked){0}, &list, &count) != CORE_OK)
+  if (analysis_claims_judge(&selection, world->measured, NULL, &all, &list, &count) != CORE_OK)
     fail_msg("%s", core_error_message());
   for (size_t i = 0; i < count; i++) {
     if (strcmp(list[i].claim->id, id) == 0) found = list[i];
@@ -260,14 +261,14 @@ static void test_membership(void **state) {
   AnalysisMembership membership = {names, 2, world.count, calloc(2 * world.count, sizeof(bool))};
   for (size_t r = 0; r < world.count; r++) membership.member[2 * r + (r >= own)] = true;
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
-  for (int all = 0; all < 2; all++) {
+  for (int any = 0; any < 2; any++) {
     AnalysisFindingOfClaim *list;
     size_t count;
-    const AnalysisClaimsAsked asked = {(const char *const[]){"com_high"}, 1, all != 0, false};
+    const AnalysisClaimsAsked asked = {(const char *const[]){"com_high"}, 1, any != 0, false};
     assert_int_equal(analysis_claims_judge(&selection, world.measured, &membership, &asked, &list, &count), CORE_OK);
     assert_int_equal(count, 1);
-    assert_int_equal(list[0].verdict, all ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
-    assert_int_equal(list[0].runs, all ? own + 5 : own);
+    assert_int_equal(list[0].verdict, any ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
+    assert_int_equal(list[0].runs, any ? own + 5 : own);
     free(list);
   }
   assert_false(analysis_claims_take_all("fig1a_com"));
@@ -357,10 +358,10 @@ static void test_correction(void **state) {
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
   AnalysisFindingOfClaim *plain, *corrected;
   size_t count, stands = 0;
-  assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &(AnalysisClaimsAsked){0}, &plain, &count),
+  assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &all, &plain, &count),
                    CORE_OK);
   assert_int_equal(
-    analysis_claims_judge(&selection, world.measured, NULL, &(AnalysisClaimsAsked){.correct = true}, &corrected, &count),
+    analysis_claims_judge(&selection, world.measured, NULL, &together, &corrected, &count),
     CORE_OK);
   for (size_t i = 0; i < count; i++) {
     if (isnan(plain[i].p_for)) continue;
@@ -393,7 +394,7 @@ static void test_noise(void **state) {
     AnalysisSelection selection = {.runs = world.runs, .count = world.count};
     AnalysisFindingOfClaim *list;
     size_t count;
-    assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &(AnalysisClaimsAsked){0}, &list, &count), CORE_OK);
+    assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &all, &list, &count), CORE_OK);
     for (size_t i = 0; i < count; i++) {
       for (int k = 0; k < IDS; k++) {
         if (strcmp(list[i].claim->id, ids[k]) != 0) continue;
@@ -432,7 +433,7 @@ static void test_table(void **state) {
   AnalysisSelection selection = {.runs = world.runs, .count = 0};
   AnalysisFindingOfClaim *list;
   size_t count;
-  assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &(AnalysisClaimsAsked){0}, &list, &count), CORE_OK);
+  assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &all, &list, &count), CORE_OK);
   assert_true(count > 40);
   for (size_t i = 0; i < count; i++) {
     assert_int_equal(list[i].verdict, ANALYSIS_UNDECIDED);
