@@ -48,11 +48,6 @@ SlurmState slurm_state_from_name(const char *name) {
 
 bool slurm_state_is_over(SlurmState state) { return state >= SLURM_COMPLETED && state != SLURM_UNKNOWN_STATE; }
 
-const char *slurm_fault_name(SlurmFault fault) {
-  static const char *const names[] = {"fine", "absent", "unreachable", "timed out", "refused", "not there", "garbled"};
-  return (unsigned)fault < sizeof names / sizeof *names ? names[fault] : "unknown";
-}
-
 const char *slurm_id_format(SlurmId id, char *buffer) {
   if (id.task >= 0) snprintf(buffer, 48, "%lld_%lld", (long long)id.job, (long long)id.task);
   else snprintf(buffer, 48, "%lld", (long long)id.job);

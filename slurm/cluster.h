@@ -159,7 +159,6 @@ int slurm_cluster_open(const char *api, SlurmCluster **cluster, SlurmFault *faul
 void slurm_cluster_close(SlurmCluster **cluster);
 const char *slurm_cluster_api(const SlurmCluster *cluster); /* "cli" or "rest" */
 SlurmFault slurm_fault(const SlurmCluster *cluster);        /* of the last call; SLURM_FINE after a success */
-const char *slurm_fault_name(SlurmFault fault);             /* "unreachable" ... */
 
 /* Asked once a handle, then remembered. */
 int slurm_limits(SlurmCluster *cluster, const SlurmLimits **limits);

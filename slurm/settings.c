@@ -275,25 +275,3 @@ void slurm_settings_print(const SlurmSettings *s, const char *separator, const c
 #undef WHOLE
 #undef PRINT
 }
-
-static void row(CoreText *text, const char *key, const char *def, const char *kind, const char *help) {
-  core_text_appendf(text, "| `%s` | %s | %s | ", key, *def ? def : "-", kind);
-  for (; *help; help++) { /* a bar would end the cell */
-    if (*help == '|') core_text_append(text, "\\");
-    core_text_append_bytes(text, help, 1);
-  }
-  core_text_append(text, " |\n");
-}
-
-void slurm_settings_to_markdown(CoreText *text) {
-  char buffer[32];
-  core_text_append(text, "| key | default | kind | meaning |\n|---|---|---|---|\n");
-#define COUNT(key, def, lowest, help) row(text, #key, #def, "number", help);
-#define TIME(key, def, help) row(text, #key, slurm_time_format(def, buffer), "time", help);
-#define SIZE(key, def, help) row(text, #key, #def, "memory", help);
-#define SHARE(key, def, help) row(text, #key, #def, "number", help);
-#define FLAG(key, def, help) row(text, #key, def ? "yes" : "no", "yes, no", help);
-#define ENUM(key, def, choices, help) row(text, #key, def, "choice", help " (" choices ")");
-#define WORD(key, check, help) row(text, #key, "", "text", help);
-#include "slurm/settings.def"
-}

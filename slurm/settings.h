@@ -43,9 +43,6 @@ int64_t slurm_settings_task_gpus(const SlurmSettings *settings); /* on all nodes
  * slurm_settings_set reads back. */
 void slurm_settings_print(const SlurmSettings *settings, const char *separator, const char *end, CoreText *text);
 
-/* "[slurm]" rows of docs/cluster.md: | key | default | meaning |. */
-void slurm_settings_to_markdown(CoreText *text);
-
 /* Slurm's time forms to seconds and back: "1-12:00:00", "02:00:00". -1: no such time. buffer >= 32 bytes. */
 int64_t slurm_time_parse(const char *text);
 const char *slurm_time_format(int64_t seconds, char *buffer);

@@ -160,34 +160,3 @@ double analysis_profile_runs(const AnalysisScores *scores, double tau) {
   for (size_t i = 0; i < n; i++) above += scores->score[i] > tau;
   return (double)above / (double)n;
 }
-
-double analysis_profile_tasks(const AnalysisScores *scores, double tau) {
-  if (!is_complete(scores)) return NAN;
-  size_t above = 0;
-  for (size_t t = 0; t < scores->tasks; t++) {
-    double sum = 0;
-    for (size_t i = scores->first[t]; i < scores->first[t + 1]; i++) sum += scores->score[i];
-    above += sum / (double)(scores->first[t + 1] - scores->first[t]) > tau;
-  }
-  return (double)above / (double)scores->tasks;
-}
-
-double analysis_normalised_score(double score, double random, double human) {
-  return (score - random) / (human - random);
-}
-
-double analysis_solve_rate(const int64_t *attempts, const int64_t *successes, size_t levels, double *standard_error) {
-  double sum = 0, variances = 0;
-  size_t played = 0;
-  bool enough = true;
-  for (size_t i = 0; i < levels; i++) {
-    if (attempts[i] <= 0) continue;
-    double rate = (double)successes[i] / (double)attempts[i];
-    played++;
-    sum += rate;
-    if (attempts[i] > 1) variances += rate * (1 - rate) / (double)(attempts[i] - 1);
-    else enough = false;
-  }
-  if (standard_error) *standard_error = played && enough ? sqrt(variances) / (double)played : NAN;
-  return played ? sum / (double)played : NAN;
-}

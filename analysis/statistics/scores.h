@@ -30,17 +30,8 @@ double analysis_aggregate(const AnalysisScores *scores, AnalysisAggregate aggreg
 /* P(X > Y): mean over tasks of (#{x > y} + #{x = y} / 2) / (n_x n_y). x.tasks must equal y.tasks (else NaN). */
 double analysis_probability_of_improvement(const AnalysisScores *x, const AnalysisScores *y);
 
-/* The performance profile at tau: the share of all runs whose score is above it (strictly), and of the tasks whose
- * mean is. */
+/* The performance profile at tau: the share of all runs whose score is above it (strictly). */
 double analysis_profile_runs(const AnalysisScores *scores, double tau);
-double analysis_profile_tasks(const AnalysisScores *scores, double tau);
-
-/* Human-normalised score (score - random) / (human - random), metrics.md 5.2. */
-double analysis_normalised_score(double score, double random, double human);
-
-/* Solve rate of one evaluation: mean over levels of successes / attempts, levels without an attempt left out; NaN when
- * none has one. *standard_error (may be NULL) = sqrt(sum p (1 - p) / (m - 1)) / levels, NaN when a level has m < 2. */
-double analysis_solve_rate(const int64_t *attempts, const int64_t *successes, size_t levels, double *standard_error);
 
 /* ---- the same scores drawn with repetitions ---------------------------------------------------------------------- */
 

@@ -90,27 +90,6 @@ double analysis_student_quantile(double probability, double degrees) {
   return kept[slot].quantile;
 }
 
-AnalysisInterval analysis_student_interval(const double *x, size_t n, double level) {
-  AnalysisInterval interval = {analysis_mean(x, n), NAN, NAN, n};
-  if (n < 2) return interval;
-  double half = analysis_student_quantile((1 + level) / 2, (double)(n - 1)) * analysis_sd(x, n) / sqrt((double)n);
-  interval.low = interval.center - half;
-  interval.high = interval.center + half;
-  return interval;
-}
-
-AnalysisInterval analysis_welch_interval(const double *x, size_t n_x, const double *y, size_t n_y, double level) {
-  AnalysisInterval interval = {analysis_mean(x, n_x) - analysis_mean(y, n_y), NAN, NAN, n_x + n_y};
-  if (n_x < 2 || n_y < 2) return interval;
-  double sd_x = analysis_sd(x, n_x), sd_y = analysis_sd(y, n_y);
-  double a = sd_x * sd_x / (double)n_x, b = sd_y * sd_y / (double)n_y;
-  double degrees = (a + b) * (a + b) / (a * a / (double)(n_x - 1) + b * b / (double)(n_y - 1));
-  double half = a + b > 0 ? analysis_student_quantile((1 + level) / 2, degrees) * sqrt(a + b) : 0;
-  interval.low = interval.center - half;
-  interval.high = interval.center + half;
-  return interval;
-}
-
 size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, double level, double power) {
   enum { MOST = 10000 };
   double spread = sd_x * sd_x + sd_y * sd_y;
@@ -152,15 +131,6 @@ double analysis_percentile(const double *x, size_t n, double q) {
   double rank = q * (double)(n - 1);
   size_t below = (size_t)rank, above = below + 1 < n ? below + 1 : below;
   double value = sorted[below] + (rank - (double)below) * (sorted[above] - sorted[below]);
-  free(sorted);
-  return value;
-}
-
-double analysis_iqm(const double *x, size_t n) {
-  double *sorted = sorted_copy(x, n);
-  if (!sorted) return NAN;
-  size_t drop = n / 4;
-  double value = analysis_mean(sorted + drop, n - 2 * drop);
   free(sorted);
   return value;
 }

@@ -26,13 +26,6 @@ double analysis_incomplete_beta(double a, double b, double x);
  * NaN unless 0 < probability < 1. */
 double analysis_student_quantile(double probability, double degrees);
 
-/* Mean and mean -+ t_{(1 + level)/2, n - 1} sd / sqrt(n). level: 0.95. */
-AnalysisInterval analysis_student_interval(const double *x, size_t n, double level);
-
-/* Difference of two means with Welch's interval (1947): unequal variances, Satterthwaite's degrees of freedom.
- * center = mean(x) - mean(y); n = n_x + n_y. NaN ends when a side has fewer than two values. */
-AnalysisInterval analysis_welch_interval(const double *x, size_t n_x, const double *y, size_t n_y, double level);
-
 /* Seeds a side that would tell a difference from 0 at `level` with probability `power` (0.8): the smallest n >= 2 with
  * (t_{(1 + level)/2} + t_power) sqrt((sd_x^2 + sd_y^2) / n) <= |difference|, t of 2n - 2 degrees (Cohen 1988, 2.3). At
  * most 10000; 0 when that is not enough, or something is NaN. */
@@ -40,9 +33,6 @@ size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, double
 
 /* Linear interpolation between order statistics at rank q (n - 1), q in 0..1 (numpy's; Hyndman & Fan's type 7). */
 double analysis_percentile(const double *x, size_t n, double q);
-
-/* Interquartile mean, rliable's rule (Agarwal et al. 2021): sort, drop floor(n / 4) from each end, mean of the rest. */
-double analysis_iqm(const double *x, size_t n);
 
 /* Ranks 1..n, ties share their mean rank. */
 void analysis_ranks(const double *x, size_t n, double *ranks);

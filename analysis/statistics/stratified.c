@@ -156,13 +156,6 @@ void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *
   analysis_draws_free(&own);
 }
 
-AnalysisInterval analysis_stratified(const AnalysisScores *scores, AnalysisAggregate aggregate, size_t replicates,
-                                     double level, uint64_t seed) {
-  AnalysisInterval interval;
-  analysis_stratified_aggregates(NULL, scores, &aggregate, 1, replicates, level, seed, &interval);
-  return interval;
-}
-
 /* ---- two sides -------------------------------------------------------------------------------------------------- */
 
 /* wins[task's offset + i * n_y + j] = 1, 0.5 or 0 for run i of x against run j of y; offset[tasks + 1]. */
@@ -218,35 +211,6 @@ AnalysisInterval analysis_stratified_improvement(const AnalysisScores *x, const 
   free(value);
   free(wins);
   free(offset);
-  return interval;
-}
-
-AnalysisInterval analysis_stratified_difference(const AnalysisScores *x, const AnalysisScores *y,
-                                                AnalysisAggregate aggregate, size_t replicates, double level,
-                                                uint64_t seed) {
-  double center = analysis_aggregate(x, aggregate) - analysis_aggregate(y, aggregate);
-  if (isnan(center) || replicates == 0) return (AnalysisInterval){center, NAN, NAN, 0};
-  size_t n_x = x->first[x->tasks], n_y = y->first[y->tasks], most = x->tasks > y->tasks ? x->tasks : y->tasks;
-  AnalysisRanked ranked_x = analysis_ranked_create(x), ranked_y = analysis_ranked_create(y);
-  double *value = core_memory_allocate(replicates * sizeof *value);
-#pragma omp parallel
-  {
-    uint32_t *of_x = core_memory_allocate((n_x + n_y) * sizeof *of_x), *of_y = of_x + n_x;
-    double *mean = core_memory_allocate(most * sizeof *mean);
-#pragma omp for schedule(static)
-    for (size_t r = 0; r < replicates; r++) {
-      analysis_stratified_draw(x->first, x->tasks, seed, (uint32_t)r, 0, of_x);
-      analysis_stratified_draw(y->first, y->tasks, seed, (uint32_t)r, 1, of_y);
-      value[r] = analysis_ranked_aggregate(&ranked_x, aggregate, of_x, mean);
-      value[r] -= analysis_ranked_aggregate(&ranked_y, aggregate, of_y, mean);
-    }
-    free(of_x);
-    free(mean);
-  }
-  AnalysisInterval interval = interval_of(center, value, replicates, level, n_x + n_y);
-  free(value);
-  analysis_ranked_free(&ranked_x);
-  analysis_ranked_free(&ranked_y);
   return interval;
 }
 

@@ -80,12 +80,6 @@ SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *com
   return sim_task_step(&batch->rules, &batch->models[world->level], world, command, scratch);
 }
 
-void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch) {
-  SimWorld *world = &batch->worlds[w];
-  sim_step_begin_level(&batch->models[world->level], &scratch->places);
-  sim_step(&batch->models[world->level], world, control, scratch);
-}
-
 static void next_episode(SimBatch *batch, int w) {
   SimWorld *world = &batch->worlds[w];
   world->episode++;

@@ -64,7 +64,5 @@ int sim_batch_prepare_new(SimBatch *batch, int w);
 void sim_batch_start_world(SimBatch *batch, int w, int level);
 /* One environment step of world w, without auto-reset. The scratch shows the last physics step's contacts. */
 SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *command, SimScratch *scratch);
-/* One physics step of world w under given controls. */
-void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch);
 
 #endif

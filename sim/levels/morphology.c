@@ -15,8 +15,6 @@
 
 static const uint8_t accepted[SIM_MORPHOLOGY_LEVELS] = {SIM_MORPHOLOGY_ATTEMPT_TABLE};
 
-uint32_t sim_morphology_attempt(int index) { return accepted[index]; }
-
 /* ---- the set --------------------------------------------------------------------------------------------------- */
 
 /* Marks the choices that `text` names, joined by '+'. */

@@ -23,9 +23,8 @@ int sim_morphology_class(int index);  /* 0 (near goal, flat) .. 3 (far goal, a s
 /* Level `key` of the public generator; keys 0..511 are the set "public", others are further samples of it. */
 SimLevel sim_morphology_public(uint32_t key);
 
-/* Candidate `attempt` for level `index` of the families; sim_morphology_attempt gives the accepted one's number. */
+/* Candidate `attempt` for level `index` of the families. */
 SimLevel sim_morphology_candidate(int index, uint32_t attempt);
-uint32_t sim_morphology_attempt(int index);
 
 /* The acceptance rules that need no simulation (spec 9.1 a, b): every part inside the arena, nothing deeper than 0.02 m
  * in a static or the step, root and goal apart. On refusal *reason is a constant text. */

@@ -209,7 +209,3 @@ bool sweep_batch_parent(const SweepBatch *batch, size_t line, char id[CORE_RUN_I
   memcpy(id, origin.run, CORE_RUN_ID);
   return true;
 }
-
-int64_t sweep_batch_tasks(const SweepBatch *batch) {
-  return ((int64_t)batch->count + batch->settings.runs_per_task - 1) / batch->settings.runs_per_task;
-}

@@ -62,6 +62,4 @@ int sweep_batch_output(const char *root, const char *name, int64_t number, int64
 /* The run whose checkpoint line `line` begins from (init.from = run:<id>). false: none, or a file. */
 bool sweep_batch_parent(const SweepBatch *batch, size_t line, char id[CORE_RUN_ID]);
 
-int64_t sweep_batch_tasks(const SweepBatch *batch);
-
 #endif

@@ -6,6 +6,7 @@
 #include "tests/bench/bench_matrix.h"
 #include "trainer/nets/network.h"
 #include "trainer/update/optimizer.h"
+#include "trainer_steps.h"
 
 enum { ROUNDS = 5, ARENAS_MAX = 32 };
 

@@ -3,6 +3,7 @@
 #define TESTS_GOLDEN_PPO_PARTS_H
 #include "tests/golden/golden_check.h"
 #include "tests/golden/golden_metrics.h"
+#include "tests/trainer_steps.h"
 #include "trainer/learners/noisy_sgd.h"
 #include "trainer/learners/sapg.h"
 #include "trainer/math/estimators.h"

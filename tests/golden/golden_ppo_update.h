@@ -4,6 +4,7 @@
 #ifndef TESTS_GOLDEN_PPO_UPDATE_H
 #define TESTS_GOLDEN_PPO_UPDATE_H
 #include "tests/golden/golden_check.h"
+#include "tests/trainer_steps.h"
 #include "trainer/nets/agent.h"
 #include "trainer/update/advantage.h"
 #include "trainer/update/optimizer.h"

@@ -3,6 +3,7 @@
 #ifndef TESTS_GOLDEN_PQN_H
 #define TESTS_GOLDEN_PQN_H
 #include "tests/golden/golden_check.h"
+#include "tests/trainer_steps.h"
 #include "trainer/nets/network.h"
 #include "trainer/update/optimizer.h"
 

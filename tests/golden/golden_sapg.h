@@ -3,6 +3,7 @@
 #ifndef TESTS_GOLDEN_SAPG_H
 #define TESTS_GOLDEN_SAPG_H
 #include "tests/golden/golden_check.h"
+#include "tests/trainer_steps.h"
 #include "trainer/learners/sapg.h"
 #include "trainer/update/advantage.h"
 

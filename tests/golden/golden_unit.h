@@ -2,6 +2,7 @@
 #ifndef TESTS_GOLDEN_UNIT_H
 #define TESTS_GOLDEN_UNIT_H
 #include "golden_manifold.h"
+#include "tests/physics_step.h"
 #include "traj_read.h"
 
 enum { GOLDEN_UNIT_STEPS = 3, GOLDEN_UNIT_NAME = 32 };

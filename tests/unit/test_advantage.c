@@ -12,6 +12,7 @@
 #include "tests/oracle/learner.h"
 #include "trainer/math/estimators.h"
 #include "trainer/update/advantage.h"
+#include "trainer_steps.h"
 
 static Ops *ops;
 static int set_up(void **unused) { return ops_cpu_create(2, 4096, 16, &ops); }

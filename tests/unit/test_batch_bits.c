@@ -19,6 +19,7 @@
 #include "core/device/arena.h"
 #include "core/device/emulated_threads.h"
 #include "core/random.h"
+#include "physics_step.h"
 #include "sim/batch/batch_internal.h"
 #include "sim/device/warp_step.h"
 #include "sim/levels/generate.h"

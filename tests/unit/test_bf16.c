@@ -10,6 +10,7 @@
 #include "tests/unit/ops_tools.h"
 #include "trainer/nets/network.h"
 #include "trainer/ops/cpu/cpu_internal.h"
+#include "trainer_steps.h"
 
 static const double U = 1.0 / 256;
 

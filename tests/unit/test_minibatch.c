@@ -7,6 +7,7 @@
 
 #include "core/device/arena.h"
 #include "trainer/update/minibatch.h"
+#include "trainer_steps.h"
 
 enum { STEPS = 6, WORLDS = 8, FEATURES = 3, TOTAL = STEPS * WORLDS };
 

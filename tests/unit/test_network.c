@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "tests/oracle/learner.h"
+#include "trainer_steps.h"
 
 static float *uniforms(uint32_t stream, size_t n, float low, float high) {
   float *x = core_memory_allocate(n * sizeof *x);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "trainer/update/optimizer.h"
+#include "trainer_steps.h"
 
 static Ops *ops;
 static int set_up(void **unused) { return ops_cpu_create(2, 16, 16, &ops); }

@@ -9,6 +9,7 @@
 
 #include "core/files.h"
 #include "core/random.h"
+#include "physics_step.h"
 #include "sim/batch/batch_internal.h"
 #include "sim/levels/level_set.h"
 #include "sim/physics/wavefronts.h"

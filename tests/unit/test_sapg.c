@@ -16,6 +16,7 @@
 #include "trainer/learners/sapg.h"
 #include "trainer/wrappers/normalise.h"
 #include "training_tools.h"
+#include "trainer_steps.h"
 
 static CoreConfig small_config(void) {
   return CONFIGURED(

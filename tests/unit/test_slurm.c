@@ -186,12 +186,30 @@ static void test_script(void **state) {
   core_text_free(&text);
 }
 
+static void row(CoreText *text, const char *key, const char *def, const char *kind, const char *help) {
+  core_text_appendf(text, "| `%s` | %s | %s | ", key, *def ? def : "-", kind);
+  for (; *help; help++) { /* a bar would end the cell */
+    if (*help == '|') core_text_append(text, "\\");
+    core_text_append_bytes(text, help, 1);
+  }
+  core_text_append(text, " |\n");
+}
+
 /* docs/cluster.md says what settings.def says. */
 static void test_document(void **state) {
+  char buffer[32];
   CoreText table = {0};
   char *document;
   size_t size;
-  slurm_settings_to_markdown(&table);
+  core_text_append(&table, "| key | default | kind | meaning |\n|---|---|---|---|\n");
+#define COUNT(key, def, lowest, help) row(&table, #key, #def, "number", help);
+#define TIME(key, def, help) row(&table, #key, slurm_time_format(def, buffer), "time", help);
+#define SIZE(key, def, help) row(&table, #key, #def, "memory", help);
+#define SHARE(key, def, help) row(&table, #key, #def, "number", help);
+#define FLAG(key, def, help) row(&table, #key, def ? "yes" : "no", "yes, no", help);
+#define ENUM(key, def, choices, help) row(&table, #key, def, "choice", help " (" choices ")");
+#define WORD(key, check, help) row(&table, #key, "", "text", help);
+#include "slurm/settings.def"
   assert_int_equal(core_files_read("docs/cluster.md", 0, &document, &size), CORE_OK);
   if (!strstr(document, core_text_string(&table)))
     fail_msg("docs/cluster.md should hold this table:\n%s", core_text_string(&table));

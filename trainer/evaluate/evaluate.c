@@ -55,23 +55,21 @@ static int stats_step(Evaluator *evaluator, StoreEvaluation *row) {
   return ended;
 }
 
-/* Mean over levels of p = solved / attempts, and its standard error sqrt(sum p(1-p)/(m-1)) / levels, which needs two
- * attempts on each level. */
-static void average_levels(const Evaluator *evaluator, StoreEvaluation *row) {
-  int levels = 0;
+void evaluate_average(const int64_t *attempts, const int64_t *solutions, int levels, StoreEvaluation *row) {
+  int played = 0;
   int64_t fewest = INT64_MAX;
   double rates = 0, variances = 0;
-  for (int i = 0; i < evaluator->levels; i++) {
-    int64_t m = evaluator->attempts[i];
+  for (int i = 0; i < levels; i++) {
+    int64_t m = attempts[i];
     if (m == 0) continue;
-    double p = (double)evaluator->solutions[i] / (double)m;
-    levels++;
+    double p = (double)solutions[i] / (double)m;
+    played++;
     rates += p;
     if (m > 1) variances += p * (1 - p) / (double)(m - 1);
     if (m < fewest) fewest = m;
   }
-  row->solve_rate = rates / levels;
-  row->solve_rate_se = fewest > 1 ? sqrt(variances) / levels : NAN;
+  row->solve_rate = rates / played;
+  row->solve_rate_se = fewest > 1 ? sqrt(variances) / played : NAN;
 }
 
 static void clear_stats(Evaluator *evaluator) {
@@ -111,5 +109,5 @@ void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Obs
   ranks_sum_counts(evaluator->solutions, (size_t)evaluator->levels);
   row->episode_return = sums[0] / evaluator->all_worlds;
   row->episode_length = sums[1] / evaluator->all_worlds;
-  average_levels(evaluator, row);
+  evaluate_average(evaluator->attempts, evaluator->solutions, evaluator->levels, row);
 }

@@ -86,8 +86,6 @@ extern const LearnerKind sapg_learner;
 double sapg_rate(double rate, double kl, double threshold);
 /* Weight of block b's entropy: from scale/2 evenly down to the leader's 0. */
 double sapg_entropy_coef(int block, int blocks, double scale);
-/* order[samples] from a permutation of the sequences: a world's steps one after the other, worlds in order. */
-void sapg_order(const SapgLayout *layout, const uint32_t *sequences, uint32_t *order);
 
 /* sapg_data.c */
 SapgMinibatches sapg_minibatches(const CoreConfig *config);
@@ -110,7 +108,5 @@ bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout);
 /* All of minibatch m at once, where one rank has all worlds in one shard. Between ops->update's begin and finish, which
  * then are an epoch's, any m but the last may be -1: the one whose turn it is. */
 void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m);
-/* This rank's number of a sample of the run, or -1. On the host only. */
-int64_t sapg_data_own(const SapgData *data, uint32_t sample);
 
 #endif

@@ -126,17 +126,6 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
 
 /* ---- which samples ---------------------------------------------------------------------------------------------- */
 
-int64_t sapg_data_own(const SapgData *data, uint32_t sample) {
-  const SapgShare share = share_of(data);
-  return sapg_own(&share, sample);
-}
-
-void sapg_order(const SapgLayout *layout, const uint32_t *sequences, uint32_t *order) {
-  const size_t length = (size_t)layout->sequence, count = sapg_samples(layout) / length;
-  for (size_t s = 0; s < count; s++)
-    for (size_t i = 0; i < length; i++) order[s * length + i] = sapg_sample(layout, sequences[s], (uint32_t)i);
-}
-
 /* This rank's worlds of the drawn followers. */
 static void find_columns(SapgData *data) {
   enum { FOLLOWERS_MAX = 63 };

@@ -223,11 +223,6 @@ void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *th
     layer_forward(ops, shape, theta, layer > first ? activations->hidden[layer - 1] : x, rows, activations, layer);
 }
 
-void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
-                     const NetworkActivations *activations) {
-  network_forward_layers(ops, shape, theta, x, rows, activations, 0, shape->layers);
-}
-
 static void layer_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                            const NetworkActivations *activations, int layer, float *dy, float *dx, float *gradient) {
   const size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer);
@@ -280,10 +275,4 @@ void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *t
     tell(watch, shape, layer);
     dy = below;
   }
-}
-
-void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
-                      const NetworkActivations *activations, float *doutput, float *scratch, float *gradient) {
-  network_backward_layers(ops, shape, theta, x, rows, activations, 0, shape->layers, doutput, NULL, scratch, gradient,
-                          NULL);
 }

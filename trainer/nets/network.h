@@ -53,14 +53,6 @@ size_t network_layers_floats(const NetworkShape *shape, int layers, int rows);
 size_t network_activation_floats(const NetworkShape *shape, int rows);
 void network_place_activations(const NetworkShape *shape, int rows, float *block, NetworkActivations *activations);
 
-/* x [rows][inputs]; hidden[layers-1] is the output [rows][outputs]. */
-void network_forward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
-                     const NetworkActivations *activations);
-/* doutput [rows][outputs] (overwritten) -> gradient (whole vector set). scratch: 2*rows*(widest layer after the
- * inputs) floats. */
-void network_backward(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
-                      const NetworkActivations *activations, float *doutput, float *scratch, float *gradient);
-
 /* Output [rows][width[layer+1]] of a hidden layer of the last forward pass, which ran over the ops' device, to the
  * host: ops may keep it in a form of their own (ops.h, chain_forward). is_last: the pass ended with this layer. */
 void network_read_hidden(Ops *ops, const NetworkShape *shape, const NetworkActivations *activations, int layer,
@@ -74,9 +66,9 @@ typedef struct NetworkWatch {
   bool is_actor;               /* handed on */
 } NetworkWatch;
 
-/* The same for layers first .. end-1 only. x is the input of layer `first`; dy, the gradient at the output of layer
- * end-1, is overwritten; dx [rows][width[first]] is set unless NULL. theta and gradient are still the whole vectors.
- * watch may be NULL. */
+/* Layers first .. end-1, of which hidden[end-1] is the output. x [rows][width[first]] is the input of layer `first`; dy,
+ * the gradient at the output of layer end-1, is overwritten; dx [rows][width[first]] is set unless NULL. theta and
+ * gradient are the whole vectors. scratch: 2*rows*(widest layer after the inputs) floats. watch may be NULL. */
 void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                             const NetworkActivations *activations, int first, int end);
 void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,

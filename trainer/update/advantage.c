@@ -25,14 +25,6 @@ void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *momen
   if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, moments->mean, 1 / spread(norm, moments));
 }
 
-void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
-  Moments before;
-  if (norm == ADVANTAGE_RAW && moments == NULL) return;
-  ops->moments(ops, advantage, NULL, n, &before);
-  advantage_standardise_by(ops, norm, &before, advantage, n);
-  if (moments) *moments = before;
-}
-
 void advantage_standardise_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n) {
   CORE_CHECK(norm != ADVANTAGE_STOIX_BATCH);
   if (norm != ADVANTAGE_RAW) ops->update->standardise(ops, advantage, n, norm == ADVANTAGE_CLEANRL_MINIBATCH);

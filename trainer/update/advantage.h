@@ -25,10 +25,8 @@ typedef enum AdvantageNorm {
   ADVANTAGE_CLEANRL_MINIBATCH,   /* (A - m) / (unbiased std + 1e-8): each minibatch */
 } AdvantageNorm;
 
-/* Standardises advantage[n] in place; *moments (or NULL) gets those of the values before. Moments are float64, so a
- * large mean costs no digits (the JAX reference computes E[A^2] - m^2 in float32). */
-void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments);
-/* The same for a part of the values that `moments` are of. */
+/* Standardises advantage[n] in place, a part of the values that `moments` are of. Moments are float64, so a large mean
+ * costs no digits (the JAX reference computes E[A^2] - m^2 in float32). */
 void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n);
 
 /* By a minibatch's own moments, which never leave the ops' device: one with ops->update. norm: RAW or

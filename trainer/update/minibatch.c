@@ -194,13 +194,6 @@ bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout) {
   return true;
 }
 
-void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
-                      const float *targets, int m) {
-  CORE_CHECK(rollout->shards.all_shards == 1);
-  minibatch_select(minibatch, ops, rollout, m);
-  minibatch_next(minibatch, ops, rollout, advantages, targets);
-}
-
 void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                                  Moments *moments) {
   Moments *records = core_memory_zero_allocate((size_t)rollout->shards.shards, sizeof *records);

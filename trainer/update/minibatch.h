@@ -74,9 +74,6 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
                     const float *targets);
 /* Is the piece that was gathered last the selected part's last one at this rank? */
 bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout);
-/* All of part m at once, where one rank has all worlds in one shard. */
-void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
-                      const float *targets, int m);
 /* Moments of the selected part's advantages, over all ranks: piece after piece, folded in shard order. */
 void minibatch_advantage_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                                  Moments *moments);

@@ -20,12 +20,6 @@ void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *
                                                                 optimizer->epsilon, optimizer->t);
 }
 
-void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
-                    double *norm, int *clipped) {
-  *norm = sqrt(ops->norm_squared(ops, gradient, n));
-  optimizer_apply(ops, optimizer, theta, gradient, n, rate, optimizer_clip(optimizer, *norm, clipped));
-}
-
 double proximal_keep(Proximal *proximal) {
   const double beta = proximal->com / (1 + proximal->com);
   if (proximal->rule != PROXIMAL_BIAS_CORRECTED) return beta;

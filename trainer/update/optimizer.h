@@ -13,17 +13,14 @@ typedef struct Optimizer {
   double norm_epsilon;      /* 0: the rule below (optax); > 0: gradient times min(1, max_norm/(norm + it)) (PyTorch) */
 } Optimizer;
 
-/* What the gradient of this norm is multiplied by; *clipped: whether that is less than 1 on purpose. */
+/* What the gradient of this norm is multiplied by: 1 if norm < max_norm, else max_norm/norm. *clipped: whether that is
+ * less than 1 on purpose. */
 double optimizer_clip(const Optimizer *optimizer, double norm, int *clipped);
 /* Of the t-th update (from 1), but for the clip. */
 OpsAdamScalars optimizer_scalars(const Optimizer *optimizer, double rate, int64_t t);
-/* One update of theta[n] with the gradient times `factor`: for a vector whose norm is part of a larger one's. */
+/* One update of theta[n] with the gradient times `factor` (optimizer_clip). */
 void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
                      double factor);
-/* Both: one update of theta[n]. *norm: ||gradient|| before clipping; *clipped: whether the clip acted. The gradient is
- * used unchanged if norm < max_norm, else times max_norm/norm. */
-void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
-                    double *norm, int *clipped);
 
 typedef enum ProximalRule { PROXIMAL_PLAIN, PROXIMAL_BIAS_CORRECTED } ProximalRule;
 typedef struct Proximal {
