@@ -62,7 +62,4 @@ bool rest_read_node(const json_t *record, SlurmPartition *partitions, size_t cou
  * of their own. */
 int rest_update_numbers(const json_t *jobs, const SlurmId *ids, size_t count, int64_t *numbers, size_t *number_count);
 
-/* Copies text with everything that is not printable ASCII as '?': what a server says ends up on a terminal. */
-void rest_read_words(const char *text, char *words, size_t size);
-
 #endif

@@ -8,7 +8,8 @@
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-void rest_read_words(const char *text, char *words, size_t size) {
+/* Copies text with everything that is not printable ASCII as '?': what a server says ends up on a terminal. */
+static void copy_words(const char *text, char *words, size_t size) {
   size_t length = 0;
   for (; *text && length + 1 < size; text++) words[length++] = *text >= ' ' && *text <= '~' ? *text : '?';
   words[length] = '\0';
@@ -33,7 +34,7 @@ static int64_t number_or(const json_t *object, const char *key, int64_t otherwis
 
 static void text_of(const json_t *object, const char *key, char *text, size_t size) {
   const char *value = json_string_value(json_object_get(object, key));
-  rest_read_words(value ? value : "", text, size);
+  copy_words(value ? value : "", text, size);
 }
 #define TEXT(object, key, field) text_of(object, key, field, sizeof field)
 
@@ -109,7 +110,7 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t 
   if (!name && !description) name = "an error without a word";
   snprintf(both, sizeof both, "%s%s%s", name ? name : "", name && description ? ": " : "",
            description ? description : "");
-  rest_read_words(both, words, size);
+  copy_words(both, words, size);
   return true;
 }
 

@@ -6,7 +6,8 @@
 
 #include "slurm/options_internal.h"
 
-void slurm_script_quote(const char *word, CoreText *text) {
+/* One word for a POSIX shell: 'it'\''s'. */
+static void quote(const char *word, CoreText *text) {
   core_text_append(text, "'");
   for (; *word; word++) {
     if (*word == '\'') core_text_append(text, "'\\''");
@@ -103,9 +104,9 @@ static void add_container(const SlurmJob *job, CoreText *script) {
   const SlurmSettings *s = job->settings;
   if (!*s->container || strcmp(s->container_runtime, "apptainer") != 0) return;
   core_text_appendf(script, " apptainer exec%s --bind ", slurm_settings_task_gpus(s) > 0 ? " --nv" : "");
-  slurm_script_quote(job->folder, script);
+  quote(job->folder, script);
   core_text_append(script, " ");
-  slurm_script_quote(s->container, script);
+  quote(s->container, script);
 }
 
 static void add_pyxis(const SlurmJob *job, CoreText *script) {
@@ -141,7 +142,7 @@ void slurm_script_print(const SlurmJob *job, const char *const *command, CoreTex
   add_container(job, script);
   for (size_t i = 0; command[i]; i++) {
     core_text_append(script, " ");
-    slurm_script_quote(command[i], script);
+    quote(command[i], script);
   }
   core_text_append(script, "\n");
 }

@@ -10,7 +10,4 @@
  * are loaded before. */
 void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script);
 
-/* One word for a POSIX shell: 'it'\''s'. */
-void slurm_script_quote(const char *word, CoreText *text);
-
 #endif

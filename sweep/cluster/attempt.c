@@ -29,7 +29,7 @@ static int wait_for_writer(const SweepArrayTask *task, const char *id, StoreStat
 }
 
 /* The record first: whoever reads of a failure finds its cause, even if we are killed in between. */
-void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *message) {
+static void fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *message) {
   StoreState state;
   if (store_run_state_read(task->root, attempt->id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
   attempt->failed = true;
@@ -50,7 +50,7 @@ void sweep_attempt_fail_with_last_line(const SweepArrayTask *task, SweepAttempt 
   char line[256], message[512];
   sweep_trainer_last_line(task->root, attempt->id, line, sizeof line);
   snprintf(message, sizeof message, "%s%s%s", reason, line[0] ? "; last message: " : "", line);
-  sweep_attempt_fail(task, attempt, cause, message);
+  fail(task, attempt, cause, message);
 }
 
 /* Processors and GPUs of the task, shared out among its runs. */
@@ -107,7 +107,7 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
       message, sizeof message,
       "no progress in %lld starts, always at iteration %lld (slurm.max_restarts); its log says more: sweep logs %s",
       (long long)record->stalled, (long long)record->iteration, attempt->id);
-    sweep_attempt_fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
+    fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
     return CORE_OK;
   }
   TRY(sweep_record_write(task->root, attempt->id, record));
@@ -127,5 +127,5 @@ void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt 
   char message[512];
   snprintf(message, sizeof message, "could not be started: %s", core_error_message());
   core_log(CORE_LOG_ERROR, "run %s %s", attempt->id, message);
-  sweep_attempt_fail(task, attempt, SWEEP_CAUSE_NOT_STARTED, message);
+  fail(task, attempt, SWEEP_CAUSE_NOT_STARTED, message);
 }

@@ -32,9 +32,8 @@ typedef struct SweepAttempt {
  * in slurm.max_restarts starts, fails. */
 void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt);
 
-/* The run has failed: says so in its record, and in its state where the trainer could not. */
-void sweep_attempt_fail(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause, const char *message);
-/* The same, with the last line of the run's log. */
+/* The run has failed: says so, with the last line of its log, in its record, and in its state where the trainer could
+ * not. */
 void sweep_attempt_fail_with_last_line(const SweepArrayTask *task, SweepAttempt *attempt, SweepCause cause,
                                        const char *reason);
 

@@ -12,7 +12,7 @@ static const char *const cause_names[] = {"none",          "time_limit",  "not_r
                                           "out_of_memory", "no_progress", "not_started",  "preempted"};
 enum { CAUSES = sizeof cause_names / sizeof *cause_names };
 
-const char *sweep_cause_name(SweepCause cause) {
+static const char *cause_name(SweepCause cause) {
   CORE_CHECK((unsigned)cause < CAUSES);
   return cause_names[cause];
 }
@@ -26,7 +26,7 @@ int sweep_record_write(const char *root, const char *id, const SweepRecord *reco
     "batch=%lld\njob=%lld\ntask=%lld\nstarts=%lld\nstalled=%lld\niteration=%lld\ncause=%s\nstarted=%.3f\n"
     "ended=%.3f\nfirst=%.3f\nspent=%.3f\npeak_mb=%lld\nnode=%s\nslurm_job=%lld\n",
     (long long)record->batch, (long long)record->job, (long long)record->task, (long long)record->starts,
-    (long long)record->stalled, (long long)record->iteration, sweep_cause_name(record->cause), record->started_unix_s,
+    (long long)record->stalled, (long long)record->iteration, cause_name(record->cause), record->started_unix_s,
     record->ended_unix_s, record->first_unix_s, record->spent_s, (long long)record->peak_mb, record->node,
     (long long)record->slurm_job);
   /* Not brought to disk: a record that a power cut takes along costs a count of starts, and each task writes two. */

@@ -19,7 +19,6 @@ typedef enum SweepCause {
   SWEEP_CAUSE_NOT_STARTED,    /* no program, no folder, no configuration */
   SWEEP_CAUSE_PREEMPTED,      /* Slurm said so; else preemption is SWEEP_CAUSE_STOPPED */
 } SweepCause;
-const char *sweep_cause_name(SweepCause cause);
 
 typedef struct SweepRecord {
   int64_t batch, job, task;

@@ -115,7 +115,8 @@ static int check_contradiction(const SpecFile *file, const SpecSetting *setting,
   return CORE_OK;
 }
 
-int spec_setting_add(SpecFile *file, SpecSetting setting) {
+/* Checks one setting's name and value and adds it; the last --set of a key counts. */
+static int add_setting(SpecFile *file, SpecSetting setting) {
   bool repeats;
   const char *given = setting.name;
   setting.name = known_name(given, &setting.row);
@@ -142,8 +143,8 @@ static int add_set(SpecFile *file, const char *pair) {
   if ((size_t)(equals - pair) >= sizeof key) return core_error(CORE_USAGE, "--set %.40s...: no key is so long", pair);
   memcpy(key, pair, (size_t)(equals - pair));
   key[equals - pair] = '\0';
-  return spec_setting_add(file, (SpecSetting){.name = key, .profile = SPEC_TOP, .pair = pair,
-                                              .entry = {.value = equals + 1}});
+  return add_setting(file, (SpecSetting){.name = key, .profile = SPEC_TOP, .pair = pair,
+                                         .entry = {.value = equals + 1}});
 }
 
 /* ---- sections -------------------------------------------------------------------------------------------------- */
@@ -277,7 +278,7 @@ static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *s
   int length = snprintf(name, sizeof name, "%s%s%s", section->prefix ? section->prefix : "", section->prefix ? "." : "",
                         entry->key);
   if (length >= (int)sizeof name) return core_ini_error_key(&file->spec->ini, entry, "no key is so long");
-  return spec_setting_add(file, (SpecSetting){.name = name, .profile = section->profile, .entry = *entry});
+  return add_setting(file, (SpecSetting){.name = name, .profile = section->profile, .entry = *entry});
 }
 
 static int read_file(SpecFile *file) {
@@ -294,7 +295,7 @@ static int read_file(SpecFile *file) {
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
-void spec_block_free(SweepBlock *block) {
+static void block_free(SweepBlock *block) {
   for (size_t i = 0; i < block->count; i++) sweep_value_list_free(&block->lists[i]);
   free(block->lists);
   block->lists = NULL;
@@ -302,7 +303,7 @@ void spec_block_free(SweepBlock *block) {
 }
 
 static void free_file(SpecFile *file) {
-  for (size_t i = 0; i < file->block_count; i++) spec_block_free(&file->blocks[i].block);
+  for (size_t i = 0; i < file->block_count; i++) block_free(&file->blocks[i].block);
   free(file->blocks);
   free(file->settings);
   free(file->profiles);
@@ -349,8 +350,8 @@ int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings) {
 }
 
 void sweep_spec_free(SweepSpec *spec) {
-  for (size_t i = 0; i < spec->grid_count; i++) spec_block_free(&spec->grids[i]);
-  for (size_t i = 0; i < spec->zip_count; i++) spec_block_free(&spec->zips[i]);
+  for (size_t i = 0; i < spec->grid_count; i++) block_free(&spec->grids[i]);
+  for (size_t i = 0; i < spec->zip_count; i++) block_free(&spec->zips[i]);
   for (size_t i = 0; i < spec->set_count; i++) free(spec->sets[i]);
   free(spec->grids);
   free(spec->zips);

@@ -37,13 +37,8 @@ typedef struct SpecFile {
 /* The present error message, with the setting's place before it. at_key: points at the key, not the value. */
 int spec_setting_error(const SpecFile *file, const SpecSetting *setting, bool at_key);
 
-/* Checks one setting's name and value and adds it; the last --set of a key counts. */
-int spec_setting_add(SpecFile *file, SpecSetting setting);
-
 /* Second half: selects the profile (NULL: none) and the blocks, applies --set, fills file->spec. Blocks that it takes
  * are emptied in `file`. */
 int spec_resolve(SpecFile *file, const char *profile);
-
-void spec_block_free(SweepBlock *block);
 
 #endif

@@ -67,9 +67,6 @@ void sweep_cluster_status_trouble(const SweepProgress *progress, const SweepClus
 /* Tells the progress which runs the queue will bring. */
 void sweep_cluster_status_expect(const SweepClusterStatus *cluster, SweepProgress *progress);
 
-/* "12 running, 30 queued" without the zeros; "8 of 8 failed" when there is nothing else. */
-void sweep_cluster_status_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text);
-
 /* Appends lines: the bar, those that run, why others wait (one line a reason). */
 void sweep_cluster_status_draw(const SweepProgress *progress, const SweepClusterStatus *cluster, bool final,
                                CoreText *text);

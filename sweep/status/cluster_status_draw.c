@@ -93,7 +93,8 @@ int sweep_cluster_status_ask(const char *const *names, size_t count, double max_
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
-void sweep_cluster_status_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
+/* "12 running, 30 queued" without the zeros; "8 of 8 failed" when there is nothing else. */
+static void append_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
   static const SweepKind order[] = {SWEEP_FINISHED,      SWEEP_RUNNING,       SWEEP_STARTING,     SWEEP_QUEUED,
                                     SWEEP_HELD,          SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,      SWEEP_CANCELLED,
                                     SWEEP_LOST,          SWEEP_ORPHANED,      SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT,
@@ -166,7 +167,7 @@ void sweep_cluster_status_expect(const SweepClusterStatus *cluster, SweepProgres
 void sweep_cluster_status_draw(const SweepProgress *progress, const SweepClusterStatus *cluster, bool final,
                                CoreText *text) {
   CoreText counts = {0};
-  sweep_cluster_status_counts(progress, cluster, &counts);
+  append_counts(progress, cluster, &counts);
   sweep_progress_draw_bar(progress, core_text_string(&counts), text);
   core_text_free(&counts);
   if (cluster->is_stale) core_text_appendf(text, "  Slurm was not asked: %s\n", cluster->problem);

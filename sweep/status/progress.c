@@ -178,7 +178,8 @@ void sweep_progress_dropped(const SweepProgress *progress, CoreText *text) {
   core_text_appendf(text, "%s%zu no longer in the file", text->length ? ", " : "", progress->dropped);
 }
 
-void sweep_progress_counts(const SweepProgress *progress, CoreText *text) {
+/* "3 finished, 2 running, 1 failed" without the zeros; "3 of 3 failed" when there is nothing else. */
+static void append_counts(const SweepProgress *progress, CoreText *text) {
   static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED,
                                       STORE_LOST, STORE_FAILED, STORE_DIVERGED};
   const size_t all = progress->runs - progress->dropped;
@@ -233,7 +234,7 @@ void sweep_progress_draw_running(const SweepProgress *progress, CoreText *text) 
 
 void sweep_progress_draw(const SweepProgress *progress, bool final, CoreText *text) {
   CoreText counts = {0};
-  sweep_progress_counts(progress, &counts);
+  append_counts(progress, &counts);
   sweep_progress_draw_bar(progress, core_text_string(&counts), text);
   core_text_free(&counts);
   if (!final) sweep_progress_draw_running(progress, text);

@@ -57,7 +57,4 @@ void sweep_progress_dropped(const SweepProgress *progress, CoreText *text);
 void sweep_progress_draw_bar(const SweepProgress *progress, const char *counts, CoreText *text);
 void sweep_progress_draw_running(const SweepProgress *progress, CoreText *text);
 
-/* "3 finished, 2 running, 1 failed" without the zeros; "3 of 3 failed" when there is nothing else. */
-void sweep_progress_counts(const SweepProgress *progress, CoreText *text);
-
 #endif

@@ -56,7 +56,7 @@ const char *sweep_shown_reason(const SweepShown *shown, size_t index) {
   return is_known ? shown->cluster.run[index].text : sweep_progress_reason(&shown->progress, index);
 }
 
-bool sweep_shown_is_trouble(const SweepShown *shown, size_t index) {
+static bool is_trouble(const SweepShown *shown, size_t index) {
   return shown->is_slurm ? sweep_cluster_status_is_trouble(&shown->progress, &shown->cluster, index)
                          : sweep_progress_is_trouble(&shown->progress, index);
 }
@@ -69,7 +69,7 @@ static void print_runs(const SweepShown *shown, bool only_failed) {
   char buffer[32];
   for (size_t i = 0; i < shown->progress.runs; i++) {
     const StoreState *state = &shown->progress.run[i].state;
-    const bool bad = sweep_shown_is_trouble(shown, i);
+    const bool bad = is_trouble(shown, i);
     if (only_failed && !bad) continue;
     core_table_cell(table, "%zu", i);
     core_table_cell(table, "%s", shown->progress.run[i].id);
@@ -106,7 +106,7 @@ static void print_csv(const SweepShown *shown, bool only_failed) {
   char job[48];
   for (size_t i = 0; i < shown->progress.runs; i++) {
     const StoreState *state = &shown->progress.run[i].state;
-    if (only_failed && !sweep_shown_is_trouble(shown, i)) continue;
+    if (only_failed && !is_trouble(shown, i)) continue;
     job[0] = '\0';
     if (shown->is_slurm && shown->cluster.run[i].id.job > 0) slurm_id_format(shown->cluster.run[i].id, job);
     printf("%s,%zu,%s,", shown->progress.name, i, shown->progress.run[i].id);

@@ -18,7 +18,6 @@ typedef struct SweepShown {
 
 const char *sweep_shown_status(const SweepShown *shown, size_t index);   /* "out of memory" */
 const char *sweep_shown_reason(const SweepShown *shown, size_t index);   /* one line; "" */
-bool sweep_shown_is_trouble(const SweepShown *shown, size_t index);
 
 json_t *sweep_shown_json(SweepShown *shown);
 

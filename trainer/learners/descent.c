@@ -13,6 +13,12 @@ double descent_rate(const CoreConfig *config, const char *schedule, double rate,
   return rate * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
 }
 
+Optimizer descent_optimizer(const CoreConfig *config) {
+  return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
+                     .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm,
+                     .norm_epsilon = config->ppo.norm_epsilon};
+}
+
 void descent_restart(CoreDevice *device, Optimizer *optimizer, size_t n) {
   core_device_zero(device, optimizer->m, n * sizeof *optimizer->m);
   core_device_zero(device, optimizer->v, n * sizeof *optimizer->v);

@@ -8,6 +8,8 @@
 /* The step size of an iteration (from 1): constant, or linear to 0 over the budget (spec ppo.md 1.6). */
 double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration);
 
+/* Adam and clipping by the settings of ppo.*; moments are the caller's to register. */
+Optimizer descent_optimizer(const CoreConfig *config);
 /* No steps done, moments 0. */
 void descent_restart(CoreDevice *device, Optimizer *optimizer, size_t n);
 

@@ -18,15 +18,10 @@
 /* Of a checkpoint. */
 static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
 
-static Optimizer optimizer_of(const CoreConfig *config) {
-  return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
-                     .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm,
-                     .norm_epsilon = config->ppo.norm_epsilon};
-}
-
-int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena) {
+static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
+  Ppo *ppo = *state = core_memory_zero_allocate(1, sizeof *ppo);
   *ppo = (Ppo){.config = config, .agent = agent, .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
-               .actor_optimizer = optimizer_of(config), .critic_optimizer = optimizer_of(config)};
+               .actor_optimizer = descent_optimizer(config), .critic_optimizer = descent_optimizer(config)};
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   ppo->minibatch.is_input = agent_chains_inputs(agent);
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
@@ -65,18 +60,19 @@ int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout
   return CORE_OK;
 }
 
-void ppo_start(Ppo *ppo) {
-  descent_restart(ppo->agent->device, &ppo->actor_optimizer, ppo->agent->actor.n);
-  descent_restart(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
-  if (ppo->moments) *ppo->moments = (Moments){0};
-  ppo_start_proximal(ppo);
-}
-
-void ppo_start_proximal(Ppo *ppo) {
+static void start_proximal(Ppo *ppo) {
   const AgentNetwork *actor = &ppo->agent->actor;
   ppo->proximal.weight = 1;
   if (ppo->ewma)
     core_device_copy(ppo->agent->device, ppo->proximal.theta, actor->theta, actor->n * sizeof *actor->theta);
+}
+
+static void start(void *state) {
+  Ppo *ppo = state;
+  descent_restart(ppo->agent->device, &ppo->actor_optimizer, ppo->agent->actor.n);
+  descent_restart(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
+  if (ppo->moments) *ppo->moments = (Moments){0};
+  start_proximal(ppo);
 }
 
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
@@ -360,7 +356,8 @@ static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate
   update->silent_fraction += stats->mean[OPS_STATS_SILENT];
 }
 
-int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
+  Ppo *ppo = state;
   const CoreConfig *config = ppo->config;
   const Epochs epochs = {
     .config = config, .agent = ppo->agent, .minibatch = &ppo->minibatch, .gradient = &ppo->gradient,
@@ -380,18 +377,9 @@ int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
 
 /* ---- the entries of the table ---------------------------------------------------------------------------------- */
 
-static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
-  *state = core_memory_zero_allocate(1, sizeof(Ppo));
-  return ppo_register(*state, config, agent, rollout, arena);
-}
-
 static void destroy(void *state) {
   if (state) queue_destroy(&((Ppo *)state)->queue);
   free(state);
-}
-static void start(void *state) { ppo_start(state); }
-static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
-  return ppo_update(state, step, update);
 }
 
 static void add_sections(void *state, Checkpoint *checkpoint) {
@@ -419,7 +407,7 @@ static void set_count(void *state, const LearnerCount *count) {
 static bool derive(void *state, const char *section) {
   Ppo *ppo = state;
   if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
-  else if (strcmp(section, PROXIMAL_SECTION) == 0) ppo_start_proximal(ppo);
+  else if (strcmp(section, PROXIMAL_SECTION) == 0) start_proximal(ppo);
   else return false;
   return true;
 }

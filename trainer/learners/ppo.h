@@ -31,16 +31,6 @@ typedef struct Ppo {
   Queue queue;                     /* of updates on a device */
 } Ppo;
 
-/* Registers buffers and settings. CORE_USAGE as minibatch_register. */
-int ppo_register(Ppo *ppo, const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena);
-/* Before the first update, after the weights are initialised: Adam's moments 0, proximal weights = weights. */
-void ppo_start(Ppo *ppo);
-/* Its second half. */
-void ppo_start_proximal(Ppo *ppo);
-
-/* One iteration's update (E epochs of M minibatches). CORE_FAIL as LearnerKind.update. */
-int ppo_update(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update);
-
 /* Adam's step size in an iteration: constant, or linear to 0 over the budget (spec ppo.md 1.6). */
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration);
 

@@ -27,15 +27,9 @@ void queue_register(Queue *queue, const Agent *agent, const Optimizer *optimizer
   if (agent->critic.n > 0) CORE_ARENA_DEVICE(arena, queue->before[1], agent->critic.n, "critic weights before a step");
 }
 
-void queue_forget(Queue *queue) {
-  for (int i = 0; i < 2; i++) {
-    if (queue->device) queue->device->destroy_graph(queue->device, queue->graph[i]);
-    queue->graph[i] = NULL;
-    queue->is_warm[i] = false;
-  }
+void queue_destroy(Queue *queue) {
+  for (int i = 0; i < 2 && queue->device; i++) queue->device->destroy_graph(queue->device, queue->graph[i]);
 }
-
-void queue_destroy(Queue *queue) { queue_forget(queue); }
 
 static OpsUpdateNetwork network_of(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer,
                                    float *before) {

@@ -4,7 +4,7 @@
  * The first minibatch is launched operation by operation, so that libraries choose their algorithms; the second is
  * recorded (core/device/device.h), and all from then on are one launch each. Iterations that measure have a graph of
  * their own. Whatever the operations are given by value, sizes and addresses and settings, must stay the same as
- * long as the queue lives; queue_forget is for when it does not. */
+ * long as the queue lives. */
 #ifndef TRAINER_LEARNERS_QUEUE_H
 #define TRAINER_LEARNERS_QUEUE_H
 #include "core/device/arena.h"
@@ -59,6 +59,5 @@ int queue_finish(Queue *queue, Ops *ops, Optimizer *actor, Optimizer *critic, Pr
 /* What is wrong with a step that could not be done: the code that the host came to when it took it once more, or
  * CORE_FAIL where that went well. */
 int queue_explain(int code);
-void queue_forget(Queue *queue);
 
 #endif

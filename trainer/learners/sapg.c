@@ -29,12 +29,6 @@ double sapg_entropy_coef(int block, int blocks, double scale) {
 
 /* ---- making one ------------------------------------------------------------------------------------------------- */
 
-static Optimizer optimizer_of(const CoreConfig *config) {
-  return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
-                     .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm,
-                     .norm_epsilon = config->ppo.norm_epsilon};
-}
-
 static LearnerSize size_of(const CoreConfig *config) {
   const SapgMinibatches minibatches = sapg_minibatches(config);
   return (LearnerSize){.rows = minibatches.last_rows, .updates = config->ppo.epochs * minibatches.count};
@@ -46,8 +40,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   if (2 * on_policy > INT32_MAX)
     return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " passes 2^30 - 1; lower one of them",
                       on_policy);
-  *sapg = (Sapg){.config = config, .agent = agent, .actor_optimizer = optimizer_of(config),
-                 .critic_optimizer = optimizer_of(config)};
+  *sapg = (Sapg){.config = config, .agent = agent, .actor_optimizer = descent_optimizer(config),
+                 .critic_optimizer = descent_optimizer(config)};
   sapg_data_register(&sapg->data, config, agent, rollout, arena);
   const SapgMinibatches *minibatches = &sapg->data.minibatches;
   const size_t room = (size_t)sapg->data.room;
