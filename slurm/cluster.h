@@ -68,7 +68,6 @@ typedef struct SlurmLimits {
   int64_t jobs_max;          /* jobs that slurmctld keeps at all: MaxJobCount */
   int64_t message_timeout_s; /* after which a command gives up */
   int64_t min_job_age_s;     /* after which finished jobs are forgotten */
-  int64_t requeue_delay_s;   /* a requeued job waits about so long */
   bool accounting;           /* is there a database for sacct? */
   char mpi_default[SLURM_NAME], preempt_mode[SLURM_NAME];
 } SlurmLimits;
@@ -112,8 +111,8 @@ typedef struct SlurmTask {
   int64_t first, last, step;
   SlurmState state;
   char reason[64];           /* Slurm's word for why it waits or ended: "Resources"; "None" when it gives none */
-  int64_t elapsed_s, limit_s; /* limit_s 0: none or unknown */
-  int64_t submit_unix_s, start_unix_s; /* start: real or expected; 0: unknown */
+  int64_t limit_s;            /* 0: none or unknown */
+  int64_t start_unix_s;       /* real or expected; 0: unknown */
   int64_t restarts;          /* times it was requeued; -1: unknown */
   int exit_code, exit_signal; /* -1: unknown */
   char user[64], partition[64], nodes[SLURM_NAME];

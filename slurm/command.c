@@ -271,9 +271,8 @@ static bool read_queued(char *line, SlurmTasks *tasks) {
   if (cut(line, field, 12) != 12 || !read_id(field[0], &task.job)) return false;
   task.state = slurm_state_from_name(field[2]);
   COPY(task.reason, field[3]);
-  task.elapsed_s = time_or_zero(field[4]);
   task.limit_s = time_or_zero(field[5]);
-  task.submit_unix_s = moment(field[6]), task.start_unix_s = moment(field[7]);
+  task.start_unix_s = moment(field[7]);
   COPY(task.user, field[8]), COPY(task.partition, field[9]), COPY(task.nodes, field[10]), COPY(task.comment, field[11]);
   return slurm_tasks_add(tasks, &task, field[1]);
 }
@@ -324,8 +323,7 @@ static bool read_accounted(char *line, SlurmTasks *tasks) {
   if (strncmp(field[1], "CANCELLED by ", 13) == 0)
     name_user(field[1] + 13, task.cancelled_by, sizeof task.cancelled_by);
   if (sscanf(field[2], "%d:%d", &task.exit_code, &task.exit_signal) != 2) return false;
-  task.elapsed_s = number_or(field[3], 0);
-  task.submit_unix_s = moment(field[4]), task.start_unix_s = moment(field[5]);
+  task.start_unix_s = moment(field[5]);
   COPY(task.user, field[6]), COPY(task.partition, field[7]), COPY(task.nodes, field[8]), COPY(task.reason, field[9]);
   return slurm_tasks_add(tasks, &task, underscore ? underscore + 1 : "");
 }

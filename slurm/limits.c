@@ -50,8 +50,6 @@ bool slurm_limits_parse(const char *text, SlurmLimits *limits) {
   limits->array_tasks_max = array_size >= 0 ? array_size : array_default;
   const int64_t array_tasks = listed_number(value, "max_array_tasks", limits->array_tasks_max);
   if (array_tasks < limits->array_tasks_max) limits->array_tasks_max = array_tasks;
-  config_value(text, "AuthInfo", value, sizeof value);
-  limits->requeue_delay_s = listed_number(value, "cred_expire", 120);
   config_value(text, "AccountingStorageType", value, sizeof value);
   limits->accounting = *value && !strstr(value, "none") && strcmp(value, "(null)") != 0;
   return *limits->version && array_size >= 0;

@@ -360,12 +360,11 @@ static int rest_list(void *way, const char *const *names, size_t count, SlurmTas
   json_t *answer, *record;
   size_t i;
   const size_t before = tasks->count;
-  const double now = core_clock_unix_s();
   TRY(call(rest, "GET", "jobs", NULL, false, &answer, fault));
   const json_t *jobs = json_object_get(answer, "jobs");
   int code = json_is_array(jobs) ? CORE_OK : garbled("no list of jobs", fault);
   json_array_foreach(jobs, i, record) {
-    if (code == CORE_OK && rest_read_job(record, names, count, rest->user, now, tasks) != CORE_OK) {
+    if (code == CORE_OK && rest_read_job(record, names, count, rest->user, tasks) != CORE_OK) {
       char words[WORDS_MAX];
       snprintf(words, sizeof words, "%s", core_error_message());
       safe_words(rest, words);

@@ -43,8 +43,7 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t 
 
 /* Appends the tasks of one job record; `names`: only those of these names, count 0: only
  * `user`'s. CORE_FAIL: garbled. */
-int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, double now_unix_s,
-                  SlurmTasks *tasks);
+int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, SlurmTasks *tasks);
 
 /* Appends the tasks of a job record that waits, as rows with nothing but array and indices, and gives the record's own
  * number. One that does not wait appends nothing. CORE_FAIL: garbled. */

@@ -175,11 +175,10 @@ int rest_read_waiting(const json_t *record, int64_t *own, SlurmTasks *tasks) {
   return add_tasks(record, &task, tasks);
 }
 
-int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, double now_unix_s,
-                  SlurmTasks *tasks) {
+int rest_read_job(const json_t *record, const char *const *names, size_t count, const char *user, SlurmTasks *tasks) {
   SlurmTask task = {.restarts = -1, .exit_code = -1, .exit_signal = -1};
   const json_t *state = json_object_get(record, "job_state");
-  int64_t limit_min, end;
+  int64_t limit_min;
   if (!json_is_object(record) || !json_is_string(json_object_get(record, "name")))
     return core_error(CORE_FAIL, "a job without a name");
   if (!is_wanted(record, names, count, user)) return CORE_OK;
@@ -192,13 +191,10 @@ int rest_read_job(const json_t *record, const char *const *names, size_t count, 
   TEXT(record, "partition", task.partition);
   TEXT(record, "nodes", task.nodes);
   TEXT(record, "comment", task.comment);
-  task.submit_unix_s = number_or(record, "submit_time", 0), task.start_unix_s = number_or(record, "start_time", 0);
+  task.start_unix_s = number_or(record, "start_time", 0);
   if (rest_read_number(json_object_get(record, "time_limit"), &limit_min) && limit_min > 0 && limit_min < 1000000)
     task.limit_s = 60 * limit_min;
   task.restarts = number_or(record, "restart_cnt", -1);
-  end = slurm_state_is_over(task.state) ? number_or(record, "end_time", 0) : (int64_t)now_unix_s;
-  if (task.state != SLURM_PENDING && task.start_unix_s > 0 && end > task.start_unix_s)
-    task.elapsed_s = end - task.start_unix_s;
   if (slurm_state_is_over(task.state)) exit_of(json_object_get(record, "exit_code"), &task);
   return add_tasks(record, &task, tasks);
 }

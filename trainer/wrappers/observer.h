@@ -37,8 +37,6 @@ static inline size_t observer_section_bytes(const Observer *observer) {
 int observer_features(const CoreConfig *config, const Env *env);
 /* Blocks of worlds that algo.name works with: 0 but for sapg. */
 int observer_blocks(const CoreConfig *config);
-/* Where rows' blocks are read from: the last of `seen` columns. */
-static inline int observer_block(const float *row, int seen) { return (int)row[seen - 1]; }
 
 void observer_register(Observer *observer, const CoreConfig *config, const Env *env, const Shards *shards,
                        CoreArena *arena);
