@@ -67,7 +67,7 @@ static void collect(Bars *b) {
       value[count] = analysis_scored_value(&b->scored, r);
       task[count++] = task_of[r];
     }
-    b->scores[g] = analysis_tasks_scores(value, task, count, tasks, NULL);
+    b->scores[g] = analysis_tasks_scores(value, task, count, tasks);
   }
   free(task_of);
   free(task);
@@ -189,7 +189,7 @@ static AnalysisPlot *plot_profiles(const Bars *b) {
       high[i] = point->high;
     }
     analysis_plot_steps(plot, panel, PROFILE_POINTS, b->tau, share, band ? low : NULL, band ? high : NULL, marks[g]);
-    if (b->groups.count > 1) analysis_plot_legend_entry(plot, b->groups.groups[g].label, marks[g], false, true);
+    if (b->groups.count > 1) analysis_plot_legend_entry(plot, b->groups.groups[g].label, marks[g], true);
   }
   add_caption(b, plot, "Band: 95 % stratified bootstrap, pointwise, from three runs on.");
   free(marks);

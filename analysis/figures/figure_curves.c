@@ -134,7 +134,7 @@ static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const An
     if (begins && heads) analysis_plot_legend_head(plot, groups->families[groups->groups[g].family].name);
     for (size_t i = 0; i < set->line_count && set->panel_count == 1 && set->column_count == 1; i++)
       if (set->lines[i].group == g) label = set->lines[i].label; /* with what --best-of chose */
-    analysis_plot_legend_entry(plot, label, marks[g], false, true);
+    analysis_plot_legend_entry(plot, label, marks[g], true);
   }
 }
 

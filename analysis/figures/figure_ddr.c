@@ -121,7 +121,7 @@ static void add_legend(const Scatter *scatter, AnalysisPlot *plot, const Analysi
   for (size_t g = 0; colors->count > 1 && g < colors->count; g++) {
     bool begins = g == 0 || colors->groups[g].family != colors->groups[g - 1].family;
     if (begins && heads) analysis_plot_legend_head(plot, colors->families[colors->groups[g].family].name);
-    analysis_plot_legend_entry(plot, colors->groups[g].label, marks[g], false, false);
+    analysis_plot_legend_entry(plot, colors->groups[g].label, marks[g], false);
   }
 }
 

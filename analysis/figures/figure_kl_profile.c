@@ -169,7 +169,7 @@ static void add_legend(const Profiles *p, AnalysisPlot *plot) {
   AnalysisMark plain = {.color = p->context.style->foreground};
   for (int phase = 0; phase < PHASES; phase++) {
     snprintf(text, sizeof text, "%g %% of training", 100 * phases[phase]);
-    analysis_plot_legend_entry(plot, text, (AnalysisMark){.color = analysis_ramp(phase / (PHASES - 1.0))}, false, true);
+    analysis_plot_legend_entry(plot, text, (AnalysisMark){.color = analysis_ramp(phase / (PHASES - 1.0))}, true);
   }
   analysis_mean_line_legend(plot, &p->groups, plain);
 }

@@ -128,7 +128,7 @@ static void add_legend(const Layers *l, AnalysisPlot *plot) {
   AnalysisMark plain = {.color = l->context.style->foreground};
   for (int layer = 0; layer < most; layer++) {
     snprintf(text, sizeof text, "layer %d", layer + 1);
-    analysis_plot_legend_entry(plot, text, mark_of(l, layer), false, true);
+    analysis_plot_legend_entry(plot, text, mark_of(l, layer), true);
   }
   analysis_mean_line_legend(plot, &l->groups, plain);
 }

@@ -200,7 +200,7 @@ static AnalysisPlot *make_plot(const Settings *s) {
     analysis_plot_panel(plot, s->panels.key_count && s->panels.count > 1 ? s->panels.groups[p].label : "", "");
   for (size_t first = 0; first < s->place_count;) first = add_line(s, plot, first, marks[s->places[first].group]);
   for (size_t g = 0; g < s->groups.count && s->groups.count > 1; g++)
-    analysis_plot_legend_entry(plot, s->groups.groups[g].label, marks[g], false, false);
+    analysis_plot_legend_entry(plot, s->groups.groups[g].label, marks[g], false);
   add_caption(s, plot);
   core_text_free(&value);
   free(marks);

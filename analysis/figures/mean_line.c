@@ -54,6 +54,6 @@ int analysis_mean_line_check_groups(const AnalysisGrouping *groups) {
 void analysis_mean_line_legend(AnalysisPlot *plot, const AnalysisGrouping *groups, AnalysisMark plain) {
   if (groups->count < 2) return;
   analysis_plot_legend_head(plot, "");
-  analysis_plot_legend_entry(plot, groups->groups[0].label, plain, false, true);
+  analysis_plot_legend_entry(plot, groups->groups[0].label, plain, true);
   analysis_plot_legend_dashed(plot, groups->groups[1].label, plain);
 }

@@ -169,9 +169,9 @@ void analysis_plot_legend_head(AnalysisPlot *plot, const char *text) {
   *APPEND(plot->entries, plot->entry_count) = (PlotEntry){.label = core_text_duplicate(text), .head = true};
 }
 
-void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool hollow, bool line) {
+void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool line) {
   *APPEND(plot->entries, plot->entry_count) =
-    (PlotEntry){.label = core_text_duplicate(label), .mark = mark, .hollow = hollow, .line = line};
+    (PlotEntry){.label = core_text_duplicate(label), .mark = mark, .line = line};
 }
 
 void analysis_plot_legend_dashed(AnalysisPlot *plot, const char *label, AnalysisMark mark) {

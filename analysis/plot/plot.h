@@ -51,7 +51,7 @@ void analysis_plot_text(AnalysisPlot *plot, size_t panel, double x, double y, co
 
 /* The legend stands under the panels: a head ("" for none) begins a new block of columns. */
 void analysis_plot_legend_head(AnalysisPlot *plot, const char *text);
-void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool hollow, bool line);
+void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool line);
 void analysis_plot_legend_dashed(AnalysisPlot *plot, const char *label, AnalysisMark mark);
 /* A paragraph under the legend, wrapped to the figure's width. */
 void analysis_plot_caption(AnalysisPlot *plot, const char *text);

@@ -29,7 +29,7 @@ typedef struct PlotPanel {
   size_t point_count, curve_count, level_count, whisker_count, box_count, text_count;
 } PlotPanel;
 
-typedef struct PlotEntry { char *label; AnalysisMark mark; bool head, hollow, line, dashed; } PlotEntry;
+typedef struct PlotEntry { char *label; AnalysisMark mark; bool head, line, dashed; } PlotEntry;
 typedef struct PlotTick { double at; char *label; } PlotTick;
 typedef struct PlotCategories {
   char **labels;

@@ -348,7 +348,7 @@ static void write_samples(const Writer *w) {
     else if (w->plot->panels[0].box_count) /* stands for boxes, which let nothing shine through */
       core_text_appendf(w->script, ", \\\n  %s using 1:2:3 with points pt %d ps %.3g lc rgb variable notitle", block,
                         point_type(entry->mark.shape, false), point_size(w, entry->mark.shape));
-    else append_points(w, block, entry->mark.shape, entry->hollow);
+    else append_points(w, block, entry->mark.shape, false);
   }
   core_text_append(w->script, "\n");
 }

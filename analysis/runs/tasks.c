@@ -27,8 +27,7 @@ size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of) 
   return tasks;
 }
 
-AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task, size_t count, size_t tasks,
-                                         size_t *missing) {
+AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task, size_t count, size_t tasks) {
   AnalysisTaskScores sorted = {.score = core_memory_allocate((count + 1) * sizeof(double)),
                                .first = core_memory_allocate((tasks + 1) * sizeof(size_t))};
   size_t at = 0, kept = 0;
@@ -39,14 +38,13 @@ AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task
     if (at > sorted.first[kept]) kept++;
   }
   sorted.first[kept] = at;
-  if (missing) *missing = count - at;
   sorted.scores = (AnalysisScores){.score = sorted.score, .first = sorted.first, .tasks = kept};
   return sorted;
 }
 
 AnalysisInterval analysis_tasks_interval(const double *value, const size_t *task, size_t count, size_t tasks,
                                          AnalysisAggregate aggregate, AnalysisRange range) {
-  AnalysisTaskScores sorted = analysis_tasks_scores(value, task, count, tasks, NULL);
+  AnalysisTaskScores sorted = analysis_tasks_scores(value, task, count, tasks);
   const AnalysisInterval interval = analysis_interval(&sorted.scores, aggregate, range, 0.95);
   analysis_tasks_scores_free(&sorted);
   return interval;

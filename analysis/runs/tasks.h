@@ -11,11 +11,10 @@ extern const char analysis_task_keys[];
 /* task_of[run] = 0.. in the order of first appearance; returns the number of tasks. */
 size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of);
 
-/* Sorts the values of some runs by task: score[count] and first[tasks + 1], tasks without a value left out. NaN values
- * are left out and counted in *missing (may be NULL). Owner frees with analysis_tasks_scores_free. */
+/* Sorts the values of some runs by task: score[count] and first[tasks + 1], tasks without a value left out, as are
+ * NaN values. Owner frees with analysis_tasks_scores_free. */
 typedef struct AnalysisTaskScores { AnalysisScores scores; double *score; size_t *first; } AnalysisTaskScores;
-AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task, size_t count, size_t tasks,
-                                         size_t *missing);
+AnalysisTaskScores analysis_tasks_scores(const double *value, const size_t *task, size_t count, size_t tasks);
 /* The interval of an aggregate of values of runs (NaN: none), value[i] being of task[i]; 95 %. */
 AnalysisInterval analysis_tasks_interval(const double *value, const size_t *task, size_t count, size_t tasks,
                                          AnalysisAggregate aggregate, AnalysisRange range);

@@ -298,7 +298,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   Missing missing;
   int code;
   if (nothing) {
-    TRY(sweep_manifest_merge(root, grid, &manifest, &change, NULL));
+    TRY(sweep_manifest_merge(root, grid, &manifest, &change));
   } else {
     TRY(sweep_extension_add(root, spec->name, options->common.extra_seeds, options->common.extra_seed_count));
     TRY(sweep_manifest_record(root, grid, &manifest, &change));

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/files.h"
-#include "core/memory.h"
 #include "store/workspace/paths.h"
 #include "sweep/spec/freeze.h"
 #include "sweep/spec/sweep.h"
@@ -97,21 +96,17 @@ int sweep_manifest_read(const char *root, const char *name, SweepManifest *manif
 
 /* ---- merging and writing --------------------------------------------------------------------------------------- */
 
-static void find_absent(const SweepManifest *manifest, const SweepGrid *grid, bool **flags, size_t *absent) {
+static size_t count_absent(const SweepManifest *manifest, const SweepGrid *grid) {
   SweepIdSet in_file = {0};
+  size_t absent = 0;
   sweep_id_set_add_all(&in_file, (const char(*)[CORE_RUN_ID])grid->ids, grid->runs);
-  if (flags) *flags = core_memory_zero_allocate(manifest->count + 1, sizeof **flags);
-  *absent = 0;
-  for (size_t i = 0; i < manifest->count; i++) {
-    bool is_absent = !sweep_id_set_find(&in_file, manifest->ids[i], NULL);
-    *absent += is_absent;
-    if (flags) (*flags)[i] = is_absent;
-  }
+  for (size_t i = 0; i < manifest->count; i++) absent += !sweep_id_set_find(&in_file, manifest->ids[i], NULL);
   sweep_id_set_free(&in_file);
+  return absent;
 }
 
-int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest *manifest, SweepManifestChange *change,
-                         bool **absent_flags) {
+int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest *manifest,
+                         SweepManifestChange *change) {
   bool present;
   TRY(read_manifest(root, grid->spec->name, manifest, &present));
   SweepIdSet all = {0};
@@ -124,7 +119,7 @@ int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest 
   free(manifest->ids);
   manifest->count = all.count;
   manifest->ids = sweep_id_set_take(&all);
-  find_absent(manifest, grid, absent_flags, &change->absent);
+  change->absent = count_absent(manifest, grid);
   return CORE_OK;
 }
 
@@ -159,7 +154,7 @@ int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest
   TRY(core_files_make_directories(path));
   TRY(store_path_sweep(root, name, "manifest.lock", path));
   TRY(core_files_lock(path, true, &lock));
-  TRY_GOTO(code, out, sweep_manifest_merge(root, grid, manifest, change, NULL));
+  TRY_GOTO(code, out, sweep_manifest_merge(root, grid, manifest, change));
   if (!grid->spec->frozen) TRY_GOTO(code, out, write_frozen(root, grid->spec));
   if (change->added) code = sweep_manifest_write(root, manifest);
 out:

@@ -30,9 +30,9 @@ typedef struct SweepManifestChange {
 
 /* Reads one. CORE_USAGE: no such sweep (names the nearest); CORE_FAIL: damaged, with the line. */
 int sweep_manifest_read(const char *root, const char *name, SweepManifest *manifest);
-/* What recording this grid would give, without writing. `absent_flags`: NULL, or set to a malloc'd [count] array. */
-int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest *manifest, SweepManifestChange *change,
-                         bool **absent_flags);
+/* What recording this grid would give, without writing. */
+int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest *manifest,
+                         SweepManifestChange *change);
 /* Merges and writes sweep.ini and manifest.tsv, under a lock so that two submitters can not lose each other's lines.
  * A frozen spec leaves sweep.ini as it is. The run folders are not touched: see store_run_prepare. */
 int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest *manifest,

@@ -68,7 +68,6 @@ void sweep_cluster_status_trouble(const SweepProgress *progress, const SweepClus
 void sweep_cluster_status_expect(const SweepClusterStatus *cluster, SweepProgress *progress);
 
 /* Appends lines: the bar, those that run, why others wait (one line a reason). */
-void sweep_cluster_status_draw(const SweepProgress *progress, const SweepClusterStatus *cluster, bool final,
-                               CoreText *text);
+void sweep_cluster_status_draw(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text);
 
 #endif

@@ -164,13 +164,12 @@ void sweep_cluster_status_expect(const SweepClusterStatus *cluster, SweepProgres
   free(to_come);
 }
 
-void sweep_cluster_status_draw(const SweepProgress *progress, const SweepClusterStatus *cluster, bool final,
-                               CoreText *text) {
+void sweep_cluster_status_draw(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
   CoreText counts = {0};
   append_counts(progress, cluster, &counts);
   sweep_progress_draw_bar(progress, core_text_string(&counts), text);
   core_text_free(&counts);
   if (cluster->is_stale) core_text_appendf(text, "  Slurm was not asked: %s\n", cluster->problem);
-  if (!final) sweep_progress_draw_running(progress, text);
+  sweep_progress_draw_running(progress, text);
   draw_waiting(progress, cluster, text);
 }

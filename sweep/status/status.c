@@ -157,7 +157,7 @@ static bool is_busy(const SweepShown *shown) {
 }
 
 static void draw(const StatusOptions *options, const SweepShown *shown, CoreText *text) {
-  if (shown->is_slurm) sweep_cluster_status_draw(&shown->progress, &shown->cluster, false, text);
+  if (shown->is_slurm) sweep_cluster_status_draw(&shown->progress, &shown->cluster, text);
   else sweep_progress_draw(&shown->progress, false, text);
   if (!options->failed) sweep_failures_draw(&shown->troubles, &shown->progress, text);
   if (shown->progress.queued && !shown->progress.executor)

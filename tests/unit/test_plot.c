@@ -154,7 +154,7 @@ static AnalysisPlot *hostile_plot(void) {
   analysis_plot_point(plot, own, 100, 1e-5, mark, false);
   analysis_plot_legend_dashed(plot, hostile, mark);
   analysis_plot_legend_head(plot, hostile);
-  analysis_plot_legend_entry(plot, hostile, mark, false, true);
+  analysis_plot_legend_entry(plot, hostile, mark, true);
   analysis_plot_caption(plot, hostile);
   analysis_plot_caption(
     plot, "averyveryverylongwordwithoutanyspaceßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßßß"
@@ -342,7 +342,7 @@ static void test_legend_is_dashed_as_the_plot(void **state) {
   size_t panel = analysis_plot_panel(plot, "", "");
   analysis_plot_curve(plot, panel, 2, x, y, NULL, NULL, mark, ANALYSIS_SOLID);
   analysis_plot_curve(plot, panel, 2, y, x, NULL, NULL, mark, ANALYSIS_DASHED);
-  analysis_plot_legend_entry(plot, "solid", mark, false, true);
+  analysis_plot_legend_entry(plot, "solid", mark, true);
   analysis_plot_legend_dashed(plot, "dashed", mark);
   if (analysis_render(plot, output, "dashes", "source", "a\n1\n") != CORE_OK) fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);

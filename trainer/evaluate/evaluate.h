@@ -22,8 +22,8 @@ typedef struct Evaluator {
 int evaluate_attempts(int64_t episodes, int levels);
 /* The level of attempt `world`: every level equally often; with fewer attempts than levels, evenly spread ones. */
 int32_t evaluate_level(int world, int attempts, int levels);
-/* Fills solve_rate, the mean over levels with attempts m of p = solutions / m, and its standard error sqrt(sum p (1 - p)
- * / (m - 1)) / levels, which needs two attempts on each. NaN where they are not defined. */
+/* Fills solve_rate, the mean over levels with attempts m of p = solutions / m, and its standard error
+ * sqrt(sum p (1 - p) / (m - 1)) / levels, which needs two attempts on each. NaN where they are not defined. */
 void evaluate_average(const int64_t *attempts, const int64_t *solutions, int levels, StoreEvaluation *row);
 
 void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena);

@@ -66,8 +66,8 @@ typedef struct NetworkWatch {
   bool is_actor;               /* handed on */
 } NetworkWatch;
 
-/* Layers first .. end-1, of which hidden[end-1] is the output. x [rows][width[first]] is the input of layer `first`; dy,
- * the gradient at the output of layer end-1, is overwritten; dx [rows][width[first]] is set unless NULL. theta and
+/* Layers first .. end-1, of which hidden[end-1] is the output. x [rows][width[first]] is the input of layer `first`;
+ * dy, the gradient at the output of layer end-1, is overwritten; dx [rows][width[first]] is set unless NULL. theta and
  * gradient are the whole vectors. scratch: 2*rows*(widest layer after the inputs) floats. watch may be NULL. */
 void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                             const NetworkActivations *activations, int first, int end);
