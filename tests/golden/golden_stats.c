@@ -1,7 +1,7 @@
 /* golden_stats DIR [FILE...]: compares the statistics of `analyze`, and the trainer's solve rates, with tensors made by
- * scipy, numpy and rliable: each .gold file of DIR (or the named ones) that holds such cases. Sizes come from the file,
- * so that any set in the format can be replayed. One line a case; exit status 0 all ok, 1 a deviation or a damaged file,
- * 2 wrong use. */
+ * scipy, numpy and rliable: each .gold file of DIR (or the named ones) that holds such cases. Sizes come from the
+ * file, so that any set in the format can be replayed. One line a case; exit status 0 all ok, 1 a deviation or a
+ * damaged file, 2 wrong use. */
 #include <dirent.h>
 #include <math.h>
 #include <stdbool.h>
