@@ -1,4 +1,4 @@
-/* Arenas: code registers every buffer with its shape, commits once, and the loops that follow allocate nothing. */
+/* Arenas (arena.h). */
 #include "core/device/arena.h"
 
 #include <stdint.h>

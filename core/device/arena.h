@@ -1,5 +1,5 @@
-/* Arenas: register shapes, then commit one block on the host and one on a device. Nothing is allocated in a training or
- * simulation step. */
+/* Arenas: code registers the shapes of its buffers, then commits them as one block on the host and one on a device. So
+ * nothing is allocated in a training or simulation step. */
 #ifndef CORE_ARENA_H
 #define CORE_ARENA_H
 #include <stddef.h>
@@ -11,32 +11,33 @@ enum { CORE_MEMORY_ALIGNMENT = 64 };
 
 typedef struct CoreArena CoreArena;
 
+/* name: for messages. The caller destroys it; the buffers end with it. */
 CoreArena *core_arena_create(const char *name);
-/* Registers `count` elements of `bytes` each; *pointer is set by core_arena_commit (64-byte aligned, zeroed).
- * `label` ("rollout observations [steps][worlds][features]") is kept for the report and the out-of-memory message. */
+/* Registers `count` elements of `bytes` bytes each. core_arena_commit sets *pointer to them, zeroed and aligned to 64
+ * bytes. label: what it is and its shape ("rollout observations [steps][worlds][features]"), copied, for reports and
+ * the out-of-memory message. */
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA(arena, pointer, count, label) \
   core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
-/* The same for what lives on the device: to be touched through it only (device.h). Without a device it
- * is no different. */
+/* The same in device memory, to be touched through the device only (device.h). Without a device: in host memory. */
 void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA_DEVICE(arena, pointer, count, label) \
   core_arena_register_device((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
-/* Before the commit; the device must outlive the arena. NULL: none, as after core_arena_create. */
+/* Sets the arena's device, before the commit. It must outlive the arena. NULL (initially): none. */
 void core_arena_set_device(CoreArena *arena, CoreDevice *device);
 CoreDevice *core_arena_device(const CoreArena *arena);
-/* After the commit: is this in the arena's device memory? */
+/* After the commit: whether `memory` is in the arena's device memory. */
 bool core_arena_holds_on_device(const CoreArena *arena, const void *memory);
-/* Bytes of what is registered for the device; 0 without one. */
+/* Bytes registered for the device; 0 without one. */
 size_t core_arena_device_bytes(const CoreArena *arena);
-/* The `most` largest of what is registered for the device, or for the host, largest first; their number. Labels are the
- * arena's. */
+/* The `most` largest buffers registered for the device or for the host, largest first. Returns how many. The arena owns
+ * the labels. */
 typedef struct CoreArenaEntry { const char *label; size_t bytes; } CoreArenaEntry;
 int core_arena_largest(const CoreArena *arena, bool on_device, int most, CoreArenaEntry *entries);
-/* Allocates everything in one block, and one on the device. CORE_FAIL names the arena, the total and its largest
- * entries. */
+/* Allocates one block on the host and one on the device, and sets all pointers. CORE_FAIL: out of memory; the message
+ * names the arena, the total and the largest buffers. */
 int core_arena_commit(CoreArena *arena);
-/* Bytes that the commit takes, or took, on the host for what is registered; SIZE_MAX when that overflows. */
+/* Bytes of the host's block, before or after the commit; SIZE_MAX where the sum overflows. */
 size_t core_arena_bytes(const CoreArena *arena);
 void core_arena_destroy(CoreArena **arena);
 

@@ -1,15 +1,16 @@
-/* A device: memory of its own and kernels that run there. The rest of the program sees this table and never a vendor's
- * library. There are two: a GPU (device_cuda.c), and an emulator (device_emulated.c) that runs the same kernel bodies
- * on the CPU, for tests, debugging and machines without a GPU. No device at all (NULL) means that everything is in the
- * host's memory; the functions below take NULL and then do the plain thing.
+/* A device: memory of its own and kernels that run there. The program sees this table and never a vendor's library.
+ * There are two: a GPU (device_cuda.c), and an emulator (device_emulated.c) that runs the same kernel bodies on the
+ * CPU, for tests, debugging and machines without a GPU. NULL is no device: everything is in the host's memory. The
+ * functions core_device_* below take NULL and then do the plain thing.
  *
- * Device memory must never be touched by host code but through the table. The emulator protects its memory while no
- * operation runs, so that a program which works there keeps this rule.
+ * Host code touches device memory through the table only. The emulator protects its memory while no operation runs, so
+ * that a program which works there keeps this rule.
  *
- * All operations are in one order (a stream); those that give the host something wait for it. Communication between
- * processes has a second order beside it, to which memory is handed over and taken back, and work that can go on beside
- * the rest has streams, streams that are entered and joined. Failures other than running out
- * of memory end the program with a message: nothing sensible can follow them. */
+ * Operations run asynchronously in streams, as CUDA's do. Stream 0 is the default. Others are entered, left and joined
+ * (enter, leave, join). The communication stream carries what processes send each other; memory is handed over to it
+ * and taken back. Operations that give the host something synchronise with the stream at hand.
+ *
+ * Running out of memory is an error (CORE_FAIL). Every other failure of a device ends the program with a message. */
 #ifndef CORE_DEVICE_H
 #define CORE_DEVICE_H
 #include <stdbool.h>
@@ -24,12 +25,13 @@
 
 enum { CORE_DEVICES_MAX = 64 }; /* GPUs of a machine */
 
-/* Orders beside the first (0): worlds that step while others are acted for, levels that are tried ahead of their time,
- * the actor's network beside the critic's. */
+/* Streams beside the default (0): WORLDS steps some worlds while the policy acts for others; AHEAD draws and filters
+ * levels before they are needed; ACTOR runs the actor's network beside the critic's. */
 enum { CORE_STREAM_WORLDS = 1, CORE_STREAM_AHEAD, CORE_STREAM_ACTOR, CORE_STREAMS };
 
-/* What threads of a kernel wait for at a barrier. */
-enum { CORE_GROUP_NONE = 0, CORE_GROUP_BLOCK = -1 }; /* else: so many neighbouring threads, a power of two up to 32 */
+/* The threads of a kernel that meet at a barrier: none, the block, or a group of so many neighbouring threads of a warp
+ * (a power of two up to 32). */
+enum { CORE_GROUP_NONE = 0, CORE_GROUP_BLOCK = -1 };
 
 /* A kernel: one body (device_kernel.h), compiled for the host and, in a build with CUDA, for the GPU. */
 typedef void CoreKernelBody(const CoreDeviceThread *at, const void *arguments);
@@ -37,13 +39,14 @@ typedef struct CoreKernel {
   const char *name;
   CoreKernelBody *body;
   const void *(*entry)(void); /* the __global__ function; NULL in a build without CUDA */
-  int group;
+  int group;                    /* CORE_GROUP_*, or a number of threads */
   size_t argument_bytes;
 } CoreKernel;
 
+/* Host code that communicates: sends `bytes` bytes from source, receives as many to target. */
 typedef void CoreExchange(void *target, const void *source, size_t bytes);
 
-/* Operations that were recorded, to be done again as one. */
+/* A recorded sequence of operations, launched as one (a CUDA graph). */
 typedef struct CoreGraph CoreGraph;
 
 typedef struct CoreDevice CoreDevice;
@@ -51,103 +54,107 @@ struct CoreDevice {
   const char *name;           /* "cuda", "emulated" */
   char description[128];      /* "NVIDIA H200, compute capability 9.0, 139.8 GiB" */
   size_t memory_bytes;        /* of the device; SIZE_MAX where it is the host's */
-  size_t shared_bytes;        /* that a block may have */
-  unsigned processors;        /* that take blocks, with shared_bytes each */
-  /* Zeroed memory, aligned to 256 bytes. CORE_FAIL: there is no more. */
+  size_t shared_bytes;        /* shared memory that a block may have */
+  unsigned processors;        /* streaming multiprocessors, each with shared_bytes */
+  /* Zeroed memory, aligned to 256 bytes; the caller releases it. CORE_FAIL: out of memory. */
   int (*allocate)(CoreDevice *device, size_t bytes, void **memory);
   void (*release)(CoreDevice *device, void *memory);
   void (*to_device)(CoreDevice *device, void *target, const void *host, size_t bytes);
-  void (*to_host)(CoreDevice *device, void *host, const void *source, size_t bytes); /* waits */
+  void (*to_host)(CoreDevice *device, void *host, const void *source, size_t bytes); /* synchronises */
   void (*copy)(CoreDevice *device, void *target, const void *source, size_t bytes);
   void (*fill)(CoreDevice *device, void *target, int byte, size_t bytes);
   void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                  const void *arguments);
-  void (*synchronise)(CoreDevice *device); /* waits */
-  /* What the device sets aside for the stacks of a kernel's threads, of as many as it could run at once, when it first
-   * runs it, and keeps. All kernels share it: of several the deepest counts. */
+  void (*synchronise)(CoreDevice *device); /* the host waits for the stream at hand */
+  /* Local memory that the device reserves when it first runs the kernel, and keeps: for stacks of all threads that it
+   * can hold at once. Kernels share it, so the one with the deepest stack counts. */
   size_t (*stack_bytes)(CoreDevice *device, const CoreKernel *kernel);
-  /* To the second order: it sees in `memory` what was launched so far, and the first must neither read nor write there
-   * until take_back, by which all that was handed over is the default stream's again and later launches wait for the
-   * second. */
+  /* Gives `memory` to the communication stream, after what the stream at hand was given so far. Until take_back no
+   * other stream may read or write it. take_back returns all that was handed over; later operations wait for the
+   * communication stream. */
   void (*hand_over)(CoreDevice *device, void *memory, size_t bytes);
   void (*take_back)(CoreDevice *device);
-  /* From `enter` to `leave` operations go to a stream, which first waits for what the stream that it was entered
-   * from has been given so far; streams may be entered from streams. `join`: the stream at hand waits for what the
-   * stream has been given so far, and nothing where it was joined since. What is written in one of two orders that
-   * do not wait for each other must neither be read nor written in the other. Where the host waits, it waits for the
-   * stream at hand. */
+  /* enter makes `stream` the stream at hand; leave returns to the one before. The entered stream first waits for what
+   * the one before was given so far. Calls may nest. join: the stream at hand waits for what `stream` was given so far.
+   * Without such a wait, no stream may touch what another writes. */
   void (*enter)(CoreDevice *device, int stream);
   void (*leave)(CoreDevice *device);
   void (*join)(CoreDevice *device, int stream);
-  /* What a library that works on a GPU's streams does there, done by the host when its turn comes (as for NCCL a call
-   * of MPI): function(target, source, bytes) with addresses that it may use; in the second order where target is
-   * handed over. NULL on a GPU. */
+  /* The emulator's stand-in for NCCL: a host function (a call of MPI), run as an operation of a stream. It goes to the
+   * communication stream where target was handed over. The emulator makes the memory accessible for the call. NULL on a
+   * GPU. */
   void (*exchange)(CoreDevice *device, CoreExchange *function, void *target, const void *source, size_t bytes);
-  /* Between the two, launches, copies, fills, exchanges and what goes to and from the second order, all of it back, are
-   * recorded and not done; anything that is the host's business, but for looking up addresses, may not be asked for. A
-   * graph does them in their order as often as it is launched, with the arguments of then: what is to change from one
-   * launch to the next must stand in device memory. Streams that it enters it must have left and joined at its end. The
-   * caller owns it. */
+  /* Between begin_graph and end_graph operations are recorded, not done: launches, copies, fills, exchanges, and all
+   * that concerns streams. Nothing may be copied to or from the host, and nothing synchronised. A launched graph
+   * repeats the operations with the arguments that were recorded, so what changes between launches must be in device
+   * memory. At its end every stream that it entered must be left and joined, and all memory taken back. The caller
+   * destroys the graph. */
   void (*begin_graph)(CoreDevice *device);
   CoreGraph *(*end_graph)(CoreDevice *device);
   void (*launch_graph)(CoreDevice *device, CoreGraph *graph);
   void (*destroy_graph)(CoreDevice *device, CoreGraph *graph);
-  void *stream, *side;        /* cudaStream_t of the stream at hand and of communication; NULL: not a GPU */
-  /* Called now and then while the host waits for the device, by who knows what could make it wait for ever; or NULL. */
+  void *stream;               /* cudaStream_t of the stream at hand; NULL: not a GPU */
+  void *communication_stream; /* cudaStream_t; NULL: not a GPU */
+  /* Called with `waiting` now and then while the host waits for the device, to notice what would never end (a rank that
+   * died); or NULL. */
   void (*while_waiting)(void *waiting);
   void *waiting;
-  uint64_t launches, transfers; /* so far; launches: of kernels, by themselves; transfers: between host and device */
-  uint64_t waits, graphs;     /* so far; waits: of the host for the device; graphs: launched */
+  uint64_t launches;          /* so far: kernels that were launched outside graphs */
+  uint64_t transfers;         /* so far: copies between host and device */
+  uint64_t synchronisations;  /* so far: times that the host waited for the device */
+  uint64_t graphs;            /* so far: graphs that were launched */
   void (*destroy)(CoreDevice *device);
 };
 
-/* A GPU's name for itself, the same in all processes of a machine whatever each of them may see. */
+/* A GPU's UUID: the same in all processes of a machine, whichever GPUs each of them sees. */
 typedef struct CoreDeviceId { unsigned char byte[16]; } CoreDeviceId;
-/* The GPUs that this process may use, in CUDA's order (CUDA_VISIBLE_DEVICES): at most `most` of them; their number. */
+/* Writes the ids of the GPUs that this process may use, at most `most`, in CUDA's order (CUDA_VISIBLE_DEVICES). Returns
+ * their number. */
 int core_device_list(CoreDeviceId *id, int most);
 
-/* The device that `wanted` (train.device: auto, cpu, cuda) names, the GPU of `number` in core_device_list's order: NULL
- * for the CPU. `reason` (at least 256 bytes) says why auto came to the CPU; empty otherwise. CORE_USAGE: cuda, but the
- * build or the machine has none of that number. CORE_DEVICE=emulated in the environment puts the emulator in the GPU's
- * place; emulated:gpus=N,memory=BYTES one that is one of N and has so much memory (suffixes K, M, G: 2^10 ...);
- * order=forward|backward|isolated: see CoreDeviceOrder. Without, each process has one for itself, without limit.
- * CORE_DEVICE_CODE=LIBRARY there: every emulator runs the bodies of that library in place of this program's
- * (core/device/emulated_code.h).
- * CORE_DEVICE_SHARE=0.25 there: this program may use a quarter of the device's memory, others have the rest. */
+/* Opens the device that `wanted` names (train.device: auto, cpu, cuda); *device is NULL for the CPU, and is closed by
+ * core_device_close. number: of the GPU, in core_device_list's order. reason (at least 256 bytes): why auto chose the
+ * CPU, or empty. CORE_USAGE: cuda, but the build has none or the machine no such GPU. The environment may change it:
+ * - CORE_DEVICE=emulated: the emulator in place of the GPU. After a colon may follow, separated by commas: gpus=N (one
+ *   of N; without it each process has its own), memory=BYTES (with K, M or G for 2^10 ...; else unlimited),
+ *   order=forward|backward|isolated (CoreDeviceOrder).
+ * - CORE_DEVICE_CODE=LIBRARY: emulators run that library's kernel bodies (emulated_code.h).
+ * - CORE_DEVICE_SHARE=0.25: this program may use that part of the device's memory. */
 int core_device_open(const char *wanted, int number, CoreDevice **device, char *reason);
 void core_device_close(CoreDevice **device);
 /* For `trainer info`: what there is, or why there is none. */
 const char *core_device_description(void);
 
-/* order: in which the emulator takes the threads between two barriers. Streams: FORWARD does everything when it is
- * given, BACKWARD lets streams lag behind for as long as nobody waits for them, and ISOLATED does an operation of
- * each stream after each of the default stream; a result that depends on it lacks a join, or comes from memory that
- * two orders use at once. A kernel whose result depends on the order lacks a barrier. ISOLATED looks for races in
- * shared memory: each thread sees it as the last barrier left it, with what it has written itself, and two threads
- * that write differently to one place between two barriers end the program. A result that is another one than
- * FORWARD's comes from a place that was read without a barrier since another thread wrote it. Of a group it looks at
- * the group's share: a block's shared memory divided evenly among its groups. */
+/* How the emulator schedules threads and streams. A right program gives the same result under all three.
+ * - FORWARD: threads by number between two barriers; each operation is done as soon as it is given.
+ * - BACKWARD: threads in reverse; streams lag behind until somebody waits for them.
+ * - ISOLATED: each thread sees shared memory as the last barrier left it, with its own writes. Two threads that write
+ *   different values to one address between two barriers end the program. Streams do one operation each after each one
+ *   of the default stream. For a group smaller than the block, its share is the block's shared memory divided evenly.
+ * Results that differ by the order of threads show a missing barrier. Results that differ by the order of streams show
+ * a missing join, or memory that two streams use at once. */
 typedef enum CoreDeviceOrder { CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED } CoreDeviceOrder;
-/* memory_bytes: SIZE_MAX for as much as the host has. */
+/* Emulators; memory_bytes: their memory, SIZE_MAX for as much as the host has. */
 CoreDevice *core_device_emulated(CoreDeviceOrder order);
 CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes);
-/* CORE_USAGE says why there is none. */
+/* The GPU of a number, how many there are, and a GPU's id. CORE_USAGE: there is none; the message says why. */
 int core_device_cuda(int number, CoreDevice **device);
 int core_device_cuda_count(int *count);
 int core_device_cuda_id(int number, CoreDeviceId *id);
 
-/* With NULL for the device: within the host's memory, and nothing where both are the same place. */
+/* Copies and fills. Where device is NULL: within the host's memory, and no copy where source and target are the
+ * same. */
 void core_device_to_device(CoreDevice *device, void *target, const void *host, size_t bytes);
 void core_device_to_host(CoreDevice *device, void *host, const void *source, size_t bytes);
 void core_device_copy(CoreDevice *device, void *target, const void *source, size_t bytes);
 void core_device_zero(CoreDevice *device, void *target, size_t bytes);
-/* Device memory as the host may read it: itself where there is no device, else a copy, which *copy then owns (free it;
- * it is NULL where there is none). */
+/* Device memory for the host to read. Without a device `source` itself, and *copy is NULL. Else a copy in *copy, which
+ * the caller frees. */
 const void *core_device_view(CoreDevice *device, const void *source, size_t bytes, void **copy);
-/* One element of an array in device memory. */
+/* One element of an array in device memory; synchronises. */
 float core_device_float(CoreDevice *device, const float *array, size_t i);
 
-/* Blocks of `threads` that cover n elements, at most `most` of them. */
+/* How many blocks of `threads` threads cover n elements: at least 1, at most `most`. */
 static inline unsigned core_device_blocks(size_t n, unsigned threads, unsigned most) {
   const size_t blocks = (n + threads - 1) / threads;
   return blocks < 1 ? 1 : blocks < most ? (unsigned)blocks : most;

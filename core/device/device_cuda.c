@@ -1,5 +1,5 @@
-/* A GPU through the CUDA runtime, which is linked statically and looks for the driver when it is first used: a program
- * with CUDA starts on machines without one. Only the kernels themselves (kernels.cu of each folder) are CUDA code. */
+/* A GPU through the CUDA runtime. The runtime is linked statically and looks for the driver at its first use, so a
+ * program with CUDA starts on machines without a GPU. Only kernels (kernels_cuda.cu of a folder) are CUDA code. */
 #include "core/device/device.h"
 
 #if CORE_HAS_CUDA
@@ -18,17 +18,16 @@ enum { POLLS_A_WATCH = 1024 };
 #define CORE_CUDA_LEAST 80
 #endif
 
-/* Whose table it is, the event by which one order waits for the other, and how many threads can be there at once. */
 typedef struct Gpu {
   CoreDevice table;
-  cudaEvent_t event;
-  cudaStream_t stream[CORE_STREAMS];  /* 0: the default stream */
-  bool busy[CORE_STREAMS];          /* given something since it was joined */
-  int entered[CORE_STREAMS], depth; /* streams that the stream at hand was entered through, from 0 */
-  size_t resident_threads;
+  cudaEvent_t event;                 /* by which one stream waits for another */
+  cudaStream_t stream[CORE_STREAMS]; /* 0: the default stream */
+  bool busy[CORE_STREAMS];           /* entered since it was joined */
+  int entered[CORE_STREAMS], depth;  /* entered[depth]: the stream at hand; below it those that it was entered from */
+  size_t resident_threads;           /* most threads that the device holds at once */
 } Gpu;
 
-/* The device's failures are final: kernels that were launched before may have left anything behind. */
+/* A failure ends the program: kernels that were launched before may have written anything. */
 static void check(cudaError_t code, const char *what, const char *kernel) {
   if (code == cudaSuccess) return;
   fprintf(stderr, "CUDA: %s%s%s: %s (%s)\n", what, kernel ? " " : "", kernel ? kernel : "", cudaGetErrorString(code),
@@ -55,13 +54,13 @@ static void release(CoreDevice *device, void *memory) {
   check(cudaFree(memory), "cudaFree", NULL);
 }
 
-/* From pageable memory: the call returns when the source may be changed. */
+/* From pageable memory: the call returns when the host may change the source. */
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
   device->transfers++;
   check(cudaMemcpyAsync(target, host, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
 }
 
-/* With someone who watches (NCCL, whose kernels wait for other processes) the host asks rather than sleeps. */
+/* With while_waiting the host polls instead of sleeping: NCCL's kernels may wait for a process that died. */
 static void wait(CoreDevice *device) {
   cudaError_t code = cudaErrorNotReady;
   for (unsigned polls = 1; device->while_waiting && code == cudaErrorNotReady; polls++) {
@@ -73,11 +72,11 @@ static void wait(CoreDevice *device) {
 }
 
 static void synchronise(CoreDevice *device) {
-  device->waits++;
+  device->synchronisations++;
   wait(device);
 }
 
-/* `later` goes on when `earlier` has come to where it is now. An event that was waited for may be recorded anew. */
+/* `later` waits for what `earlier` was given so far. The event may be recorded anew once it is waited for. */
 static void order(CoreDevice *device, void *earlier, void *later) {
   const Gpu *gpu = (const Gpu *)device;
   check(cudaEventRecord(gpu->event, earlier), "event", NULL);
@@ -86,10 +85,10 @@ static void order(CoreDevice *device, void *earlier, void *later) {
 
 static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
   (void)memory, (void)bytes;
-  order(device, device->stream, device->side);
+  order(device, device->stream, device->communication_stream);
 }
 
-static void take_back(CoreDevice *device) { order(device, device->side, device->stream); }
+static void take_back(CoreDevice *device) { order(device, device->communication_stream, device->stream); }
 
 static void enter(CoreDevice *device, int stream) {
   Gpu *gpu = (Gpu *)device;
@@ -106,15 +105,15 @@ static void leave(CoreDevice *device) {
   device->stream = gpu->stream[gpu->entered[--gpu->depth]];
 }
 
-/* A stream that was not entered may not be waited for while a graph is recorded: it is no part of it. */
+/* A stream that was not entered is not waited for: while a graph is recorded, it is no part of the capture. */
 static void join(CoreDevice *device, int stream) {
   Gpu *gpu = (Gpu *)device;
   if (gpu->busy[stream]) order(device, gpu->stream[stream], device->stream);
   gpu->busy[stream] = false;
 }
 
-/* The host's memory is pageable, so the call itself would wait for all that was launched before, and who watches would
- * not be asked. */
+/* The host's memory is pageable, so the copy itself would block until all earlier work is done, and while_waiting would
+ * not be called. */
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   device->transfers++;
   if (device->while_waiting) wait(device);
@@ -130,8 +129,7 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   check(cudaMemsetAsync(target, byte, bytes, stream_of(device)), "fill", NULL);
 }
 
-/* More shared memory than every kernel may have must be asked for; and where blocks take so much that it decides how
- * many a processor holds, all that it has is to be shared memory, not L1 cache. */
+/* Shared memory beyond 48 KB must be requested. Where shared memory limits the occupancy, prefer it to L1 cache. */
 static void ask_for_shared(const void *entry, const CoreKernel *kernel, size_t shared) {
   enum { FREE = 48 * 1024, SMALL = 8 * 1024 };
   if (shared > FREE)
@@ -160,7 +158,7 @@ static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-/* Relaxed: libraries may look after themselves meanwhile; no other thread uses the device. */
+/* Relaxed: libraries may call the runtime during the capture. No other thread uses the device. */
 static void begin_graph(CoreDevice *device) {
   check(cudaStreamBeginCapture(stream_of(device), cudaStreamCaptureModeRelaxed), "beginning a graph", NULL);
 }
@@ -179,7 +177,7 @@ static void launch_graph(CoreDevice *device, CoreGraph *graph) {
   check(cudaGraphLaunch((cudaGraphExec_t)graph, stream_of(device)), "launch of a graph", NULL);
 }
 
-/* One that is in flight ends first, says CUDA; the host must not wait, as other ranks may never join what it is in. */
+/* CUDA lets a graph in flight finish first. The host must not wait for it: other ranks may have left its exchange. */
 static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
   (void)device;
   if (graph == NULL) return;
@@ -189,7 +187,7 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 static void destroy(CoreDevice *device) {
   Gpu *gpu = (Gpu *)device;
   cudaEventDestroy(gpu->event);
-  cudaStreamDestroy(device->side);
+  cudaStreamDestroy(device->communication_stream);
   for (int stream = 0; stream < CORE_STREAMS; stream++) cudaStreamDestroy(gpu->stream[stream]);
   free(device);
 }
@@ -212,8 +210,7 @@ int core_device_cuda_id(int number, CoreDeviceId *id) {
   return CORE_OK;
 }
 
-/* Kernels of another machine's code would fail when the first one is launched, where nobody can go to the
- * CPU any more. */
+/* Kernels for another architecture fail only at the first launch, when it is too late to choose the CPU. */
 static int check_capability(int number, const struct cudaDeviceProp *properties) {
   if (10 * properties->major + properties->minor >= CORE_CUDA_LEAST) return CORE_OK;
   return core_error(CORE_USAGE, "GPU %d, %.64s, has compute capability %d.%d, and this program's kernels need %d.%d: "
@@ -223,7 +220,7 @@ static int check_capability(int number, const struct cudaDeviceProp *properties)
 
 int core_device_cuda(int number, CoreDevice **device) {
   struct cudaDeviceProp properties;
-  cudaStream_t stream[CORE_STREAMS], side;
+  cudaStream_t stream[CORE_STREAMS], communication;
   cudaEvent_t event;
   *device = NULL;
   cudaError_t code = cudaGetDeviceProperties(&properties, number);
@@ -231,7 +228,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   if (code == cudaSuccess) code = cudaSetDevice(number);
   for (int i = 0; code == cudaSuccess && i < CORE_STREAMS; i++)
     code = cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking);
-  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+  if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&communication, cudaStreamNonBlocking);
   if (code == cudaSuccess) code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
   if (code != cudaSuccess) {
     (void)cudaGetLastError();
@@ -250,7 +247,7 @@ int core_device_cuda(int number, CoreDevice **device) {
     .hand_over = hand_over, .take_back = take_back,
     .enter = enter, .leave = leave, .join = join,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
-    .stream = stream[0], .side = side, .destroy = destroy};
+    .stream = stream[0], .communication_stream = communication, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
            properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));
   *device = made;

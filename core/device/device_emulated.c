@@ -1,13 +1,10 @@
-/* The emulated device: kernel bodies run on the CPU for every block and thread, so that tests execute all that a GPU
- * would, and compare it with the CPU's own implementation.
+/* The emulated device runs kernel bodies on the CPU, for every block and thread. So tests execute what a GPU would, and
+ * compare it with the CPU's own implementation.
  *
- * - Threads run as emulated_threads.h says.
+ * - Threads run as emulated_threads.h says, streams as CoreDeviceOrder (device.h) says.
  * - Memory is as emulated_memory.h says.
- * - Streams do what they are given at once or, taken backward, only when somebody waits for them: the two extremes of
- *   how far they may be. In isolation they take turns with the default stream. A result that differs comes from memory
- *   that two orders used without waiting.
- * - What NCCL's kernels do on a GPU's streams is a function of the host here, called when its turn comes: in the second
- *   order when the first waits for it, since until then the host must not wait for other processes. */
+ * - NCCL's part is a host function (exchange). In the communication stream it runs at take_back: earlier the host must
+ *   not wait for other processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +24,13 @@ typedef struct Emulator {
   CoreDevice table;
   CoreDeviceOrder order;
   CoreEmulatedMemory memory;
-  Exchange waiting[CORE_EMULATED_HANDED]; /* of the second order */
+  Exchange waiting[CORE_EMULATED_HANDED]; /* of the communication stream */
   int exchanges;
   CoreEmulatedThreads *threads;
-  const CoreEmulatedBody *bodies; /* that run in place of the kernels' own; or NULL */
-  CoreGraph *recording;       /* NULL: operations are done */
-  struct Stream *stream;          /* [CORE_STREAMS] */
-  int entered[CORE_STREAMS], depth; /* streams that the stream at hand was entered through, from 0 */
+  const CoreEmulatedBody *bodies; /* of CORE_DEVICE_CODE, run instead of the kernels' own; or NULL */
+  CoreGraph *recording;       /* NULL: none is recorded, operations are issued */
+  struct Stream *stream;      /* [CORE_STREAMS] */
+  int entered[CORE_STREAMS], depth; /* entered[depth]: the stream at hand; below it those that it was entered from */
 } Emulator;
 
 /* WAIT: until `stream` has done its first `until` operations. */
@@ -55,14 +52,14 @@ typedef struct Operation {
 struct CoreGraph {
   Operation *operation;
   size_t count, room;
-  bool is_forked;             /* while it is recorded: the second order has something */
+  bool is_forked;             /* while it is recorded: some memory is handed over */
 };
 
-/* What a stream that lags behind has still to do. */
+/* Operations that a stream was given. */
 typedef struct Stream {
   CoreGraph queue;
-  size_t done;                /* of all that it was ever given */
-  size_t forgotten;           /* that came before the queue's first */
+  size_t done;                /* operations, since its beginning */
+  size_t forgotten;           /* operations before the queue's first, since its beginning */
 } Stream;
 
 static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
@@ -81,9 +78,9 @@ static void move(Emulator *emulator, void *target, const void *source, size_t by
   core_emulated_memory_close(&emulator->memory);
 }
 
-/* ---- operations, and who does them ------------------------------------------------------------------------------ */
+/* ---- operations, and who does them ------------------------------------------------------------------------------- */
 
-/* The host's business is not for graphs. */
+/* What concerns the host can not be recorded in a graph. */
 static void check_not_recording(CoreDevice *device) { CORE_CHECK(emulator_of(device)->recording == NULL); }
 
 /* Keeps a copy of the arguments. */
@@ -132,7 +129,7 @@ static void to_host(CoreDevice *device, void *host, const void *source, size_t b
   catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
   core_emulated_memory_check_host(&emulator_of(device)->memory, host, bytes);
   device->transfers++;
-  device->waits++;
+  device->synchronisations++;
   move(emulator_of(device), host, source, bytes);
 }
 
@@ -149,7 +146,7 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   issue(emulator, (Operation){.kind = FILL, .target = target, .byte = byte, .bytes = bytes});
 }
 
-/* ---- the second order ------------------------------------------------------------------------------------------- */
+/* ---- the communication stream ------------------------------------------------------------------------------------ */
 
 static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
   Emulator *emulator = emulator_of(device);
@@ -193,7 +190,7 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
   const Exchange e = {function, core_emulated_memory_where(&emulator->memory, target),
                       core_emulated_memory_where(&emulator->memory, source), bytes};
   if (e.target != target) {
-    /* Else the default stream might change its source. */
+    /* Else another stream might change its source. */
     CORE_CHECK(e.source != source && emulator->exchanges < CORE_EMULATED_HANDED);
     emulator->waiting[emulator->exchanges++] = e;
     return;
@@ -205,7 +202,7 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* What a GPU refuses: an empty launch, blocks or arguments that are too large. */
+/* Checks what a GPU would refuse: empty launches, too large blocks or arguments. */
 static void check_launch(const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared) {
   enum { ARGUMENT_BYTES = 4096 };
   CORE_CHECK(blocks >= 1 && blocks <= INT32_MAX && threads >= 1 && threads <= CORE_EMULATED_THREADS);
@@ -227,12 +224,12 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks
 static void synchronise(CoreDevice *device) {
   check_not_recording(device);
   catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
-  device->waits++;
+  device->synchronisations++;
 }
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
-/* How many operations the order has been given so far. */
+/* Operations that the stream was given, since its beginning. */
 static size_t given(const Stream *stream) { return stream->forgotten + stream->queue.count; }
 
 static void forget(Stream *stream) {
@@ -240,7 +237,7 @@ static void forget(Stream *stream) {
   stream->queue.count = 0;
 }
 
-/* Lets a stream do what it has been given, up to its operation number `until`. */
+/* Runs a stream's operations until `until` of them are done. */
 static void advance(Emulator *emulator, int number, size_t until) {
   Stream *stream = &emulator->stream[number];
   while (stream->done < until) {
@@ -255,15 +252,15 @@ static void advance(Emulator *emulator, int number, size_t until) {
 
 static void catch_up(Emulator *emulator, int stream) { advance(emulator, stream, given(&emulator->stream[stream])); }
 
-/* An operation of each stream that has one. */
+/* Runs one operation of each stream that has any left. */
 static void take_turns(Emulator *emulator) {
   for (int stream = 1; stream < CORE_STREAMS; stream++)
     if (emulator->stream[stream].done < given(&emulator->stream[stream]))
       advance(emulator, stream, emulator->stream[stream].done + 1);
 }
 
-/* The stream at hand goes on when `stream` has done all that it has been given. The default stream does what it is
- * given at once, and so do all where nobody lags behind. */
+/* The stream at hand waits for what `stream` was given. The default stream never lags behind, and with FORWARD none
+ * does. */
 static void wait_for(Emulator *emulator, int stream) {
   const size_t until = given(&emulator->stream[stream]);
   const int waiting = stream_at_hand(emulator);
@@ -326,7 +323,7 @@ static void begin_graph(CoreDevice *device) {
   emulator_of(device)->recording = core_memory_zero_allocate(1, sizeof(CoreGraph));
 }
 
-/* That streams which a graph enters are left and joined, as CUDA wants it. */
+/* Checks that streams which the graph enters are left and joined, as CUDA requires. */
 static void check_streams(const CoreGraph *graph) {
   bool busy[CORE_STREAMS] = {false};
   int depth = 0;
@@ -342,7 +339,7 @@ static void check_streams(const CoreGraph *graph) {
 static CoreGraph *end_graph(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   CoreGraph *graph = emulator->recording;
-  CORE_CHECK(graph != NULL && !graph->is_forked); /* a GPU's capture must end with all of it in one stream */
+  CORE_CHECK(graph != NULL && !graph->is_forked); /* CUDA requires that a capture ends in the stream where it began */
   check_streams(graph);
   emulator->recording = NULL;
   return graph;

@@ -1,21 +1,20 @@
-/* Kernels' bodies for the emulator that were compiled in another way than this program's own: a library that
- * CORE_DEVICE_CODE names, in which tests/ptx has put what nvcc's code says, translated to C. Threads, memory and checks
- * are the emulator's.
+/* Lets the emulator run kernel bodies from a library in place of this program's own. CORE_DEVICE_CODE names the
+ * library. tests/ptx makes one: the PTX of nvcc, translated to C. Threads, memory and checks stay the emulator's.
  *
- * Such a library shows one function, core_emulated_library, of the type CoreEmulatedLibrary. It is given the emulator's
- * services, valid for as long as the program runs, and gives its bodies; the last has no name. */
+ * The library exports one function, core_emulated_library (CoreEmulatedLibrary). It gets the emulator's services, which
+ * stay valid as long as the program runs. It returns an array of bodies; the last has a NULL name. */
 #ifndef CORE_EMULATED_CODE_H
 #define CORE_EMULATED_CODE_H
 #include "core/device/device.h"
 
 typedef struct CoreEmulatedBody {
   const char *name;           /* the kernel's: "ops_adam" */
-  CoreKernelBody *body;       /* NULL: the kernel's own is to run */
-  size_t argument_bytes;      /* as that compiler lays them out */
+  CoreKernelBody *body;       /* NULL: the program's own body runs */
+  size_t argument_bytes;      /* as the library's compiler lays them out */
 } CoreEmulatedBody;
 
-/* What a body that runs may ask for: barriers and ballots as in device_kernel.h, the running launch's shared memory,
- * and the allocation of device memory that `address` lies in (0: none). */
+/* What a body may call and read while it runs: barriers and ballots (device_kernel.h) and the launch's shared memory.
+ * find_memory gives the allocation of device memory that contains `address`, or returns 0 if there is none. */
 typedef struct CoreEmulatedServices {
   void (*barrier)(const CoreDeviceThread *at);
   void (*group_barrier)(const CoreDeviceThread *at, unsigned group);
@@ -27,11 +26,12 @@ typedef struct CoreEmulatedServices {
 
 typedef const CoreEmulatedBody *CoreEmulatedLibrary(const CoreEmulatedServices *services);
 
-/* The bodies of the library that CORE_DEVICE_CODE names, which is opened once a process; NULL where it names none. One
- * that can not be had ends the program with a message. */
+/* The bodies of the library that CORE_DEVICE_CODE names, opened once per process; NULL where it names none. Ends the
+ * program with a message if the library can not be opened. */
 const CoreEmulatedBody *core_emulated_code(const CoreEmulatedServices *services);
-/* The body of a kernel: its own where bodies is NULL, or where a build with CUDA has no entry of it (tests' kernels).
- * Ends the program with a message where they have none of its name, or one whose arguments have another size. */
+/* The body to run for a kernel: the library's; the kernel's own where bodies is NULL, or where a build with CUDA has no
+ * entry for it (kernels of tests). Ends the program with a message if the library lacks the kernel, or has it with
+ * arguments of another size. */
 CoreKernelBody *core_emulated_code_of(const CoreEmulatedBody *bodies, const CoreKernel *kernel);
 
 #endif

@@ -21,9 +21,9 @@ void core_emulated_memory_close(const CoreEmulatedMemory *all) { protect(all, PR
 
 int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t memory_bytes, void **memory) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  int place = 0;
-  while (place < CORE_EMULATED_MEMORIES && all->memory[place].start) place++;
-  CORE_CHECK(place < CORE_EMULATED_MEMORIES);
+  int slot = 0;
+  while (slot < CORE_EMULATED_MEMORIES && all->memory[slot].start) slot++;
+  CORE_CHECK(slot < CORE_EMULATED_MEMORIES);
   *memory = NULL;
   if (bytes > SIZE_MAX / 2) return core_error(CORE_FAIL, "out of memory of the emulated device");
   const size_t asked = bytes;
@@ -32,20 +32,20 @@ int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t 
     return core_error(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
   char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
-  all->memory[place].start = start, all->memory[place].bytes = bytes, all->memory[place].asked = asked;
+  all->memory[slot].start = start, all->memory[slot].bytes = bytes, all->memory[slot].asked = asked;
   all->allocated += bytes;
   *memory = start;
   return CORE_OK;
 }
 
 void core_emulated_memory_release(CoreEmulatedMemory *all, void *memory) {
-  int place = 0;
+  int slot = 0;
   if (memory == NULL) return;
-  while (place < CORE_EMULATED_MEMORIES && all->memory[place].start != memory) place++;
-  CORE_CHECK(place < CORE_EMULATED_MEMORIES);
-  munmap(memory, all->memory[place].bytes);
-  all->allocated -= all->memory[place].bytes;
-  all->memory[place].start = NULL;
+  while (slot < CORE_EMULATED_MEMORIES && all->memory[slot].start != memory) slot++;
+  CORE_CHECK(slot < CORE_EMULATED_MEMORIES);
+  munmap(memory, all->memory[slot].bytes);
+  all->allocated -= all->memory[slot].bytes;
+  all->memory[slot].start = NULL;
 }
 
 void core_emulated_memory_release_all(CoreEmulatedMemory *all) {
@@ -79,7 +79,7 @@ int core_emulated_memory_find(const CoreEmulatedMemory *all, uint64_t address, u
   return 0;
 }
 
-/* ---- the second order ------------------------------------------------------------------------------------------- */
+/* ---- the communication stream ------------------------------------------------------------------------------------ */
 
 void core_emulated_memory_hand_over(CoreEmulatedMemory *all, char *start, size_t bytes) {
   CORE_CHECK(all->handed_over < CORE_EMULATED_HANDED);
@@ -98,7 +98,7 @@ static bool is_poison(const char *start, size_t bytes) {
 
 void core_emulated_memory_take_back(CoreEmulatedMemory *all) {
   for (int i = all->handed_over - 1; i >= 0; i--) {
-    CORE_CHECK(is_poison(all->handed[i].start, all->handed[i].bytes)); /* else it was written while it was away */
+    CORE_CHECK(is_poison(all->handed[i].start, all->handed[i].bytes)); /* else another stream wrote there */
     memcpy(all->handed[i].start, all->handed[i].contents, all->handed[i].bytes);
     free(all->handed[i].contents);
   }

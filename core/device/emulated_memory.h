@@ -1,44 +1,45 @@
-/* The memory of the emulated device (device_emulated.c): accessible only while an operation runs, so that host code
- * that reads or writes it by itself crashes. What was handed over to the second order holds NaN until it is taken back,
- * which is checked: what the first order reads or writes there in between shows itself. */
+/* The memory of the emulated device (device_emulated.c). It is accessible only while an operation runs, so that host
+ * code that touches it by itself crashes. What was handed over to the communication stream holds NaN until it is taken
+ * back. That is checked then, so that a read or write in between shows. */
 #ifndef CORE_EMULATED_MEMORY_H
 #define CORE_EMULATED_MEMORY_H
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CORE_EMULATED_MEMORIES = 64, CORE_EMULATED_HANDED = 256 }; /* allocations at a time; pieces handed over */
+enum { CORE_EMULATED_MEMORIES = 64, CORE_EMULATED_HANDED = 256 }; /* limits */
 
-/* Zeroes: no memory. */
+/* All 0: no memory. */
 typedef struct CoreEmulatedMemory {
   struct { char *start; size_t bytes, asked; } memory[CORE_EMULATED_MEMORIES]; /* bytes: whole pages */
   size_t allocated;
-  struct { char *start, *contents; size_t bytes; } handed[CORE_EMULATED_HANDED]; /* what the second order has */
+  struct { char *start, *contents; size_t bytes; } handed[CORE_EMULATED_HANDED]; /* contents: a copy */
   int handed_over;
 } CoreEmulatedMemory;
 
-/* `bytes` of memory, closed. CORE_FAIL, *start NULL: more than memory_bytes of the device in all. */
+/* Allocates `bytes` bytes, inaccessible to the host. CORE_FAIL, and *start NULL: the device has memory_bytes in all. */
 int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t memory_bytes, void **start);
-/* NULL does nothing; what was not allocated ends the program. */
+/* NULL does nothing. Ends the program if `start` is no allocation. */
 void core_emulated_memory_release(CoreEmulatedMemory *all, void *start);
 void core_emulated_memory_release_all(CoreEmulatedMemory *all);
 
-/* Lets host code access all of it, and no more. */
+/* Makes all of it accessible to the host, and inaccessible again. */
 void core_emulated_memory_open(const CoreEmulatedMemory *all);
 void core_emulated_memory_close(const CoreEmulatedMemory *all);
 
-/* That [start, start + bytes) is this device's: a host pointer given for a device pointer would work here, not on a
- * GPU. And that it is the host's. They end the program where it is not. */
+/* Checks that [start, start + bytes) is this device's, or the host's; ends the program if not. A host pointer given for
+ * a device pointer would work here, but not on a GPU. */
 void core_emulated_memory_check(const CoreEmulatedMemory *all, const void *start, size_t bytes);
 void core_emulated_memory_check_host(const CoreEmulatedMemory *all, const void *start, size_t bytes);
 
-/* The allocation [*first, *end) that an address lies in, as it was asked for; 0: none. */
+/* The allocation [*first, *end) that contains an address, in the size that was asked for. Returns 0 if there is
+ * none. */
 int core_emulated_memory_find(const CoreEmulatedMemory *all, uint64_t address, uint64_t *first, uint64_t *end);
 
-/* To the second order, and all of it back; memory must be open. Ends the program where what was handed over has been
- * written to meanwhile. */
+/* Hands memory over to the communication stream, and takes all of it back. Memory must be open. Ends the program if
+ * another stream has written there meanwhile. */
 void core_emulated_memory_hand_over(CoreEmulatedMemory *all, char *start, size_t bytes);
 void core_emulated_memory_take_back(CoreEmulatedMemory *all);
-/* Where the second order has what was handed over of `memory`; else `memory`, the default stream's. */
+/* Where the contents of `memory` are: in the copy that hand_over made, or in place. */
 char *core_emulated_memory_where(const CoreEmulatedMemory *all, const void *memory);
 
 #endif

@@ -15,20 +15,20 @@ enum { STACK_BYTES = 64 * 1024 };
 struct CoreEmulatedThreads {
   CoreDeviceOrder order;
   char *shared, *stacks;
-  char *images; /* CORE_DEVICE_ISOLATED: shared memory as threads that wrote there see it, CORE_EMULATED_SHARED_BYTES
-                   apart */
-  char *merged; /* and what the last barrier has left, as all others see it */
+  char *images; /* CORE_DEVICE_ISOLATED: [thread][CORE_EMULATED_SHARED_BYTES], shared memory as each thread that
+                   wrote there sees it */
+  char *merged; /* CORE_DEVICE_ISOLATED: shared memory as the last barrier left it */
 };
 
 typedef struct Coroutine {
   jmp_buf jump;
   CoreDeviceThread at;
   enum { FRESH, AT_BARRIER, AT_BALLOT, FINISHED } state;
-  bool vote, wrote; /* wrote: since the last barrier, to shared memory; kept for CORE_DEVICE_ISOLATED */
+  bool vote, wrote; /* wrote: to shared memory since the last barrier (CORE_DEVICE_ISOLATED only) */
 } Coroutine;
 
-/* One group at a time, so that there is one of these; the first start of a coroutine goes through a ucontext, all later
- * switches through _longjmp, which needs no system call. */
+/* One group runs at a time, so there is one of these. A coroutine starts through a ucontext; later switches use
+ * _longjmp, which needs no system call. */
 typedef struct CoreEmulatedGroup {
   jmp_buf scheduler;
   Coroutine thread[CORE_EMULATED_THREADS];
@@ -50,7 +50,7 @@ static void run_coroutine(void) {
 }
 
 static void wait_for_others(const CoreDeviceThread *at, int state) {
-  CORE_CHECK(at->group != NULL); /* the kernel was listed as one whose threads do not wait */
+  CORE_CHECK(at->group != NULL); /* else kernels.def lists the kernel with CORE_GROUP_NONE */
   Coroutine *self = at->group->running;
   self->state = state;
   if (_setjmp(self->jump) == 0) _longjmp(at->group->scheduler, 1);
@@ -70,12 +70,12 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote
   return the_group.ballot;
 }
 
-/* ---- tensor cores: what each thread of the block holds is put down, then each adds up its own of the result ------ */
+/* ---- tensor cores: threads publish what they hold, then each sums its own elements of the result ----------------- */
 
 typedef struct Tiles { uint32_t a[CORE_TILES_MOST][4], b[2]; } Tiles;
 static Tiles put_down[CORE_EMULATED_THREADS];
 
-/* Number k of a row of 16, of which four threads have two and two each. */
+/* Element k of a row of 16 bf16, from the two pairs of the thread that holds it. */
 static float number_of(const uint32_t *low, const uint32_t *high, int k) {
   const uint32_t pair = k < 8 ? *low : *high, bits = k % 2 ? pair & 0xffff0000 : pair << 16;
   float x;
@@ -122,21 +122,21 @@ static char *image_of(const CoreEmulatedThreads *emulated, unsigned thread) {
   return emulated->images + (size_t)thread * CORE_EMULATED_SHARED_BYTES;
 }
 
-/* What a thread has written becomes what all see. */
+/* Publishes what a thread has written. */
 static void merge_image(const CoreEmulatedThreads *emulated, Share share, const char *image) {
-  enum { STRIDE = 64 }; /* most of it is as it was */
+  enum { STRIDE = 64 }; /* most of it is unchanged */
   for (size_t begin = 0; begin < share.bytes; begin += STRIDE) {
     const size_t left = share.bytes - begin, bytes = left < STRIDE ? left : STRIDE;
     if (memcmp(image + begin, emulated->merged + begin, bytes) == 0) continue;
     for (size_t i = begin; i < begin + bytes; i++) {
       if (image[i] == emulated->merged[i]) continue;
-      CORE_CHECK(share.start[i] == emulated->merged[i] || share.start[i] == image[i]); /* else two wrote differently */
+      CORE_CHECK(share.start[i] == emulated->merged[i] || share.start[i] == image[i]); /* else two differ */
       share.start[i] = image[i];
     }
   }
 }
 
-/* The same for `count` threads in isolation, at a barrier. */
+/* Publishes what `count` isolated threads have written, at a barrier. */
 static void merge_images(const CoreEmulatedThreads *emulated, Share share, unsigned count) {
   for (unsigned k = 0; k < count; k++) {
     if (the_group.thread[k].wrote) merge_image(emulated, share, image_of(emulated, k));
@@ -145,7 +145,7 @@ static void merge_images(const CoreEmulatedThreads *emulated, Share share, unsig
   memcpy(emulated->merged, share.start, share.bytes);
 }
 
-/* Runs thread k on its own shared memory; between threads `share` is as the last barrier left it. */
+/* Runs thread k on its own image of shared memory. Before and after, `share` is as the last barrier left it. */
 static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, unsigned k) {
   Coroutine *thread = &the_group.thread[k];
   if (thread->wrote) memcpy(share.start, image_of(emulated, k), share.bytes);
@@ -156,7 +156,7 @@ static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, un
   memcpy(share.start, emulated->merged, share.bytes);
 }
 
-/* That all of a group have come to the same kind of place. Gives which. */
+/* Checks that all threads of a group wait at the same kind of barrier, or all ended. Returns the state. */
 static int meet(unsigned count) {
   const int state = (int)the_group.thread[0].state;
   the_group.ballot = 0;
@@ -167,7 +167,7 @@ static int meet(unsigned count) {
   return state;
 }
 
-/* All of a group from barrier to barrier. */
+/* Runs a group from barrier to barrier until it ends. */
 static void run_group(CoreEmulatedThreads *emulated, CoreDeviceThread first, unsigned count, Share share) {
   const bool backward = emulated->order == CORE_DEVICE_BACKWARD, isolated = emulated->order == CORE_DEVICE_ISOLATED;
   for (unsigned i = 0; i < count; i++) {
@@ -212,7 +212,7 @@ void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *
   for (unsigned i = 0; i < blocks; i++) {
     CoreDeviceThread at = {.block = backward ? blocks - 1 - i : i, .blocks = blocks, .threads = threads,
                            .shared = emulated->shared};
-    memset(emulated->shared, 0xa5, shared); /* a GPU's is not zero either */
+    memset(emulated->shared, 0xa5, shared); /* on a GPU it is not zero either */
     for (unsigned k = 0; group == 0 && k < threads; k++) {
       at.thread = backward ? threads - 1 - k : k;
       body(&at, arguments);
@@ -221,7 +221,7 @@ void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *
   }
 }
 
-/* Memory that takes no room until it is touched. */
+/* Address space whose pages are allocated when they are touched. */
 static char *reserve(size_t bytes) {
   char *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   CORE_CHECK(start != MAP_FAILED);

@@ -1,8 +1,6 @@
-/* The threads of the emulated device (device_emulated.c). Those that wait for each other are coroutines of one
- * processor, switched at barriers. All must come to the same barriers, which is checked; between two barriers they are
- * taken forward or backward, so that a result which depends on the order shows that a barrier is missing. Taken in
- * isolation, each has shared memory as the last barrier left it: two that write differently to one place end the
- * program. */
+/* The threads of the emulated device (device_emulated.c). Threads of one group are coroutines of one CPU thread,
+ * switched at barriers. It is checked that all of them come to the same barriers. CoreDeviceOrder (device.h) says in
+ * which order they run between two barriers, and what each sees of shared memory. */
 #ifndef CORE_EMULATED_THREADS_H
 #define CORE_EMULATED_THREADS_H
 
@@ -10,19 +8,19 @@
 
 #include "core/device/device.h"
 
-enum { CORE_EMULATED_THREADS = 1024, CORE_EMULATED_SHARED_BYTES = 227 * 1024 }; /* of a block, at most */
+enum { CORE_EMULATED_THREADS = 1024, CORE_EMULATED_SHARED_BYTES = 227 * 1024 }; /* limits of a block */
 
 typedef struct CoreEmulatedThreads CoreEmulatedThreads;
 
-/* The caller destroys it. Ends the program where memory is short. */
+/* The caller destroys it. Ends the program when out of memory. */
 CoreEmulatedThreads *core_emulated_threads_create(CoreDeviceOrder order);
 void core_emulated_threads_destroy(CoreEmulatedThreads *emulated);
 
-/* Runs all blocks of a launch, one after the other, each thread as `body`; `shared` bytes of shared memory a block,
- * full of rubbish at first. Device memory must be open. One launch at a time in a process. */
+/* Runs all blocks of a launch, one after the other; `body` is the work of a thread. shared: bytes of shared memory of a
+ * block, which starts with arbitrary contents. Device memory must be accessible. One launch at a time per process. */
 void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *kernel, CoreKernelBody *body,
                                unsigned blocks, unsigned threads, size_t shared, const void *arguments);
-/* While a launch runs: its blocks' shared memory, and how much of it there is. */
+/* While a launch runs: the block's shared memory, and its size. */
 extern void *core_emulated_shared;
 extern size_t core_emulated_shared_bytes;
 

@@ -57,7 +57,7 @@ SIM_FN int sim_device_draw_level(const SimDeviceBatch *batch, size_t w) {
 CORE_KERNEL_FN void sim_device_begin(const SimDeviceBatch *batch, size_t w) {
   SimWorld *world = &batch->worlds[w];
   if (batch->waiters) {
-    batch->waiting[core_device_take(batch->waiters)] = (int32_t)w;
+    batch->waiting[core_device_atomic_increment(batch->waiters)] = (int32_t)w;
     return;
   }
   const int level = sim_device_draw_level(batch, w);
@@ -69,7 +69,7 @@ CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const
   const SimDeviceBatch *batch = &step->batch;
   SimWorld *world = &batch->worlds[w];
   sim_world_report(world, result, batch->levels, w, &step->out);
-  if (result->nonfinite) core_device_count(batch->nonfinite, 1);
+  if (result->nonfinite) core_device_atomic_add(batch->nonfinite, 1);
   if (!result->done || !step->auto_reset) return;
   world->episode++;
   if (world->keeps_level) sim_world_start(world, &batch->models[world->level], world->level);

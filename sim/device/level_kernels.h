@@ -79,13 +79,13 @@ CORE_KERNEL_FN void sim_group_judge(const CoreDeviceThread *at, const SimDeviceG
     const size_t c = sim_group_candidate(a, i);
     a->played[c] = 1;
     if (a->cast.solved[i]) a->time[c] = sim_filter_time(a->key, a->base + (uint32_t)c, true);
-    else core_device_count(&a->good[c / SIM_GROUP_DRAWN], 1);
+    else core_device_atomic_add(&a->good[c / SIM_GROUP_DRAWN], 1);
   }
 }
 
 CORE_KERNEL_FN void sim_group_lacks(const CoreDeviceThread *at, const SimDeviceGroups *a) {
   for (size_t g = core_device_first(at); g < a->groups; g += core_device_stride(at))
-    if (a->good[g] < SIM_GROUP_KEPT) a->lacks[core_device_take(a->lackers)] = (int32_t)g;
+    if (a->good[g] < SIM_GROUP_KEPT) a->lacks[core_device_atomic_increment(a->lackers)] = (int32_t)g;
 }
 
 /* The candidates played that come up first. Those not played could only have come later. */
@@ -117,7 +117,7 @@ CORE_KERNEL_FN void sim_choose_ahead(const CoreDeviceThread *at, const SimChoice
     const SimWorld *world = &a->batch.worlds[w];
     const uint32_t last = a->until[w] + SIM_AHEAD_ROUND - 1;
     if (world->keeps_level || a->until[w] <= world->episode || last > world->episode + SIM_AHEAD) continue;
-    const int64_t place = core_device_take(a->listed);
+    const int64_t place = core_device_atomic_increment(a->listed);
     a->who[place] = (int32_t)w;
     a->episode[place] = a->until[w];
   }

@@ -1,6 +1,6 @@
 /* What ranks with devices tell each other through a communicator, run by several of them at once: sums of several sizes
  * in flight together, and gathering, against the same numbers worked out by each rank alone. On emulated devices
- * (tests/mpi/test_device_ranks.sh) it goes by MPI, in the device's order or on copies, on a machine with GPUs
+ * (tests/mpi/test_device_ranks.sh) it goes by MPI, in the device's streams or on copies, on a machine with GPUs
  * (tests/gpu/all.sh) by NCCL too. The first rank prints TAP.
  *
  *   mpirun -n 4 ranks_devices [auto|nccl|mpi] */
@@ -110,14 +110,14 @@ static void check_graph(Communicator *communicator) {
   CORE_CHECK(device->allocate(device, ranks * n * sizeof *x, &all) == CORE_OK);
   communicator->sum(communicator, x, n, COMMUNICATOR_FLOAT); /* libraries connect before they are recorded */
   communicator->finish(communicator);
-  const uint64_t waits = device->waits;
+  const uint64_t waits = device->synchronisations;
   device->begin_graph(device);
   communicator->sum(communicator, x, n, COMMUNICATOR_FLOAT);
   communicator->finish(communicator);
   communicator->gather(communicator, x, n * sizeof *x, all);
   CoreGraph *graph = device->end_graph(device);
   for (int k = 0; k < 3; k++) device->launch_graph(device, graph);
-  check("recorded exchanges do not wait", device->waits == waits);
+  check("recorded exchanges do not wait", device->synchronisations == waits);
   core_device_to_host(device, host, all, ranks * n * sizeof *host);
   bool good = true;
   for (size_t i = 0; i < ranks * n; i++) {
@@ -149,7 +149,7 @@ static int run(const char *library) {
     check_sums(communicator);
     check_gather(communicator);
     check_doubles(communicator);
-    if (communicator->queues) check_graph(communicator);
+    if (communicator->is_queued) check_graph(communicator);
   }
   communicator_destroy(&communicator);
   core_device_close(&device);

@@ -14,7 +14,7 @@ near() { # what root root limit
     "$(awk -v a="${difference:-1}" -v b="$4" 'BEGIN { exit !(a + 0 < b) }'; echo $?)" "$(tail -5 out)"
 }
 
-for way in "2 mpi 10" "3 auto 12"; do # MPI on copies; in the device's order, as NCCL does
+for way in "2 mpi 10" "3 auto 12"; do # MPI on copies; in the device's streams, as NCCL does
   set -- $way
   out=$(mpirun -n $1 "$tests/ranks_devices" $2 2>&1); rc=$?
   tap_result "what $1 ranks' devices tell each other, comm.library = $2 ($(grep -c '^ok' <<<"$out") checks)" \

@@ -56,7 +56,7 @@ static void test_choice(void **state) {
   assert_choice(few, 3, true, "WW-");
 }
 
-/* ---- the second order -------------------------------------------------------------------------------------------- */
+/* ---- the communication stream ------------------------------------------------------------------------------------ */
 
 static void *allocate(CoreDevice *device, size_t bytes) {
   void *memory;
@@ -155,12 +155,12 @@ static void test_nccl(void **state) {
   char reason[256] = "";
   int gpu;
   (void)state;
-  assert_false(communicator_nccl_is_there(emulated, reason));
+  assert_false(communicator_nccl_is_available(emulated, reason));
   assert_true(strlen(reason) > 0);
   CoreDevice like_a_gpu = *emulated;
-  like_a_gpu.side = &gpu;
+  like_a_gpu.communication_stream = &gpu;
   reason[0] = '\0';
-  if (!communicator_nccl_is_there(&like_a_gpu, reason)) print_message("# %s\n", reason);
+  if (!communicator_nccl_is_available(&like_a_gpu, reason)) print_message("# %s\n", reason);
   else assert_true(strlen(reason) == 0);
   emulated->destroy(emulated);
 }

@@ -211,9 +211,9 @@ typedef struct Counted { double launches, waits, graphs; } Counted; /* of an ite
 static Counted count(Training *training) {
   RolloutEpisodes episodes;
   const CoreDevice *device = training->device;
-  const uint64_t launches = device->launches, waits = device->waits, graphs = device->graphs;
+  const uint64_t launches = device->launches, waits = device->synchronisations, graphs = device->graphs;
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, 1, 2, &episodes);
-  return (Counted){(double)(device->launches - launches), (double)(device->waits - waits),
+  return (Counted){(double)(device->launches - launches), (double)(device->synchronisations - waits),
                    (double)(device->graphs - graphs)};
 }
 

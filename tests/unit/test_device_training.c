@@ -220,7 +220,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   uint64_t before = 0;
   int measured = 0;
   for (int i = 0; i < ITERATIONS; i++) {
-    before = a->device->waits;
+    before = a->device->synchronisations;
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     measured += !isnan(x.grad_kurtosis_actor);
     assert_near_to("policy_loss", x.policy_loss, y.policy_loss, 1e-9);
@@ -243,7 +243,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   const uint64_t all = (uint64_t)(ITERATIONS * minibatches - 2); /* the first of either kind is not recorded */
   const int64_t shards = a->shards.all_shards;
   const int64_t most = shards > 1 ? 4 * shards + config.ppo.epochs : 0; /* moments of shards; rows of an epoch */
-  const int64_t waits = (int64_t)(a->device->waits - before);
+  const int64_t waits = (int64_t)(a->device->synchronisations - before);
   assert_int_equal(b->device->graphs, rollouts);
   if (room > 0) assert_in_range(a->device->graphs, 1 + rollouts, all - 1 + rollouts);
   else {

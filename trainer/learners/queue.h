@@ -34,7 +34,7 @@ void queue_register(Queue *queue, const Agent *agent, const Optimizer *optimizer
 void queue_destroy(Queue *queue);
 /* Whether updates can go without the host: not where ranks' sums go through the hosts. */
 static inline bool queue_takes(const Queue *queue, const Agent *agent) {
-  return queue->device && (agent->communicator == NULL || agent->communicator->queues);
+  return queue->device && (agent->communicator == NULL || agent->communicator->is_queued);
 }
 
 /* Opens the stats of an iteration's (or an epoch's) steps on the agent's networks (critic NULL: on its actor alone) by

@@ -1,4 +1,5 @@
-/* Choosing how gradients go from device to device, and the way through the hosts' memory (communicator.h). */
+/* Choosing a communicator, and those that use MPI: on copies in host memory, and for emulated devices
+ * (communicator.h). */
 #include "trainer/ranks/communicator.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ enum { SUMS_MAX = 256 };
 
 /* ---- MPI on copies ----------------------------------------------------------------------------------------------- */
 
-/* Sums wait for `finish`: the host would have to wait for the device in each of them, and one wait is enough. */
+/* Sums are done in `finish`, so that the host synchronises once for all of them. */
 typedef struct ByHost {
   Communicator table;
   struct { void *x; size_t n; CommunicatorNumber number; } sum[SUMS_MAX];
@@ -106,21 +107,21 @@ static void destroy_emulated(Communicator *communicator) { free(communicator); }
 
 Communicator *communicator_emulated(CoreDevice *device) {
   Communicator *way = core_memory_zero_allocate(1, sizeof *way);
-  *way = (Communicator){.device = device, .queues = true, .sum = sum_emulated, .finish = finish_emulated,
+  *way = (Communicator){.device = device, .is_queued = true, .sum = sum_emulated, .finish = finish_emulated,
                         .gather = gather_emulated, .destroy = destroy_emulated};
-  snprintf(way->name, sizeof way->name, "MPI in the emulated device's order, %d ranks", ranks_size());
+  snprintf(way->name, sizeof way->name, "MPI in the emulated device's streams, %d ranks", ranks_size());
   return way;
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
-/* Can this rank use NCCL? The message says why not. */
+/* CORE_USAGE: this rank can not use NCCL; the message says why. */
 static int check_nccl(const CoreDevice *device, bool shared_gpu) {
   char reason[256] = "";
   if (shared_gpu)
     return core_error(CORE_USAGE, "comm.library = nccl: it needs a GPU for each rank, but some share one; start fewer "
                       "ranks, or set comm.library = mpi");
-  if (communicator_nccl_is_there(device, reason)) return CORE_OK;
+  if (communicator_nccl_is_available(device, reason)) return CORE_OK;
   return core_error(CORE_USAGE, "comm.library = nccl: %s; or set comm.library = mpi", reason);
 }
 

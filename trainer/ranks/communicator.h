@@ -1,11 +1,12 @@
-/* What ranks with devices tell each other of numbers that lie there: gradients, and sums that become statistics. A
- * table with three ways behind it: NCCL, from device to device; MPI on copies in the hosts' memory, where NCCL is not
- * there or several ranks share a GPU; and for emulated devices what NCCL is for GPUs, operations of the device that
- * are MPI's. What is on the host already (statistics, messages) goes by ranks.h.
+/* Collective communication between ranks, of device memory: gradients, and sums of statistics. For host memory see
+ * ranks.h. A table with three implementations:
+ * - NCCL: from device to device.
+ * - MPI on copies in host memory: where there is no NCCL, or several ranks share a GPU.
+ * - For emulated devices: MPI calls as operations of the device, as NCCL's are on a GPU.
  *
- * Sums are begun as soon as their numbers are there and run beside what is launched next (device.h's second order);
- * `finish` waits for all of them, on the device. All ranks make the same calls in the same order. Where `queues`, none
- * of it waits on the host, and all of it can be recorded in a graph, which all ranks then launch as often. */
+ * A sum starts when it is asked for and runs in the communication stream (device.h), beside later kernels. `finish`
+ * makes the stream at hand wait for all sums. All ranks make the same calls in the same order. Where `is_queued`, no
+ * call blocks the host, and all of them can be recorded in a graph, which all ranks then launch equally often. */
 #ifndef TRAINER_COMMUNICATOR_H
 #define TRAINER_COMMUNICATOR_H
 #include "core/config/config.h"
@@ -20,29 +21,31 @@ typedef struct Communicator Communicator;
 struct Communicator {
   char name[96];               /* "NCCL 2.28.3, 8 ranks" */
   CoreDevice *device;
-  size_t bucket_bytes;         /* worth a call of its own (comm.bucket_kb) */
-  bool queues;                 /* its calls only queue */
-  /* Begins x[n] = the sum over all ranks. x belongs to the communicator until finish. */
+  size_t bucket_bytes;         /* of one sum: gradients are summed in buckets of this size (comm.bucket_kb) */
+  bool is_queued;              /* calls are operations of the device and never block the host */
+  /* Starts x[n] = the sum over all ranks, in place. Nobody else may touch x until finish. */
   void (*sum)(Communicator *communicator, void *x, size_t n, CommunicatorNumber number);
-  /* What is launched from here on sees all sums. */
+  /* Later operations of the stream at hand see all sums. */
   void (*finish)(Communicator *communicator);
-  /* own[bytes] of every rank, in rank order -> all [ranks][bytes], at every rank, in the order of launches. */
+  /* Writes own[bytes] of every rank, in rank order, to all [ranks][bytes] at every rank (all-gather), in the stream at
+   * hand. */
   void (*gather)(Communicator *communicator, const void *own, size_t bytes, void *all);
   void (*destroy)(Communicator *communicator);
 };
 
-/* All ranks: what comm.library asks for and is there. shared_gpu: some GPU has several ranks, which NCCL refuses.
- * CORE_USAGE at all ranks: comm.library = nccl, and it can not be had; CORE_FAIL: it could not connect the ranks. */
+/* Called by all ranks: creates the implementation that comm.library names, or for auto the best available one. The
+ * caller destroys it; the device must outlive it. shared_gpu: some GPU has several ranks, which NCCL refuses. At all
+ * ranks CORE_USAGE: comm.library = nccl, but it is not available; CORE_FAIL: NCCL could not connect the ranks. */
 int communicator_create(CoreDevice *device, const CoreConfig *config, bool shared_gpu, Communicator **communicator);
 void communicator_destroy(Communicator **communicator);
 
-/* ---- the three ways ---------------------------------------------------------------------------------------------- */
+/* ---- the three implementations ----------------------------------------------------------------------------------- */
 
 Communicator *communicator_mpi(CoreDevice *device);
 Communicator *communicator_emulated(CoreDevice *device);
-/* NCCL's shared library, opened when it is first asked for. *reason (>= 256 bytes) says why it is not there. */
-bool communicator_nccl_is_there(const CoreDevice *device, char *reason);
-/* All ranks; only where it is there at all of them. */
+/* Whether NCCL's shared library can be used; it is opened at the first call. reason (>= 256 bytes): why not. */
+bool communicator_nccl_is_available(const CoreDevice *device, char *reason);
+/* Called by all ranks, if NCCL is available at all of them. */
 int communicator_nccl(CoreDevice *device, Communicator **communicator);
 
 #endif

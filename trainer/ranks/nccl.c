@@ -66,9 +66,9 @@ static bool load(char *reason) {
   return true;
 }
 
-bool communicator_nccl_is_there(const CoreDevice *device, char *reason) {
+bool communicator_nccl_is_available(const CoreDevice *device, char *reason) {
   enum { REASON = 256 };
-  if (device->side == NULL) {
+  if (device->communication_stream == NULL) {
     snprintf(reason, REASON, "the device is no GPU: %s", device->description);
     return false;
   }
@@ -103,7 +103,7 @@ static void sum(Communicator *communicator, void *x, size_t n, CommunicatorNumbe
   CoreDevice *device = communicator->device;
   device->hand_over(device, x, n * communicator_size(number));
   check(way, nccl.ncclAllReduce(x, x, n, number == COMMUNICATOR_FLOAT ? ncclFloat : ncclDouble, ncclSum, way->comm,
-                                device->side), "ncclAllReduce");
+                                device->communication_stream), "ncclAllReduce");
   way->pending = true;
 }
 
@@ -150,7 +150,7 @@ int communicator_nccl(CoreDevice *device, Communicator **communicator) {
     free(way);
     return code;
   }
-  way->table = (Communicator){.device = device, .queues = true, .sum = sum, .finish = finish, .gather = gather,
+  way->table = (Communicator){.device = device, .is_queued = true, .sum = sum, .finish = finish, .gather = gather,
                               .destroy = destroy};
   nccl.ncclGetVersion(&version);
   snprintf(way->table.name, sizeof way->table.name, "NCCL %d.%d.%d, %d ranks", version / 10000, version / 100 % 100,
@@ -163,7 +163,7 @@ int communicator_nccl(CoreDevice *device, Communicator **communicator) {
 #else
 #include <stdio.h>
 
-bool communicator_nccl_is_there(const CoreDevice *device, char *reason) {
+bool communicator_nccl_is_available(const CoreDevice *device, char *reason) {
   (void)device;
   snprintf(reason, 256, "this program was built without NCCL (nccl.h was not found)");
   return false;

@@ -208,7 +208,7 @@ static void register_scratch(DeviceState *state, bool is_first) {
   if (state->precision == OPS_BF16) register_rounded(state, is_first);
 }
 
-/* Of the first order and, unless NULL, of the stream. */
+/* Scratch of the default stream and, unless NULL, of the actor's stream. */
 static void register_all(DeviceState *state, DeviceState *stream) {
   core_arena_set_device(state->arena, state->device);
   register_scratch(state, true);

@@ -44,7 +44,7 @@ typedef struct OpsCompactBegin {
 CORE_KERNEL_FN void ops_compact_place(const OpsCompactBegin *a, size_t w) {
   int64_t place = (int64_t)w;
   if (a->done && !a->done[w]) return;
-  if (a->done) place = core_device_take(a->taken);
+  if (a->done) place = core_device_atomic_increment(a->taken);
   else if (w == a->first) *a->taken = (int64_t)a->worlds;
   a->present[w] = place < (int64_t)a->places ? (int32_t)place : (int32_t)(-1 - (int64_t)a->number[w]);
 }

@@ -37,7 +37,7 @@ CORE_KERNEL_FN void ops_list_writers(const CoreDeviceThread *at, const OpsPermut
       const size_t i = group * OPS_WORDS + k;
       if (i >= a->n) break;
       const uint32_t j = core_random_below(words.v[k], (uint32_t)i + 1);
-      if (j != i) a->next[i] = core_device_exchange(&a->first[j], (uint32_t)i);
+      if (j != i) a->next[i] = core_device_atomic_exchange(&a->first[j], (uint32_t)i);
     }
   }
 }
@@ -63,7 +63,7 @@ CORE_KERNEL_FN void ops_permute(const CoreDeviceThread *at, const OpsPermute *a)
   }
 }
 
-/* ---- rows of whole environments ------------------------------------------------------------------------------ */
+/* ---- rows of whole environments ---------------------------------------------------------------------------------- */
 
 /* rows[count * steps]: of each world that is named, its steps one after the other, in a rollout [steps][worlds]. */
 typedef struct OpsWorldRows {

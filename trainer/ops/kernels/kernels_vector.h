@@ -226,7 +226,7 @@ typedef struct OpsNonfinite { const float *x; size_t n; uint64_t *first; } OpsNo
 CORE_KERNEL_FN void ops_nonfinite(const CoreDeviceThread *at, const OpsNonfinite *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
     if ((fast_to_bits(a->x[i]) & 0x7f800000) != 0x7f800000) continue;
-    core_device_least(a->first, i);
+    core_device_atomic_min(a->first, i);
     return; /* a thread's later ones are further on */
   }
 }
@@ -275,12 +275,12 @@ CORE_KERNEL_FN void ops_count_episodes(const CoreDeviceThread *at, const OpsCoun
     a->returns[w] = a->done[w] ? 0 : total;
     if (!a->done[w] || (int64_t)w < a->first_reported) continue;
     a->finished[w] += total;
-    core_device_count(&a->count[0], 1);
-    core_device_count(&a->count[1], a->length[w]);
+    core_device_atomic_add(&a->count[0], 1);
+    core_device_atomic_add(&a->count[1], a->length[w]);
     const size_t place = a->level[w] < 0 ? 0 : (size_t)a->level[w]; /* new ones, in no set, count together (env.h) */
     const size_t level = a->level_of_place ? (size_t)a->level_of_place[place] : place;
-    core_device_count(&a->attempts[level], 1);
-    if (a->solved[w]) core_device_count(&a->solutions[level], 1);
+    core_device_atomic_add(&a->attempts[level], 1);
+    if (a->solved[w]) core_device_atomic_add(&a->solutions[level], 1);
   }
 }
 
