@@ -1,10 +1,9 @@
-/* The number type of the physics, and all mathematics that the machine's library would do differently elsewhere.
+/* The number type of the physics, and the mathematical functions whose bits differ between libraries.
  *
- * Everything in collide.h, contact.h, joint.h, actuate.h and step.h is written over `real`, `mask` and `integer`: here
- * a float, a truth value and an int; for a vector machine 8 or 16 worlds of each. So decisions are selects, and a
- * branch may only skip work that no lane needs (real_any). Only + - * / and square roots are used, which IEEE 754
- * rounds the same everywhere; with contraction off the same source gives the same bits on every processor. No libm
- * here.
+ * collide.h, contact.h, joint.h, actuate.h and step.h are written over `real`, `mask` and `integer`: a float, a truth
+ * value and an int, or vectors of 8 or 16 of them in the SIMD kernels. So decisions are selects, and a branch may only
+ * skip work that no lane needs (real_any). Only + - * / and square roots are used, which IEEE 754 rounds the same
+ * everywhere. With contraction off the same source gives the same bits on every processor. No libm here.
  *
  * Polynomials: Cephes single precision (S. Moshier). Measured: at most 2.2 units in the last place for sine and cosine,
  * 1.3 for tanh, 2.5 for atan2 (tests/unit/test_physics.c). */

@@ -1,8 +1,8 @@
-/* The vector side of real.h: SIM_LANES worlds (or bodies, pairs, contacts) side by side, in the compiler's own vector
- * types; intrinsics only for what those lack. Included by real.h where SIM_LANES is defined, never directly.
+/* The vector types of real.h: SIM_LANES worlds (or bodies, pairs, contacts), one per lane, in the compiler's vector
+ * types, with intrinsics only for what those lack. Included by real.h where SIM_LANES is defined, never directly.
  *
- * And the way between memory and lanes. In memory things lie one after the other, as the scalar code has them; a struct
- * of n reals there is n floats, here n vectors. lanes_load turns the one into the other, lanes_store back. */
+ * Also moves between memory and lanes. Memory holds arrays of structs, as the scalar code has them: a struct of n reals
+ * is n floats there and n vectors here. lanes_load transposes one way, lanes_to_rows and lanes_write_row the other. */
 #ifndef SIM_REAL_LANES_H
 #define SIM_REAL_LANES_H
 #if defined(SIM_LANES)

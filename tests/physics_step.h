@@ -6,7 +6,7 @@
 
 static inline void sim_batch_physics_step(SimBatch *batch, int w, const SimControl *control, SimScratch *scratch) {
   SimWorld *world = &batch->worlds[w];
-  sim_step_begin_level(&batch->models[world->level], &scratch->places);
+  sim_step_begin_level(&batch->models[world->level], &scratch->geometry);
   sim_step(&batch->models[world->level], world, control, scratch);
 }
 

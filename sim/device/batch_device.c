@@ -1,5 +1,5 @@
-/* A batch whose worlds are on a device: where its memory lies there, and which kernels a step is (batch_kernels.h). The
- * host keeps the levels' constants, and a copy of the worlds for saved states and for looking at single ones. */
+/* A batch whose worlds are on a device: its memory there, and the launches of its kernels (batch_kernels.h). The host
+ * keeps the levels' constants, and a copy of the worlds for saved states and for reading single ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "sim/device/level_device_internal.h"
 #include "sim/device/observe_kernels.h"
 
-enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, TEAMS_WANTED = 8 };
+enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, WARPS_WANTED = 8 };
 
 /* How an environment step is launched. */
 typedef struct StepLaunch {
@@ -29,12 +29,12 @@ struct SimBatchDevice {
   float *templates;
   int32_t *features, *level;
   int64_t *nonfinite;
-  int32_t *waiting;        /* worlds that wait for a new level, and how many; NULL where no levels are new */
+  int32_t *waiting;        /* [waiters] worlds that wait for a new level; NULL where no levels are new */
   int64_t *waiters;
-  uint32_t *numbers;       /* of new levels, as in SimBatch */
-  SimLevelDevice *drawing; /* level_device.c's; NULL: nothing is drawn through a filter */
-  bool keeps_levels;       /* all worlds do, so that none will wait for a new one */
-  char *far_memory;        /* of warps, for what their shared memory has no room for */
+  uint32_t *numbers;       /* as in SimBatch */
+  SimLevelDevice *drawing; /* of level_device.c; NULL: no levels are filtered or drawn */
+  bool keeps_levels;       /* all worlds keep theirs, so that none will wait */
+  char *spill;             /* [blocks][spill_bytes]: what warps' shared memory has no room for */
   StepLaunch step;
 };
 
@@ -66,13 +66,13 @@ SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   return (SimDeviceMaker){batch->device->models, batch->device->templates, batch->new_size, batch->size, rules};
 }
 
-/* Worlds of a warp: as many as leave room for TEAMS_WANTED (docs/cuda-measurements.md has the count behind it).
- * SIM_WARP_WORLDS (alone, 2, 4, 8, 16, 32) in the environment, for measurements: alone is a thread a world. */
+/* Worlds of a warp: as many as let a multiprocessor hold WARPS_WANTED warps (measured: docs/cuda-measurements.md). For
+ * measurements SIM_WARP_WORLDS in the environment sets it: alone (one thread per world), 2, 4, 8, 16 or 32. */
 static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
   static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
   const char *wanted = getenv("SIM_WARP_WORLDS");
   *worlds = SIM_WARP_LANES;
-  while (*worlds > 2 && shared / (sim_warp_fit(batch->size, *worlds, shared).bytes + SIM_WARP_RESERVED) < TEAMS_WANTED)
+  while (*worlds > 2 && shared / (sim_warp_fit(batch->size, *worlds, shared).bytes + SIM_WARP_RESERVED) < WARPS_WANTED)
     *worlds /= 2;
   if (!wanted || !*wanted) return CORE_OK;
   for (int i = 0; i < 6; i++) {
@@ -83,8 +83,8 @@ static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
   return core_error(CORE_USAGE, "SIM_WARP_WORLDS is '%s'; it may be alone, 2, 4, 8, 16 or 32", wanted);
 }
 
-/* Teams go on to further worlds, each to as many: there are no more of them than find room at once, which bounds the
- * memory for contacts that do not fit into shared memory. */
+/* No more warps than the device holds at once; each steps several sets of worlds. That bounds the memory for contacts
+ * that do not fit into shared memory. */
 static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t worlds, StepLaunch *launch) {
   TRY(choose_worlds(batch, device->shared_bytes, &launch->worlds));
   launch->kernel = &sim_step_alone_launch;
@@ -102,13 +102,13 @@ static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t
 size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds) {
   StepLaunch launch;
   if (choose_launch(batch, device, worlds, &launch) != CORE_OK || launch.worlds == 1) return 0;
-  return (size_t)launch.blocks * launch.layout.far_bytes;
+  return (size_t)launch.blocks * launch.layout.spill_bytes;
 }
 
 int sim_batch_device_create(SimBatch *batch) {
   const size_t worlds = (size_t)batch->options.worlds, levels = (size_t)batch->level_count;
   const bool draws = sim_batch_has_new_levels(batch);
-  const size_t places = levels + (draws ? worlds : 0);
+  const size_t slots = levels + (draws ? worlds : 0);
   SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
   batch->device = d;
   d->device = batch->options.device;
@@ -116,9 +116,9 @@ int sim_batch_device_create(SimBatch *batch) {
   d->arena = core_arena_create("simulator");
   core_arena_set_device(d->arena, d->device);
   CORE_ARENA_DEVICE(d->arena, d->worlds, worlds, "worlds [worlds]");
-  CORE_ARENA_DEVICE(d->arena, d->models, places, "level constants [places]");
-  CORE_ARENA_DEVICE(d->arena, d->templates, places * (size_t)batch->whole_length,
-                    "constant observations [places][features]");
+  CORE_ARENA_DEVICE(d->arena, d->models, slots, "level constants [slots]");
+  CORE_ARENA_DEVICE(d->arena, d->templates, slots * (size_t)batch->whole_length,
+                    "constant observations [slots][features]");
   if (draws) {
     CORE_ARENA_DEVICE(d->arena, d->waiting, worlds, "worlds that wait for a level [worlds]");
     CORE_ARENA_DEVICE(d->arena, d->waiters, 1, "how many worlds wait for a level");
@@ -128,8 +128,8 @@ int sim_batch_device_create(SimBatch *batch) {
   CORE_ARENA_DEVICE(d->arena, d->level, worlds, "levels to start on [worlds]");
   CORE_ARENA_DEVICE(d->arena, d->nonfinite, 1, "worlds that are not finite");
   if (d->step.worlds > 1)
-    CORE_ARENA_DEVICE(d->arena, d->far_memory, (size_t)d->step.blocks * d->step.layout.far_bytes,
-                      "contacts beyond shared memory [warps][bytes]");
+    CORE_ARENA_DEVICE(d->arena, d->spill, (size_t)d->step.blocks * d->step.layout.spill_bytes,
+                      "contacts beyond shared memory [blocks][bytes]");
   TRY(core_arena_commit(d->arena));
   core_device_to_device(d->device, d->features, batch->features,
                         (size_t)batch->observation_length * sizeof *batch->features);
@@ -203,21 +203,21 @@ static void step_some(const SimBatch *batch, int first, int count, const void *a
   SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions, *out};
   step.batch.first = first;
   step.batch.count = count;
-  const SimDeviceWarpStep team_step = {step, d->step.layout, d->far_memory};
+  const SimDeviceWarpStep warp_step = {step, d->step.layout, d->spill};
   if (d->step.worlds == 1)
     d->device->launch(d->device, d->step.kernel, d->step.blocks, WORLD_THREADS, 0, &step);
   else
-    d->device->launch(d->device, d->step.kernel, d->step.blocks, SIM_WARP_LANES, d->step.layout.bytes, &team_step);
+    d->device->launch(d->device, d->step.kernel, d->step.blocks, SIM_WARP_LANES, d->step.layout.bytes, &warp_step);
 }
 
-int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlots *places) {
+int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlots *slots) {
   const SimBatch some = {.size = size};
   StepLaunch launch = {0};
   TRY(choose_launch(&some, device, INT32_MAX, &launch));
-  places->blocks = launch.worlds == 1 ? device->processors : launch.blocks;
-  places->each = launch.worlds == 1 ? WORLD_THREADS : (size_t)launch.worlds;
-  places->bytes = sizeof(SimWorld) + sizeof(SimModel) + (size_t)sim_observe_length(size) * sizeof(float) +
-                  2 * sizeof(int32_t) + sizeof(uint32_t) + launch.layout.far_bytes / places->each;
+  slots->blocks = launch.worlds == 1 ? device->processors : launch.blocks;
+  slots->each = launch.worlds == 1 ? WORLD_THREADS : (size_t)launch.worlds;
+  slots->bytes = sizeof(SimWorld) + sizeof(SimModel) + (size_t)sim_observe_length(size) * sizeof(float) +
+                  2 * sizeof(int32_t) + sizeof(uint32_t) + launch.layout.spill_bytes / slots->each;
   return CORE_OK;
 }
 
@@ -225,11 +225,11 @@ void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what
   const SimBatchDevice *d = batch->device;
   const bool alone = d->step.worlds == 1;
   SimDeviceIdle idle = *what;
-  char *far_memory = alone ? NULL : d->far_memory + (size_t)idle.first * d->step.layout.far_bytes;
-  idle.warp = (SimDeviceWarpStep){{.batch = view(batch), .rules = batch->rules}, d->step.layout, far_memory};
+  char *spill = alone ? NULL : d->spill + (size_t)idle.first * d->step.layout.spill_bytes;
+  idle.warp = (SimDeviceWarpStep){{.batch = view(batch), .rules = batch->rules}, d->step.layout, spill};
   idle.maker = sim_batch_device_maker(batch);
   if (alone) d->device->launch(d->device, &sim_idle_alone_launch, blocks, WORLD_THREADS, 0, &idle);
-  else d->device->launch(d->device, &sim_idle_team_launch, blocks, SIM_WARP_LANES, d->step.layout.bytes, &idle);
+  else d->device->launch(d->device, &sim_idle_warp_launch, blocks, SIM_WARP_LANES, d->step.layout.bytes, &idle);
 }
 
 void sim_batch_synchronise(SimBatch *batch) {
@@ -279,7 +279,8 @@ void sim_batch_device_fetch(const SimBatch *batch) {
   core_device_to_host(d->device, batch->worlds, d->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
 }
 
-/* Worlds on new levels, which are not saved since they follow from the episode's number, get their levels again. */
+/* After loading: draws the new levels that worlds are on. They are not saved, since they follow from episode
+ * numbers. */
 static void recall_levels(SimBatch *batch) {
   SimBatchDevice *d = batch->device;
   int32_t *waiting = core_memory_allocate((size_t)batch->options.worlds * sizeof *waiting);

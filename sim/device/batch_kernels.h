@@ -1,22 +1,22 @@
-/* The kernels of a batch on a device, over the same functions as the CPU's (batch_world.h, task.h, warp_step.h). Listed
- * in kernels.def; launched by batch_device.c. State and results are in device memory. */
+/* The kernels of a batch on a device: reset, step, flat observations. They use the CPU's functions (batch_world.h,
+ * task.h) and warp_step.h. Listed in kernels.def; launched by batch_device.c. State and results are in device
+ * memory. */
 #ifndef SIM_BATCH_KERNELS_H
 #define SIM_BATCH_KERNELS_H
 #include "core/device/device_kernel.h"
 #include "sim/batch/batch_world.h"
 #include "sim/device/warp_step.h"
 
-/* What all of them know of the batch. Arrays of worlds are of all of them; a launch is for worlds first .. first +
- * count - 1. */
+/* The batch. Arrays by world have all worlds; a launch is for worlds first .. first + count - 1. */
 typedef struct SimDeviceBatch {
   SimWorld *worlds;            /* [worlds] */
   const SimModel *models;      /* [levels] */
   const float *templates;      /* [levels][whole_length] */
   const int32_t *features;     /* [observation_length] */
   int64_t *nonfinite;
-  int32_t *waiting;            /* [worlds] worlds that wait for a new level (level_kernels.h) ... */
-  int64_t *waiters;            /* ... and how many; NULL: episodes are on levels of the set */
-  uint32_t *numbers;           /* [worlds] of new levels: which of its world's sequence the present one is */
+  int32_t *waiting;            /* [waiters]: worlds that wait for a new level (level_kernels.h) */
+  int64_t *waiters;            /* their number; NULL: all levels are of the set */
+  uint32_t *numbers;           /* [worlds]: of new levels, the number in the world's sequence */
   int first, count, levels, whole_length, observation_length;
   uint32_t first_world;
   uint64_t seed;
@@ -35,7 +35,7 @@ typedef struct SimDeviceStep {
 typedef struct SimDeviceWarpStep {
   SimDeviceStep step;
   SimWarpLayout layout;
-  char *far_memory;            /* [blocks][layout.far_bytes] */
+  char *spill;            /* [blocks][layout.spill_bytes] */
 } SimDeviceWarpStep;
 
 typedef struct SimDeviceReset {
@@ -53,7 +53,7 @@ SIM_FN int sim_device_draw_level(const SimDeviceBatch *batch, size_t w) {
   return sim_world_draw_level(batch->seed, batch->first_world + (uint32_t)w, batch->worlds[w].episode, batch->levels);
 }
 
-/* Puts the world on its next level, or on the list of those that wait for a new one. */
+/* Starts the world's next episode on a level of the set, or lists the world as waiting for a new level. */
 CORE_KERNEL_FN void sim_device_begin(const SimDeviceBatch *batch, size_t w) {
   SimWorld *world = &batch->worlds[w];
   if (batch->waiters) {
@@ -64,7 +64,7 @@ CORE_KERNEL_FN void sim_device_begin(const SimDeviceBatch *batch, size_t w) {
   sim_world_start(world, &batch->models[level], level);
 }
 
-/* Closes a step: results, and where the episode is over the next one. */
+/* Ends an environment step: writes results, and starts the next episode where one ended. */
 CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const SimTaskResult *result) {
   const SimDeviceBatch *batch = &step->batch;
   SimWorld *world = &batch->worlds[w];
@@ -76,7 +76,7 @@ CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const
   else sim_device_begin(batch, w);
 }
 
-/* An environment step, a thread a world: the oracle of the faster ones below. */
+/* An environment step, one thread per world: the oracle of sim_step_warp. */
 CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceStep *step) {
   const SimDeviceBatch *batch = &step->batch;
   SimScratch scratch;
@@ -89,39 +89,39 @@ CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceSt
   }
 }
 
-/* An environment step of the warp's worlds, whose keepers have noted model, state and command. Gives the result of the
- * keeper's world. */
+/* An environment step of the warp's worlds, after their owners have set model, state and command. Returns the result of
+ * the owner's world. */
 CORE_KERNEL_FN SimTaskResult sim_device_play_step(SimWarp *t, const SimTaskRules *rules) {
-  const bool keeps = sim_warp_keeps(t);
-  const SimWarpWorld *world = &t->world[keeps ? t->lane : 0];
+  const bool owns = sim_warp_owns(t);
+  const SimWarpWorld *world = &t->world[owns ? t->lane : 0];
   SimTaskResult result = {0};
   sim_warp_begin(t);
   for (int k = 0; k < rules->frame_skip; k++) {
     const int bits = sim_warp_step(t);
-    if (keeps) sim_task_judge(world->model, sim_warp_bodies(t, t->lane), bits, &result);
+    if (owns) sim_task_judge(world->model, sim_warp_bodies(t, t->lane), bits, &result);
   }
   const bool nonfinite = sim_warp_end_steps(t);
-  if (keeps) sim_task_close(rules, nonfinite, world->state, &result);
+  if (owns) sim_task_close(rules, nonfinite, world->state, &result);
   return result;
 }
 
-/* An environment step by warps that have several worlds each; a block is one. What happens to a world beside the
- * physics is its keeper's to do. */
+/* An environment step by warps of several worlds each; a block is one warp. A world's owner lane does what is not
+ * physics. */
 CORE_KERNEL_FN void sim_step_warp(const CoreDeviceThread *at, const SimDeviceWarpStep *arguments) {
   const SimDeviceStep *step = &arguments->step;
-  SimWarp t = sim_warp_of(at, &arguments->layout, arguments->far_memory);
+  SimWarp t = sim_warp_of(at, &arguments->layout, arguments->spill);
   const size_t worlds = (size_t)arguments->layout.worlds, count = (size_t)step->batch.count;
   for (size_t first = at->block * worlds; first < count; first += at->blocks * worlds) {
     const size_t w = (size_t)step->batch.first + first + t.lane;
     t.count = (unsigned)(count - first < worlds ? count - first : worlds);
-    if (sim_warp_keeps(&t)) {
+    if (sim_warp_owns(&t)) {
       SimWarpWorld *world = &t.world[t.lane];
       world->state = &step->batch.worlds[w];
       world->model = &step->batch.models[world->state->level];
       world->command = sim_task_command(step->space, step->actions, w);
     }
     const SimTaskResult result = sim_device_play_step(&t, &step->rules);
-    if (sim_warp_keeps(&t)) sim_device_finish(step, w, &result);
+    if (sim_warp_owns(&t)) sim_device_finish(step, w, &result);
   }
 }
 
@@ -137,7 +137,7 @@ CORE_KERNEL_FN void sim_reset(const CoreDeviceThread *at, const SimDeviceReset *
   }
 }
 
-/* Flat observations, a thread a number: neighbours write neighbours. */
+/* Flat observations, one thread per feature, so that writes coalesce. */
 CORE_KERNEL_FN void sim_observe_flat(const CoreDeviceThread *at, const SimDeviceObserve *observe) {
   const SimDeviceBatch *batch = &observe->batch;
   const size_t length = (size_t)batch->observation_length, first = length * (size_t)batch->first;

@@ -1,6 +1,5 @@
-/* Drawing levels on a device: which kernels (level_kernels.h) a draw is. What the filter has to play is played in the
- * places of a batch of its own (idle_kernels.h); for single worlds' new levels, ahead of their time and on a lane of
- * its own. */
+/* Drawing levels on a device: launches the kernels of level_kernels.h. The filter tests levels in the slots of a batch
+ * of its own (idle_kernels.h). For worlds' new levels it works ahead, in a stream of its own. */
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "sim/device/level_device_internal.h"
@@ -8,73 +7,72 @@
 #include "sim/device/kernels.h"
 
 enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
-/* Of a group, so many play first, which is mostly all that it takes; then the rest of those that lack levels. */
+/* Candidates of a group that are tested first, which mostly suffices; then the rest of groups that lack levels. */
 enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128 };
-/* Steps from one start of the filter to the next, by when it is waited for. */
+/* Limits of the steps from one start of the filter in CORE_STREAM_AHEAD to the next. */
 enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64 };
 
 struct SimLevelDevice {
   CoreDevice *device;
   CoreArena *arena;
-  SimBatch *candidates;        /* its worlds are the places to play in */
-  SimDeviceSlots places;
-  size_t room, groups;         /* tasks, and groups of a sequence, that are drawn at a time */
-  SimCast cast;                /* of groups: [room] */
+  SimBatch *filter_batch;      /* its worlds are the slots in which levels are tested */
+  SimDeviceSlots slots;
+  size_t room, groups;         /* most tasks, and groups of a sequence, of a draw */
+  SimCandidates tested;                /* of groups: [room] */
   int32_t *lacks;              /* [groups] */
   int64_t *lackers;
   SimDeviceGroups group;       /* its arrays */
   uint32_t *given;             /* [groups][SIM_GROUP_KEPT] numbers from the host */
   SimChoices choices;          /* of worlds: their arrays */
   int64_t period;              /* environment steps of worlds from one start of the filter to the next */
-  int64_t stepped;             /* since it was last set on what is ahead */
-  bool busy;                   /* it is at it */
+  int64_t stepped;             /* environment steps of worlds since the filter was last started */
+  bool busy;                   /* the filter works in CORE_STREAM_AHEAD */
 };
 
 static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
 
 static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_RESET_NEW_FILTERED; }
 
-/* Where worlds' new levels go through the filter; NULL: they do not. */
+/* NULL where worlds' new levels are not filtered. */
 static SimLevelDevice *filter_of(const SimBatch *batch) {
   return filters(batch) ? sim_batch_device_levels(batch) : NULL;
 }
 
-/* A group more than the places fill, since ranges need not begin with a group. */
+/* One group more than the slots need, since a range may begin within a group. */
 static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
   const size_t groups = (size_t)batch->level_count / SIM_GROUP_KEPT + 2;
   levels->groups = batch->options.drawn_slots > 0 ? fewer(groups, GROUPS_MAX) : 0;
   levels->room = levels->groups * PLAYED_FIRST;
 }
 
-/* As many places as the device could play in at once, however many worlds there are: what there is to play is a matter
- * of episodes. */
-static int create_candidates(const SimBatch *batch, SimLevelDevice *levels) {
+/* As many slots as worlds that the device steps at once: the number of tasks depends on episodes, not on worlds. */
+static int create_filter_batch(const SimBatch *batch, SimLevelDevice *levels) {
   SimBatchOptions options = sim_batch_options_default();
   const SimLevelSet none = {.size = batch->new_size};
-  TRY(sim_batch_device_slots(batch->new_size, levels->device, &levels->places));
-  CORE_CHECK(levels->places.blocks > 1); /* half of them are for what is ahead */
-  options.worlds = (int)(levels->places.blocks * levels->places.each);
+  TRY(sim_batch_device_slots(batch->new_size, levels->device, &levels->slots));
+  CORE_CHECK(levels->slots.blocks > 1); /* half of them are for choices ahead */
+  options.worlds = (int)(levels->slots.blocks * levels->slots.each);
   options.auto_reset = false;  /* only the first end counts */
   options.reset = SIM_RESET_NEW;
   options.device = levels->device;
-  return sim_batch_create(&options, &none, &levels->candidates);
+  return sim_batch_create(&options, &none, &levels->filter_batch);
 }
 
 static void register_choices(CoreArena *arena, SimChoices *choices, size_t worlds) {
   CORE_ARENA_DEVICE(arena, choices->until, worlds, "episodes decided [worlds]");
   CORE_ARENA_DEVICE(arena, choices->late, worlds, "choices decided [worlds]");
-  CORE_ARENA_DEVICE(arena, choices->who, worlds, "worlds to choose for [worlds]");
-  CORE_ARENA_DEVICE(arena, choices->episode, worlds, "episodes to choose for [worlds]");
-  CORE_ARENA_DEVICE(arena, choices->chosen, worlds * SIM_AHEAD_ROUND, "levels chosen [worlds][round]");
-  CORE_ARENA_DEVICE(arena, choices->listed, 1, "how many choose");
+  CORE_ARENA_DEVICE(arena, choices->ahead_world, worlds, "worlds to choose for [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->ahead_episode, worlds, "episodes to choose for [worlds]");
+  CORE_ARENA_DEVICE(arena, choices->ahead_chosen, worlds * SIM_AHEAD_ROUND, "levels chosen [worlds][round]");
+  CORE_ARENA_DEVICE(arena, choices->ahead_count, 1, "how many worlds choose levels ahead");
 }
 
 static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   const size_t kept = l->groups * SIM_GROUP_KEPT, drawn = l->groups * SIM_GROUP_DRAWN;
-  CORE_ARENA_DEVICE(l->arena, l->cast.key, l->room, "keys of levels to play [tasks]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.number, l->room, "numbers of levels to play [tasks]");
-  CORE_ARENA_DEVICE(l->arena, l->cast.solved, l->room, "levels that solve themselves [tasks]");
-  CORE_ARENA_DEVICE(l->arena, l->lacks, l->groups, "who lacks levels [groups]");
+  CORE_ARENA_DEVICE(l->arena, l->tested.key, l->room, "keys of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->tested.number, l->room, "numbers of levels to play [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->tested.solved, l->room, "levels that solve themselves [tasks]");
+  CORE_ARENA_DEVICE(l->arena, l->lacks, l->groups, "groups that lack levels [groups]");
   CORE_ARENA_DEVICE(l->arena, l->lackers, 1, "how many lack levels");
   CORE_ARENA_DEVICE(l->arena, l->group.good, l->groups, "levels found [groups]");
   CORE_ARENA_DEVICE(l->arena, l->group.time, drawn, "when levels come up [drawn]");
@@ -88,8 +86,8 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
 
 /* A choice is two levels at most, one step after the other. Where the worlds fill the device many times in a step, few
  * of their steps take as long as that; where they do not fill it, as many. */
-static int64_t choose_period(const SimBatch *batch, size_t places) {
-  const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)places - 1) / (int64_t)places;
+static int64_t choose_period(const SimBatch *batch, size_t slots) {
+  const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)slots - 1) / (int64_t)slots;
   const int64_t steps = 2 * SIM_FILTER_STEPS / rounds;
   return worlds * (steps < AHEAD_STEPS_LEAST ? AHEAD_STEPS_LEAST : steps > AHEAD_STEPS_MOST ? AHEAD_STEPS_MOST : steps);
 }
@@ -105,27 +103,27 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
   choose_room(batch, made);
   register_memory(batch, made);
   TRY(core_arena_commit(made->arena));
-  TRY(create_candidates(batch, made));
-  made->period = choose_period(batch, made->places.blocks * made->places.each);
+  TRY(create_filter_batch(batch, made));
+  made->period = choose_period(batch, made->slots.blocks * made->slots.each);
   return CORE_OK;
 }
 
 void sim_level_device_destroy(SimLevelDevice **levels) {
   if (!*levels) return;
   if ((*levels)->busy) (*levels)->device->join((*levels)->device, CORE_STREAM_AHEAD);
-  sim_batch_destroy(&(*levels)->candidates);
+  sim_batch_destroy(&(*levels)->filter_batch);
   core_arena_destroy(&(*levels)->arena);
   free(*levels);
   *levels = NULL;
 }
 
 size_t sim_level_device_bytes(const SimLevelDevice *levels) {
-  return levels ? core_arena_device_bytes(levels->arena) + sim_batch_bytes(levels->candidates) : 0;
+  return levels ? core_arena_device_bytes(levels->arena) + sim_batch_bytes(levels->filter_batch) : 0;
 }
 
 size_t sim_level_device_stack_bytes(CoreDevice *device) {
   const CoreKernel *const kernels[] = {&sim_recall_launch, &sim_renew_launch, &sim_show_again_launch,
-                                       &sim_idle_team_launch};
+                                       &sim_idle_warp_launch};
   size_t most = 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const size_t bytes = device->stack_bytes(device, kernels[i]);
@@ -135,22 +133,23 @@ size_t sim_level_device_stack_bytes(CoreDevice *device) {
 }
 
 size_t sim_level_device_slot_bytes(SimSize drawn, const CoreDevice *device) {
-  SimDeviceSlots places;
-  if (sim_batch_device_slots(drawn, device, &places) == CORE_OK) return places.blocks * places.each * places.bytes;
-  core_error_clear(); /* SIM_WARP_WORLDS, about which creating the batch complains */
+  SimDeviceSlots slots;
+  if (sim_batch_device_slots(drawn, device, &slots) == CORE_OK) return slots.blocks * slots.each * slots.bytes;
+  core_error_clear(); /* SIM_WARP_WORLDS is wrong; creating the batch reports it */
   return 0;
 }
 
-/* ---- what draws have in common ----------------------------------------------------------------------------------- */
+/* ---- shared by all draws ----------------------------------------------------------------------------------------- */
 
 static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
   device->launch(device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
 }
 
-/* Plays in the places of `blocks` blocks from `first` on. */
-static void play(const SimLevelDevice *levels, SimIdleKind kind, const SimCast *cast, unsigned first, unsigned blocks) {
-  const SimDeviceIdle idle = {.kind = kind, .cast = *cast, .choices = levels->choices, .first = first};
-  sim_batch_device_play_idle(levels->candidates, &idle, blocks);
+/* Runs tasks in `blocks` blocks of slots from `first` on. */
+static void play(const SimLevelDevice *levels, SimIdleKind kind, const SimCandidates *tested, unsigned first,
+                 unsigned blocks) {
+  const SimDeviceIdle idle = {.kind = kind, .tested = *tested, .choices = levels->choices, .first = first};
+  sim_batch_device_play_idle(levels->filter_batch, &idle, blocks);
 }
 
 static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
@@ -159,13 +158,14 @@ static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
   return (size_t)count;
 }
 
-/* ---- places: groups of a sequence -------------------------------------------------------------------------------- */
+/* ---- drawn slots: groups of a sequence --------------------------------------------------------------------------- */
 
-/* Which levels `groups` groups from number base on keep: into levels->group.numbers. */
+/* Writes the numbers of the levels that the filter keeps of `groups` groups, from `base` on, to
+ * levels->group.numbers. */
 static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, size_t groups) {
   CoreDevice *device = levels->device;
   SimDeviceGroups g = levels->group;
-  g.cast = levels->cast;
+  g.tested = levels->tested;
   g.key = key;
   g.base = base;
   g.groups = groups;
@@ -179,10 +179,10 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
     g.first_rank = round == 0 ? 0 : PLAYED_FIRST;
     g.ranks = round == 0 ? PLAYED_FIRST : SIM_GROUP_DRAWN - PLAYED_FIRST;
     g.lacking = round == 0 ? NULL : levels->lacks;
-    g.cast.count = playing * g.ranks;
-    launch(device, &sim_group_cast_launch, g.cast.count, &g);
-    play(levels, SIM_IDLE_CAST, &g.cast, 0, levels->places.blocks);
-    launch(device, &sim_group_judge_launch, g.cast.count, &g);
+    g.tested.count = playing * g.ranks;
+    launch(device, &sim_group_candidates_launch, g.tested.count, &g);
+    play(levels, SIM_IDLE_CANDIDATES, &g.tested, 0, levels->slots.blocks);
+    launch(device, &sim_group_judge_launch, g.tested.count, &g);
     if (round > 0) break;
     launch(device, &sim_group_lacks_launch, groups, &g);
     playing = fetch_count(device, levels->lackers);
@@ -191,44 +191,43 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
   launch(device, &sim_group_number_launch, groups * SIM_GROUP_DRAWN, &g);
 }
 
-static void recall(const SimBatch *batch, uint64_t key, const uint32_t *numbers, size_t count, size_t place) {
-  const SimDeviceRecall a = {sim_batch_device_maker(batch), key, numbers, count, place};
+static void recall(const SimBatch *batch, uint64_t key, const uint32_t *numbers, size_t count, size_t slot) {
+  const SimDeviceRecall a = {sim_batch_device_maker(batch), key, numbers, count, slot};
   launch(sim_batch_device_of(batch), &sim_recall_launch, count, &a);
 }
 
-void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int count, int place, uint32_t *numbers) {
+void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
   SimLevelDevice *levels = sim_batch_device_levels(batch);
   const int64_t last = first + count, end = (last + SIM_GROUP_KEPT - 1) / SIM_GROUP_KEPT;
-  CORE_CHECK(levels && first >= 0 && last <= SIM_STREAM_LEVELS && place >= 0 && place + count <= batch->level_count);
+  CORE_CHECK(levels && first >= 0 && last <= SIM_STREAM_LEVELS && slot >= 0 && slot + count <= batch->level_count);
   for (int64_t group = first / SIM_GROUP_KEPT; group < end; group += (int64_t)levels->groups) {
     const size_t groups = fewer((size_t)(end - group), levels->groups);
     const int64_t begin = group * SIM_GROUP_KEPT, low = begin < first ? first : begin;
     const int64_t behind = begin + (int64_t)groups * SIM_GROUP_KEPT, high = behind < last ? behind : last;
     const uint32_t *chosen = levels->group.numbers + (low - begin);
     choose_groups(levels, key, (uint32_t)(group * SIM_GROUP_DRAWN), groups);
-    recall(batch, key, chosen, (size_t)(high - low), (size_t)(place + low - first));
+    recall(batch, key, chosen, (size_t)(high - low), (size_t)(slot + low - first));
     core_device_to_host(levels->device, numbers + (low - first), chosen, (size_t)(high - low) * sizeof *numbers);
   }
 }
 
-void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int place) {
+void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int slot) {
   SimLevelDevice *levels = sim_batch_device_levels(batch);
-  CORE_CHECK(levels && place >= 0 && place + count <= batch->level_count);
+  CORE_CHECK(levels && slot >= 0 && slot + count <= batch->level_count);
   const size_t all = (size_t)count, most = levels->groups * SIM_GROUP_KEPT;
   for (size_t begin = 0; begin < all; begin += most) {
     const size_t n = fewer(all - begin, most);
     core_device_to_device(levels->device, levels->given, numbers + begin, n * sizeof *numbers);
-    recall(batch, key, levels->given, n, (size_t)place + begin);
+    recall(batch, key, levels->given, n, (size_t)slot + begin);
   }
 }
 
 /* ---- new levels of worlds ---------------------------------------------------------------------------------------- */
 
-/* Choices ahead are made in half of the places, those that somebody waits for in the others: both may be played at
- * once. */
-static unsigned half(const SimLevelDevice *levels) { return (levels->places.blocks + 1) / 2; }
+/* Choices ahead use half of the slots and choices that worlds wait for the others, since both may run at once. */
+static unsigned half(const SimLevelDevice *levels) { return (levels->slots.blocks + 1) / 2; }
 
-/* What the filter has been set on is decided from now on. */
+/* Waits for the filter in CORE_STREAM_AHEAD and stores its choices. */
 static void take_ahead(SimLevelDevice *levels) {
   if (!levels->busy) return;
   levels->device->join(levels->device, CORE_STREAM_AHEAD);
@@ -236,22 +235,22 @@ static void take_ahead(SimLevelDevice *levels) {
   levels->busy = false;
 }
 
-/* Sets the filter on what worlds will need next. */
+/* Starts the filter on what worlds will need next. */
 static void go_ahead(SimLevelDevice *levels) {
   SimChoices *choices = &levels->choices;
   levels->stepped = 0;
-  core_device_zero(levels->device, choices->listed, sizeof *choices->listed);
+  core_device_zero(levels->device, choices->ahead_count, sizeof *choices->ahead_count);
   launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
   levels->device->enter(levels->device, CORE_STREAM_AHEAD);
-  play(levels, SIM_IDLE_AHEAD, &levels->cast, half(levels), levels->places.blocks - half(levels));
+  play(levels, SIM_IDLE_AHEAD, &levels->tested, half(levels), levels->slots.blocks - half(levels));
   levels->device->leave(levels->device);
   levels->busy = true;
 }
 
-/* Decides what waiting worlds need and was not decided ahead, which is mostly nothing. */
+/* Makes the choices that waiting worlds need and that were not made ahead, which are few. */
 static void decide(SimLevelDevice *levels) {
   if (levels->stepped >= levels->period) take_ahead(levels);
-  play(levels, SIM_IDLE_WAITING, &levels->cast, 0, half(levels));
+  play(levels, SIM_IDLE_WAITING, &levels->tested, 0, half(levels));
 }
 
 void sim_level_device_synchronise(const SimBatch *batch) {

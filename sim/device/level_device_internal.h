@@ -1,22 +1,22 @@
-/* What batch_device.c and level_device.c know of each other. */
+/* The interface between batch_device.c and level_device.c. */
 #ifndef SIM_LEVEL_DEVICE_INTERNAL_H
 #define SIM_LEVEL_DEVICE_INTERNAL_H
 #include "sim/batch/batch_internal.h"
 #include "sim/device/level_device.h"
 #include "sim/device/level_kernels.h"
 
-/* Memory for drawing, the batch's own; NULL where it draws nothing. */
+/* A batch's memory for drawing levels; NULL where it draws none. */
 typedef struct SimLevelDevice SimLevelDevice;
 int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelDevice **levels);
 void sim_level_device_destroy(SimLevelDevice **levels);
 size_t sim_level_device_bytes(const SimLevelDevice *levels);
-/* Gives every world on the waiting list a new level, and where `start` puts it at its start; the list is empty then.
- * The filter is mostly through with the level already: every so many steps it is set on what worlds will need next, on
- * a lane of its own (CORE_STREAM_AHEAD). stepped: environment steps of worlds since the last call. */
+/* Gives every waiting world a new level, and with `start` starts an episode on it; no world waits then. Most choices of
+ * the filter are made ahead: every so many steps it works on what worlds will need next, in CORE_STREAM_AHEAD. stepped:
+ * environment steps of worlds since the last call. */
 void sim_level_device_renew(const SimBatch *batch, bool start, int stepped);
-/* Waits, on the device, for what the filter is at: nothing is left on its lane. */
+/* The stream at hand waits for the filter's work in CORE_STREAM_AHEAD, and its choices are stored. */
 void sim_level_device_synchronise(const SimBatch *batch);
-/* Nothing is decided ahead any more: worlds go on from other episodes. */
+/* Drops all choices made ahead, since worlds continue with other episodes. */
 void sim_level_device_forget(const SimBatch *batch);
 
 /* Of batch_device.c. */
@@ -24,17 +24,16 @@ SimLevelDevice *sim_batch_device_levels(const SimBatch *batch);
 CoreDevice *sim_batch_device_of(const SimBatch *batch);
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch);
 SimDeviceMaker sim_batch_device_maker(const SimBatch *batch);
-/* Places to play in: as many as worlds of the size that the device steps at once, in blocks as steps are launched. */
+/* Slots for testing levels: as many as worlds of this size that the device steps at once, in blocks as for a step. */
 typedef struct SimDeviceSlots {
   unsigned blocks;
-  size_t each;                 /* places of a block */
-  size_t bytes;                /* of a place, in a batch of new levels with flat observations */
+  size_t each;                 /* slots per block */
+  size_t bytes;                /* per slot, in a batch of new levels with flat observations */
 } SimDeviceSlots;
-/* CORE_USAGE: SIM_WARP_WORLDS. */
-int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlots *places);
-/* Plays what is to be played (idle_kernels.h) in the places of `blocks` blocks of the batch's, from what->first on,
- * whose worlds it replaces; what->warp and maker are filled in. The batch has a world for each of
- * sim_batch_device_slots. */
+/* CORE_USAGE: SIM_WARP_WORLDS in the environment is no valid value. */
+int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlots *slots);
+/* Runs the tasks of `what` (idle_kernels.h) in `blocks` blocks of slots of the batch, from what->first on; their worlds
+ * are overwritten. Fills in what->warp and maker. The batch has a world for each slot of sim_batch_device_slots. */
 void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks);
 
 #endif

@@ -1,6 +1,6 @@
-/* The kernels of random levels on a device: drawing them and making them ready, a thread a level, and what the no-op
- * filter (filter.h) keeps of those that were played (idle_kernels.h). Listed in kernels.def; launched by
- * level_device.c. Who keeps a level is decided by the same functions as on the host, so the levels are the same. */
+/* The kernels of random levels on a device: drawing and compiling them, a thread per level, and what the no-op filter
+ * (filter.h) keeps of those that were played (idle_kernels.h). Listed in kernels.def; launched by level_device.c. The
+ * host uses the same functions, so the levels are the same. */
 #ifndef SIM_LEVEL_KERNELS_H
 #define SIM_LEVEL_KERNELS_H
 #include "sim/device/idle_kernels.h"
@@ -13,31 +13,32 @@ typedef struct SimDeviceRecall {
   SimDeviceMaker maker;
   uint64_t key;
   const uint32_t *numbers;     /* [count] */
-  size_t count, place;         /* into places place .. place + count - 1 */
+  size_t count, slot;          /* into slots slot .. slot + count - 1 */
 } SimDeviceRecall;
 
 CORE_KERNEL_FN void sim_recall(const CoreDeviceThread *at, const SimDeviceRecall *a) {
   for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at))
-    sim_device_make(&a->maker, a->key, a->numbers[i], a->place + i);
+    sim_device_make(&a->maker, a->key, a->numbers[i], a->slot + i);
 }
 
 /* ---- groups of a sequence (level_stream.h) ----------------------------------------------------------------------- */
 
-/* `groups` whole groups from number `base` of `key` on; candidate c of them is number base + c. Plays take some of each
- * group in the order that they would come up in: ranks first_rank .. first_rank + ranks - 1. */
+/* `groups` whole groups of the sequence `key` from number `base` on; candidate c is number base + c. The filter gives
+ * each candidate a time (filter_time.h) and keeps the earliest SIM_GROUP_KEPT of a group. A launch tests the candidates
+ * of ranks first_rank .. first_rank + ranks - 1 by time in each group. */
 typedef struct SimDeviceGroups {
-  SimCast cast;
+  SimCandidates tested;
   uint64_t key;
   uint32_t base;
   size_t groups, first_rank, ranks;
-  const int32_t *lacking;      /* [groups that play]; NULL: all play */
-  int32_t *lacks;              /* [groups]: those that too few have been found for ... */
-  int64_t *lackers;            /* ... and how many they are */
-  int64_t *good;               /* [groups] that do not solve themselves, of those played */
-  double *time;                /* [groups][SIM_GROUP_DRAWN]: when it comes up */
+  const int32_t *lacking;      /* groups to test; NULL: all */
+  int32_t *lacks;              /* [groups]: out: groups with too few levels kept so far ... */
+  int64_t *lackers;            /* ... and their number */
+  int64_t *good;               /* [groups]: of those tested, levels that do not solve themselves */
+  double *time;                /* [groups][SIM_GROUP_DRAWN]: by the filter */
   uint8_t *played, *chosen;
   uint32_t *order;             /* [groups][SIM_GROUP_DRAWN]: candidates of the group by time */
-  uint32_t *numbers;           /* [groups][SIM_GROUP_KEPT]: the result */
+  uint32_t *numbers;           /* [groups][SIM_GROUP_KEPT] out: numbers of the levels kept */
 } SimDeviceGroups;
 
 SIM_FN bool sim_group_precedes(const double *time, size_t a, size_t b) {
@@ -61,24 +62,24 @@ CORE_KERNEL_FN void sim_group_order(const CoreDeviceThread *at, const SimDeviceG
   }
 }
 
-/* Which candidate world i plays. */
+/* The candidate that test i is of. */
 SIM_FN size_t sim_group_candidate(const SimDeviceGroups *a, size_t i) {
   const size_t group = a->lacking ? (size_t)a->lacking[i / a->ranks] : i / a->ranks;
   return group * SIM_GROUP_DRAWN + a->order[group * SIM_GROUP_DRAWN + a->first_rank + i % a->ranks];
 }
 
-CORE_KERNEL_FN void sim_group_cast(const CoreDeviceThread *at, const SimDeviceGroups *a) {
-  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
-    a->cast.key[i] = a->key;
-    a->cast.number[i] = a->base + (uint32_t)sim_group_candidate(a, i);
+CORE_KERNEL_FN void sim_group_candidates(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+  for (size_t i = core_device_first(at); i < a->tested.count; i += core_device_stride(at)) {
+    a->tested.key[i] = a->key;
+    a->tested.number[i] = a->base + (uint32_t)sim_group_candidate(a, i);
   }
 }
 
 CORE_KERNEL_FN void sim_group_judge(const CoreDeviceThread *at, const SimDeviceGroups *a) {
-  for (size_t i = core_device_first(at); i < a->cast.count; i += core_device_stride(at)) {
+  for (size_t i = core_device_first(at); i < a->tested.count; i += core_device_stride(at)) {
     const size_t c = sim_group_candidate(a, i);
     a->played[c] = 1;
-    if (a->cast.solved[i]) a->time[c] = sim_filter_time(a->key, a->base + (uint32_t)c, true);
+    if (a->tested.solved[i]) a->time[c] = sim_filter_time(a->key, a->base + (uint32_t)c, true);
     else core_device_atomic_add(&a->good[c / SIM_GROUP_DRAWN], 1);
   }
 }
@@ -88,7 +89,7 @@ CORE_KERNEL_FN void sim_group_lacks(const CoreDeviceThread *at, const SimDeviceG
     if (a->good[g] < SIM_GROUP_KEPT) a->lacks[core_device_atomic_increment(a->lackers)] = (int32_t)g;
 }
 
-/* The candidates played that come up first. Those not played could only have come later. */
+/* Chooses the earliest of the tested candidates. Those not tested could only be later. */
 CORE_KERNEL_FN void sim_group_choose(const CoreDeviceThread *at, const SimDeviceGroups *a) {
   for (size_t c = core_device_first(at); c < a->groups * SIM_GROUP_DRAWN; c += core_device_stride(at)) {
     const size_t first = c - c % SIM_GROUP_DRAWN;
@@ -99,7 +100,7 @@ CORE_KERNEL_FN void sim_group_choose(const CoreDeviceThread *at, const SimDevice
   }
 }
 
-/* In the order of their numbers. */
+/* Writes the chosen candidates' numbers in ascending order. */
 CORE_KERNEL_FN void sim_group_number(const CoreDeviceThread *at, const SimDeviceGroups *a) {
   for (size_t c = core_device_first(at); c < a->groups * SIM_GROUP_DRAWN; c += core_device_stride(at)) {
     const size_t first = c - c % SIM_GROUP_DRAWN;
@@ -111,40 +112,40 @@ CORE_KERNEL_FN void sim_group_number(const CoreDeviceThread *at, const SimDevice
 
 /* ---- new levels of single worlds --------------------------------------------------------------------------------- */
 
-/* Lists the worlds of which a round more may be decided, from the first episode on that is not. */
+/* Lists the worlds for which another round of choices may be made ahead. */
 CORE_KERNEL_FN void sim_choose_ahead(const CoreDeviceThread *at, const SimChoices *a) {
   for (size_t w = core_device_first(at); w < (size_t)a->batch.count; w += core_device_stride(at)) {
     const SimWorld *world = &a->batch.worlds[w];
     const uint32_t last = a->until[w] + SIM_AHEAD_ROUND - 1;
     if (world->keeps_level || a->until[w] <= world->episode || last > world->episode + SIM_AHEAD) continue;
-    const int64_t place = core_device_atomic_increment(a->listed);
-    a->who[place] = (int32_t)w;
-    a->episode[place] = a->until[w];
+    const int64_t entry = core_device_atomic_increment(a->ahead_count);
+    a->ahead_world[entry] = (int32_t)w;
+    a->ahead_episode[entry] = a->until[w];
   }
 }
 
-/* Settles what was listed and then chosen, unless a world could not wait and has come to its choice by itself. */
+/* Stores the choices made ahead, unless a world needed one earlier and made it itself (WAITING). */
 CORE_KERNEL_FN void sim_choose_publish(const CoreDeviceThread *at, const SimChoices *a) {
-  for (size_t i = core_device_first(at); i < (size_t)*a->listed; i += core_device_stride(at)) {
-    const size_t w = (size_t)a->who[i];
+  for (size_t i = core_device_first(at); i < (size_t)*a->ahead_count; i += core_device_stride(at)) {
+    const size_t w = (size_t)a->ahead_world[i];
     for (uint32_t k = 0; k < SIM_AHEAD_ROUND; k++)
-      if (a->episode[i] + k >= a->until[w])
-        sim_choice_settle(a, w, a->episode[i] + k, a->chosen[i * SIM_AHEAD_ROUND + k] != 0);
+      if (a->ahead_episode[i] + k >= a->until[w])
+        sim_choice_store(a, w, a->ahead_episode[i] + k, a->ahead_chosen[i * SIM_AHEAD_ROUND + k] != 0);
   }
 }
 
-/* The worlds that wait for a new level, batch.waiting. */
+/* New levels for the worlds in batch.waiting. */
 typedef struct SimDeviceRenew {
   SimDeviceBatch batch;
   SimDeviceMaker maker;
-  const uint32_t *late;        /* as in SimChoices, all decided; NULL: unfiltered */
-  int start;                   /* put the world at the level's start, too */
+  const uint32_t *late;        /* as in SimChoices; all choices are made; NULL: unfiltered */
+  int start;                   /* also start an episode on it */
 } SimDeviceRenew;
 
-/* Makes the levels in their worlds' own places, behind the set's. */
+/* Each world has a slot of its own, after those of the set. */
 CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *a) {
   for (size_t i = core_device_first(at); i < (size_t)*a->batch.waiters; i += core_device_stride(at)) {
-    const size_t w = (size_t)a->batch.waiting[i], place = (size_t)a->batch.levels + w;
+    const size_t w = (size_t)a->batch.waiting[i], slot = (size_t)a->batch.levels + w;
     SimWorld *world = &a->batch.worlds[w];
     const uint64_t key = sim_world_level_key(a->batch.seed, a->batch.first_world + (uint32_t)w);
     uint32_t number = world->episode;
@@ -153,12 +154,12 @@ CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *
       number = a->late[w] >> world->episode % SIM_AHEAD_BITS & 1 ? pair.late : pair.early;
     }
     a->batch.numbers[w] = number;
-    sim_device_make(&a->maker, key, number, place);
-    if (a->start) sim_world_start(world, &a->batch.models[place], (int)place);
+    sim_device_make(&a->maker, key, number, slot);
+    if (a->start) sim_world_start(world, &a->batch.models[slot], (int)slot);
   }
 }
 
-/* ---- constants of levels that are gone --------------------------------------------------------------------------- */
+/* ---- observations of levels that were replaced ------------------------------------------------------------------- */
 
 typedef struct SimDeviceShowAgain {
   SimDeviceMaker maker;

@@ -1,4 +1,4 @@
-/* The kernels of padded and entity observations on a device: a thread a number, neighbours write neighbours. Listed in
+/* The kernels of padded and entity observations on a device: one thread per feature, so that writes coalesce. Listed in
  * kernels.def; launched by batch_device.c. */
 #ifndef SIM_OBSERVE_KERNELS_H
 #define SIM_OBSERVE_KERNELS_H

@@ -1,11 +1,12 @@
-/* A warp of a GPU that steps several worlds at once: where their things are, and how its lanes divide work among them.
+/* A warp of a GPU that steps several worlds at once: its memory, and how its lanes divide the work.
  *
- * A world has little to do at any one time (two or three contacts, a joint), so that lanes of its own would mostly
- * idle. The 32 lanes of a warp take the work of all its worlds instead: pairs whose boxes meet, contacts and joints are
- * lists over all of them. What a world needs one of (its order, its result) is done by the lane of its number, its
- * *keeper*. All lanes of a warp go through the same barriers, the warp's own, so that a barrier is one instruction at
- * most.
+ * A world has little parallel work (two or three contacts, a joint), so that a warp per world would mostly idle.
+ * Instead the 32 lanes of a warp share the work of all its worlds: lists of pairs, contacts and joints run over all of
+ * them. Serial work of a world (its schedule, its result) is done by its *owner*, the lane of the world's number in the
+ * warp. All lanes meet at the same barriers, of the warp only (__syncwarp).
  *
+ * In a step, contacts and joints are applied in *passes*: in each, every lane applies at most one. Before a step's
+ * iterations a schedule says which (wavefronts.h). What does not fit into shared memory is spilled to device memory.
  * warp_collide.h and warp_step.h are the step itself. */
 #ifndef SIM_WARP_H
 #define SIM_WARP_H
@@ -15,17 +16,17 @@
 
 enum {
   SIM_WARP_LANES = 32,
-  SIM_WARP_RESIDENT = 16,   /* of a processor: there are registers for no more */
-  SIM_WARP_RESERVED = 1024, /* bytes that a block takes of shared memory beside its own */
-  SIM_WARP_PASSES = 8,   /* of joints and contacts that shared memory has room for; further ones are in device memory */
-  SIM_WARP_IDLE = 0,     /* contact, and joint, of lanes that have none: of a body that does not exist with itself */
+  SIM_WARP_RESIDENT = 16,   /* warps of a multiprocessor, limited by registers */
+  SIM_WARP_RESERVED = 1024, /* bytes of shared memory that CUDA reserves for a block */
+  SIM_WARP_PASSES = 8,      /* of joints and contacts, in shared memory; the schedule of further ones is spilled */
+  SIM_WARP_IDLE = 0,        /* number of the contact, and joint, of lanes that have none: of a dummy body with itself */
 };
 
-/* Flags of contacts and joints: which of its bodies can move, and SimPair.forgets. */
+/* Flags of contacts and joints: which of their bodies can move, and SimPair.forgets. */
 enum { SIM_WARP_A_MOVES = 1, SIM_WARP_B_MOVES = 2, SIM_WARP_FORGETS = 4 };
 
-/* Records that lanes read sixteen bytes at a time. Eight neighbouring lanes then meet all banks of shared memory,
- * since a record is an odd number of them. */
+/* Records that lanes read in units of 16 bytes. Their size is an odd number of units, so that eight neighbouring lanes
+ * read from different banks of shared memory. */
 #if defined(__cplusplus)
 #define SIM_WARP_ALIGN alignas(16)
 #else
@@ -38,14 +39,14 @@ typedef struct SimWarpContact {
   SimVec point;
   SimMass a_mass, b_mass;
   real penetration, restitution_target, friction;
-  uint16_t a, b;         /* where its bodies are in SimWarp.body, in bytes */
+  uint16_t a, b;         /* offsets of its bodies in SimWarp.body, in bytes */
   SimVec impulse;
-  uint8_t place;         /* as in SimWavefrontContact */
+  uint8_t sum_order;     /* as in SimWavefrontContact */
   uint8_t flags, slot;   /* slot: as in SimPair */
-  uint8_t world;         /* whose it is */
-  uint8_t ordinal;       /* which of that world's in the order of listing */
-  uint8_t kind, round, rank; /* round: which of its pair's; rank: of the pair, see sim_wavefronts_group */
-  uint8_t ends[2];       /* its bodies as in SimWavefrontContact */
+  uint8_t world;         /* its world, by number in the warp */
+  uint8_t ordinal;       /* its number among that world's contacts, in the order of the model */
+  uint8_t kind, round, rank; /* round: 0 or 1, first or second of its pair; rank: of the pair (sim_wavefronts_group) */
+  uint8_t ends[2];       /* SimWavefrontContact.a and b */
 } SimWarpContact;
 
 /* A joint during a step: what sim_joint_resolve reads of SimJointModel and SimJointStep. */
@@ -58,61 +59,64 @@ typedef struct SimWarpJoint {
   real spin_impulse, spin_bias;
   uint16_t a, b;         /* as in SimWarpContact */
   uint8_t flags, fixed, spins;
-  real spin;             /* the motor's */
+  real spin;             /* angular impulse of the motor */
 } SimWarpJoint;
 
-/* What lanes must know of a world. */
+/* A world of the warp, for all lanes. */
 typedef struct SimWarpWorld {
   const SimModel *model;  /* device memory */
   SimWorld *state;        /* device memory */
   SimCommand command;
-  uint16_t hit, contact;  /* where its part of the hits begins, and of the list of turns */
+  uint16_t hit, contact;  /* where its parts of SimWarp.hit and SimWarp.scheduled begin */
   uint8_t touched, made;  /* so far: overlapping pairs of the present kind, contacts */
-  uint8_t lead[SIM_PAIR_KINDS], spare[7]; /* SimDeal.lead of each kind */
+  uint8_t batch_first[SIM_PAIR_KINDS], spare[7]; /* SimSolverBatches.first of each kind */
 } SimWarpWorld;
 
-/* Where a warp's things are, in bytes from the beginning of its shared memory; the same for all warps of a launch.
- * Room is used again: joints lie where the boxes were, seats and turns where the hits were. */
+/* The layout of a warp's shared memory, in bytes from its beginning; the same for all warps of a launch. Memory is
+ * reused: joints replace the boxes; starts and scheduled replace meets and hit. */
 typedef struct SimWarpLayout {
-  int worlds, shapes, joints, wavefronts; /* of a warp; of a world: as its size has them; wavefronts: at most */
-  int room, overflow, passes;        /* contacts that there is room for; further ones, and passes, in device memory */
-  int hits;                          /* at most, of a warp and a kind and 32 pairs */
-  int pair_words, warm_words;        /* of SimWorld.touching and .warm that a world of this size uses */
-  uint32_t bodies, boxes;            /* from one world's to the next's, in bytes: an odd number of sixteen */
-  uint32_t world, box, contact, meets, hit, seat, turn, order, bytes; /* bodies are at 0 */
-  uint32_t far_turn, far_order, far_bytes; /* of a warp's device memory; contacts are at 0 */
+  int worlds;                        /* of the warp */
+  int shapes, joints, wavefronts;    /* of a world, at most */
+  int room, overflow;                /* contacts in shared memory; most further ones, spilled */
+  int passes;                        /* at most */
+  int hits;                          /* at most, of a warp, a kind and 32 pairs */
+  int pair_words, warm_words;        /* of SimWorld.touching and .warm, for this size */
+  uint32_t bodies, boxes;            /* strides from world to world: an odd number of 16 bytes */
+  uint32_t world, box, contact, meets, hit, starts, scheduled, schedule; /* offsets; bodies are at 0 */
+  uint32_t bytes;                    /* of shared memory */
+  uint32_t spill_scheduled, spill_schedule; /* offsets in the spill; contacts are at 0 */
+  uint32_t spill_bytes;              /* of device memory */
 } SimWarpLayout;
 
 /* A lane's view of its warp. */
 typedef struct SimWarp {
   const CoreDeviceThread *at;
   const SimWarpLayout *layout;
-  unsigned lane, count;         /* count: worlds that the warp has now, at most layout->worlds */
-  unsigned mine, part, parts;   /* of what is divided by worlds: every parts-th of world `mine`, from part on */
-  uint32_t earlier;             /* bits of the lanes before this one */
+  unsigned lane, count;         /* count: of worlds now, at most layout->worlds */
+  unsigned mine, part, parts;   /* of work divided by worlds: every parts-th item of world `mine`, from part on */
+  uint32_t earlier;             /* mask of the lanes before this one */
   SimWarpWorld *world;          /* shared memory, [worlds] */
-  char *body;                   /* SimBody [worlds][shapes] (sim_warp_bodies), and the idle one */
+  char *body;                   /* SimBody [worlds][shapes] (sim_warp_bodies), and the dummy body */
   char *box;                    /* SimBox [worlds][shapes] (sim_warp_boxes), until all pairs are tested; then */
   SimWarpJoint *joint;          /* [1 + worlds * joints], the idle one first */
   SimWarpContact *contact;      /* [1 + room], the idle one first */
-  SimWavefrontContact *turn;         /* [contacts]: world by world, in the order of listing */
-  uint32_t *meets;              /* [lanes]: bits of pairs whose boxes meet */
-  uint16_t *hit;                /* [hits]: of a kind, world by world: 256 * world + pair; until all pairs are tested */
-  uint16_t *seat;               /* [worlds][wavefronts]: where each wavefront sits, 32 * pass + its first lane */
-  uint16_t *order;              /* [passes][lanes]: what a lane applies: passes of joints, then those of contacts */
-  char *far_memory;             /* device memory: what the above have no room for */
+  SimWavefrontContact *scheduled; /* [contacts]: world by world, in the order of the model */
+  uint32_t *meets;              /* [lanes]: bits of pairs whose boxes overlap */
+  uint16_t *hit;                /* [hits]: pairs of a kind whose boxes overlap, world by world: 256 * world + pair */
+  uint16_t *starts;             /* [worlds][wavefronts]: where a wavefront begins: 32 * pass + its first lane */
+  uint16_t *schedule;           /* [passes][lanes]: what a lane applies: passes of joints, then those of contacts */
+  char *spill;                  /* device memory: what does not fit into the above */
   int joint_passes;
 } SimWarp;
 
-SIM_FN uint32_t sim_warp_place(uint32_t *end, size_t bytes, uint32_t alignment) {
+SIM_FN uint32_t sim_warp_reserve(uint32_t *end, size_t bytes, uint32_t alignment) {
   const uint32_t start = (*end + alignment - 1) / alignment * alignment;
   *end = start + (uint32_t)bytes;
   return start;
 }
 
-/* For `worlds` worlds of a size (a power of two up to SIM_WARP_LANES), with as much room for contacts as
- * `budget` bytes leave: at least one a world. The kernels' shared memory is layout.bytes, and their device memory
- * far_bytes, a warp. */
+/* The layout for `worlds` worlds of a size (a power of two up to SIM_WARP_LANES). Contacts get what `budget` bytes of
+ * shared memory leave: room for at least one per world. */
 SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
   const size_t crowd = (size_t)worlds;
   SimWarpLayout l;
@@ -121,7 +125,7 @@ SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
     const int n = sim_model_pairs(size, kind);
     pairs += n;
     most = n > most ? n : most;
-    groups += (int)sim_step_deal(n, 0).batches * (kind == SIM_RR ? 2 : 1);
+    groups += (int)sim_step_solver_batches(n, 0).count * (kind == SIM_RR ? 2 : 1);
   }
   l.worlds = worlds;
   l.shapes = size.polygons + size.circles;
@@ -132,37 +136,37 @@ SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
   l.warm_words = (sim_model_contacts(size) + 63) / 64;
   l.bodies = (uint32_t)((size_t)l.shapes * sizeof(SimBody) + 16);
   l.boxes = (uint32_t)((size_t)(l.shapes | 1) * sizeof(SimBox));
-  const size_t boxes = crowd * l.boxes, seats = (size_t)(worlds * l.wavefronts) * sizeof(uint16_t);
+  const size_t boxes = crowd * l.boxes, starts = (size_t)(worlds * l.wavefronts) * sizeof(uint16_t);
   const size_t joints = (1 + crowd * (size_t)l.joints) * sizeof(SimWarpJoint);
   l.bytes = (uint32_t)(crowd * l.bodies + sizeof(SimBody));
-  l.box = sim_warp_place(&l.bytes, boxes > joints ? boxes : joints, 16);
-  l.world = sim_warp_place(&l.bytes, crowd * sizeof(SimWarpWorld), 16);
-  l.order = sim_warp_place(&l.bytes, SIM_WARP_PASSES * SIM_WARP_LANES * sizeof(uint16_t), 4);
-  l.contact = sim_warp_place(&l.bytes, sizeof(SimWarpContact), 16);
+  l.box = sim_warp_reserve(&l.bytes, boxes > joints ? boxes : joints, 16);
+  l.world = sim_warp_reserve(&l.bytes, crowd * sizeof(SimWarpWorld), 16);
+  l.schedule = sim_warp_reserve(&l.bytes, SIM_WARP_PASSES * SIM_WARP_LANES * sizeof(uint16_t), 4);
+  l.contact = sim_warp_reserve(&l.bytes, sizeof(SimWarpContact), 16);
   const size_t part = SIM_WARP_LANES * sizeof(uint32_t), found = (size_t)l.hits * sizeof(uint16_t);
   const size_t lists = part > found ? part : found, rest = budget > l.bytes ? budget - l.bytes : 0;
-  const size_t turns = rest > seats ? (rest - seats) / (sizeof(SimWarpContact) + sizeof(SimWavefrontContact)) : 0;
+  const size_t contact = sizeof(SimWarpContact) + sizeof(SimWavefrontContact); /* with its entry of `scheduled` */
+  const size_t contacts_fit = rest > starts ? (rest - starts) / contact : 0;
   l.room = (int)(rest > lists ? (rest - lists) / sizeof(SimWarpContact) : 0);
-  if (l.room > (int)turns) l.room = (int)turns;
+  if (l.room > (int)contacts_fit) l.room = (int)contacts_fit;
   if (l.room < worlds) l.room = worlds;
   if (l.room > contacts) l.room = contacts;
   l.bytes += (uint32_t)((size_t)l.room * sizeof(SimWarpContact));
-  l.meets = l.hit = l.seat = l.bytes;
-  l.turn = l.seat + (uint32_t)((seats + 3) / 4 * 4);
-  const size_t used = l.turn - l.seat + (size_t)l.room * sizeof(SimWavefrontContact);
+  l.meets = l.hit = l.starts = l.bytes;
+  l.scheduled = l.starts + (uint32_t)((starts + 3) / 4 * 4);
+  const size_t used = l.scheduled - l.starts + (size_t)l.room * sizeof(SimWavefrontContact);
   l.bytes = (l.bytes + (uint32_t)(used > lists ? used : lists) + 15) / 16 * 16;
   l.overflow = contacts - l.room;
   l.passes = worlds * (l.wavefronts + l.joints); /* a pass has a wavefront of one world at least */
-  l.far_turn = (uint32_t)((size_t)l.overflow * sizeof(SimWarpContact));
-  const size_t far_turns = (size_t)(l.overflow > 0 ? contacts : 0) * sizeof(SimWavefrontContact);
-  l.far_order = l.far_turn + (uint32_t)((far_turns + 15) / 16 * 16);
-  l.far_bytes = l.far_order + (uint32_t)((size_t)l.passes * SIM_WARP_LANES * sizeof(uint16_t));
+  l.spill_scheduled = (uint32_t)((size_t)l.overflow * sizeof(SimWarpContact));
+  const size_t spill_contacts = (size_t)(l.overflow > 0 ? contacts : 0) * sizeof(SimWavefrontContact);
+  l.spill_schedule = l.spill_scheduled + (uint32_t)((spill_contacts + 15) / 16 * 16);
+  l.spill_bytes = l.spill_schedule + (uint32_t)((size_t)l.passes * SIM_WARP_LANES * sizeof(uint16_t));
   return l;
 }
 
-/* The layout with which most warps find room on a processor of `shared` bytes for its blocks: at most
- * SIM_WARP_RESIDENT, and no more than leave room for as many contacts as worlds mostly have
- * (docs/cuda-measurements.md). */
+/* The layout with which most warps fit a multiprocessor of `shared` bytes: at most SIM_WARP_RESIDENT, and with room for
+ * as many contacts as worlds mostly have (measured: docs/cuda-measurements.md). */
 SIM_FN SimWarpLayout sim_warp_fit(SimSize size, int worlds, size_t shared) {
   const int wanted = worlds * (size.joints > 4 ? 9 : 5) / 2;
   for (size_t warps = SIM_WARP_RESIDENT; warps > 1; warps--) {
@@ -172,8 +176,8 @@ SIM_FN SimWarpLayout sim_warp_fit(SimSize size, int worlds, size_t shared) {
   return sim_warp_layout(size, worlds, shared - SIM_WARP_RESERVED);
 }
 
-/* A lane's view of warp number `warp` of the launch, whose shared memory is the block's: a block is one warp. */
-SIM_FN SimWarp sim_warp_of(const CoreDeviceThread *at, const SimWarpLayout *layout, char *far_memory) {
+/* A lane's view of its warp; a block is one warp. spill: of the launch, [blocks][layout->spill_bytes]. */
+SIM_FN SimWarp sim_warp_of(const CoreDeviceThread *at, const SimWarpLayout *layout, char *spill) {
   char *share = (char *)at->shared;
   SimWarp t;
   t.at = at;
@@ -189,23 +193,23 @@ SIM_FN SimWarp sim_warp_of(const CoreDeviceThread *at, const SimWarpLayout *layo
   t.box = share + layout->box;
   t.joint = (SimWarpJoint *)(share + layout->box);
   t.contact = (SimWarpContact *)(share + layout->contact);
-  t.turn = (SimWavefrontContact *)(share + layout->turn);
+  t.scheduled = (SimWavefrontContact *)(share + layout->scheduled);
   t.meets = (uint32_t *)(share + layout->meets);
   t.hit = (uint16_t *)(share + layout->hit);
-  t.seat = (uint16_t *)(share + layout->seat);
-  t.order = (uint16_t *)(share + layout->order);
-  t.far_memory = far_memory + (size_t)at->block * layout->far_bytes;
+  t.starts = (uint16_t *)(share + layout->starts);
+  t.schedule = (uint16_t *)(share + layout->schedule);
+  t.spill = spill + (size_t)at->block * layout->spill_bytes;
   t.joint_passes = 0;
   return t;
 }
 
-CORE_KERNEL_FN void sim_group_barrier(const SimWarp *t) { core_device_group_barrier(t->at, SIM_WARP_LANES); }
+CORE_KERNEL_FN void sim_warp_barrier(const SimWarp *t) { core_device_group_barrier(t->at, SIM_WARP_LANES); }
 CORE_KERNEL_FN uint32_t sim_warp_ballot(const SimWarp *t, int vote) {
   return core_device_ballot(t->at, SIM_WARP_LANES, vote);
 }
 
-/* Whether this lane is some world's keeper, and whether its share of divided work is some world's. */
-SIM_FN bool sim_warp_keeps(const SimWarp *t) { return t->lane < t->count; }
+/* Whether this lane owns a world, and whether it has a share of work that is divided by worlds. */
+SIM_FN bool sim_warp_owns(const SimWarp *t) { return t->lane < t->count; }
 SIM_FN bool sim_warp_works(const SimWarp *t) { return t->mine < t->count; }
 SIM_FN SimBody *sim_warp_bodies(const SimWarp *t, unsigned world) {
   return (SimBody *)__builtin_assume_aligned(t->body + world * t->layout->bodies, 16);
@@ -217,49 +221,49 @@ SIM_FN SimBox *sim_warp_boxes(const SimWarp *t, unsigned world) {
 /* Bits below n <= 32. */
 SIM_FN uint32_t sim_warp_below(unsigned n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1; }
 
-/* Contact number i, from 1 on; near: shared memory has room for all. */
-SIM_FN SimWarpContact *sim_warp_contact(const SimWarp *t, unsigned i, bool near) {
+/* Contact number i, from 1 on. in_shared: all contacts are in shared memory (lets the compiler know). */
+SIM_FN SimWarpContact *sim_warp_contact(const SimWarp *t, unsigned i, bool in_shared) {
   const unsigned room = (unsigned)t->layout->room;
-  return near || i <= room ? &t->contact[i] : (SimWarpContact *)t->far_memory + (i - room - 1);
+  return in_shared || i <= room ? &t->contact[i] : (SimWarpContact *)t->spill + (i - room - 1);
 }
 
-/* The turns of so many contacts. */
-SIM_FN SimWavefrontContact *sim_warp_turns(const SimWarp *t, int contacts) {
-  return contacts <= t->layout->room ? t->turn : (SimWavefrontContact *)(t->far_memory + t->layout->far_turn);
+/* Where `contacts` contacts are scheduled: shared memory, or the spill. */
+SIM_FN SimWavefrontContact *sim_warp_scheduled(const SimWarp *t, int contacts) {
+  return contacts <= t->layout->room ? t->scheduled : (SimWavefrontContact *)(t->spill + t->layout->spill_scheduled);
 }
 
-/* Where this lane's contact or joint of a pass stands; near: shared memory has room for all passes. */
-SIM_FN uint16_t *sim_warp_order(const SimWarp *t, int pass, bool near) {
-  uint16_t *far_order = (uint16_t *)(t->far_memory + t->layout->far_order) - SIM_WARP_PASSES * SIM_WARP_LANES;
-  return (near || pass < SIM_WARP_PASSES ? t->order : far_order) + pass * SIM_WARP_LANES + (int)t->lane;
+/* This lane's entry of a pass: the number of a contact or joint. in_shared: all passes are in shared memory. */
+SIM_FN uint16_t *sim_warp_entry(const SimWarp *t, int pass, bool in_shared) {
+  uint16_t *spill_schedule = (uint16_t *)(t->spill + t->layout->spill_schedule) - SIM_WARP_PASSES * SIM_WARP_LANES;
+  return (in_shared || pass < SIM_WARP_PASSES ? t->schedule : spill_schedule) + pass * SIM_WARP_LANES + (int)t->lane;
 }
 
-/* A body of a contact or joint. That it is aligned lets the compiler read it in few pieces. */
+/* The body at an offset. The known alignment lets the compiler use wide loads. */
 SIM_FN SimBody *sim_warp_body(const SimWarp *t, unsigned at) {
   return (SimBody *)__builtin_assume_aligned(t->body + at, 16);
 }
-SIM_FN uint16_t sim_warp_place_of(const SimWarp *t, unsigned world, unsigned shape) {
+SIM_FN uint16_t sim_warp_body_offset(const SimWarp *t, unsigned world, unsigned shape) {
   return (uint16_t)(world * t->layout->bodies + shape * (unsigned)sizeof(SimBody));
 }
 
-/* The two idle ones, and their body. */
+/* Set the idle joint, and the idle contact with the dummy body. */
 CORE_KERNEL_FN void sim_warp_idle_joint(const SimWarp *t) {
   SimWarpJoint idle;
   memset(&idle, 0, sizeof idle);
-  idle.a = idle.b = sim_warp_place_of(t, (unsigned)t->layout->worlds, 0);
+  idle.a = idle.b = sim_warp_body_offset(t, (unsigned)t->layout->worlds, 0);
   t->joint[SIM_WARP_IDLE] = idle;
 }
 CORE_KERNEL_FN void sim_warp_idle_contact(const SimWarp *t) {
   SimWarpContact idle;
   memset(&idle, 0, sizeof idle);
-  idle.a = idle.b = sim_warp_place_of(t, (unsigned)t->layout->worlds, 0);
-  idle.place = SIM_WAVEFRONT_ALONE;
+  idle.a = idle.b = sim_warp_body_offset(t, (unsigned)t->layout->worlds, 0);
+  idle.sum_order = SIM_WAVEFRONT_ALONE;
   t->contact[SIM_WARP_IDLE] = idle;
   memset(sim_warp_body(t, idle.a), 0, sizeof(SimBody));
 }
 
-/* Sums of a number of each lane's: over the lanes before it, and over all. As many ballots as the largest has bits,
- * and as many to see that. */
+/* Prefix sum over the lanes before this one, and sum over all lanes. Takes two ballots per bit of the largest
+ * number. */
 typedef struct SimWarpSum { unsigned before, all; } SimWarpSum;
 CORE_KERNEL_FN SimWarpSum sim_warp_sum(const SimWarp *t, unsigned n) {
   SimWarpSum sum = {0, 0};
@@ -271,14 +275,13 @@ CORE_KERNEL_FN SimWarpSum sim_warp_sum(const SimWarp *t, unsigned n) {
   return sum;
 }
 
-/* Packs the wavefronts of all worlds into passes of at most 32 (contacts or joints), a world's wavefronts into
- * passes one after the other: a pass takes the next wavefront of each world for which there is room, first of those
- * worlds that have further ones, since they would need further passes. sizes, sharing: of the keeper's
- * world, as in SimWavefronts; 0 where the lane keeps none. Writes `seat`, empties the passes of `order` from `first`
- * on, and gives their number; *shared_out: bits of the passes, from the first, with a wavefront that shares bodies
- * (bit 31 for all from there on). */
+/* Packs the wavefronts of all worlds into passes of at most 32 contacts or joints. A pass takes the next wavefront of
+ * each world for which there is room. Worlds with further wavefronts come first, since they need further passes. sizes,
+ * sharing: of the owner's world (SimWavefronts); 0 where the lane owns none. Writes `starts`, empties the passes of
+ * `schedule` from `first` on, and returns their number. *shared_out: bits of the passes, from `first` on, with a
+ * wavefront that shares bodies (bit 31 for all from there on). */
 CORE_KERNEL_FN int sim_warp_pack(const SimWarp *t, int first, uint64_t sizes, unsigned sharing, uint32_t *shared_out) {
-  uint16_t *seat = t->seat + t->lane * (unsigned)t->layout->wavefronts;
+  uint16_t *start = t->starts + t->lane * (unsigned)t->layout->wavefronts;
   int pass = 0;
   *shared_out = 0;
   for (;; pass++) {
@@ -289,20 +292,20 @@ CORE_KERNEL_FN int sim_warp_pack(const SimWarp *t, int first, uint64_t sizes, un
     const unsigned before = more ? first_ones.before : first_ones.all + others.before;
     const bool granted = size > 0 && before + size <= SIM_WARP_LANES;
     if (sim_warp_ballot(t, granted && sharing & 1u)) *shared_out |= 1u << (pass < 31 ? pass : 31);
-    *sim_warp_order(t, first + pass, false) = SIM_WARP_IDLE;
+    *sim_warp_entry(t, first + pass, false) = SIM_WARP_IDLE;
     if (!granted) continue;
-    *seat++ = (uint16_t)(SIM_WARP_LANES * (unsigned)pass + before);
+    *start++ = (uint16_t)(SIM_WARP_LANES * (unsigned)pass + before);
     sizes >>= SIM_WAVEFRONT_BITS;
     sharing >>= 1;
   }
 }
 
-/* Puts `number` where a seat of a wavefront is: wavefront `wavefront` of a world, `further` places on. */
-CORE_KERNEL_FN void sim_warp_seat(const SimWarp *t, int first, unsigned world, unsigned wavefront, unsigned further,
+/* Schedules contact or joint `number` as item `further` of a wavefront of a world. */
+CORE_KERNEL_FN void sim_warp_assign(const SimWarp *t, int first, unsigned world, unsigned wavefront, unsigned further,
                                   unsigned number) {
-  const unsigned seat = t->seat[world * (unsigned)t->layout->wavefronts + wavefront] + further;
-  uint16_t *const order = sim_warp_order(t, first + (int)(seat / SIM_WARP_LANES), false) - t->lane;
-  order[seat % SIM_WARP_LANES] = (uint16_t)number;
+  const unsigned at = t->starts[world * (unsigned)t->layout->wavefronts + wavefront] + further;
+  uint16_t *const schedule = sim_warp_entry(t, first + (int)(at / SIM_WARP_LANES), false) - t->lane;
+  schedule[at % SIM_WARP_LANES] = (uint16_t)number;
 }
 
 #endif

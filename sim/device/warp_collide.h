@@ -1,21 +1,21 @@
-/* The first half of a warp's physics step: which pairs overlap, their contacts, and the order in which those are
- * applied. Same bits as sim_step_collide, whatever lane does what: contacts of a world are numbered in the order of
- * listing. */
+/* The first half of a warp's physics step: overlapping pairs, their contacts, and the schedule of those. Same bits as
+ * sim_step_collide, whichever lane does what: a world's contacts are numbered in the order of the model. */
 #ifndef SIM_WARP_COLLIDE_H
 #define SIM_WARP_COLLIDE_H
 #include "sim/device/warp.h"
 
-/* What comes of looking for contacts. Of the keeper's world, but for `contacts`. */
+/* What is found: of the owner's world, but for `contacts`. */
 typedef struct SimWarpFound {
   int contacts;      /* of all worlds */
   unsigned made;     /* contacts */
   unsigned touched[SIM_PAIR_KINDS]; /* pairs of each kind that overlap */
-  uint32_t touching; /* bits: which of the 32 pairs at hand */
-  int bits;          /* the reward's */
+  uint32_t touching; /* bits: which of the present 32 pairs overlap */
+  int bits;          /* of rewards */
 } SimWarpFound;
 
-/* Moving shapes fall and get their boxes anew; all others get their level's, since joints lay where the boxes are. */
-CORE_KERNEL_FN void sim_warp_place_shapes(const SimWarp *t) {
+/* Applies gravity and computes the boxes of moving shapes. Copies those of others again, since joints overwrote
+ * them. */
+CORE_KERNEL_FN void sim_warp_update_boxes(const SimWarp *t) {
   if (sim_warp_works(t)) {
     const SimModel *model = t->world[t->mine].model;
     SimBody *body = sim_warp_bodies(t, t->mine);
@@ -26,20 +26,20 @@ CORE_KERNEL_FN void sim_warp_place_shapes(const SimWarp *t) {
       const int k = model->moving[i];
       SimVec corner[SIM_VERTICES];
       sim_step_fall_shape(model, k, &body[k]);
-      if (k < model->size.polygons) box[k] = sim_move_place_polygon(&model->outline[k], &body[k], corner);
+      if (k < model->size.polygons) box[k] = sim_move_polygon_box(&model->outline[k], &body[k], corner);
       else box[k] = sim_move_circle_box(body[k].position, model->radius[k]);
     }
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
 }
 
-/* Which of the pairs 32 * word .. + 31 of the keeper's world have boxes that meet, as bits; 0 to other lanes. */
+/* Broad phase: bits of the pairs 32 * word .. + 31 of the owner's world whose boxes overlap; 0 for other lanes. */
 CORE_KERNEL_FN uint32_t sim_warp_meet(const SimWarp *t, int word) {
   uint32_t meets = 0;
   if (sim_warp_works(t)) {
     const SimModel *model = t->world[t->mine].model;
     const char *box = (const char *)sim_warp_boxes(t, t->mine);
-    const int listed = model->pair_end[SIM_CC], end = listed < 32 * word + 32 ? listed : 32 * word + 32;
+    const int pairs = model->pair_end[SIM_CC], end = pairs < 32 * word + 32 ? pairs : 32 * word + 32;
     for (int i = 32 * word + (int)t->part; i < end; i += (int)t->parts) {
       const uint8_t *at = model->pair_box[i];
       const SimBox *a = (const SimBox *)__builtin_assume_aligned(box + at[0], 16);
@@ -49,14 +49,14 @@ CORE_KERNEL_FN uint32_t sim_warp_meet(const SimWarp *t, int word) {
   }
   if (t->parts == 1) return meets;
   t->meets[t->lane] = meets;
-  sim_group_barrier(t);
-  if (sim_warp_keeps(t))
+  sim_warp_barrier(t);
+  if (sim_warp_owns(t))
     for (unsigned k = 1; k < t->parts; k++) meets |= t->meets[t->lane + k * (unsigned)t->layout->worlds];
-  sim_group_barrier(t);
-  return sim_warp_keeps(t) ? meets : 0;
+  sim_warp_barrier(t);
+  return sim_warp_owns(t) ? meets : 0;
 }
 
-/* A shape with its corners, which are found anew: cheaper than keeping those of all shapes. */
+/* A shape with its corners, computed here: cheaper than storing those of all shapes. */
 CORE_KERNEL_FN SimPolygon sim_warp_polygon(const SimModel *model, const SimBody *body, int k,
                                            SimVec corner[SIM_VERTICES]) {
   const SimPolygon polygon = {&model->outline[k], corner, body[k]};
@@ -76,7 +76,7 @@ CORE_KERNEL_FN mask sim_warp_test_pair(const SimModel *model, const SimBody *bod
   return overlap.active;
 }
 
-/* Makes a pair's contact `round`: number `number` of the warp, `ordinal` of its world. */
+/* Makes contact `round` of a pair of world w: number `number` in the warp, `ordinal` in its world. */
 CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind, const SimPair *pair,
                                           const SimManifold *m, int round, unsigned number, unsigned ordinal,
                                           unsigned rank) {
@@ -88,8 +88,8 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
   const SimWarpContact made = {
     .normal = c.normal, .point = c.point, .a_mass = c.a_mass, .b_mass = c.b_mass, .penetration = c.penetration,
     .restitution_target = c.restitution_target, .friction = c.friction,
-    .a = sim_warp_place_of(t, w, pair->a), .b = sim_warp_place_of(t, w, pair->b), .impulse = c.impulse,
-    .place = SIM_WAVEFRONT_ALONE,
+    .a = sim_warp_body_offset(t, w, pair->a), .b = sim_warp_body_offset(t, w, pair->b), .impulse = c.impulse,
+    .sum_order = SIM_WAVEFRONT_ALONE,
     .flags = (uint8_t)((a_moves ? SIM_WARP_A_MOVES : 0) | (b_moves ? SIM_WARP_B_MOVES : 0) |
                        (pair->forgets ? SIM_WARP_FORGETS : 0)),
     .slot = (uint8_t)slot, .world = (uint8_t)w, .ordinal = (uint8_t)ordinal, .kind = (uint8_t)kind,
@@ -99,7 +99,7 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
   *sim_warp_contact(t, number, false) = made;
 }
 
-/* What the keeper makes of the ballots of hits begin .. begin + 31, of which its world has first .. end - 1. */
+/* The owner counts from the ballots on hits begin .. begin + 31; its world's hits are first .. end - 1. */
 CORE_KERNEL_FN void sim_warp_note(const SimWarp *t, int kind, const SimPair *pair, unsigned begin, unsigned first,
                                   unsigned end, uint32_t overlapping, uint32_t one, uint32_t two, SimWarpFound *found) {
   const uint32_t before = sim_warp_below(first > begin ? first - begin : 0);
@@ -116,7 +116,7 @@ CORE_KERNEL_FN void sim_warp_note(const SimWarp *t, int kind, const SimPair *pai
   world->made = (uint8_t)found->made;
 }
 
-/* Tests `hits` hits of a kind and makes their contacts. first .. end - 1: those of the keeper's world. */
+/* Narrow phase of `hits` hits of a kind, and their contacts. first .. end - 1: those of the owner's world. */
 CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits, unsigned first, unsigned end,
                                        SimWarpFound *found) {
   for (unsigned begin = 0; begin < hits; begin += SIM_WARP_LANES) {
@@ -146,17 +146,17 @@ CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits
         sim_warp_make_contact(t, w, kind, pair, &m, k, number + (unsigned)k, ordinal + (unsigned)k, rank);
     }
     found->contacts += (int)(core_device_count_bits(one) + core_device_count_bits(two));
-    sim_group_barrier(t);
-    if (sim_warp_keeps(t))
+    sim_warp_barrier(t);
+    if (sim_warp_owns(t))
       sim_warp_note(t, kind, t->world[t->lane].model->pair, begin, first, end, overlapping, one, two, found);
-    sim_group_barrier(t);
+    sim_warp_barrier(t);
   }
 }
 
-/* Tests the pairs of a kind among pairs 32 * word .. + 31, of which `meets` tells whose boxes meet. */
+/* Tests the pairs of a kind among pairs 32 * word .. + 31; meets: bits of those whose boxes overlap. */
 CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uint32_t meets, SimWarpFound *found) {
-  const bool keeps = sim_warp_keeps(t);
-  if (keeps) {
+  const bool owns = sim_warp_owns(t);
+  if (owns) {
     const int *kind_end = t->world[t->lane].model->pair_end;
     const int from = kind > 0 ? kind_end[kind - 1] - 32 * word : 0, to = kind_end[kind] - 32 * word;
     meets &= to > 0 ? sim_warp_below((unsigned)to) : 0;
@@ -165,7 +165,7 @@ CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uin
   const SimWarpSum sum = sim_warp_sum(t, core_device_count_bits(meets));
   if (sum.all == 0) return;
   unsigned end = sum.before;
-  if (keeps) {
+  if (owns) {
     SimWarpWorld *world = &t->world[t->lane];
     world->hit = (uint16_t)sum.before;
     world->touched = (uint8_t)found->touched[kind];
@@ -173,46 +173,47 @@ CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uin
     for (uint32_t left = meets; left; left &= left - 1)
       t->hit[end++] = (uint16_t)(t->lane << 8 | (unsigned)(32 * word + real_lowest_bit(left)));
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   sim_warp_test_hits(t, kind, sum.all, sum.before, end, found);
 }
 
-/* Finds out in which passes contacts are applied; *shared_out as of sim_warp_pack. Gives the number of passes. */
-CORE_KERNEL_FN int sim_warp_settle(const SimWarp *t, const SimWarpFound *found, uint32_t *shared_out) {
-  SimWavefrontContact *const turn = sim_warp_turns(t, found->contacts);
+/* Schedules the contacts. Returns the number of passes; *shared_out as of sim_warp_pack. */
+CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFound *found, uint32_t *shared_out) {
+  SimWavefrontContact *const scheduled = sim_warp_scheduled(t, found->contacts);
   const unsigned first = sim_warp_sum(t, found->made).before;
   SimWavefronts wavefronts = {0, 0, 0};
-  if (sim_warp_keeps(t)) {
+  if (sim_warp_owns(t)) {
     SimWarpWorld *world = &t->world[t->lane];
     world->contact = (uint16_t)first;
     for (int kind = 0; kind < SIM_PAIR_KINDS; kind++)
-      world->lead[kind] = (uint8_t)sim_step_deal(world->model->listed[kind], found->touched[kind]).lead;
+      world->batch_first[kind] =
+        (uint8_t)sim_step_solver_batches(world->model->pair_count[kind], found->touched[kind]).first;
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {
     const SimWarpContact *c = sim_warp_contact(t, i, false);
     const SimWarpWorld *world = &t->world[c->world];
-    const unsigned listed = (unsigned)world->model->listed[c->kind];
-    const SimDeal deal = {(listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES, world->lead[c->kind]};
-    turn[world->contact + c->ordinal] = (SimWavefrontContact){
-      c->ends[0], c->ends[1], (uint8_t)sim_wavefronts_group(c->kind, c->round, deal, c->rank), SIM_WAVEFRONT_ALONE, 0,
-      c->slot};
+    const unsigned pairs = (unsigned)world->model->pair_count[c->kind];
+    const SimSolverBatches batches = {(pairs + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES, world->batch_first[c->kind]};
+    scheduled[world->contact + c->ordinal] = (SimWavefrontContact){
+      c->ends[0], c->ends[1], (uint8_t)sim_wavefronts_group(c->kind, c->round, batches, c->rank),
+      SIM_WAVEFRONT_ALONE, 0, c->slot};
   }
-  sim_group_barrier(t);
-  if (sim_warp_keeps(t) && found->made > 0) wavefronts = sim_wavefronts_settle(turn + first, (int)found->made);
+  sim_warp_barrier(t);
+  if (sim_warp_owns(t) && found->made > 0) wavefronts = sim_wavefronts_schedule(scheduled + first, (int)found->made);
   const int passes = sim_warp_pack(t, t->joint_passes, wavefronts.sizes, wavefronts.sharing, shared_out);
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   for (unsigned i = 1 + t->lane; i <= (unsigned)found->contacts; i += SIM_WARP_LANES) {
     SimWarpContact *c = sim_warp_contact(t, i, false);
-    const SimWavefrontContact mine = turn[t->world[c->world].contact + c->ordinal];
-    c->place = mine.place;
-    sim_warp_seat(t, t->joint_passes, c->world, mine.turn - (unsigned)SIM_WAVEFRONT_SETTLED, mine.seat, i);
+    const SimWavefrontContact mine = scheduled[t->world[c->world].contact + c->ordinal];
+    c->sum_order = mine.sum_order;
+    sim_warp_assign(t, t->joint_passes, c->world, mine.stage - (unsigned)SIM_WAVEFRONT_SCHEDULED, mine.position, i);
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   return passes;
 }
 
-/* Finds overlapping pairs, makes their contacts and gives those their passes. */
+/* Finds overlapping pairs, makes their contacts and schedules them. Returns as sim_warp_schedule_contacts. */
 CORE_KERNEL_FN int sim_warp_collide(const SimWarp *t, SimWarpFound *found, uint32_t *shared_out) {
   memset(found, 0, sizeof *found);
   for (int word = 0; word < t->layout->pair_words; word++) {
@@ -221,9 +222,9 @@ CORE_KERNEL_FN int sim_warp_collide(const SimWarp *t, SimWarpFound *found, uint3
     sim_warp_test_kind(t, SIM_RR, word, meets, found);
     sim_warp_test_kind(t, SIM_CR, word, meets, found);
     sim_warp_test_kind(t, SIM_CC, word, meets, found);
-    if (sim_warp_keeps(t)) t->world[t->lane].state->touching[word] = found->touching;
+    if (sim_warp_owns(t)) t->world[t->lane].state->touching[word] = found->touching;
   }
-  return sim_warp_settle(t, found, shared_out);
+  return sim_warp_schedule_contacts(t, found, shared_out);
 }
 
 #endif

@@ -1,23 +1,22 @@
-/* The physics step of step.h by a warp of a GPU that has several worlds (warp.h): the same functions of collide.h,
- * contact.h, joint.h and actuate.h, applied by many lanes at once to bodies, contacts and joints in shared memory. Same
- * bits as step.h: what is summed is summed in its order.
+/* The physics step of step.h by a warp of a GPU that has several worlds (warp.h). Many lanes at once apply collide.h,
+ * contact.h, joint.h and actuate.h to bodies, contacts and joints in shared memory. Same bits as step.h, since sums are
+ * in its order.
  *
- * Contacts and joints go in *passes*: one of each lane's at most, of any world, so that all which a pass applies do
- * not notice each other, or see the same velocities (wavefronts.h). Between a lane's write and another's read is a
- * barrier. Knows nothing of tasks (batch_kernels.h). */
+ * What a pass applies, of any world, is independent or sees the same velocities (wavefronts.h). Between a lane's write
+ * and another's read is a barrier. Tasks are in batch_kernels.h. */
 #ifndef SIM_WARP_STEP_H
 #define SIM_WARP_STEP_H
 #include "sim/device/warp_collide.h"
 
 /* ---- pushes ------------------------------------------------------------------------------------------------------ */
 
-/* A body that can not move receives 0, and several lanes may give it that at once: it is not written, unless with the
- * NaN that a world out of bounds gives even to it. */
+/* Whether a push changes a body. One that can not move receives 0, perhaps from several lanes at once, so it is not
+ * written. But a world out of bounds may give NaN even to such a body. */
 CORE_KERNEL_FN bool sim_warp_changes(bool moves, SimVec velocity, real spin) {
   return moves || (real_bits(velocity.x) | real_bits(velocity.y) | real_bits(spin)) << 1 != 0;
 }
 
-/* was: the body as this lane has read it. */
+/* Adds a push to a body. was: the body as this lane has read it. */
 CORE_KERNEL_FN void sim_warp_give_to(SimBody *body, const SimBody *was, bool moves, SimVec velocity, real spin) {
   if (!sim_warp_changes(moves, velocity, spin)) return;
   body->velocity = sim_vec_add(was->velocity, velocity);
@@ -29,7 +28,7 @@ CORE_KERNEL_FN void sim_warp_give(const SimWarp *t, unsigned at, bool moves, Sim
   sim_warp_give_to(body, &was, moves, velocity, spin);
 }
 
-CORE_KERNEL_FN void sim_warp_turn(const SimWarp *t, unsigned at, bool moves, real spin) {
+CORE_KERNEL_FN void sim_warp_spin(const SimWarp *t, unsigned at, bool moves, real spin) {
   if (moves || spin != 0.0f) sim_warp_body(t, at)->angular_velocity += spin;
 }
 
@@ -42,7 +41,7 @@ SIM_FN SimWarpJoint *sim_warp_joint(const SimWarp *t, unsigned world, int j) {
   return &t->joint[sim_warp_joint_number(t, world, j)];
 }
 
-/* What sim_joint_resolve reads of a joint; all else is 0. */
+/* The arguments of sim_joint_resolve from a record; what it does not read is 0. */
 CORE_KERNEL_FN SimJointModel sim_warp_joint_model(const SimWarpJoint *r) {
   SimJointModel j;
   memset(&j, 0, sizeof j);
@@ -58,13 +57,12 @@ CORE_KERNEL_FN SimJointStep sim_warp_joint_step(const SimWarpJoint *r) {
   return s;
 }
 
-/* Joint j of the world `mine`, at the beginning of a step: what its motor gives, and what stays as it is for the
- * step. */
+/* Begins joint j of world `mine`: its motor's impulse, and what is constant during the step. */
 CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
   const SimWarpWorld *world = &t->world[t->mine];
   const SimJointModel *model = &world->model->joint[j];
   const bool *moves = world->model->moves;
-  const uint16_t a_at = sim_warp_place_of(t, t->mine, model->a), b_at = sim_warp_place_of(t, t->mine, model->b);
+  const uint16_t a_at = sim_warp_body_offset(t, t->mine, model->a), b_at = sim_warp_body_offset(t, t->mine, model->b);
   const SimBody *a = sim_warp_body(t, a_at), *b = sim_warp_body(t, b_at);
   const SimJointStep s = sim_joint_begin(model, a, b, world->state->joint_impulse[model->slot],
                                          world->state->joint_spin_impulse[model->slot]);
@@ -81,57 +79,57 @@ CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
 }
 
 /* This lane's joint of a pass. */
-CORE_KERNEL_FN SimWarpJoint *sim_warp_joint_of(const SimWarp *t, int pass, bool near) {
-  return &t->joint[*sim_warp_order(t, pass, near)];
+CORE_KERNEL_FN SimWarpJoint *sim_warp_joint_of(const SimWarp *t, int pass, bool in_shared) {
+  return &t->joint[*sim_warp_entry(t, pass, in_shared)];
 }
 
-/* Gives the joints of all worlds their passes, for as long as the levels stay. */
-CORE_KERNEL_FN void sim_warp_order_joints(SimWarp *t) {
-  uint64_t sizes = 0, seated = 0;
+/* Schedules the joints of all worlds, once per environment step. */
+CORE_KERNEL_FN void sim_warp_schedule_joints(SimWarp *t) {
+  uint64_t sizes = 0, assigned = 0;
   uint32_t shared_out;
-  const SimModel *model = sim_warp_keeps(t) ? t->world[t->lane].model : NULL;
+  const SimModel *model = sim_warp_owns(t) ? t->world[t->lane].model : NULL;
   const int joints = model ? model->joint_count : 0;
   for (int j = 0; j < joints; j++) sizes += (uint64_t)1 << SIM_WAVEFRONT_BITS * model->joint[j].wavefront;
   t->joint_passes = sim_warp_pack(t, 0, sizes, 0, &shared_out);
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   for (int j = 0; j < joints; j++) {
     const unsigned wavefront = model->joint[j].wavefront;
-    sim_warp_seat(t, 0, t->lane, wavefront, sim_wavefronts_size(seated, wavefront),
+    sim_warp_assign(t, 0, t->lane, wavefront, sim_wavefronts_size(assigned, wavefront),
                   sim_warp_joint_number(t, t->lane, j));
-    seated += (uint64_t)1 << SIM_WAVEFRONT_BITS * wavefront;
+    assigned += (uint64_t)1 << SIM_WAVEFRONT_BITS * wavefront;
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
 }
 
 /* ---- before the iterations --------------------------------------------------------------------------------------- */
 
-/* Motors and thrusters; motors all see the velocities before any of them acts. */
+/* Motors and thrusters. All motors see the velocities before any of them acts. */
 CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
   if (t->lane == 0) sim_warp_idle_joint(t);
   if (sim_warp_works(t))
     for (int j = (int)t->part; j < t->world[t->mine].model->joint_count; j += (int)t->parts) sim_warp_begin_joint(t, j);
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   for (int pass = 0; pass < t->joint_passes; pass++) {
     const SimWarpJoint joint = *sim_warp_joint_of(t, pass, false);
-    sim_warp_turn(t, joint.a, joint.flags & SIM_WARP_A_MOVES, joint.spin * joint.a_mass.inverse_inertia);
-    sim_warp_turn(t, joint.b, joint.flags & SIM_WARP_B_MOVES, -(joint.spin * joint.b_mass.inverse_inertia));
-    sim_group_barrier(t);
+    sim_warp_spin(t, joint.a, joint.flags & SIM_WARP_A_MOVES, joint.spin * joint.a_mass.inverse_inertia);
+    sim_warp_spin(t, joint.b, joint.flags & SIM_WARP_B_MOVES, -(joint.spin * joint.b_mass.inverse_inertia));
+    sim_warp_barrier(t);
   }
-  if (sim_warp_keeps(t)) {
+  if (sim_warp_owns(t)) {
     const SimWarpWorld *world = &t->world[t->lane];
     for (int i = 0; i < world->model->thruster_count; i++) {
       const SimThrusterModel *thruster = &world->model->thruster[i];
       const real control = sim_task_thruster(thruster, &world->command);
-      const unsigned at = sim_warp_place_of(t, t->lane, thruster->shape);
+      const unsigned at = sim_warp_body_offset(t, t->lane, thruster->shape);
       if (control == 0.0f) continue;
       const SimPush push = sim_actuate_thruster(thruster, sim_warp_body(t, at), control);
       sim_warp_give(t, at, world->model->moves[thruster->shape], push.a_velocity, push.a_spin);
     }
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
 }
 
-/* What sim_contact_* read of a contact. */
+/* The argument of sim_contact_* from a record. */
 CORE_KERNEL_FN SimContact sim_warp_read_contact(const SimWarpContact *r) {
   const SimContact c = {.normal = r->normal, .point = r->point, .a_mass = r->a_mass, .b_mass = r->b_mass,
                         .penetration = r->penetration, .restitution_target = r->restitution_target,
@@ -139,7 +137,7 @@ CORE_KERNEL_FN SimContact sim_warp_read_contact(const SimWarpContact *r) {
   return c;
 }
 
-/* Contacts, of a world one after the other in the order of listing, then joints. */
+/* Warm start of contacts, a world's one after the other in the order of the model, then of joints. */
 CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
   for (int begin = 0; begin < contacts; begin += SIM_WARP_LANES) {
     const bool some = begin + (int)t->lane < contacts;
@@ -153,7 +151,7 @@ CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
         sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
       }
       left &= ~sim_warp_ballot(t, now);
-      sim_group_barrier(t);
+      sim_warp_barrier(t);
     }
   }
   for (int pass = 0; pass < t->joint_passes; pass++) {
@@ -163,14 +161,14 @@ CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
     const SimPush push = sim_joint_warm_start(&model, &step);
     sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
     sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
-    sim_group_barrier(t);
+    sim_warp_barrier(t);
   }
 }
 
 /* ---- the solver's iterations ------------------------------------------------------------------------------------- */
 
-CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool near) {
-  SimWarpJoint *joint = sim_warp_joint_of(t, pass, near);
+CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool in_shared) {
+  SimWarpJoint *joint = sim_warp_joint_of(t, pass, in_shared);
   const SimWarpJoint r = *joint;
   const SimJointModel model = sim_warp_joint_model(&r);
   SimJointStep step = sim_warp_joint_step(&r);
@@ -184,29 +182,29 @@ CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool near)
   if (b_moves) b->position = sim_vec_add(b_was.position, push.b_shift);
   sim_warp_give_to(a, &a_was, a_moves, push.on.a_velocity, push.on.a_spin);
   sim_warp_give_to(b, &b_was, b_moves, push.on.b_velocity, push.on.b_spin);
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
 }
 
-/* What contacts of groups that share bodies give, in order: bodies receive as their a, then as their b. */
+/* Applies the pushes of contacts whose groups share bodies, in sum_order: first to all bodies a, then to all b. */
 CORE_KERNEL_FN void sim_warp_share_out(const SimWarp *t, const SimWarpContact *r, const SimPush *push) {
-  bool shares = r->place != SIM_WAVEFRONT_ALONE;
+  bool shares = r->sum_order != SIM_WAVEFRONT_ALONE;
   for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
-    const bool now = r->place == next;
+    const bool now = r->sum_order == next;
     if (now) sim_warp_give(t, r->a, r->flags & SIM_WARP_A_MOVES, push->a_velocity, push->a_spin);
     left &= ~sim_warp_ballot(t, now);
-    sim_group_barrier(t);
+    sim_warp_barrier(t);
   }
   shares = shares && sim_warp_changes(r->flags & SIM_WARP_B_MOVES, push->b_velocity, push->b_spin);
   for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
-    const bool now = r->place == next;
+    const bool now = r->sum_order == next;
     if (now) sim_warp_give(t, r->b, r->flags & SIM_WARP_B_MOVES, push->b_velocity, push->b_spin);
     left &= ~sim_warp_ballot(t, now);
-    sim_group_barrier(t);
+    sim_warp_barrier(t);
   }
 }
 
-CORE_KERNEL_FN void sim_warp_apply_contacts(const SimWarp *t, int pass, bool shared_out, bool near) {
-  SimWarpContact *contact = sim_warp_contact(t, *sim_warp_order(t, pass, near), near);
+CORE_KERNEL_FN void sim_warp_apply_contacts(const SimWarp *t, int pass, bool shared_out, bool in_shared) {
+  SimWarpContact *contact = sim_warp_contact(t, *sim_warp_entry(t, pass, in_shared), in_shared);
   const SimWarpContact r = *contact;
   SimContact c = sim_warp_read_contact(&r);
   SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
@@ -214,23 +212,24 @@ CORE_KERNEL_FN void sim_warp_apply_contacts(const SimWarp *t, int pass, bool sha
   const SimContactArms arms = sim_contact_arms(&c, a_was.position, b_was.position);
   const SimPush push = sim_contact_resolve(&c, &arms, &a_was, &b_was);
   contact->impulse = r.flags & SIM_WARP_FORGETS ? sim_vec(0.0f, 0.0f) : c.impulse;
-  if (r.place == SIM_WAVEFRONT_ALONE) {
+  if (r.sum_order == SIM_WAVEFRONT_ALONE) {
     sim_warp_give_to(a, &a_was, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
     sim_warp_give_to(b, &b_was, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   if (shared_out) sim_warp_share_out(t, &r, &push);
 }
 
-CORE_KERNEL_FN void sim_warp_iterate(const SimWarp *t, int passes, uint32_t shared_out, bool near) {
+CORE_KERNEL_FN void sim_warp_iterate(const SimWarp *t, int passes, uint32_t shared_out, bool in_shared) {
   for (int iteration = 0; iteration < SIM_SOLVER_ITERATIONS; iteration++) {
-    for (int pass = 0; pass < t->joint_passes; pass++) sim_warp_apply_joints(t, pass, near);
+    for (int pass = 0; pass < t->joint_passes; pass++) sim_warp_apply_joints(t, pass, in_shared);
     for (int pass = 0; pass < passes; pass++)
-      sim_warp_apply_contacts(t, t->joint_passes + pass, shared_out >> (pass < 31 ? pass : 31) & 1u, near);
+      sim_warp_apply_contacts(t, t->joint_passes + pass, shared_out >> (pass < 31 ? pass : 31) & 1u, in_shared);
   }
 }
 
-/* Two of the same, so that what is in shared memory, as nearly always, is read as such. */
+/* Two instances of the loop: in the first, which nearly always runs, the compiler knows that all is in shared
+ * memory. */
 CORE_KERNEL_FN void sim_warp_solve(const SimWarp *t, int contacts, int passes, uint32_t shared_out) {
   if (contacts <= t->layout->room && t->joint_passes + passes <= SIM_WARP_PASSES)
     sim_warp_iterate(t, passes, shared_out, true);
@@ -239,16 +238,15 @@ CORE_KERNEL_FN void sim_warp_solve(const SimWarp *t, int contacts, int passes, u
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-/* Keeps the impulses of contacts and joints for the next step; those of contacts that are no longer there count as
- * 0. */
+/* Stores the impulses of contacts and joints for the next step; those of other contacts become 0. */
 CORE_KERNEL_FN void sim_warp_keep_impulses(const SimWarp *t, const SimWarpFound *found) {
-  if (sim_warp_keeps(t)) {
+  if (sim_warp_owns(t)) {
     const SimWarpWorld *world = &t->world[t->lane];
-    const SimWavefrontContact *turn = sim_warp_turns(t, found->contacts) + world->contact;
+    const SimWavefrontContact *scheduled = sim_warp_scheduled(t, found->contacts) + world->contact;
     for (int word = 0; word < t->layout->warm_words; word++) {
       uint64_t warm = 0;
       for (unsigned i = 0; i < found->made; i++)
-        if (turn[i].slot / 64 == word) warm |= 1ull << turn[i].slot % 64;
+        if (scheduled[i].slot / 64 == word) warm |= 1ull << scheduled[i].slot % 64;
       for (uint64_t left = world->state->warm[word] & ~warm; left; left &= left - 1)
         world->state->contact_impulse[64 * word + real_lowest_bit(left)] = sim_vec(0.0f, 0.0f);
       world->state->warm[word] = warm;
@@ -269,24 +267,24 @@ CORE_KERNEL_FN void sim_warp_keep_impulses(const SimWarp *t, const SimWarpFound 
   }
 }
 
-/* Before the first step: bodies come to shared memory, and joints get their passes. The keepers have noted their
- * worlds' model, state and command. */
+/* Before the first physics step: loads bodies to shared memory and schedules joints. The owners have set their worlds'
+ * model, state and command. */
 CORE_KERNEL_FN void sim_warp_begin(SimWarp *t) {
   if (t->lane == 0) sim_warp_idle_contact(t);
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   if (sim_warp_works(t)) {
     const SimWorld *state = t->world[t->mine].state;
     SimBody *body = sim_warp_bodies(t, t->mine);
     for (unsigned k = t->part; k < (unsigned)t->layout->shapes; k += t->parts) body[k] = state->body[k];
   }
-  sim_warp_order_joints(t);
+  sim_warp_schedule_joints(t);
 }
 
-/* A physics step. Gives the reward bits of the pairs that overlapped at its beginning, in the keeper's world. */
+/* A physics step. Returns the reward bits of the pairs that overlapped at its beginning, of the owner's world. */
 CORE_KERNEL_FN int sim_warp_step(const SimWarp *t) {
   SimWarpFound found;
   uint32_t shared_out;
-  sim_warp_place_shapes(t);
+  sim_warp_update_boxes(t);
   const int passes = sim_warp_collide(t, &found, &shared_out);
   sim_warp_actuate(t);
   sim_warp_warm_start(t, found.contacts);
@@ -298,11 +296,11 @@ CORE_KERNEL_FN int sim_warp_step(const SimWarp *t) {
     for (int i = (int)t->part; i < model->moving_count; i += (int)t->parts)
       body[model->moving[i]] = sim_move_advance(body[model->moving[i]]);
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   return found.bits;
 }
 
-/* After the last step: whether the world `mine` is no longer finite; bodies go back to device memory. */
+/* After the last physics step: stores bodies to device memory. Returns whether world `mine` has NaN or infinity. */
 CORE_KERNEL_FN bool sim_warp_end_steps(const SimWarp *t) {
   const SimWarpWorld *world = &t->world[t->mine];
   real zero = 0.0f;
@@ -323,7 +321,7 @@ CORE_KERNEL_FN bool sim_warp_end_steps(const SimWarp *t) {
     for (unsigned k = t->part; k < (unsigned)t->layout->shapes; k += t->parts)
       if (world->model->moves[k] || nonfinite) world->state->body[k] = body[k];
   }
-  sim_group_barrier(t);
+  sim_warp_barrier(t);
   return nonfinite;
 }
 

@@ -20,7 +20,7 @@ typedef struct SimGenerator {
   bool small;
 } SimGenerator;
 
-/* ---- how crowded a place is ------------------------------------------------------------------------------------ */
+/* ---- how crowded a place is -------------------------------------------------------------------------------------- */
 
 /* A shape as the narrow phase wants it. */
 typedef struct SimSolid {
@@ -43,7 +43,7 @@ SIM_CALLED_FN SimSolid sim_generate_solid_of(SimLevel *level, int index) {
     solid.box = sim_move_circle_box(solid.body.position, shape->radius);
   } else {
     solid.outline = sim_model_outline(shape);
-    solid.box = sim_move_place_polygon(&solid.outline, &solid.body, solid.corner);
+    solid.box = sim_move_polygon_box(&solid.outline, &solid.body, solid.corner);
   }
   return solid;
 }
@@ -83,7 +83,7 @@ SIM_FN int sim_generate_count_new_contacts(const SimScene *scene, SimLevel *leve
   return contacts;
 }
 
-/* ---- parts ----------------------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------------------------------- */
 
 /* What kind of shape a proposal is for. */
 typedef struct SimPart { bool connected, force_revolute, no_fix; } SimPart;
@@ -151,7 +151,7 @@ SIM_FN void sim_generate_swap_green_and_blue(SimLevel *level) {
   }
 }
 
-/* ---- the order of slots ---------------------------------------------------------------------------------------- */
+/* ---- the order of slots ------------------------------------------------------------------------------------------ */
 
 /* A uniform order of `count` slots; order[i] is the slot whose content comes to i. */
 SIM_FN void sim_generate_draw_order(uint64_t seed, uint32_t number, uint32_t kind, int count, uint32_t *order) {
@@ -190,7 +190,7 @@ SIM_CALLED_FN void sim_generate_shuffle(SimLevel *level, uint64_t seed, uint32_t
   }
 }
 
-/* ---- the level ------------------------------------------------------------------------------------------------- */
+/* ---- the level --------------------------------------------------------------------------------------------------- */
 
 /* Level `number` of `seed` as generate.h says, but for its name, which stays empty. The size must be one that levels
  * can have (sim_generate_level asks). */

@@ -24,7 +24,7 @@ SIM_FN real sim_actuate_motor(const SimJointModel *j, const SimBody *a, const Si
   return real_select(drives, power * real_tanh(error * SIM_MOTOR_DECAY), real_of(0.0f));
 }
 
-/* What a thruster under control 0..1 gives its body (in the a fields). */
+/* The push of a thruster under control 0..1, in the a fields. */
 SIM_FN SimPush sim_actuate_thruster(const SimThrusterModel *t, const SimBody *body, real control) {
   RealSinCos turn = real_sin_cos(t->rotation + body->rotation);
   SimVec arm = sim_vec_rotate(body->sine, body->cosine, t->anchor), direction = sim_vec(turn.cosine, turn.sine);

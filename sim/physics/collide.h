@@ -1,7 +1,7 @@
 /* Narrow phase: where two shapes touch, from their present poses (spec kinetix.md 2.2, its oddities included).
  *
- * Pure functions of two shapes. They know neither which pairs may touch (model.c) nor what follows (contact.h,
- * task.h). The normal points from a to b; everything is in world coordinates. */
+ * Pure functions of two shapes, in world coordinates. The normal points from a to b. Which pairs may touch is in
+ * model.c; what follows from a contact is in contact.h and task.h. */
 #ifndef SIM_COLLIDE_H
 #define SIM_COLLIDE_H
 #include "sim/physics/model.h"

@@ -1,7 +1,7 @@
 /* Contact impulses: one contact point between two bodies (spec kinetix.md 2.3, 2.4).
  *
- * A contact is made once a step from a manifold, then applied in every solver iteration. Which contacts are applied
- * together, and in which order, is step.h's matter. */
+ * A contact is made once per step from a manifold, then applied in every solver iteration. step.h decides which
+ * contacts are applied together, and in which order. */
 #ifndef SIM_CONTACT_H
 #define SIM_CONTACT_H
 #include "sim/physics/world.h"
@@ -10,7 +10,7 @@
 #define SIM_CONTACT_BAUMGARTE 0.2f
 #define SIM_CONTACT_FRICTION 0.4f
 
-/* Point, normal and bias stay as they are during a step; the bodies move under it. */
+/* A contact during a step. Point, normal and bias are constant while the bodies move. */
 typedef struct SimContact {
   SIM_ALIGN_RECORD SimVec normal;
   SimVec point;
@@ -44,7 +44,7 @@ SIM_FN SimPush sim_contact_push(const SimContact *c, SimVec r1, SimVec r2, SimVe
   return push;
 }
 
-/* What last step's impulse gives at the beginning of this one. */
+/* Warm start: the push of the impulse that the last step accumulated. */
 SIM_FN SimPush sim_contact_warm_start(const SimContact *c, const SimBody *a, const SimBody *b) {
   SimVec impulse = sim_vec_add(sim_vec_scale(c->impulse.x, c->normal),
                                sim_vec_scale(c->impulse.y, sim_vec_tangent(c->normal)));
@@ -59,7 +59,7 @@ SIM_FN real sim_contact_compliance(const SimContact *c, SimVec r1, SimVec r2, Si
          c->b_mass.inverse_inertia * (sim_vec_dot(r2, r2) - along2 * along2);
 }
 
-/* What an application needs of the bodies' positions: only joints change those within a step. */
+/* What an application needs of the bodies' positions. Only joints change those within a step. */
 typedef struct SimContactArms {
   SimVec r1, r2;
   real normal_compliance, tangent_compliance; /* never 0 */

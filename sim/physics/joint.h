@@ -1,7 +1,7 @@
 /* Joints: revolute (with or without limits) and fixed ones (spec kinetix.md 2.3, 2.5).
  *
- * sim_joint_begin takes from the poses what stays true during a step (rotations change at its end only); then
- * sim_joint_resolve is applied in every solver iteration, joint after joint. Motors are in actuate.h. */
+ * sim_joint_begin computes what is constant during a step (rotations change only at its end). sim_joint_resolve is then
+ * applied in every solver iteration, joint after joint. Motors are in actuate.h. */
 #ifndef SIM_JOINT_H
 #define SIM_JOINT_H
 #include "sim/physics/model.h"
@@ -19,7 +19,7 @@ typedef struct SimJointStep {
   mask spins;               /* fixed, or at a limit: the spin impulse is applied */
   SimVec impulse;           /* accumulated */
   real spin_impulse;
-  SimVec point;             /* where the joint is, as of its last application */
+  SimVec point;             /* of the joint, at its last application */
 } SimJointStep;
 
 SIM_FN real sim_joint_angle(const SimJointModel *j, const SimBody *a, const SimBody *b) {
@@ -40,7 +40,7 @@ SIM_FN SimJointStep sim_joint_begin(const SimJointModel *j, const SimBody *a, co
   return s;
 }
 
-/* a receives the impulse, b its opposite: the other way round than at contacts. */
+/* a receives the impulse, b its opposite (contacts: the other way round). */
 SIM_FN SimPush sim_joint_push(const SimJointModel *j, const SimJointStep *s, SimVec impulse) {
   SimPush push;
   push.a_velocity = sim_vec_scale(j->a_mass.inverse_mass, impulse);
@@ -57,7 +57,7 @@ SIM_FN SimPush sim_joint_warm_start(const SimJointModel *j, const SimJointStep *
   return push;
 }
 
-/* What two bodies receive from one application of a joint: a push and, against drift, a shift of their positions. */
+/* The result of one application of a joint: a push and, against drift, a shift of both positions. */
 typedef struct SimJointPush {
   SimPush on;
   SimVec a_shift, b_shift;

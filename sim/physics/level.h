@@ -1,4 +1,4 @@
-/* A level: one world's start, in plain structs on the host, whatever the machine's own layout (batch.h) is.
+/* A level: the initial state of a world, in plain structs on the host, independent of a batch's layout (batch.h).
  * Metres, radians, seconds, kilograms; y up. Slots: polygons (0..3 the statics: floor, left, right, ceiling), circles,
  * joints, thrusters. A global shape index counts polygons first, then circles. Conventions: spec kinetix.md 1-4. */
 #ifndef SIM_LEVEL_H
@@ -72,14 +72,14 @@ typedef struct SimLevel {
 SimLevel sim_level_empty(SimSize size, bool corrected);
 /* Mass, centroid and inertia of every shape from its density and outline (spec 1.5); keeps fixated ones fixated. */
 void sim_level_recompute_mass(SimLevel *level);
-/* The same level with more empty slots; indices are moved (spec 4). CORE_USAGE when `size` is smaller. */
+/* Adds empty slots up to `size` and renumbers indices (spec 4). CORE_USAGE: `size` is smaller in some kind of slot. */
 int sim_level_expand(SimLevel *level, SimSize size);
 
-/* Can this level be simulated: finite, indices inside, convex clockwise outlines, joints between two shapes ...
- * CORE_USAGE names level and field. */
+/* Checks that a level can be simulated: finite values, indices in range, convex clockwise outlines, joints between two
+ * shapes ... CORE_USAGE: it can not; the message names level and field. */
 int sim_level_check(const SimLevel *level);
 
-/* A set of levels, all of one size. */
+/* A set of levels, all of one size; `level` [count] is owned by it (sim_level_set_free, level_set.h). */
 typedef struct SimLevelSet { SimLevel *level; int count; SimSize size; } SimLevelSet;
 
 #endif

@@ -1,11 +1,11 @@
-/* What generated levels are made with, for the host and the GPU: the empty scene, mass from shape, more slots. level.c
- * has the same for callers who may be wrong. Conventions of spec kinetix.md 1 and 4. */
+/* Building levels, on the host and the GPU: the empty scene, mass from shape, more slots. Arguments are not checked;
+ * level.c has the checked functions for the host. Conventions of spec kinetix.md 1 and 4. */
 #ifndef SIM_LEVEL_BUILD_H
 #define SIM_LEVEL_BUILD_H
 #include "sim/physics/level.h"
 #include "sim/real.h"
 
-/* A level is 2 KB: a loop for GPUs, where an assignment would become hundreds of instructions. */
+/* For GPUs a loop: a level is 2 KB, and an assignment would become hundreds of instructions. */
 SIM_CALLED_FN void sim_level_copy(SimLevel *to, const SimLevel *from) {
 #if defined(__CUDA_ARCH__)
   for (size_t i = 0; i < sizeof *to / sizeof(uint32_t); i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
@@ -14,7 +14,7 @@ SIM_CALLED_FN void sim_level_copy(SimLevel *to, const SimLevel *from) {
 #endif
 }
 
-/* ---- the empty scene (spec 1.4) -------------------------------------------------------------------------------- */
+/* ---- the empty scene (spec 1.4) ---------------------------------------------------------------------------------- */
 
 SIM_FN void sim_level_set_static(SimShape *shape, float x, float y, const float vertices[SIM_VERTICES][2]) {
   shape->x = x;
@@ -52,7 +52,7 @@ SIM_CALLED_FN void sim_level_clear(SimSize size, bool corrected, SimLevel *level
   sim_level_set_static(&level->polygon[3], 2.5f, 10.2f, corrected ? floor : slanted);
 }
 
-/* ---- mass and inertia (spec 1.5) ------------------------------------------------------------------------------- */
+/* ---- mass and inertia (spec 1.5) --------------------------------------------------------------------------------- */
 
 SIM_FN float sim_level_inverse(float value) { return 1 / (value == 0 ? 1 : value); }
 
@@ -101,7 +101,7 @@ SIM_CALLED_FN void sim_level_weigh(SimLevel *level) {
   for (int i = 0; i < level->size.circles; i++) sim_level_weigh_circle(&level->circle[i]);
 }
 
-/* ---- more slots (spec 4) --------------------------------------------------------------------------------------- */
+/* ---- more slots (spec 4) ----------------------------------------------------------------------------------------- */
 
 /* `size` has at least as many slots of each kind. */
 SIM_CALLED_FN void sim_level_grow(SimLevel *level, SimSize size) {

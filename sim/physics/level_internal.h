@@ -1,4 +1,4 @@
-/* What only sim/ shares about levels: the check with another text before its messages. */
+/* The check of levels with a prefix for its messages; for sim/ only. */
 #ifndef SIM_LEVEL_INTERNAL_H
 #define SIM_LEVEL_INTERNAL_H
 #include "sim/physics/level.h"

@@ -1,5 +1,5 @@
-/* A level made ready for stepping: constants that all worlds on that level share, and lists of only those shapes,
- * joints and pairs that can have an effect. Built once a level (model.c), never changed afterwards.
+/* A level compiled for stepping: constants that all worlds on that level share. It lists only those shapes, joints and
+ * pairs that can have an effect. Built once per level (model.c), then constant.
  *
  * Sources: spec kinetix.md 1.6 (who may collide), 2.1 (pair lists), 2.4 (padded lanes), 3.2 (roles). */
 #ifndef SIM_MODEL_H
@@ -14,13 +14,13 @@ typedef struct SimOutline {
   real support[SIM_VERTICES];               /* largest normal_i . vertex_k */
   real length[SIM_VERTICES];                /* of edge i */
   mask triangle;
-  SimMass mass;                             /* with what else a test of two shapes has to know of one */
-  real radius;                              /* of a circle, which has nothing of the above */
+  SimMass mass;                             /* with radius: beside the outline, all that a test of two shapes reads */
+  real radius;                              /* of a circle; the fields above are a polygon's, but for mass */
 } SimOutline;
 
 typedef struct SimBox { real left, right, bottom, top; } SimBox;
 
-/* Two shapes whose contact can matter; a < b in listing order, and normals point from a to b. */
+/* Two shapes whose contact can have an effect; a < b, and normals point from a to b. */
 typedef struct SimPair {
   uint8_t a, b;         /* global shape indices; for cr a is the circle */
   uint8_t reward;       /* SIM_TOUCH and SIM_LAVA bits: what an active manifold means to the task */
@@ -41,7 +41,7 @@ typedef struct SimJointModel {
   real inverse_sum_mass, inverse_sum_inertia; /* 1 / z1(1/m_a + 1/m_b), same for inertia */
   real min_rotation, max_rotation, rotation, motor_speed, motor_power;
   uint8_t a, b, slot, binding;  /* slot: which joint of the level */
-  uint8_t wavefront;                 /* joints of a wavefront share no moving body (wavefronts.h) */
+  uint8_t wavefront;            /* joints of a wavefront share no moving body (wavefronts.h) */
 } SimJointModel;
 enum { SIM_JOINT_REALS = 21 };  /* that it begins with, masks included */
 
@@ -52,34 +52,34 @@ typedef struct SimThrusterModel {
   real rotation, power;
 } SimThrusterModel;
 
-/* A level made ready. Lists hold only what can have an effect: active shapes, joints that act, pairs that can touch. */
+/* A compiled level. Its lists hold active shapes, joints that act, and pairs that can touch. */
 typedef struct SimModel {
   SimSize size;
-  int shapes, listed[SIM_PAIR_KINDS], contacts; /* as the size has them, in use or not */
+  int shapes, pair_count[SIM_PAIR_KINDS], contacts; /* slots of this size, in use or not (spec 2.1) */
   SimVec gravity_step;                      /* gravity times dt */
   SimMass mass[SIM_MAX_SHAPES];
   real radius[SIM_MAX_SHAPES];
   SimOutline outline[SIM_MAX_SHAPES];
   SimBody start[SIM_MAX_SHAPES];            /* at the beginning of an episode */
-  SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES]; /* in the world, at the start: for good where a shape is frozen */
+  SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES]; /* in the world, at the start; constant where a shape never moves */
   SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
-  uint8_t moving[SIM_MAX_SHAPES], active[SIM_MAX_SHAPES]; /* ascending lists; moving = active and not frozen */
+  uint8_t moving[SIM_MAX_SHAPES], active[SIM_MAX_SHAPES]; /* ascending lists; moving: active and able to move */
   bool moves[SIM_MAX_SHAPES];
   int moving_count, active_count;
   SimPair pair[SIM_MAX_PAIRS];              /* rr, then cr, then cc */
   int pair_end[SIM_PAIR_KINDS];             /* where each kind ends in `pair` */
-  uint8_t pair_box[SIM_MAX_PAIRS + 3][2];   /* of each pair's shapes, where the boxes are in `box`, in bytes */
+  uint8_t pair_box[SIM_MAX_PAIRS + 3][2];   /* offsets in `box` of the two shapes' boxes, in bytes */
   SimJointModel joint[SIM_MAX_JOINTS];
   SimThrusterModel thruster[SIM_MAX_THRUSTERS];
   int joint_count, joint_wavefronts, thruster_count;
-  uint8_t goal[SIM_MAX_PAIRS][2];           /* green and blue: their distance is the dense reward's */
+  uint8_t goal[SIM_MAX_PAIRS][2];           /* green and blue shape: the dense reward is of their distance */
   int goal_count;
 } SimModel;
 
-/* `level` must have passed sim_level_check. pad_writes_zero: spec 2.4. */
+/* Builds the model of a level that has passed sim_level_check. pad_writes_zero: spec 2.4. */
 void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model);
 
-/* How many pairs of each kind a size lists, and contact slots altogether. */
+/* Pairs of a kind that a size has, active or not, and its contact slots. */
 SIM_FN int sim_model_pairs(SimSize size, int kind) {
   switch (kind) {
     case SIM_RR: return size.polygons * (size.polygons - 1) / 2 - SIM_STATIC_POLYGONS * (SIM_STATIC_POLYGONS - 1) / 2;

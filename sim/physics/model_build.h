@@ -37,7 +37,7 @@ SIM_CALLED_FN SimOutline sim_model_outline(const SimShape *shape) {
   return o;
 }
 
-/* Never moves: nothing can push it, it has no speed, and no clipping touches it. */
+/* Whether a shape never moves: nothing can push it, its velocity is 0, and its position is not clipped. */
 SIM_FN bool sim_model_is_frozen(const SimShape *s) {
   return s->inverse_mass == 0 && s->inverse_inertia == 0 && s->vx == 0 && s->vy == 0 && s->angular_velocity == 0 &&
          s->x >= -SIM_POSITION_MAX && s->x <= SIM_POSITION_MAX && s->y >= -SIM_POSITION_MAX && s->y <= SIM_POSITION_MAX;
@@ -61,7 +61,7 @@ SIM_CALLED_FN void sim_model_add_shapes(const SimLevel *level, SimModel *model) 
     if (model->moves[k]) model->moving[model->moving_count++] = (uint8_t)k;
     if (k < level->size.polygons) {
       model->outline[k] = sim_model_outline(shape);
-      model->box[k] = sim_move_place_polygon(&model->outline[k], &model->start[k], model->corner[k]);
+      model->box[k] = sim_move_polygon_box(&model->outline[k], &model->start[k], model->corner[k]);
     } else {
       model->box[k] = sim_move_circle_box(model->start[k].position, shape->radius);
     }
@@ -90,17 +90,17 @@ SIM_FN bool sim_model_joined_or_fixated(const SimModel *model, const int *group,
   return group[a] == group[b] || (model->mass[a].inverse_mass == 0 && model->mass[b].inverse_mass == 0);
 }
 
-/* all: lists pairs that can overlap without an effect, too (joined shapes, say), for observations that show who touches
- * whom. The motion keeps its bits. */
+/* all: also list pairs whose overlap has no effect (joined shapes), for observations that show who touches whom. The
+ * motion is the same bit for bit. */
 typedef struct SimPairRules { bool pad_writes_zero, all; } SimPairRules;
 
-/* Lists pair `number` of its kind where it can matter: it pushes, it means something to the task, or (with several
- * batches) its overlap moves others to another batch. */
+/* Adds pair `number` of its kind to the model if it can have an effect. It has one if it pushes, if the task rewards
+ * it, or (with several solver batches) if its overlap moves other pairs to another batch. */
 SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, SimPairRules rules, int kind, int number,
                                       int a, int b, SimModel *model) {
   const SimShape *p = sim_model_shape(level, a), *q = sim_model_shape(level, b);
   if (!p->active || !q->active) return;
-  int roles = p->role * q->role, listed = model->listed[kind];
+  int roles = p->role * q->role, pairs = model->pair_count[kind];
   bool touch = roles == SIM_ROLE_GREEN * SIM_ROLE_BLUE;
   if (touch) {
     model->goal[model->goal_count][0] = (uint8_t)a;
@@ -110,14 +110,14 @@ SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, S
     .a = (uint8_t)a, .b = (uint8_t)b,
     .reward = (uint8_t)(touch ? SIM_TOUCH : roles == SIM_ROLE_GREEN * SIM_ROLE_RED ? SIM_LAVA : 0),
     .resolved = !sim_model_joined_or_fixated(model, group, a, b),
-    .forgets = rules.pad_writes_zero && number == listed - 1 && listed % SIM_SOLVER_LANES != 0,
+    .forgets = rules.pad_writes_zero && number == pairs - 1 && pairs % SIM_SOLVER_LANES != 0,
     .number = (uint8_t)number,
     .friction = sim_contact_friction(p->friction, q->friction),
     .restitution = real_min(p->restitution, q->restitution),
   };
-  int before = kind == SIM_RR ? 0 : 2 * model->listed[SIM_RR] + (kind == SIM_CC ? model->listed[SIM_CR] : 0);
+  int before = kind == SIM_RR ? 0 : 2 * model->pair_count[SIM_RR] + (kind == SIM_CC ? model->pair_count[SIM_CR] : 0);
   pair.slot = (uint16_t)(before + (kind == SIM_RR ? 2 * number : number));
-  bool counts = pair.resolved || pair.reward || listed > SIM_SOLVER_LANES || rules.all;
+  bool counts = pair.resolved || pair.reward || pairs > SIM_SOLVER_LANES || rules.all;
   if (sim_model_modes_meet(p->collision_mode, q->collision_mode) && counts) model->pair[model->pair_end[kind]++] = pair;
 }
 
@@ -171,8 +171,8 @@ SIM_CALLED_FN void sim_model_add_joints(const SimLevel *level, SimModel *model) 
   }
 }
 
-/* Which joints may be applied at once by those who can: all that no earlier one holds up. */
-SIM_FN void sim_model_order_joints(SimModel *model) {
+/* Assigns joints to wavefronts: each to the first in which no earlier joint changes its bodies. */
+SIM_FN void sim_model_schedule_joints(SimModel *model) {
   SimWavefrontBodies bodies = {0};
   for (int i = 0; i < model->joint_count; i++) {
     SimJointModel *j = &model->joint[i];
@@ -202,13 +202,13 @@ SIM_CALLED_FN void sim_model_make(const SimLevel *level, SimPairRules rules, Sim
   memset(model, 0, sizeof *model);
   model->size = level->size;
   model->shapes = level->size.polygons + level->size.circles;
-  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) model->listed[kind] = sim_model_pairs(level->size, kind);
+  for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) model->pair_count[kind] = sim_model_pairs(level->size, kind);
   model->contacts = sim_model_contacts(level->size);
   model->gravity_step = sim_vec(level->gravity_x * SIM_DT, level->gravity_y * SIM_DT);
   sim_model_add_shapes(level, model);
   sim_model_list_pairs(level, rules, model);
   sim_model_add_joints(level, model);
-  sim_model_order_joints(model);
+  sim_model_schedule_joints(model);
   sim_model_add_thrusters(level, model);
 }
 

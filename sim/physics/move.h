@@ -1,5 +1,5 @@
-/* Where a shape is and how it moves: its corners and the box around them from its pose, and its pose after a step. Over
- * `real`, for one shape or, in the vector kernels, one in every lane. */
+/* A shape's corners and bounding box from its pose, and its pose after a step. Over `real`: for one shape or, in the
+ * vector kernels, one per lane. */
 #ifndef SIM_MOVE_H
 #define SIM_MOVE_H
 #include "sim/physics/model.h"
@@ -12,8 +12,8 @@ SIM_FN SimBox sim_move_circle_box(SimVec centre, real radius) {
   return (SimBox){centre.x - reach, centre.x + reach, centre.y - reach, centre.y + reach};
 }
 
-/* Corners in the world, and their box. A triangle's spare corner only widens the box. */
-SIM_FN SimBox sim_move_place_polygon(const SimOutline *outline, const SimBody *body, SimVec corner[SIM_VERTICES]) {
+/* Writes a polygon's corners in the world and returns their bounding box. A triangle's fourth corner may widen it. */
+SIM_FN SimBox sim_move_polygon_box(const SimOutline *outline, const SimBody *body, SimVec corner[SIM_VERTICES]) {
   for (int k = 0; k < SIM_VERTICES; k++) corner[k] = sim_body_to_world(*body, outline->vertex[k]);
   SimBox box = {corner[0].x, corner[0].x, corner[0].y, corner[0].y};
   for (int k = 1; k < SIM_VERTICES; k++) {

@@ -1,8 +1,8 @@
-/* One physics step of one world (spec kinetix.md 2): walks the pairs, contacts and joints and applies the functions of
- * collide.h, contact.h, joint.h and actuate.h to them. Knows nothing of tasks, rewards or actions (task.h).
+/* One physics step of one world (spec kinetix.md 2): applies collide.h, contact.h, joint.h and actuate.h to its pairs,
+ * contacts and joints. Tasks, rewards and actions are in task.h.
  *
- * What can not matter is skipped: pairs whose boxes are apart, and everything that model.c did not list. The order in
- * which impulses are applied is the reference's, since it changes the motion. */
+ * Pairs whose bounding boxes are apart are skipped. Impulses are applied in the reference's order, since the order
+ * changes the motion. */
 #ifndef SIM_STEP_H
 #define SIM_STEP_H
 #include <stddef.h>
@@ -22,22 +22,21 @@ typedef struct SimTouching {
   uint8_t contact[2]; /* in SimScratch.contact, or SIM_NO_CONTACT */
 } SimTouching;
 
-/* Where a world's shapes are during a step. */
-typedef struct SimPlaces {
+/* World-space geometry of a world's shapes during a step: corners and bounding boxes. */
+typedef struct SimGeometry {
   SIM_ALIGN_RECORD SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES];
   SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
-} SimPlaces;
+} SimGeometry;
 
-/* A thread's working memory: what a step computes anew and nobody needs after it. After a step, tests read the contacts
- * and joints here. */
+/* A thread's working memory for a step. Nothing of it is needed after the step, but for tests. */
 typedef struct SimScratch {
-  SimPlaces places;
+  SimGeometry geometry;
   SimTouching touching[SIM_MAX_PAIRS];
   int touching_count;
-  SimContact *contact;                  /* the step's caller says where: `own`, or room for many worlds' */
+  SimContact *contact;                  /* [contact_count]: `own`, or memory of the caller */
   int contact_count;
-  uint8_t order[SIM_MAX_CONTACTS + 1];  /* contacts as the solver takes them */
-  uint8_t group_end[SIM_MAX_GROUPS];    /* those of a group all see the same velocities */
+  uint8_t order[SIM_MAX_CONTACTS + 1];  /* contacts in the order of the solver */
+  uint8_t group_end[SIM_MAX_GROUPS];    /* in `order`; contacts of a group all see the same velocities */
   int order_count, group_count;
   SimJointStep joint[SIM_MAX_JOINTS];
   SimContact own[SIM_MAX_CONTACTS];
@@ -46,27 +45,27 @@ typedef struct SimScratch {
 /* Motors by joint slot, -1..1; thrusters by slot, 0..1. */
 typedef struct SimControl { real motor[SIM_MAX_JOINTS], thruster[SIM_MAX_THRUSTERS]; } SimControl;
 
-/* Places what never moves; once before the first step that uses these places with this level. */
-SIM_FN void sim_step_begin_level(const SimModel *model, SimPlaces *s) {
-  memcpy(s->corner, model->corner, sizeof s->corner);
-  memcpy(s->box, model->box, sizeof s->box);
+/* Sets the geometry of all shapes to the level's start. Once before the first step on a level. */
+SIM_FN void sim_step_begin_level(const SimModel *model, SimGeometry *g) {
+  memcpy(g->corner, model->corner, sizeof g->corner);
+  memcpy(g->box, model->box, sizeof g->box);
 }
 
-/* Where shape k is now; a polygon's corners too. */
-SIM_FN SimBox sim_step_place_shape(const SimModel *model, int k, const SimBody *body,
+/* The bounding box of shape k under its present pose; writes a polygon's corners, too. */
+SIM_FN SimBox sim_step_shape_box(const SimModel *model, int k, const SimBody *body,
                                    SimVec (*corner)[SIM_VERTICES]) {
-  if (k < model->size.polygons) return sim_move_place_polygon(&model->outline[k], body, corner[k]);
+  if (k < model->size.polygons) return sim_move_polygon_box(&model->outline[k], body, corner[k]);
   return sim_move_circle_box(body->position, model->radius[k]);
 }
 
-SIM_FN void sim_step_place(const SimModel *model, const SimWorld *world, SimPlaces *s) {
+SIM_FN void sim_step_update_geometry(const SimModel *model, const SimWorld *world, SimGeometry *g) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
-    s->box[k] = sim_step_place_shape(model, k, &world->body[k], s->corner);
+    g->box[k] = sim_step_shape_box(model, k, &world->body[k], g->corner);
   }
 }
 
-/* Contact k of a pair's manifold. body: of the world, by shape; impulse: kept of the last step. */
+/* Makes contact k of a pair's manifold. body: of the world, by shape; impulse: accumulated in the last step. */
 SIM_FN void sim_step_make_contact(const SimModel *model, const SimBody *body, const SimPair *pair, const SimManifold *m,
                                   int k, SimVec impulse, SimContact *c) {
   c->normal = m->normal;
@@ -82,7 +81,7 @@ SIM_FN void sim_step_make_contact(const SimModel *model, const SimBody *body, co
   c->slot = (uint16_t)(pair->slot + k);
 }
 
-/* Whether a pair overlaps; its manifold too where it pushes. body, corner: of the world, by shape. */
+/* Returns whether a pair overlaps; writes its manifold if it pushes. body, corner: of the world, by shape. */
 SIM_FN mask sim_step_test_pair(const SimModel *model, const SimBody *body, SimVec (*corner)[SIM_VERTICES],
                                int kind, const SimPair *pair, SimManifold *m) {
   const SimBody *a = &body[pair->a], *b = &body[pair->b];
@@ -98,25 +97,26 @@ SIM_FN mask sim_step_test_pair(const SimModel *model, const SimBody *body, SimVe
   return m->active[0];
 }
 
-/* How the reference deals one kind's overlapping pairs to the solver's batches: it sorts all n listed pairs, inactive
- * ones first, and deals them to nb = ceil(n / 16) batches in turn. */
-typedef struct SimDeal {
-  unsigned batches, lead; /* lead: of the overlapping pairs, the first in batch 0 */
-} SimDeal;
+/* How the reference splits the overlapping pairs of one kind among the solver's batches. It sorts all `pairs` pairs of
+ * the kind, inactive ones first, and distributes them round-robin to ceil(pairs / 16) batches. */
+typedef struct SimSolverBatches {
+  unsigned count, first; /* first: of the overlapping pairs, the first one in batch 0 */
+} SimSolverBatches;
 
-SIM_FN SimDeal sim_step_deal(int listed, unsigned active) {
-  const unsigned batches = (unsigned)(listed + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES;
-  const unsigned over = batches <= 1 ? 0 : ((unsigned)listed - active) % batches;
-  return (SimDeal){batches, over ? batches - over : 0};
+SIM_FN SimSolverBatches sim_step_solver_batches(int pairs, unsigned active) {
+  const unsigned count = (unsigned)(pairs + SIM_SOLVER_LANES - 1) / SIM_SOLVER_LANES;
+  const unsigned over = count <= 1 ? 0 : ((unsigned)pairs - active) % count;
+  return (SimSolverBatches){count, over ? count - over : 0};
 }
 
-/* The solver's order for the overlapping pairs `first`.. of one kind: a batch's contacts are applied at once, batches
- * one after the other; polygons have their second contacts in a second round. */
-SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
+/* Appends the overlapping pairs `first`.. of one kind to the solver's order. Contacts of a batch are applied at once,
+ * batches one after the other. Polygons' second contacts follow in a second round. pairs: of this kind, active or
+ * not. */
+SIM_FN void sim_step_order(int pairs, int rounds, int first, SimScratch *s) {
   const unsigned active = (unsigned)(s->touching_count - first);
   if (active == 0) return;
-  const SimDeal deal = sim_step_deal(listed, active);
-  const unsigned batches = deal.batches, lead = deal.lead;
+  const SimSolverBatches split = sim_step_solver_batches(pairs, active);
+  const unsigned batches = split.count, lead = split.first;
   for (int round = 0; round < rounds; round++) {
     bool some = false; /* most overlaps of joined shapes push nothing */
     for (int i = first; i < s->touching_count; i++) some |= s->touching[i].contact[round] != SIM_NO_CONTACT;
@@ -133,9 +133,9 @@ SIM_FN void sim_step_order(int listed, int rounds, int first, SimScratch *s) {
   }
 }
 
-/* Contacts of a group that have no moving body in common do not notice each other, so that they may be applied one
- * after the other, each in a group of its own: that is simpler, and worlds look more alike to the vector kernels. What
- * a body that never moves receives is 0. Divides as long as that gives no more than SIM_MAX_GROUPS. */
+/* Splits groups into smaller ones whose contacts share moving bodies. Contacts that share none are independent, so they
+ * may be applied one after the other with the same bits. Smaller groups let vector kernels batch more worlds. Leaves
+ * the groups as they are if there would be more than SIM_MAX_GROUPS. */
 SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *contact, SimScratch *s) {
   uint8_t part_end[SIM_MAX_CONTACTS];
   int count = 0;
@@ -161,7 +161,7 @@ SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *cont
   s->group_count = count;
 }
 
-/* Notes that pair i overlaps, and makes its contacts from its manifold where it pushes. */
+/* Records that pair i overlaps, and makes its contacts if it pushes. */
 SIM_FN void sim_step_touch(const SimModel *model, const SimWorld *world, int i, const SimManifold *m, SimScratch *s) {
   const SimPair *pair = &model->pair[i];
   SimTouching *touching = &s->touching[s->touching_count++];
@@ -173,13 +173,13 @@ SIM_FN void sim_step_touch(const SimModel *model, const SimWorld *world, int i, 
   }
 }
 
-/* No contacts yet; they will be put into `contact`. */
+/* Empties the scratch; contacts will be written to `contact`. */
 SIM_FN void sim_step_clear(SimScratch *s, SimContact *contact) {
   s->contact = contact;
   s->touching_count = s->contact_count = s->order_count = s->group_count = 0;
 }
 
-/* Finds all overlapping pairs and makes their contacts, in listing order. Gives the reward bits of those pairs. */
+/* Finds all overlapping pairs and makes their contacts, in the order of the model. Returns those pairs' reward bits. */
 SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScratch *s) {
   int bits = 0, i = 0;
   sim_step_clear(s, s->own);
@@ -188,12 +188,12 @@ SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScr
     for (; i < model->pair_end[kind]; i++) {
       const SimPair *pair = &model->pair[i];
       SimManifold m;
-      if (!sim_collide_boxes(s->places.box[pair->a], s->places.box[pair->b])) continue;
-      if (!sim_step_test_pair(model, world->body, s->places.corner, kind, pair, &m)) continue;
+      if (!sim_collide_boxes(s->geometry.box[pair->a], s->geometry.box[pair->b])) continue;
+      if (!sim_step_test_pair(model, world->body, s->geometry.corner, kind, pair, &m)) continue;
       bits |= pair->reward;
       sim_step_touch(model, world, i, &m, s);
     }
-    sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first, s);
+    sim_step_order(model->pair_count[kind], kind == SIM_RR ? 2 : 1, first, s);
   }
   sim_step_divide_groups(model, s->contact, s);
   return bits;
@@ -208,7 +208,7 @@ SIM_FN void sim_step_push_b(SimBody *b, const SimPush *push) {
   b->angular_velocity += push->b_spin;
 }
 
-/* What motors (spin[i]: of model joint i, the angular impulse) and thrusters do. */
+/* Applies motors and thrusters. spin[i]: angular impulse of the motor of model joint i. */
 SIM_FN void sim_step_apply_actuators(const SimModel *model, SimWorld *world, const SimControl *control,
                                      const real spin[SIM_MAX_JOINTS]) {
   for (int i = 0; i < model->joint_count; i++) {
@@ -233,7 +233,7 @@ SIM_FN void sim_step_actuate(const SimModel *model, SimWorld *world, const SimCo
   sim_step_apply_actuators(model, world, control, spin);
 }
 
-/* Impulses do not depend on velocities here, so they may be added one by one. */
+/* Impulses of the warm start do not depend on velocities, so they are added one by one. */
 SIM_FN void sim_step_warm_start(const SimModel *model, SimWorld *world, SimScratch *s) {
   for (int i = 0; i < s->contact_count; i++) {
     const SimContact *c = &s->contact[i];
@@ -252,7 +252,7 @@ SIM_FN void sim_step_warm_start(const SimModel *model, SimWorld *world, SimScrat
   }
 }
 
-/* The contacts of a batch all see the same velocities; what they give is summed. */
+/* Contacts of a group all see the same velocities; their pushes are summed in order. */
 SIM_FN void sim_step_apply_group(SimWorld *world, SimScratch *s, const uint8_t *lane, int lanes) {
   SimPush push[SIM_SOLVER_LANES];
   for (int i = 0; i < lanes; i++) {
@@ -282,10 +282,10 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
   }
 }
 
-/* Notes that the impulse of this slot may be other than 0. */
+/* Marks the impulse of a contact slot as possibly not 0. */
 SIM_FN void sim_step_note_contact(SimWorld *world, unsigned slot) { world->warm[slot / 64] |= 1ull << slot % 64; }
 
-/* Clears the impulses kept from the last step, most of which are 0 anyway. */
+/* Clears the impulses of the last step, word by word of the `warm` bits. */
 SIM_FN void sim_step_forget_word(SimWorld *world, int i) {
   for (uint64_t left = world->warm[i]; left; left &= left - 1)
     world->contact_impulse[64 * i + real_lowest_bit(left)] = sim_vec(0.0f, 0.0f);
@@ -295,7 +295,7 @@ SIM_FN void sim_step_forget_contacts(SimWorld *world) {
   for (int i = 0; i < SIM_WARM_WORDS; i++) sim_step_forget_word(world, i);
 }
 
-/* Keeps contacts' accumulated impulses for the next step; those of contacts that are not active count as 0 then. */
+/* Stores contacts' accumulated impulses for the next step; all others become 0. */
 SIM_FN void sim_step_keep_contacts(SimWorld *world, const SimContact *contact, int count) {
   sim_step_forget_contacts(world);
   for (int i = 0; i < count; i++) {
@@ -304,7 +304,7 @@ SIM_FN void sim_step_keep_contacts(SimWorld *world, const SimContact *contact, i
   }
 }
 
-/* Keeps which pairs overlap, for observations. */
+/* Stores which pairs overlap, for observations. */
 SIM_FN void sim_step_keep_touching(SimWorld *world, const SimScratch *s) {
   memset(world->touching, 0, sizeof world->touching);
   for (int i = 0; i < s->touching_count; i++)
@@ -329,13 +329,13 @@ SIM_FN void sim_step_fall(const SimModel *model, SimWorld *world) {
     sim_step_fall_shape(model, model->moving[i], &world->body[model->moving[i]]);
 }
 
-/* The first part of a step: what falls gets faster, and everything has its place. */
-SIM_FN void sim_step_begin(const SimModel *model, SimWorld *world, SimPlaces *places) {
+/* First part of a step: gravity, and the geometry of moving shapes. */
+SIM_FN void sim_step_begin(const SimModel *model, SimWorld *world, SimGeometry *geometry) {
   sim_step_fall(model, world);
-  sim_step_place(model, world, places);
+  sim_step_update_geometry(model, world, geometry);
 }
 
-/* The last part: everything moves. */
+/* Last part: positions advance. */
 SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
@@ -343,9 +343,9 @@ SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
   }
 }
 
-/* The whole step of one world. Gives the reward bits of the pairs that overlapped at its beginning. */
+/* The whole step of one world. Returns the reward bits of the pairs that overlapped at its beginning. */
 SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
-  sim_step_begin(model, world, &s->places);
+  sim_step_begin(model, world, &s->geometry);
   int bits = sim_step_collide(model, world, s);
   sim_step_keep_touching(world, s);
   sim_step_actuate(model, world, control);

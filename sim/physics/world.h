@@ -1,5 +1,5 @@
-/* The state of a world: everything that a step depends on and changes, without pointers; and the small types that all
- * of the physics shares (vectors, bodies, pushes). What never changes during an episode is in model.h.
+/* The state of a world: everything that a step depends on and changes, without pointers. Also the small types that all
+ * of the physics shares (vectors, bodies, pushes). What stays constant during an episode is in model.h.
  *
  * Units: metres, radians, seconds, kilograms; impulses in kg m/s. Constants: spec kinetix.md 1.2. */
 #ifndef SIM_WORLD_H
@@ -15,7 +15,7 @@
 enum { SIM_SOLVER_ITERATIONS = 10, SIM_SOLVER_LANES = 16 };
 
 enum {
-  SIM_MAX_RR = SIM_MAX_POLYGONS * (SIM_MAX_POLYGONS - 1) / 2 - 6, /* pairs of the four statics are not listed */
+  SIM_MAX_RR = SIM_MAX_POLYGONS * (SIM_MAX_POLYGONS - 1) / 2 - 6, /* without pairs of two statics */
   SIM_MAX_CR = SIM_MAX_CIRCLES * SIM_MAX_POLYGONS,
   SIM_MAX_CC = SIM_MAX_CIRCLES * (SIM_MAX_CIRCLES - 1) / 2,
   SIM_MAX_PAIRS = SIM_MAX_RR + SIM_MAX_CR + SIM_MAX_CC,
@@ -45,8 +45,8 @@ SIM_FN SimVec sim_vec_unrotate(real sine, real cosine, SimVec v) {
   return sim_vec(cosine * v.x + sine * v.y, cosine * v.y - sine * v.x);
 }
 
-/* A body in motion. Sine and cosine always belong to `rotation`. What a contact changes comes first, so that the vector
- * kernels need not touch the rest. */
+/* A body's motion and pose. Sine and cosine are those of `rotation`. What a contact changes comes first, so that the
+ * vector kernels need not load the rest. */
 typedef struct SimBody {
   SimVec velocity;
   real angular_velocity, rotation;
@@ -54,7 +54,7 @@ typedef struct SimBody {
   real sine, cosine;
 } SimBody;
 
-/* 0 and 0: fixated. */
+/* Both 0: the body is fixated. */
 typedef struct SimMass { real inverse_mass, inverse_inertia; } SimMass;
 
 /* Velocity at the world point p of a body that moves with b. */
@@ -65,7 +65,7 @@ SIM_FN SimVec sim_body_to_world(SimBody b, SimVec local) {
   return sim_vec_add(sim_vec_rotate(b.sine, b.cosine, local), b.position);
 }
 
-/* What two bodies receive from a contact or joint. */
+/* Changes of two bodies' velocities, from a contact or joint. */
 typedef struct SimPush {
   SimVec a_velocity, b_velocity;
   real a_spin, b_spin;
@@ -77,13 +77,13 @@ typedef struct SimWorld {
   SimVec joint_impulse[SIM_MAX_JOINTS];
   real joint_spin_impulse[SIM_MAX_JOINTS];
   SimVec contact_impulse[SIM_MAX_CONTACTS]; /* x along the normal, y along the tangent */
-  uint64_t warm[SIM_WARM_WORDS];            /* a bit for every one of them that may not be 0 */
+  uint64_t warm[SIM_WARM_WORDS];            /* a bit for each contact impulse that may not be 0 */
   real last_distance;                       /* -1: none yet in this episode */
   int32_t level, timestep;
   uint32_t episode;
   int32_t keeps_level;                      /* auto-reset starts the same level again */
-  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step. For
-                                                 * observations only; every step makes them anew */
+  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step; for
+                                                 * observations only */
 } SimWorld;
 
 #endif

@@ -1,18 +1,18 @@
-/* Walks a block of worlds through an environment step: what differs from world to world is done here one by one, what
- * many have in common is gathered for the kernels of lanes.h. */
+/* An environment step of a block of worlds. What differs between worlds is done here, world by world; what they have in
+ * common is gathered for the kernels of lanes.h. */
 #include "sim/simd/block.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 
-/* What the kernels take for granted about the records. */
+/* What the kernels assume about the layout of records. */
 _Static_assert(sizeof(SimBody) == SIM_LANES_BODY * sizeof(float), "bodies");
 _Static_assert(sizeof(SimContact) == SIM_LANES_CONTACT * sizeof(float), "contacts");
 _Static_assert(sizeof(SimJointModel) == SIM_LANES_JOINT * sizeof(float), "joints");
-#define SAME_PLACE(member) offsetof(SimContact, member) - offsetof(SimContact, a) == offsetof(SimPair, member)
+#define SAME_OFFSET(member) offsetof(SimContact, member) - offsetof(SimContact, a) == offsetof(SimPair, member)
 _Static_assert(offsetof(SimContact, a) == SIM_CONTACT_REALS * sizeof(float), "bytes after a contact's reals");
-_Static_assert(SAME_PLACE(a) && SAME_PLACE(b) && SAME_PLACE(reward) && SAME_PLACE(resolved) && SAME_PLACE(forgets) &&
-               SAME_PLACE(number) && SAME_PLACE(slot), "what a contact has of its pair");
+_Static_assert(SAME_OFFSET(a) && SAME_OFFSET(b) && SAME_OFFSET(reward) && SAME_OFFSET(resolved) &&
+               SAME_OFFSET(forgets) && SAME_OFFSET(number) && SAME_OFFSET(slot), "what a contact has of its pair");
 _Static_assert(sizeof(SimPair) == SIM_LANES_PAIR * sizeof(float) && offsetof(SimPair, friction) == SIM_PAIR_BYTES &&
                  offsetof(SimPair, restitution) == SIM_PAIR_BYTES + sizeof(float) && offsetof(SimPair, slot) == 6,
                "pairs");
@@ -24,7 +24,7 @@ _Static_assert(sizeof(SimOutline) == SIM_LANES_OUTLINE * sizeof(float) &&
 _Static_assert(sizeof(SimBox) == SIM_LANES_BOX * sizeof(float), "boxes");
 _Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS &&
                (int)SIM_LANES_GROUPS == (int)SIM_MAX_GROUPS &&
-               (int)SIM_LANES_PLACES == (int)SIM_LANES_GROUPS * (int)SIM_SOLVER_LANES, "sizes");
+               (int)SIM_LANES_POSITIONS == (int)SIM_LANES_GROUPS * (int)SIM_SOLVER_LANES, "sizes");
 
 /* ---- which kernels ----------------------------------------------------------------------------------------------- */
 
@@ -51,18 +51,18 @@ const SimLanesKernels *sim_block_kernels(void) {
 
 /* ---- what moves -------------------------------------------------------------------------------------------------- */
 
-/* Lists what moves in world w and places what does not. */
+/* Lists what moves in world w, and sets the boxes of what does not. */
 static void begin_world(SimBlock *block, int w) {
   const SimModel *model = block->model[w];
   SimBody *body = block->world[w]->body;
-  SimPlaces *places = &block->places[w];
-  memcpy(places->box, model->box, (size_t)model->shapes * sizeof places->box[0]);
+  SimGeometry *geometry = &block->geometry[w];
+  memcpy(geometry->box, model->box, (size_t)model->shapes * sizeof geometry->box[0]);
   for (int i = 0; i < model->moving_count; i++) {
     const int k = model->moving[i];
     block->body[block->body_count++] = (float *)&body[k];
     if (k < model->size.polygons)
       block->polygon[block->polygon_count++] = (SimLanesPolygon){
-        (float *)&body[k], (const float *)&model->outline[k], (float *)places->corner[k], (float *)&places->box[k]};
+        (float *)&body[k], (const float *)&model->outline[k], (float *)geometry->corner[k], (float *)&geometry->box[k]};
   }
   int motors = w > 0 ? block->motor_end[w - 1] : 0;
   for (int i = 0; i < model->joint_count; i++) {
@@ -76,17 +76,17 @@ static void begin_world(SimBlock *block, int w) {
   block->motor_end[w] = motors;
 }
 
-static void fall_and_place(SimBlock *block, int count) {
+static void fall_and_update(SimBlock *block, int count) {
   for (int w = 0; w < count; w++) {
     const SimModel *model = block->model[w];
     SimWorld *world = block->world[w];
     sim_step_fall(model, world);
     for (int i = model->moving_count - 1; i >= 0 && model->moving[i] >= model->size.polygons; i--) {
       const int k = model->moving[i];
-      block->places[w].box[k] = sim_move_circle_box(world->body[k].position, model->radius[k]);
+      block->geometry[w].box[k] = sim_move_circle_box(world->body[k].position, model->radius[k]);
     }
   }
-  block->kernels->place_polygons(block->polygon, block->polygon_count);
+  block->kernels->update_polygons(block->polygon, block->polygon_count);
 }
 
 /* ---- contacts ---------------------------------------------------------------------------------------------------- */
@@ -98,10 +98,10 @@ static void run_pending(SimBlockPending *pending) {
 
 static const float *corner_of(const SimBlock *block, int w, int k) {
   const SimModel *model = block->model[w];
-  return (const float *)(model->moves[k] ? block->places[w].corner[k] : model->corner[k]);
+  return (const float *)(model->moves[k] ? block->geometry[w].corner[k] : model->corner[k]);
 }
 
-/* Lets a kernel find out about pair i of world w, in its time. */
+/* Gathers pair i of world w for its narrow-phase kernel. */
 static void test_pair(SimBlock *block, int w, int i, SimContact *contact, uint8_t *points) {
   const SimModel *model = block->model[w];
   SimWorld *world = block->world[w];
@@ -118,18 +118,19 @@ static void test_pair(SimBlock *block, int w, int i, SimContact *contact, uint8_
   if (pending->count == SIM_BLOCK_PENDING) run_pending(pending);
 }
 
-/* How many contacts room is left for after pair i. */
+/* Most contacts that pair i may have. */
 static int contacts_of(const SimModel *model, int i) { return i < model->pair_end[SIM_RR] ? 2 : 1; }
 
-/* Tests the pairs of world w whose boxes meet. Gives how many contacts there is room left for behind theirs. */
+/* Gathers the pairs of world w whose boxes overlap, as pair[first].. Their contacts go to `contact`; returns the end of
+ * that memory. */
 static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *contact) {
   const SimModel *model = block->model[w];
   const int pairs = model->pair_end[SIM_CC];
   uint64_t meeting[(SIM_MAX_PAIRS + 63) / 64];
-  block->kernels->find_meeting((const float *)block->places[w].box, model->pair_box, pairs, meeting);
+  block->kernels->find_meeting((const float *)block->geometry[w].box, model->pair_box, pairs, meeting);
   for (int word = 0; 64 * word < pairs; word++) {
-    const uint64_t listed = pairs - 64 * word < 64 ? (1ull << (pairs - 64 * word)) - 1 : ~0ull;
-    for (uint64_t left = meeting[word] & listed; left; left &= left - 1, first++) {
+    const uint64_t existing = pairs - 64 * word < 64 ? (1ull << (pairs - 64 * word)) - 1 : ~0ull;
+    for (uint64_t left = meeting[word] & existing; left; left &= left - 1, first++) {
       const int i = 64 * word + __builtin_ctzll(left);
       block->pair[first] = (uint8_t)i;
       test_pair(block, w, i, contact, &block->points[first]);
@@ -144,8 +145,8 @@ static void test_pending(SimBlock *block) {
   for (int i = 0; i < SIM_BLOCK_TESTS; i++) run_pending(&block->pending[i]);
 }
 
-/* World w's contacts in the order of listing (in its lane) and in the solver's (in the scratch), as sim_step_collide
- * finds them. Gives the reward bits. */
+/* Orders the contacts of world w as sim_step_collide does: in the order of the model (in its lane) and of the solver
+ * (in the scratch). Returns the reward bits. */
 static int order_contacts(SimBlock *block, int w, int first, const SimContact *contact) {
   const SimModel *model = block->model[w];
   SimWorld *world = block->world[w];
@@ -167,11 +168,11 @@ static int order_contacts(SimBlock *block, int w, int first, const SimContact *c
       bits |= points > 0 ? pair->reward : 0;
       for (int k = 0; k < points && pair->resolved; k++) {
         touching->contact[k] = (uint8_t)(number + k);
-        lane->listed[lane->contact_count++] = (uint8_t)(number + k);
+        lane->listing[lane->contact_count++] = (uint8_t)(number + k);
         sim_step_note_contact(world, (unsigned)pair->slot + (unsigned)k);
       }
     }
-    sim_step_order(model->listed[kind], kind == SIM_RR ? 2 : 1, first_touching, s);
+    sim_step_order(model->pair_count[kind], kind == SIM_RR ? 2 : 1, first_touching, s);
   }
   sim_step_divide_groups(model, contact, s);
   return bits;
@@ -179,20 +180,20 @@ static int order_contacts(SimBlock *block, int w, int first, const SimContact *c
 
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
 
-/* What makes worlds alike to the solver, by importance: as many joints and contacts, the same level (so that contacts
- * are between the same bodies), groups of the same sizes. */
+/* Keys by which worlds are sorted for the solver, most important first: the numbers of joints and contacts; the level,
+ * so that contacts are between the same bodies; the sizes of groups. */
 enum { COUNTED_CONTACTS = 32, COUNTED_LEVELS = 256, COUNTED_GROUPS = 64 };
-enum { LIKENESSES = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
+enum { SORT_KEYS = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
 
-static SimLanesLikeness likeness(const SimLanesWorld *lane, int level) {
+static SimLanesSortKey sort_key_of(const SimLanesWorld *lane, int level) {
   const int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
   unsigned ends = 0;
   for (int g = 0; g < lane->group_count; g++) ends += (g + 7u) * lane->group_end[g];
-  return (SimLanesLikeness){(uint8_t)(lane->joint_count * COUNTED_CONTACTS + contacts),
+  return (SimLanesSortKey){(uint8_t)(lane->joint_count * COUNTED_CONTACTS + contacts),
                             (uint8_t)(level % COUNTED_LEVELS), (uint8_t)(ends % COUNTED_GROUPS)};
 }
 
-/* World w as the solver wants it, with its contacts ordered. */
+/* Fills in world w for the solver, after order_contacts. */
 static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   const SimScratch *s = &block->scratch;
   SimLanesWorld *lane = &block->lane[w];
@@ -207,19 +208,18 @@ static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   lane->joint_count = block->model[w]->joint_count;
   memcpy(lane->order, s->order, (size_t)s->order_count);
   memcpy(lane->group_end, s->group_end, (size_t)s->group_count);
-  lane->likeness = likeness(lane, block->world[w]->level);
+  lane->sort_key = sort_key_of(lane, block->world[w]->level);
 }
 
-/* Sorts `count` worlds by one of the bytes of their likeness (at `member`), which is below `keys`; equals stay in
- * order. */
+/* Stable counting sort of `count` worlds by one byte of their sort_key (at offset `member`), which is below `keys`. */
 static void sort(SimLanesWorld *const *from, SimLanesWorld **to, int count, size_t member, int keys) {
   int start[COUNTED_LEVELS + 1] = {0};
-  for (int i = 0; i < count; i++) start[((const uint8_t *)&from[i]->likeness)[member] + 1]++;
+  for (int i = 0; i < count; i++) start[((const uint8_t *)&from[i]->sort_key)[member] + 1]++;
   for (int i = 0; i < keys; i++) start[i + 1] += start[i];
-  for (int i = 0; i < count; i++) to[start[((const uint8_t *)&from[i]->likeness)[member]]++] = from[i];
+  for (int i = 0; i < count; i++) to[start[((const uint8_t *)&from[i]->sort_key)[member]]++] = from[i];
 }
 
-/* Solves worlds first..end-1, like ones side by side. */
+/* Solves worlds first .. end - 1, sorted so that similar ones share a vector. */
 static void solve(SimBlock *block, int first, int end) {
   SimLanesWorld *sorted[SIM_BLOCK_WORLDS], *other[SIM_BLOCK_WORLDS];
   int count = 0;
@@ -227,18 +227,18 @@ static void solve(SimBlock *block, int first, int end) {
     SimLanesWorld *lane = &block->lane[w];
     if (lane->contact_count + lane->joint_count > 0) sorted[count++] = lane;
   }
-  sort(sorted, other, count, offsetof(SimLanesLikeness, groups), COUNTED_GROUPS);
-  sort(other, sorted, count, offsetof(SimLanesLikeness, level), COUNTED_LEVELS);
-  sort(sorted, other, count, offsetof(SimLanesLikeness, counts), LIKENESSES);
+  sort(sorted, other, count, offsetof(SimLanesSortKey, groups), COUNTED_GROUPS);
+  sort(other, sorted, count, offsetof(SimLanesSortKey, level), COUNTED_LEVELS);
+  sort(sorted, other, count, offsetof(SimLanesSortKey, counts), SORT_KEYS);
   for (int i = 0; i < count; i += SIM_LANES_SOLVE)
     block->kernels->solve(other + i, count - i < SIM_LANES_SOLVE ? count - i : SIM_LANES_SOLVE);
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-/* Contacts, actuators and solver for worlds first.. as far as there is room for their pairs. Gives where it stopped. */
+/* Contacts, actuators and solver for worlds first .. end - 1, as many as there is room for. Returns end. */
 static int push_worlds(SimBlock *block, int first, int count) {
-  SimContact *contact[SIM_BLOCK_WORLDS + 1]; /* where each world's begin */
+  SimContact *contact[SIM_BLOCK_WORLDS + 1]; /* where each world's contacts begin */
   int end = first, pairs = 0;
   contact[first] = block->contact;
   for (; end < count && pairs <= SIM_BLOCK_PAIRS - SIM_MAX_PAIRS; end++) {
@@ -268,7 +268,7 @@ void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
   block->body_count = block->polygon_count = 0;
   for (int w = 0; w < count; w++) begin_world(block, w);
   for (int k = 0; k < rules->frame_skip; k++) {
-    fall_and_place(block, count);
+    fall_and_update(block, count);
     for (int w = 0; w < count;) w = push_worlds(block, w, count);
     block->kernels->advance(block->body, block->body_count);
     for (int w = 0; w < count; w++)

@@ -1,5 +1,5 @@
-/* The narrow phase of collide.h for SIM_LANES pairs side by side, from any worlds, up to the contacts that come of it.
- * Included by lanes_kernels.h only. */
+/* Broad phase, narrow phase (collide.h) and contacts for SIM_LANES pairs at once, from any worlds. Included by
+ * lanes_kernels.h only. */
 #ifndef SIM_LANES_COLLIDE_H
 #define SIM_LANES_COLLIDE_H
 #if defined(SIM_LANES)
@@ -28,7 +28,7 @@ SIM_FN void lanes_load_shapes(const SimLanesPair *pair, int count, LanesShape *a
   lanes_load_outline_rest(outline, &b->shape);
 }
 
-/* And what the test of two polygons reads more. */
+/* What the test of two polygons reads beside that. */
 SIM_FN SimPolygon lanes_load_polygon(const float *const outline[SIM_LANES], const float *const corner[SIM_LANES],
                                      LanesShape *s) {
   real f[8];
@@ -51,7 +51,7 @@ SIM_FN void lanes_load_polygons(const SimLanesPair *pair, int count, LanesShape 
   polygon[1] = lanes_load_polygon(outline, corner, b);
 }
 
-/* ---- which boxes meet -------------------------------------------------------------------------------------------- */
+/* ---- which boxes overlap ----------------------------------------------------------------------------------------- */
 
 SIM_FN lanes_row lanes_two_boxes(const void *box, unsigned first, unsigned second) {
   const lanes_quad low = lanes_read_quad((const float *)((const char *)box + first));
@@ -59,7 +59,7 @@ SIM_FN lanes_row lanes_two_boxes(const void *box, unsigned first, unsigned secon
   return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-/* All of the first quad is -1 where pair 0 meets, all of the second where pair 2 does. */
+/* The first quad is all -1 if the boxes of pair 0 overlap, the second if those of pair 2 do. */
 SIM_FN lanes_row_mask lanes_two_meet(const float *box, const uint8_t (*offset)[2]) {
   const lanes_row a = lanes_two_boxes(box, offset[0][0], offset[2][0]),
                   b = lanes_two_boxes(box, offset[0][1], offset[2][1]);
@@ -93,7 +93,7 @@ SIM_FN void lanes_store_contact(const SimLanesPair *pair, int count, int k, cons
   }
 }
 
-/* What the manifolds give, as sim_step_make_contact does it for one. `points`: how many a manifold may have. */
+/* Contacts from manifolds, as sim_step_make_contact makes them. points: most contacts of a manifold. */
 SIM_FN void lanes_make_contacts(const SimLanesPair *pair, int count, const LanesShape *a, const LanesShape *b,
                                 const SimManifold *m, int points) {
   const float *from[SIM_LANES];

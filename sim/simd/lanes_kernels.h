@@ -9,7 +9,7 @@
   { .name = kind, .find_meeting = lanes_find_meeting, .collide_polygons = lanes_collide_polygons, \
     .collide_circle_polygons = lanes_collide_circle_polygons, .collide_circles = lanes_collide_circles, \
     .overlap_polygons = lanes_overlap_polygons, \
-    .place_polygons = lanes_place_polygons, .drive_motors = lanes_drive_motors, .advance = lanes_advance, \
+    .update_polygons = lanes_update_polygons, .drive_motors = lanes_drive_motors, .advance = lanes_advance, \
     .solve = lanes_solve }
 
 #endif

@@ -1,5 +1,5 @@
-/* What shapes do on their own, side by side: polygons' corners and boxes, motors, the motion under a velocity. Included
- * by lanes_kernels.h only. */
+/* Kernels without pairs: corners and boxes of polygons, motors, motion under a velocity. Included by lanes_kernels.h
+ * only. */
 #ifndef SIM_LANES_MOVE_H
 #define SIM_LANES_MOVE_H
 #if defined(SIM_LANES)
@@ -7,7 +7,7 @@
 #include "sim/physics/move.h"
 #include "sim/simd/lanes_record.h"
 
-SIM_FN void lanes_place_some(const SimLanesPolygon *polygon, int count) {
+SIM_FN void lanes_update_some(const SimLanesPolygon *polygon, int count) {
   float *record[SIM_LANES];
   const float *outline[SIM_LANES];
   LanesOutline shape;
@@ -17,7 +17,7 @@ SIM_FN void lanes_place_some(const SimLanesPolygon *polygon, int count) {
   lanes_load_outline_part(outline, LANES_VERTICES, &shape);
   LANES_OF(polygon, count, body, record);
   lanes_load_pose(record, &body);
-  SimBox box = sim_move_place_polygon(&shape.outline, &body, corner);
+  SimBox box = sim_move_polygon_box(&shape.outline, &body, corner);
   const real f[8] = {corner[0].x, corner[0].y, corner[1].x, corner[1].y,
                      corner[2].x, corner[2].y, corner[3].x, corner[3].y};
   lanes_row row[SIM_LANES];
@@ -54,8 +54,8 @@ SIM_FN void lanes_advance_some(float *const *body, int count) {
   lanes_store_pose(record, &moved);
 }
 
-SIM_FN void lanes_place_polygons(const SimLanesPolygon *polygon, int count) {
-  LANES_FOR_ALL(lanes_place_some, polygon, count);
+SIM_FN void lanes_update_polygons(const SimLanesPolygon *polygon, int count) {
+  LANES_FOR_ALL(lanes_update_some, polygon, count);
 }
 SIM_FN void lanes_drive_motors(const SimLanesMotor *motor, int count) { LANES_FOR_ALL(lanes_drive_some, motor, count); }
 SIM_FN void lanes_advance(float *const *body, int count) { LANES_FOR_ALL(lanes_advance_some, body, count); }

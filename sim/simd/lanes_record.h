@@ -1,12 +1,11 @@
-/* Records of lanes.h as the vector kernels read and write them: a record of every lane at once. Included by the
- * kernels' headers only. */
+/* Loading and storing the records of lanes.h, one record per lane. Included by the kernels' headers only. */
 #ifndef SIM_LANES_RECORD_H
 #define SIM_LANES_RECORD_H
 #if defined(SIM_LANES)
 #include "sim/physics/model.h"
 #include "sim/simd/lanes.h"
 
-/* from[lane] = the member of the lane's item; lanes beyond `count` do what lane 0 does. */
+/* from[lane] = the member of the lane's item; lanes beyond `count` repeat lane 0. */
 #define LANES_OF(item, count, member, from) \
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = item[i < count ? i : 0].member
 
@@ -51,7 +50,7 @@ SIM_FN void lanes_store_pose(float *const record[SIM_LANES], const SimBody *body
   lanes_store_four(f, record, LANES_POSE);
 }
 
-/* Of an outline's record; rows 0 to 3 are vertices and edges, then normals, support and length. */
+/* An outline's record; its parts begin at these floats. */
 typedef union LanesOutline {
   real row[SIM_LANES_OUTLINE];
   SimOutline outline;
@@ -63,13 +62,13 @@ SIM_FN void lanes_load_outline_part(const float *const record[SIM_LANES], int pa
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = record[i] + part;
   lanes_load(from, o->row + part);
 }
-/* What kind of shape it is, its mass, its radius. */
+/* Kind of shape, mass, radius. */
 SIM_FN void lanes_load_outline_rest(const float *const record[SIM_LANES], LanesOutline *o) {
   lanes_load_four(record, LANES_REST, o->row + LANES_REST);
   o->outline.triangle = -o->outline.triangle; /* from 0 and 1 to a mask */
 }
 
-/* Of a joint's. */
+/* A joint's record. */
 typedef union LanesJoint {
   real row[SIM_LANES_JOINT];
   SimJointModel joint;

@@ -1,8 +1,8 @@
-/* Bodies as the solver has them during its iterations: a slot holds one body of every lane, so that an application
- * reads and changes whole vectors. Which body of a world is in which slot is the world's own matter: bodies that move
- * are numbered from slot 0 up as contacts and joints name them, those that do not from the last slot down, so that
- * worlds in like situations have bodies of like part in the same slot. Where they do not, a select for every slot in
- * question puts an end of the contact together. Included by lanes_solve.h only. */
+/* Bodies during the solver's iterations: a slot holds one body of every lane, so that an application reads and changes
+ * whole vectors. Each world assigns its bodies to slots in the order in which joints and contacts name them: moving
+ * bodies from slot 0 up, others from the last slot down. So worlds in similar situations have corresponding bodies in
+ * the same slot. Where a contact's bodies are in different slots, selects gather them. Included by lanes_solve.h
+ * only. */
 #ifndef SIM_LANES_SLOT_H
 #define SIM_LANES_SLOT_H
 #if defined(SIM_LANES)
@@ -17,10 +17,10 @@ typedef struct LanesSide {
 
 typedef struct LanesSlots {
   SimBody body[SIM_MAX_SHAPES];
-  float *record[SIM_MAX_SHAPES][SIM_LANES]; /* where each lane's body comes from */
+  float *record[SIM_MAX_SHAPES][SIM_LANES]; /* each lane's body in memory */
   unsigned used;                            /* bits of slots */
   uint8_t of[SIM_LANES][SIM_MAX_SHAPES];    /* a body's slot, or LANES_NO_SLOT */
-  int moving[SIM_LANES], still[SIM_LANES];  /* the next slots to give away */
+  int moving[SIM_LANES], still[SIM_LANES];  /* the next free slots */
 } LanesSlots;
 enum { LANES_NO_SLOT = 255 };
 
@@ -51,7 +51,7 @@ SIM_FN mask lanes_of_bits(unsigned bits) {
   return (m & (integer_of((int)bits))) != 0;
 }
 
-/* What is known of a side while its bodies are found one by one: slots, and the lanes that each has, as bits. */
+/* A side while it is gathered: bits of its slots, and bits of the lanes of each. */
 typedef struct LanesSideDraft { unsigned slots, lanes[SIM_MAX_SHAPES]; } LanesSideDraft;
 
 SIM_FN void lanes_draft_side(LanesSideDraft *draft, unsigned slot, int lane) {
@@ -87,7 +87,7 @@ SIM_FN void lanes_slots_store(const LanesSlots *s, int with_pose) {
   }
 }
 
-/* The bodies of a side, as far as the solver's iterations need them. */
+/* Motion, position, or all of a side's bodies. */
 SIM_FN void lanes_side_motion(const LanesSlots *s, const LanesSide *side, SimBody *body) {
   const SimBody *first = &s->body[side->slot[0]];
   body->velocity = first->velocity;
@@ -119,7 +119,7 @@ SIM_FN void lanes_side_body(const LanesSlots *s, const LanesSide *side, SimBody 
   }
 }
 
-/* What they receive. Lanes that take no part keep what they have, to the sign of a zero. */
+/* Applies a push, or a shift, to a side's bodies. Other lanes are unchanged, to the sign of a zero. */
 SIM_FN void lanes_side_push(LanesSlots *s, const LanesSide *side, SimVec velocity, real spin) {
   if (side->whole) {
     SimBody *body = &s->body[side->slot[0]];

@@ -1,7 +1,7 @@
-/* The solver of step.h for SIM_LANES worlds side by side, each with its own joints, contacts and order of contacts: the
- * k-th joint of all worlds at once, then the k-th contact of each group. Worlds that have fewer get idle ones, which
- * take part in nothing. block.c puts worlds with like counts together. Between the iterations bodies are in slots
- * (lanes_slot.h); the order of additions to a body is the scalar code's. Included by lanes_kernels.h only. */
+/* The solver of step.h for SIM_LANES worlds, one per lane, each with its own joints, contacts and order of contacts. It
+ * takes the k-th joint of all worlds at once, then the k-th contact of each group. Worlds that have fewer get idle ones
+ * without effect. block.c puts worlds with similar counts together. During the iterations bodies are in slots
+ * (lanes_slot.h). Additions to a body are in the scalar code's order. Included by lanes_kernels.h only. */
 #ifndef SIM_LANES_SOLVE_H
 #define SIM_LANES_SOLVE_H
 #if defined(SIM_LANES)
@@ -9,7 +9,7 @@
 #include "sim/physics/joint.h"
 #include "sim/simd/lanes_slot.h"
 
-/* The two bodies of every lane that a contact or joint is between. */
+/* Each lane's two bodies of a contact or joint. */
 typedef struct LanesEnds { float *a[SIM_LANES], *b[SIM_LANES]; } LanesEnds;
 
 typedef union LanesContact {
@@ -18,11 +18,11 @@ typedef union LanesContact {
 } LanesContact;
 
 typedef struct LanesSolver {
-  LanesContact contact[SIM_LANES_PLACES]; /* by place in the common order */
-  LanesSide contact_a[SIM_LANES_PLACES], contact_b[SIM_LANES_PLACES];
-  float *contact_impulse[SIM_LANES_PLACES][SIM_LANES];
-  SimContactArms arms[SIM_LANES_PLACES];
-  mask forgets[SIM_LANES_PLACES];
+  LanesContact contact[SIM_LANES_POSITIONS]; /* by position in the common schedule */
+  LanesSide contact_a[SIM_LANES_POSITIONS], contact_b[SIM_LANES_POSITIONS];
+  float *contact_impulse[SIM_LANES_POSITIONS][SIM_LANES];
+  SimContactArms arms[SIM_LANES_POSITIONS];
+  mask forgets[SIM_LANES_POSITIONS];
   int group_end[SIM_LANES_GROUPS], group_count;
   LanesJoint joint[SIM_LANES_JOINTS];
   SimJointStep joint_step[SIM_LANES_JOINTS];
@@ -72,7 +72,7 @@ SIM_FN void lanes_load_contact(LanesContact *c, const float *const record[SIM_LA
   lanes_load(second, c->row + 8);
 }
 
-/* Joints come first: their bodies get the slots that worlds with like joints agree on. */
+/* Joints are gathered before contacts, so that worlds with similar joints have their bodies in the same slots. */
 SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int count) {
   s->joint_count = 0;
   for (int i = 0; i < count; i++) {
@@ -102,9 +102,9 @@ SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int
   }
 }
 
-/* The common order: in every group as many places as the world with most contacts in it needs. */
+/* The common schedule: each group is as long as in the world that has most contacts in it. */
 SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
-  int places = 0;
+  int position = 0;
   s->group_count = 0;
   for (int i = 0; i < count; i++) {
     if (world[i]->group_count > s->group_count) s->group_count = world[i]->group_count;
@@ -117,7 +117,7 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
       members[i] = has ? world[i]->group_end[g] - begin[i] : 0;
       if (members[i] > size) size = members[i];
     }
-    for (int k = 0; k < size; k++, places++) {
+    for (int k = 0; k < size; k++, position++) {
       const float *record[SIM_LANES];
       LanesEnds ends;
       LanesSideDraft a_side = {.slots = 0}, b_side = {.slots = 0};
@@ -128,25 +128,25 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
         lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, bytes);
         if (has) lanes_draft_side(&a_side, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_CONTACT_A]), i);
         if (has) lanes_draft_side(&b_side, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_CONTACT_B]), i);
-        s->contact_impulse[places][i] =
+        s->contact_impulse[position][i] =
           has ? world[i]->contact_impulse + 2 * lanes_contact_slot(record[i]) : s->idle_impulse;
-        s->forgets[places][i] = -(int)bytes[LANES_CONTACT_FORGETS];
+        s->forgets[position][i] = -(int)bytes[LANES_CONTACT_FORGETS];
       }
-      lanes_load_contact(&s->contact[places], record);
-      lanes_make_side(&s->contact_a[places], &a_side);
-      lanes_make_side(&s->contact_b[places], &b_side);
+      lanes_load_contact(&s->contact[position], record);
+      lanes_make_side(&s->contact_a[position], &a_side);
+      lanes_make_side(&s->contact_b[position], &b_side);
       SimBody a, b;
       lanes_load_pose(ends.a, &a);
       lanes_load_pose(ends.b, &b);
-      s->arms[places] = sim_contact_arms(&s->contact[places].contact, a.position, b.position);
+      s->arms[position] = sim_contact_arms(&s->contact[position].contact, a.position, b.position);
     }
-    s->group_end[g] = places;
+    s->group_end[g] = position;
   }
 }
 
 /* ---- the steps of the solver ------------------------------------------------------------------------------------- */
 
-/* In listing order, which is not the solver's. */
+/* In the order of the model, not of the solver. */
 SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
   int most = 0;
   for (int i = 0; i < count; i++) {
@@ -158,7 +158,7 @@ SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *worl
     LanesContact c;
     for (int i = 0; i < SIM_LANES; i++) {
       bool has = i < count && k < world[i]->contact_count;
-      record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->listed[k] : s->idle_contact;
+      record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->listing[k] : s->idle_contact;
       lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, lanes_contact_bytes(record[i]));
     }
     lanes_load_contact(&c, record);
@@ -199,23 +199,23 @@ SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
   lanes_push_sides(&s->slots, a_side, b_side, &push.on);
 }
 
-SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int place) {
-  const LanesSide *a_side = &s->contact_a[place], *b_side = &s->contact_b[place];
-  SimContact *c = &s->contact[place].contact;
+SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int position) {
+  const LanesSide *a_side = &s->contact_a[position], *b_side = &s->contact_b[position];
+  SimContact *c = &s->contact[position].contact;
   SimBody a, b;
   lanes_side_motion(&s->slots, a_side, &a);
   lanes_side_motion(&s->slots, b_side, &b);
   if (s->joint_count > 0) {
     lanes_side_position(&s->slots, a_side, &a);
     lanes_side_position(&s->slots, b_side, &b);
-    s->arms[place] = sim_contact_arms(c, a.position, b.position);
+    s->arms[position] = sim_contact_arms(c, a.position, b.position);
   }
-  SimPush push = sim_contact_resolve(c, &s->arms[place], &a, &b);
-  c->impulse = sim_vec_select(s->forgets[place], sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
+  SimPush push = sim_contact_resolve(c, &s->arms[position], &a, &b);
+  c->impulse = sim_vec_select(s->forgets[position], sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
   return push;
 }
 
-/* A group's contacts all see the same velocities. One alone needs no waiting. */
+/* A group's contacts all see the same velocities. A single one is applied at once. */
 SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
   if (end - begin == 1) {
     SimPush push = lanes_resolve_contact(s, begin);
@@ -231,8 +231,8 @@ SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
 
 /* Accumulated impulses back to the worlds. */
 SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int count) {
-  const int places = s->group_count ? s->group_end[s->group_count - 1] : 0;
-  for (int k = 0; k < places; k++) {
+  const int positions = s->group_count ? s->group_end[s->group_count - 1] : 0;
+  for (int k = 0; k < positions; k++) {
     const SimContact *c = &s->contact[k].contact;
     for (int i = 0; i < count; i++) {
       s->contact_impulse[k][i][0] = c->impulse.x[i];
@@ -251,7 +251,8 @@ SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int
   }
 }
 
-/* Several solvers take turns: one's next application waits for its last, and the processor works on another's. */
+/* Interleaves several solvers: each application depends on the one before, so the processor overlaps independent
+ * ones. */
 SIM_FN void lanes_solve(SimLanesWorld *const *world, int count) {
   enum { SOLVERS = SIM_LANES_SOLVE / SIM_LANES };
   LanesSolver s[SOLVERS];

@@ -1,4 +1,4 @@
-/* A level made ready for a batch: its constants for stepping and its constant observation, for the host and the GPU. */
+/* Compiles a level for a batch: its model for stepping and its observation template, on the host and the GPU. */
 #ifndef SIM_LEVEL_READY_H
 #define SIM_LEVEL_READY_H
 #include "sim/physics/model_build.h"
@@ -10,7 +10,8 @@ typedef struct SimReadyRules {
   int pad_writes_zero;         /* spec 2.4 */
 } SimReadyRules;
 
-/* model and row [rules->length] (set). Entity observations show overlaps without an effect, too. */
+/* Writes model and row [rules->length], the template. Entity observations also list pairs whose overlap has no
+ * effect. */
 SIM_FN void sim_level_ready(const SimLevel *level, const SimReadyRules *rules, SimModel *model, float *row) {
   const SimPairRules pairs = {rules->pad_writes_zero != 0, rules->observation == SIM_OBSERVATION_ENTITY};
   sim_model_make(level, pairs, model);

@@ -1,5 +1,5 @@
-/* The flat symbolic observation (spec kinetix.md 3.3). Nearly all of it never changes on a level, so it is written once
- * into a template; what moves is put into a copy of it. */
+/* The flat symbolic observation (spec kinetix.md 3.3). Most of it is constant on a level and is written once to a
+ * template. An observation is a copy of the template with the features of moving shapes. */
 #ifndef SIM_OBSERVE_H
 #define SIM_OBSERVE_H
 #include "sim/physics/model.h"
@@ -23,7 +23,7 @@ SIM_FN real sim_observe_clip(real x) {
   return real_select(real_is_nan(x), 0.0f, real_clip(x, -SIM_OBSERVE_CLIP, SIM_OBSERVE_CLIP));
 }
 
-/* Where shape k's row begins: slot 0, then polygons from 4, then circles; -1 for the other statics. */
+/* Where shape k's features begin: slot 0, then polygons from 4, then circles; -1 for the other statics. */
 SIM_FN int sim_observe_offset(SimSize size, int k) {
   if (k == 0) return 0;
   if (k < SIM_STATIC_POLYGONS) return -1;
@@ -32,7 +32,7 @@ SIM_FN int sim_observe_offset(SimSize size, int k) {
   return polygons_before * SIM_OBSERVE_POLYGON + circles_before * SIM_OBSERVE_CIRCLE;
 }
 
-/* Number `component` of a shape's row as the shape moves; `otherwise`: of a number that stays as it is. */
+/* Feature `component` of a moving shape; `otherwise` where it is constant. */
 SIM_FN real sim_observe_component(const SimBody *body, int component, real otherwise) {
   switch (component) {
     case 0: return sim_observe_clip(body->position.x);
@@ -56,7 +56,7 @@ SIM_FN void sim_observe_body(const SimBody *body, float *row) {
   row[13] = sim_observe_component(body, 13, 0.0f);
 }
 
-/* Number k of the whole row, for machines that take numbers rather than rows. */
+/* Feature k of an observation, for a GPU with a thread per feature. */
 SIM_FN real sim_observe_feature(const SimModel *model, const SimWorld *world, const float *template_row, int k) {
   const int polygons = SIM_OBSERVE_POLYGON * (model->size.polygons - SIM_STATIC_POLYGONS + 1);
   const bool polygon = k < polygons;
@@ -67,12 +67,13 @@ SIM_FN real sim_observe_feature(const SimModel *model, const SimWorld *world, co
   return sim_observe_component(&world->body[shape], at % width, template_row[k]);
 }
 
-/* Marks what sim_observe_body writes. */
+/* Sets used[i] = 1 for the features that sim_observe_body writes. */
 static inline void sim_observe_mark_body(uint8_t *used) {
   static const uint8_t written[] = {0, 1, 2, 3, 7, 12, 13};
   for (size_t i = 0; i < sizeof written; i++) used[written[i]] = 1;
 }
 
+/* Writes the observation of a world to row [length]. */
 SIM_FN void sim_observe(const SimModel *model, const SimWorld *world, const float *template_row, int length,
                         float *row) {
   memcpy(row, template_row, (size_t)length * sizeof *row);

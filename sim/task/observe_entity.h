@@ -1,11 +1,11 @@
-/* Writing the two observations that keep entities apart (observe_layout.h). As with the flat one, what is constant on a
- * level is written once into a template; what moves is put into a copy of it. */
+/* Writing the observations by entity: padded and entity ones (observe_layout.h). As with the flat one, an observation
+ * is a copy of the level's template with the features of moving shapes. */
 #ifndef SIM_OBSERVE_ENTITY_H
 #define SIM_OBSERVE_ENTITY_H
 #include "sim/task/observe.h"
 #include "sim/task/observe_layout.h"
 
-/* Where things are in a padded matrix. */
+/* The layout of padded matrices. */
 enum { SIM_PADDED_KINDS = 4, SIM_PADDED_EXTRA = SIM_PADDED_KINDS + 1 };
 
 SIM_FN SimPaddedLayout sim_padded_layout(SimSize size) {
@@ -19,18 +19,19 @@ SIM_FN SimPaddedLayout sim_padded_layout(SimSize size) {
   return layout;
 }
 
-/* Where shape k's row begins among the entities. */
+/* Where shape k's features begin. */
 SIM_FN int sim_entity_row(const SimEntityLayout *l, int k) {
   return k < l->size.polygons ? l->polygons + k * SIM_ENTITY_POLYGON
                               : l->circles + (k - l->size.polygons) * SIM_ENTITY_CIRCLE;
 }
 
-/* The world's row. For entity observations the model must list all pairs (level_ready.h). */
+/* Writes a world's observation to row [length]. For entity observations the model must list all pairs
+ * (level_ready.h). */
 void sim_observe_entity(const SimModel *model, const SimWorld *world, const float *template_row, float *row);
 void sim_observe_padded(const SimModel *model, const SimWorld *world, const float *template_row, float *row);
 
-/* Number `component` of a shape's row as the shape moves; `otherwise`: of a number that stays as it is. The reference
- * replaces NaN in the state, before it takes sine and cosine. */
+/* Feature `component` of a moving shape; `otherwise` where it is constant. The reference replaces NaN in the state,
+ * before it takes sine and cosine. */
 SIM_FN real sim_entity_component(const SimBody *body, int component, real otherwise) {
   real x;
   switch (component) {
@@ -56,9 +57,9 @@ SIM_FN void sim_entity_write_body(const SimBody *body, float *row) {
   row[13] = sim_entity_component(body, 13, 0.0f);
 }
 
-/* ---- numbers instead of rows, for machines that take those ------------------------------------------------------- */
+/* ---- single features, for a GPU with a thread per feature -------------------------------------------------------- */
 
-/* Did shapes a and b (in a pair's order) overlap in the last physics step? */
+/* Whether shapes a and b (in a pair's order) overlapped in the last physics step. */
 SIM_FN bool sim_entity_touching(const SimModel *model, const SimWorld *world, int a, int b) {
   for (int word = 0; word < (model->pair_end[SIM_PAIR_KINDS - 1] + 31) / 32; word++)
     for (uint32_t left = world->touching[word]; left; left &= left - 1) {
@@ -68,7 +69,7 @@ SIM_FN bool sim_entity_touching(const SimModel *model, const SimWorld *world, in
   return false;
 }
 
-/* Number k of the world's entity row. */
+/* Feature k of an entity observation. */
 SIM_FN real sim_entity_feature(const SimModel *model, const SimWorld *world, const SimEntityLayout *l,
                                const float *template_row, int k) {
   const bool polygon = k < l->circles;
@@ -84,7 +85,7 @@ SIM_FN real sim_entity_feature(const SimModel *model, const SimWorld *world, con
   return touching ? template_row[k] + (real)SIM_ATTEND_TOUCHING : template_row[k];
 }
 
-/* Number k of the world's padded matrix. */
+/* Feature k of a padded observation. */
 SIM_FN real sim_padded_feature(const SimModel *model, const SimWorld *world, SimPaddedLayout l,
                                const float *template_row, int k) {
   const int row = k / l.width, shape = row == 0 ? 0 : row + SIM_STATIC_POLYGONS - 1;

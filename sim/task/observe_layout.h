@@ -1,6 +1,5 @@
-/* What a world's observation looks like: kinds, and where things are in the row of floats that each kind gives, so that
- * whoever stores observations need not know which kind they are. Written by observe.h (flat) and observe_entity.h;
- * readers of rows are the trainer's encoders.
+/* The layout of observations. Every kind is a row of floats, so that who stores observations need not know the kind.
+ * Written by observe.h (flat) and observe_entity.h; read by the trainer's encoders.
  *
  * Source of the facts: spec kinetix.md 3.3, 3.4; Kinetix' renderer_symbolic_flat.py, renderer_symbolic_entity.py. */
 #ifndef SIM_OBSERVE_LAYOUT_H
@@ -11,7 +10,7 @@
 typedef enum SimObservationKind {
   SIM_OBSERVATION_FLAT,      /* one vector (observe.h) */
   SIM_OBSERVATION_PADDED,    /* a matrix, one row an entity, all of one width */
-  SIM_OBSERVATION_ENTITY,    /* entities by kind, with masks and relations: networks over sets and graphs */
+  SIM_OBSERVATION_ENTITY,    /* entities by kind, with masks and relations, for networks over sets and graphs */
 } SimObservationKind;
 
 /* ---- entity ------------------------------------------------------------------------------------------------------ */
@@ -20,7 +19,7 @@ typedef enum SimObservationKind {
  * and from a to b: joint i is in rows i and J + i. Nothing is clipped; NaN counts as 0. */
 enum { SIM_ENTITY_POLYGON = 27, SIM_ENTITY_CIRCLE = 19, SIM_ENTITY_JOINT = 22, SIM_ENTITY_THRUSTER = 8 };
 
-/* Who may look at whom, as bits of one small number for each ordered pair of shapes; 0 where either is inactive. */
+/* Attention masks, as bits for each ordered pair of shapes; 0 where either is inactive. */
 enum {
   SIM_ATTEND_ALL = 1,        /* both are active */
   SIM_ATTEND_COMPONENT = 2,  /* the same, or joined over any number of joints */
@@ -29,8 +28,8 @@ enum {
   SIM_ATTEND_KINDS = 4,
 };
 
-/* Where things are in a row: offsets in floats. Polygons include all four statics. The rows of an entity that is not
- * active are 0 (the reference leaves what the slot holds, which its masks hide). */
+/* Offsets in floats. Polygons include all four statics. Features of inactive entities are 0 (the reference leaves what
+ * the slot holds, which its masks hide). */
 typedef struct SimEntityLayout {
   SimSize size;
   int shapes;                /* polygons + circles */
@@ -41,10 +40,10 @@ typedef struct SimEntityLayout {
   int polygon_mask, circle_mask, joint_mask, thruster_mask; /* [P] [C] [2 J] [T]: 1 active, 0 not */
   int joint_shapes;          /* [2 J][2]: global shape indices, from and to; 0 0 where inactive */
   int thruster_shapes;       /* [T]: global shape index; 0 where inactive */
-  int attention;             /* [shapes][shapes]: SIM_ATTEND_* bits of row looks at column */
+  int attention;             /* [shapes][shapes]: SIM_ATTEND_* bits; row attends to column */
   int length;                /* S 289, M 429, L 992 */
 } SimEntityLayout;
-/* Takes `count` floats off the end of the row so far. */
+/* Appends `count` floats to a row; returns their offset. */
 SIM_FN int sim_entity_take(int *length, int count) {
   int offset = *length;
   *length += count;

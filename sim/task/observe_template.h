@@ -1,6 +1,5 @@
-/* The constant part of the observations, from a level: shapes' properties, joints, thrusters, gravity (spec kinetix.md
- * 3.3), in rows of the three kinds; for the host and the GPU. What moves is put into a copy (observe.h,
- * observe_entity.h). */
+/* Templates: the constant part of the three kinds of observations, from a level (spec kinetix.md 3.3), on the host and
+ * the GPU. It has shapes' properties, joints, thrusters and gravity. observe.h and observe_entity.h add what moves. */
 #ifndef SIM_OBSERVE_TEMPLATE_H
 #define SIM_OBSERVE_TEMPLATE_H
 #include "sim/physics/model_build.h"

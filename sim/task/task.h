@@ -1,21 +1,21 @@
 /* The task on top of the physics (spec kinetix.md 3.1, 3.2): actions, reward, end of an episode. An environment step is
- * `frame_skip` physics steps under one action. Resets are the batch's matter (batch_cpu.c). */
+ * `frame_skip` physics steps under one action. Resets are the batch's (batch_world.h). */
 #ifndef SIM_TASK_H
 #define SIM_TASK_H
 #include "sim/physics/step.h"
 
 typedef struct SimTaskRules {
   int frame_skip, max_steps;
-  real dense_reward;  /* a metre */
+  real dense_reward;  /* per metre that green comes nearer to blue */
 } SimTaskRules;
 
 typedef struct SimTaskResult {
   real reward;
-  real distance;      /* between green and blue: when the episode was decided, else after the last physics step */
+  real distance;      /* m, between green and blue: when the episode ended, else after the last physics step */
   bool done, solved, nonfinite;
 } SimTaskResult;
 
-/* What each binding is to do, whatever the action space: motors -1..1, thrusters 0..1 (NaN where the action had it). */
+/* The command of each binding, for any action space: motors -1..1, thrusters 0..1 (NaN where the action had it). */
 typedef struct SimCommand { real of[SIM_ACTIONS]; } SimCommand;
 
 SIM_FN SimCommand sim_task_command_of_classes(const uint8_t choice[SIM_ACTIONS]) {
@@ -42,7 +42,7 @@ SIM_FN SimCommand sim_task_command_of_values(const float value[SIM_ACTIONS]) {
   return command;
 }
 
-/* Of world w's action among a batch's. */
+/* The command of world w from a batch's actions (SimActionSpace says their type and shape). */
 SIM_FN SimCommand sim_task_command(SimActionSpace space, const void *actions, size_t w) {
   switch (space) {
     case SIM_DISCRETE: return sim_task_command_of_class(((const uint8_t *)actions)[w]);
@@ -67,7 +67,7 @@ SIM_FN SimControl sim_task_control(const SimModel *model, const SimCommand *comm
   return control;
 }
 
-/* Sum over all pairs of a green and a blue shape. body: of the world, by shape. */
+/* Distance between green and blue in metres, summed over all pairs of such shapes. body: of the world, by shape. */
 SIM_FN real sim_task_distance(const SimModel *model, const SimBody *body) {
   real sum = 0.0f;
   for (int i = 0; i < model->goal_count; i++) {
@@ -85,7 +85,7 @@ SIM_FN real sim_task_joint_zero(SimVec impulse, real spin_impulse) {
   return (impulse.x + impulse.y + spin_impulse) * 0.0f;
 }
 
-/* NaN or infinity in what can move. */
+/* Whether a moving body or a joint has NaN or infinity. */
 SIM_FN bool sim_task_is_nonfinite(const SimModel *model, const SimWorld *world) {
   real sum = 0.0f;
   for (int i = 0; i < model->moving_count; i++) sum += sim_task_body_zero(&world->body[model->moving[i]]);
@@ -96,15 +96,16 @@ SIM_FN bool sim_task_is_nonfinite(const SimModel *model, const SimWorld *world) 
   return real_any(real_is_nan(sum)) != 0;
 }
 
-/* The reward of nearness gained; 0 in the first step of an episode and where distances are not finite. */
+/* The dense reward for coming nearer; 0 in the first step of an episode and where distances are not finite. */
 SIM_FN real sim_task_dense_reward(const SimTaskRules *rules, real last_distance, real distance) {
   real gained = -(distance - last_distance) * rules->dense_reward;
   mask counts = (last_distance != -1.0f) & (gained - gained == 0.0f);
   return real_select(counts, gained, 0.0f);
 }
 
-/* After a physics step; bits: of the pairs that overlapped in it; body: of the world, by shape. The reference goes on
- * to the end of the frame when the episode is decided, too. */
+/* After a physics step: rewards and ends the episode. bits: reward bits of the pairs that overlapped in it; body: of
+ * the world, by shape. The first step that ends the episode counts; physics goes on to the end of the frame, as in the
+ * reference. */
 SIM_FN void sim_task_judge(const SimModel *model, const SimBody *body, int bits, SimTaskResult *result) {
   if (result->done) return;
   result->distance = sim_task_distance(model, body);
@@ -113,7 +114,7 @@ SIM_FN void sim_task_judge(const SimModel *model, const SimBody *body, int bits,
   result->reward = bits & SIM_LAVA ? -1.0f : bits ? 1.0f : 0.0f;
 }
 
-/* At the end of an environment step of a world that sim_task_is_nonfinite has judged. */
+/* At the end of an environment step: timeout and dense reward. nonfinite: sim_task_is_nonfinite of the world. */
 SIM_FN void sim_task_close(const SimTaskRules *rules, bool nonfinite, SimWorld *world, SimTaskResult *result) {
   world->timestep++;
   result->nonfinite = nonfinite;
@@ -131,7 +132,7 @@ SIM_FN SimTaskResult sim_task_step(const SimTaskRules *rules, const SimModel *mo
                                    const SimCommand *command, SimScratch *scratch) {
   SimControl control = sim_task_control(model, command);
   SimTaskResult result = {0};
-  sim_step_begin_level(model, &scratch->places);
+  sim_step_begin_level(model, &scratch->geometry);
   for (int k = 0; k < rules->frame_skip; k++) {
     int bits = sim_step(model, world, &control, scratch);
     sim_task_judge(model, world->body, bits, &result);

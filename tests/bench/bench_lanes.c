@@ -131,7 +131,7 @@ static Cost step_cost(const Load *load, int count, int shapes) {
 static Need need_of(const SimModel *model, const SimCommand *command, SimScratch *s) {
   Need n = {.moving = model->moving_count, .pairs = model->pair_end[SIM_CC], .contacts = s->contact_count,
             .groups = s->group_count, .joints = model->joint_count, .goals = model->goal_count};
-  SimWavefrontContact turn[SIM_MAX_CONTACTS];
+  SimWavefrontContact scheduled[SIM_MAX_CONTACTS];
   int touching = 0;
   unsigned present = 0;
   for (int i = 0; i < model->thruster_count; i++) n.thrusters += sim_task_thruster(&model->thruster[i], command) != 0;
@@ -141,27 +141,27 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
     unsigned rank = 0;
     int active = 0;
     for (; i < model->pair_end[kind]; i++)
-      n.hits[kind] += sim_collide_boxes(s->places.box[model->pair[i].a], s->places.box[model->pair[i].b]);
+      n.hits[kind] += sim_collide_boxes(s->geometry.box[model->pair[i].a], s->geometry.box[model->pair[i].b]);
     for (int k = touching; k < s->touching_count && s->touching[k].pair < model->pair_end[kind]; k++) active++;
-    const SimDeal deal = sim_step_deal(model->listed[kind], (unsigned)active);
+    const SimSolverBatches batches = sim_step_solver_batches(model->pair_count[kind], (unsigned)active);
     for (; rank < (unsigned)active; rank++, touching++) {
       const SimPair *pair = &model->pair[s->touching[touching].pair];
       for (unsigned k = 0; k < 2; k++) {
         if (s->touching[touching].contact[k] == SIM_NO_CONTACT) continue;
-        const unsigned group = sim_wavefronts_group(kind, k, deal, rank);
-        turn[s->touching[touching].contact[k]] = (SimWavefrontContact){
+        const unsigned group = sim_wavefronts_group(kind, k, batches, rank);
+        scheduled[s->touching[touching].contact[k]] = (SimWavefrontContact){
           (uint8_t)sim_wavefronts_end(model, pair->a), (uint8_t)sim_wavefronts_end(model, pair->b),
           (uint8_t)group, 0, 0, 0};
         present |= 1u << group;
       }
     }
   }
-  n.wavefronts = sim_wavefronts_settle(turn, s->contact_count);
+  n.wavefronts = sim_wavefronts_schedule(scheduled, s->contact_count);
   for (; present; present &= present - 1) n.present++;
   for (int i = 0; i < s->contact_count; i++) {
-    if (turn[i].place == SIM_WAVEFRONT_ALONE) continue;
-    reach(&n.a_rounds, turn[i].place + 1);
-    if (turn[i].b & SIM_WAVEFRONT_MOVES) reach(&n.b_rounds, turn[i].place + 1);
+    if (scheduled[i].sum_order == SIM_WAVEFRONT_ALONE) continue;
+    reach(&n.a_rounds, scheduled[i].sum_order + 1);
+    if (scheduled[i].b & SIM_WAVEFRONT_MOVES) reach(&n.b_rounds, scheduled[i].sum_order + 1);
   }
   return n;
 }

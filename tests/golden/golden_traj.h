@@ -153,7 +153,7 @@ static inline void golden_traj_manifold(GoldenTraj *traj, const TrajFile *file) 
 static inline void golden_traj_manifolds(GoldenTraj *traj) {
   const SimModel *model = &traj->batch->models[0];
   for (int i = 0; i < SIM_PAIR_KINDS; i++) {
-    for (int number = 0; number < model->listed[i] && traj->detailed; number++) {
+    for (int number = 0; number < model->pair_count[i] && traj->detailed; number++) {
       GoldenContact want[2] = {{0}}, got[2] = {{0}};
       const SimPair *pair = golden_pair(model, i, number);
       const SimTouching *touching = golden_touching(model, &traj->scratch, i, number);

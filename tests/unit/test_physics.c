@@ -16,7 +16,7 @@
 
 #define LEVELS "../shared/data/kinetix_levels"
 
-/* ---- functions ------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 static double ulps(float got, double want) {
   float near = (float)want;
@@ -85,7 +85,7 @@ static void clip_hands_nan_on_and_prefers_high(void **state) {
   assert_true(real_clip(0.5f, 0.1f, -0.1f) == -0.1f && real_clip(-0.5f, 0.1f, -0.1f) == -0.1f);
 }
 
-/* ---- collisions ------------------------------------------------------------------------------------------------ */
+/* ---- collisions -------------------------------------------------------------------------------------------------- */
 
 static SimLevel two_boxes(CoreRandomStream *random) {
   SimLevel level = sim_level_empty(SIM_SIZE_M, true);
@@ -156,7 +156,7 @@ static void boxes_overlap_exactly_where_no_line_separates_them(void **state) {
   assert_true(overlapping > 1000);
 }
 
-/* ---- the solver's order ---------------------------------------------------------------------------------------- */
+/* ---- the solver's order ------------------------------------------------------------------------------------------ */
 
 /* Spec 2.4 word by word: stable sort of the flags, padded to 16 nb lanes, read as 16 x nb and transposed. */
 static int order_by_the_book(const bool *active, int n, int *out) {
@@ -254,22 +254,22 @@ static void waves_give_what_groups_give(void **state) {
     for (unsigned group = 0; group < SIM_MAX_BATCHES; group++) {
       int members = 0;
       for (uint32_t i = 0; i < count; i++)
-        if (contact[i].turn == group) part[members++] = (uint8_t)i;
+        if (contact[i].stage == group) part[members++] = (uint8_t)i;
       apply_at_once(contact, part, members, &by_group);
       groups_seen += members > 0;
     }
-    SimWavefronts wavefronts = sim_wavefronts_settle(contact, (int)count);
+    SimWavefronts wavefronts = sim_wavefronts_schedule(contact, (int)count);
     assert_true(wavefronts.count <= SIM_WAVEFRONTS_MAX);
     for (unsigned w = 0; w < (unsigned)wavefronts.count; w++) {
-      uint32_t seats = 0;
+      uint32_t positions = 0;
       int members = 0;
       for (uint32_t i = 0; i < count; i++) {
-        if (contact[i].turn != SIM_WAVEFRONT_SETTLED + w) continue;
-        seats |= 1u << contact[i].seat;
+        if (contact[i].stage != SIM_WAVEFRONT_SCHEDULED + w) continue;
+        positions |= 1u << contact[i].position;
         part[members++] = (uint8_t)i;
       }
       assert_int_equal(members, sim_wavefronts_size(wavefronts.sizes, w));
-      assert_int_equal(seats, (1u << members) - 1);
+      assert_int_equal(positions, (1u << members) - 1);
       apply_at_once(contact, part, members, &by_wave);
     }
     assert_memory_equal(&by_group, &by_wave, sizeof by_group);
@@ -279,7 +279,7 @@ static void waves_give_what_groups_give(void **state) {
   assert_true(waves_seen < groups_seen && sharing_seen > 100);
 }
 
-/* ---- who collides ---------------------------------------------------------------------------------------------- */
+/* ---- who collides ------------------------------------------------------------------------------------------------ */
 
 static void joined_shapes_do_not_push_each_other(void **state) {
   (void)state;
@@ -306,7 +306,7 @@ static void joined_shapes_do_not_push_each_other(void **state) {
   assert_int_equal(model.goal_count, 1);
 }
 
-/* ---- trajectories ---------------------------------------------------------------------------------------------- */
+/* ---- trajectories ------------------------------------------------------------------------------------------------ */
 
 typedef struct Row { int step, shape; double x, y, rotation, vx, vy, spin; } Row;
 typedef struct Table { const char *level; int count; Row row[20]; } Table;
