@@ -11,10 +11,9 @@
 #include "core/random.h"
 #include "trainer/nets/network.h"
 
-static const EncoderDesign *const DESIGN[] = {
-    [ENCODER_SET] = &ENCODER_DESIGN_SET, [ENCODER_STOIX_SET] = &ENCODER_DESIGN_STOIX_SET,
-    [ENCODER_TRANSFORMER] = &ENCODER_DESIGN_TRANSFORMER,
-};
+#define ROW(name) [ENCODER_##name] = &ENCODER_DESIGN_##name,
+static const EncoderDesign *const DESIGN[] = {ENCODER_KINDS(ROW)};
+#undef ROW
 static const int DESIGNS = sizeof DESIGN / sizeof *DESIGN;
 
 /* ---- shape ------------------------------------------------------------------------------------------------------- */

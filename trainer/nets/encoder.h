@@ -20,7 +20,15 @@
 #include "sim/task/observe_layout.h"
 #include "trainer/ops/ops.h"
 
-typedef enum EncoderKind { ENCODER_NONE, ENCODER_SET, ENCODER_STOIX_SET, ENCODER_TRANSFORMER } EncoderKind;
+/* The encoders: a new one is a line here, a choice of net.encoder in config.def, and ENCODER_DESIGN_X in its file
+ * (encoder_internal.h). */
+#define ENCODER_KINDS(X) \
+  X(SET) \
+  X(STOIX_SET) \
+  X(TRANSFORMER)
+#define ENCODER_KIND(name) ENCODER_##name,
+typedef enum EncoderKind { ENCODER_NONE, ENCODER_KINDS(ENCODER_KIND) } EncoderKind;
+#undef ENCODER_KIND
 enum { ENCODER_TENSORS_MAX = 64, ENCODER_NAME = 32 };
 /* Rows that go through at a time: on the host, what stays in a cache; on a device twice as many as long as its share of
  * the memory holds their activations, at most so many. */

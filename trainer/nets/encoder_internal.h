@@ -23,7 +23,9 @@ typedef struct EncoderDesign {
   void (*forward)(const EncoderPass *pass, float *embedding);
   void (*backward)(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient);
 } EncoderDesign;
-extern const EncoderDesign ENCODER_DESIGN_SET, ENCODER_DESIGN_STOIX_SET, ENCODER_DESIGN_TRANSFORMER;
+#define ENCODER_DESIGN(name) extern const EncoderDesign ENCODER_DESIGN_##name;
+ENCODER_KINDS(ENCODER_DESIGN)
+#undef ENCODER_DESIGN
 
 /* The kinds of entities in their order in an entity matrix. */
 enum { ENCODER_POLYGONS, ENCODER_CIRCLES, ENCODER_JOINTS, ENCODER_THRUSTERS, ENCODER_ENTITY_KINDS };
