@@ -46,8 +46,8 @@ typedef struct SlurmJob {
   int64_t running_max;             /* %throttle; 0: none */
   const SlurmId *after;            /* jobs and tasks that must have ended, however (afterany) */
   size_t after_count;
-  int64_t after_each; /* a job: task t waits for its task t to succeed (aftercorr), and is cancelled by Slurm when
-                       * that can not happen any more; 0: none */
+  int64_t after_each; /* a job; 0: none. Task t waits for that job's task t to succeed (aftercorr); Slurm cancels it
+                       * when that task fails */
   const char *remark;              /* a comment for the script, one line; NULL: none */
   bool held;
   const SlurmSettings *settings;   /* resources, signal, requeue */
@@ -77,7 +77,7 @@ typedef struct SlurmLimits {
 typedef struct SlurmAllowance {
   char account[SLURM_NAME];           /* the one that was asked about, or the user's default; "" when there is none */
   int64_t submit_max, submit_room;    /* jobs in the queue (array tasks count each): at most, and how many more now */
-  double cpu_minutes, gpu_minutes;    /* left of GrpTRESMins */
+  double cpu_minutes, gpu_minutes;    /* left of GrpTRESMins; INFINITY: no limit */
   double task_cpu_minutes;            /* a task may use (MaxTRESMinsPerJob) */
   double task_minutes;                /* a task may last (MaxWall) */
 } SlurmAllowance;

@@ -28,9 +28,10 @@ typedef struct AnalysisGrouping {
   size_t *group_of;        /* [run of the selection] */
 } AnalysisGrouping;
 
-/* keys: "key,key", "task" for what runs were trained on, "none" for one group of all, or NULL for all that vary among
- * the runs other than the seed (of scaled runs scale.scheme and scale.factor, not what follows from them). CORE_USAGE
- * for an unknown key. The selection must outlive the grouping. */
+/* Groups runs by the values of keys. keys: "key,key"; "task": what runs were trained on; "none": one group of all;
+ * NULL: all keys that vary among the runs but the seed. Of scaled runs NULL means scale.scheme and scale.factor, not
+ * the settings that follow from them. CORE_USAGE for an unknown key. The selection must outlive the grouping. The
+ * caller frees it with analysis_grouping_free. */
 int analysis_group_runs(const AnalysisSelection *selection, const char *keys, AnalysisGrouping *grouping);
 /* The same; with keys NULL, all that vary but for the keys in `without` ("key,key"; NULL: none), which others show. */
 int analysis_group_runs_without(const AnalysisSelection *selection, const char *keys, const char *without,

@@ -31,12 +31,16 @@ typedef struct StoreCheck {
   int64_t shorter;                              /* run logs that lost what was imported from them; no repair */
 } StoreCheck;
 
-/* Looks for: damage of the file (SQLite's integrity check), rows that belong to no run or sweep, gaps in iterations,
- * runs whose rows end before their state says, settings that are no JSON, infinite or impossible values, run logs that
- * are gone or shorter than, or differ from, what was imported, and lines that could not be read. `root`: the workspace
- * whose logs are compared, NULL for a database without one. Each finding is told to `tell` in a fixed order.
- * repair: rows of nothing are deleted; runs with gaps or other logs are marked, so that the next store_import reads all
- * their logs anew (only when these are all there). One transaction; the database must then be open for writing. */
+/* Looks for what is wrong with a database:
+ * - damage of the file (SQLite's integrity check);
+ * - rows that belong to no run or sweep, gaps in iterations, runs whose rows end before their state says;
+ * - settings that are no JSON, infinite or impossible values;
+ * - run logs that are gone, or shorter than what was imported, or that differ from it; lines that could not be read.
+ *
+ * root: the workspace whose logs are compared; NULL for a database without one. `tell` is called with each finding, in
+ * a fixed order.
+ * repair: deletes rows of nothing. Marks runs with gaps or other logs, so that the next store_import reads their logs
+ * anew; only where all of these are there. It is one transaction, and needs a database that is open for writing. */
 int store_check(StoreDatabase *database, const char *root, bool repair,
                 void (*tell)(void *context, const StoreFinding *finding), void *context, StoreCheck *check);
 

@@ -1,9 +1,9 @@
 /* The values of one column in up to 256 consecutive iterations, as one value of SQLite.
  *
  * Run logs carry decimal numbers of 9 digits, so a column is kept as whole numbers over a power of ten, in as few
- * hexadecimal digits as its range needs: 4 to 4.5 bytes a value where a REAL takes 8, and exactly the number that was
- * logged. Whatever plain SQL can not undo was left out: the view `iteration` (schema.h) reads the same values without a
- * line of ours.
+ * hexadecimal digits as its range needs. A value takes 4 to 4.5 bytes, where a REAL takes 8, and is exactly the number
+ * that was logged. Plain SQL can undo all of it: the view `iteration` (schema.h) reads the same values without a line
+ * of ours.
  *
  *   NULL      nothing was measured
  *   number    the value of all rows of the chunk

@@ -1,16 +1,15 @@
-/* What was asked of Slurm and what it answered: sweeps/<name>/submit.log, lines that are only ever appended, each
- * brought to disk before the next step is taken. After a crash at any moment it says what Slurm may know, and submit
- * finds out.
+/* What was asked of Slurm and what it answered: sweeps/<name>/submit.log. Lines are only ever appended, and each is on
+ * disk before the next step is taken. So after a crash at any moment it says what Slurm may know, and submit finds out.
  *
  *   <unix seconds> <tab> <who> <tab> <verb> <tab> ... <tab> ;
  *   ask      batch hash array first-task tasks       before Slurm is called
  *   took     batch array job                         it is job so-and-so
  *   refused  batch array reason                      Slurm said no
- *   gone     batch array                             asked, but Slurm never took it; a task of it that turns up ends at
- * once cancel   run-id | all                            by sweep cancel
+ *   gone     batch array                             asked, but Slurm never took it; a task of it ends at once
+ *   cancel   run-id | all                            by sweep cancel
  *
- * A line without its closing ';' was cut short by a crash or a full disk, before its step was taken: it
- * does not count. */
+ * A line without its closing ';' was cut short by a crash or a full disk, before its step was taken. It does not
+ * count. */
 #ifndef SWEEP_JOURNAL_H
 #define SWEEP_JOURNAL_H
 #include <stdbool.h>

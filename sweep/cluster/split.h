@@ -17,15 +17,15 @@ typedef struct SweepSplit {
   int64_t arrays;
 } SweepSplit;
 
-/* `limits` NULL: of a cluster that can not be asked; then Slurm's defaults. `room`: tasks that may be submitted now, so
- * that the first array fits; 0 or less: all. The hash is the caller's to fill in. */
+/* limits: NULL for a cluster that can not be asked, which means Slurm's defaults. room: how many tasks may be submitted
+ * at this moment, which is the most that an array gets; 0 or less: no limit. The caller fills in the hash. */
 SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmLimits *limits, int64_t room, size_t runs,
                         int64_t number);
 
 /* How many runs array 0 .. arrays-1 carries. */
 size_t sweep_split_runs(const SweepSplit *split, int64_t array);
 
-/* What an array waits for: jobs and tasks; `unknown` names, for previews, those that have no number yet. */
+/* What an array waits for: jobs and tasks. For previews, `unknown` names those that have no number yet. */
 typedef struct SweepWait {
   SlurmId *after;
   size_t count;

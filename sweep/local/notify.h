@@ -17,12 +17,12 @@ typedef struct SweepNews {
   const char *message;      /* the reason of a failure; "" */
 } SweepNews;
 
-/* `ended` more runs of the sweep have ended for good, `failure` is what one of them that failed said (NULL: none did).
- * Tells of the first failure at once, and of the end when all have ended. Does nothing, and touches no file, without a
- * webhook. Failures of its own are warnings in the log. */
+/* `ended` more runs of the sweep have ended for good. `failure`: what a failed one of them said; NULL: none failed. The
+ * webhook hears of the first failure at once, and of the end when all runs have ended. Without a webhook nothing
+ * happens and no file is touched. When the webhook can not be told, the log has a warning. */
 void sweep_notify_ended(const char *root, const char *name, size_t ended, const char *failure);
 
-/* Runs are submitted (again): what has been told before does not count any more. */
+/* Runs are submitted, for the first time or again. What was told before is forgotten, so that it can be told again. */
 void sweep_notify_begin(const char *root, const char *name);
 
 /* Sends one message now. CORE_FAIL names the host alone, never the address. */

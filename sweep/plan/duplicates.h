@@ -1,5 +1,6 @@
-/* Does a grid hold runs that are copies of one another? A swept setting that the algorithm does not read gives each run
- * an id of its own and all of them the same results, bit for bit. Asked by plan and submit after grid.h. */
+/* Does a grid hold runs that are copies of one another? That happens when a swept setting is one that the algorithm
+ * does not read: each run then has an id of its own, and the results are the same bit for bit. Plan and submit ask
+ * after the grid is made (grid.h). */
 #ifndef SWEEP_DUPLICATES_H
 #define SWEEP_DUPLICATES_H
 #include "sweep/spec/grid.h"

@@ -1,6 +1,6 @@
 /* sweeps/<name>/: manifest.tsv (array index -> run id) and sweep.ini (what was submitted). Written before anything
- * starts, atomically. An index never changes its run: a later, larger file appends; runs that a later file no longer
- * contains keep their place and are only reported.
+ * starts, atomically. An index never changes its run. A later file with more runs appends. Runs that a later file does
+ * not contain keep their place and are only reported.
  *
  *   # manifest 1 <name>
  *   index <tab> run

@@ -1,8 +1,8 @@
 /* What a sweep has cost and what came of it: waiting, running, what was done twice. For `sweep report`.
  *
- * Seconds spent are wall-clock seconds of the program over all its starts (runs/<id>/job where Slurm carried it, else
- * the state of its last attempt); useful ones are those that lead to what the run has now: a checkpoint carries its
- * training time along, so that work lost with a node and done again counts once. A failed run's are all wasted. */
+ * Spent: wall-clock seconds of the program over all its starts, from runs/<id>/job where Slurm carried the run, else
+ * from the state of its last attempt. Useful: the part that led to what the run has. A checkpoint carries its training
+ * time along, so work that was lost with a node and done again counts once. All that a failed run spent is wasted. */
 #ifndef SWEEP_USAGE_H
 #define SWEEP_USAGE_H
 #include <stdbool.h>
