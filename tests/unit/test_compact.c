@@ -60,7 +60,7 @@ static void assert_places(const Rollout *rollout, CompactLevels levels) {
   size_t kept = 0, again = 0;
   core_device_to_host(rollout->device, level, rollout->compact.level, rows * sizeof *level);
   for (size_t i = 0; i < rows; i++) {
-    assert_true(level[i] < (int32_t)rollout->compact.places);
+    assert_true(level[i] < (int32_t)rollout->compact.slots);
     if (level[i] < 0) again++;
     else kept += level[i] >= rollout->worlds;
   }
@@ -190,7 +190,7 @@ static void check_million_drawn(const char *const *settings) {
   set(&config, "train.observation_storage=state");
   training = planned(&config, "emulated:memory=131G");
   const Compact *compact = &training->rollout.compact;
-  const double constants = (double)compact->places * (compact->features - compact->changing) * sizeof *compact->table;
+  const double constants = (double)compact->slots * (compact->features - compact->changing) * sizeof *compact->table;
   print_message(
     "# state, %s: %.1f GB on the device, worlds %.1f GB, constants %.1f GB of it; %d of %d numbers change\n",
     settings[0], training->plan.device_bytes / 1e9, training->plan.device_worlds_bytes / 1e9, constants / 1e9,

@@ -21,7 +21,7 @@ static CoreConfig small_config(void) {
     "sfl.rollout_steps=24", "sfl.period=3");
 }
 
-/* ---- who plays what -------------------------------------------------------------------------------------------- */
+/* ---- who plays what ---------------------------------------------------------------------------------------------- */
 
 /* The first observation of world w in the last rollout must be that of `level`. */
 static void assert_began_on(const Training *training, int w, const SimLevel *level) {
@@ -55,14 +55,14 @@ static void test_levels_of_an_iteration(void **state) {
     for (int w = 0; w < WORLDS - SAMPLED; w++) assert_began_on(training, w, &fresh[w]);
     assert_int_equal(curriculum->buffer.count, KEPT);
     for (int w = WORLDS - SAMPLED; w < WORLDS; w++) {
-      int i = curriculum->place[w] - (WORLDS - SAMPLED);
+      int i = curriculum->slot[w] - (WORLDS - SAMPLED);
       assert_in_range(i, 0, KEPT - 1);
       const uint32_t number = curriculum->buffer.entry[i].number;
       assert_ok(sim_generate_level(SIM_SIZE_S, UINT64_C(4) << 32 ^ searched, number, &kept));
       assert_began_on(training, w, &kept);
     }
     for (int w = 0; w < WORLDS; w++) /* auto-resets stay on the level */
-      assert_int_equal(training->rollout.level[w], curriculum->place[w]);
+      assert_int_equal(training->rollout.level[w], curriculum->slot[w]);
   }
   sim_level_stream_destroy(&stream);
   training_destroy(&training);
@@ -79,11 +79,11 @@ static void test_draws_are_uniform(void **state) {
   Training *training = make(&config);
   for (int iteration = 1; iteration <= 8; iteration++) {
     int32_t before[1000];
-    memcpy(before, training->curriculum->place, sizeof before);
+    memcpy(before, training->curriculum->slot, sizeof before);
     iterate(training, 1);
     for (int w = 0; w < 1000; w++) {
-      drawn[training->curriculum->place[w]]++;
-      repeated += iteration > 1 && training->curriculum->place[w] == before[w];
+      drawn[training->curriculum->slot[w]]++;
+      repeated += iteration > 1 && training->curriculum->slot[w] == before[w];
     }
   }
   for (int i = 0; i < KEPT; i++) assert_in_range(drawn[i], 850, 1150);
@@ -148,7 +148,7 @@ static void test_evaluation_keeps_its_levels(void **state) {
   training_destroy(&other);
 }
 
-/* ---- what does not matter -------------------------------------------------------------------------------------- */
+/* ---- what does not matter ---------------------------------------------------------------------------------------- */
 
 static void assert_same_training(const char *const *pairs) {
   CoreConfig config = small_config(), changed = config;
@@ -183,7 +183,7 @@ static void test_seeds_matter(void **state) {
   training_destroy(&other);
 }
 
-/* ---- checkpoints ----------------------------------------------------------------------------------------------- */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 /* A training that goes on from what `saved` wrote after `iterations`. */
 static Training *resume(const CoreConfig *config, const char *folder, int64_t iterations) {
@@ -250,7 +250,7 @@ static void test_impossible_buffers_are_refused(void **state) {
   training_destroy(&training);
 }
 
-/* ---- settings -------------------------------------------------------------------------------------------------- */
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
 
 static void test_bad_settings(void **state) {
   (void)state;

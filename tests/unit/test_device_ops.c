@@ -210,7 +210,7 @@ static void test_episodes(void) {
   for (int t = 0; t < 3; t++) {
     host_ops->count_episodes(host_ops, &here, &step);
     ops->count_episodes(ops, &there, &device_step);
-    here.level_of_place = number, there.level_of_place = numbers; /* as where a rank has some of the levels */
+    here.level_of_slot = number, there.level_of_slot = numbers; /* as where a rank has some of the levels */
   }
   assert_true(attempts[0] != attempts[1] && attempts[1] != attempts[2]);
   sums = down(there.returns, sizeof returns);

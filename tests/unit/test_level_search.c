@@ -16,7 +16,7 @@
 #include "trainer/evaluate/level_search.h"
 #include "trainer/nets/agent_initialise.h"
 
-/* ---- scores ---------------------------------------------------------------------------------------------------- */
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
 
 static void test_score(void **state) {
   (void)state;
@@ -26,7 +26,7 @@ static void test_score(void **state) {
     assert_float_equal(level_search_score(known[i].solved, known[i].episodes), known[i].score, 1e-15);
 }
 
-/* ---- the buffer ------------------------------------------------------------------------------------------------ */
+/* ---- the buffer -------------------------------------------------------------------------------------------------- */
 
 static LevelBuffer make_buffer(int capacity, CoreArena **arena) {
   LevelBuffer buffer;
@@ -86,7 +86,7 @@ static void test_keeps_the_last_of_a_sort(void **state) {
   }
 }
 
-/* ---- the search ------------------------------------------------------------------------------------------------ */
+/* ---- the search -------------------------------------------------------------------------------------------------- */
 
 /* Level i of key k has the number i + k. Its episodes last 2 + i % 3 steps; of each ten in a row, i % 11 are solved,
  * the unsolved first. */

@@ -1,10 +1,10 @@
-/* Checkpoints: everything that a run needs to go on as if it had never stopped, in runs/<id>/ckpt.
+/* Checkpoints, in runs/<id>/ckpt: all state that a run needs to resume bit for bit.
  *
  *   iteration-000000000012.ckpt = header | table of sections | BLAKE2b of both | the sections' bytes
  *
  * Each section (weights, moments, simulator, ...) has its name, size and BLAKE2b-256 in the table, so a damaged file is
- * known before anything believes it. Files are written beside, fsynced and renamed; only the run's lease holder may
- * write. This module knows bytes, not their meaning. */
+ * noticed before it is used. Files are written under a temporary name, fsynced and renamed. Only the holder of the
+ * run's lease may write. Sections are bytes without meaning here. */
 #ifndef TRAINER_CHECKPOINT_H
 #define TRAINER_CHECKPOINT_H
 #include <stddef.h>
@@ -31,7 +31,7 @@ typedef struct Checkpoint {
 
 /* Makes `folder` and removes what a crashed write left there. */
 int checkpoint_open(const char *folder, const char *run_id, int keep, Checkpoint *checkpoint);
-/* Adds a section; the same calls in the same order make and read a file. */
+/* Adds a section of the caller's memory. Writers and readers must add the same sections in the same order. */
 void checkpoint_add(Checkpoint *checkpoint, const char *name, void *data, size_t bytes);
 
 /* Writes all sections as of `iteration`, then removes all but the `keep` newest. CORE_FAIL (a full disk ...) leaves the
@@ -49,12 +49,12 @@ int checkpoint_read_newest(const Checkpoint *checkpoint, int64_t *iteration);
 /* Removes every checkpoint of the folder (`--force`). */
 int checkpoint_remove_all(const Checkpoint *checkpoint);
 
-/* For tools that use a policy without going on with its run. The path of the folder's newest checkpoint; CORE_USAGE
- * when it has none. */
+/* For tools that use a policy without resuming its run: the path of the folder's newest checkpoint. CORE_USAGE: there
+ * is none. */
 int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]);
 /* The path of the folder's file of an iteration, whether or not it is there. */
 int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_MAX]);
-/* Whose file it is, and of which iteration. CORE_FAIL when it is damaged before its data. */
+/* The run and iteration of a file. CORE_FAIL: its header or table is damaged. */
 int checkpoint_identify(const char *path, char run_id[CORE_RUN_ID], int64_t *iteration);
 int checkpoint_has_section(const char *path, const char *name, bool *there);
 /* One section of one file into data, checked like all others. CORE_FAIL: damaged; CORE_USAGE: of another run than

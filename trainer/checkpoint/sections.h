@@ -1,6 +1,6 @@
-/* What a checkpoint holds when ranks divide the worlds: sections that all ranks have alike, and sections of worlds, of
- * which each rank has its part. Only the first rank reads and writes files; the file does not tell how many ranks wrote
- * it, so any number of them can go on from it. Between training.c, which names the sections, and checkpoint.c. */
+/* Checkpoint sections when ranks divide the worlds. Some sections are the same at all ranks; of sections of worlds each
+ * rank has its part. Only the first rank reads and writes files. A file does not depend on the number of ranks, so any
+ * number of them can resume from it. Called by training.c; uses checkpoint.c. */
 #ifndef TRAINER_SECTIONS_H
 #define TRAINER_SECTIONS_H
 #include "trainer/checkpoint/checkpoint.h"
@@ -27,7 +27,7 @@ void sections_add_worlds(Sections *sections, const char *name, void *own, size_t
 double sections_estimate_bytes(double bytes);
 void sections_destroy(Sections *sections);
 
-/* All ranks: before checkpoint_write, and after the first rank has restored the checkpoint's sections. */
+/* Called by all ranks. gather: before checkpoint_write; share: after the first rank has restored the sections. */
 void sections_gather(Sections *sections);
 void sections_share(Sections *sections);
 

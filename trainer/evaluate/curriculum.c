@@ -14,7 +14,7 @@
 static uint64_t key_of(uint64_t seed, int64_t iteration) { return (seed + 1) << 32 ^ (uint64_t)iteration; }
 
 /* Of this rank's batch. */
-static int own_places(const Curriculum *curriculum) {
+static int own_slots(const Curriculum *curriculum) {
   return curriculum->own_generated + curriculum->buffer.capacity;
 }
 
@@ -32,36 +32,36 @@ void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const
     level_buffer_register(&curriculum->buffer, kept, arena);
   }
   size_t most = (size_t)(curriculum->own_generated > kept ? curriculum->own_generated : kept);
-  CORE_ARENA(arena, curriculum->place, (size_t)curriculum->own_worlds, "places played [worlds]");
-  CORE_ARENA_DEVICE(arena, curriculum->level_of_place, (size_t)own_places(curriculum), "levels of places [places]");
+  CORE_ARENA(arena, curriculum->slot, (size_t)curriculum->own_worlds, "slots played [worlds]");
+  CORE_ARENA_DEVICE(arena, curriculum->level_of_slot, (size_t)own_slots(curriculum), "levels of slots [slots]");
   CORE_ARENA(arena, curriculum->numbers, most, "numbers of levels [levels]");
 }
 
 int curriculum_levels(const Curriculum *curriculum) { return curriculum->generated + curriculum->buffer.capacity; }
 
-/* Of this rank's places: the new levels of its worlds, then the buffer. */
+/* Of this rank's slots: the new levels of its worlds, then the buffer. */
 static void number_places(Curriculum *curriculum, CoreDevice *device) {
-  const int places = own_places(curriculum), generated = curriculum->own_generated;
-  int32_t *level = core_memory_allocate((size_t)places * sizeof *level);
-  for (int i = 0; i < places; i++)
+  const int slots = own_slots(curriculum), generated = curriculum->own_generated;
+  int32_t *level = core_memory_allocate((size_t)slots * sizeof *level);
+  for (int i = 0; i < slots; i++)
     level[i] = i < generated ? curriculum->first_world + i : curriculum->generated + i - generated;
-  core_device_to_device(device, curriculum->level_of_place, level, (size_t)places * sizeof *level);
+  core_device_to_device(device, curriculum->level_of_slot, level, (size_t)slots * sizeof *level);
   free(level);
 }
 
 int curriculum_create(Curriculum *curriculum, const Env *levels, uint64_t seed, Env **env) {
   if (curriculum->buffer.capacity > 0) TRY(level_search_create(&curriculum->search, levels, seed));
   number_places(curriculum, levels->device);
-  return levels->with_places(levels, curriculum->own_worlds, own_places(curriculum), seed, env);
+  return levels->with_places(levels, curriculum->own_worlds, own_slots(curriculum), seed, env);
 }
 
 void curriculum_destroy(Curriculum *curriculum) { level_search_destroy(&curriculum->search); }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static int bytes_with(const Env *levels, int worlds, int places, double *bytes) {
+static int bytes_with(const Env *levels, int worlds, int slots, double *bytes) {
   Env *env = NULL;
-  TRY(levels->with_places(levels, worlds, places, 0, &env));
+  TRY(levels->with_places(levels, worlds, slots, 0, &env));
   *bytes = (double)env->bytes(env);
   env_destroy(&env);
   return CORE_OK;
@@ -75,12 +75,12 @@ int curriculum_estimate_bytes(const Curriculum *curriculum, const Env *levels, d
   TRY(bytes_with(levels, SMALL, 2 * SMALL, &more_places));
   double a_world = (more_worlds - both) / SMALL, a_place = (more_places - both) / SMALL;
   double rest = both - SMALL * (a_world + a_place);
-  *training = rest + a_world * curriculum->own_worlds + a_place * own_places(curriculum);
+  *training = rest + a_world * curriculum->own_worlds + a_place * own_slots(curriculum);
   *search = curriculum->buffer.capacity > 0 ? rest + (a_world + a_place) * curriculum->search.own : 0;
   return CORE_OK;
 }
 
-/* ---- an iteration ---------------------------------------------------------------------------------------------- */
+/* ---- an iteration ------------------------------------------------------------------------------------------------ */
 
 bool curriculum_search_due(const Curriculum *curriculum, int64_t iteration) {
   return curriculum->buffer.capacity > 0 && (iteration - 1) % curriculum->period == 0;
@@ -111,7 +111,7 @@ static int32_t draw_from_buffer(const Curriculum *curriculum, uint64_t seed, int
 static void choose_places(Curriculum *curriculum, uint64_t seed, int64_t iteration) {
   const int generated = curriculum->own_generated;
   for (int w = 0; w < curriculum->own_worlds; w++)
-    curriculum->place[w] =
+    curriculum->slot[w] =
       w < generated ? w : generated + draw_from_buffer(curriculum, seed, iteration, curriculum->first_world + w);
 }
 
@@ -124,8 +124,8 @@ void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *a
     env->draw_levels(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
                      curriculum->numbers);
   choose_places(curriculum, seed, iteration);
-  rollout->level_of_place = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_place : NULL;
-  rollout_start_on(rollout, env, curriculum->place);
+  rollout->level_of_slot = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_slot : NULL;
+  rollout_start_on(rollout, env, curriculum->slot);
 }
 
 /* Mean over the levels first .. end - 1 that an episode ended on. */
@@ -149,7 +149,7 @@ void curriculum_fill_row(const Curriculum *curriculum, const Rollout *rollout, S
   row->buffer_learnability = curriculum->summary.found;
 }
 
-/* ---- checkpoints ----------------------------------------------------------------------------------------------- */
+/* ---- checkpoints ------------------------------------------------------------------------------------------------- */
 
 void curriculum_add_sections(Curriculum *curriculum, Checkpoint *checkpoint) {
   if (curriculum->buffer.capacity == 0) return;

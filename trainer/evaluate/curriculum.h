@@ -1,10 +1,10 @@
-/* Training on ever new levels (env.curriculum = sfl; spec kinetix.md 8.2, 8.3): before every rollout all worlds are put
- * at the beginning of a level, the first of them on newly generated ones, the others on levels drawn with replacement
- * from a buffer, which is searched anew (level_search.c) before the first iteration and then every sfl.period ones.
+/* The curriculum of sampling for learnability (env.curriculum = sfl; spec kinetix.md 8.2, 8.3). Before every rollout
+ * all worlds start an episode. The first worlds get newly generated levels, the others levels drawn with replacement
+ * from a buffer. level_search.c fills the buffer before the first iteration and then every sfl.period iterations.
  *
- * Ranks divide the worlds: each has places for the new levels of its own worlds and for all of the buffer, which is the
- * same at all ranks. Levels and draws are functions of (seed, iteration, index) and the weights. With every rollout
- * beginning anew, the buffer's numbers are all that a checkpoint needs of the worlds. */
+ * Ranks divide the worlds: each has slots for the new levels of its own worlds and for all of the buffer, which is the
+ * same at all ranks. Levels and draws are functions of (seed, iteration, index) and the weights. Since every rollout
+ * starts new episodes, a checkpoint needs only the buffer's numbers of the worlds. */
 #ifndef TRAINER_CURRICULUM_H
 #define TRAINER_CURRICULUM_H
 #include "core/device/arena.h"
@@ -26,8 +26,8 @@ typedef struct Curriculum {
   int64_t period;
   LevelSearch search;
   LevelBuffer buffer;        /* capacity 0 where no world plays from it */
-  int32_t *place;            /* [own worlds]: new levels first, then the buffer's */
-  int32_t *level_of_place;   /* [own places] the run's number: all new levels first, then the buffer's; on the device */
+  int32_t *slot;             /* [own worlds]: new levels first, then the buffer's */
+  int32_t *level_of_slot;   /* [own slots] the run's number: all new levels first, then the buffer's; on the device */
   uint32_t *numbers;         /* [generated or buffer]: scratch */
   CurriculumPosition position;
   LevelSearchSummary summary; /* of the last search */

@@ -29,7 +29,7 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
   const size_t own = (size_t)search->own;
   trial_register(&search->trial, config, levels, search->own, arena);
   CORE_ARENA(arena, search->part_end, (size_t)shards->shards, "search parts [shards]");
-  CORE_ARENA(arena, search->place, own, "search places [levels]");
+  CORE_ARENA(arena, search->slot, own, "search slots [levels]");
   CORE_ARENA(arena, search->numbers, own, "search numbers [levels]");
   CORE_ARENA_DEVICE(arena, search->own_episodes, own, "search episodes [levels]");
   CORE_ARENA_DEVICE(arena, search->own_solutions, own, "search solutions [levels]");
@@ -42,7 +42,7 @@ int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed) {
   for (int s = 0; s < search->shards.shards; s++)
     search->part_end[s] = shards_first_of(&search->shards, search->at_once, s + 1) - search->first;
   trial_divide(&search->trial, search->part_end, search->shards.shards);
-  for (int w = 0; w < search->own; w++) search->place[w] = w;
+  for (int w = 0; w < search->own; w++) search->slot[w] = w;
   return search->own > 0 ? levels->with_places(levels, search->own, search->own, seed, &search->env) : CORE_OK;
 }
 
@@ -57,7 +57,7 @@ static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, 
   const uint32_t begin = first + (uint32_t)search->first;
   env->draw_levels(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
   for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
-  env->reset_to(env, search->place, search->trial.raw);
+  env->reset_to(env, search->slot, search->trial.raw);
   core_device_zero(ops->device, search->own_episodes, bytes);
   core_device_zero(ops->device, search->own_solutions, bytes);
   for (int t = 0; t < search->steps; t++) {

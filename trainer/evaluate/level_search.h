@@ -3,8 +3,8 @@
  * that is trained on.
  *
  * Level i of a search and the actions on it are functions of (seed, iteration, i), so what is found depends neither on
- * threads nor on how many levels are played at a time. Ranks divide each batch and tell each other what they saw, so
- * that all of them fill the same buffer. */
+ * threads nor on how many levels are played at a time. Ranks divide each batch and exchange their results, so that all
+ * of them fill the same buffer. */
 #ifndef TRAINER_LEVEL_SEARCH_H
 #define TRAINER_LEVEL_SEARCH_H
 #include "core/device/arena.h"
@@ -16,14 +16,14 @@
 enum { LEVEL_SEARCH_FIRST = 1 << 30 };
 
 typedef struct LevelSearch {
-  Env *env;                    /* owned: a place for each of this rank's; NULL where it has none of a batch */
+  Env *env;                    /* owned: a slot for each of this rank's; NULL where it has none of a batch */
   int at_once, batches, steps; /* at_once: levels of a batch, of all ranks */
   int first, own;              /* this rank's of a batch */
   Shards shards;
   int32_t episodes_max;
   Trial trial;                 /* of this rank's */
   int *part_end;               /* [shards] of the trial */
-  int32_t *place;              /* [own] */
+  int32_t *slot;               /* [own] */
   uint32_t *numbers;           /* [own] */
   int64_t *own_episodes, *own_solutions; /* [own], on the ops' device */
   int64_t *episodes, *solutions, *all_numbers; /* [at_once] each, one after the other, of all ranks after the batch */

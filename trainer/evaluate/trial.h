@@ -1,6 +1,6 @@
 /* Trials: worlds in which the present policy acts without learning, for evaluations (evaluate.c) and searches of levels
- * (level_search.c). Holds what a step passes between environment, observer and policy; who counts what, and when the
- * worlds begin, is the caller's. */
+ * (level_search.c). Holds the buffers of a step between environment, observer and policy. The caller resets the worlds
+ * and counts results. */
 #ifndef TRAINER_TRIAL_H
 #define TRAINER_TRIAL_H
 #include "core/device/arena.h"
@@ -25,7 +25,7 @@ typedef struct Trial {
   int32_t *episode_steps;
 } Trial;
 
-/* Who plays: the policy and how it sees, by statistics that stay as they are. */
+/* The policy that plays, and its observer, whose statistics do not change. */
 typedef struct TrialPlayer { const Agent *agent; const Observer *observer; Ops *ops; } TrialPlayer;
 
 /* What the actions of a step follow from; first_world: the number of world 0. */

@@ -1,5 +1,5 @@
-/* What learners share that go down a gradient of the agent's networks: the learning rate of an iteration, a clipped
- * step, the stats of gradients, sections of a checkpoint, and naming what is not finite. */
+/* Shared by learners that descend a gradient of the agent's networks: learning rate, clipped step, statistics of
+ * gradients, checkpoint sections, and messages about values that are not finite. */
 #ifndef TRAINER_LEARNERS_DESCENT_H
 #define TRAINER_LEARNERS_DESCENT_H
 #include "trainer/learners/learner.h"
@@ -16,7 +16,7 @@ void descent_restart(CoreDevice *device, Optimizer *optimizer, size_t n);
 /* The norm of a network's gradient. CORE_FAIL naming the element that is not finite. */
 int descent_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm);
 /* One step on one network, its gradient clipped by `clip_norm`: its own norm, or that of all parameters of a common
- * loss. Adds to the stats, of which descent_average makes means. */
+ * loss. Adds to the statistics; descent_average makes means of them. */
 void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
                   double rate, double norm, double clip_norm, LearnerGradients *gradients);
 /* A step on both networks of an agent: with a common loss the gradients are clipped together (net.sharing). */
@@ -28,7 +28,7 @@ void descent_reduce(LearnerUpdate *update);
  * measured to NaN. */
 void descent_average(LearnerUpdate *update, double steps, bool measured);
 
-/* Rows whose ratio, exp(logp - around), stands where the clip is flat: no gradient goes through them. */
+/* The number of rows that the clip leaves without gradient, by their ratio exp(logp - around). */
 double descent_count_silent(Ops *ops, const float *logp, const float *around, const float *advantages, int rows,
                             double epsilon);
 

@@ -21,25 +21,25 @@ static int decide_epoch(const Epochs *epochs, const LearnerStep *step, int epoch
   return CORE_OK;
 }
 
-/* ---- queued ------------------------------------------------------------------------------------------------------ */
+/* ---- recorded ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Queued { const Epochs *epochs; const LearnerStep *step; } Queued;
-static void queue_one(void *context) {
-  const Queued *queued = context;
-  queued->epochs->queue(queued->epochs->learner, queued->step);
+typedef struct Recording { const Epochs *epochs; const LearnerStep *step; } Recording;
+static void record_one(void *context) {
+  const Recording *recording = context;
+  recording->epochs->record(recording->epochs->learner, recording->step);
 }
 
-static void queue_epoch(const Epochs *epochs, const LearnerStep *step) {
-  Queued queued = {epochs, step};
+static void record_epoch(const Epochs *epochs, const LearnerStep *step) {
+  Recording recording = {epochs, step};
   for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
-    queue_minibatch(epochs->queue_of, queue_one, &queued);
+    recorded_minibatch(epochs->recorded, record_one, &recording);
     if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
   }
 }
 
 static void open_stats(const Epochs *epochs, const LearnerStep *step, double rate) {
-  queue_begin(epochs->queue_of, step, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
-              epochs->proximal, rate);
+  recorded_begin(epochs->recorded, step, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
+                 epochs->proximal, rate);
 }
 
 /* Takes the step that could not be done once more, for the host to see why. */
@@ -47,26 +47,26 @@ static int explain(const Epochs *epochs, const LearnerStep *step, int failed) {
   const int parts = (int)epochs->config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
   LearnerUpdate unused = {0};
   shuffle(epochs, step, epoch);
-  return name_minibatch(queue_explain(epochs->decide(epochs->learner, step, m, &unused)), epoch, m);
+  return name_minibatch(recorded_explain(epochs->decide(epochs->learner, step, m, &unused)), epoch, m);
 }
 
 /* Of the epochs from `first` on. */
 static int close_stats(const Epochs *epochs, const LearnerStep *step, int first, LearnerUpdate *update) {
   OpsUpdateStats stats;
-  const int failed = queue_finish(epochs->queue_of, step->ops, epochs->actor, epochs->critic, epochs->proximal, &stats,
-                                  update);
+  const int failed = recorded_finish(epochs->recorded, step->ops, epochs->actor, epochs->critic, epochs->proximal,
+                                     &stats, update);
   if (failed >= 0) return explain(epochs, step, first * (int)epochs->config->ppo.num_minibatches + failed);
   epochs->add_losses(epochs->learner, &stats, update);
   return CORE_OK;
 }
 
 int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
-  const bool queues = queue_takes(epochs->queue_of, epochs->agent);
+  const bool is_recorded = recorded_is_possible(epochs->recorded, epochs->agent);
   const bool divided = step->rollout->shards.all_shards > 1;
   int opened = -1; /* the epoch that the open stats begins with */
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
     shuffle(epochs, step, epoch);
-    const bool takes = queues && (!divided || minibatch_fits(epochs->minibatch, step->rollout));
+    const bool takes = is_recorded && (!divided || minibatch_fits(epochs->minibatch, step->rollout));
     if (opened >= 0 && !takes) {
       TRY(close_stats(epochs, step, opened, update));
       opened = -1;
@@ -79,7 +79,7 @@ int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *upd
       open_stats(epochs, step, update->learning_rate);
       opened = epoch;
     }
-    queue_epoch(epochs, step);
+    record_epoch(epochs, step);
   }
   return opened >= 0 ? close_stats(epochs, step, opened, update) : CORE_OK;
 }

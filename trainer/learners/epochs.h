@@ -1,10 +1,10 @@
-/* Epochs of minibatches of the whole rollout, as PPO and PQN go down their losses: every epoch a fresh shuffle, every
- * minibatch a step. The host decides on each step, or all are queued on a device (queue.h), which it then waits for
- * once; where ranks or shards divide minibatches, once more an epoch, for how many rows are whose. An epoch in which
- * chance gave a shard more of them than a piece holds is the host's to decide. */
+/* Epochs of minibatches of the whole rollout, for PPO and PQN: every epoch a fresh shuffle, every minibatch a step.
+ * Either the host decides on each step, or a device runs all of them as a recorded update (recorded.h) and the host
+ * synchronises once. Where ranks or shards divide minibatches it also synchronises once per epoch, for the number of
+ * rows of each. If a shard has more rows than a piece holds, the host decides on that epoch's steps. */
 #ifndef TRAINER_LEARNERS_EPOCHS_H
 #define TRAINER_LEARNERS_EPOCHS_H
-#include "trainer/learners/queue.h"
+#include "trainer/learners/recorded.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
 
@@ -15,13 +15,13 @@ typedef struct Epochs {
   const Gradient *gradient;
   Optimizer *actor, *critic;     /* critic NULL: there is only the agent's actor */
   Proximal *proximal;            /* NULL: none */
-  Queue *queue_of;
+  RecordedUpdate *recorded;
   void *learner;
-  /* Minibatch m, decided by the host. CORE_FAIL: what is not finite, and where. */
+  /* Minibatch m, decided by the host. CORE_FAIL: a value is not finite; the message says which. */
   int (*decide)(void *learner, const LearnerStep *step, int m, LearnerUpdate *update);
-  /* The operations of the minibatch whose turn it is (minibatch_take), as queue_minibatch wants them. */
-  void (*queue)(void *learner, const LearnerStep *step);
-  /* Adds what the stats has of losses. */
+  /* The operations of the present step's minibatch (minibatch_take), as recorded_minibatch requires. */
+  void (*record)(void *learner, const LearnerStep *step);
+  /* Adds the losses of the statistics. */
   void (*add_losses)(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update);
 } Epochs;
 

@@ -28,7 +28,7 @@ typedef struct LearnerUpdate {
   double controller_kl;            /* that the learning rate follows */
 } LearnerUpdate;
 
-/* One iteration's work. */
+/* The arguments of an iteration's update. */
 typedef struct LearnerStep {
   Ops *ops;
   const Rollout *rollout;
@@ -44,7 +44,7 @@ typedef struct LearnerCount {
   double proximal_weight;          /* 1 where there is no proximal policy */
 } LearnerCount;
 
-/* What an update comes to. */
+/* The size of an update. */
 typedef struct LearnerSize {
   int64_t rows;                    /* of the largest minibatch */
   int64_t updates;                 /* minibatches of an iteration */

@@ -47,7 +47,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
     CORE_ARENA_DEVICE(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
     CORE_ARENA_DEVICE(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
-  queue_register(&ppo->queue, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
+  recorded_register(&ppo->recorded, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
                  ppo->minibatch.all_rows, rollout->shards.all_shards > 1, epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
@@ -89,7 +89,7 @@ static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
   return descent_check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
 }
 
-/* ---- one minibatch --------------------------------------------------------------------------------------------- */
+/* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
 /* Log-probabilities of the policy that the clip and the penalty are around. */
 static const float *logp_around(const Ppo *ppo) { return ppo->ewma ? ppo->proximal_logp : ppo->minibatch.logp; }
@@ -103,7 +103,7 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
 }
 
 /* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
- * loss's. sum NULL: queued. */
+ * loss's. sum NULL: recorded. */
 static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -129,8 +129,8 @@ static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
 }
 
 /* ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
- * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: queued, and
- * then before the policy's own loss, as a stats keeps the last one's sums. */
+ * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: recorded, and
+ * then before the policy's own loss, since statistics keep the last one's sums. */
 static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -143,7 +143,7 @@ static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *su
 }
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
- * r_p = pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput; sums NULL: all is queued. */
+ * r_p = pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput; sums NULL: all is recorded. */
 typedef struct ActorSums { OpsPolicySums policy; double sampled_entropy, pull; } ActorSums;
 static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
   const CoreConfig *config = ppo->config;
@@ -251,7 +251,7 @@ static int minibatch_step(void *learner, const LearnerStep *step, int m, Learner
   return CORE_OK;
 }
 
-/* ---- the iteration --------------------------------------------------------------------------------------------- */
+/* ---- the iteration ----------------------------------------------------------------------------------------------- */
 
 /* Advantages (standardised over the rollout where the settings say so) and targets, with what is reported of them. */
 static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
@@ -275,14 +275,14 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   update->explained_variance = estimators_explained_variance(&target, &residual);
 }
 
-/* ---- the same, queued ------------------------------------------------------------------------------------------- */
+/* ---- the same, recorded ------------------------------------------------------------------------------------------ */
 
 /* Actor beside critic: not where the critic's passes hide the sum of the actor's gradient over ranks. */
 static bool goes_beside(const Ppo *ppo, const Ops *ops) {
   return ops->enter && agent_is_apart(ppo->agent) && ppo->agent->communicator == NULL;
 }
 
-static void queue_actor(Ppo *ppo, const LearnerStep *step) {
+static void record_actor(Ppo *ppo, const LearnerStep *step) {
   Ops *ops = step->ops;
   const Minibatch *batch = &ppo->minibatch;
   const float *logits = actor_loss(ppo, ops, NULL);
@@ -293,7 +293,7 @@ static void queue_actor(Ppo *ppo, const LearnerStep *step) {
 }
 
 /* As minibatch_step, but that nothing comes to the host. */
-static void queue_whole(Ppo *ppo, const LearnerStep *step) {
+static void record_whole(Ppo *ppo, const LearnerStep *step) {
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
   const bool beside = goes_beside(ppo, ops);
@@ -301,16 +301,16 @@ static void queue_whole(Ppo *ppo, const LearnerStep *step) {
   minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
   if (beside) ops->enter(ops);
   advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
-  queue_actor(ppo, step);
+  record_actor(ppo, step);
   if (beside) ops->leave(ops);
   critic_loss(ppo, ops, NULL);
   critic_backward(ppo, ops);
   if (beside) ops->join(ops);
-  queue_step(&ppo->queue, ops);
+  recorded_step(&ppo->recorded, ops);
 }
 
 /* The same where ranks or shards divide the minibatch: a piece a shard. */
-static void queue_divided(Ppo *ppo, const LearnerStep *step) {
+static void record_divided(Ppo *ppo, const LearnerStep *step) {
   const AdvantageNorm norm = minibatch_norm(ppo->config);
   const Shards *shards = &step->rollout->shards;
   Ops *ops = step->ops;
@@ -318,7 +318,7 @@ static void queue_divided(Ppo *ppo, const LearnerStep *step) {
   const bool beside = goes_beside(ppo, ops);
   if (norm != ADVANTAGE_RAW)
     minibatch_take_moments(batch, ops, step->rollout, ppo->advantages, ppo->agent->communicator);
-  queue_begin_gradient(&ppo->queue, &ppo->gradient, batch);
+  recorded_begin_gradient(&ppo->recorded, &ppo->gradient, batch);
   for (int s = 0; s < shards->shards; s++) {
     const bool is_last = s + 1 == shards->shards;
     minibatch_take_shard(batch, ops, step->rollout, s, ppo->advantages, ppo->targets);
@@ -327,24 +327,24 @@ static void queue_divided(Ppo *ppo, const LearnerStep *step) {
       ops->update->standardise_by(ops, batch->advantages, (size_t)batch->rows, batch->all_records,
                                   (size_t)shards->all_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
     if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
-    queue_actor(ppo, step);
+    record_actor(ppo, step);
     if (beside) ops->leave(ops);
     critic_loss(ppo, ops, NULL);
-    if (!beside) queue_add_sums(&ppo->queue, ops, s == 0, is_last); /* ranks' sums hide behind the backward pass */
+    if (!beside) recorded_add_sums(&ppo->recorded, ops, s == 0, is_last); /* overlaps the sums over ranks */
     critic_backward(ppo, ops);
     if (beside) {
       ops->join(ops);
-      queue_add_sums(&ppo->queue, ops, s == 0, is_last);
+      recorded_add_sums(&ppo->recorded, ops, s == 0, is_last);
     }
     gradient_add(&ppo->gradient, s, batch->rows);
   }
   gradient_finish(&ppo->gradient, batch->all_rows);
-  queue_step(&ppo->queue, ops);
+  recorded_step(&ppo->recorded, ops);
 }
 
-static void queue_operations(void *learner, const LearnerStep *step) {
-  if (step->rollout->shards.all_shards > 1) queue_divided(learner, step);
-  else queue_whole(learner, step);
+static void record_operations(void *learner, const LearnerStep *step) {
+  if (step->rollout->shards.all_shards > 1) record_divided(learner, step);
+  else record_whole(learner, step);
 }
 
 static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update) {
@@ -362,7 +362,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   const Epochs epochs = {
     .config = config, .agent = ppo->agent, .minibatch = &ppo->minibatch, .gradient = &ppo->gradient,
     .actor = &ppo->actor_optimizer, .critic = &ppo->critic_optimizer, .proximal = ppo->ewma ? &ppo->proximal : NULL,
-    .queue_of = &ppo->queue, .learner = ppo, .decide = minibatch_step, .queue = queue_operations,
+    .recorded = &ppo->recorded, .learner = ppo, .decide = minibatch_step, .record = record_operations,
     .add_losses = add_losses};
   Ops *ops = step->ops;
   *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration), .controller_kl = NAN};
@@ -375,10 +375,10 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   return descent_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }
 
-/* ---- the entries of the table ---------------------------------------------------------------------------------- */
+/* ---- the entries of the table ------------------------------------------------------------------------------------ */
 
 static void destroy(void *state) {
-  if (state) queue_destroy(&((Ppo *)state)->queue);
+  if (state) recorded_destroy(&((Ppo *)state)->recorded);
   free(state);
 }
 

@@ -6,7 +6,7 @@
 #define TRAINER_LEARNERS_PPO_H
 #include "core/device/arena.h"
 #include "trainer/update/advantage.h"
-#include "trainer/learners/queue.h"
+#include "trainer/learners/recorded.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
 #include "trainer/update/optimizer.h"
@@ -28,7 +28,7 @@ typedef struct Ppo {
   Moments *moments;                /* of advantages, over iterations; NULL: standardised otherwise */
   float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
-  Queue queue;                     /* of updates on a device */
+  RecordedUpdate recorded;                     /* of updates on a device */
 } Ppo;
 
 /* Adam's step size in an iteration: constant, or linear to 0 over the budget (spec ppo.md 1.6). */

@@ -28,7 +28,7 @@ typedef struct Pqn {
   float *errors, *targets;         /* [steps][worlds] of this rank: lambda target - greatest Q; lambda target */
   float *doutput;                  /* [rows][actions]: gradient at the Q values */
   double epsilon;                  /* of the agent, for checkpoints */
-  Queue queue;                     /* of updates on a device */
+  RecordedUpdate recorded;                     /* of updates on a device */
 } Pqn;
 
 double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
@@ -38,7 +38,7 @@ double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
   return done < falling ? start + (end - start) * done / falling : end;
 }
 
-/* ---- one minibatch --------------------------------------------------------------------------------------------- */
+/* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
 /* L = E[(Q(s, a) - R)^2]: this rank's part of its gradient over minibatch m. */
 static int add_gradients(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate *update) {
@@ -72,7 +72,7 @@ static int minibatch_step(void *learner, const LearnerStep *step, int m, Learner
   return CORE_OK;
 }
 
-/* ---- the iteration --------------------------------------------------------------------------------------------- */
+/* ---- the iteration ----------------------------------------------------------------------------------------------- */
 
 /* R_t = r_t + gamma (1 - d_t) (lambda R_t+1 + (1 - lambda) max Q_t+1) is the value target of generalised advantage
  * estimation over the values max Q. */
@@ -104,49 +104,49 @@ static LearnerGradients unmeasured(void) {
 }
 
 /* As minibatch_step, but that nothing comes to the host. */
-static void queue_loss(Pqn *pqn, Ops *ops) {
+static void record_loss(Pqn *pqn, Ops *ops) {
   const Agent *agent = pqn->agent;
   const Minibatch *batch = &pqn->minibatch;
   const float *q = agent_pass(agent, ops, &agent->actor, batch->observations, batch->rows);
   ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, NULL);
 }
 
-static void queue_backward(Pqn *pqn, Ops *ops) {
+static void record_backward(Pqn *pqn, Ops *ops) {
   const Minibatch *batch = &pqn->minibatch;
   agent_backward(pqn->agent, ops, &pqn->agent->actor, batch->observations, batch->rows, pqn->doutput,
                  &pqn->gradient.mean);
 }
 
-static void queue_whole(Pqn *pqn, const LearnerStep *step) {
+static void record_whole(Pqn *pqn, const LearnerStep *step) {
   Ops *ops = step->ops;
   minibatch_take(&pqn->minibatch, ops, step->rollout, (int)pqn->config->ppo.num_minibatches);
   minibatch_next(&pqn->minibatch, ops, step->rollout, pqn->errors, pqn->targets);
-  queue_loss(pqn, ops);
-  queue_backward(pqn, ops);
-  queue_step(&pqn->queue, ops);
+  record_loss(pqn, ops);
+  record_backward(pqn, ops);
+  recorded_step(&pqn->recorded, ops);
 }
 
 /* The same where ranks or shards divide the minibatch: a piece a shard. */
-static void queue_divided(Pqn *pqn, const LearnerStep *step) {
+static void record_divided(Pqn *pqn, const LearnerStep *step) {
   const int shards = step->rollout->shards.shards;
   Ops *ops = step->ops;
   Minibatch *batch = &pqn->minibatch;
-  queue_begin_gradient(&pqn->queue, &pqn->gradient, batch);
+  recorded_begin_gradient(&pqn->recorded, &pqn->gradient, batch);
   for (int s = 0; s < shards; s++) {
     minibatch_take_shard(batch, ops, step->rollout, s, pqn->errors, pqn->targets);
     if (s + 1 == shards) gradient_expect_last(&pqn->gradient, batch->rows, batch->all_rows);
-    queue_loss(pqn, ops);
-    queue_add_sums(&pqn->queue, ops, s == 0, s + 1 == shards);
-    queue_backward(pqn, ops);
+    record_loss(pqn, ops);
+    recorded_add_sums(&pqn->recorded, ops, s == 0, s + 1 == shards);
+    record_backward(pqn, ops);
     gradient_add(&pqn->gradient, s, batch->rows);
   }
   gradient_finish(&pqn->gradient, batch->all_rows);
-  queue_step(&pqn->queue, ops);
+  recorded_step(&pqn->recorded, ops);
 }
 
-static void queue_operations(void *learner, const LearnerStep *step) {
-  if (step->rollout->shards.all_shards > 1) queue_divided(learner, step);
-  else queue_whole(learner, step);
+static void record_operations(void *learner, const LearnerStep *step) {
+  if (step->rollout->shards.all_shards > 1) record_divided(learner, step);
+  else record_whole(learner, step);
 }
 
 static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update) {
@@ -159,8 +159,8 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   const CoreConfig *config = pqn->config;
   const Epochs epochs = {
     .config = config, .agent = pqn->agent, .minibatch = &pqn->minibatch, .gradient = &pqn->gradient,
-    .actor = &pqn->optimizer, .queue_of = &pqn->queue, .learner = pqn, .decide = minibatch_step,
-    .queue = queue_operations, .add_losses = add_losses};
+    .actor = &pqn->optimizer, .recorded = &pqn->recorded, .learner = pqn, .decide = minibatch_step,
+    .record = record_operations, .add_losses = add_losses};
   const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
   *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
                             .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN};
@@ -173,7 +173,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   return descent_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
 }
 
-/* ---- the entry of the table ------------------------------------------------------------------------------------ */
+/* ---- the entry of the table -------------------------------------------------------------------------------------- */
 
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
   if (agent->head.kind != OPS_MULTI_DISCRETE || agent->head.factors != 1)
@@ -194,13 +194,13 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
-  queue_register(&pqn->queue, agent, &pqn->optimizer, false, pqn->minibatch.all_rows,
+  recorded_register(&pqn->recorded, agent, &pqn->optimizer, false, pqn->minibatch.all_rows,
                  rollout->shards.all_shards > 1, epochs_steps(config), arena);
   return CORE_OK;
 }
 
 static void destroy(void *state) {
-  if (state) queue_destroy(&((Pqn *)state)->queue);
+  if (state) recorded_destroy(&((Pqn *)state)->recorded);
   free(state);
 }
 

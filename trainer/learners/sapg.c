@@ -27,7 +27,7 @@ double sapg_entropy_coef(int block, int blocks, double scale) {
   return 0.5 * scale * (1 - (double)block / (blocks - 1));
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------- */
+/* ---- making one -------------------------------------------------------------------------------------------------- */
 
 static LearnerSize size_of(const CoreConfig *config) {
   const SapgMinibatches minibatches = sapg_minibatches(config);
@@ -56,13 +56,13 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA(arena, sapg->rate, 1, "learning rate");
   CORE_ARENA(arena, sapg->value_moments, 3, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
-  queue_register(&sapg->queue, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
+  recorded_register(&sapg->recorded, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
                  false, minibatches->count, arena);
   return CORE_OK;
 }
 
 static void destroy(void *state) {
-  if (state) queue_destroy(&((Sapg *)state)->queue);
+  if (state) recorded_destroy(&((Sapg *)state)->recorded);
   free(state);
 }
 
@@ -75,12 +75,12 @@ static void start(void *state) {
   sapg->value_moments[1] = 0;
 }
 
-/* ---- one minibatch ---------------------------------------------------------------------------------------------- */
+/* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper:
  * around m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's
  * loss with pi_old in the proximal policy's place. On-policy m = 1. The gradient goes to sapg->doutput, the new policy
- * to those that the KL is taken to; sums NULL: all is queued. */
+ * to those that the KL is taken to; sums NULL: all is recorded. */
 typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double kl; } ActorSums;
 static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
   const CoreConfig *config = sapg->config;
@@ -114,7 +114,7 @@ static double count_silent(Sapg *sapg, Ops *ops, const float *logits) {
                               sapg->config->ppo.epsilon);
 }
 
-static void queue_silent(const Sapg *sapg, Ops *ops, const float *logits) {
+static void record_silent(const Sapg *sapg, Ops *ops, const float *logits) {
   const SapgData *data = &sapg->data;
   ops->update->count_silent(ops, &sapg->agent->head, logits, data->actions, logp_around(data), data->batch_advantages,
                             data->rows, sapg->config->ppo.epsilon);
@@ -182,7 +182,7 @@ static int minibatch_step(Sapg *sapg, const LearnerStep *step, int m, LearnerUpd
                            *sapg->rate, update);
 }
 
-/* ---- an epoch --------------------------------------------------------------------------------------------------- */
+/* ---- an epoch ---------------------------------------------------------------------------------------------------- */
 
 /* Mean of the minibatches' KL, added up in the order of the shards, so that the learning rate is the same for any
  * number of ranks. */
@@ -211,43 +211,43 @@ static int decide_epoch(Sapg *sapg, const LearnerStep *step, int number, Learner
 }
 
 /* As minibatch_step, but that nothing comes to the host; m: as sapg_data_take has it. */
-typedef struct Queued { Sapg *sapg; const LearnerStep *step; } Queued;
-static void queue_operations(const Queued *queued, int m) {
-  Sapg *sapg = queued->sapg;
-  Ops *ops = queued->step->ops;
-  OpsUpdatePlan plan = sapg->queue.plan;
-  sapg_data_take(&sapg->data, ops, queued->step->rollout, m);
+typedef struct Recording { Sapg *sapg; const LearnerStep *step; } Recording;
+static void record_operations(const Recording *recording, int m) {
+  Sapg *sapg = recording->sapg;
+  Ops *ops = recording->step->ops;
+  OpsUpdatePlan plan = sapg->recorded.plan;
+  sapg_data_take(&sapg->data, ops, recording->step->rollout, m);
   plan.rows = sapg->data.rows;
   const float *logits = actor_loss(sapg, ops, NULL);
-  if (queued->step->measure) queue_silent(sapg, ops, logits);
+  if (recording->step->measure) record_silent(sapg, ops, logits);
   actor_backward(sapg, ops);
   critic_loss(sapg, ops, NULL);
   critic_backward(sapg, ops);
   ops->update->step(ops, &plan);
 }
-static void queue_one(void *queued) { queue_operations(queued, -1); }
+static void record_one(void *recording) { record_operations(recording, -1); }
 
 /* The step that could not be done once more, for the host to see why. */
 static int explain(Sapg *sapg, const LearnerStep *step, int number, int m) {
   LearnerUpdate unused = {0};
-  return name_minibatch(queue_explain(minibatch_step(sapg, step, m, &unused)), number, m);
+  return name_minibatch(recorded_explain(minibatch_step(sapg, step, m, &unused)), number, m);
 }
 
-/* All steps are queued and the host waits once, since the learning rate of the next epoch follows from the KL. A last
- * minibatch that is larger is no part of the graph. */
-static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
+/* All steps are recorded and the host synchronises once, since the learning rate of the next epoch follows from the KL.
+ * A last minibatch that is larger is no part of the graph. */
+static int record_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
   const SapgMinibatches *all = &sapg->data.minibatches;
-  Queued queued = {sapg, step};
+  Recording recording = {sapg, step};
   OpsUpdateStats stats;
-  queue_begin(&sapg->queue, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
-              NULL, *sapg->rate);
+  recorded_begin(&sapg->recorded, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
+                 &sapg->critic_optimizer, NULL, *sapg->rate);
   for (int m = 0; m < all->count; m++) {
-    if (sapg_data_rows(&sapg->data, m) == all->rows) queue_minibatch(&sapg->queue, queue_one, &queued);
-    else queue_operations(&queued, m);
+    if (sapg_data_rows(&sapg->data, m) == all->rows) recorded_minibatch(&sapg->recorded, record_one, &recording);
+    else record_operations(&recording, m);
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
   const int failed =
-    queue_finish(&sapg->queue, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &stats, update);
+    recorded_finish(&sapg->recorded, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &stats, update);
   if (failed >= 0) return explain(sapg, step, number, failed);
   update->policy_loss += stats.mean[OPS_STATS_POLICY];
   update->entropy += stats.mean[OPS_STATS_POLICY + 1];
@@ -260,13 +260,13 @@ static int queue_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerU
 
 static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
   const bool divided = step->rollout->shards.all_shards > 1; /* whose pieces are not filled up to be alike */
-  if (!divided && queue_takes(&sapg->queue, sapg->agent)) TRY(queue_epoch(sapg, step, number, update));
+  if (!divided && recorded_is_possible(&sapg->recorded, sapg->agent)) TRY(record_epoch(sapg, step, number, update));
   else TRY(decide_epoch(sapg, step, number, update));
   *sapg->rate = sapg_rate(*sapg->rate, update->controller_kl, sapg->config->sapg.kl_threshold);
   return CORE_OK;
 }
 
-/* ---- the iteration ---------------------------------------------------------------------------------------------- */
+/* ---- the iteration ----------------------------------------------------------------------------------------------- */
 
 static int check_rollout(const Sapg *sapg, Ops *ops, const Rollout *rollout) {
   const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
@@ -303,7 +303,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   return descent_check_parameters(ops, &sapg->agent->critic, "weight", sapg->agent->critic.theta);
 }
 
-/* ---- the entry of the table ------------------------------------------------------------------------------------- */
+/* ---- the entry of the table -------------------------------------------------------------------------------------- */
 
 static void add_sections(void *state, Checkpoint *checkpoint) {
   Sapg *sapg = state;

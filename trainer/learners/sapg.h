@@ -12,7 +12,7 @@
 #define TRAINER_LEARNERS_SAPG_H
 #include "core/device/arena.h"
 #include "trainer/learners/learner.h"
-#include "trainer/learners/queue.h"
+#include "trainer/learners/recorded.h"
 #include "trainer/math/sapg_layout.h"
 #include "trainer/update/advantage.h"
 #include "trainer/update/gradient.h"
@@ -68,7 +68,7 @@ typedef struct Sapg {
   SapgData data;
   Optimizer actor_optimizer, critic_optimizer;
   Gradient gradient;
-  Queue queue;                 /* of an epoch's updates */
+  RecordedUpdate recorded;                 /* of an epoch's updates */
   float *doutput;              /* [room][logits] */
   float *logp;                 /* [room] of the present policy */
   double *kl;                  /* [shards] of an epoch, this rank's rows, on the host */
@@ -106,7 +106,7 @@ void sapg_data_select(SapgData *data, int m);
 /* Gathers its next piece (rows, shard, sample, and all below); false: there is none left. */
 bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout);
 /* All of minibatch m at once, where one rank has all worlds in one shard. Between ops->update's begin and finish, which
- * then are an epoch's, any m but the last may be -1: the one whose turn it is. */
+ * then are an epoch's, any m but the last may be -1: the present step's. */
 void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m);
 
 #endif

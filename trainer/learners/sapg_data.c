@@ -124,7 +124,7 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
   register_batch(data, config, agent, rollout, arena);
 }
 
-/* ---- which samples ---------------------------------------------------------------------------------------------- */
+/* ---- which samples ----------------------------------------------------------------------------------------------- */
 
 /* This rank's worlds of the drawn followers. */
 static void find_columns(SapgData *data) {
@@ -147,16 +147,16 @@ static void find_columns(SapgData *data) {
   core_device_to_device(data->device, data->column, column, (size_t)drawn * sizeof *column);
 }
 
-/* A minibatch's samples of this rank in its order, sorted by shard: counted first, then put in their places. */
+/* A minibatch's samples of this rank in its order, sorted by shard: counted first, then put in their scatter. */
 static void choose_part(const SapgData *data, const OpsChooseRows *choice, int m, uint32_t *own) {
   const int shards = data->shards.shards;
   uint32_t *part_rows = data->part_rows + (size_t)m * (size_t)shards;
   memset(part_rows, 0, (size_t)shards * sizeof *part_rows);
   for (int pass = 0; pass < 2; pass++) {
-    for (uint32_t s = 0, place = 0; s < (uint32_t)shards && pass == 1; s++) { /* counts become places */
+    for (uint32_t s = 0, position = 0; s < (uint32_t)shards && pass == 1; s++) { /* counts become positions */
       const uint32_t count = part_rows[s];
-      part_rows[s] = place;
-      place += count;
+      part_rows[s] = position;
+      position += count;
     }
     for (uint32_t i = 0; i < (uint32_t)sapg_data_rows(data, m); i++) {
       const OpsChosen chosen = ops_chosen(choice, (size_t)m, i);
@@ -197,7 +197,7 @@ void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration) 
   choose(data);
 }
 
-/* ---- gathering -------------------------------------------------------------------------------------------------- */
+/* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 /* Lets the leader see the gathered transitions of others: samples from `from` on, or all (sample NULL). */
 static void lead(const SapgData *data, const Rollout *rollout, const uint32_t *sample, int rows) {
@@ -262,7 +262,7 @@ void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m) {
   gather(data, ops, rollout);
 }
 
-/* ---- moments ---------------------------------------------------------------------------------------------------- */
+/* ---- moments ----------------------------------------------------------------------------------------------------- */
 
 /* One shard's samples of x, packed where there are others. */
 static const float *pack(const SapgData *data, int s, const float *x, size_t *n) {
@@ -289,7 +289,7 @@ static void measure(SapgData *data, Ops *ops, const float *x, Moments *moments) 
   free(records);
 }
 
-/* ---- values and returns ----------------------------------------------------------------------------------------- */
+/* ---- values and returns ------------------------------------------------------------------------------------------ */
 
 /* The critic speaks in units of the running mean and deviation, and of at most 5 of the latter (rl_games). */
 static void denormalise(Ops *ops, float *values, size_t n, const double *moments) {
@@ -331,21 +331,22 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
                         const OpsSapgStates *states) {
   const int rows = (int)states->n;
   const size_t base = own_on_policy(data), acting = (size_t)data->layout.steps * (states->end - states->from);
-  OpsSapgPlaces places = {*states, data->batch_values, data->values + base};
+  OpsSapgScatter scatter = {*states, data->batch_values, data->values + base};
   KERNELS_EACH(data->device, ops_sapg_states, ops_sapg_state, states->n, states);
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   lead(data, rollout, NULL, rows);
   agent_values(agent, ops, data->observations, rows, data->batch_values);
-  KERNELS_EACH(data->device, ops_sapg_places, ops_sapg_place, places.states.n, &places);
+  KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
   if (data->logp_own == NULL || states->first >= acting) return;
-  if (places.states.n > acting - states->first) places.states.n = acting - states->first; /* not from the last states */
-  const int acted = (int)places.states.n;
+  /* Not from the last states. */
+  if (scatter.states.n > acting - states->first) scatter.states.n = acting - states->first;
+  const int acted = (int)scatter.states.n;
   rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
   agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
   ops->policy_logp(ops, &agent->head, data->policy, data->actions, data->batch_own, acted);
-  places.of_piece = data->batch_own;
-  places.target = data->logp_own + base;
-  KERNELS_EACH(data->device, ops_sapg_places, ops_sapg_place, places.states.n, &places);
+  scatter.of_piece = data->batch_own;
+  scatter.target = data->logp_own + base;
+  KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
 }
 
 /* Shard after shard: what one goes through must not depend on its neighbours. */

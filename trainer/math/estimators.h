@@ -1,5 +1,5 @@
-/* Ratios of sums that a run reports (spec metrics.md): small closed forms over already merged float64 records. Ratios
- * are always formed from merged sums, never averaged from local ratios. */
+/* Ratios of sums that a run reports (spec metrics.md), in closed form from merged float64 records. Ratios are formed
+ * from merged sums, never averaged from local ratios. */
 #ifndef TRAINER_ESTIMATORS_H
 #define TRAINER_ESTIMATORS_H
 #include <stdbool.h>
@@ -17,7 +17,7 @@ double estimators_ddr(double transitions, double kl);
 /* Effective sample size of ratios r = e^l from the log-sums of l and of 2l: (sum r)^2 / sum r^2, in 1..n (4.3). */
 double estimators_ess(const LogSum *l, const LogSum *twice_l);
 
-/* Does the clip leave a sample without a policy gradient? l: log of the ratio that is clipped (2.6). */
+/* Whether the clip leaves a sample without a policy gradient. l: log of the ratio that is clipped (2.6). */
 CORE_DEVICE_FN bool estimators_no_gradient(double l, double advantage, double epsilon) {
   double ratio = exp(l);
   return (advantage > 0 && ratio > 1 + epsilon) || (advantage < 0 && ratio < 1 - epsilon);

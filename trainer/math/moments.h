@@ -19,7 +19,7 @@ static inline void moments_add(Moments *a, double x) {
   a->m2 += term;
 }
 
-/* The record of a's and b's values together, into a. */
+/* Merges b's values into a. */
 CORE_DEVICE_FN void moments_merge(Moments *a, const Moments *b) {
   if (b->n == 0) return;
   if (a->n == 0) { *a = *b; return; }
@@ -31,7 +31,7 @@ CORE_DEVICE_FN void moments_merge(Moments *a, const Moments *b) {
   *a = both;
 }
 
-/* As if each value had weighed so much less. */
+/* Multiplies the weight of all values so far. */
 static inline void moments_scale(Moments *a, double weight) {
   a->n *= weight, a->m2 *= weight, a->m3 *= weight, a->m4 *= weight;
 }

@@ -1,4 +1,4 @@
-/* Rules of running normalisation, for the CPU (normalise.c) and the device's kernels (ops/kernels_normalise.h). */
+/* Rules of running normalisation, for the CPU (normalise.c) and the device's kernels (kernels_normalise.h). */
 #ifndef TRAINER_NORMALISE_RULE_H
 #define TRAINER_NORMALISE_RULE_H
 #include <math.h>

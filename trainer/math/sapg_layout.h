@@ -1,12 +1,11 @@
-/* Which sample of a SAPG iteration is what, and whose (sapg.h): functions of numbers alone, for the host (sapg_data.c)
- * and the device's kernels (ops/kernels_sapg.h, ops/kernels_ranks.h). */
+/* The layout of a SAPG iteration's samples, and which rank has which (sapg.h). Pure index arithmetic, for the host
+ * (sapg_data.c) and the device's kernels (kernels_sapg.h, kernels_ranks.h). */
 #ifndef TRAINER_LEARNERS_SAPG_LAYOUT_H
 #define TRAINER_LEARNERS_SAPG_LAYOUT_H
 #include "core/device/device_kernel.h"
 
-/* Where an iteration's samples come from: N*K of the rollout, then those of the drawn followers. In the run a sample is
- * numbered by its place: on-policy t*N + world; off-policy, from the d-th drawn follower, N*K + d*(n*K) + t*n + world
- * in the block, n worlds a block. */
+/* An iteration's samples: N*K of the rollout, then those of the drawn followers. Numbers in the run: on-policy t*N +
+ * world; off-policy, from the d-th drawn follower, N*K + d*(n*K) + t*n + world in the block, n worlds a block. */
 typedef struct SapgLayout {
   int worlds, steps, blocks;   /* N, K */
   int drawn;                   /* followers drawn */
@@ -36,7 +35,7 @@ CORE_DEVICE_FN uint32_t sapg_sample(const SapgLayout *layout, uint32_t sequence,
   return (uint32_t)sapg_on_policy(layout) + drawn * each + t * block + world % block;
 }
 
-/* A rank's part. It has the samples that its own worlds went through, so no transition travels: on-policy
+/* A rank's part: the samples of its own worlds, so that no transition is sent. Their numbers at the rank: on-policy
  * t*(own worlds) + world, behind them off-policy t*columns + column, the columns being its worlds of drawn followers,
  * in order. */
 typedef struct SapgShare {
@@ -80,14 +79,14 @@ CORE_DEVICE_FN int64_t sapg_own(const SapgShare *share, uint32_t sample) {
   }
   const uint32_t each = (uint32_t)sapg_off_policy(layout), at = (sample - on_policy) % each;
   const uint32_t d = (sample - on_policy) / each, world = share->follower[d] * block + at % block - share->first_world;
-  if (world >= share->worlds) return -1; /* another rank's is too large */
+  if (world >= share->worlds) return -1; /* another rank's: the difference is too large */
   const SapgWorlds own = sapg_worlds_of(share, share->follower[d], share->worlds);
   return (int64_t)sapg_own_on_policy(share) + (int64_t)(at / block) * share->columns + share->column[d] +
          (world - own.first);
 }
 
-/* Whether another block's transition is learnt from by the leader; and the row of the
- * rank's rollout [steps][worlds]. */
+/* Whether a sample is off-policy, another block's transition that the leader learns from; and its row of the rank's
+ * rollout [steps][worlds]. */
 CORE_DEVICE_FN int sapg_is_led(const SapgShare *share, uint32_t own) { return own >= sapg_own_on_policy(share); }
 CORE_DEVICE_FN uint32_t sapg_row(const SapgShare *share, uint32_t own) {
   if (!sapg_is_led(share, own)) return own;

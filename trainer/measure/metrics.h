@@ -1,6 +1,6 @@
-/* What an iteration did to the policy and the networks: exact KL in both directions and its estimators on the rollout's
- * states, how far the weights moved (spec metrics.md 2, 3), and what the networks represent (4). Measured after the
- * update; changes nothing. */
+/* Measures an iteration's change of the policy and the networks: exact KL in both directions and its estimators on the
+ * rollout's states, the distance that weights moved (spec metrics.md 2, 3), and the networks' representations (4).
+ * Called after the update; changes nothing. */
 #ifndef TRAINER_METRICS_H
 #define TRAINER_METRICS_H
 #include "core/device/arena.h"

@@ -1,6 +1,6 @@
-/* The agent: what acts and what values states, with room for activations. An actor and a critic network over the
- * same observations, apart or on a common trunk, or over encoders of entities (encoder.h). Learners (learners/)
- * change their weights. Vectors belong to the run's arena, on the ops' device.
+/* The agent: an actor and a critic network over the same observations, with their activations. They are separate, on a
+ * common trunk, or over encoders of entities (encoder.h). Learners change their weights. Vectors belong to the run's
+ * arena, on the ops' device.
  *
  * With a trunk the actor's network is trunk and tower in one, and its vector holds the trunk's weights first; the
  * critic's network is its tower, over the trunk's output. So actor's vector ++ critic's vector is always the whole
@@ -36,7 +36,7 @@ typedef struct AgentNetwork {
   NetworkActivations activations;   /* for max_rows rows */
 } AgentNetwork;
 
-/* Blocks of worlds with a policy of their own, on common networks. */
+/* SAPG's blocks of worlds, each with a policy of its own, on common networks. */
 typedef struct AgentBlocks {
   int count, width;                 /* blocks, or 0; numbers of an embedding */
   float *joined;                    /* [max_rows][features + width]: what the networks see */
@@ -48,7 +48,7 @@ typedef struct Agent {
   int inputs;                       /* numbers of an observation */
   int max_rows;                     /* rows that the activations hold; longer inputs go through in pieces */
   AgentSharing sharing;
-  int trunk;                        /* the actor's leading layers that the critic stands on; 0 unless AGENT_SHARED */
+  int trunk;                        /* the actor's leading layers that the critic shares; 0 unless AGENT_SHARED */
   AgentNetwork actor, critic;       /* outputs: head.logits logits, or a Gaussian's means; 1 value */
   float *joined;                    /* [max_rows][head.logits] GAUSSIAN: means and log standard deviations */
   AgentBlocks blocks;
@@ -96,7 +96,8 @@ typedef struct AgentGradient {
   float *scratch, *critic_scratch;  /* between layers; the latter where networks are apart, else the same serves both */
   float *below;                     /* [2][rows][width]: what the towers send down to trunk or encoder; NULL without */
   float *mean;                      /* [rows][factors] GAUSSIAN: at the actor's output */
-  /* Told, unless NULL, as backward passes go down: the gradient of actor or critic is complete from `first` on. */
+  /* Called during backward passes, unless NULL: the gradient of actor or critic is complete from parameter `first`
+   * on. */
   void (*on_complete)(void *context, bool is_actor, size_t first);
   void *context;
   float *entrance, *embedding;      /* [rows][features + width], [blocks][width]: with blocks, of one network's pass */

@@ -138,7 +138,7 @@ void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float
   pass->ops->dense_forward(pass->ops, x, pass->theta + t->offset, bias, y, rows, t->rows, t->columns, activation);
 }
 
-/* The place for the unused bias's gradient is behind all tensors of `gradient` (encoder_register). */
+/* The memory for the unused bias's gradient is behind all tensors of `gradient` (encoder_register). */
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];

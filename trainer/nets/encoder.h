@@ -1,6 +1,5 @@
-/* Encoders: networks that turn a row of entity observations (sim/task/observe_layout.h) into an embedding that does not
- * depend on the order of entities. They stand in front of the actor's and critic's layers (agent.h); a multi-layer
- * perceptron over flat observations needs none.
+/* Encoders: networks from a row of entity observations (observe_layout.h) to an embedding that does not depend on the
+ * order of entities. Actor and critic (agent.h) take the embedding. Flat observations need no encoder.
  *
  *   set           every entity by a layer of its kind, then 8 heads, each summed over all entities; tanh (Kinetix)
  *   stoix_set     the same with 4 heads and no activation after the sum (Stoix)
@@ -9,8 +8,8 @@
  * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py. Files: encoder.c
  * (what all have in common), encoder_set.c, encoder_transformer.c; arithmetic is the ops'.
  *
- * Rows go through in pieces of fixed size, and a backward pass computes a piece's activations again, so memory does
- * not grow with the rows. Results depend on neither threads nor how many rows are given at once. */
+ * Rows are processed in pieces of fixed size, and a backward pass recomputes a piece's activations, so memory does not
+ * grow with the rows. Results depend neither on threads nor on the number of rows of a call. */
 #ifndef TRAINER_ENCODER_H
 #define TRAINER_ENCODER_H
 #include <stdbool.h>

@@ -31,7 +31,7 @@ typedef struct Memory {
   float *dembedded, *dmatrix, *dheads;
 } Memory;
 
-static Memory place(const EncoderShape *shape, int rows, float *base, size_t *used) {
+static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *used) {
   const size_t n = (size_t)rows, entities = (size_t)encoder_entity_count(&shape->layout);
   Memory m;
   *used = 0;
@@ -50,7 +50,7 @@ static Memory place(const EncoderShape *shape, int rows, float *base, size_t *us
 
 static size_t floats(const EncoderShape *shape, int rows) {
   size_t used;
-  place(shape, rows, NULL, &used);
+  lay_out(shape, rows, NULL, &used);
   return used;
 }
 
@@ -73,7 +73,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
   const EncoderShape *shape = pass->shape;
   const int rows = pass->x.rows, entities = encoder_entity_count(&shape->layout);
   size_t used;
-  const Memory m = place(shape, rows, pass->memory, &used);
+  const Memory m = lay_out(shape, rows, pass->memory, &used);
   for (int kind = 0; kind < KINDS; kind++) {
     const EncoderEntities e = encoder_entities(&shape->layout, kind);
     const OpsPack pack = pack_of(shape, kind);
@@ -91,7 +91,7 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   const EncoderShape *shape = pass->shape;
   const int rows = pass->x.rows, entities = encoder_entity_count(&shape->layout);
   size_t used;
-  const Memory m = place(shape, rows, pass->memory, &used);
+  const Memory m = lay_out(shape, rows, pass->memory, &used);
   ops->entity->pool_backward(ops, embedding, dembedding, NULL, rows, entities, WIDTH, last_activation(shape), m.dheads);
   encoder_dense_backward(pass, HEADS_KERNEL, true, m.matrix, m.heads, m.dheads, m.dmatrix, gradient, NULL,
                          rows * entities, OPS_RELU);

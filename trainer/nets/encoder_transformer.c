@@ -116,7 +116,7 @@ static void place_layer(const EncoderShape *shape, size_t rows, size_t n, float 
   layer->gathered[1] = encoder_take(base, used, rows * (size_t)size.thrusters * 2 * WIDTH);
 }
 
-static Memory place(const EncoderShape *shape, int count, float *base, size_t *used) {
+static Memory lay_out(const EncoderShape *shape, int count, float *base, size_t *used) {
   const SimSize size = shape->layout.size;
   const size_t rows = (size_t)count, n = rows * (size_t)(1 + shape->layout.shapes);
   const size_t senders = rows * (size_t)(2 * size.joints + size.thrusters);
@@ -148,7 +148,7 @@ static Memory place(const EncoderShape *shape, int count, float *base, size_t *u
 
 static size_t floats(const EncoderShape *shape, int rows) {
   size_t used;
-  place(shape, rows, NULL, &used);
+  lay_out(shape, rows, NULL, &used);
   return used;
 }
 
@@ -260,7 +260,7 @@ static void layer_forward(const EncoderPass *pass, const Memory *m, int layer) {
 static void forward(const EncoderPass *pass, float *embedding) {
   Ops *ops = pass->ops;
   size_t used;
-  const Memory m = place(pass->shape, pass->x.rows, pass->memory, &used);
+  const Memory m = lay_out(pass->shape, pass->x.rows, pass->memory, &used);
   embed(pass, &m);
   for (int layer = 0; layer < LAYERS; layer++) layer_forward(pass, &m, layer);
   ops->entity->mean_weights(ops, pass->x, pass->shape->layout.polygon_mask, pass->shape->layout.shapes, m.weights);
@@ -341,7 +341,7 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   Ops *ops = pass->ops;
   const int rows = pass->x.rows;
   size_t used;
-  const Memory m = place(pass->shape, rows, pass->memory, &used);
+  const Memory m = lay_out(pass->shape, rows, pass->memory, &used);
   for (int s = 0; s < 2; s++)
     core_device_zero(ops->device, m.dembedded[SENDER_KIND[s]],
                      (size_t)(rows * message_of(pass, s).count) * WIDTH * sizeof(float));

@@ -58,12 +58,11 @@ void network_place_activations(const NetworkShape *shape, int rows, float *block
 void network_read_hidden(Ops *ops, const NetworkShape *shape, const NetworkActivations *activations, int layer,
                          bool is_last, int rows, float *host);
 
-/* Told after each layer of a backward pass that its gradient, and so all from parameter `first` to the last layer's, is
- * complete. */
+/* Called after each layer of a backward pass: the gradient is complete from parameter `first` to the last. */
 typedef struct NetworkWatch {
-  void (*on_complete)(void *context, bool is_actor, size_t first); /* NULL: nobody listens */
+  void (*on_complete)(void *context, bool is_actor, size_t first); /* may be NULL */
   void *context;
-  bool is_actor;               /* handed on */
+  bool is_actor;               /* passed to on_complete */
 } NetworkWatch;
 
 /* Layers first .. end-1, of which hidden[end-1] is the output. x [rows][width[first]] is the input of layer `first`;

@@ -1,6 +1,5 @@
-/* The part of the device's arithmetic that entity encoders need (encoder.h): a sub-table of Ops. Everything works on
- * one row of the observation at a time, so nothing depends on how rows are divided; matrix products, layer norm and
- * the sums over rows are Ops' own.
+/* Arithmetic of entity encoders (encoder.h): a sub-table of Ops. Each row of the observation is computed by itself, so
+ * results do not depend on how rows are divided. Matrix products, layer norm and sums over rows are in Ops.
  *
  * An entity matrix is [rows][entities][width]. Observations are rows as sim/task/observe_layout.h has them; masks,
  * indices and relations are read there, at the given offset in a row. Rows of entities whose mask is 0 are set to 0,
@@ -12,17 +11,17 @@
 /* Observation rows. */
 typedef struct OpsRows { const float *x; int rows, stride; } OpsRows;
 
-/* Where one kind of entity goes in an entity matrix, from its own dense matrix [rows][count][width]. */
+/* How one kind of entity, a dense matrix [rows][count][width], is placed in an entity matrix. */
 typedef struct OpsPack {
   int mask;               /* offset in an observation row: [count] */
   int count, width;
-  int first, entities;    /* place of the first of them in the matrix, and all that it holds */
+  int first, entities;    /* index of the first of them in the matrix; the matrix's number of entities */
   int columns;            /* of the matrix; those after `width` are 0 ... */
   int tag;                /* ... but for this one, which is 1; -1: none */
 } OpsPack;
 
-/* Attention among shapes. Entity 0 is the dummy; entity 1 + k is shape k. Heads have the relations' bits in turn:
- * head h sees pairs with bit h * kinds / heads, the dummy sees and is seen by all. */
+/* Attention among shapes. Entity 0 is the dummy; entity 1 + k is shape k. Heads have one relation each: head h attends
+ * to pairs with bit h * kinds / heads. The dummy attends to all, and all to it. */
 typedef struct OpsAttention {
   int relations;          /* offset in an observation row: [entities - 1][entities - 1] of bits */
   int mask;               /* offset in an observation row: [entities - 1] */
@@ -31,7 +30,7 @@ typedef struct OpsAttention {
 } OpsAttention;
 enum { OPS_ENTITIES_MAX = 32 };
 
-/* Messages from things that hang on shapes: each of `count` has a mask and the indices of `ends` shapes; its message
+/* Messages from joints or thrusters to shapes: each of `count` has a mask and the indices of `ends` shapes. Its message
  * goes to the first of them. */
 typedef struct OpsMessage {
   int mask, shapes;       /* offsets in an observation row: [count], [count][ends] */
@@ -43,7 +42,7 @@ typedef struct OpsEntity OpsEntity;
 struct OpsEntity {
   /* Columns offset .. offset + columns - 1 of the observation -> target [rows][columns]. */
   void (*slice)(Ops *ops, OpsRows x, int offset, int columns, float *target);
-  /* One kind's embedding [rows][count][width] -> its place in matrix [rows][entities][columns]; and its gradient
+  /* One kind's embedding [rows][count][width] -> its rows of matrix [rows][entities][columns]; and the gradient
    * back. */
   void (*pack)(Ops *ops, OpsRows x, const OpsPack *pack, const float *embedding, float *matrix);
   void (*unpack)(Ops *ops, OpsRows x, const OpsPack *pack, const float *dmatrix, float *dembedding);

@@ -1,9 +1,9 @@
-/* The device's arithmetic as a table of functions: the CPU implementation (cpu.c) is the reference, that of a device
- * (device.c) stands beside it. Learners and networks call ops, never a kernel. All matrices are row-major float32 on
- * the ops' device; all sums that become a statistic are float64. Nothing is allocated after the ops are made.
+/* Arithmetic as a table of functions. The CPU implementation (cpu.c) is the reference; device.c is the one for devices.
+ * Learners and networks call ops, never a kernel. All matrices are row-major float32 on the ops' device; all sums that
+ * become a statistic are float64. Nothing is allocated after the ops are made.
  *
- * Every array that a function takes is in the memory of ops->device (NULL: the host's); structs and results by value
- * are the host's. Between ops->update's begin and finish sums may be NULL: they then stay in its stats. */
+ * Arrays are in the memory of ops->device (NULL: the host's); structs and results by value are the host's. Between
+ * ops->update's begin and finish, pointers to sums may be NULL: the sums then stay in its statistics on the device. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 #include <math.h>
@@ -61,27 +61,27 @@ static inline double ops_head_deviation(const OpsHead *head, const float *logits
   return (raw > 0 ? raw + log1p(exp(-raw)) : log1p(exp(raw))) + 1e-3;
 }
 
-/* Of matrix products on a GPU; all else is float32, sums float64. TF32 and bf16 round their operands to 10 and 7 bits;
- * with bf16 a chain's hidden layers are bf16 in memory, too. */
+/* The precision of matrix products on a GPU. All else is float32, sums float64. TF32 and bf16 round their operands to
+ * 10 and 7 bits; with bf16 a chain's hidden layers are bf16 in memory, too. */
 typedef enum OpsPrecision { OPS_FLOAT32, OPS_TF32, OPS_BF16 } OpsPrecision;
 
-/* The stats of a rollout's episodes, on the device; zeroed by its owner before each rollout, but for `returns`. */
+/* Statistics of a rollout's episodes, on the device. The owner zeroes them before each rollout, but for `returns`. */
 typedef struct OpsEpisodes {
-  int worlds, first_reported;     /* worlds before it do not count */
+  int worlds, first_reported;     /* worlds before it are not counted */
   double *returns;                /* [worlds] reward so far of the episode that runs */
   double *finished;               /* [worlds] returns of those that ended; on the CPU the first has the sum of all */
   int64_t *attempts, *solutions;  /* [levels] */
   int64_t *count;                 /* [2]: episodes that ended, and their steps */
-  const int32_t *level_of_place;  /* the stats's number of what a step calls a level; NULL: the same */
+  const int32_t *level_of_slot;  /* index in attempts and solutions of a step's level; NULL: the level itself */
 } OpsEpisodes;
-/* What a step gave: [worlds] each. */
+/* Results of a step, [worlds] each. */
 typedef struct OpsEpisodeStep {
   const float *reward;
   const uint8_t *done, *solved;
   const int32_t *level, *length;
 } OpsEpisodeStep;
 
-/* One of a chain of dense layers, each of which is the input of the next. */
+/* A layer of a chain of dense layers: each one's output is the next one's input. */
 typedef struct OpsLayer {
   int in, out;
   OpsActivation activation;
@@ -90,7 +90,7 @@ typedef struct OpsLayer {
   float *dw, *db;         /* [in][out], [out]: set by a backward pass, unused otherwise */
 } OpsLayer;
 
-/* Told by a chain's backward pass that the gradients of its layers from `layer` on are complete. */
+/* Called by a chain's backward pass when the gradients of its layers from `layer` on are complete. */
 typedef struct OpsWatch {
   void (*on_complete)(void *context, int layer);
   void *context;
@@ -113,10 +113,10 @@ struct Ops {
   void (*dense_backward)(Ops *ops, const float *x, const float *w, const float *b, const float *y, float *dy, float *dx,
                          float *dw, float *db, int rows, int in, int out, OpsActivation activation);
   /* dense_forward and dense_backward of layers 0 .. count-1, x[rows][layers[0].in] the input of the first, dy at the
-   * output of the last, which may be overwritten. A device may take rows through several layers at once, so dy of the
-   * layers between is kept nowhere, and may keep outputs of all layers but the last in a form of its own: the same
-   * rows' chain_backward and read_hidden know it. scratch: 2*rows*(widest output) floats. watch may be NULL. Both are
-   * NULL where one layer after the other is as fast. */
+   * output of the last, which may be overwritten. A device may fuse layers, so gradients between them are not stored.
+   * It may store outputs of all layers but the last in a format of its own, which chain_backward of the same rows and
+   * read_hidden know. scratch: 2*rows*(widest output) floats. watch may be NULL. Both are NULL where one layer after
+   * the other is as fast. */
   void (*chain_forward)(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
   void (*chain_backward)(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,
                          float *scratch, int rows, const OpsWatch *watch);
@@ -138,9 +138,9 @@ struct Ops {
   void (*world_rows)(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
   /* rows of `source` [*][columns] named by index -> target [rows][columns] */
   void (*gather_rows)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
-  /* The same of rows that chains alone will read, as their input `target`: ops may keep them in a form of their own and
-   * leave target as it is. Chains over target find them until the next call. index NULL: of target's own rows (source =
-   * target). NULL: there is no other form. */
+  /* gather_rows for rows that only chains read, as their input `target`. Ops may store them in a format of their own
+   * and leave target unchanged; chains over target use them until the next call. index NULL: the rows are target's
+   * (source = target). The function is NULL where there is no other format. */
   void (*gather_inputs)(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
   /* gather_rows of rows of so many bytes; and of several arrays by one index, at once. */
   void (*gather_bytes)(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes);
@@ -156,9 +156,9 @@ struct Ops {
    * type. */
   void (*policy_sample)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                         uint32_t first_world, uint32_t step, void *actions, float *logp);
-  /* The same, where the step's number is *clock + step, *clock being in device memory, so that it can be recorded
-   * (graphs of core/device/device.h): its upper half goes where 32-bit seeds leave room, so that the stream never
-   * repeats. NULL: on the CPU. */
+  /* policy_sample at step *clock + step. *clock is in device memory, so that the call can be recorded in a graph
+   * (device.h). The upper half of the sum goes into unused bits of the seed, so that random numbers never repeat. NULL
+   * on the CPU. */
   void (*policy_sample_at)(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed,
                            uint32_t purpose, uint32_t first_world, const uint64_t *clock, uint32_t step, void *actions,
                            float *logp);
@@ -241,7 +241,7 @@ struct Ops {
   void (*count_trials)(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most,
                        int64_t *episodes, int64_t *solutions);
 
-  /* What the cap on the importance ratio and ppo.kl_penalty need (spec ppo.md 2.3): capped[n] = max(behaviour, logp -
+  /* For the cap on the importance ratio and for ppo.kl_penalty (spec ppo.md 2.3): capped[n] = max(behaviour, logp -
    * log_cap); and with d = logp - around, pull[rows] = -weight d, returning the sum of d^2/2. */
   void (*cap)(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
   void (*pull)(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
@@ -255,9 +255,10 @@ struct Ops {
   void (*standardise_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
   void (*restore_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 
-  /* Work of the actor's beside the critic's: from `enter` to `leave` all goes to CORE_STREAM_ACTOR of the device, after
-   * what came before `enter`, and with scratch of its own. What is gathered for chains is seen there. `join`: what
-   * follows waits for it. In between neither may read or write what the other writes. NULL: there is no such stream. */
+  /* The actor's work beside the critic's. From enter to leave, operations go to CORE_STREAM_ACTOR of the device, with
+   * scratch of their own, after what came before enter. Rows gathered for chains are visible there. join: later
+   * operations wait for that stream. Until then neither may touch what the other writes. NULL: there is no such
+   * stream. */
   void (*enter)(Ops *ops);
   void (*leave)(Ops *ops);
   void (*join)(Ops *ops);
@@ -270,23 +271,23 @@ struct Ops {
   void (*destroy)(Ops *ops);
 };
 
-/* threads: 0 = as many as this process may use. The results do not depend on it: sums are cut and folded by shape
- * alone. max_rows, max_width bound every later call (inputs count as a width). Names the library and kernel in
- * ops_cpu_description(). */
+/* The CPU's ops; the caller destroys them. threads: 0 = as many as this process may use. Results do not depend on it,
+ * since sums are split and folded by shape alone. max_rows, max_width bound every later call (inputs count as a width).
+ * Names the library and kernel in ops_cpu_description(). */
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
 /* The same with bf16 matrix products in dense layers and chains: both factors rounded to the nearest bf16 number (ties
  * to even), products and sums in float32. Whatever the processor has, this is what is computed: by oneDNN where there
  * are AMX tiles, elsewhere by sgemm on rounded numbers. TRAINER_BF16=rounded|library in the environment chooses, for
  * tests (CORE_USAGE where the library can not). All else, attention too, stays as it is. */
 int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops);
-/* Bytes that either takes at most. */
+/* Upper bound of the bytes that either takes. */
 double ops_cpu_bytes(int threads, int max_rows, int max_width);
 const char *ops_cpu_bf16_description(void); /* how bf16 products are made on this processor */
 /* x[n] in host memory -> the nearest numbers that halves hold, as store_halves would store them. */
 void ops_round_to_halves(float *x, size_t n);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
-/* On a device, which must outlive them. beside: with `enter`, and the scratch that it takes. CORE_USAGE: a GPU without
- * cuBLASLt; CORE_FAIL: out of its memory. */
+/* Ops on a device, which must outlive them. beside: with enter, leave and join, and their scratch. CORE_USAGE: a GPU
+ * without cuBLASLt; CORE_FAIL: out of its memory. */
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside, Ops **ops);
 /* Bytes of the device's memory that they take, the matrix library's workspaces among them. */
 double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside);

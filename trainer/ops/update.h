@@ -1,11 +1,10 @@
-/* Updates without the host: what ops on a device offer to learners beyond the functions of ops.h, so that an
- * iteration's minibatches follow each other there and the host, which only queues them, reads the outcome once. Sums of
- * losses stay in a stats, the clip and the step are decided by kernels, and whatever differs from one minibatch to the
- * next is read from device memory, so that one minibatch's operations can be recorded as a graph
- * (core/device/device.h).
+/* Updates without synchronisation: ops of a device that let an iteration's minibatches run there one after the other,
+ * while the host reads the outcome once. Sums of losses stay in OpsUpdateStats on the device. Kernels decide on
+ * clipping and on the step. What differs between minibatches is read from device memory, so that the operations of a
+ * minibatch can be recorded as a graph (device.h).
  *
- * A step whose loss or gradient is not finite is not done, nor any after it: the weights are then those that the host
- * may look for the cause with.
+ * A step whose loss or gradient is not finite is not done, nor any after it. So the host can look for the cause in the
+ * weights from before it.
  *
  *   begin -> take_rows -> losses (sums NULL) and gradients -> step -> take_rows -> ... -> finish
  *
@@ -20,7 +19,7 @@
 
 enum { OPS_UPDATE_NETWORKS = 2 };
 
-/* What the gradient of this norm is multiplied by; *clipped: whether that is less than 1 on purpose. epsilon 0: optax'
+/* The factor of a gradient of this norm; *clipped: whether clipping acts. epsilon 0: optax'
  * rule, the gradient unchanged if norm < max_norm, else times max_norm/norm; > 0: PyTorch's, min(1, max_norm/(norm +
  * epsilon)). (spec ppo.md 1.6) */
 CORE_DEVICE_FN double ops_clip_factor(double norm, double max_norm, double epsilon, int *clipped) {
@@ -34,14 +33,14 @@ typedef struct OpsAdamScalars { float scale, beta1, beta2, rest1, rest2, rate, r
 OpsAdamScalars ops_adam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t);
 OpsAdamScalars ops_radam_scalars(double scale, double rate, double beta1, double beta2, double epsilon, int64_t t);
 
-/* Of one step, all that follows from its number alone, so that the host makes an iteration's beforehand. */
+/* Scalars of one step that follow from its number alone. The host computes those of an iteration beforehand. */
 typedef struct OpsUpdateScalars {
   OpsAdamScalars adam[OPS_UPDATE_NETWORKS];
-  float share;                /* of the weights in the proximal weights; */
-  int32_t copies;             /* not 0: the proximal weights become the weights */
+  float share;                /* of the weights in the proximal weights */
+  int32_t copies;             /* not 0: the weights are copied to the proximal weights */
 } OpsUpdateScalars;
 
-/* Where the sums of which loss stand in a stats, each of up to five numbers in the order of their struct in ops.h. */
+/* Where the sums of each loss are in OpsUpdateStats: up to five numbers, in the order of their struct in ops.h. */
 enum {
   OPS_STATS_POLICY = 0, OPS_STATS_VALUE = 5, OPS_STATS_SAMPLED_ENTROPY = 10, OPS_STATS_REGULARISE = 15,
   OPS_STATS_PULL = 20,
@@ -53,7 +52,7 @@ enum {
 typedef struct OpsUpdateStats {
   uint64_t step, earlier;     /* steps of this iteration, and of those before it */
   uint64_t failed;            /* 0, or 1 + the number of the step that was not done */
-  double now[OPS_STATS_SUMS];  /* of the minibatch at hand, or of a piece of it */
+  double now[OPS_STATS_SUMS];  /* of the present minibatch, or of a piece of it */
   double all[OPS_STATS_SUMS];  /* where ranks or shards divide minibatches: of all its pieces, then of all ranks */
   double mean[OPS_STATS_SUMS]; /* of each minibatch's mean over its rows, added up */
   double norm[OPS_UPDATE_NETWORKS], norm_max[OPS_UPDATE_NETWORKS], clipped[OPS_UPDATE_NETWORKS]; /* sums, the largest */
@@ -61,15 +60,15 @@ typedef struct OpsUpdateStats {
   double step_norm[OPS_UPDATE_NETWORKS]; /* lengths of steps, and what follows of gradients, added up; of plans that
                                             measure */
   Kurtosis kurtosis[OPS_UPDATE_NETWORKS];
-  uint64_t at;                /* for the kernels: the step that is being done, */
-  float scale[OPS_UPDATE_NETWORKS]; /* and what its gradients are multiplied by */
+  uint64_t at;                /* for the kernels: the present step ... */
+  float scale[OPS_UPDATE_NETWORKS]; /* ... and the factors of its gradients */
 } OpsUpdateStats;
 
 typedef struct OpsUpdateNetwork {
   float *theta;
   const float *gradient;
   float *m, *v;
-  float *before;              /* [n] room for the weights before a step, in plans that measure; NULL in others */
+  float *before;              /* [n] the weights before a step, in plans that measure; else NULL */
   size_t n;
 } OpsUpdateNetwork;
 
@@ -88,9 +87,9 @@ typedef struct OpsUpdatePlan {
 } OpsUpdatePlan;
 size_t ops_update_parts(void);
 
-/* Where ranks or shards divide minibatches: this rank's rows of all of an epoch's parts, shard after shard within a
- * part (minibatch_device.c). How many they are differs from part to part and stands on the device, so that all pieces
- * of a shard can be alike: they are filled up with rows that the losses leave out. */
+/* Where ranks or shards divide minibatches: this rank's rows of all parts of an epoch, shard after shard within a part
+ * (minibatch_device.c). Their number differs between parts and is on the device. Pieces all have `room` rows, so that
+ * they can be recorded; the losses leave out the padding. */
 typedef struct OpsPartRows {
   const uint32_t *rows;       /* of this rank's rollout, on the device */
   const uint32_t *begins;     /* [parts * shards + 1] where a shard's rows of a part begin in `rows`, on the device */
@@ -99,17 +98,17 @@ typedef struct OpsPartRows {
 } OpsPartRows;
 
 typedef struct OpsUpdate {
-  /* Takes an iteration's scalars [steps] from the host and opens the stats; `earlier` steps were done in iterations
-   * before. From now on functions of ops.h that give sums take NULL for them. */
+  /* Copies an iteration's scalars [steps] from the host and clears the statistics. earlier: steps of iterations before.
+   * From now on functions of ops.h may be given NULL for their sums. */
   void (*begin)(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *scalars, int steps, uint64_t earlier);
-  /* rows[count * steps]: as world_rows, of the part of `order` (its things cut into `parts` of `count`) whose turn it
-   * is; steps 1: of order itself. */
+  /* rows[count * steps]: the rows of the present step's part of `order`, which is split into `parts` parts of `count`
+   * worlds, as world_rows gives them; steps 1: `order` has rows. */
   void (*take_rows)(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows);
-  /* The rows of one of this rank's shards of the part whose turn it is: rows[room], the same in the run's numbers
-   * of_run[room], and how many there are in *count, all on the device. After them comes the first again (the rollout's
-   * first where there is none); losses of the piece, from here on, are those of the *count rows and their means. */
+  /* The rows of one of this rank's shards of the present step's part: rows[room], their numbers in the run
+   * of_run[room], and how many there are in *count, all on the device. The rest is padding: the first row again (the
+   * rollout's first where there is none). From now on losses are sums and means over the *count rows. */
   void (*take_piece)(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run, uint32_t *count);
-  /* Sums of the piece's losses join those of the minibatch (stats->all), or begin them. */
+  /* Adds the sums of the piece's losses to those of the minibatch (stats->all); begin: sets them. */
   void (*add_sums)(Ops *ops, bool begin);
   /* Moments of x[n], of the piece's *count rows, as ops->moments, to *record on the device. */
   void (*moments)(Ops *ops, const float *x, size_t n, Moments *record);
@@ -120,14 +119,14 @@ typedef struct OpsUpdate {
   /* As ops->normal_rows; the step, and the seed's upper half, are the number of steps done so far. */
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
                       float *noise);
-  /* How many samples stand where the clip is flat, by the ratio to the policy of logp_around (estimators.h): to the
-   * stats. */
+  /* Counts samples that the clip leaves without gradient (estimators_no_gradient), by the ratio to the policy of
+   * logp_around, to the statistics. */
   void (*count_silent)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
                        const float *logp_around, const float *advantage, int rows, double epsilon);
-  /* Clip, Adam of all networks, and the proximal weights; where there is room for weights before it, also the length of
-   * the step and the kurtosis of the gradient. */
+  /* Clips, steps all networks by Adam, and moves the proximal weights. Plans that measure: also the length of the step
+   * and the kurtosis of the gradient. */
   void (*step)(Ops *ops, const OpsUpdatePlan *plan);
-  /* Waits for all steps; closes the stats. */
+  /* Synchronises, and copies the statistics to the host. */
   void (*finish)(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateStats *stats);
 } OpsUpdate;
 

@@ -15,11 +15,11 @@
 /* Ranks of one machine, and whose each GPU is. GPUs have numbers here in the order in which ranks see them first. */
 typedef struct Machine {
   const DeviceSight *sight;
-  int ranks, own;                     /* own: this rank's place in `rank` */
+  int ranks, own;                     /* own: this rank's index in `rank` */
   int *rank;                          /* [ranks] of the run */
   int gpus;
   CoreDeviceId id[CORE_DEVICES_MAX];
-  int owner[CORE_DEVICES_MAX];        /* place in `rank`; -1: nobody's */
+  int owner[CORE_DEVICES_MAX];        /* index in `rank`; -1: nobody's */
 } Machine;
 
 static int number_of(Machine *machine, const CoreDeviceId *id) {
@@ -31,22 +31,22 @@ static int number_of(Machine *machine, const CoreDeviceId *id) {
   return machine->gpus++;
 }
 
-/* Kuhn's algorithm: gives rank `place` a free GPU, else one whose owner can move to another. tried: bits of GPUs. */
-static bool give(Machine *machine, int place, uint64_t *tried) {
-  const DeviceSight *sight = &machine->sight[machine->rank[place]];
+/* Kuhn's algorithm: gives rank[index] a free GPU, else one whose owner can move to another. tried: bits of GPUs. */
+static bool give(Machine *machine, int index, uint64_t *tried) {
+  const DeviceSight *sight = &machine->sight[machine->rank[index]];
   for (int pass = 0; pass < 2; pass++)
     for (int i = 0; i < sight->count; i++) {
       const int g = number_of(machine, &sight->id[i]);
       if (g < 0 || (*tried >> g & 1) != 0 || (pass == 0 && machine->owner[g] >= 0)) continue;
       *tried |= (uint64_t)1 << g;
       if (machine->owner[g] >= 0 && !give(machine, machine->owner[g], tried)) continue;
-      machine->owner[g] = place;
+      machine->owner[g] = index;
       return true;
     }
   return false;
 }
 
-/* The place of the GPU among those that the rank sees. */
+/* The number of the GPU among those that the rank sees. */
 static int seen_as(const DeviceSight *sight, const CoreDeviceId *id) {
   for (int i = 0; i < sight->count; i++)
     if (memcmp(&sight->id[i], id, sizeof *id) == 0) return i;
@@ -67,9 +67,9 @@ int device_choice_assign(const DeviceSight *sight, int ranks, int own, bool shar
   Machine machine = machine_of(sight, ranks, own);
   bool all_have = true;
   int chosen = -1;
-  for (int place = 0; place < machine.ranks; place++) {
+  for (int index = 0; index < machine.ranks; index++) {
     uint64_t tried = 0;
-    all_have &= give(&machine, place, &tried);
+    all_have &= give(&machine, index, &tried);
   }
   for (int g = 0; g < machine.gpus; g++)
     if (machine.owner[g] == machine.own) chosen = seen_as(&sight[own], &machine.id[g]);
@@ -82,9 +82,9 @@ int device_choice_assign(const DeviceSight *sight, int ranks, int own, bool shar
 
 static int count_on_machine(const DeviceSight *sight, int ranks, int own, int *gpus) {
   Machine machine = machine_of(sight, ranks, own);
-  for (int place = 0; place < machine.ranks; place++)
-    for (int i = 0; i < sight[machine.rank[place]].count; i++)
-      (void)number_of(&machine, &sight[machine.rank[place]].id[i]);
+  for (int index = 0; index < machine.ranks; index++)
+    for (int i = 0; i < sight[machine.rank[index]].count; i++)
+      (void)number_of(&machine, &sight[machine.rank[index]].id[i]);
   *gpus = machine.gpus;
   free(machine.rank);
   return machine.ranks;

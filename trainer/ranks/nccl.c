@@ -1,5 +1,5 @@
-/* The way of gradients through NCCL (communicator.h), whose library is opened when it is first needed, so that the
- * program starts where there is none. The ranks' common id is made by the first one and told to the others through MPI.
+/* The communicator of NCCL (communicator.h). Its library is opened when it is first needed, so that the program starts
+ * where there is none. The first rank makes the common id and broadcasts it through MPI.
  *
  * A rank that dies is noticed by the lifeline (lifeline.c), which ends the others even while their GPUs wait for it.
  * What the lifeline can not see, a broken network or GPU, NCCL reports asynchronously: the host looks for that whenever

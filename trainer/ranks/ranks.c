@@ -1,5 +1,5 @@
-/* Ranks over MPI (ranks.h): start and stop, sums, and one message for all when one of them fails. How the death of a
- * rank is noticed is lifeline.c's business. Built without MPI there is one rank and every exchange is trivial. */
+/* Ranks over MPI (ranks.h): start and stop, sums, and one message for all when one of them fails. lifeline.c detects
+ * ranks that died. A build without MPI has one rank, and every exchange is trivial. */
 #include "trainer/ranks/ranks.h"
 
 #include <omp.h>
@@ -16,16 +16,16 @@
 #include <mpi.h>
 #endif
 
-typedef struct RankPlace {
+typedef struct RankProcess {
   char host[64];
   int64_t pid;
-} RankPlace;
+} RankProcess;
 
 static struct Ranks {
   int rank, size;
   int on_machine;
   int threads;          /* share of this machine; 0 = not known: alone */
-  RankPlace *place;     /* [size] */
+  RankProcess *process;   /* [size] */
 } self = {.size = 1, .on_machine = 1};
 
 bool ranks_built(void) { return CORE_HAS_MPI; }
@@ -36,9 +36,9 @@ int ranks_on_machine(void) { return self.on_machine; }
 int ranks_threads(void) { return self.threads > 0 ? self.threads : omp_get_max_threads(); }
 
 const char *ranks_describe(int rank, char text[160]) {
-  const RankPlace *place = self.place ? &self.place[rank] : NULL;
-  snprintf(text, 160, "rank %d of %d on %s (process %lld)", rank, self.size, place ? place->host : "this machine",
-           place ? (long long)place->pid : (long long)getpid());
+  const RankProcess *process = self.process ? &self.process[rank] : NULL;
+  snprintf(text, 160, "rank %d of %d on %s (process %lld)", rank, self.size, process ? process->host : "this machine",
+           process ? (long long)process->pid : (long long)getpid());
   return text;
 }
 
@@ -58,7 +58,7 @@ int ranks_launched(void) {
 
 enum { MESSAGE = 1024, CHUNK = 1 << 26 }; /* elements of one call: MPI counts in int */
 
-/* ---- start and stop -------------------------------------------------------------------------------------------- */
+/* ---- start and stop ---------------------------------------------------------------------------------------------- */
 
 /* Its processors, each counted as what is left of it when all ranks of this machine that may use it share. */
 static void share_threads(void) {
@@ -85,10 +85,10 @@ static void share_threads(void) {
 }
 
 static void exchange_places(void) {
-  RankPlace own = {.pid = getpid()};
+  RankProcess own = {.pid = getpid()};
   gethostname(own.host, sizeof own.host - 1);
-  self.place = core_memory_zero_allocate((size_t)self.size, sizeof *self.place);
-  MPI_Allgather(&own, sizeof own, MPI_BYTE, self.place, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
+  self.process = core_memory_zero_allocate((size_t)self.size, sizeof *self.process);
+  MPI_Allgather(&own, sizeof own, MPI_BYTE, self.process, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
 }
 
 int ranks_start(void) {
@@ -115,12 +115,12 @@ void ranks_stop(void) {
   MPI_Barrier(MPI_COMM_WORLD);
   lifeline_stop();
   MPI_Finalize();
-  free(self.place);
-  self.place = NULL;
+  free(self.process);
+  self.process = NULL;
   self.size = 1; /* the rank stays, so that only the first one speaks */
 }
 
-/* ---- agreement ------------------------------------------------------------------------------------------------- */
+/* ---- agreement --------------------------------------------------------------------------------------------------- */
 
 int ranks_agree(int code) {
   struct { int failed, rank; } own = {code != CORE_OK, self.rank}, first;
@@ -135,7 +135,7 @@ int ranks_agree(int code) {
   return core_error(message.code, "%s: %s", ranks_describe(first.rank, who), message.text);
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
 static int chunk_of(size_t left) { return left < CHUNK ? (int)left : CHUNK; }
 
@@ -185,7 +185,7 @@ void ranks_gather_all(const void *own, size_t bytes, void *all) {
       MPI_Bcast((char *)all + (size_t)rank * bytes + done, chunk_of(bytes - done), MPI_BYTE, rank, MPI_COMM_WORLD);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------ */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 static void reduce(void *x, size_t n, size_t size, MPI_Datatype type, MPI_Op op) {
   for (size_t done = 0; done < n && self.size > 1; done += CHUNK)

@@ -1,7 +1,7 @@
-/* The processes that train one run together, its ranks: which of them this one is, and what they tell each other. Only
- * ranks.c knows MPI. Like MPI itself this is a fact of the process, so there is no handle to pass around.
+/* The ranks of a run: the processes that train it together, and their communication of host memory. Only ranks.c knows
+ * MPI. As in MPI, ranks belong to the process, so there is no handle.
  *
- * A program that no launcher started is the only rank: MPI is then never initialised and everything here costs nothing.
+ * A program that no launcher started is the only rank. MPI is then not initialised, and these functions do nothing.
  * Functions marked "all" are called by all ranks in the same order, by the main thread, between start and stop. */
 #ifndef TRAINER_RANKS_H
 #define TRAINER_RANKS_H
@@ -20,7 +20,7 @@ void ranks_stop(void);
 bool ranks_built(void);      /* with MPI */
 int ranks_rank(void);        /* 0 .. size - 1 */
 int ranks_size(void);        /* 1 without a launcher */
-bool ranks_is_first(void);   /* rank 0, the only one that writes files and talks to people */
+bool ranks_is_first(void);   /* rank 0, the only one that writes files and output */
 int ranks_on_machine(void);  /* how many of them share this machine */
 /* Threads for this rank: the processors that it may use, shared with the ranks of this machine that may use them too;
  * $OMP_NUM_THREADS as it stands where that is given. */

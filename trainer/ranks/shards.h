@@ -1,7 +1,7 @@
-/* Which worlds of a run are whose. World numbers 0 .. N-1 are the run's, whatever the number of ranks; each rank
- * has N / size neighbouring ones. Where bits must not depend on the number of ranks (comm.deterministic), the run's
- * worlds are cut into shards, a number of them that does not follow from the ranks: a shard goes through the
- * networks by itself, and what shards give is folded in their order. Otherwise each rank is one shard. */
+/* How ranks divide the worlds of a run. The run numbers its worlds 0 .. N-1, whatever the number of ranks; each rank
+ * has N / size consecutive ones. With comm.deterministic the bits do not depend on the number of ranks. For that the
+ * worlds are split into shards, whose number does not follow from the ranks. A shard goes through the networks by
+ * itself, and results of shards are folded in their order. Otherwise each rank is one shard. */
 #ifndef TRAINER_SHARDS_H
 #define TRAINER_SHARDS_H
 #include <stdbool.h>
@@ -27,8 +27,8 @@ int shards_choose(int64_t worlds);
 
 static inline int shards_worlds(const Shards *shards) { return shards->worlds / shards->shards; }
 
-/* Any `all` things in a row, divided over the shards as evenly as may be: the first thing of shard s of this rank, for
- * s = 0 .. shards->shards, the last being where the next rank's begin. Parts may be empty. */
+/* Divides `all` items over the run's shards as evenly as possible. Returns the first item of shard s of this rank; s =
+ * shards->shards gives the first of the next rank. Parts may be empty. */
 int shards_first_of(const Shards *shards, int all, int s);
 
 /* Row of this rank's rollout [steps][worlds] that holds row step * N + world of the run's, or -1 for another rank's. */
@@ -37,7 +37,7 @@ static inline int64_t shards_row(const Shards *shards, uint32_t row) {
   return world < (uint32_t)shards->worlds ? (int64_t)step * shards->worlds + world : -1;
 }
 
-/* And back. */
+/* The inverse: the run's row of a row of this rank. */
 static inline uint32_t shards_row_of_run(const Shards *shards, uint32_t row) {
   uint32_t worlds = (uint32_t)shards->worlds;
   return row / worlds * (uint32_t)shards->all_worlds + (uint32_t)shards->first_world + row % worlds;

@@ -41,11 +41,11 @@ int compact_check(const CoreConfig *config, const Env *env) {
   return count > 0 ? CORE_OK : refuse("env.task", config->env.task, "levels on which something moves");
 }
 
-static size_t places_of(CompactLevels levels, const Env *env, int steps, int worlds) {
-  const size_t n = (size_t)worlds, episodes = ((size_t)steps + COMPACT_STEPS_A_PLACE - 1) / COMPACT_STEPS_A_PLACE;
-  size_t places = (size_t)env->levels;
-  if (levels != COMPACT_STAY) places = levels == COMPACT_OF_ROLLOUT ? n : n * (1 + episodes);
-  return places < INT32_MAX ? places : INT32_MAX;
+static size_t slots_of(CompactLevels levels, const Env *env, int steps, int worlds) {
+  const size_t n = (size_t)worlds, episodes = ((size_t)steps + COMPACT_STEPS_A_SLOT - 1) / COMPACT_STEPS_A_SLOT;
+  size_t slots = (size_t)env->levels;
+  if (levels != COMPACT_STAY) slots = levels == COMPACT_OF_ROLLOUT ? n : n * (1 + episodes);
+  return slots < INT32_MAX ? slots : INT32_MAX;
 }
 
 void compact_register(Compact *compact, const CoreConfig *config, const Env *env, int steps, int worlds,
@@ -55,21 +55,21 @@ void compact_register(Compact *compact, const CoreConfig *config, const Env *env
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
   *compact = (Compact){.device = core_arena_device(arena), .levels = levels, .worlds = worlds,
                        .features = env->observation_length, .changing = find_changing(env, levels, changes),
-                       .places = places_of(levels, env, steps, worlds)};
+                       .slots = slots_of(levels, env, steps, worlds)};
   free(changes);
   const size_t changing = (size_t)compact->changing, constants = length - changing;
   CORE_ARENA_DEVICE(arena, compact->column, changing, "changing columns [changing]");
   CORE_ARENA_DEVICE(arena, compact->fixed, constants, "constant columns [constants]");
-  CORE_ARENA_DEVICE(arena, compact->place, length, "places of columns [features]");
-  CORE_ARENA_DEVICE(arena, compact->table, compact->places * constants,
+  CORE_ARENA_DEVICE(arena, compact->position, length, "positions of columns [features]");
+  CORE_ARENA_DEVICE(arena, compact->table, compact->slots * constants,
                     levels == COMPACT_STAY ? "constants of levels [levels][constants]"
-                                           : "rollout constants of episodes [places][constants]");
+                                           : "rollout constants of episodes [slots][constants]");
   CORE_ARENA_DEVICE(arena, compact->values, blocks * changing,
                     "rollout observations, what changes [steps + 1][worlds][changing]");
   CORE_ARENA_DEVICE(arena, compact->level, blocks, "rollout levels [steps + 1][worlds]");
   if (levels == COMPACT_STAY) return;
-  CORE_ARENA_DEVICE(arena, compact->present, (size_t)worlds, "present places of constants [worlds]");
-  CORE_ARENA_DEVICE(arena, compact->taken, 1, "places of constants taken");
+  CORE_ARENA_DEVICE(arena, compact->present, (size_t)worlds, "present slots of constants [worlds]");
+  CORE_ARENA_DEVICE(arena, compact->taken, 1, "slots of constants taken");
 }
 
 static OpsCompactCopy copy_of(const Compact *compact, const EnvConstants *from) {
@@ -84,7 +84,7 @@ static void launch(const Compact *compact, const CoreKernel *kernel, size_t n, c
 /* Once: of levels that stay as long as the run. */
 static void copy_levels(const Compact *compact, const Env *env) {
   const EnvConstants from = env->constants(env);
-  const OpsCompactLevels levels = {copy_of(compact, &from), compact->places};
+  const OpsCompactLevels levels = {copy_of(compact, &from), compact->slots};
   if (compact->device) {
     launch(compact, &ops_compact_levels_launch, levels.levels, &levels);
     return;
@@ -97,27 +97,27 @@ static void fill_tables(Compact *compact, const Env *env) {
   const size_t length = (size_t)compact->features, changing = (size_t)compact->changing;
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
   int32_t *column = core_memory_zero_allocate(length, sizeof *column); /* the changing, behind them the constants */
-  int32_t *place = core_memory_zero_allocate(length, sizeof *place);
+  int32_t *position = core_memory_zero_allocate(length, sizeof *position);
   CORE_CHECK(find_changing(env, compact->levels, changes) == compact->changing);
   for (int i = 0, k = 0, c = 0; i < compact->features; i++) {
-    place[i] = changes[i] ? k : -1 - c;
+    position[i] = changes[i] ? k : -1 - c;
     column[changes[i] ? (size_t)k++ : changing + (size_t)c++] = i;
   }
   core_device_to_device(compact->device, compact->column, column, changing * sizeof *column);
   core_device_to_device(compact->device, compact->fixed, column + changing, (length - changing) * sizeof *column);
-  core_device_to_device(compact->device, compact->place, place, length * sizeof *place);
-  free(changes), free(column), free(place);
+  core_device_to_device(compact->device, compact->position, position, length * sizeof *position);
+  free(changes), free(column), free(position);
   if (compact->levels == COMPACT_STAY) copy_levels(compact, env);
   compact->ready = true;
 }
 
-/* Worlds whose episode has begun get a place for their level's constants. */
+/* Worlds whose episode has begun get a slot for their level's constants. */
 static void begin_episodes(const Compact *compact, const EnvConstants *from, int first, int count,
                            const uint8_t *done) {
   const OpsCompactBegin begin = {
     copy_of(compact, from), from->level,    from->stride,  from->number,  done,
     compact->present,       compact->taken, (size_t)first, (size_t)count, (size_t)compact->worlds,
-    compact->places};
+    compact->slots};
   if (compact->device) {
     launch(compact, &ops_compact_begin_launch, begin.count, &begin);
     return;
@@ -155,8 +155,8 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
 
 void compact_gather(const Compact *compact, const uint32_t *index, int rows, float *observations) {
   const size_t numbers = (size_t)rows * (size_t)compact->features;
-  const OpsCompactGather gather = {compact->values, compact->level, compact->table, compact->place, index, (size_t)rows,
-                                   (size_t)compact->features, (size_t)compact->changing, observations};
+  const OpsCompactGather gather = {compact->values, compact->level, compact->table, compact->position, index,
+                                   (size_t)rows, (size_t)compact->features, (size_t)compact->changing, observations};
   if (compact->levels == COMPACT_OF_EPISODE)
     compact->env->show_again(compact->env, index, compact->level, (size_t)rows, (size_t)compact->worlds, observations);
   if (compact->device) {

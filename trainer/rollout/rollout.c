@@ -212,7 +212,7 @@ static OpsEpisodes stats_of(const Rollout *rollout) {
   stats.worlds = rollout->worlds;
   stats.first_reported = rollout->observer.first_reported;
   stats.returns = rollout->returns;
-  stats.level_of_place = rollout->level_of_place;
+  stats.level_of_slot = rollout->level_of_slot;
   if (rollout->device) return stats;
   stats.attempts = rollout->attempts;
   stats.solutions = rollout->solutions;
@@ -242,7 +242,7 @@ static void count_episodes(Rollout *rollout, Ops *ops, int t, Part part) {
   ops->count_episodes(ops, &stats, &step);
 }
 
-/* What the stats says of this rank's worlds, to the host. */
+/* The statistics of this rank's worlds, to the host. */
 static void read_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
   const OpsEpisodes stats = stats_of(rollout);
   const size_t n = rollout->device ? (size_t)rollout->worlds : 1, levels = (size_t)rollout->levels;

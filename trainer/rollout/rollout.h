@@ -51,13 +51,13 @@ typedef struct Rollout {
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   int32_t *level, *episode_steps;     /* [worlds] */
-  /* The run's number of what the environment calls a level, where the worlds are: a rank's environment has places for
-   * its own levels, the stats one for each of the run. NULL: the same (one rank). */
-  const int32_t *level_of_place;
+  /* [levels of the environment], where the worlds are: the run's number of each level. A rank's environment has slots
+   * for its own levels; episode statistics have one for each level of the run. NULL: the same numbers (one rank). */
+  const int32_t *level_of_slot;
   int divided;           /* train.rollout_halves */
   uint64_t *clock;       /* on the device: the number of this rollout's first step in the run; NULL without one */
   CoreGraph *graph;      /* of all steps; NULL: not recorded */
-  bool is_warm;          /* the steps were launched one by one before, so that libraries have what they need */
+  bool is_warm;          /* the steps were launched one by one before, so that libraries have made their plans */
   double epsilon;        /* of the agent that the graph was recorded with */
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
   int64_t *attempts, *solutions;      /* [levels], on the host */
@@ -71,7 +71,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
 struct Communicator;
 /* Before the first step, where ranks have devices: how statistics of the worlds come together. */
 void rollout_connect(Rollout *rollout, struct Communicator *communicator);
-/* Gives back what is the device's, before that is closed. */
+/* Releases the rollout's graph. Call before the device is closed. */
 void rollout_destroy(Rollout *rollout);
 /* What the next rollout depends on, beside agent and environment. rollout_restored: after it has been read. */
 void rollout_add_sections(Rollout *rollout, Sections *sections);

@@ -1,6 +1,6 @@
-/* A bounded sample of the states that a run's rollouts visit, kept as files: what a picture of the state space needs,
- * in whatever plane (analysis/runs/coverage.h fits one to several runs; P002 Figs. 2 and 9, spec metrics.md 4.5). The
- * columns of coverage.h need no file, but know one plane only. Fed by the rollout as coverage.h is; it changes nothing.
+/* A bounded sample of the states that a run's rollouts visit, written to files. Pictures of the state space project it
+ * onto any plane (analysis/runs/coverage.h fits one to several runs; P002 Figs. 2 and 9, spec metrics.md 4.5).
+ * coverage.h needs no files, but has one fixed plane. Called by the rollout; it changes nothing.
  *
  * metrics.visited_states of a whole run, the same number whatever its environments and steps, taken evenly from up to
  * VISITED_PARTS of its iterations: a stratified sample of each, a function of (seed, iteration), so that an iteration

@@ -1,5 +1,5 @@
-/* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. It knows
- * no files, signals or clocks' meaning: run.c gives it a folder, logs and checkpoints.
+/* Training as a computation: environment, agent, learner and measurements in memory, one iteration at a time. Files,
+ * signals and logs are run.c's.
  *
  *   rollout (rollout.c <-> envs/)  ->  update (learners/)  ->  measurements (metrics.c)  ->  a row of the log */
 #ifndef TRAINER_TRAINING_H
@@ -26,7 +26,7 @@ typedef struct TrainingPlan {
     device_worlds_bytes; /* that training takes of the device's memory, worlds' of it; 0 without one */
 } TrainingPlan;
 
-/* Where training stands, beyond weights and worlds: small, fixed, and part of every checkpoint. */
+/* The progress of training, beside weights and worlds; part of every checkpoint. */
 typedef struct TrainingPosition {
   int64_t iteration;           /* finished; the next one is iteration + 1 */
   LearnerCount count;

@@ -13,7 +13,7 @@ int training_device_connect(Training *training);
 OpsPrecision training_device_precision(const CoreConfig *config);
 /* Ops where the device is, or on the CPU. */
 int training_device_create_ops(Training *training);
-/* Sections that lie on the device get a copy on the host in their place. */
+/* Replaces sections in device memory by copies on the host. */
 void training_device_mirror(Training *training, Checkpoint *checkpoint);
 void training_device_fetch(const Training *training);  /* before the sections are written */
 void training_device_put(const Training *training);    /* after they were read */

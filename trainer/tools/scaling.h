@@ -32,11 +32,11 @@ typedef struct ScalingPoint {
   double minibatch_us;         /* of one GPU alone */
   double sum_us, window_us;    /* what the calls take, and what they could hide behind */
   double exposed_us;           /* what of the calls the GPU waits for */
-  double filled_us;            /* for the rows that pieces of queued minibatches are filled up with (minibatch_room) */
-  double host_us;              /* waits of the host in a minibatch, where it decides on each step (comm.library = mpi,
-                                * and iterations that measure more); */
+  double filled_us;            /* for the padding of pieces in recorded updates (minibatch_room) */
+  double host_us;              /* synchronisations of a minibatch, where the host decides on each step
+                                * (comm.library = mpi, and iterations that measure more) */
   double uneven_us;            /* and then for the rank that drew most rows */
-  double efficiency;           /* steps/s a GPU, of those that one has alone: queued (queue.h), */
+  double efficiency;           /* steps/s a GPU, of those that one has alone: with recorded updates (recorded.h), */
   double waiting;              /* and where the host decides */
 } ScalingPoint;
 

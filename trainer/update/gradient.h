@@ -12,23 +12,24 @@ enum { GRADIENT_BUCKETS_MAX = 2 * (NETWORK_LAYERS_MAX + 1) };
 /* Neighbouring layers' parameters of one network, which ranks with devices send together. */
 typedef struct GradientBucket { bool is_actor; size_t first, n; } GradientBucket;
 
-/* On a device with several ranks: what was sent while the last piece is still computed (gradient_device.c). */
+/* On a device with several ranks: which buckets were sent while the last piece is still computed
+ * (gradient_device.c). */
 typedef struct GradientSending {
   GradientBucket bucket[GRADIENT_BUCKETS_MAX]; /* in the order of backward passes, the same at all ranks */
   int buckets, sent;
   size_t actor_from, critic_from; /* from here on a network's gradient is complete */
-  bool last;                      /* the piece at hand is this rank's last one: its rows and those of the minibatch: */
+  bool last;                      /* the present piece is this rank's last; then its rows and the minibatch's: */
   int rows;
   int64_t all_rows;
 } GradientSending;
 
-/* Of minibatches that are only queued, one piece a shard: what stands on the device alone. */
-typedef struct GradientQueued {
+/* Of recorded updates, with one piece per shard: what only the device knows. */
+typedef struct GradientRecorded {
   const uint32_t *rows;      /* [shards] of this rank */
   const double *shares;      /* [parts][all shards] of all rows, where shards are ordered */
-  const uint64_t *turn;      /* turn % parts is the part at hand */
+  const uint64_t *step;      /* *step % parts is the present part */
   int parts;
-} GradientQueued;
+} GradientRecorded;
 
 typedef struct Gradient {
   const Agent *agent;
@@ -39,15 +40,14 @@ typedef struct Gradient {
   float *gather;            /* comm.deterministic: a slice of all shards' gradients, where the weights are */
   double *shares;           /* the same on a device: [all shards] */
   GradientSending sending;
-  GradientQueued queued;    /* rows NULL: the host knows how many each piece has */
+  GradientRecorded recorded;  /* rows NULL: the host knows how many each piece has */
 } Gradient;
 
 /* rows: of the largest piece. */
 void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena);
 void gradient_begin(Gradient *gradient);
-/* The same where nothing comes to the host: the rows that the functions below are given are then those of filled up
- * pieces, and play no part. */
-void gradient_begin_queued(Gradient *gradient, const GradientQueued *queued);
+/* gradient_begin in a recorded update: the host does not know pieces' rows, so the functions below ignore theirs. */
+void gradient_begin_recorded(Gradient *gradient, const GradientRecorded *recorded);
 /* Before the backward passes of a piece, actor's then critic's, that is this rank's last one of a minibatch of all_rows
  * rows: where ranks have devices, layers' gradients may then be sent as they come. Without this call all are sent by
  * gradient_finish. */

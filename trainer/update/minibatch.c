@@ -103,7 +103,7 @@ void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int 
                          minibatch->own);
 }
 
-/* Rows in the part's order, sorted by shard: counted first, then put in their places. */
+/* Rows in the part's order, sorted by shard: counted first, then put at their positions. */
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
   const Shards *shards = &rollout->shards;
   const int columns = shards_worlds(shards);
@@ -119,7 +119,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
   minibatch->rows_of_part = minibatch->own;
   memset(minibatch->shard_rows, 0, (size_t)shards->shards * sizeof *minibatch->shard_rows);
   for (int pass = 0; pass < 2; pass++) {
-    for (int s = 0, first = 0; s < shards->shards && pass == 1; s++) { /* counts become places */
+    for (int s = 0, first = 0; s < shards->shards && pass == 1; s++) { /* counts become positions */
       int count = minibatch->shard_rows[s];
       minibatch->shard_rows[s] = first;
       first += count;
@@ -127,9 +127,9 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
     for (uint32_t i = 0; i < (uint32_t)minibatch->all_rows; i++) {
       int64_t row = shards_row(shards, row_of_part(minibatch, rollout, m, i));
       if (row < 0) continue;
-      int *place = &minibatch->shard_rows[row % rollout->worlds / columns];
-      if (pass == 1) minibatch->own[*place] = (uint32_t)row;
-      ++*place;
+      int *position = &minibatch->shard_rows[row % rollout->worlds / columns];
+      if (pass == 1) minibatch->own[*position] = (uint32_t)row;
+      ++*position;
     }
   }
   for (int s = shards->shards - 1; s > 0; s--) minibatch->shard_rows[s] -= minibatch->shard_rows[s - 1]; /* and back */

@@ -54,16 +54,16 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
                        int epoch);
 /* Makes part m of the permutation the one that minibatch_next goes through. */
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m);
-/* The same, on a device, of the part whose turn it is in ops->update; the host need not know which. */
+/* The same, on a device, of the present step's part (ops->update); the host need not know which. */
 void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts);
 /* Of an epoch: has every shard of every rank room for its rows of each part in one piece, so that all can be taken as
  * follows? All ranks. */
 bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout);
-/* On a device whose shards or ranks divide the rows, gathers a shard's piece of the part whose turn it is in
- * ops->update, filled up to `room` rows (take_piece). */
+/* On a device whose shards or ranks divide the rows, gathers a shard's piece of the present step's part (ops->update),
+ * filled up to `room` rows (take_piece). */
 void minibatch_take_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
                           const float *targets);
-/* Moments of the advantages of the part whose turn it is, over all shards, to all_records; the piece is then the last
+/* Moments of the advantages of the present step's part, over all shards, to all_records; the piece is then the last
  * shard's. communicator NULL: one rank. */
 struct Communicator;
 void minibatch_take_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,

@@ -84,7 +84,7 @@ void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows,
   begins[n] = sum;
   core_device_to_device(device, rows->total, begins, (n + 1) * sizeof *begins);
   free(begins);
-  launch(device, &ops_place_rows_launch, rows, chunks);
+  launch(device, &ops_scatter_rows_launch, rows, chunks);
 }
 
 void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout) {

@@ -14,7 +14,7 @@ void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout);
 void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows);
 /* Part m's rows and how many of them each shard has. */
 void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m);
-/* A shard's rows of the part whose turn it is in ops->update, filled up, to taken_rows and index_room. */
+/* A shard's rows of the present step's part (ops->update), filled up, to taken_rows and index_room. */
 void minibatch_device_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard);
 /* `rows` [minibatch->rows] of this rank -> those of the run, in index_room. */
 void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows);

@@ -1,4 +1,4 @@
-/* The action between policy and environment: which head its space asks for, and what the environment takes of it. */
+/* Actions between policy and environment: the head for an action space, and clipping to its bounds. */
 #ifndef TRAINER_ACTION_H
 #define TRAINER_ACTION_H
 #include "core/config/config.h"
@@ -7,8 +7,8 @@
 /* The head of the environment's actions: categoricals for classes, net.action_head for real numbers (in -1..1). */
 OpsHead action_head(const CoreConfig *config, const Env *env);
 
-/* What the environment gets for actions [worlds][factors]: a Gaussian's are cut to the bounds, into `room` (as many
- * floats), while the learner keeps them as they were drawn (spec ppo.md 8.1); others go as they are. */
+/* The actions [worlds][factors] that the environment takes: a Gaussian's are clipped to the bounds, into `room` (as
+ * many floats); others are returned as they are. The learner keeps unclipped actions (spec ppo.md 8.1). */
 const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *room);
 
 /* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). */

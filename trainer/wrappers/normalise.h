@@ -1,6 +1,6 @@
 /* Running normalisation of observations and rewards, by the rules of the implementations that the papers used.
- * Statistics are float64 and added up in the order of the worlds, so they do not depend on threads. Between the
- * environment and the rollout (observer.c, rollout.c); this module knows numbers, not their meaning. */
+ * Statistics are float64 and summed in the order of the worlds, so they do not depend on threads. Called by observer.c
+ * and rollout.c. */
 #ifndef TRAINER_NORMALISE_H
 #define TRAINER_NORMALISE_H
 #include <stdint.h>
@@ -37,7 +37,7 @@ void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features
 void normalise_start(Normaliser *normaliser);
 /* x [rows][features] as they come from the environment: on a device this rank's worlds, and all ranks add theirs. */
 void normalise_add(Normaliser *normaliser, const float *x, int rows);
-/* What was added counts from now on. */
+/* Makes the observations added so far count in `moments`. */
 void normalise_advance(Normaliser *normaliser);
 /* After `moments` has been restored. */
 void normalise_restored(Normaliser *normaliser);
@@ -47,7 +47,7 @@ void normalise_apply(const Normaliser *normaliser, const float *x, int rows, flo
 /* mean and m2 [features] of `count` rows, with those of x [rows][features] added; returns the new count. */
 double normalise_merge(double count, double *mean, double *m2, int features, const float *x, int rows);
 
-/* ---- rewards ---------------------------------------------------------------------------------------------------- */
+/* ---- rewards ----------------------------------------------------------------------------------------------------- */
 
 /* r -> r / deviation of the discounted sums of rewards so far, variance + 1e-8, within +-10. */
 typedef enum RewardRule {
@@ -73,7 +73,8 @@ void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worl
 void reward_start(RewardScale *scale);
 /* New episodes in all worlds; the statistics stay. */
 void reward_restart(RewardScale *scale);
-/* In place, for one step [worlds], after its rewards are booked. PPO_EWMA: only counts them. All ranks. */
+/* In place, for one step [worlds], after its rewards are counted. PPO_EWMA: only updates the statistics. Called by all
+ * ranks. */
 void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones);
 /* After the rollout's last step, rewards [n]. CLEANRL: nothing is left to do. */
 void reward_finish(const RewardScale *scale, float *rewards, size_t n);

@@ -1,7 +1,7 @@
-/* What of running normalisation a device does, for normalise.c. x, y, rewards and dones are in its memory, and so are
- * the statistics, the same at all ranks: observations are added up in parts of the run's shards, whose sums ranks
- * gather (some kilobytes, where the rows are megabytes) and fold in their order; discounted rewards, a number a world,
- * are gathered as they are. So with comm.deterministic the bits do not depend on the number of ranks. */
+/* Running normalisation on a device, for normalise.c. x, y, rewards and dones are in its memory, and so are the
+ * statistics, the same at all ranks. Observations are summed in parts of the run's shards; ranks gather these sums and
+ * fold them in order. Discounted returns, one number per world, are gathered as they are. So with comm.deterministic
+ * the bits do not depend on the number of ranks. */
 #ifndef TRAINER_NORMALISE_DEVICE_H
 #define TRAINER_NORMALISE_DEVICE_H
 #include "core/device/arena.h"

@@ -1,7 +1,6 @@
-/* From what the environment shows to what the agent sees: normalised (normalise.h), where worlds form blocks (SAPG)
- * with the block's number as a last column, and rounded to what half precision holds where rollouts store that
- * (train.observation_storage): so whoever acts sees what the learner will see. Between the environment and whoever
- * acts: rollouts, evaluations, play. */
+/* From the environment's observations to the agent's. They are normalised (normalise.h). With SAPG the number of the
+ * world's block is appended as a last column. Where rollouts store half precision (train.observation_storage) they are
+ * rounded to it, so that the acting agent sees what the learner will see. Used by rollouts, evaluations and play. */
 #ifndef TRAINER_OBSERVER_H
 #define TRAINER_OBSERVER_H
 #include "core/config/config.h"

@@ -71,14 +71,14 @@ typedef struct Run {
 
 /* Where layer l's kernel and bias stand in a part's copy, and its kernel among all. */
 static size_t kernel_place(const Run *run, int l) {
-  size_t place = 0;
-  for (int i = 0; i < l; i++) place += kernel_size(&run->layers[i]);
-  return place;
+  size_t offset = 0;
+  for (int i = 0; i < l; i++) offset += kernel_size(&run->layers[i]);
+  return offset;
 }
 static size_t bias_place(const Run *run, int l) {
-  size_t place = 0;
-  for (int i = 0; i < l; i++) place += (size_t)run->layers[i].out;
-  return place;
+  size_t offset = 0;
+  for (int i = 0; i < l; i++) offset += (size_t)run->layers[i].out;
+  return offset;
 }
 
 /* Layer l's kernel as a factor: where it stands, or where round_kernels has put it. */

@@ -61,8 +61,8 @@ enum { CPU_PRODUCT_SCRATCH, CPU_EVEN_SCRATCH, CPU_ODD_SCRATCH, CPU_BIAS_SCRATCH,
 
 static inline CpuState *cpu_state(Ops *ops) { return ops->state; }
 static inline float *cpu_thread_rows(CpuState *state, int scratch) {
-  const size_t place = (size_t)omp_get_thread_num() * CPU_SCRATCHES + (size_t)scratch;
-  return state->rows_scratch + place * CPU_ROWS * (size_t)state->max_width;
+  const size_t slot = (size_t)omp_get_thread_num() * CPU_SCRATCHES + (size_t)scratch;
+  return state->rows_scratch + slot * CPU_ROWS * (size_t)state->max_width;
 }
 static inline int cpu_blocks(int rows) { return (rows + CPU_ROWS - 1) / CPU_ROWS; }
 static inline int cpu_block_rows(int rows, int block) {

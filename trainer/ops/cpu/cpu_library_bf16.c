@@ -66,16 +66,16 @@ static Product *make(const Shape *s) {
   return product;
 }
 
-/* The list from `*place` on; NULL leaves `*place` at its end. */
-static Product *find(const Shape *shape, Product *_Atomic **place) {
-  for (Product *product; (product = **place) != NULL; *place = &product->next)
+/* The list from `*link` on; NULL leaves `*link` at its end. */
+static Product *find(const Shape *shape, Product *_Atomic **link) {
+  for (Product *product; (product = **link) != NULL; *link = &product->next)
     if (memcmp(&product->shape, shape, sizeof *shape) == 0) return product;
   return NULL;
 }
 
 static Product *find_or_make(const Shape *shape) {
-  Product *_Atomic *place = &products;
-  Product *product = find(shape, &place);
+  Product *_Atomic *link = &products;
+  Product *product = find(shape, &link);
   if (product) return product;
 #pragma omp critical(cpu_library_bf16)
   {
@@ -84,8 +84,8 @@ static Product *find_or_make(const Shape *shape) {
       DNNL_CHECK(dnnl_engine_create(&made, dnnl_cpu, 0));
       engine = made;
     }
-    product = find(shape, &place); /* another thread may have come first */
-    if (product == NULL) *place = product = make(shape);
+    product = find(shape, &link); /* another thread may have come first */
+    if (product == NULL) *link = product = make(shape);
   }
   return product;
 }

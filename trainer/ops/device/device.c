@@ -111,7 +111,7 @@ static void bound(Ops *ops, const float *values, size_t n, float low, float high
 
 static void count_episodes(Ops *ops, const OpsEpisodes *e, const OpsEpisodeStep *step) {
   const OpsCountEpisodes arguments = {step->reward,      step->done, step->solved,     step->level, step->length,
-                                      e->level_of_place, e->returns, e->finished,      e->attempts, e->solutions,
+                                      e->level_of_slot, e->returns, e->finished,      e->attempts, e->solutions,
                                       e->count,          e->worlds,  e->first_reported};
   DEVICE_LAUNCH(device_state(ops), ops_count_episodes, (size_t)e->worlds, &arguments);
 }

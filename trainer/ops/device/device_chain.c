@@ -231,9 +231,9 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
   if (leaves_mask(pass, l - 1)) {
     p.epilogue = OPS_PRODUCT_MASKED;
     p.mask = mask_of(pass, layer);
-    const int place = (l - 1) % DEVICE_ROUNDED_LAYERS;
-    p.bias = state->rounded.db + (size_t)place * (size_t)state->max_width;
-    if (place == DEVICE_ROUNDED_LAYERS - 1 && l + 1 < pass->count) device_fold_now(state); /* they begin anew */
+    const int slot = (l - 1) % DEVICE_ROUNDED_LAYERS;
+    p.bias = state->rounded.db + (size_t)slot * (size_t)state->max_width;
+    if (slot == DEVICE_ROUNDED_LAYERS - 1 && l + 1 < pass->count) device_fold_now(state); /* they begin anew */
     if (device_multiply(state, &p)) {
       device_fold_later(state, (OpsFold){.of = OPS_PARTS_BF16, .parts = p.bias, .count = 1, .columns = p.n,
                                          .result = layer->db});

@@ -99,10 +99,10 @@ void device_fold_later(DeviceState *state, OpsFold fold);
 /* Column sums of parts [device_column_parts][columns], rounded to result[columns]: later. */
 void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result);
 /* Launches a kernel of KERNEL_ROWS threads a block over the rows, which leaves KERNEL_SUMS sums a block in parts (of
- * device_row_room), and brings the sums over all of them to the host; sums NULL: to this place of the open stats,
+ * device_row_room), and brings the sums over all of them to the host; sums NULL: to this slot of the open statistics,
  * later. */
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
-                     double sums[KERNEL_SUMS], int place);
+                     double sums[KERNEL_SUMS], int slot);
 /* A vector's parts, as the CPU cuts it for sums. */
 typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
 DeviceParts device_parts(size_t n);

@@ -6,7 +6,7 @@ static OpsRowsOfHead rows_of(const OpsHead *head, const float *logits, const voi
   return (OpsRowsOfHead){*head, logits, actions, (size_t)rows, NULL};
 }
 
-/* The same for a loss: queued ones (no sums to the host) leave out what only fills a piece up. */
+/* The same for a loss: recorded ones (no sums to the host) leave out the padding of a piece. */
 static OpsRowsOfHead losses_of(const DeviceState *state, const OpsHead *head, const float *logits, const void *actions,
                                int rows, const void *sums) {
   OpsRowsOfHead all = rows_of(head, logits, actions, rows);

@@ -59,20 +59,20 @@ double *device_row_room(DeviceState *state, int rows, size_t each) {
   return room;
 }
 
-/* Two sums for one place of the stats: the later one stays. */
-static void keep_order(DeviceState *state, const double *place) {
+/* Two sums for one slot of the statistics: the later one stays. */
+static void keep_order(DeviceState *state, const double *slot) {
   for (int i = 0; i < state->folds.folds; i++)
-    if (state->folds.fold[i].sums == place) {
+    if (state->folds.fold[i].sums == slot) {
       device_fold_now(state);
       return;
     }
 }
 
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
-                     double sums[KERNEL_SUMS], int place) {
+                     double sums[KERNEL_SUMS], int slot) {
   const size_t blocks = device_row_parts(rows);
   CORE_CHECK(sums || state->stats);
-  double *result = sums ? state->sums : state->stats->now + place;
+  double *result = sums ? state->sums : state->stats->now + slot;
   state->device->launch(state->device, kernel, (unsigned)blocks, KERNEL_ROWS,
                         KERNEL_ROWS * KERNEL_SUMS * sizeof(double), arguments);
   keep_order(state, result);

@@ -1,4 +1,4 @@
-/* The kernels of the trainer as the device's ops launch them: ops_adam_launch and so on. */
+/* The kernels of the trainer as the host launches them: ops_adam_launch and so on (kernels.def). */
 #ifndef TRAINER_OPS_KERNELS_H
 #define TRAINER_OPS_KERNELS_H
 #include "core/device/device.h"

@@ -98,14 +98,14 @@ typedef struct OpsHiddenGradient {
   int step;
 } OpsHiddenGradient;
 
-/* So many rows from `place` on. */
-CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int rows, size_t place, const int step,
+/* So many rows from `element` on. */
+CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int rows, size_t element, const int step,
                                            float *sum) {
-  const float *bias = a->bias + place % a->columns;
+  const float *bias = a->bias + element % a->columns;
   OpsEight y[KERNEL_FOUR], dy[KERNEL_FOUR];
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
-    y[r] = ops_load_bf16(a->y + place + (size_t)r * a->columns, step);
-    dy[r] = ops_load_bf16(a->dy + place + (size_t)r * a->columns, step);
+    y[r] = ops_load_bf16(a->y + element + (size_t)r * a->columns, step);
+    dy[r] = ops_load_bf16(a->dy + element + (size_t)r * a->columns, step);
   }
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
     float at_y[KERNEL_EIGHT], dz[KERNEL_EIGHT];
@@ -116,7 +116,7 @@ CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int
       dz[k] *= ops_derivative_one(a->activation, at_y[k]);
       sum[k] += row_rounded(dz[k], OPS_BF16);
     }
-    ops_put_bf16(dz, step, a->dy + place + (size_t)r * a->columns);
+    ops_put_bf16(dz, step, a->dy + element + (size_t)r * a->columns);
   }
 }
 
@@ -149,16 +149,16 @@ typedef struct OpsOutputGradient {
   OpsActivation activation;
 } OpsOutputGradient;
 
-CORE_KERNEL_FN float ops_output_gradient_of(const OpsOutputGradient *a, const int rows, size_t place, float sum) {
+CORE_KERNEL_FN float ops_output_gradient_of(const OpsOutputGradient *a, const int rows, size_t element, float sum) {
   float dz[KERNEL_EIGHT], y[KERNEL_EIGHT];
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
-    dz[r] = a->dy[place + (size_t)r * a->columns];
-    y[r] = a->activation == OPS_LINEAR ? 0 : a->y[place + (size_t)r * a->columns];
+    dz[r] = a->dy[element + (size_t)r * a->columns];
+    y[r] = a->activation == OPS_LINEAR ? 0 : a->y[element + (size_t)r * a->columns];
   }
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
-    if (a->activation == OPS_SILU) y[r] += a->bias[place % a->columns];
+    if (a->activation == OPS_SILU) y[r] += a->bias[element % a->columns];
     if (a->activation != OPS_LINEAR) dz[r] *= ops_derivative_one(a->activation, y[r]);
-    a->dz[place + (size_t)r * a->columns] = row_to_bf16(dz[r]);
+    a->dz[element + (size_t)r * a->columns] = row_to_bf16(dz[r]);
     sum += dz[r];
   }
   return sum;

@@ -1,4 +1,4 @@
-/* The bodies and arguments of all kernels in kernels.def, for whoever makes a table of them. */
+/* The bodies and arguments of all kernels in kernels.def, for those who make a table of them. */
 #ifndef TRAINER_OPS_KERNELS_BODIES_H
 #define TRAINER_OPS_KERNELS_BODIES_H
 #include "trainer/ops/kernels/kernels_bf16.h"

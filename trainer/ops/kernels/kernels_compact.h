@@ -1,5 +1,5 @@
-/* Kernels of observations that are kept as what changes on a level (trainer/rollout/compact.h). The bodies are
- * functions of one element, which the host's loops call too. */
+/* Kernels of compact observations (trainer/rollout/compact.h). The bodies are functions of one element, which the
+ * host's loops call too. */
 #ifndef TRAINER_OPS_KERNELS_COMPACT_H
 #define TRAINER_OPS_KERNELS_COMPACT_H
 #include "core/device/device_kernel.h"
@@ -11,16 +11,16 @@ typedef struct OpsCompactCopy {
   const int32_t *feature;      /* [features] of a whole one */
   const int32_t *fixed;        /* [constants] of the features */
   size_t constants;
-  float *table;                /* [places][constants] */
+  float *table;                /* [slots][constants] */
 } OpsCompactCopy;
 
-CORE_DEVICE_FN void ops_compact_copy_row(const OpsCompactCopy *a, size_t row, size_t place) {
+CORE_DEVICE_FN void ops_compact_copy_row(const OpsCompactCopy *a, size_t row, size_t slot) {
   const float *from = a->rows + row * a->length;
-  float *to = a->table + place * a->constants;
+  float *to = a->table + slot * a->constants;
   for (size_t c = 0; c < a->constants; c++) to[c] = from[a->feature[a->fixed[c]]];
 }
 
-/* Rows 0 .. levels - 1 into the places of the same numbers. */
+/* Rows 0 .. levels - 1 into the slots of the same numbers. */
 typedef struct OpsCompactLevels { OpsCompactCopy copy; size_t levels; } OpsCompactLevels;
 
 CORE_KERNEL_FN void ops_compact_levels(const CoreDeviceThread *at, const OpsCompactLevels *a) {
@@ -28,25 +28,25 @@ CORE_KERNEL_FN void ops_compact_levels(const CoreDeviceThread *at, const OpsComp
     ops_compact_copy_row(&a->copy, i, i);
 }
 
-/* Worlds whose episode has just begun, `first` .. `first` + count - 1 of them, get a place for their level's constants;
- * where no place is left, the level's number in its world's sequence is kept in its stead. */
+/* Worlds whose episode has just begun, `first` .. `first` + count - 1 of them, get a slot for their level's constants;
+ * where no slot is left, the level's number in its world's sequence is kept in its stead. */
 typedef struct OpsCompactBegin {
   OpsCompactCopy copy;
   const int32_t *level;        /* the row of world 0's level; */
   size_t stride;               /* bytes to the next world's */
-  const uint32_t *number;      /* [worlds]; NULL: places do not run out */
-  const uint8_t *done;         /* [worlds]; NULL: every world begins, in the place of its own number */
-  int32_t *present;            /* [worlds]: its place, or -1 - number */
-  int64_t *taken;              /* places so far */
-  size_t first, count, worlds, places;
+  const uint32_t *number;      /* [worlds]; NULL: slots do not run out */
+  const uint8_t *done;         /* [worlds]; NULL: every world begins, in the slot of its own number */
+  int32_t *present;            /* [worlds]: its slot, or -1 - number */
+  int64_t *taken;              /* slots so far */
+  size_t first, count, worlds, slots;
 } OpsCompactBegin;
 
 CORE_KERNEL_FN void ops_compact_place(const OpsCompactBegin *a, size_t w) {
-  int64_t place = (int64_t)w;
+  int64_t slot = (int64_t)w;
   if (a->done && !a->done[w]) return;
-  if (a->done) place = core_device_atomic_increment(a->taken);
+  if (a->done) slot = core_device_atomic_increment(a->taken);
   else if (w == a->first) *a->taken = (int64_t)a->worlds;
-  a->present[w] = place < (int64_t)a->places ? (int32_t)place : (int32_t)(-1 - (int64_t)a->number[w]);
+  a->present[w] = slot < (int64_t)a->slots ? (int32_t)slot : (int32_t)(-1 - (int64_t)a->number[w]);
 }
 
 CORE_DEVICE_FN void ops_compact_copy(const OpsCompactBegin *a, size_t w) {
@@ -65,7 +65,7 @@ CORE_KERNEL_FN void ops_compact_begin(const CoreDeviceThread *at, const OpsCompa
 /* Rows of observations, with what their constants are found by, as they are kept. */
 typedef struct OpsCompactStore {
   const float *observations;   /* [rows][features] */
-  const int32_t *level;        /* of row 0: its place among the constants, or -1 - number; */
+  const int32_t *level;        /* of row 0: its slot among the constants, or -1 - number; */
   size_t stride;               /* bytes to the next row's */
   const int32_t *column;       /* [changing] */
   size_t rows, features, changing;
@@ -83,12 +83,12 @@ CORE_KERNEL_FN void ops_compact_store(const CoreDeviceThread *at, const OpsCompa
   for (size_t i = core_device_first(at); i < a->rows * a->changing; i += core_device_stride(at)) ops_compact_keep(a, i);
 }
 
-/* And back, of the rows that are named. Constants without a place stay as they are: they have been drawn again. */
+/* And back, of the rows that are named. Constants without a slot stay as they are: they have been drawn again. */
 typedef struct OpsCompactGather {
   const float *values;
   const int32_t *levels;
-  const float *table;          /* [places][constants] */
-  const int32_t *place;        /* [features] among the changing numbers; -1 - c: constant c */
+  const float *table;          /* [slots][constants] */
+  const int32_t *position;        /* [features] among the changing numbers; -1 - c: constant c */
   const uint32_t *index;       /* [rows] */
   size_t rows, features, changing;
   float *observations;         /* [rows][features] */
@@ -96,10 +96,10 @@ typedef struct OpsCompactGather {
 
 CORE_DEVICE_FN void ops_compact_restore(const OpsCompactGather *a, size_t i) {
   const size_t row = a->index[i / a->features], k = i % a->features;
-  const int32_t place = a->place[k], level = a->levels[row];
-  if (place >= 0) a->observations[i] = a->values[row * a->changing + (size_t)place];
+  const int32_t position = a->position[k], level = a->levels[row];
+  if (position >= 0) a->observations[i] = a->values[row * a->changing + (size_t)position];
   else if (level >= 0)
-    a->observations[i] = a->table[(size_t)level * (a->features - a->changing) + (size_t)(-1 - place)];
+    a->observations[i] = a->table[(size_t)level * (a->features - a->changing) + (size_t)(-1 - position)];
 }
 
 CORE_KERNEL_FN void ops_compact_gather(const CoreDeviceThread *at, const OpsCompactGather *a) {

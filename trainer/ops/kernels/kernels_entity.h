@@ -1,5 +1,5 @@
-/* Kernels of entity matrices (entity.h): a thread a number, neighbours write neighbours; what is summed over entities
- * or messages has one thread, which takes them in the CPU's order, so the bits are the CPU's. */
+/* Kernels of entity matrices (entity.h): one thread per number, so that writes coalesce. A sum over entities or
+ * messages is one thread's, in the CPU's order, so the bits are the CPU's. */
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
 #include "trainer/ops/row_attention_internal.h"
@@ -27,9 +27,10 @@ CORE_KERNEL_FN void ops_entity_unpack(const CoreDeviceThread *at, const OpsPacki
   const OpsPack *p = &a->pack;
   const size_t width = (size_t)p->width, each = (size_t)p->count * width;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const size_t row = i / each, thing = i % each / width, place = row * (size_t)p->entities + (size_t)p->first + thing;
+    const size_t row = i / each, thing = i % each / width;
+    const size_t element = row * (size_t)p->entities + (size_t)p->first + thing;
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
-    a->to[i] = active ? a->from[place * (size_t)p->columns + i % width] : 0.0f;
+    a->to[i] = active ? a->from[element * (size_t)p->columns + i % width] : 0.0f;
   }
 }
 

@@ -34,7 +34,7 @@ CORE_KERNEL_FN void ops_weigh(const CoreDeviceThread *at, const OpsWeigh *a) {
 typedef struct OpsFoldShards {
   const float *of;
   const double *shares;   /* [shards], or [parts][shards] */
-  const uint64_t *turn;   /* of the parts, on the device: turn % parts; NULL: there is one */
+  const uint64_t *step;   /* on the device: the part is *step % parts; NULL: there is one part */
   int parts;
   int shards;
   size_t n;
@@ -42,7 +42,7 @@ typedef struct OpsFoldShards {
 } OpsFoldShards;
 
 CORE_KERNEL_FN void ops_fold_shards(const CoreDeviceThread *at, const OpsFoldShards *a) {
-  const double *share = a->shares + (a->turn ? *a->turn % (uint64_t)a->parts * (uint64_t)a->shards : 0);
+  const double *share = a->shares + (a->step ? *a->step % (uint64_t)a->parts * (uint64_t)a->shards : 0);
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
     double total = 0;
     for (int s = 0; s < a->shards; s++)
@@ -68,7 +68,7 @@ CORE_KERNEL_FN void ops_columns(const CoreDeviceThread *at, const OpsColumns *a)
 /* ---- a rank's rows of minibatches, part after part of a permutation, within a part shard after shard, within a shard
  * in the permutation's order. A part is cut into chunks, a thread each: how many rows of each shard there are
  * (ops_count_rows), where in a shard's rows of the part each chunk's begin (ops_scan_rows), and, once the host has said
- * where a part's rows of a shard begin, the rows in their places (ops_place_rows).
+ * where a part's rows of a shard begin, the rows at their positions (ops_scatter_rows).
  * ---------------------------------------------------------------- */
 
 enum { OPS_CHUNK = 256 };
@@ -146,15 +146,15 @@ CORE_KERNEL_FN void ops_scan_rows(const CoreDeviceThread *at, const OpsChooseRow
   }
 }
 
-CORE_KERNEL_FN void ops_place_rows(const CoreDeviceThread *at, const OpsChooseRows *a) {
+CORE_KERNEL_FN void ops_scatter_rows(const CoreDeviceThread *at, const OpsChooseRows *a) {
   const size_t chunks = ops_chunks(a);
   for (size_t c = core_device_first(at); c < a->parts * chunks; c += core_device_stride(at)) {
     const uint32_t first = (uint32_t)(c % chunks) * OPS_CHUNK, *begin = a->total + c / chunks * a->shards;
     const uint32_t all = ops_rows_of(a, c / chunks);
-    uint32_t *place = a->count + c * a->shards;
+    uint32_t *position = a->count + c * a->shards;
     for (uint32_t i = first; i < first + OPS_CHUNK && i < all; i++) {
       const OpsChosen chosen = ops_chosen(a, c / chunks, i);
-      if (chosen.is_own) a->rows[begin[chosen.shard] + place[chosen.shard]++] = chosen.row;
+      if (chosen.is_own) a->rows[begin[chosen.shard] + position[chosen.shard]++] = chosen.row;
     }
   }
 }

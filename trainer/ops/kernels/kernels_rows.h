@@ -4,19 +4,20 @@
 #include "core/device/device_kernel.h"
 #include "core/random.h"
 
-/* ---- the permutation of core_random_permutation, all of its places at once ------------------------------------------
- * Step i = 0 .. n-1 of the shuffle swaps places i and j(i) <= i, j(i) a random number. Place p is written by step p and
- * then by the steps i > p with j(i) = p, its writers, each of which leaves i there. So what lies in p in the end is p's
- * last writer, or, if there is none, what lay in j(p) when step p took it: the last writer of j(p) before p, or, if
- * there is none, what lay in j(j(p)) when step j(p) took it, and so on. A place has log(n/p) writers on average and the
- * way is no longer than log n, so lists of writers, in any order, are all that is needed: the first kernel makes them,
- * the second follows the way from each place. Nothing depends on the order in which threads come. */
+/* ---- the permutation of core_random_permutation, all of its positions at once
+ * ------------------------------------------ Step i = 0 .. n-1 of the shuffle swaps positions i and j(i) <= i, j(i) a
+ * random number. Position p is written by step p and then by the steps i > p with j(i) = p, its writers, each of which
+ * leaves i there. So what lies in p in the end is p's last writer, or, if there is none, what lay in j(p) when step p
+ * took it: the last writer of j(p) before p, or, if there is none, what lay in j(j(p)) when step j(p) took it, and so
+ * on. A position has log(n/p) writers on average and the way is no longer than log n, so lists of writers, in any
+ * order, are all that is needed: the first kernel makes them, the second follows the way from each position. Nothing
+ * depends on the order in which threads come. */
 
 typedef struct OpsPermute {
   uint64_t seed;
   uint32_t purpose, a, b;      /* the stream, as core_random_permutation takes it */
   uint32_t n;
-  uint32_t *first, *next;      /* [n] lists of writers: a place's first one, a writer's next one; OPS_NONE: no more */
+  uint32_t *first, *next;      /* [n] lists: a position's first writer, a writer's next one; OPS_NONE: no more */
   uint32_t *order;             /* [n] */
 } OpsPermute;
 
@@ -42,10 +43,10 @@ CORE_KERNEL_FN void ops_list_writers(const CoreDeviceThread *at, const OpsPermut
   }
 }
 
-/* The last writer of a place before step `before`, or OPS_NONE. */
-CORE_KERNEL_FN uint32_t ops_last_writer(const OpsPermute *a, uint32_t place, uint32_t before) {
+/* The last writer of a position before step `before`, or OPS_NONE. */
+CORE_KERNEL_FN uint32_t ops_last_writer(const OpsPermute *a, uint32_t position, uint32_t before) {
   uint32_t last = OPS_NONE;
-  for (uint32_t i = a->first[place]; i != OPS_NONE; i = a->next[i])
+  for (uint32_t i = a->first[position]; i != OPS_NONE; i = a->next[i])
     if (i < before && (last == OPS_NONE || i > last)) last = i;
   return last;
 }

@@ -28,19 +28,19 @@ CORE_KERNEL_FN void ops_sapg_states(const CoreDeviceThread *at, const OpsSapgSta
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_sapg_state(a, i);
 }
 
-/* What was computed of such a piece, to its places in target [steps][columns]. */
-typedef struct OpsSapgPlaces {
+/* What was computed of such a piece, to its positions in target [steps][columns]. */
+typedef struct OpsSapgScatter {
   OpsSapgStates states;
   const float *of_piece;       /* [n] */
   float *target;
-} OpsSapgPlaces;
-CORE_DEVICE_FN void ops_sapg_place(const OpsSapgPlaces *a, size_t i) {
+} OpsSapgScatter;
+CORE_DEVICE_FN void ops_sapg_scatter_one(const OpsSapgScatter *a, size_t i) {
   const OpsSapgStates *s = &a->states;
   const size_t count = s->end - s->from, state = s->first + i;
   a->target[state / count * s->share.columns + s->from + state % count] = a->of_piece[i];
 }
-CORE_KERNEL_FN void ops_sapg_places(const CoreDeviceThread *at, const OpsSapgPlaces *a) {
-  for (size_t i = core_device_first(at); i < a->states.n; i += core_device_stride(at)) ops_sapg_place(a, i);
+CORE_KERNEL_FN void ops_sapg_scatter(const CoreDeviceThread *at, const OpsSapgScatter *a) {
+  for (size_t i = core_device_first(at); i < a->states.n; i += core_device_stride(at)) ops_sapg_scatter_one(a, i);
 }
 
 /* What a rollout has of the followers' transitions: rewards, dones and log-probabilities from [steps][worlds] to

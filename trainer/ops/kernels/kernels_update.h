@@ -7,7 +7,7 @@
 #include "trainer/ops/kernels/kernels_vector.h"
 #include "trainer/ops/update.h"
 
-/* ---- rows and noise of the minibatch whose turn it is ------------------------------------------------------------ */
+/* ---- rows and noise of the present step's minibatch -------------------------------------------------------------- */
 
 typedef struct OpsTakeRows {
   const OpsUpdateStats *stats;
@@ -22,7 +22,7 @@ CORE_KERNEL_FN void ops_take_rows(const CoreDeviceThread *at, const OpsTakeRows 
     a->rows[i] = a->steps == 1 ? things[i] : (uint32_t)(i % a->steps) * a->worlds + things[i / a->steps];
 }
 
-/* A shard's rows of the part whose turn it is, filled up to `room` (update.h, take_piece). */
+/* A shard's rows of the present step's part, padded to `room` (update.h, take_piece). */
 typedef struct OpsTakePiece {
   const OpsUpdateStats *stats;
   OpsPartRows part;
@@ -31,8 +31,8 @@ typedef struct OpsTakePiece {
 } OpsTakePiece;
 CORE_KERNEL_FN void ops_take_piece(const CoreDeviceThread *at, const OpsTakePiece *a) {
   const OpsPartRows *part = &a->part;
-  const size_t turn = a->stats->step % (uint64_t)part->parts * (size_t)part->shards + (size_t)a->shard;
-  const uint32_t begin = part->begins[turn], count = part->begins[turn + 1] - begin;
+  const size_t piece = a->stats->step % (uint64_t)part->parts * (size_t)part->shards + (size_t)a->shard;
+  const uint32_t begin = part->begins[piece], count = part->begins[piece + 1] - begin;
   for (size_t i = core_device_first(at); i < (size_t)part->room; i += core_device_stride(at)) {
     const uint32_t row = count ? part->rows[begin + (i < count ? i : 0)] : 0;
     a->rows[i] = row;
@@ -133,8 +133,8 @@ CORE_KERNEL_FN int ops_stats_is_finite(const double *sums) {
          isfinite(sums[OPS_STATS_PULL]);
 }
 
-/* One block: what the step's gradients are multiplied by, and the stats; or that there is no step. A thread a network
- * adds up its parts, so that the two do it at once. */
+/* One block: what the step's gradients are multiplied by, and the statistics; or that there is no step. A thread a
+ * network adds up its parts, so that the two do it at once. */
 CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
   OpsUpdateStats *stats = plan->stats;
@@ -239,7 +239,7 @@ CORE_KERNEL_FN void ops_log_parts(const CoreDeviceThread *at, const OpsLogParts 
   if (at->thread == 0) a->records[at->block] = moments;
 }
 
-/* One thread: a network's parts, of ops_log_parts and of ops_sum_parts over its step, to the stats. */
+/* One thread: a network's parts, of ops_log_parts and of ops_sum_parts over its step, to the statistics. */
 typedef struct OpsMeasureStep {
   OpsUpdateStats *stats;
   const Moments *records;

@@ -263,7 +263,7 @@ CORE_KERNEL_FN void ops_gae(const CoreDeviceThread *at, const OpsGae *a) {
 typedef struct OpsCountEpisodes {
   const float *reward;
   const uint8_t *done, *solved;
-  const int32_t *level, *length, *level_of_place; /* the last NULL: levels have the stats's numbers */
+  const int32_t *level, *length, *level_of_slot; /* the last NULL: levels are slots */
   double *returns, *finished; /* [worlds] of the episode that runs; of those that ended in this rollout */
   int64_t *attempts, *solutions, *count; /* [levels], [levels], [2]: episodes and their steps */
   int worlds, first_reported;
@@ -277,8 +277,8 @@ CORE_KERNEL_FN void ops_count_episodes(const CoreDeviceThread *at, const OpsCoun
     a->finished[w] += total;
     core_device_atomic_add(&a->count[0], 1);
     core_device_atomic_add(&a->count[1], a->length[w]);
-    const size_t place = a->level[w] < 0 ? 0 : (size_t)a->level[w]; /* new ones, in no set, count together (env.h) */
-    const size_t level = a->level_of_place ? (size_t)a->level_of_place[place] : place;
+    const size_t slot = a->level[w] < 0 ? 0 : (size_t)a->level[w]; /* new ones, in no set, count together (env.h) */
+    const size_t level = a->level_of_slot ? (size_t)a->level_of_slot[slot] : slot;
     core_device_atomic_add(&a->attempts[level], 1);
     if (a->solved[w]) core_device_atomic_add(&a->solutions[level], 1);
   }
