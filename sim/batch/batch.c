@@ -17,7 +17,7 @@ static int check_options(const SimBatchOptions *o) {
   if (o->worlds < 1) return core_error(CORE_USAGE, "a batch needs at least 1 world, not %d", o->worlds);
   if (o->first_world > UINT32_MAX - (uint32_t)o->worlds)
     return core_error(CORE_USAGE, "world numbers %u + %d exceed 32 bits", o->first_world, o->worlds);
-  if (o->drawn_slots < 0 || (o->drawn_slots > 0 && !o->device))
+  if (o->drawn_slots < 0 || (o->drawn_slots > 0 && !o->backend.table))
     return core_error(CORE_USAGE, "%d places for drawn levels: there are such on devices only", o->drawn_slots);
   if (o->frame_skip < 1) return core_error(CORE_USAGE, "frame_skip must be at least 1, not %d", o->frame_skip);
   if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
@@ -48,8 +48,9 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   TRY(sim_batch_check_levels(options, levels));
   SimBatch *batch = core_memory_zero_allocate(1, sizeof *batch);
   batch->options = *options;
+  batch->backend = options->backend.table;
   const size_t count = (size_t)levels->count;
-  const bool holds_new = sim_batch_has_new_levels(batch) && !options->device; /* else the device does */
+  const bool holds_new = sim_batch_has_new_levels(batch) && !batch->backend; /* else the device does */
   const size_t places = count + (holds_new ? (size_t)options->worlds : 0);
   batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
   batch->size = levels->size;
@@ -71,7 +72,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
     sim_batch_take_levels(batch, 0, levels);
     code = sim_batch_choose_features(batch);
   }
-  if (code == CORE_OK && options->device) code = sim_batch_device_create(batch);
+  if (code == CORE_OK && batch->backend) code = batch->backend->create(batch);
   if (code != CORE_OK) {
     sim_batch_destroy(&batch);
     return code;
@@ -83,7 +84,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
 
 void sim_batch_destroy(SimBatch **batch) {
   if (!*batch) return;
-  sim_batch_device_destroy(*batch);
+  if ((*batch)->backend) (*batch)->backend->destroy(*batch);
   core_arena_destroy(&(*batch)->arena);
   free(*batch);
   *batch = NULL;
@@ -96,11 +97,11 @@ const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_
   return batch->features;
 }
 size_t sim_batch_bytes(const SimBatch *batch) {
-  return batch->device ? sim_batch_device_bytes(batch) : sizeof *batch + core_arena_bytes(batch->arena);
+  return batch->backend ? batch->backend->bytes(batch) : sizeof *batch + core_arena_bytes(batch->arena);
 }
 int sim_batch_level_count(const SimBatch *batch) { return batch->level_count; }
 int64_t sim_batch_nonfinite(const SimBatch *batch) {
-  return batch->device ? sim_batch_device_nonfinite(batch) : batch->nonfinite;
+  return batch->backend ? batch->backend->nonfinite(batch) : batch->nonfinite;
 }
 
 /* ---- saved states: a header, then every world's fields in the order of walk_world -------------------------------- */
@@ -173,7 +174,7 @@ size_t sim_batch_state_bytes(const SimBatch *batch) {
 
 void sim_batch_save(const SimBatch *batch, void *state) {
   StateHeader header = header_of(batch);
-  if (batch->device) sim_batch_device_fetch(batch);
+  if (batch->backend) batch->backend->fetch(batch);
   memcpy(state, &header, sizeof header);
   Cursor cursor = {.write = (unsigned char *)state + sizeof header};
   for (int w = 0; w < batch->options.worlds; w++) {
@@ -215,9 +216,9 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
   for (int w = 0; w < batch->options.worlds; w++) /* new levels are not saved: they follow from the episode's number */
     if (batch->worlds[w].level == batch->level_count) {
       batch->worlds[w].level += w;
-      if (!batch->device) sim_batch_prepare_new(batch, w);
+      if (!batch->backend) sim_batch_prepare_new(batch, w);
     }
-  if (batch->device) sim_batch_device_put(batch);
+  if (batch->backend) batch->backend->put(batch);
   return CORE_OK;
 }
 
@@ -225,9 +226,9 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
 
 void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
   CORE_CHECK(w >= 0 && w < batch->options.worlds);
-  if (batch->device) sim_batch_device_fetch(batch);
+  if (batch->backend) batch->backend->fetch(batch);
   const SimWorld *world = &batch->worlds[w];
-  CORE_CHECK(!batch->device || batch->options.drawn_slots == 0); /* the host does not have those levels */
+  CORE_CHECK(!batch->backend || batch->options.drawn_slots == 0); /* the host does not have those levels */
   if (world->level < batch->level_count) *level = batch->levels[world->level];
   else sim_batch_draw_new(batch, w, level);
   for (int k = 0; k < level->size.polygons + level->size.circles; k++) {

@@ -13,6 +13,13 @@
 
 typedef struct SimBatch SimBatch;
 
+/* Where a batch's worlds are and who steps them. {0}: the host's memory and processors. sim_device_backend
+ * (sim/device/batch_device.h) gives that of a device. */
+typedef struct SimBackend {
+  CoreDevice *device;                    /* borrowed, for as long as the batch lives; NULL: the host */
+  const struct SimBackendTable *table;   /* batch_internal.h; NULL: the host */
+} SimBackend;
+
 /* The level that a world's episodes are played on. */
 typedef enum SimReset {
   SIM_RESET_LEVEL_SET,    /* each on one drawn uniformly from the set */
@@ -40,8 +47,8 @@ typedef struct SimBatchOptions {
   int drawn_slots; /* on a device: the set becomes so many places for levels of a sequence (level_device.h), of
                        which the host knows nothing: not for sim_batch_get_world, nor can they be replaced.
                        The levels given only say what observations show. 0: the set is what is given */
-  CoreDevice *device;        /* where the worlds are and the physics runs; NULL: the CPU. Observations, actions and all
-                                that a step gives are then in its memory; levels and saved states in the host's */
+  SimBackend backend;        /* where the worlds are and the physics runs. On a device observations, actions and all
+                                that a step gives are in its memory; levels and saved states in the host's */
 } SimBatchOptions;
 /* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, multi-discrete, flat. */
 SimBatchOptions sim_batch_options_default(void);
@@ -121,9 +128,6 @@ void sim_batch_observe(const SimBatch *batch, float *observations);
  * size for each world in order, so that states of neighbouring batches can be joined and cut. */
 size_t sim_batch_state_bytes(const SimBatch *batch);
 size_t sim_batch_world_bytes(const SimBatch *batch); /* of a record */
-/* Of a device's memory, what such a batch of `worlds` worlds would take beside them: room for contacts that the warps
- * which step them have no shared memory for, as many warps as the device runs at once. */
-size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds);
 void sim_batch_save(const SimBatch *batch, void *state);
 int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE when the size differs */
 

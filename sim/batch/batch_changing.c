@@ -31,7 +31,7 @@ int sim_batch_changing_features(const SimBatch *batch, bool drawn, uint8_t *chan
 }
 
 SimConstants sim_batch_constants(const SimBatch *batch) {
-  if (batch->device) return sim_batch_device_constants(batch);
+  if (batch->backend) return batch->backend->constants(batch);
   return (SimConstants){.rows = batch->templates, .length = (size_t)batch->whole_length, .features = batch->features,
                         .level = &batch->worlds->level, .stride = sizeof *batch->worlds,
                         .number = sim_batch_has_new_levels(batch) ? batch->numbers : NULL};
@@ -40,8 +40,8 @@ SimConstants sim_batch_constants(const SimBatch *batch) {
 void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
                           size_t worlds, float *observations) {
   CORE_CHECK(batch->options.observation == SIM_OBSERVATION_FLAT && batch->observation_length == batch->whole_length);
-  if (batch->device) {
-    sim_batch_device_show_again(batch, index, level, rows, worlds, observations);
+  if (batch->backend) {
+    batch->backend->show_again(batch, index, level, rows, worlds, observations);
     return;
   }
 #pragma omp parallel for schedule(dynamic, 64)

@@ -45,8 +45,8 @@ static void observe(const SimBatch *batch, int w, float *observations) {
 }
 
 void sim_batch_observe(const SimBatch *batch, float *observations) {
-  if (batch->device) {
-    sim_batch_device_observe(batch, observations);
+  if (batch->backend) {
+    batch->backend->observe(batch, observations);
     return;
   }
 #pragma omp parallel for schedule(static)
@@ -55,8 +55,8 @@ void sim_batch_observe(const SimBatch *batch, float *observations) {
 
 /* level NULL: drawn. */
 static void reset_all(SimBatch *batch, const int32_t *level, float *observations) {
-  if (batch->device) {
-    sim_batch_device_reset(batch, level, observations);
+  if (batch->backend) {
+    batch->backend->reset(batch, level, observations);
     return;
   }
 #pragma omp parallel for schedule(static)
@@ -125,8 +125,8 @@ static int block_worlds(int worlds, int threads) {
 }
 
 void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
-  if (batch->device) {
-    sim_batch_device_step(batch, actions, out);
+  if (batch->backend) {
+    batch->backend->step(batch, 0, batch->options.worlds, actions, out);
     return;
   }
   const int worlds = batch->options.worlds, each = block_worlds(worlds, omp_get_max_threads());
@@ -146,4 +146,13 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
     }
   }
   batch->nonfinite += nonfinite;
+}
+
+void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
+  CORE_CHECK(batch->backend && first >= 0 && count > 0 && count <= batch->options.worlds - first);
+  batch->backend->step(batch, first, count, actions, out);
+}
+
+void sim_batch_synchronise(SimBatch *batch) {
+  if (batch->backend) batch->backend->synchronise(batch);
 }

@@ -1,4 +1,4 @@
-/* The batch from inside, for its own two files and for tests that look at single worlds and physics steps. */
+/* The batch from inside, for its own files, sim/device, and tests that look at single worlds and physics steps. */
 #ifndef SIM_BATCH_INTERNAL_H
 #define SIM_BATCH_INTERNAL_H
 #include "core/device/arena.h"
@@ -7,7 +7,31 @@
 #include "sim/task/observe.h"
 #include "sim/task/task.h"
 
-typedef struct SimBatchDevice SimBatchDevice;
+/* What a batch asks of worlds that are elsewhere; sim/device fills it in (batch_device.c). The batch's own worlds,
+ * models and templates are then copies on the host: the worlds' only for functions that look at single ones, which
+ * fetch them first. Arrays of steps and observations are where the worlds are, `level` of reset is on the host. */
+typedef struct SimBackendTable {
+  /* After the levels were taken and features chosen: sets batch->remote. CORE_USAGE: a setting of the backend's own is
+   * wrong; CORE_FAIL: out of memory. destroy takes what create left when it failed, too. */
+  int (*create)(SimBatch *batch);
+  void (*destroy)(SimBatch *batch);
+  /* Every world at the start of level[w], or of one that it draws (NULL). observations: NULL, or [worlds][length]. */
+  void (*reset)(SimBatch *batch, const int32_t *level, float *observations);
+  /* Worlds first .. first + count - 1; the arrays are those of all worlds. */
+  void (*step)(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
+  void (*synchronise)(SimBatch *batch);  /* sim_batch_synchronise */
+  void (*observe)(const SimBatch *batch, float *observations);
+  SimConstants (*constants)(const SimBatch *batch);
+  void (*show_again)(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
+                     float *observations);
+  int64_t (*nonfinite)(const SimBatch *batch);
+  size_t (*bytes)(const SimBatch *batch);  /* of the backend's memory */
+  /* Levels first .. first + count - 1 have changed on the host. */
+  void (*take_levels)(SimBatch *batch, int first, int count);
+  /* All worlds from there to batch->worlds, and back. */
+  void (*fetch)(const SimBatch *batch);
+  void (*put)(SimBatch *batch);
+} SimBackendTable;
 
 struct SimBatch {
   SimBatchOptions options;
@@ -25,26 +49,9 @@ struct SimBatch {
   uint32_t *numbers;      /* [worlds] of new levels: which of its world's sequence the present one is */
   const SimLanesKernels *kernels; /* NULL: one world after the other */
   int64_t nonfinite;
-  SimBatchDevice *device; /* batch_device.c's; NULL: the worlds are on the host */
+  const SimBackendTable *backend; /* options.backend's; NULL: the worlds are on the host */
+  void *remote;           /* the backend's own */
 };
-
-/* batch_device.c. The batch's worlds, models and templates are then copies: the worlds' only for the functions that
- * look at single ones, which fetch them first. CORE_USAGE: a kind of batch that is not made for devices. */
-int sim_batch_device_create(SimBatch *batch);
-void sim_batch_device_destroy(SimBatch *batch);
-void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations);
-void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out);
-void sim_batch_device_observe(const SimBatch *batch, float *observations);
-SimConstants sim_batch_device_constants(const SimBatch *batch);
-void sim_batch_device_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
-                                 size_t worlds, float *observations);
-int64_t sim_batch_device_nonfinite(const SimBatch *batch);
-size_t sim_batch_device_bytes(const SimBatch *batch);
-/* Levels first .. first + count - 1 have changed on the host. */
-void sim_batch_device_take_levels(SimBatch *batch, int first, int count);
-/* Worlds from the device to the host, and back. */
-void sim_batch_device_fetch(const SimBatch *batch);
-void sim_batch_device_put(SimBatch *batch);
 
 /* Are the worlds' levels new ones, each with a place for its constants? */
 static inline bool sim_batch_has_new_levels(const SimBatch *batch) { return batch->options.reset >= SIM_RESET_NEW; }

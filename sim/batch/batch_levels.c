@@ -129,7 +129,7 @@ int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
   const bool compact = batch->observation_length < batch->whole_length;
   for (int i = 0; compact && i < set->count; i++) TRY(check_features(batch, &set->level[i]));
   sim_batch_take_levels(batch, first, set);
-  if (batch->device) sim_batch_device_take_levels(batch, first, set->count);
+  if (batch->backend) batch->backend->take_levels(batch, first, set->count);
   return CORE_OK;
 }
 

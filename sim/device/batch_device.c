@@ -1,5 +1,7 @@
 /* A batch whose worlds are on a device: its memory there, and the launches of its kernels (batch_kernels.h). The host
  * keeps the levels' constants, and a copy of the worlds for saved states and for reading single ones. */
+#include "sim/device/batch_device.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +23,7 @@ typedef struct StepLaunch {
   SimWarpLayout layout;
 } StepLaunch;
 
-struct SimBatchDevice {
+typedef struct SimBatchDevice {
   CoreDevice *device;
   CoreArena *arena;
   SimWorld *worlds;        /* all of these on the device */
@@ -36,10 +38,12 @@ struct SimBatchDevice {
   bool keeps_levels;       /* all worlds keep theirs, so that none will wait */
   char *spill;             /* [blocks][spill_bytes]: what warps' shared memory has no room for */
   StepLaunch step;
-};
+} SimBatchDevice;
+
+static SimBatchDevice *device_of(const SimBatch *batch) { return batch->remote; }
 
 static SimDeviceBatch view(const SimBatch *batch) {
-  const SimBatchDevice *d = batch->device;
+  const SimBatchDevice *d = device_of(batch);
   return (SimDeviceBatch){.worlds = d->worlds,
                           .models = d->models,
                           .templates = d->templates,
@@ -58,12 +62,12 @@ static SimDeviceBatch view(const SimBatch *batch) {
 }
 
 SimDeviceBatch sim_batch_device_view(const SimBatch *batch) { return view(batch); }
-SimLevelDevice *sim_batch_device_levels(const SimBatch *batch) { return batch->device->drawing; }
-CoreDevice *sim_batch_device_of(const SimBatch *batch) { return batch->device->device; }
+SimLevelDevice *sim_batch_device_levels(const SimBatch *batch) { return device_of(batch)->drawing; }
+CoreDevice *sim_batch_device_of(const SimBatch *batch) { return device_of(batch)->device; }
 
 SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   const SimReadyRules rules = {batch->options.observation, batch->whole_length, batch->options.pad_writes_zero};
-  return (SimDeviceMaker){batch->device->models, batch->device->templates, batch->new_size, batch->size, rules};
+  return (SimDeviceMaker){device_of(batch)->models, device_of(batch)->templates, batch->new_size, batch->size, rules};
 }
 
 /* Worlds of a warp: as many as let a multiprocessor hold WARPS_WANTED warps (measured: docs/cuda-measurements.md). For
@@ -99,19 +103,27 @@ static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t
   return CORE_OK;
 }
 
-size_t sim_batch_beside_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds) {
+size_t sim_device_contact_bytes(const SimBatch *batch, const CoreDevice *device, size_t worlds) {
   StepLaunch launch;
   if (choose_launch(batch, device, worlds, &launch) != CORE_OK || launch.worlds == 1) return 0;
   return (size_t)launch.blocks * launch.layout.spill_bytes;
 }
 
-int sim_batch_device_create(SimBatch *batch) {
+static void take_levels(SimBatch *batch, int first, int count) {
+  const SimBatchDevice *d = device_of(batch);
+  const size_t from = (size_t)first, n = (size_t)count, length = (size_t)batch->whole_length;
+  core_device_to_device(d->device, d->models + from, batch->models + from, n * sizeof *d->models);
+  core_device_to_device(d->device, d->templates + from * length, batch->templates + from * length,
+                        n * length * sizeof *d->templates);
+}
+
+static int create(SimBatch *batch) {
   const size_t worlds = (size_t)batch->options.worlds, levels = (size_t)batch->level_count;
   const bool draws = sim_batch_has_new_levels(batch);
   const size_t slots = levels + (draws ? worlds : 0);
   SimBatchDevice *d = core_memory_zero_allocate(1, sizeof *d);
-  batch->device = d;
-  d->device = batch->options.device;
+  batch->remote = d;
+  d->device = batch->options.backend.device;
   TRY(choose_launch(batch, d->device, worlds, &d->step));
   d->arena = core_arena_create("simulator");
   core_arena_set_device(d->arena, d->device);
@@ -133,33 +145,26 @@ int sim_batch_device_create(SimBatch *batch) {
   TRY(core_arena_commit(d->arena));
   core_device_to_device(d->device, d->features, batch->features,
                         (size_t)batch->observation_length * sizeof *batch->features);
-  if (batch->options.drawn_slots == 0) sim_batch_device_take_levels(batch, 0, batch->held_count);
+  if (batch->options.drawn_slots == 0) take_levels(batch, 0, batch->held_count);
   return sim_level_device_create(batch, d->device, &d->drawing);
 }
 
-void sim_batch_device_destroy(SimBatch *batch) {
-  if (!batch->device) return;
-  sim_level_device_destroy(&batch->device->drawing);
-  core_arena_destroy(&batch->device->arena);
-  free(batch->device);
-  batch->device = NULL;
+static void destroy(SimBatch *batch) {
+  SimBatchDevice *d = device_of(batch);
+  if (!d) return;
+  sim_level_device_destroy(&d->drawing);
+  core_arena_destroy(&d->arena);
+  free(d);
+  batch->remote = NULL;
 }
 
-size_t sim_batch_device_bytes(const SimBatch *batch) {
-  return core_arena_device_bytes(batch->device->arena) + sim_level_device_bytes(batch->device->drawing);
-}
-
-void sim_batch_device_take_levels(SimBatch *batch, int first, int count) {
-  const SimBatchDevice *d = batch->device;
-  const size_t from = (size_t)first, n = (size_t)count, length = (size_t)batch->whole_length;
-  core_device_to_device(d->device, d->models + from, batch->models + from, n * sizeof *d->models);
-  core_device_to_device(d->device, d->templates + from * length, batch->templates + from * length,
-                        n * length * sizeof *d->templates);
+static size_t bytes(const SimBatch *batch) {
+  return core_arena_device_bytes(device_of(batch)->arena) + sim_level_device_bytes(device_of(batch)->drawing);
 }
 
 /* Of worlds first .. first + count - 1. */
-static void observe(const SimBatch *batch, int first, int count, float *observations) {
-  CoreDevice *device = batch->device->device;
+static void observe_part(const SimBatch *batch, int first, int count, float *observations) {
+  CoreDevice *device = device_of(batch)->device;
   SimDeviceBatch part = view(batch);
   part.first = first;
   part.count = count;
@@ -180,26 +185,26 @@ static void observe(const SimBatch *batch, int first, int count, float *observat
   }
 }
 
-void sim_batch_device_observe(const SimBatch *batch, float *observations) {
-  observe(batch, 0, batch->options.worlds, observations);
+static void observe(const SimBatch *batch, float *observations) {
+  observe_part(batch, 0, batch->options.worlds, observations);
 }
 
-void sim_batch_device_reset(SimBatch *batch, const int32_t *level, float *observations) {
-  const SimBatchDevice *d = batch->device;
+static void reset(SimBatch *batch, const int32_t *level, float *observations) {
+  SimBatchDevice *d = device_of(batch);
   const size_t worlds = (size_t)batch->options.worlds;
-  const SimDeviceReset reset = {view(batch), level ? d->level : NULL,
+  const SimDeviceReset start = {view(batch), level ? d->level : NULL,
                                 level != NULL || batch->options.reset == SIM_RESET_SAME};
   if (level) core_device_to_device(d->device, d->level, level, worlds * sizeof *level);
   sim_level_device_forget(batch);
   d->device->launch(d->device, &sim_reset_launch, core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS,
-                    0, &reset);
-  batch->device->keeps_levels = level != NULL;
+                    0, &start);
+  d->keeps_levels = level != NULL;
   if (level == NULL) sim_level_device_renew(batch, true, 0);
-  sim_batch_device_observe(batch, observations);
+  observe(batch, observations);
 }
 
-static void step_some(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
-  const SimBatchDevice *d = batch->device;
+static void step_worlds(const SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
+  const SimBatchDevice *d = device_of(batch);
   SimDeviceStep step = {view(batch), batch->rules, batch->options.actions, batch->options.auto_reset, actions, *out};
   step.batch.first = first;
   step.batch.count = count;
@@ -222,7 +227,7 @@ int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlot
 }
 
 void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks) {
-  const SimBatchDevice *d = batch->device;
+  const SimBatchDevice *d = device_of(batch);
   const bool alone = d->step.worlds == 1;
   SimDeviceIdle idle = *what;
   char *spill = alone ? NULL : d->spill + (size_t)idle.first * d->step.layout.spill_bytes;
@@ -232,30 +237,23 @@ void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what
   else d->device->launch(d->device, &sim_idle_warp_launch, blocks, SIM_WARP_LANES, d->step.layout.bytes, &idle);
 }
 
-void sim_batch_synchronise(SimBatch *batch) {
-  if (batch->device) sim_level_device_synchronise(batch);
+static void synchronise(SimBatch *batch) { sim_level_device_synchronise(batch); }
+
+static void step(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
+  step_worlds(batch, first, count, actions, out);
+  if (!device_of(batch)->keeps_levels) sim_level_device_renew(batch, true, count);
+  observe_part(batch, first, count, out->observations);
 }
 
-void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
-  CORE_CHECK(batch->device && first >= 0 && count > 0 && count <= batch->options.worlds - first);
-  step_some(batch, first, count, actions, out);
-  if (!batch->device->keeps_levels) sim_level_device_renew(batch, true, count);
-  observe(batch, first, count, out->observations);
-}
-
-void sim_batch_device_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
-  sim_batch_step_part(batch, 0, batch->options.worlds, actions, out);
-}
-
-SimConstants sim_batch_device_constants(const SimBatch *batch) {
-  const SimBatchDevice *d = batch->device;
+static SimConstants constants(const SimBatch *batch) {
+  const SimBatchDevice *d = device_of(batch);
   return (SimConstants){.rows = d->templates, .length = (size_t)batch->whole_length, .features = d->features,
                         .level = &d->worlds->level, .stride = sizeof *d->worlds, .number = d->numbers};
 }
 
-void sim_batch_device_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
-                                 size_t worlds, float *observations) {
-  CoreDevice *device = batch->device->device;
+static void show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
+                       float *observations) {
+  CoreDevice *device = device_of(batch)->device;
   const SimDeviceShowAgain a = {sim_batch_device_maker(batch),
                                 batch->options.seed,
                                 batch->options.first_world,
@@ -268,21 +266,21 @@ void sim_batch_device_show_again(const SimBatch *batch, const uint32_t *index, c
                  &a);
 }
 
-int64_t sim_batch_device_nonfinite(const SimBatch *batch) {
+static int64_t nonfinite(const SimBatch *batch) {
   int64_t count;
-  core_device_to_host(batch->device->device, &count, batch->device->nonfinite, sizeof count);
+  core_device_to_host(device_of(batch)->device, &count, device_of(batch)->nonfinite, sizeof count);
   return count;
 }
 
-void sim_batch_device_fetch(const SimBatch *batch) {
-  const SimBatchDevice *d = batch->device;
+static void fetch(const SimBatch *batch) {
+  const SimBatchDevice *d = device_of(batch);
   core_device_to_host(d->device, batch->worlds, d->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
 }
 
 /* After loading: draws the new levels that worlds are on. They are not saved, since they follow from episode
  * numbers. */
 static void recall_levels(SimBatch *batch) {
-  SimBatchDevice *d = batch->device;
+  SimBatchDevice *d = device_of(batch);
   int32_t *waiting = core_memory_allocate((size_t)batch->options.worlds * sizeof *waiting);
   int64_t waiters = 0;
   d->keeps_levels = true;
@@ -297,8 +295,16 @@ static void recall_levels(SimBatch *batch) {
   sim_level_device_renew(batch, false, 0);
 }
 
-void sim_batch_device_put(SimBatch *batch) {
-  const SimBatchDevice *d = batch->device;
+static void put(SimBatch *batch) {
+  const SimBatchDevice *d = device_of(batch);
   core_device_to_device(d->device, d->worlds, batch->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
   if (d->waiters) recall_levels(batch);
 }
+
+static const SimBackendTable table = {
+  .create = create, .destroy = destroy, .reset = reset, .step = step, .synchronise = synchronise, .observe = observe,
+  .constants = constants, .show_again = show_again, .nonfinite = nonfinite, .bytes = bytes, .take_levels = take_levels,
+  .fetch = fetch, .put = put,
+};
+
+SimBackend sim_device_backend(CoreDevice *device) { return (SimBackend){device, device ? &table : NULL}; }

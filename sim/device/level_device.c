@@ -2,9 +2,9 @@
  * of its own (idle_kernels.h). For worlds' new levels it works ahead, in a stream of its own. */
 #include "core/device/arena.h"
 #include "core/memory.h"
-#include "sim/device/level_device_internal.h"
-
+#include "sim/device/batch_device.h"
 #include "sim/device/kernels.h"
+#include "sim/device/level_device_internal.h"
 
 enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
 /* Candidates of a group that are tested first, which mostly suffices; then the rest of groups that lack levels. */
@@ -54,7 +54,7 @@ static int create_filter_batch(const SimBatch *batch, SimLevelDevice *levels) {
   options.worlds = (int)(levels->slots.blocks * levels->slots.each);
   options.auto_reset = false;  /* only the first end counts */
   options.reset = SIM_RESET_NEW;
-  options.device = levels->device;
+  options.backend = sim_device_backend(levels->device);
   return sim_batch_create(&options, &none, &levels->filter_batch);
 }
 

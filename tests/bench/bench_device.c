@@ -10,6 +10,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "sim/batch/batch.h"
+#include "sim/device/batch_device.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
 #include "trainer/run/training.h"
@@ -50,7 +51,7 @@ static void bench_steps(const char *name, SimSize size, int worlds, const uint8_
   for (int i = 0; i < LEVELS; i++)
     if (sim_generate_level(size, 3, (uint32_t)i, &levels.level[i]) != CORE_OK) fail();
   options.worlds = worlds;
-  options.device = device;
+  options.backend = sim_device_backend(device);
   if (sim_batch_create(&options, &levels, &batch) != CORE_OK) fail();
   const size_t n = (size_t)worlds;
   float *observations = on_device(n * (size_t)sim_batch_observation_length(batch) * sizeof *observations);

@@ -21,6 +21,7 @@
 #include "core/random.h"
 #include "physics_step.h"
 #include "sim/batch/batch_internal.h"
+#include "sim/device/batch_device.h"
 #include "sim/device/warp_step.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
@@ -177,7 +178,7 @@ static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t
   options.seed = 3;
   options.max_steps = extent->max_steps;
   options.pad_writes_zero = true;
-  options.device = device;
+  options.backend = sim_device_backend(device);
   assert_int_equal(sim_batch_create(&options, set, &batch), CORE_OK);
   const size_t length = (size_t)sim_batch_observation_length(batch);
   float *observations = calloc((size_t)worlds * length, sizeof *observations);
@@ -197,7 +198,7 @@ static uint64_t step_part(const SimLevelSet *set, const Extent *extent, uint32_t
       hash[w] = mix(hash[w], &reward[w], sizeof reward[w]);
     }
   }
-  if (device) sim_batch_device_fetch(batch);
+  if (device) batch->backend->fetch(batch);
   for (int w = 0; w < worlds; w++) sum += mix_world(hash[w], &batch->worlds[w]);
   core_arena_destroy(&on.arena);
   sim_batch_destroy(&batch);
@@ -407,7 +408,7 @@ static uint64_t step_into_nan(const SimLevelSet *set, int64_t *nonfinite) {
   uint64_t hash = 0;
   options.worlds = WORLDS;
   options.actions = SIM_CONTINUOUS;
-  options.device = device;
+  options.backend = sim_device_backend(device);
   core_arena_set_device(arena, device);
   CORE_ARENA_DEVICE(arena, action, (size_t)WORLDS * SIM_ACTIONS, "actions");
   CORE_ARENA_DEVICE(arena, reward, WORLDS, "reward");
@@ -428,7 +429,7 @@ static uint64_t step_into_nan(const SimLevelSet *set, int64_t *nonfinite) {
     hash = mix(mix(hash, rewards, sizeof rewards), dones, sizeof dones);
   }
   *nonfinite = sim_batch_nonfinite(batch);
-  if (device) sim_batch_device_fetch(batch);
+  if (device) batch->backend->fetch(batch);
   for (int w = 0; w < WORLDS; w++) hash = mix_world(hash, &batch->worlds[w]);
   sim_batch_destroy(&batch);
   core_arena_destroy(&arena);

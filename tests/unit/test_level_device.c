@@ -16,6 +16,7 @@
 #include "sim/batch/filter_internal.h"
 #include "sim/batch/filter_time.h"
 #include "sim/batch/level_stream.h"
+#include "sim/device/batch_device.h"
 #include "sim/device/level_device.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
@@ -34,7 +35,7 @@ typedef struct Worlds {
 
 static Worlds make(SimBatchOptions options, const SimLevelSet *set, CoreDevice *on) {
   Worlds w = {.device = on, .count = (size_t)options.worlds, .arena = core_arena_create("test")};
-  options.device = on;
+  options.backend = sim_device_backend(on);
   if (sim_batch_create(&options, set, &w.batch) != CORE_OK) fail_msg("%s", core_error_message());
   w.length = (size_t)sim_batch_observation_length(w.batch);
   core_arena_set_device(w.arena, on);

@@ -12,6 +12,7 @@
 #include "core/device/arena.h"
 #include "core/random.h"
 #include "sim/batch/batch_internal.h"
+#include "sim/device/batch_device.h"
 #include "sim/levels/generate.h"
 #include "sim/task/observe_entity.h"
 
@@ -53,7 +54,7 @@ static void make_worlds(Worlds *w, SimSize size, SimObservationKind kind) {
   options.worlds = WORLDS;
   options.max_steps = 30;
   options.observation = kind;
-  options.device = device;
+  options.backend = sim_device_backend(device);
   assert_int_equal(sim_batch_create(&options, &set, &w->batch), CORE_OK);
   w->length = sim_batch_observation_length(w->batch);
   w->row = calloc((size_t)(WORLDS * w->length), sizeof *w->row);

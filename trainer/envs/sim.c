@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "sim/batch/filter.h"
 #include "sim/batch/level_stream.h"
+#include "sim/device/batch_device.h"
 #include "sim/device/level_device.h"
 #include "sim/levels/generate.h"
 #include "sim/levels/level_set.h"
@@ -50,7 +51,7 @@ static void sim_env_rest(Env *env) { sim_batch_synchronise(sim_of(env)->batch); 
 static void sim_env_step(Env *env, const void *actions, const EnvStep *out) {
   const SimStepOut step = step_out(out);
   sim_batch_step(sim_of(env)->batch, actions, &step);
-  for (int w = 0; out->levels && !sim_of(env)->options.device && w < env->worlds; w++)
+  for (int w = 0; out->levels && !sim_of(env)->options.backend.device && w < env->worlds; w++)
     if (out->levels[w] < 0) out->levels[w] = 0;
 }
 
@@ -61,7 +62,7 @@ static int sim_env_load(Env *env, const void *state, size_t bytes) {
 }
 
 static size_t sim_env_beside_bytes(const Env *env, const CoreDevice *device, int64_t worlds) {
-  return sim_batch_beside_bytes(sim_of(env)->batch, device, (size_t)worlds);
+  return sim_device_contact_bytes(sim_of(env)->batch, device, (size_t)worlds);
 }
 
 static size_t sim_env_bytes(const Env *env) {
@@ -110,7 +111,7 @@ static void put_drawn(SimEnv *sim, int place, int count) {
 
 static void sim_env_draw_levels(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers) {
   SimEnv *sim = sim_of(env);
-  if (sim->options.device) {
+  if (sim->options.backend.device) {
     sim_level_device_draw(sim->batch, key, first, count, place, numbers);
     return;
   }
@@ -123,7 +124,7 @@ static void sim_env_draw_levels(Env *env, uint64_t key, int64_t first, int count
 
 static void sim_env_recall_levels(Env *env, uint64_t key, const uint32_t *numbers, int count, int place) {
   SimEnv *sim = sim_of(env);
-  if (sim->options.device) {
+  if (sim->options.backend.device) {
     sim_level_device_recall(sim->batch, key, numbers, count, place);
     return;
   }
@@ -173,8 +174,8 @@ static int sim_env_make(const SimBatchOptions *options, SimLevelSet *levels, Env
     .with_places = sim_env_with_places, .draw_levels = sim_env_draw_levels, .recall_levels = sim_env_recall_levels,
     .changing = sim_env_changing, .constants = sim_env_constants, .show_again = sim_env_show_again, .state = sim,
   };
-  if (options->device) made->step_part = sim_env_step_part;
-  if (options->device) made->rest = sim_env_rest;
+  if (options->backend.device) made->step_part = sim_env_step_part;
+  if (options->backend.device) made->rest = sim_env_rest;
   made->features = sim_batch_observation_features(batch, &made->whole_length);
   if (options->observation == SIM_OBSERVATION_ENTITY) {
     sim->entities = sim_entity_layout(levels->size);
@@ -193,7 +194,7 @@ static int sim_env_sibling(const Env *env, int worlds, uint32_t first_world, uin
   const SimEnv *sim = sim_of(env);
   SimBatchOptions options = sim->options;
   options.worlds = worlds;
-  options.device = env->device;
+  options.backend = sim_device_backend(env->device);
   options.first_world = first_world;
   options.seed = seed;
   SimLevelSet levels = sim->levels;
@@ -214,7 +215,7 @@ static int sim_env_with_places(const Env *env, int worlds, int places, uint64_t 
   options.worlds = worlds;
   options.seed = seed;
   options.reset = SIM_RESET_SAME;
-  options.device = env->device;
+  options.backend = sim_device_backend(env->device);
   options.drawn_slots = env->device ? places : 0;
   if (!env->device) TRY(sim_level_stream_create(options.new_size, &stream));
   levels.level = core_memory_allocate((size_t)held * sizeof *levels.level);
