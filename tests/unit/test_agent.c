@@ -21,7 +21,7 @@ static AgentFixture *make_agent(const char *const *settings, size_t count, int m
   CoreConfig config = core_config_default();
   const Env env = {.worlds = ROWS,
                    .observation_length = INPUTS,
-                   .levels = 1,
+                   .level_count = 1,
                    .head = {.factors = 2, .logits = LOGITS, .size = {3, 2}}};
   set(&config, "net.width=6");
   set(&config, "net.depth=2");
@@ -100,7 +100,7 @@ static void test_parameter_counts(void **state) {
     {"separate", 256, 3, 171792, 167937}};
   for (size_t i = 0; i < 2; i++) {
     CoreConfig config = core_config_default();
-    const Env env = {.worlds = 1, .observation_length = 140, .levels = 1,
+    const Env env = {.worlds = 1, .observation_length = 140, .level_count = 1,
                      .head = {.factors = 6, .logits = 16, .size = {3, 3, 3, 3, 2, 2}}};
     CoreArena *arena = core_arena_create("test");
     Agent agent;

@@ -134,7 +134,7 @@ static void test_evaluation_keeps_its_levels(void **state) {
   Training *training = make(&config);
   StoreEvaluation before, after;
   assert_int_equal(training->plan.observation_length, 140);
-  assert_int_equal(training->evaluator.env->levels, 6);
+  assert_int_equal(training->evaluator.env->level_count, 6);
   training_evaluate(training, &before);
   assert_int_equal(before.episodes, 12);
   Training *other = make(&config);

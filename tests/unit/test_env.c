@@ -11,6 +11,7 @@
 #include "sim/levels/level_list.h"
 #include "sim/levels/level_set.h"
 #include "trainer/envs/levels.h"
+#include "trainer/run/training_device.h"
 #include "training_tools.h"
 
 #define KINETIX "../shared/data/kinetix_levels"
@@ -143,8 +144,8 @@ static void test_further_sets_have_rows_of_their_own(void **state) {
   Training *training = make(&config);
   StoreEvaluation row;
   assert_int_equal(training->others.count, 2);
-  assert_int_equal(training->others.set[0].levels->levels, 128);
-  assert_int_equal(training->others.set[1].levels->levels, 1);
+  assert_int_equal(training->others.set[0].levels->level_count, 128);
+  assert_int_equal(training->others.set[1].levels->level_count, 1);
   assert_int_equal(training->others.set[0].levels->observation_length, training->levels->observation_length);
   training_evaluate(training, &row);
   assert_string_equal(row.level_set, "train");
@@ -213,7 +214,7 @@ static void test_published_sets(void **state) {
   Training *training = make(&config);
   StoreEvaluation row;
   for (int i = 0; i < 3; i++) {
-    assert_int_equal(training->others.set[i].levels->levels, counts[i]);
+    assert_int_equal(training->others.set[i].levels->level_count, counts[i]);
     training_evaluate_other(training, i, &row);
     assert_string_equal(row.level_set, sim_level_lists[i].name);
   }
@@ -221,8 +222,47 @@ static void test_published_sets(void **state) {
   config = small_config(WITH("env.task=levels", "env.levels=kinetix_m+" KINETIX "/s/h0_weak_thrust.permute2.json",
                              "env.level_count=512", "env.level_folder=" KINETIX));
   Env *env = make_env(&config);
-  assert_int_equal(env->levels, 25);
+  assert_int_equal(env->level_count, 25);
   env_destroy(&env);
+}
+
+/* ---- what an environment lacks --------------------------------------------------------------------------------- */
+
+/* Each setting that needs a table is refused by its name where there is none, with what to set. */
+static void test_settings_that_need_what_an_environment_lacks(void **state) {
+  (void)state;
+  const EnvLevels levels = {0};
+  Env bare = {.name = "toy", .worlds = 1, .observation_length = 3, .level_count = 1};
+  Env *made = NULL;
+  char name[ENV_SET_NAME];
+  const CoreConfig config =
+    small_config(WITH("env.curriculum=sfl", "train.observation_storage=state", "eval.count=1", "eval.levels=random_m"));
+  assert_int_equal(curriculum_check(&config, &bare), CORE_USAGE);
+  assert_message("env.curriculum = sfl needs a generator of levels, which toy environments lack; set env.curriculum");
+  bare.levels = &levels; /* levels alone are not enough */
+  assert_int_equal(curriculum_check(&config, &bare), CORE_USAGE);
+  bare.levels = NULL;
+  assert_int_equal(compact_check(&config, &bare), CORE_USAGE);
+  assert_message("train.observation_storage = state needs constants of levels, which toy environments lack; set");
+  assert_int_equal(env_create_evaluation(&config, &bare, 0, &(EnvBatch){.worlds = 1}, &made, name), CORE_USAGE);
+  assert_message("eval.levels = random_m needs levels, which toy environments lack; set eval.levels");
+  assert_null(made);
+}
+
+/* Worlds that are on the host only: cuda is refused, auto trains on the CPU and says why. */
+static void test_an_environment_without_a_device(void **state) {
+  (void)state;
+  Env bare = {.name = "toy"};
+  Training training = {.config = small_config(WITH("train.device=cuda")), .levels = &bare,
+                       .device = core_device_emulated(CORE_DEVICE_FORWARD), .arena = core_arena_create("test")};
+  core_arena_set_device(training.arena, training.device);
+  assert_int_equal(training_device_check_env(&training), CORE_USAGE);
+  assert_message("train.device = cuda needs worlds on the GPU, which toy environments lack; set train.device to cpu");
+  set(&training.config, "train.device=auto");
+  assert_int_equal(training_device_check_env(&training), CORE_OK);
+  assert_true(training.device == NULL && core_arena_device(training.arena) == NULL);
+  assert_string_equal(training.device_note, "toy environments run there");
+  core_arena_destroy(&training.arena);
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
@@ -273,6 +313,8 @@ int main(void) {
     cmocka_unit_test(test_further_sets_leave_training_alone),
     cmocka_unit_test(test_impossible_sets),
     cmocka_unit_test(test_published_sets),
+    cmocka_unit_test(test_settings_that_need_what_an_environment_lacks),
+    cmocka_unit_test(test_an_environment_without_a_device),
     cmocka_unit_test(test_names_of_levels),
   };
   cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -131,9 +131,9 @@ static void toy_step(Env *env, const void *actions, const EnvStep *out) {
   toy_observe(toy, out->observations);
 }
 
-static void toy_draw(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers) {
+static void toy_draw(Env *env, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
   Toy *toy = env->state;
-  assert_true(place == 0 && count == toy->worlds);
+  assert_true(slot == 0 && count == toy->worlds);
   for (int i = 0; i < count; i++) numbers[i] = toy->number[i] = (uint32_t)(first + i + (int64_t)key);
 }
 
@@ -146,15 +146,20 @@ static void toy_destroy(Env *env) {
   free(env);
 }
 
-static int toy_with_places(const Env *env, int worlds, int places, uint64_t seed, Env **made) {
-  assert_int_equal(worlds, places);
+static int toy_create_slots(const Env *env, const EnvBatch *batch, int slots, Env **made);
+static const EnvLevels toy_levels = {.reset_to = toy_reset_to};
+static const EnvGenerator toy_generator = {.create_slots = toy_create_slots, .draw = toy_draw};
+
+static int toy_create_slots(const Env *env, const EnvBatch *batch, int slots, Env **made) {
+  const int worlds = batch->worlds;
+  assert_int_equal(worlds, slots);
   size_t n = (size_t)worlds;
   Toy *toy = core_memory_zero_allocate(1, sizeof *toy);
   *toy = (Toy){worlds, calloc(n, sizeof *toy->number), calloc(n, sizeof *toy->step), calloc(n, sizeof *toy->episode)};
   *made = core_memory_zero_allocate(1, sizeof **made);
-  **made = (Env){.worlds = worlds, .observation_length = FEATURES, .levels = places, .max_steps = 4,
-                 .head = {1, 2, {2}}, .reset_to = toy_reset_to, .step = toy_step, .draw_levels = toy_draw,
-                 .with_places = toy_with_places, .destroy = toy_destroy, .state = toy};
+  **made = (Env){.worlds = worlds, .observation_length = FEATURES, .level_count = slots, .max_steps = 4,
+                 .head = {1, 2, {2}}, .step = toy_step, .destroy = toy_destroy, .levels = &toy_levels,
+                 .generator = &toy_generator, .state = toy};
   return CORE_OK;
 }
 
@@ -175,7 +180,7 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   config.sfl.num_batches = 24 / at_once;
   config.sfl.rollout_steps = steps;
   config.sfl.max_episodes = max_episodes;
-  assert_int_equal(toy_with_places(NULL, 1, 1, 0, &levels), CORE_OK);
+  assert_int_equal(toy_create_slots(NULL, &(EnvBatch){.worlds = 1}, 1, &levels), CORE_OK);
   agent_register(&agent, &config, levels, 16, arena);
   const Shards one_rank = shards_alone(1);
   observer_register(&observer, &config, levels, &one_rank, arena);
@@ -185,7 +190,7 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   agent_place(&agent);
   agent_initialise(&agent, 1);
   assert_int_equal(ops_cpu_create(1, 16, 16, &ops), CORE_OK);
-  assert_int_equal(level_search_create(&search, levels, 1), CORE_OK);
+  assert_int_equal(level_search_create(&search, levels, 1, NULL), CORE_OK);
   level_search_run(&search, &(TrialPlayer){&agent, &observer, ops}, 1, 3, 1, &buffer, &summary);
   assert_int_equal(buffer.count, 6);
   memcpy(kept, buffer.entry, 6 * sizeof *kept);

@@ -25,7 +25,7 @@ typedef struct Fixture {
 static Fixture *make(int64_t states) {
   Fixture *f = calloc(1, sizeof *f);
   CoreConfig config = core_config_default();
-  const Env env = {.worlds = WORLDS, .observation_length = 3, .levels = 1,
+  const Env env = {.worlds = WORLDS, .observation_length = 3, .level_count = 1,
                    .head = {.factors = 1, .logits = 2, .size = {2}}};
   config.net.width = 4;
   config.net.depth = 1;

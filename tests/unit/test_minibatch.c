@@ -35,7 +35,7 @@ static void number_rows(Fixture *f) {
 
 static Fixture *make(const char *by, int parts) {
   Fixture *f = calloc(1, sizeof *f);
-  const Env env = {.worlds = WORLDS, .observation_length = FEATURES, .levels = 1,
+  const Env env = {.worlds = WORLDS, .observation_length = FEATURES, .level_count = 1,
                    .head = {.factors = 2, .logits = 5, .size = {3, 2}}};
   f->config = core_config_default();
   f->config.env.num = WORLDS;

@@ -58,7 +58,7 @@ static Fixture *make(int max_rows) {
   CoreConfig config = core_config_default();
   config.net.width = 8;
   config.net.depth = 2;
-  f->env = (Env){.worlds = WORLDS, .observation_length = FEATURES, .levels = 3, .max_steps = 9,
+  f->env = (Env){.worlds = WORLDS, .observation_length = FEATURES, .level_count = 3, .max_steps = 9,
                  .head = {.factors = 2, .logits = 5, .size = {3, 2}},
                  .reset = toy_reset, .step = toy_step, .state = &f->toy};
   f->arena = core_arena_create("test");

@@ -158,7 +158,7 @@ static double scalar_of(const AgentFixture *f, const double *theta) {
 
 static void compare_gradient(const char *sharing) {
   CoreConfig config = core_config_default();
-  const Env env = {.worlds = ROWS, .observation_length = SHOWN, .levels = 1, .action_values = FACTORS};
+  const Env env = {.worlds = ROWS, .observation_length = SHOWN, .level_count = 1, .action_values = FACTORS};
   set(&config, "algo.name=sapg"), set(&config, "sapg.blocks=3"), set(&config, "sapg.embedding=4");
   set(&config, "net.width=5"), set(&config, "net.depth=2"), set(&config, "net.trunk_width=6");
   set(&config, "net.trunk_activation=tanh"), set(&config, sharing);

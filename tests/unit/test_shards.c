@@ -82,7 +82,7 @@ static Fixture *make(const char *by, Shards shards) {
   f->config.ppo.num_steps = STEPS;
   f->config.ppo.num_minibatches = PARTS;
   snprintf(f->config.ppo.minibatch_by, sizeof f->config.ppo.minibatch_by, "%s", by);
-  const Env env = {.worlds = shards.worlds, .observation_length = 1, .levels = 1,
+  const Env env = {.worlds = shards.worlds, .observation_length = 1, .level_count = 1,
                    .head = {.factors = 1, .logits = 2, .size = {2}}};
   f->arena = core_arena_create("test");
   rollout_register(&f->rollout, &f->config, &env, &shards, STEPS, f->arena);

@@ -2,6 +2,7 @@
 #include "trainer/envs/env.h"
 
 #include "trainer/envs/levels.h"
+#include "trainer/envs/sim.h"
 
 /* All tasks of the table are levels of the simulator; another environment adds its task's name here. */
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
@@ -13,9 +14,16 @@ int env_evaluation_sets(const CoreConfig *config, int *count) {
   return CORE_OK;
 }
 
-int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed, Env **env,
+int env_lacks(const Env *env, const char *setting, const char *value, const char *what, const char *instead) {
+  return core_error(CORE_USAGE, "%s = %s needs %s, which %s environments lack; set %s", setting, value, what, env->name,
+                    instead);
+}
+
+int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, const EnvBatch *batch, Env **env,
                           char name[ENV_SET_NAME]) {
-  return env_sim_create_evaluation(config, trained, set, worlds, seed, env, name);
+  if (trained->levels == NULL)
+    return env_lacks(trained, "eval.levels", config->eval.levels, "levels", "eval.levels to nothing");
+  return trained->levels->create_set(trained, config, set, batch, env, name);
 }
 
 void env_destroy(Env **env) {
@@ -25,7 +33,7 @@ void env_destroy(Env **env) {
 
 static int sibling_bytes(const Env *env, int worlds, double *bytes) {
   Env *sibling = NULL;
-  TRY(env->sibling(env, worlds, 0, 0, &sibling));
+  TRY(env->sibling(env, &(EnvBatch){.worlds = worlds}, &sibling));
   *bytes = (double)sibling->bytes(sibling);
   env_destroy(&sibling);
   return CORE_OK;

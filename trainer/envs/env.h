@@ -1,8 +1,13 @@
-/* An environment as the trainer sees it: a table of functions over a batch of worlds that step together. The simulator
- * (sim.c) is the first implementation; others plug in here without a change in rollouts or learners.
+/* An environment as the trainer sees it: a batch of worlds that step together, with a core of functions that every
+ * environment has, and tables of what only some have. The simulator (sim.c) is the first; others plug in here without a
+ * change in rollouts or learners.
  *
- * Every buffer is [worlds] or [worlds][columns], row-major, and belongs to the caller. Nothing is allocated in a step.
- * What happens in a world depends on the seed, the world's number and its episode only, never on threads. */
+ * Every buffer is [worlds] or [worlds][columns], row-major, belongs to the caller, and is where the worlds are unless
+ * said to be on the host. Nothing is allocated in a step. What happens in a world depends on the seed, the world's
+ * number and its episode only, never on threads or on how worlds are divided over batches.
+ *
+ * A table is NULL where the environment lacks it. Who needs one asks for it, and refuses with env_lacks the setting
+ * that needs it. Functions that return int give CORE_OK, or CORE_USAGE or CORE_FAIL (out of memory) with a message. */
 #ifndef TRAINER_ENVS_ENV_H
 #define TRAINER_ENVS_ENV_H
 #include <stddef.h>
@@ -12,18 +17,55 @@
 #include "sim/task/observe_layout.h"
 #include "trainer/ops/ops.h"
 
-/* What a step gives. The flags speak of the step that ended; `level` of the level it was played on. Every end of an
- * episode, the time limit included, is a termination (spec ppo.md 1.2). */
+typedef struct Env Env;
+enum { ENV_SET_NAME = 64 }; /* bytes of a level set's name */
+
+/* What a step gives; `levels` may be NULL, the others not. The flags speak of the step that ended; `levels` of the
+ * level it was played on. Every end of an episode, the time limit included, is a termination (spec ppo.md 1.2). */
 typedef struct EnvStep {
   float *observations;    /* [worlds][observation_length], after auto-reset */
-  float *rewards;
-  uint8_t *dones, *solved;
-  int32_t *levels;        /* 0 for all where levels are new and so in no set: their episodes count together (-1 on a
-                             device, where counting takes it for 0) */
-  int32_t *episode_steps; /* the episode's length where done */
+  float *rewards;         /* [worlds] */
+  uint8_t *dones;         /* [worlds] 0 or 1 */
+  uint8_t *solved;        /* [worlds] 1: the episode ended at its goal */
+  int32_t *levels;        /* [worlds] 0 for all where levels are new and so in no set: their episodes count together
+                             (-1 on a device, where counting takes it for 0) */
+  int32_t *episode_steps; /* [worlds] the episode's length in steps where done */
 } EnvStep;
 
-/* Where levels' constants stand, on the worlds' device, as long as levels stay as they are. */
+/* Which batch of worlds is to be made. */
+typedef struct EnvBatch {
+  int worlds;
+  uint32_t first_world;   /* the run's number of world 0; the others follow */
+  uint64_t seed;
+  CoreDevice *device;     /* where worlds and buffers are, borrowed; NULL: the host. Others only with Env.device */
+} EnvBatch;
+
+/* ---- what only some environments have ---------------------------------------------------------------------------- */
+
+/* A set of levels, numbered 0 .. level_count - 1, on one of which each episode is played. */
+typedef struct EnvLevels {
+  /* Starts every world w on level[w] ([worlds], on the host) and keeps it there at every auto-reset. */
+  void (*reset_to)(Env *env, const int32_t *level, float *observations);
+  /* Another environment with set number `set` of eval.levels for its levels, shown and acted on alike. name: for logs.
+   * CORE_USAGE: no such levels, or larger ones than those trained on. */
+  int (*create_set)(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **made,
+                    char name[ENV_SET_NAME]);
+} EnvLevels;
+
+/* A generator of levels without end, for curricula; only with EnvLevels. A level is known by a key, which names an
+ * endless sequence of random levels, and a number there. */
+typedef struct EnvGenerator {
+  /* A batch whose set is `slots` levels, to be filled by the other two before reset_to is called. They only replace
+   * levels: worlds must be reset afterwards. */
+  int (*create_slots)(const Env *env, const EnvBatch *batch, int slots, Env **made);
+  /* Puts the `count` levels from the first'th of the sequence on into slots slot, slot + 1, ... and gives their
+   * numbers, [count] on the host. Which level is the i'th is a function of (key, i): any ranges fit together. */
+  void (*draw)(Env *env, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers);
+  /* Puts levels of known numbers, [count] on the host, there again. */
+  void (*recall)(Env *env, uint64_t key, const uint32_t *numbers, int count, int slot);
+} EnvGenerator;
+
+/* Where levels' constants stand, with the worlds, as long as levels stay as they are. Borrowed. */
 typedef struct EnvConstants {
   const float *rows;        /* [levels][length] of whole observations */
   size_t length;
@@ -33,90 +75,97 @@ typedef struct EnvConstants {
   const uint32_t *number; /* [worlds] where every episode is on a new level: which of its world's sequence; else NULL */
 } EnvConstants;
 
-typedef struct Env Env;
+/* Observations that are a row of their level's constants with some features replaced, for who keeps many of them. */
+typedef struct EnvCompact {
+  /* Which features are replaced: changes[observation_length], 0 or 1, on the host. drawn: on any level that may be
+   * drawn, else on those of the set. Gives their count; 0: nothing changes on these levels. */
+  int (*changing)(const Env *env, bool drawn, uint8_t *changes);
+  EnvConstants (*constants)(const Env *env);
+  /* Constants of levels that are gone, where EnvConstants.number is not NULL. For i < rows, with w = index[i] % worlds
+   * and n = level[index[i]] < 0: those of the level of number -1 - n of world w's sequence -> observations[i]. Rows
+   * with n >= 0 stay as they are. worlds: of the batch that was observed, which began as this one. */
+  void (*show_again)(const Env *env, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
+                     float *observations);
+} EnvCompact;
+
+/* Worlds on a device: EnvBatch.device may be set. What a batch takes of the device's memory beside its worlds, which
+ * `bytes` of a batch on the host tells; all in bytes, of `device`. */
+typedef struct EnvDevice {
+  size_t (*scratch_bytes)(const Env *env, const CoreDevice *device, int64_t worlds); /* of a batch of so many worlds */
+  size_t (*filter_bytes)(const Env *env, const CoreDevice *device); /* of a batch whose levels go through a filter */
+  size_t (*stack_bytes)(const Env *env, CoreDevice *device); /* once a process, where levels are drawn */
+} EnvDevice;
+
+/* Steps of a part of the worlds, so that a policy can run for the others meanwhile. */
+typedef struct EnvParts {
+  /* Env.step for worlds first .. first + count - 1; the arrays are those of all worlds. One part at a time. */
+  void (*step)(Env *env, int first, int count, const void *actions, const EnvStep *out);
+  /* Nothing goes on beside the steps any more, and the next one begins as the first after a pause does: before a graph
+   * of steps is recorded or launched, and before it ends (sim_batch_synchronise). */
+  void (*synchronise)(Env *env);
+} EnvParts;
+
+/* A physics engine. */
+typedef struct EnvPhysics {
+  int64_t (*nonfinite)(const Env *env); /* worlds whose physics reached NaN or infinity so far */
+} EnvPhysics;
+
+/* ---- what every environment has ---------------------------------------------------------------------------------- */
+
 struct Env {
-  const char *name;       /* "kinetix" */
-  CoreDevice *device; /* where siblings that are made from now on have their worlds, and their buffers; NULL: host */
-  int worlds, observation_length;
+  const char *name;       /* "kinetix"; for messages */
+  int worlds;
+  int observation_length; /* features of an observation */
   /* The observation is part of a whole one of `whole_length` features, the others being always 0: [observation_length]
    * numbers, borrowed; NULL: it is the whole one. Networks are initialised as if they saw the whole one. */
   const int32_t *features;
   int whole_length;
   const SimEntityLayout *entities; /* where things are in an entity observation; NULL: it is another kind; borrowed */
-  int levels;             /* in the set; a level's number is 0..levels-1 */
+  int level_count;        /* that results are counted by; 1 without EnvLevels */
   int max_steps;          /* of an episode */
   OpsHead head;           /* an action of classes: one a factor, as uint8_t [worlds][head.factors] */
   int action_values;      /* an action of so many real numbers, as float [worlds][action_values]; 0: of classes */
+  size_t world_bytes;     /* of a world's record in a saved state */
 
-  /* Episode 0 of every world, each on a level drawn from the set. */
+  /* Episode 0 of every world, where there are levels on one drawn from the set. */
   void (*reset)(Env *env, float *observations);
-  /* Puts world w on level[w] and keeps it there at every auto-reset. */
-  void (*reset_to)(Env *env, const int32_t *level, float *observations);
-  void (*step)(Env *env, const void *actions, const EnvStep *out); /* actions: of classes or values, see above */
-  /* Nothing goes on beside the steps any more, and the next one begins as the first after a rest does: before a graph
-   * of steps begins or is launched, and before it ends (sim_batch_synchronise). NULL: nothing ever does. */
-  void (*rest)(Env *env);
-  /* The same of worlds first .. first + count - 1, the arrays being those of all; NULL: all step together. */
-  void (*step_part)(Env *env, int first, int count, const void *actions, const EnvStep *out);
-
-  /* Everything that later steps depend on, for checkpoints: a head that is the same for any part of a run's worlds,
-   * then one record of world_bytes a world, in order. load: CORE_USAGE when the bytes are not this batch's. */
-  size_t world_bytes;
+  /* One step of all worlds; those whose episode ended begin their next. actions: of classes or values, see above. */
+  void (*step)(Env *env, const void *actions, const EnvStep *out);
+  /* Everything that later steps depend on, for checkpoints, on the host: state_bytes bytes, a head that is the same for
+   * any part of a run's worlds, then one record of world_bytes a world, in order. load: CORE_USAGE when the bytes are
+   * not this batch's; it has then changed nothing. */
   size_t (*state_bytes)(const Env *env);
   void (*save)(const Env *env, void *state);
   int (*load)(Env *env, const void *state, size_t bytes);
-
-  size_t (*bytes)(const Env *env);          /* memory held */
-  /* Of a device's memory that such an environment of so many worlds takes there beside them; NULL: nothing. */
-  size_t (*beside_bytes)(const Env *env, const CoreDevice *device, int64_t worlds);
-  /* What each sibling on this device that draws levels through a filter takes to try them, whatever its worlds. */
-  size_t (*filter_bytes)(const Env *env, const CoreDevice *device);
-  int64_t (*nonfinite)(const Env *env);     /* worlds whose physics reached NaN or infinity so far */
-  /* Another batch of `worlds` worlds on the same levels, with its own state; the run's number of the first one. */
-  int (*sibling)(const Env *env, int worlds, uint32_t first_world, uint64_t seed, Env **sibling);
-  /* For curricula; NULL where the environment has no levels but its set. A level is known by a key, which names an
-   * endless sequence of random levels, and its number there.
-   *
-   * Another batch of `worlds` worlds whose set is `places` levels, to be filled by the other two before reset_to is
-   * called. They only replace levels: worlds must be reset afterwards. */
-  int (*with_places)(const Env *env, int worlds, int places, uint64_t seed, Env **made);
-  /* Puts the `count` levels from the first'th of the sequence on into places place, place + 1, ... and tells their
-   * numbers, [count]. Which level is the i'th is a function of (key, i): any ranges fit together. */
-  void (*draw_levels)(Env *env, uint64_t key, int64_t first, int count, int place, uint32_t *numbers);
-  /* Puts levels of known numbers there again. */
-  void (*recall_levels)(Env *env, uint64_t key, const uint32_t *numbers, int count, int place);
-  /* For who keeps many observations: an observation is a row of its level's constants with some places replaced.
-   *
-   * Which places: changes[observation_length], 0 or 1; drawn: on any level that may be drawn, else on those of the set.
-   * Their count; NULL, or 0 of them: observations are not of that kind. */
-  int (*changing)(const Env *env, bool drawn, uint8_t *changes);
-  EnvConstants (*constants)(const Env *env);
-  /* Constants of levels that are gone: sim/batch/batch.h, sim_batch_show_again. Where EnvConstants.number is not NULL.
-   * */
-  void (*show_again)(const Env *env, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
-                     float *observations);
+  size_t (*bytes)(const Env *env); /* memory held, where the worlds are */
+  /* Another batch of the same task and levels, with worlds and a state of its own: for training beside planning, and
+   * for evaluation. env_destroy takes it. */
+  int (*sibling)(const Env *env, const EnvBatch *batch, Env **made);
   void (*destroy)(Env *env);
+
+  const EnvLevels *levels;
+  const EnvGenerator *generator;
+  const EnvCompact *compact;
+  const EnvDevice *device;
+  const EnvParts *parts;
+  const EnvPhysics *physics;
   void *state;            /* the implementation's own */
 };
 
-enum { ENV_SET_NAME = 64 };
-
-/* The simulator with config.env's levels. CORE_USAGE: no such level or a level that can not be simulated. */
-int env_sim_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
-int env_sim_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed,
-                              Env **env, char name[ENV_SET_NAME]);
-
-/* The environment that config.env.task asks for. */
+/* The environment that config.env.task asks for, on the host. CORE_USAGE: a setting of config.env is impossible. */
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
+/* NULL is nothing to destroy. */
 void env_destroy(Env **env);
+/* CORE_USAGE: `setting` = `value` needs `what`, which the environment lacks; set `instead`. */
+int env_lacks(const Env *env, const char *setting, const char *value, const char *what, const char *instead);
+
 /* Sets that eval.levels names, evaluated beside the training levels. CORE_USAGE: an impossible list. */
 int env_evaluation_sets(const CoreConfig *config, int *count);
-/* The environment `trained` with set 0, 1, ... of these for its levels, shown and acted on alike; name: for logs.
- * CORE_USAGE: no such levels, or larger ones than those trained on. */
-int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, int worlds, uint64_t seed, Env **env,
+/* The environment `trained` with set 0, 1, ... of these (EnvLevels.create_set). CORE_USAGE also: it has no levels. */
+int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, const EnvBatch *batch, Env **env,
                           char name[ENV_SET_NAME]);
 
-/* Memory that a sibling of `worlds` worlds would hold, from the slope between two small ones. */
+/* Memory that a sibling of `worlds` worlds would hold on the host, from the slope between two small ones. */
 int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes);
 
 #endif

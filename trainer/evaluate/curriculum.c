@@ -20,6 +20,12 @@ static int own_slots(const Curriculum *curriculum) {
 
 static int clamp(int x, int most) { return x < 0 ? 0 : x < most ? x : most; }
 
+int curriculum_check(const CoreConfig *config, const Env *levels) {
+  if (levels->levels && levels->generator) return CORE_OK;
+  return env_lacks(levels, "env.curriculum", config->env.curriculum, "a generator of levels",
+                   "env.curriculum to none");
+}
+
 void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const Env *levels, const Shards *shards,
                          CoreArena *arena) {
   int worlds = (int)config->env.num, sampled = (int)llround(config->sfl.sampled_ratio * worlds);
@@ -49,10 +55,11 @@ static void number_places(Curriculum *curriculum, CoreDevice *device) {
   free(level);
 }
 
-int curriculum_create(Curriculum *curriculum, const Env *levels, uint64_t seed, Env **env) {
-  if (curriculum->buffer.capacity > 0) TRY(level_search_create(&curriculum->search, levels, seed));
-  number_places(curriculum, levels->device);
-  return levels->with_places(levels, curriculum->own_worlds, own_slots(curriculum), seed, env);
+int curriculum_create(Curriculum *curriculum, const Env *levels, uint64_t seed, CoreDevice *device, Env **env) {
+  const EnvBatch batch = {.worlds = curriculum->own_worlds, .seed = seed, .device = device};
+  if (curriculum->buffer.capacity > 0) TRY(level_search_create(&curriculum->search, levels, seed, device));
+  number_places(curriculum, device);
+  return levels->generator->create_slots(levels, &batch, own_slots(curriculum), env);
 }
 
 void curriculum_destroy(Curriculum *curriculum) { level_search_destroy(&curriculum->search); }
@@ -61,7 +68,7 @@ void curriculum_destroy(Curriculum *curriculum) { level_search_destroy(&curricul
 
 static int bytes_with(const Env *levels, int worlds, int slots, double *bytes) {
   Env *env = NULL;
-  TRY(levels->with_places(levels, worlds, slots, 0, &env));
+  TRY(levels->generator->create_slots(levels, &(EnvBatch){.worlds = worlds}, slots, &env));
   *bytes = (double)env->bytes(env);
   env_destroy(&env);
   return CORE_OK;
@@ -90,7 +97,8 @@ bool curriculum_search_due(const Curriculum *curriculum, int64_t iteration) {
 static void place_buffer(Curriculum *curriculum, Env *env) {
   const LevelBuffer *buffer = &curriculum->buffer;
   for (int i = 0; i < buffer->count; i++) curriculum->numbers[i] = buffer->entry[i].number;
-  env->recall_levels(env, curriculum->position.key, curriculum->numbers, buffer->count, curriculum->own_generated);
+  env->generator->recall(env, curriculum->position.key, curriculum->numbers, buffer->count,
+                         curriculum->own_generated);
 }
 
 static void search(Curriculum *curriculum, Env *env, const TrialPlayer *player, uint64_t seed,
@@ -121,8 +129,8 @@ void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *a
   const TrialPlayer player = {agent, &rollout->observer, ops};
   if (curriculum->searched_now) search(curriculum, env, &player, seed, iteration);
   if (curriculum->own_generated > 0)
-    env->draw_levels(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
-                     curriculum->numbers);
+    env->generator->draw(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
+                         curriculum->numbers);
   choose_places(curriculum, seed, iteration);
   rollout->level_of_slot = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_slot : NULL;
   rollout_start_on(rollout, env, curriculum->slot);

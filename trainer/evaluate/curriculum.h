@@ -34,14 +34,16 @@ typedef struct Curriculum {
   bool searched_now;         /* before the present iteration */
 } Curriculum;
 
+/* CORE_USAGE: the environment has no generator of levels. */
+int curriculum_check(const CoreConfig *config, const Env *levels);
 /* Of sfl.sampled_ratio * env.num, rounded, worlds play from the buffer. levels: any batch of the environment. */
 void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const Env *levels, const Shards *shards,
                          CoreArena *arena);
 int curriculum_levels(const Curriculum *curriculum); /* of all ranks: what a rollout counts by */
 /* Memory of the search's worlds and the training batch. */
 int curriculum_estimate_bytes(const Curriculum *curriculum, const Env *levels, double *training, double *search);
-/* After the arena's commit: makes the search's worlds and *env, those that are trained on. */
-int curriculum_create(Curriculum *curriculum, const Env *levels, uint64_t seed, Env **env);
+/* After the arena's commit: makes the search's worlds and *env, those that are trained on. device: the arena's. */
+int curriculum_create(Curriculum *curriculum, const Env *levels, uint64_t seed, CoreDevice *device, Env **env);
 void curriculum_destroy(Curriculum *curriculum);
 
 /* Is a search due before this iteration (1, 2, ...)? */

@@ -17,24 +17,26 @@ int32_t evaluate_level(int world, int attempts, int levels) {
 }
 
 void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena) {
-  const int64_t all = evaluate_attempts(config->eval.episodes, levels->levels);
+  const int64_t all = evaluate_attempts(config->eval.episodes, levels->level_count);
   const int64_t rank = ranks_rank(), ranks = ranks_size();
-  *evaluator = (Evaluator){.all_worlds = (int)all, .first_world = (int)(all * rank / ranks), .levels = levels->levels};
+  *evaluator = (Evaluator){.all_worlds = (int)all, .first_world = (int)(all * rank / ranks),
+                           .levels = levels->level_count};
   evaluator->worlds = (int)(all * (rank + 1) / ranks) - evaluator->first_world;
   size_t n = (size_t)evaluator->worlds;
   CORE_ARENA(arena, evaluator->level, n, "evaluation level [worlds]");
   trial_register(&evaluator->trial, config, levels, evaluator->worlds, arena);
   CORE_ARENA(arena, evaluator->finished, n, "evaluation finished [worlds]");
   CORE_ARENA(arena, evaluator->returns, n, "evaluation returns [worlds]");
-  CORE_ARENA(arena, evaluator->attempts, (size_t)levels->levels, "evaluation attempts [levels]");
-  CORE_ARENA(arena, evaluator->solutions, (size_t)levels->levels, "evaluation solutions [levels]");
+  CORE_ARENA(arena, evaluator->attempts, (size_t)levels->level_count, "evaluation attempts [levels]");
+  CORE_ARENA(arena, evaluator->solutions, (size_t)levels->level_count, "evaluation solutions [levels]");
 }
 
-int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed) {
+int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed, CoreDevice *device) {
+  const EnvBatch batch = {evaluator->worlds, (uint32_t)evaluator->first_world, seed, device};
   for (int w = 0; w < evaluator->worlds; w++)
-    evaluator->level[w] = evaluate_level(evaluator->first_world + w, evaluator->all_worlds, levels->levels);
+    evaluator->level[w] = evaluate_level(evaluator->first_world + w, evaluator->all_worlds, levels->level_count);
   if (evaluator->worlds == 0) return CORE_OK;
-  return levels->sibling(levels, evaluator->worlds, (uint32_t)evaluator->first_world, seed, &evaluator->env);
+  return levels->sibling(levels, &batch, &evaluator->env);
 }
 
 void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }
@@ -87,7 +89,8 @@ static void play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Obser
   Env *env = evaluator->env;
   const TrialPlayer player = {agent, observer, ops};
   TrialKey key = {seed, CORE_RANDOM_EVALUATE, (uint32_t)evaluator->first_world, 0};
-  env->reset_to(env, evaluator->level, evaluator->trial.raw);
+  if (env->levels) env->levels->reset_to(env, evaluator->level, evaluator->trial.raw);
+  else env->reset(env, evaluator->trial.raw);
   for (int t = 0, left = evaluator->worlds; t < env->max_steps && left > 0; t++) {
     key.step = (uint32_t)(number * env->max_steps + t);
     trial_step(&evaluator->trial, env, &player, &key);

@@ -27,8 +27,8 @@ int32_t evaluate_level(int world, int attempts, int levels);
 void evaluate_average(const int64_t *attempts, const int64_t *solutions, int levels, StoreEvaluation *row);
 
 void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena);
-/* After the arena's commit: makes the worlds. */
-int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed);
+/* After the arena's commit: makes the worlds. device: the arena's. */
+int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed, CoreDevice *device);
 void evaluate_destroy(Evaluator *evaluator);
 
 /* All ranks together. Plays and fills all of *row but iteration and transitions. The agent sees through the

@@ -23,7 +23,7 @@ int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, con
   if (config->eval.count > 0) TRY(env_evaluation_sets(config, &count));
   for (int i = 0; i < count; i++) {
     EvaluationSet *set = &sets->set[i];
-    TRY(env_create_evaluation(config, trained, i, 1, 0, &set->levels, set->name));
+    TRY(env_create_evaluation(config, trained, i, &(EnvBatch){.worlds = 1}, &set->levels, set->name));
     sets->count++;
     TRY(check_name(sets, i));
     evaluate_register(&set->evaluator, config, set->levels, arena);
@@ -41,8 +41,9 @@ int evaluation_sets_estimate_bytes(const EvaluationSets *sets, double *bytes) {
   return CORE_OK;
 }
 
-int evaluation_sets_create(EvaluationSets *sets, uint64_t seed) {
-  for (int i = 0; i < sets->count; i++) TRY(evaluate_create(&sets->set[i].evaluator, sets->set[i].levels, seed));
+int evaluation_sets_create(EvaluationSets *sets, uint64_t seed, CoreDevice *device) {
+  for (int i = 0; i < sets->count; i++)
+    TRY(evaluate_create(&sets->set[i].evaluator, sets->set[i].levels, seed, device));
   return CORE_OK;
 }
 

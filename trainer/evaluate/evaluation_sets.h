@@ -19,11 +19,11 @@ typedef struct EvaluationSets {
 } EvaluationSets;
 
 /* Reads the sets; none without evaluations. CORE_USAGE: a set that is not there, that does not fit, or two
- * of one name. */
+ * of one name; or the environment has no levels. */
 int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, CoreArena *arena);
 int evaluation_sets_estimate_bytes(const EvaluationSets *sets, double *bytes);
-/* After the arena's commit: makes the worlds. */
-int evaluation_sets_create(EvaluationSets *sets, uint64_t seed);
+/* After the arena's commit: makes the worlds. device: the arena's. */
+int evaluation_sets_create(EvaluationSets *sets, uint64_t seed, CoreDevice *device);
 void evaluation_sets_destroy(EvaluationSets *sets);
 
 /* Evaluates on set `i`, as evaluate_play does. */

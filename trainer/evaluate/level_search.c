@@ -36,14 +36,15 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
   CORE_ARENA(arena, search->episodes, 3 * (size_t)search->at_once, "search episodes, solutions, numbers [3][levels]");
 }
 
-int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed) {
+int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, CoreDevice *device) {
   search->solutions = search->episodes + search->at_once;
   search->all_numbers = search->solutions + search->at_once;
   for (int s = 0; s < search->shards.shards; s++)
     search->part_end[s] = shards_first_of(&search->shards, search->at_once, s + 1) - search->first;
   trial_divide(&search->trial, search->part_end, search->shards.shards);
   for (int w = 0; w < search->own; w++) search->slot[w] = w;
-  return search->own > 0 ? levels->with_places(levels, search->own, search->own, seed, &search->env) : CORE_OK;
+  const EnvBatch batch = {.worlds = search->own, .seed = seed, .device = device};
+  return search->own > 0 ? levels->generator->create_slots(levels, &batch, search->own, &search->env) : CORE_OK;
 }
 
 void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
@@ -55,9 +56,9 @@ static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, 
   Ops *ops = player->ops;
   const size_t bytes = (size_t)search->own * sizeof *search->own_episodes;
   const uint32_t begin = first + (uint32_t)search->first;
-  env->draw_levels(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
+  env->generator->draw(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
   for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
-  env->reset_to(env, search->slot, search->trial.raw);
+  env->levels->reset_to(env, search->slot, search->trial.raw);
   core_device_zero(ops->device, search->own_episodes, bytes);
   core_device_zero(ops->device, search->own_solutions, bytes);
   for (int t = 0; t < search->steps; t++) {

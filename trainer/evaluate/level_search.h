@@ -41,11 +41,11 @@ typedef struct LevelSearchSummary {
  * that among levels without doubt the solved ones come first. Without an episode p is 0. */
 double level_search_score(int64_t solved, int64_t episodes);
 
-/* Settings: [sfl]. levels: any batch of the environment. */
+/* Settings: [sfl]. levels: any batch of the environment, which has EnvLevels and EnvGenerator. */
 void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, const Shards *shards,
                            CoreArena *arena);
-/* After the arena's commit: makes the worlds. */
-int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed);
+/* After the arena's commit: makes the worlds. device: the arena's. */
+int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, CoreDevice *device);
 void level_search_destroy(LevelSearch *search);
 
 /* All ranks together: fills the buffer anew with levels of the sequence `key`. */

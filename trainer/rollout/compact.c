@@ -24,7 +24,7 @@ static CompactLevels levels_of(const CoreConfig *config) {
 
 /* Which features change: changes[observation_length]; their count. */
 static int find_changing(const Env *env, CompactLevels levels, uint8_t *changes) {
-  return env->changing ? env->changing(env, levels != COMPACT_STAY, changes) : 0;
+  return env->compact->changing(env, levels != COMPACT_STAY, changes);
 }
 
 int compact_check(const CoreConfig *config, const Env *env) {
@@ -35,6 +35,9 @@ int compact_check(const CoreConfig *config, const Env *env) {
   if (strcmp(config->algo.name, "sapg") == 0) return refuse("algo.name", config->algo.name, "another algo.name");
   if (strcmp(config->env.observations, "flat") != 0)
     return refuse("env.observations", config->env.observations, "env.observations to flat");
+  if (env->compact == NULL)
+    return env_lacks(env, "train.observation_storage", "state", "constants of levels",
+                     "train.observation_storage to float32 or float16");
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
   const int count = find_changing(env, levels_of(config), changes);
   free(changes);
@@ -43,7 +46,7 @@ int compact_check(const CoreConfig *config, const Env *env) {
 
 static size_t slots_of(CompactLevels levels, const Env *env, int steps, int worlds) {
   const size_t n = (size_t)worlds, episodes = ((size_t)steps + COMPACT_STEPS_A_SLOT - 1) / COMPACT_STEPS_A_SLOT;
-  size_t slots = (size_t)env->levels;
+  size_t slots = (size_t)env->level_count;
   if (levels != COMPACT_STAY) slots = levels == COMPACT_OF_ROLLOUT ? n : n * (1 + episodes);
   return slots < INT32_MAX ? slots : INT32_MAX;
 }
@@ -83,7 +86,7 @@ static void launch(const Compact *compact, const CoreKernel *kernel, size_t n, c
 
 /* Once: of levels that stay as long as the run. */
 static void copy_levels(const Compact *compact, const Env *env) {
-  const EnvConstants from = env->constants(env);
+  const EnvConstants from = env->compact->constants(env);
   const OpsCompactLevels levels = {copy_of(compact, &from), compact->slots};
   if (compact->device) {
     launch(compact, &ops_compact_levels_launch, levels.levels, &levels);
@@ -133,7 +136,7 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
   if (!compact->ready) fill_tables(compact, env);
   const size_t features = (size_t)compact->features, changing = (size_t)compact->changing, at = (size_t)first;
   const size_t row = (size_t)t * (size_t)compact->worlds + at;
-  const EnvConstants from = env->constants(env);
+  const EnvConstants from = env->compact->constants(env);
   compact->env = env;
   if (compact->levels == COMPACT_OF_EPISODE || (compact->levels == COMPACT_OF_ROLLOUT && done == NULL))
     begin_episodes(compact, &from, first, count, done);
@@ -158,7 +161,8 @@ void compact_gather(const Compact *compact, const uint32_t *index, int rows, flo
   const OpsCompactGather gather = {compact->values, compact->level, compact->table, compact->position, index,
                                    (size_t)rows, (size_t)compact->features, (size_t)compact->changing, observations};
   if (compact->levels == COMPACT_OF_EPISODE)
-    compact->env->show_again(compact->env, index, compact->level, (size_t)rows, (size_t)compact->worlds, observations);
+    compact->env->compact->show_again(compact->env, index, compact->level, (size_t)rows, (size_t)compact->worlds,
+                                      observations);
   if (compact->device) {
     launch(compact, &ops_compact_gather_launch, numbers, &gather);
     return;

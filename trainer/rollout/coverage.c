@@ -87,7 +87,7 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) 
     row[0] *= scale, row[1] *= scale;
   }
   memset(coverage->record, 0, sizeof *coverage->record);
-  TRY(levels->sibling(levels, PLAY_WORLDS, 0, 0, &env));
+  TRY(levels->sibling(levels, &(EnvBatch){.worlds = PLAY_WORLDS}, &env));
   play(coverage, env, head);
   env_destroy(&env);
   return CORE_OK;

@@ -24,7 +24,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   const OpsHead head = action_head(config, env);
   const int worlds = shards->worlds;
   *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env), .shards = *shards,
-                       .levels = env->levels, .begins_anew = core_config_has_curriculum(config), .head = head,
+                       .levels = env->level_count, .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
                        .divided = (int)config->train.rollout_halves};
   size_t k = (size_t)steps, n = (size_t)worlds;
@@ -56,14 +56,14 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA_DEVICE(arena, rollout->solved, n, "solved [worlds]");
   CORE_ARENA_DEVICE(arena, rollout->level, n, "level [worlds]");
   CORE_ARENA_DEVICE(arena, rollout->episode_steps, n, "episode steps [worlds]");
-  CORE_ARENA(arena, rollout->attempts, (size_t)env->levels, "attempts [levels]");
-  CORE_ARENA(arena, rollout->solutions, (size_t)env->levels, "solutions [levels]");
+  CORE_ARENA(arena, rollout->attempts, (size_t)env->level_count, "attempts [levels]");
+  CORE_ARENA(arena, rollout->solutions, (size_t)env->level_count, "solutions [levels]");
   CORE_ARENA_DEVICE(arena, rollout->stats.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
   CORE_ARENA_DEVICE(arena, rollout->stats.count, 2, "episodes and their steps");
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, rollout->clock, 1, "the first step's number");
-  CORE_ARENA_DEVICE(arena, rollout->stats.attempts, (size_t)env->levels, "attempts [levels]");
-  CORE_ARENA_DEVICE(arena, rollout->stats.solutions, (size_t)env->levels, "solutions [levels]");
+  CORE_ARENA_DEVICE(arena, rollout->stats.attempts, (size_t)env->level_count, "attempts [levels]");
+  CORE_ARENA_DEVICE(arena, rollout->stats.solutions, (size_t)env->level_count, "solutions [levels]");
   CORE_ARENA(arena, rollout->shown, n * (size_t)env->observation_length, "states for coverage [worlds][features]");
 }
 
@@ -123,7 +123,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
                        .episode_steps = rollout->episode_steps};
   const bool apart = !is_all(rollout, part);
   if (apart) rollout->device->enter(rollout->device, CORE_STREAM_WORLDS);
-  if (apart) env->step_part(env, part.first, part.worlds, actions, &out);
+  if (apart) env->parts->step(env, part.first, part.worlds, actions, &out);
   else env->step(env, actions, &out);
   if (rollout->is_compact)
     compact_store(&rollout->compact, env, t + 1, part.first, part.worlds, out.observations, out.dones);
@@ -169,7 +169,7 @@ void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
 }
 
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
-  env->reset_to(env, level, shown_at(rollout, rollout->steps));
+  env->levels->reset_to(env, level, shown_at(rollout, rollout->steps));
   observer_count_arrived(&rollout->observer);
   reward_restart(&rollout->reward_scale);
   core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
@@ -284,7 +284,7 @@ static void close_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
  * takes begin, so that they have the shapes that they have undivided. */
 static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, Part part[2]) {
   const int n = rollout->worlds, shard = shards_worlds(&rollout->shards), rows = agent->max_rows;
-  const bool divides = rollout->divided == 2 && rollout->device && env->step_part && !rollout->observer.active;
+  const bool divides = rollout->divided == 2 && rollout->device && env->parts && !rollout->observer.active;
   int cut = n > rows ? (n + rows - 1) / rows / 2 * rows : n / 2;
   if (n > shard) cut = n / shard / 2 * shard;
   part[0] = all_worlds(rollout);
@@ -374,7 +374,7 @@ static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, cons
   const double environment_s = run_steps(rollout, env, ops, agent, draw);
   value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, steps * n);
-  if (env->rest) env->rest(env);
+  if (env->parts) env->parts->synchronise(env);
   return environment_s;
 }
 
@@ -403,7 +403,7 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
     rollout->is_warm = true;
     return run(rollout, env, ops, agent, draw);
   }
-  if (env->rest) env->rest(env); /* what a reset or a checkpoint has set going is no part of the graph */
+  if (env->parts) env->parts->synchronise(env); /* what a reset or a checkpoint has set going is no part of the graph */
   if (rollout->graph == NULL) {
     device->begin_graph(device);
     run(rollout, env, ops, agent, draw);

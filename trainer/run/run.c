@@ -131,8 +131,8 @@ static void evaluate_if_due(Run *run) {
 /* The physics ended such episodes by itself; a person should still know that a level makes it explode. */
 static void warn_of_nonfinite_worlds(Run *run) {
   const Env *env = run->training->env;
-  if (run->worlds_warned || env == NULL) return;
-  int64_t worlds = env->nonfinite(env);
+  if (run->worlds_warned || env == NULL || env->physics == NULL) return;
+  int64_t worlds = env->physics->nonfinite(env);
   ranks_sum_counts(&worlds, 1);
   if (worlds == 0) return;
   run->worlds_warned = true;

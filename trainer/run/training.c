@@ -30,7 +30,7 @@ static int register_buffers(Training *training, int max_rows) {
   Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
   if (training->curriculum) {
     curriculum_register(training->curriculum, config, levels, &training->shards, arena);
-    trained_on.levels = curriculum_levels(training->curriculum);
+    trained_on.level_count = curriculum_levels(training->curriculum);
   }
   rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
                    arena);
@@ -102,6 +102,8 @@ static int fill_plan(Training *training) {
   if (core_config_has_no_worlds(config)) return fill_plan_of_sgd(training);
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
+  TRY(training_device_check_env(training));
+  if (core_config_has_curriculum(config)) TRY(curriculum_check(config, training->levels));
   if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
@@ -115,7 +117,7 @@ static int fill_plan(Training *training) {
     .transitions_per_iteration = core_config_transitions_per_iteration(config),
     .updates_per_iteration = learner_size(config).updates,
     .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
-    .levels = training->levels->levels,
+    .levels = training->levels->level_count,
     .observation_length = training->levels->observation_length,
     .attempts = training->evaluator.all_worlds,
     .actor_parameters = training->agent.actor.n,
@@ -179,21 +181,20 @@ int training_check_memory(const Training *training) {
 
 static int allocate(Training *training) {
   const CoreConfig *config = &training->config;
+  const Env *levels = training->levels;
+  CoreDevice *device = training->device;
   uint64_t seed = (uint64_t)config->train.seed;
   TRY(core_arena_commit(training->arena));
   if (training->sgd) return CORE_OK;
   agent_place(&training->agent);
   omp_set_num_threads(training->plan.threads);
   TRY(training_device_create_ops(training));
-  training->levels->device = training->device;
-  if (training->curriculum) TRY(curriculum_create(training->curriculum, training->levels, seed, &training->env));
-  else
-    TRY(training->levels->sibling(training->levels, training->shards.worlds, (uint32_t)training->shards.first_world,
-                                  seed, &training->env));
-  if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, training->levels, seed));
-  TRY(evaluation_sets_create(&training->others, seed));
-  training->levels->device = NULL; /* it looks at a few worlds by itself */
-  TRY(coverage_create(&training->coverage, training->levels, &training->rollout.head));
+  const EnvBatch batch = {training->shards.worlds, (uint32_t)training->shards.first_world, seed, device};
+  if (training->curriculum) TRY(curriculum_create(training->curriculum, levels, seed, device, &training->env));
+  else TRY(levels->sibling(levels, &batch, &training->env));
+  if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, levels, seed, device));
+  TRY(evaluation_sets_create(&training->others, seed, device));
+  TRY(coverage_create(&training->coverage, levels, &training->rollout.head));
   if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);

@@ -59,6 +59,17 @@ int training_device_open(Training *training) {
   return core_config_has_no_worlds(&training->config) ? CORE_OK : check_host(training);
 }
 
+int training_device_check_env(Training *training) {
+  const Env *env = training->levels;
+  if (training->device == NULL || env->device) return CORE_OK;
+  if (strcmp(training->config.train.device, "cuda") == 0)
+    return env_lacks(env, "train.device", "cuda", "worlds on the GPU", "train.device to cpu");
+  snprintf(training->device_note, sizeof training->device_note, "%s environments run there", env->name);
+  core_arena_set_device(training->arena, NULL);
+  core_device_close(&training->device);
+  return check_host(training);
+}
+
 OpsPrecision training_device_precision(const CoreConfig *config) {
   const char *precision = config->train.precision;
   return strcmp(precision, "bf16") == 0 ? OPS_BF16 : strcmp(precision, "tf32") == 0 ? OPS_TF32 : OPS_FLOAT32;

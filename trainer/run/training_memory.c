@@ -6,20 +6,18 @@
 
 #include "core/device/arena.h"
 #include "core/text.h"
-#include "sim/device/level_device.h"
 #include "trainer/run/training_device.h"
 
 /* Of the driver, for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
 static const double CONTEXT_BYTES = 500e6;
 enum { NAMED = 4 }; /* tensors in a message */
 
-/* Of the environments that train and evaluate. */
-static double beside_worlds(const Training *training) {
+/* Of the environments that train and evaluate, beside their worlds. */
+static double scratch_of_worlds(const Training *training) {
   const Env *env = training->levels;
   const int64_t evaluated = training->evaluator.worlds;
-  if (!env->beside_bytes) return 0;
-  return (double)env->beside_bytes(env, training->device, training->shards.worlds) +
-         (evaluated > 0 ? (double)env->beside_bytes(env, training->device, evaluated) : 0);
+  return (double)env->device->scratch_bytes(env, training->device, training->shards.worlds) +
+         (evaluated > 0 ? (double)env->device->scratch_bytes(env, training->device, evaluated) : 0);
 }
 
 /* Places for a filter's levels: of the environments that train and evaluate, or of a curriculum and its search. */
@@ -29,16 +27,17 @@ static double filter_places(const Training *training) {
   int filters = 0;
   if (curriculum) filters = 1 + (curriculum->buffer.capacity > 0);
   else if (strcmp(training->config.env.reset, "new_filtered") == 0) filters = 1 + (training->evaluator.worlds > 0);
-  return filters == 0 ? 0 : filters * (double)env->filter_bytes(env, training->device);
+  return filters == 0 ? 0 : filters * (double)env->device->filter_bytes(env, training->device);
 }
 
 double training_memory_estimate(const Training *training, double worlds_bytes) {
   const Agent *agent = &training->agent;
   const CoreConfig *config = &training->config;
+  const Env *env = training->levels;
   const bool draws = core_config_has_curriculum(config) || strncmp(config->env.reset, "new", 3) == 0;
   return (double)core_arena_device_bytes(training->arena) + worlds_bytes +
-         beside_worlds(training) + filter_places(training) +
-         (draws ? (double)sim_level_device_stack_bytes(training->device) : 0) +
+         scratch_of_worlds(training) + filter_places(training) +
+         (draws ? (double)env->device->stack_bytes(env, training->device) : 0) +
          ops_device_bytes(training->device, training_device_precision(config), agent_ops_rows(agent),
                           agent_ops_width(agent), agent_is_apart(agent)) +
          (training->device->stream ? CONTEXT_BYTES : 0);
