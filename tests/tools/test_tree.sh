@@ -47,6 +47,18 @@ result "inside a folder, includes go down the floors only" "$(awk -v floors="$fl
   { split($2, a, "/"); split($3, b, "/") }
   !($2 in floor) { print $1 ": the table of folders has no " $2; next }
   a[1] == b[1] && floor[$3] > floor[$2] { print $1 " includes " $3 "/, which stands above " $2 "/" }' <<<"$includes")"
+# The same of calls, which a declaration in a lower folder's header could hide: what an object leaves undefined is not defined above.
+symbols=$(for source in $(grep -E '\.(c|cu)$' <<<"$sources"); do
+  object=${source%.*}.o
+  [ ! -e "$SWEEP_BUILD/obj/$object" ] || nm -P "$SWEEP_BUILD/obj/$object" | sed "s|^|$object |"
+done)
+result "inside a folder, calls go down the floors only" "$(awk -v floors="$floors" '
+  BEGIN { n = split(floors, f, /[ \n]+/); for (i = 1; i <= n; i++) floor[f[i]] = i }
+  { folder = $1; if (folder ~ /\/main\.o$/) sub(/\.o$/, "/", folder); sub(/\/[^\/]*$/, "", folder); split(folder, a, "/") }
+  NR == FNR { if ($3 ~ /^[A-TV-Z]$/) home[$2] = folder; next }
+  $3 != "U" || !($2 in home) { next }
+  { split(home[$2], b, "/"); if (a[1] == b[1] && floor[home[$2]] > floor[folder]) print $1 " uses " $2 " of " home[$2] "/" }
+  ' <(echo "$symbols") <(echo "$symbols"))"
 problems=
 for folder in $floors; do
   count=$(ls "$folder" 2>/dev/null | grep -E '\.(c|h|cu|inc|def)$' | sed -E 's/(_internal)?\.[a-z]+$//' | sort -u | wc -l)
