@@ -16,7 +16,7 @@ $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
 # The simulator's bits need none of the rest (tests/tools/test_compilers.sh).
 $(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call archives,sim core)
-	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
+	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -Itests -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
 # The trainer that tests hold up: each call of that function goes to tests/fault/pace.c first.
 PACED := $(BUILD)/tests/fault/paced_trainer
 $(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call archives,trainer sim store core)
