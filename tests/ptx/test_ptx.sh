@@ -52,7 +52,7 @@ part() {
   [ $rc -eq 0 ] && grep -q '\[  PASSED  \] [1-9]' <<<"$log"
   tap_result "$1" $? "exit code $rc: $(tail -30 <<<"$log")"
 }
-same=$(for file in sim/kernels_cuda trainer/ops/kernels_cuda; do # a section a target, with a comment between
+same=$(for file in sim/device/kernels_cuda trainer/ops/kernels/kernels_cuda; do # a section a target, with a comment between
   awk -v folder="$tap_dir" '/^\.version/ { n++ }
     !/^\.target/ && !/^\/\// && NF > 0 && n > 0 { print >(folder "/section." n) }' "$SWEEP_BUILD/obj/$file.ptx"
   for section in "$tap_dir"/section.*; do
