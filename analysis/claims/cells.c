@@ -154,32 +154,40 @@ static size_t keep_extreme(const AnalysisTable *table, const Condition *conditio
   return kept;
 }
 
-/* Is the run in one of the sweeps that `data` names? */
-static bool is_of(const AnalysisTable *table, const char *data, size_t run) {
-  if (!table->membership || !*data) return true;
-  char name[128];
-  for (const char *word = data; *word;) {
-    const size_t length = strcspn(word, " ");
-    snprintf(name, sizeof name, "%.*s", (int)length, word);
-    if (analysis_membership_has(table->membership, run, analysis_membership_find(table->membership, name))) return true;
-    word += length + strspn(word + length, " ");
-  }
+bool analysis_data_names(const char *data, const char *sweep) {
+  const size_t length = strlen(sweep);
+  for (const char *at = strstr(data, sweep); at; at = strstr(at + 1, sweep))
+    if ((at == data || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
   return false;
+}
+
+/* Marks the runs of the sweeps that `data` names: is_of[runs]. */
+static void mark_members(const AnalysisTable *table, const char *data, bool *is_of) {
+  const AnalysisMembership *membership = table->membership;
+  const bool all = !membership || !*data;
+  memset(is_of, all, table->selection->count);
+  for (size_t s = 0; !all && s < membership->sweeps; s++) {
+    if (!analysis_data_names(data, membership->sweep[s])) continue;
+    for (size_t r = 0; r < membership->runs; r++) is_of[r] |= analysis_membership_has(membership, r, s);
+  }
 }
 
 static int choose_runs(const AnalysisTable *table, const char *data, const char *where, size_t *run, size_t *count) {
   Condition list[CONDITIONS];
   size_t conditions;
   TRY(parse_conditions(where, list, &conditions));
+  bool *is_of = core_memory_allocate(table->selection->count + 1);
+  mark_members(table, data, is_of);
   *count = 0;
   for (size_t r = 0; r < table->selection->count; r++) {
-    bool all = is_of(table, data, r);
+    bool all = is_of[r];
     for (size_t i = 0; i < conditions && all; i++) all = meets(table, r, &list[i]);
     if (all) run[(*count)++] = r;
   }
   for (size_t i = 0; i < conditions; i++) {
     if (list[i].extreme) *count = keep_extreme(table, &list[i], run, *count);
   }
+  free(is_of);
   return CORE_OK;
 }
 

@@ -4,6 +4,7 @@
 #define ANALYSIS_CELLS_H
 #include "analysis/runs/measures.h"
 #include "analysis/runs/membership.h"
+#include "analysis/statistics/statistics.h"
 
 /* Hashes of every setting of every run, made once: comparing settings is then comparing numbers. */
 typedef struct AnalysisTable {
@@ -41,6 +42,9 @@ typedef struct AnalysisArrangement {
   int x_measure;           /* AnalysisMeasure or -1 */
 } AnalysisArrangement;
 
+/* Does a list such as "fig1a_com fig5_regularisation" name this sweep? */
+bool analysis_data_names(const char *data, const char *sweep);
+
 /* A cell's runs differ in nothing but the seed. With a key, runs that differ in settings beside it too make no cell:
  * they are left out and counted (mixed). Without one (x_measure), every configuration is a cell of its stratum.
  *
@@ -48,5 +52,9 @@ typedef struct AnalysisArrangement {
  * whose key is no number (a schedule, a name that the list lacks) is not part. CORE_USAGE: an unknown setting. */
 int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement *arrangement, AnalysisCells *cells);
 void analysis_cells_free(AnalysisCells *cells);
+/* Mean of value[count], the runs' in the cells' order, over cell c. */
+static inline double analysis_cells_mean(const AnalysisCells *cells, const double *value, size_t c) {
+  return analysis_mean(value + cells->first[c], cells->first[c + 1] - cells->first[c]);
+}
 
 #endif

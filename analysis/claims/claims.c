@@ -154,6 +154,13 @@ static size_t find_run(const AnalysisTable *table, const AnalysisCells *cells, c
   return SIZE_MAX;
 }
 
+/* The cell of the run in place `run` of the list. */
+static size_t cell_at(const AnalysisCells *cells, size_t run) {
+  size_t cell = 0;
+  while (cells->first[cell + 1] <= run) cell++;
+  return cell;
+}
+
 /* One cell of changes: of each parent the mean over its children whose key was raised (sign 1) or lowered. */
 static AnalysisTested test_switch(const AnalysisTable *table, const AnalysisCells *cells, int sign, size_t *parents) {
   double *sum = core_memory_zero_allocate(2 * cells->count + 2, sizeof *sum), *children = sum + cells->count + 1;
@@ -161,10 +168,7 @@ static AnalysisTested test_switch(const AnalysisTable *table, const AnalysisCell
     for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
       const char *id = table->selection->runs[cells->run[i]].parent;
       const size_t p = id[0] ? find_run(table, cells, id) : SIZE_MAX;
-      if (p == SIZE_MAX) continue;
-      size_t own = 0;
-      while (cells->first[own + 1] <= p) own++;
-      if (!(sign * (cells->key[c] - cells->key[own]) > 0)) continue;
+      if (p == SIZE_MAX || !(sign * (cells->key[c] - cells->key[cell_at(cells, p)]) > 0)) continue;
       sum[p] += cells->score[i] - cells->score[p];
       children[p]++;
     }
@@ -172,7 +176,7 @@ static AnalysisTested test_switch(const AnalysisTable *table, const AnalysisCell
   *parents = 0;
   for (size_t p = 0; p < cells->count; p++)
     if (children[p] > 0) sum[(*parents)++] = sum[p] / children[p];
-  AnalysisTested tested = {{NAN, NAN, NAN, 0}, NAN, NAN, 0};
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   if (*parents >= SEEDS_MIN) {
     size_t first[2] = {0, *parents}, stratum[2] = {0, 1};
     const AnalysisCells changes = {.score = sum, .count = *parents, .first = first, .stratum = stratum, .cells = 1,
@@ -185,32 +189,31 @@ static AnalysisTested test_switch(const AnalysisTable *table, const AnalysisCell
 
 /* Cells of runs whose key was raised, as one key, against cells of the same key that began on their own, as another. */
 static AnalysisTested test_switch_same(const AnalysisTable *table, AnalysisCells *cells, double margin) {
-  AnalysisTested none = {{NAN, NAN, NAN, 0}, NAN, NAN, 0};
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
   size_t pairs = 0;
   for (int pass = 0; pass < 2; pass++) {
     for (size_t c = 0; c < cells->cells; c++) {
       const AnalysisRun *run = &table->selection->runs[cells->run[cells->first[c]]];
       const size_t p = run->parent[0] ? find_run(table, cells, run->parent) : SIZE_MAX;
-      size_t own = 0, fresh = SIZE_MAX;
-      if (p == SIZE_MAX) continue;
-      while (cells->first[own + 1] <= p) own++;
+      size_t fresh = SIZE_MAX;
+      if (p == SIZE_MAX || !(cells->key[c] > cells->key[cell_at(cells, p)])) continue;
       for (size_t o = 0; o < cells->cells; o++)
         if (cells->key[o] == cells->key[c] && !table->selection->runs[cells->run[cells->first[o]]].parent[0]) fresh = o;
-      if (!(cells->key[c] > cells->key[own]) || fresh == SIZE_MAX) continue;
+      if (fresh == SIZE_MAX) continue;
       if (pass == 0) pairs++;
       else weight[c] += 1 / (double)pairs, weight[fresh] -= 1 / (double)pairs;
     }
   }
   if (pairs > 0) {
     const AnalysisContrast contrast = analysis_contrast(cells, weight);
-    none.p_for = fmax(analysis_contrast_above(contrast, -margin), analysis_contrast_below(contrast, margin));
-    none.p_against = fmin(analysis_contrast_below(contrast, -margin), analysis_contrast_above(contrast, margin));
-    none.interval = analysis_contrast_interval(contrast, cells->count);
-    none.strata = 1;
+    tested.p_for = fmax(analysis_contrast_above(contrast, -margin), analysis_contrast_below(contrast, margin));
+    tested.p_against = fmin(analysis_contrast_below(contrast, -margin), analysis_contrast_above(contrast, margin));
+    tested.interval = analysis_contrast_interval(contrast, cells->count);
+    tested.strata = 1;
   }
   free(weight);
-  return none;
+  return tested;
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
@@ -256,7 +259,7 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
     }
     case ANALYSIS_TESTS: break;
   }
-  return (AnalysisTested){{NAN, NAN, NAN, 0}, NAN, NAN, 0};
+  return ANALYSIS_NOT_TESTED;
 }
 
 /* The fewest seeds with which a permutation could decide; 0: those that are there can, or it is no permutation. */
@@ -372,7 +375,7 @@ static void correct(AnalysisFindingOfClaim *finding, size_t count) {
   free(order);
 }
 
-static int is_asked(const AnalysisClaimsAsked *asked, const AnalysisClaim *claim) {
+static bool is_asked(const AnalysisClaimsAsked *asked, const AnalysisClaim *claim) {
   for (size_t i = 0; i < asked->id_count; i++)
     if (strcmp(asked->ids[i], claim->id) == 0) return true;
   return asked->id_count == 0;
@@ -394,10 +397,8 @@ static int check_ids(const AnalysisClaimsAsked *asked) {
 
 /* Is this sweep the data of some claim? */
 static bool is_of_papers(const char *sweep) {
-  const size_t length = strlen(sweep);
   for (size_t i = 0; i < CLAIMS; i++)
-    for (const char *at = strstr(claims[i].data, sweep); at; at = strstr(at + 1, sweep))
-      if ((at == claims[i].data || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+    if (analysis_data_names(claims[i].data, sweep)) return true;
   return false;
 }
 

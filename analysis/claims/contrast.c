@@ -8,9 +8,7 @@
 
 #include "core/memory.h"
 
-static double cell_mean(const AnalysisCells *cells, size_t c) {
-  return analysis_mean(cells->score + cells->first[c], cells->first[c + 1] - cells->first[c]);
-}
+static double cell_mean(const AnalysisCells *cells, size_t c) { return analysis_cells_mean(cells, cells->score, c); }
 
 AnalysisContrast analysis_contrast(const AnalysisCells *cells, const double *weight) {
   double variance = 0, fourth = 0;
@@ -46,14 +44,10 @@ AnalysisInterval analysis_contrast_interval(AnalysisContrast contrast, size_t n)
   return (AnalysisInterval){contrast.estimate, contrast.estimate - half, contrast.estimate + half, n};
 }
 
-static AnalysisTested nothing(void) {
-  return (AnalysisTested){{NAN, NAN, NAN, 0}, NAN, NAN, 0};
-}
-
 /* "The largest of these differences is within the margin": each must be, by two tests of one side; and one that surely
  * is not contradicts, with Bonferroni for their number. weights[count][cells]. */
 static AnalysisTested within(const AnalysisCells *cells, const double *weights, size_t count, double margin) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   double outside = 1;
   if (count == 0) return tested;
   tested.p_for = 0;
@@ -70,18 +64,18 @@ static AnalysisTested within(const AnalysisCells *cells, const double *weights, 
   return tested;
 }
 
-/* ---- all keys alike --------------------------------------------------------------------------------------------- */
-
-static int ascending(const void *left, const void *right) {
-  const double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
+/* Weights of sums over strata become those of means. */
+static void divide(const AnalysisCells *cells, size_t strata, double *weight) {
+  for (size_t c = 0; c < cells->cells; c++) weight[c] /= (double)strata;
 }
+
+/* ---- all keys alike --------------------------------------------------------------------------------------------- */
 
 /* The values of an array, each once, ascending; free them. */
 static double *distinct(const double *value, size_t count, size_t *found) {
   double *list = core_memory_allocate((count + 1) * sizeof *list);
   if (count > 0) memcpy(list, value, count * sizeof *list);
-  qsort(list, count, sizeof *list, ascending);
+  qsort(list, count, sizeof *list, analysis_by_value);
   *found = 0;
   for (size_t i = 0; i < count; i++)
     if (*found == 0 || list[i] != list[*found - 1]) list[(*found)++] = list[i];
@@ -142,7 +136,7 @@ AnalysisTested analysis_test_gain(const AnalysisCells *cells, int sign) {
   size_t keys, seconds;
   double *key = distinct(cells->key, cells->cells, &keys), *second = distinct(cells->second, cells->cells, &seconds);
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   if (keys > 1 && seconds > 1)
     tested.strata = weigh_gains(cells, key[0], key[keys - 1], second[seconds - 1], second[0], weight);
   if (tested.strata > 0) {
@@ -217,15 +211,15 @@ static bool choose_robust(const AnalysisCells *cells, size_t s, bool high, size_
 
 AnalysisTested analysis_test_robust(const AnalysisCells *cells, bool high) {
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   size_t pair[4];
-  for (size_t s = 0; s < cells->strata; s++) tested.strata += choose_robust(cells, s, high, pair);
   for (size_t s = 0; s < cells->strata; s++) {
     if (!choose_robust(cells, s, high, pair)) continue;
-    const double share = 1 / (double)tested.strata;
-    weight[pair[0]] += share, weight[pair[1]] -= share, weight[pair[2]] -= share, weight[pair[3]] += share;
+    tested.strata++;
+    weight[pair[0]]++, weight[pair[1]]--, weight[pair[2]]--, weight[pair[3]]++;
   }
   if (tested.strata > 0) {
+    divide(cells, tested.strata, weight);
     const AnalysisContrast contrast = analysis_contrast(cells, weight);
     tested.interval = analysis_contrast_interval(contrast, cells->count);
     tested.p_for = analysis_contrast_above(contrast, 0);
@@ -247,30 +241,24 @@ static size_t best_of(const AnalysisCells *cells, size_t begin, size_t end) {
 static size_t weigh_loss(const AnalysisCells *cells, int side, double *weight, size_t *strata) {
   size_t choices = 0;
   *strata = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    for (size_t s = 0; s < cells->strata; s++) {
-      size_t small_end, large_begin;
-      const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
-      if (!second_ends(cells, s, &small_end, &large_begin) || small_end - begin < 3 || end - large_begin < 3) continue;
-      const size_t small = best_of(cells, begin, small_end), large = best_of(cells, large_begin, end);
-      const size_t here = side == 0 ? small : large;
-      const size_t taken = find_cell(cells, s, cells->key[side == 0 ? large : small], cells->second[here]);
-      if (taken == SIZE_MAX) continue;
-      if (pass == 0) {
-        ++*strata;
-        if (small_end - begin > choices) choices = small_end - begin;
-      } else {
-        weight[here] += 1 / (double)*strata;
-        weight[taken] -= 1 / (double)*strata;
-      }
-    }
-    if (*strata == 0) return 0;
+  for (size_t s = 0; s < cells->strata; s++) {
+    size_t small_end, large_begin;
+    const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
+    if (!second_ends(cells, s, &small_end, &large_begin) || small_end - begin < 3 || end - large_begin < 3) continue;
+    const size_t small = best_of(cells, begin, small_end), large = best_of(cells, large_begin, end);
+    const size_t here = side == 0 ? small : large;
+    const size_t taken = find_cell(cells, s, cells->key[side == 0 ? large : small], cells->second[here]);
+    if (taken == SIZE_MAX) continue;
+    ++*strata;
+    if (small_end - begin > choices) choices = small_end - begin;
+    weight[here]++, weight[taken]--; /* nothing where both are one cell */
   }
+  if (*strata > 0) divide(cells, *strata, weight);
   return choices;
 }
 
 AnalysisTested analysis_test_same_best(const AnalysisCells *cells, double margin) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
   for (int side = 0; side < 2; side++) {
     size_t strata;
@@ -292,28 +280,22 @@ AnalysisTested analysis_test_same_best(const AnalysisCells *cells, double margin
 
 /* The best cell at the end of the second key against the best one elsewhere, in each stratum. */
 AnalysisTested analysis_test_best_at(const AnalysisCells *cells, bool high) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   size_t there = 1, elsewhere = 1;
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
-  for (int pass = 0; pass < 2; pass++) {
-    for (size_t s = 0; s < cells->strata; s++) {
-      size_t small_end, large_begin;
-      const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
-      if (!second_ends(cells, s, &small_end, &large_begin)) continue;
-      const size_t from = high ? large_begin : begin, to = high ? end : small_end;
-      const size_t at = best_of(cells, from, to), other = high ? best_of(cells, begin, from) : best_of(cells, to, end);
-      if (pass == 0) {
-        tested.strata++;
-        there = to - from > there ? to - from : there;
-        elsewhere = end - begin - (to - from) > elsewhere ? end - begin - (to - from) : elsewhere;
-      } else {
-        weight[other] += 1 / (double)tested.strata;
-        weight[at] -= 1 / (double)tested.strata;
-      }
-    }
-    if (tested.strata == 0) break;
+  for (size_t s = 0; s < cells->strata; s++) {
+    size_t small_end, large_begin;
+    const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
+    if (!second_ends(cells, s, &small_end, &large_begin)) continue;
+    const size_t from = high ? large_begin : begin, to = high ? end : small_end;
+    const size_t at = best_of(cells, from, to), other = high ? best_of(cells, begin, from) : best_of(cells, to, end);
+    tested.strata++;
+    there = to - from > there ? to - from : there;
+    elsewhere = end - begin - (to - from) > elsewhere ? end - begin - (to - from) : elsewhere;
+    weight[other]++, weight[at]--;
   }
   if (tested.strata > 0) {
+    divide(cells, tested.strata, weight);
     const AnalysisContrast contrast = analysis_contrast(cells, weight);
     const double above = analysis_contrast_above(contrast, 0);
     tested.interval = analysis_contrast_interval(contrast, cells->count);
@@ -327,7 +309,7 @@ AnalysisTested analysis_test_best_at(const AnalysisCells *cells, bool high) {
 /* ---- one mean ---------------------------------------------------------------------------------------------------- */
 
 AnalysisTested analysis_test_mean(const AnalysisCells *cells, double null, int sign) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
   for (size_t c = 0; c < cells->cells; c++) weight[c] = 1 / (double)cells->cells;
   if (cells->cells > 0) {

@@ -3,6 +3,8 @@
  * an estimate as far off, were the truth just at the bound. */
 #ifndef ANALYSIS_CONTRAST_H
 #define ANALYSIS_CONTRAST_H
+#include <math.h>
+
 #include "analysis/claims/cells.h"
 #include "analysis/statistics/statistics.h"
 
@@ -12,6 +14,7 @@ typedef struct AnalysisTested {
   double p_for, p_against;     /* NaN: the cells do not suffice */
   size_t strata;               /* that were compared */
 } AnalysisTested;
+#define ANALYSIS_NOT_TESTED ((AnalysisTested){{NAN, NAN, NAN, 0}, NAN, NAN, 0})
 
 typedef struct AnalysisContrast { double estimate, error, degrees; } AnalysisContrast;
 

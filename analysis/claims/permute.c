@@ -11,10 +11,6 @@
 
 enum { ORDERS = 9999, PERMUTE_SEED = 10, POINTS_MIN = 6 };
 
-static AnalysisTested nothing(void) {
-  return (AnalysisTested){{NAN, NAN, NAN, 0}, NAN, NAN, 0};
-}
-
 /* Puts value[n] into another order. */
 static void shuffle(double *value, size_t n, uint32_t order, uint32_t stratum) {
   CoreRandomStream stream = core_random_stream(PERMUTE_SEED, CORE_RANDOM_BOOTSTRAP, order, stratum);
@@ -107,10 +103,6 @@ static double rising(const Permutation *p, const double *value) {
   return used ? sum / (double)used : NAN;
 }
 
-static double mean_of(const AnalysisCells *cells, const double *value, size_t c) {
-  return analysis_mean(value + cells->first[c], cells->first[c + 1] - cells->first[c]);
-}
-
 static size_t end_of(const AnalysisCells *cells, size_t s, bool high) {
   return high ? cells->stratum[s + 1] - 1 : cells->stratum[s];
 }
@@ -118,7 +110,8 @@ static size_t end_of(const AnalysisCells *cells, size_t s, bool high) {
 static size_t best_other(const AnalysisCells *cells, const double *value, size_t s, size_t end) {
   size_t best = SIZE_MAX;
   for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++)
-    if (c != end && (best == SIZE_MAX || mean_of(cells, value, c) > mean_of(cells, value, best))) best = c;
+    if (c != end &&
+        (best == SIZE_MAX || analysis_cells_mean(cells, value, c) > analysis_cells_mean(cells, value, best))) best = c;
   return best;
 }
 
@@ -129,14 +122,15 @@ static double end_gap(const Permutation *p, const double *value) {
   for (size_t s = 0; s < p->cells->strata; s++) {
     if (cells_of(p->cells, s) < 3) continue;
     const size_t end = end_of(p->cells, s, high);
-    sum += mean_of(p->cells, value, best_other(p->cells, value, s, end)) - mean_of(p->cells, value, end);
+    sum += analysis_cells_mean(p->cells, value, best_other(p->cells, value, s, end)) -
+           analysis_cells_mean(p->cells, value, end);
     used++;
   }
   return used ? sum / (double)used : NAN;
 }
 
 AnalysisTested analysis_test_rises(const AnalysisCells *cells) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   const Permutation p = {cells, cells->score, cells->count, rising, exchange_runs, NULL};
   for (size_t s = 0; s < cells->strata; s++) tested.strata += cells_of(cells, s) > 1;
   if (tested.strata == 0) return tested;
@@ -146,7 +140,7 @@ AnalysisTested analysis_test_rises(const AnalysisCells *cells) {
 }
 
 AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   const Permutation p = {cells, cells->score, cells->count, end_gap, exchange_runs, &high};
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight), unused;
   for (size_t s = 0; s < cells->strata; s++) tested.strata += cells_of(cells, s) >= 3;
@@ -204,8 +198,9 @@ static Points points_of(const AnalysisCells *cells, const double *early) {
     const size_t begin = cells->stratum[s], n = cells_of(cells, s);
     if (n < POINTS_MIN) continue;
     for (size_t i = 0; i < n; i++)
-      point[i] = (Point){mean_of(cells, cells->x, begin + i), mean_of(cells, cells->score, begin + i),
-                         early ? mean_of(cells, early, begin + i) : NAN};
+      point[i] = (Point){analysis_cells_mean(cells, cells->x, begin + i),
+                         analysis_cells_mean(cells, cells->score, begin + i),
+                         early ? analysis_cells_mean(cells, early, begin + i) : NAN};
     qsort(point, n, sizeof *point, by_x);
     for (size_t i = 0; i < n; i++, points.count++) {
       points.x[points.count] = point[i].x;
@@ -257,7 +252,7 @@ static void exchange_thirds(const Permutation *p, double *value, uint32_t order)
 }
 
 AnalysisTested analysis_test_middle(const AnalysisCells *cells) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   Points points = points_of(cells, NULL);
   if (points.strata > 0) {
     double above[2], below[2], gap[2];
@@ -294,7 +289,7 @@ static void exchange_points(const Permutation *p, double *value, uint32_t order)
 }
 
 AnalysisTested analysis_test_rho(const AnalysisCells *cells) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   Points points = points_of(cells, NULL);
   const Permutation p = {cells, points.y, points.count, rho, exchange_points, &points};
   const double observed = points.strata > 0 ? rho(&p, points.y) : NAN;
@@ -333,7 +328,7 @@ static void exchange_ranks(const Permutation *p, double *value, uint32_t order) 
 }
 
 AnalysisTested analysis_test_grows(const AnalysisCells *cells, const double *early) {
-  AnalysisTested tested = nothing();
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
   Points points = points_of(cells, early);
   if (points.strata > 0) {
     double *ranks = core_memory_allocate(2 * points.count * sizeof *ranks);

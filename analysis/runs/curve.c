@@ -26,11 +26,6 @@ void analysis_curve_free(AnalysisCurve *curve) {
   memset(curve, 0, sizeof *curve);
 }
 
-static int by_value(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 /* `most` places between the least and the greatest x; on a log axis from the least one above 0. */
 static double *spread_grid(const AnalysisCurve *curves, size_t count, size_t most, bool logarithmic, size_t *n) {
   double first = INFINITY, last = -INFINITY, *grid = core_memory_allocate((most + 1) * sizeof *grid);
@@ -63,7 +58,7 @@ double *analysis_curve_grid(const AnalysisCurve *curves, size_t count, size_t mo
   for (size_t c = 0, at = 0; c < count; at += curves[c++].n) {
     if (curves[c].n) memcpy(grid + at, curves[c].x, curves[c].n * sizeof *grid);
   }
-  qsort(grid, total, sizeof *grid, by_value);
+  qsort(grid, total, sizeof *grid, analysis_by_value);
   for (size_t i = 0; i < total; i++) {
     if (distinct == 0 || grid[i] > grid[distinct - 1]) grid[distinct++] = grid[i];
   }

@@ -1,7 +1,6 @@
 /* Names of sweeps, and a bit for each of them and each run (membership.h). */
 #include "analysis/runs/membership.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,10 +80,4 @@ void analysis_membership_free(AnalysisMembership *membership) {
   free(membership->sweep);
   free(membership->member);
   memset(membership, 0, sizeof *membership);
-}
-
-size_t analysis_membership_find(const AnalysisMembership *membership, const char *sweep) {
-  for (size_t s = 0; s < membership->sweeps; s++)
-    if (strcmp(membership->sweep[s], sweep) == 0) return s;
-  return SIZE_MAX;
 }

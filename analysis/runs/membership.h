@@ -15,10 +15,8 @@ int analysis_membership_read(StoreDatabase *database, const AnalysisSelection *s
                              AnalysisMembership *membership);
 void analysis_membership_free(AnalysisMembership *membership);
 
-/* SIZE_MAX: no sweep of that name is in the database. */
-size_t analysis_membership_find(const AnalysisMembership *membership, const char *sweep);
 static inline bool analysis_membership_has(const AnalysisMembership *membership, size_t run, size_t sweep) {
-  return sweep != SIZE_MAX && membership->member[run * membership->sweeps + sweep];
+  return membership->member[run * membership->sweeps + sweep];
 }
 
 #endif

@@ -36,17 +36,12 @@ static Error error_of_means(const double *value, const AnalysisScores *scores, c
   return (Error){variance, variance > 0 ? variance * variance / spread : (double)degrees};
 }
 
-static int by_value(const void *left, const void *right) {
-  const double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 /* Every score counts alike, so a task's mean counts as its runs; what lies beyond the cuts stands at them. */
 static Error error_of_iqm(const AnalysisScores *scores, double *value, double *weight) {
   const size_t n = scores->first[scores->tasks], drop = n / 4, kept = n - 2 * drop;
   double *sorted = core_memory_allocate(n * sizeof *sorted);
   for (size_t i = 0; i < n; i++) sorted[i] = scores->score[i];
-  qsort(sorted, n, sizeof *sorted, by_value);
+  qsort(sorted, n, sizeof *sorted, analysis_by_value);
   /* Of four runs the two that are left would have one degree of freedom. The middle of four normal values has the
    * variance 0.2982 sd^2, and the spread of all four is better known. */
   const bool four = n == 4 && scores->tasks == 1;

@@ -105,8 +105,8 @@ size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, double
   return high > MOST ? 0 : high;
 }
 
-static int by_value(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
+int analysis_by_value(const void *left, const void *right) {
+  const double a = *(const double *)left, b = *(const double *)right;
   return (a > b) - (a < b);
 }
 
@@ -118,7 +118,7 @@ static double *sorted_copy(const double *x, size_t n) {
   }
   double *copy = core_memory_allocate(n * sizeof *copy);
   memcpy(copy, x, n * sizeof *copy);
-  qsort(copy, n, sizeof *copy, by_value);
+  qsort(copy, n, sizeof *copy, analysis_by_value);
   return copy;
 }
 
@@ -138,7 +138,7 @@ double analysis_percentile(const double *x, size_t n, double q) {
 typedef struct Ranked { double value; size_t place; } Ranked;
 
 static int by_ranked_value(const void *left, const void *right) {
-  return by_value(&((const Ranked *)left)->value, &((const Ranked *)right)->value);
+  return analysis_by_value(&((const Ranked *)left)->value, &((const Ranked *)right)->value);
 }
 
 void analysis_ranks(const double *x, size_t n, double *ranks) {

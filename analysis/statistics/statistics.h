@@ -11,6 +11,9 @@ typedef struct AnalysisInterval {
   size_t n;
 } AnalysisInterval;
 
+/* For qsort: numbers ascending; not for NaN. */
+int analysis_by_value(const void *left, const void *right);
+
 double analysis_mean(const double *x, size_t n);
 /* Unbiased: sqrt(sum (x - mean)^2 / (n - 1)); two passes. NaN for n < 2. */
 double analysis_sd(const double *x, size_t n);
