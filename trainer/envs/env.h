@@ -20,8 +20,9 @@
 typedef struct Env Env;
 enum { ENV_SET_NAME = 64 }; /* bytes of a level set's name */
 
-/* What a step gives; `levels` may be NULL, the others not. The flags speak of the step that ended; `levels` of the
- * level it was played on. Every end of an episode, the time limit included, is a termination (spec ppo.md 1.2). */
+/* What a step gives; `levels`, `truncated` and `final_observations` may be NULL, the others not. The flags speak of the
+ * step that ended; `levels` of the level it was played on. `dones` has every end of an episode, the time limit's
+ * included (spec ppo.md 1.2). The last two are filled only by environments with Env.truncates. */
 typedef struct EnvStep {
   float *observations;    /* [worlds][observation_length], after auto-reset */
   float *rewards;         /* [worlds] */
@@ -30,6 +31,9 @@ typedef struct EnvStep {
   int32_t *levels;        /* [worlds] 0 for all where levels are new and so in no set: their episodes count together
                              (-1 on a device, where counting takes it for 0) */
   int32_t *episode_steps; /* [worlds] the episode's length in steps where done */
+  uint8_t *truncated;     /* [worlds] 1: the time limit alone ended the episode, so it is no termination */
+  float *final_observations; /* [worlds][observation_length] the ended episode's last observation where truncated
+                                (observations has the next one's first); other rows stay as they are */
 } EnvStep;
 
 /* Which batch of worlds is to be made. */
@@ -125,6 +129,9 @@ struct Env {
   int max_steps;          /* of an episode */
   OpsHead head;           /* an action of classes: one a factor, as uint8_t [worlds][head.factors] */
   int action_values;      /* an action of so many real numbers, as float [worlds][action_values]; 0: of classes */
+  float action_low, action_high; /* bounds of each of these numbers */
+  bool truncates;         /* EnvStep.truncated and final_observations are filled where given */
+  bool solves;            /* episodes can be solved at a goal; false: solve rates are not defined */
   size_t world_bytes;     /* of a world's record in a saved state */
 
   /* Episode 0 of every world, where there are levels on one drawn from the set. */

@@ -125,6 +125,8 @@ static const EnvPhysics physics = {.nonfinite = nonfinite};
 static void describe_actions(SimActionSpace space, Env *env) {
   if (space == SIM_CONTINUOUS) {
     env->action_values = SIM_ACTIONS;
+    env->action_low = -1;
+    env->action_high = 1;
     return;
   }
   env->head.factors = space == SIM_DISCRETE ? 1 : SIM_ACTIONS;
@@ -160,7 +162,7 @@ int env_sim_make(const SimBatchOptions *options, SimLevelSet *levels, Env **env)
   Env *made = core_memory_zero_allocate(1, sizeof *made);
   *made = (Env){
     .name = "kinetix", .worlds = options->worlds, .level_count = levels->count, .max_steps = options->max_steps,
-    .world_bytes = sim_batch_world_bytes(batch),
+    .world_bytes = sim_batch_world_bytes(batch), .solves = true,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
     .sibling = sibling, .destroy = destroy,
     .levels = &env_sim_levels_table, .generator = &env_sim_generator_table, .device = &device, .physics = &physics,

@@ -10,7 +10,7 @@ OpsHead action_head(const CoreConfig *config, const Env *env) {
   const bool gaussian = strcmp(config->net.action_head, "gaussian") == 0;
   CORE_CHECK(env->action_values <= OPS_FACTORS_MAX);
   return (OpsHead){.kind = gaussian ? OPS_GAUSSIAN : OPS_TANH_AFFINE, .factors = env->action_values,
-                   .logits = 2 * env->action_values, .low = -1, .high = 1};
+                   .logits = 2 * env->action_values, .low = env->action_low, .high = env->action_high};
 }
 
 const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *room) {

@@ -4,7 +4,7 @@
 #include "core/config/config.h"
 #include "trainer/envs/env.h"
 
-/* The head of the environment's actions: categoricals for classes, net.action_head for real numbers (in -1..1). */
+/* The head of the environment's actions: categoricals for classes, net.action_head for real numbers. */
 OpsHead action_head(const CoreConfig *config, const Env *env);
 
 /* The actions [worlds][factors] that the environment takes: a Gaussian's are clipped to the bounds, into `room` (as
