@@ -32,8 +32,8 @@ typedef struct EnvStep {
                              (-1 on a device, where counting takes it for 0) */
   int32_t *episode_steps; /* [worlds] the episode's length in steps where done */
   uint8_t *truncated;     /* [worlds] 1: the time limit alone ended the episode, so it is no termination */
-  float *final_observations; /* [worlds][observation_length] the ended episode's last observation where truncated
-                                (observations has the next one's first); other rows stay as they are */
+  float *final_observations; /* [worlds][observation_length] where done, for whatever reason: the last observation of the
+                                episode that ended (observations has the first of the next); other rows stay */
 } EnvStep;
 
 /* Which batch of worlds is to be made. */
