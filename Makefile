@@ -34,6 +34,9 @@ HAS_OPENBLAS := $(call package,openblas)
 HAS_GD := $(call package,gdlib)
 HAS_MPI := $(call package,ompi-c)
 HAS_CURL := $(call package,libcurl)
+# MUJOCO_HOME=/path/to/mujoco, else where `make mujoco` puts it. It is opened at run time; its headers are needed here.
+MUJOCO_HOME ?= $(abspath $(BUILD))/mujoco
+HAS_MUJOCO := $(if $(wildcard $(MUJOCO_HOME)/include/mujoco/mujoco.h),1,0)
 HAS_CUDA := $(if $(NVCC),1,0)
 HAS_NCCL := $(if $(and $(NVCC),$(NCCL_H)),1,0)
 has = $(filter 1,$(HAS_$(1)))
@@ -105,6 +108,14 @@ CUDA_LEAST := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*'
 CUDA_USERS := $(patsubst %,$(BUILD)/obj/%.o,core/device/device_cuda trainer/ops/device/cuda_library trainer/ranks/nccl)
 $(BUILD)/obj/core/device/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST))
 $(CUDA_USERS): CFLAGS_ALL += $(addprefix -isystem ,$(addsuffix /include,$(NCCL_HOME) $(if $(NVCC),$(CUDA_HOME))))
+# Made anew when MuJoCo comes or moves.
+MUJOCO_CFLAGS := -DCORE_HAS_MUJOCO=$(HAS_MUJOCO) $(if $(call has,MUJOCO),-isystem $(MUJOCO_HOME)/include \
+  -DCORE_MUJOCO_HOME='"$(MUJOCO_HOME)"')
+MUJOCO_O := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard trainer/envs/mujoco/*.c))
+$(MUJOCO_O): CFLAGS_ALL += $(MUJOCO_CFLAGS)
+$(MUJOCO_O): $(BUILD)/mujoco.stamp
+$(BUILD)/mujoco.stamp: FORCE
+	@mkdir -p $(@D); echo '$(MUJOCO_CFLAGS)' | cmp -s - $@ || echo '$(MUJOCO_CFLAGS)' > $@
 $(BUILD)/obj/sim/draw/draw_image.o: CFLAGS_ALL += $(if $(call has,GD),$(shell $(PKG) --cflags gdlib))
 $(BUILD)/obj/trainer/ranks/ranks.o: CFLAGS_ALL += $(if $(call has,MPI),$(shell $(PKG) --cflags ompi-c))
 $(BUILD)/obj/analysis/report/report.o: analysis/report/report_page.html
@@ -120,11 +131,14 @@ include install.mk tests/tests.mk
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 # ---- what people type, with install.mk and tests/tests.mk ----------------------------------------
-.PHONY: all FORCE deps deps-present docs info clean help
+.PHONY: all FORCE deps deps-present mujoco docs info clean help
 deps:            ## install the libraries (Debian-like machines, as root or with sudo)
 	@tests/tools/dependencies.sh install
 deps-present:
 	@tests/tools/dependencies.sh check
+mujoco:          ## fetch MuJoCo and Gymnasium's models into build/mujoco, and build the trainer with them
+	@tests/tools/mujoco.sh $(BUILD)/mujoco
+	@$(MAKE) --no-print-directory MUJOCO_HOME=$(abspath $(BUILD))/mujoco $(BUILD)/bin/trainer
 docs: all        ## rewrite docs/config.md from core/config/config.def, and docs/dataflow.svg where Graphviz is installed
 	$(BUILD)/bin/trainer config --markdown > docs/config.md
 	if command -v neato >/dev/null; then neato -n -Tsvg docs/dataflow.dot -o docs/dataflow.svg; fi
@@ -143,6 +157,7 @@ info:            ## what was found on this machine
 	@echo "libcurl    $(if $(call has,CURL),$(shell $(PKG) --modversion libcurl),no: no slurmrestd, webhooks or MLflow)"
 	@echo "CUDA       $(if $(NVCC),$$($(NVCC) --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p') in $(CUDA_HOME),$(\
 	  )no: CPU only; CUDA_HOME=/path/to/cuda)"
+	@echo "MuJoCo     $(if $(call has,MUJOCO),in $(MUJOCO_HOME),no: make mujoco)"
 	@echo "NCCL       $(if $(call has,NCCL),yes,no)"
 	@if [ -x $(BUILD)/bin/trainer ]; then $(BUILD)/bin/trainer info; fi
 clean:           ## remove build/

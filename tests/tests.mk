@@ -7,7 +7,10 @@ LIBS_TESTS = $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 # ---- test programs: one file each, linked with all of ours (static archives give only what it uses)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c \
   tests/bench/bench_*.c tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c))
-GOLDEN := $(BUILD)/tests/golden_sim $(BUILD)/tests/golden_ppo $(BUILD)/tests/golden_stats
+GOLDEN := $(addprefix $(BUILD)/tests/golden_,sim ppo stats mujoco)
+MUJOCO_TESTS := $(BUILD)/tests/golden/golden_mujoco
+$(MUJOCO_TESTS): CFLAGS_ALL += $(MUJOCO_CFLAGS)
+$(MUJOCO_TESTS): $(BUILD)/mujoco.stamp
 $(BUILD)/tests/%: tests/%.c $(TESTED) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< $(TESTED) $(LIBS_TESTS) -lcmocka
@@ -104,14 +107,18 @@ $(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuz
 # ---- what people type ----------------------------------------------------------------------------
 # These build with all processors, unless make was told how many jobs (-j) it may have; known in recipes only.
 BUILD_ALL = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+# Tests of MuJoCo's tasks are skipped where it can not be had.
+FETCH_MUJOCO := $(if $(call has,MUJOCO),true,tests/tools/mujoco.sh $(BUILD)/mujoco || echo "going on without MuJoCo" >&2)
 tests: $(KERNELS_O) lib $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
+	@$(FETCH_MUJOCO)
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) $(ONLY)
 check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)
 	@tests/tools/dependencies.sh install
+	@$(FETCH_MUJOCO)
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) --long $(ONLY)
 demo:            ## install, build, run the demo sweep, draw the figure (at most 10 minutes on 2 cores)

@@ -212,14 +212,22 @@ static int bad_choice(const CoreConfigRow *row, const char *text) {
   return code;
 }
 
-static bool is_choice(const char *choices, const char *text, size_t length) {
-  for (const char *c = choices; length > 0; c++) {
-    size_t span = strcspn(c, "|");
-    if (span == length && memcmp(c, text, length) == 0) return true;
+/* "mujoco/..." stands for mujoco/ and any name behind it. */
+static bool is_behind(const char *choice, size_t span, const char *text) {
+  static const char dots[] = "/...", letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  const size_t tail = strlen(dots), stem = span - tail + 1;
+  if (span <= tail || memcmp(choice + span - tail, dots, tail) != 0 || strncmp(choice, text, stem) != 0) return false;
+  return text[stem] != '\0' && strspn(text + stem, letters) == strlen(text + stem);
+}
+
+bool core_config_is_choice(const char *choices, const char *text) {
+  const size_t length = strlen(text);
+  for (const char *c = choices;; c++) {
+    const size_t span = strcspn(c, "|");
+    if ((span == length && memcmp(c, text, length) == 0) || is_behind(c, span, text)) return true;
     c += span;
-    if (!*c) break;
+    if (!*c) return false;
   }
-  return false;
 }
 
 static int set_text(char *field, const CoreConfigRow *row, const char *text) {
@@ -227,7 +235,7 @@ static int set_text(char *field, const CoreConfigRow *row, const char *text) {
   if (length >= CORE_CONFIG_TEXT)
     return core_error(CORE_USAGE, "%s is too long: %zu bytes, at most %d are possible", row->name, length,
                       CORE_CONFIG_TEXT - 1);
-  if (row->kind == CORE_CONFIG_ENUM && !is_choice(row->choices, text, length)) return bad_choice(row, text);
+  if (row->kind == CORE_CONFIG_ENUM && !core_config_is_choice(row->choices, text)) return bad_choice(row, text);
   /* Canonical text is a line each, and JSON is UTF-8. */
   for (const char *c = text; *c; c++)
     if ((unsigned char)*c < 0x20) return core_error(CORE_USAGE, "%s holds a newline or control character", row->name);
@@ -429,11 +437,17 @@ static int check_curriculum(const CoreConfig *config) {
 static int check_actions(const CoreConfig *config) {
   static const struct { const char *learner, *only, *why; } fixed[] = {
     {"sapg", "continuous", "has a deviation a block"}, {"pqn", "discrete", "takes the best of a few single actions"}};
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-    if (strcmp(config->algo.name, fixed[i].learner) == 0 && strcmp(config->env.actions, fixed[i].only) != 0)
-      return core_error(CORE_USAGE, "algo.name = %s %s, which env.actions = %s has not; set env.actions = %s, or "
-                        "algo.name to ppo or ppo_ewma, which take all", config->algo.name, fixed[i].why,
-                        config->env.actions, fixed[i].only);
+  const bool own = strncmp(config->env.task, "mujoco/", strlen("mujoco/")) == 0;
+  const char *actions = own ? "continuous" : config->env.actions;
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+    if (strcmp(config->algo.name, fixed[i].learner) != 0 || strcmp(actions, fixed[i].only) == 0) continue;
+    if (own)
+      return core_error(CORE_USAGE, "algo.name = %s %s, and the actions of env.task = %s are real numbers; set "
+                        "algo.name to ppo, ppo_ewma or sapg", config->algo.name, fixed[i].why, config->env.task);
+    return core_error(CORE_USAGE, "algo.name = %s %s, which env.actions = %s has not; set env.actions = %s, or "
+                      "algo.name to ppo or ppo_ewma, which take all", config->algo.name, fixed[i].why, actions,
+                      fixed[i].only);
+  }
   return CORE_OK;
 }
 

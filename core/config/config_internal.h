@@ -17,6 +17,9 @@ static inline const void *core_config_field(const CoreConfig *config, const Core
   return (const char *)config + row->offset;
 }
 
+/* Is the text one of "a|b|mujoco/...", where the last stands for any name behind mujoco/? */
+bool core_config_is_choice(const char *choices, const char *text);
+
 /* BLAKE2b-64 of the text, as core_config_id says. */
 void core_config_hash(const CoreText *canonical, char id[CORE_RUN_ID]);
 

@@ -90,22 +90,12 @@ static void prepare(void) {
 
 /* ---- what is read ------------------------------------------------------------------------------------------------ */
 
-static bool is_one_of(const char *values, const char *text) {
-  const size_t length = strlen(text);
-  for (;; values++) {
-    const size_t span = strcspn(values, "|");
-    if (span == length && memcmp(values, text, length) == 0) return true;
-    values += span;
-    if (!*values) return false;
-  }
-}
-
 static bool has_value(const CoreConfig *config, size_t rule) {
   const CoreConfigRow *key = key_of[rule];
   const void *field = core_config_field(config, key);
   if (key->kind == CORE_CONFIG_INT) return (double)*(const int64_t *)field == number_of[rule];
   if (key->kind == CORE_CONFIG_REAL) return *(const double *)field == number_of[rule];
-  return is_one_of(rules[rule].values, field);
+  return core_config_is_choice(rules[rule].values, field);
 }
 
 /* The first rule that keeps the setting from being read; RULE_COUNT: none. */

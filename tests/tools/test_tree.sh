@@ -27,7 +27,7 @@ floors="core core/config core/device core/command
 sim sim/physics sim/levels sim/task sim/simd sim/batch sim/device sim/draw sim/library
 store store/workspace store/runlog store/database store/care
 trainer/math trainer/ops trainer/ops/cpu trainer/ops/kernels trainer/ops/device trainer/ranks trainer/checkpoint trainer/envs
-trainer/wrappers trainer/nets trainer/rollout trainer/update trainer/measure trainer/learners trainer/evaluate trainer/run
+trainer/envs/mujoco trainer/envs/tasks trainer/wrappers trainer/nets trainer/rollout trainer/update trainer/measure trainer/learners trainer/evaluate trainer/run
 trainer/tools trainer/main
 slurm
 sweep sweep/spec sweep/local sweep/cluster sweep/plan sweep/status sweep/doctor sweep/control sweep/main
@@ -71,6 +71,8 @@ result "sqlite3.h is included in store/ only" "$(grep -rlE 'include <sqlite3(ext
 result "mpi.h, nccl.h and BLAS headers are included in trainer/ only" \
   "$(grep -rlE 'include <(mpi|nccl|cblas|oneapi/dnnl/dnnl|dnnl)\.h>' --include='*.[chu]' . | grep -vE '^\./(trainer|tests|build)/')"
 result "mpi.h is included in trainer/ranks/ranks.c only" "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks/ranks\.c$|build/)')"
+result "mujoco.h is included in trainer/envs/mujoco/ only" \
+  "$(grep -rl 'include <mujoco/' --include='*.[chu]' . | grep -vE '^\./(trainer/envs/mujoco/|build/)')"
 result "handlers of signals are installed in the known places only (core/signals.h says why)" \
   "$(grep -rnE '\b(sigaction|signal)\(' --include='*.[chu]' core sim store trainer slurm sweep analysis | sort |
      grep -vE '^(core/signals\.c|trainer/ranks/lifeline\.c|slurm/process\.c|sweep/(status/collect|control/submit)\.c):')"

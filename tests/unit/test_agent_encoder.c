@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "oracle/encoder.h"
 #include "oracle/learner.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/nets/agent_initialise.h"
 #include "training_tools.h"
 

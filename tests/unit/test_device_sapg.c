@@ -15,6 +15,7 @@
 #include "core/random.h"
 #include "tests/device_tools.h"
 #include "tests/training_tools.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/learners/sapg.h"
 #include "trainer/ops/kernels/kernels_each.h"
 #include "trainer/ops/kernels/kernels_observe.h"

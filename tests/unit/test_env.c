@@ -11,6 +11,7 @@
 #include "sim/levels/level_list.h"
 #include "sim/levels/level_set.h"
 #include "trainer/envs/levels.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/training_device.h"
 #include "training_tools.h"
 

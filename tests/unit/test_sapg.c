@@ -13,6 +13,7 @@
 #include "core/random.h"
 #include "tests/agent_tools.h"
 #include "tests/oracle/learner.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/learners/sapg.h"
 #include "trainer/wrappers/normalise.h"
 #include "training_tools.h"

@@ -1,13 +1,7 @@
-/* What is common to all environments: choosing one by the task's name, and estimating memory before it is taken. */
+/* What is common to all environments: evaluation sets, what one lacks, and estimating memory before it is taken. */
 #include "trainer/envs/env.h"
 
 #include "trainer/envs/levels.h"
-#include "trainer/envs/sim.h"
-
-/* All tasks of the table are levels of the simulator; another environment adds its task's name here. */
-int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
-  return env_sim_create(config, worlds, seed, env);
-}
 
 int env_evaluation_sets(const CoreConfig *config, int *count) {
   if (levels_count_parts(config->eval.levels, count) != CORE_OK) return core_error_context(CORE_USAGE, "eval.levels");

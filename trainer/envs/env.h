@@ -32,8 +32,8 @@ typedef struct EnvStep {
                              (-1 on a device, where counting takes it for 0) */
   int32_t *episode_steps; /* [worlds] the episode's length in steps where done */
   uint8_t *truncated;     /* [worlds] 1: the time limit alone ended the episode, so it is no termination */
-  float *final_observations; /* [worlds][observation_length] where done, for whatever reason: the last observation of the
-                                episode that ended (observations has the first of the next); other rows stay */
+  float *final_observations; /* [worlds][observation_length] where done, for whatever reason: the last observation of
+                                the episode that ended (observations has the next one's first); other rows stay */
 } EnvStep;
 
 /* Which batch of worlds is to be made. */
@@ -159,8 +159,6 @@ struct Env {
   void *state;            /* the implementation's own */
 };
 
-/* The environment that config.env.task asks for, on the host. CORE_USAGE: a setting of config.env is impossible. */
-int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
 /* NULL is nothing to destroy. */
 void env_destroy(Env **env);
 /* CORE_USAGE: `setting` = `value` needs `what`, which the environment lacks; set `instead`. */

@@ -1,4 +1,5 @@
 /* From init.from to a checkpoint file, and from its sections to a training that has started (inherit.h). */
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/inherit.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* Putting the parts together, and one iteration of them. */
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/training.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* A checkpoint's policy plays one level, as evaluation does: actions are sampled, the episode ends at the goal, at lava
  * or at the time limit. Reads the run's folder and never writes there, so a run that trains may be looked at. */
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/tools/play.h"
 
 #include <inttypes.h>

@@ -1,0 +1,36 @@
+/* A task's model, read once and shared by all batches of it, with one mjData a thread: worlds are states that are put
+ * into it, stepped and taken out again, so that a world takes a kilobyte and not 200. */
+#ifndef TRAINER_MUJOCO_MODEL_H
+#define TRAINER_MUJOCO_MODEL_H
+#include <stdint.h>
+
+#include "trainer/envs/mujoco/mujoco_library.h"
+#include "trainer/envs/mujoco/mujoco_task.h"
+
+#if CORE_HAS_MUJOCO
+enum { MUJOCO_HASH = 16 };
+
+typedef struct MujocoModel {
+  const MujocoTask *task;
+  mjModel *model;
+  double dt;               /* seconds an environment step */
+  double mass;             /* of all bodies, summed as numpy does */
+  int named[MUJOCO_NAMES]; /* numbers of the task's named bodies */
+  int state;               /* doubles of a world's state: mjSTATE_INTEGRATION */
+  uint8_t hash[MUJOCO_HASH]; /* of the model's file */
+  int threads, users;
+  mjData **data;           /* [threads] */
+} MujocoModel;
+
+/* The task's model with an mjData for each OpenMP thread, for one user. CORE_USAGE: no library, no file, a damaged one,
+ * or a model of other sizes than the task's. */
+int mujoco_model_create(const MujocoTask *task, MujocoModel **model);
+/* One user more, and one fewer; the last one frees it. */
+MujocoModel *mujoco_model_share(MujocoModel *model);
+void mujoco_model_release(MujocoModel *model);
+size_t mujoco_model_bytes(const MujocoModel *model);
+
+/* numpy's sum of n <= 128 numbers: eight sums side by side, then the rest one by one. */
+double mujoco_sum(const double *x, int n);
+#endif
+#endif

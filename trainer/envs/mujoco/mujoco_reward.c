@@ -1,0 +1,138 @@
+/* Rewards and ends of episodes (mujoco_rules.h). Source of each formula: the task's file in gymnasium 1.4.0. */
+#include "trainer/envs/mujoco/mujoco_rules.h"
+
+#if CORE_HAS_MUJOCO
+#include <math.h>
+
+enum { NUMBERS_MAX = 128 };
+
+static double square(double x) { return x * x; }
+
+/* Sum of squares in float, in numpy's order for up to 15 numbers. */
+static float squares_of_action(const float *action, int n) {
+  float r[8], sum = 0;
+  int i = 0;
+  if (n >= 8) {
+    for (; i < 8; i++) r[i] = action[i] * action[i];
+    sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+  }
+  for (; i < n; i++) sum += action[i] * action[i];
+  return sum;
+}
+
+static double squares(const double *x, int n) {
+  double squared[NUMBERS_MAX];
+  for (int i = 0; i < n; i++) squared[i] = x[i] * x[i];
+  return mujoco_sum(squared, n);
+}
+
+/* OpenBLAS' dot product of three numbers, on a processor with fused multiply-add. */
+static double length(const double v[3]) { return sqrt(fma(v[2], v[2], fma(v[1], v[1], v[0] * v[0]))); }
+
+static double distance(const MujocoModel *model, const mjData *data, int a, int b) {
+  const double *p = data->xpos + 3 * model->named[a], *q = data->xpos + 3 * model->named[b];
+  return length((double[]){p[0] - q[0], p[1] - q[1], p[2] - q[2]});
+}
+
+/* ---- running and standing ---------------------------------------------------------------------------------------- */
+
+static bool is_within(const mjData *data, const MujocoTask *task, double limit) {
+  for (int i = 2; i < task->nq; i++)
+    if (!(fabs(data->qpos[i]) < limit)) return false;
+  for (int i = 0; i < task->nv; i++)
+    if (!(fabs(data->qvel[i]) < limit)) return false;
+  return true;
+}
+
+static bool is_finite(const double *x, int n) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+static bool is_healthy(const MujocoTask *task, const mjData *data) {
+  const MujocoHealth *health = &task->health;
+  const double z = data->qpos[health->place];
+  if (health->place == 0) return true;
+  if (health->closed)
+    return is_finite(data->qpos, task->nq) && is_finite(data->qvel, task->nv) && health->low <= z && z <= health->high;
+  if (!(health->low < z && z < health->high)) return false;
+  if (health->angle > 0 && !(fabs(data->qpos[health->place + 1]) < health->angle)) return false;
+  return health->state <= 0 || is_within(data, task, health->state);
+}
+
+static double control_cost(const MujocoTask *task, const mjData *data, const float *action) {
+  if (task->control_in_double) return task->control * squares(data->ctrl, task->nu);
+  return (double)((float)task->control * squares_of_action(action, task->nu));
+}
+
+static double contact_cost(const MujocoTask *task, const mjData *data) {
+  const int n = 6 * task->bodies;
+  double clipped[NUMBERS_MAX];
+  if (task->contact <= 0) return 0;
+  if (task->contact_most > 0) return fmin(task->contact * squares(data->cfrc_ext, n), task->contact_most);
+  for (int i = 0; i < n; i++) clipped[i] = data->cfrc_ext[i] > 1 ? 1 : data->cfrc_ext[i] < -1 ? -1 : data->cfrc_ext[i];
+  return task->contact * squares(clipped, n);
+}
+
+static double forward_reward(const MujocoModel *model, const mjData *data, const float *action, const double *mark,
+                             bool *ended) {
+  const MujocoTask *task = model->task;
+  double now[MUJOCO_MARKS];
+  mujoco_mark(model, data, now);
+  const double forward = task->forward * ((now[0] - mark[0]) / model->dt);
+  *ended = !is_healthy(task, data);
+  const double healthy = *ended && task->version > 4 ? 0 : task->healthy;
+  return (forward + healthy) - (control_cost(task, data, action) + contact_cost(task, data));
+}
+
+static double stand_reward(const MujocoModel *model, const mjData *data) {
+  const MujocoTask *task = model->task;
+  const double height = data->qpos[2] / model->model->opt.timestep;
+  return height - task->control * squares(data->ctrl, task->nu) - contact_cost(task, data) + 1;
+}
+
+/* ---- poles ------------------------------------------------------------------------------------------------------- */
+
+static double upright_reward(const MujocoTask *task, const mjData *data, bool *ended) {
+  *ended = !is_finite(data->qpos, 2) || !is_finite(data->qvel, 2) || fabs(data->qpos[1]) > 0.2;
+  return *ended && task->version > 4 ? 0 : 1;
+}
+
+static double tip_reward(const MujocoTask *task, const mjData *data, bool *ended) {
+  const double x = data->site_xpos[0], y = data->site_xpos[2];
+  *ended = y <= 1;
+  const double alive = *ended && task->version > 4 ? 0 : 10;
+  const double away = 0.01 * square(x) + square(y - 2);
+  const double speed = 1e-3 * square(data->qvel[1]) + 5e-3 * square(data->qvel[2]);
+  return alive - away - speed;
+}
+
+/* ---- arms -------------------------------------------------------------------------------------------------------- */
+
+/* Version 4 takes the distance before the step. */
+static double reach_reward(const MujocoModel *model, const mjData *data, const float *action, const double *mark) {
+  const double away = model->task->version == 4 ? length(mark) : distance(model, data, 0, 1);
+  return -away + (double)-squares_of_action(action, model->task->nu);
+}
+
+static double push_reward(const MujocoModel *model, const mjData *data, const float *action) {
+  const double goal = -distance(model, data, 1, 2), arm = -distance(model, data, 1, 0) * 0.5;
+  const float control = -squares_of_action(action, model->task->nu) * 0.1f;
+  return goal + (double)control + arm;
+}
+
+double mujoco_reward(const MujocoModel *model, const mjData *data, const float *action,
+                     const double mark[MUJOCO_MARKS], bool *ended) {
+  *ended = false;
+  switch (model->task->reward) {
+    case MUJOCO_FORWARD: return forward_reward(model, data, action, mark, ended);
+    case MUJOCO_UPRIGHT: return upright_reward(model->task, data, ended);
+    case MUJOCO_TIP: return tip_reward(model->task, data, ended);
+    case MUJOCO_REACH: return reach_reward(model, data, action, mark);
+    case MUJOCO_PUSH: return push_reward(model, data, action);
+    case MUJOCO_STAND: return stand_reward(model, data);
+  }
+  return 0;
+}
+#endif

@@ -1,0 +1,96 @@
+/* The table of tasks (mujoco_task.h). */
+#include "trainer/envs/mujoco/mujoco_task.h"
+
+#include <string.h>
+
+#include "core/error.h"
+#include "core/text.h"
+
+#define SIZES(q, v, u, b) .nq = q, .nv = v, .nu = u, .bodies = b
+#define UNIFORM(x) .qpos_noise = x, .qvel_noise = x
+#define NORMAL(x) .qpos_noise = x, .qvel_noise = x, .normal = true
+#define FORWARD(cost) .reward = MUJOCO_FORWARD, .forward = 1, .control = cost
+
+#define CHEETAH                                                                                             \
+  .model = "half_cheetah.xml", SIZES(9, 9, 6, 8), .observations = 17, .frame_skip = 5, .limit = 1000, .bound = 1, \
+  NORMAL(0.1), .see = MUJOCO_SEE_STATE, .skip = 1, FORWARD(0.1)
+#define HOPPER                                                                                              \
+  .model = "hopper.xml", SIZES(6, 6, 3, 5), .observations = 11, .frame_skip = 4, .limit = 1000, .bound = 1, \
+  UNIFORM(5e-3), .see = MUJOCO_SEE_STATE, .skip = 1, .clip = 10, FORWARD(1e-3), .healthy = 1,               \
+  .health = {.place = 1, .low = 0.7, .high = 1e300, .angle = 0.2, .state = 100}
+#define WALKER                                                                                              \
+  SIZES(9, 9, 6, 8), .observations = 17, .frame_skip = 4, .limit = 1000, .bound = 1, UNIFORM(5e-3),         \
+  .see = MUJOCO_SEE_STATE, .skip = 1, .clip = 10, FORWARD(1e-3), .healthy = 1,                              \
+  .health = {.place = 1, .low = 0.8, .high = 2, .angle = 1}
+#define SWIMMER                                                                                             \
+  .model = "swimmer.xml", SIZES(5, 5, 2, 4), .observations = 8, .frame_skip = 4, .limit = 1000, .bound = 1, \
+  UNIFORM(0.1), .see = MUJOCO_SEE_STATE, .skip = 2, FORWARD(1e-4)
+#define ANT                                                                                                 \
+  .model = "ant.xml", SIZES(15, 14, 8, 14), .frame_skip = 5, .limit = 1000, .bound = 1, NORMAL(0.1),        \
+  .see = MUJOCO_SEE_STATE, .skip = 2, FORWARD(0.5), .place = MUJOCO_PLACE_TORSO, .healthy = 1,              \
+  .health = {.place = 2, .low = 0.2, .high = 1, .closed = true}
+#define HUMANOID                                                                                            \
+  .model = "humanoid.xml", SIZES(24, 23, 17, 14), .frame_skip = 5, .limit = 1000, .bound = 0.4f,            \
+  UNIFORM(0.01), .see = MUJOCO_SEE_BODIES, .skip = 2, .reward = MUJOCO_FORWARD,                             \
+  .place = MUJOCO_PLACE_MASS, .forward = 1.25, .control = 0.1, .control_in_double = true, .healthy = 5,     \
+  .health = {.place = 2, .low = 1, .high = 2}
+#define STANDUP                                                                                             \
+  .model = "humanoidstandup.xml", SIZES(24, 23, 17, 14), .frame_skip = 5, .limit = 1000, .bound = 0.4f,     \
+  UNIFORM(0.01), .see = MUJOCO_SEE_BODIES, .skip = 2, .reward = MUJOCO_STAND, .control = 0.1,               \
+  .control_in_double = true, .contact = 0.5e-6, .contact_most = 10
+#define PENDULUM                                                                                            \
+  .model = "inverted_pendulum.xml", SIZES(2, 2, 1, 3), .observations = 4, .frame_skip = 2, .limit = 1000,   \
+  .bound = 3, UNIFORM(0.01), .see = MUJOCO_SEE_STATE, .reward = MUJOCO_UPRIGHT
+#define POLES                                                                                               \
+  .model = "inverted_double_pendulum.xml", SIZES(3, 3, 1, 4), .frame_skip = 5, .limit = 1000, .bound = 1,   \
+  NORMAL(0.1), .see = MUJOCO_SEE_POLES, .reward = MUJOCO_TIP
+#define REACHER                                                                                             \
+  .model = "reacher.xml", SIZES(4, 4, 2, 5), .frame_skip = 2, .limit = 50, .bound = 1,                      \
+  .reset = MUJOCO_RESET_REACHER, .see = MUJOCO_SEE_ARM, .reward = MUJOCO_REACH, .named = {"fingertip", "target"}
+
+static const MujocoTask tasks[] = {
+  {.name = "HalfCheetah-v4", .version = 4, CHEETAH},
+  {.name = "HalfCheetah-v5", .version = 5, CHEETAH},
+  {.name = "Hopper-v4", .version = 4, HOPPER},
+  {.name = "Hopper-v5", .version = 5, HOPPER},
+  {.name = "Walker2d-v4", .version = 4, WALKER, .model = "walker2d.xml"},
+  {.name = "Walker2d-v5", .version = 5, WALKER, .model = "walker2d_v5.xml"},
+  {.name = "Swimmer-v4", .version = 4, SWIMMER},
+  {.name = "Swimmer-v5", .version = 5, SWIMMER},
+  {.name = "Ant-v4", .version = 4, ANT, .observations = 27},
+  {.name = "Ant-v5", .version = 5, ANT, .observations = 105, .forces = true, .contact = 5e-4},
+  {.name = "Humanoid-v4", .version = 4, HUMANOID, .observations = 376},
+  {.name = "Humanoid-v5", .version = 5, HUMANOID, .observations = 348, .contact = 5e-7, .contact_most = 10},
+  {.name = "HumanoidStandup-v4", .version = 4, STANDUP, .observations = 376},
+  {.name = "HumanoidStandup-v5", .version = 5, STANDUP, .observations = 348},
+  {.name = "InvertedPendulum-v4", .version = 4, PENDULUM},
+  {.name = "InvertedPendulum-v5", .version = 5, PENDULUM},
+  {.name = "InvertedDoublePendulum-v4", .version = 4, POLES, .observations = 11},
+  {.name = "InvertedDoublePendulum-v5", .version = 5, POLES, .observations = 9},
+  {.name = "Reacher-v4", .version = 4, REACHER, .observations = 11},
+  {.name = "Reacher-v5", .version = 5, REACHER, .observations = 10},
+  {.name = "Pusher-v5", .version = 5, .model = "pusher_v5.xml", SIZES(11, 11, 7, 13), .observations = 23,
+   .frame_skip = 5, .limit = 100, .bound = 2, .reset = MUJOCO_RESET_PUSHER, .see = MUJOCO_SEE_PUSH,
+   .reward = MUJOCO_PUSH, .named = {"tips_arm", "object", "goal"}},
+};
+enum { TASKS = sizeof tasks / sizeof *tasks };
+
+const MujocoTask *mujoco_task(int i) { return i < TASKS ? &tasks[i] : NULL; }
+
+const MujocoTask *mujoco_task_find(const char *name) {
+  for (int i = 0; i < TASKS; i++)
+    if (strcmp(tasks[i].name, name) == 0) return &tasks[i];
+  return NULL;
+}
+
+int mujoco_task_unknown(const char *name) {
+  const char *names[TASKS];
+  for (int i = 0; i < TASKS; i++) names[i] = tasks[i].name;
+  const char *near = core_text_nearest(name, names, TASKS);
+  return core_error(CORE_USAGE, "env.task = " MUJOCO_PREFIX "%.60s is no task of MuJoCo%s%s%s; trainer tasks lists "
+                    "them", name, near ? "; did you mean " MUJOCO_PREFIX : "", near ? near : "", near ? "?" : "");
+}
+
+bool mujoco_task_has_forces(const MujocoTask *task) {
+  return task->forces || task->see == MUJOCO_SEE_BODIES || task->contact > 0;
+}

@@ -1,0 +1,40 @@
+/* The list of tasks (tasks.h). A new environment adds its way of creation and its facts here. */
+#include "trainer/envs/tasks/tasks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "trainer/envs/mujoco/mujoco_env.h"
+#include "trainer/envs/mujoco/mujoco_task.h"
+#include "trainer/envs/sim.h"
+
+int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
+  const char *task = config->env.task;
+  const size_t prefix = strlen(MUJOCO_PREFIX);
+  if (strncmp(task, MUJOCO_PREFIX, prefix) == 0)
+    return mujoco_env_create(task + prefix, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
+  return env_sim_create(config, worlds, seed, env);
+}
+
+static const TaskFacts levels[] = {
+  {"loco512", "512 locomotion morphologies", 0, "by env.actions", 0},
+  {"levels", "Kinetix level files, env.levels", 0, "by env.actions", 0},
+  {"random_s", "Kinetix' generator of levels, size S", 0, "by env.actions", 0},
+  {"random_m", "Kinetix' generator of levels, size M", 0, "by env.actions", 0},
+  {"random_l", "Kinetix' generator of levels, size L", 0, "by env.actions", 0},
+};
+enum { LEVEL_TASKS = sizeof levels / sizeof *levels };
+
+static void mujoco_facts(const MujocoTask *task, TaskFacts *facts) {
+  *facts = (TaskFacts){.about = "Gymnasium's, on MuJoCo", .observations = task->observations, .limit = task->limit};
+  snprintf(facts->name, sizeof facts->name, MUJOCO_PREFIX "%s", task->name);
+  snprintf(facts->actions, sizeof facts->actions, "%d in -%g .. %g", task->nu, (double)task->bound,
+           (double)task->bound);
+}
+
+bool task_facts(int i, TaskFacts *facts) {
+  const MujocoTask *task = i < LEVEL_TASKS ? NULL : mujoco_task(i - LEVEL_TASKS);
+  if (i < LEVEL_TASKS) *facts = levels[i];
+  else if (task) mujoco_facts(task, facts);
+  return i < LEVEL_TASKS || task;
+}

@@ -1,0 +1,22 @@
+/* All tasks: which environment env.task asks for, and the list that `trainer tasks` prints. */
+#ifndef TRAINER_TASKS_H
+#define TRAINER_TASKS_H
+#include "trainer/envs/env.h"
+
+/* The environment that config.env.task asks for, on the host. CORE_USAGE: a setting of config.env is impossible, or
+ * what the task needs is not installed. */
+int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
+
+/* A task as a user may want to know it before it runs. */
+typedef struct TaskFacts {
+  char name[64];         /* for env.task */
+  char about[96];
+  int observations;      /* numbers; 0: as its levels and settings say */
+  char actions[48];      /* "6 in -1 .. 1", "by env.actions" */
+  int limit;             /* steps an episode; 0: env.max_steps */
+} TaskFacts;
+
+/* The i'th task, 0, 1, ...; false: there are no more. */
+bool task_facts(int i, TaskFacts *facts);
+
+#endif
