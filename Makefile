@@ -139,8 +139,9 @@ deps-present:
 mujoco:          ## fetch MuJoCo and Gymnasium's models into build/mujoco, and build the trainer with them
 	@tests/tools/mujoco.sh $(BUILD)/mujoco
 	@$(MAKE) --no-print-directory MUJOCO_HOME=$(abspath $(BUILD))/mujoco $(BUILD)/bin/trainer
-docs: all        ## rewrite docs/config.md from core/config/config.def, and docs/dataflow.svg where Graphviz is installed
+docs: all $(BUILD)/tests/tools/papers_page ## rewrite docs/config.md, docs/papers.md, and with Graphviz docs/dataflow.svg
 	$(BUILD)/bin/trainer config --markdown > docs/config.md
+	$(BUILD)/tests/tools/papers_page > docs/papers.md
 	if command -v neato >/dev/null; then neato -n -Tsvg docs/dataflow.dot -o docs/dataflow.svg; fi
 info:            ## what was found on this machine
 	@echo "sweep $(VERSION) commit $(COMMIT)"

@@ -6,7 +6,7 @@ LIBS_TESTS = $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 
 # ---- test programs: one file each, linked with all of ours (static archives give only what it uses)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c \
-  tests/bench/bench_*.c tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c))
+  tests/bench/bench_*.c tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c tests/tools/*.c))
 GOLDEN := $(addprefix $(BUILD)/tests/golden_,sim ppo stats mujoco)
 MUJOCO_TESTS := $(BUILD)/tests/golden/golden_mujoco
 $(MUJOCO_TESTS): CFLAGS_ALL += $(MUJOCO_CFLAGS)

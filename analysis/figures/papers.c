@@ -10,12 +10,40 @@
 
 enum { OPTIONS_MAX = 24 };
 
+/* Each table takes its own kind of row of papers.def. */
+#define PAPER(key, title, note)
+#define EXPERIMENT(file, environment, shape, transitions, seeds, stand_in)
+#define ABSENT(title, summary, reason)
 #define FIGURE(name, title, experiment, figure, options, summary) \
   {name, title, "experiments/" experiment ".ini", figure, options, summary},
 const AnalysisPaper analysis_papers[] = {
 #include "analysis/figures/papers.def"
   {0}};
 #undef FIGURE
+#define FIGURE(name, title, experiment, figure, options, summary)
+
+#undef EXPERIMENT
+#define EXPERIMENT(file, environment, shape, transitions, seeds, stand_in) \
+  {"experiments/" file ".ini", environment, shape, transitions, seeds, stand_in},
+const AnalysisPaperRuns analysis_paper_runs[] = {
+#include "analysis/figures/papers.def"
+  {0}};
+#undef EXPERIMENT
+#define EXPERIMENT(file, environment, shape, transitions, seeds, stand_in)
+
+#undef PAPER
+#define PAPER(key, title, note) {key, title, note},
+const AnalysisPaperTitle analysis_paper_titles[] = {
+#include "analysis/figures/papers.def"
+  {0}};
+#undef PAPER
+#define PAPER(key, title, note)
+
+#undef ABSENT
+#define ABSENT(title, summary, reason) {title, summary, reason},
+const AnalysisPaperAbsent analysis_paper_absents[] = {
+#include "analysis/figures/papers.def"
+  {0}};
 
 const AnalysisPaper *analysis_paper_find(const char *name) {
   for (const AnalysisPaper *paper = analysis_papers; paper->name; paper++) {
@@ -38,13 +66,23 @@ static bool asks_for_help(int argc, char **argv) {
   return false;
 }
 
+static void print_help(const AnalysisPaper *paper) {
+  const AnalysisPaperRuns *runs = analysis_paper_runs;
+  while (runs->experiment && strcmp(runs->experiment, paper->experiment) != 0) runs++;
+  printf("%s: %s.\n", paper->title, paper->summary);
+  if (runs->experiment) {
+    printf("The paper: %s%s%s; transitions: %s; %s seeds.\n", runs->environment,
+           runs->shape[0] ? "; environments x steps: " : "", runs->shape, runs->transitions, runs->seeds);
+    if (runs->stand_in[0]) printf("Stand-in here: %s.\n", runs->stand_in);
+  }
+  printf("Runs: sweep submit %s\nIt is: analyze %s %s\nAll of that figure's options may follow:\n\n", paper->experiment,
+         paper->figure, paper->options);
+}
+
 int analysis_paper_run(int argc, char **argv) {
   const AnalysisPaper *paper = analysis_paper_find(argv[0]);
   CORE_CHECK(paper && figure_of(paper)); /* the command table is made of this one, and a test draws each */
-  if (asks_for_help(argc, argv)) {
-    printf("%s: %s.\nRuns: sweep submit %s\nIt is: analyze %s %s\nAll of that figure's options may follow:\n\n",
-           paper->title, paper->summary, paper->experiment, paper->figure, paper->options);
-  }
+  if (asks_for_help(argc, argv)) print_help(paper);
   char *copy = core_text_duplicate(paper->options), *rest = copy, *part;
   char **all = core_memory_allocate(((size_t)argc + OPTIONS_MAX + 1) * sizeof *all);
   int count = 0;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The tree keeps its own rules: who may include whom, headers that compile alone, file sizes, a true docs/config.md. TAP.
+# The tree keeps its own rules: who may include whom, headers that compile alone, file sizes, pages that say what
+# their tables say. TAP.
 set -u
 cd "$(dirname "$0")/../.."
 n=0 bad=0
@@ -97,5 +98,7 @@ result "no function is longer than 60 lines" "$(grep -v '\.def$' <<<"$sources" |
 result "no line of C is longer than 120 characters" \
   "$(git ls-files -co --exclude-standard '*.c' '*.h' '*.cu' '*.inc' | LC_ALL=C.UTF-8 xargs grep -nE '^.{121,}')"
 result "docs/config.md is what core/config/config.def says (make docs)" "$(diff <("$SWEEP_BUILD/bin/trainer" config --markdown) docs/config.md 2>&1 | head -5)"
+result "docs/papers.md is what papers.def, claims.def and the experiments say (make docs)" \
+  "$(diff <("$SWEEP_BUILD/tests/tools/papers_page" 2>&1) docs/papers.md 2>&1 | head -5)"
 echo "1..$n"
 exit $bad

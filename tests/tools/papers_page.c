@@ -1,0 +1,426 @@
+/* Prints docs/papers.md: each figure of the papers with its environment and budget there and here, what we had to
+ * assume, and the claims that speak of it. Made of papers.def, claims.def and the experiment files alone (`make docs`);
+ * run in the repository's root. Ends with 1 where one of them names what another lacks. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/claims/claims.h"
+#include "analysis/figures/papers.h"
+#include "core/memory.h"
+#include "core/text.h"
+#include "sweep/spec/grid.h"
+
+enum { WIDTH = 100, LISTED = 5, PAIRS = 9 };
+
+static int faults;
+
+static void fault(const char *what, const char *name) {
+  fprintf(stderr, "papers_page: %s: %s\n", what, name);
+  faults++;
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
+
+/* Prints words up to WIDTH columns a line; further lines begin with two blanks where the first is a list's item. */
+static void print_wrapped(const char *text) {
+  const char *indent = strncmp(text, "- ", 2) == 0 ? "  " : "";
+  size_t column = 0;
+  for (const char *word = text; *word; word += strspn(word, " ")) {
+    const size_t length = strcspn(word, " ");
+    size_t columns = 0;
+    for (size_t i = 0; i < length; i++) columns += ((unsigned char)word[i] & 0xc0) != 0x80;
+    if (column > 0 && column + 1 + columns > WIDTH) {
+      printf("\n%s", indent);
+      column = strlen(indent);
+    } else if (column > 0) {
+      putchar(' ');
+      column++;
+    }
+    printf("%.*s", (int)length, word);
+    column += columns;
+    word += length;
+  }
+  putchar('\n');
+}
+
+/* A set of values that keeps their order; printed as a list, or by its ends when there are many. */
+typedef struct Values { char **text; size_t count; } Values;
+
+static void values_add(Values *values, const char *text) {
+  for (size_t i = 0; i < values->count; i++)
+    if (strcmp(values->text[i], text) == 0) return;
+  values->text = core_memory_resize(values->text, (values->count + 1) * sizeof *values->text);
+  values->text[values->count++] = core_text_duplicate(text);
+}
+
+static void values_print(const Values *values, size_t most, CoreText *text) {
+  if (values->count > most) {
+    core_text_appendf(text, "%zu: %s ... %s", values->count, values->text[0], values->text[values->count - 1]);
+    return;
+  }
+  for (size_t i = 0; i < values->count; i++) core_text_appendf(text, "%s%s", i ? ", " : "", values->text[i]);
+}
+
+static void values_free(Values *values) {
+  for (size_t i = 0; i < values->count; i++) free(values->text[i]);
+  free(values->text);
+}
+
+static int by_number(const void *left, const void *right) {
+  const double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* Numbers, each once, ascending. */
+typedef struct Numbers { double *value; size_t count; } Numbers;
+
+static void numbers_add(Numbers *numbers, double value) {
+  for (size_t i = 0; i < numbers->count; i++)
+    if (numbers->value[i] == value) return;
+  numbers->value = core_memory_resize(numbers->value, (numbers->count + 1) * sizeof *numbers->value);
+  numbers->value[numbers->count++] = value;
+  qsort(numbers->value, numbers->count, sizeof *numbers->value, by_number);
+}
+
+/* Small ones in full, large ones as experiments write them: 3e9, 1.501e9. */
+static void number_print(double value, CoreText *text) {
+  char buffer[32];
+  snprintf(buffer, sizeof buffer, "%.9e", value);
+  char *exponent = strchr(buffer, 'e'), *end = exponent;
+  while (end[-1] == '0' || end[-1] == '.') {
+    if (*--end == '.') break;
+  }
+  if (value < 1e5 || end - buffer > 6) core_text_appendf(text, "%.0f", value);
+  else core_text_appendf(text, "%.*se%d", (int)(end - buffer), buffer, atoi(exponent + 1));
+}
+
+static void numbers_print(const Numbers *numbers, CoreText *text) {
+  for (size_t i = 0; i < numbers->count; i++) {
+    if (numbers->count > LISTED && i > 0 && i + 1 < numbers->count) continue;
+    core_text_append(text, i == 0 ? "" : numbers->count > LISTED ? " to " : ", ");
+    number_print(numbers->value[i], text);
+  }
+}
+
+/* ---- our runs ---------------------------------------------------------------------------------------------------- */
+
+static void add_task(const CoreConfig *config, Values *tasks) {
+  const CoreConfig usual = core_config_default();
+  CoreText text = {0};
+  char *levels = core_text_duplicate(config->env.levels), *save = NULL;
+  if (core_config_has_no_worlds(config)) {
+    values_add(tasks, "noisy parabola");
+  } else if (strcmp(config->env.task, "levels") == 0) {
+    for (char *level = strtok_r(levels, "+", &save); level; level = strtok_r(NULL, "+", &save))
+      values_add(tasks, level);
+  } else {
+    core_text_append(&text, config->env.task);
+    if (strcmp(config->env.morphologies, usual.env.morphologies) != 0)
+      core_text_appendf(&text, " %s", config->env.morphologies);
+    if (strcmp(config->env.difficulty, usual.env.difficulty) != 0)
+      core_text_appendf(&text, " (difficulty %s)", config->env.difficulty);
+    values_add(tasks, core_text_string(&text));
+  }
+  free(levels);
+  core_text_free(&text);
+}
+
+/* A row of the table: what the file makes with this profile (NULL: none). */
+static void print_ours(const char *path, const char *profile) {
+  SweepSpec spec;
+  SweepGrid grid;
+  CoreText text = {0};
+  Values tasks = {0}, shapes = {0};
+  char shape[64];
+  Numbers environments = {0}, steps = {0}, transitions = {0};
+  if (sweep_spec_read(path, profile, NULL, 0, &spec) != CORE_OK) {
+    fault(core_error_message(), path);
+    return;
+  }
+  if (sweep_grid_expand(&spec, &grid) != CORE_OK) {
+    fault(core_error_message(), path);
+    sweep_spec_free(&spec);
+    return;
+  }
+  for (size_t r = 0; r < grid.runs; r++) {
+    CoreConfig config, resolved;
+    sweep_grid_config(&grid, r, &config);
+    if (core_config_is_scaled(&config) && core_config_resolve(&config, &resolved) == CORE_OK) config = resolved;
+    add_task(&config, &tasks);
+    numbers_add(&transitions, (double)config.train.total_steps);
+    if (core_config_has_no_worlds(&config)) continue;
+    numbers_add(&environments, (double)config.env.num);
+    numbers_add(&steps, (double)config.ppo.num_steps);
+    snprintf(shape, sizeof shape, "%d × %d", (int)config.env.num, (int)config.ppo.num_steps);
+    values_add(&shapes, shape);
+  }
+  core_text_appendf(&text, profile ? "| `--profile %s` | " : "| here%s | ", profile ? profile : "");
+  values_print(&tasks, LISTED, &text);
+  core_text_append(&text, " | ");
+  if (shapes.count == environments.count * steps.count && shapes.count > 0) { /* each with each */
+    numbers_print(&environments, &text);
+    core_text_append(&text, " × ");
+    numbers_print(&steps, &text);
+  } else {
+    values_print(&shapes, PAIRS, &text);
+  }
+  core_text_append(&text, " | ");
+  numbers_print(&transitions, &text);
+  printf("%s | %zu, %zu seeds |\n", core_text_string(&text), grid.runs, spec.seed_count);
+  values_free(&tasks);
+  values_free(&shapes);
+  free(environments.value);
+  free(steps.value);
+  free(transitions.value);
+  core_text_free(&text);
+  sweep_grid_free(&grid);
+  sweep_spec_free(&spec);
+}
+
+/* ---- what is assumed --------------------------------------------------------------------------------------------- */
+
+static char *trim(char *text) {
+  text += strspn(text, " \t");
+  size_t length = strlen(text);
+  while (length > 0 && isspace((unsigned char)text[length - 1])) text[--length] = '\0';
+  return text;
+}
+
+/* A line of an experiment file with "(p)" in its comment: the setting or the block, and what else the comment says. */
+static void add_assumption(const char *section, char *line, CoreText *text) {
+  char *comment = strchr(line, ';');
+  if (!comment || !strstr(comment, "(p)")) return;
+  *comment++ = '\0';
+  char *words = trim(comment), *what = trim(line), *equals = strchr(what, '=');
+  bool last = false;
+  if (strncmp(words, "(p)", 3) == 0) {
+    words = trim(words + 3);
+  } else if (strlen(words) > 3 && strcmp(words + strlen(words) - 3, "(p)") == 0) {
+    last = true;
+    words[strlen(words) - 3] = '\0';
+    words = trim(words);
+  }
+  CoreText setting = {0};
+  if (*what == '[') {
+    core_text_appendf(&setting, "all of `%s`", what);
+  } else if (equals) {
+    *equals = '\0';
+    const bool full = strchr(what, '.') != NULL;
+    core_text_appendf(&setting, "`%s%s%s = %s`", full ? "" : section, full ? "" : ".", trim(what), trim(equals + 1));
+  }
+  const bool is_new = setting.length && !strstr(core_text_string(text), core_text_string(&setting));
+  if (is_new) core_text_appendf(text, "%s%s", text->length ? "; " : "", core_text_string(&setting));
+  core_text_free(&setting);
+  if (!is_new) return; /* several blocks assume the same, or a comment of its own */
+  /* "8 is the paper's; the others (p)": which part is meant must stay. */
+  if (*words) core_text_appendf(text, " (%s%s)", words, last && strchr(words, ';') ? " assumed" : "");
+}
+
+/* Every value of the file, profiles aside, that its comment marks with (p). */
+static void print_assumptions(const char *path) {
+  char line[1024], section[128] = "";
+  CoreText text = {0};
+  FILE *file = fopen(path, "r");
+  if (!file) {
+    fault("can not be read", path);
+    return;
+  }
+  while (fgets(line, sizeof line, file)) {
+    if (strncmp(line, "[profile", 8) == 0) break;
+    if (line[0] == '[') snprintf(section, sizeof section, "%.*s", (int)strcspn(line + 1, "] "), line + 1);
+    if (line[0] != ';') add_assumption(section, line, &text);
+  }
+  fclose(file);
+  if (text.length) {
+    CoreText all = {0};
+    core_text_appendf(&all, "Assumed (p): %s.", text.data);
+    putchar('\n');
+    print_wrapped(all.data);
+    core_text_free(&all);
+  }
+  core_text_free(&text);
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+/* Does a claim's "5a, 12, App. B" name figure "12a"? A number without a letter names all of its panels. */
+static bool names_figure(const char *list, const char *figure) {
+  const size_t digits = strspn(figure, "0123456789");
+  for (const char *word = list; *word; word += strspn(word, ", ")) {
+    const size_t length = strcspn(word, ", ");
+    if (length == strlen(figure) && strncmp(word, figure, length) == 0) return true;
+    if (length == digits && strncmp(word, figure, digits) == 0 && isalpha((unsigned char)figure[digits])) return true;
+    word += length;
+  }
+  return false;
+}
+
+/* What comes after "P000 Fig. ". */
+static const char *number_of(const char *title) {
+  const char *last = strrchr(title, ' ');
+  return last ? last + 1 : title;
+}
+
+static bool is_of(const char *title, const char *paper) { return strncmp(title, paper, strlen(paper)) == 0; }
+
+static bool speaks_of(const AnalysisClaim *claim, const AnalysisPaper *figure) {
+  return is_of(figure->title, claim->paper) && names_figure(claim->figure, number_of(figure->title));
+}
+
+/* The first of the figures that a claim names, in the order of the page; NULL: none. */
+static const AnalysisPaper *home_of(const AnalysisClaim *claim) {
+  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
+    if (speaks_of(claim, figure)) return figure;
+  return NULL;
+}
+
+/* "[Fig. 1a](#p000-fig-1a)" of "P000 Fig. 1a"; shown: the words. */
+static void print_link(const char *title, const char *shown, CoreText *text) {
+  core_text_appendf(text, "[%s](#", shown);
+  for (const char *at = title; *at; at++) {
+    const char letter[2] = {*at == ' ' ? '-' : (char)tolower((unsigned char)*at), '\0'};
+    if (*at != '.') core_text_append(text, letter);
+  }
+  core_text_append(text, ")");
+}
+
+/* The claims of a figure: those that are at home here in full, the others by where they are. */
+static void print_claims(const AnalysisPaper *figure) {
+  size_t count;
+  const AnalysisClaim *claims = analysis_claims_list(&count);
+  CoreText text = {0}, others = {0};
+  bool any = false;
+  for (size_t i = 0; i < count; i++) {
+    const AnalysisPaper *home = home_of(&claims[i]);
+    if (!speaks_of(&claims[i], figure)) continue;
+    if (home != figure) {
+      core_text_appendf(&others, "%s`%s` (", others.length ? ", " : "- Also ", claims[i].id);
+      print_link(home->title, number_of(home->title), &others);
+      core_text_append(&others, ")");
+      continue;
+    }
+    core_text_clear(&text);
+    core_text_appendf(&text, "- `%s`: %s.", claims[i].id, claims[i].sentence);
+    if (!any) putchar('\n');
+    any = true;
+    print_wrapped(text.data);
+  }
+  if (others.length) {
+    core_text_append(&others, ".");
+    if (!any) putchar('\n');
+    print_wrapped(others.data);
+  }
+  core_text_free(&text);
+  core_text_free(&others);
+}
+
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
+
+static const AnalysisPaperRuns *runs_of(const AnalysisPaper *figure) {
+  for (const AnalysisPaperRuns *runs = analysis_paper_runs; runs->experiment; runs++)
+    if (strcmp(runs->experiment, figure->experiment) == 0) return runs;
+  fault("papers.def has no EXPERIMENT row for", figure->experiment);
+  return NULL;
+}
+
+/* The figure whose block has the table of these runs. */
+static const AnalysisPaper *first_of(const char *experiment) {
+  const AnalysisPaper *figure = analysis_papers;
+  while (strcmp(figure->experiment, experiment) != 0) figure++;
+  return figure;
+}
+
+static void print_runs(const AnalysisPaperRuns *runs) {
+  printf("\n| | environment | environments × steps | transitions | runs |\n|---|---|---|---|---|\n");
+  printf("| paper | %s | %s | %s | %s seeds |\n", runs->environment, runs->shape, runs->transitions, runs->seeds);
+  print_ours(runs->experiment, NULL);
+  print_ours(runs->experiment, "laptop");
+  print_ours(runs->experiment, "demo");
+  if (runs->stand_in[0]) {
+    CoreText text = {0};
+    core_text_appendf(&text, "**Stand-in**: %s.", runs->stand_in);
+    putchar('\n');
+    print_wrapped(text.data);
+    core_text_free(&text);
+  }
+  print_assumptions(runs->experiment);
+}
+
+static void print_figure(const AnalysisPaper *figure) {
+  const AnalysisPaperRuns *runs = runs_of(figure);
+  const AnalysisPaper *first = first_of(figure->experiment);
+  CoreText text = {0};
+  printf("\n### %s\n\n", figure->title);
+  core_text_appendf(&text, "%c%s. `analyze %s` draws it", toupper((unsigned char)figure->summary[0]),
+                    figure->summary + 1, figure->name);
+  if (first == figure) {
+    core_text_appendf(&text, " from [%s](../%s).", figure->experiment + strlen("experiments/"), figure->experiment);
+  } else {
+    core_text_append(&text, " from the runs of Fig. ");
+    print_link(first->title, number_of(first->title), &text);
+    core_text_append(&text, ".");
+  }
+  print_wrapped(text.data);
+  if (runs && first == figure) print_runs(runs);
+  print_claims(figure);
+  core_text_free(&text);
+}
+
+static void print_paper(const AnalysisPaperTitle *paper) {
+  CoreText text = {0};
+  printf("\n## %s: %s\n\n", paper->key, paper->title);
+  print_wrapped(paper->note);
+  core_text_append(&text, "Figures:");
+  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++) {
+    if (!is_of(figure->title, paper->key)) continue;
+    core_text_append(&text, " ");
+    print_link(figure->title, number_of(figure->title), &text);
+  }
+  for (const AnalysisPaperAbsent *absent = analysis_paper_absents; absent->title; absent++) {
+    if (!is_of(absent->title, paper->key)) continue;
+    core_text_append(&text, " ");
+    print_link(absent->title, number_of(absent->title), &text);
+  }
+  putchar('\n');
+  print_wrapped(text.data);
+  for (const AnalysisPaper *figure = analysis_papers; figure->name; figure++)
+    if (is_of(figure->title, paper->key)) print_figure(figure);
+  for (const AnalysisPaperAbsent *absent = analysis_paper_absents; absent->title; absent++) {
+    if (!is_of(absent->title, paper->key)) continue;
+    core_text_clear(&text);
+    core_text_appendf(&text, "%c%s. **Not drawn**: %s.", toupper((unsigned char)absent->summary[0]),
+                      absent->summary + 1, absent->reason);
+    printf("\n### %s\n\n", absent->title);
+    print_wrapped(text.data);
+  }
+  core_text_free(&text);
+}
+
+static const char intro[] =
+  "# The papers, figure by figure\n\n"
+  "With this page you find the experiment behind a paper's figure, and see how ours departs from it.\n"
+  "`make docs` makes it of `analysis/figures/papers.def`, `analysis/claims/claims.def` and the\n"
+  "experiment files.\n\n"
+  "    sweep submit experiments/fig1a_com.ini --profile demo --wait    # the runs\n"
+  "    analyze fig1a results.db                                        # the figure\n"
+  "    analyze claims results.db --claim com_low                       # what they say to a claim\n\n"
+  "How to read a block:\n\n"
+  "- The table has the paper's runs and ours: those of the file as it stands, and with its profiles.\n"
+  "  `laptop` takes hours, `demo` minutes. A loco512 row names its morphologies if it takes not all.\n"
+  "- **Stand-in**: the paper's environment is not here, and what takes its place.\n"
+  "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults\n"
+  "  of the code that it names.\n"
+  "- The list has the claims of the figure, by their ids, with the paper's words in 'quotes'.\n"
+  "  [results.md](results.md#intervals) says how they are tested.\n";
+
+int main(void) {
+  size_t count;
+  const AnalysisClaim *claims = analysis_claims_list(&count);
+  for (size_t i = 0; i < count; i++)
+    if (!home_of(&claims[i])) fault("claims.def names no figure of papers.def", claims[i].id);
+  fputs(intro, stdout);
+  for (const AnalysisPaperTitle *paper = analysis_paper_titles; paper->key; paper++) print_paper(paper);
+  return faults > 0;
+}
