@@ -51,7 +51,7 @@ static int command_train(int argc, char **argv) {
              "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
              "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
              "SIGINT after finishing the iteration and saving it (run again with --resume to go on).\n\n"
-             "Other commands: trainer config, info, checkpoint, morphologies, scaling, show, play, check-level; "
+             "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, check-level; "
              "trainer help lists them.",
     .more = core_config_help,
     .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
@@ -74,6 +74,7 @@ static const CoreCommand COMMANDS[] = {
   {"train", "train one run; the default when no command is given (trainer --config FILE)", command_train},
   {"config", "print every setting with its default", trainer_config},
   {"info", "what the program was built with and may use here", trainer_info},
+  {"tasks", "list what env.task can name", trainer_tasks},
   {"checkpoint", "check checkpoint files and list what they hold", trainer_checkpoint},
   {"morphologies", "list and draw the levels of a task", trainer_morphologies},
   {"scaling", "predict how a run scales over GPUs", trainer_scaling},

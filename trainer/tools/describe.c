@@ -12,6 +12,7 @@
 #include "core/version.h"
 #include "store/workspace/run_name.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/ops/ops.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/machine.h"
@@ -104,6 +105,43 @@ int trainer_info(int argc, char **argv) {
   bool json = false;
   const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "for scripts"}, {0}};
   return core_options_answer(&manual, table, argc, argv, print_info, &json);
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------------- */
+
+static void print_task(const TaskFacts *facts) {
+  char observations[16] = "by levels", limit[24] = "env.max_steps";
+  if (facts->observations > 0) snprintf(observations, sizeof observations, "%d", facts->observations);
+  if (facts->limit > 0) snprintf(limit, sizeof limit, "%d", facts->limit);
+  printf("%-34s %12s  %-16s %13s  %s\n", facts->name, observations, facts->actions, limit, facts->about);
+}
+
+static int print_tasks(void *given, const char **operands, size_t count) {
+  const bool *json = given;
+  json_t *list = *json ? json_array() : NULL;
+  TaskFacts facts;
+  if (!list) printf("%-34s %12s  %-16s %13s  %s\n", "env.task", "observations", "actions", "steps", "");
+  for (int i = 0; task_facts(i, &facts); i++) {
+    if (!list) print_task(&facts);
+    else
+      json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s, s:o}", "task", facts.name, "about", facts.about,
+                                            "observations",
+                                            facts.observations ? json_integer(facts.observations) : json_null(),
+                                            "actions", facts.actions, "limit",
+                                            facts.limit ? json_integer(facts.limit) : json_null()));
+  }
+  if (list) core_json_print(list);
+  return CORE_OK;
+}
+
+int trainer_tasks(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "trainer tasks [--json]",
+    .about = "Lists what env.task can name: numbers an observation has, actions, steps of the longest episode. MuJoCo's "
+             "tasks need the library, which `make mujoco` fetches."};
+  bool json = false;
+  const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "for scripts"}, {0}};
+  return core_options_answer(&manual, table, argc, argv, print_tasks, &json);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
