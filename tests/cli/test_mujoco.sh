@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# MuJoCo's tasks through the command line: what is missing, of another version or damaged is named with the way out; a
+# run that is stopped and resumed ends with an undisturbed one's bytes; threads and ranks change nothing. TAP.
+set -u
+. tests/cli/tap.sh
+. tests/fault/pace.sh
+cheetah=(--set env.task=mujoco/HalfCheetah-v4)
+
+# ---- what needs no library
+tap_run "a task nearly right" 2 "did you mean mujoco/HalfCheetah-v" trainer --dry-run --set env.task=mujoco/HalfCheeta-v4
+tap_run "no task behind the name" 2 "env.task = mujoco/ is none of" trainer --dry-run --set env.task=mujoco/
+tap_run "a path is no task" 2 "is none of" trainer --dry-run --set env.task=mujoco/../x
+tap_run "Q values of real numbers" 2 "set algo.name to ppo, ppo_ewma or sapg" \
+  trainer --dry-run "${cheetah[@]}" --set algo.name=pqn
+tap_run "a curriculum without levels" 2 "needs a generator of levels" trainer --dry-run "${cheetah[@]}" \
+  --set env.curriculum=sfl
+tap_run "the list has sizes" 0 "mujoco/Humanoid-v5                          348  17 in -0.4 .. 0.4" trainer tasks
+tap_result "the list is JSON" "$(trainer tasks --json | grep -q '"task": *"mujoco/Ant-v4"'; echo $?)"
+
+# ---- what is no library
+mkdir "$tap_dir/empty"
+home() { MUJOCO_HOME=$tap_dir/$1 trainer --dry-run "${cheetah[@]}"; }
+if ! trainer --dry-run "${cheetah[@]}" >"$tap_dir/out" 2>&1; then
+  tap_expect "without MuJoCo the message names the command" 2 "make mujoco" trainer --dry-run "${cheetah[@]}"
+  tap_skip "the rest" "$(tail -n 1 "$tap_dir/out")"
+  tap_done
+fi
+tap_run "a folder without a library" 2 "run \`make mujoco\`, or set MUJOCO_HOME" home empty
+library=$(ls "${MUJOCO_HOME:-$SWEEP_BUILD/mujoco}"/lib/libmujoco.so*) models=${MUJOCO_HOME:-$SWEEP_BUILD/mujoco}/models
+make_home() {
+  mkdir -p "$tap_dir/$1"/{lib,models}
+  ln -sf "$(readlink -f "$library")" "$tap_dir/$1/lib/"
+  cp "$models"/*.xml "$tap_dir/$1/models/"
+}
+
+mkdir -p "$tap_dir/text/lib"; echo "no library" >"$tap_dir/text/lib/libmujoco.so.4"
+tap_run "a library that is none" 2 "MUJOCO_HOME" home text
+mkdir -p "$tap_dir/other/lib"
+for name in versionString loadXML deleteModel makeData deleteData resetData forward step rnePostConstraint stateSize \
+  getState setState name2id; do echo "const char *mj_$name(void) { return \"3.3.7\"; }"; done >"$tap_dir/other.c"
+echo "int mj_version(void) { return 3003007; }" >>"$tap_dir/other.c"
+gcc -shared -fPIC -o "$tap_dir/other/lib/libmujoco.so.3.3.7" "$tap_dir/other.c"
+tap_run "a library of another version" 2 "is MuJoCo 3.3.7, and this trainer was built with the headers of" home other
+echo "int mj_version(void) { return 0; }" >"$tap_dir/other.c"
+gcc -shared -fPIC -o "$tap_dir/other/lib/libmujoco.so.3.3.7" "$tap_dir/other.c"
+tap_run "a library without the functions" 2 "has no mj_versionString" home other
+
+# ---- what is no model
+make_home bare; rm "$tap_dir/bare/models/half_cheetah.xml"
+tap_run "a model that is absent" 2 "models/half_cheetah.xml is not there" home bare
+make_home cut; head -c 2000 "$models/half_cheetah.xml" >"$tap_dir/cut/models/half_cheetah.xml"
+tap_run "a model that is damaged" 2 "models/half_cheetah.xml: " home cut
+make_home wrong; cp "$models/hopper.xml" "$tap_dir/wrong/models/half_cheetah.xml"
+tap_run "a model of another task" 2 "is no model of HalfCheetah-v4: it has 6 positions" home wrong
+
+# ---- a run: stopped and resumed, on other threads and ranks
+cat >"$tap_dir/small.ini" <<'INI'
+[env]
+task = mujoco/Hopper-v4
+num = 12
+normalize_observations = cleanrl
+normalize_rewards = cleanrl
+[train]
+threads = 1
+total_steps = 7680
+[ppo]
+num_steps = 16
+num_minibatches = 4
+epochs = 2
+normalize_advantage = minibatch_unbiased
+[net]
+width = 8
+depth = 1
+[eval]
+episodes = 4
+count = 2
+[checkpoint]
+every = 0
+INI
+newest() { ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt | tail -1; }
+contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
+train() { # root options...
+  local root=$tap_dir/$1; shift
+  mkdir -p "$root"
+  trainer --config "$tap_dir/small.ini" --root "$root" "$@"
+}
+same() { # what root root
+  tap_result "$1" "$([ -s "$(newest "$2")" ] && cmp -s <(contents "$2") <(contents "$3"); echo $?)" \
+    "$(diff <(contents "$2") <(contents "$3"))"
+}
+tap_run "a run trains to its end" 0 "finished, 40 of 40 iterations" train whole
+hold
+mkdir "$tap_dir/parts"
+"$paced" --config "$tap_dir/small.ini" --root "$tap_dir/parts" --quiet & pid=$!
+has_checkpoint() { ls "$tap_dir"/parts/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
+tap_wait 60 has_checkpoint
+kill -USR1 $pid; wait $pid; code=$?
+fast
+tap_result "a stop saves it" "$([ $code -eq 75 ]; echo $?)" "exit $code"
+make_home changed; sed -i 's/<mujoco/<!-- mine --><mujoco/' "$tap_dir/changed/models/hopper.xml"
+tap_expect "another model is not gone on with" 2 "of another hopper.xml" \
+  env MUJOCO_HOME="$tap_dir/changed" trainer --config "$tap_dir/small.ini" --root "$tap_dir/parts" --resume
+train parts --quiet --resume
+same "stopped and resumed: the bytes of an undisturbed run" whole parts
+train threads --quiet --set train.threads=2
+same "two threads: the same bytes" whole threads
+if command -v mpirun >/dev/null 2>&1 && ! trainer info | grep -q '^MPI  *no'; then
+  . tests/mpi/launch.sh
+  deterministic=(--set comm.deterministic=yes)
+  (cd "$tap_dir" && trainer --config small.ini --root "$tap_dir/rank1" --quiet "${deterministic[@]}" &&
+    mpirun -n 2 trainer --config small.ini --root "$tap_dir/rank2" --quiet "${deterministic[@]}") >"$tap_dir/out" 2>&1
+  cd "$tap_dir" || exit 1
+  same "two ranks: the same bytes" rank1 rank2
+else
+  tap_skip "two ranks" "no MPI"
+fi
+tap_done
