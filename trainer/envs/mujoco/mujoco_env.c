@@ -107,36 +107,32 @@ static bool step_world(const MujocoEnv *batch, mjData *data, int w, const float 
 /* ---- all worlds -------------------------------------------------------------------------------------------------- */
 
 /* Worlds that a thread takes at a time: many enough to share little, few enough to end together. */
-static int chunk_of(const MujocoEnv *batch, int worlds) {
-  const int chunk = worlds / (batch->model->threads * 16);
+static int chunk_of(int worlds, int threads) {
+  const int chunk = worlds / (threads * 16);
   return chunk < 1 ? 1 : chunk;
 }
 
 static void reset(Env *env, float *observations) {
   MujocoEnv *batch = batch_of(env);
+  const int worlds = env->worlds, threads = mujoco_model_threads(batch->model, worlds);
   const size_t seen = (size_t)env->observation_length;
-#pragma omp parallel num_threads(batch->model->threads)
-  {
-    mjData *data = batch->model->data[omp_get_thread_num()];
-#pragma omp for schedule(dynamic, chunk_of(batch, env->worlds))
-    for (int w = 0; w < env->worlds; w++) {
-      world_of(batch, w)->episode = 0;
-      begin_episode(batch, data, w, observations + (size_t)w * seen);
-    }
+#pragma omp parallel for schedule(dynamic, chunk_of(worlds, threads)) num_threads(threads) if (threads > 1)
+  for (int w = 0; w < worlds; w++) {
+    world_of(batch, w)->episode = 0;
+    begin_episode(batch, batch->model->data[omp_get_thread_num()], w, observations + (size_t)w * seen);
   }
 }
 
 static void step(Env *env, const void *actions, const EnvStep *out) {
   MujocoEnv *batch = batch_of(env);
+  const int worlds = env->worlds, threads = mujoco_model_threads(batch->model, worlds);
   const size_t values = (size_t)env->action_values;
   int64_t faults = 0;
-#pragma omp parallel num_threads(batch->model->threads) reduction(+ : faults)
-  {
-    mjData *data = batch->model->data[omp_get_thread_num()];
-#pragma omp for schedule(dynamic, chunk_of(batch, env->worlds))
-    for (int w = 0; w < env->worlds; w++)
-      faults += step_world(batch, data, w, (const float *)actions + (size_t)w * values, out);
-  }
+#pragma omp parallel for schedule(dynamic, chunk_of(worlds, threads)) num_threads(threads) if (threads > 1) \
+  reduction(+ : faults)
+  for (int w = 0; w < worlds; w++)
+    faults += step_world(batch, batch->model->data[omp_get_thread_num()], w,
+                         (const float *)actions + (size_t)w * values, out);
   batch->faults += faults;
 }
 

@@ -74,21 +74,25 @@ int mujoco_model_create(const MujocoTask *task, MujocoModel **made) {
   MujocoModel *model = core_memory_zero_allocate(1, sizeof *model);
   model->task = task;
   model->users = 1;
-  model->threads = omp_get_max_threads();
   const int code = read_model(model);
   if (code != CORE_OK) {
     mujoco_model_release(model);
     return core_error_context(code, "env.task = " MUJOCO_PREFIX "%s", task->name);
   }
-  model->data = core_memory_zero_allocate((size_t)model->threads, sizeof *model->data);
-  for (int i = 0; i < model->threads; i++) {
-    model->data[i] = mujoco.mj_makeData(model->model);
-    if (model->data[i]) continue;
-    mujoco_model_release(model);
-    return core_error(CORE_FAIL, "no memory for MuJoCo's data of %d threads; train.threads sets how many", i + 1);
-  }
+  mujoco_model_threads(model, 1);
   *made = model;
   return CORE_OK;
+}
+
+int mujoco_model_threads(MujocoModel *model, int worlds) {
+  const int most = omp_get_max_threads(), threads = worlds < most ? worlds : most;
+  if (threads <= model->threads) return threads;
+  model->data = core_memory_resize(model->data, (size_t)threads * sizeof *model->data);
+  for (; model->threads < threads; model->threads++) {
+    model->data[model->threads] = mujoco.mj_makeData(model->model);
+    CORE_CHECK(model->data[model->threads] != NULL); /* no memory: as core_memory_allocate */
+  }
+  return threads;
 }
 
 MujocoModel *mujoco_model_share(MujocoModel *model) {
@@ -98,8 +102,7 @@ MujocoModel *mujoco_model_share(MujocoModel *model) {
 
 void mujoco_model_release(MujocoModel *model) {
   if (--model->users > 0) return;
-  for (int i = 0; model->data && i < model->threads; i++)
-    if (model->data[i]) mujoco.mj_deleteData(model->data[i]);
+  for (int i = 0; i < model->threads; i++) mujoco.mj_deleteData(model->data[i]);
   if (model->model) mujoco.mj_deleteModel(model->model);
   free(model->data);
   free(model);

@@ -22,9 +22,12 @@ typedef struct MujocoModel {
   mjData **data;           /* [threads] */
 } MujocoModel;
 
-/* The task's model with an mjData for each OpenMP thread, for one user. CORE_USAGE: no library, no file, a damaged one,
- * or a model of other sizes than the task's. */
+/* The task's model with one mjData, for one user. CORE_USAGE: no library, no file, a damaged one, or a model of other
+ * sizes than the task's. */
 int mujoco_model_create(const MujocoTask *task, MujocoModel **model);
+/* How many threads may step `worlds` worlds now: as many as OpenMP has. Each gets its mjData when it is first needed,
+ * which is at the first reset, or at the first step after a resume. */
+int mujoco_model_threads(MujocoModel *model, int worlds);
 /* One user more, and one fewer; the last one frees it. */
 MujocoModel *mujoco_model_share(MujocoModel *model);
 void mujoco_model_release(MujocoModel *model);
