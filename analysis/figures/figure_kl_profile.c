@@ -1,6 +1,7 @@
 /* `analyze kl-profile`: P003's Figs. 2 and 3. KL between the policies of one iteration's minibatches, against the share
- * of the iteration's data that is processed: to the next policy (sequential) and to the last one (reference), in
- * several phases of training. Reads the profile.<iteration>.tsv of the runs' folders (metrics.profile_every). */
+ * of the iteration's data that is processed: to the next minibatch's policy (consecutive) and to the last one
+ * (reference), in several phases of training. Reads the profile.<iteration>.tsv of the runs' folders
+ * (metrics.profile_every). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,12 @@
 enum { PHASES = 5, GRID = 300, ROW_MOST = 6 };
 static const double phases[PHASES] = {0.05, 0.25, 0.5, 0.75, 0.95}; /* of training */
 static const double KL_FLOOR = 1e-12;                               /* metrics.md 2.8 */
-static const char *const kinds[2] = {"sequential", "reference"};
-static const char *const titles[2] = {"KL to the next policy (nat)", "KL to the last policy (nat)"};
-static const char query[] = "runs/<id>/profile.<iteration>.tsv: percent, kl_sequential, kl_reference";
+static const char *const kinds[2] = {"consecutive", "reference"};
+static const char *const titles[2] = {"KL to the next minibatch's policy (nat)", "KL to the last policy (nat)"};
+static const char query[] = "runs/<id>/profile.<iteration>.tsv: percent, kl_consecutive, kl_reference";
+/* How a file begins, and how an older one did: its first KL was over as many minibatches as lie between two lines. */
+static const char header[] = "minibatches\tpercent\tkl_consecutive",
+                  old_header[] = "minibatches\tpercent\tkl_sequential";
 static const char interval_kind[] =
   "geometric mean over runs; CSV: with 95 % Student t of the logarithm, from three runs on";
 
@@ -52,7 +56,9 @@ static int read_profile(const char *path, Profile *profile) {
   size_t size;
   TRY(core_files_read(path, 0, &text, &size));
   char *rest = text, *line = strsep(&rest, "\n");
-  if (!line || strncmp(line, "minibatches\tpercent\tkl_sequential", 33) != 0) {
+  int points = -1;
+  const bool is_old = line && strncmp(line, old_header, strlen(old_header)) == 0;
+  if (!line || (!is_old && strncmp(line, header, strlen(header)) != 0)) {
     free(text);
     return core_error(CORE_FAIL, "%s: no profile of KL (its first line names other columns)", path);
   }
@@ -65,6 +71,7 @@ static int read_profile(const char *path, Profile *profile) {
     for (int kind = 0; kind < 2 && found == 4; kind++)
       if (!isnan(value[1]) && value[2 + kind] > 0) /* the last policy's to itself is 0, which no log axis shows */
         analysis_curve_add(&profile->kl[kind], value[1], fmax(value[2 + kind], KL_FLOOR));
+    if (is_old && found == 4 && value[0] > ++points) profile->kl[0].n = 0;
   }
   free(text);
   return CORE_OK;
@@ -221,7 +228,7 @@ static int draw(const Profiles *p) {
 
 /* KL at the start, middle and end of an iteration, by group and phase. */
 static void print_table(const Profiles *p) {
-  static const char *const headers[] = {"panel", "configuration",    "phase", "runs", "sequential: first", "last",
+  static const char *const headers[] = {"panel", "configuration",    "phase", "runs", "consecutive: first", "last",
                                         "reference: first", "last"};
   const bool panels = panel_count(p) > 1;
   CoreTable *table = core_table_create(headers + !panels, sizeof headers / sizeof *headers - !panels);
@@ -263,8 +270,8 @@ static int answer(void *figure, const char **operands, size_t count) {
 
 static const CoreManual manual = {
   .usage = "analyze kl-profile [results.db] [--group KEYS] [--panel KEYS] [--where KEY=VALUE]... [OPTIONS]",
-  .about = "How the policy moves within an iteration: KL between successive minibatches' policies and to the "
-           "iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
+  .about = "How the policy moves within an iteration: KL between the policies before and after a minibatch and to "
+           "the iteration's last policy, against the share of the iteration's data that is processed, at 5, 25, 50, 75 "
            "and 95 % of training (the nearest profile that a run has written), as geometric means over runs. One "
            "or two configurations: solid and dashed; a column of panels for each value of --panel. The runs need "
            "metrics.profile_every, and their folders beside the database.\n\n"

@@ -33,7 +33,7 @@ static const AnalysisColumn columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static const char *const log_columns[] = {"kl", "kl_reverse", "kl_k3", "ddr"};
+static const char *const log_columns[] = {"kl", "kl_reverse", "kl_k3", "kl_consecutive", "ddr"};
 static const char *const log_prefixes[] = {"update_norm_"};
 
 const char *const analysis_abscissa_names[3] = {"transitions", "iteration", "wall_seconds"};

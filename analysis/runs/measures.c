@@ -164,13 +164,16 @@ static const char short_late_sql[] =
   "avg(dormant_actor),"
   " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM iteration_row"
   " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | ?3";
+/* ?3: minibatches of an iteration. Before kl_consecutive was measured, kl_slope was per minibatch. */
 static const char profile_sql[] =
-  "SELECT avg(kl_slope), avg(kl_monotone) FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | ?2";
+  "SELECT avg(kl_slope * iif(kl_consecutive IS NULL, ?3, 1)), avg(kl_monotone), avg(kl_consecutive) FROM iteration_row"
+  " WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | ?2";
 static const char distance_sql[] = "SELECT -distance FROM iteration_row WHERE row = ?1 << 32 | ?2";
 enum { SHORT_RUN = 2048 }; /* iterations: all of the last quarter are read */
 
 static const AnalysisMeasure kl_measures[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl};
-static const AnalysisMeasure profile[] = {ANALYSIS_MEASURE_kl_slope, ANALYSIS_MEASURE_kl_monotone};
+static const AnalysisMeasure profile[] = {ANALYSIS_MEASURE_kl_slope, ANALYSIS_MEASURE_kl_monotone,
+                                          ANALYSIS_MEASURE_kl_consecutive};
 static const AnalysisMeasure late[] = {
   ANALYSIS_MEASURE_speed,        ANALYSIS_MEASURE_grad_norm,       ANALYSIS_MEASURE_update_norm,
   ANALYSIS_MEASURE_feature_rank, ANALYSIS_MEASURE_dormant,         ANALYSIS_MEASURE_weight_norm,
@@ -178,7 +181,7 @@ static const AnalysisMeasure late[] = {
 
 typedef struct Queries { StoreQuery *scores, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
 
-/* Runs a statement of a run's key and one or two iterations, and takes its columns. */
+/* Runs a statement of a run's key and one or two numbers (second < 0: one), and takes its columns. */
 static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, const AnalysisMeasure *list,
                 size_t count, AnalysisMeasured *run) {
   bool row = false;
@@ -211,7 +214,9 @@ static int read_iterations(Queries *q, const AnalysisRun *of, double budget, Ana
   TRY(take(q->kl, key, last, -1, kl_measures, 2, run));
   TRY(take(last <= SHORT_RUN ? q->short_late : q->late, key, last - last / 4, last, late, sizeof late / sizeof *late,
            run));
-  if (of->config.metrics.profile_every > 0) TRY(take(q->profile, key, last, -1, profile, 2, run));
+  if (of->config.metrics.profile_every > 0)
+    TRY(take(q->profile, key, last, of->config.ppo.epochs * of->config.ppo.num_minibatches, profile,
+             sizeof profile / sizeof *profile, run));
   /* noisy_sgd has no evaluations: its score is how near it came. */
   if (!core_config_has_no_worlds(&of->config)) return CORE_OK;
   run->rated = false;

@@ -22,6 +22,7 @@
   X(kl, "mean KL", LOG) \
   X(kl_slope, "slope of log KL within iterations", FREE) \
   X(kl_monotone, "share of minibatches that approach the last policy", SHARE) \
+  X(kl_consecutive, "KL of consecutive minibatches' policies", LOG) \
   X(speed, "transitions per second", POSITIVE) \
   X(grad_norm, "late gradient norm", POSITIVE) \
   X(update_norm, "late update norm", POSITIVE) \

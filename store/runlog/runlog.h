@@ -84,8 +84,8 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(seconds_environment, "s", "of seconds_rollout: the simulator") \
   X(seconds_metrics, "s", "of seconds_other: measuring") \
   X(distance, "", "noisy_sgd: length of x after the step, its distance from the minimum") \
-  X(kl_monotone, "", "share of minibatches after which KL(last policy || policy) did not rise") \
-  X(kl_slope, "1/minibatch", "slope of log KL(last policy || policy) within the iteration") \
+  X(kl_monotone, "", "share of an iteration's measured points after which KL(last policy || policy) did not rise") \
+  X(kl_slope, "1/iteration", "slope of log KL(last policy || policy) by share of data (1/minibatch in old logs)") \
   X(solve_rate_new, "", "env.curriculum: solve_rate of newly generated levels only") \
   X(solve_rate_sampled, "", "the same of levels drawn from the buffer") \
   X(search_solve_rate, "", "mean over the levels of the search before this iteration") \
@@ -106,7 +106,8 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(coverage_100, "", "the same of 100 x 100") \
   X(coverage_entropy_50, "", "entropy of the 50 x 50 histogram / log 2500") \
   X(coverage_entropy_100, "", "entropy of the 100 x 100 histogram / log 10000") \
-  X(coverage_states, "states", "that coverage has looked at so far")
+  X(coverage_states, "states", "that coverage has looked at so far") \
+  X(kl_consecutive, "nat", "KL(policy after a minibatch || policy before it), mean over an iteration's measured points")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \

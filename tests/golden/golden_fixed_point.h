@@ -56,7 +56,7 @@ static void fixed_quadratic(Check *check) {
     update[i] = (int)i;
     to_limit[i] = expected[1][i];
   }
-  const ProfileSummary summary = profile_summarise(to_limit, update, (int)n);
+  const ProfileSummary summary = profile_summarise(to_limit, update, (int)n, 1);
   check_scalar(check, "quadratic/", "log_ref_slope", CHECK_DOUBLE, summary.slope);
   fixed_expect(check, summary.monotone == 1, "quadratic/", "monotone", 0);
 }

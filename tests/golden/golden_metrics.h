@@ -227,7 +227,7 @@ static void case_kl_profile(Check *check) {
   }
   check_doubles(check, "", "seq_kl", CHECK_DOUBLE, sequential, points - 1);
   check_doubles(check, "", "ref_kl", CHECK_DOUBLE, reference, points);
-  ProfileSummary summary = profile_summarise(reference, update, (int)points);
+  ProfileSummary summary = profile_summarise(reference, update, (int)points, 1);
   check_scalar(check, "", "monotone_fraction", CHECK_DOUBLE, summary.monotone);
   check_scalar(check, "", "log_ref_slope", CHECK_DOUBLE, summary.slope);
 }

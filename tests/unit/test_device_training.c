@@ -353,6 +353,7 @@ static void test_profile(void **state) {
     iterate(b, 1);
     assert_near_to("kl_monotone", x.kl_monotone, z.kl_monotone, 1e-9);
     assert_near_to("kl_slope", x.kl_slope, z.kl_slope, 1e-2);
+    assert_near_to("kl_consecutive", x.kl_consecutive, z.kl_consecutive, 1e-3);
   }
   for (int i = 0; i < c->profile.taken; i++)
     assert_near_to("ess_percent", a->profile.ess_percent[i], c->profile.ess_percent[i], 1e-3);

@@ -76,49 +76,6 @@ static void test_evaluation_leaves_training_alone(void **state) {
   training_destroy(&evaluated);
 }
 
-/* KL within an iteration: a file-sized curve that ends at 0, beside that of effective sample sizes, and training as
- * without it. */
-static void test_profile(void **state) {
-  CoreConfig config = small_config();
-  set(&config, "metrics.states=256"); /* all of them */
-  Training *plain = make(&config);
-  set(&config, "metrics.profile_every=2");
-  Training *profiled = make(&config);
-  StoreIteration row = iterate(profiled, 1);
-  const Profile *profile = &profiled->profile;
-  assert_int_equal(profile->taken, 9); /* 2 epochs of 4 minibatches, and before the first */
-  assert_int_equal(profile->update[8], 8);
-  assert_true(profile->reference[8] == 0 && row.kl_monotone > 0 && row.kl_monotone <= 1 && row.kl_slope < 0);
-  for (int i = 0; i < 8; i++) assert_true(profile->sequential[i] > 0 && profile->reference[i] > 0);
-  /* The first snapshot is the rollout's policy, in all states since they are few. */
-  assert_true(fabs(profile->reference[0] - row.kl_reverse) < 1e-4 * row.kl_reverse);
-  assert_true(fabs(profile->reference[7] - profile->sequential[7]) < 1e-12);
-  assert_true(fabs(profile->ess_percent[0] - 100) < 1e-3 && profile->ess_percent[1] < profile->ess_percent[0]);
-  assert_true(fabs(profile->ess_percent[8] - row.ess_percent) < 1e-3);
-  row = iterate(profiled, 1);
-  assert_true(!profiled->profiled && isnan(row.kl_slope));
-  iterate(plain, 2);
-  assert_true(same_weights(plain, profiled));
-  training_destroy(&plain);
-  training_destroy(&profiled);
-}
-
-/* Of many minibatches every q-th is kept, and the last. */
-static void test_profile_thins(void **state) {
-  CoreConfig config = small_config();
-  set(&config, "ppo.epochs=65");
-  set(&config, "ppo.num_minibatches=8");
-  set(&config, "metrics.profile_every=1");
-  Training *training = make(&config);
-  iterate(training, 1);
-  const Profile *profile = &training->profile; /* 520 minibatches: every third */
-  assert_int_equal(profile->every, 3);
-  assert_int_equal(profile->taken, profile->most);
-  assert_int_equal(profile->update[1], 3);
-  assert_int_equal(profile->update[profile->taken - 1], 520);
-  training_destroy(&training);
-}
-
 /* A scaled reference is the run that it comes to. */
 static void test_scaled_is_what_it_comes_to(void **state) {
   CoreConfig config = small_config(), reference = small_config();
@@ -318,8 +275,6 @@ int main(void) {
     cmocka_unit_test(test_repeats_and_depends_on_the_seed),
     cmocka_unit_test(test_evaluation_leaves_training_alone),
     cmocka_unit_test(test_measuring_changes_nothing),
-    cmocka_unit_test(test_profile),
-    cmocka_unit_test(test_profile_thins),
     cmocka_unit_test(test_scaled_is_what_it_comes_to),
     cmocka_unit_test(test_resumes_bit_for_bit),
     cmocka_unit_test(test_centre_of_mass),

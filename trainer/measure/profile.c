@@ -13,9 +13,9 @@
 
 void profile_register(Profile *profile, const Agent *agent, const Rollout *rollout, int64_t updates, CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
-  int every = (int)((updates + PROFILE_INTERVALS - 1) / PROFILE_INTERVALS);
   *profile = (Profile){.states = (int)(total < PROFILE_STATES ? total : PROFILE_STATES), .updates = (int)updates,
-                       .every = every, .most = 1 + (int)((updates + every - 1) / every), .head = rollout->head};
+                       .most = 1 + (int)(updates < PROFILE_INTERVALS ? updates : PROFILE_INTERVALS),
+                       .head = rollout->head};
   profile->room = profile->states < own ? profile->states : (int)own;
   profile->piece = profile->room < agent->max_rows ? profile->room : agent->max_rows;
   size_t states = (size_t)profile->room, most = (size_t)profile->most;
@@ -23,15 +23,15 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
   if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, profile->index_on_device, states, "profile rows [states]");
   CORE_ARENA_DEVICE(arena, profile->observations, states * (size_t)rollout->features,
              "profile observations [states][features]");
-  CORE_ARENA_DEVICE(arena, profile->logits, most * states * (size_t)rollout->head.logits,
-             "profile snapshots [minibatches][states][logits]");
+  CORE_ARENA_DEVICE(arena, profile->logits, (most + 1) * states * (size_t)rollout->head.logits,
+             "profile snapshots [points + 1][states][logits]");
   CORE_ARENA_DEVICE(arena, profile->actions, states * rollout->action_bytes, "profile actions [states][bytes]");
   CORE_ARENA_DEVICE(arena, profile->behaviour_logp, states, "profile behaviour log-probabilities [states]");
   CORE_ARENA_DEVICE(arena, profile->logp, states, "profile log-probabilities [states]");
-  CORE_ARENA(arena, profile->ratios, 2 * most, "profile ratios [2][minibatches]");
+  CORE_ARENA(arena, profile->ratios, 2 * most, "profile ratios [2][points]");
   CORE_ARENA(arena, profile->ess_percent, most, "profile effective sample sizes");
   CORE_ARENA(arena, profile->update, most, "profile minibatches");
-  CORE_ARENA(arena, profile->sequential, most, "profile sequential KL");
+  CORE_ARENA(arena, profile->consecutive, most, "profile KL between neighbours");
   CORE_ARENA(arena, profile->reference, most, "profile reference KL");
 }
 
@@ -39,10 +39,14 @@ static float *snapshot(const Profile *profile, int i) {
   return profile->logits + (size_t)i * (size_t)profile->room * (size_t)profile->head.logits;
 }
 
-static void take(Profile *profile, Ops *ops, const Agent *agent) {
-  agent_policy(agent, ops, agent->actor.theta, profile->observations, profile->own,
-               snapshot(profile, profile->taken));
-  profile->update[profile->taken++] = profile->seen;
+/* The policy as it is now, at `place`. */
+static void take(Profile *profile, Ops *ops, const Agent *agent, int place) {
+  agent_policy(agent, ops, agent->actor.theta, profile->observations, profile->own, snapshot(profile, place));
+}
+
+/* Minibatches before the next point; equal shares of the data, to a minibatch. */
+static int next_point(const Profile *profile) {
+  return (int)((int64_t)profile->taken * profile->updates / (profile->most - 1));
 }
 
 void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
@@ -61,13 +65,9 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
   rollout_gather_observations(rollout, ops, index, profile->own, profile->observations);
   ops->gather_rows(ops, rollout->logp, index, profile->behaviour_logp, profile->own, 1);
   rollout_gather_actions(rollout, ops, index, profile->own, profile->actions);
-  profile->taken = profile->seen = 0;
-  take(profile, ops, agent);
-}
-
-void profile_take(Profile *profile, Ops *ops, const Agent *agent) {
-  profile->seen++;
-  if (profile->seen % profile->every == 0 || profile->seen == profile->updates) take(profile, ops, agent);
+  profile->seen = profile->update[0] = 0;
+  profile->taken = 1;
+  take(profile, ops, agent, 0);
 }
 
 /* This rank's part of the mean of KL(snapshot p || snapshot q), in passes that the ops can hold. */
@@ -80,6 +80,16 @@ static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
     sum += kl;
   }
   return sum / profile->states;
+}
+
+void profile_take(Profile *profile, Ops *ops, const Agent *agent) {
+  profile->seen++;
+  const int before = profile->taken - 1;
+  const bool is_point = profile->seen == next_point(profile), follows = profile->seen == profile->update[before] + 1;
+  const int place = is_point ? profile->taken : profile->most;
+  if (is_point || follows) take(profile, ops, agent, place);
+  if (follows) profile->consecutive[before] = part_of_kl(profile, ops, place, before);
+  if (is_point) profile->update[profile->taken++] = profile->seen;
 }
 
 /* This rank's part of the ratios of snapshot i. */
@@ -115,26 +125,31 @@ static void measure_ess(Profile *profile, Ops *ops) {
 
 ProfileSummary profile_finish(Profile *profile, Ops *ops) {
   const int last = profile->taken - 1;
-  for (int i = 0; i < last; i++) profile->sequential[i] = part_of_kl(profile, ops, i + 1, i);
   for (int i = 0; i < last; i++) profile->reference[i] = part_of_kl(profile, ops, last, i);
-  ranks_sum(profile->sequential, (size_t)last);
+  ranks_sum(profile->consecutive, (size_t)last);
   ranks_sum(profile->reference, (size_t)last);
   profile->reference[last] = 0;
   measure_ess(profile, ops);
-  return profile_summarise(profile->reference, profile->update, profile->taken);
+  return profile_summarise(profile->reference, profile->update, profile->taken, profile->updates);
 }
 
-ProfileSummary profile_summarise(const double *reference, const int *update, int n) {
+double profile_mean_consecutive(const Profile *profile) {
+  double sum = 0;
+  for (int i = 0; i + 1 < profile->taken; i++) sum += profile->consecutive[i];
+  return sum / (profile->taken - 1);
+}
+
+ProfileSummary profile_summarise(const double *reference, const int *update, int n, int updates) {
   double x_mean = 0, y_mean = 0, xx = 0, xy = 0, monotone = 0;
   const int points = n - 1; /* the last is KL of a policy to itself */
   if (points < 2) return (ProfileSummary){NAN, NAN};
   for (int i = 0; i < points; i++) {
     monotone += reference[i + 1] <= reference[i];
-    x_mean += (double)update[i] / points;
+    x_mean += (double)update[i] / updates / points;
     y_mean += log(fmax(reference[i], 1e-12)) / points;
   }
   for (int i = 0; i < points; i++) {
-    double x = update[i] - x_mean;
+    double x = (double)update[i] / updates - x_mean;
     xx += x * x;
     xy += x * (log(fmax(reference[i], 1e-12)) - y_mean);
   }

@@ -75,10 +75,10 @@ static void write_profile(const RunLogs *logs, Progress *progress, const Trainin
   const Profile *profile = &training->profile;
   char path[CORE_PATH_MAX];
   CoreText text = {0};
-  core_text_append(&text, "minibatches\tpercent\tkl_sequential[nat]\tkl_reference[nat]\tess_percent[%]\n");
+  core_text_append(&text, "minibatches\tpercent\tkl_consecutive[nat]\tkl_reference[nat]\tess_percent[%]\n");
   for (int i = 0; i < profile->taken; i++) {
     core_text_appendf(&text, "%d\t%.9g\t", profile->update[i], 100.0 * profile->update[i] / profile->updates);
-    if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->sequential[i]);
+    if (i + 1 < profile->taken) core_text_appendf(&text, "%.9g", profile->consecutive[i]);
     core_text_appendf(&text, "\t%.9g\t%.9g\n", profile->reference[i], profile->ess_percent[i]);
   }
   if (store_path_profile(logs->root, logs->id, row->iteration, path) == CORE_OK) {

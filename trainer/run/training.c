@@ -387,15 +387,12 @@ static void finish_coverage(Training *training, StoreIteration *row) {
   row->coverage_states = summary.states;
 }
 
-static void finish_visited(Training *training) {
-  if (training->rollout.visited) visited_finish(&training->visited);
-}
-
 static void finish_profile(Training *training, StoreIteration *row) {
   if (!training->profiled) return;
   const ProfileSummary summary = profile_finish(&training->profile, training->ops);
   row->kl_monotone = summary.monotone;
   row->kl_slope = summary.slope;
+  row->kl_consecutive = profile_mean_consecutive(&training->profile);
 }
 
 int training_iterate(Training *training, StoreIteration *row) {
@@ -427,7 +424,7 @@ int training_iterate(Training *training, StoreIteration *row) {
                         &change);
   finish_profile(training, row);
   finish_coverage(training, row);
-  finish_visited(training);
+  if (training->rollout.visited) visited_finish(&training->visited);
   observer_advance(&training->rollout.observer); /* until now all was seen with the statistics of the rollout */
   double measured = core_clock_s();
 
