@@ -91,6 +91,7 @@ static void test_tasks_have_names_and_sizes(void **state) {
     assert_ptr_equal(task, mujoco_task(count++));
     assert_int_equal(facts.observations, task->observations);
     assert_in_range(task->observations, 1, MUJOCO_OBSERVATIONS_MAX);
+    assert_in_range(task->nu, 1, OPS_FACTORS_MAX); /* Humanoid has 17 */
   }
   assert_int_equal(count, 21);
   assert_null(mujoco_task(count));
