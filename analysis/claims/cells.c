@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 
-enum { CONDITIONS = 8, ALTERNATIVES = 4, BESIDE = 16 };
+enum { CONDITIONS = 8, ALTERNATIVES = 8 };
 
 /* FNV-1a, 64 bits. */
 static uint64_t hash_text(const char *text) {
@@ -137,20 +137,35 @@ static bool meets(const AnalysisTable *table, size_t run, const Condition *condi
   return condition->extreme != 0;
 }
 
-/* Keeps the runs with the lowest (highest) value of a setting. */
-static size_t keep_extreme(const AnalysisTable *table, const Condition *condition, size_t *run, size_t count) {
-  Key key = {condition->row, NULL, true};
+/* A run, what it is alike with, and the value that is to be the greatest. */
+typedef struct Candidate { uint64_t group; double value; size_t run; } Candidate;
+
+static int by_group(const void *left, const void *right) {
+  const Candidate *a = left, *b = right;
+  if (a->group != b->group) return a->group < b->group ? -1 : 1;
+  if (a->value != b->value) return a->value > b->value ? -1 : 1;
+  return (a->run > b->run) - (a->run < b->run);
+}
+
+/* Keeps the runs with the lowest (highest) value of a setting among those of their group[run]. */
+static size_t keep_extreme(const AnalysisTable *table, const Condition *condition, const uint64_t *group, size_t *run,
+                           size_t count) {
+  const Key key = {condition->row, NULL, true};
+  Candidate *list = core_memory_allocate((count + 1) * sizeof *list);
   CoreText text = {0};
   double edge = NAN;
-  size_t kept = 0;
+  size_t known = 0, kept = 0;
   for (size_t i = 0; i < count; i++) {
-    double value = key_value(&key, &table->selection->runs[run[i]].config, &text);
-    if (isnan(edge) || (condition->extreme < 0 ? value < edge : value > edge)) edge = value;
+    const double value = key_value(&key, &table->selection->runs[run[i]].config, &text);
+    if (!isnan(value)) list[known++] = (Candidate){group[run[i]], condition->extreme * value, run[i]};
   }
-  for (size_t i = 0; i < count; i++) {
-    if (key_value(&key, &table->selection->runs[run[i]].config, &text) == edge) run[kept++] = run[i];
+  qsort(list, known, sizeof *list, by_group);
+  for (size_t i = 0; i < known; i++) {
+    if (i == 0 || list[i].group != list[i - 1].group) edge = list[i].value;
+    if (list[i].value == edge) run[kept++] = list[i].run;
   }
   core_text_free(&text);
+  free(list);
   return kept;
 }
 
@@ -172,23 +187,60 @@ static void mark_members(const AnalysisTable *table, const char *data, bool *is_
   }
 }
 
-static int choose_runs(const AnalysisTable *table, const char *data, const char *where, size_t *run, size_t *count) {
+/* Hash of the settings that are not free. */
+static uint64_t hash_settings(const AnalysisTable *table, size_t run, const bool *is_free) {
+  size_t count;
+  const CoreConfigRow *rows = core_config_rows(&count);
+  uint64_t hash = 1;
+  for (size_t i = 0; i < table->rows; i++)
+    if (rows[i].identity && !is_free[i]) hash = hash_mix(hash, table->hash[run * table->rows + i]);
+  return hash;
+}
+
+/* Adds the members that meet all conditions of one alternative to chosen[runs]. min and max are of the runs that are
+ * alike in all settings but the free ones and those of these conditions: of each profile and task its own. */
+static int choose_alternative(const AnalysisTable *table, const char *where, const bool *is_free, const bool *is_of,
+                              bool *chosen) {
   Condition list[CONDITIONS];
-  size_t conditions;
+  size_t conditions, count = 0;
   TRY(parse_conditions(where, list, &conditions));
-  bool *is_of = core_memory_allocate(table->selection->count + 1);
-  mark_members(table, data, is_of);
-  *count = 0;
-  for (size_t r = 0; r < table->selection->count; r++) {
+  const size_t runs = table->selection->count;
+  bool *moves = core_memory_allocate(table->rows * sizeof *moves);
+  uint64_t *group = core_memory_zero_allocate(runs + 1, sizeof *group);
+  size_t *run = core_memory_allocate((runs + 1) * sizeof *run);
+  memcpy(moves, is_free, table->rows * sizeof *moves);
+  for (size_t i = 0; i < conditions; i++) moves[list[i].row] |= list[i].extreme != 0;
+  for (size_t r = 0; r < runs; r++) {
     bool all = is_of[r];
     for (size_t i = 0; i < conditions && all; i++) all = meets(table, r, &list[i]);
-    if (all) run[(*count)++] = r;
+    if (!all) continue;
+    group[r] = hash_settings(table, r, moves);
+    run[count++] = r;
   }
-  for (size_t i = 0; i < conditions; i++) {
-    if (list[i].extreme) *count = keep_extreme(table, &list[i], run, *count);
-  }
-  free(is_of);
+  for (size_t i = 0; i < conditions; i++)
+    if (list[i].extreme) count = keep_extreme(table, &list[i], group, run, count);
+  for (size_t i = 0; i < count; i++) chosen[run[i]] = true;
+  free(moves);
+  free(group);
+  free(run);
   return CORE_OK;
+}
+
+static int choose_runs(const AnalysisTable *table, const char *data, const char *where, const bool *is_free,
+                       size_t *run, size_t *count) {
+  bool *is_of = core_memory_allocate(table->selection->count + 1);
+  bool *chosen = core_memory_zero_allocate(table->selection->count + 1, sizeof *chosen);
+  char *copy = core_text_duplicate(where), *rest = copy, *part;
+  int code = CORE_OK;
+  mark_members(table, data, is_of);
+  while ((part = strsep(&rest, ";")) && code == CORE_OK) code = choose_alternative(table, part, is_free, is_of, chosen);
+  *count = 0;
+  for (size_t r = 0; r < table->selection->count && code == CORE_OK; r++)
+    if (chosen[r]) run[(*count)++] = r;
+  free(copy);
+  free(is_of);
+  free(chosen);
+  return code;
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
@@ -222,24 +274,9 @@ static int parse_free(const AnalysisArrangement *arrangement, const Key *key, co
 }
 
 static uint64_t stratum_of(const AnalysisTable *table, size_t run, const bool *is_free, bool equal_data) {
-  size_t count;
-  const CoreConfigRow *rows = core_config_rows(&count);
-  uint64_t hash = 1;
-  for (size_t i = 0; i < table->rows; i++) {
-    if (rows[i].identity && !is_free[i]) hash = hash_mix(hash, table->hash[run * table->rows + i]);
-  }
-  int64_t data = core_config_transitions_per_iteration(&table->selection->runs[run].config);
+  const uint64_t hash = hash_settings(table, run, is_free);
+  const int64_t data = core_config_transitions_per_iteration(&table->selection->runs[run].config);
   return equal_data ? hash_mix(hash, (uint64_t)data) : hash;
-}
-
-/* All settings but the seed. */
-static uint64_t cell_of(const AnalysisTable *table, size_t run, size_t seed_row) {
-  size_t count;
-  const CoreConfigRow *rows = core_config_rows(&count);
-  uint64_t hash = 1;
-  for (size_t i = 0; i < table->rows; i++)
-    if (rows[i].identity && i != seed_row) hash = hash_mix(hash, table->hash[run * table->rows + i]);
-  return hash;
 }
 
 static bool same_key(const Entry *a, const Entry *b) {
@@ -299,9 +336,11 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
   Entry *entry = core_memory_allocate((table->selection->count + 1) * sizeof *entry);
   CoreText text = {0};
   int code = parse_free(arrangement, &key, &second, is_free);
+  bool *seed_is_free = core_memory_zero_allocate(table->rows, sizeof *seed_is_free);
   size_t seed_row = 0;
   if (code == CORE_OK) code = find_row("train.seed", &seed_row);
-  if (code == CORE_OK) code = choose_runs(table, arrangement->data, arrangement->where, run, &count);
+  seed_is_free[seed_row] = true;
+  if (code == CORE_OK) code = choose_runs(table, arrangement->data, arrangement->where, is_free, run, &count);
   bool equal_data = strstr(arrangement->beside, "ppo.num_steps") != NULL;
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const CoreConfig *config = &table->selection->runs[run[i]].config;
@@ -314,7 +353,7 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
     cells->missing += measured->ended && lacks;
     if (!measured->ended || lacks) continue;
     next.stratum = stratum_of(table, run[i], is_free, equal_data);
-    next.cell = cell_of(table, run[i], seed_row);
+    next.cell = hash_settings(table, run[i], seed_is_free); /* all settings but the seed */
     entry[used++] = next;
   }
   if (code == CORE_OK) {
@@ -324,6 +363,7 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
   }
   core_text_free(&text);
   free(is_free);
+  free(seed_is_free);
   free(run);
   free(entry);
   return code;

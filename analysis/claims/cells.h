@@ -34,7 +34,10 @@ typedef struct AnalysisCells {
 
 typedef struct AnalysisArrangement {
   const char *data;        /* "fig1a_com fig5_regularisation": only runs of these sweeps; "" = all */
-  const char *where;       /* "ppo.com=min,algo.name=ppo|ppo_ewma"; min and max are taken within these runs */
+  /* "ppo.com=min,algo.name=ppo|ppo_ewma"; "A;B": runs that meet A or B. min and max are of the runs that are alike in
+   * all settings but key, second, beside, the seed and those of the conditions with min and max: profiles and tasks
+   * have their own. */
+  const char *where;
   const char *key;         /* "ppo.com", "net.sharing:shared<joint", or "" */
   const char *second;      /* or "" */
   const char *beside;      /* settings that may differ within a stratum, "a,b" */

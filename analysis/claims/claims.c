@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/claims/clock.h"
 #include "analysis/claims/permute.h"
 #include "core/memory.h"
 #include "core/text.h"
@@ -46,6 +47,7 @@ static const Meaning meanings[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_FALLS] = {"P(a larger setting has a larger value)", "< 0.5", "two settings to compare", OF_KEYS,
                             false},
   [ANALYSIS_TEST_EQUAL] = {"largest difference between settings", "none", "two settings to compare", OF_KEYS, true},
+  [ANALYSIS_TEST_NOT_WORSE] = {"highest setting - lowest setting", "no loss", "two settings to compare", OF_KEYS, true},
   [ANALYSIS_TEST_LOW_END] = {"best of the others - lowest setting", "> 0", "three settings to compare", OF_KEYS, false},
   [ANALYSIS_TEST_HIGH_END] = {"best of the others - highest setting", "> 0", "three settings to compare", OF_KEYS,
                               false},
@@ -65,6 +67,8 @@ static const Meaning meanings[ANALYSIS_TESTS] = {
                                  OF_SECOND, false},
   [ANALYSIS_TEST_BEST_AT_HIGH] = {"best elsewhere - best at the highest scale", "> 0", "settings at two scales",
                                   OF_SECOND, false},
+  [ANALYSIS_TEST_BEST_EQUAL] = {"largest difference between best values", "none", "two settings at two scales",
+                                OF_SECOND, true},
   [ANALYSIS_TEST_MIDDLE] = {"mean of the middle third - greater mean of the outer thirds", "> 0",
                             "six configurations to compare", OF_POINTS, false},
   [ANALYSIS_TEST_UP] = {"Spearman's rho", "> 0", "six configurations to compare", OF_POINTS, false},
@@ -94,21 +98,24 @@ static void lacks(AnalysisFindingOfClaim *f, const char *what) {
   else snprintf(f->reason, sizeof f->reason, "needs %s", what);
 }
 
-/* Takes out cells of too few runs, and then strata without cells. */
+/* Takes out runs without a score, cells of too few runs, and then strata without cells. */
 static void drop_thin_cells(AnalysisCells *cells, size_t least) {
   size_t kept = 0, strata = 0, run = 0;
   for (size_t s = 0; s < cells->strata; s++) {
     const size_t begin = cells->stratum[s], end = cells->stratum[s + 1], before = kept;
     for (size_t c = begin; c < end; c++) {
-      const size_t first = cells->first[c], n = cells->first[c + 1] - first;
+      const size_t first = cells->first[c], last = cells->first[c + 1];
+      size_t n = 0;
+      for (size_t i = first; i < last; i++) n += !isnan(cells->score[i]);
       if (n < least) continue;
       cells->key[kept] = cells->key[c];
       cells->second[kept] = cells->second[c];
       cells->first[kept++] = run;
-      for (size_t i = 0; i < n; i++, run++) {
-        cells->run[run] = cells->run[first + i];
-        cells->score[run] = cells->score[first + i];
-        cells->x[run] = cells->x[first + i];
+      for (size_t i = first; i < last; i++) {
+        if (isnan(cells->score[i])) continue;
+        cells->run[run] = cells->run[i];
+        cells->score[run] = cells->score[i];
+        cells->x[run++] = cells->x[i];
       }
     }
     if (kept > before) cells->stratum[strata++] = before;
@@ -230,6 +237,7 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
     case ANALYSIS_TEST_RISES: return analysis_test_rises(cells);
     case ANALYSIS_TEST_FALLS: return opposite(analysis_test_rises(cells));
     case ANALYSIS_TEST_EQUAL: return analysis_test_equal(cells, f->margin);
+    case ANALYSIS_TEST_NOT_WORSE: return analysis_test_not_worse(cells, f->margin);
     case ANALYSIS_TEST_LOW_END: return analysis_test_end(cells, false);
     case ANALYSIS_TEST_HIGH_END: return analysis_test_end(cells, true);
     case ANALYSIS_TEST_ROBUST: return analysis_test_robust(cells, false);
@@ -240,6 +248,7 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
     case ANALYSIS_TEST_GAIN_EQUAL: return analysis_test_gain_equal(cells, f->margin);
     case ANALYSIS_TEST_BEST_AT_LOW: return analysis_test_best_at(cells, false);
     case ANALYSIS_TEST_BEST_AT_HIGH: return analysis_test_best_at(cells, true);
+    case ANALYSIS_TEST_BEST_EQUAL: return analysis_test_best_equal(cells, f->margin);
     case ANALYSIS_TEST_MIDDLE: return analysis_test_middle(cells);
     case ANALYSIS_TEST_UP: return analysis_test_rho(cells);
     case ANALYSIS_TEST_DOWN: return opposite(analysis_test_rho(cells));
@@ -293,13 +302,17 @@ static void explain(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
   if (isfinite(seeds) && seeds <= MORE_SEEDS_MAX) f->more_seeds = (size_t)fmax(seeds, (double)f->seeds + 1);
 }
 
-static int arrange(const AnalysisClaim *claim, const AnalysisTable *table, AnalysisCells *cells) {
+static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
+                   AnalysisCells *cells) {
   AnalysisMeasure x = ANALYSIS_MEASURE_ddr;
   const bool measured_x = is_measured_x(claim->test);
+  const bool timed = database && claim->measure == ANALYSIS_MEASURE_score_at_time;
   if (measured_x) TRY(analysis_measure_find(claim->key, &x));
   const AnalysisArrangement arrangement = {claim->data, claim->where, measured_x ? "" : claim->key, claim->second,
-                                           claim->beside, claim->measure, measured_x ? (int)x : -1};
-  return analysis_cells_create(table, &arrangement, cells);
+                                           claim->beside, timed ? ANALYSIS_MEASURE_final : claim->measure,
+                                           measured_x ? (int)x : -1};
+  TRY(analysis_cells_create(table, &arrangement, cells));
+  return timed ? analysis_clock_scores(database, table->selection, cells) : CORE_OK;
 }
 
 /* Would another cell stand in for one that has too few seeds as the end, or as the best? */
@@ -307,13 +320,17 @@ static bool needs_all_cells(AnalysisTest test) {
   return test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END || meanings[test].kind == OF_SECOND;
 }
 
-static int evaluate(const AnalysisClaim *claim, const AnalysisTable *table, AnalysisFindingOfClaim *f) {
+static int evaluate(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
+                    AnalysisFindingOfClaim *f) {
   const Meaning *meaning = &meanings[claim->test];
   AnalysisCells cells;
   *f = (AnalysisFindingOfClaim){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = meaning->statistic,
                                 .direction = meaning->direction, .p_for = NAN, .p_against = NAN, .margin = NAN};
-  const int code = arrange(claim, table, &cells);
-  if (code != CORE_OK) return core_error_context(code, "claims.def: %s", claim->id);
+  const int code = arrange(database, claim, table, &cells);
+  if (code != CORE_OK) {
+    analysis_cells_free(&cells);
+    return core_error_context(code, "claims.def: %s", claim->id);
+  }
   f->unfinished = cells.unfinished;
   f->missing = cells.missing;
   f->mixed = cells.mixed;
@@ -404,15 +421,15 @@ static bool is_of_papers(const char *sweep) {
 
 bool analysis_claims_take_all(const char *sweep) { return sweep != NULL && !is_of_papers(sweep); }
 
-int analysis_claims_judge(const AnalysisSelection *selection, const AnalysisMeasured *measured,
-                          const AnalysisMembership *membership, const AnalysisClaimsAsked *asked,
-                          AnalysisFindingOfClaim **finding, size_t *count) {
+int analysis_claims_judge(StoreDatabase *database, const AnalysisSelection *selection,
+                          const AnalysisMeasured *measured, const AnalysisMembership *membership,
+                          const AnalysisClaimsAsked *asked, AnalysisFindingOfClaim **finding, size_t *count) {
   int code = check_ids(asked);
   AnalysisTable table = analysis_table_create(selection, measured, asked->all_runs ? NULL : membership);
   *finding = core_memory_zero_allocate(CLAIMS, sizeof **finding);
   *count = 0;
   for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++)
-    if (is_asked(asked, &claims[i])) code = evaluate(&claims[i], &table, &(*finding)[(*count)++]);
+    if (is_asked(asked, &claims[i])) code = evaluate(database, &claims[i], &table, &(*finding)[(*count)++]);
   if (code == CORE_OK && asked->correct) correct(*finding, *count);
   analysis_table_free(&table);
   return code;
@@ -426,7 +443,7 @@ int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *s
   *count = 0;
   int code = analysis_membership_read(database, selection, &membership);
   if (code == CORE_OK) code = analysis_measures_read(database, selection, NULL, 0, &measured);
-  if (code == CORE_OK) code = analysis_claims_judge(selection, measured, &membership, asked, finding, count);
+  if (code == CORE_OK) code = analysis_claims_judge(database, selection, measured, &membership, asked, finding, count);
   analysis_membership_free(&membership);
   free(measured);
   return code;

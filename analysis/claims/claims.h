@@ -13,6 +13,7 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_RISES,       /* a larger key has a larger measure [no key differs; permutation] */
   ANALYSIS_TEST_FALLS,       /* a larger key has a smaller measure [the same] */
   ANALYSIS_TEST_EQUAL,       /* all keys alike [two differ by the margin or more; two t tests of one side] */
+  ANALYSIS_TEST_NOT_WORSE,   /* the highest key loses less than the margin to the lowest [it loses it or more; t] */
   ANALYSIS_TEST_LOW_END,     /* the best other key beats the lowest one [no key differs; permutation] */
   ANALYSIS_TEST_HIGH_END,    /* ... the highest one */
   ANALYSIS_TEST_ROBUST,      /* the lowest key loses more at the smallest second key than at the largest [not; t] */
@@ -23,6 +24,7 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_GAIN_EQUAL,  /* ... is alike at all second keys [two differ by the margin or more; t] */
   ANALYSIS_TEST_BEST_AT_LOW, /* the best at the lowest second key is worse than the best elsewhere [not; t] */
   ANALYSIS_TEST_BEST_AT_HIGH, /* ... at the highest */
+  ANALYSIS_TEST_BEST_EQUAL,  /* the best over the second key is alike at all keys [two differ by the margin; t] */
   ANALYSIS_TEST_MIDDLE,      /* the middle third of configurations by x beats both others [no relation; permutation] */
   ANALYSIS_TEST_UP,          /* Spearman's rho of x and the measure is above 0 [no relation; permutation] */
   ANALYSIS_TEST_DOWN,        /* ... below 0 */
@@ -83,8 +85,9 @@ bool analysis_claims_take_all(const char *sweep);
 int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
                              const AnalysisClaimsAsked *asked, AnalysisFindingOfClaim **finding, size_t *count);
 
-/* The same from measures that are there already: measured[selection->count]. membership NULL: as asked->all_runs. */
-int analysis_claims_judge(const AnalysisSelection *selection, const AnalysisMeasured *measured,
+/* The same from measures that are there already: measured[selection->count]. membership NULL: as asked->all_runs.
+ * database: read for score_at_time only, which depends on the runs that are compared; NULL: it is in `measured`. */
+int analysis_claims_judge(StoreDatabase *database, const AnalysisSelection *selection, const AnalysisMeasured *measured,
                           const AnalysisMembership *membership, const AnalysisClaimsAsked *asked,
                           AnalysisFindingOfClaim **finding, size_t *count);
 

@@ -123,6 +123,92 @@ AnalysisTested analysis_test_equal(const AnalysisCells *cells, double margin) {
   return tested;
 }
 
+AnalysisTested analysis_test_not_worse(const AnalysisCells *cells, double margin) {
+  size_t keys;
+  double *key = distinct(cells->key, cells->cells, &keys);
+  double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+  if (keys > 1) tested.strata = weigh_pair(cells, key[keys - 1], NAN, key[0], NAN, 1, weight);
+  if (tested.strata > 0) {
+    const AnalysisContrast contrast = analysis_contrast(cells, weight);
+    tested.interval = analysis_contrast_interval(contrast, cells->count);
+    tested.p_for = analysis_contrast_above(contrast, -margin);
+    tested.p_against = 1 - tested.p_for;
+  }
+  free(weight);
+  free(key);
+  return tested;
+}
+
+/* ---- the best over the second key, by the key -------------------------------------------------------------------- */
+
+/* The keys of a claim, and its second keys. */
+typedef struct Axes { double *key, *second; size_t keys, seconds; } Axes;
+
+/* The best of key i against the best of key j. p_for: that the best of i is not greater by the margin, p_against: that
+ * it is. Which second key is best is not known: of i each must stay below, and of j one that it stays below of suffices
+ * (so Bonferroni for their number); the other way round one of i must be above all of j. strata 0: nothing to compare.
+ * weight[cells]: work. */
+static AnalysisTested compare_bests(const AnalysisCells *cells, const Axes *axes, size_t i, size_t j, double margin,
+                                    double *weight) {
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+  double greatest = -INFINITY;
+  size_t of_i = 0, of_j = 0;
+  tested.p_for = 0;
+  tested.p_against = 1;
+  for (size_t e = 0; e < axes->seconds; e++) {
+    double below = 1, above = 0, nearest = INFINITY;
+    AnalysisContrast closest = {0};
+    size_t others = 0;
+    for (size_t f = 0; f < axes->seconds; f++) {
+      memset(weight, 0, (cells->cells + 1) * sizeof *weight);
+      const size_t used = weigh_pair(cells, axes->key[i], axes->second[e], axes->key[j], axes->second[f], 1, weight);
+      if (used == 0) continue;
+      const AnalysisContrast contrast = analysis_contrast(cells, weight);
+      below = fmin(below, analysis_contrast_below(contrast, margin));
+      above = fmax(above, analysis_contrast_above(contrast, margin));
+      if (contrast.estimate < nearest) nearest = contrast.estimate, closest = contrast;
+      if (used > tested.strata) tested.strata = used;
+      others++;
+    }
+    if (others == 0) continue;
+    of_i++;
+    if (others > of_j) of_j = others;
+    tested.p_for = fmax(tested.p_for, below);
+    tested.p_against = fmin(tested.p_against, above);
+    if (nearest > greatest) greatest = nearest, tested.interval = analysis_contrast_interval(closest, cells->count);
+  }
+  tested.p_for = fmin(1, tested.p_for * (double)of_j);
+  tested.p_against = fmin(1, tested.p_against * (double)of_i);
+  return tested;
+}
+
+AnalysisTested analysis_test_best_equal(const AnalysisCells *cells, double margin) {
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+  Axes axes = {0};
+  size_t pairs = 0;
+  axes.key = distinct(cells->key, cells->cells, &axes.keys);
+  axes.second = distinct(cells->second, cells->cells, &axes.seconds);
+  double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
+  for (size_t i = 0; i < axes.keys && axes.seconds > 1; i++) {
+    for (size_t j = 0; j < axes.keys; j++) {
+      if (i == j) continue;
+      const AnalysisTested one = compare_bests(cells, &axes, i, j, margin, weight);
+      if (one.strata == 0) continue;
+      if (pairs == 0 || one.interval.center > tested.interval.center) tested.interval = one.interval;
+      tested.p_for = pairs == 0 ? one.p_for : fmax(tested.p_for, one.p_for);
+      tested.p_against = pairs == 0 ? one.p_against : fmin(tested.p_against, one.p_against);
+      if (one.strata > tested.strata) tested.strata = one.strata;
+      pairs++;
+    }
+  }
+  if (pairs > 0) tested.p_against = fmin(1, tested.p_against * (double)pairs);
+  free(weight);
+  free(axes.key);
+  free(axes.second);
+  return tested;
+}
+
 /* ---- gains over the key, by the second key ----------------------------------------------------------------------- */
 
 /* The gain from the lowest to the highest key at second key a, less that at b. */

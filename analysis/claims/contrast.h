@@ -28,6 +28,8 @@ AnalysisInterval analysis_contrast_interval(AnalysisContrast contrast, size_t n)
 
 /* The tests of claims.h of these names. `margin`: differences up to it count as none. Strata have equal weights. */
 AnalysisTested analysis_test_equal(const AnalysisCells *cells, double margin);
+AnalysisTested analysis_test_not_worse(const AnalysisCells *cells, double margin);
+AnalysisTested analysis_test_best_equal(const AnalysisCells *cells, double margin);
 AnalysisTested analysis_test_robust(const AnalysisCells *cells, bool high);
 AnalysisTested analysis_test_same_best(const AnalysisCells *cells, double margin);
 AnalysisTested analysis_test_gain(const AnalysisCells *cells, int sign);

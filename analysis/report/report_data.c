@@ -176,7 +176,8 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
   AnalysisMembership membership = {0};
   int code = analysis_membership_read(report->database, &report->selection, &membership);
   if (code == CORE_OK)
-    code = analysis_claims_judge(&report->selection, report->measured, &membership, &asked, &list, &count);
+    code = analysis_claims_judge(report->database, &report->selection, report->measured, &membership, &asked, &list,
+                                 &count);
   analysis_membership_free(&membership);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const AnalysisFindingOfClaim *f = &list[i];

@@ -36,6 +36,8 @@ int analysis_measure_find(const char *name, AnalysisMeasure *measure) {
   for (size_t i = 0; i < ANALYSIS_MEASURES; i++) {
     names[i] = measures[i].name;
     if (strcmp(name, names[i]) != 0) continue;
+    if (i == ANALYSIS_MEASURE_score_at_time)
+      return core_error(CORE_USAGE, "%s depends on the runs that are compared: it is of claims only", name);
     *measure = (AnalysisMeasure)i;
     return CORE_OK;
   }
@@ -51,6 +53,10 @@ static const char evaluation_sql[] =
   " FROM evaluation WHERE run_id = ?1 AND level_set = coalesce(" ANALYSIS_LEVELS_SQL
   ", (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1))"
   " AND transitions <= ?3 AND coalesce(solve_rate, episode_return) IS NOT NULL ORDER BY iteration";
+
+static const char other_sql[] =
+  "SELECT max(coalesce(solve_rate, episode_return)) FROM evaluation WHERE run_id = ?1 AND transitions <= ?3"
+  " AND level_set = " ANALYSIS_LEVELS_SQL;
 
 typedef struct Scores { double *at, *score; size_t count, capacity; } Scores;
 
@@ -136,6 +142,18 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
   return code;
 }
 
+/* The best score on the first level set that the run was not trained on. */
+static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, AnalysisMeasured *run) {
+  bool row = false;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, of->id);
+  store_query_bind_text(query, 2, ANALYSIS_LEVELS_OTHER);
+  store_query_bind_real(query, 3, budget);
+  TRY(store_query_step(query, &row));
+  if (row && run->evaluations > 0) run->value[ANALYSIS_MEASURE_best_other] = store_query_real(query, 0);
+  return CORE_OK;
+}
+
 /* ---- iterations ------------------------------------------------------------------------------------------------- */
 
 /* KL and DDR from the sums of 64 iterations (iteration_bin) and, where the budget ends inside one, its rows (ddr.h). */
@@ -179,7 +197,7 @@ static const AnalysisMeasure late[] = {
   ANALYSIS_MEASURE_feature_rank, ANALYSIS_MEASURE_dormant,         ANALYSIS_MEASURE_weight_norm,
   ANALYSIS_MEASURE_kurtosis,     ANALYSIS_MEASURE_policy_variance, ANALYSIS_MEASURE_ess};
 
-typedef struct Queries { StoreQuery *scores, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
+typedef struct Queries { StoreQuery *scores, *other, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
 
 /* Runs a statement of a run's key and one or two numbers (second < 0: one), and takes its columns. */
 static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, const AnalysisMeasure *list,
@@ -231,6 +249,7 @@ static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, do
   if (budget > 0) limit = each > 0 ? ceil(budget / each) * each : budget; /* a budget ends with a whole iteration */
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
   TRY(read_scores(q->scores, of, level_set, limit, s, run));
+  if (of->config.eval.levels[0]) TRY(read_other(q->other, of, limit, run));
   TRY(read_iterations(q, of, limit, run, last, key));
   run->ended =
     of->status == STORE_FINISHED || of->status == STORE_DIVERGED || (budget > 0 && run->transitions >= budget);
@@ -244,6 +263,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   int64_t *last = core_memory_zero_allocate(2 * selection->count + 1, sizeof *last), *key = last + selection->count;
   *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
   int code = store_query_open(database, evaluation_sql, &q.scores);
+  if (code == CORE_OK) code = store_query_open(database, other_sql, &q.other);
   if (code == CORE_OK) code = store_query_open(database, last_sql, &q.last);
   if (code == CORE_OK) code = store_query_open(database, kl_sql, &q.kl);
   if (code == CORE_OK) code = store_query_open(database, late_sql, &q.late);
@@ -254,6 +274,7 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
     code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r], &last[r], &key[r]);
   if (code == CORE_OK) code = analysis_measures_read_coverage(database, selection, key, last, *measured);
   store_query_close(&q.scores);
+  store_query_close(&q.other);
   store_query_close(&q.last);
   store_query_close(&q.kl);
   store_query_close(&q.short_late);

@@ -7,10 +7,13 @@
 
 /* X(name, words, range): where its values lie (interval.h); of a score: where it is a solve rate. "Late": mean over the
  * last quarter of the run's iterations. Score: the solve rate of evaluations, or their return where an environment has
- * no solve rate, or -distance (noisy_sgd). Return: of evaluation episodes, whether or not they can be solved. */
+ * no solve rate, or -distance (noisy_sgd). Return: of evaluation episodes, whether or not they can be solved.
+ * score_at_time is of claims only: it depends on the runs that are compared (claims/clock.h). */
 #define ANALYSIS_MEASURE_LIST(X) \
   X(final, "final score", SHARE) \
   X(best, "best score", SHARE) \
+  X(best_other, "best score on the first level set that it was not trained on", SHARE) \
+  X(score_at_time, "score when the quickest of the compared runs had ended", SHARE) \
   X(gain, "score gained in the second half", CHANGE) \
   X(fall, "best minus final score", SHARE) \
   X(fall_excess, "best minus final score, beyond what noise makes of it", CHANGE) \

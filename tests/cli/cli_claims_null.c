@@ -160,6 +160,12 @@ static size_t rank_of_x(const AnalysisCells *cells, size_t s, size_t c) {
   return rank;
 }
 
+static double lowest_key(const AnalysisCells *cells) {
+  double lowest = INFINITY;
+  for (size_t c = 0; c < cells->cells; c++) lowest = fmin(lowest, cells->key[c]);
+  return lowest;
+}
+
 /* By how much the measure of cell c changes when the claim holds with an effect of one; what: 1 the early measure. */
 static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, size_t s, size_t c, int what) {
   const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
@@ -173,6 +179,8 @@ static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, 
     case ANALYSIS_TEST_RISES: return share_of_key(cells, s, c);
     case ANALYSIS_TEST_FALLS: return -share_of_key(cells, s, c);
     case ANALYSIS_TEST_EQUAL: return c == begin ? -1 : 0;
+    case ANALYSIS_TEST_NOT_WORSE: return c == end - 1 ? -1 : 0;
+    case ANALYSIS_TEST_BEST_EQUAL: return cells->key[c] == lowest_key(cells) ? -1 : 0;
     case ANALYSIS_TEST_LOW_END: return c == begin ? -1 : 0;
     case ANALYSIS_TEST_HIGH_END: return c == end - 1 ? -1 : 0;
     case ANALYSIS_TEST_ROBUST: return at == low && c == first ? -1 : 0;
@@ -196,7 +204,7 @@ static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, 
 
 static bool is_of_margin(AnalysisTest test) {
   return test == ANALYSIS_TEST_EQUAL || test == ANALYSIS_TEST_SAME_BEST || test == ANALYSIS_TEST_GAIN_EQUAL ||
-         test == ANALYSIS_TEST_SWITCH_SAME;
+         test == ANALYSIS_TEST_SWITCH_SAME || test == ANALYSIS_TEST_NOT_WORSE || test == ANALYSIS_TEST_BEST_EQUAL;
 }
 
 /* Adds `size` times the claim's effect, as large as its margin for claims that things are alike. */
@@ -251,7 +259,7 @@ static void simulate(World *world, const AnalysisClaim *claim, int seeds, const 
     fill(&own, claim, w);
     if (claim->test >= ANALYSIS_TEST_SWITCH_UP) add_switch(&own, claim, size);
     else add_effect(&own, &selection, claim, size);
-    if (analysis_claims_judge(&selection, own.measured, NULL, &asked, &finding, &count) == CORE_OK && count == 1)
+    if (analysis_claims_judge(NULL, &selection, own.measured, NULL, &asked, &finding, &count) == CORE_OK && count == 1)
       verdicts[finding[0].verdict]++;
     free(finding);
     free(own.measured);
@@ -321,8 +329,8 @@ static int compare_together(const char *experiments, const AnalysisClaim *claims
     const AnalysisSelection with = {.runs = all.runs, .count = all.count};
     AnalysisFindingOfClaim *a = NULL, *b = NULL;
     size_t n;
-    if (analysis_claims_judge(&alone, own.measured, NULL, &asked, &a, &n) != CORE_OK ||
-        analysis_claims_judge(&with, all.measured, &mine, &asked, &b, &n) != CORE_OK) return 1;
+    if (analysis_claims_judge(NULL, &alone, own.measured, NULL, &asked, &a, &n) != CORE_OK ||
+        analysis_claims_judge(NULL, &with, all.measured, &mine, &asked, &b, &n) != CORE_OK) return 1;
     const bool alike = a->verdict == b->verdict && same(a->interval.center, b->interval.center) && a->runs == b->runs &&
                        same(a->p_for, b->p_for) && same(a->p_against, b->p_against) && a->mixed == b->mixed;
     printf("%s %s: %zu runs, %zu comparisons, %zu mixed; alone %g (p %g), together %g (p %g)\n",

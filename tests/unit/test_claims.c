@@ -64,7 +64,7 @@ static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
   AnalysisSelection selection = {.runs = world->runs, .count = world->count};
   AnalysisFindingOfClaim *list, found = {0};
   size_t count;
-  if (analysis_claims_judge(&selection, world->measured, NULL, &all, &list, &count) != CORE_OK)
+  if (analysis_claims_judge(NULL, &selection, world->measured, NULL, &all, &list, &count) != CORE_OK)
     fail_msg("%s", core_error_message());
   for (size_t i = 0; i < count; i++) {
     if (strcmp(list[i].claim->id, id) == 0) found = list[i];
@@ -265,7 +265,8 @@ static void test_membership(void **state) {
     AnalysisFindingOfClaim *list;
     size_t count;
     const AnalysisClaimsAsked asked = {(const char *const[]){"com_high"}, 1, any != 0, false};
-    assert_int_equal(analysis_claims_judge(&selection, world.measured, &membership, &asked, &list, &count), CORE_OK);
+    assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, &membership, &asked, &list, &count),
+                     CORE_OK);
     assert_int_equal(count, 1);
     assert_int_equal(list[0].verdict, any ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
     assert_int_equal(list[0].runs, any ? own + 5 : own);
@@ -351,6 +352,78 @@ static void test_gains(void **state) {
   }
 }
 
+/* Twice the epochs on twice the environments lose nothing; neither change alone is part of the comparison. */
+static void test_not_worse(void **state) {
+  static const struct { double loss; AnalysisVerdict verdict; } cases[] = {
+    {-0.2, ANALYSIS_SUPPORTED}, {0.01, ANALYSIS_SUPPORTED}, {0.15, ANALYSIS_CONTRADICTED}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    World world = world_create();
+    for (int n = 0; n < 2; n++) {
+      for (int epochs = 4; epochs <= 16; epochs *= 2) {
+        for (int seed = 0; seed < 5; seed++) {
+          CoreConfig config = core_config_default();
+          config.env.num = n ? 16 : 8;
+          config.ppo.epochs = epochs;
+          config.train.seed = seed;
+          const double score = !n && epochs == 4 ? 0.5 : n && epochs == 8 ? 0.5 - cases[i].loss : 0.9;
+          AnalysisMeasured *run =
+            add_run(&world, &config, score + 0.01 * noise(9, (uint32_t)(n + epochs), (uint32_t)seed));
+          run->rated = true;
+        }
+      }
+    }
+    assert_verdict(&world, "reuse_doubled", cases[i].verdict);
+    assert_int_equal(finding_of(&world, "reuse_doubled").runs, 10);
+    world_free(&world);
+  }
+}
+
+/* The best epsilon moves with COM. What it reaches is the same; or the lowest COM stays behind with every epsilon. */
+static void test_best_equal(void **state) {
+  for (int behind = 0; behind < 2; behind++) {
+    World world = world_create();
+    for (int com = 0; com < 3; com++) {
+      for (int epsilon = 0; epsilon < 3; epsilon++) {
+        for (int seed = 0; seed < 5; seed++) {
+          CoreConfig config = ewma(8 * pow(8, com), seed);
+          config.ppo.epsilon = 0.1 * (1 << epsilon);
+          const double score = 0.7 - 0.2 * abs(com - epsilon) - (behind && com == 0 ? 0.15 : 0);
+          AnalysisMeasured *run =
+            add_run(&world, &config, score + 0.01 * noise(10, (uint32_t)(3 * com + epsilon), (uint32_t)seed));
+          run->rated = true;
+        }
+      }
+    }
+    const AnalysisFindingOfClaim f = finding_of(&world, "com_epsilon_best");
+    assert_verdict(&world, "com_epsilon_best", behind ? ANALYSIS_CONTRADICTED : ANALYSIS_SUPPORTED);
+    assert_true(fabs(f.interval.center - (behind ? 0.15 : 0)) < 0.02);
+    world_free(&world);
+  }
+}
+
+/* Two profiles of one experiment share its sweep's name: each has its own lowest COM. */
+static void test_profiles(void **state) {
+  World world = world_create();
+  for (int profile = 0; profile < 2; profile++) {
+    for (int com = 0; com < 2; com++) {
+      for (int epochs = 1; epochs <= 4; epochs *= 2) {
+        for (int seed = 0; seed < 5; seed++) {
+          CoreConfig config = ewma((profile ? 8 : 2) * (com ? 64 : 1), seed);
+          config.net.width = profile ? 256 : 64;
+          config.ppo.epochs = epochs;
+          const double score = com || epochs < 4 ? 0.7 : 0.4;
+          add_run(&world, &config, score + 0.01 * noise(11, (uint32_t)epochs, (uint32_t)seed));
+        }
+      }
+    }
+  }
+  const AnalysisFindingOfClaim f = finding_of(&world, "epochs_weak");
+  assert_int_equal(f.strata, 2);
+  assert_int_equal(f.runs, 30);
+  assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
+  world_free(&world);
+}
+
 /* Holm: of two claims of p = 0.02 both sides neither stands, and what was surely true still does. */
 static void test_correction(void **state) {
   const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
@@ -358,10 +431,10 @@ static void test_correction(void **state) {
   const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
   AnalysisFindingOfClaim *plain, *corrected;
   size_t count, stands = 0;
-  assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &all, &plain, &count),
+  assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &plain, &count),
                    CORE_OK);
   assert_int_equal(
-    analysis_claims_judge(&selection, world.measured, NULL, &together, &corrected, &count),
+    analysis_claims_judge(NULL, &selection, world.measured, NULL, &together, &corrected, &count),
     CORE_OK);
   for (size_t i = 0; i < count; i++) {
     if (isnan(plain[i].p_for)) continue;
@@ -394,7 +467,7 @@ static void test_noise(void **state) {
     AnalysisSelection selection = {.runs = world.runs, .count = world.count};
     AnalysisFindingOfClaim *list;
     size_t count;
-    assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &all, &list, &count), CORE_OK);
+    assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
     for (size_t i = 0; i < count; i++) {
       for (int k = 0; k < IDS; k++) {
         if (strcmp(list[i].claim->id, ids[k]) != 0) continue;
@@ -433,7 +506,7 @@ static void test_table(void **state) {
   AnalysisSelection selection = {.runs = world.runs, .count = 0};
   AnalysisFindingOfClaim *list;
   size_t count;
-  assert_int_equal(analysis_claims_judge(&selection, world.measured, NULL, &all, &list, &count), CORE_OK);
+  assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
   assert_true(count > 40);
   for (size_t i = 0; i < count; i++) {
     assert_int_equal(list[i].verdict, ANALYSIS_UNDECIDED);
@@ -451,7 +524,8 @@ int main(void) {
     cmocka_unit_test(test_robust), cmocka_unit_test(test_middle),     cmocka_unit_test(test_switch),
     cmocka_unit_test(test_noise),  cmocka_unit_test(test_threads),    cmocka_unit_test(test_membership),
     cmocka_unit_test(test_mixed),  cmocka_unit_test(test_equal),      cmocka_unit_test(test_gains),
-    cmocka_unit_test(test_correction),
+    cmocka_unit_test(test_correction), cmocka_unit_test(test_not_worse), cmocka_unit_test(test_best_equal),
+    cmocka_unit_test(test_profiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,67 @@
+/* Scores at equal training time (clock.h): a curve of each run against the wall_seconds of its iterations. */
+#include "analysis/claims/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/runs/curve.h"
+#include "core/memory.h"
+#include "store/database/query.h"
+
+/* Training seconds and score of the evaluations, on the level set that `final` takes (measures.c). */
+static const char clock_sql[] =
+  "SELECT (SELECT wall_seconds FROM iteration_row WHERE row = (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration),"
+  " coalesce(solve_rate, episode_return) FROM evaluation AS e WHERE run_id = ?1 AND iteration > 0 AND level_set ="
+  " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1)"
+  " ORDER BY iteration";
+
+static int read_curve(StoreQuery *query, const char *id, AnalysisCurve *curve) {
+  bool row = false;
+  int code;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, id);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row)
+    analysis_curve_add(curve, store_query_real(query, 0), store_query_real(query, 1));
+  return code;
+}
+
+/* When the quickest finished run of cells->run[first .. end - 1] made its last evaluation; any, if none finished. */
+static double quickest(const AnalysisSelection *selection, const AnalysisCells *cells, const AnalysisCurve *curve,
+                       size_t first, size_t end) {
+  double least[2] = {INFINITY, INFINITY}; /* of all, of finished ones */
+  for (size_t i = first; i < end; i++) {
+    if (curve[i].n == 0) continue;
+    const double seconds = curve[i].x[curve[i].n - 1];
+    least[0] = fmin(least[0], seconds);
+    if (selection->runs[cells->run[i]].status == STORE_FINISHED) least[1] = fmin(least[1], seconds);
+  }
+  return isinf(least[1]) ? least[0] : least[1];
+}
+
+static double score_at(const AnalysisCurve *curve, double seconds) {
+  if (curve->n == 0) return NAN;
+  if (seconds >= curve->x[curve->n - 1]) return curve->y[curve->n - 1];
+  if (seconds <= curve->x[0]) return curve->y[0];
+  return analysis_interpolate(curve->x, curve->y, curve->n, seconds);
+}
+
+int analysis_clock_scores(StoreDatabase *database, const AnalysisSelection *selection, AnalysisCells *cells) {
+  StoreQuery *query = NULL;
+  TRY(store_query_open(database, clock_sql, &query));
+  AnalysisCurve *curve = core_memory_zero_allocate(cells->count + 1, sizeof *curve);
+  int code = CORE_OK;
+  for (size_t i = 0; i < cells->count && code == CORE_OK; i++)
+    code = read_curve(query, selection->runs[cells->run[i]].id, &curve[i]);
+  for (size_t s = 0; s < cells->strata && code == CORE_OK; s++) {
+    const size_t first = cells->first[cells->stratum[s]], end = cells->first[cells->stratum[s + 1]];
+    const double seconds = quickest(selection, cells, curve, first, end);
+    for (size_t i = first; i < end; i++) {
+      cells->score[i] = score_at(&curve[i], seconds);
+      cells->missing += isnan(cells->score[i]);
+    }
+  }
+  for (size_t i = 0; i < cells->count; i++) analysis_curve_free(&curve[i]);
+  free(curve);
+  store_query_close(&query);
+  return code;
+}
