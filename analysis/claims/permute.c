@@ -115,18 +115,46 @@ static size_t best_other(const AnalysisCells *cells, const double *value, size_t
   return best;
 }
 
-static double end_gap(const Permutation *p, const double *value) {
-  const bool high = *(const bool *)p->context;
+/* Sum of squares of the cell's runs about their mean. */
+static double squares(const AnalysisCells *cells, const double *value, size_t c) {
+  const double mean = analysis_cells_mean(cells, value, c);
   double sum = 0;
+  for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) sum += (value[i] - mean) * (value[i] - mean);
+  return sum;
+}
+
+static double runs_less_one(const AnalysisCells *cells, size_t c) {
+  return (double)(cells->first[c + 1] - cells->first[c]) - 1;
+}
+
+/* Of seeds: pooled over the stratum's cells, or over the two that are compared where these spread more. */
+static double seed_variance(const AnalysisCells *cells, const double *value, size_t s, size_t best, size_t end) {
+  double sum = 0, degrees = 0;
+  for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
+    sum += squares(cells, value, c);
+    degrees += runs_less_one(cells, c);
+  }
+  const double pair = squares(cells, value, best) + squares(cells, value, end);
+  return fmax(sum / degrees, pair / (runs_less_one(cells, best) + runs_less_one(cells, end)));
+}
+
+typedef struct End { bool high, in_seeds; } End;
+
+/* Mean over strata of best other - end; in_seeds: in standard deviations of a seed, so that cells which are far from
+ * both do not hide the difference when runs are exchanged with theirs (Chung & Romano 2013). */
+static double end_gap(const Permutation *p, const double *value) {
+  const End *which = p->context;
+  double sum = 0, variance = 0;
   size_t used = 0;
   for (size_t s = 0; s < p->cells->strata; s++) {
     if (cells_of(p->cells, s) < 3) continue;
-    const size_t end = end_of(p->cells, s, high);
-    sum += analysis_cells_mean(p->cells, value, best_other(p->cells, value, s, end)) -
-           analysis_cells_mean(p->cells, value, end);
+    const size_t end = end_of(p->cells, s, which->high), best = best_other(p->cells, value, s, end);
+    sum += analysis_cells_mean(p->cells, value, best) - analysis_cells_mean(p->cells, value, end);
+    if (which->in_seeds) variance += seed_variance(p->cells, value, s, best, end);
     used++;
   }
-  return used ? sum / (double)used : NAN;
+  if (used == 0) return NAN;
+  return which->in_seeds ? sum / fmax(sqrt(variance * (double)used), 1e-300) : sum / (double)used;
 }
 
 AnalysisTested analysis_test_rises(const AnalysisCells *cells) {
@@ -141,7 +169,9 @@ AnalysisTested analysis_test_rises(const AnalysisCells *cells) {
 
 AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high) {
   AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  const Permutation p = {cells, cells->score, cells->count, end_gap, exchange_runs, &high};
+  const End shown = {high, false}, tested_by = {high, true};
+  const Permutation p = {cells, cells->score, cells->count, end_gap, exchange_runs, &tested_by};
+  const Permutation plain = {cells, cells->score, cells->count, end_gap, exchange_runs, &shown};
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight), unused;
   for (size_t s = 0; s < cells->strata; s++) tested.strata += cells_of(cells, s) >= 3;
   if (tested.strata > 0) {
@@ -151,8 +181,8 @@ AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high) {
       weight[best_other(cells, cells->score, s, end)] += 1 / (double)tested.strata;
       weight[end] -= 1 / (double)tested.strata;
     }
-    tested.interval = (AnalysisInterval){end_gap(&p, cells->score), NAN, NAN, cells->count};
-    ask(&p, tested.interval.center, &tested.p_for, &unused);
+    tested.interval = (AnalysisInterval){end_gap(&plain, cells->score), NAN, NAN, cells->count};
+    ask(&p, end_gap(&p, cells->score), &tested.p_for, &unused);
     tested.p_against = analysis_contrast_below(analysis_contrast(cells, weight), 0);
   }
   free(weight);

@@ -10,7 +10,8 @@
  * pairs of cells of each stratum; mean over strata. Runs are exchanged between the cells of a stratum. */
 AnalysisTested analysis_test_rises(const AnalysisCells *cells);
 /* LOW_END, HIGH_END: mean of the best other cell - mean of the lowest (highest) key's cell, mean over strata of three
- * cells or more. p_against: the end cell against that best one, by Welch's t. */
+ * cells or more. It is tested in standard deviations of a seed. p_against: the end cell against that best one, by
+ * Welch's t. */
 AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high);
 
 /* The following look at configurations: a cell is a point, its means of x and of the measure. Points are exchanged

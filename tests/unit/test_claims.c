@@ -113,6 +113,11 @@ static void test_ends(void **state) {
   assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
   assert_verdict(&world, "com_high", ANALYSIS_CONTRADICTED);
   world_free(&world);
+  const double far[] = {0.6, 0.7, 0.65, 0.68, -5}; /* one that is far below all does not hide the low end's loss */
+  world = com_world(far, 0.02);
+  assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
+  assert_verdict(&world, "com_high", ANALYSIS_SUPPORTED);
+  world_free(&world);
 }
 
 static void test_trend(void **state) {
