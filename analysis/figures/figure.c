@@ -246,7 +246,7 @@ void analysis_describe_runs(const AnalysisContext *context, CoreText *text) {
   }
   if (selection->copies)
     core_text_appendf(text, "; %zu more %s (%s in settings that nothing reads): counted once", selection->copies,
-                      selection->copies == 1 ? "is a copy" : "are copies",
+                      selection->copies == 1 ? "is a duplicate" : "are duplicates",
                       selection->copies == 1 ? "it differs" : "they differ");
   if (selection->unreadable) core_text_appendf(text, "; %zu left out: configuration unreadable", selection->unreadable);
 }

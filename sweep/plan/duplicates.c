@@ -1,4 +1,4 @@
-/* Copies among a grid's cells: two of different ids that have the same core_config_cell_id. */
+/* Duplicates among a grid's cells: two of different ids that have the same core_config_cell_id. */
 #include "sweep/plan/duplicates.h"
 
 #include <stdlib.h>
@@ -8,23 +8,23 @@
 #include "core/memory.h"
 #include "sweep/spec/id_set.h"
 
-typedef struct Copies {
-  size_t cells;          /* that are a copy of an earlier one */
-  size_t first, twin;    /* runs: an example, and whose copy it is */
-} Copies;
+typedef struct Duplicates {
+  size_t cells;          /* that repeat an earlier one */
+  size_t first, twin;    /* runs: an example, and which one it repeats */
+} Duplicates;
 
 /* Of the first seed's runs: the others are the same cells again. */
-static void find(const SweepGrid *grid, Copies *copies) {
+static void find(const SweepGrid *grid, Duplicates *found) {
   SweepIdSet cells = {0};
   char id[CORE_RUN_ID];
   CoreConfig config;
   size_t known, *run_of = core_memory_allocate((grid->cells + 1) * sizeof *run_of);
-  *copies = (Copies){0};
+  *found = (Duplicates){0};
   for (size_t run = 0; run < grid->runs && grid->places[run] < grid->cells; run++) {
     sweep_grid_config(grid, run, &config);
     core_config_cell_id(&config, id);
     if (sweep_id_set_add(&cells, id, &known)) run_of[known] = run;
-    else if (copies->cells++ == 0) copies->first = run, copies->twin = run_of[known];
+    else if (found->cells++ == 0) found->first = run, found->twin = run_of[known];
   }
   free(run_of);
   sweep_id_set_free(&cells);
@@ -48,10 +48,10 @@ static const SweepValueList *find_list(const SweepPart *part, const CoreConfigRo
 }
 
 /* "[grid com] sweeps ppo.com; ppo.com is read only where ...; there, add algo.name = ppo_ewma", at its line. */
-static void say_unread(const SweepGrid *grid, const Copies *copies, const CoreConfig *config, const CoreConfigRow *row,
-                       CoreText *text) {
-  const SweepValueList *list = find_list(sweep_grid_part(grid, copies->first), row);
-  if (!list) list = find_list(sweep_grid_part(grid, copies->twin), row);
+static void say_unread(const SweepGrid *grid, const Duplicates *found, const CoreConfig *config,
+                       const CoreConfigRow *row, CoreText *text) {
+  const SweepValueList *list = find_list(sweep_grid_part(grid, found->first), row);
+  if (!list) list = find_list(sweep_grid_part(grid, found->twin), row);
   if (list)
     core_text_appendf(text, "%s:%d:%d: [%s] gives values to %s, which nothing reads: ", grid->spec->ini.file,
                       list->entry->line, list->entry->key_column, list->entry->section, row->name);
@@ -59,11 +59,11 @@ static void say_unread(const SweepGrid *grid, const Copies *copies, const CoreCo
   core_config_why_unread(config, row, text);
 }
 
-static void say_same(const SweepGrid *grid, const Copies *copies, CoreText *text) {
+static void say_same(const SweepGrid *grid, const Duplicates *found, CoreText *text) {
   core_text_appendf(text, "%s: two cells come to the same settings: ", grid->spec->ini.file);
-  sweep_grid_describe(grid, copies->twin, text);
+  sweep_grid_describe(grid, found->twin, text);
   core_text_append(text, " and ");
-  sweep_grid_describe(grid, copies->first, text);
+  sweep_grid_describe(grid, found->first, text);
 }
 
 static void append_way_out(const SweepGrid *grid, const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
@@ -76,23 +76,23 @@ static void append_way_out(const SweepGrid *grid, const CoreConfig *config, cons
   } else {
     core_text_append(text, "; take one of them out");
   }
-  core_text_append(text, "; if you mean to have copies, write unread = allow in [sweep]");
+  core_text_append(text, "; if you mean to have duplicates, write unread = allow in [sweep]");
 }
 
 int sweep_duplicates_check(const SweepGrid *grid) {
-  Copies copies;
+  Duplicates found;
   CoreConfig config, twin;
   CoreText text = {0};
   if (grid->spec->unread_allowed) return CORE_OK;
-  find(grid, &copies);
-  if (copies.cells == 0) return CORE_OK;
-  sweep_grid_config(grid, copies.first, &config);
-  sweep_grid_config(grid, copies.twin, &twin);
+  find(grid, &found);
+  if (found.cells == 0) return CORE_OK;
+  sweep_grid_config(grid, found.first, &config);
+  sweep_grid_config(grid, found.twin, &twin);
   const CoreConfigRow *row = find_unread(&config, &twin);
-  if (row) say_unread(grid, &copies, &config, row, &text);
-  else say_same(grid, &copies, &text);
-  core_text_appendf(&text, ". So %zu of the %zu runs would be copies of others, bit for bit",
-                    copies.cells * grid->spec->seed_count, grid->runs);
+  if (row) say_unread(grid, &found, &config, row, &text);
+  else say_same(grid, &found, &text);
+  core_text_appendf(&text, ". So %zu of the %zu runs would be duplicates of others, bit for bit",
+                    found.cells * grid->spec->seed_count, grid->runs);
   append_way_out(grid, &config, row, &text);
   int code = CORE_OK;
   if (grid->spec->frozen) core_warn("%s", core_text_string(&text));

@@ -3,7 +3,7 @@
  *
  *   [sweep]              name = NAME (required)   seeds = a count n (0..n-1) or a list; default 1
  *                        grids = the blocks to take, default all
- *                        unread = refuse (default), or allow copies: sweeping what the algorithm does not read
+ *                        unread = refuse (default), or allow duplicates: sweeping what the algorithm does not read
  *   [env] [ppo] ...      one value a setting, for all runs (core/config/config.def)
  *   [grid NAME]          full names: "ppo.com = 8, 16, 32". Cartesian product of its lists. Several blocks: their
  *                        union. No block: one configuration. A grid's value wins over a config section's.

@@ -82,13 +82,13 @@ refused "one key twice in a grid" "bad.ini:5:1: ppo.com stands twice in [grid g]
 refused "a key in a zip and a grid" "[zip z] (line 4)" <<<$'[zip z]\nppo.com = 1, 2\n[grid g]\nppo.com = 3'
 refused "seeds where they do not belong" "train.seed is given by seeds in [sweep]" <<<$'[train]\nseed = 3'
 refused "settings that do not go together" "bad.ini:3:1: [grid g], the cell env.num=60 ppo.num_steps=1: " <<<$'[grid g]\nenv.num = 64, 60\nppo.num_steps = 1'
-refused "a list that nothing reads" "bad.ini:4:1: [grid g] gives values to ppo.com, which nothing reads: ppo.com is read only where algo.name is ppo_ewma, and here it is ppo. So 2 of the 3 runs would be copies of others, bit for bit; set algo.name = ppo_ewma in that grid" <<<$'[grid g]\nppo.com = 8, 64, 512'
+refused "a list that nothing reads" "bad.ini:4:1: [grid g] gives values to ppo.com, which nothing reads: ppo.com is read only where algo.name is ppo_ewma, and here it is ppo. So 2 of the 3 runs would be duplicates of others, bit for bit; set algo.name = ppo_ewma in that grid" <<<$'[grid g]\nppo.com = 8, 64, 512'
 refused "a list that only some of the cells read" "bad.ini:5:1: [grid g] gives values to ppo.com, which nothing reads" <<<$'[grid g]\nalgo.name = ppo, ppo_ewma\nppo.com = 8, 64, 512'
 refused "blocks that differ in nothing that is read" "bad.ini:4:1: [grid a] gives values to sapg.blocks, which nothing reads" <<<$'[grid a]\nsapg.blocks = 4\n[grid b]\nppo.epochs = 8'
 refused "schemes of factor 1" "two cells come to the same settings: scale.scheme=more_minibatches seed=0 and scale.scheme=larger_minibatches seed=0. So 1 of the 2 runs" <<<$'[grid a]\nscale.scheme = more_minibatches, larger_minibatches'
 refused "another word for unread" "sweep.unread = yes is none of: refuse, allow" <<<$'[sweep]\nunread = yes'
 file copies.ini <<<$'[sweep]\nunread = allow\n[grid g]\nppo.com = 8, 64, 512'
-tap_run "copies that are meant" 0 "runs         3" plan copies.ini
+tap_run "duplicates that are meant" 0 "runs         3" plan copies.ini
 file zips.ini <<<$'[zip z]\nppo.com = 8, 64, 512\nppo.epsilon = 0.1, 0.2, 0.3'
 tap_run "a value that nothing reads beside one that is read makes no copy" 0 "runs         3" plan zips.ini
 refused "too many runs" "more than 10000000 runs" <<<$'[grid g]\nenv.level_count = 1..100000\nppo.epochs = 1..1000'
