@@ -70,7 +70,7 @@ archives = $(patsubst %,$(BUILD)/archive/lib%.a,$(1))
 KERNELS_O := $(foreach folder,$(FOLDERS),$(call kernels,$(folder)))
 
 # Kernels first: they take a minute each, and all programs wait for them.
-all: deps-present $(KERNELS_O) $(PROGRAMS) lib $(BUILD)/lib/sweep/sweep_rows.so $(BUILD)/share/made.stamp
+all: deps-present $(KERNELS_O) $(PROGRAMS) lib bridge $(BUILD)/lib/sweep/sweep_rows.so $(BUILD)/share/made.stamp
 $(foreach folder,$(FOLDERS),$(eval $(call archives,$(folder)): $(call objects,$(folder))))
 $(call archives,%):
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
@@ -131,7 +131,7 @@ include install.mk tests/tests.mk
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 # ---- what people type, with install.mk and tests/tests.mk ----------------------------------------
-.PHONY: all FORCE deps deps-present mujoco docs info clean help
+.PHONY: all FORCE deps deps-present mujoco python docs info clean help
 deps:            ## install the libraries (Debian-like machines, as root or with sudo)
 	@tests/tools/dependencies.sh install
 deps-present:
@@ -139,6 +139,8 @@ deps-present:
 mujoco:          ## fetch MuJoCo and Gymnasium's models into build/mujoco, and build the trainer with them
 	@tests/tools/mujoco.sh $(BUILD)/mujoco
 	@$(MAKE) --no-print-directory MUJOCO_HOME=$(abspath $(BUILD))/mujoco $(BUILD)/bin/trainer
+python:          ## a Python with what the tests' environments need, in build/python; SWEEP_PYTHON=build/python/bin/python
+	@tests/tools/python.sh $(BUILD)/python
 docs: all $(BUILD)/tests/tools/papers_page ## rewrite docs/config.md, docs/papers.md, and with Graphviz docs/dataflow.svg
 	$(BUILD)/bin/trainer config --markdown > docs/config.md
 	$(BUILD)/tests/tools/papers_page > docs/papers.md

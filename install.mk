@@ -12,7 +12,7 @@ INSTALLED := $(foreach f,$(EXPERIMENTS),$(f):share/sweep/$(f)) \
 # Folders of manual pages and completions, which the programs make of their own tables.
 MADE := share/man/man1 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d
 TARGET_FOLDER = $(DESTDIR)$(PREFIX)
-.PHONY: lib install-lib install-rows install uninstall
+.PHONY: lib bridge install-lib install-rows install-bridge install uninstall
 
 # libsim: sim/ without libgd, and what it needs of core/. Outside programs see the names of sim/library/sim.h only.
 # The archive is therefore one object, whose other symbols are local.
@@ -45,6 +45,15 @@ $(ROWS): $(patsubst %,$(BUILD)/extension/store/%.o,database/extension database/r
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lm
 
+# Workers that run environments of Python for the trainer (trainer/envs/bridge).
+BRIDGE := $(addprefix $(BUILD)/lib/sweep/,bridge_side.so worker.py)
+bridge: $(BRIDGE)
+$(BUILD)/lib/sweep/bridge_side.so: $(patsubst %,$(BUILD)/pic/trainer/envs/bridge/%.o,bridge_side bridge)
+	@mkdir -p $(@D)
+	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^
+$(BUILD)/lib/sweep/worker.py: trainer/envs/bridge/worker.py
+	@mkdir -p $(@D); cp $< $@
+
 $(BUILD)/share/made.stamp: $(PROGRAMS)
 	@rm -rf $(BUILD)/share; mkdir -p $(addprefix $(BUILD)/,$(MADE))
 	@for program in $(PROGRAMS); do name=$${program##*/}; $$program --man $(BUILD)/share/man/man1 && \
@@ -63,7 +72,11 @@ install-lib: lib ## libsim, its header and sim.pc: PREFIX=/usr/local, DESTDIR
 install-rows: $(ROWS) ## sweep_rows.so into lib/sweep: PREFIX=/usr/local, DESTDIR
 	install -d $(TARGET_FOLDER)/lib/sweep
 	install -m 755 $(ROWS) $(TARGET_FOLDER)/lib/sweep
-install: all install-lib install-rows ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR
+install-bridge: bridge
+	install -d $(TARGET_FOLDER)/lib/sweep
+	install -m 755 $(BUILD)/lib/sweep/bridge_side.so $(TARGET_FOLDER)/lib/sweep
+	install -m 644 $(BUILD)/lib/sweep/worker.py $(TARGET_FOLDER)/lib/sweep
+install: all install-lib install-rows install-bridge ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR
 	install -d $(TARGET_FOLDER)/bin $(addprefix $(TARGET_FOLDER)/,$(MADE))
 	install -m 755 $(PROGRAMS) $(TARGET_FOLDER)/bin
 	@for folder in $(MADE); do install -m 644 $(BUILD)/$$folder/* $(TARGET_FOLDER)/$$folder || exit 1; done
@@ -71,7 +84,7 @@ install: all install-lib install-rows ## programs, manual pages, completions, ex
 uninstall: $(BUILD)/share/made.stamp ## removes what install puts there, and folders that are empty then: PREFIX, DESTDIR
 	@cd $(BUILD) && for file in $(patsubst $(BUILD)/%,%,$(PROGRAMS)) $$(find $(MADE) -type f) \
 	  $(foreach f,$(INSTALLED),$(lastword $(subst :, ,$(f)))) lib/libsim.so $(patsubst $(BUILD)/%,%,$(LIBSIM)) \
-	  lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h $(patsubst $(BUILD)/%,%,$(ROWS)); do \
+	  lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h $(patsubst $(BUILD)/%,%,$(ROWS) $(BRIDGE)); do \
 	  rm -f "$(TARGET_FOLDER)/$$file"; done
 	@for folder in share/sweep share/doc/sweep include/sim lib/sweep; do \
 	  [ ! -d "$(TARGET_FOLDER)/$$folder" ] || find "$(TARGET_FOLDER)/$$folder" -depth -type d -empty -delete; done

@@ -107,18 +107,22 @@ $(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuz
 # ---- what people type ----------------------------------------------------------------------------
 # These build with all processors, unless make was told how many jobs (-j) it may have; known in recipes only.
 BUILD_ALL = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+# Tests of environments in Python are skipped where these can not be had.
+MAKE_PYTHON := tests/tools/python.sh $(BUILD)/python || echo "going on without Python's environments" >&2
 # Tests of MuJoCo's tasks are skipped where it can not be had.
 FETCH_MUJOCO := $(if $(call has,MUJOCO),true,tests/tools/mujoco.sh $(BUILD)/mujoco || echo "going on without MuJoCo" >&2)
-tests: $(KERNELS_O) lib $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
+tests: $(KERNELS_O) lib bridge $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@$(FETCH_MUJOCO)
+	@$(MAKE_PYTHON)
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) $(ONLY)
 check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)
 	@tests/tools/dependencies.sh install
 	@$(FETCH_MUJOCO)
+	@$(MAKE_PYTHON)
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) --long $(ONLY)
 demo:            ## install, build, run the demo sweep, draw the figure (at most 10 minutes on 2 cores)

@@ -19,7 +19,7 @@ needs=(
   "optional:slurmctld|slurm-wlm munge|slurm-slurmctld slurm-slurmd munge|slurm munge"
   "optional:auth_jwt.so|slurm-wlm-jwt-plugin|slurm|slurm"
   "optional:slurmrestd|slurmrestd|slurm-slurmrestd|slurm +restd"
-  "optional:pip3|python3-pip|python3-pip|py-pip"
+  "optional:pip3|python3-pip python3-venv|python3-pip|py-pip"
   "optional:curl-config|libcurl4-openssl-dev|libcurl-devel|curl"
   "header:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )

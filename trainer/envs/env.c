@@ -25,6 +25,8 @@ void env_destroy(Env **env) {
   *env = NULL;
 }
 
+int env_check(const Env *env) { return env->outside ? env->outside->check(env) : CORE_OK; }
+
 static int sibling_bytes(const Env *env, int worlds, double *bytes) {
   Env *sibling = NULL;
   TRY(env->sibling(env, &(EnvBatch){.worlds = worlds}, &sibling));
@@ -36,6 +38,10 @@ static int sibling_bytes(const Env *env, int worlds, double *bytes) {
 int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes) {
   enum { SMALL = 64 }; /* several of the widest blocks of worlds that a batch may be cut into */
   double one, two;
+  if (env->outside) { /* a process each: only what is shared with it is ours */
+    *bytes = (double)env->bytes(env) / env->worlds * (double)worlds;
+    return CORE_OK;
+  }
   TRY(sibling_bytes(env, SMALL, &one));
   TRY(sibling_bytes(env, 2 * SMALL, &two));
   double a_world = (two - one) / SMALL;

@@ -109,6 +109,12 @@ typedef struct EnvParts {
   void (*synchronise)(Env *env);
 } EnvParts;
 
+/* Worlds outside of this process, which can fail without it. A step after a failure gives zeros. Their episodes begin
+ * anew when a run resumes: load is followed by a reset. */
+typedef struct EnvOutside {
+  int (*check)(const Env *env); /* CORE_FAIL with the message of the first failure so far */
+} EnvOutside;
+
 /* A physics engine. */
 typedef struct EnvPhysics {
   int64_t (*nonfinite)(const Env *env); /* worlds whose physics reached NaN or infinity so far */
@@ -156,6 +162,7 @@ struct Env {
   const EnvDevice *device;
   const EnvParts *parts;
   const EnvPhysics *physics;
+  const EnvOutside *outside;
   void *state;            /* the implementation's own */
 };
 
@@ -169,6 +176,9 @@ int env_evaluation_sets(const CoreConfig *config, int *count);
 /* The environment `trained` with set 0, 1, ... of these (EnvLevels.create_set). CORE_USAGE also: it has no levels. */
 int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, const EnvBatch *batch, Env **env,
                           char name[ENV_SET_NAME]);
+
+/* CORE_FAIL: worlds outside of this process have failed. */
+int env_check(const Env *env);
 
 /* Memory that a sibling of `worlds` worlds would hold on the host, from the slope between two small ones. */
 int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes);

@@ -175,6 +175,12 @@ void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
   core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
 }
 
+void rollout_begin_again(Rollout *rollout, Env *env) {
+  env->reset(env, shown_at(rollout, rollout->steps));
+  reward_restart(&rollout->reward_scale);
+  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
+}
+
 void rollout_add_sections(Rollout *rollout, Sections *sections) {
   const size_t n = (size_t)rollout->worlds;
   Observer *observer = &rollout->observer;

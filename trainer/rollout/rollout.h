@@ -74,6 +74,9 @@ void rollout_connect(Rollout *rollout, struct Communicator *communicator);
 /* Releases the rollout's graph. Call before the device is closed. */
 void rollout_destroy(Rollout *rollout);
 /* What the next rollout depends on, beside agent and environment. rollout_restored: after it has been read. */
+/* After a checkpoint was restored, where episodes can not go on: new ones in all worlds, with the statistics as they
+ * are. */
+void rollout_begin_again(Rollout *rollout, Env *env);
 void rollout_add_sections(Rollout *rollout, Sections *sections);
 void rollout_restored(Rollout *rollout);
 

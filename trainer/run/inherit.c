@@ -1,5 +1,4 @@
 /* From init.from to a checkpoint file, and from its sections to a training that has started (inherit.h). */
-#include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/inherit.h"
 
 #include <inttypes.h>
@@ -8,6 +7,7 @@
 
 #include "core/config/origin.h"
 #include "store/workspace/paths.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/training_device.h"
 
 typedef struct Parent {

@@ -117,15 +117,16 @@ static void update_state(Run *run) {
 
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
-static void evaluate_if_due(Run *run) {
+static int evaluate_if_due(Run *run) {
   StoreEvaluation row;
-  if (!training_evaluation_due(run->training)) return;
-  training_evaluate(run->training, &row);
+  if (!training_evaluation_due(run->training)) return CORE_OK;
+  TRY(training_evaluate(run->training, &row));
   if (ranks_is_first()) run_logs_evaluation(&run->logs, &row);
   for (int set = 0; set < run->training->others.count; set++) {
     training_evaluate_other(run->training, set, &row);
     if (ranks_is_first()) run_logs_evaluation(&run->logs, &row);
   }
+  return CORE_OK;
 }
 
 /* The physics ended such episodes by itself; a person should still know that a level makes it explode. */
@@ -160,12 +161,12 @@ static int iterate(Run *run) {
   while (!training_finished(run->training) && run->stop == 0) {
     core_signals_guard(); /* what libraries have installed meanwhile */
     int code = training_iterate(run->training, &run->row);
-    run->diverged = code != CORE_OK;
+    run->diverged = code != CORE_OK && !run->training->env_failed;
     if (code != CORE_OK) return code;
     TRY(training_check_weights(run->training));
     run->row.wall_seconds = train_seconds(run);
     if (ranks_is_first()) run_logs_iteration(&run->logs, &run->progress, run->training, &run->row);
-    evaluate_if_due(run);
+    TRY(evaluate_if_due(run));
     warn_of_nonfinite_worlds(run);
     agree_on_next(run, &save_now);
     if (save_now) save(run); /* training goes on without */
@@ -176,7 +177,7 @@ static int iterate(Run *run) {
 
 /* From a started or restored state to the end of the budget or a signal. */
 static int train(Run *run) {
-  if (run->saved_iteration < 0) evaluate_if_due(run); /* the one before training; a restored run has done its own */
+  if (run->saved_iteration < 0) TRY(evaluate_if_due(run)); /* before training; a restored run has done its own */
   TRY(iterate(run));
   TRY(save(run));
   if (training_finished(run->training)) return CORE_OK;
@@ -213,8 +214,9 @@ static int restore(Run *run) {
                       "start over with --force", run->saved_iteration, iteration);
   TRY(ranks_agree(code));
   TRY(training_after_load(run->training));
-  progress_note(&run->progress, "going on after iteration %" PRId64 " of %" PRId64, run->saved_iteration,
-                run->training->plan.iterations);
+  const Env *env = run->training->env;
+  progress_note(&run->progress, "going on after iteration %" PRId64 " of %" PRId64 "%s", run->saved_iteration,
+                run->training->plan.iterations, env && env->outside ? "; episodes begin anew" : "");
   return CORE_OK;
 }
 

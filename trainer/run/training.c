@@ -1,5 +1,4 @@
 /* Putting the parts together, and one iteration of them. */
-#include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/training.h"
 
 #include <inttypes.h>
@@ -9,6 +8,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/math/estimators.h"
 #include "trainer/nets/agent_initialise.h"
 #include "trainer/ranks/communicator.h"
@@ -278,7 +278,9 @@ int training_after_load(Training *training) {
   rollout_restored(&training->rollout);
   if (training->curriculum)
     return ranks_agree(curriculum_after_load(training->curriculum, training->env, training->position.iteration));
-  return ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes));
+  TRY(ranks_agree(training->env->load(training->env, training->env_state, training->env_state_bytes)));
+  if (training->env->outside) rollout_begin_again(&training->rollout, training->env);
+  return CORE_OK;
 }
 
 /* ---- iterations ------------------------------------------------------------------------------------------------ */
@@ -410,6 +412,8 @@ int training_iterate(Training *training, StoreIteration *row) {
   double begun = core_clock_s();
   choose_metrics(training, seed, iteration);
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
+  training->env_failed = ranks_agree(env_check(training->env)) != CORE_OK;
+  if (training->env_failed) return core_error_context(CORE_FAIL, "iteration %" PRId64, iteration);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
   const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
@@ -461,37 +465,4 @@ int training_check_weights(const Training *training) {
     code = core_error(CORE_FAIL, "the weights differ from those of the first rank after iteration %" PRId64 "; all "
                       "ranks need the same program, libraries and kind of processor", training->position.iteration);
   return ranks_agree(code);
-}
-
-/* ---- evaluations ----------------------------------------------------------------------------------------------- */
-
-/* Evaluations that belong to the first `iteration` iterations, the one before training not counted. */
-static int64_t evaluations_until(const Training *training, int64_t iteration) {
-  long double share = (long double)iteration * (long double)training->config.eval.count;
-  return (int64_t)floorl(share / (long double)training->plan.iterations);
-}
-
-bool training_evaluation_due(const Training *training) {
-  int64_t iteration = training->position.iteration;
-  if (training->config.eval.count == 0 || training->sgd) return false;
-  return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
-}
-
-static void place_row(const Training *training, StoreEvaluation *row) {
-  row->iteration = training->position.iteration;
-  row->transitions = (double)training_transitions(training);
-}
-
-void training_evaluate(Training *training, StoreEvaluation *row) {
-  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
-                (uint64_t)training->config.train.seed, evaluations_until(training, training->position.iteration), row);
-  place_row(training, row);
-  training->position.solve_rate = row->solve_rate;
-}
-
-void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
-  evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
-                       (uint64_t)training->config.train.seed,
-                       evaluations_until(training, training->position.iteration), row);
-  place_row(training, row);
 }

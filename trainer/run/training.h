@@ -66,6 +66,7 @@ typedef struct Training {
   Sections sections;
   void *env_state;             /* of this rank's worlds, for a checkpoint */
   size_t env_state_bytes;
+  bool env_failed;             /* the last error is an environment's outside of this process: nothing has diverged */
 } Training;
 
 /* Reads the levels, fixes all sizes, estimates memory. Nothing large is allocated. CORE_USAGE: the configuration asks
@@ -103,7 +104,8 @@ int training_check_weights(const Training *training);
 
 /* Is an evaluation due now? Before training (when eval.count > 0), then evenly, the last at the end. */
 bool training_evaluation_due(const Training *training);
-void training_evaluate(Training *training, StoreEvaluation *row);
+/* CORE_FAIL: an environment failed; there is no row then. All ranks alike. */
+int training_evaluate(Training *training, StoreEvaluation *row);
 /* The same on set 0 .. others.count - 1 of eval.levels. */
 void training_evaluate_other(Training *training, int set, StoreEvaluation *row);
 

@@ -110,8 +110,11 @@ int trainer_info(int argc, char **argv) {
 /* ---- tasks ------------------------------------------------------------------------------------------------------- */
 
 static void print_task(const TaskFacts *facts) {
-  char observations[16] = "by levels", limit[24] = "env.max_steps";
+  char observations[16] = "its own", limit[24] = "its own";
   if (facts->observations > 0) snprintf(observations, sizeof observations, "%d", facts->observations);
+  const bool has_levels = strcmp(facts->actions, "by env.actions") == 0;
+  if (has_levels) snprintf(observations, sizeof observations, "by levels");
+  if (has_levels) snprintf(limit, sizeof limit, "env.max_steps");
   if (facts->limit > 0) snprintf(limit, sizeof limit, "%d", facts->limit);
   printf("%-34s %12s  %-16s %13s  %s\n", facts->name, observations, facts->actions, limit, facts->about);
 }
@@ -137,8 +140,8 @@ static int print_tasks(void *given, const char **operands, size_t count) {
 int trainer_tasks(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "trainer tasks [--json]",
-    .about = "Lists what env.task can name: numbers an observation has, actions, steps of the longest episode. MuJoCo's "
-             "tasks need the library, which `make mujoco` fetches."};
+    .about = "Lists what env.task can name: numbers an observation has, actions, steps of the longest episode. "
+             "MuJoCo's tasks need the library, which `make mujoco` fetches."};
   bool json = false;
   const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "for scripts"}, {0}};
   return core_options_answer(&manual, table, argc, argv, print_tasks, &json);

@@ -1,6 +1,5 @@
 /* A checkpoint's policy plays one level, as evaluation does: actions are sampled, the episode ends at the goal, at lava
  * or at the time limit. Reads the run's folder and never writes there, so a run that trains may be looked at. */
-#include "trainer/envs/tasks/tasks.h"
 #include "trainer/tools/play.h"
 
 #include <inttypes.h>
@@ -19,6 +18,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/envs/levels.h"
 #include "trainer/envs/sim.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/nets/agent.h"
 #include "trainer/run/run_files.h"
 #include "trainer/tools/picture.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trainer/envs/bridge/bridge_env.h"
 #include "trainer/envs/mujoco/mujoco_env.h"
 #include "trainer/envs/mujoco/mujoco_task.h"
 #include "trainer/envs/sim.h"
@@ -13,6 +14,7 @@ int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   const size_t prefix = strlen(MUJOCO_PREFIX);
   if (strncmp(task, MUJOCO_PREFIX, prefix) == 0)
     return mujoco_env_create(task + prefix, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
+  if (bridge_env_has(task)) return bridge_env_create(config, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
   return env_sim_create(config, worlds, seed, env);
 }
 
@@ -23,6 +25,11 @@ static const TaskFacts levels[] = {
   {"random_m", "Kinetix' generator of levels, size M", 0, "by env.actions", 0},
   {"random_l", "Kinetix' generator of levels, size L", 0, "by env.actions", 0},
 };
+static const TaskFacts others[] = {
+  {"gym/<id>", "any environment of Gymnasium, in Python", 0, "its own", 0},
+  {"envpool/<id>", "any environment of EnvPool, in Python", 0, "its own", 0},
+};
+enum { OTHER_TASKS = sizeof others / sizeof *others };
 enum { LEVEL_TASKS = sizeof levels / sizeof *levels };
 
 static void mujoco_facts(const MujocoTask *task, TaskFacts *facts) {
@@ -34,7 +41,10 @@ static void mujoco_facts(const MujocoTask *task, TaskFacts *facts) {
 
 bool task_facts(int i, TaskFacts *facts) {
   const MujocoTask *task = i < LEVEL_TASKS ? NULL : mujoco_task(i - LEVEL_TASKS);
+  int known = LEVEL_TASKS;
+  while (mujoco_task(known - LEVEL_TASKS)) known++;
   if (i < LEVEL_TASKS) *facts = levels[i];
   else if (task) mujoco_facts(task, facts);
-  return i < LEVEL_TASKS || task;
+  else if (i < known + OTHER_TASKS) *facts = others[i - known];
+  return i < known + OTHER_TASKS;
 }

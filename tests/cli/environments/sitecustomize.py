@@ -1,0 +1,91 @@
+"""Environments that do what real ones do wrong, for tests/cli/test_bridge.sh: Python imports this at its start."""
+
+import os
+import sys
+import time
+
+if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") and "SWEEP_TEST_ENVIRONMENTS" in os.environ:
+    import gymnasium
+    import numpy
+
+    class Count(gymnasium.Env):
+        """Episodes of ten steps; observations and rewards are the number of the step."""
+
+        observation_space = gymnasium.spaces.Box(-100, 100, (2,), numpy.float32)
+        action_space = gymnasium.spaces.Discrete(3)
+        at = 3  # the step at which something goes wrong
+
+        def reset(self, seed=None, options=None):
+            super().reset(seed=seed)
+            self.steps = 0
+            return self.see(), {}
+
+        def see(self):
+            return numpy.array([self.steps, 1.0], numpy.float32)
+
+        def wrong(self):
+            pass
+
+        def step(self, action):
+            self.steps += 1
+            if self.steps == self.at:
+                self.wrong()
+            return self.see(), float(self.steps), self.steps == 10, False, {}
+
+    class Raises(Count):
+        def wrong(self):
+            raise ValueError("the wheel came off")
+
+    class Hangs(Count):
+        def wrong(self):
+            time.sleep(1000)
+
+    class Dies(Count):
+        def wrong(self):
+            os.kill(os.getpid(), 9)
+
+    class Prints(Count):
+        def wrong(self):
+            print("a word on stdout", flush=True)
+
+    class Forks(Count):
+        def wrong(self):
+            if os.fork() == 0:
+                time.sleep(1000)
+
+    class Nan(Count):
+        def see(self):
+            return numpy.array([numpy.nan if self.steps == 3 else 0.0, 1.0], numpy.float32)
+
+    class Shape(Count):
+        def see(self):
+            return numpy.zeros(3 if self.steps == 3 else 2, numpy.float32)
+
+    class Folded(Count):
+        observation_space = gymnasium.spaces.Dict(
+            {"a": gymnasium.spaces.Discrete(3), "b": gymnasium.spaces.Tuple((gymnasium.spaces.Box(-1, 1, (2, 2)),))}
+        )
+        action_space = gymnasium.spaces.MultiDiscrete([2, 3])
+
+        def see(self):
+            return {"a": self.steps % 3, "b": (numpy.zeros((2, 2), numpy.float32),)}
+
+    class Bits(Count):
+        action_space = gymnasium.spaces.MultiBinary(3)
+
+        def step(self, action):
+            assert action.shape == (3,) and set(action) <= {0, 1}
+            return super().step(action)
+
+    class Uneven(Count):
+        action_space = gymnasium.spaces.Box(numpy.array([-1.0, 0.0]), numpy.array([1.0, 0.5]), dtype=numpy.float32)
+
+        def step(self, action):
+            assert self.action_space.contains(action), action
+            return super().step(action)
+
+    class Words(Count):
+        observation_space = gymnasium.spaces.Text(10)
+
+    for kind in (Count, Raises, Hangs, Dies, Prints, Forks, Nan, Shape, Folded, Bits, Uneven, Words):
+        gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Environments in Python through worker processes: they train, their episodes are counted right, and whatever one does
+# wrong ends the run with a message, without a worker left behind. TAP.
+set -u
+. tests/cli/tap.sh
+. tests/fault/pace.sh
+export SWEEP_PYTHON=$SWEEP_BUILD/python/bin/python
+cat >"$tap_dir/small.ini" <<'INI'
+[env]
+task = gym/Count-v0
+num = 6
+[train]
+threads = 1
+total_steps = 960
+[ppo]
+num_steps = 16
+num_minibatches = 4
+epochs = 2
+[net]
+width = 8
+depth = 1
+[eval]
+episodes = 4
+count = 1
+[checkpoint]
+every = 0
+INI
+train() { # root options...
+  local root=$tap_dir/$1; shift
+  mkdir -p "$root"
+  trainer --config "$tap_dir/small.ini" --root "$root" "$@"
+}
+
+# ---- what needs no Python
+tap_run "no Python" 2 "there is no Python to run its worker" train none --set env.python=/nowhere/python
+printf '#!/bin/sh\nexec python3 -S -E "$@"\n' >"$tap_dir/bare"; chmod +x "$tap_dir/bare"
+if command -v python3 >/dev/null; then
+  tap_run "a Python without the package" 2 "has no package gymnasium" train none --set env.python="$tap_dir/bare"
+fi
+tap_run "no worker" 2 "env.workers = 0 is out of range" train none --set env.workers=0
+tap_run "a name that could be a module's" 2 "is none of" train none --set env.task=gym/mine:Mine-v0
+if ! "$SWEEP_PYTHON" -c "import gymnasium" 2>/dev/null; then
+  tap_skip "environments in Python" "no Gymnasium in build/python: make python"
+  tap_done
+fi
+export PYTHONWARNINGS=ignore PYTHONPATH=$PWD/tests/cli/environments SWEEP_TEST_ENVIRONMENTS=1 PYTHONDONTWRITEBYTECODE=1
+
+# ---- episodes: ten steps with rewards 1 to 10, one after the other, without a step between them
+column() { # root name: the column's values
+  awk -F'\t' -v name="$2" '/^#/ { next } !c { for (i = 1; i <= NF; i++) if ($i ~ "^" name "(\\[|$)") c = i; next } $c != "" { print $c }' \
+    "$tap_dir/$1"/runs/*/*/stats.*.tsv | sort -u | tr '\n' ' '
+}
+tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" train count
+tap_result "its episodes have ten steps" "$([ "$(column count episode_length)" = "10 " ]; echo $?)" "$(column count episode_length)"
+tap_result "and return 55" "$([ "$(column count episode_return)" = "55 " ]; echo $?)" "$(column count episode_return)"
+tap_result "6 worlds x 160 steps have 96 of them" \
+  "$([ "$(awk -F'\t' '/^#/ { next } !c { for (i = 1; i <= NF; i++) if ($i ~ /^episodes/) c = i; next } { s += $c } END { print s }' \
+    "$tap_dir"/count/runs/*/*/stats.*.tsv)" = 96 ]; echo $?)"
+tap_run "four workers" 0 "finished, 10 of 10" train four --set env.workers=4
+tap_result "count the same" "$([ "$(column four episode_length)$(column four episode_return)" = "10 55 " ]; echo $?)"
+tap_run "more workers than worlds are as many as worlds" 0 "finished" train many --set env.workers=100
+
+# ---- spaces
+tap_run "dictionaries, tuples, several classes" 0 "finished" train folded --set env.task=gym/Folded-v0
+tap_run "bits" 0 "finished" train bits --set env.task=gym/Bits-v0
+tap_run "bounds that differ" 0 "finished" train uneven --set env.task=gym/Uneven-v0
+tap_run "Pendulum-v1" 0 "finished" train pendulum --set env.task=gym/Pendulum-v1 --set env.normalize_observations=cleanrl
+tap_run "words can not be had" 2 "observations of Text" train words --set env.task=gym/Words-v0
+
+# ---- what goes wrong
+tap_run "an id that is none" 2 "Environment \`CartPol\` doesn't exist" train none --set env.task=gym/CartPol-v1
+fails() { # name pattern task options...
+  local name=$1 pattern=$2 task=$3; shift 3
+  tap_expect "$name" 1 "$pattern" train "$task" --set "env.task=gym/$task-v0" --set eval.count=0 "$@"
+  tap_expect "$name: the run's reason" 0 "$pattern" cat "$tap_dir/$task"/runs/*/*/attempts.tsv
+}
+fails "an error is told" "the wheel came off" Raises
+tap_expect "with where it came from" 0 "File .*sitecustomize.py" cat "$tap_dir"/Raises/runs/*/*/log.txt
+fails "numbers that are not finite" "observations that are not finite" Nan
+fails "another shape" "shape" Shape
+fails "a worker that is killed" "ended by signal 9" Dies
+fails "a worker that hangs" "no answer within 2 s; env.timeout" Hangs --set env.timeout=2
+tap_run "it may print" 0 "finished" train prints --set env.task=gym/Prints-v0
+mkdir "$tap_dir/quiet"
+tap_result "but not on the trainer's output" "$(trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet \
+  --set env.task=gym/Prints-v0 2>/dev/null | wc -c)"
+timeout 60 trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet --set env.task=gym/Forks-v0 \
+  --set eval.count=0 >/dev/null 2>&1
+tap_result "a fork of it holds nothing up" $?
+pkill -9 -f "worker.py .* gym/Forks-v0" 2>/dev/null
+
+# ---- stops
+hold
+mkdir "$tap_dir/parts"
+"$paced" --config "$tap_dir/small.ini" --root "$tap_dir/parts" --quiet & pid=$!
+has_checkpoint() { ls "$tap_dir"/parts/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
+tap_wait 60 has_checkpoint
+workers=$(pgrep -P $pid -f worker.py | wc -l)
+kill -USR1 $pid; wait $pid; code=$?
+fast
+tap_result "a stop saves the run ($workers workers)" "$([ $code -eq 75 ]; echo $?)" "exit $code"
+tap_run "a resumed run says that episodes begin anew" 0 "episodes begin anew" train parts --resume
+tap_run "and ends" 0 "transitions=960" cat "$tap_dir"/parts/runs/*/*/state
+mkdir "$tap_dir/killed"
+hold
+"$paced" --config "$tap_dir/small.ini" --root "$tap_dir/killed" --quiet & pid=$!
+has_workers() { workers=$(pgrep -P $pid -f worker.py); [ -n "$workers" ] && ls "$tap_dir"/killed/runs/*/*/stats* >/dev/null 2>&1; }
+tap_wait 60 has_workers
+kill -9 $pid; wait $pid 2>/dev/null
+fast
+are_gone() { for worker in $workers; do [ ! -e "/proc/$worker" ] || grep -q '^State:.*Z' "/proc/$worker/status" || return 1; done; }
+tap_wait 20 are_gone
+tap_result "a killed trainer takes its workers along" $?
+tap_done

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Makes a virtual environment with the Python packages that environments and their tests use.
+set -eu
+folder=${1:?usage: python.sh FOLDER}
+packages=(gymnasium==1.4.0 numpy)
+stamp=$folder/packages.txt
+if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "${packages[*]}" ]; then exit 0; fi
+command -v python3 >/dev/null || { echo "make python needs python3: apt-get install python3-venv" >&2; exit 2; }
+python3 -m venv "$folder" ||
+  { echo "python3 can not make a virtual environment: apt-get install python3-venv" >&2; rm -rf "$folder"; exit 2; }
+"$folder/bin/python" -m pip install --quiet --disable-pip-version-check "${packages[@]}"
+echo "${packages[*]}" >"$stamp"

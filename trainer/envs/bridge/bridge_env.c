@@ -1,0 +1,254 @@
+/* Worlds of worker processes (bridge_env.h). */
+#include "trainer/envs/bridge/bridge_env.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text.h"
+#include "trainer/envs/bridge/bridge_process.h"
+
+enum { LIMIT_UNKNOWN = 1 << 20 }; /* steps of an episode where the environment does not say */
+
+static const char *const prefixes[] = {"gym/", "envpool/"};
+
+typedef struct BridgeEnv {
+  char task[CORE_CONFIG_TEXT], python[CORE_CONFIG_TEXT], message[1024];
+  double timeout_s;
+  int workers;
+  BridgeWorker *worker;  /* [workers] */
+  int *first;            /* [workers + 1] worlds that each begins with */
+  int32_t *steps;        /* [worlds] of the episode that runs */
+  uint64_t seed;
+  uint32_t first_world;
+  uint32_t resets;       /* so far: each has other seeds */
+  int code;              /* CORE_OK, or what became of the first worker that failed */
+} BridgeEnv;
+
+static BridgeEnv *batch_of(const Env *env) { return env->state; }
+
+bool bridge_env_has(const char *task) {
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    if (strncmp(task, prefixes[i], strlen(prefixes[i])) == 0) return true;
+  return false;
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
+
+/* All workers answer, or the first failure is kept and the others are ended. */
+static bool await_all(BridgeEnv *batch) {
+  for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++)
+    batch->code = bridge_worker_await(&batch->worker[i]);
+  if (batch->code == CORE_OK) return true;
+  core_text_copy(batch->message, sizeof batch->message, core_error_message(), "message");
+  for (int i = 0; i < batch->workers; i++) bridge_worker_end(&batch->worker[i]);
+  return false;
+}
+
+/* Rows of a worker's array behind those of the workers before it. */
+static void fetch(const Env *env, int i, uint64_t offset, size_t row_bytes, void *all) {
+  const BridgeEnv *batch = batch_of(env);
+  const size_t first = (size_t)batch->first[i], count = (size_t)batch->first[i + 1] - first;
+  memcpy((char *)all + first * row_bytes, bridge_worker_array(&batch->worker[i], offset), count * row_bytes);
+}
+
+static size_t observation_bytes(const Env *env) { return (size_t)env->observation_length * sizeof(float); }
+
+/* World w of the run begins with seed + w, as in Gymnasium's vector environments, however many workers there are. */
+static void reset(Env *env, float *observations) {
+  BridgeEnv *batch = batch_of(env);
+  memset(batch->steps, 0, (size_t)env->worlds * sizeof *batch->steps);
+  for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++) {
+    batch->worker[i].shared->seed =
+      batch->seed + batch->first_world + (uint64_t)batch->first[i] + (uint64_t)batch->resets * 1000003;
+    bridge_worker_ask(&batch->worker[i], BRIDGE_RESET);
+  }
+  if (batch->code == CORE_OK) await_all(batch);
+  if (batch->code != CORE_OK) {
+    memset(observations, 0, (size_t)env->worlds * observation_bytes(env));
+    return;
+  }
+  for (int i = 0; i < batch->workers; i++)
+    fetch(env, i, batch->worker[i].shared->arrays.observations, observation_bytes(env), observations);
+}
+
+static size_t action_bytes(const Env *env) {
+  return env->action_values ? (size_t)env->action_values * sizeof(float) : (size_t)env->head.factors;
+}
+
+/* What a step gives once a worker is gone: the run ends after this rollout. */
+static void give_nothing(const Env *env, const EnvStep *out) {
+  const size_t n = (size_t)env->worlds;
+  memset(out->observations, 0, n * observation_bytes(env));
+  memset(out->rewards, 0, n * sizeof *out->rewards);
+  memset(out->dones, 0, n);
+  if (out->truncated) memset(out->truncated, 0, n);
+}
+
+static void count_steps(const Env *env, const EnvStep *out, const uint8_t *terminated, const uint8_t *truncated,
+                        int first, int count) {
+  int32_t *steps = batch_of(env)->steps;
+  for (int w = first; w < first + count; w++) {
+    out->episode_steps[w] = ++steps[w];
+    out->dones[w] = terminated[w - first] || truncated[w - first];
+    if (out->truncated) out->truncated[w] = truncated[w - first] && !terminated[w - first];
+    if (out->dones[w]) steps[w] = 0;
+  }
+}
+
+static void fetch_finals(const Env *env, int i, const EnvStep *out) {
+  const BridgeEnv *batch = batch_of(env);
+  const BridgeWorker *worker = &batch->worker[i];
+  const size_t bytes = observation_bytes(env);
+  const char *final = bridge_worker_array(worker, worker->shared->arrays.finals);
+  for (int w = batch->first[i]; w < batch->first[i + 1]; w++, final += bytes)
+    if (out->dones[w]) memcpy((char *)out->final_observations + (size_t)w * bytes, final, bytes);
+}
+
+static void step(Env *env, const void *actions, const EnvStep *out) {
+  BridgeEnv *batch = batch_of(env);
+  const size_t row = action_bytes(env), n = (size_t)env->worlds;
+  memset(out->solved, 0, n);
+  memset(out->episode_steps, 0, n * sizeof *out->episode_steps);
+  if (out->levels) memset(out->levels, 0, n * sizeof *out->levels);
+  for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++) {
+    BridgeWorker *worker = &batch->worker[i];
+    const size_t first = (size_t)batch->first[i], count = (size_t)batch->first[i + 1] - first;
+    void *given = bridge_worker_array(worker, worker->shared->arrays.actions);
+    memcpy(given, (const char *)actions + first * row, count * row);
+    bridge_worker_ask(worker, BRIDGE_STEP);
+  }
+  if (batch->code != CORE_OK || !await_all(batch)) {
+    give_nothing(env, out);
+    return;
+  }
+  for (int i = 0; i < batch->workers; i++) {
+    const BridgeWorker *worker = &batch->worker[i];
+    const BridgeArrays *arrays = &worker->shared->arrays;
+    fetch(env, i, arrays->observations, observation_bytes(env), out->observations);
+    fetch(env, i, arrays->rewards, sizeof *out->rewards, out->rewards);
+    count_steps(env, out, bridge_worker_array(worker, arrays->terminated),
+                bridge_worker_array(worker, arrays->truncated), batch->first[i], batch->first[i + 1] - batch->first[i]);
+    if (out->final_observations) fetch_finals(env, i, out);
+  }
+}
+
+static int check(const Env *env) {
+  const BridgeEnv *batch = batch_of(env);
+  return batch->code == CORE_OK ? CORE_OK : core_error(batch->code, "%s", batch->message);
+}
+
+static const EnvOutside outside = {.check = check};
+
+/* ---- saved states: how often worlds were reset; environments of Gymnasium have no way to be saved ---------------- */
+
+static size_t state_bytes(const Env *env) {
+  (void)env;
+  return sizeof(uint32_t);
+}
+
+static void save(const Env *env, void *state) { memcpy(state, &batch_of(env)->resets, sizeof(uint32_t)); }
+
+static int load(Env *env, const void *state, size_t bytes) {
+  if (bytes != sizeof(uint32_t)) return core_error(CORE_USAGE, "the saved worlds are of another environment");
+  memcpy(&batch_of(env)->resets, state, bytes);
+  batch_of(env)->resets++; /* not the episodes again that were played already */
+  return CORE_OK;
+}
+
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
+
+static size_t bytes(const Env *env) {
+  size_t sum = 0;
+  for (int i = 0; i < batch_of(env)->workers; i++)
+    if (batch_of(env)->worker[i].shared) sum += batch_of(env)->worker[i].shared->arrays.bytes;
+  return sum;
+}
+
+static void destroy(Env *env) {
+  BridgeEnv *batch = batch_of(env);
+  for (int i = 0; i < batch->workers; i++) bridge_worker_end(&batch->worker[i]);
+  free(batch->worker);
+  free(batch->first);
+  free(batch->steps);
+  free(batch);
+  free(env);
+}
+
+static int sibling(const Env *env, const EnvBatch *wanted, Env **made);
+
+static void describe(const BridgeSpaces *spaces, Env *env) {
+  env->observation_length = env->whole_length = spaces->observations;
+  env->max_steps = spaces->limit > 0 ? spaces->limit : LIMIT_UNKNOWN;
+  env->action_values = spaces->values;
+  env->action_low = spaces->low;
+  env->action_high = spaces->high;
+  env->head.factors = spaces->factors;
+  for (int i = 0; i < spaces->factors; i++) {
+    env->head.size[i] = spaces->classes[i];
+    env->head.logits += spaces->classes[i];
+  }
+}
+
+static int check_spaces(const BridgeEnv *batch, const BridgeSpaces *spaces) {
+  int logits = 0;
+  for (int i = 0; i < spaces->factors; i++) logits += spaces->classes[i];
+  if (spaces->observations < 1) return core_error(CORE_USAGE, "%.100s shows no numbers", batch->task);
+  if (spaces->factors > OPS_FACTORS_MAX || spaces->values > OPS_FACTORS_MAX || logits > OPS_LOGITS_MAX)
+    return core_error(CORE_USAGE, "%.100s takes %d actions; at most %d, with %d classes together, can be had",
+                      batch->task, spaces->factors + spaces->values, OPS_FACTORS_MAX, OPS_LOGITS_MAX);
+  return CORE_OK;
+}
+
+static int start_workers(BridgeEnv *batch, int worlds) {
+  for (int i = 0; i <= batch->workers; i++) batch->first[i] = (int)((int64_t)worlds * i / batch->workers);
+  for (int i = 0; i < batch->workers; i++) {
+    const BridgeOrder order = {batch->task, batch->python, batch->timeout_s, batch->first[i + 1] - batch->first[i]};
+    TRY(bridge_worker_start(&order, &batch->worker[i]));
+  }
+  return check_spaces(batch, &batch->worker[0].shared->spaces);
+}
+
+/* `like` has the texts and numbers of the settings. */
+static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
+  BridgeEnv *batch = core_memory_zero_allocate(1, sizeof *batch);
+  Env *env = core_memory_zero_allocate(1, sizeof *env);
+  *batch = *like;
+  batch->code = CORE_OK;
+  batch->resets = 0;
+  batch->seed = wanted->seed;
+  batch->first_world = wanted->first_world;
+  if (batch->workers > wanted->worlds) batch->workers = wanted->worlds;
+  batch->worker = core_memory_zero_allocate((size_t)batch->workers, sizeof *batch->worker);
+  batch->first = core_memory_zero_allocate((size_t)batch->workers + 1, sizeof *batch->first);
+  batch->steps = core_memory_zero_allocate((size_t)wanted->worlds, sizeof *batch->steps);
+  for (int i = 0; i < batch->workers; i++) batch->worker[i].file = -1;
+  *env = (Env){
+    .name = "gym", .worlds = wanted->worlds, .level_count = 1, .truncates = true, .world_bytes = 0,
+    .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
+    .sibling = sibling, .destroy = destroy, .outside = &outside, .state = batch,
+  };
+  const int code = start_workers(batch, wanted->worlds);
+  if (code != CORE_OK) {
+    destroy(env);
+    return code;
+  }
+  describe(&batch->worker[0].shared->spaces, env);
+  *made = env;
+  return CORE_OK;
+}
+
+static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
+  if (wanted->device) return env_lacks(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
+  return make(batch_of(env), wanted, made);
+}
+
+int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {
+  BridgeEnv settings = {.timeout_s = config->env.timeout, .workers = (int)config->env.workers};
+  core_text_copy(settings.task, sizeof settings.task, config->env.task, "env.task");
+  core_text_copy(settings.python, sizeof settings.python, config->env.python, "env.python");
+  const int code = make(&settings, batch, env);
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "env.task");
+}

@@ -1,0 +1,12 @@
+/* Environments of other people as an environment (env.h): they run in worker processes, each with a part of the
+ * worlds. A worker can die, so Env.outside says after a rollout how it went. Episodes begin anew when a run resumes. */
+#ifndef TRAINER_BRIDGE_ENV_H
+#define TRAINER_BRIDGE_ENV_H
+#include "trainer/envs/env.h"
+
+/* Is env.task one for the bridge? */
+bool bridge_env_has(const char *task);
+/* CORE_USAGE: env.task can not be had; the message is the worker's. */
+int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env);
+
+#endif

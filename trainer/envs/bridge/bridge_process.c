@@ -1,0 +1,187 @@
+/* Worker processes (bridge_process.h). */
+#include "trainer/envs/bridge/bridge_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/files.h"
+#include "core/log.h"
+#include "core/text.h"
+
+enum { LOOK_NS = 100000000, QUIT_LOOKS = 20 }; /* how often a worker that is waited for is looked after */
+
+/* lib/sweep/NAME above the program's folder: where `make` and `make install` put it. */
+static int find_file(const char *name, char path[CORE_PATH_MAX]) {
+  char folder[CORE_PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+  if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
+  folder[length] = '\0';
+  for (char *slash; (slash = strrchr(folder, '/')) != NULL;) {
+    *slash = '\0';
+    TRY(core_files_path(path, "%s/lib/sweep/%s", folder, name));
+    if (core_files_exists(path)) return CORE_OK;
+  }
+  return core_error(CORE_FAIL, "lib/sweep/%s is not there; make it with `make`, or install it with `make install`",
+                    name);
+}
+
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
+
+static int share_memory(BridgeWorker *worker) {
+  worker->file = memfd_create("sweep-bridge", 0);
+  if (worker->file < 0) return core_error_errno(CORE_FAIL, "memory to share with a worker");
+  if (ftruncate(worker->file, sizeof(Bridge)) != 0) return core_error_errno(CORE_FAIL, "memory to share with a worker");
+  worker->shared = mmap(NULL, sizeof(Bridge), PROT_READ | PROT_WRITE, MAP_SHARED, worker->file, 0);
+  if (worker->shared == MAP_FAILED) {
+    worker->shared = NULL;
+    return core_error_errno(CORE_FAIL, "memory to share with a worker");
+  }
+  worker->shared->version = BRIDGE_VERSION;
+  worker->shared->worlds = worker->order.worlds;
+  return CORE_OK;
+}
+
+static _Noreturn void become_worker(const char *python, char *const arguments[]) {
+  const int nothing = open("/dev/null", O_RDONLY);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  for (int number = 1; number < 32; number++) signal(number, SIG_DFL);
+  const int kept[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}; /* the trainer decides when its workers end */
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) signal(kept[i], SIG_IGN);
+  if (nothing >= 0) dup2(nothing, 0);
+  execvp(python, arguments);
+  fprintf(stderr, "can not start %s: %s\n", python, strerror(errno));
+  _exit(127);
+}
+
+static int start_process(BridgeWorker *worker) {
+  const BridgeOrder *order = &worker->order;
+  const char *wanted = *order->python ? order->python : getenv("SWEEP_PYTHON");
+  const char *python = wanted && *wanted ? wanted : "python3";
+  char program[CORE_PATH_MAX], library[CORE_PATH_MAX], file[16], parent[24], worlds[16];
+  TRY(find_file("worker.py", program));
+  TRY(find_file("bridge_side.so", library));
+  snprintf(file, sizeof file, "%d", worker->file);
+  snprintf(parent, sizeof parent, "%ld", (long)getpid());
+  snprintf(worlds, sizeof worlds, "%d", order->worlds);
+  char *const arguments[] = {(char *)python, program, file, parent, (char *)order->task, worlds, library, NULL};
+  worker->process = fork();
+  if (worker->process == 0) become_worker(python, arguments);
+  if (worker->process < 0) {
+    worker->process = 0;
+    return core_error_errno(CORE_FAIL, "can not start a process");
+  }
+  return CORE_OK;
+}
+
+/* The memory has grown by the worlds' arrays. */
+static int map_whole(BridgeWorker *worker) {
+  const uint64_t bytes = worker->shared->arrays.bytes;
+  const BridgeArrays ours = bridge_arrange(&worker->shared->spaces, worker->order.worlds);
+  if (memcmp(&ours, &worker->shared->arrays, sizeof ours) != 0)
+    return core_error(CORE_FAIL, "the worker of %.100s has arrays of another version", worker->order.task);
+  void *whole = mremap(worker->shared, sizeof(Bridge), bytes, MREMAP_MAYMOVE);
+  if (whole == MAP_FAILED) return core_error_errno(CORE_FAIL, "memory to share with a worker");
+  worker->shared = whole;
+  return CORE_OK;
+}
+
+int bridge_worker_start(const BridgeOrder *order, BridgeWorker *worker) {
+  *worker = (BridgeWorker){.order = *order, .file = -1};
+  int code = share_memory(worker);
+  if (code == CORE_OK) code = start_process(worker);
+  if (code == CORE_OK) code = bridge_worker_await(worker) == CORE_OK ? CORE_OK : CORE_USAGE;
+  if (code == CORE_OK) code = map_whole(worker);
+  if (code != CORE_OK) bridge_worker_end(worker);
+  return code;
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
+
+void bridge_worker_ask(BridgeWorker *worker, BridgeCommand command) {
+  worker->shared->command = command;
+  bridge_raise(&worker->shared->asked);
+}
+
+/* The last line says what, the lines before it where. */
+static int tell_error(const BridgeWorker *worker) {
+  char message[BRIDGE_TEXT];
+  memcpy(message, worker->shared->message, sizeof message);
+  message[sizeof message - 1] = '\0';
+  size_t length = strlen(message);
+  while (length > 0 && message[length - 1] == '\n') message[--length] = '\0';
+  const char *last = strrchr(message, '\n');
+  if (last) core_log(CORE_LOG_ERROR, "the worker of %s:\n%s", worker->order.task, message);
+  return core_error(CORE_FAIL, "%.100s: %.600s", worker->order.task, last ? last + 1 : message);
+}
+
+/* Of a process that is gone. */
+static int tell_end(const BridgeWorker *worker, int status) {
+  const char *task = worker->order.task;
+  if (worker->shared->failed) return tell_error(worker);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+    return core_error(CORE_FAIL, "%.100s: there is no Python to run its worker; name one by env.python or SWEEP_PYTHON",
+                      task);
+  if (WIFSIGNALED(status))
+    return core_error(CORE_FAIL, "%.100s: its worker was ended by signal %d (%s)%s", task, WTERMSIG(status),
+                      strsignal(WTERMSIG(status)),
+                      WTERMSIG(status) == SIGKILL ? "; the kernel does so where memory is short" : "");
+  return core_error(CORE_FAIL, "%.100s: its worker ended with exit code %d; what it said is above", task,
+                    WEXITSTATUS(status));
+}
+
+int bridge_worker_await(BridgeWorker *worker) {
+  Bridge *shared = worker->shared;
+  const uint32_t wanted = atomic_load(&shared->asked.number) + 1;
+  const double looks = worker->order.timeout_s * 1e9 / LOOK_NS;
+  int status, code;
+  for (double i = 0; !bridge_wait(&shared->answered, wanted, LOOK_NS); i++) {
+    if (waitpid(worker->process, &status, WNOHANG) == worker->process) {
+      worker->process = 0;
+      code = tell_end(worker, status);
+      bridge_worker_end(worker);
+      return code;
+    }
+    if (i < looks) continue;
+    code = core_error(CORE_FAIL, "%.100s: its worker gave no answer within %g s; env.timeout sets how long it may take",
+                      worker->order.task, worker->order.timeout_s);
+    bridge_worker_end(worker);
+    return code;
+  }
+  if (!shared->failed) return CORE_OK;
+  code = tell_error(worker);
+  bridge_worker_end(worker);
+  return code;
+}
+
+void bridge_worker_end(BridgeWorker *worker) {
+  if (worker->process > 0) {
+    bool ended = false;
+    if (worker->shared && !worker->shared->failed) bridge_worker_ask(worker, BRIDGE_QUIT);
+    for (int i = 0; i < QUIT_LOOKS && !ended; i++) {
+      ended = waitpid(worker->process, NULL, WNOHANG) == worker->process;
+      if (!ended) usleep(5000);
+    }
+    if (!ended) {
+      kill(worker->process, SIGKILL);
+      waitpid(worker->process, NULL, 0);
+    }
+  }
+  if (worker->shared) {
+    const uint64_t bytes = worker->shared->arrays.bytes ? worker->shared->arrays.bytes : sizeof(Bridge);
+    munmap(worker->shared, bytes);
+  }
+  if (worker->file >= 0) close(worker->file);
+  worker->shared = NULL;
+  worker->process = 0;
+  worker->file = -1;
+}

@@ -1,0 +1,38 @@
+/* A worker process: started, asked, waited for and ended. Whatever becomes of it is an error of the trainer's with a
+ * message, never a wait without end. */
+#ifndef TRAINER_BRIDGE_PROCESS_H
+#define TRAINER_BRIDGE_PROCESS_H
+#include <sys/types.h>
+
+#include "trainer/envs/bridge/bridge.h"
+
+typedef struct BridgeOrder {
+  const char *task;      /* gym/<id>, envpool/<id> */
+  const char *python;    /* env.python; "": $SWEEP_PYTHON, else python3 */
+  double timeout_s;      /* that an answer may take */
+  int worlds;
+} BridgeOrder;
+
+typedef struct BridgeWorker {
+  BridgeOrder order;     /* its texts are borrowed */
+  Bridge *shared;        /* NULL: none runs */
+  pid_t process;
+  int file;
+} BridgeWorker;
+
+/* Starts a worker and waits until its environments are made. CORE_USAGE: there is no such Python, package or
+ * environment; CORE_FAIL: it died or did not answer. Nothing is left then. */
+int bridge_worker_start(const BridgeOrder *order, BridgeWorker *worker);
+/* Asks for a reset or a step of all its worlds; the answer is in shared memory after bridge_worker_await. */
+void bridge_worker_ask(BridgeWorker *worker, BridgeCommand command);
+/* CORE_FAIL: it raised an error, died, or did not answer in time; it is ended then. */
+int bridge_worker_await(BridgeWorker *worker);
+/* Ends it; without a worker nothing. */
+void bridge_worker_end(BridgeWorker *worker);
+
+/* An array of the shared memory. */
+static inline void *bridge_worker_array(const BridgeWorker *worker, uint64_t offset) {
+  return (char *)worker->shared + offset;
+}
+
+#endif

@@ -1,0 +1,74 @@
+/* The worker's half of the bridge, for worker.py to call through ctypes: build/lib/sweep/bridge_side.so. ctypes lets go
+ * of Python's lock during a call, so other threads of the worker go on while it waits. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "trainer/envs/bridge/bridge.h"
+
+#define SIDE __attribute__((visibility("default")))
+SIDE Bridge *bridge_side_open(int file, int parent);
+SIDE Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, int factors, const int32_t *classes,
+                               int values, float low, float high, int limit, const char *name);
+SIDE void *bridge_side_array(Bridge *bridge, const char *name);
+SIDE int bridge_side_next(Bridge *bridge);
+SIDE uint64_t bridge_side_seed(const Bridge *bridge);
+SIDE void bridge_side_answer(Bridge *bridge, const char *message);
+
+static int parent_process;
+static uint32_t turns; /* answered so far */
+
+/* NULL: no memory of this version, or the trainer is gone already. */
+Bridge *bridge_side_open(int file, int parent) {
+  Bridge *bridge = mmap(NULL, sizeof *bridge, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  parent_process = parent;
+  prctl(PR_SET_PDEATHSIG, 9);
+  if (bridge == MAP_FAILED || bridge->version != BRIDGE_VERSION || getppid() != parent) return NULL;
+  return bridge;
+}
+
+/* What the environment is. The memory grows, and may lie elsewhere then. NULL: there is not enough. */
+Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, int factors, const int32_t *classes, int values,
+                          float low, float high, int limit, const char *name) {
+  BridgeSpaces spaces = {.observations = observations, .factors = factors, .values = values, .low = low, .high = high,
+                         .limit = limit};
+  if (factors < 0 || factors > BRIDGE_FACTORS) return NULL;
+  if (factors > 0) memcpy(spaces.classes, classes, (size_t)factors * sizeof *classes);
+  const BridgeArrays arrays = bridge_arrange(&spaces, bridge->worlds);
+  if (ftruncate(file, (off_t)arrays.bytes) != 0) return NULL;
+  Bridge *whole = mremap(bridge, sizeof *bridge, arrays.bytes, MREMAP_MAYMOVE);
+  if (whole == MAP_FAILED) return NULL;
+  whole->spaces = spaces;
+  whole->arrays = arrays;
+  snprintf(whole->name, sizeof whole->name, "%s", name);
+  return whole;
+}
+
+void *bridge_side_array(Bridge *bridge, const char *name) {
+  const BridgeArrays *arrays = &bridge->arrays;
+  const struct { const char *name; uint64_t at; } all[] = {
+    {"observations", arrays->observations}, {"finals", arrays->finals}, {"actions", arrays->actions},
+    {"rewards", arrays->rewards}, {"terminated", arrays->terminated}, {"truncated", arrays->truncated}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (strcmp(all[i].name, name) == 0) return (char *)bridge + all[i].at;
+  return NULL;
+}
+
+uint64_t bridge_side_seed(const Bridge *bridge) { return bridge->seed; }
+
+/* Waits for what the trainer asks next. */
+int bridge_side_next(Bridge *bridge) {
+  while (!bridge_wait(&bridge->asked, turns + 1, 2000000000))
+    if (getppid() != parent_process) return BRIDGE_QUIT;
+  return bridge->command;
+}
+
+/* message: what went wrong, NULL for nothing. */
+void bridge_side_answer(Bridge *bridge, const char *message) {
+  bridge->failed = message != NULL;
+  if (message) snprintf(bridge->message, sizeof bridge->message, "%s", message);
+  turns = atomic_load(&bridge->asked.number);
+  bridge_raise(&bridge->answered);
+}

@@ -1,0 +1,240 @@
+"""A worker of the trainer: runs environments of Gymnasium for it, over shared memory (trainer/envs/bridge/bridge.h).
+
+    worker.py FD TRAINER TASK WORLDS LIBRARY
+
+FD: the memory, inherited. TRAINER: its process. TASK: gym/<id> or envpool/<id>. LIBRARY: bridge_side.so, which knows
+the memory's layout. The trainer starts it; nobody else needs to.
+
+An episode that ends is followed by the next one's first observation in the same step, whatever the environment does by
+itself: single environments go through SyncVectorEnv with same-step resets, EnvPool's are reset by their numbers.
+"""
+
+import ctypes
+import os
+import sys
+import traceback
+
+RESET, STEP, QUIT = 1, 2, 3  # BridgeCommand
+
+
+class Problem(Exception):
+    """What a user can mend: told without a traceback."""
+
+
+def need(package, command=None):
+    try:
+        return __import__(package)
+    except ImportError as error:
+        raise Problem(
+            f"{sys.executable} has no package {package} ({error}); install it with "
+            f"{sys.executable} -m pip install {command or package}, or name another Python by env.python"
+        ) from None
+
+
+# ---- environments: each has observations, factors or values, low, high, limit, name, reset(seed), step(actions) -------
+
+
+class Gym:
+    """Environments of Gymnasium, one by one."""
+
+    def __init__(self, name, worlds):
+        gym = need("gymnasium")
+        from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+        def make():
+            try:
+                env = gym.make(name)
+            except gym.error.Error as error:
+                raise Problem(f"gymnasium {gym.__version__}: {error}") from None
+            flat = gym.spaces.Dict, gym.spaces.Tuple, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary
+            return gym.wrappers.FlattenObservation(env) if isinstance(env.observation_space, flat) else env
+
+        one = make()
+        self.describe_observations(gym, one.observation_space)
+        self.describe_actions(gym, one.action_space)
+        self.limit = one.spec.max_episode_steps or 0
+        self.name = f"{name} of gymnasium {gym.__version__}"
+        one.close()
+        self.envs = SyncVectorEnv([make] * worlds, autoreset_mode=AutoresetMode.SAME_STEP)
+
+    def describe_observations(self, gym, space):
+        if not isinstance(space, gym.spaces.Box):
+            raise Problem(f"observations of {space} can not be had: numbers of one shape are needed")
+        self.observations = int(need("numpy").prod(space.shape, dtype=int))
+
+    def describe_actions(self, gym, space):
+        numpy = need("numpy")
+        self.factors, self.classes, self.values, self.low, self.high = 0, [], 0, -1.0, 1.0
+        self.start, self.shape, self.cut = 0, space.shape, None
+        if isinstance(space, gym.spaces.Discrete):
+            self.classes, self.start = [int(space.n)], int(space.start)
+        elif isinstance(space, gym.spaces.MultiDiscrete):
+            self.classes = [int(n) for n in space.nvec.ravel()]
+        elif isinstance(space, gym.spaces.MultiBinary):
+            self.classes = [2] * int(numpy.prod(space.shape))
+        elif isinstance(space, gym.spaces.Box):
+            self.values = int(numpy.prod(space.shape, dtype=int))
+            same = (space.low == space.low.flat[0]).all() and (space.high == space.high.flat[0]).all()
+            if same and numpy.isfinite([space.low.flat[0], space.high.flat[0]]).all():
+                self.low, self.high = float(space.low.flat[0]), float(space.high.flat[0])
+            else:
+                self.low, self.high, self.cut = -numpy.inf, numpy.inf, (space.low, space.high)
+        else:
+            raise Problem(f"actions of {space} can not be had: Discrete, MultiDiscrete, MultiBinary or Box are needed")
+        self.factors = len(self.classes)
+        self.one = isinstance(space, gym.spaces.Discrete)
+
+    def reset(self, seed):
+        return self.envs.reset(seed=seed)[0]
+
+    def translate(self, actions):
+        """What the trainer gave [worlds][factors or values] as the environments take it."""
+        if self.values:
+            actions = actions.reshape((len(actions),) + self.shape)
+            return actions if self.cut is None else actions.clip(*self.cut)
+        actions = actions.astype("int64")
+        return actions[:, 0] + self.start if self.one else actions.reshape((len(actions),) + self.shape)
+
+    def step(self, actions, finals):
+        observations, rewards, terminated, truncated, info = self.envs.step(self.translate(actions))
+        for world in (terminated | truncated).nonzero()[0]:
+            finals[world] = info["final_obs"][world].ravel()
+        return observations, rewards, terminated, truncated
+
+
+class EnvPool(Gym):
+    """Environments of EnvPool, which steps all of them in threads of its own. It resets an episode that ended in the
+    next step, whose action it ignores; so they are reset by their numbers here."""
+
+    def __init__(self, name, worlds):
+        gym, numpy, envpool = need("gymnasium"), need("numpy"), need("envpool")
+        try:
+            self.envs = envpool.make(name, env_type="gymnasium", num_envs=worlds)
+        except (AssertionError, KeyError) as error:
+            raise Problem(f"envpool {envpool.__version__} has no {name}: {error}") from None
+        self.describe_observations(gym, self.envs.observation_space)
+        self.describe_actions(gym, self.envs.action_space)
+        self.limit = int(self.envs.spec.config.max_episode_steps or 0)
+        self.name = f"{name} of envpool {envpool.__version__}"
+        self.numbers = numpy.arange(worlds)
+
+    def reset(self, seed):  # its seed is given when it is made
+        return self.envs.reset()[0]
+
+    def step(self, actions, finals):
+        observations, rewards, terminated, truncated, info = self.envs.step(self.translate(actions), self.numbers)
+        order = info["env_id"].argsort()
+        observations, rewards = observations[order], rewards[order]
+        terminated, truncated = terminated[order], truncated[order]
+        ended = (terminated | truncated).nonzero()[0]
+        if len(ended):
+            finals[ended] = observations[ended].reshape(len(ended), -1)
+            first, info = self.envs.reset(ended)
+            observations[info["env_id"]] = first
+        return observations, rewards, terminated, truncated
+
+
+# ---- the bridge ------------------------------------------------------------------------------------------------------
+
+
+def make(task, worlds):
+    kind, _, name = task.partition("/")
+    return {"gym": Gym, "envpool": EnvPool}[kind](name, worlds)
+
+
+def load(path):
+    side = ctypes.CDLL(path)
+    side.bridge_side_open.restype = side.bridge_side_offer.restype = side.bridge_side_array.restype = ctypes.c_void_p
+    side.bridge_side_offer.argtypes = [ctypes.c_void_p] + [ctypes.c_int] * 3 + [ctypes.c_void_p, ctypes.c_int]
+    side.bridge_side_offer.argtypes += [ctypes.c_float, ctypes.c_float, ctypes.c_int, ctypes.c_char_p]
+    side.bridge_side_array.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    side.bridge_side_next.argtypes = [ctypes.c_void_p]
+    side.bridge_side_seed.argtypes, side.bridge_side_seed.restype = [ctypes.c_void_p], ctypes.c_uint64
+    side.bridge_side_answer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    return side
+
+
+def offer(side, bridge, file, env):
+    classes = (ctypes.c_int32 * max(1, env.factors))(*env.classes)
+    if env.factors > 32 or max(env.classes, default=0) > 255:
+        raise Problem(f"{env.factors} actions of up to {max(env.classes)} classes; at most 32 of 255 can be had")
+    whole = side.bridge_side_offer(bridge, file, env.observations, env.factors, classes, env.values, env.low, env.high,
+                                   env.limit, env.name.encode())
+    if not whole:
+        raise Problem("no memory to share")
+    return whole
+
+
+def arrays(side, bridge, env, worlds):
+    """The shared arrays as numpy's."""
+    numpy = need("numpy")
+
+    def array(name, kind, columns):
+        count = worlds * columns
+        kind = numpy.dtype(kind)
+        memory = (ctypes.c_char * (count * kind.itemsize)).from_address(side.bridge_side_array(bridge, name.encode()))
+        flat = numpy.frombuffer(memory, dtype=kind, count=count)
+        return flat.reshape(worlds, columns) if columns != 1 or name in ("observations", "finals", "actions") else flat
+
+    action = ("uint8", env.factors) if env.factors else ("float32", env.values)
+    return {
+        "observations": array("observations", "float32", env.observations),
+        "finals": array("finals", "float32", env.observations),
+        "actions": array("actions", *action),
+        "rewards": array("rewards", "float32", 1),
+        "terminated": array("terminated", "uint8", 1),
+        "truncated": array("truncated", "uint8", 1),
+    }
+
+
+def put(target, source, what):
+    """What the environment gave, into shared memory; it must have kept its shape, and be finite."""
+    numpy = need("numpy")
+    source = numpy.asarray(source).reshape(len(source), -1)
+    if source.shape != target.reshape(len(target), -1).shape:
+        raise Problem(f"the environment changed the shape of its {what}: {source.shape}, not {target.shape}")
+    target.reshape(len(target), -1)[:] = source
+    if target.dtype.kind == "f" and not numpy.isfinite(target).all():
+        world = int(numpy.argwhere(~numpy.isfinite(target.reshape(len(target), -1)))[0][0])
+        raise Problem(f"world {world} gave {what} that are not finite")
+
+
+def serve(side, bridge, env, shared):
+    while True:
+        command = side.bridge_side_next(bridge)
+        if command == QUIT:
+            return
+        if command == RESET:
+            put(shared["observations"], env.reset(side.bridge_side_seed(bridge) & 0x7FFFFFFF), "observations")
+        elif command == STEP:
+            observations, rewards, terminated, truncated = env.step(shared["actions"], shared["finals"])
+            put(shared["observations"], observations, "observations")
+            put(shared["rewards"], rewards, "rewards")
+            shared["terminated"][:] = terminated
+            shared["truncated"][:] = truncated
+        side.bridge_side_answer(bridge, None)
+
+
+def main():
+    file, trainer, task, worlds, library = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
+    os.dup2(2, 1)  # what environments print does not mix with what the trainer prints
+    side = load(library)
+    bridge = side.bridge_side_open(file, trainer)
+    if not bridge:
+        sys.exit("worker.py is started by the trainer, and of the same version")
+    try:
+        env = make(task, worlds)
+        bridge = offer(side, bridge, file, env)
+        shared = arrays(side, bridge, env, worlds)
+        side.bridge_side_answer(bridge, None)
+        serve(side, bridge, env, shared)
+    except Problem as problem:
+        side.bridge_side_answer(bridge, str(problem).encode())
+        sys.exit(1)
+    except BaseException:
+        side.bridge_side_answer(bridge, traceback.format_exc().encode()[-8000:])
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+/* When a training is evaluated, and its rows (training.h). */
+#include <math.h>
+
+#include "trainer/ranks/ranks.h"
+#include "trainer/run/training.h"
+
+/* Evaluations that belong to the first `iteration` iterations, the one before training not counted. */
+static int64_t evaluations_until(const Training *training, int64_t iteration) {
+  long double share = (long double)iteration * (long double)training->config.eval.count;
+  return (int64_t)floorl(share / (long double)training->plan.iterations);
+}
+
+bool training_evaluation_due(const Training *training) {
+  int64_t iteration = training->position.iteration;
+  if (training->config.eval.count == 0 || training->sgd) return false;
+  return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
+}
+
+static void place_row(const Training *training, StoreEvaluation *row) {
+  row->iteration = training->position.iteration;
+  row->transitions = (double)training_transitions(training);
+}
+
+int training_evaluate(Training *training, StoreEvaluation *row) {
+  const Env *env = training->evaluator.env;
+  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+                (uint64_t)training->config.train.seed, evaluations_until(training, training->position.iteration), row);
+  training->env_failed = ranks_agree(env ? env_check(env) : CORE_OK) != CORE_OK;
+  if (training->env_failed) return core_error_context(CORE_FAIL, "an evaluation");
+  place_row(training, row);
+  training->position.solve_rate = row->solve_rate;
+  return CORE_OK;
+}
+
+void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
+  evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
+                       (uint64_t)training->config.train.seed,
+                       evaluations_until(training, training->position.iteration), row);
+  place_row(training, row);
+}
