@@ -40,7 +40,10 @@ static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreCo
       return (x > y) - (x < y);
     }
     case CORE_CONFIG_BOOL: return (int)*(const bool *)left - (int)*(const bool *)right;
-    case CORE_CONFIG_ENUM: return choice_rank(row, left) - choice_rank(row, right);
+    case CORE_CONFIG_ENUM: {
+      const int order = choice_rank(row, left) - choice_rank(row, right);
+      return order ? order : strcmp(left, right); /* names behind "mujoco/..." have one rank */
+    }
     case CORE_CONFIG_STRING: return strcmp(left, right);
   }
   return 0;
