@@ -8,7 +8,7 @@ LIBS_TESTS = $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c \
   tests/bench/bench_*.c tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c tests/tools/*.c))
 GOLDEN := $(addprefix $(BUILD)/tests/golden_,sim ppo stats mujoco)
-MUJOCO_TESTS := $(BUILD)/tests/golden/golden_mujoco
+MUJOCO_TESTS := $(BUILD)/tests/golden/golden_mujoco $(BUILD)/tests/bench/bench_mujoco
 $(MUJOCO_TESTS): CFLAGS_ALL += $(MUJOCO_CFLAGS)
 $(MUJOCO_TESTS): $(BUILD)/mujoco.stamp
 $(BUILD)/tests/%: tests/%.c $(TESTED) | deps-present
@@ -129,7 +129,7 @@ demo:            ## install, build, run the demo sweep, draw the figure (at most
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) all
 	@tests/tools/demo.sh $(BUILD)
-bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|slurm|sim|trainer|analysis|peers)
+bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|slurm|sim|mujoco|trainer|analysis|peers)
 	@tests/tools/dependencies.sh install >&2
 	@+$(BUILD_ALL) tests >&2
 	@tests/bench/run.sh $(BUILD) $(ONLY)

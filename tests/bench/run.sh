@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# Every benchmark's figures as CSV on stdout. Usage: tests/bench/run.sh BUILD [store|sweep|slurm|sim|trainer|analysis|peers]
+# Every benchmark's figures as CSV on stdout.
+# Usage: tests/bench/run.sh BUILD [store|sweep|slurm|sim|mujoco|trainer|analysis|peers]
 # analysis makes a results.db of ten million rows (1.5 GB, a minute) when it is asked for by name; with PEER_STATS=python that
 # has rliable and pandas (tests/bench/peers/run.sh says how to make it) it is compared with them in the same run.
-# peers runs sim, trainer, analysis and what a user would pick instead (tests/bench/peers), and ends with our figures over theirs.
+# mujoco takes PEER_MUJOCO in the same way. peers runs sim, mujoco, trainer, analysis and what a user would pick instead
+# (tests/bench/peers). What has peers ends with our figures over theirs.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build} only=${2:-}
 levels=../shared/data/kinetix_levels # S, M and L cases need a folder of Kinetix levels
 if [ -z "${KINETIX_LEVELS:-}" ] && [ -d $levels ]; then KINETIX_LEVELS=$PWD/$levels; fi
 export KINETIX_LEVELS=${KINETIX_LEVELS:-}
-declare -A programs=([slurm]=slurm [store]=store [sweep]=sweep [sim]=sim [trainer]="trainer training" [analysis]="analysis large"
-                     [peers]="sim training analysis large")
-case "$only" in "") parts="store sweep sim trainer analysis" ;; *) parts=$only ;; esac
+declare -A programs=([slurm]=slurm [store]=store [sweep]=sweep [sim]=sim [mujoco]=mujoco [trainer]="trainer training" [analysis]="analysis large"
+                     [peers]="sim mujoco training analysis large")
+case "$only" in "") parts="store sweep sim mujoco trainer analysis" ;; *) parts=$only ;; esac
 if [ -n "$only" ] && [ -z "${programs[$only]:-}" ]; then
-  echo "make bench: no part '$only'; ONLY is one of store, sweep, slurm, sim, trainer, analysis, peers" >&2
+  echo "make bench: no part '$only'; ONLY is one of store, sweep, slurm, sim, mujoco, trainer, analysis, peers" >&2
   exit 2
 fi
 rows=$(mktemp)
@@ -40,14 +42,15 @@ export PEER_ROWS=$large/plain.db
 case "$only" in
   ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;;
   analysis) tests/bench/peers/run.sh PEER_STATS | tee -a "$rows" ;;
+  mujoco) tests/bench/peers/run.sh PEER_MUJOCO | tee -a "$rows" ;;
 esac
 # Our best figure over the peer's, wherever both were measured just now with the same threads.
 awk -F, -v OFS=, '
-  $1 == "peer" { theirs[$2, $3] = $4; threads[$2, $3] = $6; unit[$2, $3] = $2 " " $3; next }
+  $1 == "peer" { theirs[$2, $3, $8] = $4; threads[$2, $3, $8] = $6; next }
   /^#/ { next }
   { ours[$2, $3, $6] = $4; machine = $7; commit = $8 }
   END { for (k in theirs) {
     split(k, at, SUBSEP); name = at[1]; sub(/^torch_update/, "ppo", name)
     value = ours[name, at[2], threads[k]]
-    if (value > 0) print "ratio", at[1], at[2], sprintf("%.4g", value / theirs[k]), "times the peer", threads[k], machine, commit
+    if (value > 0) print "ratio", at[1], at[2], sprintf("%.4g", value / theirs[k]), "times " at[3], threads[k], machine, commit
   } }' "$rows" | sort

@@ -1,0 +1,227 @@
+/* MuJoCo's tasks: environment steps a second of 512 worlds under random actions, beside a bare loop of mj_step on the
+ * same model with as many threads (step_HalfCheetah ...); memory of 10 000 worlds; and PPO end to end with CleanRL's
+ * settings, 1 world x 2048 steps (ppo_HalfCheetah). Prints CSV.
+ *
+ * The bare loop is what an environment can not do without: an mjData a thread, the task's number of mj_step an
+ * environment step, the same actions, and a new start where the task would end the episode, for a robot that lies on
+ * the ground costs other steps than one that stands. No observations, rewards, random numbers or worlds' states. Both
+ * take turns, and figures are medians over the turns. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "tests/bench/bench.h"
+#include "trainer/envs/mujoco/mujoco_env.h"
+#include "trainer/envs/mujoco/mujoco_model.h"
+#include "trainer/run/training.h"
+
+#if CORE_HAS_MUJOCO
+enum { WORLDS = 512, MANY = 10000, TURNS = 9, ACTIONS = 16, ITERATIONS = 6 };
+static const double turn_seconds = 0.4;
+
+/* One task, and all that stepping it needs. */
+typedef struct Bench {
+  Env *env;
+  MujocoModel *model;     /* of the bare loop */
+  float *actions;         /* [ACTIONS][WORLDS][values], uniform within the task's bounds */
+  EnvStep out;
+  int threads;
+} Bench;
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, int n) {
+  qsort(values, (size_t)n, sizeof *values, ascending);
+  return values[n / 2];
+}
+
+static EnvStep make_step(const Env *env) {
+  const size_t worlds = (size_t)env->worlds;
+  return (EnvStep){
+    .observations = core_memory_zero_allocate(worlds * (size_t)env->observation_length, sizeof(float)),
+    .rewards = core_memory_zero_allocate(worlds, sizeof(float)),
+    .dones = core_memory_zero_allocate(worlds, 1),
+    .solved = core_memory_zero_allocate(worlds, 1),
+    .episode_steps = core_memory_zero_allocate(worlds, sizeof(int32_t)),
+  };
+}
+
+static void free_step(EnvStep *out) {
+  free(out->observations);
+  free(out->rewards);
+  free(out->dones);
+  free(out->solved);
+  free(out->episode_steps);
+}
+
+static float *draw_actions(const Env *env) {
+  const size_t count = (size_t)ACTIONS * WORLDS * (size_t)env->action_values;
+  float *actions = core_memory_allocate(count * sizeof *actions);
+  CoreRandomStream stream = core_random_stream(1, CORE_RANDOM_RESET, 0, 0);
+  for (size_t i = 0; i < count; i++)
+    actions[i] = env->action_low +
+                 (env->action_high - env->action_low) * (float)((double)core_random_next(&stream) * 0x1p-32);
+  return actions;
+}
+
+/* ---- the two loops ----------------------------------------------------------------------------------------------- */
+
+/* Seconds of `calls` steps of all worlds. */
+static double step_ours(const Bench *bench, int calls) {
+  const size_t set = (size_t)WORLDS * (size_t)bench->env->action_values;
+  const double begun = bench_seconds();
+  for (int i = 0; i < calls; i++) bench->env->step(bench->env, bench->actions + (size_t)(i % ACTIONS) * set, &bench->out);
+  return bench_seconds() - begun;
+}
+
+static bool is_healthy(const MujocoHealth *health, const mjData *data) {
+  const int at = health->place;
+  return at == 0 || (data->qpos[at] > health->low && data->qpos[at] < health->high &&
+                     (health->angle == 0 || fabs(data->qpos[at + 1]) < health->angle));
+}
+
+/* Environment steps of one thread, in one world. */
+static void step_bare_thread(const Bench *bench, mjData *data, int64_t steps) {
+  const MujocoTask *task = bench->model->task;
+  const mjModel *model = bench->model->model;
+  const float *actions = bench->actions + (size_t)omp_get_thread_num() * (size_t)task->nu;
+  int length = 0;
+  for (int64_t i = 0; i < steps; i++) {
+    const float *action = actions + (size_t)(i % (ACTIONS * WORLDS / 2)) * (size_t)task->nu;
+    for (int k = 0; k < task->nu; k++) data->ctrl[k] = (double)action[k];
+    for (int k = 0; k < task->frame_skip; k++) mujoco.mj_step(model, data);
+    if (++length < task->limit && is_healthy(&task->health, data)) continue;
+    mujoco.mj_resetData(model, data);
+    length = 0;
+  }
+}
+
+/* Seconds of as many environment steps as `calls` calls of the other. */
+static double step_bare(const Bench *bench, int calls) {
+  const double begun = bench_seconds();
+#pragma omp parallel num_threads(bench->threads)
+  step_bare_thread(bench, bench->model->data[omp_get_thread_num()], (int64_t)calls * WORLDS / bench->threads);
+  return bench_seconds() - begun;
+}
+
+/* ---- one task ---------------------------------------------------------------------------------------------------- */
+
+static void time_task(const Bench *bench, const char *name) {
+  double ours[TURNS], bare[TURNS], share[TURNS];
+  step_ours(bench, 40); /* past the first falls */
+  const double once = step_ours(bench, 10) / 10;
+  const int calls = 1 + (int)(turn_seconds / once);
+  const double steps = (double)calls * WORLDS;
+  step_bare(bench, calls);
+  for (int i = 0; i < TURNS; i++) {
+    ours[i] = steps / step_ours(bench, calls);
+    bare[i] = steps / step_bare(bench, calls);
+    share[i] = 100 * ours[i] / bare[i];
+  }
+  bench_row("mujoco", name, "steps_per_second", median(ours, TURNS), "environment steps/s", bench->threads);
+  bench_row("mujoco", name, "bare mj_step", median(bare, TURNS), "environment steps/s", bench->threads);
+  bench_row("mujoco", name, "share of bare mj_step", median(share, TURNS), "%", bench->threads);
+}
+
+static int bench_task(const char *task, const char *name) {
+  const EnvBatch batch = {.worlds = WORLDS, .seed = 1};
+  Bench bench = {0};
+  TRY(mujoco_env_create(task, &batch, &bench.env));
+  TRY(mujoco_model_create(mujoco_task_find(task), &bench.model));
+  bench.threads = mujoco_model_threads(bench.model, WORLDS);
+  bench.out = make_step(bench.env);
+  bench.actions = draw_actions(bench.env);
+  bench.env->reset(bench.env, bench.out.observations);
+  time_task(&bench, name);
+  free(bench.actions);
+  free_step(&bench.out);
+  mujoco_model_release(bench.model);
+  bench.env->destroy(bench.env);
+  return CORE_OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static double resident_bytes(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%*s %ld", &pages) != 1) pages = 0;
+  fclose(file);
+  return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* What 10 000 worlds and the task's model take in memory, measured around their creation and first steps. The arrays
+ * that observations go to are not counted: they are the trainer's. */
+static int bench_memory(const char *task, const char *name, int threads) {
+  const EnvBatch batch = {.worlds = MANY, .seed = 1};
+  const double before = resident_bytes();
+  Env *env;
+  TRY(mujoco_env_create(task, &batch, &env));
+  EnvStep out = make_step(env);
+  const double actions_bytes = (double)MANY * env->action_values * sizeof(float);
+  float *actions = core_memory_zero_allocate((size_t)MANY * (size_t)env->action_values, sizeof *actions);
+  env->reset(env, out.observations);
+  for (int i = 0; i < 3; i++) env->step(env, actions, &out);
+  const double arrays = (double)MANY * (env->observation_length * 4.0 + 10) + actions_bytes;
+  bench_row("mujoco", name, "memory of 10000 worlds", (resident_bytes() - before - arrays) * 1e-6, "MB", threads);
+  free(actions);
+  free_step(&out);
+  env->destroy(env);
+  return CORE_OK;
+}
+
+/* ---- PPO end to end ---------------------------------------------------------------------------------------------- */
+
+static int bench_ppo(int threads) {
+  static const char *const settings[][2] = {
+    {"env.task", "mujoco/HalfCheetah-v4"}, {"env.num", "1"}, {"env.normalize_observations", "cleanrl"},
+    {"env.normalize_rewards", "cleanrl"}, {"train.total_steps", "1e6"}, {"ppo.num_steps", "2048"},
+    {"ppo.num_minibatches", "32"}, {"ppo.epochs", "10"}, {"ppo.gamma", "0.99"}, {"ppo.gae_lambda", "0.95"},
+    {"ppo.lr_schedule", "linear"}, {"ppo.entropy_coef", "0"}, {"ppo.norm_epsilon", "1e-6"},
+    {"ppo.normalize_advantage", "minibatch_unbiased"}, {"net.sharing", "joint"}, {"net.width", "64"},
+    {"net.depth", "2"}, {"eval.count", "0"}};
+  CoreConfig config = core_config_default();
+  Training *training = NULL;
+  StoreIteration row;
+  double speed[ITERATIONS];
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+    TRY(core_config_set(&config, settings[i][0], settings[i][1]));
+  int code = training_plan(&config, &training);
+  if (code == CORE_OK) code = training_allocate(training);
+  if (code == CORE_OK) training_start(training);
+  if (code == CORE_OK) code = training_iterate(training, &row);
+  for (int i = 0; code == CORE_OK && i < ITERATIONS; i++) {
+    code = training_iterate(training, &row);
+    speed[i] = row.steps_per_second;
+  }
+  training_destroy(&training);
+  if (code == CORE_OK)
+    bench_row("mujoco", "ppo_HalfCheetah", "steps_per_second", median(speed, ITERATIONS), "environment steps/s", threads);
+  return code;
+}
+
+int main(void) {
+  static const char *const tasks[][2] = {{"HalfCheetah-v4", "step_HalfCheetah"}, {"Ant-v4", "step_Ant"},
+                                         {"Humanoid-v4", "step_Humanoid"}, {"Walker2d-v4", "step_Walker2d"}};
+  const int threads = omp_get_num_procs();
+  int code = bench_memory("Humanoid-v4", "worlds_Humanoid", threads);
+  for (size_t i = 0; code == CORE_OK && i < sizeof tasks / sizeof *tasks; i++)
+    code = bench_task(tasks[i][0], tasks[i][1]);
+  if (code == CORE_OK) code = bench_ppo(threads);
+  if (code != CORE_OK) printf("# mujoco: %s\n", core_error_message());
+  return code == CORE_OK ? 0 : 1;
+}
+#else
+int main(void) {
+  printf("# mujoco: no rows, for this was built without MuJoCo; make mujoco fetches it\n");
+  return 0;
+}
+#endif
