@@ -77,7 +77,8 @@ static float *draw_actions(const Env *env) {
 static double step_ours(const Bench *bench, int calls) {
   const size_t set = (size_t)WORLDS * (size_t)bench->env->action_values;
   const double begun = bench_seconds();
-  for (int i = 0; i < calls; i++) bench->env->step(bench->env, bench->actions + (size_t)(i % ACTIONS) * set, &bench->out);
+  for (int i = 0; i < calls; i++)
+    bench->env->step(bench->env, bench->actions + (size_t)(i % ACTIONS) * set, &bench->out);
   return bench_seconds() - begun;
 }
 
@@ -204,7 +205,8 @@ static int bench_ppo(int threads) {
   }
   training_destroy(&training);
   if (code == CORE_OK)
-    bench_row("mujoco", "ppo_HalfCheetah", "steps_per_second", median(speed, ITERATIONS), "environment steps/s", threads);
+    bench_row("mujoco", "ppo_HalfCheetah", "steps_per_second", median(speed, ITERATIONS), "environment steps/s",
+              threads);
   return code;
 }
 
