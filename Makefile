@@ -108,6 +108,9 @@ CUDA_LEAST := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*'
 CUDA_USERS := $(patsubst %,$(BUILD)/obj/%.o,core/device/device_cuda trainer/ops/device/cuda_library trainer/ranks/nccl)
 $(BUILD)/obj/core/device/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_CUDA_LEAST=$(CUDA_LEAST))
 $(CUDA_USERS): CFLAGS_ALL += $(addprefix -isystem ,$(addsuffix /include,$(NCCL_HOME) $(if $(NVCC),$(CUDA_HOME))))
+# Procgen is opened at run time and needs no headers.
+PROCGEN_HOME ?= $(abspath $(BUILD))/procgen
+$(BUILD)/obj/trainer/envs/procgen/procgen_game.o: CFLAGS_ALL += -DCORE_PROCGEN_HOME='"$(PROCGEN_HOME)"'
 # Made anew when MuJoCo comes or moves.
 MUJOCO_CFLAGS := -DCORE_HAS_MUJOCO=$(HAS_MUJOCO) $(if $(call has,MUJOCO),-isystem $(MUJOCO_HOME)/include \
   -DCORE_MUJOCO_HOME='"$(MUJOCO_HOME)"')
@@ -131,7 +134,7 @@ include install.mk tests/tests.mk
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 # ---- what people type, with install.mk and tests/tests.mk ----------------------------------------
-.PHONY: all FORCE deps deps-present mujoco python docs info clean help
+.PHONY: all FORCE deps deps-present mujoco procgen python docs info clean help
 deps:            ## install the libraries (Debian-like machines, as root or with sudo)
 	@tests/tools/dependencies.sh install
 deps-present:
@@ -139,6 +142,8 @@ deps-present:
 mujoco:          ## fetch MuJoCo and Gymnasium's models into build/mujoco, and build the trainer with them
 	@tests/tools/mujoco.sh $(BUILD)/mujoco
 	@$(MAKE) --no-print-directory MUJOCO_HOME=$(abspath $(BUILD))/mujoco $(BUILD)/bin/trainer
+procgen:         ## fetch Procgen into build/procgen (x86-64)
+	@tests/tools/procgen.sh $(BUILD)/procgen
 python:          ## a Python with what the tests' environments need, in build/python; SWEEP_PYTHON=build/python/bin/python
 	@tests/tools/python.sh $(BUILD)/python
 docs: all $(BUILD)/tests/tools/papers_page ## rewrite docs/config.md, docs/papers.md, and with Graphviz docs/dataflow.svg

@@ -7,7 +7,7 @@ LIBS_TESTS = $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 # ---- test programs: one file each, linked with all of ours (static archives give only what it uses)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c \
   tests/bench/bench_*.c tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c tests/tools/*.c))
-GOLDEN := $(addprefix $(BUILD)/tests/golden_,sim ppo stats mujoco)
+GOLDEN := $(addprefix $(BUILD)/tests/golden_,sim ppo stats mujoco procgen)
 MUJOCO_TESTS := $(BUILD)/tests/golden/golden_mujoco $(BUILD)/tests/bench/bench_mujoco
 $(MUJOCO_TESTS): CFLAGS_ALL += $(MUJOCO_CFLAGS)
 $(MUJOCO_TESTS): $(BUILD)/mujoco.stamp
@@ -107,6 +107,7 @@ $(BUILD)/bin/libfuzzer_%: tests/fuzz/fuzz_%.c tests/fuzz/mutate_json.c tests/fuz
 # ---- what people type ----------------------------------------------------------------------------
 # These build with all processors, unless make was told how many jobs (-j) it may have; known in recipes only.
 BUILD_ALL = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+FETCH_PROCGEN := tests/tools/procgen.sh $(BUILD)/procgen || echo "going on without Procgen" >&2
 # Tests of environments in Python are skipped where these can not be had.
 MAKE_PYTHON := tests/tools/python.sh $(BUILD)/python || echo "going on without Python's environments" >&2
 # Tests of MuJoCo's tasks are skipped where it can not be had.
@@ -117,12 +118,14 @@ check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install
 	@$(FETCH_MUJOCO)
 	@$(MAKE_PYTHON)
+	@$(FETCH_PROCGEN)
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) $(ONLY)
 check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)
 	@tests/tools/dependencies.sh install
 	@$(FETCH_MUJOCO)
 	@$(MAKE_PYTHON)
+	@$(FETCH_PROCGEN)
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) --long $(ONLY)
 demo:            ## install, build, run the demo sweep, draw the figure (at most 10 minutes on 2 cores)

@@ -7,6 +7,8 @@
 #include "trainer/envs/bridge/bridge_env.h"
 #include "trainer/envs/mujoco/mujoco_env.h"
 #include "trainer/envs/mujoco/mujoco_task.h"
+#include "trainer/envs/procgen/procgen_env.h"
+#include "trainer/envs/procgen/procgen_game.h"
 #include "trainer/envs/sim.h"
 
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
@@ -14,6 +16,8 @@ int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   const size_t prefix = strlen(MUJOCO_PREFIX);
   if (strncmp(task, MUJOCO_PREFIX, prefix) == 0)
     return mujoco_env_create(task + prefix, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
+  if (strncmp(task, PROCGEN_PREFIX, strlen(PROCGEN_PREFIX)) == 0)
+    return procgen_env_create(config, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
   if (bridge_env_has(task)) return bridge_env_create(config, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
   return env_sim_create(config, worlds, seed, env);
 }
@@ -39,12 +43,19 @@ static void mujoco_facts(const MujocoTask *task, TaskFacts *facts) {
            (double)task->bound);
 }
 
+static void procgen_facts(const char *game, TaskFacts *facts) {
+  *facts = (TaskFacts){.about = "Procgen's", .observations = PROCGEN_PIXELS, .actions = "15 classes"};
+  snprintf(facts->name, sizeof facts->name, PROCGEN_PREFIX "%s", game);
+}
+
+/* Those of the simulator, of MuJoCo, of Procgen, of the bridge. */
 bool task_facts(int i, TaskFacts *facts) {
-  const MujocoTask *task = i < LEVEL_TASKS ? NULL : mujoco_task(i - LEVEL_TASKS);
-  int known = LEVEL_TASKS;
-  while (mujoco_task(known - LEVEL_TASKS)) known++;
-  if (i < LEVEL_TASKS) *facts = levels[i];
-  else if (task) mujoco_facts(task, facts);
-  else if (i < known + OTHER_TASKS) *facts = others[i - known];
-  return i < known + OTHER_TASKS;
+  int first = LEVEL_TASKS;
+  if (i < first) return *facts = levels[i], true;
+  for (int k = 0; mujoco_task(k); k++, first++)
+    if (i == first) return mujoco_facts(mujoco_task(k), facts), true;
+  for (int k = 0; procgen_games[k]; k++, first++)
+    if (i == first) return procgen_facts(procgen_games[k], facts), true;
+  if (i < first + OTHER_TASKS) return *facts = others[i - first], true;
+  return false;
 }

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Procgen's games through the command line: what is missing is named with the way out; a run that is stopped and resumed
+# ends with an undisturbed one's bytes; threads change nothing. TAP.
+set -u
+. tests/cli/tap.sh
+. tests/fault/pace.sh
+cat >"$tap_dir/small.ini" <<'INI'
+[env]
+task = procgen/maze
+num = 4
+[procgen]
+num_levels = 3
+[train]
+threads = 1
+total_steps = 640
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 1
+[net]
+width = 4
+depth = 1
+[eval]
+count = 0
+[checkpoint]
+every = 0
+INI
+train() { # root options...
+  local root=$tap_dir/$1; shift
+  mkdir -p "$root"
+  trainer --config "$tap_dir/small.ini" --root "$root" "$@"
+}
+newest() { ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
+contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
+same() { # what root root
+  tap_result "$1" "$([ -s "$(newest "$2")" ] && cmp -s <(contents "$2") <(contents "$3"); echo $?)" \
+    "$(diff <(contents "$2") <(contents "$3"))"
+}
+dry() { trainer --config "$tap_dir/small.ini" --dry-run "$@"; }
+
+tap_run "a game nearly right" 2 "did you mean procgen/coinrun" dry --set env.task=procgen/coinrum
+tap_run "a mode that is none" 2 "procgen.mode = tiny is none of" dry --set procgen.mode=tiny
+tap_run "the list has games" 0 "procgen/starpilot" trainer tasks
+mkdir "$tap_dir/empty"
+empty() { PROCGEN_HOME=$tap_dir/empty dry; }
+tap_run "a folder without a library" 2 "run \`make procgen\`, or set PROCGEN_HOME" empty
+if ! dry >"$tap_dir/out" 2>&1; then
+  tap_skip "the rest" "$(tail -n 1 "$tap_dir/out")"
+  tap_done
+fi
+mkdir -p "$tap_dir/text/procgen/data/"{prebuilt,assets}; echo "no library" >"$tap_dir/text/procgen/data/prebuilt/libenv.so"
+text() { PROCGEN_HOME=$tap_dir/text dry; }
+tap_run "a library that is none" 2 "libenv.so: " text
+echo "int libenv_version(void) { return 7; }" >"$tap_dir/other.c"
+gcc -shared -fPIC -o "$tap_dir/text/procgen/data/prebuilt/libenv.so" "$tap_dir/other.c"
+tap_run "a library without the functions" 2 "has no libenv_make" text
+
+tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" train whole
+hold
+mkdir "$tap_dir/parts"
+"$paced" --config "$tap_dir/small.ini" --root "$tap_dir/parts" --quiet & pid=$!
+has_checkpoint() { ls "$tap_dir"/parts/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
+tap_wait 60 has_checkpoint
+kill -USR1 $pid; wait $pid; code=$?
+fast
+tap_result "a stop saves it" "$([ $code -eq 75 ]; echo $?)" "exit $code"
+train parts --quiet --resume
+same "stopped and resumed: the bytes of an undisturbed run" whole parts
+train threads --quiet --set train.threads=2
+same "two threads: the same bytes" whole threads
+train levels --quiet --set procgen.num_levels=0
+tap_result "other levels: other bytes" "$(cmp -s <(contents whole) <(contents levels) && echo 1 || echo 0)"
+tap_done
