@@ -167,51 +167,116 @@ static int append_bytes(void *bytes, int count, CoreText *text) {
   return CORE_OK;
 }
 
-int sim_draw_png(const SimDrawSheet *sheet, CoreText *png) {
-  gdImagePtr image;
+/* Takes the image. */
+static int append_png(gdImagePtr image, CoreText *png) {
   int count = 0;
-  TRY(make_image(sheet, &image));
   void *bytes = gdImagePngPtr(image, &count);
   gdImageDestroy(image);
   return append_bytes(bytes, count, png);
 }
 
+int sim_draw_png(const SimDrawSheet *sheet, CoreText *png) {
+  gdImagePtr image;
+  TRY(make_image(sheet, &image));
+  return append_png(image, png);
+}
+
+int sim_draw_rgb(const SimDrawSheet *sheet, uint8_t *rgb) {
+  gdImagePtr image;
+  TRY(make_image(sheet, &image));
+  for (int y = 0; y < gdImageSY(image); y++)
+    for (int x = 0; x < gdImageSX(image); x++, rgb += 3) {
+      const int pixel = gdImageTrueColorPixel(image, x, y);
+      rgb[0] = (uint8_t)gdTrueColorGetRed(pixel);
+      rgb[1] = (uint8_t)gdTrueColorGetGreen(pixel);
+      rgb[2] = (uint8_t)gdTrueColorGetBlue(pixel);
+    }
+  gdImageDestroy(image);
+  return CORE_OK;
+}
+
+/* Pixels as an image of true colours; gdImageDestroy it. */
+static int copy_image(const SimDrawPixels *pixels, gdImagePtr *image) {
+  const uint8_t *rgb = pixels->rgb;
+  *image = gdImageCreateTrueColor(pixels->width, pixels->height);
+  if (!*image) return out_of_memory(pixels->width, pixels->height);
+  for (int y = 0; y < pixels->height; y++)
+    for (int x = 0; x < pixels->width; x++, rgb += 3)
+      gdImageTrueColorPixel(*image, x, y) = gdTrueColor(rgb[0], rgb[1], rgb[2]);
+  return CORE_OK;
+}
+
+int sim_draw_png_pixels(const SimDrawPixels *pixels, CoreText *png) {
+  gdImagePtr image;
+  TRY(copy_image(pixels, &image));
+  return append_png(image, png);
+}
+
 /* ---- animations ------------------------------------------------------------------------------------------------ */
 
-enum { PALETTE = 256, KEYS = 1 << 15 };
+enum { PALETTE = 256, CUBE_SIDE = 4, CUBE = CUBE_SIDE * CUBE_SIDE * CUBE_SIDE };
+enum { BITS_DRAWN = 5, BITS_SEEN = 6, KEYS = 1 << 3 * BITS_SEEN };
 
 struct SimDrawGif {
   CoreText bytes;
   gdImagePtr before;        /* the last frame: the next one stores only what differs */
-  int16_t nearest[KEYS];    /* palette index of a colour cut to 5 bits each; -1 unknown yet */
+  int16_t nearest[KEYS];    /* palette index of a colour cut to `bits` bits each; -1 unknown yet */
+  int bits;
+  SimDrawColor color[PALETTE];
+  int colors;
 };
 
-static int key_of(int pixel) {
-  return gdTrueColorGetRed(pixel) >> 3 << 10 | gdTrueColorGetGreen(pixel) >> 3 << 5 | gdTrueColorGetBlue(pixel) >> 3;
+static int key_of(const SimDrawGif *gif, int pixel) {
+  const int cut = 8 - gif->bits;
+  return (gdTrueColorGetRed(pixel) >> cut << gif->bits | gdTrueColorGetGreen(pixel) >> cut) << gif->bits |
+         gdTrueColorGetBlue(pixel) >> cut;
+}
+
+static void add_color(SimDrawGif *gif, int red, int green, int blue) {
+  gif->color[gif->colors++] = (SimDrawColor){(uint8_t)red, (uint8_t)green, (uint8_t)blue};
 }
 
 /* Every colour of a drawing and its mixtures with black, since nearly all borders are black edges. */
-static void fill_palette(gdImagePtr image) {
+static void choose_drawn_colors(SimDrawGif *gif) {
   const int steps = (PALETTE - 1) / SIM_DRAW_COLORS;
   SimDrawColor pure[SIM_DRAW_COLORS];
   sim_draw_palette(pure);
-  gdImageColorAllocate(image, 0, 0, 0);
+  gif->bits = BITS_DRAWN;
+  add_color(gif, 0, 0, 0);
   for (int step = steps; step > 0; step--)
     for (int i = 0; i < SIM_DRAW_COLORS; i++)
-      gdImageColorAllocate(image, pure[i].red * step / steps, pure[i].green * step / steps,
-                           pure[i].blue * step / steps);
+      add_color(gif, pure[i].red * step / steps, pure[i].green * step / steps, pure[i].blue * step / steps);
 }
 
-/* The palette's own colours stay exact, the pure ones (first in it) before their mixtures. */
-static void seed_keys(SimDrawGif *gif, gdImagePtr frame) {
+/* gd's median cut of the image, and a coarse cube of all colours for what only later frames show. */
+static int choose_seen_colors(SimDrawGif *gif, gdImagePtr image) {
+  gdImagePtr cut = gdImageCreatePaletteFromTrueColor(image, 0, PALETTE - CUBE);
+  if (!cut) return out_of_memory(gdImageSX(image), gdImageSY(image));
+  gif->bits = BITS_SEEN;
+  for (int i = 0; i < gdImageColorsTotal(cut) && i < PALETTE - CUBE; i++)
+    add_color(gif, gdImageRed(cut, i), gdImageGreen(cut, i), gdImageBlue(cut, i));
+  for (int i = 0; i < CUBE; i++)
+    add_color(gif, i % CUBE_SIDE * 255 / (CUBE_SIDE - 1), i / CUBE_SIDE % CUBE_SIDE * 255 / (CUBE_SIDE - 1),
+              i / CUBE_SIDE / CUBE_SIDE * 255 / (CUBE_SIDE - 1));
+  gdImageDestroy(cut);
+  return CORE_OK;
+}
+
+static void fill_palette(const SimDrawGif *gif, gdImagePtr image) {
+  for (int i = 0; i < gif->colors; i++)
+    gdImageColorAllocate(image, gif->color[i].red, gif->color[i].green, gif->color[i].blue);
+}
+
+/* The palette's own colours stay exact, the first ones before the others: a drawing's pure ones before mixtures. */
+static void seed_keys(SimDrawGif *gif) {
   for (int i = 0; i < KEYS; i++) gif->nearest[i] = -1;
-  for (int i = gdImageColorsTotal(frame) - 1; i >= 0; i--)
-    gif->nearest[key_of(gdTrueColor(gdImageRed(frame, i), gdImageGreen(frame, i), gdImageBlue(frame, i)))] = (int16_t)i;
+  for (int i = gif->colors - 1; i >= 0; i--)
+    gif->nearest[key_of(gif, gdTrueColor(gif->color[i].red, gif->color[i].green, gif->color[i].blue))] = (int16_t)i;
 }
 
 /* The first pixel of a key decides for all. */
 static int palette_index(SimDrawGif *gif, gdImagePtr frame, int pixel) {
-  int16_t *index = &gif->nearest[key_of(pixel)];
+  int16_t *index = &gif->nearest[key_of(gif, pixel)];
   if (*index < 0)
     *index = (int16_t)gdImageColorClosest(frame, gdTrueColorGetRed(pixel), gdTrueColorGetGreen(pixel),
                                           gdTrueColorGetBlue(pixel));
@@ -221,8 +286,8 @@ static int palette_index(SimDrawGif *gif, gdImagePtr frame, int pixel) {
 static gdImagePtr to_palette(SimDrawGif *gif, gdImagePtr image) {
   gdImagePtr frame = gdImageCreatePalette(gdImageSX(image), gdImageSY(image));
   if (!frame) return NULL;
-  fill_palette(frame);
-  if (!gif->before) seed_keys(gif, frame);
+  if (!gif->before) seed_keys(gif);
+  fill_palette(gif, frame);
   for (int y = 0; y < gdImageSY(image); y++)
     for (int x = 0; x < gdImageSX(image); x++)
       gdImagePalettePixel(frame, x, y) =
@@ -253,7 +318,7 @@ static int append_frame(SimDrawGif *gif, gdImagePtr frame, int delay_cs) {
   gdImagePtr added = still ? gdImageCreatePalette(1, 1) : frame;
   if (!added) return out_of_memory(1, 1);
   if (still) {
-    fill_palette(added);
+    fill_palette(gif, added);
     gdImagePalettePixel(added, 0, 0) = gdImagePalettePixel(frame, 0, 0);
   }
   void *bytes = gdImageGifAnimAddPtr(added, &count, 0, 0, 0, delay_cs, gdDisposalNone, still ? NULL : gif->before);
@@ -261,9 +326,8 @@ static int append_frame(SimDrawGif *gif, gdImagePtr frame, int delay_cs) {
   return append_bytes(bytes, count, &gif->bytes);
 }
 
-int sim_draw_gif_add(SimDrawGif *gif, const SimDrawSheet *sheet, int delay_cs) {
-  gdImagePtr image;
-  TRY(make_image(sheet, &image));
+/* Takes the image. */
+static int add_image(SimDrawGif *gif, gdImagePtr image, int delay_cs) {
   int width = gdImageSX(image), height = gdImageSY(image);
   gdImagePtr frame = to_palette(gif, image);
   gdImageDestroy(image);
@@ -272,6 +336,22 @@ int sim_draw_gif_add(SimDrawGif *gif, const SimDrawSheet *sheet, int delay_cs) {
   int code = append_frame(gif, frame, delay_cs);
   if (gif->before) gdImageDestroy(gif->before);
   gif->before = frame;
+  return code;
+}
+
+int sim_draw_gif_add(SimDrawGif *gif, const SimDrawSheet *sheet, int delay_cs) {
+  gdImagePtr image;
+  TRY(make_image(sheet, &image));
+  if (!gif->before) choose_drawn_colors(gif);
+  return add_image(gif, image, delay_cs);
+}
+
+int sim_draw_gif_add_pixels(SimDrawGif *gif, const SimDrawPixels *pixels, int delay_cs) {
+  gdImagePtr image;
+  TRY(copy_image(pixels, &image));
+  int code = gif->before ? CORE_OK : choose_seen_colors(gif, image);
+  if (code == CORE_OK) return add_image(gif, image, delay_cs);
+  gdImageDestroy(image);
   return code;
 }
 
@@ -295,17 +375,20 @@ void sim_draw_gif_destroy(SimDrawGif **gif) {
 #else
 
 static int absent(void) {
-  return core_error(CORE_USAGE, "this program was built without libgd, so it draws no .png and .gif; choose .svg, or "
-                    "install libgd (libgd-dev, gd-devel) and build again");
+  return core_error(CORE_USAGE, "this program was built without libgd, so it draws no .png, .gif and .mp4; choose .svg, "
+                    "or install libgd (libgd-dev, gd-devel) and build again");
 }
 
 bool sim_draw_image_available(void) { return false; }
 int sim_draw_png(const SimDrawSheet *sheet, CoreText *png) { return absent(); }
+int sim_draw_png_pixels(const SimDrawPixels *pixels, CoreText *png) { return absent(); }
+int sim_draw_rgb(const SimDrawSheet *sheet, uint8_t *rgb) { return absent(); }
 int sim_draw_gif_create(SimDrawGif **gif) {
   *gif = NULL;
   return absent();
 }
 int sim_draw_gif_add(SimDrawGif *gif, const SimDrawSheet *sheet, int delay_cs) { return absent(); }
+int sim_draw_gif_add_pixels(SimDrawGif *gif, const SimDrawPixels *pixels, int delay_cs) { return absent(); }
 int sim_draw_gif_finish(SimDrawGif *gif, CoreText *bytes) { return absent(); }
 void sim_draw_gif_destroy(SimDrawGif **gif) {}
 

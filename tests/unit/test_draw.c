@@ -431,6 +431,47 @@ static void test_gif(void **state) {
   core_text_free(&bytes);
 }
 
+static void assert_near(int pixel, int wanted) {
+  for (int shift = 0; shift < 24; shift += 8)
+    assert_in_range((pixel >> shift & 255) - (wanted >> shift & 255) + 4, 0, 8);
+}
+
+/* A .png keeps all colours, a .gif comes near to those of its first frame. */
+static void test_pixels_of_others(void **state) {
+  enum { WIDTH = 5, HEIGHT = 4 };
+  static const uint8_t colors[3][3] = {{200, 100, 50}, {7, 77, 177}, {250, 5, 5}};
+  uint8_t rgb[HEIGHT][WIDTH][3];
+  const SimDrawPixels pixels = {WIDTH, HEIGHT, &rgb[0][0][0]};
+  SimDrawGif *gif = NULL;
+  CoreText bytes = {0};
+  for (int i = 0; i < WIDTH * HEIGHT; i++) memcpy(rgb[i / WIDTH][i % WIDTH], colors[i > 6], 3);
+  assert_int_equal(sim_draw_png_pixels(&pixels, &bytes), CORE_OK);
+  gdImagePtr image = gdImageCreateFromPngPtr((int)bytes.length, bytes.data);
+  assert_non_null(image);
+  assert_int_equal(gdImageSX(image), WIDTH);
+  assert_int_equal(gdImageSY(image), HEIGHT);
+  assert_int_equal(gdImageGetTrueColorPixel(image, 1, 1), 0xc86432); /* the 6th, in rows from the top */
+  assert_int_equal(gdImageGetTrueColorPixel(image, 2, 1), 0x074db1);
+  gdImageDestroy(image);
+  core_text_clear(&bytes);
+  assert_int_equal(sim_draw_gif_create(&gif), CORE_OK);
+  assert_int_equal(sim_draw_gif_add_pixels(gif, &pixels, 7), CORE_OK);
+  memcpy(rgb[3][4], colors[2], 3);
+  assert_int_equal(sim_draw_gif_add_pixels(gif, &pixels, 9), CORE_OK);
+  assert_int_equal(sim_draw_gif_finish(gif, &bytes), CORE_OK);
+  sim_draw_gif_destroy(&gif);
+  const GifFacts facts = read_gif(&bytes);
+  assert_int_equal(facts.frames, 2);
+  assert_int_equal(facts.local_palettes, 0);
+  assert_int_equal(facts.delay[0], 7);
+  image = gdImageCreateFromGifPtr((int)bytes.length, bytes.data);
+  assert_non_null(image);
+  assert_near(gdImageGetTrueColorPixel(image, 1, 1), 0xc86432);
+  assert_near(gdImageGetTrueColorPixel(image, 2, 1), 0x074db1);
+  gdImageDestroy(image);
+  core_text_free(&bytes);
+}
+
 #else
 
 static void test_absent(void **state) {
@@ -464,6 +505,7 @@ int main(void) {
     cmocka_unit_test(test_far_and_not_finite),
     cmocka_unit_test(test_labels),
     cmocka_unit_test(test_gif),
+    cmocka_unit_test(test_pixels_of_others),
 #else
     cmocka_unit_test(test_absent),
 #endif
