@@ -95,7 +95,7 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(grad_norm_joint, "", "norm of both networks' gradients together before clipping, mean over minibatches") \
   X(step_norm_actor, "", "L2 length of a minibatch's step, mean over minibatches") \
   X(step_norm_critic, "", "the same of the critic") \
-  X(kl_controller, "nat", "sapg: KL of the last epoch, which the learning rate follows") \
+  X(kl_controller, "nat", "sapg, ppo.lr_schedule = kl: KL of the last epoch, which the learning rate follows") \
   X(feature_rank_centred_actor, "", "as feature_rank_actor, of the features less their means") \
   X(feature_rank_centred_critic, "", "the same of the critic") \
   X(dormant_strict_actor, "", "as dormant_actor with a share of 0: units that are always 0") \

@@ -92,7 +92,7 @@ static void sapg_rates(Check *check) {
   size_t n = 0;
   double *kl = check_input(check, "lr/in/kl", &n), *rates = check_memory(check, n * sizeof(double));
   double rate = check_real(check, "lr/hp/start"), threshold = check_real(check, "lr/hp/threshold");
-  for (size_t i = 0; i < n; i++) rates[i] = rate = sapg_rate(rate, kl[i], threshold);
+  for (size_t i = 0; i < n; i++) rates[i] = rate = rl_games_rate(rate, kl[i], threshold);
   check_doubles(check, "lr/", "lr", CHECK_DOUBLE, rates, n);
 }
 

@@ -61,6 +61,10 @@ tap_result "the same with running statistics, a common trunk and real-valued act
 q=(--set comm.deterministic=yes --set algo.name=pqn --set env.actions=discrete --set ppo.minibatch_by=transitions)
 for ranks in 1 3; do train $ranks "q$ranks" "${q[@]}" >out 2>&1 || cat out; contents "q$ranks" >q.$ranks; done
 tap_result "and with Q values" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3; cat out)"
+g=(--set comm.deterministic=yes --set env.actions=continuous --set ppo.lr_schedule=kl --set ppo.bounds_coef=1e-2
+  --set ppo.normalize_value=yes)
+for ranks in 1 3; do train $ranks "g$ranks" "${g[@]}" >out 2>&1 || cat out; contents "g$ranks" >g.$ranks; done
+tap_result "and with rl_games' learning rate, bounds and values" "$([ -s g.1 ] && cmp -s g.1 g.3; echo $?)" "$(diff g.1 g.3; cat out)"
 # A curriculum, whose searches of 25 levels and whose new levels do not divide evenly; and blocks of worlds that are not the
 # ranks', the leader learning from both followers.
 sfl=(--set env.task=random_s --set env.curriculum=sfl --set env.level_count=6 --set env.max_steps=16 --set sfl.batch_size=25

@@ -28,6 +28,7 @@ static void learners_read_their_own_sections(void **state) {
     {"ppo", "ppo.com", false},        {"ppo_ewma", "ppo.com", true},       {"sapg", "ppo.com", false},
     {"ppo", "ppo.epsilon", true},     {"sapg", "ppo.epsilon", true},       {"pqn", "ppo.epsilon", false},
     {"ppo", "ppo.lr_schedule", true}, {"sapg", "ppo.lr_schedule", false},  {"pqn", "ppo.num_minibatches", true},
+    {"ppo", "ppo.bounds_coef", true}, {"ppo", "ppo.kl_threshold", false}, {"sapg", "ppo.normalize_value", false},
     {"ppo", "sapg.blocks", false},    {"sapg", "sapg.blocks", true},       {"pqn", "pqn.gamma", true},
     {"ppo", "pqn.gamma", false},      {"ppo", "sgd.noise", false},         {"noisy_sgd", "sgd.noise", true},
     {"noisy_sgd", "env.num", false},  {"noisy_sgd", "ppo.epochs", false},  {"noisy_sgd", "metrics.states", false},
@@ -46,6 +47,8 @@ static void what_hangs_on_something_unread_is_unread(void **state) {
   assert_true(reads(&config, "ppo.adv_ewma_decay"));
   config = CONFIG("ppo.normalize_advantage=ewma", "algo.name=pqn");
   assert_false(reads(&config, "ppo.adv_ewma_decay"));
+  config = CONFIG("ppo.lr_schedule=kl");
+  assert_true(reads(&config, "ppo.kl_threshold"));
   config = CONFIG("env.curriculum=sfl", "sfl.sampled_ratio=0");
   assert_true(reads(&config, "sfl.sampled_ratio"));
   assert_false(reads(&config, "sfl.period"));

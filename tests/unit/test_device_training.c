@@ -289,6 +289,15 @@ static void test_queued_shards(void **state) {
   compare_queued_as("algo.name=ppo", WITH(SHARDS(2)), 0, 10);
 }
 
+/* A learning rate that follows the KL, bounds of means and normalised values; with shards the host decides. */
+#define RL_GAMES "env.actions=continuous", "ppo.lr_schedule=kl", "ppo.bounds_coef=1e-2", "ppo.normalize_value=yes"
+static void test_rl_games(void **state) {
+  (void)state;
+  compare("algo.name=ppo", WITH(RL_GAMES));
+  compare_queued("algo.name=ppo", WITH(RL_GAMES, "ppo.normalize_advantage=minibatch_unbiased"));
+  compare("algo.name=ppo_ewma", WITH(RL_GAMES, SHARDS(2)));
+}
+
 /* What is not finite is found in the minibatch that first has it, queued or not, and named in the same words. */
 static void compare_divergence(const char *algorithm, const char *const *more) {
   const char *const settings[] = {"train.device=cuda", "train.device=cpu"};
@@ -476,7 +485,8 @@ int main(void) {
                                      cmocka_unit_test(test_pqn),
                                      cmocka_unit_test(test_normalisation),
                                      cmocka_unit_test(test_profile),
-                                     cmocka_unit_test(test_divergence),
+                                     cmocka_unit_test(test_rl_games),
+    cmocka_unit_test(test_divergence),
                                      cmocka_unit_test(test_refusals)};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);

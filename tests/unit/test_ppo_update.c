@@ -123,11 +123,9 @@ static void test_measuring_changes_nothing(void **state) {
 }
 
 /* Four iterations at once, and two + checkpoint + fresh memory + two, with everything that carries state. */
-static void test_resumes_bit_for_bit(void **state) {
-  CoreConfig config = small_config();
+static void assert_resumes(CoreConfig config) {
   set(&config, "algo.name=ppo_ewma");
   set(&config, "ppo.ewma_rule=bias_corrected");
-  set(&config, "ppo.lr_schedule=linear");
   char folder[CORE_PATH_MAX];
   const char *tmp = getenv("TMPDIR");
   assert_int_equal(core_files_path(folder, "%s/resume.XXXXXX", tmp ? tmp : "/tmp"), CORE_OK);
@@ -156,10 +154,22 @@ static void test_resumes_bit_for_bit(void **state) {
   assert_true(ppo_of(&whole->learner)->proximal.weight == ppo_of(&second->learner)->proximal.weight);
   assert_true(row.kl == expected.kl && row.transitions == expected.transitions);
   assert_true(row.policy_loss == expected.policy_loss && row.value_loss == expected.value_loss);
+  assert_true(row.learning_rate == expected.learning_rate);
   core_files_remove_tree(folder);
   training_destroy(&whole);
   training_destroy(&first);
   training_destroy(&second);
+}
+
+static void test_resumes_bit_for_bit(void **state) {
+  CoreConfig config = small_config();
+  (void)state;
+  set(&config, "ppo.lr_schedule=linear");
+  assert_resumes(config);
+  static const char *const rl_games[] = {"env.actions=continuous", "ppo.lr_schedule=kl", "ppo.normalize_value=yes",
+                                         "ppo.bounds_coef=1e-2"};
+  for (size_t i = 0; i < sizeof rl_games / sizeof *rl_games; i++) set(&config, rl_games[i]);
+  assert_resumes(config);
 }
 
 /* COM 0: the proximal policy is the policy itself, so nothing is ever clipped; a huge COM leaves it where it began. */

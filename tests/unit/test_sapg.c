@@ -292,15 +292,15 @@ static void test_only_the_leader_is_reported(void **state) {
 }
 
 static void test_rate_follows_the_kl(void **state) {
-  assert_true(sapg_rate(1e-3, 0.033, 0.016) == 1e-3 / 1.5 && sapg_rate(1e-3, 0.007, 0.016) == 1e-3 * 1.5);
-  assert_true(sapg_rate(1e-3, 0.016, 0.016) == 1e-3 && sapg_rate(1e-3, 9, 0) == 1e-3);
-  assert_true(sapg_rate(1e-6, 1, 0.016) == 1e-6 && sapg_rate(1e-2, 0, 0.016) == 1e-2);
+  assert_true(rl_games_rate(1e-3, 0.033, 0.016) == 1e-3 / 1.5 && rl_games_rate(1e-3, 0.007, 0.016) == 1e-3 * 1.5);
+  assert_true(rl_games_rate(1e-3, 0.016, 0.016) == 1e-3 && rl_games_rate(1e-3, 9, 0) == 1e-3);
+  assert_true(rl_games_rate(1e-6, 1, 0.016) == 1e-6 && rl_games_rate(1e-2, 0, 0.016) == 1e-2);
   assert_true(sapg_entropy_coef(0, 6, 0.005) == 0.0025 && sapg_entropy_coef(5, 6, 0.005) == 0);
   CoreConfig config = small_config();
   set(&config, "ppo.learning_rate=1e-4");
   Training *training = make(&config);
   StoreIteration row = iterate(training, 1);
-  assert_true(*((Sapg *)training->learner.state)->rate > 1e-4); /* so small a step is made larger */
+  assert_true(*((Sapg *)training->learner.state)->controller.rate > 1e-4); /* so small a step is made larger */
   assert_true(row.kl_controller > 0 && row.kl_controller < 0.008 && row.clip_fraction_silent >= 0);
   assert_true(row.clip_fraction_silent <= row.clip_fraction);
   training_destroy(&training);

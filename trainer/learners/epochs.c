@@ -60,11 +60,33 @@ static int close_stats(const Epochs *epochs, const LearnerStep *step, int first,
   return CORE_OK;
 }
 
+/* One epoch, and the learning rate of the next. */
+static int run_controlled(const Epochs *epochs, const LearnerStep *step, int epoch, LearnerUpdate *update) {
+  RateController *controller = epochs->controller;
+  const int minibatches = (int)epochs->config->ppo.num_minibatches;
+  shuffle(epochs, step, epoch);
+  if (recorded_is_possible(epochs->recorded, epochs->agent) && step->rollout->shards.all_shards == 1) {
+    open_stats(epochs, step, *controller->rate);
+    record_epoch(epochs, step);
+    TRY(close_stats(epochs, step, epoch, update));
+  } else {
+    rate_controller_begin(controller);
+    TRY(decide_epoch(epochs, step, epoch, update));
+    update->controller_kl = rate_controller_kl(controller, minibatches);
+  }
+  rate_controller_follow(controller, update->controller_kl);
+  return CORE_OK;
+}
+
 int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
   const bool is_recorded = recorded_is_possible(epochs->recorded, epochs->agent);
   const bool divided = step->rollout->shards.all_shards > 1;
   int opened = -1; /* the epoch that the open stats begins with */
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
+    if (epochs->controller) {
+      TRY(run_controlled(epochs, step, epoch, update));
+      continue;
+    }
     shuffle(epochs, step, epoch);
     const bool takes = is_recorded && (!divided || minibatch_fits(epochs->minibatch, step->rollout));
     if (opened >= 0 && !takes) {

@@ -18,6 +18,29 @@
 /* Of a checkpoint. */
 static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
 
+/* What rl_games' PPO has beside (rl_games.h). */
+static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena) {
+  const CoreConfig *config = ppo->config;
+  const bool follows = strcmp(config->ppo.lr_schedule, "kl") == 0, bounds = config->ppo.bounds_coef > 0;
+  const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
+  if ((follows || bounds) && ppo->agent->head.kind != OPS_GAUSSIAN)
+    return core_error(CORE_USAGE, "%s is for normal distributions of actions; set env.actions to continuous and "
+                      "net.action_head to gaussian", follows ? "ppo.lr_schedule = kl" : "ppo.bounds_coef");
+  if (follows) {
+    rate_controller_register(&ppo->controller, config->ppo.kl_threshold, &rollout->shards, arena);
+    CORE_ARENA_DEVICE(arena, ppo->last_policy, total * (size_t)ppo->agent->head.logits,
+                      "last policy [steps][worlds][logits]");
+  }
+  if (bounds) {
+    CORE_ARENA_DEVICE(arena, ppo->no_block, (size_t)ppo->minibatch.room, "zeros [rows]");
+    CORE_ARENA_DEVICE(arena, ppo->no_entropy, 1, "zero");
+  }
+  if (!config->ppo.normalize_value) return CORE_OK;
+  CORE_ARENA(arena, ppo->value_moments, VALUE_MOMENTS, "moments of values");
+  CORE_ARENA_DEVICE(arena, ppo->values, total + (size_t)rollout->worlds, "values [steps + 1][worlds]");
+  return CORE_OK;
+}
+
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
   Ppo *ppo = *state = core_memory_zero_allocate(1, sizeof *ppo);
   *ppo = (Ppo){.config = config, .agent = agent, .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
@@ -35,6 +58,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, ppo->logp, rows, "log-probabilities [rows]");
   CORE_ARENA_DEVICE(arena, ppo->doutput, rows * logits, "gradient at the output [rows][logits]");
   CORE_ARENA_DEVICE(arena, ppo->dvalue, rows, "gradient at the values [rows]");
+  TRY(register_rl_games(ppo, rollout, arena));
   gradient_register(&ppo->gradient, agent, &rollout->shards, ppo->minibatch.room, arena);
   if (rollout->shards.shards > 1)
     CORE_ARENA_DEVICE(arena, ppo->moments_scratch, 2 * (size_t)rollout->steps * (size_t)shards_worlds(&rollout->shards),
@@ -67,11 +91,17 @@ static void start_proximal(Ppo *ppo) {
     core_device_copy(ppo->agent->device, ppo->proximal.theta, actor->theta, actor->n * sizeof *actor->theta);
 }
 
+static void start_rate(Ppo *ppo) {
+  if (rate_controller_is_on(&ppo->controller)) *ppo->controller.rate = ppo->config->ppo.learning_rate;
+}
+
 static void start(void *state) {
   Ppo *ppo = state;
   descent_restart(ppo->agent->device, &ppo->actor_optimizer, ppo->agent->actor.n);
   descent_restart(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
   if (ppo->moments) *ppo->moments = (Moments){0};
+  start_rate(ppo);
+  value_moments_start(ppo->value_moments);
   start_proximal(ppo);
 }
 
@@ -144,7 +174,7 @@ static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *su
 
 /* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
  * r_p = pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput; sums NULL: all is recorded. */
-typedef struct ActorSums { OpsPolicySums policy; double sampled_entropy, pull; } ActorSums;
+typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double sampled_entropy, pull, kl; } ActorSums;
 static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
@@ -163,6 +193,11 @@ static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
                    sums ? &sums->policy : NULL);
   if (ppo->pull) ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
   sample_entropy(ppo, ops, logits, sums ? &sums->sampled_entropy : NULL);
+  if (ppo->no_block)
+    ops->gaussian_regularise(ops, head, logits, ppo->no_block, ppo->no_entropy, RL_GAMES_BOUND, config->ppo.bounds_coef,
+                             batch->rows, ppo->doutput, sums ? &sums->regular : NULL);
+  if (ppo->last_policy)
+    ops->controller_kl(ops, head, logits, batch->own_index, batch->rows, ppo->last_policy, sums ? &sums->kl : NULL);
   return logits;
 }
 
@@ -174,16 +209,17 @@ static void actor_backward(Ppo *ppo, Ops *ops) {
 
 static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
   const Minibatch *batch = &ppo->minibatch;
-  ActorSums sums;
+  ActorSums sums = {0};
   const float *logits = actor_loss(ppo, step->ops, &sums);
   const double loss = sums.policy.loss + ppo->config->ppo.kl_penalty * sums.pull;
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
-  if (!isfinite(loss) || !isfinite(entropy))
+  if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
     return descent_explain_loss(step->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
   update->policy_loss += loss / batch->all_rows;
   update->entropy += entropy / batch->all_rows;
   update->clip_fraction += sums.policy.clipped / batch->all_rows;
   if (step->measure) update->silent_fraction += count_silent(ppo, step->ops, logits) / batch->all_rows;
+  if (ppo->last_policy) ppo->controller.kl[batch->shard] += sums.kl / batch->all_rows;
   actor_backward(ppo, step->ops);
   return CORE_OK;
 }
@@ -246,12 +282,33 @@ static int minibatch_step(void *learner, const LearnerStep *step, int m, Learner
   TRY(ranks_agree(add_gradients(ppo, step, m, update)));
   gradient_finish(&ppo->gradient, ppo->minibatch.all_rows);
   TRY(descent_step_both(step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
-                        update->learning_rate, update));
+                        ppo->last_policy ? *ppo->controller.rate : update->learning_rate, update));
   if (ppo->ewma) proximal_update(step->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
 
 /* ---- the iteration ----------------------------------------------------------------------------------------------- */
+
+/* The values of rewards that the rollout's are, for advantages; and afterwards values and targets as the critic learns
+ * them. */
+static const float *restore_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
+  const size_t n = ((size_t)rollout->steps + 1) * (size_t)rollout->worlds;
+  if (ppo->values == NULL) return rollout->values;
+  core_device_copy(ops->device, ppo->values, rollout->values, n * sizeof *ppo->values);
+  value_moments_restore(ops, ppo->value_moments, ppo->values, n);
+  return ppo->values;
+}
+
+static void normalise_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
+  const size_t n = (size_t)rollout->steps * (size_t)rollout->worlds;
+  float *const x[] = {ppo->values, ppo->targets};
+  for (int i = 0; i < 2 && ppo->values; i++) {
+    Moments now;
+    reduce_rollout_moments(ops, &rollout->shards, x[i], NULL, rollout->steps, ppo->moments_scratch, &now);
+    value_moments_count(ops, ppo->value_moments, &now, x[i], n);
+  }
+  ppo->minibatch.values_of = ppo->values;
+}
 
 /* Advantages (standardised over the rollout where the settings say so) and targets, with what is reported of them. */
 static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
@@ -261,18 +318,20 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
                               .reward_scale = config->ppo.reward_scale};
   bool batch = strcmp(config->ppo.normalize_advantage, "batch") == 0;
   float *scratch = ppo->moments_scratch;
+  const float *values = restore_values(ppo, ops, rollout);
   Moments advantage, target, residual;
-  advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
-                     rollout->worlds, ppo->advantages, ppo->targets);
+  advantage_estimate(ops, rule, rollout->rewards, values, rollout->dones, NULL, NULL, rollout->steps, rollout->worlds,
+                     ppo->advantages, ppo->targets);
   reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, scratch, &advantage);
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, scratch, &target);
-  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, rollout->values, rollout->steps, scratch, &residual);
+  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, values, rollout->steps, scratch, &residual);
   advantage_standardise_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
   if (ppo->moments)
     advantage_standardise_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
   update->advantage_mean = advantage.mean;
   update->advantage_sd = sqrt(moments_variance(&advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);
+  normalise_values(ppo, ops, rollout);
 }
 
 /* ---- the same, recorded ------------------------------------------------------------------------------------------ */
@@ -354,6 +413,8 @@ static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate
   update->clip_fraction += stats->mean[OPS_STATS_POLICY + 4];
   update->value_loss += stats->mean[OPS_STATS_VALUE];
   update->silent_fraction += stats->mean[OPS_STATS_SILENT];
+  if (ppo->last_policy)
+    update->controller_kl = stats->mean[OPS_STATS_CONTROLLER] / (double)ppo->config->ppo.num_minibatches;
 }
 
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
@@ -362,10 +423,16 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   const Epochs epochs = {
     .config = config, .agent = ppo->agent, .minibatch = &ppo->minibatch, .gradient = &ppo->gradient,
     .actor = &ppo->actor_optimizer, .critic = &ppo->critic_optimizer, .proximal = ppo->ewma ? &ppo->proximal : NULL,
-    .recorded = &ppo->recorded, .learner = ppo, .decide = minibatch_step, .record = record_operations,
-    .add_losses = add_losses};
+    .recorded = &ppo->recorded, .controller = ppo->last_policy ? &ppo->controller : NULL, .learner = ppo,
+    .decide = minibatch_step, .record = record_operations, .add_losses = add_losses};
   Ops *ops = step->ops;
-  *update = (LearnerUpdate){.learning_rate = ppo_learning_rate(config, step->iteration), .controller_kl = NAN};
+  const bool follows = rate_controller_is_on(&ppo->controller);
+  *update = (LearnerUpdate){.controller_kl = NAN, .learning_rate = follows ? *ppo->controller.rate
+                                                                   : ppo_learning_rate(config, step->iteration)};
+  if (follows) /* the KL is first taken to the policies that acted */
+    core_device_copy(ops->device, ppo->last_policy, step->rollout->logits,
+                     (size_t)step->rollout->steps * (size_t)step->rollout->worlds *
+                       (size_t)step->rollout->head.logits * sizeof *ppo->last_policy);
   estimate_advantages(ppo, ops, step->rollout, update);
   TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
   TRY(epochs_run(&epochs, step, update));
@@ -387,6 +454,10 @@ static void add_sections(void *state, Checkpoint *checkpoint) {
   AgentNetwork *actor = &ppo->agent->actor;
   descent_add_sections(checkpoint, actor, &ppo->actor_optimizer);
   descent_add_sections(checkpoint, &ppo->agent->critic, &ppo->critic_optimizer);
+  if (rate_controller_is_on(&ppo->controller))
+    checkpoint_add(checkpoint, RL_GAMES_RATE_SECTION, ppo->controller.rate, sizeof *ppo->controller.rate);
+  if (ppo->value_moments)
+    checkpoint_add(checkpoint, RL_GAMES_VALUES_SECTION, ppo->value_moments, VALUE_MOMENTS * sizeof *ppo->value_moments);
   if (ppo->moments) checkpoint_add(checkpoint, MOMENTS_SECTION, ppo->moments, sizeof *ppo->moments);
   if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
 }
@@ -403,11 +474,14 @@ static void set_count(void *state, const LearnerCount *count) {
   ppo->proximal.weight = count->proximal_weight;
 }
 
-/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. Moments of advantages start anew. */
+/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. Moments and a rate that follows the KL start
+ * anew. */
 static bool derive(void *state, const char *section) {
   Ppo *ppo = state;
   if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
   else if (strcmp(section, PROXIMAL_SECTION) == 0) start_proximal(ppo);
+  else if (strcmp(section, RL_GAMES_RATE_SECTION) == 0) start_rate(ppo);
+  else if (strcmp(section, RL_GAMES_VALUES_SECTION) == 0) value_moments_start(ppo->value_moments);
   else return false;
   return true;
 }

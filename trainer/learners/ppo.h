@@ -7,6 +7,7 @@
 #include "core/device/arena.h"
 #include "trainer/update/advantage.h"
 #include "trainer/learners/recorded.h"
+#include "trainer/learners/rl_games.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
 #include "trainer/update/optimizer.h"
@@ -27,11 +28,18 @@ typedef struct Ppo {
   float *pull, *dpenalty;          /* [rows], [rows][logits] of ppo.kl_penalty; NULL: off */
   Moments *moments;                /* of advantages, over iterations; NULL: standardised otherwise */
   float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */
+  RateController controller;       /* on with ppo.lr_schedule = kl */
+  float *last_policy;              /* [steps * worlds][logits] that its KL is taken to; NULL: off */
+  int32_t *no_block;               /* [rows] of zeros for ppo.bounds_coef; NULL: off */
+  float *no_entropy;               /* [1] of zero, the weight of entropies that belongs to it */
+  double *value_moments;           /* [VALUE_MOMENTS] of ppo.normalize_value, on the host; NULL: off */
+  float *values;                   /* [steps + 1][worlds] of rewards, then in the critic's units; NULL: off */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
   RecordedUpdate recorded;                     /* of updates on a device */
 } Ppo;
 
-/* Adam's step size in an iteration: constant, or linear to 0 over the budget (spec ppo.md 1.6). */
+/* Adam's step size in an iteration: constant, or linear to 0 over the budget (spec ppo.md 1.6). With ppo.lr_schedule =
+ * kl: that of the first. */
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration);
 
 /* The entries of the table. */

@@ -5,23 +5,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/learners/descent.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/update/reduce.h"
-
-static const double BOUND = 1.1;                      /* means beyond it are drawn back */
-static const double RATE_STEP = 1.5, RATE_LEAST = 1e-6, RATE_MOST = 1e-2;
-
-double sapg_rate(double rate, double kl, double threshold) {
-  if (threshold == 0) return rate;
-  if (kl > 2 * threshold) rate = fmax(rate / RATE_STEP, RATE_LEAST);
-  if (kl < 0.5 * threshold) rate = fmin(rate * RATE_STEP, RATE_MOST);
-  return rate;
-}
 
 double sapg_entropy_coef(int block, int blocks, double scale) {
   return 0.5 * scale * (1 - (double)block / (blocks - 1));
@@ -51,10 +39,9 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, sapg->critic_optimizer.v, agent->critic.n, "critic second moments");
   CORE_ARENA_DEVICE(arena, sapg->doutput, room * (size_t)agent->head.logits, "gradient at the output [rows][logits]");
   CORE_ARENA_DEVICE(arena, sapg->logp, room, "minibatch log-probabilities of now [rows]");
-  CORE_ARENA(arena, sapg->kl, (size_t)rollout->shards.shards, "KL of an epoch [shards]");
+  rate_controller_register(&sapg->controller, config->sapg.kl_threshold, &rollout->shards, arena);
   CORE_ARENA_DEVICE(arena, sapg->entropy_coef, (size_t)config->sapg.blocks, "weights of entropies [blocks]");
-  CORE_ARENA(arena, sapg->rate, 1, "learning rate");
-  CORE_ARENA(arena, sapg->value_moments, 3, "moments of values");
+  CORE_ARENA(arena, sapg->value_moments, VALUE_MOMENTS, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
   recorded_register(&sapg->recorded, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
                  false, minibatches->count, arena);
@@ -70,9 +57,8 @@ static void start(void *state) {
   Sapg *sapg = state;
   descent_restart(sapg->agent->device, &sapg->actor_optimizer, sapg->agent->actor.n);
   descent_restart(sapg->agent->device, &sapg->critic_optimizer, sapg->agent->critic.n);
-  *sapg->rate = sapg->config->ppo.learning_rate;
-  sapg->value_moments[0] = sapg->value_moments[2] = 1; /* one value of 0, and variance 1 */
-  sapg->value_moments[1] = 0;
+  *sapg->controller.rate = sapg->config->ppo.learning_rate;
+  value_moments_start(sapg->value_moments);
 }
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
@@ -91,7 +77,7 @@ static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
   ops->policy_loss(ops, &agent->head, logits, data->actions, data->batch_logp,
                    data->logp_own ? data->batch_own : NULL, data->batch_advantages, rows, config->ppo.epsilon, 0,
                    sapg->doutput, sums ? &sums->policy : NULL);
-  ops->gaussian_regularise(ops, &agent->head, logits, agent->blocks.of_row, sapg->entropy_coef, BOUND,
+  ops->gaussian_regularise(ops, &agent->head, logits, agent->blocks.of_row, sapg->entropy_coef, RL_GAMES_BOUND,
                            config->sapg.bounds_coef, rows, sapg->doutput, sums ? &sums->regular : NULL);
   ops->controller_kl(ops, &agent->head, logits, data->sample, rows, data->logits, sums ? &sums->kl : NULL);
   return logits;
@@ -130,7 +116,7 @@ static int actor_gradient(Sapg *sapg, const LearnerStep *step, int all_rows, Lea
   update->entropy += sums.policy.entropy / all_rows;
   update->clip_fraction += sums.policy.clipped / all_rows;
   if (step->measure) update->silent_fraction += count_silent(sapg, step->ops, logits) / all_rows;
-  sapg->kl[data->shard] += sums.kl / all_rows;
+  sapg->controller.kl[data->shard] += sums.kl / all_rows;
   actor_backward(sapg, step->ops);
   return CORE_OK;
 }
@@ -179,20 +165,10 @@ static int minibatch_step(Sapg *sapg, const LearnerStep *step, int m, LearnerUpd
   TRY(ranks_agree(add_gradients(sapg, step, m, update)));
   gradient_finish(&sapg->gradient, sapg_data_rows(&sapg->data, m));
   return descent_step_both(step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
-                           *sapg->rate, update);
+                           *sapg->controller.rate, update);
 }
 
 /* ---- an epoch ---------------------------------------------------------------------------------------------------- */
-
-/* Mean of the minibatches' KL, added up in the order of the shards, so that the learning rate is the same for any
- * number of ranks. */
-static double mean_kl(const Sapg *sapg) {
-  const Shards *shards = &sapg->data.shards;
-  double *all = reduce_gather_records(sapg->kl, (size_t)shards->shards * sizeof *sapg->kl), sum = 0;
-  for (int s = 0; s < shards->all_shards; s++) sum += all[s];
-  free(all);
-  return sum / sapg->data.minibatches.count;
-}
 
 static int name_minibatch(int code, int epoch, int m) {
   return core_error_context(code, "epoch %d, minibatch %d", epoch, m + 1);
@@ -200,13 +176,13 @@ static int name_minibatch(int code, int epoch, int m) {
 
 /* The host decides on each step. */
 static int decide_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
-  memset(sapg->kl, 0, (size_t)sapg->data.shards.shards * sizeof *sapg->kl);
+  rate_controller_begin(&sapg->controller);
   for (int m = 0; m < sapg->data.minibatches.count; m++) {
     const int code = minibatch_step(sapg, step, m, update);
     if (code != CORE_OK) return name_minibatch(code, number, m);
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
-  update->controller_kl = mean_kl(sapg);
+  update->controller_kl = rate_controller_kl(&sapg->controller, sapg->data.minibatches.count);
   return CORE_OK;
 }
 
@@ -240,7 +216,7 @@ static int record_epoch(Sapg *sapg, const LearnerStep *step, int number, Learner
   Recording recording = {sapg, step};
   OpsUpdateStats stats;
   recorded_begin(&sapg->recorded, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
-                 &sapg->critic_optimizer, NULL, *sapg->rate);
+                 &sapg->critic_optimizer, NULL, *sapg->controller.rate);
   for (int m = 0; m < all->count; m++) {
     if (sapg_data_rows(&sapg->data, m) == all->rows) recorded_minibatch(&sapg->recorded, record_one, &recording);
     else record_operations(&recording, m);
@@ -262,7 +238,7 @@ static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate 
   const bool divided = step->rollout->shards.all_shards > 1; /* whose pieces are not filled up to be alike */
   if (!divided && recorded_is_possible(&sapg->recorded, sapg->agent)) TRY(record_epoch(sapg, step, number, update));
   else TRY(decide_epoch(sapg, step, number, update));
-  *sapg->rate = sapg_rate(*sapg->rate, update->controller_kl, sapg->config->sapg.kl_threshold);
+  rate_controller_follow(&sapg->controller, update->controller_kl);
   return CORE_OK;
 }
 
@@ -291,7 +267,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   const CoreConfig *config = sapg->config;
   const int epochs = (int)config->ppo.epochs;
   Ops *ops = step->ops;
-  *update = (LearnerUpdate){.learning_rate = *sapg->rate};
+  *update = (LearnerUpdate){.learning_rate = *sapg->controller.rate};
   set_entropy_coefficients(sapg);
   TRY(ranks_agree(check_rollout(sapg, ops, step->rollout)));
   sapg_data_collect(&sapg->data, ops, config, sapg->agent, step->rollout, step->iteration,
@@ -309,8 +285,9 @@ static void add_sections(void *state, Checkpoint *checkpoint) {
   Sapg *sapg = state;
   descent_add_sections(checkpoint, &sapg->agent->actor, &sapg->actor_optimizer);
   descent_add_sections(checkpoint, &sapg->agent->critic, &sapg->critic_optimizer);
-  checkpoint_add(checkpoint, "learning rate", sapg->rate, sizeof *sapg->rate);
-  checkpoint_add(checkpoint, "value moments", sapg->value_moments, 3 * sizeof *sapg->value_moments);
+  checkpoint_add(checkpoint, RL_GAMES_RATE_SECTION, sapg->controller.rate, sizeof *sapg->controller.rate);
+  checkpoint_add(checkpoint, RL_GAMES_VALUES_SECTION, sapg->value_moments,
+                 VALUE_MOMENTS * sizeof *sapg->value_moments);
 }
 
 static void get_count(const void *state, LearnerCount *count) {

@@ -13,6 +13,7 @@
 #include "core/device/arena.h"
 #include "trainer/learners/learner.h"
 #include "trainer/learners/recorded.h"
+#include "trainer/learners/rl_games.h"
 #include "trainer/math/sapg_layout.h"
 #include "trainer/update/advantage.h"
 #include "trainer/update/gradient.h"
@@ -71,10 +72,9 @@ typedef struct Sapg {
   RecordedUpdate recorded;                 /* of an epoch's updates */
   float *doutput;              /* [room][logits] */
   float *logp;                 /* [room] of the present policy */
-  double *kl;                  /* [shards] of an epoch, this rank's rows, on the host */
   float *entropy_coef;         /* [blocks] */
-  double *rate;                /* the learning rate as it stands, on the host */
-  double *value_moments;       /* count, mean, sum of squared differences of values and returns, on the host */
+  RateController controller;
+  double *value_moments;       /* [VALUE_MOMENTS] on the host */
 } Sapg;
 
 /* The entry of the table. */
@@ -82,8 +82,6 @@ extern const LearnerKind sapg_learner;
 
 /* ---- its parts --------------------------------------------------------------------------------------------------- */
 
-/* The learning rate after an epoch with this mean KL (7.3). threshold 0: as it was. */
-double sapg_rate(double rate, double kl, double threshold);
 /* Weight of block b's entropy: from scale/2 evenly down to the leader's 0. */
 double sapg_entropy_coef(int block, int blocks, double scale);
 

@@ -15,7 +15,6 @@
 #include "trainer/ops/update.h"
 #include "trainer/update/minibatch_device.h"
 #include "trainer/update/reduce.h"
-#include "trainer/wrappers/normalise.h"
 
 /* This rank's part, as the kernels take it. */
 static SapgShare share_of(const SapgData *data) {
@@ -291,23 +290,12 @@ static void measure(SapgData *data, Ops *ops, const float *x, Moments *moments) 
 
 /* ---- values and returns ------------------------------------------------------------------------------------------ */
 
-/* The critic speaks in units of the running mean and deviation, and of at most 5 of the latter (rl_games). */
-static void denormalise(Ops *ops, float *values, size_t n, const double *moments) {
-  if (moments == NULL) return;
-  const double deviation = 1 / normalise_factor(NORMALISE_RL_GAMES, moments[0], moments[2]);
-  ops->restore_within(ops, values, n, moments[1], deviation, normalise_bound(NORMALISE_RL_GAMES));
-}
-
-/* Counts x of all ranks' samples, then puts this rank's into those units. */
+/* Counts x of all ranks' samples, then puts this rank's into the critic's units. */
 static void normalise(SapgData *data, Ops *ops, float *x, double *moments) {
+  Moments now;
   if (moments == NULL) return;
-  Moments running = {.n = moments[0], .mean = moments[1], .m2 = moments[2]}, now;
   measure(data, ops, x, &now);
-  moments_merge(&running, &now);
-  moments[0] = running.n, moments[1] = running.mean, moments[2] = running.m2;
-  ops->standardise_within(ops, x, own_on_policy(data) + own_off_policy(data), moments[1],
-                          normalise_factor(NORMALISE_RL_GAMES, moments[0], moments[2]),
-                          normalise_bound(NORMALISE_RL_GAMES));
+  value_moments_count(ops, moments, &now, x, own_on_policy(data) + own_off_policy(data));
 }
 
 /* N*K samples: generalised advantage estimation with each block's own values. values has K+1 rows of worlds. */
@@ -317,7 +305,7 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
                               .reward_scale = config->ppo.reward_scale};
   core_device_copy(data->device, data->values, rollout->values, (n + worlds) * sizeof *data->values);
-  denormalise(ops, data->values, n + worlds, moments);
+  value_moments_restore(ops, moments, data->values, n + worlds);
   advantage_estimate(ops, rule, rollout->rewards, data->values, rollout->dones, NULL, NULL, data->layout.steps,
                      data->shards.worlds, data->advantages, data->returns);
   core_device_copy(data->device, data->logp, rollout->logp, n * sizeof *data->logp);
@@ -370,7 +358,7 @@ static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *confi
   float *values = data->values + base;
   if (n == 0) return;
   value_as_leader(data, ops, agent, rollout);
-  denormalise(ops, values, n + (size_t)data->columns, moments);
+  value_moments_restore(ops, moments, values, n + (size_t)data->columns);
   const OpsSapgFollowers followers = {
     share_of(data), logits, {rollout->rewards, rollout->logp, rollout->logits, rollout->dones},
     {data->rewards, data->logp + base, data->logits + base * logits, data->dones}};

@@ -165,7 +165,8 @@ static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const
   if (minibatch->is_input) rollout_gather_inputs(rollout, ops, index, rows, minibatch->observations);
   else rollout_gather_observations(rollout, ops, index, rows, minibatch->observations);
   const OpsField fields[] = {{rollout->logp, minibatch->logp, sizeof(float)},
-                             {rollout->values, minibatch->values, sizeof(float)},
+                             {minibatch->values_of ? minibatch->values_of : rollout->values, minibatch->values,
+                              sizeof(float)},
                              {advantages, minibatch->advantages, sizeof(float)},
                              {targets, minibatch->targets, sizeof(float)},
                              {rollout->actions, minibatch->actions, rollout->action_bytes}};
@@ -176,6 +177,7 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
                     const float *targets) {
   const uint32_t *index = next_piece(minibatch, rollout);
   if (index == NULL) return false;
+  minibatch->own_index = index;
   minibatch->index = rows_of_run(minibatch, rollout, index);
   gather(minibatch, ops, rollout, index, advantages, targets);
   return true;

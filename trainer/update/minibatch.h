@@ -29,6 +29,8 @@ typedef struct Minibatch {
   uint32_t *index_room;    /* [room], where rows have other numbers in the run than at this rank; NULL: they do not */
   const uint32_t *rows_of_part; /* the selected part's: `own`, or a piece of `order` */
   const uint32_t *index;   /* [rows] the rows of the run's rollout [steps][all worlds] that were gathered last */
+  const uint32_t *own_index; /* [rows] the same as rows of this rank's; of minibatch_next */
+  const float *values_of;  /* [steps][worlds] that `values` are gathered from; NULL: the rollout's */
   /* Where ranks or shards divide what is on a device, `own` has the rows of all of the epoch's parts: */
   int parts;               /* M */
   uint32_t *chunk_rows, *part_begins; /* minibatch_device.c's, on the device */
@@ -42,7 +44,7 @@ typedef struct Minibatch {
   bool is_input; /* nobody but chains of layers reads them (agent_chains_inputs), so ops may gather them as they like */
   uint8_t *actions;        /* [room][action_bytes] */
   float *logp;             /* [room] of the behaviour policy */
-  float *values;           /* [room] at the rollout */
+  float *values;           /* [room] at the rollout, or of values_of */
   float *advantages, *targets; /* [room] */
 } Minibatch;
 
