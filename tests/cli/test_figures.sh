@@ -224,7 +224,7 @@ tap_run "fig1b" 0 "learning_rate 0.1" draw fig1b "$real/results.db"
 # stationary: E|x|^2 = 9 eta / (4 (1 - eta)), 0.5 for 0.1
 rows fig1b | awk -F, '$2 == 0.1 && $3 > 500 { n++; s += $5 } END { exit !(n > 100 && s / n > 0.47 && s / n < 0.51) }'
 tap_result "the noisy parabola comes to rest at its closed form" $? "$(rows fig1b | tail -3)"
-tap_run "fig2a" 0 "15 finished" draw fig2a "$real/results.db"
+tap_run "fig2a" 0 "20 finished" draw fig2a "$real/results.db"
 submit experiments/fig9_scaling.ini --profile demo --set sweep.seeds=1 --set train.total_steps=32768 --set eval.count=1 --set eval.episodes=24
 tap_run "fig9" 0 "scheme more_minibatches" draw fig9 "$real/results.db"
 lines=$(rows fig9 | awk -F, '{ print $1, $3 }' | sort -u | tr '\n' ';')
