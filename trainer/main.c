@@ -78,7 +78,7 @@ static const CoreCommand COMMANDS[] = {
   {"checkpoint", "check checkpoint files and list what they hold", trainer_checkpoint},
   {"morphologies", "list and draw the levels of a task", trainer_morphologies},
   {"scaling", "predict how a run scales over GPUs", trainer_scaling},
-  {"show", "draw levels as they start, stand or move: .png, .svg, .gif", trainer_show},
+  {"show", "draw levels or a task as they start, stand or move: .png, .svg, .gif, .mp4", trainer_show},
   {"play", "draw an episode of a trained policy", trainer_play},
   {"check-level", "say what is wrong with level files, or what they hold", trainer_check_level},
   {"check-configs", NULL, trainer_check_configs},

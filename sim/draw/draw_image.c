@@ -375,8 +375,8 @@ void sim_draw_gif_destroy(SimDrawGif **gif) {
 #else
 
 static int absent(void) {
-  return core_error(CORE_USAGE, "this program was built without libgd, so it draws no .png, .gif and .mp4; choose .svg, "
-                    "or install libgd (libgd-dev, gd-devel) and build again");
+  return core_error(CORE_USAGE, "this program was built without libgd, so it draws no .png, .gif and .mp4; choose "
+                    ".svg, or install libgd (libgd-dev, gd-devel) and build again");
 }
 
 bool sim_draw_image_available(void) { return false; }

@@ -94,7 +94,7 @@ tap_run "show: a number past the set" 2 "levels 0 to 511" trainer show loco512/5
 tap_run "show: a number past all numbers" 2 "out of range" trainer show loco512/99999999999999999999 -o x.svg
 tap_run "show: no such file" 2 "absent.json" trainer show absent.json -o x.svg
 tap_run "show: a wrong level file" 2 "env_state.circle[0].role" trainer show role.json -o x.svg
-tap_run "show: another kind of picture" 2 ".png, .gif or .svg" trainer show good.json -o x.jpg
+tap_run "show: another kind of picture" 2 ".png, .gif, .mp4 or .svg" trainer show good.json -o x.jpg
 tap_run "show: a sheet that is none" 2 "columns x rows" trainer show loco512 --sheet 8 -o x.svg
 tap_run "show: a sheet of nothing" 2 "columns x rows" trainer show loco512 --sheet 0x3 -o x.svg
 tap_run "show: too large" 2 "at most 8192" trainer show loco512 --sheet 9x9 --size 2000 -o x.svg

@@ -120,6 +120,14 @@ typedef struct EnvPhysics {
   int64_t (*nonfinite)(const Env *env); /* worlds whose physics reached NaN or infinity so far */
 } EnvPhysics;
 
+/* Pictures of its own making; worlds are on the host. */
+typedef struct EnvPicture {
+  /* World number `world` of the batch as it stands -> rgb [height][width][3], rows from the top. From one thread only.
+   * CORE_USAGE: what draws is not installed. */
+  int (*draw)(Env *env, int world, int width, int height, uint8_t *rgb);
+  double (*step_seconds)(const Env *env); /* of the world's time that a step takes */
+} EnvPicture;
+
 /* ---- what every environment has ---------------------------------------------------------------------------------- */
 
 struct Env {
@@ -163,6 +171,7 @@ struct Env {
   const EnvParts *parts;
   const EnvPhysics *physics;
   const EnvOutside *outside;
+  const EnvPicture *picture;
   void *state;            /* the implementation's own */
 };
 

@@ -12,12 +12,14 @@
 #include "sim/batch/batch.h"
 #include "sim/levels/level_set.h"
 #include "trainer/envs/levels.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/tools/picture.h"
+#include "trainer/tools/show_env.h"
 
 enum {
   SINGLE_PIXELS = 500, CELL_PIXELS = 160,   /* unless --size says otherwise */
   AUTO_SIDE_MAX = 8, SHEET_SIDE_MAX = 64,   /* cells in a row of a sheet: chosen here, and at most */
-  MOVING_STEPS = 90, STEPS_MAX = 1000,
+  STEPS_MAX = 1000,
 };
 
 typedef struct ShowOptions {
@@ -147,9 +149,8 @@ static int make_frames(Show *show) {
 
 static int make_picture(Show *show) {
   const ShowOptions *options = show->options;
-  TRY(check_options(options));
-  TRY(picture_create(options->output, &show->picture));
-  show->steps = (int)(options->steps >= 0 ? options->steps : picture_moves(show->picture) ? MOVING_STEPS : 0);
+  TRY(picture_create(options->output, true, SIM_DRAW_FRAME_CS / 100.0, &show->picture));
+  show->steps = (int)(options->steps >= 0 ? options->steps : picture_moves(show->picture) ? SHOW_MOVING_STEPS : 0);
   TRY(levels_read(options->levels, options->kinetix, &show->set));
   TRY(choose_sheet(show));
   TRY(make_worlds(show));
@@ -157,11 +158,8 @@ static int make_picture(Show *show) {
   return picture_write(show->picture);
 }
 
-static int show_levels(void *given, const char **operands, size_t count) {
-  ShowOptions *options = given;
+static int show_levels(const ShowOptions *options) {
   Show show = {.options = options};
-  options->levels = operands[0];
-  omp_set_num_threads(1); /* the worlds are few */
   int code = make_picture(&show);
   if (code == CORE_OK) {
     printf("%s: %d x %d pixels", options->output, sim_draw_sheet_width(&show.sheet),
@@ -178,28 +176,49 @@ static int show_levels(void *given, const char **operands, size_t count) {
   return code;
 }
 
+/* ---- tasks with worlds of their own ------------------------------------------------------------------------------ */
+
+static int show_task(const ShowOptions *options) {
+  const char *of_levels = options->sheet ? "--sheet" : options->from ? "--from" : *options->kinetix ? "--levels" : NULL;
+  if (of_levels)
+    return core_error(CORE_USAGE, "%s is for levels, and %.60s has none; leave it out", of_levels, options->levels);
+  return show_env(&(ShowEnv){.task = options->levels, .output = options->output, .steps = options->steps,
+                             .pixels = options->size >= 0 ? options->size : SINGLE_PIXELS, .seed = options->seed,
+                             .random = options->random});
+}
+
+static int show(void *given, const char **operands, size_t count) {
+  ShowOptions *options = given;
+  options->levels = operands[0];
+  omp_set_num_threads(1); /* the worlds are few */
+  TRY(check_options(options));
+  return task_is_environment(options->levels) ? show_task(options) : show_levels(options);
+}
+
 /* ---- the command ----------------------------------------------------------------------------------------------- */
 
 int trainer_show(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "trainer show LEVEL|SET [-o FILE] [--sheet CxR] [OPTIONS]",
+    .usage = "trainer show LEVEL|SET|TASK [-o FILE] [--sheet CxR] [OPTIONS]",
     .about = "Draws levels in Kinetix's colours: green must touch blue and keep off red; dark bodies are fixed in "
-             "place; joints and flames have the colour of their motor's or thruster's number.\n\n" LEVELS_HELP,
+             "place; joints and flames have the colour of their motor's or thruster's number. A task with worlds of "
+             "its own, such as mujoco/Ant-v5, is drawn by its own renderer (trainer tasks lists them).\n\n"
+             LEVELS_HELP,
     .least = 1, .most = 1,
-    .hint = "name one level or set (trainer show --help lists how)"};
+    .hint = "name one level, set or task (trainer show --help lists how)"};
   ShowOptions options = {.output = picture_default_name(), .kinetix = "", .steps = -1, .size = -1};
   const CoreOption table[] = {
     {"output", 'o', CORE_OPTION_TEXT, &options.output, "FILE",
-     "where to draw: .png, .gif (moving) or .svg; default level.png"},
+     "where to draw: .png, .gif or .mp4 (moving), or of levels .svg; default level.png"},
     {"sheet", 0, CORE_OPTION_TEXT, &options.sheet, "CxR",
      "columns and rows of a sheet; default as many as needed, to 8x8"},
     {"levels", 0, CORE_OPTION_TEXT, &options.kinetix, "DIR", "where the files of kinetix_s, kinetix_m, kinetix_l are"},
     {"from", 0, CORE_OPTION_INT, &options.from, "N", "the first level on a sheet (default 0)"},
     {"steps", 'n', CORE_OPTION_INT, &options.steps, "N",
-     "environment steps of 1/30 s before the picture (default 0), or of the .gif (default 90)"},
-    {"random", 0, CORE_OPTION_FLAG, &options.random, NULL, "motors and thrusters act at random instead of not at all"},
-    {"seed", 0, CORE_OPTION_INT, &options.seed, "N", "seed of --random (default 0)"},
+     "environment steps (of 1/30 s with levels) before the picture (default 0), or of the film (default 90)"},
+    {"random", 0, CORE_OPTION_FLAG, &options.random, NULL, "act at random instead of not at all"},
+    {"seed", 0, CORE_OPTION_INT, &options.seed, "N", "seed of --random, and of a task's start (default 0)"},
     {"size", 0, CORE_OPTION_INT, &options.size, "PIXELS", "side of each drawing (default 500, on a sheet 160)"},
     {0}};
-  return core_options_answer(&manual, table, argc, argv, show_levels, &options);
+  return core_options_answer(&manual, table, argc, argv, show, &options);
 }

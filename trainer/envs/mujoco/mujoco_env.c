@@ -2,6 +2,7 @@
  * from, and MuJoCo's state, which is put into a thread's mjData for each step. */
 #include "trainer/envs/mujoco/mujoco_env.h"
 
+#include "trainer/envs/mujoco/mujoco_render.h"
 #include "trainer/envs/mujoco/mujoco_rules.h"
 
 #if CORE_HAS_MUJOCO
@@ -27,6 +28,7 @@ typedef struct MujocoEnv {
   size_t stride;             /* bytes of a World */
   uint8_t *worlds;
   int64_t faults;            /* worlds that met numbers that are not finite */
+  MujocoRender *render;      /* made at the first picture; NULL before */
 } MujocoEnv;
 
 /* The head of a saved state: what the records mean something to. */
@@ -139,6 +141,24 @@ static void step(Env *env, const void *actions, const EnvStep *out) {
 static int64_t nonfinite(const Env *env) { return batch_of(env)->faults; }
 static const EnvPhysics physics = {.nonfinite = nonfinite};
 
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+
+static double step_seconds(const Env *env) { return batch_of(env)->model->dt; }
+
+/* Positions of bodies are older than qpos after a step, hence mj_forward; the world's record stays as it is. */
+static int draw(Env *env, int w, int width, int height, uint8_t *rgb) {
+  MujocoEnv *batch = batch_of(env);
+  mjModel *model = batch->model->model;
+  mjData *data = batch->model->data[0];
+  if (batch->render == NULL) TRY(mujoco_render_create(model, &batch->render));
+  mujoco.mj_setState(model, data, world_of(batch, w)->state, mjSTATE_INTEGRATION);
+  mujoco.mj_forward(model, data);
+  mujoco_render_draw(batch->render, data, width, height, rgb);
+  return CORE_OK;
+}
+
+static const EnvPicture picture = {.draw = draw, .step_seconds = step_seconds};
+
 /* ---- saved states ------------------------------------------------------------------------------------------------ */
 
 static Head head_of(const MujocoEnv *batch) {
@@ -184,6 +204,7 @@ static size_t bytes(const Env *env) { return records_bytes(env) + mujoco_model_b
 
 static void destroy(Env *env) {
   MujocoEnv *batch = batch_of(env);
+  mujoco_render_destroy(&batch->render);
   mujoco_model_release(batch->model);
   free(batch->worlds);
   free(batch);
@@ -204,7 +225,7 @@ static Env *make(MujocoModel *model, const EnvBatch *wanted) {
     .whole_length = model->task->observations, .max_steps = model->task->limit, .action_values = model->task->nu,
     .action_low = -model->task->bound, .action_high = model->task->bound, .truncates = true, .world_bytes = stride,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
-    .sibling = sibling, .destroy = destroy, .physics = &physics, .state = batch,
+    .sibling = sibling, .destroy = destroy, .physics = &physics, .picture = &picture, .state = batch,
   };
   return env;
 }

@@ -15,6 +15,8 @@
 #include "core/text.h"
 
 MujocoLibrary mujoco;
+MujocoDrawing mujoco_drawing;
+static void *library;            /* of dlopen; NULL before the library is open */
 static char home[CORE_PATH_MAX]; /* the folder with lib/ and models/; "" before the library is open */
 
 #define AWAY "; run `make mujoco`, or set MUJOCO_HOME to a folder with lib/libmujoco.so.%d.%d.%d and models/"
@@ -55,17 +57,21 @@ static int check_version(const char *path) {
                     path, mujoco.mj_versionString(), WANTED, WANTED);
 }
 
+static int find_function(const char *path, const char *name, void **function) {
+  *function = dlsym(library, name);
+  if (*function != NULL) return CORE_OK;
+  return core_error(CORE_USAGE, "%.200s has no %s" AWAY, path, name, WANTED);
+}
+
 static int load(const char *path) {
-  void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (file == NULL) return core_error(CORE_USAGE, "%.200s: %.200s" AWAY, path, dlerror(), WANTED);
-#define F(name)                                     \
-  *(void **)&mujoco.name = dlsym(file, #name);      \
-  if (mujoco.name == NULL) return core_error(CORE_USAGE, "%.200s has no %s" AWAY, path, #name, WANTED);
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) return core_error(CORE_USAGE, "%.200s: %.200s" AWAY, path, dlerror(), WANTED);
+#define F(name) TRY(find_function(path, #name, (void **)&mujoco.name));
   MUJOCO_FUNCTIONS(F)
 #undef F
   TRY(check_version(path));
-  void (**warning)(const char *) = dlsym(file, "mju_user_warning");
-  void (**error)(const char *) = dlsym(file, "mju_user_error");
+  void (**warning)(const char *) = dlsym(library, "mju_user_warning");
+  void (**error)(const char *) = dlsym(library, "mju_user_error");
   if (warning) *warning = be_quiet;
   if (error) *error = give_up;
   return CORE_OK;
@@ -77,6 +83,14 @@ int mujoco_library_open(void) {
   TRY(find_home(folder, path));
   TRY(load(path));
   return core_text_copy(home, sizeof home, folder, "MuJoCo's folder");
+}
+
+int mujoco_library_open_drawing(void) {
+  TRY(mujoco_library_open());
+#define F(name) TRY(find_function("libmujoco", #name, (void **)&mujoco_drawing.name));
+  MUJOCO_DRAWING_FUNCTIONS(F)
+#undef F
+  return CORE_OK;
 }
 
 const char *mujoco_library_version(void) { return home[0] ? mujoco.mj_versionString() : ""; }
@@ -92,6 +106,7 @@ int mujoco_library_model(const char *name, char *path, size_t size) {
 int mujoco_library_open(void) {
   return core_error(CORE_USAGE, "this trainer was built without MuJoCo; `make mujoco` fetches it and builds again");
 }
+int mujoco_library_open_drawing(void) { return mujoco_library_open(); }
 const char *mujoco_library_version(void) { return ""; }
 int mujoco_library_model(const char *name, char *path, size_t size) {
   (void)name, (void)path, (void)size;

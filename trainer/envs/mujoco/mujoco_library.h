@@ -23,11 +23,26 @@ typedef struct MujocoLibrary {
 
 /* Filled by mujoco_library_open. */
 extern MujocoLibrary mujoco;
+
+#define MUJOCO_DRAWING_FUNCTIONS(F) \
+  F(mjv_defaultScene) F(mjv_makeScene) F(mjv_freeScene) F(mjv_defaultOption) F(mjv_defaultFreeCamera) \
+  F(mjv_updateScene) F(mjr_defaultContext) F(mjr_makeContext) F(mjr_freeContext) F(mjr_setBuffer) \
+  F(mjr_resizeOffscreen) F(mjr_render) F(mjr_readPixels)
+
+/* Those that only pictures need; filled by mujoco_library_open_drawing. */
+typedef struct MujocoDrawing {
+#define F(name) __typeof__(&name) name;
+  MUJOCO_DRAWING_FUNCTIONS(F)
+#undef F
+} MujocoDrawing;
+extern MujocoDrawing mujoco_drawing;
 #endif
 
 /* Opens the library; doing so again does nothing. CORE_USAGE: it is not there, or not of the headers' version, or this
  * trainer was built without its headers; the message says what to do. */
 int mujoco_library_open(void);
+/* The same with the functions for pictures, mujoco_drawing. */
+int mujoco_library_open_drawing(void);
 /* "4.0.0"; "" before it is open. */
 const char *mujoco_library_version(void);
 /* The file of a model, from the folder of models beside the library. CORE_USAGE: it is not there. */

@@ -11,14 +11,18 @@
 #include "trainer/envs/procgen/procgen_game.h"
 #include "trainer/envs/sim.h"
 
+static bool begins(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
+
+bool task_is_environment(const char *name) {
+  return begins(name, MUJOCO_PREFIX) || begins(name, PROCGEN_PREFIX) || bridge_env_has(name);
+}
+
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   const char *task = config->env.task;
-  const size_t prefix = strlen(MUJOCO_PREFIX);
-  if (strncmp(task, MUJOCO_PREFIX, prefix) == 0)
-    return mujoco_env_create(task + prefix, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
-  if (strncmp(task, PROCGEN_PREFIX, strlen(PROCGEN_PREFIX)) == 0)
-    return procgen_env_create(config, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
-  if (bridge_env_has(task)) return bridge_env_create(config, &(EnvBatch){.worlds = worlds, .seed = seed}, env);
+  const EnvBatch batch = {.worlds = worlds, .seed = seed};
+  if (begins(task, MUJOCO_PREFIX)) return mujoco_env_create(task + strlen(MUJOCO_PREFIX), &batch, env);
+  if (begins(task, PROCGEN_PREFIX)) return procgen_env_create(config, &batch, env);
+  if (bridge_env_has(task)) return bridge_env_create(config, &batch, env);
   return env_sim_create(config, worlds, seed, env);
 }
 

@@ -7,6 +7,9 @@
  * what the task needs is not installed. */
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
 
+/* Is it the name of an environment of its own, perhaps mistyped, and not of levels? */
+bool task_is_environment(const char *name);
+
 /* A task as a user may want to know it before it runs. */
 typedef struct TaskFacts {
   char name[64];         /* for env.task */

@@ -1,0 +1,69 @@
+/* Loading a policy, and acting with it (player.h). */
+#include "trainer/tools/player.h"
+
+#include <string.h>
+
+#include "core/random.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/envs/tasks/tasks.h"
+#include "trainer/run/run_files.h"
+#include "trainer/wrappers/action.h"
+
+static int load_observer(Player *player, const char *checkpoint) {
+  Observer *observer = &player->observer;
+  if (!observer->has_moments) return CORE_OK;
+  TRY(checkpoint_read_section(checkpoint, player->run_id, OBSERVER_SECTION, observer->normaliser.moments,
+                              observer_section_bytes(observer), &player->iteration));
+  normalise_restored(&observer->normaliser);
+  return CORE_OK;
+}
+
+static int load_policy(Player *player, const char *checkpoint) {
+  AgentNetwork *actor = &player->agent.actor;
+  player->arena = core_arena_create("player");
+  agent_register(&player->agent, &player->config, player->env, 1, player->arena);
+  const Shards alone = shards_alone(1);
+  observer_register(&player->observer, &player->config, player->env, &alone, player->arena);
+  CORE_ARENA(player->arena, player->shown, (size_t)player->env->observation_length, "shown [features]");
+  CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
+  CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
+  TRY(core_arena_commit(player->arena));
+  agent_place(&player->agent);
+  TRY(agent_create_ops(&player->agent, &player->config, 1, &player->ops));
+  TRY(load_observer(player, checkpoint));
+  return checkpoint_read_section(checkpoint, player->run_id, "actor", actor->theta, actor->n * sizeof *actor->theta,
+                                 &player->iteration);
+}
+
+int player_create(const char *checkpoint, const char *root, Player *player) {
+  RunFiles files;
+  *player = (Player){.iteration = -1};
+  TRY(run_files_find(checkpoint, root, &files));
+  player->config = core_config_default();
+  TRY(core_config_read(files.config, &player->config));
+  TRY(core_config_check(&player->config));
+  TRY(agent_check(&player->config));
+  core_config_id(&player->config, player->run_id);
+  TRY(env_create(&player->config, 1, 0, &player->env));
+  return load_policy(player, files.checkpoint);
+}
+
+void player_destroy(Player *player) {
+  ops_destroy(&player->ops);
+  core_arena_destroy(&player->arena);
+  env_destroy(&player->env);
+}
+
+void player_act(Player *player, const float *observation, uint64_t seed, int step, PlayerAction *action) {
+  const Env *env = player->env;
+  const Agent *agent = &player->agent;
+  PlayerAction drawn = {{0}};
+  float logp, bounded[OPS_FACTORS_MAX] = {0};
+  for (int i = 0; i < env->observation_length; i++)
+    player->shown[i] = observation[env->features ? env->features[i] : i];
+  observer_look(&player->observer, player->shown, 1, player->observation);
+  agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
+  player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
+                             (uint32_t)step, &drawn, &logp);
+  memcpy(action, action_for_env(NULL, &agent->head, &drawn, 1, bounded), sizeof *action);
+}

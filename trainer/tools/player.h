@@ -1,0 +1,34 @@
+/* A run's policy from its newest checkpoint, or from a file, and what it does: actions are sampled, as in evaluations.
+ * Reads the run's folder and never writes there, so a run that trains may be looked at. */
+#ifndef TRAINER_PLAYER_H
+#define TRAINER_PLAYER_H
+#include "core/config/config.h"
+#include "core/device/arena.h"
+#include "trainer/envs/env.h"
+#include "trainer/nets/agent.h"
+#include "trainer/wrappers/observer.h"
+
+typedef struct Player {
+  CoreConfig config;
+  char run_id[CORE_RUN_ID];
+  int64_t iteration;          /* after which the checkpoint was written */
+  Env *env;                   /* what the policy was trained on: its observations, actions and size */
+  CoreArena *arena;
+  Agent agent;
+  Ops *ops;
+  Observer observer;
+  float *shown;               /* [env->observation_length] */
+  float *observation;         /* [agent.inputs]: as the agent sees it */
+  float *logits;              /* [agent.head.logits] */
+} Player;
+
+typedef union PlayerAction { uint8_t classes[OPS_FACTORS_MAX]; float values[OPS_FACTORS_MAX]; } PlayerAction;
+
+/* checkpoint: a run's name or a file; root: the workspace, NULL: the usual one. On failure, too, player_destroy it.
+ * Errors: those of run_files_find, of the configuration and of the checkpoint. */
+int player_create(const char *checkpoint, const char *root, Player *player);
+/* The action for a whole observation, [env->whole_length], at the step'th step of an episode. */
+void player_act(Player *player, const float *observation, uint64_t seed, int step, PlayerAction *action);
+void player_destroy(Player *player);
+
+#endif
