@@ -119,11 +119,35 @@ static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRu
   return code;
 }
 
+/* Evaluations' solve rates, where no run has any, become returns: the runs' environments have no goal. */
+static int choose_column(AnalysisCurveSet *set, size_t c) {
+  const AnalysisSelection *selection = &set->context.selection;
+  StoreQuery *query = NULL;
+  int64_t rates = 0, returns = 0;
+  int code = CORE_OK;
+  if (strcmp(set->columns[c]->name, "evaluation.solve_rate") != 0) return CORE_OK;
+  TRY(store_query_open(set->context.database,
+                       "SELECT count(solve_rate), count(episode_return) FROM evaluation WHERE run_id = ?1", &query));
+  for (size_t r = 0; r < selection->count && rates == 0 && code == CORE_OK; r++) {
+    bool row = false;
+    store_query_reset(query);
+    store_query_bind_text(query, 1, selection->runs[r].id);
+    code = store_query_step(query, &row);
+    if (code != CORE_OK || !row) continue;
+    rates += store_query_int(query, 0);
+    returns += store_query_int(query, 1);
+  }
+  store_query_close(&query);
+  if (code != CORE_OK || rates > 0 || returns == 0) return code;
+  return analysis_column_find("--y", "evaluation.episode_return", &set->columns[c]);
+}
+
 /* has_infinite[run]: in a column so far. */
 static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
   size_t without = 0;
+  TRY(choose_column(set, c));
   int code = store_query_open(set->context.database, set->columns[c]->sql, &query);
   set->curves[c] = core_memory_zero_allocate(selection->count, sizeof **set->curves);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {

@@ -28,6 +28,12 @@ const char analysis_ddr_evaluation_sql[] =
   "SELECT iteration, transitions, solve_rate FROM evaluation"
   " WHERE run_id = ?1 AND level_set = " ANALYSIS_LEVELS_SQL " AND solve_rate IS NOT NULL ORDER BY iteration";
 
+const char analysis_ddr_return_sql[] =
+  "SELECT iteration, transitions, episode_return FROM evaluation"
+  " WHERE run_id = ?1 AND level_set = " ANALYSIS_LEVELS_SQL " AND episode_return IS NOT NULL ORDER BY iteration";
+
+const char *analysis_ddr_words(const AnalysisDdr *ddr) { return ddr->is_return ? "return" : "solve rate"; }
+
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
 /* The trainer rounds a budget up to whole iterations: what it measures at the end lies past the round number. */
@@ -73,7 +79,9 @@ static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
   const AnalysisSelection *selection = &ddr->context->selection;
   StoreQuery *iterations = NULL, *evaluations = NULL;
   int code = store_query_open(ddr->context->database, analysis_ddr_sql, &iterations);
-  if (code == CORE_OK) code = store_query_open(ddr->context->database, analysis_ddr_evaluation_sql, &evaluations);
+  if (code == CORE_OK)
+    code = store_query_open(ddr->context->database,
+                            ddr->is_return ? analysis_ddr_return_sql : analysis_ddr_evaluation_sql, &evaluations);
   panel->dots = core_memory_zero_allocate(selection->count, sizeof *panel->dots);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
     const AnalysisRun *run = &selection->runs[r];
@@ -150,14 +158,15 @@ static int read_untrained(AnalysisDdr *ddr) {
   size_t count = 0;
   int code = CORE_OK;
   TRY(store_query_open(ddr->context->database,
-                       "SELECT solve_rate FROM evaluation WHERE run_id = ?1 AND level_set = " ANALYSIS_LEVELS_SQL
-                       " AND iteration = 0",
+                       "SELECT iif(?3, episode_return, solve_rate) FROM evaluation WHERE run_id = ?1 AND level_set = "
+                       ANALYSIS_LEVELS_SQL " AND iteration = 0",
                        &query));
   for (size_t r = 0; r < ddr->context->selection.count && code == CORE_OK; r++) {
     bool row = false;
     store_query_reset(query);
     store_query_bind_text(query, 1, ddr->context->selection.runs[r].id);
     store_query_bind_text(query, 2, ddr->context->level_set);
+    store_query_bind_int(query, 3, ddr->is_return);
     code = store_query_step(query, &row);
     if (code != CORE_OK || !row || isnan(store_query_real(query, 0))) continue;
     sum += store_query_real(query, 0);
@@ -165,6 +174,29 @@ static int read_untrained(AnalysisDdr *ddr) {
   }
   store_query_close(&query);
   ddr->untrained = count ? sum / (double)count : NAN;
+  return code;
+}
+
+/* Has no run a solve rate, but some a return? */
+static int find_scores(AnalysisDdr *ddr) {
+  StoreQuery *query = NULL;
+  int64_t rates = 0, returns = 0;
+  int code = CORE_OK;
+  TRY(store_query_open(ddr->context->database,
+                       "SELECT count(solve_rate), count(episode_return) FROM evaluation WHERE run_id = ?1 AND "
+                       "level_set = " ANALYSIS_LEVELS_SQL, &query));
+  for (size_t r = 0; r < ddr->context->selection.count && code == CORE_OK; r++) {
+    bool row = false;
+    store_query_reset(query);
+    store_query_bind_text(query, 1, ddr->context->selection.runs[r].id);
+    store_query_bind_text(query, 2, ddr->context->level_set);
+    code = store_query_step(query, &row);
+    if (code != CORE_OK || !row) continue;
+    rates += store_query_int(query, 0);
+    returns += store_query_int(query, 1);
+  }
+  store_query_close(&query);
+  ddr->is_return = rates == 0 && returns > 0;
   return code;
 }
 
@@ -232,6 +264,7 @@ static int usual_budgets(AnalysisDdr *ddr) {
 }
 
 int analysis_ddr_read(AnalysisDdr *ddr, const char *budgets) {
+  TRY(find_scores(ddr));
   TRY(budgets ? asked_budgets(ddr, budgets) : usual_budgets(ddr));
   qsort(ddr->panels, ddr->panel_count, sizeof *ddr->panels, by_size);
   for (size_t p = 0; p < ddr->panel_count; p++) correlate(ddr, &ddr->panels[p]);
@@ -255,8 +288,10 @@ static int by_solve_rate(const void *left, const void *right) {
   return (a->configuration > b->configuration) - (a->configuration < b->configuration);
 }
 
-static AnalysisInterval solve_rate_of(const double *value, const size_t *task, size_t count, size_t tasks) {
-  return analysis_tasks_interval(value, task, count, tasks, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_SHARE);
+static AnalysisInterval score_of(const AnalysisDdr *ddr, const double *value, const size_t *task, size_t count,
+                                 size_t tasks) {
+  return analysis_tasks_interval(value, task, count, tasks, ANALYSIS_AGGREGATE_MEAN,
+                                 ddr->is_return ? ANALYSIS_RANGE_FREE : ANALYSIS_RANGE_SHARE);
 }
 
 /* One row a configuration, at the largest budget; free() it. */
@@ -282,8 +317,8 @@ AnalysisDdrRow *analysis_ddr_rows(const AnalysisDdr *ddr) {
       row->hollow += !dot->reached;
     }
     row->ddr = analysis_geometric_mean(values, row->drawn);
-    row->best = solve_rate_of(values + runs, task, row->drawn, tasks);
-    row->final = solve_rate_of(values + 2 * runs, task, row->drawn, tasks);
+    row->best = score_of(ddr, values + runs, task, row->drawn, tasks);
+    row->final = score_of(ddr, values + 2 * runs, task, row->drawn, tasks);
     row->sort = ddr->use_final ? row->final.center : row->best.center;
   }
   free(values);

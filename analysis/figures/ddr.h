@@ -11,12 +11,12 @@
 enum { ANALYSIS_DDR_BUDGETS = 9, ANALYSIS_DDR_CONFIGURATIONS = 4 /* fewer give no correlation */ };
 
 /* The statements that the figure's files name as their source. */
-extern const char analysis_ddr_sql[], analysis_ddr_evaluation_sql[];
+extern const char analysis_ddr_sql[], analysis_ddr_evaluation_sql[], analysis_ddr_return_sql[];
 
 /* One run inside one budget. NaN: not measured. */
 typedef struct AnalysisDdrDot {
   double ddr, transitions;       /* transitions: as far as its log goes, at most the budget */
-  double best, best_at, final;   /* solve rate of the evaluations inside the budget */
+  double best, best_at, final;   /* solve rate (or return) of the evaluations inside the budget */
   bool drawn;                    /* has a DDR and an evaluation after training began */
   bool reached;                  /* trained up to the budget */
   bool counted;                  /* in the correlation: reached it, or diverged before */
@@ -34,6 +34,7 @@ typedef struct AnalysisDdrPanel {
 typedef struct AnalysisDdr {
   const AnalysisContext *context;
   bool use_final;                /* the final solve rate instead of the best */
+  bool is_return;                /* no run has a solve rate: returns take their place in all of these */
   AnalysisDdrPanel panels[ANALYSIS_DDR_BUDGETS]; /* by growing budget */
   size_t panel_count;
   double untrained;              /* solve rate before training, mean over runs; NaN when nobody measured it */
@@ -44,6 +45,9 @@ typedef struct AnalysisDdr {
  * CORE_USAGE: bad budgets. CORE_FAIL: no run has a point. Free with analysis_ddr_free, also after an error. */
 int analysis_ddr_read(AnalysisDdr *ddr, const char *budgets);
 void analysis_ddr_free(AnalysisDdr *ddr);
+
+/* "solve rate", or "return" where no run has one. */
+const char *analysis_ddr_words(const AnalysisDdr *ddr);
 
 /* The best or the final solve rate of a dot, as asked. */
 double analysis_ddr_measured(const AnalysisDdr *ddr, const AnalysisDdrDot *dot);

@@ -314,7 +314,8 @@ int analysis_figure_curves(int argc, char **argv) {
     .y_names = "solve_rate", .x_name = "transitions", .request = {.argc = argc, .argv = argv, .json_done = true}};
   const CoreOption table[] = {
     {"y", 'y', CORE_OPTION_TEXT, &set.y_names, "COLUMN[,COLUMN]",
-     "what to draw, a panel each of several (default: solve_rate, of the evaluations)"},
+     "what to draw, a panel each of several (default: solve_rate, of the evaluations; their "
+     "episode_return where no run has one)"},
     {"x", 'x', CORE_OPTION_TEXT, &set.x_name, "COLUMN",
      "transitions, iteration or wall_seconds (default: transitions)"},
     {"group", 'g', CORE_OPTION_TEXT, &set.group_keys, "KEY[,KEY]",

@@ -36,19 +36,20 @@ static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
     core_text_appendf(text, "Fewer than %d configurations have reached %s transitions: too few for a correlation.",
                       ANALYSIS_DDR_CONFIGURATIONS, budget);
   } else if (isnan(panel->rho.center) || isnan(panel->rho.low)) {
-    core_text_appendf(text, "All runs have the same DDR or the same solve rate at %s transitions: no correlation.",
-                      budget);
+    core_text_appendf(text, "All runs have the same DDR or the same %s at %s transitions: no correlation.",
+                      analysis_ddr_words(ddr), budget);
   } else if (panel->rho.low > 0) {
-    core_text_appendf(text, "At %s transitions a higher DDR goes with a higher solve rate (positive at 95 %%).",
-                      budget);
+    core_text_appendf(text, "At %s transitions a higher DDR goes with a higher %s (positive at 95 %%).", budget,
+                      analysis_ddr_words(ddr));
   } else if (panel->rho.high < 0) {
     core_text_appendf(text,
-                      "At %s transitions a higher DDR goes with a lower solve rate (negative at 95 %%). The paper's "
-                      "best DDR grows with the budget: this one is small.",
-                      budget);
+                      "At %s transitions a higher DDR goes with a lower %s (negative at 95 %%). The paper's best DDR "
+                      "grows with the budget: this one is small.",
+                      budget, analysis_ddr_words(ddr));
   } else {
     core_text_appendf(
-      text, "At %s transitions no monotone relation between DDR and solve rate is distinguishable at 95 %%.", budget);
+      text, "At %s transitions no monotone relation between DDR and %s is distinguishable at 95 %%.", budget,
+      analysis_ddr_words(ddr));
   }
 }
 
@@ -58,7 +59,9 @@ static void append_thirds(const AnalysisDdr *ddr, CoreText *text) {
   if (isnan(third[0])) return;
   const bool middle = third[1] > third[0] && third[1] > third[2];
   core_text_appendf(text,
-                    " Mean by thirds of DDR, low to high: %.2f, %.2f, %.2f: the %s third solves most%s (no test).",
+                    ddr->is_return
+                      ? " Mean by thirds of DDR, low to high: %.4g, %.4g, %.4g: the %s third returns most%s (no test)."
+                      : " Mean by thirds of DDR, low to high: %.2f, %.2f, %.2f: the %s third solves most%s (no test).",
                     third[0], third[1], third[2],
                     middle                 ? "middle"
                     : third[2] >= third[0] ? "highest"
@@ -128,10 +131,10 @@ static void add_legend(const Scatter *scatter, AnalysisPlot *plot, const Analysi
 static AnalysisPlot *make_plot(const Scatter *scatter) {
   const AnalysisContext *context = &scatter->context;
   const AnalysisDdr *ddr = &scatter->data;
-  char title[96], note[128], count[32];
+  char title[96], note[128], count[32], y_title[32];
   AnalysisMark *marks = analysis_marks_create(&scatter->colors, context->style);
-  AnalysisPlot *plot = analysis_plot_create(context->style, "DDR (transitions per nat)", true,
-                                            ddr->use_final ? "final solve rate" : "max solve rate", false);
+  snprintf(y_title, sizeof y_title, "%s %s", ddr->use_final ? "final" : "max", analysis_ddr_words(ddr));
+  AnalysisPlot *plot = analysis_plot_create(context->style, "DDR (transitions per nat)", true, y_title, false);
   for (size_t p = 0; p < ddr->panel_count; p++) {
     const AnalysisDdrPanel *panel = &ddr->panels[p];
     snprintf(title, sizeof title, "%s transitions", core_text_count(panel->budget, count));
@@ -162,8 +165,9 @@ static void make_csv(const AnalysisDdr *ddr, CoreText *csv) {
   const AnalysisGrouping *configurations = &ddr->context->configurations;
   core_text_append(csv, "budget,run_id,configuration");
   analysis_csv_keys(csv, configurations);
-  core_text_append(
-      csv, ",seed,status,reached_budget,in_correlation,transitions,ddr,best_solve_rate,best_at,final_solve_rate\n");
+  const char *score = ddr->is_return ? "return" : "solve_rate";
+  core_text_appendf(csv, ",seed,status,reached_budget,in_correlation,transitions,ddr,best_%s,best_at,final_%s\n", score,
+                    score);
   for (size_t p = 0; p < ddr->panel_count; p++) {
     for (size_t i = 0; i < configurations->count * ddr->context->selection.count;
          i++) { /* by configuration, then seed */
@@ -193,7 +197,8 @@ static int draw(const Scatter *scatter) {
   AnalysisPlot *plot = make_plot(scatter);
   make_csv(ddr, &csv);
   CoreText query = {0};
-  core_text_appendf(&query, "%s; %s", analysis_ddr_sql, analysis_ddr_evaluation_sql);
+  core_text_appendf(&query, "%s; %s", analysis_ddr_sql,
+                    ddr->is_return ? analysis_ddr_return_sql : analysis_ddr_evaluation_sql);
   analysis_describe_source(ddr->context, core_text_string(&query), interval_kind, &source);
   for (size_t p = 0; p < ddr->panel_count; p++) {
     format_rho(&ddr->panels[p], rho, sizeof rho);
@@ -211,8 +216,9 @@ static int draw(const Scatter *scatter) {
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
 static void print_table(const AnalysisDdr *ddr) {
-  static const char *const headers[] = {
-      "configuration", "seeds", "DDR", "best solve rate [95 %]", "final solve rate [95 %]", "unfinished"};
+  const char *const headers[] = {"configuration", "seeds", "DDR",
+                                 ddr->is_return ? "best return [95 %]" : "best solve rate [95 %]",
+                                 ddr->is_return ? "final return [95 %]" : "final solve rate [95 %]", "unfinished"};
   const AnalysisGrouping *configurations = &ddr->context->configurations;
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   AnalysisDdrRow *rows = analysis_ddr_rows(ddr);
@@ -245,7 +251,8 @@ static void print_report(const AnalysisDdr *ddr) {
     printf("%6s transitions:", core_text_count(ddr->panels[p].budget, count));
     core_terminal_print_wrapped(stdout, line, 20, 19);
   }
-  if (!isnan(ddr->untrained)) printf("%6s transitions: solve rate %.3g (before training)\n", "0", ddr->untrained);
+  if (!isnan(ddr->untrained))
+    printf("%6s transitions: %s %.3g (before training)\n", "0", analysis_ddr_words(ddr), ddr->untrained);
   printf("\n");
   append_reading(ddr, &text);
   core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
@@ -283,8 +290,10 @@ static void print_json(const AnalysisDdr *ddr) {
     json_array_append_new(list,
                           json_pack("{s:s, s:I, s:o, s:o, s:o}", "configuration",
                                     ddr->context->configurations.groups[rows[i].configuration].label, "seeds",
-                                    (json_int_t)rows[i].seeds, "ddr", json_number(rows[i].ddr), "best_solve_rate",
-                                    json_interval(rows[i].best), "final_solve_rate", json_interval(rows[i].final)));
+                                    (json_int_t)rows[i].seeds, "ddr", json_number(rows[i].ddr),
+                                    ddr->is_return ? "best_return" : "best_solve_rate", json_interval(rows[i].best),
+                                    ddr->is_return ? "final_return" : "final_solve_rate",
+                                    json_interval(rows[i].final)));
   }
   json_object_set_new(root, "before_training", json_number(ddr->untrained));
   json_object_set_new(root, "budgets", budgets);

@@ -73,6 +73,18 @@ bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext
   return score && analysis_measure_range(scored->measure, scored->runs, context->selection.count).low == 0;
 }
 
+/* All scores are returns: no run has a solve rate. */
+static bool is_return(const AnalysisScored *scored, const AnalysisContext *context) {
+  size_t returns = 0;
+  for (size_t r = 0; r < context->selection.count; r++) {
+    const AnalysisMeasured *run = &scored->runs[r];
+    if (isnan(run->value[ANALYSIS_MEASURE_final])) continue;
+    if (run->rated || isnan(run->value[ANALYSIS_MEASURE_final_return])) return false;
+    returns++;
+  }
+  return returns > 0;
+}
+
 bool analysis_scored_is_log(const AnalysisScored *scored) {
   return scored->measure == ANALYSIS_MEASURE_ddr || scored->measure == ANALYSIS_MEASURE_kl;
 }
@@ -80,6 +92,8 @@ bool analysis_scored_is_log(const AnalysisScored *scored) {
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context) {
   if (analysis_scored_is_rate(scored, context) && scored->measure == ANALYSIS_MEASURE_final) return "final solve rate";
   if (analysis_scored_is_rate(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max solve rate";
+  if (is_return(scored, context) && scored->measure == ANALYSIS_MEASURE_final) return "final return";
+  if (is_return(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max return";
   if (scored->measure == ANALYSIS_MEASURE_ddr) return "DDR (transitions per nat)";
   if (scored->measure == ANALYSIS_MEASURE_kl) return "mean KL (nat)";
   return analysis_measure_words(scored->measure);

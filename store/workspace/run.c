@@ -111,7 +111,8 @@ static const Field fields[] = {
   FIELD(finished_unix_s, FIELD_REAL),   FIELD(iteration, FIELD_LONG),
   FIELD(iterations, FIELD_LONG),        FIELD(transitions, FIELD_LONG),
   FIELD(transitions_total, FIELD_LONG), FIELD(steps_per_second, FIELD_REAL),
-  FIELD(solve_rate, FIELD_REAL),        FIELD(train_seconds, FIELD_REAL),
+  FIELD(solve_rate, FIELD_REAL),        FIELD(episode_return, FIELD_REAL),
+  FIELD(train_seconds, FIELD_REAL),
   FIELD(device, FIELD_TEXT),            FIELD(commit, FIELD_TEXT),
   FIELD(parent, FIELD_TEXT),            FIELD(message, FIELD_TEXT),
 };
@@ -251,7 +252,7 @@ int store_run_state_read(const char *root, const char *id, bool concluded, Store
   bool lost;
   /* Zeroed bytes, padding included: the importer compares states as bytes. */
   memset(state, 0, sizeof *state);
-  state->steps_per_second = state->solve_rate = NAN;
+  state->steps_per_second = state->solve_rate = state->episode_return = NAN;
   TRY(store_path_run(root, id, "state", path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_files_read(path, STATE_BYTES_MAX, &data, &size));

@@ -35,6 +35,7 @@ typedef struct StoreState {
   int64_t iteration, iterations; /* finished, planned */
   int64_t transitions, transitions_total;
   double steps_per_second, solve_rate; /* latest; NaN when unknown */
+  double episode_return;         /* latest, where episodes have no goal; NaN elsewhere */
   double train_seconds;          /* of all attempts */
   char device[64], commit[48];
   char parent[48];               /* "<id>@<iteration>" that it started from (init.from); empty: none */

@@ -109,7 +109,9 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
     database,
     "SELECT s.idx, r.id, r.attempt, r.iteration, r.iterations, r.transitions, r.transitions_total, "
     "r.steps_per_second, r.solve_rate, r.pid, r.host, r.started, r.heartbeat, r.finished, r.train_seconds, r.device, "
-    "r.git_commit FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id "
+    "r.git_commit, CASE WHEN r.solve_rate IS NULL THEN (SELECT e.episode_return FROM evaluation AS e "
+    "WHERE e.run_id = r.id AND e.level_set = 'train' ORDER BY e.iteration DESC LIMIT 1) END "
+    "FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id "
     "WHERE s.sweep = ?1 AND r.status = 'finished'",
     &query));
   store_query_bind_text(query, 1, manifest->name);
@@ -123,7 +125,7 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
                               .iteration = store_query_int(query, 3), .iterations = store_query_int(query, 4),
                               .transitions = store_query_int(query, 5), .transitions_total = store_query_int(query, 6),
                               .steps_per_second = store_query_real(query, 7), .solve_rate = store_query_real(query, 8),
-                              .pid = store_query_int(query, 9),
+                              .episode_return = store_query_real(query, 17), .pid = store_query_int(query, 9),
                               .started_unix_s = known_or_zero(store_query_real(query, 11)),
                               .heartbeat_unix_s = known_or_zero(store_query_real(query, 12)),
                               .finished_unix_s = known_or_zero(store_query_real(query, 13)),
@@ -139,7 +141,8 @@ static int read_finished(StoreDatabase *database, const SweepManifest *manifest,
 /* One damaged file does not hide the other runs. */
 static void read_state(const char *root, SweepRunState *run) {
   if (store_run_state_read(root, run->id, true, &run->state) == CORE_OK) return;
-  run->state = (StoreState){.status = STORE_FAILED, .steps_per_second = NAN, .solve_rate = NAN};
+  run->state = (StoreState){.status = STORE_FAILED, .steps_per_second = NAN, .solve_rate = NAN,
+                            .episode_return = NAN};
   snprintf(run->state.message, sizeof run->state.message, "%s", core_error_message());
   core_error_clear();
 }
@@ -199,6 +202,7 @@ static void draw_running(const SweepRunState *run, CoreText *text) {
   const double fraction = run_fraction(state);
   core_text_appendf(text, "  %s %s", run->id, core_terminal_bar(fraction, 20, bar));
   if (isfinite(state->solve_rate)) core_text_appendf(text, "  solve rate %.2f", state->solve_rate);
+  else if (isfinite(state->episode_return)) core_text_appendf(text, "  return %.4g", state->episode_return);
   if (run_rate(state) > 0) {
     char left[32];
     core_text_appendf(text, "  %s steps/s  ETA %s", core_text_count(run_rate(state), rate),

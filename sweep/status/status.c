@@ -61,10 +61,26 @@ static bool is_trouble(const SweepShown *shown, size_t index) {
                          : sweep_progress_is_trouble(&shown->progress, index);
 }
 
+/* Of solve rates, and of returns where episodes have no goal. */
+static const char *result_name(const SweepProgress *progress) {
+  bool rates = false, returns = false;
+  for (size_t i = 0; i < progress->runs; i++) {
+    rates |= isfinite(progress->run[i].state.solve_rate);
+    returns |= isfinite(progress->run[i].state.episode_return);
+  }
+  return !returns ? "solve rate" : rates ? "solve rate or return" : "return";
+}
+
+static void print_result(CoreTable *table, const StoreState *state) {
+  if (isfinite(state->solve_rate)) core_table_cell(table, "%.3f", state->solve_rate);
+  else if (isfinite(state->episode_return)) core_table_cell(table, "%.4g", state->episode_return);
+  else core_table_cell(table, "-");
+}
+
 /* A line a run: what --runs adds; --failed keeps only those that need a hand. */
 static void print_runs(const SweepShown *shown, bool only_failed) {
-  static const char *const headers[] = {"index", "run",        "status",  "iteration",
-                                        "of",    "solve rate", "steps/s", "message"};
+  const char *const headers[] = {"index", "run", "status", "iteration", "of", result_name(&shown->progress),
+                                 "steps/s", "message"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
   char buffer[32];
   for (size_t i = 0; i < shown->progress.runs; i++) {
@@ -80,8 +96,7 @@ static void print_runs(const SweepShown *shown, bool only_failed) {
                           "%s", sweep_shown_status(shown, i));
     core_table_cell(table, "%lld", (long long)state->iteration);
     core_table_cell(table, "%lld", (long long)state->iterations);
-    if (isfinite(state->solve_rate)) core_table_cell(table, "%.3f", state->solve_rate);
-    else core_table_cell(table, "-");
+    print_result(table, state);
     if (isfinite(state->steps_per_second))
       core_table_cell(table, "%s", core_text_count(state->steps_per_second, buffer));
     else core_table_cell(table, "-");

@@ -13,11 +13,12 @@ static json_t *folder_json(const SweepShown *shown, const char *id) {
 static void add_progress(const StoreState *state, json_t *object) {
   json_object_update_new(
     object,
-    json_pack("{s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "attempt", state->attempt, "iteration",
+    json_pack("{s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "attempt", state->attempt, "iteration",
               (json_int_t)state->iteration, "iterations", (json_int_t)state->iterations, "transitions",
               (json_int_t)state->transitions, "transitions_total", (json_int_t)state->transitions_total,
               "steps_per_second", core_json_real(state->steps_per_second), "solve_rate",
-              core_json_real(state->solve_rate), "train_seconds", core_json_real(state->train_seconds)));
+              core_json_real(state->solve_rate), "episode_return", core_json_real(state->episode_return),
+              "train_seconds", core_json_real(state->train_seconds)));
   json_object_update_new(
     object, json_pack("{s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "started_unix_s", moment(state->started_unix_s),
                       "heartbeat_unix_s", moment(state->heartbeat_unix_s), "finished_unix_s",

@@ -80,6 +80,12 @@ state 0 status=finished "${done_[@]}"; state 1 status=finished "${done_[@]}"
 tap_check "what does not run has no time left" "$([ "$(value eta_s)" = null ] || value eta_s)"
 for i in 2 3 4 5 6; do state $i status=finished "${done_[@]}"; done
 
+state 7 status=running iteration=4 transitions=512 solve_rate=0.25
+tap_check "--runs has a column of solve rates" "$(out=$(sweep status study --runs); grep -qE ' of +solve rate +steps' <<<"$out" && grep -q ' 0\.250 ' <<<"$out" || echo "$out")"
+state 7 status=running iteration=4 transitions=512 episode_return=1234.5
+tap_check "without goals it has returns" "$(out=$(sweep status study --runs); grep -qE ' of +return +steps' <<<"$out" && grep -qE ' 123[45] ' <<<"$out" || echo "$out")"
+tap_check "--json says which" "$([ "$(value run 7 solve_rate) $(value run 7 episode_return)" = "null 1234.5" ] || value run 7)"
+
 # ---- runs that a changed file no longer has
 state 7 status=failed iteration=1 transitions=128 message=gone
 sed -i 's/ppo.com = 8, 16/ppo.com = 8, 32/' study.ini # 1, 3, 5 and 7 had 16
