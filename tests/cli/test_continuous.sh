@@ -70,10 +70,11 @@ done <<'LEARNERS'
 gaussian --set algo.name=ppo_ewma --set net.action_head=gaussian --set env.normalize_observations=cleanrl --set env.normalize_rewards=cleanrl --set net.sharing=joint --set ppo.normalize_advantage=minibatch_unbiased
 tanh_affine --set algo.name=ppo --set net.action_head=tanh_affine --set env.normalize_observations=stoix --set env.normalize_rewards=ppo_ewma
 sapg --set algo.name=sapg --set env.normalize_observations=rl_games --set net.sharing=shared --set sapg.clip=paper
+each --set algo.name=ppo --set env.normalize_observations=cleanrl_each --set env.normalize_rewards=cleanrl_each --set eval.actions=mean
 LEARNERS
 
 # ---- what is known of a finished run
-for k in 1 2 3; do
+for k in 1 2 3 4; do
   tap_run "policy $k plays through its own statistics" 0 "return" trainer play --checkpoint "$(run_of whole$k)" \
     --root "$tap_dir/whole$k" --steps 3 -o "$tap_dir/a.svg"
   statistics=$(trainer checkpoint "$(ls "$tap_dir/whole$k"/runs/*/*/ckpt/*.ckpt | tail -1)" | grep -c "observation moments")
@@ -86,7 +87,16 @@ train plain --quiet --set train.total_steps=192
 tap_run "a parent without them is refused" 2 'no section "observation moments"' train plain --set train.seed=4 \
   --set env.normalize_observations=cleanrl --set "init.from=run:$(run_of plain)" --set init.restore=weights
 
+tap_run "each world goes on from its parent's worlds together" 0 "starting from" train whole4 --set algo.name=ppo \
+  --set env.normalize_observations=cleanrl_each --set train.seed=5 --set env.num=24 --set eval.actions=mean \
+  --set "init.from=run:$(run_of whole4)" --set init.restore=weights
+sections=$(trainer checkpoint "$(ls "$tap_dir"/whole4/runs/*/*/ckpt/*.ckpt | head -1)")
+tap_check "checkpoints have a record of each world" "$(grep -q 'moments of each world' <<<"$sections" &&
+  grep -q 'reward moments of each' <<<"$sections" || echo "$sections")"
+
 # ---- what can not be
+tap_run "time limits that the environment does not tell" 2 "kinetix environments lack; set env.truncation to terminate" \
+  trainer --dry-run --set env.truncation=bootstrap
 tap_run "sapg with classes" 2 "set env.actions = continuous" trainer --dry-run --set algo.name=sapg --set env.num=12
 tap_run "pqn with real numbers" 2 "set env.actions = discrete" trainer --dry-run --set algo.name=pqn --set env.actions=continuous
 tap_run "worlds that are no blocks" 2 "env.num to 12 or 15" trainer --dry-run --config "$tap_dir/small.ini" \

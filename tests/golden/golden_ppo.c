@@ -9,6 +9,7 @@
 #include "tests/golden/golden_fixed_point.h"
 #include "tests/golden/golden_gaussian.h"
 #include "tests/golden/golden_metrics.h"
+#include "tests/golden/golden_normalise.h"
 #include "tests/golden/golden_ppo_parts.h"
 #include "tests/golden/golden_ppo_update.h"
 #include "tests/golden/golden_pqn.h"
@@ -23,6 +24,7 @@ static const Case cases[] = {
     {"in/log_std_blocks", case_sapg}, {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},
     {"rank/full/in/features", case_representation}, {"out/ref_kl", case_kl_profile},
     {"out/G50/run0/cells", case_coverage}, {"quadratic/hp/mu0", case_fixed_point},
+    {"in/obs_after_reset", case_normalise},
 };
 
 typedef enum Verdict { VERDICT_OK, VERDICT_BAD, VERDICT_NOT_COVERED } Verdict;

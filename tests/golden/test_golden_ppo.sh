@@ -20,6 +20,13 @@ while read -r file rest; do
 done <"$tap_dir/out"
 tap_result "exit status 0 when all agree" "$status"
 
+# ---- what of the networks' folder is claimed
+nets=../shared/data/golden_nets
+for file in normalise_per_world normalise_clip; do
+  if [ ! -d "$nets" ]; then tap_skip "$file.gold" "$nets is absent"; continue; fi
+  tap_run "$file.gold" 0 "1 files ok" "$program" "$nets" "$file.gold"
+done
+
 # ---- a changed truth is found
 cp "$data/gae.gold" "$tap_dir/gae.gold"; chmod u+w "$tap_dir/gae.gold"
 middle=$(( $(stat -c %s "$tap_dir/gae.gold") / 2 ))

@@ -69,6 +69,7 @@ tap_result "3 devices go on from a checkpoint of 2, to the bits of a run that ne
 # Running statistics, of all ranks' worlds at each of them; and a curriculum, whose new levels and searches of 25 levels do
 # not divide evenly.
 running=(--set env.normalize_observations=cleanrl --set env.normalize_rewards=cleanrl)
+each=(--set env.normalize_observations=cleanrl_each --set env.normalize_rewards=cleanrl_each --set eval.actions=mean)
 slowly=(--set env.normalize_observations=stoix --set env.normalize_warmup=5 --set env.normalize_rewards=ppo_ewma)
 sfl=(--set env.task=random_s --set env.curriculum=sfl --set env.level_count=6 --set env.max_steps=16 --set sfl.batch_size=25
   --set sfl.num_batches=2 --set sfl.rollout_steps=32 --set sfl.buffer_size=8 --set sfl.period=2 --set sfl.sampled_ratio=0.4
@@ -80,7 +81,7 @@ sapg=(--set algo.name=sapg --set env.actions=continuous --set sapg.blocks=3 --se
 # Filtered levels, tried ahead of their time, some of them too late.
 filtered=(--set env.task=random_s --set env.level_count=1 --set env.reset=new_filtered --set env.max_steps=10
   --set train.observation_storage=state)
-for what in running slowly sfl sapg filtered; do
+for what in running each slowly sfl sapg filtered; do
   declare -n settings=$what
   train 2 "$what.cpu" --set train.device=cpu "${settings[@]}" >out 2>&1
   train 2 "$what.2" "${settings[@]}" >out 2>&1

@@ -58,6 +58,11 @@ others=(--set comm.deterministic=yes --set env.normalize_observations=cleanrl --
 for ranks in 1 3; do train $ranks "other$ranks" "${others[@]}" >out 2>&1 || cat out; contents "other$ranks" >other.$ranks; done
 tap_result "the same with running statistics, a common trunk and real-valued actions" \
   "$([ -s other.1 ] && cmp -s other.1 other.3; echo $?)" "$(diff other.1 other.3; cat out)"
+each=("${others[@]}" --set env.normalize_observations=cleanrl_each --set env.normalize_rewards=cleanrl_each --set eval.actions=mean)
+for ranks in 1 3; do train $ranks "each$ranks" "${each[@]}" >out 2>&1 || cat out; contents "each$ranks" >each.$ranks; done
+tap_result "with each world's own statistics" \
+  "$([ -s each.1 ] && cmp -s each.1 each.3 && cmp -s <(grep -v '^#' "$(folder each1)/eval.1.tsv") <(grep -v '^#' "$(folder each3)/eval.1.tsv"); echo $?)" \
+  "$(diff each.1 each.3; cat out)"
 q=(--set comm.deterministic=yes --set algo.name=pqn --set env.actions=discrete --set ppo.minibatch_by=transitions)
 for ranks in 1 3; do train $ranks "q$ranks" "${q[@]}" >out 2>&1 || cat out; contents "q$ranks" >q.$ranks; done
 tap_result "and with Q values" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3; cat out)"

@@ -339,6 +339,8 @@ static void test_normalisation(void **state) {
   compare("algo.name=ppo", WITH("env.normalize_observations=stoix", "env.normalize_warmup=5",
                                 "env.normalize_rewards=ppo_ewma", "env.actions=continuous"));
   compare("algo.name=ppo", WITH("env.normalize_observations=rl_games"));
+  compare("algo.name=ppo", WITH("env.normalize_observations=cleanrl_each", "env.normalize_rewards=cleanrl_each",
+                                "env.actions=continuous", "eval.actions=mean"));
 }
 
 static void test_pqn(void **state) {
@@ -420,6 +422,8 @@ static void test_checkpoint(void **state) {
   (void)state;
   compare_resumed("algo.name=ppo_ewma", WITH("env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"));
   compare_resumed("algo.name=sapg", WITH(SAPG, "env.normalize_rewards=ppo_ewma", "train.observation_storage=float16"));
+  compare_resumed("algo.name=ppo",
+                  WITH("env.normalize_observations=cleanrl_each", "env.normalize_rewards=cleanrl_each"));
   setenv("SIM_WARP_WORLDS", "alone", 1);
   compare_resumed("algo.name=ppo", WITH("env.task=random_s", "env.reset=new_filtered", "env.max_steps=19",
                                         "ppo.num_steps=40", "train.observation_storage=state"));

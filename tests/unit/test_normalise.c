@@ -138,7 +138,7 @@ static void test_rewards_by_replay(void **state) {
       raw[i] = rewards[i] = core_random_uniform(&random, -1, 3) * (i == 50 ? 1000 : 1);
       dones[i] = i % 7 == 3;
     }
-    for (int t = 0; t < STEPS; t++) reward_step(&scale, rewards + t * WORLDS, dones + t * WORLDS);
+    for (int t = 0; t < STEPS; t++) reward_step(&scale, rewards + t * WORLDS, dones + t * WORLDS, NULL);
     reward_finish(&scale, rewards, STEPS * WORLDS);
     for (int i = 0; i < STEPS * WORLDS; i++) {
       const int w = i % WORLDS;

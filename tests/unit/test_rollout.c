@@ -59,7 +59,7 @@ static Fixture *make(int max_rows) {
   config.net.width = 8;
   config.net.depth = 2;
   f->env = (Env){.worlds = WORLDS, .observation_length = FEATURES, .level_count = 3, .max_steps = 9,
-                 .head = {.factors = 2, .logits = 5, .size = {3, 2}},
+                 .head = {.factors = 2, .logits = 5, .size = {3, 2}}, .solves = true,
                  .reset = toy_reset, .step = toy_step, .state = &f->toy};
   f->arena = core_arena_create("test");
   agent_register(&f->agent, &config, &f->env, max_rows, f->arena);

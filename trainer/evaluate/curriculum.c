@@ -127,6 +127,7 @@ void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *a
                       int64_t iteration) {
   curriculum->searched_now = curriculum_search_due(curriculum, iteration);
   const TrialPlayer player = {agent, &rollout->observer, ops};
+  if (curriculum->searched_now) observer_pool(&rollout->observer);
   if (curriculum->searched_now) search(curriculum, env, &player, seed, iteration);
   if (curriculum->own_generated > 0)
     env->generator->draw(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,

@@ -20,11 +20,12 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
   const int64_t all = evaluate_attempts(config->eval.episodes, levels->level_count);
   const int64_t rank = ranks_rank(), ranks = ranks_size();
   *evaluator = (Evaluator){.all_worlds = (int)all, .first_world = (int)(all * rank / ranks),
-                           .levels = levels->level_count};
+                           .levels = levels->level_count, .solves = levels->solves};
   evaluator->worlds = (int)(all * (rank + 1) / ranks) - evaluator->first_world;
   size_t n = (size_t)evaluator->worlds;
   CORE_ARENA(arena, evaluator->level, n, "evaluation level [worlds]");
   trial_register(&evaluator->trial, config, levels, evaluator->worlds, arena);
+  evaluator->trial.acts_by_mean = strcmp(config->eval.actions, "mean") == 0;
   CORE_ARENA(arena, evaluator->finished, n, "evaluation finished [worlds]");
   CORE_ARENA(arena, evaluator->returns, n, "evaluation returns [worlds]");
   CORE_ARENA(arena, evaluator->attempts, (size_t)levels->level_count, "evaluation attempts [levels]");
@@ -112,5 +113,6 @@ void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Obs
   ranks_sum_counts(evaluator->solutions, (size_t)evaluator->levels);
   row->episode_return = sums[0] / evaluator->all_worlds;
   row->episode_length = sums[1] / evaluator->all_worlds;
-  evaluate_average(evaluator->attempts, evaluator->solutions, evaluator->levels, row);
+  row->solve_rate = row->solve_rate_se = NAN;
+  if (evaluator->solves) evaluate_average(evaluator->attempts, evaluator->solutions, evaluator->levels, row);
 }

@@ -1,5 +1,5 @@
-/* Evaluation (spec metrics.md 5.1): the first episode of fixed attempts, sampled actions, each level weighing the same.
- * It has its own worlds and its own random stream, so training is the same whether or not it is evaluated. */
+/* Evaluation (spec metrics.md 5.1): the first episode of fixed attempts, actions by eval.actions, each level weighing
+ * the same. It has its own worlds and its own random stream, so training is the same whether or not it is evaluated. */
 #ifndef TRAINER_EVALUATE_H
 #define TRAINER_EVALUATE_H
 #include "core/device/arena.h"
@@ -11,6 +11,7 @@ typedef struct Evaluator {
   int all_worlds;        /* attempts an evaluation */
   int first_world, worlds; /* this rank's of them */
   int levels;
+  bool solves;           /* episodes have goals; else solve rates are NaN */
   int32_t *level;        /* [worlds]; never changes */
   Trial trial;           /* of this rank's worlds */
   uint8_t *finished;

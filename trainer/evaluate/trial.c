@@ -50,8 +50,11 @@ void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKe
   observer_look(player->observer, trial->raw, trial->worlds, trial->observations);
   if (trial->parts > 0) act(trial, player);
   else agent_policy(agent, player->ops, agent->actor.theta, trial->observations, trial->worlds, trial->logits);
-  player->ops->policy_sample(player->ops, &agent->head, trial->logits, trial->worlds, key->seed, key->purpose,
-                             key->first_world, key->step, trial->actions, trial->logp);
+  if (trial->acts_by_mean)
+    action_likeliest(player->ops, &agent->head, trial->logits, trial->worlds, trial->actions);
+  else
+    player->ops->policy_sample(player->ops, &agent->head, trial->logits, trial->worlds, key->seed, key->purpose,
+                               key->first_world, key->step, trial->actions, trial->logp);
   env->step(env, action_for_env(player->ops, &agent->head, trial->actions, trial->worlds, trial->bounded), &trial->now);
 }
 

@@ -9,6 +9,7 @@
 
 typedef struct Trial {
   int worlds;
+  bool acts_by_mean;     /* eval.actions; false: actions are sampled */
   int parts;             /* that go through the networks by themselves; trial_divide */
   const int *part_end;   /* [parts] */
   /* On the ops' device: */

@@ -296,6 +296,8 @@ static const float *restore_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
   if (ppo->values == NULL) return rollout->values;
   core_device_copy(ops->device, ppo->values, rollout->values, n * sizeof *ppo->values);
   value_moments_restore(ops, ppo->value_moments, ppo->values, n);
+  if (rollout->limits.values)
+    value_moments_restore(ops, ppo->value_moments, rollout->limits.values, n - (size_t)rollout->worlds);
   return ppo->values;
 }
 
@@ -320,8 +322,8 @@ static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Lear
   float *scratch = ppo->moments_scratch;
   const float *values = restore_values(ppo, ops, rollout);
   Moments advantage, target, residual;
-  advantage_estimate(ops, rule, rollout->rewards, values, rollout->dones, NULL, NULL, rollout->steps, rollout->worlds,
-                     ppo->advantages, ppo->targets);
+  advantage_estimate(ops, rule, rollout->rewards, values, rollout->dones, rollout_truncated(rollout),
+                     rollout->limits.values, rollout->steps, rollout->worlds, ppo->advantages, ppo->targets);
   reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, scratch, &advantage);
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, scratch, &target);
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, values, rollout->steps, scratch, &residual);

@@ -81,8 +81,8 @@ static int estimate_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, LearnerU
   const AdvantageRule rule = {.gamma = pqn->config->pqn.gamma, .lambda = pqn->config->pqn.q_lambda,
                               .reward_scale = pqn->config->ppo.reward_scale};
   Moments error, target;
-  advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, NULL, NULL, rollout->steps,
-                     rollout->worlds, pqn->errors, pqn->targets);
+  advantage_estimate(ops, rule, rollout->rewards, rollout->values, rollout->dones, rollout_truncated(rollout),
+                     rollout->limits.values, rollout->steps, rollout->worlds, pqn->errors, pqn->targets);
   reduce_rollout_moments(ops, &rollout->shards, pqn->errors, NULL, rollout->steps, pqn->scratch, &error);
   reduce_rollout_moments(ops, &rollout->shards, pqn->targets, NULL, rollout->steps, pqn->scratch, &target);
   update->advantage_mean = error.mean;

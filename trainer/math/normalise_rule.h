@@ -11,6 +11,7 @@ typedef enum NormaliseRule {
   NORMALISE_STOIX,     /* deviation within 5e-4..5e4; statistics change once an iteration (spec ppo.md 1.8) */
   NORMALISE_CLEANRL,   /* variance + 1e-8, result within +-10; statistics change with every step (8.1) */
   NORMALISE_RL_GAMES,  /* variance + 1e-5, result within +-5; statistics change once an iteration (7.3) */
+  NORMALISE_CLEANRL_EACH, /* CLEANRL's, of each world by itself (gymnasium's wrapper inside of an environment) */
 } NormaliseRule;
 
 /* 1 / deviation of one feature. */
@@ -19,7 +20,8 @@ CORE_DEVICE_FN double normalise_factor(NormaliseRule rule, double count, double 
   const double variance = fmax(m2, 0.0) / count;
   switch (rule) {
     case NORMALISE_STOIX: return 1 / sqrt(fmin(fmax(variance, 5e-4 * 5e-4), 5e4 * 5e4));
-    case NORMALISE_CLEANRL: return 1 / sqrt(variance + 1e-8);
+    case NORMALISE_CLEANRL:
+    case NORMALISE_CLEANRL_EACH: return 1 / sqrt(variance + 1e-8);
     case NORMALISE_RL_GAMES: return 1 / sqrt(variance + 1e-5);
     default: return 1;
   }
@@ -27,7 +29,7 @@ CORE_DEVICE_FN double normalise_factor(NormaliseRule rule, double count, double 
 
 /* Largest magnitude of a normalised number. */
 CORE_DEVICE_FN double normalise_bound(NormaliseRule rule) {
-  return rule == NORMALISE_CLEANRL ? 10 : rule == NORMALISE_RL_GAMES ? 5 : INFINITY;
+  return rule == NORMALISE_CLEANRL || rule == NORMALISE_CLEANRL_EACH ? 10 : rule == NORMALISE_RL_GAMES ? 5 : INFINITY;
 }
 
 /* 1 / deviation of discounted sums of rewards, and a reward times it. */

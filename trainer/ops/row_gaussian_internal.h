@@ -92,14 +92,23 @@ CORE_DEVICE_FN void row_draw_normals(uint64_t seed, uint32_t purpose, uint32_t a
   }
 }
 
+/* x of the Gaussian as an action. */
+CORE_DEVICE_FN float row_action(const OpsHead *head, double x) {
+  const double low = (double)head->low, high = (double)head->high;
+  return (float)(head->kind == OPS_GAUSSIAN ? x : (high + low) / 2 + (high - low) / 2 * tanh(x));
+}
+
+CORE_DEVICE_FN void row_gaussian_mean(const OpsHead *head, const float *logits, float *action) {
+  for (int k = 0; k < head->factors; k++) action[k] = row_action(head, (double)logits[k]);
+}
+
 CORE_DEVICE_FN void row_gaussian_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose,
                                         uint32_t world, uint32_t step, float *action) {
   double normal[OPS_FACTORS_MAX];
   row_draw_normals(seed, purpose, world, step, head->factors, normal);
   for (int k = 0; k < head->factors; k++) {
     const RowComponent c = row_component(head, logits, k);
-    const double x = c.location + c.scale * normal[k], low = (double)head->low, high = (double)head->high;
-    action[k] = (float)(head->kind == OPS_GAUSSIAN ? x : (high + low) / 2 + (high - low) / 2 * tanh(x));
+    action[k] = row_action(head, c.location + c.scale * normal[k]);
   }
 }
 

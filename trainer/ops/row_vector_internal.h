@@ -56,7 +56,7 @@ typedef struct RowGae { float reward, value, after; int done, cut; } RowGae;
 
 /* A of the step after it is `next`; none: there is no such step. */
 CORE_DEVICE_FN float row_gae(RowGae now, float gamma, float lambda, float next, int has_next) {
-  const float discount = now.done ? 0.0f : gamma;
+  const float discount = now.done && !now.cut ? 0.0f : gamma;
   const float delta = now.reward + discount * now.after - now.value;
   const float trace = now.cut ? 0.0f : discount * lambda;
   return delta + (has_next ? trace * next : 0.0f);

@@ -24,11 +24,13 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   const OpsHead head = action_head(config, env);
   const int worlds = shards->worlds;
   *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env), .shards = *shards,
-                       .levels = env->level_count, .begins_anew = core_config_has_curriculum(config), .head = head,
+                       .levels = env->level_count, .solves = env->solves,
+                       .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
                        .divided = (int)config->train.rollout_halves};
   size_t k = (size_t)steps, n = (size_t)worlds;
   observer_register(&rollout->observer, config, env, shards, arena);
+  limits_register(&rollout->limits, config, env, &rollout->observer, steps, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
   const size_t block = n * (size_t)rollout->features;
@@ -113,6 +115,11 @@ static const void *bound_actions(Rollout *rollout, Ops *ops, int t, Part part) {
                                                                                       : actions;
 }
 
+static uint8_t *truncated_at(const Rollout *rollout, int t) {
+  uint8_t *truncated = rollout->limits.truncated;
+  return truncated ? truncated + (size_t)t * (size_t)rollout->worlds : NULL;
+}
+
 /* One step of the part's worlds from row block t to t + 1. ops NULL: the actions are within bounds, and nothing is
  * kept. */
 static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
@@ -120,7 +127,8 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
   const void *actions = ops ? bound_actions(rollout, ops, t, part) : rollout->actions + row * rollout->action_bytes;
   const EnvStep out = {.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
                        .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
-                       .episode_steps = rollout->episode_steps};
+                       .episode_steps = rollout->episode_steps, .truncated = truncated_at(rollout, t),
+                       .final_observations = rollout->limits.raw};
   const bool apart = !is_all(rollout, part);
   if (apart) rollout->device->enter(rollout->device, CORE_STREAM_WORLDS);
   if (apart) env->parts->step(env, part.first, part.worlds, actions, &out);
@@ -129,7 +137,9 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
     compact_store(&rollout->compact, env, t + 1, part.first, part.worlds, out.observations, out.dones);
   if (apart) rollout->device->leave(rollout->device);
   if (!rollout->observer.active) return;
-  observer_count_arrived(&rollout->observer);
+  const ObserverLast last = {out.dones, rollout->limits.raw, rollout->limits.seen};
+  observer_count_arrived(&rollout->observer, last.raw ? &last : NULL);
+  if (last.seen) observer_see_last(&rollout->observer, &last);
   see(rollout, ops, t + 1);
 }
 
@@ -164,13 +174,13 @@ void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
   reward_start(&rollout->reward_scale);
   if (rollout->observer.warm_up > 0) warm_up(rollout, env, seed);
   env->reset(env, shown_at(rollout, rollout->steps));
-  observer_count_arrived(&rollout->observer);
+  observer_count_arrived(&rollout->observer, NULL);
   core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
 }
 
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
   env->levels->reset_to(env, level, shown_at(rollout, rollout->steps));
-  observer_count_arrived(&rollout->observer);
+  observer_count_arrived(&rollout->observer, NULL);
   reward_restart(&rollout->reward_scale);
   core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
 }
@@ -193,10 +203,15 @@ void rollout_add_sections(Rollout *rollout, Sections *sections) {
   if (observer->has_moments)
     checkpoint_add(sections->checkpoint, OBSERVER_SECTION, observer->normaliser.moments,
                    observer_section_bytes(observer));
+  if (observer->is_each)
+    sections_add_worlds(sections, OBSERVER_EACH_SECTION, observer->each.moments, observer_each_section_bytes(observer));
   if (rewards->rule == REWARD_NONE) return;
   if (!rollout->begins_anew)
     sections_add_worlds(sections, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
-  checkpoint_add(sections->checkpoint, "reward moments", rewards->moments, 3 * sizeof *rewards->moments);
+  const size_t moments = reward_moments(rewards) * sizeof *rewards->moments;
+  if (rewards->rule == REWARD_CLEANRL_EACH)
+    sections_add_worlds(sections, "reward moments of each", rewards->moments, moments);
+  else checkpoint_add(sections->checkpoint, "reward moments", rewards->moments, moments);
 }
 
 void rollout_restored(Rollout *rollout) {
@@ -279,7 +294,7 @@ static void close_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
     levels++;
     rates += (double)rollout->solutions[i] / (double)rollout->attempts[i];
   }
-  episodes->solve_rate = levels > 0 ? rates / (double)levels : NAN;
+  episodes->solve_rate = rollout->solves && levels > 0 ? rates / (double)levels : NAN;
   episodes->return_mean = episodes->count > 0 ? episodes->return_mean / (double)episodes->count : NAN;
   episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
 }
@@ -336,12 +351,14 @@ static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw
 }
 
 /* After the part's step t is done; with the last part of all: what needs all worlds. */
-static void finish_step(Rollout *rollout, Ops *ops, int t, Part part, int features) {
+static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, Part part, int features) {
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   count_episodes(rollout, ops, t, part);
+  if (rollout->limits.values)
+    limits_value(&rollout->limits, &rollout->observer, ops, agent, &rollout->shards, t, part.first, part.worlds);
   if (part.first + part.worlds < rollout->worlds) return;
   look(rollout, t, shown_at(rollout, t + 1), features);
-  reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row);
+  reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row, truncated_at(rollout, t));
 }
 
 /* All steps. A part's step is waited for before the next part's begins, by when the policy has run for that one. */
@@ -354,15 +371,15 @@ static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent
     act(rollout, ops, agent, draw, t, part[i % parts]);
     if (parts == 1) observer_count_acted_on(&rollout->observer);
     if (parts == 2) rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
-    if (parts == 2 && i > 0) finish_step(rollout, ops, (i - 1) / parts, part[(i - 1) % parts], features);
+    if (parts == 2 && i > 0) finish_step(rollout, ops, agent, (i - 1) / parts, part[(i - 1) % parts], features);
     const double stepped = core_clock_s();
     step_env(rollout, env, ops, t, part[i % parts]);
     environment_s += core_clock_s() - stepped;
-    if (parts == 1) finish_step(rollout, ops, t, part[0], features);
+    if (parts == 1) finish_step(rollout, ops, agent, t, part[0], features);
   }
   if (parts == 1) return environment_s;
   rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
-  finish_step(rollout, ops, rollout->steps - 1, part[1], features);
+  finish_step(rollout, ops, agent, rollout->steps - 1, part[1], features);
   return environment_s;
 }
 

@@ -9,6 +9,7 @@
 #include "trainer/ranks/shards.h"
 #include "trainer/rollout/compact.h"
 #include "trainer/rollout/coverage.h"
+#include "trainer/rollout/limits.h"
 #include "trainer/rollout/visited.h"
 #include "trainer/wrappers/observer.h"
 
@@ -16,7 +17,7 @@
 typedef struct RolloutEpisodes {
   int64_t count;
   double return_mean, length_mean;  /* NaN without episodes */
-  double solve_rate;                /* mean over levels with an episode of solved / finished; NaN without */
+  double solve_rate;                /* mean over levels with an episode of solved / finished; NaN without, or goals */
   double environment_s;             /* time that the environment took, of the rollout's */
 } RolloutEpisodes;
 
@@ -25,13 +26,14 @@ typedef struct Rollout {
   CoreDevice *device;    /* NULL: the host */
   int steps, worlds, features, levels;
   Shards shards;         /* which of the run's worlds these are */
+  bool solves;           /* episodes have goals; else solve rates are NaN */
   bool begins_anew;      /* every rollout is preceded by rollout_start_on: no episode goes on into the next */
   OpsHead head;
   size_t action_bytes;   /* of one action */
   Observer observer;     /* between the environment and `observations` */
   RewardScale reward_scale; /* and between it and `rewards` */
   /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
-   * observations[0] at the next rollout. A time limit ends an episode, so no other bootstrap value is needed. */
+   * observations[0] at the next rollout. Where a time limit does not end the return, `limits` has what goes on. */
   float *observations;   /* [steps + 1][worlds][features]; with halves: [worlds][features], the block that came last */
   Compact compact;       /* with train.observation_storage = state, and `observations` as with halves; else not used */
   bool is_compact;
@@ -40,7 +42,8 @@ typedef struct Rollout {
   float *logits;         /* [steps][worlds][head.logits]: the behaviour policy, for the exact KL afterwards */
   float *logp;           /* [steps][worlds] of the action taken */
   float *rewards;        /* [steps][worlds] */
-  uint8_t *dones;        /* [steps][worlds] */
+  uint8_t *dones;        /* [steps][worlds], the time limit's ends included */
+  Limits limits;
   uint8_t *actions;      /* [steps][worlds][action_bytes]: head.factors classes or floats */
   Coverage *coverage;    /* shown every state that is arrived in; NULL where this iteration is not measured */
   Visited *visited;      /* the same, where a sample of this iteration's states is kept */
@@ -80,6 +83,10 @@ void rollout_begin_again(Rollout *rollout, Env *env);
 void rollout_add_sections(Rollout *rollout, Sections *sections);
 void rollout_restored(Rollout *rollout);
 
+/* Ends that the learner goes on from by limits.values, [steps][worlds]; NULL: none. */
+static inline const uint8_t *rollout_truncated(const Rollout *rollout) {
+  return rollout->limits.values ? rollout->limits.truncated : NULL;
+}
 /* The state that the next rollout starts from: [worlds][features]. */
 float *rollout_last_observations(const Rollout *rollout);
 /* New episodes in every world; before, where the observer asks for it, steps of random actions. */

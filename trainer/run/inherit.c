@@ -56,6 +56,18 @@ static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || 
 /* The networks, and what makes their inputs. */
 static bool is_of_weights(const char *name) { return is_network(name) || strcmp(name, OBSERVER_SECTION) == 0; }
 
+/* Worlds with statistics of their own begin with those of all of the parent's worlds together. */
+static void spread_moments(const Training *training, const Checkpoint *sections) {
+  const Observer *observer = &training->rollout.observer;
+  const double *pooled = NULL;
+  for (int i = 0; i < sections->sections && observer->is_each; i++) {
+    const CheckpointSection *section = &sections->section[i];
+    if (strcmp(section->name, OBSERVER_SECTION) == 0) pooled = section->data;
+    if (pooled && strcmp(section->name, OBSERVER_EACH_SECTION) == 0)
+      normalise_each_spread(pooled, observer->all_worlds, observer->shown, section->data);
+  }
+}
+
 static int read_section(const Parent *parent, const CheckpointSection *section) {
   int64_t iteration;
   int code =
@@ -114,6 +126,7 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
   for (int i = 0; i < sections->sections; i++)
     if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
+  spread_moments(training, sections);
   training_device_put(training);
   rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);

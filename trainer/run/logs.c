@@ -46,11 +46,12 @@ int run_logs_flush(RunLogs *logs, Progress *progress, bool durable) {
 }
 
 void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row) {
-  char error[64] = ""; /* one episode a level has none */
+  char rate[96] = "", error[64] = ""; /* there may be no goal; one episode a level has no error */
   store_runlog_evaluation(logs->evaluations, row);
   if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
-  core_info("evaluation after iteration %" PRId64 " on %s: solve rate %.4f%s, return %.3f", row->iteration,
-            row->level_set, row->solve_rate, error, row->episode_return);
+  if (isfinite(row->solve_rate)) snprintf(rate, sizeof rate, "solve rate %.4f%s, ", row->solve_rate, error);
+  core_info("evaluation after iteration %" PRId64 " on %s: %sreturn %.3f", row->iteration, row->level_set, rate,
+            row->episode_return);
 }
 
 /* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on

@@ -111,6 +111,7 @@ static void update_state(Run *run) {
   run->state.iteration = training->position.iteration;
   run->state.transitions = training_transitions(training);
   run->state.solve_rate = training->position.solve_rate;
+  run->state.episode_return = training->episode_return;
   run->state.steps_per_second = run->row.steps_per_second;
   run->state.train_seconds = train_seconds(run);
 }
@@ -404,6 +405,7 @@ static void print_summary(const Run *run, bool finished_before) {
          store_status_name(run->state.status), run->state.iteration, run->state.iterations,
          core_text_count((double)run->state.transitions, transitions));
   if (!isnan(run->state.solve_rate)) printf("solve rate %.1f %%, ", 100 * run->state.solve_rate);
+  if (!isnan(run->state.episode_return)) printf("return %.4g, ", run->state.episode_return);
   printf("%s\n", core_text_duration(run->state.train_seconds, seconds));
 }
 

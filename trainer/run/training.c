@@ -104,6 +104,7 @@ static int fill_plan(Training *training) {
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   TRY(training_device_check_env(training));
+  TRY(limits_check(config, training->levels));
   if (core_config_has_curriculum(config)) TRY(curriculum_check(config, training->levels));
   if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
   if (core_config_has_curriculum(config))
@@ -132,6 +133,7 @@ static int fill_plan(Training *training) {
 
 int training_plan(const CoreConfig *config, Training **training) {
   Training *made = core_memory_zero_allocate(1, sizeof *made);
+  made->episode_return = NAN;
   made->arena = core_arena_create("training");
   int code = core_config_resolve(config, &made->config);
   if (code == CORE_OK) code = fill_plan(made);
@@ -248,6 +250,7 @@ void training_before_save(Training *training) {
     return;
   }
   training->learner.kind->get_count(training->learner.state, &training->position.count);
+  observer_pool(&training->rollout.observer);
   if (!training->curriculum) training->env->save(training->env, training->env_state);
   training_device_fetch(training);
   sections_gather(&training->sections);
@@ -438,8 +441,7 @@ int training_iterate(Training *training, StoreIteration *row) {
     curriculum_fill_row(training->curriculum, &training->rollout, row);
     row->seconds_levels = begun - start;
   }
-  if (!isnan(row->solve_rate) && (training->config.eval.count == 0 || isnan(training->position.solve_rate)))
-    training->position.solve_rate = row->solve_rate;
+  training_note_results(training, row);
   double end = core_clock_s();
   double seconds[] = {collected - start, updated - collected, end - updated, episodes.environment_s, measured - updated,
                       end - start};

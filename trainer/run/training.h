@@ -62,6 +62,7 @@ typedef struct Training {
   Evaluator evaluator;         /* on the training levels */
   EvaluationSets others;
   TrainingPosition position;
+  double episode_return;       /* as position.solve_rate, where episodes have no goal; NaN elsewhere */
   Shards shards;               /* this rank's worlds */
   Sections sections;
   void *env_state;             /* of this rank's worlds, for a checkpoint */
@@ -97,6 +98,9 @@ int64_t training_transitions(const Training *training); /* of all worlds since t
  * names tensor, element and iteration; the last checkpoint is the last good state. wall_seconds of the row is left
  * to the caller. */
 int training_iterate(Training *training, StoreIteration *row);
+
+/* Of an iteration's row: what progress shows until there is an evaluation. Called by training_iterate. */
+void training_note_results(Training *training, const StoreIteration *row);
 
 /* Ranks hold the same weights because they compute the same; where they do not (a damaged processor, libraries that
  * differ between machines), what follows would be wrong without anybody noticing. All ranks; CORE_FAIL says so. */

@@ -1,8 +1,16 @@
-/* When a training is evaluated, and its rows (training.h). */
+/* When a training is evaluated, its rows, and what of them is shown while it runs (training.h). */
 #include <math.h>
 
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/training.h"
+
+void training_note_results(Training *training, const StoreIteration *row) {
+  const bool evaluates = training->config.eval.count > 0;
+  TrainingPosition *position = &training->position;
+  if (!isnan(row->solve_rate) && (!evaluates || isnan(position->solve_rate))) position->solve_rate = row->solve_rate;
+  if (training->levels->solves || isnan(row->episode_return)) return;
+  if (!evaluates || isnan(training->episode_return)) training->episode_return = row->episode_return;
+}
 
 /* Evaluations that belong to the first `iteration` iterations, the one before training not counted. */
 static int64_t evaluations_until(const Training *training, int64_t iteration) {
@@ -23,16 +31,19 @@ static void place_row(const Training *training, StoreEvaluation *row) {
 
 int training_evaluate(Training *training, StoreEvaluation *row) {
   const Env *env = training->evaluator.env;
+  observer_pool(&training->rollout.observer);
   evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
                 (uint64_t)training->config.train.seed, evaluations_until(training, training->position.iteration), row);
   training->env_failed = ranks_agree(env ? env_check(env) : CORE_OK) != CORE_OK;
   if (training->env_failed) return core_error_context(CORE_FAIL, "an evaluation");
   place_row(training, row);
   training->position.solve_rate = row->solve_rate;
+  if (!training->levels->solves) training->episode_return = row->episode_return;
   return CORE_OK;
 }
 
 void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
+  observer_pool(&training->rollout.observer);
   evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
                        (uint64_t)training->config.train.seed,
                        evaluations_until(training, training->position.iteration), row);

@@ -63,7 +63,10 @@ void player_act(Player *player, const float *observation, uint64_t seed, int ste
     player->shown[i] = observation[env->features ? env->features[i] : i];
   observer_look(&player->observer, player->shown, 1, player->observation);
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
-  player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
-                             (uint32_t)step, &drawn, &logp);
+  if (strcmp(player->config.eval.actions, "mean") == 0)
+    action_likeliest(player->ops, &agent->head, player->logits, 1, &drawn);
+  else
+    player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
+                               (uint32_t)step, &drawn, &logp);
   memcpy(action, action_for_env(NULL, &agent->head, &drawn, 1, bounded), sizeof *action);
 }

@@ -9,8 +9,8 @@ typedef struct AdvantageRule { double gamma, lambda, reward_scale; } AdvantageRu
 /* Generalised advantage estimation, and target = value + advantage (before any standardisation).
  *   reward     [steps][worlds]
  *   value      [steps + 1][worlds]: V(obs_t); the last row is V of the observation after the last step
- *   done       [steps][worlds]: 1 where the episode ended (discount 0; nothing is bootstrapped across it)
- *   truncated  [steps][worlds] or NULL: 1 where it was cut without ending; the trace stops there, and
+ *   done       [steps][worlds]: 1 where the episode ended (discount 0; nothing is bootstrapped across it), or was cut
+ *   truncated  [steps][worlds] or NULL: 1 where it was cut, whatever done says; the trace stops there, and
  *   bootstrap  [steps][worlds] is read there: V of the true next observation, which the reset has replaced in
  * `value`. Elsewhere V(next) is value[t + 1] or is multiplied by 0, so it is never computed. NULL
  * iff truncated is. */

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "core/random.h"
+#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels_policy.h"
 
 OpsHead action_head(const CoreConfig *config, const Env *env) {
   if (env->action_values == 0) return env->head;
@@ -23,6 +25,11 @@ const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, i
   for (size_t i = 0; i < (size_t)worlds * (size_t)head->factors; i++)
     room[i] = values[i] < head->low ? head->low : values[i] > head->high ? head->high : values[i];
   return room;
+}
+
+void action_likeliest(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions) {
+  const OpsLikeliest arguments = {{.head = *head, .logits = logits, .rows = (size_t)rows}, actions};
+  KERNELS_EACH(ops->device, ops_likeliest, ops_likeliest_row, (size_t)rows, &arguments);
 }
 
 void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,

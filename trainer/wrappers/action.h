@@ -11,6 +11,10 @@ OpsHead action_head(const CoreConfig *config, const Env *env);
  * many floats); others are returned as they are. The learner keeps unclipped actions (spec ppo.md 8.1). */
 const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *room);
 
+/* The actions [rows][factors] that the policy takes for the best: the first of the most probable classes, a Gaussian's
+ * mean, or the tanh of it. Where logits are. */
+void action_likeliest(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions);
+
 /* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). */
 void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
                    uint32_t step, void *actions);

@@ -8,21 +8,24 @@
 
 #include "core/device/arena.h"
 #include "core/memory.h"
+#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels_normalise_each.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/wrappers/normalise_device.h"
 
 enum { TILE = 16 }; /* features that one thread takes: whole cache lines of every row */
 
 NormaliseRule normalise_rule(const char *name) {
-  static const char *const names[] = {"none", "stoix", "cleanrl", "rl_games"};
-  for (int i = 0; i < 4; i++)
+  static const char *const names[] = {"none", "stoix", "cleanrl", "rl_games", "cleanrl_each"};
+  for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
     if (strcmp(name, names[i]) == 0) return (NormaliseRule)i;
   return NORMALISE_NONE;
 }
 
 /* What a rule takes for granted before the first observation: so many rows of mean 0 and variance 1. */
 static double prior(NormaliseRule rule) {
-  return rule == NORMALISE_CLEANRL ? 1e-4 : rule == NORMALISE_RL_GAMES ? 1 : 0;
+  const bool cleanrl = rule == NORMALISE_CLEANRL || rule == NORMALISE_CLEANRL_EACH;
+  return cleanrl ? 1e-4 : rule == NORMALISE_RL_GAMES ? 1 : 0;
 }
 
 /* ---- moments ---------------------------------------------------------------------------------------------------- */
@@ -132,7 +135,10 @@ void normalise_apply(const Normaliser *normaliser, const float *x, int rows, flo
 /* ---- rewards ---------------------------------------------------------------------------------------------------- */
 
 RewardRule reward_rule(const char *name) {
-  return strcmp(name, "cleanrl") == 0 ? REWARD_CLEANRL : strcmp(name, "ppo_ewma") == 0 ? REWARD_PPO_EWMA : REWARD_NONE;
+  static const char *const names[] = {"none", "cleanrl", "ppo_ewma", "cleanrl_each"};
+  for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+    if (strcmp(name, names[i]) == 0) return (RewardRule)i;
+  return REWARD_NONE;
 }
 
 void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena) {
@@ -140,9 +146,10 @@ void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worl
                          .device = core_arena_device(arena)};
   if (rule == REWARD_NONE) return;
   CORE_ARENA_DEVICE(arena, scale->returns, (size_t)worlds, "discounted rewards [worlds]");
-  if (all_worlds > worlds)
+  const bool is_each = rule == REWARD_CLEANRL_EACH;
+  if (all_worlds > worlds && !is_each)
     CORE_ARENA_DEVICE(arena, scale->all, (size_t)all_worlds, "discounted rewards of all ranks");
-  CORE_ARENA_DEVICE(arena, scale->moments, 3, "moments of discounted rewards");
+  CORE_ARENA_DEVICE(arena, scale->moments, reward_moments(scale), "moments of discounted rewards [1 or worlds][3]");
 }
 
 /* Both implementations begin with 1e-4 returns of mean 0 and variance 1. */
@@ -154,8 +161,11 @@ void reward_restart(RewardScale *scale) {
 void reward_start(RewardScale *scale) {
   if (scale->rule == REWARD_NONE) return;
   reward_restart(scale);
-  const double moments[] = {1e-4, 0, 1e-4};
-  core_device_to_device(scale->device, scale->moments, moments, sizeof moments);
+  const size_t n = reward_moments(scale);
+  double *moments = core_memory_allocate(n * sizeof *moments);
+  for (size_t i = 0; i < n; i++) moments[i] = i % 3 == 1 ? 0 : 1e-4;
+  core_device_to_device(scale->device, scale->moments, moments, n * sizeof *moments);
+  free(moments);
 }
 
 static void scale_rewards(const RewardScale *scale, float *rewards, size_t n) {
@@ -179,16 +189,29 @@ static void count_returns(const RewardScale *scale) {
   moments[2] += squares;
 }
 
-void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones) {
+/* Each world by itself. */
+static void step_each(const RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *truncated) {
+  const OpsRewardEach step = {rewards, dones, truncated, scale->returns, scale->moments, (size_t)scale->worlds,
+                              scale->gamma};
+  KERNELS_EACH(scale->device, ops_reward_of_worlds, ops_reward_of_world, step.worlds, &step);
+}
+
+void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *truncated) {
+  /* Where openai/ppo-ewma's sums end is where episodes do. */
+  const uint8_t *goes_on = scale->rule == REWARD_CLEANRL ? truncated : NULL;
   if (scale->rule == REWARD_NONE) return;
+  if (scale->rule == REWARD_CLEANRL_EACH) {
+    step_each(scale, rewards, dones, truncated);
+    return;
+  }
   if (scale->device) {
-    reward_device_step(scale, rewards, dones);
+    reward_device_step(scale, rewards, dones, goes_on);
     return;
   }
   for (int w = 0; w < scale->worlds; w++) scale->returns[w] = scale->returns[w] * scale->gamma + (double)rewards[w];
   count_returns(scale);
   for (int w = 0; w < scale->worlds; w++)
-    if (dones[w]) scale->returns[w] = 0;
+    if (dones[w] && !(goes_on && goes_on[w])) scale->returns[w] = 0;
   if (scale->rule == REWARD_CLEANRL) scale_rewards(scale, rewards, (size_t)scale->worlds);
 }
 

@@ -9,7 +9,8 @@
 #include "trainer/math/normalise_rule.h"
 #include "trainer/ranks/shards.h"
 
-/* "none", "stoix", "cleanrl", "rl_games": the choices of env.normalize_observations. */
+/* By the names of env.normalize_observations. CLEANRL_EACH has its worlds' statistics in normalise_each.h; here it has
+ * those of all worlds together, which nothing but normalise_restored changes. */
 NormaliseRule normalise_rule(const char *name);
 
 /* Statistics: moments[0] = count, then the features' means, then their sums of squared differences from the mean; one
@@ -54,6 +55,7 @@ typedef enum RewardRule {
   REWARD_NONE,
   REWARD_CLEANRL,      /* with the statistics of each step (gym's NormalizeReward; spec ppo.md 8.1) */
   REWARD_PPO_EWMA,     /* a whole rollout with the statistics after it (openai/ppo-ewma; 2.3) */
+  REWARD_CLEANRL_EACH, /* each world's by its own statistics of each step (gymnasium's NormalizeReward in each world) */
 } RewardRule;
 RewardRule reward_rule(const char *name);
 
@@ -63,20 +65,24 @@ typedef struct RewardScale {
   int worlds, all_worlds;
   double *all;         /* [all_worlds] returns of all ranks, which the statistics are of; NULL with one rank */
   double *returns;     /* [worlds] discounted sum of the episode that runs */
-  double *moments;     /* count, mean, sum of squared differences */
+  double *moments;     /* count, mean, sum of squared differences; CLEANRL_EACH: [worlds][3] */
   CoreDevice *device;  /* where all of these, and the rewards of the functions below are; NULL: on the host */
   struct Communicator *communicator; /* of ranks with devices */
 } RewardScale;
+
+static inline size_t reward_moments(const RewardScale *scale) {
+  return scale->rule == REWARD_CLEANRL_EACH ? 3 * (size_t)scale->worlds : 3;
+}
 
 /* All of these do nothing for REWARD_NONE. */
 void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena);
 void reward_start(RewardScale *scale);
 /* New episodes in all worlds; the statistics stay. */
 void reward_restart(RewardScale *scale);
-/* In place, for one step [worlds], after its rewards are counted. PPO_EWMA: only updates the statistics. Called by all
- * ranks. */
-void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones);
-/* After the rollout's last step, rewards [n]. CLEANRL: nothing is left to do. */
+/* In place, for one step [worlds], after its rewards are counted. PPO_EWMA: only updates the statistics. truncated:
+ * ends by the time limit alone, over which CLEANRL's sums go on; NULL: there are none. Called by all ranks. */
+void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *truncated);
+/* After the rollout's last step, rewards [n]. The others: nothing is left to do. */
 void reward_finish(const RewardScale *scale, float *rewards, size_t n);
 
 #endif

@@ -72,9 +72,9 @@ void normalise_device_apply(const Normaliser *normaliser, const float *x, int ro
   launch(normaliser->device, &ops_normalise_launch, arguments.rows * arguments.features, &arguments);
 }
 
-void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones) {
+void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *goes_on) {
   const OpsRewardStep arguments = {
-    .rewards = rewards, .dones = dones, .returns = scale->returns, .moments = scale->moments,
+      .rewards = rewards, .dones = dones, .goes_on = goes_on, .returns = scale->returns, .moments = scale->moments,
     .all_returns = scale->communicator ? scale->all : scale->returns, .worlds = (size_t)scale->worlds,
     .all_worlds = (size_t)scale->all_worlds, .gamma = scale->gamma, .scales = scale->rule == REWARD_CLEANRL};
   launch(scale->device, &ops_reward_returns_launch, arguments.worlds, &arguments);

@@ -11,7 +11,8 @@ void normalise_device_register(Normaliser *normaliser, CoreArena *arena);
 void normalise_device_add(const Normaliser *normaliser, const float *x, int rows); /* to `next` */
 void normalise_device_factors(const Normaliser *normaliser);                       /* of `moments` */
 void normalise_device_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride);
-void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones);
+/* goes_on [worlds]: ends over which a sum goes on; NULL: none. */
+void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *goes_on);
 void reward_device_finish(const RewardScale *scale, float *rewards, size_t n);
 
 #endif

@@ -1,9 +1,11 @@
 /* Normalising, and the column of blocks (observer.h). */
 #include "trainer/wrappers/observer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/device/arena.h"
+#include "core/memory.h"
 #include "trainer/ops/kernels/kernels_each.h"
 #include "trainer/ops/kernels/kernels_observe.h"
 #include "trainer/ops/ops.h"
@@ -34,18 +36,22 @@ void observer_register(Observer *observer, const CoreConfig *config, const Env *
   CORE_ARENA_DEVICE(arena, observer->raw, (size_t)worlds * (size_t)observer->shown,
                     "raw observations [worlds][features]");
   if (!observer->has_moments) return;
-  if (all_worlds > worlds && core_arena_device(arena) == NULL)
+  observer->is_each = rule == NORMALISE_CLEANRL_EACH;
+  if (observer->is_each) normalise_each_register(&observer->each, worlds, observer->shown, arena);
+  else if (all_worlds > worlds && core_arena_device(arena) == NULL)
     CORE_ARENA(arena, observer->all, (size_t)all_worlds * (size_t)observer->shown, "observations of all ranks");
   normalise_register(&observer->normaliser, rule, observer->shown, shards, arena);
 }
 
 void observer_start(Observer *observer) {
   if (observer->has_moments) normalise_start(&observer->normaliser);
+  if (observer->is_each) normalise_each_start(&observer->each);
 }
 
 static void count(Observer *observer, bool arrived) {
   const NormaliseRule rule = observer->normaliser.rule;
-  if (!observer->has_moments || rule == NORMALISE_NONE || (rule == NORMALISE_CLEANRL) != arrived) return;
+  const bool counts = observer->has_moments && !observer->is_each && rule != NORMALISE_NONE;
+  if (!counts || (rule == NORMALISE_CLEANRL) != arrived) return;
   const size_t bytes = (size_t)observer->worlds * (size_t)observer->shown * sizeof *observer->raw;
   if (observer->all == NULL) {
     normalise_add(&observer->normaliser, observer->raw, observer->worlds);
@@ -55,7 +61,15 @@ static void count(Observer *observer, bool arrived) {
   normalise_add(&observer->normaliser, observer->all, observer->all_worlds);
 }
 
-void observer_count_arrived(Observer *observer) { count(observer, true); }
+void observer_count_arrived(Observer *observer, const ObserverLast *last) {
+  if (!observer->is_each) {
+    count(observer, true);
+    return;
+  }
+  const NormaliseLast ends = {last ? last->dones : NULL, last ? last->raw : NULL, last ? last->seen : NULL,
+                              observer->seen};
+  normalise_each_add(&observer->each, observer->raw, last ? &ends : NULL);
+}
 void observer_count_acted_on(Observer *observer) { count(observer, false); }
 
 static void round_to_halves(CoreDevice *device, float *x, size_t n) {
@@ -63,19 +77,48 @@ static void round_to_halves(CoreDevice *device, float *x, size_t n) {
   else ops_round_to_halves(x, n);
 }
 
+static void round_rows(const Observer *observer, float *seen, int worlds) {
+  if (observer->is_half) round_to_halves(observer->device, seen, (size_t)worlds * (size_t)observer->seen);
+}
+
 /* All but the column of blocks, whose numbers are whole and small. */
 static void transform(const Observer *observer, const float *raw, int worlds, float *seen) {
   const size_t rows = (size_t)worlds;
   if (observer->has_moments) normalise_apply(&observer->normaliser, raw, worlds, seen, observer->seen);
   else core_device_copy(observer->device, seen, raw, rows * (size_t)observer->shown * sizeof *seen);
-  if (observer->is_half) round_to_halves(observer->device, seen, rows * (size_t)observer->seen);
+  round_rows(observer, seen, worlds);
+}
+
+static void mark_blocks(const Observer *observer, float *seen) {
+  const OpsMarkWorlds mark = {seen, (size_t)observer->worlds, (size_t)observer->seen, observer->first_world,
+                              observer->blocks, observer->all_worlds};
+  if (observer->blocks > 0) KERNELS_EACH(observer->device, ops_mark_worlds, ops_mark_world, mark.rows, &mark);
 }
 
 void observer_see(const Observer *observer, float *seen) {
-  const OpsMarkWorlds mark = {seen, (size_t)observer->worlds, (size_t)observer->seen, observer->first_world,
-                              observer->blocks, observer->all_worlds};
-  transform(observer, observer->raw, observer->worlds, seen);
-  if (observer->blocks > 0) KERNELS_EACH(observer->device, ops_mark_worlds, ops_mark_world, mark.rows, &mark);
+  if (observer->is_each) {
+    normalise_each_apply(&observer->each, observer->raw, seen, observer->seen);
+    round_rows(observer, seen, observer->worlds);
+  } else {
+    transform(observer, observer->raw, observer->worlds, seen);
+  }
+  mark_blocks(observer, seen);
+}
+
+void observer_see_last(const Observer *observer, const ObserverLast *last) {
+  if (observer->is_each) round_rows(observer, last->seen, observer->worlds); /* the rest was done when they arrived */
+  else transform(observer, last->raw, observer->worlds, last->seen);
+  mark_blocks(observer, last->seen);
+}
+
+void observer_pool(Observer *observer) {
+  Normaliser *normaliser = &observer->normaliser;
+  if (!observer->is_each) return;
+  double *pooled = core_memory_allocate(observer_section_bytes(observer));
+  normalise_each_pool(&observer->each, observer->all_worlds, pooled);
+  core_device_to_device(observer->device, normaliser->moments, pooled, observer_section_bytes(observer));
+  free(pooled);
+  normalise_restored(normaliser);
 }
 
 void observer_look(const Observer *observer, const float *raw, int worlds, float *seen) {

@@ -8,6 +8,7 @@
 #include "trainer/envs/env.h"
 #include "trainer/ranks/shards.h"
 #include "trainer/wrappers/normalise.h"
+#include "trainer/wrappers/normalise_each.h"
 
 typedef struct Observer {
   CoreDevice *device;    /* where observations are, these and the callers'; NULL: the host */
@@ -20,6 +21,8 @@ typedef struct Observer {
   int first_reported;    /* world from which on episodes count: the leader's block; may be another rank's */
   int warm_up;           /* steps of random actions that the statistics begin with */
   Normaliser normaliser;
+  bool is_each;          /* each world has its own statistics, and the normaliser has those of all of them together */
+  NormaliseEach each;
   int all_worlds;        /* of all ranks */
   float *all; /* [all_worlds][shown]: the statistics are of all worlds at every rank; NULL with one rank, and on
                * devices, which gather sums */
@@ -32,6 +35,19 @@ static inline size_t observer_section_bytes(const Observer *observer) {
   return normalise_moments(observer->shown) * sizeof(double);
 }
 
+/* With is_each those of the worlds, each->moments; the other section has them together. */
+#define OBSERVER_EACH_SECTION "moments of each world"
+static inline size_t observer_each_section_bytes(const Observer *observer) {
+  return (size_t)observer->worlds * observer_section_bytes(observer);
+}
+
+/* The last observations of the episodes that ended in a step. */
+typedef struct ObserverLast {
+  const uint8_t *dones; /* [worlds] */
+  const float *raw;     /* [worlds][shown]; rows where not done mean nothing */
+  float *seen;          /* [worlds][seen] as the agent sees them; NULL: not wanted */
+} ObserverLast;
+
 /* Features that the agent sees in this environment. */
 int observer_features(const CoreConfig *config, const Env *env);
 /* Blocks of worlds that algo.name works with: 0 but for sapg. */
@@ -41,11 +57,17 @@ void observer_register(Observer *observer, const CoreConfig *config, const Env *
                        CoreArena *arena);
 void observer_start(Observer *observer);
 /* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that
- * change with every step count them at the one moment, those that change once an iteration at the other. All ranks. */
-void observer_count_arrived(Observer *observer);
+ * change with every step count them at the one moment, those that change once an iteration at the other. All ranks.
+ * last: see above; NULL after a reset, or where the environment does not tell. With is_each they count, too. */
+void observer_count_arrived(Observer *observer, const ObserverLast *last);
 void observer_count_acted_on(Observer *observer);
 /* The training worlds as the agent sees them, [worlds][seen]. */
 void observer_see(const Observer *observer, float *seen);
+/* Fills last->seen of what observer_count_arrived was given; it does not count. */
+void observer_see_last(const Observer *observer, const ObserverLast *last);
+/* All ranks, before observer_look and before a checkpoint: other worlds are seen by the statistics of now. Does nothing
+ * but with is_each. */
+void observer_pool(Observer *observer);
 /* Other worlds, raw [worlds][shown], all in the last block, the leader's. */
 void observer_look(const Observer *observer, const float *raw, int worlds, float *seen);
 /* At an iteration's end: statistics that change once an iteration change now. */

@@ -7,6 +7,7 @@
 #include "trainer/ops/kernels/kernels_entity.h"
 #include "trainer/ops/kernels/kernels_noisy.h"
 #include "trainer/ops/kernels/kernels_normalise.h"
+#include "trainer/ops/kernels/kernels_normalise_each.h"
 #include "trainer/ops/kernels/kernels_observe.h"
 #include "trainer/ops/kernels/kernels_policy.h"
 #include "trainer/ops/kernels/kernels_ranks.h"

@@ -87,7 +87,7 @@ CORE_KERNEL_FN void ops_normalise(const CoreDeviceThread *at, const OpsNormalise
 
 typedef struct OpsRewardStep {
   float *rewards;         /* [worlds] */
-  const uint8_t *dones;
+  const uint8_t *dones, *goes_on; /* goes_on: ends over which a sum goes on all the same; NULL: none */
   double *returns;        /* [worlds] discounted sums */
   const double *all_returns; /* [all_worlds] of all ranks */
   double *moments;        /* count, mean, sum of squared differences of them */
@@ -130,7 +130,7 @@ CORE_KERNEL_FN void ops_reward_moments(const CoreDeviceThread *at, const OpsRewa
 CORE_KERNEL_FN void ops_reward_step(const CoreDeviceThread *at, const OpsRewardStep *a) {
   const double factor = normalise_reward_factor(a->moments[0], a->moments[2]);
   for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) {
-    if (a->dones[w]) a->returns[w] = 0;
+    if (a->dones[w] && !(a->goes_on && a->goes_on[w])) a->returns[w] = 0;
     if (a->scales) a->rewards[w] = normalise_reward(a->rewards[w], factor);
   }
 }

@@ -1,0 +1,102 @@
+/* Kernels of normalisation where each world has statistics of its own (trainer/wrappers/normalise_each.h), as wrappers
+ * inside of each environment have. What is done for one element is a function that the host's loops take, too. */
+#ifndef TRAINER_OPS_KERNELS_NORMALISE_EACH_H
+#define TRAINER_OPS_KERNELS_NORMALISE_EACH_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trainer/math/normalise_rule.h"
+
+/* One value joins the statistics of `count` values. */
+CORE_DEVICE_FN void ops_join_value(double count, double *mean, double *m2, double x) {
+  const double d = x - *mean, shift = d / (count + 1);
+  *mean += shift;
+  *m2 += d * (d - shift);
+}
+
+/* One normalised value, within the rule's bound. */
+CORE_DEVICE_FN float ops_normalise_value(double count, double mean, double m2, float x) {
+  const double value = ((double)x - mean) * normalise_factor(NORMALISE_CLEANRL, count, m2);
+  const double bound = normalise_bound(NORMALISE_CLEANRL);
+  return (float)(value > bound ? bound : value < -bound ? -bound : value);
+}
+
+/* ---- observations ------------------------------------------------------------------------------------------------ */
+
+/* What arrived in each world, and before it the last observation of an episode that ended. */
+typedef struct OpsCountEach {
+  const float *x;         /* [worlds][features] */
+  const float *last;      /* [worlds][features], read where done; NULL: no such observations */
+  const uint8_t *dones;   /* [worlds]; not read without `last` */
+  double *moments;        /* [worlds][1 + 2 features]: count, means, sums of squared differences */
+  size_t worlds, features, stride; /* stride: of rows of `seen` */
+  float *seen;            /* those last observations, normalised by the statistics of that moment; NULL: not wanted */
+} OpsCountEach;
+
+/* Feature i % features of world i / features; the count stays as it is. */
+CORE_DEVICE_FN void ops_count_feature(const OpsCountEach *a, size_t i) {
+  const size_t w = i / a->features, k = i % a->features;
+  double *record = a->moments + w * (1 + 2 * a->features), *mean = record + 1 + k, *m2 = mean + a->features;
+  double count = record[0];
+  if (a->last && a->dones[w]) {
+    ops_join_value(count, mean, m2, (double)a->last[i]);
+    count += 1;
+    if (a->seen) a->seen[w * a->stride + k] = ops_normalise_value(count, *mean, *m2, a->last[i]);
+  }
+  ops_join_value(count, mean, m2, (double)a->x[i]);
+}
+CORE_KERNEL_FN void ops_count_features(const CoreDeviceThread *at, const OpsCountEach *a) {
+  for (size_t i = core_device_first(at); i < a->worlds * a->features; i += core_device_stride(at))
+    ops_count_feature(a, i);
+}
+
+/* After all features: the counts. */
+CORE_DEVICE_FN void ops_count_world(const OpsCountEach *a, size_t w) {
+  a->moments[w * (1 + 2 * a->features)] += a->last && a->dones[w] ? 2 : 1;
+}
+CORE_KERNEL_FN void ops_count_worlds(const CoreDeviceThread *at, const OpsCountEach *a) {
+  for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) ops_count_world(a, w);
+}
+
+typedef struct OpsNormaliseEach {
+  const float *x;         /* [worlds][features] */
+  const double *moments;  /* as above */
+  size_t worlds, features, stride; /* of rows of y */
+  float *y;
+} OpsNormaliseEach;
+CORE_DEVICE_FN void ops_normalise_feature(const OpsNormaliseEach *a, size_t i) {
+  const size_t w = i / a->features, k = i % a->features;
+  const double *record = a->moments + w * (1 + 2 * a->features), *mean = record + 1 + k;
+  a->y[w * a->stride + k] = ops_normalise_value(record[0], *mean, mean[a->features], a->x[i]);
+}
+CORE_KERNEL_FN void ops_normalise_features(const CoreDeviceThread *at, const OpsNormaliseEach *a) {
+  for (size_t i = core_device_first(at); i < a->worlds * a->features; i += core_device_stride(at))
+    ops_normalise_feature(a, i);
+}
+
+/* ---- rewards ----------------------------------------------------------------------------------------------------- */
+
+/* A step's rewards, in place (gymnasium's NormalizeReward): the discounted sum is 0 before the reward of a step that
+ * terminates, and goes on where the time limit cut. */
+typedef struct OpsRewardEach {
+  float *rewards;                   /* [worlds] */
+  const uint8_t *dones, *truncated; /* [worlds]; truncated NULL: every end terminates */
+  double *returns;                  /* [worlds] discounted sums */
+  double *moments;                  /* [worlds][3]: count, mean, sum of squared differences of them */
+  size_t worlds;
+  double gamma;
+} OpsRewardEach;
+CORE_DEVICE_FN void ops_reward_of_world(const OpsRewardEach *a, size_t w) {
+  const bool terminates = a->dones[w] && !(a->truncated && a->truncated[w]);
+  double *record = a->moments + 3 * w;
+  a->returns[w] = (terminates ? 0 : a->returns[w] * a->gamma) + (double)a->rewards[w];
+  ops_join_value(record[0], &record[1], &record[2], a->returns[w]);
+  record[0] += 1;
+  a->rewards[w] = normalise_reward(a->rewards[w], normalise_reward_factor(record[0], record[2]));
+}
+CORE_KERNEL_FN void ops_reward_of_worlds(const CoreDeviceThread *at, const OpsRewardEach *a) {
+  for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) ops_reward_of_world(a, w);
+}
+
+#endif

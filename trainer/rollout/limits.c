@@ -1,0 +1,48 @@
+/* Steps that a time limit cut (limits.h). */
+#include "trainer/rollout/limits.h"
+
+#include <string.h>
+
+bool limits_bootstrap(const CoreConfig *config) { return strcmp(config->env.truncation, "bootstrap") == 0; }
+
+int limits_check(const CoreConfig *config, const Env *env) {
+  if (!limits_bootstrap(config)) return CORE_OK;
+  if (!env->truncates)
+    return env_lacks(env, "env.truncation", config->env.truncation, "time limits that are told from other ends",
+                     "env.truncation to terminate");
+  if (strcmp(config->algo.name, "sapg") != 0) return CORE_OK;
+  return core_error(CORE_USAGE, "env.truncation = %s: algo.name = sapg learns from its followers' steps by the "
+                    "leader's values, which it does not have of last observations; set env.truncation to terminate",
+                    config->env.truncation);
+}
+
+void limits_register(Limits *limits, const CoreConfig *config, const Env *env, const Observer *observer, int steps,
+                     CoreArena *arena) {
+  const size_t n = (size_t)observer->worlds, k = (size_t)steps;
+  const bool bootstraps = limits_bootstrap(config);
+  *limits = (Limits){0};
+  if (!env->truncates) return;
+  CORE_ARENA_DEVICE(arena, limits->truncated, k * n, "rollout cuts by the time limit [steps][worlds]");
+  if (!bootstraps && !observer->is_each) return;
+  CORE_ARENA_DEVICE(arena, limits->raw, n * (size_t)observer->shown, "last observations shown [worlds][features]");
+  if (!bootstraps) return;
+  if (observer->active)
+    CORE_ARENA_DEVICE(arena, limits->seen, n * (size_t)observer->seen, "last observations seen [worlds][features]");
+  CORE_ARENA_DEVICE(arena, limits->values, k * n, "rollout values of last observations [steps][worlds]");
+}
+
+static bool has_any(const uint8_t *flags, int count) { return memchr(flags, 1, (size_t)count) != NULL; }
+
+void limits_value(const Limits *limits, const Observer *observer, Ops *ops, const Agent *agent, const Shards *shards,
+                  int t, int first, int count) {
+  const int shard = shards_worlds(shards), end = first + count;
+  const size_t row = (size_t)t * (size_t)shards->worlds;
+  const float *seen = observer->active ? limits->seen : limits->raw;
+  for (int worlds; first < end; first += worlds) {
+    worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
+    const size_t at = (size_t)first;
+    /* A device does the same each step, so that steps can be recorded. */
+    if (ops->device == NULL && !has_any(limits->truncated + row + at, worlds)) continue;
+    agent_values(agent, ops, seen + at * (size_t)observer->seen, worlds, limits->values + row + at);
+  }
+}
