@@ -92,7 +92,8 @@ static int open_library(void) {
   TRY(core_files_path(path, "%s/procgen/data/prebuilt/libenv.so", home));
   TRY(core_files_path(pictures, "%s/procgen/data/assets/", home));
   if (!core_files_exists(path)) return core_error(CORE_USAGE, "Procgen's library is not at %.300s" AWAY, path);
-  if (!core_files_exists(pictures)) return core_error(CORE_USAGE, "Procgen's pictures are not at %.300s" AWAY, pictures);
+  if (!core_files_exists(pictures))
+    return core_error(CORE_USAGE, "Procgen's pictures are not at %.300s" AWAY, pictures);
   void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (file == NULL)
     return core_error(CORE_USAGE, "%.300s: %.200s; it needs libGL, glib and X11: apt-get install libgl1 libglib2.0-0 "
