@@ -72,10 +72,12 @@ install-lib: lib ## libsim, its header and sim.pc: PREFIX=/usr/local, DESTDIR
 install-rows: $(ROWS) ## sweep_rows.so into lib/sweep: PREFIX=/usr/local, DESTDIR
 	install -d $(TARGET_FOLDER)/lib/sweep
 	install -m 755 $(ROWS) $(TARGET_FOLDER)/lib/sweep
-install-bridge: bridge
+install-bridge: bridge ## workers for environments in Python, and the header for those in C: PREFIX, DESTDIR
 	install -d $(TARGET_FOLDER)/lib/sweep
 	install -m 755 $(BUILD)/lib/sweep/bridge_side.so $(TARGET_FOLDER)/lib/sweep
 	install -m 644 $(BUILD)/lib/sweep/worker.py $(TARGET_FOLDER)/lib/sweep
+	install -d $(TARGET_FOLDER)/include/sweep
+	install -m 644 trainer/envs/library/environment.h $(TARGET_FOLDER)/include/sweep
 install: all install-lib install-rows install-bridge ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR
 	install -d $(TARGET_FOLDER)/bin $(addprefix $(TARGET_FOLDER)/,$(MADE))
 	install -m 755 $(PROGRAMS) $(TARGET_FOLDER)/bin
@@ -84,7 +86,7 @@ install: all install-lib install-rows install-bridge ## programs, manual pages, 
 uninstall: $(BUILD)/share/made.stamp ## removes what install puts there, and folders that are empty then: PREFIX, DESTDIR
 	@cd $(BUILD) && for file in $(patsubst $(BUILD)/%,%,$(PROGRAMS)) $$(find $(MADE) -type f) \
 	  $(foreach f,$(INSTALLED),$(lastword $(subst :, ,$(f)))) lib/libsim.so $(patsubst $(BUILD)/%,%,$(LIBSIM)) \
-	  lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h $(patsubst $(BUILD)/%,%,$(ROWS) $(BRIDGE)); do \
+	  lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h include/sweep/environment.h $(patsubst $(BUILD)/%,%,$(ROWS) $(BRIDGE)); do \
 	  rm -f "$(TARGET_FOLDER)/$$file"; done
-	@for folder in share/sweep share/doc/sweep include/sim lib/sweep; do \
+	@for folder in share/sweep share/doc/sweep include/sim include/sweep lib/sweep; do \
 	  [ ! -d "$(TARGET_FOLDER)/$$folder" ] || find "$(TARGET_FOLDER)/$$folder" -depth -type d -empty -delete; done

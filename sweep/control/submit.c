@@ -21,6 +21,7 @@
 #include "sweep/local/queue.h"
 #include "sweep/plan/check.h"
 #include "sweep/plan/duplicates.h"
+#include "sweep/plan/trust.h"
 #include "sweep/spec/extension.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
@@ -33,7 +34,7 @@ enum { ROOM_POLL_S = 10 };
 
 typedef struct SubmitOptions {
   SweepCommon common;
-  bool wait, force, no_start, local, dry_run, test_only, held, no_check, json;
+  bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, json;
   int64_t jobs;
   json_t *told;              /* what --json prints */
 } SubmitOptions;
@@ -338,6 +339,7 @@ static int check(const SubmitOptions *options, const SlurmSettings *settings, co
   const SweepCheck asked = {
     .root = options->common.root, .slurm = cluster ? settings : NULL, .in_root = cluster != NULL};
   TRY(sweep_duplicates_check(grid));
+  TRY(sweep_trust_check(options->common.root, grid, options->trust && !options->dry_run));
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&asked, grid, &checked));
   if (checked.problem[0])
@@ -413,6 +415,7 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
      "ask Slurm whether it would take it and when it would start; submit nothing"},
     {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
      "do not ask the trainer first whether the runs would start"},
+    {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL, "from now on libraries of env.task = library:... may run here"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; what people read goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trainer/envs/bridge/bridge_env.h"
+#include "trainer/envs/library/library_env.h"
 #include "trainer/envs/mujoco/mujoco_env.h"
 #include "trainer/envs/mujoco/mujoco_task.h"
 #include "trainer/envs/procgen/procgen_env.h"
@@ -14,7 +15,8 @@
 static bool begins(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
 
 bool task_is_environment(const char *name) {
-  return begins(name, MUJOCO_PREFIX) || begins(name, PROCGEN_PREFIX) || bridge_env_has(name);
+  return begins(name, MUJOCO_PREFIX) || begins(name, PROCGEN_PREFIX) || begins(name, LIBRARY_PREFIX) ||
+         bridge_env_has(name);
 }
 
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
@@ -22,6 +24,7 @@ int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   const EnvBatch batch = {.worlds = worlds, .seed = seed};
   if (begins(task, MUJOCO_PREFIX)) return mujoco_env_create(task + strlen(MUJOCO_PREFIX), &batch, env);
   if (begins(task, PROCGEN_PREFIX)) return procgen_env_create(config, &batch, env);
+  if (begins(task, LIBRARY_PREFIX)) return library_env_create(config, &batch, env);
   if (bridge_env_has(task)) return bridge_env_create(config, &batch, env);
   return env_sim_create(config, worlds, seed, env);
 }
@@ -35,6 +38,7 @@ static const TaskFacts levels[] = {
 };
 static const TaskFacts others[] = {
   {"gym/<id>", "any environment of Gymnasium, in Python", 0, "its own", 0},
+  {"library:<file>/<name>", "an environment in C of your own", 0, "its own", 0},
   {"envpool/<id>", "any environment of EnvPool, in Python", 0, "its own", 0},
 };
 enum { OTHER_TASKS = sizeof others / sizeof *others };

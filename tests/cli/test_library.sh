@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Environments in C of one's own: the documented example trains and resumes bit for bit, what is wrong has a message,
+# and sweeps run such a library only where somebody has trusted it. TAP.
+set -u
+. tests/cli/tap.sh
+. tests/fault/pace.sh
+mkdir -p "$tap_dir/include/sweep"
+cp trainer/envs/library/environment.h "$tap_dir/include/sweep/"
+compile() { # source library
+  gcc -O2 -std=c17 -Wall -Wextra -Werror -shared -fPIC -I"$tap_dir/include" -o "$2" "$1"
+}
+library=$tap_dir/corridor.so
+tap_run "the example compiles without warnings" 0 "" compile docs/examples/corridor.c "$library"
+echo '#include <sweep/environment.h>' >"$tap_dir/header.cc"
+if command -v g++ >/dev/null; then tap_run "the header is C++ too" 0 "" g++ -fsyntax-only -I"$tap_dir/include" "$tap_dir/header.cc"; fi
+cat >"$tap_dir/small.ini" <<INI
+[sweep]
+name = corridor
+[env]
+task = library:$library/corridor
+num = 16
+[train]
+threads = 1
+total_steps = 20480
+[ppo]
+num_steps = 32
+num_minibatches = 4
+epochs = 4
+learning_rate = 3e-3
+[net]
+width = 16
+depth = 1
+[eval]
+count = 2
+episodes = 64
+[checkpoint]
+every = 0
+INI
+sed '/^\[sweep\]/,/^name/d' "$tap_dir/small.ini" >"$tap_dir/run.ini"
+train() { # root options...
+  local root=$tap_dir/$1; shift
+  mkdir -p "$root"
+  trainer --config "$tap_dir/run.ini" --root "$root" "$@"
+}
+newest() { ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
+contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
+same() { # what root root
+  tap_result "$1" "$([ -s "$(newest "$2")" ] && cmp -s <(contents "$2") <(contents "$3"); echo $?)" \
+    "$(diff <(contents "$2") <(contents "$3"))"
+}
+
+# ---- it is learnt from, stopped and gone on with
+tap_run "a run trains to its end, and finds the way out" 0 "solve rate 100" train whole
+hold
+mkdir "$tap_dir/parts"
+"$paced" --config "$tap_dir/run.ini" --root "$tap_dir/parts" --quiet & pid=$!
+has_checkpoint() { ls "$tap_dir"/parts/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
+tap_wait 60 has_checkpoint
+kill -USR1 $pid; wait $pid
+fast
+train parts --quiet --resume
+same "stopped and resumed: the bytes of an undisturbed run" whole parts
+train threads --quiet --set train.threads=2
+same "two threads: the same bytes" whole threads
+
+# ---- what is wrong
+dry() { trainer --config "$tap_dir/run.ini" --dry-run --set env.task="$1"; }
+tap_run "no file" 2 "none.so: cannot open" dry "library:$tap_dir/none.so/corridor"
+tap_run "no name" 2 "must be library:FILE/NAME" dry "library:corridor.so"
+tap_run "no environment of that name" 2 "has no environment maze" dry "library:$library/maze"
+wrong() { # name message sed-script
+  sed "$3" docs/examples/corridor.c >"$tap_dir/wrong.c"
+  gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/wrong.so" "$tap_dir/wrong.c"
+  tap_run "$1" 2 "$2" dry "library:$tap_dir/wrong.so/corridor"
+}
+wrong "a function that is not there" "has no sweep_environment_step" 's/sweep_environment_step/step/'
+wrong "another version" "of version 0 of environment.h" 's/return SWEEP_ENVIRONMENT_VERSION/return 0/'
+wrong "no observations" "shows no numbers" 's/.observations = PLACES/.observations = 0/'
+wrong "no actions" "0 factors and 0 values" 's/.factors = 1/.factors = 0/'
+wrong "too many classes" "300 classes" 's/{2}/{300}/'
+wrong "a world that can not be put back" "not sweep_environment_save" 's/sweep_environment_load/load/'
+sed 's/result->reward = .*/result->reward = 0.0f \/ (float)(corridor->place - 3);/' docs/examples/corridor.c >"$tap_dir/nan.c"
+gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/nan.so" "$tap_dir/nan.c"
+tap_run "numbers that are not finite end episodes, and are told" 0 "reached NaN or infinity" \
+  train nan --set "env.task=library:$tap_dir/nan.so/corridor" --set train.total_steps=2048
+
+# ---- sweeps
+root=$tap_dir/workspace
+mkdir "$root"
+tap_run "a plan names the code" 2 "brings code: $library (BLAKE2b" sweep plan "$tap_dir/small.ini" --root "$root"
+tap_run "and a submit refuses it" 2 "give --trust to sweep submit once" sweep submit "$tap_dir/small.ini" --root "$root" --local --wait
+tap_run "with --no-check too" 2 "give --trust" sweep submit "$tap_dir/small.ini" --root "$root" --local --wait --no-check
+tap_result "nothing has run" "$([ ! -e "$root/runs" ]; echo $?)"
+tap_run "once trusted it runs" 0 "" sweep submit "$tap_dir/small.ini" --root "$root" --local --wait --trust
+tap_run "the workspace remembers" 0 "$library" cat "$root/trusted"
+tap_run "so a plan is made" 0 "" sweep plan "$tap_dir/small.ini" --root "$root"
+sed 's/LIMIT = 50/LIMIT = 51/' docs/examples/corridor.c >"$tap_dir/changed.c"
+compile "$tap_dir/changed.c" "$library"
+tap_run "another file under that name is another one" 2 "brings code" sweep plan "$tap_dir/small.ini" --root "$root"
+tap_done

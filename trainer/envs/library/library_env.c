@@ -1,0 +1,271 @@
+/* Many worlds of somebody's library (library_env.h). */
+#include "trainer/envs/library/library_env.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/text.h"
+#include "trainer/envs/library/environment.h"
+
+#define FUNCTIONS(F) F(version) F(spaces) F(make) F(destroy) F(reset) F(step)
+
+/* The library's functions, without "sweep_environment_". It stays open as long as the process. */
+typedef struct Library {
+#define F(name) __typeof__(&sweep_environment_##name) name;
+  FUNCTIONS(F)
+  F(save)
+  F(load)
+#undef F
+} Library;
+
+typedef struct LibraryEnv {
+  char task[CORE_CONFIG_TEXT], name[CORE_CONFIG_TEXT];
+  Library call;
+  SweepSpaces spaces;
+  uint64_t seed;
+  uint32_t first_world;
+  void **world;           /* [worlds] */
+  uint32_t *episode;      /* [worlds] */
+  int32_t *steps;         /* [worlds] of the episode that runs */
+  int64_t faults;
+} LibraryEnv;
+
+/* A world in a saved state, with the library's state_bytes behind it. */
+typedef struct Record {
+  uint32_t episode;
+  int32_t steps;
+} Record;
+
+static LibraryEnv *batch_of(const Env *env) { return env->state; }
+static size_t record_bytes(const LibraryEnv *batch) { return (sizeof(Record) + batch->spaces.state_bytes + 7) / 8 * 8; }
+
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
+
+static void begin_episode(const LibraryEnv *batch, int w, float *observation) {
+  CoreRandomStream stream =
+    core_random_stream(batch->seed, CORE_RANDOM_RESET, batch->first_world + (uint32_t)w, batch->episode[w]);
+  const uint64_t high = core_random_next(&stream), low = core_random_next(&stream);
+  batch->steps[w] = 0;
+  batch->call.reset(batch->world[w], high << 32 | low, observation);
+}
+
+static void reset(Env *env, float *observations) {
+  LibraryEnv *batch = batch_of(env);
+#pragma omp parallel for schedule(static) if (env->worlds > 1)
+  for (int w = 0; w < env->worlds; w++) {
+    batch->episode[w] = 0;
+    begin_episode(batch, w, observations + (size_t)w * (size_t)env->observation_length);
+  }
+}
+
+static bool is_finite(const float *x, int n) {
+  for (int i = 0; i < n; i++)
+    if (!isfinite(x[i])) return false;
+  return true;
+}
+
+/* True: the world gave a number that is not finite; its episode ends without a reward. */
+static bool step_world(const Env *env, int w, const void *action, const EnvStep *out) {
+  const LibraryEnv *batch = batch_of(env);
+  const size_t length = (size_t)env->observation_length;
+  float *observation = out->observations + (size_t)w * length;
+  SweepResult result = {0};
+  batch->call.step(batch->world[w], action, &result, observation);
+  const bool fault = !isfinite(result.reward) || !is_finite(observation, env->observation_length);
+  const bool done = fault || result.terminated || result.truncated;
+  out->rewards[w] = fault ? 0 : result.reward;
+  out->dones[w] = done;
+  out->solved[w] = done && result.solved;
+  out->episode_steps[w] = ++batch->steps[w];
+  if (out->levels) out->levels[w] = 0;
+  if (out->truncated) out->truncated[w] = done && !fault && !result.terminated;
+  if (!done) return false;
+  if (out->final_observations) memcpy(out->final_observations + (size_t)w * length, observation, length * sizeof(float));
+  batch->episode[w]++;
+  begin_episode(batch, w, observation);
+  return fault;
+}
+
+static void step(Env *env, const void *actions, const EnvStep *out) {
+  LibraryEnv *batch = batch_of(env);
+  const size_t row = env->action_values ? (size_t)env->action_values * sizeof(float) : (size_t)env->head.factors;
+  int64_t faults = 0;
+#pragma omp parallel for schedule(static) reduction(+ : faults) if (env->worlds > 1)
+  for (int w = 0; w < env->worlds; w++) faults += step_world(env, w, (const char *)actions + (size_t)w * row, out);
+  batch->faults += faults;
+}
+
+static int64_t nonfinite(const Env *env) { return batch_of(env)->faults; }
+static const EnvPhysics physics = {.nonfinite = nonfinite};
+
+/* Worlds that can not be saved begin anew. */
+static int check(const Env *env) {
+  (void)env;
+  return CORE_OK;
+}
+static const EnvOutside unsaved = {.check = check};
+
+/* ---- saved states ------------------------------------------------------------------------------------------------ */
+
+static size_t state_bytes(const Env *env) { return (size_t)env->worlds * record_bytes(batch_of(env)); }
+
+static void save(const Env *env, void *state) {
+  const LibraryEnv *batch = batch_of(env);
+  memset(state, 0, state_bytes(env));
+  for (int w = 0; w < env->worlds; w++) {
+    char *record = (char *)state + (size_t)w * record_bytes(batch);
+    memcpy(record, &(Record){batch->episode[w], batch->steps[w]}, sizeof(Record));
+    if (batch->spaces.state_bytes) batch->call.save(batch->world[w], record + sizeof(Record));
+  }
+}
+
+static int load(Env *env, const void *state, size_t bytes) {
+  LibraryEnv *batch = batch_of(env);
+  if (bytes != state_bytes(env))
+    return core_error(CORE_USAGE, "the saved worlds of %.200s are %zu bytes long, not %zu: of another version of it?",
+                      batch->task, bytes, state_bytes(env));
+  for (int w = 0; w < env->worlds; w++) {
+    const char *record = (const char *)state + (size_t)w * record_bytes(batch);
+    Record known;
+    memcpy(&known, record, sizeof known);
+    batch->episode[w] = known.episode;
+    batch->steps[w] = known.steps;
+    if (batch->spaces.state_bytes) batch->call.load(batch->world[w], record + sizeof known);
+  }
+  return CORE_OK;
+}
+
+/* ---- the library ------------------------------------------------------------------------------------------------- */
+
+/* "library:FILE/NAME" */
+static int split_task(LibraryEnv *batch, char path[CORE_PATH_MAX]) {
+  const char *whole = batch->task + strlen(LIBRARY_PREFIX), *slash = strrchr(whole, '/');
+  if (slash == NULL || slash == whole || slash[1] == '\0')
+    return core_error(CORE_USAGE, "%.200s: must be library:FILE/NAME, a shared library and an environment of it",
+                      batch->task);
+  TRY(core_text_copy(batch->name, sizeof batch->name, slash + 1, "env.task"));
+  return core_files_path(path, "%s%.*s", strchr(whole, '/') == slash ? "./" : "", (int)(slash - whole), whole);
+}
+
+static int open_library(LibraryEnv *batch, const char *path) {
+  Library *call = &batch->call;
+  void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (file == NULL) return core_error(CORE_USAGE, "%.200s: %.300s", batch->task, dlerror());
+#define F(function) *(void **)&call->function = dlsym(file, "sweep_environment_" #function);
+  FUNCTIONS(F)
+  F(save)
+  F(load)
+#undef F
+#define F(function) \
+  if (call->function == NULL) return core_error(CORE_USAGE, "%.200s has no sweep_environment_" #function, batch->task);
+  FUNCTIONS(F)
+#undef F
+  if (call->version() != SWEEP_ENVIRONMENT_VERSION)
+    return core_error(CORE_USAGE, "%.200s is of version %d of environment.h, not %d; compile it again", batch->task,
+                      call->version(), SWEEP_ENVIRONMENT_VERSION);
+  if (call->spaces(batch->name, &batch->spaces) != 0)
+    return core_error(CORE_USAGE, "%.200s: the library has no environment %.60s", batch->task, batch->name);
+  return CORE_OK;
+}
+
+static int check_spaces(const LibraryEnv *batch) {
+  const SweepSpaces *spaces = &batch->spaces;
+  int logits = 0;
+  if (spaces->observations < 1) return core_error(CORE_USAGE, "%.200s shows no numbers", batch->task);
+  if ((spaces->factors > 0) == (spaces->values > 0) || spaces->factors < 0 || spaces->values < 0 ||
+      spaces->factors > OPS_FACTORS_MAX || spaces->values > OPS_FACTORS_MAX)
+    return core_error(CORE_USAGE, "%.200s: %d factors and %d values; an action is 1 to %d of either", batch->task,
+                      spaces->factors, spaces->values, OPS_FACTORS_MAX);
+  for (int i = 0; i < spaces->factors; i++) {
+    if (spaces->classes[i] < 1 || spaces->classes[i] > 255)
+      return core_error(CORE_USAGE, "%.200s: factor %d has %d classes; 1 to 255 can be had", batch->task, i,
+                        spaces->classes[i]);
+    logits += spaces->classes[i];
+  }
+  if (logits > OPS_LOGITS_MAX)
+    return core_error(CORE_USAGE, "%.200s: %d classes together; at most %d can be had", batch->task, logits,
+                      OPS_LOGITS_MAX);
+  if (spaces->values > 0 && !(spaces->low < spaces->high))
+    return core_error(CORE_USAGE, "%.200s: bounds %g .. %g of its actions", batch->task, (double)spaces->low,
+                      (double)spaces->high);
+  if (spaces->limit < 1) return core_error(CORE_USAGE, "%.200s: an episode of at most %d steps", batch->task, spaces->limit);
+  if (spaces->state_bytes > 0 && (batch->call.save == NULL || batch->call.load == NULL))
+    return core_error(CORE_USAGE, "%.200s has state_bytes, but not sweep_environment_save and _load", batch->task);
+  return CORE_OK;
+}
+
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
+
+static size_t bytes(const Env *env) { return state_bytes(env); }
+
+static void destroy(Env *env) {
+  LibraryEnv *batch = batch_of(env);
+  for (int w = 0; w < env->worlds; w++)
+    if (batch->world[w]) batch->call.destroy(batch->world[w]);
+  free(batch->world);
+  free(batch->episode);
+  free(batch->steps);
+  free(batch);
+  free(env);
+}
+
+static int sibling(const Env *env, const EnvBatch *wanted, Env **made);
+
+static Env *make_env(LibraryEnv *batch, int worlds) {
+  const SweepSpaces *spaces = &batch->spaces;
+  Env *env = core_memory_zero_allocate(1, sizeof *env);
+  *env = (Env){
+    .name = "library", .worlds = worlds, .observation_length = spaces->observations,
+    .whole_length = spaces->observations, .level_count = 1, .max_steps = spaces->limit,
+    .action_values = spaces->values, .action_low = spaces->low, .action_high = spaces->high, .truncates = true,
+    .solves = spaces->solves != 0, .world_bytes = record_bytes(batch), .reset = reset, .step = step,
+    .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes, .sibling = sibling, .destroy = destroy,
+    .physics = &physics, .outside = spaces->state_bytes ? NULL : &unsaved, .state = batch,
+  };
+  env->head.factors = spaces->factors;
+  for (int i = 0; i < spaces->factors; i++) env->head.logits += env->head.size[i] = spaces->classes[i];
+  return env;
+}
+
+/* `like` has the open library. */
+static int make(const LibraryEnv *like, const EnvBatch *wanted, Env **made) {
+  const size_t n = (size_t)wanted->worlds;
+  LibraryEnv *batch = core_memory_zero_allocate(1, sizeof *batch);
+  *batch = *like;
+  batch->seed = wanted->seed;
+  batch->first_world = wanted->first_world;
+  batch->faults = 0;
+  batch->world = core_memory_zero_allocate(n, sizeof *batch->world);
+  batch->episode = core_memory_zero_allocate(n, sizeof *batch->episode);
+  batch->steps = core_memory_zero_allocate(n, sizeof *batch->steps);
+  Env *env = make_env(batch, wanted->worlds);
+  for (size_t w = 0; w < n; w++) {
+    batch->world[w] = batch->call.make(batch->name);
+    if (batch->world[w]) continue;
+    destroy(env);
+    return core_error(CORE_FAIL, "%.200s made no world %zu", like->task, w);
+  }
+  *made = env;
+  return CORE_OK;
+}
+
+static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
+  if (wanted->device) return env_lacks(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
+  return make(batch_of(env), wanted, made);
+}
+
+int library_env_create(const CoreConfig *config, const EnvBatch *wanted, Env **env) {
+  LibraryEnv batch = {0};
+  char path[CORE_PATH_MAX];
+  TRY(core_text_copy(batch.task, sizeof batch.task, config->env.task, "env.task"));
+  TRY(split_task(&batch, path));
+  TRY(open_library(&batch, path));
+  TRY(check_spaces(&batch));
+  return make(&batch, wanted, env);
+}
