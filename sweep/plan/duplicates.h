@@ -6,7 +6,8 @@
 #include "sweep/spec/grid.h"
 
 /* CORE_USAGE: it does; names file, line, the setting, why it is not read, how many runs are duplicates, and the way
- * out. Only a warning for a sweep that was submitted so before (a frozen file). CORE_OK where [sweep] unread = allow. */
+ * out. Only a warning for a sweep that was submitted so before (a frozen file). CORE_OK where [sweep] unread = allow.
+ */
 int sweep_duplicates_check(const SweepGrid *grid);
 
 #endif
