@@ -1,4 +1,5 @@
-/* A corridor of eleven places as an environment for `trainer`: from the middle to its right end, by going left or right.
+/* A corridor of eleven places as an environment for `trainer`: from the middle to its right end, by going left or
+ * right.
  *
  *     gcc -O2 -shared -fPIC -I/usr/local/include -o corridor.so corridor.c
  *     trainer --set env.task=library:./corridor.so/corridor --set env.num=64 --set train.total_steps=1e5 */

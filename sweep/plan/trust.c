@@ -17,8 +17,8 @@ static const char prefix[] = "library:";
 static int find_file(const char *task, char path[CORE_PATH_MAX]) {
   const char *whole = task + strlen(prefix), *slash = strrchr(whole, '/');
   if (slash == NULL || slash == whole)
-    return core_error(CORE_USAGE, "env.task = %.200s: must be library:FILE/NAME, a shared library and an environment of "
-                      "it", task);
+    return core_error(CORE_USAGE, "env.task = %.200s: must be library:FILE/NAME, a shared library and an environment "
+                      "of it", task);
   return core_files_path(path, "%.*s", (int)(slash - whole), whole);
 }
 
@@ -68,8 +68,9 @@ static int check_library(const char *root, const char *task, bool trust) {
   TRY(is_listed(list, hash, &listed));
   if (listed) return CORE_OK;
   if (!trust)
-    return core_error(CORE_USAGE, "env.task = %.200s brings code: %.300s (BLAKE2b %s), which nobody has trusted in this "
-                      "workspace; look at where it comes from, then give --trust to sweep submit once", task, path, hash);
+    return core_error(CORE_USAGE, "env.task = %.200s brings code: %.300s (BLAKE2b %s), which nobody has trusted in "
+                      "this workspace; look at where it comes from, then give --trust to sweep submit once", task,
+                      path, hash);
   core_info("trusted from now on: %s (BLAKE2b %s)", path, hash);
   return append(list, hash, path);
 }

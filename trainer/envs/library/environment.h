@@ -3,8 +3,8 @@
  *     gcc -O2 -shared -fPIC -o corridor.so corridor.c
  *     trainer --set env.task=library:./corridor.so/corridor --set env.num=64
  *
- * The trainer makes a world for each parallel environment, and steps different worlds from several threads at once. So a
- * world keeps all that changes in its own memory. Everything random follows from the seed that a reset is given. */
+ * The trainer makes a world for each parallel environment, and steps different worlds from several threads at once. So
+ * a world keeps all that changes in its own memory. Everything random follows from the seed that a reset is given. */
 #ifndef SWEEP_ENVIRONMENT_H
 #define SWEEP_ENVIRONMENT_H
 #include <stddef.h>

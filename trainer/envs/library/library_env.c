@@ -86,7 +86,8 @@ static bool step_world(const Env *env, int w, const void *action, const EnvStep 
   if (out->levels) out->levels[w] = 0;
   if (out->truncated) out->truncated[w] = done && !fault && !result.terminated;
   if (!done) return false;
-  if (out->final_observations) memcpy(out->final_observations + (size_t)w * length, observation, length * sizeof(float));
+  if (out->final_observations)
+    memcpy(out->final_observations + (size_t)w * length, observation, length * sizeof(float));
   batch->episode[w]++;
   begin_episode(batch, w, observation);
   return fault;
@@ -194,7 +195,8 @@ static int check_spaces(const LibraryEnv *batch) {
   if (spaces->values > 0 && !(spaces->low < spaces->high))
     return core_error(CORE_USAGE, "%.200s: bounds %g .. %g of its actions", batch->task, (double)spaces->low,
                       (double)spaces->high);
-  if (spaces->limit < 1) return core_error(CORE_USAGE, "%.200s: an episode of at most %d steps", batch->task, spaces->limit);
+  if (spaces->limit < 1)
+    return core_error(CORE_USAGE, "%.200s: an episode of at most %d steps", batch->task, spaces->limit);
   if (spaces->state_bytes > 0 && (batch->call.save == NULL || batch->call.load == NULL))
     return core_error(CORE_USAGE, "%.200s has state_bytes, but not sweep_environment_save and _load", batch->task);
   return CORE_OK;

@@ -1,7 +1,7 @@
 /* Worlds of Procgen, driven through libenv.so, the library of its Python package (C interface "libenv" of gym3, version
  * 1, and Procgen's own get_state and set_state). A game has some worlds, whose levels follow from its rand_seed;
- * several threads may step different games. The environment takes a game a world: what happens in it depends on nothing else,
- * and that is no slower than one game of many worlds. The library is opened when it is first needed. */
+ * several threads may step different games. The environment takes a game a world: what happens in it depends on
+ * nothing else, and that is no slower than one game of many worlds. The library is opened when it is first needed. */
 #ifndef TRAINER_PROCGEN_GAME_H
 #define TRAINER_PROCGEN_GAME_H
 #include <stdbool.h>
