@@ -4,6 +4,7 @@
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
+. tests/fault/resume.sh
 export SWEEP_PYTHON=$SWEEP_BUILD/python/bin/python
 cat >"$tap_dir/small.ini" <<'INI'
 [env]
@@ -25,11 +26,6 @@ count = 1
 [checkpoint]
 every = 0
 INI
-train() { # root options...
-  local root=$tap_dir/$1; shift
-  mkdir -p "$root"
-  trainer --config "$tap_dir/small.ini" --root "$root" "$@"
-}
 
 # ---- what needs no Python
 tap_run "no Python" 2 "there is no Python to run its worker" train none --set env.python=/nowhere/python
@@ -90,14 +86,7 @@ tap_result "a fork of it holds nothing up" $?
 pkill -9 -f "worker.py .* gym/Forks-v0" 2>/dev/null
 
 # ---- stops
-hold
-mkdir "$tap_dir/parts"
-"$paced" --config "$tap_dir/small.ini" --root "$tap_dir/parts" --quiet & pid=$!
-has_checkpoint() { ls "$tap_dir"/parts/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
-tap_wait 60 has_checkpoint
-workers=$(pgrep -P $pid -f worker.py | wc -l)
-kill -USR1 $pid; wait $pid; code=$?
-fast
+stopped parts; code=$?
 tap_result "a stop saves the run ($workers workers)" "$([ $code -eq 75 ]; echo $?)" "exit $code"
 tap_run "a resumed run says that episodes begin anew" 0 "episodes begin anew" train parts --resume
 tap_run "and ends" 0 "transitions=960" cat "$tap_dir"/parts/runs/*/*/state

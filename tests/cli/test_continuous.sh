@@ -4,6 +4,7 @@
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
+. tests/fault/resume.sh
 
 cat >"$tap_dir/small.ini" <<'INI'
 [env]
@@ -32,28 +33,7 @@ count = 2
 [checkpoint]
 every = 0
 INI
-train() { # root options...
-  local root=$tap_dir/$1; shift
-  mkdir -p "$root"
-  trainer --config "$tap_dir/small.ini" --root "$root" "$@"
-}
 run_of() { basename "$tap_dir/$1"/runs/*/*; }
-# What the newest checkpoint holds, less the clock and the file's own name.
-contents() { trainer checkpoint "$(ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt | tail -1)" | grep -vE '^file|section +clock'; }
-
-has_checkpoint() { ls "$tap_dir/$1"/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
-# stopped_and_resumed ROOT OPTIONS...: stopped by a signal when it has saved, then finished
-stopped_and_resumed() {
-  local root=$1; shift
-  mkdir -p "$tap_dir/$root"
-  hold
-  "$paced" --config "$tap_dir/small.ini" --root "$tap_dir/$root" --quiet "$@" & local pid=$!
-  tap_wait 60 has_checkpoint "$root"
-  kill -USR1 $pid
-  wait $pid; local code=$?
-  fast
-  [ $code -eq 75 ] && train "$root" --quiet --resume "$@"
-}
 
 number=0
 while read -r name options; do
@@ -63,9 +43,7 @@ while read -r name options; do
   # shellcheck disable=SC2086
   stopped_and_resumed "parts$number" $options
   tap_result "$name stopped and resumed is finished" $?
-  tap_result "$name: the same bytes as undisturbed" \
-    "$([ "$(contents "whole$number")" = "$(contents "parts$number")" ] && echo 0 || echo 1)" \
-    "$(diff <(contents "whole$number") <(contents "parts$number"))"
+  same_bytes "$name: the same bytes as undisturbed" "whole$number" "parts$number"
 done <<'LEARNERS'
 gaussian --set algo.name=ppo_ewma --set net.action_head=gaussian --set env.normalize_observations=cleanrl --set env.normalize_rewards=cleanrl --set net.sharing=joint --set ppo.normalize_advantage=minibatch_unbiased
 tanh_affine --set algo.name=ppo --set net.action_head=tanh_affine --set env.normalize_observations=stoix --set env.normalize_rewards=ppo_ewma

@@ -4,6 +4,7 @@
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
+. tests/fault/resume.sh
 mkdir -p "$tap_dir/include/sweep"
 cp trainer/envs/library/environment.h "$tap_dir/include/sweep/"
 compile() { # source library
@@ -13,7 +14,7 @@ library=$tap_dir/corridor.so
 tap_run "the example compiles without warnings" 0 "" compile docs/examples/corridor.c "$library"
 echo '#include <sweep/environment.h>' >"$tap_dir/header.cc"
 if command -v g++ >/dev/null; then tap_run "the header is C++ too" 0 "" g++ -fsyntax-only -I"$tap_dir/include" "$tap_dir/header.cc"; fi
-cat >"$tap_dir/small.ini" <<INI
+cat >"$tap_dir/sweep.ini" <<INI
 [sweep]
 name = corridor
 [env]
@@ -36,35 +37,18 @@ episodes = 64
 [checkpoint]
 every = 0
 INI
-sed '/^\[sweep\]/,/^name/d' "$tap_dir/small.ini" >"$tap_dir/run.ini"
-train() { # root options...
-  local root=$tap_dir/$1; shift
-  mkdir -p "$root"
-  trainer --config "$tap_dir/run.ini" --root "$root" "$@"
-}
-newest() { ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
-contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
-same() { # what root root
-  tap_result "$1" "$([ -s "$(newest "$2")" ] && cmp -s <(contents "$2") <(contents "$3"); echo $?)" \
-    "$(diff <(contents "$2") <(contents "$3"))"
-}
+sed '/^\[sweep\]/,/^name/d' "$tap_dir/sweep.ini" >"$tap_dir/small.ini"
 
 # ---- it is learnt from, stopped and gone on with
 tap_run "a run trains to its end, and finds the way out" 0 "solve rate 100" train whole
-hold
-mkdir "$tap_dir/parts"
-"$paced" --config "$tap_dir/run.ini" --root "$tap_dir/parts" --quiet & pid=$!
-has_checkpoint() { ls "$tap_dir"/parts/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
-tap_wait 60 has_checkpoint
-kill -USR1 $pid; wait $pid
-fast
-train parts --quiet --resume
-same "stopped and resumed: the bytes of an undisturbed run" whole parts
+stopped_and_resumed parts
+tap_result "a stop saves it, and it goes on" $?
+same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts
 train threads --quiet --set train.threads=2
-same "two threads: the same bytes" whole threads
+same_bytes "two threads: the same bytes" whole threads
 
 # ---- what is wrong
-dry() { trainer --config "$tap_dir/run.ini" --dry-run --set env.task="$1"; }
+dry() { trainer --config "$tap_dir/small.ini" --dry-run --set env.task="$1"; }
 tap_run "no file" 2 "none.so: cannot open" dry "library:$tap_dir/none.so/corridor"
 tap_run "no name" 2 "must be library:FILE/NAME" dry "library:corridor.so"
 tap_run "no environment of that name" 2 "has no environment maze" dry "library:$library/maze"
@@ -87,14 +71,14 @@ tap_run "numbers that are not finite end episodes, and are told" 0 "reached NaN 
 # ---- sweeps
 root=$tap_dir/workspace
 mkdir "$root"
-tap_run "a plan names the code" 2 "brings code: $library (BLAKE2b" sweep plan "$tap_dir/small.ini" --root "$root"
-tap_run "and a submit refuses it" 2 "give --trust to sweep submit once" sweep submit "$tap_dir/small.ini" --root "$root" --local --wait
-tap_run "with --no-check too" 2 "give --trust" sweep submit "$tap_dir/small.ini" --root "$root" --local --wait --no-check
+tap_run "a plan names the code" 2 "brings code: $library (BLAKE2b" sweep plan "$tap_dir/sweep.ini" --root "$root"
+tap_run "and a submit refuses it" 2 "give --trust to sweep submit once" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait
+tap_run "with --no-check too" 2 "give --trust" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait --no-check
 tap_result "nothing has run" "$([ ! -e "$root/runs" ]; echo $?)"
-tap_run "once trusted it runs" 0 "" sweep submit "$tap_dir/small.ini" --root "$root" --local --wait --trust
+tap_run "once trusted it runs" 0 "" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait --trust
 tap_run "the workspace remembers" 0 "$library" cat "$root/trusted"
-tap_run "so a plan is made" 0 "" sweep plan "$tap_dir/small.ini" --root "$root"
+tap_run "so a plan is made" 0 "" sweep plan "$tap_dir/sweep.ini" --root "$root"
 sed 's/LIMIT = 50/LIMIT = 51/' docs/examples/corridor.c >"$tap_dir/changed.c"
 compile "$tap_dir/changed.c" "$library"
-tap_run "another file under that name is another one" 2 "brings code" sweep plan "$tap_dir/small.ini" --root "$root"
+tap_run "another file under that name is another one" 2 "brings code" sweep plan "$tap_dir/sweep.ini" --root "$root"
 tap_done

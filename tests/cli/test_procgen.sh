@@ -4,6 +4,7 @@
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
+. tests/fault/resume.sh
 cat >"$tap_dir/small.ini" <<'INI'
 [env]
 task = procgen/maze
@@ -25,17 +26,6 @@ count = 0
 [checkpoint]
 every = 0
 INI
-train() { # root options...
-  local root=$tap_dir/$1; shift
-  mkdir -p "$root"
-  trainer --config "$tap_dir/small.ini" --root "$root" "$@"
-}
-newest() { ls "$tap_dir/$1"/runs/*/*/ckpt/*.ckpt 2>/dev/null | tail -1; }
-contents() { trainer checkpoint "$(newest "$1")" | grep -vE '^file|section +clock'; } # less its name and the clock
-same() { # what root root
-  tap_result "$1" "$([ -s "$(newest "$2")" ] && cmp -s <(contents "$2") <(contents "$3"); echo $?)" \
-    "$(diff <(contents "$2") <(contents "$3"))"
-}
 dry() { trainer --config "$tap_dir/small.ini" --dry-run "$@"; }
 
 tap_run "a game nearly right" 2 "did you mean procgen/coinrun" dry --set env.task=procgen/coinrum
@@ -56,18 +46,11 @@ gcc -shared -fPIC -o "$tap_dir/text/procgen/data/prebuilt/libenv.so" "$tap_dir/o
 tap_run "a library without the functions" 2 "has no libenv_make" text
 
 tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" train whole
-hold
-mkdir "$tap_dir/parts"
-"$paced" --config "$tap_dir/small.ini" --root "$tap_dir/parts" --quiet & pid=$!
-has_checkpoint() { ls "$tap_dir"/parts/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
-tap_wait 60 has_checkpoint
-kill -USR1 $pid; wait $pid; code=$?
-fast
-tap_result "a stop saves it" "$([ $code -eq 75 ]; echo $?)" "exit $code"
-train parts --quiet --resume
-same "stopped and resumed: the bytes of an undisturbed run" whole parts
+stopped_and_resumed parts
+tap_result "a stop saves it, and it goes on" $?
+same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts
 train threads --quiet --set train.threads=2
-same "two threads: the same bytes" whole threads
+same_bytes "two threads: the same bytes" whole threads
 train levels --quiet --set procgen.num_levels=0
 tap_result "other levels: other bytes" "$(cmp -s <(contents whole) <(contents levels) && echo 1 || echo 0)"
 tap_done
