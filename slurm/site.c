@@ -8,6 +8,7 @@
 
 #include "core/http.h"
 #include "core/ini.h"
+#include "core/program.h"
 
 enum { DEPTH_MAX = 4 /* sites that begin with sites */ };
 
@@ -17,10 +18,7 @@ enum { DEPTH_MAX = 4 /* sites that begin with sites */ };
 static int installed_folder(char folder[CORE_PATH_MAX]) {
   static const char *const places[] = {"../share/sweep/sites", "../../slurm/sites"};
   char program[CORE_PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
-  program[length] = '\0';
-  *strrchr(program, '/') = '\0';
+  TRY(core_program_folder(program));
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     TRY(core_files_path(folder, "%s/%s", program, places[i]));
     if (core_files_exists(folder)) return CORE_OK;

@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/memory.h"
+#include "core/program.h"
 #include "core/terminal.h"
 #include "store/database/query.h"
 
@@ -90,13 +91,9 @@ static int print_table(StoreQuery *query) {
 /* Where the loadable extension lies: ../lib/sweep beside this program's folder, built or installed. */
 static int print_extension(void) {
   char self[CORE_PATH_MAX], path[CORE_PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
-  self[length] = '\0';
-  for (int up = 0; up < 2; up++) { /* the program, then its folder */
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = '\0';
-  }
+  TRY(core_program_folder(self));
+  char *slash = strrchr(self, '/');
+  if (slash) *slash = '\0';
   TRY(core_files_path(path, "%s/lib/sweep/sweep_rows.so", self));
   if (!core_files_exists(path))
     return core_error(CORE_FAIL, "%s is not there; make it with `make`, or install it with `make install`", path);

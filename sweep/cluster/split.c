@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/program.h"
 #include "slurm/script.h"
 #include "sweep/cluster/journal.h"
 
@@ -60,20 +61,13 @@ static int64_t throttle_of(const SweepSplit *split, int64_t array) {
   return share > 0 ? share : 1;
 }
 
-static int program_path(char path[CORE_PATH_MAX]) {
-  const ssize_t length = readlink("/proc/self/exe", path, CORE_PATH_MAX - 1);
-  if (length <= 0) return core_error_errno(CORE_FAIL, "can not find this program's own file");
-  path[length] = '\0';
-  return CORE_OK;
-}
-
 int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wait, SweepArrayJob *job) {
   const SweepLaunch *launch = split->launch;
   char program[CORE_PATH_MAX], number[32], first[32];
   const int64_t begin = array * split->array_tasks,
                 end = begin + split->array_tasks < split->tasks ? begin + split->array_tasks : split->tasks;
   *job = (SweepArrayJob){0};
-  TRY(program_path(program));
+  TRY(core_program_path(program));
   TRY(sweep_batch_output(launch->root, launch->name, split->number, array, job->output));
   if (strpbrk(job->output, "%\n"))
     return core_error(CORE_USAGE, "%s: Slurm takes no folder whose name holds %% or a newline", launch->root);

@@ -14,6 +14,7 @@
 
 #include "core/command/options.h"
 #include "core/memory.h"
+#include "core/program.h"
 #include "core/terminal.h"
 #include "core/version.h"
 #include "slurm/probe.h"
@@ -170,13 +171,10 @@ void sweep_checkup_workspace(SweepCheckup *checkup, const char *root) {
 int sweep_checkup_program(const char *name, char *path, size_t size) {
   const char *given = strcmp(name, "trainer") == 0 ? getenv("SWEEP_TRAINER") : NULL; /* as trainer.c has it */
   if (given && *given) return core_text_copy(path, size, given, "SWEEP_TRAINER");
-  const ssize_t length = readlink("/proc/self/exe", path, size - 1);
-  if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
-  path[length] = '\0';
-  char *slash = strrchr(path, '/');
-  if ((size_t)(slash + 1 - path) + strlen(name) + 1 > size)
+  char folder[CORE_PATH_MAX];
+  TRY(core_program_folder(folder));
+  if (snprintf(path, size, "%s/%s", folder, name) >= (int)size)
     return core_error(CORE_FAIL, "the program's path is too long");
-  memcpy(slash + 1, name, strlen(name) + 1);
   return CORE_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/files.h"
+#include "core/program.h"
 #include "core/text.h"
 #include "store/workspace/paths.h"
 
@@ -21,10 +22,7 @@ int sweep_trainer_program(char path[CORE_PATH_MAX]) {
   const char *given = getenv("SWEEP_TRAINER");
   if (given && *given) return core_files_path(path, "%s", given);
   char self[CORE_PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return core_files_path(path, "trainer");
-  self[length] = '\0';
-  *strrchr(self, '/') = '\0';
+  if (core_program_folder(self) != CORE_OK) return core_files_path(path, "trainer");
   return core_files_path(path, "%s/trainer", self);
 }
 

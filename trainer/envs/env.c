@@ -25,6 +25,11 @@ void env_destroy(Env **env) {
   *env = NULL;
 }
 
+int env_check_on_host(const Env *env, const EnvBatch *batch) {
+  if (batch->device == NULL) return CORE_OK;
+  return env_lacks(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
+}
+
 int env_check(const Env *env) { return env->outside ? env->outside->check(env) : CORE_OK; }
 
 static int sibling_bytes(const Env *env, int worlds, double *bytes) {

@@ -186,6 +186,8 @@ int env_evaluation_sets(const CoreConfig *config, int *count);
 int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, const EnvBatch *batch, Env **env,
                           char name[ENV_SET_NAME]);
 
+/* CORE_USAGE: the batch is to be on a device, and this environment's worlds are on the host only. */
+int env_check_on_host(const Env *env, const EnvBatch *batch);
 /* CORE_FAIL: worlds outside of this process have failed. */
 int env_check(const Env *env);
 

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
+#include "core/program.h"
 #include "core/text.h"
 
 enum { LOOK_NS = 100000000, QUIT_LOOKS = 20 }; /* how often a worker that is waited for is looked after */
@@ -21,9 +22,7 @@ enum { LOOK_NS = 100000000, QUIT_LOOKS = 20 }; /* how often a worker that is wai
 /* lib/sweep/NAME above the program's folder: where `make` and `make install` put it. */
 static int find_file(const char *name, char path[CORE_PATH_MAX]) {
   char folder[CORE_PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-  if (length <= 0) return core_error_errno(CORE_FAIL, "/proc/self/exe");
-  folder[length] = '\0';
+  TRY(core_program_path(folder));
   for (char *slash; (slash = strrchr(folder, '/')) != NULL;) {
     *slash = '\0';
     TRY(core_files_path(path, "%s/lib/sweep/%s", folder, name));

@@ -258,7 +258,7 @@ static int make(const LibraryEnv *like, const EnvBatch *wanted, Env **made) {
 }
 
 static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
-  if (wanted->device) return env_lacks(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
+  TRY(env_check_on_host(env, wanted));
   return make(batch_of(env), wanted, made);
 }
 

@@ -231,7 +231,7 @@ static Env *make(MujocoModel *model, const EnvBatch *wanted) {
 }
 
 static int sibling(const Env *env, const EnvBatch *batch, Env **made) {
-  if (batch->device) return env_lacks(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
+  TRY(env_check_on_host(env, batch));
   *made = make(mujoco_model_share(batch_of(env)->model), batch);
   return CORE_OK;
 }

@@ -1,0 +1,11 @@
+/* Where the running program lies: what is built or installed beside it is found from there. */
+#ifndef CORE_PROGRAM_H
+#define CORE_PROGRAM_H
+#include "core/files.h"
+
+/* This program's own file. CORE_FAIL: the system does not tell. */
+int core_program_path(char path[CORE_PATH_MAX]);
+/* The folder that it lies in. */
+int core_program_folder(char folder[CORE_PATH_MAX]);
+
+#endif
