@@ -1,6 +1,8 @@
 /* What is common to all environments: evaluation sets, what one lacks, and estimating memory before it is taken. */
 #include "trainer/envs/env.h"
 
+#include <string.h>
+
 #include "trainer/envs/levels.h"
 
 int env_evaluation_sets(const CoreConfig *config, int *count) {
@@ -23,6 +25,10 @@ int env_create_evaluation(const CoreConfig *config, const Env *trained, int set,
 void env_destroy(Env **env) {
   if (*env != NULL) (*env)->destroy(*env);
   *env = NULL;
+}
+
+bool env_wants_pixels(const CoreConfig *config) {
+  return strcmp(config->net.encoder, "nature") == 0 || strcmp(config->net.encoder, "impala") == 0;
 }
 
 int env_check_on_host(const Env *env, const EnvBatch *batch) {

@@ -120,6 +120,23 @@ typedef struct EnvPhysics {
   int64_t (*nonfinite)(const Env *env); /* worlds whose physics reached NaN or infinity so far */
 } EnvPhysics;
 
+/* Observations that are pixels. A row of observations is bytes then, four to each of its observation_length numbers:
+ * who stores or moves rows need not know, and nobody but an encoder of pixels (net.encoder = nature, impala) may read
+ * them. Bytes behind the last pixel are 0. */
+typedef struct EnvPixels {
+  int height, width;
+  int channels;         /* of one frame */
+  int frames;           /* stacked: the oldest first. A row is [frames], then as channels_last says */
+  bool channels_last;   /* a frame is [height][width][channels], else [channels][height][width] */
+} EnvPixels;
+static inline size_t env_pixels_frame(const EnvPixels *pixels) { /* bytes */
+  return (size_t)pixels->height * (size_t)pixels->width * (size_t)pixels->channels;
+}
+/* Numbers of an observation, for Env.observation_length. */
+static inline int env_pixels_length(const EnvPixels *pixels) {
+  return (int)((env_pixels_frame(pixels) * (size_t)pixels->frames + sizeof(float) - 1) / sizeof(float));
+}
+
 /* Pictures of its own making; worlds are on the host. */
 typedef struct EnvPicture {
   /* World number `world` of the batch as it stands -> rgb [height][width][3], rows from the top. From one thread only.
@@ -138,6 +155,7 @@ struct Env {
    * numbers, borrowed; NULL: it is the whole one. Networks are initialised as if they saw the whole one. */
   const int32_t *features;
   int whole_length;
+  const EnvPixels *pixels; /* what a row of pixels is; NULL: it is numbers; borrowed. Only where env_wants_pixels */
   const SimEntityLayout *entities; /* where things are in an entity observation; NULL: it is another kind; borrowed */
   int level_count;        /* that results are counted by; 1 without EnvLevels */
   int max_steps;          /* of an episode */
@@ -179,6 +197,9 @@ struct Env {
 void env_destroy(Env **env);
 /* CORE_USAGE: `setting` = `value` needs `what`, which the environment lacks; set `instead`. */
 int env_lacks(const Env *env, const char *setting, const char *value, const char *what, const char *instead);
+
+/* Whether net.encoder reads pixels. Environments that have pixels then show them as EnvPixels says, else as numbers. */
+bool env_wants_pixels(const CoreConfig *config);
 
 /* Sets that eval.levels names, evaluated beside the training levels. CORE_USAGE: an impossible list. */
 int env_evaluation_sets(const CoreConfig *config, int *count);

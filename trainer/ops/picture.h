@@ -1,0 +1,67 @@
+/* Arithmetic of convolutional encoders (encoder_picture.c): a sub-table of Ops. Activations are
+ * [rows][height][width][channels]. A kernel is [size][size][in][out], so it is the (in, out) matrix of a dense layer
+ * over patches (y, x, channel). Convolutions are cross-correlations, as in PyTorch.
+ *
+ * Each row is computed by itself and sums over rows go in a fixed order, so results depend neither on threads nor on
+ * how rows are divided over calls, but for gradients of weights, which are sums over the rows of the call. */
+#ifndef TRAINER_OPS_PICTURE_H
+#define TRAINER_OPS_PICTURE_H
+#include "trainer/ops/ops.h"
+
+/* Rows of pixels: frames, oldest first, each [height][width][channels] or [channels][height][width] (env.h). */
+typedef struct OpsPixels {
+  int height, width, channels, frames;
+  bool channels_last;
+  size_t row;             /* bytes from one row to the next */
+} OpsPixels;
+
+/* A convolution: `in` channels of height x width, padded by `pad` zeros at all sides, -> `out` channels. */
+typedef struct OpsConv { int height, width, in, out, size, stride, pad; } OpsConv;
+static inline int ops_conv_side(const OpsConv *c, int side) { return (side + 2 * c->pad - c->size) / c->stride + 1; }
+static inline int ops_conv_height(const OpsConv *c) { return ops_conv_side(c, c->height); }
+static inline int ops_conv_width(const OpsConv *c) { return ops_conv_side(c, c->width); }
+static inline int ops_conv_patch(const OpsConv *c) { return c->size * c->size * c->in; } /* numbers of a patch */
+static inline size_t ops_conv_inputs(const OpsConv *c) { return (size_t)c->height * (size_t)c->width * (size_t)c->in; }
+static inline size_t ops_conv_outputs(const OpsConv *c) {
+  return (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c) * (size_t)c->out;
+}
+static inline size_t ops_conv_weights(const OpsConv *c) { return (size_t)ops_conv_patch(c) * (size_t)c->out; }
+
+/* Maxima of windows of 3 x 3, every second one, padded by one: (side - 1) / 2 + 1 of them. Padding is never the
+ * greatest; of equal numbers the first in row order is taken. */
+typedef struct OpsPool3 { int height, width, channels; } OpsPool3;
+static inline int ops_pool3_side(int side) { return (side - 1) / 2 + 1; }
+static inline size_t ops_pool3_outputs(const OpsPool3 *p) {
+  return (size_t)ops_pool3_side(p->height) * (size_t)ops_pool3_side(p->width) * (size_t)p->channels;
+}
+
+/* Rows whose patches are in memory at a time, where convolutions are products of patches; and the floats of scratch
+ * that a convolution of `rows` rows, or its gradients, may take. */
+enum { OPS_CONV_ROWS = 64 };
+static inline size_t ops_conv_scratch(const OpsConv *c, int rows) {
+  const size_t some = (size_t)(rows < OPS_CONV_ROWS ? rows : OPS_CONV_ROWS);
+  const size_t patches = some * (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c) * (size_t)ops_conv_patch(c);
+  return patches + ops_conv_weights(c) + (size_t)c->out;
+}
+
+typedef struct OpsPicture OpsPicture;
+struct OpsPicture {
+  /* bytes [rows][pixels->row] -> y[rows][height][width][frames * channels], the frames' channels side by side, each
+   * divided by 255. */
+  void (*pixels)(Ops *ops, const OpsPixels *pixels, const void *bytes, int rows, float *y);
+  /* y[rows][outputs] = activation(conv(x[rows][inputs], w) + b); OPS_LINEAR or OPS_RELU. */
+  void (*conv_forward)(Ops *ops, const OpsConv *conv, const float *x, const float *w, const float *b, float *y, int rows,
+                       OpsActivation activation, float *scratch);
+  /* dy[rows][outputs], the gradient at y, is overwritten with that before the activation. dw, db are set; dx[rows]
+   * [inputs] is set unless NULL. */
+  void (*conv_backward)(Ops *ops, const OpsConv *conv, const float *x, const float *w, const float *y, float *dy,
+                        float *dx, float *dw, float *db, int rows, OpsActivation activation, float *scratch);
+  /* from[rows][outputs]: which of the window's nine it was. Gradients go there: dx is set. */
+  void (*pool_forward)(Ops *ops, const OpsPool3 *pool, const float *x, float *y, uint8_t *from, int rows);
+  void (*pool_backward)(Ops *ops, const OpsPool3 *pool, const uint8_t *from, const float *dy, float *dx, int rows);
+  /* y[n] = max(x, 0); and the gradient at y, in place, becomes that at x: 0 where y is not positive. */
+  void (*relu_forward)(Ops *ops, const float *x, float *y, size_t n);
+  void (*relu_backward)(Ops *ops, const float *y, float *dy, size_t n);
+};
+
+#endif
