@@ -27,10 +27,14 @@ static AgentSharing sharing_of(const char *name) {
 
 static bool is_q(const CoreConfig *config) { return strcmp(config->algo.name, "pqn") == 0; }
 
+static bool has_layer_norm(const CoreConfig *config) {
+  return strcmp(config->net.norm, "layer") == 0 || (is_q(config) && strcmp(config->net.norm, "auto") == 0);
+}
+
 static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
   NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
                                      activation_of(config->net.activation), head_gain);
-  shape.layer_norm = strcmp(config->net.norm, "layer") == 0 || (is_q(config) && strcmp(config->net.norm, "auto") == 0);
+  shape.layer_norm = has_layer_norm(config);
   return shape;
 }
 
@@ -87,8 +91,32 @@ const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *bu
   return buffer;
 }
 
+static int check_pixels(const CoreConfig *config) {
+  const char *encoder = config->net.encoder;
+  if (strcmp(config->env.normalize_observations, "none") != 0)
+    return core_error(CORE_USAGE, "env.normalize_observations = %s: net.encoder = %s reads pixels, which are divided by "
+                      "255 and nothing else; set it to none", config->env.normalize_observations, encoder);
+  if (observer_blocks(config) > 0)
+    return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
+                      "observation; set net.encoder to none", encoder, config->algo.name);
+  if (strcmp(config->net.norm, "layer") == 0 && encoder_kind(encoder) == ENCODER_IMPALA)
+    return core_error(CORE_USAGE, "net.norm = layer: net.encoder = impala has no layer norm; set net.norm to none or "
+                      "auto, or net.encoder to nature");
+  return CORE_OK;
+}
+
+int agent_check_env(const CoreConfig *config, const Env *env) {
+  const EncoderKind kind = encoder_kind(config->net.encoder);
+  if (!encoder_reads_pixels(kind)) return CORE_OK;
+  if (env->pixels == NULL)
+    return core_error(CORE_USAGE, "net.encoder = %s: it reads pixels, but env.task = %s shows numbers; set net.encoder to "
+                      "none", config->net.encoder, config->env.task);
+  return encoder_check_pixels(kind, env->pixels);
+}
+
 int agent_check(const CoreConfig *config) {
-  const bool encodes = strcmp(config->net.encoder, "none") != 0;
+  const EncoderKind kind = encoder_kind(config->net.encoder);
+  const bool encodes = kind != ENCODER_NONE && !encoder_reads_pixels(kind);
   const bool has_entities = strcmp(config->env.observations, "entity") == 0;
   if (encodes && !has_entities)
     return core_error(CORE_USAGE,
@@ -98,6 +126,7 @@ int agent_check(const CoreConfig *config) {
   if (has_entities && !encodes)
     return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
                       "transformer, or env.observations to flat or padded");
+  if (kind != ENCODER_NONE && !encodes) return check_pixels(config);
   if (encodes && strcmp(config->env.normalize_observations, "none") != 0)
     return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and numbers of "
                       "shapes, which must stay as they are; set it to none", config->env.normalize_observations);
@@ -108,21 +137,25 @@ int agent_check(const CoreConfig *config) {
   return CORE_OK;
 }
 
-/* What the towers stand on, with memory for it: gives its width. */
-static int register_below(Agent *agent, const CoreConfig *config, const Env *env, CoreArena *arena) {
+static EncoderShape encoder_of(const CoreConfig *config, const Env *env, EncoderKind kind) {
+  if (!encoder_reads_pixels(kind)) return encoder_shape(kind, *env->entities);
+  return encoder_shape_of_pixels(kind, env->pixels, kind == ENCODER_NATURE && has_layer_norm(config));
+}
+
+/* What the towers stand on, with memory for it: gives its width. entrance: that of what the first dense layer sees. */
+static int register_below(Agent *agent, const CoreConfig *config, const Env *env, int *entrance, CoreArena *arena) {
   const EncoderKind kind = encoder_kind(config->net.encoder);
+  *entrance = env->observation_length + agent->blocks.width;
   if (kind != ENCODER_NONE) {
-    CORE_CHECK(env->entities != NULL && agent->inputs == env->entities->length);
-    const EncoderShape shape = encoder_shape(kind, *env->entities);
+    const EncoderShape shape = encoder_of(config, env, kind);
+    CORE_CHECK(agent->inputs == shape.length);
     encoder_register(&agent->encoder, &shape, agent->max_rows, arena);
     CORE_ARENA_DEVICE(arena, agent->encoded, (size_t)agent->max_rows * (size_t)shape.width, "encoded [rows][width]");
-    return shape.width;
+    *entrance = shape.width;
   }
-  if (agent->sharing == AGENT_SHARED) {
-    agent->trunk = (int)config->net.trunk_depth;
-    return (int)config->net.trunk_width;
-  }
-  return env->observation_length + agent->blocks.width;
+  if (agent->sharing != AGENT_SHARED || (kind != ENCODER_NONE && !encoder_reads_pixels(kind))) return *entrance;
+  agent->trunk = (int)config->net.trunk_depth;
+  return (int)config->net.trunk_width;
 }
 
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
@@ -132,9 +165,9 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
                    .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
                    .epsilon = config->pqn.epsilon_end, .device = core_arena_device(arena)};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
-  const int below = register_below(agent, config, env, arena);
+  int entrance;
+  const int below = register_below(agent, config, env, &entrance, arena);
   const int outputs = is_gaussian(agent) ? agent->head.factors : agent->head.logits;
-  const int entrance = agent->trunk > 0 ? env->observation_length + agent->blocks.width : below;
   agent->actor.shape = tower(config, entrance, outputs, agent->is_q ? sqrt(2) : 0.01);
   if (agent->trunk > 0)
     network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
@@ -174,8 +207,8 @@ static int max_width(const Agent *agent) {
 
 /* Numbers that a tower sees of what learns below it: trunk or encoder; 0 where there is neither. */
 static int below_width(const Agent *agent) {
-  if (has_encoder(agent)) return agent->encoder.shape.width;
-  return agent->trunk > 0 ? agent->actor.shape.width[agent->trunk] : 0;
+  if (agent->trunk > 0) return agent->actor.shape.width[agent->trunk];
+  return has_encoder(agent) ? agent->encoder.shape.width : 0;
 }
 
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
@@ -190,6 +223,9 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
   if (below_width(agent) > 0)
     CORE_ARENA_DEVICE(arena, gradient->below, 2 * (size_t)rows * (size_t)below_width(agent),
                "gradients below the towers [2][rows][width]");
+  if (agent->trunk > 0 && has_encoder(agent))
+    CORE_ARENA_DEVICE(arena, gradient->encoded, (size_t)rows * (size_t)agent->encoder.shape.width,
+               "gradient between encoder and trunk [rows][width]");
   if (is_gaussian(agent))
     CORE_ARENA_DEVICE(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
                "gradient at the means [rows][factors]");
@@ -227,8 +263,9 @@ static int trunk_of(const Agent *agent, const AgentNetwork *network) {
   return network == &agent->actor ? agent->trunk : 0;
 }
 
-/* What the networks see of x. */
+/* What the first dense layers see of x. */
 static const float *entrance(const Agent *agent, const float *x) {
+  if (has_encoder(agent)) return agent->encoded;
   return agent->blocks.count > 0 ? agent->blocks.joined : x;
 }
 
@@ -237,7 +274,7 @@ static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, cons
   encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
 }
 
-/* Runs what both towers stand on, embeddings and trunk or encoder, with the weights of an actor's vector. */
+/* Runs what both towers stand on, embeddings, encoder and trunk, with the weights of an actor's vector. */
 static void run_below(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
   const AgentNetwork *actor = &agent->actor;
   const AgentBlocks *blocks = &agent->blocks;
@@ -250,7 +287,6 @@ static void run_below(const Agent *agent, Ops *ops, const float *theta, const fl
 
 /* What the towers stand on: the trunk's or encoder's output, or the networks' input where there is neither. */
 static const float *below_tower(const Agent *agent, const float *x) {
-  if (has_encoder(agent)) return agent->encoded;
   return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : entrance(agent, x);
 }
 
@@ -395,15 +431,15 @@ static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows
   float *from_both = gradient_below(agent, gradient, true, rows);
   NetworkWatch watch;
   ops->add(ops, from_both, gradient_below(agent, gradient, false, rows), (size_t)rows * (size_t)below_width(agent));
-  if (has_encoder(agent)) {
-    encoder_backward(&agent->encoder, ops, actor->theta + actor->encoder, x, rows, from_both,
-                     gradient->actor + actor->encoder);
-    return;
-  }
-  network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,
-                          agent->trunk, from_both, gradient->entrance, gradient->scratch, gradient->actor,
-                          watch_of(agent, gradient, true, &watch));
+  float *below_trunk = has_encoder(agent) ? gradient->encoded : gradient->entrance;
+  if (agent->trunk > 0)
+    network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,
+                            agent->trunk, from_both, below_trunk, gradient->scratch, gradient->actor,
+                            watch_of(agent, gradient, true, &watch));
   finish_embedding(agent, ops, rows, true, gradient);
+  if (has_encoder(agent))
+    encoder_backward(&agent->encoder, ops, actor->theta + actor->encoder, x, rows,
+                     agent->trunk > 0 ? below_trunk : from_both, gradient->actor + actor->encoder);
 }
 
 /* The part of the policy's gradient that is log standard deviations'; returns that at the means. */

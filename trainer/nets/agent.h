@@ -1,5 +1,5 @@
 /* The agent: an actor and a critic network over the same observations, with their activations. They are separate, on a
- * common trunk, or over encoders of entities (encoder.h). Learners change their weights. Vectors belong to the run's
+ * common trunk, or over encoders (encoder.h). Learners change their weights. Vectors belong to the run's
  * arena, on the ops' device.
  *
  * With a trunk the actor's network is trunk and tower in one, and its vector holds the trunk's weights first; the
@@ -10,7 +10,8 @@
  * embedding in its place.
  *
  * With net.encoder each network sees the output of an encoder in place of the observation. The encoder's weights are
- * the last of its network's vector; with net.sharing = shared it takes the trunk's place, and is the actor's. */
+ * the last of its network's vector; with net.sharing = shared there is one, the actor's. An encoder of entities is then
+ * in the trunk's place; on an encoder of pixels the trunk stands. */
 #ifndef TRAINER_AGENT_H
 #define TRAINER_AGENT_H
 #include "core/config/config.h"
@@ -67,6 +68,8 @@ typedef struct Agent {
 
 /* CORE_USAGE where net.encoder, env.observations and what else the agent is made of do not go together. */
 int agent_check(const CoreConfig *config);
+/* CORE_USAGE where net.encoder can not read what the environment shows. */
+int agent_check_env(const CoreConfig *config, const Env *env);
 /* Fixes the shapes for this environment and registers weights and activations. Borrows env's list of features. */
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena);
 /* Its step for the vectors' sizes and parts, from head, shapes, blocks and encoder. */
@@ -100,6 +103,7 @@ typedef struct AgentGradient {
    * on. */
   void (*on_complete)(void *context, bool is_actor, size_t first);
   void *context;
+  float *encoded;                   /* [rows][encoder's width] at the trunk's input, where it stands on an encoder */
   float *entrance, *embedding;      /* [rows][features + width], [blocks][width]: with blocks, of one network's pass */
 } AgentGradient;
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena);

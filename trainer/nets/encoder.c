@@ -25,11 +25,30 @@ EncoderKind encoder_kind(const char *name) {
   return ENCODER_NONE;
 }
 
+bool encoder_reads_pixels(EncoderKind kind) { return kind != ENCODER_NONE && DESIGN[kind]->scratch != NULL; }
+
 EncoderShape encoder_shape(EncoderKind kind, SimEntityLayout layout) {
-  EncoderShape shape = {.kind = kind, .layout = layout};
-  CORE_CHECK(kind > ENCODER_NONE && (int)kind < DESIGNS);
+  EncoderShape shape = {.kind = kind, .length = layout.length, .layout = layout};
+  CORE_CHECK(kind > ENCODER_NONE && (int)kind < DESIGNS && !encoder_reads_pixels(kind));
   DESIGN[kind]->list(&shape);
   return shape;
+}
+
+EncoderShape encoder_shape_of_pixels(EncoderKind kind, const EnvPixels *pixels, bool layer_norm) {
+  EncoderShape shape = {.kind = kind, .length = env_pixels_length(pixels), .layer_norm = layer_norm};
+  CORE_CHECK(encoder_reads_pixels(kind));
+  shape.pixels = (OpsPixels){pixels->height,        pixels->width,         pixels->channels,
+                             pixels->frames,        pixels->channels_last, (size_t)shape.length * sizeof(float)};
+  DESIGN[kind]->list(&shape);
+  return shape;
+}
+
+int encoder_check_pixels(EncoderKind kind, const EnvPixels *pixels) {
+  const int least = kind == ENCODER_NATURE ? 36 : 1; /* one 3x3 window after strides of 4 and 2 */
+  if (pixels->height >= least && pixels->width >= least) return CORE_OK;
+  return core_error(CORE_USAGE, "net.encoder = %s: pictures of %d x %d are too small for its convolutions, which take "
+                    "%d x %d; set net.encoder to impala or none", DESIGN[kind]->name, pixels->width, pixels->height,
+                    least, least);
 }
 
 EncoderEntities encoder_entities(const SimEntityLayout *l, int kind) {
@@ -62,7 +81,7 @@ int encoder_add_dense(EncoderShape *shape, const char *name, int in, int out, En
   snprintf(text, sizeof text, "%s W", name);
   const int kernel = encoder_add(shape, text, in, out, init);
   snprintf(text, sizeof text, "%s b", name);
-  encoder_add(shape, text, 1, out, ENCODER_ZEROS);
+  encoder_add(shape, text, 1, out, init == ENCODER_UNIFORM ? ENCODER_UNIFORM : ENCODER_ZEROS);
   return kernel;
 }
 
@@ -112,6 +131,13 @@ static void initialise_lecun(const EncoderTensor *t, uint64_t seed, uint32_t num
   for (size_t i = 0; i < n; i++) values[i] = (float)(scale * draw_normal(seed, number, (uint32_t)i, 2.0));
 }
 
+static void initialise_uniform(const EncoderTensor *t, uint64_t seed, uint32_t number, float *values) {
+  const float bound = (float)(1 / sqrt(t->rows > 1 ? t->rows : t[-1].rows));
+  CoreRandomStream stream = core_random_stream(seed, CORE_RANDOM_WEIGHTS, number, 0);
+  const size_t n = (size_t)t->rows * (size_t)t->columns;
+  for (size_t i = 0; i < n; i++) values[i] = core_random_uniform(&stream, -bound, bound);
+}
+
 static void initialise_tensor(const EncoderShape *shape, int i, uint64_t seed, uint32_t number, float *values) {
   const EncoderTensor *t = &shape->tensor[i];
   const size_t n = (size_t)t->rows * (size_t)t->columns;
@@ -119,6 +145,7 @@ static void initialise_tensor(const EncoderShape *shape, int i, uint64_t seed, u
     case ENCODER_ORTHOGONAL: initialise_orthogonal(t, 1, seed, number, values); break;
     case ENCODER_HEADS: initialise_orthogonal(t, shape->heads, seed, number, values); break;
     case ENCODER_LECUN: initialise_lecun(t, seed, number, values); break;
+    case ENCODER_UNIFORM: initialise_uniform(t, seed, number, values); break;
     default:
       for (size_t k = 0; k < n; k++) values[k] = t->init == ENCODER_ONES ? 1.0f : 0.0f;
   }
@@ -148,12 +175,26 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
                             t->rows, t->columns, activation);
 }
 
+void encoder_conv(const EncoderPass *pass, int tensor, const OpsConv *conv, const float *x, float *y,
+                  OpsActivation activation, float *scratch) {
+  const EncoderTensor *t = &pass->shape->tensor[tensor];
+  pass->ops->picture->conv_forward(pass->ops, conv, x, pass->theta + t->offset, pass->theta + t[1].offset, y,
+                                   pass->x.rows, activation, scratch);
+}
+
+void encoder_conv_backward(const EncoderPass *pass, int tensor, const OpsConv *conv, const float *x, const float *y,
+                           float *dy, float *dx, float *gradient, OpsActivation activation, float *scratch) {
+  const EncoderTensor *t = &pass->shape->tensor[tensor];
+  pass->ops->picture->conv_backward(pass->ops, conv, x, pass->theta + t->offset, y, dy, dx, gradient + t->offset,
+                                    gradient + t[1].offset, pass->x.rows, activation, scratch);
+}
+
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* A device is filled by some thousands of rows, each some twenty rows of a product; its memory is
  * mostly the rollout's. */
 static int most_of(const EncoderShape *shape, const CoreDevice *device) {
-  int piece = ENCODER_PIECE;
+  int piece = encoder_reads_pixels(shape->kind) ? ENCODER_PIECE_PIXELS : ENCODER_PIECE;
   if (device == NULL) return piece;
   const double room = (double)device->memory_bytes / ENCODER_MEMORY_SHARE;
   while (piece < ENCODER_PIECE_DEVICE &&
@@ -163,7 +204,7 @@ static int most_of(const EncoderShape *shape, const CoreDevice *device) {
 }
 
 static int widest(const EncoderShape *shape) {
-  int width = shape->layout.length;
+  int width = encoder_reads_pixels(shape->kind) ? shape->width : shape->length;
   for (int i = 0; i < shape->tensors; i++) {
     const EncoderTensor *t = &shape->tensor[i];
     if (t->rows > width) width = t->rows;
@@ -176,8 +217,15 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
   const int most = most_of(shape, core_arena_device(arena));
   *encoder = (Encoder){.shape = *shape, .piece = max_rows < most ? max_rows : most};
   const size_t spare = (size_t)widest(shape);
-  CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->piece),
-                    "encoder's activations [rows of a piece]");
+  const EncoderDesign *design = DESIGN[shape->kind];
+  const int pieces = (max_rows + encoder->piece - 1) / encoder->piece;
+  encoder->piece_floats = design->floats(shape, encoder->piece);
+  const bool keeps = design->scratch && encoder->piece_floats * (size_t)pieces <= ENCODER_KEPT_FLOATS;
+  encoder->kept = keeps ? pieces : 1;
+  CORE_ARENA_DEVICE(arena, encoder->memory, (size_t)encoder->kept * encoder->piece_floats,
+                    "encoder's activations [pieces][rows of a piece]");
+  if (design->scratch)
+    CORE_ARENA_DEVICE(arena, encoder->scratch, design->scratch(shape, encoder->piece), "encoder's gradients of a piece");
   CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->piece * (size_t)shape->width,
                     "encoder's embedding of a piece [rows][width]");
   CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a piece");
@@ -186,15 +234,17 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
 
 /* Every entity, or shape and dummy, is a row of some matrix product. */
 int encoder_ops_rows(const Encoder *encoder) {
+  if (encoder_reads_pixels(encoder->shape.kind)) return encoder->piece;
   return encoder->piece * (encoder_entity_count(&encoder->shape.layout) + 1);
 }
 
 int encoder_ops_width(const EncoderShape *shape) { return widest(shape); }
 
 static EncoderPass pass_of(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, int first) {
-  const int left = rows - first, stride = encoder->shape.layout.length;
+  const int left = rows - first, stride = encoder->shape.length, piece = first / encoder->piece;
   return (EncoderPass){
-      .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros, .memory = encoder->memory,
+      .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros,
+      .memory = encoder->memory + (size_t)(piece % encoder->kept) * encoder->piece_floats, .scratch = encoder->scratch,
       .x = {x + (size_t)first * (size_t)stride, left < encoder->piece ? left : encoder->piece, stride},
   };
 }
@@ -211,10 +261,11 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
                       const float *dembedding, float *gradient) {
   const EncoderDesign *design = DESIGN[encoder->shape.kind];
   const size_t n = encoder->shape.parameters, width = (size_t)encoder->shape.width;
+  const bool is_kept = design->scratch && rows <= encoder->kept * encoder->piece;
   core_device_zero(ops->device, gradient, n * sizeof *gradient);
   for (int first = 0; first < rows; first += encoder->piece) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
-    design->forward(&pass, encoder->embedding);
+    if (!is_kept) design->forward(&pass, encoder->embedding);
     design->backward(&pass, encoder->embedding, dembedding + (size_t)first * width, encoder->part);
     ops->add(ops, gradient, encoder->part, n);
   }

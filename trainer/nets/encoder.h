@@ -1,15 +1,20 @@
-/* Encoders: networks from a row of entity observations (observe_layout.h) to an embedding that does not depend on the
- * order of entities. Actor and critic (agent.h) take the embedding. Flat observations need no encoder.
+/* Encoders: networks from a row of observations to an embedding, which trunk, actor and critic (agent.h) take. Flat
+ * observations need no encoder.
  *
+ * Of entity observations (observe_layout.h); the embedding does not depend on the order of entities:
  *   set           every entity by a layer of its kind, then 8 heads, each summed over all entities; tanh (Kinetix)
  *   stoix_set     the same with 4 heads and no activation after the sum (Stoix)
  *   transformer   two layers of masked attention among shapes, with gates and messages from joints and thrusters
+ * Of pixels (env.h, EnvPixels); the embedding is the last activations, [height][width][channels]:
+ *   nature        convolutions 32 8x8/4, 64 4x4/2, 64 3x3/1, each with relu or, before it, layer norm (Mnih et al. 2015)
+ *   impala        for 16, 32, 32 channels a 3x3 convolution, a pool and two residual blocks (Espeholt et al. 2018)
  *
- * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py. Files: encoder.c
- * (what all have in common), encoder_set.c, encoder_transformer.c; arithmetic is the ops'.
+ * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py; CleanRL's
+ * ppo_atari.py, ppo_procgen.py, pqn_atari_envpool.py. Files: encoder.c (what all have in common), encoder_set.c,
+ * encoder_transformer.c, encoder_nature.c, encoder_impala.c; arithmetic is the ops'.
  *
- * Rows are processed in pieces of fixed size, and a backward pass recomputes a piece's activations, so memory does not
- * grow with the rows. Results depend neither on threads nor on the number of rows of a call. */
+ * Rows are processed in pieces of fixed size. Where pieces' activations take too much memory, a backward pass computes
+ * them again, with the same bits. Results depend neither on threads nor on the number of rows of a call. */
 #ifndef TRAINER_ENCODER_H
 #define TRAINER_ENCODER_H
 #include <stdbool.h>
@@ -17,27 +22,33 @@
 
 #include "core/device/arena.h"
 #include "sim/task/observe_layout.h"
-#include "trainer/ops/ops.h"
+#include "trainer/envs/env.h"
+#include "trainer/ops/picture.h"
 
 /* The encoders: a new one is a line here, a choice of net.encoder in config.def, and ENCODER_DESIGN_X in its file
  * (encoder_internal.h). */
 #define ENCODER_KINDS(X) \
   X(SET) \
   X(STOIX_SET) \
-  X(TRANSFORMER)
+  X(TRANSFORMER) \
+  X(NATURE) \
+  X(IMPALA)
 #define ENCODER_KIND(name) ENCODER_##name,
 typedef enum EncoderKind { ENCODER_NONE, ENCODER_KINDS(ENCODER_KIND) } EncoderKind;
 #undef ENCODER_KIND
 enum { ENCODER_TENSORS_MAX = 64, ENCODER_NAME = 32 };
 /* Rows that go through at a time: on the host, what stays in a cache; on a device twice as many as long as its share of
  * the memory holds their activations, at most so many. */
-enum { ENCODER_PIECE = 256, ENCODER_PIECE_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
+enum { ENCODER_PIECE = 256, ENCODER_PIECE_PIXELS = 64, ENCODER_PIECE_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
+/* Activations of all pieces are kept for the backward pass up to so many floats; only pixels' are worth it. */
+enum { ENCODER_KEPT_FLOATS = 1 << 28 };
 
 typedef enum EncoderInit {
   ENCODER_ZEROS, ENCODER_ONES,
   ENCODER_ORTHOGONAL,        /* gain sqrt(2) */
   ENCODER_HEADS,             /* the heads' kernels as one tensor [heads * rows][columns / heads], orthogonal, sqrt(2) */
   ENCODER_LECUN,             /* LeCun normal: truncated at two standard deviations, variance 1 / rows */
+  ENCODER_UNIFORM,           /* within +-1 / sqrt(rows); of a bias: its kernel's rows (PyTorch's default) */
 } EncoderInit;
 
 /* One tensor of the parameter vector, row-major. */
@@ -50,8 +61,11 @@ typedef struct EncoderTensor {
 
 typedef struct EncoderShape {
   EncoderKind kind;
-  SimEntityLayout layout;    /* of an observation row */
-  int width;                 /* of the embedding: 256, transformer 128 */
+  int length;                /* numbers of an observation row */
+  SimEntityLayout layout;    /* of an entity observation */
+  OpsPixels pixels;          /* of a row of pixels */
+  bool layer_norm;           /* nature: before each activation */
+  int width;                 /* of the embedding: set 256, transformer 128; of pixels as their size makes it */
   int heads;
   size_t parameters;
   int tensors;
@@ -60,8 +74,13 @@ typedef struct EncoderShape {
 
 /* `name` as net.encoder has it; "none" gives ENCODER_NONE. */
 EncoderKind encoder_kind(const char *name);
-/* kind: not ENCODER_NONE. */
+bool encoder_reads_pixels(EncoderKind kind);
+/* kind: one that reads entities. */
 EncoderShape encoder_shape(EncoderKind kind, SimEntityLayout layout);
+/* kind: one that reads pixels. */
+EncoderShape encoder_shape_of_pixels(EncoderKind kind, const EnvPixels *pixels, bool layer_norm);
+/* CORE_USAGE: pixels that the convolutions of `kind` are too large for. */
+int encoder_check_pixels(EncoderKind kind, const EnvPixels *pixels);
 
 /* Initial parameters: a function of (seed, first_tensor) only. Tensors first_tensor .. + ENCODER_TENSORS_MAX - 1 are
  * used up. */
@@ -73,7 +92,10 @@ const char *encoder_parameter_name(const EncoderShape *shape, const char *networ
 typedef struct Encoder {
   EncoderShape shape;
   int piece;                 /* rows that go through at a time */
-  float *memory;             /* activations and their gradients for a piece */
+  int kept;                  /* pieces whose activations stay until the backward pass; 1: of more, they do not */
+  size_t piece_floats;       /* of a piece's activations */
+  float *memory;             /* [kept][piece_floats] */
+  float *scratch;            /* gradients of a piece's activations, where they are not among these */
   float *embedding;          /* [piece][width] computed again */
   float *part;               /* [parameters] gradient of one piece */
   float *zeros;              /* a bias for kernels without one */
@@ -86,9 +108,10 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
 int encoder_ops_rows(const Encoder *encoder);
 int encoder_ops_width(const EncoderShape *shape);
 
-/* x [rows][layout.length] -> embedding [rows][width]. */
+/* x [rows][length] -> embedding [rows][width]. */
 void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding);
-/* The gradient at the embedding -> gradient [parameters] (set), summed over rows in a fixed order. */
+/* The gradient at the embedding -> gradient [parameters] (set), summed over rows in a fixed order. Comes after
+ * encoder_forward of the same rows and weights, with no other pass of this encoder between them. */
 void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows,
                       const float *dembedding, float *gradient);
 

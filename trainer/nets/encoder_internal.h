@@ -11,15 +11,17 @@ typedef struct EncoderPass {
   const EncoderShape *shape;
   const float *theta, *zeros;
   OpsRows x;
-  float *memory;
+  float *memory, *scratch;
 } EncoderPass;
 
 /* An encoder: its tensors, the floats of memory that a piece of `rows` takes, its two passes. backward comes after
- * forward with the same pass; it sets every tensor of the gradient. */
+ * forward with the same pass; it sets every tensor of the gradient. scratch: the floats that one pass at a time takes
+ * beside that; NULL: none, and the encoder reads entities. */
 typedef struct EncoderDesign {
   const char *name;
   void (*list)(EncoderShape *shape);
   size_t (*floats)(const EncoderShape *shape, int rows);
+  size_t (*scratch)(const EncoderShape *shape, int rows);
   void (*forward)(const EncoderPass *pass, float *embedding);
   void (*backward)(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient);
 } EncoderDesign;
@@ -47,6 +49,17 @@ void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float
 /* dy is overwritten; dx may be NULL. Without a bias, `sums`, if not NULL, receives dy's column sums. */
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation);
+
+/* Convolutions of the kernel with this number, whose bias is the next tensor; as dense layers above. */
+void encoder_conv(const EncoderPass *pass, int tensor, const OpsConv *conv, const float *x, float *y,
+                  OpsActivation activation, float *scratch);
+void encoder_conv_backward(const EncoderPass *pass, int tensor, const OpsConv *conv, const float *x, const float *y,
+                           float *dy, float *dx, float *gradient, OpsActivation activation, float *scratch);
+/* Numbers of a piece's pixels, as floats. */
+static inline size_t encoder_pixel_floats(const EncoderShape *shape, int rows) {
+  const OpsPixels *p = &shape->pixels;
+  return (size_t)rows * (size_t)p->height * (size_t)p->width * (size_t)(p->frames * p->channels);
+}
 
 /* Takes `floats` of a piece's memory; base NULL: only counts. */
 static inline float *encoder_take(float *base, size_t *used, size_t floats) {

@@ -15,12 +15,12 @@ typedef struct OpsPixels {
   size_t row;             /* bytes from one row to the next */
 } OpsPixels;
 
-/* A convolution: `in` channels of height x width, padded by `pad` zeros at all sides, -> `out` channels. */
-typedef struct OpsConv { int height, width, in, out, size, stride, pad; } OpsConv;
-static inline int ops_conv_side(const OpsConv *c, int side) { return (side + 2 * c->pad - c->size) / c->stride + 1; }
-static inline int ops_conv_height(const OpsConv *c) { return ops_conv_side(c, c->height); }
-static inline int ops_conv_width(const OpsConv *c) { return ops_conv_side(c, c->width); }
-static inline int ops_conv_patch(const OpsConv *c) { return c->size * c->size * c->in; } /* numbers of a patch */
+/* A convolution: `in` channels of height x width, with `pad` zeros around them, -> `out` channels. size, stride, pad:
+ * vertically, horizontally. */
+typedef struct OpsConv { int height, width, in, out, size[2], stride[2], pad[2]; } OpsConv;
+CORE_DEVICE_FN int ops_conv_height(const OpsConv *c) { return (c->height + 2 * c->pad[0] - c->size[0]) / c->stride[0] + 1; }
+CORE_DEVICE_FN int ops_conv_width(const OpsConv *c) { return (c->width + 2 * c->pad[1] - c->size[1]) / c->stride[1] + 1; }
+CORE_DEVICE_FN int ops_conv_patch(const OpsConv *c) { return c->size[0] * c->size[1] * c->in; } /* numbers of a patch */
 static inline size_t ops_conv_inputs(const OpsConv *c) { return (size_t)c->height * (size_t)c->width * (size_t)c->in; }
 static inline size_t ops_conv_outputs(const OpsConv *c) {
   return (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c) * (size_t)c->out;
@@ -30,7 +30,7 @@ static inline size_t ops_conv_weights(const OpsConv *c) { return (size_t)ops_con
 /* Maxima of windows of 3 x 3, every second one, padded by one: (side - 1) / 2 + 1 of them. Padding is never the
  * greatest; of equal numbers the first in row order is taken. */
 typedef struct OpsPool3 { int height, width, channels; } OpsPool3;
-static inline int ops_pool3_side(int side) { return (side - 1) / 2 + 1; }
+CORE_DEVICE_FN int ops_pool3_side(int side) { return (side - 1) / 2 + 1; }
 static inline size_t ops_pool3_outputs(const OpsPool3 *p) {
   return (size_t)ops_pool3_side(p->height) * (size_t)ops_pool3_side(p->width) * (size_t)p->channels;
 }

@@ -104,6 +104,7 @@ static int fill_plan(Training *training) {
   TRY(shards_plan(config, &training->shards));
   TRY(env_create(config, PLANNING_WORLDS, (uint64_t)config->train.seed, &training->levels));
   TRY(training_device_check_env(training));
+  TRY(agent_check_env(config, training->levels));
   TRY(limits_check(config, training->levels));
   if (core_config_has_curriculum(config)) TRY(curriculum_check(config, training->levels));
   if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));

@@ -45,6 +45,7 @@ int player_create(const char *checkpoint, const char *root, Player *player) {
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
   TRY(env_create(&player->config, 1, 0, &player->env));
+  TRY(agent_check_env(&player->config, player->env));
   return load_policy(player, files.checkpoint);
 }
 

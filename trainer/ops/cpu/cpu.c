@@ -9,6 +9,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/ops/cpu/cpu_entity_internal.h"
+#include "trainer/ops/cpu/cpu_picture_internal.h"
 
 typedef struct CpuOps {
   Ops table;
@@ -43,7 +44,7 @@ static const Ops cpu_table = {
     .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
     .count_trials = cpu_count_trials, .controller_kl = cpu_controller_kl,
     .standardise_within = cpu_standardise_within, .restore_within = cpu_restore_within,
-    .entity = &CPU_ENTITY, .destroy = cpu_destroy,
+    .entity = &CPU_ENTITY, .picture = &CPU_PICTURE, .destroy = cpu_destroy,
 };
 
 /* For bf16: the library's own products where they are faster, else the rounding of cpu_product.c, or what TRAINER_BF16

@@ -1,0 +1,177 @@
+/* The residual convolutions that Procgen is played with (encoder.h): Espeholt et al. 2018, "IMPALA", Figure 3, without
+ * its LSTM, as CleanRL has them. Each of three stages is a convolution, a pool, and two blocks x + conv(relu(conv(relu
+ * x))); a relu ends them. */
+#include "trainer/nets/encoder_internal.h"
+
+#include <stdio.h>
+
+enum { STAGES = 3, BLOCKS = 2, STAGE_TENSORS = 2 + 4 * BLOCKS };
+/* Tensor numbers: a kernel and bias of the stage's convolution, then of each block's two. */
+static int first_of(int stage) { return stage * STAGE_TENSORS; }
+static int block_of(int stage, int block, int which) { return first_of(stage) + 2 + 4 * block + 2 * which; }
+
+typedef struct Stage { OpsConv conv, block; OpsPool3 pool; } Stage;
+
+static OpsConv conv_of(int height, int width, int in, int out) {
+  return (OpsConv){height, width, in, out, {3, 3}, {1, 1}, {1, 1}};
+}
+
+static void stages_of(const EncoderShape *shape, Stage stage[STAGES]) {
+  static const int channels[STAGES] = {16, 32, 32};
+  int height = shape->pixels.height, width = shape->pixels.width, in = shape->pixels.frames * shape->pixels.channels;
+  for (int s = 0; s < STAGES; s++) {
+    stage[s].conv = conv_of(height, width, in, channels[s]);
+    stage[s].pool = (OpsPool3){height, width, channels[s]};
+    height = ops_pool3_side(height), width = ops_pool3_side(width), in = channels[s];
+    stage[s].block = conv_of(height, width, in, in);
+  }
+}
+
+static void list(EncoderShape *shape) {
+  Stage stage[STAGES];
+  stages_of(shape, stage);
+  for (int s = 0; s < STAGES; s++) {
+    char name[ENCODER_NAME / 2];
+    snprintf(name, sizeof name, "stage %d", s);
+    encoder_add_dense(shape, name, ops_conv_patch(&stage[s].conv), stage[s].conv.out, ENCODER_UNIFORM);
+    for (int b = 0; b < 2 * BLOCKS; b++) {
+      snprintf(name, sizeof name, "stage %d.%d.%d", s, b / 2, b % 2);
+      encoder_add_dense(shape, name, ops_conv_patch(&stage[s].block), stage[s].block.out, ENCODER_UNIFORM);
+    }
+  }
+  shape->width = (int)ops_conv_outputs(&stage[STAGES - 1].block);
+}
+
+typedef struct Memory {
+  Stage stage[STAGES];
+  float *x[STAGES + 1];               /* the pixels, then what each stage gives */
+  float *conv[STAGES], *pooled[STAGES];
+  uint8_t *from[STAGES];
+  float *entry[STAGES][BLOCKS], *hidden[STAGES][BLOCKS]; /* of a block: relu(x), relu(conv(relu(x))) */
+  float *between[STAGES];             /* the first block's output */
+  float *last;                        /* relu of what the last stage gives: the embedding */
+} Memory;
+
+static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *used) {
+  const size_t n = (size_t)rows;
+  Memory m;
+  *used = 0;
+  stages_of(shape, m.stage);
+  m.x[0] = encoder_take(base, used, encoder_pixel_floats(shape, rows));
+  for (int s = 0; s < STAGES; s++) {
+    const size_t outputs = n * ops_conv_outputs(&m.stage[s].block);
+    m.conv[s] = encoder_take(base, used, n * ops_conv_outputs(&m.stage[s].conv));
+    m.pooled[s] = encoder_take(base, used, outputs);
+    m.from[s] = (uint8_t *)encoder_take(base, used, (outputs + sizeof(float) - 1) / sizeof(float));
+    for (int b = 0; b < BLOCKS; b++) {
+      m.entry[s][b] = encoder_take(base, used, outputs);
+      m.hidden[s][b] = encoder_take(base, used, outputs);
+    }
+    m.between[s] = encoder_take(base, used, outputs);
+    m.x[s + 1] = encoder_take(base, used, outputs);
+  }
+  m.last = encoder_take(base, used, n * (size_t)shape->width);
+  return m;
+}
+
+static size_t floats(const EncoderShape *shape, int rows) {
+  size_t used;
+  lay_out(shape, rows, NULL, &used);
+  return used;
+}
+
+/* Gradients: at a stage's convolution or its input, at a stage's output, and two inside of a block. */
+typedef struct Scratch { float *below, *at, *inner[2], *conv; } Scratch;
+
+static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base, size_t *used) {
+  const size_t n = (size_t)rows;
+  Stage stage[STAGES];
+  Scratch s;
+  size_t widest = 0, output = 0, conv = 0;
+  *used = 0;
+  stages_of(shape, stage);
+  for (int i = 0; i < STAGES; i++) {
+    const size_t sizes[] = {ops_conv_outputs(&stage[i].conv), ops_conv_outputs(&stage[i].block),
+                            ops_conv_scratch(&stage[i].conv, rows), ops_conv_scratch(&stage[i].block, rows)};
+    if (sizes[0] > widest) widest = sizes[0];
+    if (sizes[1] > output) output = sizes[1];
+    if (sizes[2] > conv) conv = sizes[2];
+    if (sizes[3] > conv) conv = sizes[3];
+  }
+  s.below = encoder_take(base, used, n * widest);
+  s.at = encoder_take(base, used, n * output);
+  for (int i = 0; i < 2; i++) s.inner[i] = encoder_take(base, used, n * output);
+  s.conv = encoder_take(base, used, conv);
+  return s;
+}
+
+static size_t scratch(const EncoderShape *shape, int rows) {
+  size_t used;
+  lay_out_scratch(shape, rows, NULL, &used);
+  return used;
+}
+
+/* What goes into block b of stage s, and what comes out. */
+static float *block_in(const Memory *m, int s, int b) { return b == 0 ? m->pooled[s] : m->between[s]; }
+static float *block_out(const Memory *m, int s, int b) { return b == BLOCKS - 1 ? m->x[s + 1] : m->between[s]; }
+
+static void forward(const EncoderPass *pass, float *embedding) {
+  Ops *ops = pass->ops;
+  const EncoderShape *shape = pass->shape;
+  const int rows = pass->x.rows;
+  size_t used;
+  const Memory m = lay_out(shape, rows, pass->memory, &used);
+  const Scratch scratch = lay_out_scratch(shape, rows, pass->scratch, &used);
+  ops->picture->pixels(ops, &shape->pixels, pass->x.x, rows, m.x[0]);
+  for (int s = 0; s < STAGES; s++) {
+    const OpsConv *block = &m.stage[s].block;
+    const size_t outputs = (size_t)rows * ops_conv_outputs(block);
+    encoder_conv(pass, first_of(s), &m.stage[s].conv, m.x[s], m.conv[s], OPS_LINEAR, scratch.conv);
+    ops->picture->pool_forward(ops, &m.stage[s].pool, m.conv[s], m.pooled[s], m.from[s], rows);
+    for (int b = 0; b < BLOCKS; b++) {
+      ops->picture->relu_forward(ops, block_in(&m, s, b), m.entry[s][b], outputs);
+      encoder_conv(pass, block_of(s, b, 0), block, m.entry[s][b], m.hidden[s][b], OPS_RELU, scratch.conv);
+      encoder_conv(pass, block_of(s, b, 1), block, m.hidden[s][b], block_out(&m, s, b), OPS_LINEAR, scratch.conv);
+      ops->add(ops, block_out(&m, s, b), block_in(&m, s, b), outputs);
+    }
+  }
+  const size_t n = (size_t)rows * (size_t)shape->width;
+  ops->picture->relu_forward(ops, m.x[STAGES], m.last, n);
+  core_device_copy(ops->device, embedding, m.last, n * sizeof *embedding);
+}
+
+/* The gradient at block b's output, scratch.at, becomes that at its input. */
+static void backward_block(const EncoderPass *pass, const Memory *m, const Scratch *scratch, int s, int b,
+                           float *gradient) {
+  Ops *ops = pass->ops;
+  const OpsConv *block = &m->stage[s].block;
+  const size_t outputs = (size_t)pass->x.rows * ops_conv_outputs(block);
+  float *dhidden = scratch->inner[0], *dentry = scratch->inner[1];
+  encoder_conv_backward(pass, block_of(s, b, 1), block, m->hidden[s][b], block_out(m, s, b), scratch->at, dhidden,
+                        gradient, OPS_LINEAR, scratch->conv);
+  encoder_conv_backward(pass, block_of(s, b, 0), block, m->entry[s][b], m->hidden[s][b], dhidden, dentry, gradient,
+                        OPS_RELU, scratch->conv);
+  ops->picture->relu_backward(ops, m->entry[s][b], dentry, outputs);
+  ops->add(ops, scratch->at, dentry, outputs);
+}
+
+static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient) {
+  Ops *ops = pass->ops;
+  const EncoderShape *shape = pass->shape;
+  const int rows = pass->x.rows;
+  const size_t n = (size_t)rows * (size_t)shape->width;
+  size_t used;
+  const Memory m = lay_out(shape, rows, pass->memory, &used);
+  const Scratch scratch = lay_out_scratch(shape, rows, pass->scratch, &used);
+  (void)embedding;
+  core_device_copy(ops->device, scratch.at, dembedding, n * sizeof *scratch.at);
+  ops->picture->relu_backward(ops, m.last, scratch.at, n);
+  for (int s = STAGES - 1; s >= 0; s--) {
+    for (int b = BLOCKS - 1; b >= 0; b--) backward_block(pass, &m, &scratch, s, b, gradient);
+    ops->picture->pool_backward(ops, &m.stage[s].pool, m.from[s], scratch.at, scratch.below, rows);
+    encoder_conv_backward(pass, first_of(s), &m.stage[s].conv, m.x[s], m.conv[s], scratch.below,
+                          s > 0 ? scratch.at : NULL, gradient, OPS_LINEAR, scratch.conv);
+  }
+}
+
+const EncoderDesign ENCODER_DESIGN_IMPALA = {"impala", list, floats, scratch, forward, backward};

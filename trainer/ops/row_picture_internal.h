@@ -1,0 +1,69 @@
+/* What the CPU's loops and the device's kernels of pictures (picture.h) share: single numbers. */
+#ifndef TRAINER_OPS_ROW_PICTURE_INTERNAL_H
+#define TRAINER_OPS_ROW_PICTURE_INTERNAL_H
+#include "trainer/ops/picture.h"
+
+/* Byte `i` of a row, as it stands in y[height][width][frames * channels]. */
+CORE_DEVICE_FN size_t row_pixel_place(const OpsPixels *p, size_t i) {
+  const size_t all = (size_t)(p->frames * p->channels), area = (size_t)p->height * (size_t)p->width;
+  const size_t channels = (size_t)p->channels, channel = i % all, pixel = i / all, frame = channel / channels;
+  const size_t in_frame = p->channels_last ? pixel * channels + channel % channels : channel % channels * area + pixel;
+  return frame * area * channels + in_frame;
+}
+
+/* Number k of the patch at (row, column) of the output; x: one picture [height][width][in]. */
+CORE_DEVICE_FN float row_patch(const OpsConv *c, const float *x, int row, int column, int k) {
+  const int channel = k % c->in, across = k / c->in % c->size[1], down = k / c->in / c->size[1];
+  const int y = row * c->stride[0] - c->pad[0] + down, z = column * c->stride[1] - c->pad[1] + across;
+  if (y < 0 || y >= c->height || z < 0 || z >= c->width) return 0;
+  return x[((size_t)y * (size_t)c->width + (size_t)z) * (size_t)c->in + (size_t)channel];
+}
+
+/* The sum of what patches of one picture, [outputs][patch], have of input number (y, z, channel). */
+CORE_DEVICE_FN float row_unpatch(const OpsConv *c, const float *patches, int y, int z, int channel) {
+  const int rows = ops_conv_height(c), columns = ops_conv_width(c), patch = ops_conv_patch(c);
+  float sum = 0;
+  for (int down = 0; down < c->size[0]; down++) {
+    const int row = y + c->pad[0] - down;
+    if (row < 0 || row % c->stride[0] != 0 || row / c->stride[0] >= rows) continue;
+    for (int across = 0; across < c->size[1]; across++) {
+      const int column = z + c->pad[1] - across;
+      if (column < 0 || column % c->stride[1] != 0 || column / c->stride[1] >= columns) continue;
+      const size_t output = (size_t)(row / c->stride[0]) * (size_t)columns + (size_t)(column / c->stride[1]);
+      sum += patches[output * (size_t)patch + (size_t)((down * c->size[1] + across) * c->in + channel)];
+    }
+  }
+  return sum;
+}
+
+/* The greatest of the window at (row, column); x: one picture. NaN is greater than all. */
+CORE_DEVICE_FN float row_window(const OpsPool3 *p, const float *x, int row, int column, int channel, uint8_t *from) {
+  float greatest = 0;
+  bool found = false;
+  for (int k = 0; k < 9; k++) {
+    const int y = 2 * row - 1 + k / 3, z = 2 * column - 1 + k % 3;
+    if (y < 0 || y >= p->height || z < 0 || z >= p->width) continue;
+    const float value = x[((size_t)y * (size_t)p->width + (size_t)z) * (size_t)p->channels + (size_t)channel];
+    if (found && !(value > greatest) && value == value) continue;
+    greatest = value;
+    *from = (uint8_t)k;
+    found = true;
+  }
+  return greatest;
+}
+
+/* The gradient at input number (y, z, channel) of one picture. */
+CORE_DEVICE_FN float row_window_backward(const OpsPool3 *p, const uint8_t *from, const float *dy, int y, int z,
+                                         int channel) {
+  const int rows = ops_pool3_side(p->height), columns = ops_pool3_side(p->width);
+  float sum = 0;
+  for (int k = 0; k < 9; k++) {
+    const int row = y + 1 - k / 3, column = z + 1 - k % 3;
+    if (row < 0 || row % 2 || row / 2 >= rows || column < 0 || column % 2 || column / 2 >= columns) continue;
+    const size_t output = ((size_t)(row / 2) * (size_t)columns + (size_t)(column / 2)) * (size_t)p->channels;
+    if (from[output + (size_t)channel] == k) sum += dy[output + (size_t)channel];
+  }
+  return sum;
+}
+
+#endif
