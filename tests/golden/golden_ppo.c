@@ -6,20 +6,33 @@
 #include <dirent.h>
 
 #include "core/memory.h"
+#include "tests/golden/golden_conv.h"
 #include "tests/golden/golden_fixed_point.h"
 #include "tests/golden/golden_gaussian.h"
 #include "tests/golden/golden_metrics.h"
 #include "tests/golden/golden_normalise.h"
+#include "tests/golden/golden_picture.h"
 #include "tests/golden/golden_ppo_parts.h"
 #include "tests/golden/golden_ppo_update.h"
 #include "tests/golden/golden_pqn.h"
 #include "tests/golden/golden_sapg.h"
 
+/* A list of cases of GAE, or of convolutions. */
+static void case_numbered(Check *check) {
+  for (uint32_t i = 0; i < check->gold.count; i++) {
+    if (strstr(check->gold.entry[i].name, "_conv_") == NULL) continue;
+    case_conv_ops(check);
+    return;
+  }
+  case_gae(check);
+}
+
 /* A case and the tensor by which a file is known. */
 typedef struct Case { const char *tensor; void (*run)(Check *check); } Case;
 static const Case cases[] = {
     {"in/z_behaviour", case_distribution}, {"in/mu_behaviour", case_gaussian}, {"in/raw", case_tanh_affine},
-    {"hp/cases", case_gae}, {"plain/in/advantage", case_advantage_norm}, {"in/step0/logp_behaviour", case_update},
+    {"hp/network", case_pictures}, {"hp/cases", case_numbered},
+    {"plain/in/advantage", case_advantage_norm}, {"in/step0/logp_behaviour", case_update},
     {"out/jax_dloss_dlogp", case_ties}, {"out/adam_theta", case_adam}, {"hp/layernorm_eps", case_pqn},
     {"in/log_std_blocks", case_sapg}, {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},
     {"rank/full/in/features", case_representation}, {"out/ref_kl", case_kl_profile},

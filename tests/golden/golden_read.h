@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { GOLD_F64 = 0, GOLD_F32 = 1, GOLD_I32 = 2 };
+enum { GOLD_F64 = 0, GOLD_F32 = 1, GOLD_I32 = 2, GOLD_U8 = 3 };
 
 typedef struct GoldEntry {
   char name[64];
@@ -32,8 +32,8 @@ static inline size_t gold_elements(const GoldEntry *e) {
 }
 
 static inline int gold_check_entry(const Gold *gold, const GoldEntry *e) {
-  uint64_t elements = 1, width = e->type == GOLD_F64 ? 8 : 4;
-  if (e->type > GOLD_I32 || e->dimensions > 4 || memchr(e->name, 0, sizeof e->name) == NULL || e->offset % 4) return -1;
+  uint64_t elements = 1, width = e->type == GOLD_F64 ? 8 : e->type == GOLD_U8 ? 1 : 4;
+  if (e->type > GOLD_U8 || e->dimensions > 4 || memchr(e->name, 0, sizeof e->name) == NULL || e->offset % 4) return -1;
   for (int d = 0; d < 4; d++) {
     if (e->dimension[d] > gold->size || (e->dimension[d] && elements > gold->size / e->dimension[d])) return -1;
     elements *= e->dimension[d];
@@ -73,6 +73,15 @@ static inline const GoldEntry *gold_find(const Gold *gold, const char *name) {
   return NULL;
 }
 
+/* Entry i, in [-1, 1), of the large tensors that are stored as a seed and a scale. */
+static inline float gold_uniform(uint32_t seed, uint64_t i) {
+  uint64_t z = ((uint64_t)seed << 32) + i + 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  z ^= z >> 31;
+  return (float)((int32_t)(z >> 40) - 8388608) / 8388608.0f;
+}
+
 /* Element i as double, whatever the type. */
 static inline double gold_element(const Gold *gold, const GoldEntry *e, size_t i) {
   const unsigned char *data = gold->bytes + e->offset;
@@ -81,6 +90,7 @@ static inline double gold_element(const Gold *gold, const GoldEntry *e, size_t i
   int32_t n;
   if (e->type == GOLD_F64) return memcpy(&d, data + 8 * i, 8), d;
   if (e->type == GOLD_F32) return memcpy(&f, data + 4 * i, 4), (double)f;
+  if (e->type == GOLD_U8) return data[i];
   return memcpy(&n, data + 4 * i, 4), (double)n;
 }
 

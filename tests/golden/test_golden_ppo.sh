@@ -22,9 +22,15 @@ tap_result "exit status 0 when all agree" "$status"
 
 # ---- what of the networks' folder is claimed
 nets=../shared/data/golden_nets
-for file in normalise_per_world normalise_clip; do
+for file in normalise_per_world normalise_clip conv_ops ppo_nature ppo_impala pqn_nature; do
   if [ ! -d "$nets" ]; then tap_skip "$file.gold" "$nets is absent"; continue; fi
   tap_run "$file.gold" 0 "1 files ok" "$program" "$nets" "$file.gold"
+done
+
+# ---- convolutions as products of patches, for machines without oneDNN
+for file in conv_ops ppo_nature ppo_impala; do
+  if [ ! -d "$nets" ]; then tap_skip "$file.gold by patches" "$nets is absent"; continue; fi
+  tap_run "$file.gold by patches" 0 "1 files ok" env TRAINER_CONV=patches "$program" "$nets" "$file.gold"
 done
 
 # ---- a changed truth is found

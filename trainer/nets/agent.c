@@ -94,8 +94,8 @@ const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *bu
 static int check_pixels(const CoreConfig *config) {
   const char *encoder = config->net.encoder;
   if (strcmp(config->env.normalize_observations, "none") != 0)
-    return core_error(CORE_USAGE, "env.normalize_observations = %s: net.encoder = %s reads pixels, which are divided by "
-                      "255 and nothing else; set it to none", config->env.normalize_observations, encoder);
+    return core_error(CORE_USAGE, "env.normalize_observations = %s: net.encoder = %s reads pixels, which are divided "
+                      "by 255 and nothing else; set it to none", config->env.normalize_observations, encoder);
   if (observer_blocks(config) > 0)
     return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
                       "observation; set net.encoder to none", encoder, config->algo.name);
@@ -109,8 +109,8 @@ int agent_check_env(const CoreConfig *config, const Env *env) {
   const EncoderKind kind = encoder_kind(config->net.encoder);
   if (!encoder_reads_pixels(kind)) return CORE_OK;
   if (env->pixels == NULL)
-    return core_error(CORE_USAGE, "net.encoder = %s: it reads pixels, but env.task = %s shows numbers; set net.encoder to "
-                      "none", config->net.encoder, config->env.task);
+    return core_error(CORE_USAGE, "net.encoder = %s: it reads pixels, but env.task = %s shows numbers; set net.encoder "
+                      "to none", config->net.encoder, config->env.task);
   return encoder_check_pixels(kind, env->pixels);
 }
 

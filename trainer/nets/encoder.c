@@ -225,7 +225,8 @@ void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows,
   CORE_ARENA_DEVICE(arena, encoder->memory, (size_t)encoder->kept * encoder->piece_floats,
                     "encoder's activations [pieces][rows of a piece]");
   if (design->scratch)
-    CORE_ARENA_DEVICE(arena, encoder->scratch, design->scratch(shape, encoder->piece), "encoder's gradients of a piece");
+    CORE_ARENA_DEVICE(arena, encoder->scratch, design->scratch(shape, encoder->piece),
+                      "encoder's gradients of a piece");
   CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->piece * (size_t)shape->width,
                     "encoder's embedding of a piece [rows][width]");
   CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a piece");

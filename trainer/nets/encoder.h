@@ -6,7 +6,7 @@
  *   stoix_set     the same with 4 heads and no activation after the sum (Stoix)
  *   transformer   two layers of masked attention among shapes, with gates and messages from joints and thrusters
  * Of pixels (env.h, EnvPixels); the embedding is the last activations, [height][width][channels]:
- *   nature        convolutions 32 8x8/4, 64 4x4/2, 64 3x3/1, each with relu or, before it, layer norm (Mnih et al. 2015)
+ *   nature        convolutions 32 8x8/4, 64 4x4/2, 64 3x3/1, each with relu, or layer norm and relu (Mnih et al. 2015)
  *   impala        for 16, 32, 32 channels a 3x3 convolution, a pool and two residual blocks (Espeholt et al. 2018)
  *
  * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py; CleanRL's

@@ -118,10 +118,10 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   for (int l = LAYERS - 1; l >= 0; l--) {
     const EncoderTensor *t = &shape->tensor[l * tensors];
     if (shape->layer_norm)
-      ops->norm_backward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset, m.x[l + 1], dy,
-                         gradient + t[2].offset, gradient + t[3].offset, rows, t[2].columns, OPS_RELU);
-    encoder_conv_backward(pass, l * tensors, &m.conv[l], m.x[l], m.x[l + 1], dy, l > 0 ? dx : NULL, gradient, activation,
-                          s.conv);
+      ops->norm_backward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset, m.x[l + 1],
+                         dy, gradient + t[2].offset, gradient + t[3].offset, rows, t[2].columns, OPS_RELU);
+    encoder_conv_backward(pass, l * tensors, &m.conv[l], m.x[l], m.x[l + 1], dy, l > 0 ? dx : NULL, gradient,
+                          activation, s.conv);
     float *swap = dy;
     dy = dx, dx = swap;
   }

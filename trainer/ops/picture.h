@@ -18,8 +18,12 @@ typedef struct OpsPixels {
 /* A convolution: `in` channels of height x width, with `pad` zeros around them, -> `out` channels. size, stride, pad:
  * vertically, horizontally. */
 typedef struct OpsConv { int height, width, in, out, size[2], stride[2], pad[2]; } OpsConv;
-CORE_DEVICE_FN int ops_conv_height(const OpsConv *c) { return (c->height + 2 * c->pad[0] - c->size[0]) / c->stride[0] + 1; }
-CORE_DEVICE_FN int ops_conv_width(const OpsConv *c) { return (c->width + 2 * c->pad[1] - c->size[1]) / c->stride[1] + 1; }
+CORE_DEVICE_FN int ops_conv_height(const OpsConv *c) {
+  return (c->height + 2 * c->pad[0] - c->size[0]) / c->stride[0] + 1;
+}
+CORE_DEVICE_FN int ops_conv_width(const OpsConv *c) {
+  return (c->width + 2 * c->pad[1] - c->size[1]) / c->stride[1] + 1;
+}
 CORE_DEVICE_FN int ops_conv_patch(const OpsConv *c) { return c->size[0] * c->size[1] * c->in; } /* numbers of a patch */
 static inline size_t ops_conv_inputs(const OpsConv *c) { return (size_t)c->height * (size_t)c->width * (size_t)c->in; }
 static inline size_t ops_conv_outputs(const OpsConv *c) {
@@ -50,8 +54,8 @@ struct OpsPicture {
    * divided by 255. */
   void (*pixels)(Ops *ops, const OpsPixels *pixels, const void *bytes, int rows, float *y);
   /* y[rows][outputs] = activation(conv(x[rows][inputs], w) + b); OPS_LINEAR or OPS_RELU. */
-  void (*conv_forward)(Ops *ops, const OpsConv *conv, const float *x, const float *w, const float *b, float *y, int rows,
-                       OpsActivation activation, float *scratch);
+  void (*conv_forward)(Ops *ops, const OpsConv *conv, const float *x, const float *w, const float *b, float *y,
+                       int rows, OpsActivation activation, float *scratch);
   /* dy[rows][outputs], the gradient at y, is overwritten with that before the activation. dw, db are set; dx[rows]
    * [inputs] is set unless NULL. */
   void (*conv_backward)(Ops *ops, const OpsConv *conv, const float *x, const float *w, const float *y, float *dy,

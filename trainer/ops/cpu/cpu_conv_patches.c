@@ -30,8 +30,8 @@ static void forward(const OpsConv *c, const float *x, const float *kernel, float
   float *patches = room_for_patches(c);
   for (int r = 0; r < rows; r++, x += ops_conv_inputs(c), y += ops_conv_outputs(c)) {
     gather(c, x, patches);
-    library()->product(0, 0, (int)positions(c), c->out, ops_conv_patch(c), patches, ops_conv_patch(c), kernel, c->out, 0,
-                       y, c->out);
+    library()->product(0, 0, (int)positions(c), c->out, ops_conv_patch(c), patches, ops_conv_patch(c), kernel, c->out,
+                       0, y, c->out);
   }
 }
 
@@ -50,8 +50,8 @@ static void to_kernel(const OpsConv *c, const float *x, const float *dy, float *
   float *patches = room_for_patches(c);
   for (int r = 0; r < rows; r++, x += ops_conv_inputs(c), dy += ops_conv_outputs(c)) {
     gather(c, x, patches);
-    library()->product(1, 0, ops_conv_patch(c), c->out, (int)positions(c), patches, ops_conv_patch(c), dy, c->out, r > 0,
-                       dkernel, c->out);
+    library()->product(1, 0, ops_conv_patch(c), c->out, (int)positions(c), patches, ops_conv_patch(c), dy, c->out,
+                       r > 0, dkernel, c->out);
   }
 }
 

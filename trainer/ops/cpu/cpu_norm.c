@@ -28,6 +28,9 @@ CPU_VECTOR static void normalise(float *z, float *inverse, const float *gain, fl
     ROW_SUM(mean, columns, z[c]);
     mean /= (float)columns;
     for (int c = 0; c < columns; c++) z[c] -= mean;
+    ROW_SUM(mean, columns, z[c]); /* what rounding left of a mean that is large beside the deviation */
+    mean /= (float)columns;
+    for (int c = 0; c < columns; c++) z[c] -= mean;
     ROW_SUM(variance, columns, z[c] * z[c]);
     inverse[r] = 1.0f / sqrtf(variance / (float)columns + epsilon);
     for (int c = 0; c < columns; c++) {

@@ -160,6 +160,12 @@ CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows 
     sum = 0;
     for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
       z[c] -= mean;
+      sum += z[c];
+    }
+    const float rest = ops_add_row(at, sum) / (float)a->columns; /* of rounding, as on the CPU */
+    sum = 0;
+    for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
+      z[c] -= rest;
       sum += z[c] * z[c];
     }
     const float inverse = 1.0f / sqrtf(ops_add_row(at, sum) / (float)a->columns + a->epsilon);
