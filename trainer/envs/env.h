@@ -20,9 +20,10 @@
 typedef struct Env Env;
 enum { ENV_SET_NAME = 64 }; /* bytes of a level set's name */
 
-/* What a step gives; `levels`, `truncated` and `final_observations` may be NULL, the others not. The flags speak of the
- * step that ended; `levels` of the level it was played on. `dones` has every end of an episode, the time limit's
- * included (spec ppo.md 1.2). The last two are filled only by environments with Env.truncates. */
+/* What a step gives; `levels`, `truncated`, `final_observations` and `ends` may be NULL, the others not. The flags
+ * speak of the step that ended; `levels` of the level it was played on. `dones` has every end of an episode, the time
+ * limit's included (spec ppo.md 1.2). `truncated` and `final_observations` are filled only by environments with
+ * Env.truncates, `ends` only by those with Env.has_lives. */
 typedef struct EnvStep {
   float *observations;    /* [worlds][observation_length], after auto-reset */
   float *rewards;         /* [worlds] */
@@ -34,6 +35,8 @@ typedef struct EnvStep {
   uint8_t *truncated;     /* [worlds] 1: the time limit alone ended the episode, so it is no termination */
   float *final_observations; /* [worlds][observation_length] where done, for whatever reason: the last observation of
                                 the episode that ended (observations has the next one's first); other rows stay */
+  uint8_t *ends;          /* [worlds] 1: an episode ended as it is counted, by its return and episode_steps. The
+                             learner's ends, dones, are these and lost lives */
 } EnvStep;
 
 /* Which batch of worlds is to be made. */
@@ -163,6 +166,7 @@ struct Env {
   int action_values;      /* an action of so many real numbers, as float [worlds][action_values]; 0: of classes */
   float action_low, action_high; /* bounds of each of these numbers */
   bool truncates;         /* EnvStep.truncated and final_observations are filled where given */
+  bool has_lives;         /* EnvStep.ends is filled where given; false: it is `dones` */
   bool solves;            /* episodes can be solved at a goal; false: solve rates are not defined */
   size_t world_bytes;     /* of a world's record in a saved state */
 

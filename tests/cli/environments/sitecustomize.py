@@ -87,5 +87,38 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
     class Words(Count):
         observation_space = gymnasium.spaces.Text(10)
 
-    for kind in (Count, Raises, Hangs, Dies, Prints, Forks, Nan, Shape, Folded, Bits, Uneven, Words):
+    class Picture(Count):
+        """Pixels that follow from the number of the step and of the pixel."""
+
+        shape = 5, 7
+
+        def __init__(self):
+            self.observation_space = gymnasium.spaces.Box(0, 255, self.shape, numpy.uint8)
+
+        def see(self):
+            pixels = numpy.arange(numpy.prod(self.shape), dtype=int) * 31 + self.steps * 7
+            return (pixels % 256).astype(numpy.uint8).reshape(self.shape)
+
+    class Coloured(Picture):
+        shape = 5, 7, 3
+
+    class Stacked(Picture):
+        shape = 4, 5, 7
+
+    class StackedColours(Picture):
+        shape = 2, 5, 7, 3
+
+    class Row(Picture):
+        shape = (35,)
+
+    class Turns(Coloured):
+        def see(self):
+            return super().see().reshape((7, 5, 3) if self.steps == 3 else self.shape)
+
+    class Floats(Coloured):
+        def see(self):
+            return super().see().astype(float if self.steps == 3 else numpy.uint8)
+
+    for kind in (Count, Raises, Hangs, Dies, Prints, Forks, Nan, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
+                 Stacked, StackedColours, Row, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

@@ -25,6 +25,7 @@ BridgeArrays bridge_arrange(const BridgeSpaces *spaces, int32_t worlds) {
   arrays.rewards = place(&end, n * sizeof(float));
   arrays.terminated = place(&end, n);
   arrays.truncated = place(&end, n);
+  arrays.ends = place(&end, n);
   arrays.bytes = end;
   return arrays;
 }

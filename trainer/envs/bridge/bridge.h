@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BRIDGE_VERSION = 1, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
+enum { BRIDGE_VERSION = 2, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
 
 typedef enum BridgeCommand { BRIDGE_RESET = 1, BRIDGE_STEP, BRIDGE_QUIT } BridgeCommand;
 
@@ -19,9 +19,16 @@ typedef struct BridgeTurn {
   _Atomic uint32_t sleepers;
 } BridgeTurn;
 
+/* An observation that is a picture; as EnvPixels (env.h). */
+typedef struct BridgePicture {
+  int32_t height, width, channels, frames, channels_last; /* height 0: it is numbers */
+} BridgePicture;
+
 /* What the environment sees and takes. */
 typedef struct BridgeSpaces {
-  int32_t observations;  /* numbers a world, float32 */
+  int32_t observations;  /* numbers a world, float32; of a picture the bytes, four to a number */
+  BridgePicture picture;
+  int32_t lives;         /* 1: `ends` can differ from the ends that the learner sees */
   int32_t factors;       /* an action of classes: so many numbers, uint8; 0: of real numbers */
   int32_t classes[BRIDGE_FACTORS];
   int32_t values;        /* an action of so many real numbers, float32 */
@@ -35,6 +42,7 @@ typedef struct BridgeArrays {
   uint64_t actions;              /* float [values] or uint8_t [factors] */
   uint64_t rewards;              /* float */
   uint64_t terminated, truncated; /* uint8_t */
+  uint64_t ends;                 /* uint8_t: episodes that ended as they are counted */
   uint64_t bytes;                /* of the whole */
 } BridgeArrays;
 

@@ -12,10 +12,12 @@
 
 enum { LIMIT_UNKNOWN = 1 << 20 }; /* steps of an episode where the environment does not say */
 
-static const char *const prefixes[] = {"gym/", "envpool/"};
+static const char *const prefixes[] = {"gym/", "atari/", "envpool/"};
 
 typedef struct BridgeEnv {
   char task[CORE_CONFIG_TEXT], python[CORE_CONFIG_TEXT], message[1024];
+  char options[2 * CORE_CONFIG_TEXT]; /* for the workers */
+  EnvPixels pixels;
   double timeout_s;
   int workers;
   BridgeWorker *worker;  /* [workers] */
@@ -85,16 +87,23 @@ static void give_nothing(const Env *env, const EnvStep *out) {
   memset(out->rewards, 0, n * sizeof *out->rewards);
   memset(out->dones, 0, n);
   if (out->truncated) memset(out->truncated, 0, n);
+  if (out->ends) memset(out->ends, 0, n);
 }
 
-static void count_steps(const Env *env, const EnvStep *out, const uint8_t *terminated, const uint8_t *truncated,
-                        int first, int count) {
-  int32_t *steps = batch_of(env)->steps;
-  for (int w = first; w < first + count; w++) {
-    out->episode_steps[w] = ++steps[w];
-    out->dones[w] = terminated[w - first] || truncated[w - first];
-    if (out->truncated) out->truncated[w] = truncated[w - first] && !terminated[w - first];
-    if (out->dones[w]) steps[w] = 0;
+/* Who ended, and after how many steps, of worker i's worlds. */
+static void count_steps(const Env *env, int i, const EnvStep *out) {
+  const BridgeEnv *batch = batch_of(env);
+  const BridgeWorker *worker = &batch->worker[i];
+  const BridgeArrays *arrays = &worker->shared->arrays;
+  const uint8_t *terminated = bridge_worker_array(worker, arrays->terminated);
+  const uint8_t *truncated = bridge_worker_array(worker, arrays->truncated);
+  const uint8_t *ends = bridge_worker_array(worker, arrays->ends);
+  for (int w = batch->first[i], k = 0; w < batch->first[i + 1]; w++, k++) {
+    out->episode_steps[w] = ++batch->steps[w];
+    out->dones[w] = terminated[k] || truncated[k];
+    if (out->truncated) out->truncated[w] = truncated[k] && !terminated[k];
+    if (out->ends) out->ends[w] = ends[k];
+    if (ends[k]) batch->steps[w] = 0;
   }
 }
 
@@ -129,8 +138,7 @@ static void step(Env *env, const void *actions, const EnvStep *out) {
     const BridgeArrays *arrays = &worker->shared->arrays;
     fetch(env, i, arrays->observations, observation_bytes(env), out->observations);
     fetch(env, i, arrays->rewards, sizeof *out->rewards, out->rewards);
-    count_steps(env, out, bridge_worker_array(worker, arrays->terminated),
-                bridge_worker_array(worker, arrays->truncated), batch->first[i], batch->first[i + 1] - batch->first[i]);
+    count_steps(env, i, out);
     if (out->final_observations) fetch_finals(env, i, out);
   }
 }
@@ -180,6 +188,12 @@ static void destroy(Env *env) {
 static int sibling(const Env *env, const EnvBatch *wanted, Env **made);
 
 static void describe(const BridgeSpaces *spaces, Env *env) {
+  const BridgePicture *picture = &spaces->picture;
+  EnvPixels *pixels = &batch_of(env)->pixels;
+  *pixels = (EnvPixels){picture->height, picture->width, picture->channels, picture->frames,
+                        picture->channels_last != 0};
+  env->pixels = picture->height > 0 ? pixels : NULL;
+  env->has_lives = spaces->lives != 0;
   env->observation_length = env->whole_length = spaces->observations;
   env->max_steps = spaces->limit > 0 ? spaces->limit : LIMIT_UNKNOWN;
   env->action_values = spaces->values;
@@ -205,7 +219,8 @@ static int check_spaces(const BridgeEnv *batch, const BridgeSpaces *spaces) {
 static int start_workers(BridgeEnv *batch, int worlds) {
   for (int i = 0; i <= batch->workers; i++) batch->first[i] = (int)((int64_t)worlds * i / batch->workers);
   for (int i = 0; i < batch->workers; i++) {
-    const BridgeOrder order = {batch->task, batch->python, batch->timeout_s, batch->first[i + 1] - batch->first[i]};
+    const BridgeOrder order = {batch->task, batch->options, batch->python, batch->timeout_s,
+                               batch->first[i + 1] - batch->first[i]};
     TRY(bridge_worker_start(&order, &batch->worker[i]));
   }
   return check_spaces(batch, &batch->worker[0].shared->spaces);
@@ -245,10 +260,17 @@ static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
   return make(batch_of(env), wanted, made);
 }
 
+/* What workers are told of the settings. */
+static void write_options(const CoreConfig *config, BridgeEnv *settings) {
+  const char *encoder = env_wants_pixels(config) ? config->net.encoder : "none";
+  snprintf(settings->options, sizeof settings->options, "encoder=%s", encoder);
+}
+
 int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {
   BridgeEnv settings = {.timeout_s = config->env.timeout, .workers = (int)config->env.workers};
   core_text_copy(settings.task, sizeof settings.task, config->env.task, "env.task");
   core_text_copy(settings.python, sizeof settings.python, config->env.python, "env.python");
+  write_options(config, &settings);
   const int code = make(&settings, batch, env);
   return code == CORE_OK ? CORE_OK : core_error_context(code, "env.task");
 }

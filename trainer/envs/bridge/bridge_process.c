@@ -72,7 +72,8 @@ static int start_process(BridgeWorker *worker) {
   snprintf(file, sizeof file, "%d", worker->file);
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   snprintf(worlds, sizeof worlds, "%d", order->worlds);
-  char *const arguments[] = {(char *)python, program, file, parent, (char *)order->task, worlds, library, NULL};
+  char *const arguments[] = {(char *)python, program, file, parent, (char *)order->task, worlds, library,
+                             (char *)order->options, NULL};
   worker->process = fork();
   if (worker->process == 0) become_worker(python, arguments);
   if (worker->process < 0) {

@@ -7,7 +7,8 @@
 #include "trainer/envs/bridge/bridge.h"
 
 typedef struct BridgeOrder {
-  const char *task;      /* gym/<id>, envpool/<id> */
+  const char *task;      /* gym/<id>, atari/<Game>, envpool/<id> */
+  const char *options;   /* words key=value for the worker */
   const char *python;    /* env.python; "": $SWEEP_PYTHON, else python3 */
   double timeout_s;      /* that an answer may take */
   int worlds;

@@ -10,8 +10,9 @@
 
 #define SIDE __attribute__((visibility("default")))
 SIDE Bridge *bridge_side_open(int file, int parent);
-SIDE Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, int factors, const int32_t *classes,
-                               int values, float low, float high, int limit, const char *name);
+SIDE Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const int32_t *picture, int lives,
+                               int factors, const int32_t *classes, int values, float low, float high, int limit,
+                               const char *name);
 SIDE void *bridge_side_array(Bridge *bridge, const char *name);
 SIDE int bridge_side_next(Bridge *bridge);
 SIDE uint64_t bridge_side_seed(const Bridge *bridge);
@@ -29,11 +30,13 @@ Bridge *bridge_side_open(int file, int parent) {
   return bridge;
 }
 
-/* What the environment is. The memory grows, and may lie elsewhere then. NULL: there is not enough. */
-Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, int factors, const int32_t *classes, int values,
-                          float low, float high, int limit, const char *name) {
-  BridgeSpaces spaces = {.observations = observations, .factors = factors, .values = values, .low = low, .high = high,
-                         .limit = limit};
+/* What the environment is; picture: the numbers of BridgePicture. The memory grows, and may lie elsewhere then. NULL:
+ * there is not enough. */
+Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const int32_t *picture, int lives, int factors,
+                          const int32_t *classes, int values, float low, float high, int limit, const char *name) {
+  BridgeSpaces spaces = {.observations = observations, .lives = lives, .factors = factors, .values = values,
+                         .low = low, .high = high, .limit = limit,
+                         .picture = {picture[0], picture[1], picture[2], picture[3], picture[4]}};
   if (factors < 0 || factors > BRIDGE_FACTORS) return NULL;
   if (factors > 0) memcpy(spaces.classes, classes, (size_t)factors * sizeof *classes);
   const BridgeArrays arrays = bridge_arrange(&spaces, bridge->worlds);
@@ -50,7 +53,8 @@ void *bridge_side_array(Bridge *bridge, const char *name) {
   const BridgeArrays *arrays = &bridge->arrays;
   const struct { const char *name; uint64_t at; } all[] = {
     {"observations", arrays->observations}, {"finals", arrays->finals}, {"actions", arrays->actions},
-    {"rewards", arrays->rewards}, {"terminated", arrays->terminated}, {"truncated", arrays->truncated}};
+    {"rewards", arrays->rewards}, {"terminated", arrays->terminated}, {"truncated", arrays->truncated},
+    {"ends", arrays->ends}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (strcmp(all[i].name, name) == 0) return (char *)bridge + all[i].at;
   return NULL;

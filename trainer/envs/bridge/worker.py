@@ -1,9 +1,10 @@
 """A worker of the trainer: runs environments of Gymnasium for it, over shared memory (trainer/envs/bridge/bridge.h).
 
-    worker.py FD TRAINER TASK WORLDS LIBRARY
+    worker.py FD TRAINER TASK WORLDS LIBRARY OPTIONS
 
 FD: the memory, inherited. TRAINER: its process. TASK: gym/<id> or envpool/<id>. LIBRARY: bridge_side.so, which knows
-the memory's layout. The trainer starts it; nobody else needs to.
+the memory's layout. OPTIONS: words key=value; encoder is net.encoder where that reads pixels, else none. The trainer
+starts it; nobody else needs to.
 
 An episode that ends is followed by the next one's first observation in the same step, whatever the environment does by
 itself: single environments go through SyncVectorEnv with same-step resets, EnvPool's are reset by their numbers.
@@ -31,13 +32,32 @@ def need(package, command=None):
         ) from None
 
 
+# ---- pictures: height, width, channels of a frame, frames, whether channels are a frame's last dimension (BridgePicture)
+
+NO_PICTURE = 0, 0, 0, 0, 0
+
+
+def picture_of(space):
+    """What the encoder is told of a space; None: it is no picture."""
+    shape, colours = space.shape, (1, 3, 4)
+    if space.dtype != "uint8" or min(shape, default=0) < 1:
+        return None
+    if len(shape) == 2:
+        return shape + (1, 1, 1)
+    if len(shape) == 3:
+        return shape + (1, 1) if shape[2] in colours else shape[1:] + (1, shape[0], 0)
+    return shape[1:] + (shape[0], 1) if len(shape) == 4 and shape[3] in colours else None
+
+
 # ---- environments: each has observations, factors or values, low, high, limit, name, reset(seed), step(actions) -------
 
 
 class Gym:
     """Environments of Gymnasium, one by one."""
 
-    def __init__(self, name, worlds):
+    lives = False  # ends of episodes as they are counted are those that the learner sees
+
+    def __init__(self, name, worlds, options):
         gym = need("gymnasium")
         from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
@@ -50,17 +70,24 @@ class Gym:
             return gym.wrappers.FlattenObservation(env) if isinstance(env.observation_space, flat) else env
 
         one = make()
-        self.describe_observations(gym, one.observation_space)
+        self.describe_observations(gym, one.observation_space, options)
         self.describe_actions(gym, one.action_space)
         self.limit = one.spec.max_episode_steps or 0
         self.name = f"{name} of gymnasium {gym.__version__}"
         one.close()
         self.envs = SyncVectorEnv([make] * worlds, autoreset_mode=AutoresetMode.SAME_STEP)
 
-    def describe_observations(self, gym, space):
+    def describe_observations(self, gym, space, options):
         if not isinstance(space, gym.spaces.Box):
             raise Problem(f"observations of {space} can not be had: numbers of one shape are needed")
         self.observations = int(need("numpy").prod(space.shape, dtype=int))
+        self.picture = picture_of(space) if options["encoder"] != "none" else NO_PICTURE
+        if self.picture is None:
+            raise Problem(
+                f"net.encoder = {options['encoder']} reads pictures of bytes, uint8 of shape (height, width), (height, "
+                f"width, colours), (frames, height, width) or (frames, height, width, colours), but observations are "
+                f"{space}; set net.encoder to none"
+            )
 
     def describe_actions(self, gym, space):
         numpy = need("numpy")
@@ -106,13 +133,13 @@ class EnvPool(Gym):
     """Environments of EnvPool, which steps all of them in threads of its own. It resets an episode that ended in the
     next step, whose action it ignores; so they are reset by their numbers here."""
 
-    def __init__(self, name, worlds):
+    def __init__(self, name, worlds, options):
         gym, numpy, envpool = need("gymnasium"), need("numpy"), need("envpool")
         try:
             self.envs = envpool.make(name, env_type="gymnasium", num_envs=worlds)
         except (AssertionError, KeyError) as error:
             raise Problem(f"envpool {envpool.__version__} has no {name}: {error}") from None
-        self.describe_observations(gym, self.envs.observation_space)
+        self.describe_observations(gym, self.envs.observation_space, options)
         self.describe_actions(gym, self.envs.action_space)
         self.limit = int(self.envs.spec.config.max_episode_steps or 0)
         self.name = f"{name} of envpool {envpool.__version__}"
@@ -137,15 +164,16 @@ class EnvPool(Gym):
 # ---- the bridge ------------------------------------------------------------------------------------------------------
 
 
-def make(task, worlds):
+def make(task, worlds, options):
     kind, _, name = task.partition("/")
-    return {"gym": Gym, "envpool": EnvPool}[kind](name, worlds)
+    return {"gym": Gym, "envpool": EnvPool}[kind](name, worlds, options)
 
 
 def load(path):
     side = ctypes.CDLL(path)
     side.bridge_side_open.restype = side.bridge_side_offer.restype = side.bridge_side_array.restype = ctypes.c_void_p
-    side.bridge_side_offer.argtypes = [ctypes.c_void_p] + [ctypes.c_int] * 3 + [ctypes.c_void_p, ctypes.c_int]
+    side.bridge_side_offer.argtypes = [ctypes.c_void_p] + [ctypes.c_int] * 2 + [ctypes.c_void_p, ctypes.c_int]
+    side.bridge_side_offer.argtypes += [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
     side.bridge_side_offer.argtypes += [ctypes.c_float, ctypes.c_float, ctypes.c_int, ctypes.c_char_p]
     side.bridge_side_array.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     side.bridge_side_next.argtypes = [ctypes.c_void_p]
@@ -154,12 +182,18 @@ def load(path):
     return side
 
 
+def words(env):
+    """Numbers of a row of observations in shared memory: of a picture the bytes, four to a number."""
+    return -(-env.observations // 4) if env.picture[0] else env.observations
+
+
 def offer(side, bridge, file, env):
     classes = (ctypes.c_int32 * max(1, env.factors))(*env.classes)
     if env.factors > 32 or max(env.classes, default=0) > 255:
         raise Problem(f"{env.factors} actions of up to {max(env.classes)} classes; at most 32 of 255 can be had")
-    whole = side.bridge_side_offer(bridge, file, env.observations, env.factors, classes, env.values, env.low, env.high,
-                                   env.limit, env.name.encode())
+    picture = (ctypes.c_int32 * 5)(*env.picture)
+    whole = side.bridge_side_offer(bridge, file, words(env), picture, env.lives, env.factors, classes, env.values, env.low,
+                                   env.high, env.limit, env.name.encode())
     if not whole:
         raise Problem("no memory to share")
     return whole
@@ -176,14 +210,20 @@ def arrays(side, bridge, env, worlds):
         flat = numpy.frombuffer(memory, dtype=kind, count=count)
         return flat.reshape(worlds, columns) if columns != 1 or name in ("observations", "finals", "actions") else flat
 
+    def rows(name):
+        if env.picture[0]:
+            return array(name, "uint8", 4 * words(env))[:, : env.observations]
+        return array(name, "float32", env.observations)
+
     action = ("uint8", env.factors) if env.factors else ("float32", env.values)
     return {
-        "observations": array("observations", "float32", env.observations),
-        "finals": array("finals", "float32", env.observations),
+        "observations": rows("observations"),
+        "finals": rows("finals"),
         "actions": array("actions", *action),
         "rewards": array("rewards", "float32", 1),
         "terminated": array("terminated", "uint8", 1),
         "truncated": array("truncated", "uint8", 1),
+        "ends": array("ends", "uint8", 1),
     }
 
 
@@ -191,6 +231,8 @@ def put(target, source, what):
     """What the environment gave, into shared memory; it must have kept its shape, and be finite."""
     numpy = need("numpy")
     source = numpy.asarray(source).reshape(len(source), -1)
+    if target.dtype == "uint8" and source.dtype != "uint8":
+        raise Problem(f"the environment changed the type of its {what}: {source.dtype}, not uint8")
     if source.shape != target.reshape(len(target), -1).shape:
         raise Problem(f"the environment changed the shape of its {what}: {source.shape}, not {target.shape}")
     target.reshape(len(target), -1)[:] = source
@@ -207,23 +249,25 @@ def serve(side, bridge, env, shared):
         if command == RESET:
             put(shared["observations"], env.reset(side.bridge_side_seed(bridge) & 0x7FFFFFFF), "observations")
         elif command == STEP:
-            observations, rewards, terminated, truncated = env.step(shared["actions"], shared["finals"])
+            observations, rewards, terminated, truncated, *ends = env.step(shared["actions"], shared["finals"])
             put(shared["observations"], observations, "observations")
             put(shared["rewards"], rewards, "rewards")
             shared["terminated"][:] = terminated
             shared["truncated"][:] = truncated
+            shared["ends"][:] = ends[0] if env.lives else terminated | truncated
         side.bridge_side_answer(bridge, None)
 
 
 def main():
-    file, trainer, task, worlds, library = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
+    file, trainer, worlds = (int(sys.argv[i]) for i in (1, 2, 4))
+    task, library, options = sys.argv[3], sys.argv[5], dict(word.split("=", 1) for word in sys.argv[6].split())
     os.dup2(2, 1)  # what environments print does not mix with what the trainer prints
     side = load(library)
     bridge = side.bridge_side_open(file, trainer)
     if not bridge:
         sys.exit("worker.py is started by the trainer, and of the same version")
     try:
-        env = make(task, worlds)
+        env = make(task, worlds, options)
         bridge = offer(side, bridge, file, env)
         shared = arrays(side, bridge, env, worlds)
         side.bridge_side_answer(bridge, None)

@@ -23,6 +23,7 @@ typedef struct World {
 typedef struct ProcgenEnv {
   char game[CORE_CONFIG_TEXT];
   ProcgenOptions options; /* but for rand_seed */
+  bool shows_pixels;
   World *world;
 } ProcgenEnv;
 
@@ -34,9 +35,15 @@ typedef struct Record {
 
 static ProcgenEnv *batch_of(const Env *env) { return env->state; }
 
-/* Bytes to numbers between 0 and 1. */
+static const EnvPixels pixels = {PROCGEN_SIDE, PROCGEN_SIDE, 3, 1, true};
+
+/* Bytes as they are, or as numbers between 0 and 1. */
 static void show(const Env *env, int w, float *observations) {
   const ProcgenView view = procgen_view(batch_of(env)->world[w].game, 0);
+  if (env->pixels) {
+    memcpy(observations + (size_t)w * (size_t)env->observation_length, view.pixels, PROCGEN_PIXELS);
+    return;
+  }
   float *to = observations + (size_t)w * PROCGEN_PIXELS;
   for (int i = 0; i < PROCGEN_PIXELS; i++) to[i] = (float)view.pixels[i] * (1.0f / 255);
 }
@@ -136,8 +143,10 @@ static int make(const ProcgenEnv *like, const EnvBatch *wanted, Env **made) {
   *batch = *like;
   batch->options.game = batch->game;
   batch->world = core_memory_zero_allocate((size_t)wanted->worlds, sizeof *batch->world);
+  const int length = like->shows_pixels ? env_pixels_length(&pixels) : PROCGEN_PIXELS;
   *env = (Env){
-    .name = "procgen", .worlds = wanted->worlds, .observation_length = PROCGEN_PIXELS, .whole_length = PROCGEN_PIXELS,
+    .name = "procgen", .worlds = wanted->worlds, .observation_length = length, .whole_length = length,
+    .pixels = like->shows_pixels ? &pixels : NULL,
     .level_count = 1, .max_steps = LIMIT, .head = {.factors = 1, .logits = PROCGEN_ACTIONS, .size = {PROCGEN_ACTIONS}},
     .solves = true, .world_bytes = sizeof(Record), .reset = reset, .step = step, .state_bytes = state_bytes,
     .save = save, .load = load, .bytes = bytes, .sibling = sibling, .destroy = destroy, .state = batch,
@@ -159,7 +168,8 @@ static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
 
 int procgen_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {
   ProcgenEnv settings = {.options = {.num_levels = (int)config->procgen.num_levels,
-                                     .start_level = (int)config->procgen.start_level}};
+                                     .start_level = (int)config->procgen.start_level},
+                         .shows_pixels = env_wants_pixels(config)};
   core_text_copy(settings.game, sizeof settings.game, config->env.task + strlen(PROCGEN_PREFIX), "env.task");
   TRY(procgen_mode(config->procgen.mode, &settings.options.distribution_mode));
   const int code = make(&settings, batch, env);
