@@ -34,7 +34,8 @@ static float *four(Check *check, const char *prefix, const char *name, size_t d[
   const GoldEntry *entry = check_entry(check, check_name(check, prefix, name));
   size_t n = 0;
   for (int i = 0; i < 4; i++) d[i] = (size_t)entry->dimension[i];
-  if (entry->dimensions != 4 || gold_elements(entry) > 1u << 24) check_give_up(check, "%s%s is no picture", prefix, name);
+  if (entry->dimensions != 4 || gold_elements(entry) > 1u << 24)
+    check_give_up(check, "%s%s is no picture", prefix, name);
   return check_input_float(check, check_name(check, prefix, name), &n);
 }
 

@@ -1,6 +1,7 @@
 /* Golden cases "ppo_nature", "ppo_impala", "pqn_nature": whole minibatch updates on pictures, by the agent as a run
- * makes it: outputs, losses, all gradients, one norm over them, Adam or RAdam. The files have channels first; what a tensor's
- * entries are called here is in GoldTensor. Values inside of the network are not compared; all gradients are. */
+ * makes it: outputs, losses, all gradients, one norm over them, Adam or RAdam. The files have channels first; what a
+ * tensor's entries are called here is in GoldTensor. Values inside of the network are not compared; all gradients
+ * are. */
 #ifndef TESTS_GOLDEN_PICTURE_H
 #define TESTS_GOLDEN_PICTURE_H
 #include "core/device/arena.h"
