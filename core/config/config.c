@@ -75,8 +75,8 @@ enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-enum { SLOT_COUNT = 256 };
-_Static_assert(ROW_COUNT < SLOT_COUNT / 2 && SLOT_COUNT <= 256, "the table of names is too full, or an index no byte");
+enum { SLOT_COUNT = 512 };
+_Static_assert(ROW_COUNT < SLOT_COUNT / 2 && ROW_COUNT < 256, "the table of names is too full, or an index no byte");
 
 static uint8_t slots[SLOT_COUNT]; /* 0: free, else 1 + the row's index */
 static const char *names[ROW_COUNT];

@@ -1,6 +1,6 @@
 /* Environments without goals and with time limits, as continuous control has them: a toy whose every number is known.
  * What a rollout keeps of cut episodes, both ways to learn from them, statistics a world, episode returns that nothing
- * scales, evaluation without solve rates, and by mean actions. */
+ * scales, of whole games where lives are lost, evaluation without solve rates, and by mean actions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 /* Episodes of even worlds are cut after CUT steps, those of odd ones end after END. A step's observation is (10 world,
  * step of the episode), its reward 100 (world + 1), so that normalised ones differ from it. */
-enum { WORLDS = 4, STEPS = 9, FEATURES = 2, CUT = 4, END = 3, VALUES = 2 };
+enum { WORLDS = 4, STEPS = 9, FEATURES = 2, CUT = 4, END = 3, VALUES = 2, LIVES = 2 };
 #define LOW (-0.4f)
 #define HIGH 0.4f
 typedef struct Toy { int worlds, step[WORLDS]; float action[WORLDS * VALUES]; } Toy;
@@ -39,7 +39,8 @@ static void toy_step(Env *env, const void *actions, const EnvStep *out) {
   Toy *toy = env->state;
   if (env->action_values) memcpy(toy->action, actions, (size_t)env->worlds * VALUES * sizeof *toy->action);
   for (int w = 0; w < env->worlds; w++) {
-    const bool done = ++toy->step[w] == last_step(w);
+    const int played = ++toy->step[w], life = last_step(w), game = env->has_lives ? LIVES * life : life;
+    const bool done = played % life == 0, end = played == game;
     out->rewards[w] = 100 * (float)(w + 1);
     out->dones[w] = done;
     out->solved[w] = 0;
@@ -47,10 +48,13 @@ static void toy_step(Env *env, const void *actions, const EnvStep *out) {
     out->episode_steps[w] = toy->step[w];
     if (out->truncated) out->truncated[w] = done && w % 2 == 0;
     if (out->final_observations && done) observe(w, toy->step[w], out->final_observations + w * FEATURES);
-    if (done) toy->step[w] = 0;
+    if (out->ends && env->has_lives) out->ends[w] = end;
+    if (end) toy->step[w] = 0;
     observe(w, toy->step[w], out->observations + w * FEATURES);
   }
 }
+
+static bool has_lives; /* of toys that are made from now on: a game has LIVES lives */
 
 static void toy_destroy(Env *env) {
   free(env->state);
@@ -66,7 +70,8 @@ static int toy_sibling(const Env *env, const EnvBatch *batch, Env **made) {
 }
 
 static Env toy_env(Toy *toy) {
-  return (Env){.name = "toy", .worlds = WORLDS, .observation_length = FEATURES, .level_count = 1, .max_steps = CUT,
+  return (Env){.name = "toy", .worlds = WORLDS, .observation_length = FEATURES, .level_count = 1,
+               .max_steps = LIVES * CUT, .has_lives = has_lives,
                .action_values = VALUES, .action_low = LOW, .action_high = HIGH, .truncates = true,
                .reset = toy_reset, .step = toy_step, .sibling = toy_sibling, .destroy = toy_destroy, .state = toy};
 }
@@ -294,6 +299,26 @@ static void test_returns_are_not_scaled(void **state) {
   }
 }
 
+/* A lost life is an end to the learner, not to who counts: in training and in evaluation. */
+static void test_returns_are_of_whole_games(void **state) {
+  StoreEvaluation row;
+  has_lives = true;
+  Fixture *f = make(SETTINGS("env.normalize_rewards=none"), 1);
+  has_lives = false;
+  const RolloutEpisodes episodes = collect(f, 1);
+  const double games = 100.0 * LIVES * (1 * CUT + 2 * END + 3 * CUT + 4 * END) / WORLDS;
+  assert_int_equal(episodes.count, WORLDS); /* STEPS are one game of each */
+  assert_float_equal(episodes.return_mean, games, 1e-9);
+  assert_float_equal(episodes.length_mean, LIVES * (CUT + END) / 2.0, 1e-9);
+  for (int t = 0; t < STEPS; t++)
+    for (int w = 0; w < WORLDS; w++)
+      assert_int_equal(f->rollout.dones[t * WORLDS + w], (t + 1) % last_step(w) == 0);
+  evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row);
+  assert_float_equal(row.episode_return, games, 1e-9);
+  assert_float_equal(row.episode_length, LIVES * (CUT + END) / 2.0, 1e-9);
+  destroy(f);
+}
+
 /* ---- mean actions ------------------------------------------------------------------------------------------------ */
 
 static void test_mean_actions(void **state) {
@@ -344,7 +369,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_both_ways), cmocka_unit_test(test_last_observations_are_normalised),
     cmocka_unit_test(test_refusals), cmocka_unit_test(test_statistics_of_each_world),
-    cmocka_unit_test(test_returns_are_not_scaled), cmocka_unit_test(test_mean_actions),
+    cmocka_unit_test(test_returns_are_not_scaled),
+    cmocka_unit_test(test_returns_are_of_whole_games), cmocka_unit_test(test_mean_actions),
     cmocka_unit_test(test_sampled_actions_differ), cmocka_unit_test(test_most_probable_classes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

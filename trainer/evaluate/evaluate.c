@@ -44,11 +44,12 @@ void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }
 
 /* Counts the worlds whose first episode ended in this step; returns how many. */
 static int stats_step(Evaluator *evaluator, StoreEvaluation *row) {
+  const uint8_t *ends = evaluator->trial.ends ? evaluator->trial.ends : evaluator->trial.dones;
   int ended = 0;
   for (int w = 0; w < evaluator->worlds; w++) {
     if (evaluator->finished[w]) continue;
     evaluator->returns[w] += (double)evaluator->trial.rewards[w];
-    if (!evaluator->trial.dones[w]) continue;
+    if (!ends[w]) continue;
     evaluator->finished[w] = 1;
     evaluator->solutions[evaluator->level[w]] += evaluator->trial.solved[w] != 0;
     row->episode_return += evaluator->returns[w];

@@ -18,11 +18,13 @@ void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, i
   CORE_ARENA_DEVICE(arena, trial->bounded, n * (size_t)head.factors, "trial actions in bounds [worlds][factors]");
   CORE_ARENA(arena, trial->dones, n, "trial dones [worlds]");
   CORE_ARENA(arena, trial->solved, n, "trial solved [worlds]");
+  if (levels->has_lives) CORE_ARENA(arena, trial->ends, n, "trial ends of episodes [worlds]");
   CORE_ARENA(arena, trial->episode_steps, n, "trial episode steps [worlds]");
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, trial->given.rewards, n, "trial rewards [worlds]");
   CORE_ARENA_DEVICE(arena, trial->given.dones, n, "trial dones [worlds]");
   CORE_ARENA_DEVICE(arena, trial->given.solved, n, "trial solved [worlds]");
+  if (levels->has_lives) CORE_ARENA_DEVICE(arena, trial->given.ends, n, "trial ends of episodes [worlds]");
   CORE_ARENA_DEVICE(arena, trial->given.episode_steps, n, "trial episode steps [worlds]");
 }
 
@@ -44,7 +46,7 @@ static void act(Trial *trial, const TrialPlayer *player) {
 void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key) {
   const Agent *agent = player->agent;
   const EnvStep host = {.observations = trial->raw, .rewards = trial->rewards, .dones = trial->dones,
-                        .solved = trial->solved, .episode_steps = trial->episode_steps};
+                        .solved = trial->solved, .episode_steps = trial->episode_steps, .ends = trial->ends};
   trial->now = player->ops->device ? trial->given : host;
   trial->now.observations = trial->raw;
   observer_look(player->observer, trial->raw, trial->worlds, trial->observations);
@@ -65,5 +67,6 @@ void trial_fetch(Trial *trial, const TrialPlayer *player) {
   core_device_to_host(device, trial->rewards, now->rewards, n * sizeof *now->rewards);
   core_device_to_host(device, trial->dones, now->dones, n * sizeof *now->dones);
   core_device_to_host(device, trial->solved, now->solved, n * sizeof *now->solved);
+  if (trial->ends) core_device_to_host(device, trial->ends, now->ends, n * sizeof *now->ends);
   core_device_to_host(device, trial->episode_steps, now->episode_steps, n * sizeof *now->episode_steps);
 }

@@ -23,6 +23,7 @@ typedef struct Trial {
   /* The same for who counts, on the host: */
   float *rewards;
   uint8_t *dones, *solved;
+  uint8_t *ends;         /* of episodes as they are counted (EnvStep.ends); NULL: dones */
   int32_t *episode_steps;
 } Trial;
 
@@ -39,7 +40,7 @@ void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, i
 void trial_divide(Trial *trial, const int *end, int parts);
 /* One step of all worlds of env, from raw to the next raw; `now` is then of it. */
 void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key);
-/* The last step's rewards, dones, solved and episode_steps on the host. */
+/* The last step's rewards, dones, solved, ends and episode_steps on the host. */
 void trial_fetch(Trial *trial, const TrialPlayer *player);
 
 #endif

@@ -56,6 +56,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
              "actions within bounds [worlds][factors]");
   CORE_ARENA_DEVICE(arena, rollout->returns, n, "returns so far [worlds]");
   CORE_ARENA_DEVICE(arena, rollout->solved, n, "solved [worlds]");
+  if (env->has_lives) CORE_ARENA_DEVICE(arena, rollout->ends, n, "ends of episodes [worlds]");
   CORE_ARENA_DEVICE(arena, rollout->level, n, "level [worlds]");
   CORE_ARENA_DEVICE(arena, rollout->episode_steps, n, "episode steps [worlds]");
   CORE_ARENA(arena, rollout->attempts, (size_t)env->level_count, "attempts [levels]");
@@ -128,7 +129,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
   const EnvStep out = {.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
                        .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
                        .episode_steps = rollout->episode_steps, .truncated = truncated_at(rollout, t),
-                       .final_observations = rollout->limits.raw};
+                       .final_observations = rollout->limits.raw, .ends = rollout->ends};
   const bool apart = !is_all(rollout, part);
   if (apart) rollout->device->enter(rollout->device, CORE_STREAM_WORLDS);
   if (apart) env->parts->step(env, part.first, part.worlds, actions, &out);
@@ -254,8 +255,9 @@ static void open_stats(const Rollout *rollout) {
 static void count_episodes(Rollout *rollout, Ops *ops, int t, Part part) {
   const size_t first = (size_t)part.first, row = (size_t)t * (size_t)rollout->worlds + first;
   OpsEpisodes stats = stats_of(rollout);
-  const OpsEpisodeStep step = {rollout->rewards + row, rollout->dones + row, rollout->solved + first,
-                               rollout->level + first, rollout->episode_steps + first};
+  const uint8_t *ends = rollout->ends ? rollout->ends + first : rollout->dones + row;
+  const OpsEpisodeStep step = {rollout->rewards + row, ends, rollout->solved + first, rollout->level + first,
+                               rollout->episode_steps + first};
   stats.worlds = part.worlds;
   stats.first_reported = stats.first_reported > part.first ? stats.first_reported - part.first : 0;
   stats.returns += first;

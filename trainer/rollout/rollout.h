@@ -53,6 +53,7 @@ typedef struct Rollout {
 
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
+  uint8_t *ends;         /* [worlds] of episodes as they are counted (EnvStep.ends); NULL: dones */
   int32_t *level, *episode_steps;     /* [worlds] */
   /* [levels of the environment], where the worlds are: the run's number of each level. A rank's environment has slots
    * for its own levels; episode statistics have one for each level of the run. NULL: the same numbers (one rank). */

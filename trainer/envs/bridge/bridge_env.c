@@ -263,7 +263,10 @@ static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
 /* What workers are told of the settings. */
 static void write_options(const CoreConfig *config, BridgeEnv *settings) {
   const char *encoder = env_wants_pixels(config) ? config->net.encoder : "none";
-  snprintf(settings->options, sizeof settings->options, "encoder=%s", encoder);
+  snprintf(settings->options, sizeof settings->options,
+           "encoder=%s frame_skip=%d sticky=%.9g noop_max=%d fire_reset=%d episodic_life=%d full_actions=%d", encoder,
+           (int)config->atari.frame_skip, config->atari.sticky, (int)config->atari.noop_max, config->atari.fire_reset,
+           config->atari.episodic_life, config->atari.full_actions);
 }
 
 int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {

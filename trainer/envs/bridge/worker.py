@@ -2,9 +2,9 @@
 
     worker.py FD TRAINER TASK WORLDS LIBRARY OPTIONS
 
-FD: the memory, inherited. TRAINER: its process. TASK: gym/<id> or envpool/<id>. LIBRARY: bridge_side.so, which knows
-the memory's layout. OPTIONS: words key=value; encoder is net.encoder where that reads pixels, else none. The trainer
-starts it; nobody else needs to.
+FD: the memory, inherited. TRAINER: its process. TASK: gym/<id>, atari/<Game> or envpool/<id>. LIBRARY: bridge_side.so, which knows
+the memory's layout. OPTIONS: words key=value; encoder is net.encoder where that reads pixels, else none; the others are
+settings of [atari]. The trainer starts it; nobody else needs to.
 
 An episode that ends is followed by the next one's first observation in the same step, whatever the environment does by
 itself: single environments go through SyncVectorEnv with same-step resets, EnvPool's are reset by their numbers.
@@ -30,6 +30,15 @@ def need(package, command=None):
             f"{sys.executable} has no package {package} ({error}); install it with "
             f"{sys.executable} -m pip install {command or package}, or name another Python by env.python"
         ) from None
+
+
+def nearest(prefix, name, names):
+    """What was perhaps meant."""
+    import difflib
+
+    lower = {known.lower(): known for known in names}
+    found = [prefix + lower[known] for known in difflib.get_close_matches(name.lower(), lower, 3)]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 # ---- pictures: height, width, channels of a frame, frames, whether channels are a frame's last dimension (BridgePicture)
@@ -129,16 +138,112 @@ class Gym:
         return observations, rewards, terminated, truncated
 
 
+class Atari(Gym):
+    """Games of the Arcade Learning Environment, preprocessed by ale-py's AtariVectorEnv: 84 x 84 grey, 4 frames.
+
+    With episodic_life that one begins a new game after each lost life. Here it is told to show lost lives only, the game
+    goes on with FIRE (where the game has it, else with NOOP), and the frames before that are blank, as ale-py has them
+    before a game's first frame. This step of FIRE is of the next life, and its reward, if any, of the step before it. So
+    each world is a vector of one, whose thread plays while the others' results are fetched."""
+
+    MAX_FRAMES = 108000  # of a game, as everywhere
+    FOR_TWO = "combat", "joust", "maze_craze", "warlords"
+
+    def __init__(self, name, worlds, options):
+        gym, numpy, ale = need("gymnasium"), need("numpy"), need("ale_py", "ale-py")
+        from ale_py import registration, roms
+        from ale_py.vector_env import AtariVectorEnv
+
+        games = {registration.rom_id_to_name(rom): rom for rom in roms.get_all_rom_ids() if rom not in self.FOR_TWO}
+        if name not in games:
+            raise Problem(f"ale-py {ale.__version__} has no game {name}{nearest('atari/', name, games)}")
+        self.lives = options["episodic_life"] == "1"
+        skip = int(options["frame_skip"])
+        self.envs = [
+            AtariVectorEnv(
+                games[name],
+                1,
+                max_num_frames_per_episode=self.MAX_FRAMES,
+                repeat_action_probability=float(options["sticky"]),
+                full_action_space=options["full_actions"] == "1",
+                autoreset_mode="SameStep",
+                frameskip=skip,
+                noop_max=int(options["noop_max"]),
+                use_fire_reset=options["fire_reset"] == "1",
+                life_loss_info=self.lives,
+                reward_clipping=False,
+            )
+            for _ in range(worlds)
+        ]
+        one = self.envs[0]
+        self.describe_observations(gym, one.single_observation_space, options)
+        self.describe_actions(gym, one.single_action_space)
+        actions = [action.name for action in one.ale.get_action_set()]
+        fires = options["fire_reset"] == "1" and "FIRE" in actions
+        self.begin_life = numpy.array([actions.index("FIRE" if fires else "NOOP")])
+        self.limit = -(-self.MAX_FRAMES // skip)
+        self.name = f"{name} of ale-py {ale.__version__}"
+        self.frames = numpy.full(worlds, one.single_observation_space.shape[0])  # of the present life, those that are shown
+        self.played = numpy.zeros(worlds, int)  # frames of the game
+        self.shown = numpy.zeros((worlds,) + one.single_observation_space.shape, "uint8")
+
+    def reset(self, seed):
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            all = list(pool.map(lambda w: self.envs[w].reset(seed=(seed + w) & 0x7FFFFFFF), range(len(self.envs))))
+        for world, (shown, info) in enumerate(all):
+            self.shown[world] = shown[0]
+            self.played[world] = info["episode_frame_number"][0]
+        self.frames[:] = self.shown.shape[1]
+        return self.shown
+
+    def receive(self, world):
+        """A step's observation, reward, ends, and whether a game ended, in which case the observation is of the next."""
+        shown, reward, terminated, truncated, info = self.envs[world].recv()
+        played = info["episode_frame_number"][0]
+        over = truncated[0] or (terminated[0] and played <= self.played[world])
+        self.played[world] = played
+        return shown[0], reward[0], terminated[0], truncated[0], info["final_obs"][0] if over else shown[0], over
+
+    def step(self, actions, finals):
+        numpy = need("numpy")
+        worlds, stack = len(self.envs), self.shown.shape[1]
+        rewards, begun = numpy.zeros(worlds), []
+        terminated, truncated, ends = (numpy.zeros(worlds, bool) for _ in range(3))
+        actions = self.translate(actions)
+        for world, env in enumerate(self.envs):
+            env.send(actions[world : world + 1])
+        self.frames = numpy.minimum(self.frames + 1, stack)
+        for world, env in enumerate(self.envs):
+            self.shown[world], rewards[world], terminated[world], truncated[world], final, over = self.receive(world)
+            self.shown[world, : stack - self.frames[world]] = 0
+            if not terminated[world] and not truncated[world]:
+                continue
+            finals[world] = final.ravel()
+            finals[world, : (stack - self.frames[world]) * final[0].size] = 0
+            ends[world] = over
+            self.frames[world] = stack if over else 1
+            if not over:
+                env.send(self.begin_life)
+                begun.append(world)
+        for world in begun:
+            self.shown[world], reward, _, _, _, ends[world] = self.receive(world)
+            rewards[world] += reward
+            self.frames[world] = stack if ends[world] else 1
+            self.shown[world, : stack - self.frames[world]] = 0
+        return self.shown, rewards, terminated, truncated, ends
+
+
 class EnvPool(Gym):
     """Environments of EnvPool, which steps all of them in threads of its own. It resets an episode that ended in the
     next step, whose action it ignores; so they are reset by their numbers here."""
 
     def __init__(self, name, worlds, options):
         gym, numpy, envpool = need("gymnasium"), need("numpy"), need("envpool")
-        try:
-            self.envs = envpool.make(name, env_type="gymnasium", num_envs=worlds)
-        except (AssertionError, KeyError) as error:
-            raise Problem(f"envpool {envpool.__version__} has no {name}: {error}") from None
+        if name not in envpool.list_all_envs():
+            raise Problem(f"envpool {envpool.__version__} has no {name}{nearest('envpool/', name, envpool.list_all_envs())}")
+        self.envs = envpool.make(name, env_type="gymnasium", num_envs=worlds)
         self.describe_observations(gym, self.envs.observation_space, options)
         self.describe_actions(gym, self.envs.action_space)
         self.limit = int(self.envs.spec.config.max_episode_steps or 0)
@@ -166,7 +271,7 @@ class EnvPool(Gym):
 
 def make(task, worlds, options):
     kind, _, name = task.partition("/")
-    return {"gym": Gym, "envpool": EnvPool}[kind](name, worlds, options)
+    return {"gym": Gym, "atari": Atari, "envpool": EnvPool}[kind](name, worlds, options)
 
 
 def load(path):

@@ -39,6 +39,7 @@ static const TaskFacts levels[] = {
 static const TaskFacts others[] = {
   {"gym/<id>", "any environment of Gymnasium, in Python", 0, "its own", 0},
   {"library:<file>/<name>", "an environment in C of your own", 0, "its own", 0},
+  {"atari/<Game>", "a game of the Arcade Learning Environment, in Python", 0, "its own", 0},
   {"envpool/<id>", "any environment of EnvPool, in Python", 0, "its own", 0},
 };
 enum { OTHER_TASKS = sizeof others / sizeof *others };

@@ -1,0 +1,91 @@
+"""Plays a game by ale-py's own AtariVectorEnv and prints what tests/cli/cli_env.c prints of the trainer's.
+
+    atari.py ROM WORLDS STEPS SEED LIVES [OPTION=VALUE ...]
+
+LIVES 1: a lost life is an end, after which FIRE (NOOP in games without it) is done once; found by counting lives. All
+worlds go through one vector environment, but with LIVES 1, where they play one after the other.
+"""
+
+import ast
+import sys
+
+import numpy
+from ale_py.vector_env import AtariVectorEnv
+
+rom, worlds, steps, seed, lives = sys.argv[1], *(int(word) for word in sys.argv[2:6])
+options = {key: ast.literal_eval(value) for key, value in (word.split("=") for word in sys.argv[6:])}
+options = {"autoreset_mode": "SameStep", "reward_clipping": False} | options
+
+
+def fnv(data):
+    value = 14695981039346656037
+    for byte in data.tobytes():
+        value = (value ^ byte) * 1099511628211 & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"
+
+
+def action(t, world, count):
+    return (5 * t + 3 * world + t // 7) % count
+
+
+def line(t, world, shown, reward=0, done=0, truncated=0, end=0, length=0, last=None):
+    lines[t, world] = f"{t} {world} {fnv(shown)} {reward:g} {done:d} {truncated:d} {end:d} {length} " + (
+        fnv(last) if done else "0" * 16
+    )
+
+
+def play_together():
+    env = AtariVectorEnv(rom, worlds, **options)
+    count, length = env.single_action_space.n, [0] * worlds
+    shown = env.reset(seed=seed)[0]
+    for world in range(worlds):
+        line(-1, world, shown[world])
+    for t in range(steps):
+        actions = numpy.array([action(t, world, count) for world in range(worlds)])
+        shown, rewards, terminated, truncated, info = env.step(actions)
+        for world in range(worlds):
+            done = terminated[world] or truncated[world]
+            length[world] += 1
+            line(t, world, shown[world], rewards[world], done, truncated[world], done, length[world],
+                 info["final_obs"][world] if done else None)
+            length[world] = 0 if done else length[world]
+
+
+def play_lives(world):
+    env = AtariVectorEnv(rom, 1, **options)
+    names = [known.name for known in env.ale.get_action_set()]
+    begin = numpy.array([names.index("FIRE") if "FIRE" in names and options.get("use_fire_reset", 1) else 0])
+    shown, info = env.reset(seed=seed + world)
+    line(-1, world, shown[0])
+    left, length, age = info["lives"][0], 0, 99
+
+    def see(stack):  # frames of former lives are blank
+        stack = stack[0].copy()
+        stack[: max(0, len(stack) - age)] = 0
+        return stack
+
+    for t in range(steps):
+        shown, reward, terminated, truncated, info = env.step(numpy.array([action(t, world, len(names))]))
+        length, age = length + 1, age + 1
+        over = bool(terminated[0] or truncated[0])
+        lost = not over and 0 < info["lives"][0] < left
+        last = see(info["final_obs"] if over else shown)
+        reward = reward[0]
+        if over:
+            age = 99
+        if lost:
+            shown, more, terminated, truncated, info = env.step(begin)
+            assert not terminated[0] and not truncated[0]
+            reward, age = reward + more[0], 1
+        line(t, world, see(shown), reward, over or lost, over and bool(truncated[0]), over, length, last)
+        left, length = info["lives"][0], 0 if over else length
+
+
+lines = {}
+if lives:
+    for world in range(worlds):
+        play_lives(world)
+else:
+    play_together()
+for key in sorted(lines):
+    print(lines[key])
