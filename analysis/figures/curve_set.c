@@ -103,7 +103,9 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run, AnalysisCurve *curve) {
+static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run, bool normalized,
+                      AnalysisCurve *curve) {
+  const AnalysisBounds bounds = analysis_bounds_of(&run->config);
   bool row = false;
   int code;
   store_query_reset(query);
@@ -113,19 +115,19 @@ static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRu
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     double x = store_query_real(query, (int)set->abscissa), y = store_query_real(query, 3);
     bool start = set->abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */
+    if (normalized) y = analysis_normalize(&bounds, y);
     if (isfinite(y)) analysis_curve_add(curve, start ? 0 : x, y);
     set->infinite += isinf(y) != 0;
   }
   return code;
 }
 
-/* Evaluations' solve rates, where no run has any, become returns: the runs' environments have no goal. */
-static int choose_column(AnalysisCurveSet *set, size_t c) {
+/* Numbers of solve rates and returns of evaluations. The count ends at the first run with rates. */
+static int count_evaluations(const AnalysisCurveSet *set, int64_t *rate_count, int64_t *return_count) {
   const AnalysisSelection *selection = &set->context.selection;
   StoreQuery *query = NULL;
   int64_t rates = 0, returns = 0;
   int code = CORE_OK;
-  if (strcmp(set->columns[c]->name, "evaluation.solve_rate") != 0) return CORE_OK;
   TRY(store_query_open(set->context.database,
                        "SELECT count(solve_rate), count(episode_return) FROM evaluation WHERE run_id = ?1", &query));
   for (size_t r = 0; r < selection->count && rates == 0 && code == CORE_OK; r++) {
@@ -138,8 +140,27 @@ static int choose_column(AnalysisCurveSet *set, size_t c) {
     returns += store_query_int(query, 1);
   }
   store_query_close(&query);
-  if (code != CORE_OK || rates > 0 || returns == 0) return code;
-  return analysis_column_find("--y", "evaluation.episode_return", &set->columns[c]);
+  *rate_count = rates;
+  *return_count = returns;
+  return code;
+}
+
+/* Evaluations' solve rates, where no run has any, become returns: the runs' environments have no goal. Normalised
+ * scores, where there are no constants to normalise by, become solve rates. */
+static int choose_column(AnalysisCurveSet *set, size_t c) {
+  const bool normalized = set->columns[c]->normalized;
+  int64_t rates, returns;
+  if (!normalized && strcmp(set->columns[c]->name, "evaluation.solve_rate") != 0) return CORE_OK;
+  if (normalized) TRY(analysis_scale_common(&set->context.selection, &set->scale));
+  if (normalized && set->scale != ANALYSIS_SCALE_NONE) return CORE_OK;
+  TRY(count_evaluations(set, &rates, &returns));
+  if (normalized && rates == 0 && returns > 0) return analysis_scale_missing(&set->context.selection);
+  if (normalized)
+    return analysis_column_find("--y", set->columns[c]->evaluation ? "evaluation.solve_rate" : "iteration.solve_rate",
+                                &set->columns[c]);
+  return rates > 0 || returns == 0
+           ? CORE_OK
+           : analysis_column_find("--y", "evaluation.episode_return", &set->columns[c]);
 }
 
 /* has_infinite[run]: in a column so far. */
@@ -153,7 +174,7 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
     const bool itself = r < selection->count - selection->repeats;
     const size_t before = set->infinite;
-    code = read_curve(set, query, &selection->runs[r], &set->curves[c][r]);
+    code = read_curve(set, query, &selection->runs[r], set->columns[c]->normalized, &set->curves[c][r]);
     without += set->curves[c][r].n == 0 && itself;
     if (!itself) set->infinite = before; /* counted where it is no repetition */
     set->infinite_runs += set->infinite > before && !has_infinite[r];

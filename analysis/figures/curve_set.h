@@ -5,6 +5,7 @@
 #include "analysis/figures/figure.h"
 #include "analysis/runs/columns.h"
 #include "analysis/runs/curve.h"
+#include "analysis/runs/normalized.h"
 #include "analysis/statistics/interval.h"
 
 enum {
@@ -60,6 +61,7 @@ typedef struct AnalysisCurveSet {
   size_t line_count, panel_count; /* panel_count: of each column */
   AnalysisReference reference[ANALYSIS_CURVE_REFERENCES];
   size_t reference_count;
+  AnalysisScale scale;       /* of normalised scores, when a column is of them */
   size_t without;            /* runs that have no value of the first column */
   size_t infinite, infinite_runs; /* values that no line can show, and runs that have some, of any column */
   size_t choice_count;       /* most candidates that --best-of chose from */

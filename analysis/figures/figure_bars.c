@@ -30,24 +30,17 @@ typedef struct Bars {
   double tau[PROFILE_POINTS];
 } Bars;
 
-static const char bootstrap_words[] = "95 % stratified percentile bootstrap over tasks, from three runs on";
-
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
 static int find_aggregates(Bars *b) {
-  const char *names[ANALYSIS_AGGREGATES];
   char *copy = core_text_duplicate(b->aggregate_names), *rest = copy;
   int code = CORE_OK;
-  for (size_t i = 0; i < ANALYSIS_AGGREGATES; i++) names[i] = analysis_aggregate_name((AnalysisAggregate)i);
   for (char *name; code == CORE_OK && (name = strsep(&rest, ","));) {
-    size_t i = 0;
-    while (i < ANALYSIS_AGGREGATES && strcmp(names[i], name) != 0) i++;
-    if (i == ANALYSIS_AGGREGATES) {
-      const char *near = core_text_nearest(name, names, ANALYSIS_AGGREGATES);
-      code = core_error(CORE_USAGE, "--aggregate %s: %s%s", name,
-                        near ? "did you mean " : "expected mean, median, iqm or optimality gap", near ? near : "");
-    } else if (b->wanted_count == ANALYSIS_AGGREGATES) code = core_error(CORE_USAGE, "--aggregate names one twice");
-    else b->wanted[b->wanted_count++] = (AnalysisAggregate)i;
+    AnalysisAggregate aggregate;
+    code = analysis_aggregate_find(name, &aggregate);
+    if (code != CORE_OK) continue;
+    if (b->wanted_count == ANALYSIS_AGGREGATES) code = core_error(CORE_USAGE, "--aggregate names one twice");
+    else b->wanted[b->wanted_count++] = aggregate;
   }
   free(copy);
   return code;
@@ -140,10 +133,6 @@ static void add_caption(const Bars *b, AnalysisPlot *plot, const char *reading) 
   core_text_free(&text);
 }
 
-static const char *aggregate_title(AnalysisAggregate aggregate) {
-  return aggregate == ANALYSIS_AGGREGATE_IQM ? "IQM" : analysis_aggregate_name(aggregate);
-}
-
 static AnalysisPlot *plot_bars(const Bars *b) {
   AnalysisMark *marks = analysis_marks_create(&b->groups, b->context.style);
   AnalysisPlot *plot =
@@ -151,7 +140,7 @@ static AnalysisPlot *plot_bars(const Bars *b) {
   size_t n = b->groups.count;
   for (size_t g = n; g-- > 0;) analysis_plot_category_y(plot, b->groups.groups[g].label); /* the first one on top */
   for (size_t w = 0; w < b->wanted_count; w++) {
-    size_t panel = analysis_plot_panel(plot, aggregate_title(b->wanted[w]), "");
+    size_t panel = analysis_plot_panel(plot, analysis_aggregate_title(b->wanted[w]), "");
     for (size_t g = 0; g < n; g++) {
       const AnalysisInterval *bar = &b->aggregates[g * b->wanted_count + w];
       double y = (double)(n - 1 - g);
@@ -237,7 +226,7 @@ static void profiles_csv(const Bars *b, CoreText *csv) {
 static void print_table(const Bars *b) {
   const char *headers[3 + ANALYSIS_AGGREGATES] = {"configuration", "tasks", "runs"};
   char text[64];
-  for (size_t w = 0; w < b->wanted_count; w++) headers[3 + w] = aggregate_title(b->wanted[w]);
+  for (size_t w = 0; w < b->wanted_count; w++) headers[3 + w] = analysis_aggregate_title(b->wanted[w]);
   CoreTable *table = core_table_create(headers, 3 + b->wanted_count);
   for (size_t g = 0; g < b->groups.count; g++) {
     core_table_cell(table, "%s", b->groups.groups[g].label);
@@ -265,16 +254,10 @@ static void print_table(const Bars *b) {
 
 /* ---- the commands ----------------------------------------------------------------------------------------------- */
 
-static int find_interval(Bars *b) {
-  if (!b->interval_name || strcmp(b->interval_name, "t") == 0) return CORE_OK;
-  b->bootstrap = strcmp(b->interval_name, "bootstrap") == 0;
-  return b->bootstrap ? CORE_OK : core_error(CORE_USAGE, "--interval %s: expected t or bootstrap", b->interval_name);
-}
-
 static int answer(void *figure, const char **operands, size_t count) {
   Bars *b = figure;
   CoreText csv = {0};
-  TRY(find_interval(b));
+  TRY(analysis_bootstrap_find(b->interval_name, &b->bootstrap));
   TRY(find_aggregates(b));
   TRY(analysis_scored_check(&b->scored));
   TRY(analysis_context_open(&b->context, &b->request, analysis_database_choose(operands, count)));
@@ -289,7 +272,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   if (b->profiles) profiles_csv(b, &csv);
   else bars_csv(b, &csv);
   return analysis_figure_write(&b->context, plot, analysis_scored_query,
-                               b->profiles || b->bootstrap ? bootstrap_words : analysis_interval_words, &csv);
+                               b->profiles || b->bootstrap ? analysis_bootstrap_words : analysis_interval_words, &csv);
 }
 
 static const CoreManual bars_manual = {

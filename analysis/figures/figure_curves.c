@@ -88,6 +88,7 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   core_text_append(&text, ".");
   if (set->without) core_text_appendf(&text, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
   analysis_curve_set_infinite(set, &text);
+  core_text_append(&text, analysis_scale_words(set->scale));
   if (set->columns[0]->evaluation && set->context.level_sets > 1)
     core_text_appendf(&text, " Levels: %s.", set->context.level_set);
   analysis_plot_caption(plot, core_text_string(&text));

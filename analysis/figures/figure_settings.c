@@ -24,8 +24,9 @@ typedef struct Settings {
   AnalysisContext context;
   AnalysisRequest request;
   AnalysisScored scored;
-  const char *x_name, *group_keys, *panel_keys, *best_keys;
-  bool log_y;
+  const char *x_name, *group_keys, *panel_keys, *best_keys, *aggregate_name, *interval_name;
+  bool log_y, bootstrap;           /* bootstrap: --interval */
+  AnalysisAggregate aggregate;
   AnalysisGrouping x, groups, panels, choices; /* x: by the one key, sorted by its value */
   bool named, log_x;               /* the x axis: names in place of numbers; logarithmic */
   Place *places;
@@ -77,8 +78,8 @@ static void score_place(const Settings *s, Place *place, size_t *run) {
   place->runs = 0;
   for (size_t r = 0; r < s->context.selection.count; r++)
     if (belongs(s, r, place)) run[place->runs++] = r;
-  place->score =
-    analysis_scored_interval(&s->scored, s->scored.measure, ANALYSIS_AGGREGATE_MEAN, run, place->runs);
+  place->score = (s->bootstrap ? analysis_scored_bootstrap : analysis_scored_interval)(
+    &s->scored, s->scored.measure, s->aggregate, run, place->runs);
 }
 
 /* The place itself, or of several candidates (--best-of) the one with the highest mean. false: no runs. */
@@ -168,8 +169,9 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
 
 static void add_caption(const Settings *s, AnalysisPlot *plot) {
   CoreText text = {0};
-  core_text_appendf(&text, "Dot: a run%s. Line: mean. Vertical: 95 %% interval, from three runs on.",
-                    s->scored.unfinished ? " (hollow: not at its end)" : "");
+  core_text_appendf(&text, "Dot: a run%s. Line: %s. Vertical: 95 %% interval%s, from three runs on.",
+                    s->scored.unfinished ? " (hollow: not at its end)" : "", analysis_aggregate_title(s->aggregate),
+                    s->bootstrap ? " (stratified bootstrap)" : "");
   if (s->choice_count > 1)
     core_text_appendf(&text, " Each place is the best of up to %zu, chosen on the same runs: biased upward.",
                       s->choice_count);
@@ -211,7 +213,8 @@ static void make_csv(const Settings *s, CoreText *csv) {
   CoreText value = {0};
   core_text_append(csv, "panel,configuration");
   analysis_csv_keys(csv, &s->groups);
-  core_text_appendf(csv, ",%s,best_of,runs,n,mean,low,high\n", s->x.keys[0]->name);
+  core_text_appendf(csv, ",%s,best_of,runs,n,%s,low,high\n", s->x.keys[0]->name,
+                    analysis_aggregate_name(s->aggregate));
   for (size_t i = 0; i < s->place_count; i++) {
     const Place *place = &s->places[i];
     analysis_csv_field(csv, s->panels.key_count ? s->panels.groups[place->panel].label : "");
@@ -235,13 +238,16 @@ static int draw(const Settings *s) {
   CoreText csv = {0};
   AnalysisPlot *plot = make_plot(s);
   make_csv(s, &csv);
-  return analysis_figure_write(&s->context, plot, analysis_scored_query, analysis_interval_words, &csv);
+  return analysis_figure_write(&s->context, plot, analysis_scored_query,
+                               s->bootstrap ? analysis_bootstrap_words : analysis_interval_words, &csv);
 }
 
 static void print_table(const Settings *s) {
   char column[96], text[64];
   CoreText value = {0};
-  snprintf(column, sizeof column, "%s [95 %%]", analysis_scored_title(&s->scored, &s->context));
+  const bool mean = s->aggregate == ANALYSIS_AGGREGATE_MEAN;
+  snprintf(column, sizeof column, "%s%s%s [95 %%%s]", analysis_scored_title(&s->scored, &s->context), mean ? "" : ", ",
+           mean ? "" : analysis_aggregate_title(s->aggregate), s->bootstrap ? " bootstrap" : "");
   const char *headers[] = {"panel", "configuration", s->x.keys[0]->name, "runs", column, "best of"};
   bool panels = s->panels.key_count && s->panels.count > 1, best = s->choices.key_count > 0;
   CoreTable *table = core_table_create(headers + !panels, 5 + (size_t)best - !panels);
@@ -278,6 +284,7 @@ static int group(Settings *s) {
   core_text_append(&elsewhere, s->x_name);
   if (s->panel_keys)
     core_text_appendf(&elsewhere, ",%s", strcmp(s->panel_keys, "task") == 0 ? analysis_task_keys : s->panel_keys);
+  if (s->aggregate != ANALYSIS_AGGREGATE_MEAN) core_text_appendf(&elsewhere, ",%s", analysis_task_keys);
   if (s->best_keys) core_text_appendf(&elsewhere, ",%s", s->best_keys);
   int code = analysis_group_runs(selection, s->x_name, &s->x);
   if (code == CORE_OK && s->x.key_count != 1) code = core_error(CORE_USAGE, "--x %s: expected one setting", s->x_name);
@@ -292,6 +299,10 @@ static int group(Settings *s) {
 static int answer(void *figure, const char **operands, size_t count) {
   Settings *s = figure;
   if (!s->x_name) return core_error(CORE_USAGE, "which setting? --x KEY, for example --x ppo.learning_rate");
+  TRY(analysis_aggregate_find(s->aggregate_name, &s->aggregate));
+  if (s->aggregate == ANALYSIS_AGGREGATE_OPTIMALITY_GAP && s->best_keys)
+    return core_error(CORE_USAGE, "--best-of takes the highest value, and the best optimality gap is the lowest");
+  TRY(analysis_bootstrap_find(s->interval_name, &s->bootstrap));
   TRY(analysis_scored_check(&s->scored));
   TRY(analysis_context_open(&s->context, &s->request, analysis_database_choose(operands, count)));
   TRY(group(s));
@@ -306,19 +317,23 @@ static int answer(void *figure, const char **operands, size_t count) {
 static const CoreManual manual = {
   .usage = "analyze settings [results.db] --x KEY [--group KEYS] [--panel KEYS] [--measure NAME] [OPTIONS]",
   .about = "How much one setting matters: what each run amounts to (--measure) against the value of --x, one line for "
-           "each value of --group, the mean over its runs with a 95 % interval; each run is a dot, hollow "
-           "when it has not ended. --best-of takes, at each place, the best value of another setting.\n\n"
+           "each value of --group, the mean (--aggregate) over its runs with a 95 % interval; each run is a dot, "
+           "hollow when it has not ended. --best-of takes, at each place, the best value of another setting.\n\n"
            "Files: settings.svg .png .pdf .csv .gp; the .gp draws the pictures again: gnuplot settings.gp.",
   ANALYSIS_ONE_DATABASE};
 
 int analysis_figure_settings(int argc, char **argv) {
-  Settings s = {.request = {.argc = argc, .argv = argv}};
+  Settings s = {.request = {.argc = argc, .argv = argv}, .aggregate_name = "mean"};
   const CoreOption table[] = {
     {"x", 'x', CORE_OPTION_TEXT, &s.x_name, "KEY", "the setting on the x axis"},
     {"group", 'g', CORE_OPTION_TEXT, &s.group_keys, "KEY[,KEY]",
      "one line for each value of these settings; none: one line (default: all that vary)"},
     {"panel", 0, CORE_OPTION_TEXT, &s.panel_keys, "KEY[,KEY]", "one panel for each value of these settings, or task"},
     {"best-of", 0, CORE_OPTION_TEXT, &s.best_keys, "KEY[,KEY]", "at each place draw the best value of these settings"},
+    {"aggregate", 0, CORE_OPTION_TEXT, &s.aggregate_name, "NAME",
+     "of the runs at a place: mean (default), or over tasks, which make no lines then: median, iqm, optimality gap"},
+    {"interval", 0, CORE_OPTION_TEXT, &s.interval_name, "t|bootstrap",
+     "as in every figure, or rliable's stratified percentile bootstrap (default: t)"},
     {"log-y", 0, CORE_OPTION_FLAG, &s.log_y, NULL, "a log y axis (default: for DDR and KL)"},
     ANALYSIS_SCORED_OPTIONS(s.scored),
     ANALYSIS_COMMON_OPTION(s.request),

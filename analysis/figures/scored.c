@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/runs/tasks.h"
+#include "analysis/statistics/stratified.h"
 #include "core/memory.h"
 
 const char analysis_scored_query[] = "measures of each run from evaluation(solve_rate) and iteration(kl, ddr, "
@@ -25,8 +26,10 @@ double analysis_scored_value(const AnalysisScored *scored, size_t run) {
 
 int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context) {
   const AnalysisSelection *selection = &context->selection;
-  size_t runs = selection->count - selection->repeats, found = 0;
+  size_t runs = selection->count - selection->repeats, found = 0, evaluated = 0;
+  const bool normalized = scored->measure == ANALYSIS_MEASURE_normalized_score;
   const char *level_set = context->level_set[0] ? context->level_set : NULL;
+  if (normalized) TRY(analysis_scale_common(selection, &scored->scale));
   TRY(analysis_measures_read(context->database, selection, level_set, scored->budget, &scored->runs));
   scored->count = selection->count;
   scored->task_of = core_memory_allocate((selection->count + 1) * sizeof *scored->task_of);
@@ -34,24 +37,77 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
   for (size_t r = 0; r < runs; r++) {
     bool has = !isnan(analysis_scored_value(scored, r));
     found += has;
+    evaluated += !isnan(scored->runs[r].value[ANALYSIS_MEASURE_final]);
     scored->missing += !has;
     scored->unfinished += has && !scored->runs[r].ended;
   }
   if (found > 0) return CORE_OK;
+  if (normalized && evaluated > 0) return analysis_scale_missing(selection);
   return core_error(CORE_FAIL, "%s: no run has a value of %s yet%s", context->path,
                     analysis_measure_name(scored->measure),
                     scored->budget > 0 ? " inside this budget" : "; see `sweep status`");
 }
 
-AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, AnalysisMeasure measure,
-                                          AnalysisAggregate aggregate, const size_t *run, size_t count) {
-  double *value = core_memory_allocate((count + 1) * sizeof *value);
-  size_t *task = core_memory_allocate((count + 1) * sizeof *task);
+/* ---- aggregates ------------------------------------------------------------------------------------------------- */
+
+enum { BOOTSTRAP_SEED = 8 };
+const char analysis_bootstrap_words[] = "95 % stratified percentile bootstrap over tasks, from three runs on";
+
+int analysis_aggregate_find(const char *name, AnalysisAggregate *aggregate) {
+  const char *names[ANALYSIS_AGGREGATES];
+  for (size_t i = 0; i < ANALYSIS_AGGREGATES; i++) {
+    names[i] = analysis_aggregate_name((AnalysisAggregate)i);
+    *aggregate = (AnalysisAggregate)i;
+    if (strcmp(names[i], name) == 0) return CORE_OK;
+  }
+  const char *near = core_text_nearest(name, names, ANALYSIS_AGGREGATES);
+  return core_error(CORE_USAGE, "--aggregate %s: %s%s", name,
+                    near ? "did you mean " : "expected mean, median, iqm or optimality gap", near ? near : "");
+}
+
+int analysis_bootstrap_find(const char *name, bool *bootstrap) {
+  *bootstrap = name && strcmp(name, "bootstrap") == 0;
+  if (!name || *bootstrap || strcmp(name, "t") == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "--interval %s: expected t or bootstrap", name);
+}
+
+const char *analysis_aggregate_title(AnalysisAggregate aggregate) {
+  return aggregate == ANALYSIS_AGGREGATE_IQM ? "IQM" : analysis_aggregate_name(aggregate);
+}
+
+/* The values of some runs with their tasks; [count] each, in blocks that the caller frees. */
+static void take_values(const AnalysisScored *scored, AnalysisMeasure measure, const size_t *run, size_t count,
+                        double **value, size_t **task) {
+  *value = core_memory_allocate((count + 1) * sizeof **value);
+  *task = core_memory_allocate((count + 1) * sizeof **task);
   for (size_t i = 0; i < count; i++) {
     const double measured = scored->runs[run[i]].value[measure];
-    value[i] = isfinite(measured) ? measured : NAN;
-    task[i] = scored->task_of[run[i]];
+    (*value)[i] = isfinite(measured) ? measured : NAN;
+    (*task)[i] = scored->task_of[run[i]];
   }
+}
+
+AnalysisInterval analysis_scored_bootstrap(const AnalysisScored *scored, AnalysisMeasure measure,
+                                           AnalysisAggregate aggregate, const size_t *run, size_t count) {
+  double *value;
+  size_t *task;
+  take_values(scored, measure, run, count, &value, &task);
+  AnalysisTaskScores sorted = analysis_tasks_scores(value, task, count, scored->tasks);
+  AnalysisInterval interval;
+  analysis_stratified_aggregates(NULL, &sorted.scores, &aggregate, 1, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED,
+                                 &interval);
+  if (interval.n < ANALYSIS_SEEDS_LEAST) interval.low = interval.high = NAN;
+  analysis_tasks_scores_free(&sorted);
+  free(value);
+  free(task);
+  return interval;
+}
+
+AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, AnalysisMeasure measure,
+                                          AnalysisAggregate aggregate, const size_t *run, size_t count) {
+  double *value;
+  size_t *task;
+  take_values(scored, measure, run, count, &value, &task);
   const AnalysisInterval interval = analysis_tasks_interval(
     value, task, count, scored->tasks, aggregate, analysis_measure_range(measure, scored->runs, scored->count));
   free(value);
@@ -69,7 +125,7 @@ void analysis_scored_free(AnalysisScored *scored) {
 /* Of returns and distances a score is none. */
 bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context) {
   bool score = scored->measure == ANALYSIS_MEASURE_final || scored->measure == ANALYSIS_MEASURE_best ||
-               scored->measure == ANALYSIS_MEASURE_early;
+               scored->measure == ANALYSIS_MEASURE_early || scored->measure == ANALYSIS_MEASURE_normalized_score;
   return score && analysis_measure_range(scored->measure, scored->runs, context->selection.count).low == 0;
 }
 
@@ -90,10 +146,13 @@ bool analysis_scored_is_log(const AnalysisScored *scored) {
 }
 
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context) {
-  if (analysis_scored_is_rate(scored, context) && scored->measure == ANALYSIS_MEASURE_final) return "final solve rate";
+  const bool final =
+    scored->measure == ANALYSIS_MEASURE_final || scored->measure == ANALYSIS_MEASURE_normalized_score;
+  if (analysis_scored_is_rate(scored, context) && final) return "final solve rate";
   if (analysis_scored_is_rate(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max solve rate";
   if (is_return(scored, context) && scored->measure == ANALYSIS_MEASURE_final) return "final return";
   if (is_return(scored, context) && scored->measure == ANALYSIS_MEASURE_best) return "max return";
+  if (scored->scale == ANALYSIS_SCALE_HUMAN) return "human-normalised score";
   if (scored->measure == ANALYSIS_MEASURE_ddr) return "DDR (transitions per nat)";
   if (scored->measure == ANALYSIS_MEASURE_kl) return "mean KL (nat)";
   return analysis_measure_words(scored->measure);
@@ -106,6 +165,7 @@ void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
     core_text_append(text,
                      " Coverage: cells of a 50 x 50 grid that some state fell into, in a random projection of the "
                      "observations, where all runs of a task had looked at as many states.");
+  core_text_append(text, analysis_scale_words(scored->scale));
   if (analysis_scored_is_log(scored)) core_text_append(text, " Means are geometric.");
   if (scored->unfinished)
     core_text_appendf(text, " Not at their end, taken as they stand: %zu.", scored->unfinished);

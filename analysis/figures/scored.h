@@ -3,6 +3,7 @@
 #define ANALYSIS_SCORED_H
 #include "analysis/figures/figure.h"
 #include "analysis/runs/measures.h"
+#include "analysis/runs/normalized.h"
 
 typedef struct AnalysisScored {
   const char *name;          /* --measure; NULL: final */
@@ -11,17 +12,18 @@ typedef struct AnalysisScored {
   AnalysisMeasured *runs;    /* [run of the selection]; value[measure] is NaN where it was not measured */
   size_t count, *task_of, tasks; /* runs of the selection, repeated ones too; [run] */
   size_t missing;            /* runs without a value */
+  AnalysisScale scale;       /* of normalized_score */
   size_t unfinished; /* with one, but not at their end or at the budget: drawn hollow, their value is not final */
 } AnalysisScored;
 
 #define ANALYSIS_SCORED_OPTIONS(scored) \
   {"measure", 'm', CORE_OPTION_TEXT, &(scored).name, "NAME", \
-   "what a run amounts to: final, best, ddr, kl, speed, grad_norm, ... (default: final, its last solve rate)"}, \
+   "what a run amounts to: final, best, normalized_score, ddr, kl, speed, ... (default: final, its last solve rate)"}, \
   {"budget", 'b', CORE_OPTION_REAL, &(scored).budget, "N", \
    "transitions; what lies beyond is not looked at (default: all)"}
 
 /* Reads the values; the name is checked by analysis_scored_check before the database is opened. CORE_FAIL: no run has a
- * value. */
+ * value, or runs are normalised by different scales. */
 int analysis_scored_check(AnalysisScored *scored);
 int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context);
 void analysis_scored_free(AnalysisScored *scored);
@@ -31,6 +33,16 @@ double analysis_scored_value(const AnalysisScored *scored, size_t run);
  * value. */
 AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, AnalysisMeasure measure,
                                           AnalysisAggregate aggregate, const size_t *run, size_t count);
+/* The same with rliable's stratified percentile bootstrap of 50 000 replicates, too narrow for few runs (stratified.h);
+ * NaN ends with fewer than three. */
+AnalysisInterval analysis_scored_bootstrap(const AnalysisScored *scored, AnalysisMeasure measure,
+                                           AnalysisAggregate aggregate, const size_t *run, size_t count);
+extern const char analysis_bootstrap_words[]; /* what the interval is, for files */
+/* --aggregate, --interval. CORE_USAGE names what was given. */
+int analysis_aggregate_find(const char *name, AnalysisAggregate *aggregate);
+int analysis_bootstrap_find(const char *name, bool *bootstrap);
+const char *analysis_aggregate_title(AnalysisAggregate aggregate); /* "IQM" */
+
 /* "final solve rate", for an axis or a table's head. */
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context);
 bool analysis_scored_is_log(const AnalysisScored *scored);

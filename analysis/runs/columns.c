@@ -8,28 +8,31 @@
 #include "core/error.h"
 #include "store/runlog/runlog.h"
 
+#define OF_EVALUATION(column) \
+  "SELECT e.transitions, e.iteration, iif(?3, (SELECT wall_seconds FROM iteration_row WHERE row =" \
+  " (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration), NULL), e." #column " FROM evaluation e" \
+  " WHERE e.run_id = ?1 AND e.level_set = " ANALYSIS_LEVELS_SQL " AND e." #column " IS NOT NULL ORDER BY e.iteration"
+#define OF_ITERATION(column) \
+  "SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
+  " FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295" \
+  " WHERE run.id = ?1 AND ?2 IS NOT NULL AND data." #column " IS NOT NULL AND coalesce(run.iteration, 0) <= 2048" \
+  " UNION ALL" \
+  " SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
+  " FROM run CROSS JOIN iteration_bin AS bin ON bin.bin BETWEEN run.key << 26 AND run.key << 26 | 67108863" \
+  " CROSS JOIN iteration_row AS data ON data.row =" \
+  " (SELECT row FROM iteration_row WHERE row BETWEEN bin.bin << 6 AND (bin.bin << 6 | 63)" \
+  " AND " #column " IS NOT NULL ORDER BY row DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL" \
+  " AND run.iteration > 2048 ORDER BY 2"
+
 static const AnalysisColumn columns[] = {
-#define X(column, unit_text, comment) \
-  {"evaluation." #column, unit_text, true, \
-   "SELECT e.transitions, e.iteration, iif(?3, (SELECT wall_seconds FROM iteration_row WHERE row =" \
-   " (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration), NULL), e." #column " FROM evaluation e" \
-   " WHERE e.run_id = ?1 AND e.level_set = " ANALYSIS_LEVELS_SQL " AND e." #column " IS NOT NULL ORDER BY e.iteration"},
+#define X(column, unit_text, comment) {"evaluation." #column, unit_text, true, OF_EVALUATION(column), false},
   STORE_EVALUATION_COLUMNS(X)
 #undef X
-#define X(column, unit_text, comment) \
-  {"iteration." #column, unit_text, false, \
-   "SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
-   " FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295" \
-   " WHERE run.id = ?1 AND ?2 IS NOT NULL AND data." #column " IS NOT NULL AND coalesce(run.iteration, 0) <= 2048" \
-   " UNION ALL" \
-   " SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
-   " FROM run CROSS JOIN iteration_bin AS bin ON bin.bin BETWEEN run.key << 26 AND run.key << 26 | 67108863" \
-   " CROSS JOIN iteration_row AS data ON data.row =" \
-   " (SELECT row FROM iteration_row WHERE row BETWEEN bin.bin << 6 AND (bin.bin << 6 | 63)" \
-   " AND " #column " IS NOT NULL ORDER BY row DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL" \
-   " AND run.iteration > 2048 ORDER BY 2"},
+  {"evaluation.normalized_score", "", true, OF_EVALUATION(episode_return), true},
+#define X(column, unit_text, comment) {"iteration." #column, unit_text, false, OF_ITERATION(column), false},
   STORE_ITERATION_COLUMNS(X)
 #undef X
+  {"iteration.normalized_score", "", false, OF_ITERATION(episode_return), true},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -117,12 +120,13 @@ static const struct { const char *name, *title; } titles[] = {
   {"weight_norm_critic", "weight norm (critic)"}, {"grad_kurtosis_actor", "gradient kurtosis (actor)"},
   {"grad_kurtosis_critic", "gradient kurtosis (critic)"}, {"ess_percent", "effective sample size (%)"},
   {"steps_per_second", "transitions per second"}, {"update_norm_actor", "update size"},
-  {"distance", "distance to the optimum"}, {"episode_return", "return"}};
+  {"distance", "distance to the optimum"}, {"episode_return", "return"},
+  {"normalized_score", "normalised score"}};
 
 void analysis_column_title(const AnalysisColumn *column, char *title, size_t size) {
   char words[64];
   const char *name = analysis_column_short(column), *before = column->evaluation ? "" : "training ";
-  if (!is_solve_rate(name) && strncmp(name, "episode", 7) != 0) before = "";
+  if (!is_solve_rate(name) && strncmp(name, "episode", 7) != 0 && !column->normalized) before = "";
   for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
     if (strcmp(titles[i].name, name) != 0) continue;
     snprintf(title, size, "%s%s", before, titles[i].title);

@@ -10,7 +10,12 @@
 /* A column and the constant statement that reads it for one run (?1) and level set (?2), in the order of iterations:
  * transitions, iteration, wall_seconds (of an evaluation only when ?3 is 1: it costs a look at
  * another table), value. */
-typedef struct AnalysisColumn { const char *name, *unit; bool evaluation; const char *sql; } AnalysisColumn;
+typedef struct AnalysisColumn {
+  const char *name, *unit;
+  bool evaluation;
+  const char *sql;
+  bool normalized;           /* what sql reads is a return, to be normalised by its run's constants (normalized.h) */
+} AnalysisColumn;
 
 /* "solve_rate", or with its table: "iteration.solve_rate". A name that both tables have is the evaluations'.
  * CORE_USAGE names the option `asked_by` and the nearest column. */

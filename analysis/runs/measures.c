@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/runs/measure_coverage.h"
+#include "analysis/runs/normalized.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "store/database/query.h"
@@ -26,8 +27,11 @@ const char *analysis_measure_words(AnalysisMeasure measure) { return measures[me
 static bool is_score(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_early; }
 
 AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisMeasured *measured, size_t count) {
-  for (size_t r = 0; r < count && is_score(measure); r++)
-    if (!isnan(measured[r].value[measure]) && !measured[r].rated) return ANALYSIS_RANGE_FREE;
+  const bool normalized = measure == ANALYSIS_MEASURE_normalized_score;
+  for (size_t r = 0; r < count && (is_score(measure) || normalized); r++) {
+    if (isnan(measured[r].value[measure])) continue;
+    if (!measured[r].rated || (normalized && measured[r].normalized)) return ANALYSIS_RANGE_FREE;
+  }
   return measures[measure].range;
 }
 
@@ -142,6 +146,16 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
   return code;
 }
 
+/* Of tasks without constants the solve rate, which lies between 0 and 1 by itself. */
+static void normalize(const AnalysisRun *of, AnalysisMeasured *run) {
+  const AnalysisBounds bounds = analysis_bounds_of(&of->config);
+  double *score = &run->value[ANALYSIS_MEASURE_normalized_score];
+  run->normalized = bounds.scale != ANALYSIS_SCALE_NONE;
+  if (run->evaluations == 0) return;
+  if (run->normalized) *score = analysis_normalize(&bounds, run->value[ANALYSIS_MEASURE_final_return]);
+  else if (run->rated) *score = run->value[ANALYSIS_MEASURE_final];
+}
+
 /* The best score on the first level set that the run was not trained on. */
 static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, AnalysisMeasured *run) {
   bool row = false;
@@ -249,6 +263,7 @@ static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, do
   if (budget > 0) limit = each > 0 ? ceil(budget / each) * each : budget; /* a budget ends with a whole iteration */
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
   TRY(read_scores(q->scores, of, level_set, limit, s, run));
+  normalize(of, run);
   if (of->config.eval.levels[0]) TRY(read_other(q->other, of, limit, run));
   TRY(read_iterations(q, of, limit, run, last, key));
   run->ended =

@@ -8,7 +8,8 @@
 /* X(name, words, range): where its values lie (interval.h); of a score: where it is a solve rate. "Late": mean over the
  * last quarter of the run's iterations. Score: the solve rate of evaluations, or their return where an environment has
  * no solve rate, or -distance (noisy_sgd). Return: of evaluation episodes, whether or not they can be solved.
- * score_at_time is of claims only: it depends on the runs that are compared (claims/clock.h). */
+ * Normalised score: the final return between the constants of its game (normalized.h), or where there are none the
+ * final solve rate. score_at_time is of claims only: it depends on the runs that are compared (claims/clock.h). */
 #define ANALYSIS_MEASURE_LIST(X) \
   X(final, "final score", SHARE) \
   X(best, "best score", SHARE) \
@@ -21,6 +22,7 @@
   X(early, "best score in the first tenth", SHARE) \
   X(final_return, "final return", FREE) \
   X(best_return, "best return", FREE) \
+  X(normalized_score, "normalised score", SHARE) \
   X(ddr, "DDR", LOG) \
   X(kl, "mean KL", LOG) \
   X(kl_slope, "slope of log KL within iterations", FREE) \
@@ -54,6 +56,7 @@ typedef struct AnalysisMeasured {
   double transitions;               /* as far as its log goes */
   size_t evaluations;               /* after training began */
   bool rated;                       /* its scores are solve rates */
+  bool normalized;                  /* its normalised score comes of constants, and may lie outside of 0 to 1 */
   bool ended;                       /* finished or diverged: its last value is its final one */
 } AnalysisMeasured;
 

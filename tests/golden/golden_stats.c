@@ -1,11 +1,12 @@
-/* golden_stats DIR [FILE...]: compares the statistics of `analyze`, and the trainer's solve rates, with tensors made by
- * scipy, numpy and rliable: each .gold file of DIR (or the named ones) that holds such cases. Sizes come from the
- * file, so that any set in the format can be replayed. One line a case; exit status 0 all ok, 1 a deviation or a
- * damaged file, 2 wrong use. */
+/* golden_stats DIR [FILE...]: compares the statistics of `analyze`, its normalised scores, and the trainer's solve
+ * rates with tensors made by scipy, numpy and rliable: each .gold file of DIR (or the named ones) that holds such
+ * cases. Sizes come from the file, so that any set in the format can be replayed. One line a case; exit status 0 all
+ * ok, 1 a deviation or a damaged file, 2 wrong use. */
 #include <dirent.h>
 #include <math.h>
 #include <stdbool.h>
 
+#include "analysis/runs/normalized.h"
 #include "analysis/statistics/interval.h"
 #include "analysis/statistics/stratified.h"
 #include "core/error.h"
@@ -249,12 +250,122 @@ static void case_rliable(const Gold *gold, const char *prefix, Result *result) {
   matrix_free(&y);
 }
 
+/* ---- normalised scores of games --------------------------------------------------------------------------------- */
+
+/* The constants of the file's games, in its order, beside those of normalized.def. */
+static AnalysisBounds *compare_bounds(Result *result, const Gold *gold, const char *prefix, size_t *games) {
+  const bool atari = strncmp(prefix, "atari", 5) == 0;
+  char name[NAME];
+  size_t letters, n, m;
+  double *text = values_of(gold, prefix, "in/name", &letters), *low = values_of(gold, prefix, "in/low", &n),
+         *high = values_of(gold, prefix, "in/high", &m);
+  *games = text && low && high && n == m && letters % n == 0 ? n : 0;
+  AnalysisBounds *bounds = core_memory_zero_allocate(*games + 1, sizeof *bounds);
+  for (size_t g = 0; g < *games; g++) {
+    CoreConfig config = core_config_default();
+    size_t width = letters / n;
+    for (size_t i = 0; i < width && i + 1 < sizeof name; i++) name[i] = (char)text[g * width + i];
+    name[width < sizeof name ? width : sizeof name - 1] = '\0';
+    snprintf(config.env.task, sizeof config.env.task, "%s/%s", atari ? "atari" : "procgen", name);
+    snprintf(config.procgen.mode, sizeof config.procgen.mode, "%s", atari ? "easy" : strchr(prefix, '_') + 1);
+    config.procgen.mode[strcspn(config.procgen.mode, "/")] = '\0';
+    bounds[g] = analysis_bounds_of(&config);
+    compare(result, name, bounds[g].low, low[g], allowed(low[g]));
+    compare(result, name, bounds[g].high, high[g], allowed(high[g]));
+  }
+  free(text);
+  free(low);
+  free(high);
+  return bounds;
+}
+
+/* The ends of rliable's own intervals within five of their Monte Carlo errors. Its median has few distinct values, and
+ * is compared by the given indices alone, as the data's README says. */
+static void compare_errors(Result *result, const Gold *gold, const char *prefix, const AnalysisScores *scores) {
+  size_t n, one;
+  double *truth = values_of(gold, prefix, "out/rliable_ci", &n);
+  for (int k = 0; truth && n == 2 * ANALYSIS_AGGREGATES && k < ANALYSIS_AGGREGATES; k++) {
+    char name[NAME];
+    snprintf(name, sizeof name, "out/rliable_ci_mc_error_%s", aggregate_names[k]);
+    double *error = values_of(gold, prefix, name, &one);
+    const AnalysisAggregate aggregate = (AnalysisAggregate)k;
+    AnalysisInterval ours;
+    analysis_stratified_aggregates(NULL, scores, &aggregate, 1, ANALYSIS_REPLICATES, 0.95, 1, &ours);
+    if (error && one == 1 && aggregate != ANALYSIS_AGGREGATE_MEDIAN) {
+      compare(result, name, ours.low, truth[k], 5 * error[0]);
+      compare(result, name, ours.high, truth[ANALYSIS_AGGREGATES + k], 5 * error[0]);
+    }
+    free(error);
+  }
+  free(truth);
+}
+
+/* raw_curve [run][game][point]: the IQM at each point, and its interval by the indices of the replicates. */
+static void compare_curve(Result *result, const Gold *gold, const char *prefix, const AnalysisBounds *bounds,
+                          Matrix *x) {
+  size_t n, points, drawn, ends, scores = x->runs * x->tasks;
+  double *raw = values_of(gold, prefix, "in/raw_curve", &n), *iqm = values_of(gold, prefix, "out/iqm_curve", &points),
+         *index = values_of(gold, prefix, "in/bootstrap_index", &drawn),
+         *truth = values_of(gold, prefix, "out/iqm_curve_ci_from_index", &ends);
+  uint32_t *count = core_memory_allocate(scores * sizeof *count);
+  double *mean = core_memory_allocate(x->tasks * sizeof *mean),
+         *ours = core_memory_allocate((drawn + 1) * sizeof *ours);
+  const bool whole = raw && iqm && index && truth && n == scores * points && ends == 2 * points && drawn % scores == 0;
+  for (size_t p = 0; whole && p < points; p++) {
+    for (size_t i = 0; i < scores; i++) /* i: run, then game */
+      x->score[x->first[i % x->tasks] + i / x->tasks] =
+        analysis_normalize(&bounds[i % x->tasks], raw[i * points + p]);
+    const AnalysisScores here = scores_of(x);
+    compare(result, "out/iqm_curve", analysis_aggregate(&here, ANALYSIS_AGGREGATE_IQM), iqm[p], allowed(iqm[p]));
+    AnalysisRanked ranked = analysis_ranked_create(&here);
+    for (size_t r = 0; r < drawn / scores; r++) {
+      memset(count, 0, scores * sizeof *count);
+      for (size_t i = 0; i < scores; i++) count[x->first[i % x->tasks] + (size_t)index[r * scores + i]]++;
+      ours[r] = analysis_ranked_aggregate(&ranked, ANALYSIS_AGGREGATE_IQM, count, mean);
+    }
+    analysis_ranked_free(&ranked);
+    for (size_t end = 0; end < 2; end++)
+      compare(result, "out/iqm_curve_ci_from_index", analysis_percentile(ours, drawn / scores, end ? 0.975 : 0.025),
+              truth[end * points + p], allowed(truth[end * points + p]));
+  }
+  free(raw), free(iqm), free(index), free(truth), free(count), free(mean), free(ours);
+}
+
+static void case_games(const Gold *gold, const char *prefix, Result *result) {
+  Matrix x = {0};
+  size_t games, n, m;
+  AnalysisBounds *bounds = compare_bounds(result, gold, prefix, &games);
+  double *normalised = values_of(gold, prefix, "out/normalised", &n),
+         *means = values_of(gold, prefix, "out/game_mean", &m);
+  if (read_matrix(gold, prefix, "in/raw", &x) && x.tasks == games && n == games * x.runs && m == games) {
+    for (size_t i = 0; i < n; i++) {
+      double *score = &x.score[x.first[i % games] + i / games];
+      *score = analysis_normalize(&bounds[i % games], *score);
+      compare(result, "out/normalised", *score, normalised[i], allowed(normalised[i]));
+    }
+    for (size_t g = 0; g < games; g++)
+      compare(result, "out/game_mean", analysis_mean(x.score + x.first[g], x.runs), means[g], allowed(means[g]));
+    const AnalysisScores scores = scores_of(&x);
+    for (int k = 0; k < ANALYSIS_AGGREGATES; k++) {
+      char name[NAME];
+      snprintf(name, sizeof name, "out/%s", aggregate_names[k]);
+      compare_scalar(result, gold, prefix, name, analysis_aggregate(&scores, (AnalysisAggregate)k));
+    }
+    compare_replicates(result, gold, prefix, &x);
+    compare_intervals(result, gold, prefix, &scores);
+    compare_errors(result, gold, prefix, &scores);
+    compare_curve(result, gold, prefix, bounds, &x);
+  }
+  matrix_free(&x);
+  free(normalised), free(means), free(bounds);
+}
+
 /* ---- the files -------------------------------------------------------------------------------------------------- */
 
 /* A kind of case: its tensors' names begin with `family` (and a number where there are several). */
 static const struct { const char *family; void (*run)(const Gold *, const char *, Result *); } kinds[] = {
   {"solve/", case_solve}, {"solve_training/", case_solve}, {"student/", case_student}, {"interp/", case_interpolation},
-  {"rliable/", case_rliable}};
+  {"rliable/", case_rliable}, {"atari/", case_games}, {"procgen_easy/", case_games}, {"procgen_hard/", case_games}};
 
 /* "student/5/in/x" -> "student/5/"; false when the tensor belongs to no case or is not the case's first. */
 static bool case_prefix(const char *tensor, size_t *kind, char prefix[NAME]) {

@@ -1,0 +1,96 @@
+/* Normalised scores of games (normalized.h). */
+#include "analysis/runs/normalized.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/error.h"
+
+static const struct { const char *game; double random, human; } atari[] = {
+#define ATARI(game, random, human) {game, random, human},
+#define PROCGEN(game, easy_min, easy_max, hard_min, hard_max)
+#include "analysis/runs/normalized.def"
+#undef ATARI
+#undef PROCGEN
+};
+
+static const struct { const char *game; double easy[2], hard[2]; } procgen[] = {
+#define ATARI(game, random, human)
+#define PROCGEN(game, easy_min, easy_max, hard_min, hard_max) {game, {easy_min, easy_max}, {hard_min, hard_max}},
+#include "analysis/runs/normalized.def"
+#undef ATARI
+#undef PROCGEN
+};
+
+/* What stands before and after an Atari game's name in env.task. */
+static const struct { const char *before, *after; } atari_tasks[] = {
+  {"atari/", ""}, {"gym/ALE/", "-v5"}, {"envpool/", "-v5"}};
+
+static bool is_game(const char *task, const char *before, const char *game, const char *after) {
+  const size_t first = strlen(before), length = strlen(game);
+  return strncmp(task, before, first) == 0 && strncmp(task + first, game, length) == 0 &&
+         strcmp(task + first + length, after) == 0;
+}
+
+AnalysisBounds analysis_bounds_of(const CoreConfig *config) {
+  const char *task = config->env.task;
+  const bool easy = strcmp(config->procgen.mode, "easy") == 0, hard = strcmp(config->procgen.mode, "hard") == 0;
+  for (size_t i = 0; i < sizeof atari / sizeof *atari; i++)
+    for (size_t k = 0; k < sizeof atari_tasks / sizeof *atari_tasks; k++)
+      if (is_game(task, atari_tasks[k].before, atari[i].game, atari_tasks[k].after))
+        return (AnalysisBounds){ANALYSIS_SCALE_HUMAN, atari[i].random, atari[i].human};
+  for (size_t i = 0; i < sizeof procgen / sizeof *procgen && (easy || hard); i++) {
+    const double *range = easy ? procgen[i].easy : procgen[i].hard;
+    if (is_game(task, "procgen/", procgen[i].game, ""))
+      return (AnalysisBounds){ANALYSIS_SCALE_MIN_MAX, range[0], range[1]};
+  }
+  return (AnalysisBounds){ANALYSIS_SCALE_NONE, NAN, NAN};
+}
+
+double analysis_normalize(const AnalysisBounds *bounds, double episode_return) {
+  return (episode_return - bounds->low) / (bounds->high - bounds->low);
+}
+
+/* A task as the messages name it: the constants of Procgen's games depend on the mode. */
+static void name_task(const CoreConfig *config, CoreText *text) {
+  core_text_append(text, config->env.task);
+  if (strncmp(config->env.task, "procgen/", strlen("procgen/")) == 0)
+    core_text_appendf(text, " (procgen.mode = %s)", config->procgen.mode);
+}
+
+static const char way_out[] = "choose runs by --where env.task=..., or draw their returns: --measure final_return, of "
+                              "curves --y episode_return";
+
+int analysis_scale_common(const AnalysisSelection *selection, AnalysisScale *scale) {
+  static const char *const names[] = {"no such constants", "human-normalised", "min-max normalised"};
+  *scale = selection->count > 0 ? analysis_bounds_of(&selection->runs[0].config).scale : ANALYSIS_SCALE_NONE;
+  for (size_t r = 1; r < selection->count; r++) {
+    const AnalysisScale other = analysis_bounds_of(&selection->runs[r].config).scale;
+    if (other == *scale) continue;
+    CoreText text = {0};
+    name_task(&selection->runs[0].config, &text);
+    core_text_appendf(&text, " (%s) and ", names[*scale]);
+    name_task(&selection->runs[r].config, &text);
+    int code = core_error(CORE_FAIL, "normalized_score: %s (%s) are not on one scale; %s", core_text_string(&text),
+                          names[other], way_out);
+    core_text_free(&text);
+    return code;
+  }
+  return CORE_OK;
+}
+
+int analysis_scale_missing(const AnalysisSelection *selection) {
+  CoreText text = {0};
+  if (selection->count > 0) name_task(&selection->runs[0].config, &text);
+  int code = core_error(CORE_FAIL, "normalized_score: no constants to normalise returns of %s by: there are some of 57 "
+                        "games of Atari and of Procgen's, easy and hard; %s", core_text_string(&text), way_out);
+  core_text_free(&text);
+  return code;
+}
+
+const char *analysis_scale_words(AnalysisScale scale) {
+  static const char *const words[] = {
+    "", " Human-normalised: 0 is a policy that acts at random, 1 a person (Agent57's table).",
+    " Normalised between the least and the highest return of each game (Cobbe et al. 2020)."};
+  return words[scale];
+}
