@@ -78,9 +78,12 @@ static void run_conv(Check *check, const char *prefix) {
   float *dy = channels_last(check, dy_first, d[0], k[0], positions), *y = check_floats(check, out);
   float *dx = check_floats(check, in), *dw = check_floats(check, weights), *db = check_floats(check, k[0]);
   float *scratch = check_floats(check, ops_conv_scratch(&conv, rows));
-  ops->picture->conv_forward(ops, &conv, ours, kernel, b, y, rows, OPS_LINEAR, scratch);
-  ops->picture->conv_backward(ops, &conv, ours, kernel, y, dy, divide > 1 ? NULL : dx, dw, db, rows, OPS_LINEAR,
+  float *packed = check_floats(check, 2 * ops_conv_packed(&conv)), *dpacked = check_floats(check, ops_conv_packed(&conv));
+  ops->picture->conv_pack(ops, &conv, kernel, packed);
+  ops->picture->conv_forward(ops, &conv, ours, packed, b, y, rows, OPS_LINEAR, scratch);
+  ops->picture->conv_backward(ops, &conv, ours, packed, NULL, dy, divide > 1 ? NULL : dx, dpacked, db, rows, OPS_LINEAR,
                               scratch);
+  ops->picture->conv_unpack(ops, &conv, dpacked, dw);
   check_singles(check, prefix, "y", CHECK_SINGLE, channels_first(check, y, d[0], k[0], positions), out);
   if (divide == 1)
     check_singles(check, prefix, "dx", CHECK_SINGLE, channels_first(check, dx, d[0], d[1], d[2] * d[3]), in);

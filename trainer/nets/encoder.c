@@ -70,9 +70,11 @@ int encoder_entity_count(const SimEntityLayout *layout) {
 int encoder_add(EncoderShape *shape, const char *name, int rows, int columns, EncoderInit init) {
   CORE_CHECK(shape->tensors < ENCODER_TENSORS_MAX);
   EncoderTensor *tensor = &shape->tensor[shape->tensors];
-  *tensor = (EncoderTensor){.rows = rows, .columns = columns, .init = init, .offset = shape->parameters};
+  *tensor = (EncoderTensor){.rows = rows, .columns = columns, .init = init, .offset = shape->parameters,
+                            .packed = shape->packed};
   snprintf(tensor->name, sizeof tensor->name, "%s", name);
   shape->parameters += (size_t)rows * (size_t)columns;
+  shape->packed += ((size_t)rows * (size_t)columns + 15) / 16 * 16;
   return shape->tensors++;
 }
 
@@ -175,20 +177,6 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
                             t->rows, t->columns, activation);
 }
 
-void encoder_conv(const EncoderPass *pass, int tensor, const OpsConv *conv, const float *x, float *y,
-                  OpsActivation activation, float *scratch) {
-  const EncoderTensor *t = &pass->shape->tensor[tensor];
-  pass->ops->picture->conv_forward(pass->ops, conv, x, pass->theta + t->offset, pass->theta + t[1].offset, y,
-                                   pass->x.rows, activation, scratch);
-}
-
-void encoder_conv_backward(const EncoderPass *pass, int tensor, const OpsConv *conv, const float *x, const float *y,
-                           float *dy, float *dx, float *gradient, OpsActivation activation, float *scratch) {
-  const EncoderTensor *t = &pass->shape->tensor[tensor];
-  pass->ops->picture->conv_backward(pass->ops, conv, x, pass->theta + t->offset, y, dy, dx, gradient + t->offset,
-                                    gradient + t[1].offset, pass->x.rows, activation, scratch);
-}
-
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* A device is filled by some thousands of rows, each some twenty rows of a product; its memory is
@@ -216,17 +204,14 @@ static int widest(const EncoderShape *shape) {
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena) {
   const int most = most_of(shape, core_arena_device(arena));
   *encoder = (Encoder){.shape = *shape, .piece = max_rows < most ? max_rows : most};
+  if (encoder_reads_pixels(shape->kind)) {
+    encoder->piece = most < max_rows || core_arena_device(arena) == NULL ? most : max_rows;
+    encoder_pixels_register(encoder, DESIGN[shape->kind], max_rows, arena);
+    return;
+  }
   const size_t spare = (size_t)widest(shape);
-  const EncoderDesign *design = DESIGN[shape->kind];
-  const int pieces = (max_rows + encoder->piece - 1) / encoder->piece;
-  encoder->piece_floats = design->floats(shape, encoder->piece);
-  const bool keeps = design->scratch && encoder->piece_floats * (size_t)pieces <= ENCODER_KEPT_FLOATS;
-  encoder->kept = keeps ? pieces : 1;
-  CORE_ARENA_DEVICE(arena, encoder->memory, (size_t)encoder->kept * encoder->piece_floats,
-                    "encoder's activations [pieces][rows of a piece]");
-  if (design->scratch)
-    CORE_ARENA_DEVICE(arena, encoder->scratch, design->scratch(shape, encoder->piece),
-                      "encoder's gradients of a piece");
+  CORE_ARENA_DEVICE(arena, encoder->memory, DESIGN[shape->kind]->floats(shape, encoder->piece),
+                    "encoder's activations [rows of a piece]");
   CORE_ARENA_DEVICE(arena, encoder->embedding, (size_t)encoder->piece * (size_t)shape->width,
                     "encoder's embedding of a piece [rows][width]");
   CORE_ARENA_DEVICE(arena, encoder->part, shape->parameters + spare, "encoder's gradient of a piece");
@@ -242,16 +227,19 @@ int encoder_ops_rows(const Encoder *encoder) {
 int encoder_ops_width(const EncoderShape *shape) { return widest(shape); }
 
 static EncoderPass pass_of(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, int first) {
-  const int left = rows - first, stride = encoder->shape.length, piece = first / encoder->piece;
+  const int left = rows - first, stride = encoder->shape.length;
   return (EncoderPass){
-      .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros,
-      .memory = encoder->memory + (size_t)(piece % encoder->kept) * encoder->piece_floats, .scratch = encoder->scratch,
+      .ops = ops, .shape = &encoder->shape, .theta = theta, .zeros = encoder->zeros, .memory = encoder->memory,
       .x = {x + (size_t)first * (size_t)stride, left < encoder->piece ? left : encoder->piece, stride},
   };
 }
 
 void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding) {
   const EncoderDesign *design = DESIGN[encoder->shape.kind];
+  if (encoder_reads_pixels(encoder->shape.kind)) {
+    encoder_pixels_forward(encoder, design, ops, theta, x, rows, embedding);
+    return;
+  }
   for (int first = 0; first < rows; first += encoder->piece) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
     design->forward(&pass, embedding + (size_t)first * (size_t)encoder->shape.width);
@@ -262,11 +250,14 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
                       const float *dembedding, float *gradient) {
   const EncoderDesign *design = DESIGN[encoder->shape.kind];
   const size_t n = encoder->shape.parameters, width = (size_t)encoder->shape.width;
-  const bool is_kept = design->scratch && rows <= encoder->kept * encoder->piece;
+  if (encoder_reads_pixels(encoder->shape.kind)) {
+    encoder_pixels_backward(encoder, design, ops, theta, x, rows, dembedding, gradient);
+    return;
+  }
   core_device_zero(ops->device, gradient, n * sizeof *gradient);
   for (int first = 0; first < rows; first += encoder->piece) {
     const EncoderPass pass = pass_of(encoder, ops, theta, x, rows, first);
-    if (!is_kept) design->forward(&pass, encoder->embedding);
+    design->forward(&pass, encoder->embedding);
     design->backward(&pass, encoder->embedding, dembedding + (size_t)first * width, encoder->part);
     ops->add(ops, gradient, encoder->part, n);
   }

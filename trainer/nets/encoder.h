@@ -11,7 +11,7 @@
  *
  * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py; CleanRL's
  * ppo_atari.py, ppo_procgen.py, pqn_atari_envpool.py. Files: encoder.c (what all have in common), encoder_set.c,
- * encoder_transformer.c, encoder_nature.c, encoder_impala.c; arithmetic is the ops'.
+ * encoder_transformer.c; encoder_pixels.c, encoder_nature.c, encoder_impala.c; arithmetic is the ops'.
  *
  * Rows are processed in pieces of fixed size. Where pieces' activations take too much memory, a backward pass computes
  * them again, with the same bits. Results depend neither on threads nor on the number of rows of a call. */
@@ -39,9 +39,10 @@ typedef enum EncoderKind { ENCODER_NONE, ENCODER_KINDS(ENCODER_KIND) } EncoderKi
 enum { ENCODER_TENSORS_MAX = 64, ENCODER_NAME = 32 };
 /* Rows that go through at a time: on the host, what stays in a cache; on a device twice as many as long as its share of
  * the memory holds their activations, at most so many. */
-enum { ENCODER_PIECE = 256, ENCODER_PIECE_PIXELS = 64, ENCODER_PIECE_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
-/* Activations of all pieces are kept for the backward pass up to so many floats; only pixels' are worth it. */
-enum { ENCODER_KEPT_FLOATS = 1 << 28 };
+enum { ENCODER_PIECE = 256, ENCODER_PIECE_PIXELS = 4, ENCODER_PIECE_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
+/* Pixels: activations of all pieces are kept for the backward pass up to so many floats. Gradients are sums of so many
+ * groups of pieces, for as many threads at most. */
+enum { ENCODER_KEPT_FLOATS = 3 << 27, ENCODER_GROUPS = 32 };
 
 typedef enum EncoderInit {
   ENCODER_ZEROS, ENCODER_ONES,
@@ -57,6 +58,8 @@ typedef struct EncoderTensor {
   int rows, columns;         /* kernels (in, out); vectors have one row */
   EncoderInit init;
   size_t offset;
+  OpsConv conv;              /* of a convolution's kernel; else conv.out is 0 */
+  size_t packed;             /* where its gradient is in a packed gradient (encoder_pixels.c) */
 } EncoderTensor;
 
 typedef struct EncoderShape {
@@ -67,7 +70,7 @@ typedef struct EncoderShape {
   bool layer_norm;           /* nature: before each activation */
   int width;                 /* of the embedding: set 256, transformer 128; of pixels as their size makes it */
   int heads;
-  size_t parameters;
+  size_t parameters, packed; /* numbers of the vector, and of a packed gradient */
   int tensors;
   EncoderTensor tensor[ENCODER_TENSORS_MAX];
 } EncoderShape;
@@ -92,13 +95,16 @@ const char *encoder_parameter_name(const EncoderShape *shape, const char *networ
 typedef struct Encoder {
   EncoderShape shape;
   int piece;                 /* rows that go through at a time */
-  int kept;                  /* pieces whose activations stay until the backward pass; 1: of more, they do not */
-  size_t piece_floats;       /* of a piece's activations */
-  float *memory;             /* [kept][piece_floats] */
-  float *scratch;            /* gradients of a piece's activations, where they are not among these */
+  float *memory;             /* activations and their gradients for a piece; of pixels, activations of `kept` pieces */
   float *embedding;          /* [piece][width] computed again */
   float *part;               /* [parameters] gradient of one piece */
   float *zeros;              /* a bias for kernels without one */
+  /* Of pixels: */
+  int kept;                  /* pieces whose activations stay until the backward pass; of more pieces, none do */
+  size_t piece_floats;       /* of a piece's activations */
+  float *packed;             /* [2 * shape.packed] kernels as convolutions take them, of the last pass */
+  float *sums;               /* [ENCODER_GROUPS][shape.packed] */
+  float *room;               /* of a piece on its way, on a device (picture.h, each) */
 } Encoder;
 
 /* max_rows: of any later call that learns; fewer than a piece save memory. The piece follows from the arena's device

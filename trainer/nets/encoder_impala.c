@@ -33,22 +33,21 @@ static void list(EncoderShape *shape) {
   for (int s = 0; s < STAGES; s++) {
     char name[ENCODER_NAME / 2];
     snprintf(name, sizeof name, "stage %d", s);
-    encoder_add_dense(shape, name, ops_conv_patch(&stage[s].conv), stage[s].conv.out, ENCODER_UNIFORM);
+    encoder_add_conv(shape, name, &stage[s].conv, ENCODER_UNIFORM);
     for (int b = 0; b < 2 * BLOCKS; b++) {
       snprintf(name, sizeof name, "stage %d.%d.%d", s, b / 2, b % 2);
-      encoder_add_dense(shape, name, ops_conv_patch(&stage[s].block), stage[s].block.out, ENCODER_UNIFORM);
+      encoder_add_conv(shape, name, &stage[s].block, ENCODER_UNIFORM);
     }
   }
   shape->width = (int)ops_conv_outputs(&stage[STAGES - 1].block);
 }
 
+/* What the backward pass needs. */
 typedef struct Memory {
   Stage stage[STAGES];
-  float *x[STAGES + 1];               /* the pixels, then what each stage gives */
-  float *conv[STAGES], *pooled[STAGES];
+  float *x[STAGES];                   /* the pixels, then what the stages before give */
   uint8_t *from[STAGES];
   float *entry[STAGES][BLOCKS], *hidden[STAGES][BLOCKS]; /* of a block: relu(x), relu(conv(relu(x))) */
-  float *between[STAGES];             /* the first block's output */
   float *last;                        /* relu of what the last stage gives: the embedding */
 } Memory;
 
@@ -57,18 +56,14 @@ static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *
   Memory m;
   *used = 0;
   stages_of(shape, m.stage);
-  m.x[0] = encoder_take(base, used, encoder_pixel_floats(shape, rows));
   for (int s = 0; s < STAGES; s++) {
     const size_t outputs = n * ops_conv_outputs(&m.stage[s].block);
-    m.conv[s] = encoder_take(base, used, n * ops_conv_outputs(&m.stage[s].conv));
-    m.pooled[s] = encoder_take(base, used, outputs);
+    m.x[s] = encoder_take(base, used, n * ops_conv_inputs(&m.stage[s].conv));
     m.from[s] = (uint8_t *)encoder_take(base, used, (outputs + sizeof(float) - 1) / sizeof(float));
     for (int b = 0; b < BLOCKS; b++) {
       m.entry[s][b] = encoder_take(base, used, outputs);
       m.hidden[s][b] = encoder_take(base, used, outputs);
     }
-    m.between[s] = encoder_take(base, used, outputs);
-    m.x[s + 1] = encoder_take(base, used, outputs);
   }
   m.last = encoder_take(base, used, n * (size_t)shape->width);
   return m;
@@ -80,8 +75,8 @@ static size_t floats(const EncoderShape *shape, int rows) {
   return used;
 }
 
-/* Gradients: at a stage's convolution or its input, at a stage's output, and two inside of a block. */
-typedef struct Scratch { float *below, *at, *inner[2], *conv; } Scratch;
+/* At a stage's convolution; at its output, twice; inside of a block. Backward these are gradients. */
+typedef struct Scratch { float *wide, *at, *next, *inner, *conv; } Scratch;
 
 static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base, size_t *used) {
   const size_t n = (size_t)rows;
@@ -98,9 +93,10 @@ static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base,
     if (sizes[2] > conv) conv = sizes[2];
     if (sizes[3] > conv) conv = sizes[3];
   }
-  s.below = encoder_take(base, used, n * widest);
+  s.wide = encoder_take(base, used, n * widest);
   s.at = encoder_take(base, used, n * output);
-  for (int i = 0; i < 2; i++) s.inner[i] = encoder_take(base, used, n * output);
+  s.next = encoder_take(base, used, n * output);
+  s.inner = encoder_take(base, used, n * output);
   s.conv = encoder_take(base, used, conv);
   return s;
 }
@@ -111,66 +107,64 @@ static size_t scratch(const EncoderShape *shape, int rows) {
   return used;
 }
 
-/* What goes into block b of stage s, and what comes out. */
-static float *block_in(const Memory *m, int s, int b) { return b == 0 ? m->pooled[s] : m->between[s]; }
-static float *block_out(const Memory *m, int s, int b) { return b == BLOCKS - 1 ? m->x[s + 1] : m->between[s]; }
-
 static void forward(const EncoderPass *pass, float *embedding) {
   Ops *ops = pass->ops;
   const EncoderShape *shape = pass->shape;
   const int rows = pass->x.rows;
+  const size_t n = (size_t)rows * (size_t)shape->width;
   size_t used;
   const Memory m = lay_out(shape, rows, pass->memory, &used);
-  const Scratch scratch = lay_out_scratch(shape, rows, pass->scratch, &used);
+  const Scratch work = lay_out_scratch(shape, rows, pass->scratch, &used);
   ops->picture->pixels(ops, &shape->pixels, pass->x.x, rows, m.x[0]);
   for (int s = 0; s < STAGES; s++) {
-    const OpsConv *block = &m.stage[s].block;
-    const size_t outputs = (size_t)rows * ops_conv_outputs(block);
-    encoder_conv(pass, first_of(s), &m.stage[s].conv, m.x[s], m.conv[s], OPS_LINEAR, scratch.conv);
-    ops->picture->pool_forward(ops, &m.stage[s].pool, m.conv[s], m.pooled[s], m.from[s], rows);
+    const size_t outputs = (size_t)rows * ops_conv_outputs(&m.stage[s].block);
+    float *x = work.at, *y = work.next;
+    encoder_conv(pass, first_of(s), m.x[s], work.wide, OPS_LINEAR, work.conv);
+    ops->picture->pool_forward(ops, &m.stage[s].pool, work.wide, x, m.from[s], rows);
     for (int b = 0; b < BLOCKS; b++) {
-      ops->picture->relu_forward(ops, block_in(&m, s, b), m.entry[s][b], outputs);
-      encoder_conv(pass, block_of(s, b, 0), block, m.entry[s][b], m.hidden[s][b], OPS_RELU, scratch.conv);
-      encoder_conv(pass, block_of(s, b, 1), block, m.hidden[s][b], block_out(&m, s, b), OPS_LINEAR, scratch.conv);
-      ops->add(ops, block_out(&m, s, b), block_in(&m, s, b), outputs);
+      if (b == BLOCKS - 1 && s < STAGES - 1) y = m.x[s + 1];
+      ops->picture->relu_forward(ops, x, m.entry[s][b], outputs);
+      encoder_conv(pass, block_of(s, b, 0), m.entry[s][b], m.hidden[s][b], OPS_RELU, work.conv);
+      encoder_conv(pass, block_of(s, b, 1), m.hidden[s][b], y, OPS_LINEAR, work.conv);
+      ops->add(ops, y, x, outputs);
+      float *swap = x;
+      x = y, y = swap;
     }
+    if (s == STAGES - 1) ops->picture->relu_forward(ops, x, m.last, n);
   }
-  const size_t n = (size_t)rows * (size_t)shape->width;
-  ops->picture->relu_forward(ops, m.x[STAGES], m.last, n);
   core_device_copy(ops->device, embedding, m.last, n * sizeof *embedding);
 }
 
-/* The gradient at block b's output, scratch.at, becomes that at its input. */
-static void backward_block(const EncoderPass *pass, const Memory *m, const Scratch *scratch, int s, int b,
-                           float *gradient) {
+/* The gradient at block b's output, work->at, becomes that at its input. */
+static void backward_block(const EncoderPass *pass, const Memory *m, const Scratch *work, int s, int b,
+                           float *dpacked) {
   Ops *ops = pass->ops;
-  const OpsConv *block = &m->stage[s].block;
-  const size_t outputs = (size_t)pass->x.rows * ops_conv_outputs(block);
-  float *dhidden = scratch->inner[0], *dentry = scratch->inner[1];
-  encoder_conv_backward(pass, block_of(s, b, 1), block, m->hidden[s][b], block_out(m, s, b), scratch->at, dhidden,
-                        gradient, OPS_LINEAR, scratch->conv);
-  encoder_conv_backward(pass, block_of(s, b, 0), block, m->entry[s][b], m->hidden[s][b], dhidden, dentry, gradient,
-                        OPS_RELU, scratch->conv);
+  const size_t outputs = (size_t)pass->x.rows * ops_conv_outputs(&m->stage[s].block);
+  float *dhidden = work->inner, *dentry = work->next;
+  encoder_conv_backward(pass, block_of(s, b, 1), m->hidden[s][b], NULL, work->at, dhidden, dpacked, OPS_LINEAR,
+                        work->conv);
+  encoder_conv_backward(pass, block_of(s, b, 0), m->entry[s][b], m->hidden[s][b], dhidden, dentry, dpacked, OPS_RELU,
+                        work->conv);
   ops->picture->relu_backward(ops, m->entry[s][b], dentry, outputs);
-  ops->add(ops, scratch->at, dentry, outputs);
+  ops->add(ops, work->at, dentry, outputs);
 }
 
-static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient) {
+static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *dpacked) {
   Ops *ops = pass->ops;
   const EncoderShape *shape = pass->shape;
   const int rows = pass->x.rows;
   const size_t n = (size_t)rows * (size_t)shape->width;
   size_t used;
   const Memory m = lay_out(shape, rows, pass->memory, &used);
-  const Scratch scratch = lay_out_scratch(shape, rows, pass->scratch, &used);
+  const Scratch work = lay_out_scratch(shape, rows, pass->scratch, &used);
   (void)embedding;
-  core_device_copy(ops->device, scratch.at, dembedding, n * sizeof *scratch.at);
-  ops->picture->relu_backward(ops, m.last, scratch.at, n);
+  core_device_copy(ops->device, work.at, dembedding, n * sizeof *work.at);
+  ops->picture->relu_backward(ops, m.last, work.at, n);
   for (int s = STAGES - 1; s >= 0; s--) {
-    for (int b = BLOCKS - 1; b >= 0; b--) backward_block(pass, &m, &scratch, s, b, gradient);
-    ops->picture->pool_backward(ops, &m.stage[s].pool, m.from[s], scratch.at, scratch.below, rows);
-    encoder_conv_backward(pass, first_of(s), &m.stage[s].conv, m.x[s], m.conv[s], scratch.below,
-                          s > 0 ? scratch.at : NULL, gradient, OPS_LINEAR, scratch.conv);
+    for (int b = BLOCKS - 1; b >= 0; b--) backward_block(pass, &m, &work, s, b, dpacked);
+    ops->picture->pool_backward(ops, &m.stage[s].pool, m.from[s], work.at, work.wide, rows);
+    encoder_conv_backward(pass, first_of(s), m.x[s], NULL, work.wide, s > 0 ? work.at : NULL, dpacked, OPS_LINEAR,
+                          work.conv);
   }
 }
 

@@ -11,12 +11,13 @@ typedef struct EncoderPass {
   const EncoderShape *shape;
   const float *theta, *zeros;
   OpsRows x;
-  float *memory, *scratch;
+  float *memory, *scratch;   /* of a piece; scratch: what need not stay for the backward pass */
+  const float *packed;       /* pixels: Encoder.packed */
 } EncoderPass;
 
 /* An encoder: its tensors, the floats of memory that a piece of `rows` takes, its two passes. backward comes after
- * forward with the same pass; it sets every tensor of the gradient. scratch: the floats that one pass at a time takes
- * beside that; NULL: none, and the encoder reads entities. */
+ * forward with the same pass; it sets every tensor of the gradient, which is packed where the encoder reads pixels.
+ * scratch: the floats that a pass takes beside memory; NULL: the encoder reads entities. */
 typedef struct EncoderDesign {
   const char *name;
   void (*list)(EncoderShape *shape);
@@ -50,11 +51,20 @@ void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation);
 
-/* Convolutions of the kernel with this number, whose bias is the next tensor; as dense layers above. */
-void encoder_conv(const EncoderPass *pass, int tensor, const OpsConv *conv, const float *x, float *y,
-                  OpsActivation activation, float *scratch);
-void encoder_conv_backward(const EncoderPass *pass, int tensor, const OpsConv *conv, const float *x, const float *y,
-                           float *dy, float *dx, float *gradient, OpsActivation activation, float *scratch);
+/* ---- encoders of pixels (encoder_pixels.c) */
+
+/* Adds a convolution's kernel and, right after it, its bias; gives the kernel's number. */
+int encoder_add_conv(EncoderShape *shape, const char *name, const OpsConv *conv, EncoderInit init);
+/* Convolutions of the kernel with this number; as dense layers above, with a packed gradient. */
+void encoder_conv(const EncoderPass *pass, int tensor, const float *x, float *y, OpsActivation activation,
+                  float *scratch);
+void encoder_conv_backward(const EncoderPass *pass, int tensor, const float *x, const float *y, float *dy, float *dx,
+                           float *dpacked, OpsActivation activation, float *scratch);
+void encoder_pixels_register(Encoder *encoder, const EncoderDesign *design, int max_rows, CoreArena *arena);
+void encoder_pixels_forward(const Encoder *encoder, const EncoderDesign *design, Ops *ops, const float *theta,
+                            const float *x, int rows, float *embedding);
+void encoder_pixels_backward(const Encoder *encoder, const EncoderDesign *design, Ops *ops, const float *theta,
+                             const float *x, int rows, const float *dembedding, float *gradient);
 /* Numbers of a piece's pixels, as floats. */
 static inline size_t encoder_pixel_floats(const EncoderShape *shape, int rows) {
   const OpsPixels *p = &shape->pixels;

@@ -24,7 +24,7 @@ static void list(EncoderShape *shape) {
   OpsConv conv[LAYERS];
   convolutions(shape, conv);
   for (int l = 0; l < LAYERS; l++) {
-    encoder_add_dense(shape, name[l], ops_conv_patch(&conv[l]), conv[l].out, ENCODER_ORTHOGONAL);
+    encoder_add_conv(shape, name[l], &conv[l], ENCODER_ORTHOGONAL);
     if (!shape->layer_norm) continue;
     encoder_add(shape, norm[l][0], 1, (int)ops_conv_outputs(&conv[l]), ENCODER_ONES);
     encoder_add(shape, norm[l][1], 1, (int)ops_conv_outputs(&conv[l]), ENCODER_ZEROS);
@@ -94,17 +94,17 @@ static void forward(const EncoderPass *pass, float *embedding) {
   for (int l = 0; l < LAYERS; l++) {
     const EncoderTensor *t = &shape->tensor[l * tensors];
     if (!shape->layer_norm) {
-      encoder_conv(pass, l * tensors, &m.conv[l], m.x[l], m.x[l + 1], OPS_RELU, s.conv);
+      encoder_conv(pass, l * tensors, m.x[l], m.x[l + 1], OPS_RELU, s.conv);
       continue;
     }
-    encoder_conv(pass, l * tensors, &m.conv[l], m.x[l], m.z[l], OPS_LINEAR, s.conv);
+    encoder_conv(pass, l * tensors, m.x[l], m.z[l], OPS_LINEAR, s.conv);
     ops->norm_forward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset, m.x[l + 1], rows,
                       t[2].columns, NETWORK_NORM_EPSILON, OPS_RELU);
   }
   core_device_copy(ops->device, embedding, m.x[LAYERS], (size_t)rows * (size_t)shape->width * sizeof *embedding);
 }
 
-static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient) {
+static void backward(const EncoderPass *pass, const float *embedding, const float *dembedding, float *dpacked) {
   Ops *ops = pass->ops;
   const EncoderShape *shape = pass->shape;
   const int rows = pass->x.rows, tensors = tensors_of(shape);
@@ -118,10 +118,10 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   for (int l = LAYERS - 1; l >= 0; l--) {
     const EncoderTensor *t = &shape->tensor[l * tensors];
     if (shape->layer_norm)
-      ops->norm_backward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset, m.x[l + 1],
-                         dy, gradient + t[2].offset, gradient + t[3].offset, rows, t[2].columns, OPS_RELU);
-    encoder_conv_backward(pass, l * tensors, &m.conv[l], m.x[l], m.x[l + 1], dy, l > 0 ? dx : NULL, gradient,
-                          activation, s.conv);
+      ops->picture->norm_backward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset,
+                                  m.x[l + 1], dy, dpacked + t[2].packed, dpacked + t[3].packed, rows, t[2].columns,
+                                  OPS_RELU);
+    encoder_conv_backward(pass, l * tensors, m.x[l], m.x[l + 1], dy, l > 0 ? dx : NULL, dpacked, activation, s.conv);
     float *swap = dy;
     dy = dx, dx = swap;
   }

@@ -40,32 +40,50 @@ static inline size_t ops_pool3_outputs(const OpsPool3 *p) {
 }
 
 /* Rows whose patches are in memory at a time, where convolutions are products of patches; and the floats of scratch
- * that a convolution of `rows` rows, or its gradients, may take. */
+ * that a convolution of `rows` rows, or its gradients, may take on a device. */
 enum { OPS_CONV_ROWS = 64 };
 static inline size_t ops_conv_scratch(const OpsConv *c, int rows) {
   const size_t some = (size_t)(rows < OPS_CONV_ROWS ? rows : OPS_CONV_ROWS);
   const size_t patches = some * (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c) * (size_t)ops_conv_patch(c);
   return patches + ops_conv_weights(c) + (size_t)c->out;
 }
+/* Floats that a kernel's gradient takes at most in a library's own form, and half of what the kernel takes in it. */
+static inline size_t ops_conv_packed(const OpsConv *c) {
+  const size_t in = (size_t)(c->in + 15) / 16 * 16, out = (size_t)(c->out + 15) / 16 * 16;
+  return (size_t)c->size[0] * (size_t)c->size[1] * in * out;
+}
 
+/* The functions but `each` may run on several threads at once, if the host's are the ops. */
 typedef struct OpsPicture OpsPicture;
 struct OpsPicture {
   /* bytes [rows][pixels->row] -> y[rows][height][width][frames * channels], the frames' channels side by side, each
    * divided by 255. */
   void (*pixels)(Ops *ops, const OpsPixels *pixels, const void *bytes, int rows, float *y);
-  /* y[rows][outputs] = activation(conv(x[rows][inputs], w) + b); OPS_LINEAR or OPS_RELU. */
-  void (*conv_forward)(Ops *ops, const OpsConv *conv, const float *x, const float *w, const float *b, float *y,
+  /* A kernel w [weights] -> packed [2 * ops_conv_packed], and a kernel's packed gradient -> dw [weights]. */
+  void (*conv_pack)(Ops *ops, const OpsConv *conv, const float *w, float *packed);
+  void (*conv_unpack)(Ops *ops, const OpsConv *conv, const float *dpacked, float *dw);
+  /* y[rows][outputs] = activation(conv(x[rows][inputs], kernel) + b); OPS_LINEAR or OPS_RELU. scratch: see
+   * ops_conv_scratch; the host has its own. */
+  void (*conv_forward)(Ops *ops, const OpsConv *conv, const float *x, const float *packed, const float *b, float *y,
                        int rows, OpsActivation activation, float *scratch);
-  /* dy[rows][outputs], the gradient at y, is overwritten with that before the activation. dw, db are set; dx[rows]
-   * [inputs] is set unless NULL. */
-  void (*conv_backward)(Ops *ops, const OpsConv *conv, const float *x, const float *w, const float *y, float *dy,
-                        float *dx, float *dw, float *db, int rows, OpsActivation activation, float *scratch);
+  /* dy[rows][outputs], the gradient at y, is overwritten with that before the activation. dpacked, db are set; dx
+   * [rows][inputs] is set unless NULL. y is read with OPS_RELU only. */
+  void (*conv_backward)(Ops *ops, const OpsConv *conv, const float *x, const float *packed, const float *y, float *dy,
+                        float *dx, float *dpacked, float *db, int rows, OpsActivation activation, float *scratch);
   /* from[rows][outputs]: which of the window's nine it was. Gradients go there: dx is set. */
   void (*pool_forward)(Ops *ops, const OpsPool3 *pool, const float *x, float *y, uint8_t *from, int rows);
   void (*pool_backward)(Ops *ops, const OpsPool3 *pool, const uint8_t *from, const float *dy, float *dx, int rows);
   /* y[n] = max(x, 0); and the gradient at y, in place, becomes that at x: 0 where y is not positive. */
   void (*relu_forward)(Ops *ops, const float *x, float *y, size_t n);
   void (*relu_backward)(Ops *ops, const float *y, float *dy, size_t n);
+  /* Ops.norm_backward. */
+  void (*norm_backward)(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                        const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                        OpsActivation activation);
+  /* work(context, i, room) for all i < count, on the host by all threads. room: `floats` floats of the call's own; on a
+   * device, where calls come one after the other, the given one. */
+  void (*each)(Ops *ops, int count, size_t floats, float *room, void (*work)(void *context, int i, float *room),
+               void *context);
 };
 
 #endif

@@ -74,6 +74,7 @@ static dnnl_primitive_desc_t make_product(Plan *plan, int which, dnnl_primitive_
     made, which == TO_KERNEL ? dnnl_query_diff_weights_md : dnnl_query_weights_md, 0);
   product->scratch = *dnnl_primitive_desc_query_md(made, dnnl_query_scratchpad_md, 0);
   DNNL_CHECK(dnnl_primitive_create(&product->primitive, made));
+  CORE_CHECK(dnnl_memory_desc_get_size(&product->kernel) <= ops_conv_packed(c) * sizeof(float));
   return made;
 }
 
@@ -143,26 +144,17 @@ static void reorder(dnnl_primitive_t primitive, const dnnl_memory_desc_t *from, 
 }
 
 static size_t floats(const dnnl_memory_desc_t *desc) { return (dnnl_memory_desc_get_size(desc) + 63) / 64 * 16; }
-static size_t packed_forward(const Plan *plan) { return floats(&plan->product[FORWARD].kernel); }
 
-/* A packed kernel is that of the forward product and that of the gradient at the input, side by side; a gradient's own
- * form takes less. */
-static size_t packed(const OpsConv *conv) {
+/* A packed kernel is that of the forward product and, behind it, that of the gradient at the input. */
+static void pack(const OpsConv *conv, const float *w, float *packed) {
   const Plan *plan = find(conv);
-  const size_t both = packed_forward(plan) + floats(&plan->product[TO_INPUT].kernel);
-  const size_t gradient = floats(&plan->product[TO_KERNEL].kernel);
-  return both > gradient ? both : gradient;
+  reorder(plan->pack, &plan->plain, w, &plan->product[FORWARD].kernel, packed);
+  reorder(plan->pack_for_input, &plan->plain, w, &plan->product[TO_INPUT].kernel, packed + ops_conv_packed(conv));
 }
 
-static void pack(const OpsConv *conv, const float *w, float *kernel) {
+static void unpack(const OpsConv *conv, const float *dpacked, float *dw) {
   const Plan *plan = find(conv);
-  reorder(plan->pack, &plan->plain, w, &plan->product[FORWARD].kernel, kernel);
-  reorder(plan->pack_for_input, &plan->plain, w, &plan->product[TO_INPUT].kernel, kernel + packed_forward(plan));
-}
-
-static void unpack(const OpsConv *conv, const float *dkernel, float *dw) {
-  const Plan *plan = find(conv);
-  reorder(plan->unpack, &plan->product[TO_KERNEL].kernel, dkernel, &plan->plain, dw);
+  reorder(plan->unpack, &plan->product[TO_KERNEL].kernel, dpacked, &plan->plain, dw);
 }
 
 static float *scratch_of(const Product *product) { return cpu_conv_room(CPU_ROOM_SCRATCH, floats(&product->scratch)); }
@@ -187,36 +179,36 @@ static void to_pictures(const Product *product, const Argument *given, Argument 
   if (!is_whole) memcpy(y, result.data, (size_t)rows * picture * sizeof *y);
 }
 
-static void forward(const OpsConv *conv, const float *x, const float *kernel, float *y, int rows) {
+static void forward(const OpsConv *conv, const float *x, const float *packed, float *y, int rows) {
   const Plan *plan = find(conv);
   const Product *product = &plan->product[FORWARD];
   const Argument given[] = {{DNNL_ARG_SRC, &plan->input, whole(x, ops_conv_inputs(conv), rows, CPU_ROOM_X)},
-                            {DNNL_ARG_WEIGHTS, &product->kernel, kernel}};
+                            {DNNL_ARG_WEIGHTS, &product->kernel, packed}};
   to_pictures(product, given, (Argument){DNNL_ARG_DST, &plan->output, NULL}, ops_conv_outputs(conv), y, rows);
 }
 
-static void to_input(const OpsConv *conv, const float *dy, const float *kernel, float *dx, int rows) {
+static void to_input(const OpsConv *conv, const float *dy, const float *packed, float *dx, int rows) {
   const Plan *plan = find(conv);
   const Product *product = &plan->product[TO_INPUT];
   const Argument given[] = {{DNNL_ARG_DIFF_DST, &plan->output, whole(dy, ops_conv_outputs(conv), rows, CPU_ROOM_X)},
-                            {DNNL_ARG_WEIGHTS, &product->kernel, kernel + packed_forward(plan)}};
+                            {DNNL_ARG_WEIGHTS, &product->kernel, packed + ops_conv_packed(conv)}};
   to_pictures(product, given, (Argument){DNNL_ARG_DIFF_SRC, &plan->input, NULL}, ops_conv_inputs(conv), dx, rows);
 }
 
-static void to_kernel(const OpsConv *conv, const float *x, const float *dy, float *dkernel, int rows) {
+static void to_kernel(const OpsConv *conv, const float *x, const float *dy, float *dpacked, int rows) {
   const Plan *plan = find(conv);
   const Product *product = &plan->product[TO_KERNEL];
   const Argument all[] = {
     {DNNL_ARG_SRC, &plan->input, whole(x, ops_conv_inputs(conv), rows, CPU_ROOM_X)},
     {DNNL_ARG_DIFF_DST, &plan->output, whole(dy, ops_conv_outputs(conv), rows, CPU_ROOM_Y)},
-    {DNNL_ARG_DIFF_WEIGHTS, &product->kernel, dkernel},
+    {DNNL_ARG_DIFF_WEIGHTS, &product->kernel, dpacked},
     {DNNL_ARG_SCRATCHPAD, &product->scratch, scratch_of(product)},
   };
   execute(product->primitive, all, 4);
 }
 
 const CpuConv *cpu_conv_library(void) {
-  static const CpuConv conv = {packed, pack, unpack, forward, to_input, to_kernel};
+  static const CpuConv conv = {pack, unpack, forward, to_input, to_kernel};
   return &conv;
 }
 #else

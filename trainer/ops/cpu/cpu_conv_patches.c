@@ -9,7 +9,6 @@ static const CpuLibrary *library(void) {
   return cpu_libraries(&count);
 }
 
-static size_t packed(const OpsConv *conv) { return ops_conv_weights(conv); }
 static void copy(const OpsConv *conv, const float *from, float *to) {
   memcpy(to, from, ops_conv_weights(conv) * sizeof *to);
 }
@@ -26,19 +25,19 @@ static void gather(const OpsConv *c, const float *x, float *patches) {
       for (int k = 0; k < patch; k++) patches[k] = row_patch(c, x, row, column, k);
 }
 
-static void forward(const OpsConv *c, const float *x, const float *kernel, float *y, int rows) {
+static void forward(const OpsConv *c, const float *x, const float *packed, float *y, int rows) {
   float *patches = room_for_patches(c);
   for (int r = 0; r < rows; r++, x += ops_conv_inputs(c), y += ops_conv_outputs(c)) {
     gather(c, x, patches);
-    library()->product(0, 0, (int)positions(c), c->out, ops_conv_patch(c), patches, ops_conv_patch(c), kernel, c->out,
+    library()->product(0, 0, (int)positions(c), c->out, ops_conv_patch(c), patches, ops_conv_patch(c), packed, c->out,
                        0, y, c->out);
   }
 }
 
-static void to_input(const OpsConv *c, const float *dy, const float *kernel, float *dx, int rows) {
+static void to_input(const OpsConv *c, const float *dy, const float *packed, float *dx, int rows) {
   float *patches = room_for_patches(c);
   for (int r = 0; r < rows; r++, dy += ops_conv_outputs(c)) {
-    library()->product(0, 1, (int)positions(c), ops_conv_patch(c), c->out, dy, c->out, kernel, c->out, 0, patches,
+    library()->product(0, 1, (int)positions(c), ops_conv_patch(c), c->out, dy, c->out, packed, c->out, 0, patches,
                        ops_conv_patch(c));
     for (int y = 0; y < c->height; y++)
       for (int z = 0; z < c->width; z++)
@@ -46,16 +45,16 @@ static void to_input(const OpsConv *c, const float *dy, const float *kernel, flo
   }
 }
 
-static void to_kernel(const OpsConv *c, const float *x, const float *dy, float *dkernel, int rows) {
+static void to_kernel(const OpsConv *c, const float *x, const float *dy, float *dpacked, int rows) {
   float *patches = room_for_patches(c);
   for (int r = 0; r < rows; r++, x += ops_conv_inputs(c), dy += ops_conv_outputs(c)) {
     gather(c, x, patches);
     library()->product(1, 0, ops_conv_patch(c), c->out, (int)positions(c), patches, ops_conv_patch(c), dy, c->out,
-                       r > 0, dkernel, c->out);
+                       r > 0, dpacked, c->out);
   }
 }
 
 const CpuConv *cpu_conv_patches(void) {
-  static const CpuConv conv = {packed, copy, copy, forward, to_input, to_kernel};
+  static const CpuConv conv = {copy, copy, forward, to_input, to_kernel};
   return &conv;
 }

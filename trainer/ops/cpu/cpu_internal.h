@@ -118,6 +118,10 @@ void cpu_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, con
 void cpu_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                        const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                        OpsActivation activation);
+/* The same of at most CPU_BIAS_ROWS rows, on the calling thread; not for SILU. */
+void cpu_norm_backward_rows(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                            const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                            OpsActivation activation);
 /* cpu_policy.c */
 void cpu_policy_sample(Ops *ops, const OpsHead *head, const float *logits, int rows, uint64_t seed, uint32_t purpose,
                        uint32_t first_world, uint32_t step, void *actions, float *logp);

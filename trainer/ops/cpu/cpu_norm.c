@@ -113,3 +113,12 @@ void cpu_norm_backward(Ops *ops, const float *n, const float *inverse, const flo
     cpu_fold_columns(state->gain_parts, parts, columns, dgain);
   }
 }
+
+void cpu_norm_backward_rows(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
+                            const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
+                            OpsActivation activation) {
+  (void)ops;
+  CORE_CHECK(rows <= CPU_BIAS_ROWS && activation != OPS_SILU);
+  cpu_activation_gradient(activation, y, offset, dy, doffset, rows, columns);
+  denormalise(n, inverse, gain, dy, dgain, rows, columns);
+}

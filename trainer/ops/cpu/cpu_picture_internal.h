@@ -1,5 +1,5 @@
-/* What the files of convolutions on the CPU share. Pictures go in parts of CPU_CONV_PART, each on one thread; a call's
- * last part may hold fewer, whose numbers do not depend on that. */
+/* What the files of convolutions on the CPU share. All but `each` works on the calling thread, in parts of
+ * CPU_CONV_PART pictures; a call's last part may hold fewer, whose numbers do not depend on that. */
 #ifndef TRAINER_OPS_CPU_PICTURE_INTERNAL_H
 #define TRAINER_OPS_CPU_PICTURE_INTERNAL_H
 #include "trainer/ops/cpu/cpu_internal.h"
@@ -10,15 +10,14 @@ extern const OpsPicture CPU_PICTURE;
 enum { CPU_CONV_PART = 4 }; /* pictures */
 
 /* The three products of a convolution, without bias and activation, of a part of at most CPU_CONV_PART pictures on the
- * calling thread. kernel: as `pack` gave it. dkernel: [packed] likewise, is set; `unpack` turns it into [size][size]
- * [in][out]. */
+ * calling thread. packed: as `pack` gave it, 2 * ops_conv_packed floats. dpacked: is set; `unpack` turns it into [size]
+ * [size][in][out]. */
 typedef struct CpuConv {
-  size_t (*packed)(const OpsConv *conv); /* floats of a kernel in the library's own form */
-  void (*pack)(const OpsConv *conv, const float *w, float *kernel);
-  void (*unpack)(const OpsConv *conv, const float *dkernel, float *dw);
-  void (*forward)(const OpsConv *conv, const float *x, const float *kernel, float *y, int rows);
-  void (*to_input)(const OpsConv *conv, const float *dy, const float *kernel, float *dx, int rows);
-  void (*to_kernel)(const OpsConv *conv, const float *x, const float *dy, float *dkernel, int rows);
+  void (*pack)(const OpsConv *conv, const float *w, float *packed);
+  void (*unpack)(const OpsConv *conv, const float *dpacked, float *dw);
+  void (*forward)(const OpsConv *conv, const float *x, const float *packed, float *y, int rows);
+  void (*to_input)(const OpsConv *conv, const float *dy, const float *packed, float *dx, int rows);
+  void (*to_kernel)(const OpsConv *conv, const float *x, const float *dy, float *dpacked, int rows);
 } CpuConv;
 
 /* oneDNN's convolutions (cpu_conv_library.c); NULL where it is not built in. */
@@ -27,7 +26,7 @@ const CpuConv *cpu_conv_library(void);
 const CpuConv *cpu_conv_patches(void);
 
 /* At least so many floats of the calling thread's own, which stay until it asks `room` again. */
-enum { CPU_ROOM_X, CPU_ROOM_Y, CPU_ROOM_KERNEL, CPU_ROOM_SCRATCH, CPU_ROOM_PART, CPU_ROOMS };
+enum { CPU_ROOM_X, CPU_ROOM_Y, CPU_ROOM_SCRATCH, CPU_ROOM_PART, CPU_ROOM_EACH, CPU_ROOMS };
 float *cpu_conv_room(int room, size_t floats);
 
 #endif

@@ -1,0 +1,157 @@
+/* What encoders of pixels have in common. On the host each thread takes a piece of pictures through all layers, so that
+ * their activations stay in its cache; kernels are packed once a pass, as convolutions take them. Gradients are summed
+ * in the convolutions' own form, piece after piece in each of at most ENCODER_GROUPS groups, which follow from the number
+ * of rows alone, and unpacked at the end. */
+#include "core/device/arena.h"
+#include "trainer/nets/encoder_internal.h"
+
+int encoder_add_conv(EncoderShape *shape, const char *name, const OpsConv *conv, EncoderInit init) {
+  const size_t packed = shape->packed;
+  const int kernel = encoder_add_dense(shape, name, ops_conv_patch(conv), conv->out, init);
+  EncoderTensor *tensor = &shape->tensor[kernel];
+  tensor->conv = *conv;
+  tensor[1].packed = packed + ops_conv_packed(conv);
+  shape->packed = tensor[1].packed + ((size_t)conv->out + 15) / 16 * 16;
+  return kernel;
+}
+
+void encoder_conv(const EncoderPass *pass, int tensor, const float *x, float *y, OpsActivation activation,
+                  float *scratch) {
+  const EncoderTensor *t = &pass->shape->tensor[tensor];
+  pass->ops->picture->conv_forward(pass->ops, &t->conv, x, pass->packed + 2 * t->packed, pass->theta + t[1].offset, y,
+                                   pass->x.rows, activation, scratch);
+}
+
+void encoder_conv_backward(const EncoderPass *pass, int tensor, const float *x, const float *y, float *dy, float *dx,
+                           float *dpacked, OpsActivation activation, float *scratch) {
+  const EncoderTensor *t = &pass->shape->tensor[tensor];
+  pass->ops->picture->conv_backward(pass->ops, &t->conv, x, pass->packed + 2 * t->packed, y, dy, dx,
+                                    dpacked + t->packed, dpacked + t[1].packed, pass->x.rows, activation, scratch);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+static int pieces_of(const Encoder *encoder, int rows) { return (rows + encoder->piece - 1) / encoder->piece; }
+
+/* Where the pieces of a call stay; NULL: there are more than are kept. */
+static float *kept_memory(const Encoder *encoder, int rows) {
+  return pieces_of(encoder, rows) <= encoder->kept ? encoder->memory : NULL;
+}
+
+/* Floats of a call's own: a gradient, scratch, and activations where they are not kept. */
+static size_t room_floats(const Encoder *encoder, const EncoderDesign *design, bool is_kept) {
+  return encoder->shape.packed + design->scratch(&encoder->shape, encoder->piece) +
+         (is_kept ? 0 : encoder->piece_floats + (size_t)encoder->piece * (size_t)encoder->shape.width);
+}
+
+void encoder_pixels_register(Encoder *encoder, const EncoderDesign *design, int max_rows, CoreArena *arena) {
+  const size_t pieces = (size_t)pieces_of(encoder, max_rows), packed = encoder->shape.packed;
+  encoder->piece_floats = design->floats(&encoder->shape, encoder->piece);
+  encoder->kept = encoder->piece_floats * pieces <= ENCODER_KEPT_FLOATS ? (int)pieces : 0;
+  CORE_ARENA_DEVICE(arena, encoder->memory, (size_t)encoder->kept * encoder->piece_floats,
+                    "encoder's activations [pieces][floats of a piece]");
+  CORE_ARENA_DEVICE(arena, encoder->packed, 2 * packed, "encoder's packed kernels");
+  CORE_ARENA_DEVICE(arena, encoder->sums, ENCODER_GROUPS * packed, "encoder's packed gradients [groups]");
+  if (core_arena_device(arena))
+    CORE_ARENA_DEVICE(arena, encoder->room, room_floats(encoder, design, false), "encoder's work on a piece");
+}
+
+/* A pass over all rows. */
+typedef struct Whole {
+  const Encoder *encoder;
+  const EncoderDesign *design;
+  Ops *ops;
+  const float *theta, *x, *dembedding;
+  float *embedding, *kept;
+  int rows;
+} Whole;
+
+/* room: [packed] of a gradient, then scratch, then what is not kept. */
+static EncoderPass pass_of(const Whole *whole, int piece, float *room) {
+  const Encoder *encoder = whole->encoder;
+  const int first = piece * encoder->piece, left = whole->rows - first, stride = encoder->shape.length;
+  float *scratch = room + encoder->shape.packed;
+  float *memory = whole->kept ? whole->kept + (size_t)piece * encoder->piece_floats
+                              : scratch + whole->design->scratch(&encoder->shape, encoder->piece);
+  return (EncoderPass){
+    .ops = whole->ops, .shape = &encoder->shape, .theta = whole->theta, .packed = encoder->packed, .memory = memory,
+    .scratch = scratch,
+    .x = {whole->x + (size_t)first * (size_t)stride, left < encoder->piece ? left : encoder->piece, stride},
+  };
+}
+
+static void pack(const Encoder *encoder, Ops *ops, const float *theta) {
+  for (int i = 0; i < encoder->shape.tensors; i++) {
+    const EncoderTensor *t = &encoder->shape.tensor[i];
+    if (t->conv.out > 0) ops->picture->conv_pack(ops, &t->conv, theta + t->offset, encoder->packed + 2 * t->packed);
+  }
+}
+
+static void forward_piece(void *context, int piece, float *room) {
+  const Whole *whole = context;
+  const Encoder *encoder = whole->encoder;
+  const EncoderPass pass = pass_of(whole, piece, room);
+  whole->design->forward(&pass, whole->embedding + (size_t)piece * (size_t)encoder->piece * (size_t)encoder->shape.width);
+}
+
+void encoder_pixels_forward(const Encoder *encoder, const EncoderDesign *design, Ops *ops, const float *theta,
+                            const float *x, int rows, float *embedding) {
+  Whole whole = {encoder, design, ops, theta, x, NULL, embedding, kept_memory(encoder, rows), rows};
+  pack(encoder, ops, theta);
+  ops->picture->each(ops, pieces_of(encoder, rows), room_floats(encoder, design, whole.kept != NULL), encoder->room,
+                     forward_piece, &whole);
+}
+
+/* ---- gradients --------------------------------------------------------------------------------------------------- */
+
+static int groups_of(const Whole *whole) {
+  const int pieces = pieces_of(whole->encoder, whole->rows);
+  return pieces < ENCODER_GROUPS ? pieces : ENCODER_GROUPS;
+}
+static int first_of_group(const Whole *whole, int group) {
+  return (int)((int64_t)pieces_of(whole->encoder, whole->rows) * group / groups_of(whole));
+}
+
+static void backward_piece(const Whole *whole, int piece, float *room, float *dpacked) {
+  const Encoder *encoder = whole->encoder;
+  const EncoderPass pass = pass_of(whole, piece, room);
+  const size_t first = (size_t)piece * (size_t)encoder->piece * (size_t)encoder->shape.width;
+  if (whole->kept == NULL) whole->design->forward(&pass, pass.memory + encoder->piece_floats);
+  whole->design->backward(&pass, NULL, whole->dembedding + first, dpacked);
+}
+
+static void backward_group(void *context, int group, float *room) {
+  const Whole *whole = context;
+  const size_t packed = whole->encoder->shape.packed;
+  const int first = first_of_group(whole, group), end = first_of_group(whole, group + 1);
+  float *sum = whole->encoder->sums + (size_t)group * packed;
+  backward_piece(whole, first, room, sum);
+  for (int piece = first + 1; piece < end; piece++) {
+    backward_piece(whole, piece, room, room);
+    whole->ops->add(whole->ops, sum, room, packed);
+  }
+}
+
+/* The groups' sums, in their order, to the vector of parameters. */
+static void unpack(const Whole *whole, int groups, float *gradient) {
+  const EncoderShape *shape = &whole->encoder->shape;
+  Ops *ops = whole->ops;
+  float *sum = whole->encoder->sums;
+  for (int group = 1; group < groups; group++)
+    ops->add(ops, sum, sum + (size_t)group * shape->packed, shape->packed);
+  for (int i = 0; i < shape->tensors; i++) {
+    const EncoderTensor *t = &shape->tensor[i];
+    if (t->conv.out > 0) ops->picture->conv_unpack(ops, &t->conv, sum + t->packed, gradient + t->offset);
+    else core_device_copy(ops->device, gradient + t->offset, sum + t->packed,
+                          (size_t)t->rows * (size_t)t->columns * sizeof *gradient);
+  }
+}
+
+void encoder_pixels_backward(const Encoder *encoder, const EncoderDesign *design, Ops *ops, const float *theta,
+                             const float *x, int rows, const float *dembedding, float *gradient) {
+  Whole whole = {encoder, design, ops, theta, x, dembedding, NULL, kept_memory(encoder, rows), rows};
+  const int groups = groups_of(&whole);
+  ops->picture->each(ops, groups, room_floats(encoder, design, whole.kept != NULL), encoder->room, backward_group,
+                     &whole);
+  unpack(&whole, groups, gradient);
+}
