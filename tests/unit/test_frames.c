@@ -1,6 +1,5 @@
-/* Stacked frames that a rollout stores once (trainer/rollout/frames.h): gathered rows are the rows that were shown, byte
- * by byte, over episodes that begin in every way; in about a quarter of the memory; the rollout itself and the coverage
- * of its states use them. */
+/* Stacked frames that a rollout stores once (trainer/rollout/frames.h): gathered rows are the rows that were shown,
+ * byte by byte, over episodes that begin in every way; in about a quarter of the memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -181,7 +181,7 @@ static void test_changes(void **state) {
 
 /* ---- in a training ----------------------------------------------------------------------------------------------- */
 
-/* All rows that the learner can gather, of a rollout that begins with step `begun` of the run: episodes have ten steps. */
+/* All rows that the learner can gather, of a rollout that begins with step `begun` of the run: episodes have ten. */
 static void assert_film(const Training *training, int begun) {
   const Rollout *rollout = &training->rollout;
   const int rows = (rollout->steps + 1) * rollout->worlds;

@@ -19,7 +19,8 @@ static const double QUANTILE = 0.005, MARGIN = 0.5;
 void coverage_register(Coverage *coverage, const Env *levels, const Shards *shards, int64_t states, int64_t total,
                        CoreArena *arena) {
   *coverage = (Coverage){.features = env_pixels_numbers(levels->pixels, levels->observation_length),
-                         .row = levels->observation_length, .pixels = levels->pixels, .states = (int)(states < total ? states : total),
+                         .row = levels->observation_length, .pixels = levels->pixels,
+                         .states = (int)(states < total ? states : total),
                          .shards = *shards, .total = total};
   CORE_ARENA(arena, coverage->omega, 2 * (size_t)coverage->features, "coverage projection [features][2]");
   CORE_ARENA(arena, coverage->record, 1, "coverage record");

@@ -27,8 +27,10 @@ void frames_register(Frames *frames, const Env *env, int steps, int worlds, Core
                      .frame_bytes = env_pixels_frame(pixels),
                      .capacity = n * stack + rows + rows / FRAMES_STEPS_AN_EPISODE};
   CORE_CHECK(frames->capacity < INT32_MAX);
-  CORE_ARENA(arena, frames->index, (rows + n) * stack, "rollout observations, frames of rows [steps + 1][worlds][stack]");
-  CORE_ARENA(arena, frames->pool, frames->capacity * frames->frame_bytes, "rollout observations, frames [frames][bytes]");
+  CORE_ARENA(arena, frames->index, (rows + n) * stack,
+             "rollout observations, frames of rows [steps + 1][worlds][stack]");
+  CORE_ARENA(arena, frames->pool, frames->capacity * frames->frame_bytes,
+             "rollout observations, frames [frames][bytes]");
 }
 
 static uint8_t *frame_at(const Frames *frames, int32_t number) {

@@ -12,7 +12,8 @@
 void visited_register(Visited *visited, const Env *levels, const Shards *shards, int64_t states, int64_t iterations,
                       int64_t total, CoreArena *arena) {
   *visited = (Visited){.features = env_pixels_numbers(levels->pixels, levels->observation_length),
-                       .row = levels->observation_length, .pixels = levels->pixels, .states = states, .iterations = iterations,
+                       .row = levels->observation_length, .pixels = levels->pixels,
+                       .states = states, .iterations = iterations,
                        .total = total, .shards = *shards};
   const int64_t parts = iterations < VISITED_PARTS ? iterations : VISITED_PARTS;
   const int64_t most = (states + parts - 1) / parts, room = most < total ? most : total;
