@@ -179,10 +179,51 @@ static void test_changes(void **state) {
   assert_fails("gym/Floats-v0", "gym/Floats-v0");
 }
 
+/* ---- in a training ----------------------------------------------------------------------------------------------- */
+
+/* All rows that the learner can gather, of a rollout that begins with step `begun` of the run: episodes have ten. */
+static void assert_film(const Training *training, int begun) {
+  const Rollout *rollout = &training->rollout;
+  const int rows = (rollout->steps + 1) * rollout->worlds;
+  const size_t length = (size_t)rollout->features;
+  float *got = core_memory_allocate((size_t)rows * length * sizeof *got);
+  uint32_t *index = core_memory_allocate((size_t)rows * sizeof *index);
+  for (int i = 0; i < rows; i++) index[i] = (uint32_t)(rows - 1 - i);
+  rollout_gather_observations(rollout, training->ops, index, rows, got);
+  for (int i = 0; i < rows; i++) {
+    const uint8_t *row = (const uint8_t *)(got + (size_t)i * length);
+    const int step = (begun + (int)index[i] / rollout->worlds) % 10;
+    for (int p = 0; p < 4 * 1600; p++) {
+      const int before = step - 3 + p / 1600, wanted = 25 * (before > 0 ? before : 0);
+      if (row[p] != wanted) fail_msg("row %u, pixel %d is %d, not %d", index[i], p, row[p], wanted);
+    }
+  }
+  free(got), free(index);
+}
+
+static void test_training(void **state) {
+  (void)state;
+  NEED_PYTHON();
+  const CoreConfig config =
+    CONFIGURED("env.task=gym/Film-v0", "net.encoder=nature", "env.num=4", "ppo.num_steps=16", "ppo.num_minibatches=2",
+               "ppo.epochs=1", "net.width=8", "net.depth=1", "eval.count=0", "eval.episodes=2", "train.threads=1",
+               "train.total_steps=192", "metrics.states=32", "metrics.representation_every=1",
+               "train.device=cpu");
+  Training *training = make(&config);
+  assert_int_equal(training->rollout.frames.stack, 4);
+  for (int i = 0; i < 3; i++) {
+    const StoreIteration row = iterate(training, 1);
+    assert_film(training, 16 * i);
+    if (!(isfinite(row.kl) && row.episodes > 0 && row.coverage_states > 0))
+      fail_msg("KL %g, %g episodes, %g states", row.kl, (double)row.episodes, (double)row.coverage_states);
+  }
+  training_destroy(&training);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_procgen), cmocka_unit_test(test_shapes), cmocka_unit_test(test_what_is_no_picture),
-    cmocka_unit_test(test_changes),
+    cmocka_unit_test(test_changes), cmocka_unit_test(test_training),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,14 @@ static inline int env_pixels_length(const EnvPixels *pixels) {
   return (int)((env_pixels_frame(pixels) * (size_t)pixels->frames + sizeof(float) - 1) / sizeof(float));
 }
 
+/* The numbers of an observation for who measures states: its own, or of pixels their values between 0 and 1. */
+static inline int env_pixels_numbers(const EnvPixels *pixels, int observation_length) {
+  return pixels ? (int)(env_pixels_frame(pixels) * (size_t)pixels->frames) : observation_length;
+}
+static inline float env_pixels_number(const EnvPixels *pixels, const float *observation, int i) {
+  return pixels ? (float)((const uint8_t *)observation)[i] * (1.0f / 255) : observation[i];
+}
+
 /* Pictures of its own making; worlds are on the host. */
 typedef struct EnvPicture {
   /* World number `world` of the batch as it stands -> rgb [height][width][3], rows from the top. From one thread only.

@@ -18,7 +18,9 @@ static const double QUANTILE = 0.005, MARGIN = 0.5;
 
 void coverage_register(Coverage *coverage, const Env *levels, const Shards *shards, int64_t states, int64_t total,
                        CoreArena *arena) {
-  *coverage = (Coverage){.features = levels->observation_length, .states = (int)(states < total ? states : total),
+  *coverage = (Coverage){.features = env_pixels_numbers(levels->pixels, levels->observation_length),
+                         .row = levels->observation_length, .pixels = levels->pixels,
+                         .states = (int)(states < total ? states : total),
                          .shards = *shards, .total = total};
   CORE_ARENA(arena, coverage->omega, 2 * (size_t)coverage->features, "coverage projection [features][2]");
   CORE_ARENA(arena, coverage->record, 1, "coverage record");
@@ -28,9 +30,10 @@ void coverage_register(Coverage *coverage, const Env *levels, const Shards *shar
 void coverage_project(const Coverage *coverage, const float *x, double point[2]) {
   point[0] = point[1] = 0;
   for (int i = 0; i < coverage->features; i++) {
-    if (x[i] == 0) continue; /* absent things: most features of most levels */
-    point[0] += (double)x[i] * coverage->omega[2 * i];
-    point[1] += (double)x[i] * coverage->omega[2 * i + 1];
+    const double number = (double)env_pixels_number(coverage->pixels, x, i);
+    if (number == 0) continue; /* absent things: most features of most levels */
+    point[0] += number * coverage->omega[2 * i];
+    point[1] += number * coverage->omega[2 * i + 1];
   }
 }
 
@@ -51,8 +54,8 @@ static void fix_side(CoverageRecord *record, int axis, double *sorted, size_t n)
 
 /* Random play from seed 0, whatever the run's: all runs on the same levels have the same box. */
 static void play(Coverage *coverage, Env *env, const OpsHead *head) {
-  const size_t worlds = (size_t)env->worlds, features = (size_t)coverage->features, n = worlds * PLAY_STEPS;
-  float *shown = core_memory_zero_allocate(worlds * features, sizeof *shown);
+  const size_t worlds = (size_t)env->worlds, row = (size_t)coverage->row, n = worlds * PLAY_STEPS;
+  float *shown = core_memory_zero_allocate(worlds * row, sizeof *shown);
   float *rewards = core_memory_zero_allocate(worlds, sizeof *rewards);
   float *room = core_memory_zero_allocate(worlds * (size_t)head->factors, sizeof *room);
   uint8_t *actions = core_memory_zero_allocate(worlds, ops_head_action_bytes(head));
@@ -67,7 +70,7 @@ static void play(Coverage *coverage, Env *env, const OpsHead *head) {
     env->step(env, action_for_env(NULL, head, actions, env->worlds, room), &out);
     for (size_t w = 0; w < worlds; w++) {
       double point[2];
-      coverage_project(coverage, shown + w * features, point);
+      coverage_project(coverage, shown + w * row, point);
       side[t * worlds + w] = point[0];
       side[n + t * worlds + w] = point[1];
     }
@@ -121,7 +124,7 @@ void coverage_see(Coverage *coverage, int t, const float *shown) {
     double point[2];
     if (row >= (t + 1) * worlds) return; /* of a later step */
     if (world < 0 || world >= coverage->shards.worlds) continue;
-    coverage_project(coverage, shown + (size_t)world * (size_t)coverage->features, point);
+    coverage_project(coverage, shown + (size_t)world * (size_t)coverage->row, point);
     coverage->fresh[coverage_cell(coverage->record, point)]++;
   }
 }

@@ -35,6 +35,8 @@ typedef struct CoverageSummary {
 
 typedef struct Coverage {
   int features, states;              /* of an observation; looked at in a measured iteration, by all ranks */
+  int row;                           /* numbers of memory that an observation takes: features, but where pixels */
+  const EnvPixels *pixels;           /* of the environment; borrowed */
   double *omega;                     /* [features][2], divided by sqrt(features) */
   CoverageRecord *record;
   int64_t *fresh;                    /* [COVERAGE_CELLS] of this iteration, this rank */

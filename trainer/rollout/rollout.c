@@ -38,6 +38,9 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   if (rollout->is_compact) {
     compact_register(&rollout->compact, config, env, steps, worlds, arena);
     CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
+  } else if (frames_apply(env, rollout->device)) {
+    frames_register(&rollout->frames, env, steps, worlds, arena);
+    CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
   } else if (rollout->observer.is_half) {
     CORE_ARENA_DEVICE(arena, rollout->halves, (k + 1) * block,
                       "rollout observations, halves [steps + 1][worlds][features]");
@@ -74,7 +77,7 @@ static size_t observation_block(const Rollout *rollout) { return (size_t)rollout
 
 /* Row block t; where blocks are kept in another form the one that came last, whatever t is. */
 static float *observations_at(const Rollout *rollout, int t) {
-  const bool only_last = rollout->halves || rollout->is_compact;
+  const bool only_last = rollout->halves || rollout->is_compact || rollout->frames.stack > 0;
   return rollout->observations + (only_last ? 0 : (size_t)t) * observation_block(rollout);
 }
 
@@ -83,6 +86,14 @@ float *rollout_last_observations(const Rollout *rollout) { return observations_a
 /* Where the environment writes what follows row block `t`. */
 static float *shown_at(Rollout *rollout, int t) {
   return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
+}
+
+/* Keeps row block t of the part's worlds, where it is kept in another form; done: as compact_store. */
+static void keep(Rollout *rollout, const Env *env, int t, Part part, const uint8_t *done) {
+  const float *observations = observations_at(rollout, t);
+  if (rollout->is_compact)
+    compact_store(&rollout->compact, env, t, part.first, part.worlds, observations, done);
+  if (rollout->frames.stack > 0) frames_store(&rollout->frames, t, part.first, part.worlds, observations);
 }
 
 /* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is
@@ -134,8 +145,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
   if (apart) rollout->device->enter(rollout->device, CORE_STREAM_WORLDS);
   if (apart) env->parts->step(env, part.first, part.worlds, actions, &out);
   else env->step(env, actions, &out);
-  if (rollout->is_compact)
-    compact_store(&rollout->compact, env, t + 1, part.first, part.worlds, out.observations, out.dones);
+  keep(rollout, env, t + 1, part, out.dones);
   if (apart) rollout->device->leave(rollout->device);
   if (!rollout->observer.active) return;
   const ObserverLast last = {out.dones, rollout->limits.raw, rollout->limits.seen};
@@ -222,8 +232,7 @@ void rollout_restored(Rollout *rollout) {
 /* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
 static void begin(Rollout *rollout, const Env *env, Ops *ops) {
   if (rollout->observer.active) see(rollout, ops, 0);
-  else if (rollout->is_compact) 
-    compact_store(&rollout->compact, env, 0, 0, rollout->worlds, rollout->observations, NULL);
+  else if (rollout->is_compact || rollout->frames.stack > 0) keep(rollout, env, 0, all_worlds(rollout), NULL);
   else core_device_copy(rollout->device, observations_at(rollout, 0), rollout_last_observations(rollout),
                         (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
@@ -409,7 +418,10 @@ static void forget_graph(Rollout *rollout) {
   rollout->is_warm = false;
 }
 
-void rollout_destroy(Rollout *rollout) { forget_graph(rollout); }
+void rollout_destroy(Rollout *rollout) {
+  forget_graph(rollout);
+  frames_destroy(&rollout->frames);
+}
 
 /* Can the steps be done by a graph? Not where the host looks at them or takes part in sums over ranks. */
 static bool is_recordable(const Rollout *rollout) {
@@ -450,12 +462,13 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
 void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows,
                                  float *observations) {
   if (rollout->is_compact) compact_gather(&rollout->compact, index, rows, observations);
+  else if (rollout->frames.stack > 0) frames_gather(&rollout->frames, index, rows, observations);
   else if (rollout->halves) ops->gather_halves(ops, rollout->halves, index, observations, rows, rollout->features);
   else ops->gather_rows(ops, rollout->observations, index, observations, rows, rollout->features);
 }
 
 void rollout_gather_inputs(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations) {
-  const bool are_floats = !rollout->is_compact && rollout->halves == NULL;
+  const bool are_floats = !rollout->is_compact && rollout->halves == NULL && rollout->frames.stack == 0;
   if (ops->gather_inputs && are_floats) {
     ops->gather_inputs(ops, rollout->observations, index, observations, rows, rollout->features);
     return;

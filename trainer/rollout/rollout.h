@@ -9,6 +9,7 @@
 #include "trainer/ranks/shards.h"
 #include "trainer/rollout/compact.h"
 #include "trainer/rollout/coverage.h"
+#include "trainer/rollout/frames.h"
 #include "trainer/rollout/limits.h"
 #include "trainer/rollout/visited.h"
 #include "trainer/wrappers/observer.h"
@@ -35,6 +36,7 @@ typedef struct Rollout {
   /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
    * observations[0] at the next rollout. Where a time limit does not end the return, `limits` has what goes on. */
   float *observations;   /* [steps + 1][worlds][features]; with halves: [worlds][features], the block that came last */
+  Frames frames;         /* where rows are stacked frames (frames_apply), and `observations` as with halves */
   Compact compact;       /* with train.observation_storage = state, and `observations` as with halves; else not used */
   bool is_compact;
   uint16_t *halves;      /* [steps + 1][worlds][features] in half precision (train.observation_storage), else NULL */
@@ -75,7 +77,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
 struct Communicator;
 /* Before the first step, where ranks have devices: how statistics of the worlds come together. */
 void rollout_connect(Rollout *rollout, struct Communicator *communicator);
-/* Releases the rollout's graph. Call before the device is closed. */
+/* Releases the rollout's graph and what its frames have of the heap. Call before the device is closed. */
 void rollout_destroy(Rollout *rollout);
 /* What the next rollout depends on, beside agent and environment. rollout_restored: after it has been read. */
 /* After a checkpoint was restored, where episodes can not go on: new ones in all worlds, with the statistics as they

@@ -11,7 +11,9 @@
 
 void visited_register(Visited *visited, const Env *levels, const Shards *shards, int64_t states, int64_t iterations,
                       int64_t total, CoreArena *arena) {
-  *visited = (Visited){.features = levels->observation_length, .states = states, .iterations = iterations,
+  *visited = (Visited){.features = env_pixels_numbers(levels->pixels, levels->observation_length),
+                       .row = levels->observation_length, .pixels = levels->pixels,
+                       .states = states, .iterations = iterations,
                        .total = total, .shards = *shards};
   const int64_t parts = iterations < VISITED_PARTS ? iterations : VISITED_PARTS;
   const int64_t most = (states + parts - 1) / parts, room = most < total ? most : total;
@@ -45,8 +47,9 @@ void visited_see(Visited *visited, int t, const float *shown) {
     const int64_t world = row - t * worlds - visited->shards.first_world;
     if (row >= (t + 1) * worlds) return; /* of a later step */
     if (world < 0 || world >= visited->shards.worlds) continue; /* another rank's: zeros, to which that rank adds */
-    memcpy(visited->rows + (size_t)visited->next * features, shown + (size_t)world * features,
-           features * sizeof *shown);
+    const float *observation = shown + (size_t)world * (size_t)visited->row;
+    float *state = visited->rows + (size_t)visited->next * features;
+    for (int i = 0; i < visited->features; i++) state[i] = env_pixels_number(visited->pixels, observation, i);
   }
 }
 

@@ -15,7 +15,9 @@
 enum { VISITED_PARTS = 64 };
 
 typedef struct Visited {
-  int features;
+  int features;                       /* of a state */
+  int row;                            /* numbers of memory that an observation takes: features, but where pixels */
+  const EnvPixels *pixels;            /* of the environment; borrowed */
   int64_t states, iterations, total;  /* asked for of the run; of the run; transitions of an iteration */
   Shards shards;
   float *rows;                        /* [room][features] of this iteration; all ranks' after visited_finish */

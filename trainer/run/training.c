@@ -107,6 +107,7 @@ static int fill_plan(Training *training) {
   TRY(agent_check_env(config, training->levels));
   TRY(limits_check(config, training->levels));
   if (core_config_has_curriculum(config)) TRY(curriculum_check(config, training->levels));
+  if (training->levels->pixels) TRY(frames_check(config));
   if (strcmp(config->train.observation_storage, "state") == 0) TRY(compact_check(config, training->levels));
   if (core_config_has_curriculum(config))
     training->curriculum = core_memory_zero_allocate(1, sizeof *training->curriculum);
@@ -177,7 +178,7 @@ int training_check_memory(const Training *training) {
                     "env.num or ppo.num_steps%s%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
-                    training->rollout.observer.is_half || training->rollout.is_compact ? ""
+                    training->rollout.observer.is_half || training->rollout.is_compact || training->levels->pixels ? ""
                     : ", or set train.observation_storage to float16 or state",
                     plan->attempts > 4096 ? ", or eval.episodes" : "",
                     training->curriculum ? ", or sfl.batch_size" : "");

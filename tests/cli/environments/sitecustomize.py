@@ -111,6 +111,15 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
     class Row(Picture):
         shape = (35,)
 
+    class Film(Picture):
+        """Four frames of one shade each, which is 25 times the number of their step; before the first, copies of it."""
+
+        shape = 4, 40, 40
+
+        def see(self):
+            shades = [25 * max(0, self.steps - 3 + frame) for frame in range(4)]
+            return numpy.ones(self.shape, numpy.uint8) * numpy.array(shades, numpy.uint8)[:, None, None]
+
     class Turns(Coloured):
         def see(self):
             return super().see().reshape((7, 5, 3) if self.steps == 3 else self.shape)
@@ -120,5 +129,5 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
             return super().see().astype(float if self.steps == 3 else numpy.uint8)
 
     for kind in (Count, Raises, Hangs, Dies, Prints, Forks, Nan, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
-                 Stacked, StackedColours, Row, Turns, Floats):
+                 Stacked, StackedColours, Row, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)
