@@ -100,6 +100,7 @@ static const char *const pinned_defaults[][2] = {
   {"env.normalize_warmup", "128"},
   {"env.normalize_rewards", "none"},
   {"env.normalize_rewards_gamma", "0.99"},
+  {"env.clip_rewards", "none"},
   {"env.truncation", "terminate"},
   {"sapg.blocks", "6"},
   {"sapg.off_policy_ratio", "1"},

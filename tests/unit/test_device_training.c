@@ -339,6 +339,7 @@ static void test_normalisation(void **state) {
   compare("algo.name=ppo", WITH("env.normalize_observations=stoix", "env.normalize_warmup=5",
                                 "env.normalize_rewards=ppo_ewma", "env.actions=continuous"));
   compare("algo.name=ppo", WITH("env.normalize_observations=rl_games"));
+  compare("algo.name=ppo", WITH("env.clip_rewards=sign"));
   compare("algo.name=ppo", WITH("env.normalize_observations=cleanrl_each", "env.normalize_rewards=cleanrl_each",
                                 "env.actions=continuous", "eval.actions=mean"));
 }

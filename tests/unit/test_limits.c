@@ -299,6 +299,30 @@ static void test_returns_are_not_scaled(void **state) {
   }
 }
 
+/* The learner gets signs; who counts, the rewards. Together with normalised ones: those of the signs. */
+static void test_clipped_rewards(void **state) {
+  Fixture *plain = make(SETTINGS("env.clip_rewards=none"), 1), *f = make(SETTINGS("env.clip_rewards=sign"), 1);
+  const RolloutEpisodes whole = collect(plain, 1), episodes = collect(f, 1);
+  StoreEvaluation row, wanted;
+  assert_true(whole.return_mean > 100 && episodes.return_mean == whole.return_mean);
+  for (int i = 0; i < STEPS * WORLDS; i++) {
+    assert_true(plain->rollout.rewards[i] >= 100);
+    assert_true(f->rollout.rewards[i] == 1);
+  }
+  evaluate_play(&plain->evaluator, plain->ops, &plain->agent, &plain->rollout.observer, 1, 0, &wanted);
+  evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row);
+  assert_true(row.episode_return == wanted.episode_return && row.episode_return > 100);
+  float rewards[5] = {-3, 0, 0.5f, NAN, -0.25f};
+  RewardScale scale = {.clips = true, .worlds = 5};
+  reward_step(&scale, rewards, NULL, NULL);
+  assert_true(rewards[0] == -1 && rewards[1] == 0 && rewards[2] == 1 && isnan(rewards[3]) && rewards[4] == -1);
+  destroy(plain), destroy(f);
+  f = make(SETTINGS("env.clip_rewards=sign", "env.normalize_rewards=cleanrl"), 1);
+  collect(f, 1);
+  for (int w = 1; w < WORLDS; w++) assert_true(f->rollout.rewards[w] == f->rollout.rewards[0]); /* not by size */
+  destroy(f);
+}
+
 /* A lost life is an end to the learner, not to who counts: in training and in evaluation. */
 static void test_returns_are_of_whole_games(void **state) {
   StoreEvaluation row;
@@ -370,7 +394,8 @@ int main(void) {
     cmocka_unit_test(test_both_ways), cmocka_unit_test(test_last_observations_are_normalised),
     cmocka_unit_test(test_refusals), cmocka_unit_test(test_statistics_of_each_world),
     cmocka_unit_test(test_returns_are_not_scaled),
-    cmocka_unit_test(test_returns_are_of_whole_games), cmocka_unit_test(test_mean_actions),
+    cmocka_unit_test(test_returns_are_of_whole_games), cmocka_unit_test(test_clipped_rewards),
+    cmocka_unit_test(test_mean_actions),
     cmocka_unit_test(test_sampled_actions_differ), cmocka_unit_test(test_most_probable_classes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

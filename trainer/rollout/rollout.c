@@ -33,6 +33,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   limits_register(&rollout->limits, config, env, &rollout->observer, steps, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
+  rollout->reward_scale.clips = strcmp(config->env.clip_rewards, "sign") == 0;
   const size_t block = n * (size_t)rollout->features;
   rollout->is_compact = strcmp(config->train.observation_storage, "state") == 0;
   if (rollout->is_compact) {

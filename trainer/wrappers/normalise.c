@@ -199,6 +199,8 @@ static void step_each(const RewardScale *scale, float *rewards, const uint8_t *d
 void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *truncated) {
   /* Where openai/ppo-ewma's sums end is where episodes do. */
   const uint8_t *goes_on = scale->rule == REWARD_CLEANRL ? truncated : NULL;
+  const OpsRewardSigns signs = {rewards, (size_t)scale->worlds};
+  if (scale->clips) KERNELS_EACH(scale->device, ops_reward_signs, ops_reward_sign, signs.n, &signs);
   if (scale->rule == REWARD_NONE) return;
   if (scale->rule == REWARD_CLEANRL_EACH) {
     step_each(scale, rewards, dones, truncated);

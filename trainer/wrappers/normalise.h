@@ -60,6 +60,7 @@ typedef enum RewardRule {
 RewardRule reward_rule(const char *name);
 
 typedef struct RewardScale {
+  bool clips;          /* rewards become their signs before anything else (env.clip_rewards) */
   RewardRule rule;
   double gamma;
   int worlds, all_worlds;
@@ -74,7 +75,7 @@ static inline size_t reward_moments(const RewardScale *scale) {
   return scale->rule == REWARD_CLEANRL_EACH ? 3 * (size_t)scale->worlds : 3;
 }
 
-/* All of these do nothing for REWARD_NONE. */
+/* All of these do nothing for REWARD_NONE, but that reward_step clips. */
 void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena);
 void reward_start(RewardScale *scale);
 /* New episodes in all worlds; the statistics stay. */

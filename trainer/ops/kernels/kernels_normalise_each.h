@@ -99,4 +99,16 @@ CORE_KERNEL_FN void ops_reward_of_worlds(const CoreDeviceThread *at, const OpsRe
   for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) ops_reward_of_world(a, w);
 }
 
+/* ---- clipped rewards --------------------------------------------------------------------------------------------- */
+
+/* In place: what is not a number stays, so that it is found. */
+typedef struct OpsRewardSigns { float *rewards; size_t n; } OpsRewardSigns;
+CORE_DEVICE_FN void ops_reward_sign(const OpsRewardSigns *a, size_t i) {
+  const float reward = a->rewards[i];
+  a->rewards[i] = reward > 0 ? 1.0f : reward < 0 ? -1.0f : reward;
+}
+CORE_KERNEL_FN void ops_reward_signs(const CoreDeviceThread *at, const OpsRewardSigns *a) {
+  for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_reward_sign(a, i);
+}
+
 #endif
