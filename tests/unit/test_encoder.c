@@ -66,7 +66,8 @@ static Case make_case(EncoderKind kind, SimSize size, int rows, int threads) {
   CORE_ARENA(c.arena, c.weight, (size_t)rows * c.width, "weight");
   CORE_ARENA(c.arena, c.embedding, (size_t)rows * c.width, "embedding");
   assert_int_equal(core_arena_commit(c.arena), CORE_OK);
-  assert_int_equal(ops_cpu_create(threads, encoder_ops_rows(&c.encoder), encoder_ops_width(&shape), &c.ops), CORE_OK);
+  const int ops_rows = encoder_ops_rows(&c.encoder), ops_width = encoder_ops_width(&shape, false);
+  assert_int_equal(ops_cpu_create(threads, ops_rows, ops_width, &c.ops), CORE_OK);
   encoder_initialise(&shape, 8, 200, c.theta);
   for (size_t k = 0; k < c.n; k++) c.theta[k] += 0.05f * unit(90, (uint32_t)k);
   for (size_t k = 0; k < (size_t)rows * c.width; k++) c.weight[k] = unit(91, (uint32_t)k);

@@ -71,7 +71,7 @@ static void make_golden(Golden *g, EncoderKind kind) {
   CORE_ARENA(g->arena, g->weight, (size_t)(ROWS * g->shape.width), "weight");
   CORE_ARENA(g->arena, g->embedding, (size_t)(ROWS * g->shape.width), "embedding");
   assert_int_equal(core_arena_commit(g->arena), CORE_OK);
-  const int rows = encoder_ops_rows(&g->encoder), width = encoder_ops_width(&g->shape);
+  const int rows = encoder_ops_rows(&g->encoder), width = encoder_ops_width(&g->shape, false);
   assert_int_equal(ops_cpu_create(1, rows, width, &g->ops), CORE_OK);
   fill_parameters(&g->shape, g->theta);
   for (int k = 0; k < ROWS * g->shape.width; k++) g->weight[k] = (float)fraction(0, (size_t)k);

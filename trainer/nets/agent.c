@@ -246,7 +246,7 @@ int agent_ops_rows(const Agent *agent) {
 }
 
 int agent_ops_width(const Agent *agent) {
-  const int encoder = has_encoder(agent) ? encoder_ops_width(&agent->encoder.shape) : 0;
+  const int encoder = has_encoder(agent) ? encoder_ops_width(&agent->encoder.shape, agent->device != NULL) : 0;
   return encoder > max_width(agent) ? encoder : max_width(agent);
 }
 

@@ -1,6 +1,7 @@
 /* Initial weights: of the networks, the encoders and the embeddings of blocks. */
 #include "trainer/nets/agent_initialise.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
 enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200, ACTOR_ENCODER_TENSOR = 300,
-       CRITIC_ENCODER_TENSOR = 400 };
+       CRITIC_ENCODER_TENSOR = 400, UNIFORM_TENSOR = 50 };
 _Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "each tensor has its number");
 
 /* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are
@@ -30,10 +31,22 @@ static void initialise_compact(const Agent *agent, AgentNetwork *network, uint64
   free(theta);
 }
 
+/* The layer on top of impala's convolutions begins as these do (CleanRL's ppo_procgen.py: PyTorch's default). */
+static void initialise_uniform(const AgentNetwork *network, uint64_t seed, uint32_t tensor) {
+  const NetworkShape *shape = &network->shape;
+  const float bound = (float)(1 / sqrt(shape->width[0]));
+  CoreRandomStream stream = core_random_stream(seed, CORE_RANDOM_WEIGHTS, tensor + UNIFORM_TENSOR, 0);
+  float *theta = network->theta + network_kernel(shape, 0);
+  const size_t n = network_bias(shape, 0) + (size_t)shape->width[1] - network_kernel(shape, 0);
+  for (size_t i = 0; i < n; i++) theta[i] = core_random_uniform(&stream, -bound, bound);
+}
+
 /* on_input: its first layer sees observations. */
 static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
   if (agent->features && on_input) initialise_compact(agent, network, seed, tensor);
   else network_initialise(&network->shape, seed, tensor, network->theta);
+  const bool on_encoder = network->shape.width[0] == agent->encoder.shape.width && network->shape.layers > 1;
+  if (agent->encoder.shape.kind == ENCODER_IMPALA && on_encoder) initialise_uniform(network, seed, tensor);
   size_t own = network_parameters(&network->shape);
   memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
 }

@@ -224,7 +224,10 @@ int encoder_ops_rows(const Encoder *encoder) {
   return encoder->piece * (encoder_entity_count(&encoder->shape.layout) + 1);
 }
 
-int encoder_ops_width(const EncoderShape *shape) { return widest(shape); }
+/* On the host pixels go through no operation that has rooms of its own for them. */
+int encoder_ops_width(const EncoderShape *shape, bool on_device) {
+  return encoder_reads_pixels(shape->kind) && !on_device ? shape->width : widest(shape);
+}
 
 static EncoderPass pass_of(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, int first) {
   const int left = rows - first, stride = encoder->shape.length;

@@ -112,7 +112,7 @@ typedef struct Encoder {
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena);
 /* What ops must be able to hold (ops_cpu_create). */
 int encoder_ops_rows(const Encoder *encoder);
-int encoder_ops_width(const EncoderShape *shape);
+int encoder_ops_width(const EncoderShape *shape, bool on_device);
 
 /* x [rows][length] -> embedding [rows][width]. */
 void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding);

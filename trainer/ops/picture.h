@@ -39,13 +39,13 @@ static inline size_t ops_pool3_outputs(const OpsPool3 *p) {
   return (size_t)ops_pool3_side(p->height) * (size_t)ops_pool3_side(p->width) * (size_t)p->channels;
 }
 
-/* Rows whose patches are in memory at a time, where convolutions are products of patches; and the floats of scratch
- * that a convolution of `rows` rows, or its gradients, may take on a device. */
+/* On a device convolutions are products of patches: of so many rows at a time, with scratch of so many floats for
+ * patches, their gradients, those of the kernel and the bias, and the bias's sums over parts of 32 rows. */
 enum { OPS_CONV_ROWS = 64 };
 static inline size_t ops_conv_scratch(const OpsConv *c, int rows) {
-  const size_t some = (size_t)(rows < OPS_CONV_ROWS ? rows : OPS_CONV_ROWS);
-  const size_t patches = some * (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c) * (size_t)ops_conv_patch(c);
-  return patches + ops_conv_weights(c) + (size_t)c->out;
+  const size_t some = (size_t)(rows < OPS_CONV_ROWS ? rows : OPS_CONV_ROWS), out = (size_t)c->out;
+  const size_t positions = some * (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c);
+  return 2 * positions * (size_t)ops_conv_patch(c) + ops_conv_weights(c) + out + (positions / 32 + 1) * out;
 }
 /* Floats that a kernel's gradient takes at most in a library's own form, and half of what the kernel takes in it. */
 static inline size_t ops_conv_packed(const OpsConv *c) {

@@ -5,6 +5,7 @@
 #define TRAINER_OPS_DEVICE_INTERNAL_H
 #include "core/device/arena.h"
 #include "trainer/ops/entity.h"
+#include "trainer/ops/picture.h"
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bf16.h"
 #include "trainer/ops/kernels/kernels_observe.h"
@@ -108,6 +109,7 @@ typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
 DeviceParts device_parts(size_t n);
 
 extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
+extern const OpsPicture DEVICE_PICTURE; /* device_picture.c */
 
 /* device_dense.c */
 /* The product with what comes after it: 0: the epilogue is refused, and nothing was done. Without one it is always

@@ -9,6 +9,7 @@
 #include "trainer/ops/kernels/kernels_normalise.h"
 #include "trainer/ops/kernels/kernels_normalise_each.h"
 #include "trainer/ops/kernels/kernels_observe.h"
+#include "trainer/ops/kernels/kernels_picture.h"
 #include "trainer/ops/kernels/kernels_policy.h"
 #include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ops/kernels/kernels_rows.h"

@@ -1,0 +1,121 @@
+/* Pictures on a device (picture.h). A convolution is the product of its patches, OPS_CONV_ROWS pictures at a time, with
+ * bias and rectifier in it where the library has them. */
+#include "trainer/ops/device/device_internal.h"
+#include "trainer/ops/kernels/kernels_dense.h"
+#include "trainer/ops/kernels/kernels_picture.h"
+
+static void pixels(Ops *ops, const OpsPixels *p, const void *bytes, int rows, float *y) {
+  const OpsShowPixels a = {*p, bytes, y, (uint32_t)rows};
+  const size_t numbers = (size_t)(p->height * p->width) * (size_t)(p->frames * p->channels);
+  DEVICE_LAUNCH(device_state(ops), ops_show_pixels, (size_t)rows * numbers, &a);
+}
+
+static void conv_pack(Ops *ops, const OpsConv *conv, const float *w, float *packed) {
+  core_device_copy(ops->device, packed, w, ops_conv_weights(conv) * sizeof *packed);
+}
+
+/* ---- convolutions ------------------------------------------------------------------------------------------------ */
+
+/* Where the parts of scratch for `rows` pictures are. */
+typedef struct Rooms { float *patches, *dpatches, *dw, *db, *parts; } Rooms;
+
+static size_t positions_of(const OpsConv *c) { return (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c); }
+
+static Rooms rooms_of(const OpsConv *conv, int rows, float *scratch) {
+  const size_t patches = (size_t)rows * positions_of(conv) * (size_t)ops_conv_patch(conv);
+  Rooms rooms = {.patches = scratch, .dpatches = scratch + patches, .dw = scratch + 2 * patches};
+  rooms.db = rooms.dw + ops_conv_weights(conv);
+  rooms.parts = rooms.db + conv->out;
+  return rooms;
+}
+
+static int part_rows(int rows, int first) { return rows - first < OPS_CONV_ROWS ? rows - first : OPS_CONV_ROWS; }
+
+static void gather(Ops *ops, const OpsConv *conv, const float *x, int rows, float *patches) {
+  const OpsPatches a = {*conv, x, patches, (uint32_t)rows};
+  DEVICE_LAUNCH(device_state(ops), ops_gather_patches,
+                (size_t)rows * positions_of(conv) * (size_t)ops_conv_patch(conv), &a);
+}
+
+static void conv_forward(Ops *ops, const OpsConv *conv, const float *x, const float *packed, const float *b, float *y,
+                         int rows, OpsActivation activation, float *scratch) {
+  CORE_CHECK(activation == OPS_LINEAR || activation == OPS_RELU);
+  for (int first = 0; first < rows; first += OPS_CONV_ROWS) {
+    const int some = part_rows(rows, first);
+    gather(ops, conv, x + (size_t)first * ops_conv_inputs(conv), some, scratch);
+    device_dense_forward(ops, scratch, packed, b, y + (size_t)first * ops_conv_outputs(conv),
+                         some * (int)positions_of(conv), ops_conv_patch(conv), conv->out, activation);
+  }
+}
+
+/* dy becomes the gradient before the activation; its column sums go to db. */
+static void undo_activation(DeviceState *state, const OpsConv *conv, OpsActivation activation, const float *y,
+                            float *dy, float *db, size_t rows, float *parts) {
+  const size_t columns = (size_t)conv->out;
+  const OpsActivationGradient a = {activation == OPS_RELU ? y : dy, NULL, dy, parts, rows, columns, activation};
+  DEVICE_LAUNCH(state, ops_activation_gradient, device_column_parts(rows) * columns, &a);
+  device_fold_columns(state, parts, rows, columns, db);
+  device_fold_now(state);
+}
+
+static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const float *packed, const float *y, float *dy,
+                          float *dx, float *dpacked, float *db, int rows, OpsActivation activation, float *scratch) {
+  DeviceState *state = device_state(ops);
+  const size_t in = ops_conv_inputs(conv), out = ops_conv_outputs(conv), patch = (size_t)ops_conv_patch(conv);
+  const size_t channels = (size_t)conv->out, positions = positions_of(conv);
+  CORE_CHECK(activation == OPS_LINEAR || activation == OPS_RELU);
+  for (int first = 0; first < rows; first += OPS_CONV_ROWS) {
+    const int some = part_rows(rows, first);
+    const Rooms room = rooms_of(conv, some, scratch);
+    const size_t at = (size_t)first, n = (size_t)some * positions;
+    float *dw_here = first > 0 ? room.dw : dpacked, *db_here = first > 0 ? room.db : db, *dy_here = dy + at * out;
+    gather(ops, conv, x + at * in, some, room.patches);
+    undo_activation(state, conv, activation, activation == OPS_RELU ? y + at * out : NULL, dy_here, db_here, n,
+                    room.parts);
+    device_multiply(state, &(DeviceProduct){.transpose_a = 1, .m = patch, .n = channels, .k = n, .a = room.patches,
+                                            .b = dy_here, .c = dw_here});
+    if (dx) {
+      device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = n, .n = patch, .k = channels, .a = dy_here,
+                                              .b = packed, .c = room.dpatches});
+      const OpsUnpatch a = {*conv, room.dpatches, dx + at * in, (uint32_t)some};
+      DEVICE_LAUNCH(state, ops_add_patches, (size_t)some * in, &a);
+    }
+    ops->flops += (dx ? 4.0 : 2.0) * (double)n * (double)(patch * channels);
+    if (first == 0) continue;
+    ops->add(ops, dpacked, room.dw, ops_conv_weights(conv));
+    ops->add(ops, db, room.db, channels);
+  }
+}
+
+/* ---- pools and activations --------------------------------------------------------------------------------------- */
+
+static void pool_forward(Ops *ops, const OpsPool3 *pool, const float *x, float *y, uint8_t *from, int rows) {
+  const OpsWindows a = {*pool, x, NULL, y, NULL, from, (uint32_t)rows};
+  DEVICE_LAUNCH(device_state(ops), ops_pool_windows, (size_t)rows * ops_pool3_outputs(pool), &a);
+}
+
+static void pool_backward(Ops *ops, const OpsPool3 *pool, const uint8_t *from, const float *dy, float *dx, int rows) {
+  const OpsWindows a = {*pool, NULL, dy, NULL, dx, (uint8_t *)(uintptr_t)from, (uint32_t)rows};
+  const size_t inputs = (size_t)pool->height * (size_t)pool->width * (size_t)pool->channels;
+  DEVICE_LAUNCH(device_state(ops), ops_unpool_windows, (size_t)rows * inputs, &a);
+}
+
+static void relu_forward(Ops *ops, const float *x, float *y, size_t n) {
+  DEVICE_LAUNCH(device_state(ops), ops_rectify, n, &(OpsRectify){x, y, n});
+}
+
+static void relu_backward(Ops *ops, const float *y, float *dy, size_t n) {
+  DEVICE_LAUNCH(device_state(ops), ops_rectify_gradient, n, &(OpsRectify){y, dy, n});
+}
+
+static void each(Ops *ops, int count, size_t floats, float *room, void (*work)(void *context, int i, float *room),
+                 void *context) {
+  (void)ops, (void)floats;
+  for (int i = 0; i < count; i++) work(context, i, room);
+}
+
+const OpsPicture DEVICE_PICTURE = {
+  .pixels = pixels, .conv_pack = conv_pack, .conv_unpack = conv_pack, .conv_forward = conv_forward,
+  .conv_backward = conv_backward, .pool_forward = pool_forward, .pool_backward = pool_backward,
+  .relu_forward = relu_forward, .relu_backward = relu_backward, .norm_backward = device_norm_backward, .each = each,
+};
