@@ -243,6 +243,7 @@ static void print_table(const AnalysisCurveSet *set) {
   core_text_append(&runs, ".");
   if (set->without) core_text_appendf(&runs, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
   analysis_curve_set_infinite(set, &runs);
+  core_text_append(&runs, analysis_scale_words(set->scale));
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
   core_text_free(&runs);

@@ -23,7 +23,7 @@ com8="json_extract(config, '$.ppo.com') = 8 AND json_extract(config, '$.algo.nam
 rows() { grep -v '^#' "$out/$1.csv"; }
 
 # ---- Atari: each game between its own constants
-tasks envpool/Qbert-v5 gym/ALE/Amidar-v5 envpool/Frostbite-v5
+tasks envpool/Qbert-v5 gym/ALE/Amidar-v5 atari/Frostbite
 read -r mean median gap <<<"$(returns "$com8" | awk '{ a = ($1 - 163.9) / (13455 - 163.9); b = ($2 - 5.8) / (1719.5 - 5.8);
   c = ($3 - 65.2) / (4334.7 - 65.2); m = a > b ? (a > c ? (b > c ? b : c) : a) : (b > c ? (a > c ? a : c) : b)
   printf "%.15g %.15g %.15g", (a + b + c) / 3, m, 1 - ((a > 1 ? 1 : a) + (b > 1 ? 1 : b) + (c > 1 ? 1 : c)) / 3 }')"
