@@ -63,6 +63,16 @@ tap_run "bounds that differ" 0 "finished" train uneven --set env.task=gym/Uneven
 tap_run "Pendulum-v1" 0 "finished" train pendulum --set env.task=gym/Pendulum-v1 --set env.normalize_observations=cleanrl
 tap_run "words can not be had" 2 "observations of Text" train words --set env.task=gym/Words-v0
 
+# ---- pixels
+nature=(--set net.encoder=nature)
+tap_run "an encoder of pixels" 0 "finished" train film --set env.task=gym/Film-v0 "${nature[@]}" --set env.clip_rewards=sign
+tap_result "clipped rewards: returns are whole" "$([ "$(column film episode_return)" = "55 " ]; echo $?)" "$(column film episode_return)"
+tap_run "and numbers" 2 "net.encoder = nature reads pictures of bytes" train none "${nature[@]}"
+tap_run "too small a picture" 2 "too small for its convolutions" train none --set env.task=gym/Stacked-v0 "${nature[@]}"
+tap_run "a row of bytes" 2 "set net.encoder to none" train none --set env.task=gym/Row-v0 "${nature[@]}"
+tap_run "pixels are not rounded" 2 "set train.observation_storage to float32" \
+  train none --set env.task=gym/Film-v0 "${nature[@]}" --set train.observation_storage=float16
+
 # ---- what goes wrong
 tap_run "an id that is none" 2 "Environment \`CartPol\` doesn't exist" train none --set env.task=gym/CartPol-v1
 fails() { # name pattern task options...
@@ -74,6 +84,7 @@ fails "an error is told" "the wheel came off" Raises
 tap_expect "with where it came from" 0 "File .*sitecustomize.py" cat "$tap_dir"/Raises/runs/*/*/log.txt
 fails "numbers that are not finite" "observations that are not finite" Nan
 fails "another shape" "shape" Shape
+fails "a picture that is turned" "shape" Turns
 fails "a worker that is killed" "ended by signal 9" Dies
 fails "a worker that hangs" "no answer within 2 s; env.timeout" Hangs --set env.timeout=2
 tap_run "it may print" 0 "finished" train prints --set env.task=gym/Prints-v0

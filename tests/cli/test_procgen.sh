@@ -53,4 +53,11 @@ train threads --quiet --set train.threads=2
 same_bytes "two threads: the same bytes" whole threads
 train levels --quiet --set procgen.num_levels=0
 tap_result "other levels: other bytes" "$(cmp -s <(contents whole) <(contents levels) && echo 1 || echo 0)"
+
+# ---- pixels as bytes
+impala=(--set net.encoder=impala --set train.total_steps=320)
+train pixels --quiet "${impala[@]}"
+stopped_and_resumed pixel_parts "${impala[@]}"
+tap_result "an encoder of pixels, stopped and resumed" $?
+same_bytes "ends with the bytes of an undisturbed run" pixels pixel_parts
 tap_done
