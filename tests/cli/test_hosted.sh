@@ -62,6 +62,12 @@ same_episodes() { # KIND
   tap_result "$1: there are some" "$([ "$(columns "$1" episodes | grep -c '[1-9]')" -gt 3 ]; echo $?)"
 }
 
+near_evaluations() { # KIND
+  tap_check "$1: the CPU's evaluations, nearly" "$(paste <(columns "$1" episode_return episode_length) \
+    <(columns "$1-cpu" episode_return episode_length) |
+    awk '$1 !~ /nan/ && ($1 - $3) ^ 2 > (0.02 * $3) ^ 2 { print } END { if (NR < 8) print NR " lines" }')"
+}
+
 compare library
 same_episodes library
 tap_run "a plan names no worlds on the device" 0 "library" train none --dry-run
@@ -77,9 +83,11 @@ if ! train none --dry-run "${mujoco[@]}" >"$tap_dir/out" 2>&1; then
   tap_skip "MuJoCo" "$(tail -n 1 "$tap_dir/out")"
 else
   compare mujoco "${mujoco[@]}" --set train.threads=2
-  tap_check "mujoco: the CPU's evaluations, nearly" "$(paste <(columns mujoco episode_return episode_length) \
-    <(columns mujoco-cpu episode_return episode_length) |
-    awk '$1 !~ /nan/ && ($1 - $3) ^ 2 > (0.02 * $3) ^ 2 { print } END { if (NR < 8) print NR " lines" }')"
+  near_evaluations mujoco
+  sapg=(--set algo.name=sapg --set sapg.blocks=3 --set sapg.sequence_length=4)
+  tap_run "sapg: its leader goes on after cuts" 0 "finished" train sapg "${mujoco[@]}" "${sapg[@]}"
+  train sapg-cpu --quiet "${mujoco[@]}" "${sapg[@]}" --set train.device=cpu
+  near_evaluations sapg
   each=(--set env.normalize_observations=cleanrl_each --set env.normalize_rewards=cleanrl_each)
   compare each "${mujoco[@]}" "${each[@]}"
 fi
