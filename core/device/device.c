@@ -177,6 +177,34 @@ void core_device_to_host(CoreDevice *device, void *host, const void *source, siz
   else if (host != source) memcpy(host, source, bytes);
 }
 
+void core_device_send(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
+  if (bytes == 0) return;
+  if (device) device->send(device, target, pinned, bytes);
+  else if (target != pinned) memcpy(target, pinned, bytes);
+}
+
+void core_device_fetch(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
+  if (bytes == 0) return;
+  if (device) device->fetch(device, pinned, source, bytes);
+  else if (pinned != source) memcpy(pinned, source, bytes);
+}
+
+void core_device_call(CoreDevice *device, CoreHostCall *function, void *argument) {
+  if (device) device->call(device, function, argument);
+  else function(argument);
+}
+
+int core_device_allocate_pinned(CoreDevice *device, size_t bytes, void **memory) {
+  if (device) return device->allocate_pinned(device, bytes, memory);
+  *memory = core_memory_zero_allocate(1, bytes);
+  return CORE_OK;
+}
+
+void core_device_release_pinned(CoreDevice *device, void *memory) {
+  if (device) device->release_pinned(device, memory);
+  else free(memory);
+}
+
 void core_device_copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
   if (bytes == 0) return;
   if (device) device->copy(device, target, source, bytes);

@@ -46,6 +46,9 @@ typedef struct CoreKernel {
 /* Host code that communicates: sends `bytes` bytes from source, receives as many to target. */
 typedef void CoreExchange(void *target, const void *source, size_t bytes);
 
+/* Host code as an operation of a stream. */
+typedef void CoreHostCall(void *argument);
+
 /* A recorded sequence of operations, launched as one (a CUDA graph). */
 typedef struct CoreGraph CoreGraph;
 
@@ -61,6 +64,15 @@ struct CoreDevice {
   void (*release)(CoreDevice *device, void *memory);
   void (*to_device)(CoreDevice *device, void *target, const void *host, size_t bytes);
   void (*to_host)(CoreDevice *device, void *host, const void *source, size_t bytes); /* synchronises */
+  /* Page-locked memory of the host, zeroed; the caller releases it. CORE_FAIL: out of memory. */
+  int (*allocate_pinned)(CoreDevice *device, size_t bytes, void **memory);
+  void (*release_pinned)(CoreDevice *device, void *memory);
+  /* Operations of the stream at hand that the host does not wait for: copies between page-locked memory and the
+   * device's, and a call. The host may touch what they read or write in such a call, or when it has waited. The
+   * function may run in another thread and must not use the device; `argument` lasts until it has run. */
+  void (*send)(CoreDevice *device, void *target, const void *pinned, size_t bytes);
+  void (*fetch)(CoreDevice *device, void *pinned, const void *source, size_t bytes);
+  void (*call)(CoreDevice *device, CoreHostCall *function, void *argument);
   void (*copy)(CoreDevice *device, void *target, const void *source, size_t bytes);
   void (*fill)(CoreDevice *device, void *target, int byte, size_t bytes);
   void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
@@ -142,10 +154,15 @@ int core_device_cuda(int number, CoreDevice **device);
 int core_device_cuda_count(int *count);
 int core_device_cuda_id(int number, CoreDeviceId *id);
 
-/* Copies and fills. Where device is NULL: within the host's memory, and no copy where source and target are the
- * same. */
+/* Copies, fills and calls. Where device is NULL: within the host's memory and at once, and no copy where source and
+ * target are the same. */
 void core_device_to_device(CoreDevice *device, void *target, const void *host, size_t bytes);
 void core_device_to_host(CoreDevice *device, void *host, const void *source, size_t bytes);
+void core_device_send(CoreDevice *device, void *target, const void *pinned, size_t bytes);
+void core_device_fetch(CoreDevice *device, void *pinned, const void *source, size_t bytes);
+void core_device_call(CoreDevice *device, CoreHostCall *function, void *argument);
+int core_device_allocate_pinned(CoreDevice *device, size_t bytes, void **memory);
+void core_device_release_pinned(CoreDevice *device, void *memory);
 void core_device_copy(CoreDevice *device, void *target, const void *source, size_t bytes);
 void core_device_zero(CoreDevice *device, void *target, size_t bytes);
 /* Device memory for the host to read. Without a device `source` itself, and *copy is NULL. Else a copy in *copy, which

@@ -54,6 +54,37 @@ static void release(CoreDevice *device, void *memory) {
   check(cudaFree(memory), "cudaFree", NULL);
 }
 
+static int allocate_pinned(CoreDevice *device, size_t bytes, void **memory) {
+  *memory = NULL;
+  const cudaError_t code = cudaHostAlloc(memory, bytes ? bytes : 1, cudaHostAllocDefault);
+  if (code == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    return core_error(CORE_FAIL, "out of memory that %s can copy from: %zu bytes", device->description, bytes);
+  }
+  check(code, "cudaHostAlloc", NULL);
+  memset(*memory, 0, bytes);
+  return CORE_OK;
+}
+
+static void release_pinned(CoreDevice *device, void *memory) {
+  (void)device;
+  check(cudaFreeHost(memory), "cudaFreeHost", NULL);
+}
+
+static void send(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
+  device->transfers++;
+  check(cudaMemcpyAsync(target, pinned, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
+}
+
+static void fetch(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
+  device->transfers++;
+  check(cudaMemcpyAsync(pinned, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
+}
+
+static void call(CoreDevice *device, CoreHostCall *function, void *argument) {
+  check(cudaLaunchHostFunc(stream_of(device), function, argument), "a call of the host", NULL);
+}
+
 /* From pageable memory: the call returns when the host may change the source. */
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
   device->transfers++;
@@ -243,6 +274,7 @@ int core_device_cuda(int number, CoreDevice **device) {
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .processors = (unsigned)properties.multiProcessorCount,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
+    .allocate_pinned = allocate_pinned, .release_pinned = release_pinned, .send = send, .fetch = fetch, .call = call,
     .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
     .hand_over = hand_over, .take_back = take_back,
     .enter = enter, .leave = leave, .join = join,

@@ -23,7 +23,7 @@ typedef struct Exchange { CoreExchange *function; void *target; const void *sour
 typedef struct Emulator {
   CoreDevice table;
   CoreDeviceOrder order;
-  CoreEmulatedMemory memory;
+  CoreEmulatedMemory memory, pinned; /* the device's; page-locked, which the host always may touch */
   Exchange waiting[CORE_EMULATED_HANDED]; /* of the communication stream */
   int exchanges;
   CoreEmulatedThreads *threads;
@@ -35,7 +35,7 @@ typedef struct Emulator {
 
 /* WAIT: until `stream` has done its first `until` operations. */
 typedef struct Operation {
-  enum { LAUNCH, COPY, FILL, HAND_OVER, TAKE_BACK, EXCHANGE, ENTER, LEAVE, JOIN, WAIT } kind;
+  enum { LAUNCH, COPY, FILL, HAND_OVER, TAKE_BACK, EXCHANGE, ENTER, LEAVE, JOIN, WAIT, CALL } kind;
   int stream;
   size_t until;
   const CoreKernel *kernel;
@@ -47,6 +47,7 @@ typedef struct Operation {
   size_t bytes;
   int byte;
   CoreExchange *exchange;
+  CoreHostCall *call;         /* of `target` */
 } Operation;
 
 struct CoreGraph {
@@ -131,6 +132,37 @@ static void to_host(CoreDevice *device, void *host, const void *source, size_t b
   device->transfers++;
   device->synchronisations++;
   move(emulator_of(device), host, source, bytes);
+}
+
+static int allocate_pinned(CoreDevice *device, size_t bytes, void **memory) {
+  CoreEmulatedMemory *pinned = &emulator_of(device)->pinned;
+  TRY(core_emulated_memory_allocate(pinned, bytes, SIZE_MAX, memory));
+  core_emulated_memory_open(pinned);
+  return CORE_OK;
+}
+
+static void release_pinned(CoreDevice *device, void *memory) {
+  core_emulated_memory_release(&emulator_of(device)->pinned, memory);
+}
+
+static void send(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
+  Emulator *emulator = emulator_of(device);
+  core_emulated_memory_check(&emulator->memory, target, bytes);
+  core_emulated_memory_check(&emulator->pinned, pinned, bytes);
+  device->transfers++;
+  issue(emulator, (Operation){.kind = COPY, .target = target, .source = pinned, .bytes = bytes});
+}
+
+static void fetch(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
+  Emulator *emulator = emulator_of(device);
+  core_emulated_memory_check(&emulator->pinned, pinned, bytes);
+  core_emulated_memory_check(&emulator->memory, source, bytes);
+  device->transfers++;
+  issue(emulator, (Operation){.kind = COPY, .target = pinned, .source = source, .bytes = bytes});
+}
+
+static void call(CoreDevice *device, CoreHostCall *function, void *argument) {
+  issue(emulator_of(device), (Operation){.kind = CALL, .call = function, .target = argument});
 }
 
 static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
@@ -307,6 +339,8 @@ static void carry_out(Emulator *emulator, const Operation *o) {
     CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
     core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
     core_emulated_memory_close(&emulator->memory);
+  } else if (o->call) {
+    o->call(o->target); /* device memory is closed: the host may not touch it */
   } else if (o->source) {
     move(emulator, o->target, o->source, o->bytes);
   } else {
@@ -379,6 +413,7 @@ static void destroy(CoreDevice *device) {
   }
   free(emulator->stream);
   core_emulated_memory_release_all(&emulator->memory);
+  core_emulated_memory_release_all(&emulator->pinned);
   core_emulated_threads_destroy(emulator->threads);
   free(emulator);
 }
@@ -397,6 +432,7 @@ CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) 
     .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes,
     .shared_bytes = CORE_EMULATED_SHARED_BYTES, .processors = PROCESSORS,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
+    .allocate_pinned = allocate_pinned, .release_pinned = release_pinned, .send = send, .fetch = fetch, .call = call,
     .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
     .hand_over = hand_over, .take_back = take_back, .exchange = exchange,
     .enter = enter, .leave = leave, .join = join,

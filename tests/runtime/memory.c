@@ -131,10 +131,56 @@ static cudaError_t check_host(const void *start, size_t bytes, const char *what)
   return runtime_refuse(cudaErrorInvalidValue, "%s [%p, +%zu), which is a device's", what, start, bytes);
 }
 
-/* The host's memory is pageable: a recording can not have it, and the call returns when the source may be changed. */
+/* ---- page-locked memory: the host's, which copies know --------------------------------------------------------- */
+
+typedef struct Pinned {
+  struct Pinned *next;
+  char *start;
+  size_t bytes;
+} Pinned;
+static Pinned *pinned;
+
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags) {
+  *memory = NULL;
+  if (flags != cudaHostAllocDefault) return runtime_refuse(cudaErrorInvalidValue, "page-locked memory %x", flags);
+  if (runtime_stream_forbids_unsafe()) return runtime_fail(cudaErrorStreamCaptureUnsupported);
+  Pinned *made = core_memory_allocate(sizeof *made);
+  *made = (Pinned){pinned, core_memory_allocate(bytes), bytes};
+  memset(made->start, RUBBISH, bytes);
+  pinned = made;
+  *memory = made->start;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *memory) {
+  Pinned **link = &pinned;
+  if (memory == NULL) return cudaSuccess;
+  if (runtime_stream_forbids_unsafe()) return runtime_fail(cudaErrorStreamCaptureUnsupported);
+  while (*link && (*link)->start != memory) link = &(*link)->next;
+  if (*link == NULL) return runtime_refuse(cudaErrorInvalidValue, "%p is no page-locked memory", memory);
+  Pinned *freed = *link;
+  runtime_stream_finish_all();
+  *link = freed->next;
+  free(freed->start);
+  free(freed);
+  return cudaSuccess;
+}
+
+static bool is_pinned(const void *start, size_t bytes) {
+  const char *first = start;
+  for (const Pinned *p = pinned; p; p = p->next)
+    if (first >= p->start && first + bytes <= p->start + p->bytes) return true;
+  return false;
+}
+
+/* Pageable memory can not be recorded, and the call returns when the source may be changed. Page-locked memory is read
+ * when the copy's turn comes. */
 static cudaError_t to_device(void *target, const void *source, size_t bytes, cudaStream_t stream) {
   cudaError_t code = check_device(target, bytes, runtime_stream(stream)->device, "a copy to");
   if (code == cudaSuccess) code = check_host(source, bytes, "a copy to the device, from");
+  if (code == cudaSuccess && is_pinned(source, bytes))
+    return runtime_stream_give(
+        stream, (RuntimeOperation){.kind = RUNTIME_COPY, .target = target, .source = source, .bytes = bytes});
   if (code == cudaSuccess) code = runtime_stream_may_wait(stream);
   if (code != cudaSuccess) return code;
   void *contents = core_memory_allocate(bytes);
@@ -144,15 +190,16 @@ static cudaError_t to_device(void *target, const void *source, size_t bytes, cud
                   .kind = RUNTIME_COPY, .target = target, .source = contents, .arguments = contents, .bytes = bytes});
 }
 
-/* And returns when all of it is there. */
+/* And returns when all of it is there, where the host's memory is pageable. */
 static cudaError_t to_host(void *target, const void *source, size_t bytes, cudaStream_t stream) {
   cudaError_t code = check_device(source, bytes, runtime_stream(stream)->device, "a copy from");
   if (code == cudaSuccess) code = check_host(target, bytes, "a copy to the host, to");
-  if (code == cudaSuccess) code = runtime_stream_may_wait(stream);
+  const bool waits = !is_pinned(target, bytes);
+  if (code == cudaSuccess && waits) code = runtime_stream_may_wait(stream);
   if (code != cudaSuccess) return code;
   code = runtime_stream_give(
       stream, (RuntimeOperation){.kind = RUNTIME_COPY, .target = target, .source = source, .bytes = bytes});
-  runtime_stream_finish(runtime_stream(stream));
+  if (waits) runtime_stream_finish(runtime_stream(stream));
   return code;
 }
 

@@ -250,19 +250,30 @@ static void test_settings_that_need_what_an_environment_lacks(void **state) {
   assert_null(made);
 }
 
-/* Worlds that are on the host only: cuda is refused, auto trains on the CPU and says why. */
+static void destroy_toy(Env *env) { env->worlds = 0; }
+
+/* Worlds that are on the host only: cuda wraps them, auto trains on the CPU and says why. */
 static void test_an_environment_without_a_device(void **state) {
   (void)state;
-  Env bare = {.name = "toy"};
+  Env bare = {.name = "toy", .worlds = 1, .destroy = destroy_toy};
   Training training = {.config = small_config(WITH("train.device=cuda")), .levels = &bare,
                        .device = core_device_emulated(CORE_DEVICE_FORWARD), .arena = core_arena_create("test")};
+  const EnvPixels pixels = {0};
   core_arena_set_device(training.arena, training.device);
+  bare.pixels = &pixels;
   assert_int_equal(training_device_check_env(&training), CORE_USAGE);
-  assert_message("train.device = cuda needs worlds on the GPU, which toy environments lack; set train.device to cpu");
+  assert_message("reads pixels by convolutions, which are made for the CPU only; set train.device to cpu");
+  bare.pixels = NULL;
+  assert_int_equal(training_device_check_env(&training), CORE_OK);
+  assert_true(training.levels != &bare && env_is_hosted(training.levels) && training.device != NULL);
+  env_destroy(&training.levels);
+  assert_int_equal(bare.worlds, 0); /* it had been taken */
+  training.levels = &bare;
   set(&training.config, "train.device=auto");
   assert_int_equal(training_device_check_env(&training), CORE_OK);
   assert_true(training.device == NULL && core_arena_device(training.arena) == NULL);
-  assert_string_equal(training.device_note, "toy environments run there");
+  assert_string_equal(training.device_note, "toy environments run there; train.device = cuda has networks and "
+                                           "updates on the GPU");
   core_arena_destroy(&training.arena);
 }
 

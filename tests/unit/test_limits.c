@@ -11,6 +11,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/evaluate/evaluate.h"
+#include "trainer/learners/sapg.h"
 #include "trainer/nets/agent_initialise.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/update/advantage.h"
@@ -85,6 +86,7 @@ typedef struct Fixture {
   Agent agent;
   Rollout rollout;
   Evaluator evaluator;
+  SapgData sapg; /* with algo.name = sapg */
 } Fixture;
 
 static void set(CoreConfig *config, const char *setting) {
@@ -97,17 +99,21 @@ static Fixture *make(const char *const *settings, int shards_of_run) {
   set(&f->config, "net.width=8");
   set(&f->config, "net.depth=1");
   set(&f->config, "eval.episodes=4");
+  set(&f->config, "env.num=4");
+  set(&f->config, "ppo.num_steps=9");
   for (; *settings; settings++) set(&f->config, *settings);
   f->env = toy_env(&f->toy);
   f->arena = core_arena_create("test");
   Shards shards = shards_alone(WORLDS);
   shards.shards = shards.all_shards = shards_of_run;
-  agent_register(&f->agent, &f->config, &f->env, 16, f->arena);
+  agent_register(&f->agent, &f->config, &f->env, 64, f->arena);
   rollout_register(&f->rollout, &f->config, &f->env, &shards, STEPS, f->arena);
   evaluate_register(&f->evaluator, &f->config, &f->env, f->arena);
+  if (strcmp(f->config.algo.name, "sapg") == 0)
+    sapg_data_register(&f->sapg, &f->config, &f->agent, &f->rollout, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);
-  assert_int_equal(ops_cpu_create(1, 16, 16, &f->ops), CORE_OK);
+  assert_int_equal(ops_cpu_create(1, agent_ops_rows(&f->agent), agent_ops_width(&f->agent), &f->ops), CORE_OK);
   agent_initialise(&f->agent, 3);
   assert_int_equal(evaluate_create(&f->evaluator, &f->env, 1, NULL), CORE_OK);
   rollout_start(&f->rollout, &f->env, 11);
@@ -207,11 +213,76 @@ static void test_refusals(void **state) {
   assert_int_equal(limits_check(&config, &env), CORE_USAGE);
   assert_non_null(strstr(core_error_message(), "env.truncation = bootstrap needs time limits that are told from"));
   assert_non_null(strstr(core_error_message(), "toy environments lack; set env.truncation to terminate"));
-  env.truncates = true;
-  set(&config, "algo.name=sapg");
-  assert_int_equal(limits_check(&config, &env), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "algo.name = sapg"));
   core_error_clear();
+}
+
+/* ---- SAPG -------------------------------------------------------------------------------------------------------- */
+
+/* Worlds 0 and 1 are the follower's block, 2 and 3 the leader's; 0 and 2 are cut. */
+enum { BLOCKS = 2, BLOCK = WORLDS / BLOCKS };
+static const double FIRST_MOMENTS[3] = {40, 0.3, 60}; /* of values: count, mean, sum of squared differences */
+
+/* The value in `block`'s eyes of world w after a step of its episode, in units of rewards. */
+static double value_in(const Fixture *f, int w, int step, int block) {
+  float seen[FEATURES + 1];
+  observe(w, step, seen);
+  seen[FEATURES] = (float)block;
+  return (double)value_of(f, seen) * sqrt(FIRST_MOMENTS[2] / FIRST_MOMENTS[0] + 1e-5) + FIRST_MOMENTS[1];
+}
+
+/* r + gamma V(s'), where s' is the next step, the last observation of a cut episode, or nothing. */
+static double one_step_return(const Fixture *f, int t, int w, int block, bool bootstraps) {
+  const int step = t % last_step(w) + 1;
+  const bool ends = step == last_step(w), goes_on = !ends || (bootstraps && w % 2 == 0);
+  return 100.0 * (w + 1) + (goes_on ? 0.9 * value_in(f, w, step, block) : 0);
+}
+
+/* Generalised advantages, plus the value: each block by its own eyes. */
+static double on_policy_return(const Fixture *f, int t, int w, bool bootstraps) {
+  double next = 0, target = 0;
+  for (int s = STEPS - 1; s >= t; s--) {
+    const bool ends = (s + 1) % last_step(w) == 0;
+    const double value = value_in(f, w, s % last_step(w), w / BLOCK);
+    next = one_step_return(f, s, w, w / BLOCK, bootstraps) - value + (ends ? 0 : 0.9 * 0.8 * next);
+    target = next + value;
+  }
+  return target;
+}
+
+static void check_sapg(Fixture *f, bool bootstraps, float *returns) {
+  SapgData *data = &f->sapg;
+  double moments[3] = {FIRST_MOMENTS[0], FIRST_MOMENTS[1], FIRST_MOMENTS[2]};
+  LearnerUpdate update = {0};
+  collect(f, 1);
+  assert_true((data->last_values != NULL) == bootstraps && (f->rollout.limits.leader_values != NULL) == bootstraps);
+  sapg_data_collect(data, f->ops, &f->config, &f->agent, &f->rollout, 1, moments, &update);
+  assert_true(data->columns == BLOCK && data->follower[0] == 0);
+  const double mean = moments[1], sd = sqrt(moments[2] / moments[0] + 1e-5);
+  for (int t = 0; t < STEPS; t++) {
+    for (int w = 0; w < WORLDS; w++)
+      assert_float_equal((double)data->returns[t * WORLDS + w] * sd + mean, on_policy_return(f, t, w, bootstraps),
+                         2e-3);
+    for (int w = 0; w < BLOCK; w++) /* as the leader sees it */
+      assert_float_equal((double)data->returns[STEPS * WORLDS + t * BLOCK + w] * sd + mean,
+                         one_step_return(f, t, w, 1, bootstraps), 2e-3);
+  }
+  memcpy(returns, data->returns, (STEPS * WORLDS + STEPS * BLOCK) * sizeof *returns);
+}
+
+static void test_sapg(void **state) {
+  float returns[2][STEPS * WORLDS + STEPS * BLOCK];
+  (void)state;
+  for (int bootstraps = 0; bootstraps < 2; bootstraps++) {
+    Fixture *f = make(SETTINGS("algo.name=sapg", "sapg.blocks=2", "sapg.off_policy_ratio=1", "sapg.embedding=4",
+                               "sapg.sequence_length=3", "ppo.num_minibatches=2", "ppo.gamma=0.9", "ppo.gae_lambda=0.8",
+                               bootstraps ? "env.truncation=bootstrap" : "env.truncation=terminate"), 1);
+    assert_int_equal(limits_check(&f->config, &f->env), CORE_OK);
+    /* The two see the same differently, or the test could not tell them apart. */
+    assert_true(fabs(value_in(f, 0, CUT, 0) - value_in(f, 0, CUT, 1)) > 0.05);
+    check_sapg(f, bootstraps, returns[bootstraps]);
+    destroy(f);
+  }
+  assert_true(memcmp(returns[0], returns[1], sizeof returns[0]) != 0);
 }
 
 /* ---- statistics a world ------------------------------------------------------------------------------------------ */
@@ -392,7 +463,8 @@ static void test_most_probable_classes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_both_ways), cmocka_unit_test(test_last_observations_are_normalised),
-    cmocka_unit_test(test_refusals), cmocka_unit_test(test_statistics_of_each_world),
+    cmocka_unit_test(test_refusals), cmocka_unit_test(test_sapg),
+    cmocka_unit_test(test_statistics_of_each_world),
     cmocka_unit_test(test_returns_are_not_scaled),
     cmocka_unit_test(test_returns_are_of_whole_games), cmocka_unit_test(test_clipped_rewards),
     cmocka_unit_test(test_mean_actions),

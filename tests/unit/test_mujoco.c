@@ -62,7 +62,7 @@ static void step_side(Side *side, uint32_t first_world, uint32_t step) {
   }
   side->env->step(side->env, side->actions,
                   &(EnvStep){side->observations, side->rewards, side->dones, side->solved, side->levels,
-                             side->episode_steps, side->truncated, side->final_observations});
+                             side->episode_steps, side->truncated, side->final_observations, NULL});
 }
 
 static void assert_same(const Side *a, const Side *b, int first, int worlds) {
@@ -282,7 +282,7 @@ static void test_numbers_that_are_not_finite_end_the_episode(void **state) {
   side.actions[0] = NAN;
   side.env->step(side.env, side.actions,
                  &(EnvStep){side.observations, side.rewards, side.dones, side.solved, side.levels, side.episode_steps,
-                            side.truncated, side.final_observations});
+                            side.truncated, side.final_observations, NULL});
   assert_int_equal(side.dones[0], 1);
   assert_int_equal(side.truncated[0], 0);
   assert_true(side.rewards[0] == 0);

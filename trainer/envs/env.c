@@ -36,6 +36,10 @@ int env_check_on_host(const Env *env, const EnvBatch *batch) {
   return env_lacks(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
 }
 
+void env_synchronise(Env *env) {
+  if (env->parts && env->parts->synchronise) env->parts->synchronise(env);
+}
+
 int env_check(const Env *env) { return env->outside ? env->outside->check(env) : CORE_OK; }
 
 static int sibling_bytes(const Env *env, int worlds, double *bytes) {

@@ -101,6 +101,9 @@ typedef struct EnvDevice {
   size_t (*scratch_bytes)(const Env *env, const CoreDevice *device, int64_t worlds); /* of a batch of so many worlds */
   size_t (*filter_bytes)(const Env *env, const CoreDevice *device); /* of a batch whose levels go through a filter */
   size_t (*stack_bytes)(const Env *env, CoreDevice *device); /* once a process, where levels are drawn */
+  /* Worlds are on the host all the same, and only the buffers on the device (wrappers/hosted.h): no step can be
+   * recorded. What its steps took since this was last asked, all of them being done. NULL: worlds are on the device. */
+  double (*host_seconds)(Env *env);
 } EnvDevice;
 
 /* Steps of a part of the worlds, so that a policy can run for the others meanwhile. */
@@ -108,7 +111,7 @@ typedef struct EnvParts {
   /* Env.step for worlds first .. first + count - 1; the arrays are those of all worlds. One part at a time. */
   void (*step)(Env *env, int first, int count, const void *actions, const EnvStep *out);
   /* Nothing goes on beside the steps any more, and the next one begins as the first after a pause does: before a graph
-   * of steps is recorded or launched, and before it ends (sim_batch_synchronise). */
+   * of steps is recorded or launched, and before it ends (sim_batch_synchronise). NULL: nothing ever does. */
   void (*synchronise)(Env *env);
 } EnvParts;
 
@@ -221,6 +224,10 @@ int env_create_evaluation(const CoreConfig *config, const Env *trained, int set,
 
 /* CORE_USAGE: the batch is to be on a device, and this environment's worlds are on the host only. */
 int env_check_on_host(const Env *env, const EnvBatch *batch);
+/* EnvParts.synchronise, where there is something to wait for. */
+void env_synchronise(Env *env);
+/* Are buffers on a device and worlds on the host? */
+static inline bool env_is_hosted(const Env *env) { return env->device && env->device->host_seconds; }
 /* CORE_FAIL: worlds outside of this process have failed. */
 int env_check(const Env *env);
 

@@ -41,6 +41,8 @@ typedef struct SapgData {
   /* This rank's samples: */
   float *rewards;              /* [off-policy] */
   uint8_t *dones;
+  uint8_t *truncated;          /* [off-policy] and */
+  float *last_values;          /* [samples] of last observations where cut (env.truncation = bootstrap); else NULL */
   float *values, *returns;     /* [samples + a row of worlds], [samples]: of the critic before the update */
   float *advantages;           /* [samples] standardised over all */
   float *logp;                 /* [samples] of the block that acted */

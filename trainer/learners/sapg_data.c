@@ -110,6 +110,10 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
   register_order(data, samples, arena);
   CORE_ARENA_DEVICE(arena, data->rewards, off_policy, "followers' rewards [steps][columns]");
   CORE_ARENA_DEVICE(arena, data->dones, off_policy, "followers' dones [steps][columns]");
+  if (limits_bootstrap(config)) {
+    CORE_ARENA_DEVICE(arena, data->truncated, off_policy, "followers' cuts by the time limit [steps][columns]");
+    CORE_ARENA_DEVICE(arena, data->last_values, samples, "values of last observations [samples]");
+  }
   CORE_ARENA_DEVICE(arena, data->values, samples + worlds, "values [samples]");
   CORE_ARENA_DEVICE(arena, data->returns, samples, "returns [samples]");
   CORE_ARENA_DEVICE(arena, data->advantages, samples, "advantages [samples]");
@@ -306,8 +310,12 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
                               .reward_scale = config->ppo.reward_scale};
   core_device_copy(data->device, data->values, rollout->values, (n + worlds) * sizeof *data->values);
   value_moments_restore(ops, moments, data->values, n + worlds);
-  advantage_estimate(ops, rule, rollout->rewards, data->values, rollout->dones, NULL, NULL, data->layout.steps,
-                     data->shards.worlds, data->advantages, data->returns);
+  if (data->last_values) {
+    core_device_copy(data->device, data->last_values, rollout->limits.values, n * sizeof *data->last_values);
+    value_moments_restore(ops, moments, data->last_values, n);
+  }
+  advantage_estimate(ops, rule, rollout->rewards, data->values, rollout->dones, rollout_truncated(rollout),
+                     data->last_values, data->layout.steps, data->shards.worlds, data->advantages, data->returns);
   core_device_copy(data->device, data->logp, rollout->logp, n * sizeof *data->logp);
   core_device_copy(data->device, data->logits, rollout->logits, /* the KL is first taken to the policies that acted */
                    n * (size_t)rollout->head.logits * sizeof *data->logits);
@@ -350,21 +358,26 @@ static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const 
   }
 }
 
-/* The drawn followers' samples: one-step returns r + gamma V(s') are advantages of lambda 0. */
+/* The drawn followers' samples: one-step returns r + gamma V(s') are advantages of lambda 0. Where a time limit cut, s'
+ * is the last observation, which the leader valued in the rollout (limits.h). */
 static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent,
                                const Rollout *rollout, const double *moments) {
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = 0, .reward_scale = config->ppo.reward_scale};
   const size_t base = own_on_policy(data), n = own_off_policy(data), logits = (size_t)rollout->head.logits;
-  float *values = data->values + base;
+  float *values = data->values + base, *last = data->last_values ? data->last_values + base : NULL;
+  const Limits *limits = &rollout->limits;
   if (n == 0) return;
   value_as_leader(data, ops, agent, rollout);
   value_moments_restore(ops, moments, values, n + (size_t)data->columns);
   const OpsSapgFollowers followers = {
-    share_of(data), logits, {rollout->rewards, rollout->logp, rollout->logits, rollout->dones},
-    {data->rewards, data->logp + base, data->logits + base * logits, data->dones}};
+    share_of(data), logits,
+    {rollout->rewards, rollout->logp, rollout->logits, rollout->dones, last ? limits->truncated : NULL,
+     limits->leader_values},
+    {data->rewards, data->logp + base, data->logits + base * logits, data->dones, data->truncated, last}};
   KERNELS_EACH(data->device, ops_sapg_followers, ops_sapg_follower, n * logits, &followers);
-  advantage_estimate(ops, rule, data->rewards, values, data->dones, NULL, NULL, data->layout.steps, data->columns,
-                     data->advantages + base, data->returns + base);
+  if (last) value_moments_restore(ops, moments, last, n);
+  advantage_estimate(ops, rule, data->rewards, values, data->dones, data->truncated, last, data->layout.steps,
+                     data->columns, data->advantages + base, data->returns + base);
 }
 
 static void report(Ops *ops, SapgData *data, const Moments *advantage, LearnerUpdate *update) {

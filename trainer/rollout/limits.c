@@ -7,13 +7,9 @@ bool limits_bootstrap(const CoreConfig *config) { return strcmp(config->env.trun
 
 int limits_check(const CoreConfig *config, const Env *env) {
   if (!limits_bootstrap(config)) return CORE_OK;
-  if (!env->truncates)
-    return env_lacks(env, "env.truncation", config->env.truncation, "time limits that are told from other ends",
-                     "env.truncation to terminate");
-  if (strcmp(config->algo.name, "sapg") != 0) return CORE_OK;
-  return core_error(CORE_USAGE, "env.truncation = %s: algo.name = sapg learns from its followers' steps by the "
-                    "leader's values, which it does not have of last observations; set env.truncation to terminate",
-                    config->env.truncation);
+  if (env->truncates) return CORE_OK;
+  return env_lacks(env, "env.truncation", config->env.truncation, "time limits that are told from other ends",
+                   "env.truncation to terminate");
 }
 
 void limits_register(Limits *limits, const CoreConfig *config, const Env *env, const Observer *observer, int steps,
@@ -29,6 +25,9 @@ void limits_register(Limits *limits, const CoreConfig *config, const Env *env, c
   if (observer->active)
     CORE_ARENA_DEVICE(arena, limits->seen, n * (size_t)observer->seen, "last observations seen [worlds][features]");
   CORE_ARENA_DEVICE(arena, limits->values, k * n, "rollout values of last observations [steps][worlds]");
+  if (observer->blocks > 0)
+    CORE_ARENA_DEVICE(arena, limits->leader_values, k * n,
+                      "rollout values of last observations, the leader's [steps][worlds]");
 }
 
 static bool has_any(const uint8_t *flags, int count) { return memchr(flags, 1, (size_t)count) != NULL; }
@@ -37,12 +36,16 @@ void limits_value(const Limits *limits, const Observer *observer, Ops *ops, cons
                   int t, int first, int count) {
   const int shard = shards_worlds(shards), end = first + count;
   const size_t row = (size_t)t * (size_t)shards->worlds;
-  const float *seen = observer->active ? limits->seen : limits->raw;
+  float *seen = observer->active ? limits->seen : limits->raw;
   for (int worlds; first < end; first += worlds) {
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
     const size_t at = (size_t)first;
     /* A device does the same each step, so that steps can be recorded. */
     if (ops->device == NULL && !has_any(limits->truncated + row + at, worlds)) continue;
-    agent_values(agent, ops, seen + at * (size_t)observer->seen, worlds, limits->values + row + at);
+    float *shown = seen + at * (size_t)observer->seen;
+    agent_values(agent, ops, shown, worlds, limits->values + row + at);
+    if (limits->leader_values == NULL) continue;
+    observer_lead(observer, shown, worlds);
+    agent_values(agent, ops, shown, worlds, limits->leader_values + row + at);
   }
 }

@@ -13,6 +13,7 @@ typedef struct Limits {
   float *raw;          /* [worlds][shown] last observations of the episodes that ended; NULL: nobody needs them */
   float *seen;         /* [worlds][features] the same as the agent sees them; NULL: they are `raw` */
   float *values;       /* [steps][worlds] of them, where truncated; NULL but with bootstrap */
+  float *leader_values; /* the same in the leader's eyes, who learns from all blocks; NULL but with SAPG, too */
 } Limits;
 
 /* env.truncation = bootstrap? */

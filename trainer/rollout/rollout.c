@@ -409,7 +409,7 @@ static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, cons
   const double environment_s = run_steps(rollout, env, ops, agent, draw);
   value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, steps * n);
-  if (env->parts) env->parts->synchronise(env);
+  env_synchronise(env);
   return environment_s;
 }
 
@@ -424,10 +424,11 @@ void rollout_destroy(Rollout *rollout) {
   frames_destroy(&rollout->frames);
 }
 
-/* Can the steps be done by a graph? Not where the host looks at them or takes part in sums over ranks. */
-static bool is_recordable(const Rollout *rollout) {
-  return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !rollout->coverage &&
-         !rollout->visited && !rollout->reward_scale.communicator;
+/* Can the steps be done by a graph? Not where the host has the worlds, looks at them or takes part in sums over
+ * ranks. */
+static bool is_recordable(const Rollout *rollout, const Env *env) {
+  return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !rollout->coverage && !rollout->visited &&
+         !rollout->reward_scale.communicator && !env_is_hosted(env);
 }
 
 /* The first time kernel by kernel, which a graph is recorded of the second time. What is not in device memory is the
@@ -437,11 +438,11 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
   if (device) core_device_to_device(device, rollout->clock, &draw->first_step, sizeof draw->first_step);
   if (agent->epsilon != rollout->epsilon) forget_graph(rollout);
   rollout->epsilon = agent->epsilon;
-  if (!is_recordable(rollout) || !rollout->is_warm) {
+  if (!is_recordable(rollout, env) || !rollout->is_warm) {
     rollout->is_warm = true;
     return run(rollout, env, ops, agent, draw);
   }
-  if (env->parts) env->parts->synchronise(env); /* what a reset or a checkpoint has set going is no part of the graph */
+  env_synchronise(env); /* what a reset or a checkpoint has set going is no part of the graph */
   if (rollout->graph == NULL) {
     device->begin_graph(device);
     run(rollout, env, ops, agent, draw);
@@ -455,8 +456,10 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                      RolloutEpisodes *episodes) {
   const Draw draw = {seed, (uint64_t)(iteration - 1) * (uint64_t)rollout->steps};
   *episodes = (RolloutEpisodes){0};
+  if (env_is_hosted(env)) env->device->host_seconds(env); /* not those before */
   episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
   read_stats(rollout, episodes);
+  if (env_is_hosted(env)) episodes->environment_s = env->device->host_seconds(env);
   close_stats(rollout, episodes);
 }
 

@@ -73,7 +73,8 @@ static int estimate_memory(Training *training) {
     ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
   if (training->device == NULL) return CORE_OK;
-  plan->device_worlds_bytes = training_worlds + search_worlds + evaluation_worlds;
+  const bool hosted = env_is_hosted(training->levels);
+  plan->device_worlds_bytes = hosted ? 0 : training_worlds + search_worlds + evaluation_worlds;
   plan->device_bytes = training_memory_estimate(training, plan->device_worlds_bytes);
   return CORE_OK;
 }

@@ -8,6 +8,7 @@
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/device_choice.h"
 #include "trainer/ranks/ranks.h"
+#include "trainer/wrappers/hosted.h"
 
 /* ---- which one --------------------------------------------------------------------------------------------------- */
 
@@ -60,11 +61,17 @@ int training_device_open(Training *training) {
 }
 
 int training_device_check_env(Training *training) {
-  const Env *env = training->levels;
+  Env *env = training->levels;
   if (training->device == NULL || env->device) return CORE_OK;
-  if (strcmp(training->config.train.device, "cuda") == 0)
-    return env_lacks(env, "train.device", "cuda", "worlds on the GPU", "train.device to cpu");
-  snprintf(training->device_note, sizeof training->device_note, "%s environments run there", env->name);
+  if (strcmp(training->config.train.device, "cuda") == 0) {
+    if (env->pixels)
+      return core_error(CORE_USAGE, "train.device = cuda: net.encoder = %s reads pixels by convolutions, which are "
+                        "made for the CPU only; set train.device to cpu", training->config.net.encoder);
+    training->levels = NULL;
+    return hosted_create(env, NULL, &training->levels);
+  }
+  snprintf(training->device_note, sizeof training->device_note,
+           "%s environments run there; train.device = cuda has networks and updates on the GPU", env->name);
   core_arena_set_device(training->arena, NULL);
   core_device_close(&training->device);
   return check_host(training);

@@ -121,10 +121,14 @@ void observer_pool(Observer *observer) {
   normalise_restored(normaliser);
 }
 
-void observer_look(const Observer *observer, const float *raw, int worlds, float *seen) {
+void observer_lead(const Observer *observer, float *seen, int worlds) {
   const OpsMarkRows mark = {seen, (size_t)worlds, (size_t)observer->seen, NULL, 0, (float)(observer->blocks - 1)};
+  KERNELS_EACH(observer->device, ops_mark_rows, ops_mark_row, mark.rows, &mark);
+}
+
+void observer_look(const Observer *observer, const float *raw, int worlds, float *seen) {
   transform(observer, raw, worlds, seen);
-  if (observer->blocks > 0) KERNELS_EACH(observer->device, ops_mark_rows, ops_mark_row, mark.rows, &mark);
+  if (observer->blocks > 0) observer_lead(observer, seen, worlds);
 }
 
 void observer_advance(Observer *observer) {

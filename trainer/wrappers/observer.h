@@ -70,6 +70,8 @@ void observer_see_last(const Observer *observer, const ObserverLast *last);
 void observer_pool(Observer *observer);
 /* Other worlds, raw [worlds][shown], all in the last block, the leader's. */
 void observer_look(const Observer *observer, const float *raw, int worlds, float *seen);
+/* What the agent saw, seen [worlds][seen], as if these worlds were the leader's. Only with blocks. */
+void observer_lead(const Observer *observer, float *seen, int worlds);
 /* At an iteration's end: statistics that change once an iteration change now. */
 void observer_advance(Observer *observer);
 

@@ -115,6 +115,38 @@ static void test_nodes_lag(void **state) {
   }
 }
 
+static void add_one(void *byte) { (*(unsigned char *)byte)++; }
+
+/* Copies of page-locked memory, and calls of the host, come when it is their turn, and may be recorded. */
+static void test_page_locked(void **state) {
+  cudaGraph_t graph;
+  cudaGraphExec_t ready;
+  unsigned char *pinned;
+  (void)state;
+  OK(cudaHostAlloc((void **)&pinned, BYTES, cudaHostAllocDefault));
+  OK(cudaMemsetAsync(x, 5, BYTES, first));
+  OK(cudaStreamSynchronize(first));
+  for (int recorded = 0; recorded < 2; recorded++) {
+    memset(pinned, 1, BYTES);
+    if (recorded) begin();
+    OK(cudaMemcpyAsync(pinned, x, BYTES, cudaMemcpyDeviceToHost, first));
+    OK(cudaLaunchHostFunc(first, add_one, pinned));
+    OK(cudaMemcpyAsync(y, pinned, BYTES, cudaMemcpyHostToDevice, first));
+    if (recorded) {
+      OK(cudaStreamEndCapture(first, &graph));
+      OK(cudaGraphInstantiate(&ready, graph, 0));
+      OK(cudaGraphDestroy(graph));
+      OK(cudaGraphLaunch(ready, first));
+      OK(cudaGraphExecDestroy(ready));
+    }
+    assert_int_equal(pinned[0], 1);
+    assert_int_equal(first_of(y), 6);
+    assert_int_equal(pinned[0], 6);
+  }
+  OK(cudaFreeHost(pinned));
+  assert_int_equal(cudaFreeHost(pinned), cudaErrorInvalidValue);
+}
+
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
 static void test_what_waits_ends_a_recording(void **state) {
@@ -252,6 +284,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {TEST(test_streams_lag),
                                      TEST(test_events_are_recorded_anew),
                                      TEST(test_nodes_lag),
+                                     TEST(test_page_locked),
                                      TEST(test_what_waits_ends_a_recording),
                                      TEST(test_forks_are_joined),
                                      TEST(test_recordings_are_apart),

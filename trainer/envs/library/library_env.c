@@ -93,14 +93,19 @@ static bool step_world(const Env *env, int w, const void *action, const EnvStep 
   return fault;
 }
 
-static void step(Env *env, const void *actions, const EnvStep *out) {
+static void step_part(Env *env, int first, int count, const void *actions, const EnvStep *out) {
   LibraryEnv *batch = batch_of(env);
   const size_t row = env->action_values ? (size_t)env->action_values * sizeof(float) : (size_t)env->head.factors;
   int64_t faults = 0;
-#pragma omp parallel for schedule(static) reduction(+ : faults) if (env->worlds > 1)
-  for (int w = 0; w < env->worlds; w++) faults += step_world(env, w, (const char *)actions + (size_t)w * row, out);
+#pragma omp parallel for schedule(static) reduction(+ : faults) if (count > 1)
+  for (int w = first; w < first + count; w++)
+    faults += step_world(env, w, (const char *)actions + (size_t)w * row, out);
   batch->faults += faults;
 }
+
+static void step(Env *env, const void *actions, const EnvStep *out) { step_part(env, 0, env->worlds, actions, out); }
+
+static const EnvParts parts = {.step = step_part};
 
 static int64_t nonfinite(const Env *env) { return batch_of(env)->faults; }
 static const EnvPhysics physics = {.nonfinite = nonfinite};
@@ -228,7 +233,7 @@ static Env *make_env(LibraryEnv *batch, int worlds) {
     .action_values = spaces->values, .action_low = spaces->low, .action_high = spaces->high, .truncates = true,
     .solves = spaces->solves != 0, .world_bytes = record_bytes(batch), .reset = reset, .step = step,
     .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes, .sibling = sibling, .destroy = destroy,
-    .physics = &physics, .outside = spaces->state_bytes ? NULL : &unsaved, .state = batch,
+    .parts = &parts, .physics = &physics, .outside = spaces->state_bytes ? NULL : &unsaved, .state = batch,
   };
   env->head.factors = spaces->factors;
   for (int i = 0; i < spaces->factors; i++) env->head.logits += env->head.size[i] = spaces->classes[i];

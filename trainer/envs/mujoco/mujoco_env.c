@@ -125,18 +125,22 @@ static void reset(Env *env, float *observations) {
   }
 }
 
-static void step(Env *env, const void *actions, const EnvStep *out) {
+static void step_part(Env *env, int first, int count, const void *actions, const EnvStep *out) {
   MujocoEnv *batch = batch_of(env);
-  const int worlds = env->worlds, threads = mujoco_model_threads(batch->model, worlds);
+  const int threads = mujoco_model_threads(batch->model, count);
   const size_t values = (size_t)env->action_values;
   int64_t faults = 0;
-#pragma omp parallel for schedule(dynamic, chunk_of(worlds, threads)) num_threads(threads) if (threads > 1) \
+#pragma omp parallel for schedule(dynamic, chunk_of(count, threads)) num_threads(threads) if (threads > 1) \
   reduction(+ : faults)
-  for (int w = 0; w < worlds; w++)
+  for (int w = first; w < first + count; w++)
     faults += step_world(batch, batch->model->data[omp_get_thread_num()], w,
                          (const float *)actions + (size_t)w * values, out);
   batch->faults += faults;
 }
+
+static void step(Env *env, const void *actions, const EnvStep *out) { step_part(env, 0, env->worlds, actions, out); }
+
+static const EnvParts parts = {.step = step_part};
 
 static int64_t nonfinite(const Env *env) { return batch_of(env)->faults; }
 static const EnvPhysics physics = {.nonfinite = nonfinite};
@@ -225,7 +229,7 @@ static Env *make(MujocoModel *model, const EnvBatch *wanted) {
     .whole_length = model->task->observations, .max_steps = model->task->limit, .action_values = model->task->nu,
     .action_low = -model->task->bound, .action_high = model->task->bound, .truncates = true, .world_bytes = stride,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
-    .sibling = sibling, .destroy = destroy, .physics = &physics, .picture = &picture, .state = batch,
+    .sibling = sibling, .destroy = destroy, .parts = &parts, .physics = &physics, .picture = &picture, .state = batch,
   };
   return env;
 }

@@ -72,10 +72,14 @@ static void step_world(Env *env, int w, int32_t action, const EnvStep *out) {
   show(env, w, out->observations);
 }
 
-static void step(Env *env, const void *actions, const EnvStep *out) {
-#pragma omp parallel for schedule(dynamic) if (env->worlds > 1)
-  for (int w = 0; w < env->worlds; w++) step_world(env, w, ((const uint8_t *)actions)[w], out);
+static void step_part(Env *env, int first, int count, const void *actions, const EnvStep *out) {
+#pragma omp parallel for schedule(dynamic) if (count > 1)
+  for (int w = first; w < first + count; w++) step_world(env, w, ((const uint8_t *)actions)[w], out);
 }
+
+static void step(Env *env, const void *actions, const EnvStep *out) { step_part(env, 0, env->worlds, actions, out); }
+
+static const EnvParts parts = {.step = step_part};
 
 /* ---- saved states ------------------------------------------------------------------------------------------------ */
 
@@ -149,7 +153,8 @@ static int make(const ProcgenEnv *like, const EnvBatch *wanted, Env **made) {
     .pixels = like->shows_pixels ? &pixels : NULL,
     .level_count = 1, .max_steps = LIMIT, .head = {.factors = 1, .logits = PROCGEN_ACTIONS, .size = {PROCGEN_ACTIONS}},
     .solves = true, .world_bytes = sizeof(Record), .reset = reset, .step = step, .state_bytes = state_bytes,
-    .save = save, .load = load, .bytes = bytes, .sibling = sibling, .destroy = destroy, .state = batch,
+    .save = save, .load = load, .bytes = bytes, .sibling = sibling, .destroy = destroy, .parts = &parts,
+    .state = batch,
   };
   for (int w = 0; w < wanted->worlds; w++) {
     const int code = begin_world(batch, wanted, w);

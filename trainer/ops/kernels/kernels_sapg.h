@@ -43,9 +43,14 @@ CORE_KERNEL_FN void ops_sapg_scatter(const CoreDeviceThread *at, const OpsSapgSc
   for (size_t i = core_device_first(at); i < a->states.n; i += core_device_stride(at)) ops_sapg_scatter_one(a, i);
 }
 
-/* What a rollout has of the followers' transitions: rewards, dones and log-probabilities from [steps][worlds] to
+/* What a rollout has of the followers' transitions: rewards, dones, log-probabilities and, where cut episodes are gone
+ * on from, which steps were cut and the leader's values of last observations (else both NULL) from [steps][worlds] to
  * [steps][columns], policies from and to the same with `logits` numbers each. An element is a number of a policy. */
-typedef struct OpsSapgTransitions { float *rewards, *logp, *policy; uint8_t *dones; } OpsSapgTransitions;
+typedef struct OpsSapgTransitions {
+  float *rewards, *logp, *policy;
+  uint8_t *dones, *truncated;
+  float *last_values;
+} OpsSapgTransitions;
 typedef struct OpsSapgFollowers {
   SapgShare share;
   size_t logits;
@@ -59,6 +64,9 @@ CORE_DEVICE_FN void ops_sapg_follower(const OpsSapgFollowers *a, size_t i) {
   a->to.rewards[sample] = a->from.rewards[row];
   a->to.logp[sample] = a->from.logp[row];
   a->to.dones[sample] = a->from.dones[row];
+  if (a->from.truncated == NULL) return;
+  a->to.truncated[sample] = a->from.truncated[row];
+  a->to.last_values[sample] = a->from.last_values[row];
 }
 CORE_KERNEL_FN void ops_sapg_followers(const CoreDeviceThread *at, const OpsSapgFollowers *a) {
   const size_t n = sapg_own_off_policy(&a->share) * a->logits;
