@@ -60,4 +60,7 @@ train pixels --quiet "${impala[@]}"
 stopped_and_resumed pixel_parts "${impala[@]}"
 tap_result "an encoder of pixels, stopped and resumed" $?
 same_bytes "ends with the bytes of an undisturbed run" pixels pixel_parts
+train pixel_layers --quiet "${impala[@]}" --set metrics.layers=yes --set metrics.representation_every=1 >/dev/null
+layers=$(awk -F'\t' '$2 == "actor" { print $3 }' "$tap_dir"/pixel_layers/runs/*/*/layers.1.tsv | sort -n | tail -n 1)
+tap_result "15 convolutions, a hidden layer and the head have rows" "$([ "$layers" = 17 ]; echo $?)" "the last is $layers"
 tap_done

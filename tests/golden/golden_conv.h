@@ -78,7 +78,8 @@ static void run_conv(Check *check, const char *prefix) {
   float *dy = channels_last(check, dy_first, d[0], k[0], positions), *y = check_floats(check, out);
   float *dx = check_floats(check, in), *dw = check_floats(check, weights), *db = check_floats(check, k[0]);
   float *scratch = check_floats(check, ops_conv_scratch(&conv, rows));
-  float *packed = check_floats(check, 2 * ops_conv_packed(&conv)), *dpacked = check_floats(check, ops_conv_packed(&conv));
+  float *packed = check_floats(check, 2 * ops_conv_packed(&conv));
+  float *dpacked = check_floats(check, ops_conv_packed(&conv));
   ops->picture->conv_pack(ops, &conv, kernel, packed);
   ops->picture->conv_forward(ops, &conv, ours, packed, b, y, rows, OPS_LINEAR, scratch);
   ops->picture->conv_backward(ops, &conv, ours, packed, NULL, dy, divide > 1 ? NULL : dx, dpacked, db, rows, OPS_LINEAR,

@@ -77,7 +77,7 @@ static void representation_layers(Check *check) {
   }
   CoreArena *arena = core_arena_create("golden");
   Representation representation;
-  representation_register(&representation, &shape, arena);
+  representation_register(&representation, &shape, NULL, 0, arena);
   if (core_arena_commit(arena) != CORE_OK) check_give_up(check, "out of memory");
   representation_begin(&representation);
   representation_add(&representation, &activations, (int)states);

@@ -152,7 +152,7 @@ static Layers *make_layers(OpsActivation activation) {
   layers->shape = (NetworkShape){.layers = 3, .width = {5, 3, 2, 1}, .activation = {activation, activation}};
   layers->activations = (NetworkActivations){.hidden = {layers->first, layers->second, layers->output}};
   layers->arena = core_arena_create("test");
-  representation_register(&layers->representation, &layers->shape, layers->arena);
+  representation_register(&layers->representation, &layers->shape, NULL, 0, layers->arena);
   assert_int_equal(core_arena_commit(layers->arena), CORE_OK);
   representation_begin(&layers->representation);
   return layers;
@@ -189,6 +189,33 @@ static void test_units(void **state) {
     assert_true(second.dormant == 1 && second.inactive == 1 && second.dead == 1);
     destroy_layers(layers);
   }
+}
+
+/* Channels of a convolution over 2 states of 3 positions, beside one without a relu and a hidden layer. Worked out by
+ * hand: the first channel is 1 at one position of one state, the second always 0, the third 3 everywhere. */
+static void test_convolutions(void **state) {
+  const RepresentationLayer convolutions[] = {{3, 3, OPS_RELU}, {4, 0, OPS_RELU}};
+  const NetworkShape shape = {.layers = 2, .width = {9, 2, 1}, .activation = {OPS_RELU}};
+  const float h[2 * 3 * 3] = {0, 0, 3, 1, 0, 3, 0, 0, 3, 0, 0, 3, 0, 0, 3, 0, 0, 3};
+  float hidden[2 * 2] = {1, 1, 1, 1}, output[2] = {0, 0};
+  const NetworkActivations activations = {.hidden = {hidden, output}};
+  CoreArena *arena = core_arena_create("test");
+  Representation representation;
+  representation_register(&representation, &shape, convolutions, 2, arena);
+  assert_int_equal(core_arena_commit(arena), CORE_OK);
+  representation_begin(&representation);
+  for (int r = 0; r < 2; r++) representation_add_convolution(&representation, 0, h + 9 * r, 1);
+  representation_add(&representation, &activations, 2);
+  assert_near(representation.unit[0].mean, 1 / 6., 1e-15);
+  RepresentationUnits first = representation_layer_units(&representation, 1, 0.2); /* 1/6 of a mean of 19/18 */
+  assert_near(first.dormant, 2 / 3., 1e-15);
+  assert_near(representation_layer_units(&representation, 1, 0.1).dormant, 1 / 3., 1e-15);
+  assert_near(first.dead, 1 / 3., 1e-15);
+  assert_near(first.inactive, 1 / 3., 1e-15);
+  assert_true(isnan(representation_layer_units(&representation, 2, 0.2).dormant));
+  assert_near(representation_layer_units(&representation, 3, 0.2).dormant, 0, 0);
+  assert_near(representation_units(&representation, 0.2).dormant, 2 / 5., 1e-15); /* of 3 channels and 2 units */
+  core_arena_destroy(&arena);
 }
 
 /* A unit at 1 - 1e-7 that hardly moves keeps its tiny spread; batches add up to the whole. */
@@ -270,7 +297,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_known_eigenvalues), cmocka_unit_test(test_hidden_eigenvalues),
     cmocka_unit_test(test_known_ranks),       cmocka_unit_test(test_gram),
-    cmocka_unit_test(test_centred_gram),      cmocka_unit_test(test_units),
+    cmocka_unit_test(test_centred_gram),      cmocka_unit_test(test_units), cmocka_unit_test(test_convolutions),
     cmocka_unit_test(test_batches_add_up),    cmocka_unit_test(test_too_few_states),
     cmocka_unit_test(test_policy_variance),   cmocka_unit_test(test_kurtosis),
     cmocka_unit_test(test_kurtosis_of_many),

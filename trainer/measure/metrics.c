@@ -18,6 +18,17 @@ enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, littl
 /* A learner of Q values has one network, which is booked as the actor. */
 static bool has_critic(const Agent *agent) { return agent->critic.n > 0; }
 
+/* The convolutions belong to the network that has their weights. */
+static void register_representation(Representation *representation, const Agent *agent, const AgentNetwork *network,
+                                    CoreArena *arena) {
+  EncoderLayer layer[ENCODER_LAYERS_MAX];
+  RepresentationLayer convolution[ENCODER_LAYERS_MAX];
+  const int layers = network->encoder < network->n ? encoder_layers(&agent->encoder, 0, 1, layer) : 0;
+  for (int i = 0; i < layers; i++)
+    convolution[i] = (RepresentationLayer){layer[i].channels, layer[i].positions, OPS_RELU};
+  representation_register(representation, &network->shape, convolution, layers, arena);
+}
+
 void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
   *metrics = (Metrics){.states = (int)(states < total ? states : total)};
@@ -41,8 +52,8 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA_DEVICE(arena, metrics->values, rows, "metrics values [rows]");
   if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, metrics->index_on_device, rows, "metrics rows [rows]");
   CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
-  representation_register(&metrics->actor, &agent->actor.shape, arena);
-  if (has_critic(agent)) representation_register(&metrics->critic, &agent->critic.shape, arena);
+  register_representation(&metrics->actor, agent, &agent->actor, arena);
+  if (has_critic(agent)) register_representation(&metrics->critic, agent, &agent->critic, arena);
 }
 
 void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteration) {
@@ -58,6 +69,22 @@ void metrics_begin(Metrics *metrics, const Agent *agent) {
                    agent->actor.n * sizeof *agent->actor.theta);
   core_device_copy(agent->device, metrics->critic_before, agent->critic.theta,
                    agent->critic.n * sizeof *agent->critic.theta);
+}
+
+/* Adds the convolutions of the pass that ran last, piece after piece. */
+static void add_convolutions(Representation *representation, Ops *ops, const Encoder *encoder, int rows) {
+  for (int first = 0, piece = 0; representation->convolutions > 0 && first < rows; first += encoder->piece, piece++) {
+    const int some = rows - first < encoder->piece ? rows - first : encoder->piece;
+    EncoderLayer layer[ENCODER_LAYERS_MAX];
+    const int layers = encoder_layers(encoder, piece, some, layer);
+    for (int i = 0; i < layers; i++) {
+      const size_t bytes = (size_t)some * (size_t)(layer[i].positions * layer[i].channels) * sizeof(float);
+      void *copy;
+      if (layer[i].positions == 0) continue;
+      representation_add_convolution(representation, i, core_device_view(ops->device, layer[i].h, bytes, &copy), some);
+      free(copy);
+    }
+  }
 }
 
 /* What is summed over the states. */
@@ -89,9 +116,11 @@ static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, c
   if (metrics->depth >= METRICS_POLICY) add_policy(metrics, ops, head, rows);
   if (metrics->depth < METRICS_REPRESENTATION) return;
   add_layers(&metrics->actor, ops, &agent->actor, agent->trunk, rows);
+  add_convolutions(&metrics->actor, ops, &agent->encoder, rows);
   if (!has_critic(agent)) return;
   agent_values(agent, ops, metrics->observations, rows, metrics->values);
   add_layers(&metrics->critic, ops, &agent->critic, 0, rows);
+  add_convolutions(&metrics->critic, ops, &agent->encoder, rows);
 }
 
 /* Adds the sums over the `rows` states that metrics->index names. */
@@ -190,16 +219,36 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
   };
 }
 
+/* The parameters of layer number `layer` of a network, from 1: a convolution's kernel and bias, or a dense layer's all. */
+static size_t layer_parameters(const AgentNetwork *network, const Encoder *encoder, int convolutions, int layer,
+                               size_t *first) {
+  const NetworkShape *shape = &network->shape;
+  const int dense = layer - convolutions;
+  if (dense < 1) {
+    EncoderLayer of[ENCODER_LAYERS_MAX];
+    encoder_layers(encoder, 0, 1, of);
+    const EncoderTensor *kernel = &encoder->shape.tensor[of[layer - 1].tensor];
+    *first = network->encoder + kernel->offset;
+    return (size_t)(kernel->rows + 1) * (size_t)kernel->columns;
+  }
+  *first = network_kernel(shape, dense - 1);
+  return (dense < shape->layers ? network_kernel(shape, dense) : network_parameters(shape)) - *first;
+}
+
+int metrics_layers(const Metrics *metrics, const Agent *agent, bool critic) {
+  const AgentNetwork *network = critic ? &agent->critic : &agent->actor;
+  return network->n == 0 ? 0 : (critic ? &metrics->critic : &metrics->actor)->convolutions + network->shape.layers;
+}
+
 StoreLayer metrics_layer(const Metrics *metrics, Ops *ops, const Agent *agent, bool critic, int layer,
                          int64_t iteration) {
   const AgentNetwork *network = critic ? &agent->critic : &agent->actor;
   const Representation *representation = critic ? &metrics->critic : &metrics->actor;
-  const NetworkShape *shape = &network->shape;
-  const size_t first = network_kernel(shape, layer - 1);
-  const size_t end = layer < shape->layers ? network_kernel(shape, layer) : network_parameters(shape);
+  size_t first;
+  const size_t n = layer_parameters(network, &agent->encoder, representation->convolutions, layer, &first);
   StoreLayer row = store_layer_unmeasured(iteration, network->name, layer);
-  row.weight_norm = sqrt(ops->norm_squared(ops, network->theta + first, end - first));
-  if (layer == shape->layers) return row;
+  row.weight_norm = sqrt(ops->norm_squared(ops, network->theta + first, n));
+  if (layer > representation->layers) return row;
   const RepresentationUnits units = representation_layer_units(representation, layer, REPRESENTATION_TAU);
   row.dormant = units.dormant;
   row.inactive = units.inactive;

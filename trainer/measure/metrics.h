@@ -58,6 +58,8 @@ void metrics_begin(Metrics *metrics, const Agent *agent);
 void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                            int64_t iteration, MetricsPolicyChange *change);
 
+/* Layers of the actor or the critic: its convolutions, if it has some, its dense layers, its head. */
+int metrics_layers(const Metrics *metrics, const Agent *agent, bool critic);
 /* Of one network after metrics_policy_change at METRICS_REPRESENTATION: weight norm and dormant units of layer 1, 2 ...
  * (the last, the head, has no units), as a record without its transitions. Asks the ops' device for the norm: on all
  * ranks or on the first, the weights are the same. */

@@ -15,13 +15,27 @@ static const double SHARE = 0.99, LYLE_LEAST = 0.01, INACTIVE_BELOW = 1e-5, DEAD
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */
 
-void representation_register(Representation *representation, const NetworkShape *shape, CoreArena *arena) {
-  *representation = (Representation){.shape = shape, .width = shape->width[shape->layers - 1]};
-  for (int layer = 1; layer < shape->layers; layer++) representation->units += shape->width[layer];
+/* Where a layer's units begin. */
+static int first_unit(const Representation *representation, int layer) {
+  int first = 0;
+  for (int i = 0; i < layer; i++) first += representation->layer[i].width;
+  return first;
+}
+
+void representation_register(Representation *representation, const NetworkShape *shape,
+                             const RepresentationLayer *convolutions, int count, CoreArena *arena) {
+  CORE_CHECK(count + shape->layers <= REPRESENTATION_LAYERS_MAX);
+  *representation = (Representation){.convolutions = count, .layers = count,
+                                     .width = shape->layers > 1 ? shape->width[shape->layers - 1] : 0};
+  for (int i = 0; i < count; i++) representation->layer[i] = convolutions[i];
+  for (int layer = 1; layer < shape->layers; layer++)
+    representation->layer[representation->layers++] =
+      (RepresentationLayer){shape->width[layer], 1, shape->activation[layer - 1]};
+  representation->units = first_unit(representation, representation->layers);
   size_t units = (size_t)representation->units, width = (size_t)representation->width;
   CORE_ARENA(arena, representation->unit, units, "activation moments [units]");
   CORE_ARENA(arena, representation->magnitude, units, "activation magnitudes [units]");
-  if (width > REPRESENTATION_WIDTH_MAX || units == 0) return;
+  if (width > REPRESENTATION_WIDTH_MAX || width == 0) return;
   CORE_ARENA(arena, representation->gram, width * width, "feature Gram matrix [width][width]");
   CORE_ARENA(arena, representation->centred, width * width, "centred Gram matrix [width][width]");
   CORE_ARENA(arena, representation->eigenvalues, width, "Gram eigenvalues [width]");
@@ -57,14 +71,21 @@ static void add_units(const float *h, int rows, int width, Moments *unit, double
 }
 
 void representation_add(Representation *representation, const NetworkActivations *activations, int rows) {
-  const NetworkShape *shape = representation->shape;
-  int offset = 0;
-  for (int layer = 1; layer < shape->layers; offset += shape->width[layer++])
-    add_units(activations->hidden[layer - 1], rows, shape->width[layer], representation->unit + offset,
-              representation->magnitude + offset);
+  const int first = representation->convolutions, hidden = representation->layers - first;
+  for (int layer = 0; layer < hidden; layer++) {
+    const int unit = first_unit(representation, first + layer);
+    add_units(activations->hidden[layer], rows, representation->layer[first + layer].width, representation->unit + unit,
+              representation->magnitude + unit);
+  }
   if (representation->gram)
-    representation_add_gram(activations->hidden[shape->layers - 2], rows, representation->width, representation->gram);
+    representation_add_gram(activations->hidden[hidden - 1], rows, representation->width, representation->gram);
   representation->states += rows;
+}
+
+void representation_add_convolution(Representation *representation, int i, const float *h, int rows) {
+  const RepresentationLayer *layer = &representation->layer[i];
+  const int unit = first_unit(representation, i);
+  add_units(h, rows * layer->positions, layer->width, representation->unit + unit, representation->magnitude + unit);
 }
 
 void representation_reduce(Representation *representation) {
@@ -249,43 +270,44 @@ static bool is_dead(OpsActivation activation, const Moments *unit, double magnit
   return magnitude == 0;
 }
 
-/* Numbers of units of one layer, whose first is `offset`. */
-static RepresentationUnits count_units(const Representation *representation, int layer, int offset, double tau) {
-  const int width = representation->shape->width[layer];
+/* Numbers of units of one layer. */
+static RepresentationUnits count_units(const Representation *representation, int layer, double tau) {
+  const RepresentationLayer *own = &representation->layer[layer];
+  const int first = first_unit(representation, layer);
   RepresentationUnits units = {0};
   double mean = 0;
-  for (int u = 0; u < width; u++) mean += representation->magnitude[offset + u] / width;
-  for (int u = offset; u < offset + width; u++) {
+  for (int u = 0; u < own->width; u++) mean += representation->magnitude[first + u] / own->width;
+  for (int u = first; u < first + own->width; u++) {
     double magnitude = representation->magnitude[u];
     units.dormant += magnitude <= tau * mean;
-    units.inactive += magnitude / representation->states < INACTIVE_BELOW;
-    units.dead += is_dead(representation->shape->activation[layer - 1], &representation->unit[u], magnitude);
+    units.inactive += magnitude / (representation->states * own->positions) < INACTIVE_BELOW;
+    units.dead += is_dead(own->activation, &representation->unit[u], magnitude);
   }
   return units;
 }
 
 static RepresentationUnits share_of(RepresentationUnits units, int count) {
+  if (count == 0) return (RepresentationUnits){NAN, NAN, NAN};
   return (RepresentationUnits){units.dormant / count, units.inactive / count, units.dead / count};
 }
 
 RepresentationUnits representation_layer_units(const Representation *representation, int layer, double tau) {
-  int offset = 0;
-  for (int before = 1; before < layer; before++) offset += representation->shape->width[before];
-  return share_of(count_units(representation, layer, offset, tau), representation->shape->width[layer]);
+  const RepresentationLayer *own = &representation->layer[layer - 1];
+  return share_of(count_units(representation, layer - 1, tau), own->positions > 0 ? own->width : 0);
 }
 
 RepresentationUnits representation_units(const Representation *representation, double tau) {
-  const NetworkShape *shape = representation->shape;
   RepresentationUnits units = {0};
-  int offset = 0;
-  if (representation->units == 0) return (RepresentationUnits){NAN, NAN, NAN};
-  for (int layer = 1; layer < shape->layers; offset += shape->width[layer++]) {
-    const RepresentationUnits own = count_units(representation, layer, offset, tau);
+  int count = 0;
+  for (int layer = 0; layer < representation->layers; layer++) {
+    if (representation->layer[layer].positions == 0) continue;
+    const RepresentationUnits own = count_units(representation, layer, tau);
     units.dormant += own.dormant;
     units.inactive += own.inactive;
     units.dead += own.dead;
+    count += representation->layer[layer].width;
   }
-  return share_of(units, representation->units);
+  return share_of(units, count);
 }
 
 /* ---- the policy ------------------------------------------------------------------------------------------------ */

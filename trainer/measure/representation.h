@@ -16,7 +16,7 @@ typedef struct RepresentationRank {
   double effective;  /* exp of the entropy of s_i / sum s (Roy and Vetterli 2007) */
 } RepresentationRank;
 
-/* Units of all hidden layers, as shares of their number. */
+/* Units, as shares of their number. */
 typedef struct RepresentationUnits {
   double dormant;    /* E|h_i| at most tau of the layer's mean of it (Sokar et al. 2023); all of a layer that is 0 */
   double inactive;   /* E|h_i| < 1e-5 */
@@ -25,10 +25,17 @@ typedef struct RepresentationUnits {
 #define REPRESENTATION_TAU 0.025
 #define REPRESENTATION_TAU_LOOSE 0.1
 
+/* A layer whose units are looked at: a hidden layer, or a convolution, whose units are its channels. A channel's values
+ * in a state are those of all its positions (Sokar et al. 2023). positions 0: the layer has no activation of its own
+ * (of a residual block), and its units do not count. */
+typedef struct RepresentationLayer { int width, positions; OpsActivation activation; } RepresentationLayer;
+enum { REPRESENTATION_LAYERS_MAX = 64 };
+
 /* Sums of one network over the states seen since representation_begin. */
 typedef struct Representation {
-  const NetworkShape *shape;
-  int units, width;      /* of all hidden layers; of the last one, whose activations are the features */
+  RepresentationLayer layer[REPRESENTATION_LAYERS_MAX]; /* convolutions, then hidden layers */
+  int layers, convolutions;
+  int units, width;      /* of all layers; of the last hidden one, whose activations are the features, or 0 */
   double states;
   Moments *unit;         /* [units] of h, layer after layer */
   double *magnitude;     /* [units] sum of |h| */
@@ -41,17 +48,21 @@ typedef struct Representation {
 /* The widest layer that is ranked: the work grows with the cube. */
 enum { REPRESENTATION_WIDTH_MAX = 1024 };
 
-void representation_register(Representation *representation, const NetworkShape *shape, CoreArena *arena);
+/* convolutions: of the encoder in front of the network; `count` of them, NULL for none. */
+void representation_register(Representation *representation, const NetworkShape *shape,
+                             const RepresentationLayer *convolutions, int count, CoreArena *arena);
 void representation_begin(Representation *representation);
 /* Adds the hidden layers of a forward pass over `rows` states. */
 void representation_add(Representation *representation, const NetworkActivations *activations, int rows);
+/* Adds convolution number i, h [rows][positions][width]: of the states that representation_add counts. */
+void representation_add_convolution(Representation *representation, int i, const float *h, int rows);
 /* All ranks: the sums over the states of all of them. */
 void representation_reduce(Representation *representation);
 /* NaN with fewer states than features, or where the layer is too wide or missing. Uses the Gram matrices up. */
 RepresentationRank representation_rank(Representation *representation);
-/* Of one hidden layer, 1 for the first; shares of its units. */
+/* Of one layer, 1 for the first; shares of its units; NaN where they do not count. */
 RepresentationUnits representation_layer_units(const Representation *representation, int layer, double tau);
-/* Of all; NaN without a hidden layer. */
+/* Of all; NaN without a layer that counts. */
 RepresentationUnits representation_units(const Representation *representation, double tau);
 
 /* ---- its parts --------------------------------------------------------------------------------------------------- */

@@ -265,3 +265,11 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
     ops->add(ops, gradient, encoder->part, n);
   }
 }
+
+int encoder_layers(const Encoder *encoder, int piece, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]) {
+  if (!encoder_reads_pixels(encoder->shape.kind) || encoder->kept == 0) return 0;
+  CORE_CHECK(piece < encoder->kept && rows <= encoder->piece);
+  /* Before the arena's commit there is no memory, and what is told of it is not read. */
+  float *memory = encoder->memory ? encoder->memory + (size_t)piece * encoder->piece_floats : NULL;
+  return DESIGN[encoder->shape.kind]->layers(&encoder->shape, rows, memory, layer);
+}

@@ -91,6 +91,14 @@ void encoder_initialise(const EncoderShape *shape, uint64_t seed, uint32_t first
 /* "actor.layer 1 gate 2 Ug[3,17]" for the k-th parameter. buffer >= 64. */
 const char *encoder_parameter_name(const EncoderShape *shape, const char *network, size_t k, char *buffer);
 
+/* A convolution of an encoder of pixels, for those who look at its activations. */
+typedef struct EncoderLayer {
+  int tensor;                /* its kernel, whose bias is the next */
+  int channels, positions;   /* positions: of a picture; 0: it has no relu of its own, and h is NULL */
+  const float *h;            /* [rows][positions][channels] after the relu */
+} EncoderLayer;
+enum { ENCODER_LAYERS_MAX = 32 };
+
 /* An encoder's working memory; any number of parameter vectors may use it one after the other. */
 typedef struct Encoder {
   EncoderShape shape;
@@ -116,6 +124,10 @@ int encoder_ops_width(const EncoderShape *shape, bool on_device);
 
 /* x [rows][length] -> embedding [rows][width]. */
 void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding);
+/* The convolutions of an encoder of pixels; their number, 0 where it keeps no activations for learning. piece: of the
+ * last pass, of which `rows` (<= encoder.piece) are to be looked at; h is where the ops are. */
+int encoder_layers(const Encoder *encoder, int piece, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]);
+
 /* The gradient at the embedding -> gradient [parameters] (set), summed over rows in a fixed order. Comes after
  * encoder_forward of the same rows and weights, with no other pass of this encoder between them. */
 void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows,

@@ -168,4 +168,24 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   }
 }
 
-const EncoderDesign ENCODER_DESIGN_IMPALA = {"impala", list, floats, scratch, forward, backward};
+/* A convolution's units are what the relu behind it gives: behind a stage's pool, inside of a block, behind a block. The
+ * last block of the first two stages has none. */
+static int layers(const EncoderShape *shape, int rows, float *memory, EncoderLayer layer[ENCODER_LAYERS_MAX]) {
+  size_t used;
+  int count = 0;
+  const Memory m = lay_out(shape, rows, memory, &used);
+  for (int s = 0; s < STAGES; s++) {
+    const OpsConv *block = &m.stage[s].block;
+    const int channels = block->out, positions = ops_conv_height(block) * ops_conv_width(block);
+    layer[count++] = (EncoderLayer){first_of(s), channels, positions, m.entry[s][0]};
+    for (int b = 0; b < BLOCKS; b++) {
+      const float *behind = b + 1 < BLOCKS ? m.entry[s][b + 1] : s + 1 < STAGES ? NULL : m.last;
+      const bool has_relu = b + 1 < BLOCKS || s + 1 == STAGES;
+      layer[count++] = (EncoderLayer){block_of(s, b, 0), channels, positions, m.hidden[s][b]};
+      layer[count++] = (EncoderLayer){block_of(s, b, 1), channels, has_relu ? positions : 0, behind};
+    }
+  }
+  return count;
+}
+
+const EncoderDesign ENCODER_DESIGN_IMPALA = {"impala", list, floats, scratch, forward, backward, layers};

@@ -127,4 +127,13 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   }
 }
 
-const EncoderDesign ENCODER_DESIGN_NATURE = {"nature", list, floats, scratch, forward, backward};
+static int layers(const EncoderShape *shape, int rows, float *memory, EncoderLayer layer[ENCODER_LAYERS_MAX]) {
+  size_t used;
+  const Memory m = lay_out(shape, rows, memory, &used);
+  for (int l = 0; l < LAYERS; l++)
+    layer[l] = (EncoderLayer){l * tensors_of(shape), m.conv[l].out,
+                              ops_conv_height(&m.conv[l]) * ops_conv_width(&m.conv[l]), m.x[l + 1]};
+  return LAYERS;
+}
+
+const EncoderDesign ENCODER_DESIGN_NATURE = {"nature", list, floats, scratch, forward, backward, layers};

@@ -1,7 +1,7 @@
 /* What encoders of pixels have in common. On the host each thread takes a piece of pictures through all layers, so that
  * their activations stay in its cache; kernels are packed once a pass, as convolutions take them. Gradients are summed
- * in the convolutions' own form, piece after piece in each of at most ENCODER_GROUPS groups, which follow from the number
- * of rows alone, and unpacked at the end. */
+ * in the convolutions' own form, piece after piece in each of at most ENCODER_GROUPS groups, which follow from the
+ * number of rows alone, and unpacked at the end. */
 #include "core/device/arena.h"
 #include "trainer/nets/encoder_internal.h"
 
@@ -91,7 +91,8 @@ static void forward_piece(void *context, int piece, float *room) {
   const Whole *whole = context;
   const Encoder *encoder = whole->encoder;
   const EncoderPass pass = pass_of(whole, piece, room);
-  whole->design->forward(&pass, whole->embedding + (size_t)piece * (size_t)encoder->piece * (size_t)encoder->shape.width);
+  const size_t first = (size_t)piece * (size_t)encoder->piece;
+  whole->design->forward(&pass, whole->embedding + first * (size_t)encoder->shape.width);
 }
 
 void encoder_pixels_forward(const Encoder *encoder, const EncoderDesign *design, Ops *ops, const float *theta,

@@ -105,5 +105,5 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   }
 }
 
-const EncoderDesign ENCODER_DESIGN_SET = {"set", list_set, floats, NULL, forward, backward};
-const EncoderDesign ENCODER_DESIGN_STOIX_SET = {"stoix_set", list_stoix, floats, NULL, forward, backward};
+const EncoderDesign ENCODER_DESIGN_SET = {"set", list_set, floats, NULL, forward, backward, NULL};
+const EncoderDesign ENCODER_DESIGN_STOIX_SET = {"stoix_set", list_stoix, floats, NULL, forward, backward, NULL};

@@ -357,4 +357,4 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   }
 }
 
-const EncoderDesign ENCODER_DESIGN_TRANSFORMER = {"transformer", list, floats, NULL, forward, backward};
+const EncoderDesign ENCODER_DESIGN_TRANSFORMER = {"transformer", list, floats, NULL, forward, backward, NULL};

@@ -95,8 +95,7 @@ static void write_profile(const RunLogs *logs, Progress *progress, const Trainin
 /* Each layer of both networks, as the iteration left them. */
 static void log_layers(RunLogs *logs, Training *training, const StoreIteration *row) {
   for (int critic = 0; critic < 2; critic++) {
-    const AgentNetwork *network = critic ? &training->agent.critic : &training->agent.actor;
-    for (int layer = 1; network->n > 0 && layer <= network->shape.layers; layer++) {
+    for (int layer = 1; layer <= metrics_layers(&training->metrics, &training->agent, critic); layer++) {
       StoreLayer line =
         metrics_layer(&training->metrics, training->ops, &training->agent, critic, layer, row->iteration);
       line.transitions = row->transitions;
