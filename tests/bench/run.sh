@@ -42,7 +42,7 @@ export PEER_ROWS=$large/plain.db
 case "$only" in
   ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;;
   analysis) tests/bench/peers/run.sh PEER_STATS | tee -a "$rows" ;;
-  mujoco) tests/bench/peers/run.sh PEER_MUJOCO | tee -a "$rows" ;;
+  mujoco) for peer in PEER_MUJOCO PEER_CLEANRL_PYTHON; do tests/bench/peers/run.sh $peer | tee -a "$rows"; done ;;
 esac
 # Our best figure over the peer's, wherever both were measured just now with the same threads.
 awk -F, -v OFS=, '

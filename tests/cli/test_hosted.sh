@@ -96,6 +96,11 @@ if ! train none --dry-run --set env.task=procgen/maze >"$tap_dir/out" 2>&1; then
 else
   compare procgen --set env.task=procgen/maze --set env.num=4 --set train.total_steps=512 --set ppo.num_steps=16 \
     --set eval.count=0
+  pixels=(--set env.task=procgen/maze --set net.encoder=nature --set env.num=4 --set train.total_steps=64
+    --set ppo.num_steps=8 --set ppo.num_minibatches=2 --set ppo.epochs=1 --set eval.count=0)
+  tap_run "pixels: policy and update on a device" 0 "finished" train pixels "${pixels[@]}"
+  train pixels-late --quiet "${pixels[@]}" "${halves[@]}"
+  same_bytes "pixels: halves of the worlds in flight, the same bytes" pixels pixels-late
 fi
 if ! train none --dry-run --set env.task=gym/CartPole-v1 >"$tap_dir/out" 2>&1; then
   tap_skip "Gymnasium" "$(tail -n 1 "$tap_dir/out")"

@@ -258,12 +258,7 @@ static void test_an_environment_without_a_device(void **state) {
   Env bare = {.name = "toy", .worlds = 1, .destroy = destroy_toy};
   Training training = {.config = small_config(WITH("train.device=cuda")), .levels = &bare,
                        .device = core_device_emulated(CORE_DEVICE_FORWARD), .arena = core_arena_create("test")};
-  const EnvPixels pixels = {0};
   core_arena_set_device(training.arena, training.device);
-  bare.pixels = &pixels;
-  assert_int_equal(training_device_check_env(&training), CORE_USAGE);
-  assert_message("reads pixels by convolutions, which are made for the CPU only; set train.device to cpu");
-  bare.pixels = NULL;
   assert_int_equal(training_device_check_env(&training), CORE_OK);
   assert_true(training.levels != &bare && env_is_hosted(training.levels) && training.device != NULL);
   env_destroy(&training.levels);

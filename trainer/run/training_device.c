@@ -64,9 +64,6 @@ int training_device_check_env(Training *training) {
   Env *env = training->levels;
   if (training->device == NULL || env->device) return CORE_OK;
   if (strcmp(training->config.train.device, "cuda") == 0) {
-    if (env->pixels)
-      return core_error(CORE_USAGE, "train.device = cuda: net.encoder = %s reads pixels by convolutions, which are "
-                        "made for the CPU only; set train.device to cpu", training->config.net.encoder);
     training->levels = NULL;
     return hosted_create(env, NULL, &training->levels);
   }

@@ -8,8 +8,7 @@
  * build, the machine or the configuration forbid it; auto then takes the CPU and leaves the reason in device_note. */
 int training_device_open(Training *training);
 /* Once the environment is made, before buffers are registered. Where it has no worlds on devices, cuda wraps it
- * (wrappers/hosted.h), and auto goes back to the CPU and leaves the reason in device_note. CORE_USAGE: cuda, but the
- * encoder's convolutions are for the CPU. */
+ * (wrappers/hosted.h), and auto goes back to the CPU and leaves the reason in device_note. */
 int training_device_check_env(Training *training);
 /* All ranks, where they have devices: connects these (communicator.h), before the first gradient. */
 int training_device_connect(Training *training);

@@ -10,7 +10,7 @@ from rows import row
 
 script = os.environ.get("PEER_CLEANRL")
 if not script:
-    print("# peer CleanRL: PEER_CLEANRL=ppo_continuous_action.py names its script; this Python needs what that imports")
+    print("# peer CleanRL: PEER_CLEANRL=ppo_continuous_action.py names its script (github.com/vwxyzjn/cleanrl)")
     sys.exit()
 command = [sys.executable, os.path.abspath(script), "--env-id", "HalfCheetah-v4", "--total-timesteps",
            sys.argv[1] if len(sys.argv) > 1 else "40960", "--no-cuda"]

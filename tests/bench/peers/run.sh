@@ -2,9 +2,10 @@
 # What a user would pick instead, timed on this machine: CSV rows of part "peer". A peer that is not installed is named in
 # a comment with the way to get it; nothing else depends on Python.
 #   PEER_JAX=python that has jax2d and kinetix-env    PEER_TORCH=python that has torch    (default: python3)
-#   PEER_MUJOCO=python that has gymnasium and envpool, and with PEER_CLEANRL=ppo_continuous_action.py what that imports
+#   PEER_MUJOCO=python that has gymnasium and envpool
+#   PEER_CLEANRL=CleanRL's ppo_continuous_action.py, PEER_CLEANRL_PYTHON=python that has what it imports
 #   PEER_STATS=python that has rliable and pandas; PEER_ROWS=the file whose rows pandas reads (bench_large plain)
-# Usage: run.sh [PEER_JAX|PEER_MUJOCO|PEER_STATS|PEER_TORCH]    only this one
+# Usage: run.sh [PEER_JAX|PEER_MUJOCO|PEER_CLEANRL_PYTHON|PEER_STATS|PEER_TORCH]    only this one
 set -u
 cd "$(dirname "$0")"
 wanted=${1:-}
@@ -19,6 +20,8 @@ peer() { # name, python, module, packages, scripts...
 }
 peer PEER_JAX "${PEER_JAX:-python3}" kinetix "jax==0.5.3 jaxlib==0.5.3 jax2d==1.0.1 kinetix-env==2.0.2" \
   jax_environment.py jax_ppo.py
-peer PEER_MUJOCO "${PEER_MUJOCO:-python3}" gymnasium "'gymnasium[mujoco]==1.4.0' envpool" mujoco_environment.py mujoco_ppo.py
+peer PEER_MUJOCO "${PEER_MUJOCO:-python3}" gymnasium "'gymnasium[mujoco]==1.4.0' envpool" mujoco_environment.py
+peer PEER_CLEANRL_PYTHON "${PEER_CLEANRL_PYTHON:-python3}" tyro \
+  "'gymnasium[mujoco]==0.29.1' 'mujoco==2.3.3' 'numpy<2' torch tyro tensorboard" mujoco_ppo.py
 peer PEER_STATS "${PEER_STATS:-python3}" rliable "rliable==1.2.0 arch==7.2.0 'pandas<3'" analysis_statistics.py
 peer PEER_TORCH "${PEER_TORCH:-python3}" torch "torch numpy" torch_update.py
