@@ -219,7 +219,8 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
   };
 }
 
-/* The parameters of layer number `layer` of a network, from 1: a convolution's kernel and bias, or a dense layer's all. */
+/* The parameters of layer number `layer` of a network, from 1: a convolution's kernel and bias, or all of a dense
+ * layer. */
 static size_t layer_parameters(const AgentNetwork *network, const Encoder *encoder, int convolutions, int layer,
                                size_t *first) {
   const NetworkShape *shape = &network->shape;

@@ -168,8 +168,8 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   }
 }
 
-/* A convolution's units are what the relu behind it gives: behind a stage's pool, inside of a block, behind a block. The
- * last block of the first two stages has none. */
+/* A convolution's units are what the relu behind it gives: behind a stage's pool, inside of a block, behind a block.
+ * The last block of the first two stages has none. */
 static int layers(const EncoderShape *shape, int rows, float *memory, EncoderLayer layer[ENCODER_LAYERS_MAX]) {
   size_t used;
   int count = 0;

@@ -25,7 +25,8 @@ typedef struct EncoderDesign {
   size_t (*scratch)(const EncoderShape *shape, int rows);
   void (*forward)(const EncoderPass *pass, float *embedding);
   void (*backward)(const EncoderPass *pass, const float *embedding, const float *dembedding, float *gradient);
-  int (*layers)(const EncoderShape *shape, int rows, float *memory, EncoderLayer layer[ENCODER_LAYERS_MAX]); /* pixels */
+  /* encoder_layers; pixels only. */
+  int (*layers)(const EncoderShape *shape, int rows, float *memory, EncoderLayer layer[ENCODER_LAYERS_MAX]);
 } EncoderDesign;
 #define ENCODER_DESIGN(name) extern const EncoderDesign ENCODER_DESIGN_##name;
 ENCODER_KINDS(ENCODER_DESIGN)
