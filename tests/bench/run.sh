@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Every benchmark's figures as CSV on stdout.
-# Usage: tests/bench/run.sh BUILD [store|sweep|slurm|sim|mujoco|trainer|analysis|peers]
+# Usage: tests/bench/run.sh BUILD [store|sweep|slurm|sim|mujoco|environments|trainer|analysis|peers]
 # analysis makes a results.db of ten million rows (1.5 GB, a minute) when it is asked for by name; with PEER_STATS=python that
 # has rliable and pandas (tests/bench/peers/run.sh says how to make it) it is compared with them in the same run.
-# mujoco takes PEER_MUJOCO in the same way. peers runs sim, mujoco, trainer, analysis and what a user would pick instead
+# mujoco takes PEER_MUJOCO in the same way, and environments PEER_TORCH, PEER_ENVIRONMENTS and for its own workers SWEEP_PYTHON
+# (build/python, which make python makes). peers runs sim, mujoco, convolution, trainer, analysis and what a user would pick instead
 # (tests/bench/peers). What has peers ends with our figures over theirs.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -11,11 +12,13 @@ build=${1:-build} only=${2:-}
 levels=../shared/data/kinetix_levels # S, M and L cases need a folder of Kinetix levels
 if [ -z "${KINETIX_LEVELS:-}" ] && [ -d $levels ]; then KINETIX_LEVELS=$PWD/$levels; fi
 export KINETIX_LEVELS=${KINETIX_LEVELS:-}
-declare -A programs=([slurm]=slurm [store]=store [sweep]=sweep [sim]=sim [mujoco]=mujoco [trainer]="trainer training" [analysis]="analysis large"
-                     [peers]="sim mujoco training analysis large")
-case "$only" in "") parts="store sweep sim mujoco trainer analysis" ;; *) parts=$only ;; esac
+if [ -z "${SWEEP_PYTHON:-}" ] && [ -x "$build/python/bin/python" ]; then export SWEEP_PYTHON=$(realpath "$build")/python/bin/python; fi
+export PEER_ENVIRONMENTS=${PEER_ENVIRONMENTS:-${SWEEP_PYTHON:-}}
+declare -A programs=([slurm]=slurm [store]=store [sweep]=sweep [sim]=sim [mujoco]=mujoco [environments]="environments convolution"
+                     [trainer]="trainer training" [analysis]="analysis large" [peers]="sim mujoco convolution training analysis large")
+case "$only" in "") parts="store sweep sim mujoco environments trainer analysis" ;; *) parts=$only ;; esac
 if [ -n "$only" ] && [ -z "${programs[$only]:-}" ]; then
-  echo "make bench: no part '$only'; ONLY is one of store, sweep, slurm, sim, mujoco, trainer, analysis, peers" >&2
+  echo "make bench: no part '$only'; ONLY is one of store, sweep, slurm, sim, mujoco, environments, trainer, analysis, peers" >&2
   exit 2
 fi
 rows=$(mktemp)
@@ -33,6 +36,11 @@ for part in $parts; do
       if [ -n "${PEER_STATS:-}" ]; then "$build/tests/bench/bench_large" plain "$large/results.db" "$large/plain.db"; fi
       continue
     fi
+    if [ "$program" = environments ]; then
+      PYTHONPATH=$PWD/tests/bench/peers PYTHONWARNINGS=ignore PYTHONDONTWRITEBYTECODE=1 \
+        "$build/tests/bench/bench_environments" | tee -a "$rows"
+      continue
+    fi
     if [ -x "$build/tests/bench/bench_$program" ]; then "$build/tests/bench/bench_$program" | tee -a "$rows"; fi
   done
   if [ "$part" = slurm ]; then tests/bench/slurm.sh "$build" | tee -a "$rows"; fi
@@ -43,6 +51,7 @@ case "$only" in
   ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;;
   analysis) tests/bench/peers/run.sh PEER_STATS | tee -a "$rows" ;;
   mujoco) for peer in PEER_MUJOCO PEER_CLEANRL_PYTHON; do tests/bench/peers/run.sh $peer | tee -a "$rows"; done ;;
+  environments) tests/bench/peers/run.sh PEER_TORCH torch_convolution.py | tee -a "$rows" ;;
 esac
 # Our best figure over the peer's, wherever both were measured just now with the same threads.
 awk -F, -v OFS=, '

@@ -1,0 +1,194 @@
+/* Environments of other people in the trainer: a turn of the bridge, and environment steps a second without a policy,
+ * under random actions, beside the same environment in its own Python. Prints CSV.
+ *
+ *   turn      256 worlds that do nothing (peers/sitecustomize.py), from the actions to the observations in the
+ * trainer's buffers. The environment says how long its own step took, which is taken off each turn
+ *   CartPole  256 worlds through the bridge; theirs: the same vector class, and Gymnasium's own vectorised one
+ *   Breakout  CleanRL's preprocessing; theirs: AtariVectorEnv with as many threads as there are processors. Where a
+ * life is lost ours plays a step more, which presses FIRE and is not counted
+ *   starpilot 64 worlds in this process; theirs: ProcgenGym3Env, which has threads of its own
+ *
+ * Ours and theirs take turns; figures are medians over the turns. The trainer's Python is SWEEP_PYTHON, that of the
+ * peers PEER_ENVIRONMENTS, else the same. */
+#include <omp.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/random.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/bench_peer.h"
+#include "trainer/envs/tasks/tasks.h"
+
+enum { TURNS = 7, ACTIONS = 16, BRIDGE_TURNS = 20000 };
+static const double turn_seconds = 1.0;
+
+typedef struct Case {
+  const char *name;       /* of its rows */
+  const char *task, *encoder;
+  int worlds, workers;
+  const char *peer, *peer_name; /* what environment_steps.py is to make, and its name in rows; NULL: nothing */
+  const char *other, *other_name; /* a second one, which takes no turns */
+} Case;
+
+typedef struct Bench {
+  Env *env;
+  uint8_t *actions;       /* [ACTIONS][worlds] */
+  EnvStep out;
+  int next;               /* of the actions */
+} Bench;
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, int n) {
+  qsort(values, (size_t)n, sizeof *values, ascending);
+  return values[n / 2];
+}
+
+static int open_bench(const Case *wanted, Bench *bench) {
+  CoreConfig config = core_config_default();
+  char workers[16];
+  *bench = (Bench){0};
+  snprintf(workers, sizeof workers, "%d", wanted->workers);
+  TRY(core_config_set(&config, "env.task", wanted->task));
+  TRY(core_config_set(&config, "env.workers", workers));
+  TRY(core_config_set(&config, "net.encoder", wanted->encoder));
+  TRY(env_create(&config, wanted->worlds, 1, &bench->env));
+  const size_t worlds = (size_t)wanted->worlds, rows = worlds * (size_t)bench->env->observation_length;
+  bench->actions = core_memory_allocate(ACTIONS * worlds);
+  CoreRandomStream stream = core_random_stream(1, CORE_RANDOM_RESET, 0, 0);
+  for (size_t i = 0; i < ACTIONS * worlds; i++)
+    bench->actions[i] = (uint8_t)(core_random_next(&stream) % (uint32_t)bench->env->head.size[0]);
+  bench->out = (EnvStep){
+    .observations = core_memory_zero_allocate(rows, sizeof(float)),
+    .rewards = core_memory_zero_allocate(worlds, sizeof(float)),
+    .dones = core_memory_zero_allocate(worlds, 1),
+    .solved = core_memory_zero_allocate(worlds, 1),
+    .episode_steps = core_memory_zero_allocate(worlds, sizeof(int32_t)),
+  };
+  bench->env->reset(bench->env, bench->out.observations);
+  return env_check(bench->env);
+}
+
+static void close_bench(Bench *bench) {
+  env_destroy(&bench->env);
+  free(bench->actions);
+  free(bench->out.observations);
+  free(bench->out.rewards);
+  free(bench->out.dones);
+  free(bench->out.solved);
+  free(bench->out.episode_steps);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+static void step(Bench *bench) {
+  const size_t at = (size_t)(bench->next++ % ACTIONS) * (size_t)bench->env->worlds;
+  bench->env->step(bench->env, bench->actions + at, &bench->out);
+}
+
+/* Environment steps a second of the next so many seconds. */
+static double step_ours(Bench *bench, double seconds) {
+  const double begun = bench_seconds();
+  double passed;
+  int64_t steps = 0;
+  do {
+    for (int i = 0; i < 4; i++) step(bench), steps += bench->env->worlds;
+    passed = bench_seconds() - begun;
+  } while (passed < seconds);
+  return (double)steps / passed;
+}
+
+static void time_other(const Case *wanted, int threads) {
+  BenchPeer peer;
+  double speed[TURNS];
+  if (!bench_peer_start(&peer, getenv("PEER_ENVIRONMENTS"), wanted->other, wanted->worlds, threads)) return;
+  for (int i = -1; i < 3; i++) speed[i < 0 ? 0 : i] = bench_peer_turn(&peer, turn_seconds);
+  bench_row("environments", wanted->name, wanted->other_name, median(speed, 3), "environment steps/s", threads);
+  bench_peer_end(&peer);
+}
+
+static int time_case(const Case *wanted) {
+  const int threads = omp_get_num_procs();
+  double ours[TURNS], theirs[TURNS], share[TURNS];
+  char metric[128];
+  Bench bench;
+  BenchPeer peer = {0};
+  int code = open_bench(wanted, &bench);
+  const bool paired = code == CORE_OK && wanted->peer &&
+                      bench_peer_start(&peer, getenv("PEER_ENVIRONMENTS"), wanted->peer, wanted->worlds, threads);
+  if (code == CORE_OK) step_ours(&bench, turn_seconds);
+  if (paired) bench_peer_turn(&peer, turn_seconds);
+  for (int i = 0; code == CORE_OK && i < TURNS; i++) {
+    ours[i] = step_ours(&bench, turn_seconds);
+    theirs[i] = paired ? bench_peer_turn(&peer, turn_seconds) : 0;
+    share[i] = theirs[i] > 0 ? 100 * ours[i] / theirs[i] : 0;
+    code = env_check(bench.env);
+  }
+  if (code == CORE_OK)
+    bench_row("environments", wanted->name, "steps_per_second", median(ours, TURNS), "environment steps/s", threads);
+  if (code == CORE_OK && paired) {
+    bench_row("environments", wanted->name, wanted->peer_name, median(theirs, TURNS), "environment steps/s", threads);
+    snprintf(metric, sizeof metric, "share of %s", wanted->peer_name);
+    bench_row("environments", wanted->name, metric, median(share, TURNS), "%", threads);
+  }
+  bench_peer_end(&peer);
+  close_bench(&bench);
+  if (code == CORE_OK && wanted->other) time_other(wanted, threads);
+  return code;
+}
+
+/* ---- a turn of the bridge ---------------------------------------------------------------------------------------- */
+
+/* µs; the reward of world 0 is how long the environment's own step took. */
+static int time_turn(void) {
+  static const Case still = {"bridge", "gym/Still-v0", "none", 256, 1, 0, 0, 0, 0};
+  double *beyond = core_memory_allocate(BRIDGE_TURNS * sizeof *beyond);
+  double *whole = core_memory_allocate(BRIDGE_TURNS * sizeof *whole);
+  Bench bench;
+  setenv("SWEEP_BENCH_STILL", "1", 1);
+  int code = open_bench(&still, &bench);
+  unsetenv("SWEEP_BENCH_STILL");
+  for (int i = -1000; code == CORE_OK && i < BRIDGE_TURNS; i++) {
+    const double begun = bench_seconds();
+    step(&bench);
+    const double took = 1e6 * (bench_seconds() - begun);
+    if (i >= 0) whole[i] = took, beyond[i] = took - (double)bench.out.rewards[0];
+  }
+  if (code == CORE_OK) code = env_check(bench.env);
+  if (code == CORE_OK) {
+    const int threads = omp_get_num_procs();
+    bench_row("environments", still.name, "turn of 256 worlds", median(whole, BRIDGE_TURNS), "us", threads);
+    bench_row("environments", still.name, "turn beyond the environment", median(beyond, BRIDGE_TURNS), "us", threads);
+    bench_row("environments", still.name, "the same; 99 of 100 below", beyond[BRIDGE_TURNS / 100 * 99], "us", threads);
+  }
+  close_bench(&bench);
+  free(beyond), free(whole);
+  return code;
+}
+
+/* What is not installed is a comment; what fails is a failure. */
+static bool tell(const char *name, int code) {
+  if (code != CORE_OK) printf("# environments, %s: %s\n", name, core_error_message());
+  return code == CORE_OK || code == CORE_USAGE;
+}
+
+int main(void) {
+  static const Case cases[] = {
+    {"CartPole", "gym/CartPole-v1", "none", 256, 1, "gym/CartPole-v1", "SyncVectorEnv in Python", "vector/CartPole-v1",
+     "Gymnasium's vectorised class in Python"},
+    {"Breakout_8", "atari/Breakout", "nature", 8, 1, "atari/breakout", "AtariVectorEnv in Python", 0, 0},
+    {"Breakout_64", "atari/Breakout", "nature", 64, 1, "atari/breakout", "AtariVectorEnv in Python", 0, 0},
+    {"Breakout_64_two_workers", "atari/Breakout", "nature", 64, 2, "atari/breakout", "AtariVectorEnv in Python", 0, 0},
+    {"starpilot", "procgen/starpilot", "impala", 64, 1, "procgen/starpilot", "ProcgenGym3Env in Python", 0, 0},
+  };
+  signal(SIGPIPE, SIG_IGN); /* a peer that died is no reason to */
+  bool good = tell("bridge", time_turn());
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (!tell(cases[i].name, time_case(&cases[i]))) good = false;
+  return good ? 0 : 1;
+}
