@@ -12,7 +12,7 @@
 #include "store/workspace/paths.h"
 
 typedef struct Shape {
-  char task[CORE_CONFIG_TEXT];
+  char task[CORE_CONFIG_TEXT], encoder[CORE_CONFIG_TEXT];
   SweepDevice device;
   int64_t width, depth, epochs;
   double median;
@@ -31,14 +31,16 @@ struct SweepSpeeds {
 static const char sql[] =
     "SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.net.width') AS width,"
     "       json_extract(config, '$.net.depth') AS depth, json_extract(config, '$.ppo.epochs') AS epochs,"
+    "       coalesce(json_extract(config, '$.net.encoder'), 'none') AS encoder,"
     "       coalesce(device LIKE 'cuda%', 0) AS gpu,"
     "       (SELECT steps_per_second FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
     "        ORDER BY iteration DESC LIMIT 1) AS speed"
-    "  FROM run WHERE speed IS NOT NULL ORDER BY task, width, depth, epochs, gpu, speed";
+    "  FROM run WHERE speed IS NOT NULL ORDER BY task, width, depth, epochs, encoder, gpu, speed";
 
 static bool is_same(const Shape *shape, const Shape *other) {
   return strcmp(shape->task, other->task) == 0 && shape->width == other->width && shape->depth == other->depth &&
-         shape->epochs == other->epochs && shape->device == other->device;
+         shape->epochs == other->epochs && strcmp(shape->encoder, other->encoder) == 0 &&
+         shape->device == other->device;
 }
 
 typedef struct Group { double *sorted; size_t count, capacity; } Group;
@@ -53,9 +55,10 @@ static void close_group(SweepSpeeds *speeds, Group *group) {
 }
 
 static int read_shape(StoreQuery *query, Shape *shape) {
-  const char *task = store_query_text(query, 0);
+  const char *task = store_query_text(query, 0), *encoder = store_query_text(query, 4);
   *shape = (Shape){.width = store_query_int(query, 1), .depth = store_query_int(query, 2),
-                   .epochs = store_query_int(query, 3), .device = store_query_int(query, 4) ? SWEEP_GPU : SWEEP_CPU};
+                   .epochs = store_query_int(query, 3), .device = store_query_int(query, 5) ? SWEEP_GPU : SWEEP_CPU};
+  TRY(core_text_copy(shape->encoder, sizeof shape->encoder, encoder ? encoder : "", "net.encoder"));
   return core_text_copy(shape->task, sizeof shape->task, task ? task : "", "env.task");
 }
 
@@ -77,7 +80,7 @@ static int load(StoreQuery *query, SweepSpeeds *speeds) {
       group.capacity = group.capacity ? 2 * group.capacity : 64;
       group.sorted = core_memory_resize(group.sorted, group.capacity * sizeof *group.sorted);
     }
-    group.sorted[group.count++] = store_query_real(query, 5);
+    group.sorted[group.count++] = store_query_real(query, 6);
   }
   close_group(speeds, &group);
 out:
@@ -116,10 +119,12 @@ void sweep_speeds_destroy(SweepSpeeds **speeds) {
 
 static double log_ratio(int64_t a, int64_t b) { return a > 0 && b > 0 ? fabs(log2((double)a / (double)b)) : 1; }
 
-/* 0: the same. A width counts twice (its square decides), another task more than any network. */
+/* 0: the same. A width counts twice (its square decides), another encoder more than any width, another task more than
+ * that. */
 static double distance(const Shape *shape, const CoreConfig *config) {
   return 2 * log_ratio(shape->width, config->net.width) + log_ratio(shape->depth, config->net.depth) +
-         log_ratio(shape->epochs, config->ppo.epochs) + (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
+         log_ratio(shape->epochs, config->ppo.epochs) + (strcmp(shape->encoder, config->net.encoder) == 0 ? 0 : 50) +
+         (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
 }
 
 SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, SweepDevice device) {

@@ -146,6 +146,9 @@ static void test_estimate(void **state) {
   assert_true(speed.steps_per_second == 200);
   assert_true(speed.exact);
   assert_int_equal(speed.runs, 3);
+  CoreConfig convolutions = config; /* the same shape behind an encoder is no run of these */
+  snprintf(convolutions.net.encoder, sizeof convolutions.net.encoder, "nature");
+  assert_false(sweep_speeds_find(speeds, &convolutions, SWEEP_ANY_DEVICE).exact);
   sweep_grid_config(&f.grid, 7, &config);
   assert_false(sweep_speeds_find(speeds, &config, SWEEP_ANY_DEVICE).exact);
   sweep_speeds_destroy(&speeds);
