@@ -56,6 +56,11 @@ static void what_hangs_on_something_unread_is_unread(void **state) {
   assert_false(reads(&config, "sfl.period"));
   config = CONFIG("eval.count=0");
   assert_false(reads(&config, "eval.levels"));
+  /* An encoder of entities is in the trunk's place; on one of pixels the trunk stands. */
+  config = CONFIG("net.sharing=shared", "net.encoder=set");
+  assert_false(reads(&config, "net.trunk_width"));
+  config = CONFIG("net.sharing=shared", "net.encoder=nature", "net.depth=0");
+  assert_true(reads(&config, "net.trunk_width") && reads(&config, "net.norm"));
   config = CONFIG("init.from=run:0123456789abcdef");
   assert_true(reads(&config, "init.restore"));
   config = core_config_default();
