@@ -212,9 +212,9 @@ static int bad_choice(const CoreConfigRow *row, const char *text) {
   return code;
 }
 
-/* "mujoco/..." stands for mujoco/ and any name or path behind it. */
+/* "mujoco/..." stands for mujoco/ and any name or path behind it; gym/ takes module:id, too. */
 static bool is_behind(const char *choice, size_t span, const char *text) {
-  static const char dots[] = "...", letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
+  static const char dots[] = "...", letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:";
   const size_t tail = strlen(dots), stem = span - tail;
   if (span <= tail || memcmp(choice + span - tail, dots, tail) != 0 || strncmp(choice, text, stem) != 0) return false;
   return text[stem] != '\0' && strspn(text + stem, letters) == strlen(text + stem);

@@ -1,4 +1,4 @@
-/* Which libraries runs bring, and whether the workspace trusts them (trust.h). */
+/* Which libraries and modules runs bring, and whether the workspace trusts them (trust.h). */
 #include "sweep/plan/trust.h"
 
 #include <sodium.h>
@@ -11,7 +11,7 @@
 #include "core/log.h"
 
 enum { HASH = 16, HASH_TEXT = 2 * HASH + 1, LIBRARY_MAX = 1 << 28, LIST_MAX = 1 << 24 };
-static const char prefix[] = "library:";
+static const char prefix[] = "library:", gym[] = "gym/";
 
 /* The file of "library:FILE/NAME", as the trainer takes it. */
 static int find_file(const char *task, char path[CORE_PATH_MAX]) {
@@ -22,15 +22,27 @@ static int find_file(const char *task, char path[CORE_PATH_MAX]) {
   return core_files_path(path, "%.*s", (int)(slash - whole), whole);
 }
 
-static int hash_file(const char *path, char text[HASH_TEXT]) {
+static void hash_bytes(const char *bytes, size_t size, char text[HASH_TEXT]) {
   unsigned char hash[HASH];
+  crypto_generichash(hash, sizeof hash, (const unsigned char *)bytes, size, NULL, 0);
+  sodium_bin2hex(text, HASH_TEXT, hash, sizeof hash);
+}
+
+static int hash_file(const char *path, char text[HASH_TEXT]) {
   char *bytes = NULL;
   size_t size;
   TRY(core_files_read(path, LIBRARY_MAX, &bytes, &size));
-  crypto_generichash(hash, sizeof hash, (const unsigned char *)bytes, size, NULL, 0);
+  hash_bytes(bytes, size, text);
   free(bytes);
-  sodium_bin2hex(text, HASH_TEXT, hash, sizeof hash);
   return CORE_OK;
+}
+
+/* "Python module M" of "gym/M:ID" -> text; NULL: it names none. */
+static const char *find_module(const char *task, char text[CORE_CONFIG_TEXT + 16]) {
+  const char *name = task + strlen(gym), *end = strchr(task, ':');
+  if (strncmp(task, gym, strlen(gym)) != 0 || end == NULL) return NULL;
+  snprintf(text, CORE_CONFIG_TEXT + 16, "Python module %.*s", (int)(end - name), name);
+  return text;
 }
 
 /* Is there a line that begins with the hash? */
@@ -59,20 +71,31 @@ static int append(const char *list, const char *hash, const char *path) {
   return written ? CORE_OK : core_error_errno(CORE_FAIL, "%s", list);
 }
 
-static int check_library(const char *root, const char *task, bool trust) {
-  char path[CORE_PATH_MAX], list[CORE_PATH_MAX], hash[HASH_TEXT];
+/* what: the file or the module. */
+static int check_hash(const char *root, const char *task, const char *what, const char *hash, bool trust) {
+  char list[CORE_PATH_MAX];
   bool listed;
-  TRY(find_file(task, path));
-  TRY(hash_file(path, hash));
   TRY(core_files_path(list, "%s/trusted", root));
   TRY(is_listed(list, hash, &listed));
   if (listed) return CORE_OK;
   if (!trust)
     return core_error(CORE_USAGE, "env.task = %.200s brings code: %.300s (BLAKE2b %s), which nobody has trusted in "
                       "this workspace; look at where it comes from, then give --trust to sweep submit once", task,
-                      path, hash);
-  core_info("trusted from now on: %s (BLAKE2b %s)", path, hash);
-  return append(list, hash, path);
+                      what, hash);
+  core_info("trusted from now on: %s (BLAKE2b %s)", what, hash);
+  return append(list, hash, what);
+}
+
+static int check_task(const char *root, const char *task, bool trust) {
+  char path[CORE_PATH_MAX], module[CORE_CONFIG_TEXT + 16], hash[HASH_TEXT];
+  if (find_module(task, module)) {
+    hash_bytes(module, strlen(module), hash);
+    return check_hash(root, task, module, hash, trust);
+  }
+  if (strncmp(task, prefix, strlen(prefix)) != 0) return CORE_OK;
+  TRY(find_file(task, path));
+  TRY(hash_file(path, hash));
+  return check_hash(root, task, path, hash, trust);
 }
 
 int sweep_trust_check(const char *root, const SweepGrid *grid, bool trust) {
@@ -81,8 +104,8 @@ int sweep_trust_check(const char *root, const SweepGrid *grid, bool trust) {
     CoreConfig config;
     sweep_grid_config(grid, run, &config);
     const char *task = config.env.task;
-    if (strncmp(task, prefix, strlen(prefix)) != 0 || strcmp(task, last) == 0) continue;
-    TRY(check_library(root, task, trust));
+    if (strcmp(task, last) == 0) continue;
+    TRY(check_task(root, task, trust));
     memcpy(last, task, sizeof last);
   }
   return CORE_OK;

@@ -34,7 +34,6 @@ if command -v python3 >/dev/null; then
   tap_run "a Python without the package" 2 "has no package gymnasium" train none --set env.python="$tap_dir/bare"
 fi
 tap_run "no worker" 2 "env.workers = 0 is out of range" train none --set env.workers=0
-tap_run "a name that could be a module's" 2 "is none of" train none --set env.task=gym/mine:Mine-v0
 if ! "$SWEEP_PYTHON" -c "import gymnasium" 2>/dev/null; then
   tap_skip "environments in Python" "no Gymnasium in build/python: make python"
   tap_done
@@ -111,4 +110,20 @@ fast
 are_gone() { for worker in $workers; do [ ! -e "/proc/$worker" ] || grep -q '^State:.*Z' "/proc/$worker/status" || return 1; done; }
 tap_wait 20 are_gone
 tap_result "a killed trainer takes its workers along" $?
+# ---- a module that an experiment file names
+mkdir -p "$tap_dir/modules" "$tap_dir/workspace"
+cat >"$tap_dir/modules/mine.py" <<'PY'
+import gymnasium
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+gymnasium.register("Mine-v0", entry_point=CartPoleEnv, max_episode_steps=50)
+PY
+export PYTHONPATH=$tap_dir/modules${PYTHONPATH:+:$PYTHONPATH}
+sed -e 's|^task = .*|task = gym/mine:Mine-v0|' -e '1i [sweep]\nname = mine' "$tap_dir/small.ini" >"$tap_dir/mine.ini"
+submit() { sweep submit "$tap_dir/mine.ini" --root "$tap_dir/workspace" --local --wait "$@"; }
+tap_run "by hand it runs" 0 "finished" train mine --set env.task=gym/mine:Mine-v0
+tap_run "a plan names it" 2 "brings code: Python module mine (BLAKE2b" sweep plan "$tap_dir/mine.ini" --root "$tap_dir/workspace"
+tap_run "a submit refuses it" 2 "give --trust to sweep submit once" submit
+tap_run "once trusted it runs" 0 "" submit --trust
+tap_run "the workspace remembers" 0 "Python module mine" cat "$tap_dir/workspace/trusted"
+tap_run "a module that is none" 2 "nowhere" train none --set env.task=gym/nowhere:Mine-v0
 tap_done
