@@ -415,7 +415,7 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
      "ask Slurm whether it would take it and when it would start; submit nothing"},
     {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
      "do not ask the trainer first whether the runs would start"},
-    {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL, "from now on code of env.task = library:..., gym/MODULE:ID may run here"},
+    {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL, "from now on code that env.task names may run here"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; what people read goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};

@@ -9,8 +9,8 @@
 
 #include "sweep/spec/grid.h"
 
-/* CORE_USAGE: a run's library or module is not trusted, or a library can not be read; the message names file, hash and the way out.
- * trust: it is from now on. */
+/* CORE_USAGE: a run's library or module is not trusted, or a library can not be read; the message names it, its hash
+ * and the way out. trust: it is from now on. */
 int sweep_trust_check(const char *root, const SweepGrid *grid, bool trust);
 
 #endif
