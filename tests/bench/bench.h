@@ -3,6 +3,7 @@
 #ifndef TESTS_BENCH_H
 #define TESTS_BENCH_H
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -39,6 +40,17 @@ static inline const char *bench_machine(void) {
 static inline void bench_text(const char *text, char end) {
   for (; *text; text++) putchar(*text == ',' ? ' ' : *text);
   putchar(end);
+}
+
+static inline int bench_ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The middle one of n values, the upper of two; they are sorted. */
+static inline double bench_median(double *values, int n) {
+  qsort(values, (size_t)n, sizeof *values, bench_ascending);
+  return values[n / 2];
 }
 
 static inline void bench_row(const char *part, const char *name, const char *metric, double value, const char *unit,

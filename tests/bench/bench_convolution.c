@@ -115,11 +115,6 @@ static void destroy(Bench *b) {
   core_arena_destroy(&b->arena);
 }
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* An update before them warms up. */
 static int time_updates(const Case *wanted, Bench *b, double *seconds, double *flops) {
   RolloutEpisodes episodes;
@@ -134,8 +129,7 @@ static int time_updates(const Case *wanted, Bench *b, double *seconds, double *f
     TRY(b->learner.kind->update(b->learner.state, &learnt, &update));
     if (i >= 0) times[i] = bench_seconds() - begun;
   }
-  qsort(times, (size_t)wanted->updates, sizeof *times, ascending);
-  *seconds = times[wanted->updates / 2];
+  *seconds = bench_median(times, wanted->updates);
   *flops = b->ops->flops;
   return CORE_OK;
 }

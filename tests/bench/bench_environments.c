@@ -39,16 +39,6 @@ typedef struct Bench {
   int next;               /* of the actions */
 } Bench;
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values, int n) {
-  qsort(values, (size_t)n, sizeof *values, ascending);
-  return values[n / 2];
-}
-
 static int open_bench(const Case *wanted, Bench *bench) {
   CoreConfig config = core_config_default();
   char workers[16];
@@ -108,7 +98,7 @@ static void time_other(const Case *wanted, int threads) {
   double speed[TURNS];
   if (!bench_peer_start(&peer, getenv("PEER_ENVIRONMENTS"), wanted->other, wanted->worlds, threads)) return;
   for (int i = -1; i < 3; i++) speed[i < 0 ? 0 : i] = bench_peer_turn(&peer, turn_seconds);
-  bench_row("environments", wanted->name, wanted->other_name, median(speed, 3), "environment steps/s", threads);
+  bench_row("environments", wanted->name, wanted->other_name, bench_median(speed, 3), "environment steps/s", threads);
   bench_peer_end(&peer);
 }
 
@@ -130,11 +120,11 @@ static int time_case(const Case *wanted) {
     code = env_check(bench.env);
   }
   if (code == CORE_OK)
-    bench_row("environments", wanted->name, "steps_per_second", median(ours, TURNS), "environment steps/s", threads);
+    bench_row("environments", wanted->name, "steps_per_second", bench_median(ours, TURNS), "environment steps/s", threads);
   if (code == CORE_OK && paired) {
-    bench_row("environments", wanted->name, wanted->peer_name, median(theirs, TURNS), "environment steps/s", threads);
+    bench_row("environments", wanted->name, wanted->peer_name, bench_median(theirs, TURNS), "environment steps/s", threads);
     snprintf(metric, sizeof metric, "share of %s", wanted->peer_name);
-    bench_row("environments", wanted->name, metric, median(share, TURNS), "%", threads);
+    bench_row("environments", wanted->name, metric, bench_median(share, TURNS), "%", threads);
   }
   bench_peer_end(&peer);
   close_bench(&bench);
@@ -162,8 +152,8 @@ static int time_turn(void) {
   if (code == CORE_OK) code = env_check(bench.env);
   if (code == CORE_OK) {
     const int threads = omp_get_num_procs();
-    bench_row("environments", still.name, "turn of 256 worlds", median(whole, BRIDGE_TURNS), "us", threads);
-    bench_row("environments", still.name, "turn beyond the environment", median(beyond, BRIDGE_TURNS), "us", threads);
+    bench_row("environments", still.name, "turn of 256 worlds", bench_median(whole, BRIDGE_TURNS), "us", threads);
+    bench_row("environments", still.name, "turn beyond the environment", bench_median(beyond, BRIDGE_TURNS), "us", threads);
     bench_row("environments", still.name, "the same; 99 of 100 below", beyond[BRIDGE_TURNS / 100 * 99], "us", threads);
   }
   close_bench(&bench);

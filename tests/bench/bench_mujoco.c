@@ -32,16 +32,6 @@ typedef struct Bench {
   int threads;
 } Bench;
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *values, int n) {
-  qsort(values, (size_t)n, sizeof *values, ascending);
-  return values[n / 2];
-}
-
 static EnvStep make_step(const Env *env) {
   const size_t worlds = (size_t)env->worlds;
   return (EnvStep){
@@ -126,9 +116,9 @@ static void time_task(const Bench *bench, const char *name) {
     bare[i] = steps / step_bare(bench, calls);
     share[i] = 100 * ours[i] / bare[i];
   }
-  bench_row("mujoco", name, "steps_per_second", median(ours, TURNS), "environment steps/s", bench->threads);
-  bench_row("mujoco", name, "bare mj_step", median(bare, TURNS), "environment steps/s", bench->threads);
-  bench_row("mujoco", name, "share of bare mj_step", median(share, TURNS), "%", bench->threads);
+  bench_row("mujoco", name, "steps_per_second", bench_median(ours, TURNS), "environment steps/s", bench->threads);
+  bench_row("mujoco", name, "bare mj_step", bench_median(bare, TURNS), "environment steps/s", bench->threads);
+  bench_row("mujoco", name, "share of bare mj_step", bench_median(share, TURNS), "%", bench->threads);
 }
 
 static int bench_task(const char *task, const char *name) {
@@ -205,7 +195,7 @@ static int bench_ppo(int threads) {
   }
   training_destroy(&training);
   if (code == CORE_OK)
-    bench_row("mujoco", "ppo_HalfCheetah", "steps_per_second", median(speed, ITERATIONS), "environment steps/s",
+    bench_row("mujoco", "ppo_HalfCheetah", "steps_per_second", bench_median(speed, ITERATIONS), "environment steps/s",
               threads);
   return code;
 }
