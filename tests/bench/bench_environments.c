@@ -120,9 +120,11 @@ static int time_case(const Case *wanted) {
     code = env_check(bench.env);
   }
   if (code == CORE_OK)
-    bench_row("environments", wanted->name, "steps_per_second", bench_median(ours, TURNS), "environment steps/s", threads);
+    bench_row("environments", wanted->name, "steps_per_second", bench_median(ours, TURNS), "environment steps/s",
+              threads);
   if (code == CORE_OK && paired) {
-    bench_row("environments", wanted->name, wanted->peer_name, bench_median(theirs, TURNS), "environment steps/s", threads);
+    bench_row("environments", wanted->name, wanted->peer_name, bench_median(theirs, TURNS), "environment steps/s",
+              threads);
     snprintf(metric, sizeof metric, "share of %s", wanted->peer_name);
     bench_row("environments", wanted->name, metric, bench_median(share, TURNS), "%", threads);
   }
@@ -153,7 +155,8 @@ static int time_turn(void) {
   if (code == CORE_OK) {
     const int threads = omp_get_num_procs();
     bench_row("environments", still.name, "turn of 256 worlds", bench_median(whole, BRIDGE_TURNS), "us", threads);
-    bench_row("environments", still.name, "turn beyond the environment", bench_median(beyond, BRIDGE_TURNS), "us", threads);
+    bench_row("environments", still.name, "turn beyond the environment", bench_median(beyond, BRIDGE_TURNS), "us",
+              threads);
     bench_row("environments", still.name, "the same; 99 of 100 below", beyond[BRIDGE_TURNS / 100 * 99], "us", threads);
   }
   close_bench(&bench);
