@@ -24,6 +24,7 @@ typedef struct Bench {
   int rows, inputs;
   OpsHead head;
   Ops *ops;
+  int ops_threads;
   Net actor, critic;
   float *x, *logp, *advantage, *value, *target, *dlogits, *dvalue, *scratch;
   uint8_t *actions;
@@ -91,15 +92,39 @@ static void update(Bench *bench) {
   lap(bench, 3, &time);
 }
 
-/* The best round of several: GFLOP/s of matrix products over all the time of the update. */
-static void bench_update(const char *name, bool bf16, int inputs, int width, int depth, int rows, int threads,
-                         double peak) {
-  Bench bench = {.rows = rows, .inputs = inputs, .head = {.factors = 6, .logits = 16, .size = {3, 3, 3, 3, 2, 2}}};
+/* What train.precision = bf16 takes for these networks. */
+static void choose(Bench *bench, const char *name) {
+  const NetworkShape *const shapes[] = {&bench->actor.shape, &bench->critic.shape};
+  OpsBf16 choice = {.layers = 0};
+  CoreText text = {0};
+  for (int net = 0; net < 2; net++)
+    for (int layer = 0; layer < shapes[net]->layers; layer++)
+      ops_bf16_add(&choice, shapes[net]->width[layer], shapes[net]->width[layer + 1]);
+  const double start = bench_seconds();
+  ops_cpu_bf16_choose(bench->ops, bench->rows, &choice);
+  bench_row("trainer", name, "choosing", 1e3 * (bench_seconds() - start), "ms", bench->ops_threads);
+  ops_cpu_bf16_use(bench->ops, &choice);
+  ops_bf16_describe(&choice, &text);
+  printf("# %s: %s\n", name, core_text_string(&text));
+  core_text_free(&text);
+}
+
+/* The best round of several: GFLOP/s of matrix products over all the time of the update. precision: float32, bf16 as a
+ * run has it, or bf16 by one of TRAINER_BF16's ways. Returns the milliseconds of an update, 0 where there is none. */
+static double bench_update(const char *precision, int inputs, int width, int depth, int rows, int threads,
+                           double peak) {
+  Bench bench = {.rows = rows, .inputs = inputs, .ops_threads = threads,
+                 .head = {.factors = 6, .logits = 16, .size = {3, 3, 3, 3, 2, 2}}};
+  const bool bf16 = strcmp(precision, "float32") != 0, chosen = strcmp(precision, "bf16") == 0;
   size_t n = (size_t)rows;
+  char name[96];
+  snprintf(name, sizeof name, "update %d-%dx%d B=%d%s%s%s", inputs, depth, width, rows, bf16 ? " bf16" : "",
+           bf16 && !chosen ? " " : "", bf16 && !chosen ? precision : "");
+  setenv("TRAINER_BF16", bf16 && !chosen ? precision : "", 1);
   if ((bf16 ? ops_cpu_create_bf16 : ops_cpu_create)(threads, rows, inputs > width ? inputs : width, &bench.ops) !=
       CORE_OK) {
     printf("# %s: %s\n", name, core_error_message());
-    return;
+    return 0;
   }
   make_net(&bench, &bench.actor, width, depth, 16, 0.01);
   make_net(&bench, &bench.critic, width, depth, 1, 1);
@@ -109,6 +134,7 @@ static void bench_update(const char *name, bool bf16, int inputs, int width, int
   bench.dlogits = floats(&bench, n * 16, 0);
   bench.scratch = floats(&bench, 2 * n * (size_t)(width > 16 ? width : 16), 0);
   bench.actions = core_memory_zero_allocate(n, 6);
+  if (chosen) choose(&bench, name);
   int updates = rows >= 4096 ? 2 : 50;
   double best = INFINITY, flops = 0, part[4] = {0};
   for (int round = 0; round < 2 * ROUNDS; round++) {
@@ -133,19 +159,32 @@ static void bench_update(const char *name, bool bf16, int inputs, int width, int
   free(bench.actions);
   while (bench.arena_count > 0) core_arena_destroy(&bench.arenas[--bench.arena_count]);
   ops_destroy(&bench.ops);
+  return best / updates * 1e3;
 }
 
-int main(void) {
+/* A network in float32, in bf16 as a run has it, and by either way, with how many times as fast as float32 each is. */
+static void bench_network(const char *only, int inputs, int width, int depth, int rows, int threads, double peak) {
+  const char *const precisions[] = {"float32", "bf16", "rounded", "library"};
+  char name[64];
+  double float32 = 0;
+  snprintf(name, sizeof name, "update %d-%dx%d B=%d", inputs, depth, width, rows);
+  if (strstr(name, only) == NULL) return;
+  for (int p = 0; p < 4; p++) {
+    const double ms = bench_update(precisions[p], inputs, width, depth, rows, threads, peak);
+    char metric[64];
+    if (p == 0) float32 = ms;
+    snprintf(metric, sizeof metric, "%s%s over float32", p > 1 ? "bf16 " : "", precisions[p]);
+    if (p > 0 && ms > 0) bench_row("trainer", name, metric, float32 / ms, "times", threads);
+  }
+}
+
+/* bench_trainer [NAME-PART]: only networks whose name has it ("2x64"). */
+int main(int argc, char **argv) {
   int threads = omp_get_num_procs();
   double peak = bench_matrix_peak(threads);
-  bench_update("update 140-3x256 B=16384", false, 140, 256, 3, 16384, threads, peak);
-  bench_update("update 679-3x256 B=16384", false, 679, 256, 3, 16384, threads, peak);
-  bench_update("update 140-2x64 B=512", false, 140, 64, 2, 512, threads, peak);
-  for (int way = 0; way < 2; way++) { /* both, whichever train.precision = bf16 takes on this processor */
-    const char *const ways[] = {"rounded", "library"}, *const names[] = {"update 140-3x256 B=16384 bf16 rounded",
-                                                                        "update 140-3x256 B=16384 bf16 library"};
-    setenv("TRAINER_BF16", ways[way], 1);
-    bench_update(names[way], true, 140, 256, 3, 16384, threads, peak);
-  }
+  const char *only = argc > 1 ? argv[1] : "";
+  bench_network(only, 140, 256, 3, 16384, threads, peak);
+  bench_network(only, 679, 256, 3, 16384, threads, peak);
+  bench_network(only, 140, 64, 2, 512, threads, peak);
   return 0;
 }

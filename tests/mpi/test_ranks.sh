@@ -52,6 +52,21 @@ for by in transitions environments; do
   tap_result "comm.deterministic: every bit of a checkpoint is the same for 1 to 4 ranks, minibatches by $by" \
     "$(problem=0; for other in "$by".*; do cmp -s $by.1 "$other" || problem=1; done; echo $problem)" "$(diff $by.1 $by.4)"
 done
+# The first rank decides how bf16 products are made: what the others are told does not matter.
+bf16=(--config small.ini --quiet --set comm.deterministic=yes --set train.precision=bf16)
+TRAINER_BF16=rounded train 1 bf16.1 "${bf16[@]}" >out 2>&1 || cat out
+mkdir -p bf16.2
+timeout 300 mpirun -n 1 env TRAINER_BF16=rounded trainer "${bf16[@]}" --root bf16.2 : -n 1 env TRAINER_BF16= trainer "${bf16[@]}" \
+  --root bf16.2 >>out 2>&1 || cat out
+for ranks in 1 2; do contents bf16.$ranks >bf16.$ranks.sections; done
+tap_result "bf16: the first rank chooses for all" \
+  "$([ -s bf16.1.sections ] && grep -q 'section *bf16' bf16.1.sections && cmp -s bf16.1.sections bf16.2.sections; echo $?)" \
+  "$(diff bf16.1.sections bf16.2.sections; cat out)"
+tap_check "bf16: the log says what was chosen" "$(grep -q 'bf16 products: .*x16 by rounded factors.*TRAINER_BF16 chose' \
+  "$(folder bf16.2)/log.txt" || cat "$(folder bf16.2)/log.txt")"
+train 3 bf16.3 --set train.precision=bf16 >out 2>&1; rc=$?
+tap_result "bf16: ranks that measure agree on every weight" $rc "$(cat out)"
+
 # Running statistics, a common trunk, real-valued actions with sampled entropies.
 others=(--set comm.deterministic=yes --set env.normalize_observations=cleanrl --set env.normalize_rewards=ppo_ewma
   --set net.sharing=shared --set env.actions=continuous --set net.action_head=tanh_affine)

@@ -199,6 +199,36 @@ static void test_other_sections_are_refused(void **state) {
   assert_non_null(strstr(core_error_message(), "weights"));
 }
 
+/* What files of earlier versions lack: it stays as it is, and is read where it is there. */
+static void test_an_optional_section(void **state) {
+  Fixture *f = *state;
+  int64_t iteration, extra = 5;
+  write_at(f, 4);
+  assert_int_equal(checkpoint_open(f->folder, RUN, 2, &f->checkpoint), CORE_OK);
+  checkpoint_add(&f->checkpoint, "position", &f->position, sizeof f->position);
+  checkpoint_add_optional(&f->checkpoint, "extra", &extra, sizeof extra);
+  checkpoint_add(&f->checkpoint, "weights", f->weights, sizeof f->weights);
+  checkpoint_add(&f->checkpoint, "state", f->state, sizeof f->state);
+  fill(f, 99);
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(iteration, 4);
+  assert_int_equal(extra, 5);
+  assert_filled(f, 4);
+  extra = 6;
+  write_at(f, 7);
+  fill(f, 99);
+  extra = 0;
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_OK);
+  assert_int_equal(extra, 6);
+  assert_filled(f, 7);
+  f->checkpoint.section[1].bytes--; /* there, but of another size */
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "extra"));
+  open_checkpoint(f, RUN); /* and nobody expects it */
+  assert_int_equal(checkpoint_read_newest(&f->checkpoint, &iteration), CORE_USAGE);
+  assert_non_null(strstr(core_error_message(), "4 sections instead of 3"));
+}
+
 /* A renamed file must not pass for a later iteration. */
 static void test_renamed_file_falls_back(void **state) {
   Fixture *f = *state;
@@ -264,8 +294,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     TEST(test_round_trip), TEST(test_empty_folder), TEST(test_keeps_the_newest), TEST(test_changed_byte_falls_back),
     TEST(test_wrong_length_falls_back), TEST(test_all_damaged), TEST(test_another_run_is_refused),
-    TEST(test_other_sections_are_refused), TEST(test_renamed_file_falls_back), TEST(test_leftovers_are_removed),
-    TEST(test_failed_write), TEST(test_describe),
+    TEST(test_other_sections_are_refused), TEST(test_an_optional_section), TEST(test_renamed_file_falls_back),
+    TEST(test_leftovers_are_removed), TEST(test_failed_write), TEST(test_describe),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -465,6 +465,7 @@ static void test_refusals(void **state) {
 }
 
 int main(void) {
+  setenv("TRAINER_BF16", "rounded", 1); /* every layer, as a device does, however small it is */
   const struct CMUnitTest tests[] = {/* what matters most on a GPU first */
                                      cmocka_unit_test(test_gpu),
                                      cmocka_unit_test(test_ppo),

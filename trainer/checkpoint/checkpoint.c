@@ -129,6 +129,12 @@ void checkpoint_add(Checkpoint *checkpoint, const char *name, void *data, size_t
   snprintf(section->name, sizeof section->name, "%s", name);
   section->data = data;
   section->bytes = bytes;
+  section->is_optional = false;
+}
+
+void checkpoint_add_optional(Checkpoint *checkpoint, const char *name, void *data, size_t bytes) {
+  checkpoint_add(checkpoint, name, data, bytes);
+  checkpoint->section[checkpoint->sections - 1].is_optional = true;
 }
 
 int checkpoint_newest(const Checkpoint *checkpoint, int64_t *iteration) {
@@ -277,14 +283,31 @@ static int check_run(const char *run_id, const FileFront *front, const char *pat
                     front->header.run_id, run_id, way_out);
 }
 
+static bool has_section(const FileFront *front, const char *name) {
+  for (uint32_t i = 0; i < front->header.sections; i++)
+    if (strncmp(front->table[i].name, name, CHECKPOINT_NAME) == 0) return true;
+  return false;
+}
+
+/* The sections that are to be read from this file; returns how many. */
+static int sections_of(const Checkpoint *checkpoint, const FileFront *front,
+                       const CheckpointSection *expected[CHECKPOINT_SECTIONS_MAX]) {
+  int count = 0;
+  for (const CheckpointSection *s = checkpoint->section; s < checkpoint->section + checkpoint->sections; s++)
+    if (!s->is_optional || has_section(front, s->name)) expected[count++] = s;
+  return count;
+}
+
 /* Is this undamaged front one of ours: the same run, the same sections? */
 static int check_front(const Checkpoint *checkpoint, const FileFront *front, const char *path) {
+  const CheckpointSection *expected[CHECKPOINT_SECTIONS_MAX];
+  const int count = sections_of(checkpoint, front, expected);
   TRY(check_run(checkpoint->run_id, front, path, "; remove it or start over with --force"));
-  if (front->header.sections != (uint32_t)checkpoint->sections)
+  if (front->header.sections != (uint32_t)count)
     return core_error(CORE_USAGE, "%s: %" PRIu32 " sections instead of %d: written by another version; start over with "
-                      "--force", path, front->header.sections, checkpoint->sections);
-  for (int i = 0; i < checkpoint->sections; i++) {
-    const CheckpointSection *section = &checkpoint->section[i];
+                      "--force", path, front->header.sections, count);
+  for (int i = 0; i < count; i++) {
+    const CheckpointSection *section = expected[i];
     if (strncmp(front->table[i].name, section->name, CHECKPOINT_NAME) != 0 || front->table[i].bytes != section->bytes)
       return core_error(CORE_USAGE, "%s: section \"%.*s\" of %" PRIu64 " bytes where \"%s\" of %zu was expected: "
                         "written by another version; start over with --force", path, CHECKPOINT_NAME - 1,
@@ -295,12 +318,13 @@ static int check_front(const Checkpoint *checkpoint, const FileFront *front, con
 
 static int read_file(const Checkpoint *checkpoint, FILE *file, const char *path, int64_t iteration) {
   FileFront front;
+  const CheckpointSection *expected[CHECKPOINT_SECTIONS_MAX];
   TRY(read_front(file, path, &front));
   TRY(check_front(checkpoint, &front, path));
   if (front.header.iteration != iteration)
     return core_error(CORE_FAIL, "%s: damaged: it holds iteration %" PRId64, path, front.header.iteration);
-  for (int i = 0; i < checkpoint->sections; i++)
-    TRY(read_section(file, path, &front.table[i], checkpoint->section[i].data));
+  const int count = sections_of(checkpoint, &front, expected);
+  for (int i = 0; i < count; i++) TRY(read_section(file, path, &front.table[i], expected[i]->data));
   return CORE_OK;
 }
 
@@ -401,8 +425,7 @@ int checkpoint_has_section(const char *path, const char *name, bool *there) {
   FileFront front;
   *there = false;
   TRY(read_front_of(path, &front));
-  for (uint32_t i = 0; i < front.header.sections; i++)
-    *there = *there || strncmp(front.table[i].name, name, CHECKPOINT_NAME) == 0;
+  *there = has_section(&front, name);
   return CORE_OK;
 }
 

@@ -7,6 +7,7 @@
  * run's lease may write. Sections are bytes without meaning here. */
 #ifndef TRAINER_CHECKPOINT_H
 #define TRAINER_CHECKPOINT_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ typedef struct CheckpointSection {
   char name[CHECKPOINT_NAME];
   void *data;            /* the caller's memory; read from and restored into */
   size_t bytes;
+  bool is_optional;      /* files of earlier versions lack it, and leave `data` as it is */
 } CheckpointSection;
 
 typedef struct Checkpoint {
@@ -33,6 +35,8 @@ typedef struct Checkpoint {
 int checkpoint_open(const char *folder, const char *run_id, int keep, Checkpoint *checkpoint);
 /* Adds a section of the caller's memory. Writers and readers must add the same sections in the same order. */
 void checkpoint_add(Checkpoint *checkpoint, const char *name, void *data, size_t bytes);
+/* The same of a section that files need not have. */
+void checkpoint_add_optional(Checkpoint *checkpoint, const char *name, void *data, size_t bytes);
 
 /* Writes all sections as of `iteration`, then removes all but the `keep` newest. CORE_FAIL (a full disk ...) leaves the
  * older files as they were. */

@@ -250,6 +250,20 @@ int agent_ops_width(const Agent *agent) {
   return encoder > max_width(agent) ? encoder : max_width(agent);
 }
 
+static void add_network(const NetworkShape *shape, OpsBf16 *choice) {
+  for (int layer = 0; layer < shape->layers; layer++)
+    ops_bf16_add(choice, shape->width[layer], shape->width[layer + 1]);
+}
+
+void agent_add_layers(const Agent *agent, OpsBf16 *choice) {
+  const EncoderShape *encoder = &agent->encoder.shape;
+  add_network(&agent->actor.shape, choice);
+  if (agent->critic.n > 0) add_network(&agent->critic.shape, choice);
+  for (int i = 0; has_encoder(agent) && i < encoder->tensors; i++)
+    if (encoder->tensor[i].rows > 1 && encoder->tensor[i].conv.out == 0)
+      ops_bf16_add(choice, encoder->tensor[i].rows, encoder->tensor[i].columns);
+}
+
 int agent_create_ops(const Agent *agent, const CoreConfig *config, int threads, Ops **ops) {
   const int rows = agent_ops_rows(agent), width = agent_ops_width(agent);
   if (strcmp(config->train.precision, "bf16") == 0) return ops_cpu_create_bf16(threads, rows, width, ops);

@@ -19,6 +19,7 @@
 #include "trainer/envs/env.h"
 #include "trainer/nets/encoder.h"
 #include "trainer/nets/network.h"
+#include "trainer/ops/bf16.h"
 
 /* net.sharing */
 typedef enum AgentSharing {
@@ -131,6 +132,8 @@ bool agent_chains_inputs(const Agent *agent);
 int agent_ops_rows(const Agent *agent);
 int agent_ops_width(const Agent *agent);
 /* Ops that hold it, in train.precision, on the CPU. */
+/* Adds the shapes of all dense layers, encoders' too. */
+void agent_add_layers(const Agent *agent, OpsBf16 *choice);
 int agent_create_ops(const Agent *agent, const CoreConfig *config, int threads, Ops **ops);
 
 #endif

@@ -277,13 +277,12 @@ struct Ops {
  * Names the library and kernel in ops_cpu_description(). */
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
 /* The same with bf16 matrix products in dense layers and chains: both factors rounded to the nearest bf16 number (ties
- * to even), products and sums in float32. Whatever the processor has, this is what is computed: by oneDNN where there
- * are AMX tiles, elsewhere by sgemm on rounded numbers. TRAINER_BF16=rounded|library in the environment chooses, for
- * tests (CORE_USAGE where the library can not). All else, attention too, stays as it is. */
+ * to even), products and sums in float32. Which layers, and by whom, bf16.h chooses. Before that all are: by oneDNN
+ * where there are AMX tiles, elsewhere by sgemm on rounded numbers. TRAINER_BF16=rounded|library in the environment
+ * chooses for all layers (CORE_USAGE where the library can not). All else, attention too, stays as it is. */
 int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops);
 /* Upper bound of the bytes that either takes. */
 double ops_cpu_bytes(int threads, int max_rows, int max_width);
-const char *ops_cpu_bf16_description(void); /* how bf16 products are made on this processor */
 /* x[n] in host memory -> the nearest numbers that halves hold, as store_halves would store them. */
 void ops_round_to_halves(float *x, size_t n);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */

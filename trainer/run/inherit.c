@@ -8,6 +8,7 @@
 #include "core/config/origin.h"
 #include "store/workspace/paths.h"
 #include "trainer/envs/tasks/tasks.h"
+#include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
 
 typedef struct Parent {
@@ -108,8 +109,8 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
   bool there[CHECKPOINT_SECTIONS_MAX];
   for (int i = 0; i < sections->sections; i++) {
     const CheckpointSection *section = &sections->section[i];
-    there[i] = strcmp(section->name, "clock") == 0 || /* time is the run's own */
-               strcmp(section->name, COVERAGE_SECTION) == 0;
+    there[i] = strcmp(section->name, "clock") == 0 || /* time is the run's own, and so is the way of its products */
+               strcmp(section->name, TRAINING_BF16_SECTION) == 0 || strcmp(section->name, COVERAGE_SECTION) == 0;
     if (there[i]) continue;
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));

@@ -14,6 +14,7 @@
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/machine.h"
+#include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
 #include "trainer/run/training_memory.h"
 #include "trainer/update/minibatch.h"
@@ -219,6 +220,7 @@ void training_start(Training *training) {
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
   training->learner.kind->start(training->learner.state);
+  training_bf16_start(training);
   rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed);
 }
 
@@ -234,6 +236,7 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
     return;
   }
   training->learner.kind->add_sections(training->learner.state, checkpoint);
+  training_bf16_add_section(training, checkpoint);
   checkpoint_add(checkpoint, COVERAGE_SECTION, training->coverage.record, sizeof *training->coverage.record);
   rollout_add_sections(&training->rollout, sections);
   if (training->curriculum) {
@@ -279,6 +282,7 @@ int training_after_load(Training *training) {
     return CORE_OK;
   }
   sections_share(&training->sections);
+  TRY(training_bf16_restored(training));
   training_device_put(training);
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   rollout_restored(&training->rollout);

@@ -13,6 +13,7 @@
 #include "trainer/learners/learner.h"
 #include "trainer/learners/noisy_sgd.h"
 #include "trainer/measure/metrics.h"
+#include "trainer/ops/bf16.h"
 
 /* What a configuration comes to, before anything large is allocated. */
 typedef struct TrainingPlan {
@@ -50,6 +51,7 @@ typedef struct Training {
   TrainingMirror mirror[CHECKPOINT_SECTIONS_MAX];
   int mirrors;
   Agent agent;
+  OpsBf16 bf16;                /* train.precision = bf16, on the CPU: how layers' products are made */
   Rollout rollout;
   Learner learner;
   Metrics metrics;

@@ -13,7 +13,7 @@
 #include "store/workspace/run_name.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/envs/tasks/tasks.h"
-#include "trainer/ops/ops.h"
+#include "trainer/ops/bf16.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/machine.h"
 #include "trainer/run/run_files.h"

@@ -7,6 +7,7 @@
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/run_files.h"
+#include "trainer/run/training_bf16.h"
 #include "trainer/wrappers/action.h"
 
 static int load_observer(Player *player, const char *checkpoint) {
@@ -15,6 +16,24 @@ static int load_observer(Player *player, const char *checkpoint) {
   TRY(checkpoint_read_section(checkpoint, player->run_id, OBSERVER_SECTION, observer->normaliser.moments,
                               observer_section_bytes(observer), &player->iteration));
   normalise_restored(&observer->normaliser);
+  return CORE_OK;
+}
+
+/* Products as the run makes them. */
+static int load_bf16(Player *player, const char *checkpoint) {
+  OpsBf16 own = {.layers = 0}, choice;
+  bool there;
+  if (strcmp(player->config.train.precision, "bf16") != 0) return CORE_OK;
+  TRY(checkpoint_has_section(checkpoint, TRAINING_BF16_SECTION, &there));
+  if (!there) return CORE_OK;
+  TRY(checkpoint_read_section(checkpoint, player->run_id, TRAINING_BF16_SECTION, &choice, sizeof choice,
+                              &player->iteration));
+  agent_add_layers(&player->agent, &own);
+  const int code = ops_bf16_check(&choice, &own);
+  if (code != CORE_OK) return core_error_context(code, "%s: \"%s\" is damaged", checkpoint, TRAINING_BF16_SECTION);
+  if (choice.layers == 0) return CORE_OK;
+  ops_cpu_bf16_adapt(player->ops, 1, &own, &choice);
+  ops_cpu_bf16_use(player->ops, &choice);
   return CORE_OK;
 }
 
@@ -30,6 +49,7 @@ static int load_policy(Player *player, const char *checkpoint) {
   TRY(core_arena_commit(player->arena));
   agent_place(&player->agent);
   TRY(agent_create_ops(&player->agent, &player->config, 1, &player->ops));
+  TRY(load_bf16(player, checkpoint));
   TRY(load_observer(player, checkpoint));
   return checkpoint_read_section(checkpoint, player->run_id, "actor", actor->theta, actor->n * sizeof *actor->theta,
                                  &player->iteration);

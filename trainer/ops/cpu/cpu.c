@@ -1,6 +1,6 @@
 /* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_chain.c, cpu_dense.c,
  * cpu_norm.c, cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in
- * cpu_library.c, and its use in the run's precision in cpu_product.c. */
+ * cpu_library.c, its use in the run's precision in cpu_product.c, and the choice of it in cpu_bf16.c. */
 #include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -47,29 +47,12 @@ static const Ops cpu_table = {
     .entity = &CPU_ENTITY, .picture = &CPU_PICTURE, .destroy = cpu_destroy,
 };
 
-/* For bf16: the library's own products where they are faster, else the rounding of cpu_product.c, or what TRAINER_BF16
- * says. */
-static int choose_arithmetic(const CpuLibrary *library, CpuArithmetic *arithmetic) {
-  const char *wanted = getenv("TRAINER_BF16");
-  const bool has_product = library->product_bf16 != NULL;
-  *arithmetic = has_product && cpu_library_bf16_is_fast(library) ? CPU_BF16_PACKED : CPU_BF16_ROUNDED;
-  if (wanted == NULL || *wanted == '\0') return CORE_OK;
-  if (strcmp(wanted, "rounded") != 0 && strcmp(wanted, "library") != 0)
-    return core_error(CORE_USAGE, "TRAINER_BF16=%s: it is rounded or library", wanted);
-  if (strcmp(wanted, "library") == 0 && !has_product)
-    return core_error(CORE_USAGE,
-                      "TRAINER_BF16=library: %s multiplies no bf16 numbers on this processor; leave it unset",
-                      library->name);
-  *arithmetic = strcmp(wanted, "library") == 0 ? CPU_BF16_PACKED : CPU_BF16_ROUNDED;
-  return CORE_OK;
-}
-
 static void register_buffers(CpuState *state, CoreArena *arena) {
   const int rows = state->max_rows, width = state->max_width;
   state->kernel_parts_room = cpu_chain_parts_floats(rows, width);
   CORE_ARENA(arena, state->kernel_parts, state->kernel_parts_room, "kernel gradient parts");
   CORE_ARENA(arena, state->kernels, cpu_chain_kernels_floats(width), "kernels of a chain");
-  CORE_ARENA(arena, state->operands, state->arithmetic == CPU_FLOAT32 ? 0 : cpu_chain_kernels_floats(width),
+  CORE_ARENA(arena, state->operands, state->has_bf16 ? cpu_chain_kernels_floats(width) : 0,
              "rounded kernels of a chain");
   CORE_ARENA(arena, state->bias_sums, cpu_chain_bias_sums(width), "bias gradient sums");
   CORE_ARENA(arena, state->bias_parts, cpu_bias_parts_floats(rows, width), "bias gradient parts");
@@ -87,13 +70,14 @@ static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops
                       threads, max_rows, max_width);
   size_t libraries;
   const CpuLibrary *library = cpu_libraries(&libraries);
-  CpuArithmetic arithmetic = CPU_FLOAT32;
-  if (bf16) TRY(choose_arithmetic(library, &arithmetic));
+  OpsBf16Way way = bf16 ? cpu_bf16_earlier(library) : OPS_BF16_FLOAT32;
+  bool forced;
+  if (bf16) TRY(cpu_bf16_forced(library, &forced, &way));
   CpuOps *cpu = core_memory_zero_allocate(1, sizeof *cpu);
   cpu->table = cpu_table;
   cpu->table.state = &cpu->state;
   cpu->state = (CpuState){.threads = threads ? threads : omp_get_num_procs(), .max_rows = max_rows,
-                          .max_width = max_width, .library = library, .arithmetic = arithmetic};
+                          .max_width = max_width, .library = library, .has_bf16 = bf16, .way = way};
   cpu->arena = core_arena_create("cpu ops");
   register_buffers(&cpu->state, cpu->arena);
   int code = core_arena_commit(cpu->arena);
@@ -107,7 +91,7 @@ static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops
 
 double ops_cpu_bytes(int threads, int max_rows, int max_width) {
   CoreArena *arena = core_arena_create("cpu ops, estimated");
-  CpuState state = {.threads = threads, .max_rows = max_rows, .max_width = max_width, .arithmetic = CPU_BF16_ROUNDED};
+  CpuState state = {.threads = threads, .max_rows = max_rows, .max_width = max_width, .has_bf16 = true};
   register_buffers(&state, arena);
   const double bytes = (double)core_arena_bytes(arena);
   core_arena_destroy(&arena);
@@ -126,14 +110,6 @@ const char *ops_cpu_description(void) {
   static char description[128];
   size_t count;
   return cpu_library_describe(cpu_libraries(&count), description);
-}
-
-const char *ops_cpu_bf16_description(void) {
-  size_t count;
-  CpuArithmetic arithmetic;
-  if (choose_arithmetic(cpu_libraries(&count), &arithmetic) != CORE_OK) return core_error_message();
-  return arithmetic == CPU_BF16_PACKED ? "by the library"
-                                       : "rounded factors in float32 products (no AMX: as fast as float32)";
 }
 
 void ops_destroy(Ops **ops) {

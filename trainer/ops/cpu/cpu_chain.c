@@ -81,20 +81,24 @@ static size_t bias_place(const Run *run, int l) {
   return offset;
 }
 
+static OpsBf16Way way_of(const Run *run, int l) {
+  return cpu_way(run->state, run->layers[l].in, run->layers[l].out);
+}
+
 /* Layer l's kernel as a factor: where it stands, or where round_kernels has put it. */
 static CpuOperand kernel_operand(const Run *run, int l) {
   const OpsLayer *layer = &run->layers[l];
-  if (run->state->arithmetic == CPU_FLOAT32) return (CpuOperand){layer->w, layer->out};
+  if (way_of(run, l) == OPS_BF16_FLOAT32) return (CpuOperand){layer->w, layer->out};
   return (CpuOperand){run->state->operands + kernel_place(run, l), layer->out};
 }
 
 /* By the group of threads that calls it. */
 static void round_kernels(const Run *run) {
-  if (run->state->arithmetic == CPU_FLOAT32) return;
+  if (!run->state->has_bf16) return;
 #pragma omp for schedule(static)
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
-    cpu_operand(run->state, layer->w, layer->in, layer->out, layer->out, run->state->operands + kernel_place(run, l));
+    cpu_operand(way_of(run, l), layer->w, layer->in, layer->out, layer->out, run->state->operands + kernel_place(run, l));
   }
 }
 
@@ -106,8 +110,9 @@ static void forward_block(const Run *run, int block) {
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
     float *y = layer->y + first * (size_t)layer->out;
-    const CpuOperand operand = cpu_operand(state, x, some, layer->in, layer->in, cpu_thread_rows(state, CPU_X_SCRATCH));
-    cpu_product(state, 0, 0, some, layer->out, layer->in, operand, kernel_operand(run, l), 0, y, layer->out);
+    const OpsBf16Way way = way_of(run, l);
+    const CpuOperand operand = cpu_operand(way, x, some, layer->in, layer->in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    cpu_product(state, way, 0, 0, some, layer->out, layer->in, operand, kernel_operand(run, l), 0, y, layer->out);
     cpu_activate(layer->activation, y, layer->b, some, layer->out);
     x = y;
   }
@@ -129,7 +134,7 @@ static void forward_run(const Run *run) {
 static int end_of_run(const CpuState *state, const OpsLayer *layers, int first, int count) {
   size_t kernels = kernel_size(&layers[first]);
   int end = first + 1;
-  if (state->arithmetic == CPU_FLOAT32) return count;
+  if (!state->has_bf16) return count;
   while (end < count && (kernels += kernel_size(&layers[end])) <= cpu_chain_kernels_floats(state->max_width)) end++;
   return end;
 }
@@ -162,8 +167,8 @@ static void transpose_rows(const float *kernel, int in, int out, int first, int 
 /* By the group of threads that calls it, after round_kernels. sgemm is faster where neither matrix is transposed on the
  * way, and each kernel is used for many blocks. */
 static void transpose_kernels(const Run *run) {
-  if (run->state->arithmetic == CPU_BF16_PACKED) return;
   for (int l = run->dx ? 0 : 1; l < run->count; l++) {
+    if (way_of(run, l) == OPS_BF16_LIBRARY) continue;
     const int in = run->layers[l].in, out = run->layers[l].out;
     const float *kernel = kernel_operand(run, l).data;
 #pragma omp for schedule(static)
@@ -177,9 +182,10 @@ static void transpose_kernels(const Run *run) {
 static void multiply_below(const Run *run, int l, int rows, CpuOperand dy, float *dx) {
   const int in = run->layers[l].in, out = run->layers[l].out;
   const CpuOperand transposed = {run->state->kernels + kernel_place(run, l), in};
-  if (run->state->arithmetic == CPU_BF16_PACKED)
-    cpu_product(run->state, 0, 1, rows, in, out, dy, kernel_operand(run, l), 0, dx, in);
-  else cpu_product(run->state, 0, 0, rows, in, out, dy, transposed, 0, dx, in);
+  const OpsBf16Way way = way_of(run, l);
+  if (way == OPS_BF16_LIBRARY)
+    cpu_product(run->state, way, 0, 1, rows, in, out, dy, kernel_operand(run, l), 0, dx, in);
+  else cpu_product(run->state, way, 0, 0, rows, in, out, dy, transposed, 0, dx, in);
 }
 
 /* dy of some rows of layer l becomes the gradient before the activation; its column sums join `sums`. */
@@ -190,7 +196,7 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   float *db = cpu_thread_rows(state, CPU_BIAS_SCRATCH);
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
-    cpu_product(state, 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product, layer->out);
+    cpu_product(state, way_of(run, l), 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product, layer->out);
     y = product;
   }
   for (int r = 0; r < rows; r += CPU_BIAS_ROWS) {
@@ -216,11 +222,12 @@ static void backward_block(const Run *run, int part, int block, bool is_first) {
     const float *rows_of_x = (l > 0 ? layer[-1].y : run->x) + row * (size_t)in;
     float *dx = l > 0 ? cpu_thread_rows(state, l % 2 ? CPU_EVEN_SCRATCH : CPU_ODD_SCRATCH)
                 : run->dx ? run->dx + row * (size_t)in : NULL;
-    const CpuOperand x = cpu_operand(state, rows_of_x, rows, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    const OpsBf16Way way = way_of(run, l);
+    const CpuOperand x = cpu_operand(way, rows_of_x, rows, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
     before_activation(run, l, x, layer->y + row * (size_t)out, dy, rows, db + bias_place(run, l));
-    const CpuOperand upstream = cpu_operand(state, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
+    const CpuOperand upstream = cpu_operand(way, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
     if (dx) multiply_below(run, l, rows, upstream, dx);
-    cpu_product(state, 1, 0, in, out, rows, x, upstream, !is_first, dw + kernel_place(run, l), out);
+    cpu_product(state, way, 1, 0, in, out, rows, x, upstream, !is_first, dw + kernel_place(run, l), out);
     dy = dx;
   }
 }

@@ -6,7 +6,7 @@
 #define TRAINER_OPS_CPU_INTERNAL_H
 #include <omp.h>
 
-#include "trainer/ops/ops.h"
+#include "trainer/ops/bf16.h"
 
 /* One row-major product on the calling thread: C[m][n] = op(A) op(B) (+ C if accumulate); op transposes where asked.
  * lda, ldb, ldc: row lengths as stored. */
@@ -23,9 +23,8 @@ typedef struct CpuLibrary {
 
 /* The libraries built in, the preferred first; the last one, plain C, is always there. */
 const CpuLibrary *cpu_libraries(size_t *count);
-/* Are bf16 products faster than float32's on this processor? With AMX tiles they are; AVX512_BF16's instruction was
- * measured at half the speed of float32's (docs/benchmarks.md). */
-int cpu_library_bf16_is_fast(const CpuLibrary *library);
+/* Has the processor AMX tiles, which the library uses? What earlier versions chose by. */
+int cpu_library_has_tiles(const CpuLibrary *library);
 /* "oneDNN 2.6.3, avx2": version and kernels of a library on this processor. buffer >= 128. */
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
 
@@ -36,13 +35,12 @@ enum {
   CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
 };
 
-/* How matrix products are made (cpu_product.c). */
-typedef enum CpuArithmetic { CPU_FLOAT32, CPU_BF16_ROUNDED, CPU_BF16_PACKED } CpuArithmetic;
-
 typedef struct CpuState {
   int threads, max_rows, max_width;
   const CpuLibrary *library;
-  CpuArithmetic arithmetic;
+  bool has_bf16;          /* room for rounded factors is there */
+  OpsBf16Way way;         /* of layers that bf16 does not have */
+  OpsBf16 bf16;           /* how the products of the others are made; no layers: nothing is chosen */
   float *kernel_parts;    /* [kernel_parts_room] gradients of kernels by row part, folded afterwards */
   size_t kernel_parts_room;
   float *kernels;         /* of a chain, transposed */
@@ -64,6 +62,12 @@ static inline float *cpu_thread_rows(CpuState *state, int scratch) {
   const size_t slot = (size_t)omp_get_thread_num() * CPU_SCRATCHES + (size_t)scratch;
   return state->rows_scratch + slot * CPU_ROWS * (size_t)state->max_width;
 }
+/* How products of layers of this shape are made (cpu_product.c). */
+static inline OpsBf16Way cpu_way(const CpuState *state, int in, int out) {
+  for (const OpsBf16Layer *l = state->bf16.layer, *end = l + state->bf16.layers; l < end; l++)
+    if (l->in == in && l->out == out) return (OpsBf16Way)l->way;
+  return state->way;
+}
 static inline int cpu_blocks(int rows) { return (rows + CPU_ROWS - 1) / CPU_ROWS; }
 static inline int cpu_block_rows(int rows, int block) {
   int left = rows - block * CPU_ROWS;
@@ -72,13 +76,18 @@ static inline int cpu_block_rows(int rows, int block) {
 
 /* cpu_product.c */
 typedef struct CpuOperand {
-  const void *data;       /* float or, with CPU_BF16_PACKED, the upper halves of floats */
+  const void *data;       /* float or, with OPS_BF16_LIBRARY, the upper halves of floats */
   int stride;             /* elements from row to row */
 } CpuOperand;
 /* x [rows][columns], `stride` floats from row to row, as a factor of products: itself, or rounded in `room`. */
-CpuOperand cpu_operand(const CpuState *state, const float *x, int rows, int columns, int stride, float *room);
-void cpu_product(const CpuState *state, int transpose_a, int transpose_b, int m, int n, int k, CpuOperand a,
-                 CpuOperand b, int accumulate, float *c, int ldc);
+CpuOperand cpu_operand(OpsBf16Way way, const float *x, int rows, int columns, int stride, float *room);
+void cpu_product(const CpuState *state, OpsBf16Way way, int transpose_a, int transpose_b, int m, int n, int k,
+                 CpuOperand a, CpuOperand b, int accumulate, float *c, int ldc);
+/* cpu_bf16.c */
+/* What TRAINER_BF16 says: *forced false where it is not set. CORE_USAGE: an unknown way, or one that is not here. */
+int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Way *way);
+/* What earlier versions took for all layers. */
+OpsBf16Way cpu_bf16_earlier(const CpuLibrary *library);
 /* The nearest bf16 number of each, ties to even. May be done in place. */
 void cpu_round_bf16(const float *x, int n, float *rounded);
 /* cpu_half.c */

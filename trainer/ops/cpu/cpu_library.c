@@ -82,7 +82,7 @@ const CpuLibrary *cpu_libraries(size_t *count) {
   return libraries;
 }
 
-int cpu_library_bf16_is_fast(const CpuLibrary *library) {
+int cpu_library_has_tiles(const CpuLibrary *library) {
 #if CORE_HAS_DNNL
   if (library->product == dnnl_product) return library->product_bf16 != NULL && dnnl_has(dnnl_cpu_isa_avx512_core_amx);
 #endif

@@ -1,0 +1,304 @@
+/* trainer/ops/bf16.h and trainer/run/training_bf16.h: the choice of bf16 products by measuring, what is computed by it,
+ * and that a resumed training keeps it. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "tests/unit/ops_tools.h"
+#include "tests/training_tools.h"
+#include "trainer/ops/cpu/cpu_internal.h"
+#include "trainer/run/training_bf16.h"
+
+enum { ROWS = 300, IN = 40, HIDDEN = 33, OUT = 5 };
+
+static void force(const char *way) { assert_int_equal(setenv("TRAINER_BF16", way, 1), 0); }
+
+static Ops *make_bf16_ops(void) {
+  Ops *ops;
+  if (ops_cpu_create_bf16(2, MAX_ROWS, MAX_WIDTH, &ops) != CORE_OK) fail_msg("%s", core_error_message());
+  return ops;
+}
+
+static bool has_library(const Ops *ops) { return ((const CpuState *)ops->state)->library->product_bf16 != NULL; }
+
+static OpsBf16 two_layers(void) {
+  OpsBf16 choice = {.layers = 0};
+  ops_bf16_add(&choice, IN, HIDDEN);
+  ops_bf16_add(&choice, HIDDEN, OUT);
+  ops_bf16_add(&choice, IN, HIDDEN);
+  assert_int_equal(choice.layers, 2);
+  return choice;
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+static void test_the_faster_way_is_taken(void **unused) {
+  force("");
+  Ops *ops = make_bf16_ops();
+  OpsBf16 choice = two_layers();
+  ops->flops = 7;
+  ops_cpu_bf16_choose(ops, ROWS, &choice);
+  assert_true(ops->flops == 7); /* no work of the run */
+  assert_int_equal(ops_bf16_check(&choice, &choice), CORE_OK);
+  for (int i = 0; i < choice.layers; i++) {
+    const OpsBf16Layer *layer = &choice.layer[i];
+    const double float32 = layer->seconds[OPS_BF16_FLOAT32], library = layer->seconds[OPS_BF16_LIBRARY];
+    assert_true(layer->seconds[OPS_BF16_ROUNDED] == 0);
+    if (has_library(ops)) assert_true(float32 > 0 && library > 0);
+    assert_int_equal(layer->way, has_library(ops) && library * 1.05 < float32 ? OPS_BF16_LIBRARY : OPS_BF16_FLOAT32);
+  }
+  assert_int_equal(choice.rows, has_library(ops) ? ROWS : 0);
+  ops_destroy(&ops);
+}
+
+static void test_a_forced_way_is_taken_for_all(void **unused) {
+  force("rounded");
+  Ops *ops = make_bf16_ops();
+  OpsBf16 choice = two_layers();
+  ops_cpu_bf16_choose(ops, ROWS, &choice);
+  assert_true(choice.forced == 1 && choice.rows == 0);
+  for (int i = 0; i < choice.layers; i++) assert_int_equal(choice.layer[i].way, OPS_BF16_ROUNDED);
+  ops_destroy(&ops);
+  force("");
+}
+
+/* ---- what is computed -------------------------------------------------------------------------------------------- */
+
+typedef struct Net { float *x, *w[2], *b[2], *y[2], *dw[2], *db[2], *dy, *dx, *scratch; } Net;
+
+static Net make_net(void) {
+  const int width[] = {IN, HIDDEN, OUT};
+  Net net = {.x = normals(1, ROWS * IN, 1), .dy = normals(2, ROWS * OUT, 1), .dx = normals(3, ROWS * IN, 1),
+             .scratch = normals(3, 2 * ROWS * HIDDEN, 1)};
+  for (int l = 0; l < 2; l++) {
+    const size_t in = (size_t)width[l], out = (size_t)width[l + 1];
+    net.w[l] = normals(4 + (uint64_t)l, in * out, 0.2), net.b[l] = normals(6, out, 0.2);
+    net.y[l] = normals(7, ROWS * out, 1), net.dw[l] = normals(8, in * out, 1), net.db[l] = normals(8, out, 1);
+  }
+  return net;
+}
+
+static void free_net(Net *net) {
+  free(net->x), free(net->dy), free(net->dx), free(net->scratch);
+  for (int l = 0; l < 2; l++) free(net->w[l]), free(net->b[l]), free(net->y[l]), free(net->dw[l]), free(net->db[l]);
+}
+
+static Net run_net(Ops *ops) {
+  Net net = make_net();
+  const OpsLayer layers[] = {
+    {.in = IN, .out = HIDDEN, .activation = OPS_SILU, .w = net.w[0], .b = net.b[0], .y = net.y[0], .dw = net.dw[0],
+     .db = net.db[0]},
+    {.in = HIDDEN, .out = OUT, .activation = OPS_LINEAR, .w = net.w[1], .b = net.b[1], .y = net.y[1], .dw = net.dw[1],
+     .db = net.db[1]}};
+  ops->chain_forward(ops, net.x, layers, 2, ROWS);
+  ops->chain_backward(ops, net.x, layers, 2, net.dy, net.dx, net.scratch, ROWS, NULL);
+  return net;
+}
+
+static void assert_same_layer(const Net *a, const Net *b, int l, int in, int out) {
+  assert_memory_equal(a->y[l], b->y[l], (size_t)(ROWS * out) * sizeof(float));
+  assert_memory_equal(a->dw[l], b->dw[l], (size_t)(in * out) * sizeof(float));
+}
+
+/* All layers by one way are what a forced way, or ops in float32, compute; and each layer has a way of its own. */
+static void test_every_layer_is_multiplied_as_chosen(void **unused) {
+  force("rounded");
+  Ops *float32 = make_ops(2), *rounded = make_bf16_ops();
+  force("");
+  Ops *ops = make_bf16_ops();
+  Net by_float32 = run_net(float32), by_rounding = run_net(rounded);
+  assert_memory_not_equal(by_float32.dw[1], by_rounding.dw[1], HIDDEN * OUT * sizeof(float));
+  for (int ways = 0; ways < 4; ways++) {
+    OpsBf16 choice = two_layers();
+    for (int l = 0; l < 2; l++) choice.layer[l].way = ways >> l & 1 ? OPS_BF16_ROUNDED : OPS_BF16_FLOAT32;
+    ops_cpu_bf16_use(ops, &choice);
+    Net net = run_net(ops);
+    if (ways == 0) assert_same_layer(&net, &by_float32, 1, HIDDEN, OUT);
+    if (ways == 3) assert_same_layer(&net, &by_rounding, 1, HIDDEN, OUT);
+    if (ways == 0) assert_same_layer(&net, &by_float32, 0, IN, HIDDEN);
+    if (ways == 3) assert_same_layer(&net, &by_rounding, 0, IN, HIDDEN);
+    const Net *first = ways & 1 ? &by_rounding : &by_float32; /* what leaves the first layer goes by its way alone */
+    assert_memory_equal(net.y[0], first->y[0], ROWS * HIDDEN * sizeof(float));
+    if (ways == 1 || ways == 2) {
+      assert_memory_not_equal(net.y[1], by_float32.y[1], ROWS * OUT * sizeof(float));
+      assert_memory_not_equal(net.y[1], by_rounding.y[1], ROWS * OUT * sizeof(float));
+    }
+    free_net(&net);
+  }
+  free_net(&by_float32), free_net(&by_rounding);
+  ops_destroy(&float32), ops_destroy(&rounded), ops_destroy(&ops);
+}
+
+/* ---- out of a checkpoint ----------------------------------------------------------------------------------------- */
+
+static void test_a_choice_moves_to_another_processor(void **unused) {
+  force("");
+  Ops *ops = make_bf16_ops();
+  const OpsBf16 own = two_layers();
+  OpsBf16 made = own, moved;
+  ops_cpu_bf16_choose(ops, ROWS, &made);
+  made.layer[0].way = OPS_BF16_ROUNDED;
+  made.layer[1].way = OPS_BF16_FLOAT32;
+  moved = made;
+  assert_false(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved));
+  assert_memory_equal(&moved, &made, sizeof made); /* the same library: not one number changes */
+
+  snprintf(moved.library, sizeof moved.library, "another library");
+  assert_true(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved));
+  assert_string_equal(moved.library, ops_cpu_description());
+  assert_int_equal(moved.layer[1].way, OPS_BF16_FLOAT32);
+  assert_true(moved.layer[0].way == OPS_BF16_ROUNDED || (moved.layer[0].way == OPS_BF16_LIBRARY && has_library(ops)));
+  assert_true(moved.layer[0].seconds[OPS_BF16_FLOAT32] == 0);
+
+  moved = (OpsBf16){.layers = OPS_BF16_EARLIER};
+  assert_false(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved));
+  assert_int_equal(moved.layers, 2);
+  for (int l = 0; l < 2; l++) assert_int_equal(moved.layer[l].way, cpu_bf16_earlier(cpu_state(ops)->library));
+
+  moved = (OpsBf16){.layers = 0}; /* trained on a GPU */
+  ops_cpu_bf16_adapt(ops, ROWS, &own, &moved);
+  assert_int_equal(moved.layers, 2);
+  ops_destroy(&ops);
+
+  force("rounded");
+  ops = make_bf16_ops();
+  moved = made;
+  assert_true(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved)); /* the second layer was in float32 */
+  for (int l = 0; l < 2; l++) assert_int_equal(moved.layer[l].way, OPS_BF16_ROUNDED);
+  ops_destroy(&ops);
+  force("");
+}
+
+static void assert_refused(OpsBf16 choice, const char *because) {
+  const OpsBf16 own = two_layers();
+  assert_int_equal(ops_bf16_check(&choice, &own), CORE_FAIL);
+  if (strstr(core_error_message(), because) == NULL) fail_msg("%s", core_error_message());
+}
+
+static void test_a_damaged_choice_is_refused(void **unused) {
+  OpsBf16 good = two_layers(), bad;
+  const OpsBf16 own = good;
+  snprintf(good.library, sizeof good.library, "some library");
+  assert_int_equal(ops_bf16_check(&good, &own), CORE_OK);
+#define REFUSED(change, because) bad = good, change, assert_refused(bad, because)
+  REFUSED(bad.layers = 1, "1 shapes of layers where the network has 2");
+  REFUSED(bad.layers = -2, "-2 shapes");
+  REFUSED(bad.layers = 1 << 30, "shapes");
+  REFUSED(bad.layer[1].way = OPS_BF16_WAYS, "way 3");
+  REFUSED(bad.layer[1].way = -1, "way -1");
+  REFUSED(bad.layer[0].in = 41, "41x33 where the network's is 40x33");
+  REFUSED(bad.layer[0].seconds[1] = NAN, "a time that is none");
+  REFUSED(bad.layer[0].seconds[2] = -1, "a time that is none");
+  REFUSED(bad.library[0] = '\0', "no text");
+  REFUSED(bad.library[3] = '\033', "no text");
+  REFUSED(memset(bad.library, 'x', sizeof bad.library), "no text");
+  REFUSED(bad.rows = -1, "negative");
+}
+
+/* ---- a training -------------------------------------------------------------------------------------------------- */
+
+typedef struct Folder { char path[CORE_PATH_MAX]; Checkpoint checkpoint; } Folder;
+
+static void add_sections(Training *training, Folder *folder) {
+  char ckpt[CORE_PATH_MAX];
+  assert_int_equal(core_files_path(ckpt, "%s/ckpt", folder->path), CORE_OK);
+  assert_int_equal(checkpoint_open(ckpt, "0123456789abcdef", 2, &folder->checkpoint), CORE_OK);
+  const OpsBf16 choice = training->bf16;
+  training_add_sections(training, &folder->checkpoint);
+  training->bf16 = choice; /* as in a run, which adds sections before it starts */
+}
+
+static void save(Training *training, Folder *folder) {
+  add_sections(training, folder);
+  training_before_save(training);
+  if (checkpoint_write(&folder->checkpoint, training->position.iteration) != CORE_OK)
+    fail_msg("%s", core_error_message());
+}
+
+static Training *restore(const CoreConfig *config, Folder *folder, int *code) {
+  Training *training = make(config);
+  int64_t iteration;
+  add_sections(training, folder);
+  training->bf16 = (OpsBf16){.layers = OPS_BF16_EARLIER};
+  assert_int_equal(checkpoint_read_newest(&folder->checkpoint, &iteration), CORE_OK);
+  *code = training_after_load(training);
+  return training;
+}
+
+static void assert_all(const Training *training, OpsBf16Way way) {
+  const OpsBf16 *used = &cpu_state(training->ops)->bf16;
+  assert_int_equal(training->bf16.layers, 3); /* inputs x 16, 16 x 16 as 16 logits, 16 x 1 */
+  assert_memory_equal(used, &training->bf16, sizeof *used);
+  for (int i = 0; i < used->layers; i++) assert_int_equal(used->layer[i].way, way);
+}
+
+/* Measuring never takes "rounded": it is there only because the checkpoint has it. */
+static void test_a_resumed_training_keeps_its_choice(void **unused) {
+  const CoreConfig config = CONFIGURED_SMALL("train.precision=bf16");
+  Folder folder;
+  int code;
+  const char *tmp = getenv("TMPDIR");
+  snprintf(folder.path, sizeof folder.path, "%s/bf16.XXXXXX", tmp ? tmp : "/tmp");
+  assert_non_null(mkdtemp(folder.path));
+
+  force("rounded");
+  Training *whole = make(&config), *part = make(&config);
+  assert_all(whole, OPS_BF16_ROUNDED);
+  iterate(whole, 4);
+  iterate(part, 2);
+  save(part, &folder);
+  training_destroy(&part);
+
+  force("");
+  Training *resumed = restore(&config, &folder, &code);
+  assert_int_equal(code, CORE_OK);
+  assert_all(resumed, OPS_BF16_ROUNDED);
+  iterate(resumed, 2);
+  assert_true(same_weights(whole, resumed));
+  training_destroy(&resumed);
+
+  force("library");
+  Ops *ops;
+  if (ops_cpu_create_bf16(1, 1, 1, &ops) == CORE_OK) { /* TRAINER_BF16 is above what a checkpoint has */
+    resumed = restore(&config, &folder, &code);
+    assert_int_equal(code, CORE_OK);
+    assert_all(resumed, OPS_BF16_LIBRARY);
+    training_destroy(&resumed);
+    ops_destroy(&ops);
+  }
+  force("");
+
+  whole->bf16.layer[1].way = 9;
+  save(whole, &folder);
+  resumed = restore(&config, &folder, &code);
+  assert_int_equal(code, CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "choice of bf16 products is damaged"));
+  assert_non_null(strstr(core_error_message(), "way 9"));
+  training_destroy(&resumed);
+  training_destroy(&whole);
+  core_files_remove_tree(folder.path);
+}
+
+static void test_float32_has_no_choice(void **unused) {
+  const CoreConfig config = CONFIGURED_SMALL("train.precision=float32");
+  Training *training = make(&config);
+  Checkpoint checkpoint = {.sections = 0};
+  training_bf16_add_section(training, &checkpoint);
+  assert_int_equal(checkpoint.sections, 0);
+  assert_int_equal(cpu_state(training->ops)->bf16.layers, 0);
+  training_destroy(&training);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_the_faster_way_is_taken),
+    cmocka_unit_test(test_a_forced_way_is_taken_for_all),
+    cmocka_unit_test(test_every_layer_is_multiplied_as_chosen),
+    cmocka_unit_test(test_a_choice_moves_to_another_processor),
+    cmocka_unit_test(test_a_damaged_choice_is_refused),
+    cmocka_unit_test(test_a_resumed_training_keeps_its_choice),
+    cmocka_unit_test(test_float32_has_no_choice),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

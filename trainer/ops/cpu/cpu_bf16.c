@@ -1,0 +1,271 @@
+/* Choosing how each layer's products are made with train.precision = bf16 (bf16.h): by measuring passes over layers of
+ * the same shape, with the threads and as many rows as are worth it. What is chosen is computed by cpu_chain.c and
+ * cpu_dense.c. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "trainer/ops/cpu/cpu_internal.h"
+
+enum {
+  TRIES = 5,              /* passes of each way, in turn, of which the fastest counts */
+  BLOCKS_A_THREAD = 2,    /* of rows that are measured */
+  USUAL_WIDTH = 256,      /* of the layer that `trainer info` measures */
+  USUAL_BLOCKS = 8,
+};
+/* bf16 must win by so much: near a tie a run takes float32, whatever else the machine does in these milliseconds. */
+static const double GAIN = 1.05;
+
+static const char *const WAY_NAMES[OPS_BF16_WAYS] = {
+  [OPS_BF16_FLOAT32] = "float32", [OPS_BF16_ROUNDED] = "rounded factors", [OPS_BF16_LIBRARY] = "the library"};
+
+/* ---- what is not measured ---------------------------------------------------------------------------------------- */
+
+int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Way *way) {
+  const char *wanted = getenv("TRAINER_BF16");
+  *forced = wanted != NULL && *wanted != '\0';
+  if (!*forced) return CORE_OK;
+  if (strcmp(wanted, "rounded") != 0 && strcmp(wanted, "library") != 0)
+    return core_error(CORE_USAGE, "TRAINER_BF16=%s: it is rounded or library", wanted);
+  if (strcmp(wanted, "library") == 0 && library->product_bf16 == NULL)
+    return core_error(CORE_USAGE,
+                      "TRAINER_BF16=library: %s multiplies no bf16 numbers on this processor; leave it unset",
+                      library->name);
+  *way = strcmp(wanted, "library") == 0 ? OPS_BF16_LIBRARY : OPS_BF16_ROUNDED;
+  return CORE_OK;
+}
+
+OpsBf16Way cpu_bf16_earlier(const CpuLibrary *library) {
+  return cpu_library_has_tiles(library) ? OPS_BF16_LIBRARY : OPS_BF16_ROUNDED;
+}
+
+void ops_bf16_add(OpsBf16 *choice, int in, int out) {
+  for (int i = 0; i < choice->layers; i++)
+    if (choice->layer[i].in == in && choice->layer[i].out == out) return;
+  CORE_CHECK(choice->layers < OPS_BF16_LAYERS_MAX);
+  choice->layer[choice->layers++] = (OpsBf16Layer){.in = in, .out = out};
+}
+
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+/* A layer of its own, with its numbers. */
+typedef struct Trial {
+  Ops *ops;
+  int rows;
+  OpsLayer layer;
+  float *x, *dy, *dx, *all;
+} Trial;
+
+/* Normal numbers of both signs: how long a product takes may depend on zeros and denormals. */
+static void fill(float *x, size_t n) {
+  uint32_t bits = 1;
+  for (size_t i = 0; i < n; i++) {
+    bits = bits * 1664525u + 1013904223u;
+    x[i] = (float)(int32_t)bits * 0x1p-31f + 0x1p-20f;
+  }
+}
+
+static Trial begin_trial(Ops *ops, int rows, int in, int out) {
+  const size_t x = (size_t)rows * (size_t)in, y = (size_t)rows * (size_t)out, w = (size_t)in * (size_t)out;
+  const size_t n = 2 * x + 2 * y + 2 * w + 2 * (size_t)out;
+  float *all = core_memory_allocate(n * sizeof *all);
+  Trial trial = {.ops = ops, .rows = rows, .all = all, .x = all, .dx = all + x, .dy = all + 2 * x};
+  float *weights = all + 2 * x + 2 * y;
+  trial.layer = (OpsLayer){.in = in, .out = out, .activation = OPS_LINEAR, .y = all + 2 * x + y, .w = weights,
+                           .dw = weights + w, .b = weights + 2 * w, .db = weights + 2 * w + out};
+  fill(all, n);
+  return trial;
+}
+
+/* A forward and a backward pass by the way that the state has for all layers. */
+static double time_pass(const Trial *t) {
+  const double start = core_clock_s();
+  cpu_chain_forward(t->ops, t->x, &t->layer, 1, t->rows);
+  cpu_chain_backward(t->ops, t->x, &t->layer, 1, t->dy, t->dx, NULL, t->rows, NULL);
+  return core_clock_s() - start;
+}
+
+/* The faster of `plain` and the library, with the times of both. */
+static void measure(Ops *ops, int rows, OpsBf16Way plain, OpsBf16Layer *layer) {
+  const OpsBf16Way ways[] = {plain, OPS_BF16_LIBRARY};
+  CpuState *state = cpu_state(ops);
+  const OpsBf16Way way_before = state->way;
+  const double flops_before = ops->flops;
+  Trial trial = begin_trial(ops, rows, layer->in, layer->out);
+  double best[] = {INFINITY, INFINITY};
+  for (int i = 0; i < 2 * (TRIES + 1); i++) { /* the first of each makes what stays: threads, the library's kernels */
+    state->way = ways[i % 2];
+    const double seconds = time_pass(&trial);
+    if (i >= 2 && seconds < best[i % 2]) best[i % 2] = seconds;
+  }
+  free(trial.all);
+  state->way = way_before;
+  ops->flops = flops_before;
+  layer->way = best[1] * GAIN < best[0] ? OPS_BF16_LIBRARY : plain;
+  for (int i = 0; i < 2; i++) layer->seconds[ways[i]] = best[i];
+}
+
+/* Measures the layers that were not in float32, or all of a new choice. */
+static void measure_all(Ops *ops, int rows, bool is_new, OpsBf16 *choice) {
+  CpuState *state = cpu_state(ops);
+  const OpsBf16 before = state->bf16;
+  const int worth = BLOCKS_A_THREAD * state->threads * CPU_ROWS;
+  if (rows > worth) rows = worth;
+  if (rows > state->max_rows) rows = state->max_rows;
+  state->bf16.layers = 0; /* all layers go by state->way */
+  choice->rows = rows, choice->threads = state->threads;
+  for (int i = 0; i < choice->layers; i++) {
+    OpsBf16Layer *layer = &choice->layer[i];
+    if (is_new || layer->way != OPS_BF16_FLOAT32)
+      measure(ops, rows, is_new ? OPS_BF16_FLOAT32 : OPS_BF16_ROUNDED, layer);
+  }
+  state->bf16 = before;
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+static void begin_choice(OpsBf16 *choice, OpsBf16Way way) {
+  snprintf(choice->library, sizeof choice->library, "%s", ops_cpu_description());
+  choice->rows = choice->threads = choice->forced = 0;
+  for (int i = 0; i < choice->layers; i++) {
+    OpsBf16Layer *layer = &choice->layer[i];
+    *layer = (OpsBf16Layer){.in = layer->in, .out = layer->out, .way = (int32_t)way};
+  }
+}
+
+/* By TRAINER_BF16, where it is set. */
+static bool choose_forced(const CpuLibrary *library, OpsBf16 *choice) {
+  OpsBf16Way way = OPS_BF16_FLOAT32;
+  bool forced;
+  CORE_CHECK(cpu_bf16_forced(library, &forced, &way) == CORE_OK); /* ops_cpu_create_bf16 has looked */
+  if (!forced) return false;
+  begin_choice(choice, way);
+  choice->forced = 1;
+  return true;
+}
+
+void ops_cpu_bf16_choose(Ops *ops, int rows, OpsBf16 *choice) {
+  const CpuLibrary *library = cpu_state(ops)->library;
+  if (choose_forced(library, choice)) return;
+  begin_choice(choice, OPS_BF16_FLOAT32);
+  if (library->product_bf16) measure_all(ops, rows, true, choice);
+}
+
+/* Layers that were rounded stay so, by what is here. */
+static void adapt_ways(Ops *ops, int rows, OpsBf16 *choice) {
+  const bool has_library = cpu_state(ops)->library->product_bf16 != NULL;
+  snprintf(choice->library, sizeof choice->library, "%s", ops_cpu_description());
+  choice->rows = choice->threads = choice->forced = 0;
+  for (int i = 0; i < choice->layers; i++) {
+    OpsBf16Layer *layer = &choice->layer[i];
+    memset(layer->seconds, 0, sizeof layer->seconds);
+    if (layer->way == OPS_BF16_LIBRARY) layer->way = OPS_BF16_ROUNDED;
+  }
+  if (has_library) measure_all(ops, rows, false, choice);
+}
+
+static bool same_ways(const OpsBf16 *a, const OpsBf16 *b) {
+  bool same = a->layers == b->layers;
+  for (int i = 0; i < a->layers && same; i++) same = a->layer[i].way == b->layer[i].way;
+  return same;
+}
+
+bool ops_cpu_bf16_adapt(Ops *ops, int rows, const OpsBf16 *own, OpsBf16 *choice) {
+  const CpuLibrary *library = cpu_state(ops)->library;
+  if (choice->layers == 0) { /* trained on a GPU until now */
+    *choice = *own;
+    ops_cpu_bf16_choose(ops, rows, choice);
+    return true;
+  }
+  const bool is_earlier = choice->layers == OPS_BF16_EARLIER;
+  if (is_earlier) {
+    *choice = *own;
+    begin_choice(choice, cpu_bf16_earlier(library));
+  }
+  const bool same_library = strcmp(choice->library, ops_cpu_description()) == 0;
+  const OpsBf16 before = *choice;
+  if (choose_forced(library, choice)) return !same_library || !same_ways(&before, choice);
+  if (!same_library) adapt_ways(ops, rows, choice);
+  return !same_library;
+}
+
+bool ops_cpu_bf16_has(const Ops *ops, const OpsBf16 *choice) {
+  const CpuState *state = ops->state;
+  for (int i = 0; i < choice->layers; i++)
+    if (choice->layer[i].way == OPS_BF16_LIBRARY && state->library->product_bf16 == NULL) return false;
+  return true;
+}
+
+void ops_cpu_bf16_use(Ops *ops, const OpsBf16 *choice) {
+  CORE_CHECK(cpu_state(ops)->has_bf16 && ops_cpu_bf16_has(ops, choice));
+  cpu_state(ops)->bf16 = *choice;
+}
+
+/* ---- checks and words -------------------------------------------------------------------------------------------- */
+
+static bool is_text(const char *text, size_t size) {
+  const size_t length = strnlen(text, size);
+  for (size_t i = 0; i < length; i++)
+    if (text[i] < ' ' || text[i] > '~') return false;
+  return length > 0 && length < size;
+}
+
+static int check_layer(const OpsBf16Layer *restored, const OpsBf16Layer *own) {
+  bool is_time = true;
+  if (restored->in != own->in || restored->out != own->out)
+    return core_error(CORE_FAIL, "a layer is %dx%d where the network's is %dx%d", (int)restored->in,
+                      (int)restored->out, (int)own->in, (int)own->out);
+  for (int i = 0; i < OPS_BF16_WAYS; i++)
+    is_time = is_time && isfinite(restored->seconds[i]) && restored->seconds[i] >= 0;
+  if (restored->way >= 0 && restored->way < OPS_BF16_WAYS && is_time) return CORE_OK;
+  return core_error(CORE_FAIL, "layer %dx%d has way %d, or a time that is none", (int)own->in, (int)own->out,
+                    (int)restored->way);
+}
+
+int ops_bf16_check(const OpsBf16 *restored, const OpsBf16 *own) {
+  if (restored->layers == OPS_BF16_EARLIER || restored->layers == 0) return CORE_OK;
+  if (restored->layers != own->layers)
+    return core_error(CORE_FAIL, "%d shapes of layers where the network has %d", (int)restored->layers,
+                      (int)own->layers);
+  if (!is_text(restored->library, sizeof restored->library) || restored->rows < 0 || restored->threads < 0)
+    return core_error(CORE_FAIL, "the library's name is no text, or rows or threads are negative");
+  for (int i = 0; i < own->layers; i++) TRY(check_layer(&restored->layer[i], &own->layer[i]));
+  return CORE_OK;
+}
+
+static void describe_layer(const OpsBf16Layer *layer, CoreText *text) {
+  int times = 0;
+  core_text_appendf(text, "%dx%d by %s", (int)layer->in, (int)layer->out, WAY_NAMES[layer->way]);
+  for (int way = 0; way < OPS_BF16_WAYS; way++)
+    if (layer->seconds[way] > 0)
+      core_text_appendf(text, "%s%s %.3g ms", times++ > 0 ? ", " : " (", WAY_NAMES[way], 1e3 * layer->seconds[way]);
+  if (times > 0) core_text_append(text, ")");
+}
+
+void ops_bf16_describe(const OpsBf16 *choice, CoreText *text) {
+  for (int i = 0; i < choice->layers; i++) {
+    if (i > 0) core_text_append(text, ", ");
+    describe_layer(&choice->layer[i], text);
+  }
+  core_text_appendf(text, "; the library is %s", choice->library);
+  if (choice->rows > 0)
+    core_text_appendf(text, "; measured with %d rows on %d threads", (int)choice->rows, (int)choice->threads);
+  else core_text_append(text, choice->forced ? "; TRAINER_BF16 chose" : "; it multiplies no bf16 numbers here");
+}
+
+const char *ops_cpu_bf16_description(void) {
+  static char description[512];
+  Ops *ops;
+  OpsBf16 usual = {.layers = 0};
+  CoreText text = {0};
+  if (ops_cpu_create_bf16(0, USUAL_BLOCKS * CPU_ROWS, USUAL_WIDTH, &ops) != CORE_OK) return core_error_message();
+  ops_bf16_add(&usual, USUAL_WIDTH, USUAL_WIDTH);
+  ops_cpu_bf16_choose(ops, USUAL_BLOCKS * CPU_ROWS, &usual);
+  ops_destroy(&ops);
+  ops_bf16_describe(&usual, &text);
+  snprintf(description, sizeof description, "%s", core_text_string(&text));
+  core_text_free(&text);
+  return description;
+}

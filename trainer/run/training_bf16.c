@@ -1,0 +1,73 @@
+/* The choice of a run's bf16 products: which layers it has, who decides, what the log says (training_bf16.h). */
+#include "trainer/run/training_bf16.h"
+
+#include <string.h>
+
+#include "core/log.h"
+#include "trainer/ranks/ranks.h"
+
+static bool is_bf16(const Training *training) { return strcmp(training->config.train.precision, "bf16") == 0; }
+static bool chooses(const Training *training) { return is_bf16(training) && training->device == NULL; }
+
+void training_bf16_add_section(Training *training, Checkpoint *checkpoint) {
+  if (!is_bf16(training)) return;
+  training->bf16 = (OpsBf16){.layers = OPS_BF16_EARLIER}; /* what stays where a file has no such section */
+  checkpoint_add_optional(checkpoint, TRAINING_BF16_SECTION, &training->bf16, sizeof training->bf16);
+}
+
+/* Ranks may run on processors that differ: what one of them lacks, none takes. */
+static void follow_the_first(Training *training) {
+  OpsBf16 *choice = &training->bf16;
+  ranks_broadcast(choice, sizeof *choice);
+  double lacks = !ops_cpu_bf16_has(training->ops, choice);
+  ranks_max(&lacks, 1);
+  for (int i = 0; i < choice->layers && lacks > 0; i++)
+    if (choice->layer[i].way == OPS_BF16_LIBRARY) choice->layer[i].way = OPS_BF16_ROUNDED;
+  ops_cpu_bf16_use(training->ops, choice);
+  if (lacks > 0 && ranks_is_first())
+    core_warn("bf16: a rank's processor multiplies no bf16 numbers, so no rank does: factors are rounded");
+}
+
+/* The restored choice, and what was made of it here. */
+static void tell(const OpsBf16 *choice, const char *what) {
+  CoreText text = {0};
+  ops_bf16_describe(choice, &text);
+  core_info("bf16 products%s: %s", what, core_text_string(&text));
+  core_text_free(&text);
+}
+
+void training_bf16_start(Training *training) {
+  OpsBf16 *choice = &training->bf16;
+  if (!is_bf16(training)) return;
+  *choice = (OpsBf16){.layers = 0};
+  if (!chooses(training)) return;
+  if (ranks_is_first()) {
+    agent_add_layers(&training->agent, choice);
+    ops_cpu_bf16_choose(training->ops, training->plan.minibatch_rows, choice);
+    tell(choice, "");
+  }
+  follow_the_first(training);
+}
+
+static int adapt(Training *training) {
+  OpsBf16 own = {.layers = 0}, *choice = &training->bf16;
+  agent_add_layers(&training->agent, &own);
+  const int code = ops_bf16_check(choice, &own);
+  if (code != CORE_OK)
+    return core_error_context(code, "the checkpoint's choice of bf16 products is damaged; remove it, or start over "
+                              "with --force");
+  const OpsBf16 restored = *choice;
+  const bool may_differ = ops_cpu_bf16_adapt(training->ops, training->plan.minibatch_rows, &own, choice);
+  tell(choice, may_differ ? "" : ", as the checkpoint has them");
+  if (may_differ && restored.layers > 0)
+    core_warn("bf16: the checkpoint's products were made by %s, and from here on otherwise: what follows may differ in "
+              "its last bits from a run that went on there", restored.library);
+  return CORE_OK;
+}
+
+int training_bf16_restored(Training *training) {
+  if (!chooses(training)) return CORE_OK;
+  TRY(ranks_agree(ranks_is_first() ? adapt(training) : CORE_OK));
+  follow_the_first(training);
+  return CORE_OK;
+}
