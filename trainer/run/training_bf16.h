@@ -9,8 +9,8 @@
 void training_bf16_add_section(Training *training, Checkpoint *checkpoint);
 /* All ranks, with ops and worlds: the first one measures, and all follow. */
 void training_bf16_start(Training *training);
-/* All ranks, once the section is the same everywhere: as the checkpoint has it, as far as this processor can. CORE_FAIL:
- * the section holds no choice for these layers. */
+/* All ranks, once the section is the same everywhere: as the checkpoint has it, as far as this processor can.
+ * CORE_FAIL: the section holds no choice for these layers. */
 int training_bf16_restored(Training *training);
 
 #endif

@@ -98,7 +98,8 @@ static void round_kernels(const Run *run) {
 #pragma omp for schedule(static)
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
-    cpu_operand(way_of(run, l), layer->w, layer->in, layer->out, layer->out, run->state->operands + kernel_place(run, l));
+    float *rounded = run->state->operands + kernel_place(run, l);
+    cpu_operand(way_of(run, l), layer->w, layer->in, layer->out, layer->out, rounded);
   }
 }
 
@@ -196,7 +197,8 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   float *db = cpu_thread_rows(state, CPU_BIAS_SCRATCH);
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
-    cpu_product(state, way_of(run, l), 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product, layer->out);
+    cpu_product(state, way_of(run, l), 0, 0, rows, layer->out, layer->in, x, kernel_operand(run, l), 0, product,
+                layer->out);
     y = product;
   }
   for (int r = 0; r < rows; r += CPU_BIAS_ROWS) {
