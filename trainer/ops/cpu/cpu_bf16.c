@@ -1,17 +1,18 @@
 /* Choosing how each layer's products are made with train.precision = bf16 (bf16.h): by measuring passes over layers of
- * the same shape, with the threads and as many rows as are worth it. What is chosen is computed by cpu_chain.c and
+ * the same shape. Threads share a pass out by blocks of rows, so a few blocks on one thread tell what all will take. Its
+ * processor time counts, so that other work of the machine does not choose. What is chosen is computed by cpu_chain.c and
  * cpu_dense.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/memory.h"
-#include "core/terminal.h"
 #include "trainer/ops/cpu/cpu_internal.h"
 
 enum {
   TRIES = 5,              /* passes of each way, in turn, of which the fastest counts */
-  BLOCKS_A_THREAD = 2,    /* of rows that are measured */
+  BLOCKS = 2,             /* of rows that are measured, at most */
   USUAL_WIDTH = 256,      /* of the layer that `trainer info` measures */
   USUAL_BLOCKS = 8,
 };
@@ -79,12 +80,18 @@ static Trial begin_trial(Ops *ops, int rows, int in, int out) {
   return trial;
 }
 
+static double processor_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* A forward and a backward pass by the way that the state has for all layers. */
 static double time_pass(const Trial *t) {
-  const double start = core_clock_s();
+  const double start = processor_s();
   cpu_chain_forward(t->ops, t->x, &t->layer, 1, t->rows);
   cpu_chain_backward(t->ops, t->x, &t->layer, 1, t->dy, t->dx, NULL, t->rows, NULL);
-  return core_clock_s() - start;
+  return processor_s() - start;
 }
 
 /* The faster of `plain` and the library, with the times of both. */
@@ -111,17 +118,18 @@ static void measure(Ops *ops, int rows, OpsBf16Way plain, OpsBf16Layer *layer) {
 static void measure_all(Ops *ops, int rows, bool is_new, OpsBf16 *choice) {
   CpuState *state = cpu_state(ops);
   const OpsBf16 before = state->bf16;
-  const int worth = BLOCKS_A_THREAD * state->threads * CPU_ROWS;
-  if (rows > worth) rows = worth;
+  const int threads_before = state->threads;
+  if (rows > BLOCKS * CPU_ROWS) rows = BLOCKS * CPU_ROWS;
   if (rows > state->max_rows) rows = state->max_rows;
   state->bf16.layers = 0; /* all layers go by state->way */
-  choice->rows = rows, choice->threads = state->threads;
+  choice->rows = rows, choice->threads = state->threads = 1;
   for (int i = 0; i < choice->layers; i++) {
     OpsBf16Layer *layer = &choice->layer[i];
     if (is_new || layer->way != OPS_BF16_FLOAT32)
       measure(ops, rows, is_new ? OPS_BF16_FLOAT32 : OPS_BF16_ROUNDED, layer);
   }
   state->bf16 = before;
+  state->threads = threads_before;
 }
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
@@ -251,7 +259,7 @@ void ops_bf16_describe(const OpsBf16 *choice, CoreText *text) {
   }
   core_text_appendf(text, "; the library is %s", choice->library);
   if (choice->rows > 0)
-    core_text_appendf(text, "; measured with %d rows on %d threads", (int)choice->rows, (int)choice->threads);
+    core_text_appendf(text, "; times are of %d rows on one thread", (int)choice->rows);
   else core_text_append(text, choice->forced ? "; TRAINER_BF16 chose" : "; it multiplies no bf16 numbers here");
 }
 

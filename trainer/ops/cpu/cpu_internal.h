@@ -19,6 +19,7 @@ typedef struct CpuLibrary {
   const char *name;       /* "oneDNN", "OpenBLAS", "plain C" */
   CpuProduct *product;
   CpuProductBf16 *product_bf16; /* NULL where the library has none on this processor */
+  bool has_small;         /* cpu_small_product computes the same bits as `product` on this processor */
 } CpuLibrary;
 
 /* The libraries built in, the preferred first; the last one, plain C, is always there. */
@@ -83,6 +84,9 @@ typedef struct CpuOperand {
 CpuOperand cpu_operand(OpsBf16Way way, const float *x, int rows, int columns, int stride, float *room);
 void cpu_product(const CpuState *state, OpsBf16Way way, int transpose_a, int transpose_b, int m, int n, int k,
                  CpuOperand a, CpuOperand b, int accumulate, float *c, int ldc);
+/* cpu_small.c: as a library's product, on processors with AVX-512. false: not of these shapes, and nothing is done. */
+bool cpu_small_product(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
+                       int ldb, int accumulate, float *c, int ldc);
 /* cpu_bf16.c */
 /* What TRAINER_BF16 says: *forced false where it is not set. CORE_USAGE: an unknown way, or one that is not here. */
 int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Way *way);

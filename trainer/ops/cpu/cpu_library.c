@@ -63,12 +63,12 @@ static void plain_product(int transpose_a, int transpose_b, int m, int n, int k,
 
 static CpuLibrary libraries[] = {
 #if CORE_HAS_DNNL
-    {"oneDNN", dnnl_product, NULL},
+    {"oneDNN", dnnl_product, NULL, false},
 #endif
 #if CORE_HAS_OPENBLAS
-    {"OpenBLAS", openblas_product, NULL},
+    {"OpenBLAS", openblas_product, NULL, false},
 #endif
-    {"plain C", plain_product, NULL},
+    {"plain C", plain_product, NULL, false},
 };
 
 const CpuLibrary *cpu_libraries(size_t *count) {
@@ -77,6 +77,7 @@ const CpuLibrary *cpu_libraries(size_t *count) {
 #endif
 #if CORE_HAS_DNNL
   libraries[0].product_bf16 = cpu_library_dnnl_bf16_product();
+  libraries[0].has_small = dnnl_has(dnnl_cpu_isa_avx512_core);
 #endif
   *count = sizeof libraries / sizeof libraries[0];
   return libraries;

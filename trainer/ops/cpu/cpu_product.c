@@ -29,6 +29,8 @@ void cpu_product(const CpuState *state, OpsBf16Way way, int transpose_a, int tra
   if (way == OPS_BF16_LIBRARY)
     state->library->product_bf16(transpose_a, transpose_b, m, n, k, a.data, a.stride, b.data, b.stride, accumulate, c,
                                  ldc);
-  else
+  else if (!state->library->has_small ||
+           !cpu_small_product(transpose_a, transpose_b, m, n, k, a.data, a.stride, b.data, b.stride, accumulate, c,
+                              ldc))
     state->library->product(transpose_a, transpose_b, m, n, k, a.data, a.stride, b.data, b.stride, accumulate, c, ldc);
 }
