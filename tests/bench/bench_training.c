@@ -1,7 +1,8 @@
 /* End to end: transitions a second of whole PPO iterations (rollout, update, KL and DDR) with 512 worlds x 64 steps,
  * minibatches of 16 384, 8 epochs and separate 3x256 tanh networks, on the Kinetix levels of each size under
  * KINETIX_LEVELS: what tests/bench/peers/jax_ppo.py does in JAX; in float32 (ppo_s ...) and with bf16 products
- * (ppo_s_bf16 ...). With the shares of rollout, update and the rest, and how far from this machine's roofline it stays.
+ * (ppo_s_bf16 ...). And on the levels of S what laptops run: 64 worlds, minibatches of 512, 2x64 networks (ppo_s_2x64).
+ * With the shares of rollout, update and the rest, and how far from this machine's roofline it stays.
  * Prints CSV.
  *
  * The roofline is what an iteration's matrix products and bytes need at the peaks measured here, for update and forward
@@ -57,6 +58,7 @@ typedef struct Result {
   Needs needs;
   double flops;           /* matrix products of the iteration as the ops counted them */
   int threads;
+  double transitions;     /* of an iteration */
 } Result;
 
 static int measure(const CoreConfig *config, Result *best) {
@@ -70,7 +72,8 @@ static int measure(const CoreConfig *config, Result *best) {
     code = training_iterate(training, &row);
     /* The first warms up, and measures what only each tenth iteration measures. */
     if (i > 0 && (i == 1 || row.steps_per_second > best->row.steps_per_second))
-      *best = (Result){row, needs_of(training), training->ops->flops, training->plan.threads};
+      *best = (Result){row, needs_of(training), training->ops->flops, training->plan.threads,
+                        (double)training->plan.transitions_per_iteration};
   }
   training_destroy(&training);
   return code;
@@ -86,7 +89,7 @@ static void print(const char *name, const Result *r, const Peaks *peaks) {
   bench_row("trainer", name, "rollout", 100 * row->seconds_rollout / seconds, "%", r->threads);
   bench_row("trainer", name, "update", 100 * row->seconds_update / seconds, "%", r->threads);
   bench_row("trainer", name, "rest", 100 * row->seconds_other / seconds, "%", r->threads);
-  bench_row("trainer", name, "update_per_second", 512 * 64 / row->seconds_update, "transitions/s", r->threads);
+  bench_row("trainer", name, "update_per_second", r->transitions / row->seconds_update, "transitions/s", r->threads);
   bench_row("trainer", name, "update, share of sgemm peak", 100 * n->update_flops / row->seconds_update / peaks->flops,
             "%", r->threads);
   bench_row("trainer", name, "all, share of sgemm peak", 100 * r->flops / seconds / peaks->flops, "%", r->threads);
@@ -99,15 +102,19 @@ static void print(const char *name, const Result *r, const Peaks *peaks) {
   bench_row("trainer", name, "share of roofline", 100 * (update + passes) / seconds, "%", r->threads);
 }
 
-static int bench_size(const char *levels, char size, const char *precision, const Peaks *peaks) {
+/* small: 64 worlds, minibatches of 512, 2x64 networks. */
+static int bench_size(const char *levels, char size, bool small, const char *precision, const Peaks *peaks) {
   CoreConfig config = core_config_default();
   Result result = {0};
   char name[32], value[4096];
-  snprintf(name, sizeof name, "ppo_%c%s", size, strcmp(precision, "float32") == 0 ? "" : "_bf16");
+  snprintf(name, sizeof name, "ppo_%c%s%s", size, small ? "_2x64" : "",
+           strcmp(precision, "float32") == 0 ? "" : "_bf16");
   snprintf(value, sizeof value, "%s/%c", levels, size);
-  const char *const settings[][2] = {{"env.task", "levels"}, {"env.levels", value}, {"env.num", "512"},
-                                     {"ppo.num_steps", "64"}, {"ppo.num_minibatches", "2"}, {"eval.count", "0"},
-                                     {"train.total_steps", "1e9"}, {"train.precision", precision}};
+  const char *const settings[][2] = {{"env.task", "levels"}, {"env.levels", value}, {"env.num", small ? "64" : "512"},
+                                     {"ppo.num_steps", "64"}, {"ppo.num_minibatches", small ? "8" : "2"},
+                                     {"net.width", small ? "64" : "256"}, {"net.depth", small ? "2" : "3"},
+                                     {"eval.count", "0"}, {"train.total_steps", "1e9"},
+                                     {"train.precision", precision}};
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
     TRY(core_config_set(&config, settings[i][0], settings[i][1]));
   TRY(measure(&config, &result));
@@ -122,11 +129,11 @@ int main(void) {
   if (levels == NULL || *levels == '\0') return 0;
   const Peaks peaks = {1e9 * bench_matrix_peak(threads), bench_peak_bytes(threads)};
   bench_row("trainer", "memory", "peak", peaks.bytes * 1e-9, "GB/s", threads);
-  for (int p = 0; p < 2; p++)
-    for (const char *size = "sml"; *size; size++)
-      if (bench_size(levels, *size, precisions[p], &peaks) != CORE_OK) {
-        printf("# ppo_%c, %s: %s\n", *size, precisions[p], core_error_message());
-        code = 1;
-      }
+  for (int i = 0; i < 8; i++) {
+    const char size = "smls"[i / 2], *precision = precisions[i % 2];
+    if (bench_size(levels, size, i / 2 == 3, precision, &peaks) == CORE_OK) continue;
+    printf("# ppo_%c, %s: %s\n", size, precision, core_error_message());
+    code = 1;
+  }
   return code;
 }

@@ -1,7 +1,7 @@
 /* Choosing how each layer's products are made with train.precision = bf16 (bf16.h): by measuring passes over layers of
- * the same shape. Threads share a pass out by blocks of rows, so a few blocks on one thread tell what all will take. Its
- * processor time counts, so that other work of the machine does not choose. What is chosen is computed by cpu_chain.c and
- * cpu_dense.c. */
+ * the same shape. Threads share a pass out by blocks of rows, so a few blocks on one thread tell what all will take.
+ * Its processor time counts, so that other work of the machine does not choose. What is chosen is computed by
+ * cpu_chain.c and cpu_dense.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

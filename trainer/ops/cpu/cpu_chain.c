@@ -159,12 +159,6 @@ void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b,
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
-/* Rows first .. end-1 of the transposed kernel [out][in]. */
-static void transpose_rows(const float *kernel, int in, int out, int first, int end, float *transposed) {
-  for (int o = first; o < end; o++)
-    for (int i = 0; i < in; i++) transposed[(size_t)o * in + i] = kernel[(size_t)i * out + o];
-}
-
 /* By the group of threads that calls it, after round_kernels. sgemm is faster where neither matrix is transposed on the
  * way, and each kernel is used for many blocks. */
 static void transpose_kernels(const Run *run) {
@@ -174,8 +168,8 @@ static void transpose_kernels(const Run *run) {
     const float *kernel = kernel_operand(run, l).data;
 #pragma omp for schedule(static)
     for (int first = 0; first < out; first += TRANSPOSE_ROWS)
-      transpose_rows(kernel, in, out, first, first + TRANSPOSE_ROWS < out ? first + TRANSPOSE_ROWS : out,
-                     run->state->kernels + kernel_place(run, l));
+      cpu_transpose(kernel + first, (size_t)out, in, first + TRANSPOSE_ROWS < out ? TRANSPOSE_ROWS : out - first,
+                    run->state->kernels + kernel_place(run, l) + (size_t)first * (size_t)in, (size_t)in);
   }
 }
 

@@ -99,6 +99,8 @@ void cpu_floats_to_halves(const float *x, size_t n, uint16_t *halves);
 void cpu_halves_to_floats(const uint16_t *halves, size_t n, float *x);
 void cpu_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
 void cpu_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
+/* y[columns][..] = x[rows][..] transposed; rows lie x_step and y_step floats apart. */
+void cpu_transpose(const float *x, size_t x_step, int rows, int columns, float *y, size_t y_step);
 /* cpu_dense.c */
 enum { CPU_BIAS_ROWS = 32 }; /* rows of a bias's gradient that are summed in float32; above that in float64 */
 static inline int cpu_bias_parts(int rows) { return (rows + CPU_BIAS_ROWS - 1) / CPU_BIAS_ROWS; }

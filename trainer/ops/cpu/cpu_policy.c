@@ -24,8 +24,8 @@ static void group_load(Group *group, const OpsHead *head, const float *logits, i
   group->first = first;
   group->rows = rows - first < GROUP ? rows - first : GROUP;
   const float *row = logits + (size_t)first * head->logits;
-  for (int k = 0; k < head->logits; k++)
-    for (int r = 0; r < GROUP; r++) group->logp[k][r] = r < group->rows ? row[(size_t)r * head->logits + k] : 0.0f;
+  if (group->rows < GROUP) memset(group->logp, 0, (size_t)head->logits * sizeof group->logp[0]);
+  cpu_transpose(row, (size_t)head->logits, group->rows, head->logits, group->logp[0], GROUP);
 }
 
 /* Logits of `size` neighbours -> probabilities and log-probabilities: z - max - log(sum e^(z - max)). */
@@ -205,9 +205,9 @@ CPU_VECTOR static void group_gradient(Group *group, const OpsHead *head, const f
 
 static void group_store_gradient(const Group *group, const OpsHead *head, const uint8_t *actions, const float *slope,
                                  float *dlogits) {
+  cpu_transpose(group->p[0], GROUP, head->logits, group->rows, dlogits, (size_t)head->logits);
   for (int r = 0; r < group->rows; r++) {
     float *row = dlogits + (size_t)r * head->logits;
-    for (int k = 0; k < head->logits; k++) row[k] = group->p[k][r];
     for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
       row[k + actions[(size_t)r * head->factors + f]] += slope[r];
   }

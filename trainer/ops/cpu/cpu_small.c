@@ -11,7 +11,7 @@
 
 enum { VECTOR = 16, COLUMNS = 4 * VECTOR, DEPTH = 384 };
 
-/* A's rows lie row_step floats apart, and its columns column_step; `last`: which columns of the last vector there are. */
+/* A's rows lie row_step floats apart, its columns column_step. last: which columns of the last vector there are. */
 typedef struct Steps {
   size_t row_step, column_step, ldb, ldc;
   int k, accumulate;

@@ -1,6 +1,9 @@
 /* Long vectors on the CPU: sums in float64, Adam, EWMA, GAE, standardisation. A vector is cut into parts whose borders
- * depend on its length alone; sums of parts are folded in order. */
+ * depend on its length alone; sums of parts are folded in order. And transposing. */
 #include <stdbool.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 #include "core/random.h"
 #include "trainer/ops/cpu/cpu_internal.h"
@@ -105,6 +108,36 @@ void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *mo
   }
   *moments = (Moments){0};
   for (int part = 0; part < parts.count; part++) moments_merge(moments, &records[part]);
+}
+
+/* -------- transposing ---------------------------------------------------------------------------------------- */
+
+/* Four numbers of four rows at a time, by exchanges between registers, where there are such. */
+#if defined(__SSE__)
+static void transpose_4(const float *x, size_t x_step, float *y, size_t y_step) {
+  __m128 row[4];
+  for (size_t r = 0; r < 4; r++) row[r] = _mm_loadu_ps(x + r * x_step);
+  _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
+  for (size_t r = 0; r < 4; r++) _mm_storeu_ps(y + r * y_step, row[r]);
+}
+#else
+static void transpose_4(const float *x, size_t x_step, float *y, size_t y_step) {
+  for (size_t r = 0; r < 4; r++)
+    for (size_t c = 0; c < 4; c++) y[c * y_step + r] = x[r * x_step + c];
+}
+#endif
+
+void cpu_transpose(const float *x, size_t x_step, int rows, int columns, float *y, size_t y_step) {
+  const size_t high = (size_t)rows, wide = (size_t)columns;
+  for (size_t c = 0; c < wide; c += 4)
+    for (size_t r = 0; r < high; r += 4) {
+      if (r + 4 <= high && c + 4 <= wide) {
+        transpose_4(x + r * x_step + c, x_step, y + c * y_step + r, y_step);
+        continue;
+      }
+      for (size_t i = r; i < high && i < r + 4; i++)
+        for (size_t k = c; k < wide && k < c + 4; k++) y[k * y_step + i] = x[i * x_step + k];
+    }
 }
 
 /* -------- elementwise ---------------------------------------------------------------------------------------- */
