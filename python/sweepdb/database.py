@@ -1,0 +1,349 @@
+"""results.db as data frames: sweepdb.open("results.db").iterations(["kl"], {"ppo.com": 8}).
+
+Reads only. Names of columns are looked up in the file's own tables and must be plain words; everything else that comes
+from the caller is bound to a statement or compared in Python, so nothing of it becomes SQL.
+"""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import sqlite3
+from contextlib import contextmanager
+from typing import Any, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from . import frames
+from .errors import ColumnError, DamagedError, Error, FormatError, MissingError, VersionError
+from .packed import PLACES, PackError, unpack
+from .where import Between, Where, holds, mask
+
+SCHEMA_VERSION = 8          # store/database/schema.h
+SCHEMA_OLDEST = 6           # the first that packs iterations
+APPLICATION = 0x53574250    # PRAGMA application_id, "SWBP"
+_BATCH = 512                # chunks that are unpacked together
+_SUMMARY = ("sweeps", "task", "algorithm", "best_solve_rate", "last_solve_rate", "ddr")  # of run_summary
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def open(path: str | os.PathLike[str], frame: str | None = None) -> "Database":  # noqa: A001
+    """Opens a results.db for reading. frame: "pandas", "polars" or "numpy" (a dict of arrays); None: what is installed.
+
+    Raises MissingError, FormatError, VersionError or DamagedError.
+
+    >>> with open("results.db", frame="numpy") as results:
+    ...     rows = results.iterations(["kl"], {"status": "finished"})
+    >>> list(rows), rows["kl"].dtype.name
+    (['run_id', 'iteration', 'kl'], 'float64')
+    """
+    return Database(path, frame)
+
+
+class Database:
+    """A results.db that is open. Belongs to the thread that opened it, as any connection of sqlite3 does."""
+
+    def __init__(self, path: str | os.PathLike[str], frame: str | None = None) -> None:
+        self.path = pathlib.Path(path)
+        self.frame = frames.choose(frame)
+        _check_file(self.path)
+        with self._errors():
+            self._handle = sqlite3.connect(self.path.absolute().as_uri() + "?mode=ro", uri=True, timeout=30)
+        try:
+            self._check_version()
+            self._columns = {table: self._read_columns(table) for table in ("run", "iteration_chunk", "evaluation")}
+        except Error:
+            self._handle.close()
+            raise
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the file; the frames stay."""
+        self._handle.close()
+
+    # ---- what can be asked ---------------------------------------------------------------------------------------
+
+    def columns(self, of: str = "iterations") -> list[str]:
+        """The names that iterations(), evaluations() or runs() know."""
+        if of == "iterations":
+            return ["run_id", "iteration", *self._measured()]
+        if of == "evaluations":
+            return list(self._columns["evaluation"])
+        if of == "runs":
+            return [*(c for c in self._columns["run"] if c not in ("key", "config")), *_SUMMARY]
+        raise ColumnError(f"columns({of!r}): must be iterations, evaluations or runs")
+
+    def runs(self, columns: Sequence[str] | None = None, where: Where | None = None) -> Any:
+        """A row a run. columns: None for all. where: columns of runs(), "sweep", and settings ("ppo.com")."""
+        known = self.columns("runs")
+        wanted = _check_columns(columns, known, "runs()")
+        chosen = self._select_runs(where or {})
+        own = [c for c in wanted if c not in _SUMMARY]
+        own_rows = self._by_id("run", "id", own)
+        summary = [c for c in wanted if c in _SUMMARY]
+        summary_rows = self._by_id("run_summary", "run_id", summary) if summary else {}
+        table = {}
+        for source, names in ((own_rows, own), (summary_rows, summary)):
+            for at, name in enumerate(names):
+                table[name] = frames.column([source[run["id"]][at] if run["id"] in source else None for run in chosen])
+        return frames.make(self.frame, {name: table[name] for name in wanted})
+
+    def settings(self, where: Where | None = None) -> Any:
+        """A row a run: run_id, and a column a setting ("ppo.com"); None or NaN where a run has no such setting."""
+        chosen = self._select_runs(where or {}, settings=True)
+        names = dict.fromkeys(name for run in chosen for name in run["settings"])
+        table: dict[str, frames.Column] = {"run_id": frames.column([run["id"] for run in chosen])}
+        for name in names:
+            table[name] = frames.column([run["settings"].get(name) for run in chosen])
+        return frames.make(self.frame, table)
+
+    def evaluations(self, columns: Sequence[str] | None = None, where: Where | None = None) -> Any:
+        """A row an evaluation. where: columns of evaluations(), then as of runs()."""
+        known = self._columns["evaluation"]
+        wanted = _check_columns(columns, known, "evaluations()")
+        of_rows, of_runs = _divide(where, known)
+        runs = {run["id"] for run in self._select_runs(of_runs)}
+        read = list(dict.fromkeys(["run_id", *wanted, *of_rows]))
+        with self._errors():
+            rows = self._handle.execute(
+                f"SELECT {_sql_names(read)} FROM evaluation ORDER BY run_id, level_set, iteration").fetchall()
+        conditions = [(read.index(name), condition) for name, condition in of_rows.items()]
+        rows = [row for row in rows if row[0] in runs and all(holds(c, row[at]) for at, c in conditions)]
+        return frames.make(self.frame, {name: frames.column([row[read.index(name)] for row in rows])
+                                        for name in wanted})
+
+    def iterations(self, columns: Sequence[str] | None = None, where: Where | None = None) -> Any:
+        """A row an iteration, by run and iteration: run_id, iteration and the columns asked for (None: all), NaN where
+        nothing was measured. where: columns of iterations(), then as of runs(). A million rows take a second or less.
+        """
+        measured = self._measured()
+        wanted = _check_columns(columns, self.columns(), "iterations()")
+        wanted = [c for c in wanted if c not in ("run_id", "iteration")]
+        of_rows, of_runs = _divide(where, ["iteration", *measured])
+        runs = self._select_runs(of_runs)
+        read = list(dict.fromkeys([*wanted, *(name for name in of_rows if name != "iteration")]))
+        parts = [part for chunks in self._chunks(read, runs, of_rows.get("iteration"))
+                 if len((part := self._unpack(chunks, read, wanted, of_rows, runs))[0])]
+        arrays = [np.concatenate(a) for a in zip(*parts)] if parts else None
+        ids = [run["id"] for run in runs]
+        if arrays is None:
+            arrays = [np.empty(0, np.int64), np.empty(0, np.int64), *(np.empty(0) for _ in wanted)]
+        return frames.make(self.frame, {"run_id": frames.Codes(arrays[0], ids), "iteration": arrays[1],
+                                        **dict(zip(wanted, arrays[2:]))})
+
+    # ---- iterations ----------------------------------------------------------------------------------------------
+
+    def _measured(self) -> list[str]:
+        return self._columns["iteration_chunk"][3:]
+
+    def _chunks(self, read: list[str], runs: list[dict[str, Any]], iterations: Any) -> Iterator[list[tuple]]:
+        """Batches of rows (chunk, n, iteration, columns ...) of these runs, by chunk."""
+        sql = (f"SELECT {_sql_names(['chunk', 'n', 'iteration', *read])} FROM iteration_chunk"
+               " WHERE chunk BETWEEN ?1 AND ?2 ORDER BY chunk")
+        waiting: list[tuple] = []
+        for bounds in _chunk_ranges([run["key"] for run in runs], iterations):
+            with self._errors():
+                cursor = self._handle.execute(sql, bounds)
+                while rows := cursor.fetchmany(_BATCH):
+                    waiting += rows
+                    if len(waiting) >= _BATCH:
+                        yield waiting
+                        waiting = []
+        if waiting:
+            yield waiting
+
+    def _unpack(self, chunks: list[tuple], read: list[str], wanted: list[str], of_rows: Where,
+                runs: list[dict[str, Any]]) -> list[np.ndarray]:
+        """[run's place in runs, iteration, wanted ...] of the chunks' rows that fulfil `of_rows`."""
+        try:
+            packed = list(zip(*chunks))
+            keys = np.array(packed[0], dtype=np.int64)
+            here, iteration = self._present(keys, packed)
+            pick = np.ravel if here.all() else lambda table: table[here]
+            values = {name: pick(unpack(packed[3 + at])) for at, name in enumerate(read)}
+        except PackError as error:
+            raise self._damaged(f"chunk {chunks[error.place][0]} can not be unpacked") from None
+        except (TypeError, OverflowError):
+            raise self._damaged("iteration_chunk holds values of a wrong type") from None
+        places = np.searchsorted(np.array([run["key"] for run in runs], dtype=np.int64), keys >> 24)
+        place = np.broadcast_to(places[:, None], here.shape)[here]
+        keep = None
+        for name, condition in of_rows.items():
+            chosen = mask(condition, iteration if name == "iteration" else values[name])
+            keep = chosen if keep is None else keep & chosen
+        found = [place, iteration, *(values[name] for name in wanted)]
+        return found if keep is None else [array[keep] for array in found]
+
+    def _present(self, keys: np.ndarray, packed: list[tuple]) -> tuple[np.ndarray, np.ndarray]:
+        """Which places are rows, [chunks][256], and their iterations, [rows]; checked against chunk and n."""
+        numbers = unpack(packed[2])
+        here = ~np.isnan(numbers)
+        expected = ((keys & 0xFFFFFF) << 8)[:, None] + np.arange(PLACES)
+        wrong = (here & (numbers != expected)).any(axis=1) | (here.sum(axis=1) != np.array(packed[1]))
+        if wrong.any():
+            raise PackError(int(np.argmax(wrong)))
+        return here, expected[here]
+
+    # ---- runs ----------------------------------------------------------------------------------------------------
+
+    def _select_runs(self, where: Where, settings: bool = False) -> list[dict[str, Any]]:
+        """The runs that fulfil `where`, by key, each with key and id, and with its settings where they are needed."""
+        of_run = {name: c for name, c in where.items() if name in self._columns["run"] and name != "config"}
+        if "run_id" in where:
+            of_run["id"] = where["run_id"]
+        of_settings = {name: c for name, c in where.items() if "." in name}
+        known = {"run_id", "sweep", *of_run, *of_settings}
+        for name in where:
+            if name not in known:
+                raise ColumnError(f"where: {name!r} is no column here, no column of runs and no setting; those of "
+                                  f"runs are {', '.join(self._columns['run'])}; settings look like 'ppo.com'")
+        settings = settings or bool(of_settings)
+        names = list(dict.fromkeys(["key", "id", *of_run, *(["config"] if settings else [])]))
+        with self._errors():
+            rows = self._handle.execute(f"SELECT {_sql_names(names)} FROM run ORDER BY key").fetchall()
+        runs = [dict(zip(names, row)) for row in rows]
+        if not all(isinstance(run["key"], int) and 0 <= run["key"] < 2**39 for run in runs):
+            raise self._damaged("run.key is out of range")
+        runs = [run for run in runs if all(holds(c, run[n]) for n, c in of_run.items())]
+        for run in runs:
+            run["settings"] = self._settings_of(run) if settings else {}
+        self._check_settings(of_settings, runs)
+        members = self._members(where["sweep"]) if "sweep" in where else None
+        return [run for run in runs if (members is None or run["id"] in members) and
+                all(holds(c, run["settings"].get(n)) for n, c in of_settings.items())]
+
+    def _settings_of(self, run: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return dict(_flatten(json.loads(run["config"]))) if run["config"] else {}
+        except (ValueError, TypeError, RecursionError):
+            raise self._damaged(f"the settings of run {run['id']!r} are no JSON") from None
+
+    def _check_settings(self, names: Iterable[str], runs: list[dict[str, Any]]) -> None:
+        for name in names:
+            if runs and not any(name in run["settings"] for run in runs):
+                raise ColumnError(f"where: no run has the setting {name!r}; settings() lists them")
+
+    def _members(self, sweep: Any) -> set[str]:
+        with self._errors():
+            return {run for name, run in self._handle.execute("SELECT sweep, run_id FROM sweep_run")
+                    if holds(sweep, name)}
+
+    def _by_id(self, table: str, key: str, names: list[str]) -> dict[str, tuple]:
+        with self._errors():
+            return {row[0]: row[1:] for row in
+                    self._handle.execute(f"SELECT {_sql_names([key, *names])} FROM {_sql_names([table])}")}
+
+    # ---- the file ------------------------------------------------------------------------------------------------
+
+    def _check_version(self) -> None:
+        with self._errors():
+            self._handle.execute("PRAGMA query_only = ON")
+            application = self._handle.execute("PRAGMA application_id").fetchone()[0]
+            version = self._handle.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION:
+            raise FormatError(f"{self.path}: an SQLite database, but no results.db of sweep")
+        if version > SCHEMA_VERSION:
+            raise VersionError(f"{self.path}: written by a newer sweep (its schema is {version}, this package knows "
+                               f"{SCHEMA_VERSION}); install the package of that version")
+        if version < SCHEMA_OLDEST:
+            raise VersionError(f"{self.path}: written by an older sweep (its schema is {version}, this package reads "
+                               f"{SCHEMA_OLDEST} to {SCHEMA_VERSION}); sweep collect brings it forward")
+
+    def _read_columns(self, table: str) -> list[str]:
+        with self._errors():
+            names = [row[0] for row in self._handle.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+        if not names:
+            raise self._damaged(f"it has no table {table}")
+        if any(not _WORD.match(name) for name in names):
+            raise self._damaged(f"the table {table} has columns that no sweep writes")
+        return names
+
+    def _damaged(self, what: str) -> DamagedError:
+        return DamagedError(f"{self.path}: damaged: {what}; analyze check tells more, sweep rebuild makes it anew "
+                            "from the run folders")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """SQLite's errors as this package's."""
+        try:
+            yield
+        except sqlite3.ProgrammingError as error:
+            raise Error(f"{self.path}: {error}") from None
+        except sqlite3.OperationalError as error:
+            raise Error(f"{self.path}: can not be read: {error}") from None
+        except sqlite3.DatabaseError as error:
+            raise self._damaged(str(error)) from None
+
+
+def _check_file(path: pathlib.Path) -> None:
+    if path.is_dir():
+        raise FormatError(f"{path}: a folder; name the results.db in it")
+    if not path.exists():
+        raise MissingError(f"{path}: there is no such file; sweep collect makes a workspace's results.db")
+    if not path.is_file():
+        raise FormatError(f"{path}: no plain file")
+    try:
+        with path.open("rb") as file:
+            first = file.read(16)
+    except OSError as error:
+        raise Error(f"{path}: can not be read: {error.strerror}") from None
+    if first != b"SQLite format 3\0":
+        raise FormatError(f"{path}: no results.db: its first bytes are not those of an SQLite database")
+
+
+def _check_columns(columns: Sequence[str] | None, known: Sequence[str], of: str) -> list[str]:
+    if isinstance(columns, str):
+        raise ColumnError(f"{of}: columns must be a list: [{columns!r}]")
+    for name in columns or ():
+        if name not in known:
+            raise ColumnError(f"{of} has no column {name!r}; it has: {', '.join(known)}")
+    return list(dict.fromkeys(known if columns is None else columns))
+
+
+def _divide(where: Where | None, known: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Conditions on the rows' own columns, and those on runs."""
+    own = {name: c for name, c in (where or {}).items() if name in known and name != "run_id"}
+    return own, {name: c for name, c in (where or {}).items() if name not in own}
+
+
+def _sql_names(names: Iterable[str]) -> str:
+    """Names for SQL. All are columns of the file's tables by now; what is no word never gets here."""
+    checked = list(names)
+    if any(not _WORD.match(name) for name in checked):
+        raise ColumnError(f"no names of columns: {checked}")
+    return ", ".join(f'"{name}"' for name in checked)
+
+
+def _flatten(settings: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """{"ppo": {"com": 8}} -> ("ppo.com", 8) ..."""
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{before}{name}.")
+        else:
+            yield before + name, value
+
+
+def _chunk_ranges(keys: list[int], iterations: Any) -> Iterator[tuple[int, int]]:
+    """Bounds of chunk numbers: neighbouring runs in one go, unless only some of their iterations are asked for.
+
+    >>> list(_chunk_ranges([1, 2, 4], None)) == [(1 << 24, (3 << 24) - 1), (4 << 24, (5 << 24) - 1)]
+    True
+    """
+    low, high = 0, 0xFFFFFF
+    if isinstance(iterations, Between):
+        low = min(max(int(iterations.low), 0) >> 8, high) if iterations.low > 0 else 0
+        high = min(int(iterations.high) >> 8, high) if iterations.high < 2**32 else high
+    whole = (low, high) == (0, 0xFFFFFF)
+    at = 0
+    while at < len(keys):
+        end = at + 1
+        while whole and end < len(keys) and keys[end] == keys[end - 1] + 1:
+            end += 1
+        yield keys[at] << 24 | low, (keys[end - 1] << 24) + high
+        at = end

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# The Python package `sweepdb` (python/): results.db, worlds and policies, as docs/python.md shows them. Skipped where no
+# Python has numpy; the worlds where it has no gymnasium. TAP.
+#   SWEEP_PYTHON=/path/to/python3: a Python with numpy, gymnasium and, for more, pandas, polars and torch
+set -u
+. "$(dirname "$0")/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+python=
+for candidate in "${SWEEP_PYTHON:-}" "$SWEEP_BUILD/python/bin/python" python3 /usr/bin/python3; do
+  [ -n "$candidate" ] && command -v "$candidate" >/dev/null || continue
+  "$candidate" -c 'import numpy, sqlite3, ctypes, sys; assert sys.version_info >= (3, 9)' 2>/dev/null && { python=$candidate; break; }
+done
+if [ -z "$python" ]; then tap_skip "the Python package" "no Python 3.9 with numpy (make python)"; tap_done; fi
+export PYTHONPATH=$top/python PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+cd "$tap_dir"
+
+# checks FILE ARGUMENT...: its lines "name<TAB>problem" as results
+checks() {
+  local out name problem; out=$("$python" "$top/tests/tools/$1" "${@:2}" 2>"$tap_dir/errors")
+  while IFS=$'\t' read -r name problem; do [ "$name" = end ] || tap_check "$name" "$problem"; done <<<"$out"
+  tap_check "$1 comes to its end" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 "$tap_dir/errors")"
+}
+
+# ---- results.db
+"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 2 20 >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
+sweep collect --root "$tap_dir/work" >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
+checks sweepdb_results.py work/results.db
+tap_check "the package reads the schema that sweep writes" \
+  "$([ "$("$python" -c 'import sweepdb; print(sweepdb.SCHEMA_VERSION)')" = "$(tool sql work/results.db 'PRAGMA user_version')" ] ||
+    echo "raise SCHEMA_VERSION in python/sweepdb/database.py when it reads the new schema")"
+
+# ---- the page
+recipe() { # the block of docs/python.md whose first line ends in the name
+  awk -v name="$1" '/^```/ { inside = !inside && /^```./; first = inside; next } inside && first { first = 0; on = substr($0, length($0) - length(name) + 1) == name }
+    inside && on' "$top/docs/python.md"
+}
+ran=()
+try() { # name, folder, expected, what shows the result
+  local out; ran+=("$1")
+  out=$(cd "$2" && { recipe "$1"; echo "$4"; } | "$python" - 2>&1 | tail -1)
+  tap_check "the page: $1" "$([ -n "$3" ] && [ "$out" = "$3" ] || { echo "expected: $3"; echo "found: $out"; })"
+}
+small='[sweep]
+name = first
+[env]
+morphologies = car
+difficulty = 0
+level_count = 4
+num = 8
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 2
+[net]
+width = 16
+depth = 2
+[train]
+total_steps = 512
+[eval]
+count = 0'
+mkdir first; echo "$small" >first/first.ini
+count() { analyze sql work/results.db --csv "SELECT count(*) FROM iteration JOIN run ON run.id = run_id WHERE $1" | tail -1; }
+try "results as a data frame" work "$(count "json_extract(config, '\$.ppo.com') = 8 AND iteration.iteration <= 1000")" 'print(len(rows["kl"]))'
+try "the last KL of each finished run" work "$(analyze sql work/results.db --csv "SELECT count(DISTINCT run_id), printf('%.12g', sum(kl)) FROM
+  (SELECT run_id, kl, row_number() OVER (PARTITION BY run_id ORDER BY iteration.iteration DESC) AS place FROM iteration JOIN run ON run.id = run_id
+   WHERE run.status = 'finished') WHERE place = 1" | tail -1)" 'print("%d,%.12g" % (len(last), sum(last.values())))'
+try "submit an experiment, and wait for it" first "True 1" \
+  'import sweepdb; print(isinstance(told, dict), len(sweepdb.open("results.db", frame="numpy").runs(where={"status": "finished"})["id"]))'
+
+# ---- installed
+if cp -r "$top/python" package && "$python" -m pip install --quiet --disable-pip-version-check --no-deps --target installed ./package >out 2>&1; then
+  tap_check "pip installs it" "$(cd "$tap_dir/work" && PYTHONPATH=$tap_dir/installed "$python" -c '
+import sweepdb; assert sweepdb.__file__.startswith("'"$tap_dir"'/installed"); sweepdb.open("results.db", frame="numpy").runs()' 2>&1)"
+else tap_skip "pip installs it" "pip has no setuptools here: $(tail -1 out)"; fi
+tap_check "every block of the page is tried" "$(awk '/^```/ { inside = !inside && /^```./; first = inside; next } first { sub(/^# /, ""); print; first = 0 }' \
+  "$top/docs/python.md" | sort | comm -23 - <(printf '%s\n' "${ran[@]}" | sort -u))"
+tap_done

@@ -1,0 +1,244 @@
+"""Checks of python/sweepdb on a results.db that a test made; prints "name<TAB>problem" lines (tests/cli/test_python.sh).
+
+usage: sweepdb_results.py FILE: its rows through sweepdb against the same through SQL, hostile copies of it, doctests.
+"""
+import doctest
+import os
+import random
+import shutil
+import sqlite3
+import sys
+import traceback
+
+import numpy as np
+
+import sweepdb
+from sweepdb import database, frames, packed, where
+
+PATH = sys.argv[1]
+
+
+def check(name, work):
+    try:
+        work()
+        problem = ""
+    except Exception:
+        problem = traceback.format_exc().replace("\n", " | ").replace("\t", " ")
+    print(f"{name}\t{problem}")
+
+
+def raises(error, text, work):
+    try:
+        work()
+    except error as caught:
+        assert text in str(caught), f"no {text!r} in: {caught}"
+        return
+    raise AssertionError(f"no {error.__name__} with {text!r}")
+
+
+def copy(name, *statements):
+    shutil.copy(PATH, name)
+    handle = sqlite3.connect(name)
+    for statement in statements:
+        handle.execute(*statement if isinstance(statement, tuple) else (statement,))
+    handle.commit()
+    handle.close()
+    return name
+
+
+def open_numpy(path=PATH):
+    return sweepdb.open(path, frame="numpy")
+
+
+def compare_iterations(path):
+    """Every column against the view `iteration`, which unpacks in plain SQL."""
+    found = open_numpy(path).iterations()
+    names = list(found)
+    rows = sqlite3.connect(path).execute(
+        f"SELECT {', '.join('iteration.' + name for name in names)} FROM run CROSS JOIN iteration"
+        " ON iteration.run_id = run.id ORDER BY run.key, iteration.iteration").fetchall()
+    assert len(rows) == len(found["iteration"]) > 0, (len(rows), len(found["iteration"]))
+    assert found["run_id"].tolist() == [row[0] for row in rows]
+    for at, name in enumerate(names[1:], 1):
+        expected = np.array([row[at] for row in rows], dtype=float)
+        np.testing.assert_array_equal(found[name].astype(float), expected, err_msg=name)
+    return len(rows)
+
+
+def random_blob(draw):
+    """Any blob that the format allows, as docs/architecture.md describes it."""
+    form, width, distance = draw.randrange(3), draw.randrange(1, 13), draw.choice([1, 1, 2, 10, 99])
+    first, decimals = draw.choice([0, 0, 1, 37, 255]), draw.randrange(16)
+    head = f"{decimals:02d}{width:02d}{form:02d}{first:04d}{distance:02d}"
+    if form == 0:
+        head += f"{5 * 10**15 + draw.randrange(-10**9, 10**9):016d}{5 * 10**15 + draw.randrange(-1000, 1000):016d}"
+    count = draw.randrange(1, (255 - first) // distance + 2)
+    most = 16**width - 1 if form == 0 else min(16**width - 1, (13 if form == 2 else 6) * 10**9)
+    codes = [draw.choice([0, draw.randint(0, most), most]) for _ in range(count)]
+    digits = "".join(f"{code:0{width}x}" for code in codes)
+    return bytes.fromhex(head + digits + "0" * (len(digits) % 2))
+
+
+def check_forms():
+    """Blobs, texts and numbers of all forms, through SQL and through numpy."""
+    draw = random.Random(23)
+    columns = open_numpy().columns()[2:]
+    chunks = [row[0] for row in sqlite3.connect(PATH).execute("SELECT chunk FROM iteration_chunk")]
+    texts = ["[null,9e999,-9e999,1e-300]", "[0.1]", 3, -0.25, None, 10**14]
+    statements = [("UPDATE iteration_chunk SET n = 256, iteration = ? WHERE chunk = ?", (full_chunk(chunk), chunk))
+                  for chunk in chunks]
+    for chunk in chunks:
+        for name in draw.sample(columns, 12):
+            value = random_blob(draw) if draw.random() < 0.8 else draw.choice(texts)
+            statements.append((f"UPDATE iteration_chunk SET {name} = ? WHERE chunk = ?", (value, chunk)))
+    compare_iterations(copy("forms.db", *statements))
+
+
+def full_chunk(chunk):
+    """`iteration` of 256 rows: form 0, base + k."""
+    base = 5 * 10**15 + ((chunk & 0xFFFFFF) << 8)
+    return bytes.fromhex(f"000100000001{base:016d}{5 * 10**15 + 1:016d}" + "1" * 256)
+
+
+def check_where():
+    results = open_numpy()
+    every = results.iterations(["kl", "transitions"])
+    runs, settings = results.runs(), results.settings()
+    one = settings["run_id"][settings["train.seed"] == 1]
+    some = results.iterations(["kl"], {"train.seed": 1, "kl": sweepdb.between(0.1, 0.3),
+                                       "iteration": sweepdb.between(3, 9)})
+    keep = np.isin(every["run_id"], one) & (every["kl"] >= 0.1) & (every["kl"] <= 0.3)
+    keep &= (every["iteration"] >= 3) & (every["iteration"] <= 9)
+    assert 0 < keep.sum() < len(keep), keep.sum()
+    assert some["kl"].tolist() == every["kl"][keep].tolist()
+    assert some["run_id"].tolist() == every["run_id"][keep].tolist()
+    assert results.runs(["seed"], {"seed": [1]})["seed"].tolist() == [1] * int((runs["seed"] == 1).sum())
+    first = runs["id"][0]
+    assert set(results.iterations(["kl"], {"run_id": first})["run_id"]) <= {first}
+    assert len(results.runs(where={"sweep": "two_grids"})["id"]) == len(runs["id"])
+    assert len(results.runs(where={"sweep": "none"})["id"]) == 0
+    assert len(results.iterations(["kl"], {"run_id": "none"})["kl"]) == 0
+    assert results.iterations([], {"kl": None})["iteration"].tolist() == every["iteration"][np.isnan(every["kl"])].tolist()
+
+
+def check_rows():
+    results, handle = open_numpy(), sqlite3.connect(PATH)
+    evaluations = results.evaluations()
+    expected = handle.execute(f"SELECT {', '.join(evaluations)} FROM evaluation ORDER BY run_id, level_set, iteration")
+    assert [list(row) for row in zip(*(column.tolist() for column in evaluations.values()))] == \
+        [list(row) for row in expected.fetchall()]
+    some = results.evaluations(["solve_rate"], {"solve_rate": sweepdb.between(0.5, 1)})["solve_rate"]
+    assert len(some) == handle.execute("SELECT count(*) FROM evaluation WHERE solve_rate BETWEEN 0.5 AND 1").fetchone()[0]
+    found = results.runs(["ddr", "id"])
+    assert list(found) == ["ddr", "id"]
+    assert dict(zip(found["id"], found["ddr"])) == dict(handle.execute("SELECT run_id, ddr FROM run_ddr"))
+    settings = results.settings()
+    for name in ("ppo.epochs", "env.task"):
+        expected = dict(handle.execute(f"SELECT id, json_extract(config, '$.{name}') FROM run"))
+        assert dict(zip(settings["run_id"], settings[name])) == expected, name
+
+
+def check_frames():
+    kinds = [kind for kind in frames.KINDS[:2] if frames.importlib.util.find_spec(kind)]
+    plain = open_numpy()
+    for kind in kinds:
+        with sweepdb.open(PATH, frame=kind) as results:
+            for method in ("iterations", "evaluations", "runs", "settings"):
+                frame, expected = getattr(results, method)(), getattr(plain, method)()
+                assert type(frame).__module__.startswith(kind) and list(frame.columns) == list(expected)
+                assert len(frame) == len(next(iter(expected.values())))
+            frame = results.iterations(["kl"])
+            assert [str(run) for run in frame["run_id"]] == plain.iterations(["kl"])["run_id"].tolist()
+            np.testing.assert_array_equal(frame["kl"].to_numpy(), plain.iterations(["kl"])["kl"])
+    missing = [kind for kind in frames.KINDS[:2] if kind not in kinds]
+    for kind in missing:
+        raises(sweepdb.Error, f"pip install {kind}", lambda: sweepdb.open(PATH, frame=kind))
+    raises(sweepdb.Error, "must be one of", lambda: sweepdb.open(PATH, frame="csv"))
+
+
+def check_columns():
+    results = open_numpy()
+    for bad in ("kl; DROP TABLE run", 'kl"', "nothing", "config"):
+        raises(sweepdb.ColumnError, "has no column", lambda: results.iterations([bad]))
+        raises(sweepdb.ColumnError, "has no column", lambda: results.evaluations([bad]))
+        raises(sweepdb.ColumnError, "has no column", lambda: results.runs([bad]))
+    raises(sweepdb.ColumnError, "must be a list", lambda: results.iterations("kl"))
+    raises(sweepdb.ColumnError, "is no column", lambda: results.iterations(["kl"], {"1=1 OR kl": 0}))
+    raises(sweepdb.ColumnError, "no run has the setting", lambda: results.runs(where={"ppo.nothing": 0}))
+    hostile = copy("hostile.db", 'ALTER TABLE evaluation ADD COLUMN "x"" FROM run; --" TEXT')
+    raises(sweepdb.DamagedError, "columns that no sweep writes", lambda: open_numpy(hostile))
+
+
+def check_files():
+    raises(sweepdb.MissingError, "no such file", lambda: open_numpy("nowhere.db"))
+    raises(FileNotFoundError, "sweep collect", lambda: open_numpy("nowhere.db"))
+    raises(sweepdb.FormatError, "a folder", lambda: open_numpy("."))
+    with open("text.db", "w") as file:
+        file.write("no database\n" * 100)
+    raises(sweepdb.FormatError, "first bytes", lambda: open_numpy("text.db"))
+    other = sqlite3.connect("other.db")
+    other.execute("CREATE TABLE run(id)")
+    other.close()
+    raises(sweepdb.FormatError, "no results.db of sweep", lambda: open_numpy("other.db"))
+    version = sweepdb.SCHEMA_VERSION
+    raises(sweepdb.VersionError, "newer sweep", lambda: open_numpy(copy("new.db", f"PRAGMA user_version = {version + 1}")))
+    raises(sweepdb.VersionError, "older sweep", lambda: open_numpy(copy("old.db", "PRAGMA user_version = 5")))
+    strange = copy("a?mode=rwc#' %41.db")
+    assert len(open_numpy(strange).runs()["id"]) > 0
+    assert sqlite3.connect(PATH).execute("PRAGMA user_version").fetchone()[0] == version
+
+
+def check_damage():
+    data = open(PATH, "rb").read()
+    with open("short.db", "wb") as file:
+        file.write(data[:len(data) // 2])
+    raises(sweepdb.DamagedError, "sweep rebuild", lambda: read_all("short.db"))
+    for bad in (b"\xff\x01\x00\x00\x00\x01", b"\x03", b"\x03\x20\x01\x00\x00\x01", "[1,", "[true]", "[[]]", "9" * 9000, "["*6000):
+        path = copy("bad.db", ("UPDATE iteration_chunk SET kl = ? WHERE chunk = (SELECT max(chunk) FROM iteration_chunk)",
+                               (bad,)))
+        raises(sweepdb.DamagedError, "can not be unpacked", lambda: open_numpy(path).iterations(["kl"]))
+        assert len(open_numpy(path).iterations(["ddr"])["ddr"]) > 0
+        os.remove(path)
+    raises(sweepdb.DamagedError, "can not be unpacked",
+           lambda: open_numpy(copy("n.db", "UPDATE iteration_chunk SET n = n + 1")).iterations(["kl"]))
+    raises(sweepdb.DamagedError, "no JSON",
+           lambda: open_numpy(copy("json.db", "UPDATE run SET config = '{' WHERE key = 1")).settings())
+
+
+def read_all(path):
+    results = open_numpy(path)
+    results.iterations(), results.evaluations(), results.settings(), results.runs()
+
+
+def check_read_only():
+    before = os.stat(PATH).st_mtime_ns
+    results = open_numpy()
+    read_all(PATH)
+    raises(sqlite3.OperationalError, "readonly", lambda: results._handle.execute("DELETE FROM run"))
+    assert os.stat(PATH).st_mtime_ns == before
+    results.close()
+    raises(sweepdb.Error, "closed", lambda: results.runs())
+
+
+def check_doctests():
+    if os.path.abspath(PATH) != os.path.abspath("results.db"):
+        shutil.copy(PATH, "results.db")
+    tried = 0
+    for module in (database, frames, packed, where):
+        result = doctest.testmod(module)
+        assert result.failed == 0, module
+        tried += result.attempted
+    assert tried >= 8, tried
+
+
+check("every column of every iteration is what the view in plain SQL says", lambda: compare_iterations(PATH))
+check("packed values of all forms are what plain SQL unpacks", check_forms)
+check("where chooses runs and rows", check_where)
+check("evaluations, runs and settings are the tables'", check_rows)
+check("pandas and polars, where they are, get the same columns", check_frames)
+check("names of columns never become SQL", check_columns)
+check("files that are missing, something else, or of another version", check_files)
+check("damaged files", check_damage)
+check("nothing is written", check_read_only)
+check("doctests", check_doctests)
+check("end", lambda: None)
