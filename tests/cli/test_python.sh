@@ -29,6 +29,16 @@ tap_check "the package reads the schema that sweep writes" \
   "$([ "$("$python" -c 'import sweepdb; print(sweepdb.SCHEMA_VERSION)')" = "$(tool sql work/results.db 'PRAGMA user_version')" ] ||
     echo "raise SCHEMA_VERSION in python/sweepdb/database.py when it reads the new schema")"
 
+# ---- worlds
+export LIBSIM=$SWEEP_BUILD/lib/libsim.so.1
+without=
+[ -e "$LIBSIM" ] && ! nm -D "$LIBSIM" | grep -q __asan_init || without="no libsim here, or built with a sanitizer"
+"$python" -c 'import gymnasium; from gymnasium.vector import AutoresetMode' 2>/dev/null || without="$python has no gymnasium 1.1 (make python)"
+if [ -n "$without" ]; then tap_skip "worlds" "$without"; else checks sweepdb_worlds.py "$top/tests/fuzz/corpus/level/car-0-004.json"; fi
+if [ -z "$without" ] && "$python" -c 'import torch' 2>/dev/null; then
+  tap_check "the example of PPO trains" "$("$python" "$top/python/examples/ppo.py" 2 16 2>&1 | awk -F'\t' 'NF == 3 && $1 == 1024 * NR { n++ } { text = text $0 } END { if (n != 2) print text }')"
+else tap_skip "the example of PPO trains" "${without:-no torch}"; fi
+
 # ---- the page
 recipe() { # the block of docs/python.md whose first line ends in the name
   awk -v name="$1" '/^```/ { inside = !inside && /^```./; first = inside; next } inside && first { first = 0; on = substr($0, length($0) - length(name) + 1) == name }
@@ -64,6 +74,8 @@ try "results as a data frame" work "$(count "json_extract(config, '\$.ppo.com') 
 try "the last KL of each finished run" work "$(analyze sql work/results.db --csv "SELECT count(DISTINCT run_id), printf('%.12g', sum(kl)) FROM
   (SELECT run_id, kl, row_number() OVER (PARTITION BY run_id ORDER BY iteration.iteration DESC) AS place FROM iteration JOIN run ON run.id = run_id
    WHERE run.status = 'finished') WHERE place = 1" | tail -1)" 'print("%d,%.12g" % (len(last), sum(last.values())))'
+if [ -n "$without" ]; then ran+=("many worlds that step together"); tap_skip "the page: worlds" "$without"
+else try "many worlds that step together" work "(1024,) True" 'print(rewards.shape, len(observations) == 1024)'; fi
 try "submit an experiment, and wait for it" first "True 1" \
   'import sweepdb; print(isinstance(told, dict), len(sweepdb.open("results.db", frame="numpy").runs(where={"status": "finished"})["id"]))'
 

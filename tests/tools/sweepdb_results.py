@@ -2,38 +2,19 @@
 
 usage: sweepdb_results.py FILE: its rows through sweepdb against the same through SQL, hostile copies of it, doctests.
 """
-import doctest
 import os
 import random
 import shutil
 import sqlite3
 import sys
-import traceback
 
 import numpy as np
 
 import sweepdb
 from sweepdb import database, frames, packed, where
+from sweepdb_check import check, raises, run_doctests
 
 PATH = sys.argv[1]
-
-
-def check(name, work):
-    try:
-        work()
-        problem = ""
-    except Exception:
-        problem = traceback.format_exc().replace("\n", " | ").replace("\t", " ")
-    print(f"{name}\t{problem}")
-
-
-def raises(error, text, work):
-    try:
-        work()
-    except error as caught:
-        assert text in str(caught), f"no {text!r} in: {caught}"
-        return
-    raise AssertionError(f"no {error.__name__} with {text!r}")
 
 
 def copy(name, *statements):
@@ -223,12 +204,7 @@ def check_read_only():
 def check_doctests():
     if os.path.abspath(PATH) != os.path.abspath("results.db"):
         shutil.copy(PATH, "results.db")
-    tried = 0
-    for module in (database, frames, packed, where):
-        result = doctest.testmod(module)
-        assert result.failed == 0, module
-        tried += result.attempted
-    assert tried >= 8, tried
+    run_doctests(8, database, frames, packed, where)
 
 
 check("every column of every iteration is what the view in plain SQL says", lambda: compare_iterations(PATH))
