@@ -85,6 +85,7 @@ static void print(const char *name, const Result *r, const Peaks *peaks) {
   const double seconds = row->seconds_rollout + row->seconds_update + row->seconds_other;
   const double update = longer(n->update_flops, n->update_bytes, peaks),
                passes = longer(n->pass_flops, n->pass_bytes, peaks);
+  setvbuf(stdout, NULL, _IOLBF, 0); /* minutes lie between cases */
   bench_row("trainer", name, "steps_per_second", row->steps_per_second, "transitions/s", r->threads);
   bench_row("trainer", name, "rollout", 100 * row->seconds_rollout / seconds, "%", r->threads);
   bench_row("trainer", name, "update", 100 * row->seconds_update / seconds, "%", r->threads);
@@ -103,12 +104,14 @@ static void print(const char *name, const Result *r, const Peaks *peaks) {
 }
 
 /* small: 64 worlds, minibatches of 512, 2x64 networks. */
-static int bench_size(const char *levels, char size, bool small, const char *precision, const Peaks *peaks) {
+static int bench_size(const char *only, const char *levels, char size, bool small, const char *precision,
+                      const Peaks *peaks) {
   CoreConfig config = core_config_default();
   Result result = {0};
   char name[32], value[4096];
   snprintf(name, sizeof name, "ppo_%c%s%s", size, small ? "_2x64" : "",
            strcmp(precision, "float32") == 0 ? "" : "_bf16");
+  if (strstr(name, only) == NULL) return CORE_OK;
   snprintf(value, sizeof value, "%s/%c", levels, size);
   const char *const settings[][2] = {{"env.task", "levels"}, {"env.levels", value}, {"env.num", small ? "64" : "512"},
                                      {"ppo.num_steps", "64"}, {"ppo.num_minibatches", small ? "8" : "2"},
@@ -122,7 +125,9 @@ static int bench_size(const char *levels, char size, bool small, const char *pre
   return CORE_OK;
 }
 
-int main(void) {
+/* bench_training [NAME-PART]: only cases whose name has it ("ppo_l"). */
+int main(int argc, char **argv) {
+  const char *only = argc > 1 ? argv[1] : "";
   const char *levels = getenv("KINETIX_LEVELS"), *const precisions[] = {"float32", "bf16"};
   const int threads = omp_get_num_procs();
   int code = CORE_OK;
@@ -131,7 +136,7 @@ int main(void) {
   bench_row("trainer", "memory", "peak", peaks.bytes * 1e-9, "GB/s", threads);
   for (int i = 0; i < 8; i++) {
     const char size = "smls"[i / 2], *precision = precisions[i % 2];
-    if (bench_size(levels, size, i / 2 == 3, precision, &peaks) == CORE_OK) continue;
+    if (bench_size(only, levels, size, i / 2 == 3, precision, &peaks) == CORE_OK) continue;
     printf("# ppo_%c, %s: %s\n", size, precision, core_error_message());
     code = 1;
   }
