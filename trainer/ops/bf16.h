@@ -40,7 +40,7 @@ int ops_bf16_check(const OpsBf16 *restored, const OpsBf16 *own);
 void ops_bf16_describe(const OpsBf16 *choice, CoreText *text);
 
 /* ops: of ops_cpu_create_bf16. Chooses for each added layer, by passes over some of `rows` rows that take a few
- * milliseconds: the library's kernels where they are at least 1.05 times as fast as float32, else float32. TRAINER_BF16
+ * milliseconds: the library's kernels where they are at least 1.3 times as fast as float32, else float32. TRAINER_BF16
  * decides for all layers where it is set. */
 void ops_cpu_bf16_choose(Ops *ops, int rows, OpsBf16 *choice);
 /* A choice out of a checkpoint for this processor. With the library and processor that made it nothing changes, and

@@ -92,9 +92,15 @@ static CpuOperand kernel_operand(const Run *run, int l) {
   return (CpuOperand){run->state->operands + kernel_place(run, l), layer->out};
 }
 
+static bool has_rounded(const Run *run) {
+  for (int l = 0; l < run->count; l++)
+    if (way_of(run, l) != OPS_BF16_FLOAT32) return true;
+  return false;
+}
+
 /* By the group of threads that calls it. */
 static void round_kernels(const Run *run) {
-  if (!run->state->has_bf16) return;
+  if (!has_rounded(run)) return; /* threads need not meet */
 #pragma omp for schedule(static)
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
