@@ -261,7 +261,7 @@ void ops_bf16_describe(const OpsBf16 *choice, CoreText *text) {
   core_text_appendf(text, "; the library is %s", choice->library);
   if (choice->rows > 0)
     core_text_appendf(text, "; times are of %d rows on one thread", (int)choice->rows);
-  else core_text_append(text, choice->forced ? "; TRAINER_BF16 chose" : "; it multiplies no bf16 numbers here");
+  else core_text_append(text, choice->forced ? "; TRAINER_BF16 chose" : "; nothing was measured");
 }
 
 const char *ops_cpu_bf16_description(void) {
