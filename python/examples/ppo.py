@@ -2,11 +2,12 @@
 
     python python/examples/ppo.py [ITERATIONS] [WORLDS] [LEVELS]
 
-Prints transitions, mean return and the share of episodes solved, one line an iteration.
+Prints transitions, and mean return and solve rate of the latest 4 * WORLDS episodes, one line an iteration.
 """
 from __future__ import annotations
 
 import sys
+from collections import deque
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ import sweepdb
 
 ITERATIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 WORLDS = int(sys.argv[2]) if len(sys.argv) > 2 else 256
-LEVELS = sys.argv[3] if len(sys.argv) > 3 else "loco512:car:0"
+LEVELS = sys.argv[3] if len(sys.argv) > 3 else "s"
 STEPS, EPOCHS, MINIBATCHES = 64, 4, 8
 GAMMA, LAMBDA, EPSILON, ENTROPY, VALUE, NORM, RATE = 0.995, 0.95, 0.2, 0.01, 0.5, 0.5, 5e-4
 
@@ -77,9 +78,9 @@ def main() -> None:
     agent = Agent(worlds.single_observation_space.shape[0], worlds.single_action_space.nvec.tolist())
     optimiser = torch.optim.Adam(agent.parameters(), lr=RATE, eps=1e-5)
     x = torch.from_numpy(worlds.reset(seed=1)[0])
-    returns_now = np.zeros(WORLDS)
+    returns_now, latest = np.zeros(WORLDS), deque(maxlen=4 * WORLDS)
     for iteration in range(1, ITERATIONS + 1):
-        seen, taken, logps, rewards, ends, episodes, solved = [], [], [], [], [], [], 0
+        seen, taken, logps, rewards, ends = [], [], [], [], []
         for _ in range(STEPS):
             with torch.no_grad():
                 actions, logp, _ = agent.act(x)
@@ -87,9 +88,8 @@ def main() -> None:
             observations, reward, terminated, truncated, infos = worlds.step(actions.numpy())
             done = terminated | truncated
             returns_now += reward
-            episodes += returns_now[done].tolist()
+            latest.extend(zip(returns_now[done], infos["solved"][done]))
             returns_now[done] = 0
-            solved += int(infos["solved"].sum())
             rewards.append(torch.from_numpy(reward).float()), ends.append(torch.from_numpy(done).float())
             x = torch.from_numpy(observations)
         with torch.no_grad():
@@ -97,8 +97,8 @@ def main() -> None:
             advantages = advantages_of(torch.stack(rewards), torch.stack(ends), values)
         update(agent, optimiser, torch.cat(seen), torch.cat(taken), torch.cat(logps), advantages.flatten(),
                (advantages + values[:-1]).flatten())
-        print(f"{iteration * STEPS * WORLDS}\t{np.mean(episodes) if episodes else float('nan'):.3f}"
-              f"\t{solved / max(len(episodes), 1):.3f}", flush=True)
+        of_episodes = np.mean(latest, axis=0) if latest else [np.nan, np.nan]
+        print(f"{iteration * STEPS * WORLDS}\t{of_episodes[0]:.3f}\t{of_episodes[1]:.3f}", flush=True)
     worlds.close()
 
 

@@ -4,11 +4,14 @@ from typing import Any
 from .database import SCHEMA_VERSION, Database, open  # noqa: A004
 from .errors import (ColumnError, DamagedError, Error, FormatError, LibraryError, MissingError, UnsupportedError,
                      VersionError)
+from .policies import Policy
+from .policies import Policy as policy
 from .where import between
 
 __version__ = "0.1.0"
-__all__ = ["open", "between", "Database", "SCHEMA_VERSION", "Error", "MissingError", "FormatError", "VersionError",
-           "DamagedError", "ColumnError", "UnsupportedError", "LibraryError", "KinetixVectorEnv", "KinetixEnv"]
+__all__ = ["open", "between", "policy", "Policy", "Database", "SCHEMA_VERSION", "Error", "MissingError",
+           "FormatError", "VersionError", "DamagedError", "ColumnError", "UnsupportedError", "LibraryError",
+           "KinetixVectorEnv", "KinetixEnv"]
 
 
 def __getattr__(name: str) -> Any:

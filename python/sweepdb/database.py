@@ -49,7 +49,7 @@ class Database:
         self.frame = frames.choose(frame)
         _check_file(self.path)
         with self._errors():
-            self._handle = sqlite3.connect(self.path.absolute().as_uri() + "?mode=ro", uri=True, timeout=30)
+            self._handle = self._connect()
         try:
             self._check_version()
             self._columns = {table: self._read_columns(table) for table in ("run", "iteration_chunk", "evaluation")}
@@ -240,6 +240,24 @@ class Database:
                     self._handle.execute(f"SELECT {_sql_names([key, *names])} FROM {_sql_names([table])}")}
 
     # ---- the file ------------------------------------------------------------------------------------------------
+
+    def _connect(self) -> sqlite3.Connection:
+        """A connection that only reads. In WAL mode SQLite wants to write beside the file; where the folder can not be
+        written it must be promised that nobody else does, which holds of a file without a WAL."""
+        uri = self.path.absolute().as_uri()
+        handle = sqlite3.connect(uri + "?mode=ro", uri=True, timeout=30)
+        try:
+            handle.execute("SELECT 1 FROM sqlite_master").fetchone()
+            return handle
+        except sqlite3.OperationalError:
+            handle.close()
+            if os.access(self.path.absolute().parent, os.W_OK):
+                raise
+        wal = pathlib.Path(f"{self.path}-wal")
+        if wal.exists() and wal.stat().st_size > 0:
+            raise Error(f"{self.path}: what was written last lies in {wal}, and to take it in needs the right to write "
+                        "in that folder; ask its owner for sweep collect, or copy both files to a folder of yours")
+        return sqlite3.connect(uri + "?immutable=1", uri=True)
 
     def _check_version(self) -> None:
         with self._errors():

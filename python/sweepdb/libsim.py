@@ -79,8 +79,9 @@ class Levels:
     """A set of levels: levels("m"), levels("loco512:car+hopper"), levels("folder/car.json")."""
 
     def __init__(self, name: str, count: int, seed: int) -> None:
-        """name: "s", "m" or "l" for `count` filtered random levels of `seed`; "loco512" or "loco512:FAMILIES[:DIFFICULTY]"
-        for at most `count` of these; anything else is files and folders as libsim_levels_read takes them."""
+        """name: "s", "m" or "l" for `count` filtered random levels of `seed`; "loco512" or
+        "loco512:FAMILIES[:DIFFICULTY]" for at most `count` of these; anything else is files and folders as
+        libsim_levels_read takes them."""
         self._library, self.handle = load(), c_void_p()
         if name in ("s", "m", "l"):
             check(self._library.libsim_levels_random(name.encode(), seed, 0, count, 1, byref(self.handle)))

@@ -1,4 +1,4 @@
-"""libsim's worlds as environments of Gymnasium: KinetixVectorEnv, many that step together, and KinetixEnv, a single one.
+"""libsim's worlds as environments of Gymnasium: KinetixVectorEnv, many that step together, and KinetixEnv, one alone.
 
 The arithmetic is libsim's; here are spaces, buffers and Gymnasium's conventions.
 """

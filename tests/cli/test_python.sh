@@ -39,6 +39,29 @@ if [ -z "$without" ] && "$python" -c 'import torch' 2>/dev/null; then
   tap_check "the example of PPO trains" "$("$python" "$top/python/examples/ppo.py" 2 16 2>&1 | awk -F'\t' 'NF == 3 && $1 == 1024 * NR { n++ } { text = text $0 } END { if (n != 2) print text }')"
 else tap_skip "the example of PPO trains" "${without:-no torch}"; fi
 
+# ---- policies
+small=(--quiet --set env.task=loco512 --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set env.num=8
+  --set ppo.num_steps=16 --set ppo.num_minibatches=2 --set ppo.epochs=2 --set net.width=16 --set net.depth=2
+  --set train.total_steps=512 --set eval.count=0)
+mkdir policies
+train() { # name, settings: a run's folder policies/NAME, and what the trainer makes of random observations beside it
+  local name=$1 run; shift
+  trainer --root "trained/$name" "${small[@]}" "$@" >out 2>&1 || { tap_check "training of $name" "$(cat out)"; return; }
+  run=$(echo trained/"$name"/runs/*/*/); mv "${run%/}" "policies/$name"
+  "$SWEEP_BUILD/tests/cli/cli_policy" "policies/$name" 16 >"policies/$name.logits" 2>out || [ "$name" = sapg ] || cat out
+}
+train plain
+train norms --set net.sharing=shared --set net.norm=layer --set net.activation=silu --set env.normalize_observations=stoix
+train halves --set net.sharing=joint --set net.activation=elu --set env.actions=discrete --set env.normalize_observations=cleanrl \
+  --set train.observation_storage=float16
+train gaussian --set env.actions=continuous --set net.activation=relu
+train affine --set env.actions=continuous --set net.action_head=tanh_affine --set net.sharing=shared --set net.trunk_depth=2
+train flat --set net.depth=0
+train q --set algo.name=pqn --set env.actions=discrete
+train encoder --set net.encoder=set --set env.observations=entity
+train sapg --set algo.name=sapg --set sapg.blocks=2 --set env.actions=continuous
+if [ -z "$without" ]; then checks sweepdb_policy.py policies worlds; else checks sweepdb_policy.py policies; fi
+
 # ---- the page
 recipe() { # the block of docs/python.md whose first line ends in the name
   awk -v name="$1" '/^```/ { inside = !inside && /^```./; first = inside; next } inside && first { first = 0; on = substr($0, length($0) - length(name) + 1) == name }
@@ -50,7 +73,7 @@ try() { # name, folder, expected, what shows the result
   out=$(cd "$2" && { recipe "$1"; echo "$4"; } | "$python" - 2>&1 | tail -1)
   tap_check "the page: $1" "$([ -n "$3" ] && [ "$out" = "$3" ] || { echo "expected: $3"; echo "found: $out"; })"
 }
-small='[sweep]
+experiment='[sweep]
 name = first
 [env]
 morphologies = car
@@ -68,7 +91,7 @@ depth = 2
 total_steps = 512
 [eval]
 count = 0'
-mkdir first; echo "$small" >first/first.ini
+mkdir first; echo "$experiment" >first/first.ini
 count() { analyze sql work/results.db --csv "SELECT count(*) FROM iteration JOIN run ON run.id = run_id WHERE $1" | tail -1; }
 try "results as a data frame" work "$(count "json_extract(config, '\$.ppo.com') = 8 AND iteration.iteration <= 1000")" 'print(len(rows["kl"]))'
 try "the last KL of each finished run" work "$(analyze sql work/results.db --csv "SELECT count(DISTINCT run_id), printf('%.12g', sum(kl)) FROM
@@ -76,6 +99,8 @@ try "the last KL of each finished run" work "$(analyze sql work/results.db --csv
    WHERE run.status = 'finished') WHERE place = 1" | tail -1)" 'print("%d,%.12g" % (len(last), sum(last.values())))'
 if [ -n "$without" ]; then ran+=("many worlds that step together"); tap_skip "the page: worlds" "$without"
 else try "many worlds that step together" work "(1024,) True" 'print(rewards.shape, len(observations) == 1024)'; fi
+mkdir -p work/runs/ab && cp -r policies/plain work/runs/ab/policy
+try "a trained policy, and what it does" work "(3, 16) (3, 6)" 'print(logits.shape, actions.shape)'
 try "submit an experiment, and wait for it" first "True 1" \
   'import sweepdb; print(isinstance(told, dict), len(sweepdb.open("results.db", frame="numpy").runs(where={"status": "finished"})["id"]))'
 

@@ -1,4 +1,4 @@
-"""Checks of python/sweepdb on a results.db that a test made; prints "name<TAB>problem" lines (tests/cli/test_python.sh).
+"""Checks of python/sweepdb on a results.db; prints "name<TAB>problem" lines (tests/cli/test_python.sh).
 
 usage: sweepdb_results.py FILE: its rows through sweepdb against the same through SQL, hostile copies of it, doctests.
 """
@@ -7,6 +7,7 @@ import random
 import shutil
 import sqlite3
 import sys
+import tempfile
 
 import numpy as np
 
@@ -201,6 +202,29 @@ def check_read_only():
     raises(sweepdb.Error, "closed", lambda: results.runs())
 
 
+def check_other_user():
+    """A database in WAL mode in a folder that can not be written."""
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "results.db")
+    shutil.copy(PATH, path)
+    os.chmod(path, 0o444)
+    os.chmod(folder, 0o555)
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setuid(65534)
+            read_all(path)
+            os._exit(0 if sorted(os.listdir(folder)) == ["results.db"] else 3)
+        except BaseException as error:
+            print(error, file=sys.stderr, flush=True)
+            os._exit(4)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.chmod(folder, 0o755)
+    shutil.rmtree(folder)
+    assert code == 0, code
+
+
 def check_doctests():
     if os.path.abspath(PATH) != os.path.abspath("results.db"):
         shutil.copy(PATH, "results.db")
@@ -216,5 +240,6 @@ check("names of columns never become SQL", check_columns)
 check("files that are missing, something else, or of another version", check_files)
 check("damaged files", check_damage)
 check("nothing is written", check_read_only)
+check("a folder of somebody else", check_other_user)
 check("doctests", check_doctests)
 check("end", lambda: None)

@@ -1,0 +1,295 @@
+"""A run's policy as numpy: sweepdb.policy("runs/ab/ab12...").act(observations).
+
+Networks are the trainer's (trainer/nets/agent.h): dense layers with or without layer norm, actor and critic apart or
+on a common trunk. Shapes come from the run's settings and from the sections' sizes.
+"""
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple, Sequence
+
+import numpy as np
+
+from . import checkpoint as files
+from .errors import Error, UnsupportedError, VersionError
+
+_NORM_EPSILON = 1e-5                                    # beside the variance
+_CLASSES = {"multi_discrete": (3, 3, 3, 3, 2, 2), "discrete": (11,)}
+_CONTINUOUS = 6                                         # the simulator's bindings
+_MOMENTS = "observation moments"                        # count, means, sums of squares: 1 + 2 features doubles
+_BOUNDS = {"none": np.inf, "stoix": np.inf, "cleanrl": 10.0, "cleanrl_each": 10.0, "rl_games": 5.0}
+
+
+class Layer(NamedTuple):
+    """y = activation(norm(x W + b)), norm and activation where there are any."""
+
+    kernel: np.ndarray              # W [inputs][outputs]
+    bias: np.ndarray                # [outputs]
+    gain: np.ndarray | None         # [outputs] of layer norm
+    offset: np.ndarray | None
+    activation: str | None          # None: the head
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        """x [rows][inputs] -> [rows][outputs], float32."""
+        y = x @ self.kernel + self.bias
+        if self.gain is not None:
+            centred = y - y.mean(axis=1, keepdims=True, dtype=np.float64)
+            variance = np.square(centred).mean(axis=1, keepdims=True)
+            y = (centred / np.sqrt(variance + _NORM_EPSILON)).astype(np.float32) * self.gain + self.offset
+        return _activate(self.activation, y)
+
+
+def _activate(name: str | None, y: np.ndarray) -> np.ndarray:
+    """
+    >>> _activate("elu", np.float32([[-1, 2]])).round(3).tolist()
+    [[-0.6320000290870667, 2.0]]
+    """
+    if name == "tanh":
+        return np.tanh(y)
+    if name == "relu":
+        return np.maximum(y, 0)
+    if name == "silu":
+        return y * (0.5 * np.tanh(0.5 * y) + 0.5)
+    if name == "elu":
+        return np.where(y > 0, y, np.expm1(np.minimum(y, 0)))
+    return y
+
+
+class Policy:
+    """A policy and its critic. Weights are float32 arrays, not to be written to.
+
+    run_id, iteration: of the checkpoint. settings: of the run, by name, as texts. inputs: numbers of an observation
+    as the environment shows it. kind: "categorical", "gaussian", "tanh_affine" or "q". classes: of the factors of a
+    categorical action, where they are known. normalised: whether observations are normalised first."""
+
+    def __init__(self, path: str | os.PathLike[str], inputs: int | None = None,
+                 classes: Sequence[int] | None = None, bounds: tuple[float, float] | None = None) -> None:
+        found = files.read(path, ("actor", "critic", _MOMENTS))
+        self.path, self.run_id, self.iteration = found.path, found.run_id, found.iteration
+        self.settings = files.settings(found.path)
+        self._refuse_others()
+        actor, critic = (_floats(found, name, np.dtype("<f4")) for name in ("actor", "critic"))
+        self._read_rule(found)
+        self.kind, self.classes, self.bounds = self._read_actions(classes, bounds)
+        self._place(actor, critic, inputs)
+
+    # ---- what it does --------------------------------------------------------------------------------------------
+
+    def logits(self, observations: Any) -> np.ndarray:
+        """observations [rows][inputs], as the environment shows them -> [rows][n] float32: logits of the categoricals
+        one after the other; means and then log standard deviations ("gaussian"); locations and then raw scales
+        ("tanh_affine"); Q values ("q")."""
+        y = self._forward(self._actor, self.see(observations))
+        if self.kind != "gaussian":
+            return y
+        return np.concatenate([y, np.broadcast_to(self.weights["actor.log_sigma"], y.shape)], axis=1)
+
+    def values(self, observations: Any) -> np.ndarray:
+        """The critic's values, [rows]; of Q values the greatest."""
+        if self.kind == "q":
+            return self.logits(observations).max(axis=1)
+        x = self.see(observations)
+        return self._forward(self._critic, self._forward(self._actor[:self._trunk], x))[:, 0]
+
+    def act(self, observations: Any, generator: np.random.Generator | None = None) -> np.ndarray:
+        """Actions: drawn with the generator; None: the likeliest classes, the Gaussian's mean. int64 [rows][factors],
+        [rows] of a single factor; float32 [rows][factors] within `bounds`."""
+        logits = self.logits(observations)
+        if self.kind in ("gaussian", "tanh_affine"):
+            return self._act_continuous(logits, generator)
+        if self.classes is None:
+            raise UnsupportedError(f"{self.path}: env.task = {self.settings.get('env.task')}: give policy(...) the "
+                                   f"classes of its actions, which add up to {logits.shape[1]}: classes=[...]")
+        if generator is not None and self.kind != "q":        # the greatest of logits + Gumbel noise is a draw
+            logits = logits + generator.gumbel(size=logits.shape)
+        parts = np.split(logits, np.cumsum(self.classes)[:-1], axis=1)
+        actions = np.stack([part.argmax(axis=1) for part in parts], axis=1)
+        return actions[:, 0] if len(self.classes) == 1 else actions
+
+    def _act_continuous(self, logits: np.ndarray, generator: np.random.Generator | None) -> np.ndarray:
+        mean, raw = np.split(logits.astype(np.float64), 2, axis=1)
+        scale = np.exp(raw) if self.kind == "gaussian" else np.logaddexp(raw, 0) + 1e-3
+        x = mean if generator is None else mean + scale * generator.standard_normal(mean.shape)
+        if self.bounds is None:
+            raise UnsupportedError(f"{self.path}: env.task = {self.settings.get('env.task')}: give policy(...) the "
+                                   "bounds of its actions: bounds=(-1, 1)")
+        low, high = self.bounds
+        if self.kind == "gaussian":
+            return np.clip(x, low, high).astype(np.float32)
+        return ((high + low) / 2 + (high - low) / 2 * np.tanh(x)).astype(np.float32)
+
+    def see(self, observations: Any) -> np.ndarray:
+        """Observations as the networks see them: normalised, rounded to half precision where the run did so."""
+        x = np.asarray(observations, dtype=np.float32)
+        if x.ndim != 2 or x.shape[1] != self.inputs:
+            raise Error(f"observations of shape {x.shape}: must be (rows, {self.inputs})")
+        if self._mean is not None:
+            seen = (x.astype(np.float64) - self._mean) * self._factor
+            x = np.clip(seen, -self._bound, self._bound).astype(np.float32)
+        return x.astype(np.float16).astype(np.float32) if self._is_half else x
+
+    @staticmethod
+    def _forward(layers: Sequence[Layer], x: np.ndarray) -> np.ndarray:
+        for layer in layers:
+            x = layer.forward(x)
+        return x
+
+    # ---- what it is ----------------------------------------------------------------------------------------------
+
+    def _setting(self, name: str) -> str:
+        if name not in self.settings:
+            raise VersionError(f"{self.path}: the run's config.ini has no {name}: written by another version")
+        return self.settings[name]
+
+    def _number(self, name: str) -> int:
+        text = self._setting(name)
+        if not text.isdecimal() or int(text) > 1 << 20:
+            raise VersionError(f"{self.path}: {name} = {text} in the run's config.ini: no number of units or layers")
+        return int(text)
+
+    def _refuse_others(self) -> None:
+        encoder, algorithm = self._setting("net.encoder"), self._setting("algo.name")
+        if encoder != "none":
+            raise UnsupportedError(f"{self.path}: net.encoder = {encoder}: only networks of dense layers can be read "
+                                   "here, with net.encoder = none")
+        if algorithm not in ("ppo", "ppo_ewma", "pqn"):
+            raise UnsupportedError(f"{self.path}: algo.name = {algorithm}: only policies of ppo, ppo_ewma and pqn can "
+                                   "be read here")
+
+    def _read_rule(self, found: files.Checkpoint) -> None:
+        """How observations are normalised (trainer/math/normalise_rule.h)."""
+        rule = self._setting("env.normalize_observations")
+        if rule not in _BOUNDS:
+            raise VersionError(f"{self.path}: env.normalize_observations = {rule}: unknown to this package")
+        self._is_half = self._setting("train.observation_storage") == "float16"
+        self.normalised = rule != "none"
+        self._mean = self._factor = None
+        self._bound = _BOUNDS[rule]
+        if not self.normalised:
+            return
+        found.section(_MOMENTS)
+        moments = _floats(found, _MOMENTS, np.dtype("<f8"))
+        features = (len(moments) - 1) // 2
+        count, self._mean, m2 = moments[0], moments[1:1 + features], moments[1 + features:]
+        variance = np.maximum(m2, 0) / count if count > 0 else np.ones(features)
+        if rule == "stoix":
+            variance = np.clip(variance, 5e-4**2, 5e4**2)
+        else:
+            variance = variance + (1e-5 if rule == "rl_games" else 1e-8)
+        self._factor = 1 / np.sqrt(variance) if count > 0 else np.ones(features)
+
+    def _read_actions(self, classes: Sequence[int] | None, bounds: tuple[float, float] | None) -> tuple[
+            str, tuple[int, ...] | None, tuple[float, float] | None]:
+        """kind, classes and bounds; of tasks other than the simulator's, what the caller says."""
+        task, actions = self._setting("env.task"), self._setting("env.actions")
+        own = self._is_own(task)
+        is_q = self._setting("algo.name") == "pqn"
+        if own and actions in _CLASSES:
+            return "q" if is_q else "categorical", _CLASSES[actions], None
+        if own or task.startswith("mujoco/") or bounds is not None:
+            return self._setting("net.action_head"), None, bounds or ((-1.0, 1.0) if own else None)
+        return "q" if is_q else "categorical", tuple(classes) if classes is not None else None, None
+
+    @staticmethod
+    def _is_own(task: str) -> bool:
+        """Whether the simulator has this task: others are "mujoco/Ant-v5" or "library:file.so"."""
+        return "/" not in task and ":" not in task
+
+    def _outputs(self) -> int | None:
+        """Outputs of the actor's network, where the settings tell; a Gaussian's are its means."""
+        if self.classes is not None:
+            return sum(self.classes)
+        if self.kind in ("gaussian", "tanh_affine") and self._is_own(self._setting("env.task")):
+            return _CONTINUOUS * (2 if self.kind == "tanh_affine" else 1)
+        return None
+
+    def _place(self, actor: np.ndarray, critic: np.ndarray, inputs: int | None) -> None:
+        """Finds the layers in the vectors. Two sizes are open, inputs and outputs: normalisation or the critic tell
+        the one, what then is left of the actor the other."""
+        width, depth = self._number("net.width"), self._number("net.depth")
+        norm = self._setting("net.norm")
+        self._has_norm = norm == "layer" or (norm == "auto" and self.kind == "q")
+        shared = self._setting("net.sharing") == "shared"
+        trunk = [self._number("net.trunk_width")] * self._number("net.trunk_depth") if shared else []
+        self._trunk = len(trunk)
+        hidden = [*trunk, *[width] * depth]
+        inputs = self._find_inputs(hidden, actor, critic, inputs)
+        outputs = self._find_outputs([inputs, *hidden], actor)
+        self.inputs = inputs
+        self.weights: dict[str, np.ndarray] = {}
+        self._actor, rest = self._cut("actor", actor, [inputs, *hidden, outputs])
+        if self.kind == "gaussian":
+            self.weights["actor.log_sigma"], rest = rest[:outputs], rest[outputs:]
+        below = trunk[-1] if trunk else inputs
+        self._critic, left = ([], critic) if self.kind == "q" else self._cut(
+            "critic", critic, [below, *[width] * depth, 1])
+        if len(rest) or len(left):
+            raise self._misfit()
+
+    def _find_inputs(self, hidden: list[int], actor: np.ndarray, critic: np.ndarray, inputs: int | None) -> int:
+        per_norm = 2 if self._has_norm else 0
+        deeper = sum((a + 1 + per_norm) * b for a, b in zip(hidden, hidden[1:]))
+        if inputs is not None:
+            return inputs
+        if self._mean is not None:
+            return len(self._mean)
+        if not self._trunk and self.kind != "q":        # what the critic has beside its inputs' rows
+            first, left = (hidden[0], (1 + per_norm) * hidden[0] + deeper + hidden[-1] + 1) if hidden else (1, 1)
+            return self._whole(len(critic) - left, first)
+        outputs = self._outputs()
+        if outputs is None:
+            raise UnsupportedError(f"{self.path}: give policy(...) the numbers of an observation: inputs=...")
+        own = outputs * (2 if self.kind == "gaussian" else 1)   # bias, and log standard deviations
+        if not hidden:
+            return self._whole(len(actor) - own, outputs)
+        return self._whole(len(actor) - own - hidden[-1] * outputs - deeper - (1 + per_norm) * hidden[0], hidden[0])
+
+    def _find_outputs(self, widths: list[int], actor: np.ndarray) -> int:
+        per_norm = 2 if self._has_norm else 0
+        before = sum((a + 1 + per_norm) * b for a, b in zip(widths, widths[1:]))
+        outputs = self._whole(len(actor) - before, widths[-1] + (2 if self.kind == "gaussian" else 1))
+        if (known := self._outputs()) is not None and outputs != known:
+            raise self._misfit()
+        return outputs
+
+    def _whole(self, numbers: int, divisor: int) -> int:
+        if numbers <= 0 or numbers % divisor:
+            raise self._misfit()
+        return numbers // divisor
+
+    def _misfit(self) -> VersionError:
+        return VersionError(f"{self.path}: the weights do not fit the settings beside them: written by another "
+                            "version, or of other inputs, classes or bounds than was said")
+
+    def _cut(self, name: str, theta: np.ndarray, widths: list[int]) -> tuple[list[Layer], np.ndarray]:
+        """Layers out of a vector, and what is left of it; each layer: kernel, bias, gain, offset."""
+        layers, last = [], len(widths) - 2
+        for l, (a, b) in enumerate(zip(widths, widths[1:])):
+            has_norm = self._has_norm and l < last
+            if len(theta) < a * b + (3 if has_norm else 1) * b:
+                raise self._misfit()
+            parts = [theta[:a * b].reshape(a, b)]
+            theta = theta[a * b:]
+            for part in ("b", "gain", "offset")[:3 if has_norm else 1]:
+                parts.append(theta[:b])
+                theta = theta[b:]
+            for part, array in zip(("W", "b", "gain", "offset"), parts):
+                self.weights[f"{name}.{part}{l}"] = array
+            of = "net.trunk_activation" if name == "actor" and l < self._trunk else "net.activation"
+            layers.append(Layer(parts[0], parts[1], *(parts[2:] or (None, None)),
+                                None if l == last else self._activation(of)))
+        return layers, theta
+
+    def _activation(self, setting: str) -> str:
+        name = self._setting(setting)
+        if name not in ("tanh", "relu", "silu", "elu"):
+            raise VersionError(f"{self.path}: {setting} = {name}: unknown to this package")
+        return name
+
+
+def _floats(found: files.Checkpoint, name: str, dtype: np.dtype) -> np.ndarray:
+    """A section as numbers, not to be written to. A run without a critic has no such section, or an empty one."""
+    data = found.sections.get(name, b"") if name == "critic" else found.section(name)
+    if len(data) % dtype.itemsize:
+        raise VersionError(f"{found.path}: \"{name}\" has {len(data)} bytes: written by another version")
+    return np.frombuffer(data, dtype=dtype)

@@ -1,0 +1,35 @@
+/* What the trainer computes with a policy, for comparisons with other programs that read its checkpoints.
+ *   cli_policy RUN ROWS    ROWS observations drawn at random, and what `trainer play` would make of each; RUN as there
+ * Prints a line an observation: the numbers shown by the environment, "|", the policy's logits, or Q values. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "trainer/tools/player.h"
+
+static void print_row(Player *player, uint32_t row) {
+  for (int i = 0; i < player->env->observation_length; i++) {
+    CoreRandom4 words = core_random_4(23, CORE_RANDOM_TEST, row, (uint32_t)i, 0);
+    player->shown[i] = (float)(4 * core_random_unit(words.v[0]) - 2);
+    printf("%.9g ", (double)player->shown[i]);
+  }
+  observer_look(&player->observer, player->shown, 1, player->observation);
+  const Agent *agent = &player->agent;
+  if (agent->is_q)
+    agent_forward(agent, player->ops, &agent->actor, agent->actor.theta, player->observation, 1, player->logits);
+  else agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
+  printf("|");
+  for (int i = 0; i < player->agent.head.logits; i++) printf(" %.9g", (double)player->logits[i]);
+  printf("\n");
+}
+
+int main(int argc, char **argv) {
+  Player player;
+  if (argc != 3) return fprintf(stderr, "usage: cli_policy RUN ROWS\n"), 2;
+  int code = player_create(argv[1], NULL, &player);
+  if (code != CORE_OK) fprintf(stderr, "%s\n", core_error_message());
+  for (int row = 0; row < atoi(argv[2]) && code == CORE_OK; row++) print_row(&player, (uint32_t)row);
+  player_destroy(&player);
+  return code;
+}

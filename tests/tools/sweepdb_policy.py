@@ -1,0 +1,125 @@
+"""Checks of python/sweepdb's policies; prints "name<TAB>problem" lines (tests/cli/test_python.sh).
+
+usage: sweepdb_policy.py RUNS: a folder with a run's folder for each name below and NAME.logits beside it, of cli_policy:
+lines "observation | logits".
+"""
+import os
+import shutil
+import struct
+import sys
+
+import numpy as np
+
+import sweepdb
+from sweepdb import checkpoint, policies
+from sweepdb_check import check, raises, run_doctests
+
+RUNS = sys.argv[1]
+
+
+def numbers_of(name):
+    with open(f"{RUNS}/{name}.logits") as file:
+        rows = [line.split("|") for line in file]
+    return [np.array([row[side].split() for row in rows], dtype=np.float32) for side in (0, 1)]
+
+
+def compare(name):
+    """Logits of the trainer, to float32's rounding: its tanh is a rational approximation."""
+    x, expected = numbers_of(name)
+    policy = sweepdb.policy(f"{RUNS}/{name}")
+    assert policy.inputs == x.shape[1] and len(x) >= 16
+    found = policy.logits(x)
+    assert found.dtype == np.float32 and found.shape == expected.shape, (found.shape, expected.shape)
+    assert np.ptp(expected) > 1e-3, "logits that tell nothing"
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6 * max(1, float(np.abs(expected).max())))
+    assert policy.values(x).shape == (len(x),)
+    assert policy.normalised == (name in ("norms", "halves"))
+    total = sum(array.size for key, array in policy.weights.items() if key.startswith("actor"))
+    assert total * 4 == len(checkpoint.read(policy.path, ("actor",)).sections["actor"])
+    check_actions(policy, x)
+
+
+def check_actions(policy, x):
+    likeliest, drawn = policy.act(x), policy.act(x, np.random.default_rng(1))
+    assert likeliest.shape == drawn.shape and len(drawn) == len(x)
+    assert np.array_equal(drawn, policy.act(x, np.random.default_rng(1)))
+    if policy.bounds:
+        assert (np.abs(drawn) <= 1).all() and drawn.shape == (len(x), 6) and not np.array_equal(likeliest, drawn)
+        return
+    many = policy.act(np.repeat(x[:1], 20000, axis=0), np.random.default_rng(2)).reshape(20000, -1)
+    if policy.kind != "q":      # frequencies are the softmax's
+        logits = policy.logits(x[:1])[0][:policy.classes[0]].astype(np.float64)
+        expected = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+        found = np.bincount(many[:, 0], minlength=len(expected)) / len(many)
+        assert np.abs(found - expected).max() < 0.02, (found, expected)
+
+
+def rewrite(name, change, **patch):
+    """A copy of the run "plain" whose checkpoint's bytes, or whose settings, are changed."""
+    shutil.rmtree(name, ignore_errors=True)
+    shutil.copytree(f"{RUNS}/plain", name)
+    path = checkpoint.find(name)
+    data = bytearray(path.read_bytes())
+    path.write_bytes(change(data))
+    for before, after in patch.get("settings", {}).items():
+        config = open(f"{name}/config.ini").read()
+        assert before in config
+        open(f"{name}/config.ini", "w").write(config.replace(before, after, 1))
+    return name
+
+
+def check_files():
+    version = lambda data: data[:8] + struct.pack("<I", 2) + data[12:]
+    flip = lambda at: lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+    same = lambda data: data
+    raises(sweepdb.VersionError, "format version 2", lambda: sweepdb.policy(rewrite("v", version)))
+    raises(sweepdb.DamagedError, "header's checksum", lambda: sweepdb.policy(rewrite("h", flip(60))))
+    raises(sweepdb.DamagedError, "ends too early", lambda: sweepdb.policy(rewrite("e", lambda data: data[:40])))
+    raises(sweepdb.DamagedError, "bytes instead of", lambda: sweepdb.policy(rewrite("s", lambda data: data[:-1])))
+    raises(sweepdb.FormatError, "first bytes", lambda: sweepdb.policy(rewrite("m", flip(0))))
+    raises(sweepdb.MissingError, "no such checkpoint", lambda: sweepdb.policy("nowhere"))
+    raises(sweepdb.MissingError, "no checkpoint there", lambda: sweepdb.policy("."))
+    data = open(checkpoint.find(f"{RUNS}/plain"), "rb").read()
+    weights = checkpoint.read(f"{RUNS}/plain", ("actor",)).sections["actor"]
+    raises(sweepdb.DamagedError, 'checksum of "actor"',
+           lambda: sweepdb.policy(rewrite("a", flip(data.index(weights) + 100))))
+    for wrong in ({"width = 16": "width = 17"}, {"depth = 2": "depth = 0"}, {"sharing = separate": "sharing = shared"}):
+        raises(sweepdb.VersionError, "do not fit", lambda: sweepdb.policy(rewrite("w", same, settings=wrong)))
+    raises(sweepdb.FormatError, "belongs to run", lambda: sweepdb.policy(rewrite("0123456789abcdef", same)))
+    raises(sweepdb.VersionError, "no net.width", lambda: sweepdb.policy(rewrite("n", same, settings={"width =": "w ="})))
+    raises(sweepdb.VersionError, "unknown", lambda: sweepdb.policy(
+        rewrite("t", same, settings={"activation = tanh": "activation = gelu"})))
+    alone = checkpoint.find(rewrite("alone", same))
+    os.remove("alone/config.ini")
+    raises(sweepdb.MissingError, "settings must lie there", lambda: sweepdb.policy(alone))
+
+
+def check_refusals():
+    raises(sweepdb.UnsupportedError, "net.encoder = set", lambda: sweepdb.policy(f"{RUNS}/encoder"))
+    raises(sweepdb.UnsupportedError, "algo.name = sapg", lambda: sweepdb.policy(f"{RUNS}/sapg"))
+    policy = sweepdb.policy(f"{RUNS}/plain")
+    raises(sweepdb.Error, "must be (rows,", lambda: policy.logits(np.zeros((1, policy.inputs + 1))))
+    raises(sweepdb.Error, "must be (rows,", lambda: policy.logits(np.zeros(policy.inputs)))
+    raises(ValueError, "read-only", lambda: policy.weights["actor.W0"].fill(0))
+
+
+def check_worlds():
+    """The policy plays the worlds that it was trained on."""
+    policy = sweepdb.policy(f"{RUNS}/plain")
+    worlds = sweepdb.KinetixVectorEnv(4, "loco512:car:0", level_count=4, compact_observations=1)
+    assert worlds.single_observation_space.shape == (policy.inputs,)
+    observations, _ = worlds.reset(seed=0)
+    for _ in range(20):
+        observations = worlds.step(policy.act(observations, np.random.default_rng(0)))[0]
+
+
+for name, what in (("plain", "separate networks, tanh"), ("norms", "a common trunk, layer norm, observations normalised"),
+                   ("halves", "one loss, elu, a single categorical, half precision"), ("gaussian", "a Gaussian"),
+                   ("affine", "a tanh of a Gaussian on a common trunk"), ("flat", "no hidden layers"), ("q", "Q values")):
+    check(f"logits are the trainer's: {what}", lambda: compare(name))
+check("checkpoints that are damaged, or of another version", check_files)
+check("policies that can not be read are refused", check_refusals)
+if len(sys.argv) > 2:
+    check("the policy plays libsim's worlds", check_worlds)
+check("doctests of the policies", lambda: run_doctests(2, checkpoint, policies))
+check("end", lambda: None)
