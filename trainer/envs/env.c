@@ -5,7 +5,11 @@
 
 #include "trainer/envs/levels.h"
 
-int env_evaluation_sets(const CoreConfig *config, int *count) {
+int env_evaluation_sets(const CoreConfig *config, const Env *trained, int *count) {
+  if (trained && trained->sets) {
+    const int code = trained->sets->count(trained, config, count);
+    return code == CORE_OK ? CORE_OK : core_error_context(code, "eval.levels");
+  }
   if (levels_count_parts(config->eval.levels, count) != CORE_OK) return core_error_context(CORE_USAGE, "eval.levels");
   return CORE_OK;
 }
@@ -17,6 +21,7 @@ int env_lacks(const Env *env, const char *setting, const char *value, const char
 
 int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, const EnvBatch *batch, Env **env,
                           char name[ENV_SET_NAME]) {
+  if (trained->sets) return trained->sets->create(trained, config, set, batch, env, name);
   if (trained->levels == NULL)
     return env_lacks(trained, "eval.levels", config->eval.levels, "levels", "eval.levels to nothing");
   return trained->levels->create_set(trained, config, set, batch, env, name);

@@ -59,6 +59,15 @@ typedef struct EnvLevels {
                     char name[ENV_SET_NAME]);
 } EnvLevels;
 
+/* Other levels than those trained on, for evaluations, of an environment without EnvLevels: eval.levels names them in
+ * its own way. CORE_USAGE: it names none. */
+typedef struct EnvSets {
+  int (*count)(const Env *env, const CoreConfig *config, int *count);
+  /* As EnvLevels.create_set. */
+  int (*create)(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **made,
+                char name[ENV_SET_NAME]);
+} EnvSets;
+
 /* A generator of levels without end, for curricula; only with EnvLevels. A level is known by a key, which names an
  * endless sequence of random levels, and a number there. */
 typedef struct EnvGenerator {
@@ -110,6 +119,12 @@ typedef struct EnvDevice {
 typedef struct EnvParts {
   /* Env.step for worlds first .. first + count - 1; the arrays are those of all worlds. One part at a time. */
   void (*step)(Env *env, int first, int count, const void *actions, const EnvStep *out);
+  /* May a part end before this world? NULL: before any. */
+  bool (*cuts)(const Env *env, int world);
+  /* `step` in two calls, between which the host has nothing to do for it: worlds of another process. One part may be
+   * asked for while another goes on; a part is taken before it is asked again. NULL: there is only `step`. */
+  void (*ask)(Env *env, int first, int count, const void *actions);
+  void (*take)(Env *env, int first, int count, const EnvStep *out);
   /* Nothing goes on beside the steps any more, and the next one begins as the first after a pause does: before a graph
    * of steps is recorded or launched, and before it ends (sim_batch_synchronise). NULL: nothing ever does. */
   void (*synchronise)(Env *env);
@@ -198,6 +213,7 @@ struct Env {
   void (*destroy)(Env *env);
 
   const EnvLevels *levels;
+  const EnvSets *sets;
   const EnvGenerator *generator;
   const EnvCompact *compact;
   const EnvDevice *device;
@@ -216,9 +232,11 @@ int env_lacks(const Env *env, const char *setting, const char *value, const char
 /* Whether net.encoder reads pixels. Environments that have pixels then show them as EnvPixels says, else as numbers. */
 bool env_wants_pixels(const CoreConfig *config);
 
-/* Sets that eval.levels names, evaluated beside the training levels. CORE_USAGE: an impossible list. */
-int env_evaluation_sets(const CoreConfig *config, int *count);
-/* The environment `trained` with set 0, 1, ... of these (EnvLevels.create_set). CORE_USAGE also: it has no levels. */
+/* Sets that are evaluated beside the training levels, those that eval.levels names. trained: NULL where there is none
+ * yet. CORE_USAGE: an impossible list. */
+int env_evaluation_sets(const CoreConfig *config, const Env *trained, int *count);
+/* The environment `trained` with set 0, 1, ... of these (EnvLevels.create_set, EnvSets.create). CORE_USAGE also: it has
+ * no levels. */
 int env_create_evaluation(const CoreConfig *config, const Env *trained, int set, const EnvBatch *batch, Env **env,
                           char name[ENV_SET_NAME]);
 

@@ -85,7 +85,7 @@ static int choose_features(const CoreConfig *config, const SimLevelSet *trained,
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   char name[ENV_SET_NAME];
   int sets;
-  TRY(env_evaluation_sets(config, &sets));
+  TRY(env_evaluation_sets(config, NULL, &sets));
   const bool any = options->reset >= SIM_RESET_NEW || core_config_has_curriculum(config); /* levels nobody knows yet */
   memset(used, any, (size_t)sim_observe_length(trained->size));
   sim_batch_mark_features(trained, used);

@@ -20,7 +20,7 @@ static int check_name(const EvaluationSets *sets, int i) {
 
 int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, CoreArena *arena) {
   int count = 0;
-  if (config->eval.count > 0) TRY(env_evaluation_sets(config, &count));
+  if (config->eval.count > 0) TRY(env_evaluation_sets(config, trained, &count));
   for (int i = 0; i < count; i++) {
     EvaluationSet *set = &sets->set[i];
     TRY(env_create_evaluation(config, trained, i, &(EnvBatch){.worlds = 1}, &set->levels, set->name));

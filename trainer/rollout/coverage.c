@@ -13,7 +13,7 @@
 #include "trainer/wrappers/action.h"
 
 /* Of the random play that the box comes from. */
-enum { PLAY_WORLDS = 64, PLAY_STEPS = 64 };
+enum { PLAY_STATES = 4096, PLAY_WORLDS = 64, PLAY_WORLDS_OUTSIDE = 8 };
 static const double QUANTILE = 0.005, MARGIN = 0.5;
 
 void coverage_register(Coverage *coverage, const Env *levels, const Shards *shards, int64_t states, int64_t total,
@@ -54,7 +54,7 @@ static void fix_side(CoverageRecord *record, int axis, double *sorted, size_t n)
 
 /* Random play from seed 0, whatever the run's: all runs on the same levels have the same box. */
 static void play(Coverage *coverage, Env *env, const OpsHead *head) {
-  const size_t worlds = (size_t)env->worlds, row = (size_t)coverage->row, n = worlds * PLAY_STEPS;
+  const size_t worlds = (size_t)env->worlds, row = (size_t)coverage->row, n = PLAY_STATES;
   float *shown = core_memory_zero_allocate(worlds * row, sizeof *shown);
   float *rewards = core_memory_zero_allocate(worlds, sizeof *rewards);
   float *room = core_memory_zero_allocate(worlds * (size_t)head->factors, sizeof *room);
@@ -65,7 +65,7 @@ static void play(Coverage *coverage, Env *env, const OpsHead *head) {
   const EnvStep out = {.observations = shown, .rewards = rewards, .dones = flags, .solved = flags + worlds,
                        .levels = counts, .episode_steps = counts + worlds};
   env->reset(env, shown);
-  for (size_t t = 0; t < PLAY_STEPS; t++) {
+  for (size_t t = 0; t < n / worlds; t++) {
     action_random(head, env->worlds, 0, CORE_RANDOM_COVERAGE, 0, (uint32_t)t, actions);
     env->step(env, action_for_env(NULL, head, actions, env->worlds, room), &out);
     for (size_t w = 0; w < worlds; w++) {
@@ -80,8 +80,17 @@ static void play(Coverage *coverage, Env *env, const OpsHead *head) {
   free(side), free(counts), free(flags), free(actions), free(room), free(rewards), free(shown);
 }
 
-int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) {
+static int fix_box(Coverage *coverage, const Env *levels, const OpsHead *head) {
+  const EnvBatch batch = {.worlds = levels->outside ? PLAY_WORLDS_OUTSIDE : PLAY_WORLDS};
   Env *env = NULL;
+  TRY(levels->sibling(levels, &batch, &env));
+  play(coverage, env, head);
+  const int code = env_check(env);
+  env_destroy(&env);
+  return code;
+}
+
+int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) {
   const double scale = 1 / sqrt(coverage->features);
   for (int i = 0; i < coverage->features; i++) { /* numbered from all ones down, which no world or step is */
     const CoreRandom4 words = core_random_4(0, CORE_RANDOM_COVERAGE, (uint32_t)i, UINT32_MAX, 0);
@@ -90,9 +99,9 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) 
     row[0] *= scale, row[1] *= scale;
   }
   memset(coverage->record, 0, sizeof *coverage->record);
-  TRY(levels->sibling(levels, &(EnvBatch){.worlds = PLAY_WORLDS}, &env));
-  play(coverage, env, head);
-  env_destroy(&env);
+  if (levels->outside == NULL) return fix_box(coverage, levels, head);
+  coverage->levels = levels;
+  coverage->head = *head;
   return CORE_OK;
 }
 
@@ -108,11 +117,15 @@ int coverage_cell(const CoverageRecord *record, const double point[2]) {
          along(point[0], record->low[0], record->high[0]);
 }
 
-void coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration) {
+int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration) {
+  const CoverageRecord *record = coverage->record;
+  if (coverage->levels && record->low[0] == record->high[0]) /* a box has a width */
+    TRY(ranks_agree(fix_box(coverage, coverage->levels, &coverage->head)));
   memset(coverage->fresh, 0, COVERAGE_CELLS * sizeof *coverage->fresh);
   coverage->seed = seed;
   coverage->iteration = iteration;
   coverage->next = 0;
+  return CORE_OK;
 }
 
 void coverage_see(Coverage *coverage, int t, const float *shown) {

@@ -6,6 +6,7 @@
  * goes to x Omega / sqrt(d), Omega [d][2] of a Gaussian with a fixed seed: nothing is fitted, so runs, ranks and
  * iterations share one plane. Its box is fixed before any learning, by random play on the same levels: the 0.5 % and
  * 99.5 % quantiles of each coordinate, with half their distance more on either side for what a policy learns to reach.
+ * The play has 4096 states: 64 steps of 64 worlds, or 512 steps of 8 worlds of worker processes.
  * Points outside go to the border's cells. Captions must say that this is a random projection.
  *
  * Runs are compared at equal numbers of states (`coverage_states`), since a share of cells grows with them. */
@@ -45,15 +46,19 @@ typedef struct Coverage {
   int64_t iteration, total;
   uint64_t seed;
   int next;                          /* state, in the order of their rows */
+  /* Worlds to play the box on, while it is not there: of processes of their own, which take long to start. Borrowed. */
+  const Env *levels;
+  OpsHead head;
 } Coverage;
 
 /* levels: any batch of the environment. total: transitions of an iteration. */
 void coverage_register(Coverage *coverage, const Env *levels, const Shards *shards, int64_t states, int64_t total,
                        CoreArena *arena);
-/* After the arena's commit: the plane, the box and an empty record. */
+/* After the arena's commit: the plane, the box and an empty record. The box of worlds outside of this process is played
+ * by coverage_begin, unless the record of a checkpoint has it. levels: borrowed. */
 int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head);
-/* Before a rollout that is measured. Looks at the states that metrics.c takes (metrics_state). */
-void coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
+/* Before a rollout that is measured. Looks at the states that metrics.c takes (metrics_state). As Env.sibling fails. */
+int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
 /* What the environment shows after step t of it, [worlds of this rank][features]. */
 void coverage_see(Coverage *coverage, int t, const float *shown);
 /* After it, all ranks together: the record goes on. */

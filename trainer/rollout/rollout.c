@@ -133,16 +133,26 @@ static uint8_t *truncated_at(const Rollout *rollout, int t) {
   return truncated ? truncated + (size_t)t * (size_t)rollout->worlds : NULL;
 }
 
-/* One step of the part's worlds from row block t to t + 1. ops NULL: the actions are within bounds, and nothing is
- * kept. */
+/* Where step t's results go. */
+static EnvStep out_of(Rollout *rollout, int t) {
+  const size_t row = (size_t)t * (size_t)rollout->worlds;
+  return (EnvStep){.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
+                   .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
+                   .episode_steps = rollout->episode_steps, .truncated = truncated_at(rollout, t),
+                   .final_observations = rollout->limits.raw, .ends = rollout->ends};
+}
+
+/* One step of the part's worlds from row block t to t + 1; without a device only asked for, unless they are all. ops
+ * NULL: the actions are within bounds, and nothing is kept. */
 static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const void *actions = ops ? bound_actions(rollout, ops, t, part) : rollout->actions + row * rollout->action_bytes;
-  const EnvStep out = {.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
-                       .dones = rollout->dones + row, .solved = rollout->solved, .levels = rollout->level,
-                       .episode_steps = rollout->episode_steps, .truncated = truncated_at(rollout, t),
-                       .final_observations = rollout->limits.raw, .ends = rollout->ends};
+  const EnvStep out = out_of(rollout, t);
   const bool apart = !is_all(rollout, part);
+  if (apart && !rollout->device) {
+    env->parts->ask(env, part.first, part.worlds, actions);
+    return;
+  }
   if (apart) rollout->device->enter(rollout->device, CORE_STREAM_WORLDS);
   if (apart) env->parts->step(env, part.first, part.worlds, actions, &out);
   else env->step(env, actions, &out);
@@ -314,14 +324,15 @@ static void close_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* Two parts where that was asked for and no worlds' steps depend on all of them. Cut where the pieces that the policy
- * takes begin, so that they have the shapes that they have undivided. */
+ * takes begin, so that they have the shapes that they have undivided; a device's sums do not depend on shapes. */
 static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, Part part[2]) {
   const int n = rollout->worlds, shard = shards_worlds(&rollout->shards), rows = agent->max_rows;
-  const bool divides = rollout->divided == 2 && rollout->device && env->parts && !rollout->observer.active;
+  const bool divides = rollout->divided == 2 && env->parts && !rollout->observer.active;
   int cut = n > rows ? (n + rows - 1) / rows / 2 * rows : n / 2;
   if (n > shard) cut = n / shard / 2 * shard;
   part[0] = all_worlds(rollout);
-  if (!divides || cut < 1) return 1;
+  if (!divides || cut < 1 || (env->parts->cuts && !env->parts->cuts(env, cut))) return 1;
+  if (!rollout->device && (!env->parts->ask || (n <= shard && n <= rows))) return 1;
   part[0] = (Part){0, cut};
   part[1] = (Part){cut, n - cut};
   return 2;
@@ -373,25 +384,42 @@ static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, P
   reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row, truncated_at(rollout, t));
 }
 
-/* All steps. A part's step is waited for before the next part's begins, by when the policy has run for that one. */
+/* Waits until step t of a part is done, which step_env began. Gives how long. */
+static double finish_part(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, int t, Part part) {
+  const double begun = core_clock_s();
+  if (rollout->device) {
+    rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
+  } else {
+    const EnvStep out = out_of(rollout, t);
+    env->parts->take(env, part.first, part.worlds, &out);
+    keep(rollout, env, t + 1, part, out.dones);
+  }
+  const double waited = core_clock_s() - begun;
+  finish_step(rollout, ops, agent, t, part, env->observation_length);
+  return waited;
+}
+
+/* All steps; gives the time that the environment took, or with two parts that it was waited for. The policy runs for
+ * one part while the other steps; on a device that has ended before the next part's step begins. */
 static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
   Part part[2];
-  const int parts = parts_of(rollout, env, agent, part), features = env->observation_length;
+  const int parts = parts_of(rollout, env, agent, part), all = rollout->steps * parts;
   double environment_s = 0;
-  for (int i = 0; i < rollout->steps * parts; i++) {
+  for (int i = 0, last = -1; i < all; last = i++) {
     const int t = i / parts;
+    const bool joins = parts == 2 && last >= 0;
     act(rollout, ops, agent, draw, t, part[i % parts]);
     if (parts == 1) observer_count_acted_on(&rollout->observer);
-    if (parts == 2) rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
-    if (parts == 2 && i > 0) finish_step(rollout, ops, agent, (i - 1) / parts, part[(i - 1) % parts], features);
+    if (joins && rollout->device)
+      environment_s += finish_part(rollout, env, ops, agent, last / 2, part[last % 2]);
     const double stepped = core_clock_s();
     step_env(rollout, env, ops, t, part[i % parts]);
     environment_s += core_clock_s() - stepped;
-    if (parts == 1) finish_step(rollout, ops, agent, t, part[0], features);
+    if (parts == 1) finish_step(rollout, ops, agent, t, part[0], env->observation_length);
+    if (joins && !rollout->device)
+      environment_s += finish_part(rollout, env, ops, agent, last / 2, part[last % 2]);
   }
-  if (parts == 1) return environment_s;
-  rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
-  finish_step(rollout, ops, agent, rollout->steps - 1, part[1], features);
+  if (parts == 2) environment_s += finish_part(rollout, env, ops, agent, rollout->steps - 1, part[1]);
   return environment_s;
 }
 
@@ -461,26 +489,4 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   read_stats(rollout, episodes);
   if (env_is_hosted(env)) episodes->environment_s = env->device->host_seconds(env);
   close_stats(rollout, episodes);
-}
-
-void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows,
-                                 float *observations) {
-  if (rollout->is_compact) compact_gather(&rollout->compact, index, rows, observations);
-  else if (rollout->frames.stack > 0) frames_gather(&rollout->frames, index, rows, observations);
-  else if (rollout->halves) ops->gather_halves(ops, rollout->halves, index, observations, rows, rollout->features);
-  else ops->gather_rows(ops, rollout->observations, index, observations, rows, rollout->features);
-}
-
-void rollout_gather_inputs(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, float *observations) {
-  const bool are_floats = !rollout->is_compact && rollout->halves == NULL && rollout->frames.stack == 0;
-  if (ops->gather_inputs && are_floats) {
-    ops->gather_inputs(ops, rollout->observations, index, observations, rows, rollout->features);
-    return;
-  }
-  rollout_gather_observations(rollout, ops, index, rows, observations);
-  if (ops->gather_inputs) ops->gather_inputs(ops, observations, NULL, observations, rows, rollout->features);
-}
-
-void rollout_gather_actions(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows, uint8_t *actions) {
-  ops->gather_bytes(ops, rollout->actions, index, actions, rows, rollout->action_bytes);
 }

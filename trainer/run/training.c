@@ -370,13 +370,14 @@ static int iterate_sgd(Training *training, StoreIteration *row) {
 }
 
 /* What is to be measured in this iteration: before its rollout, and before its update. */
-static void choose_metrics(Training *training, uint64_t seed, int64_t iteration) {
+static int choose_metrics(Training *training, uint64_t seed, int64_t iteration) {
   metrics_choose(&training->metrics, &training->config, iteration);
   training->rollout.coverage = training->metrics.depth >= METRICS_REPRESENTATION ? &training->coverage : NULL;
-  if (training->rollout.coverage) coverage_begin(&training->coverage, seed, iteration);
+  if (training->rollout.coverage) TRY(coverage_begin(&training->coverage, seed, iteration));
   const bool visited =
     training->config.metrics.visited_states > 0 && visited_begin(&training->visited, seed, iteration);
   training->rollout.visited = visited ? &training->visited : NULL;
+  return CORE_OK;
 }
 
 static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) {
@@ -420,7 +421,8 @@ int training_iterate(Training *training, StoreIteration *row) {
     curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
                      iteration);
   double begun = core_clock_s();
-  choose_metrics(training, seed, iteration);
+  training->env_failed = choose_metrics(training, seed, iteration) != CORE_OK;
+  if (training->env_failed) return core_error_context(CORE_FAIL, "iteration %" PRId64 ", states seen", iteration);
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
   training->env_failed = ranks_agree(env_check(training->env)) != CORE_OK;
   if (training->env_failed) return core_error_context(CORE_FAIL, "iteration %" PRId64, iteration);

@@ -144,7 +144,12 @@ static void step_part(Env *env, int first, int count, const void *actions, const
 
 static void step(Env *env, const void *actions, const EnvStep *out) { step_part(env, 0, env->worlds, actions, out); }
 
-static const EnvParts parts = {.step = step_part};
+static bool cuts(const Env *env, int world) {
+  const Env *host = host_of(env);
+  return host->parts->cuts == NULL || host->parts->cuts(host, world);
+}
+
+static const EnvParts parts = {.step = step_part, .cuts = cuts};
 
 static void reset(Env *env, float *observations) {
   Env *host = settled(env);
@@ -192,6 +197,20 @@ static int create_set(const Env *env, const CoreConfig *config, int set, const E
 }
 
 static const EnvLevels levels = {.reset_to = reset_to, .create_set = create_set};
+
+static int create_other(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **made,
+                        char name[ENV_SET_NAME]) {
+  const EnvBatch inner = on_host(batch);
+  Env *host = NULL;
+  TRY(host_of(env)->sets->create(host_of(env), config, set, &inner, &host, name));
+  return hosted_create(host, batch->device, made);
+}
+
+static int count_others(const Env *env, const CoreConfig *config, int *count) {
+  return host_of(env)->sets->count(host_of(env), config, count);
+}
+
+static const EnvSets sets = {.count = count_others, .create = create_other};
 
 static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **made) {
   const EnvBatch inner = on_host(batch);
@@ -281,6 +300,7 @@ int hosted_create(Env *host, CoreDevice *device, Env **made) {
   env->device = &device_table, env->compact = NULL, env->state = hosted;
   if (host->parts) env->parts = &parts;
   if (host->levels) env->levels = &levels;
+  if (host->sets) env->sets = &sets;
   if (host->generator) env->generator = &generator;
   if (host->outside) env->outside = &outside;
   if (host->physics) env->physics = &physics;
