@@ -12,6 +12,7 @@
 #include "core/version.h"
 #include "store/workspace/run_name.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/envs/bridge/bridge_process.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/ops/bf16.h"
 #include "trainer/ranks/ranks.h"
@@ -121,6 +122,7 @@ static void print_task(const TaskFacts *facts) {
 
 static int print_tasks(void *given, const char **operands, size_t count) {
   const bool *json = given;
+  if (count > 0) return bridge_list("", operands[0], *json);
   json_t *list = *json ? json_array() : NULL;
   TaskFacts facts;
   if (!list) printf("%-34s %12s  %-16s %13s  %s\n", "env.task", "observations", "actions", "steps", "");
@@ -139,9 +141,11 @@ static int print_tasks(void *given, const char **operands, size_t count) {
 
 int trainer_tasks(int argc, char **argv) {
   static const CoreManual manual = {
-    .usage = "trainer tasks [--json]",
+    .usage = "trainer tasks [--json] [gym|atari|envpool]",
+    .most = 1,
     .about = "Lists what env.task can name: numbers an observation has, actions, steps of the longest episode. "
-             "MuJoCo's tasks need the library, which `make mujoco` fetches."};
+             "MuJoCo's tasks need the library, which `make mujoco` fetches.\n\n"
+             "gym, atari or envpool lists what the Python that SWEEP_PYTHON names (else python3) has of these."};
   bool json = false;
   const CoreOption table[] = {{"json", 0, CORE_OPTION_FLAG, &json, NULL, "for scripts"}, {0}};
   return core_options_answer(&manual, table, argc, argv, print_tasks, &json);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BRIDGE_VERSION = 2, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
+enum { BRIDGE_VERSION = 3, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
 
 typedef enum BridgeCommand { BRIDGE_RESET = 1, BRIDGE_STEP, BRIDGE_QUIT } BridgeCommand;
 
@@ -18,6 +18,14 @@ typedef struct BridgeTurn {
   _Alignas(64) _Atomic uint32_t number;
   _Atomic uint32_t sleepers;
 } BridgeTurn;
+
+/* How long one side looks at a turn before it sleeps. A core that wakes takes tens of microseconds, so looking pays
+ * where answers come within them; where they do not, or where others want the processor, it is done ever more seldom.
+ * Each side has its own, not shared. */
+typedef struct BridgePatience {
+  int64_t look_ns;       /* 0: sleeps at once */
+  uint32_t pause, left;  /* waits without a look after the last one in vain; of which so many are left */
+} BridgePatience;
 
 /* An observation that is a picture; as EnvPixels (env.h). */
 typedef struct BridgePicture {
@@ -54,6 +62,7 @@ typedef struct Bridge {
   BridgeArrays arrays;
   int32_t command;
   int32_t failed;        /* the answer is `message` */
+  int64_t look_ns;       /* BridgePatience of both sides */
   BridgeTurn asked, answered;
   char name[BRIDGE_NAME]; /* what the environment calls itself, with its version */
   char message[BRIDGE_TEXT];
@@ -64,6 +73,6 @@ BridgeArrays bridge_arrange(const BridgeSpaces *spaces, int32_t worlds);
 /* One turn more; wakes the other side if it sleeps. */
 void bridge_raise(BridgeTurn *turn);
 /* Waits until turn.number is `wanted`, at most timeout_ns. False: it is not yet. */
-bool bridge_wait(BridgeTurn *turn, uint32_t wanted, int64_t timeout_ns);
+bool bridge_wait(BridgeTurn *turn, uint32_t wanted, int64_t timeout_ns, BridgePatience *patience);
 
 #endif

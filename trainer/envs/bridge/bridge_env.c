@@ -2,6 +2,7 @@
 #include "trainer/envs/bridge/bridge_env.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "trainer/envs/bridge/bridge_process.h"
 
 enum { LIMIT_UNKNOWN = 1 << 20 }; /* steps of an episode where the environment does not say */
+enum { LOOK_NS = 50000 };         /* a core wakes in less than that */
 
 static const char *const prefixes[] = {"gym/", "atari/", "envpool/"};
 
@@ -39,9 +41,22 @@ bool bridge_env_has(const char *task) {
 
 /* ---- turns ------------------------------------------------------------------------------------------------------- */
 
-/* All workers answer, or the first failure is kept and the others are ended. */
-static bool await_all(BridgeEnv *batch) {
-  for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++)
+/* Workers of neighbouring worlds. */
+typedef struct Crew { int first, end; } Crew;
+
+static Crew all_workers(const BridgeEnv *batch) { return (Crew){0, batch->workers}; }
+
+/* Those that have worlds first .. first + count - 1, where `cuts` allows both ends. */
+static Crew crew_of(const BridgeEnv *batch, int first, int count) {
+  Crew crew = {0, batch->workers};
+  while (batch->first[crew.first] < first) crew.first++;
+  while (batch->first[crew.end] > first + count) crew.end--;
+  return crew;
+}
+
+/* The crew answers, or the first failure is kept and all workers are ended. */
+static bool await_crew(BridgeEnv *batch, Crew crew) {
+  for (int i = crew.first; i < crew.end && batch->code == CORE_OK; i++)
     batch->code = bridge_worker_await(&batch->worker[i]);
   if (batch->code == CORE_OK) return true;
   core_text_copy(batch->message, sizeof batch->message, core_error_message(), "message");
@@ -67,7 +82,7 @@ static void reset(Env *env, float *observations) {
       batch->seed + batch->first_world + (uint64_t)batch->first[i] + (uint64_t)batch->resets * 1000003;
     bridge_worker_ask(&batch->worker[i], BRIDGE_RESET);
   }
-  if (batch->code == CORE_OK) await_all(batch);
+  if (batch->code == CORE_OK) await_crew(batch, all_workers(batch));
   if (batch->code != CORE_OK) {
     memset(observations, 0, (size_t)env->worlds * observation_bytes(env));
     return;
@@ -81,13 +96,13 @@ static size_t action_bytes(const Env *env) {
 }
 
 /* What a step gives once a worker is gone: the run ends after this rollout. */
-static void give_nothing(const Env *env, const EnvStep *out) {
-  const size_t n = (size_t)env->worlds;
-  memset(out->observations, 0, n * observation_bytes(env));
-  memset(out->rewards, 0, n * sizeof *out->rewards);
-  memset(out->dones, 0, n);
-  if (out->truncated) memset(out->truncated, 0, n);
-  if (out->ends) memset(out->ends, 0, n);
+static void give_nothing(const Env *env, int first_world, int count, const EnvStep *out) {
+  const size_t first = (size_t)first_world, n = (size_t)count, row = observation_bytes(env);
+  memset((char *)out->observations + first * row, 0, n * row);
+  memset(out->rewards + first, 0, n * sizeof *out->rewards);
+  memset(out->dones + first, 0, n);
+  if (out->truncated) memset(out->truncated + first, 0, n);
+  if (out->ends) memset(out->ends + first, 0, n);
 }
 
 /* Who ended, and after how many steps, of worker i's worlds. */
@@ -116,24 +131,31 @@ static void fetch_finals(const Env *env, int i, const EnvStep *out) {
     if (out->dones[w]) memcpy((char *)out->final_observations + (size_t)w * bytes, final, bytes);
 }
 
-static void step(Env *env, const void *actions, const EnvStep *out) {
+static void ask(Env *env, int first_world, int worlds, const void *actions) {
   BridgeEnv *batch = batch_of(env);
-  const size_t row = action_bytes(env), n = (size_t)env->worlds;
-  memset(out->solved, 0, n);
-  memset(out->episode_steps, 0, n * sizeof *out->episode_steps);
-  if (out->levels) memset(out->levels, 0, n * sizeof *out->levels);
-  for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++) {
+  const Crew crew = crew_of(batch, first_world, worlds);
+  const size_t row = action_bytes(env);
+  for (int i = crew.first; i < crew.end && batch->code == CORE_OK; i++) {
     BridgeWorker *worker = &batch->worker[i];
     const size_t first = (size_t)batch->first[i], count = (size_t)batch->first[i + 1] - first;
     void *given = bridge_worker_array(worker, worker->shared->arrays.actions);
     memcpy(given, (const char *)actions + first * row, count * row);
     bridge_worker_ask(worker, BRIDGE_STEP);
   }
-  if (batch->code != CORE_OK || !await_all(batch)) {
-    give_nothing(env, out);
+}
+
+static void take(Env *env, int first_world, int worlds, const EnvStep *out) {
+  BridgeEnv *batch = batch_of(env);
+  const Crew crew = crew_of(batch, first_world, worlds);
+  const size_t first = (size_t)first_world, n = (size_t)worlds;
+  memset(out->solved + first, 0, n);
+  memset(out->episode_steps + first, 0, n * sizeof *out->episode_steps);
+  if (out->levels) memset(out->levels + first, 0, n * sizeof *out->levels);
+  if (batch->code != CORE_OK || !await_crew(batch, crew)) {
+    give_nothing(env, first_world, worlds, out);
     return;
   }
-  for (int i = 0; i < batch->workers; i++) {
+  for (int i = crew.first; i < crew.end; i++) {
     const BridgeWorker *worker = &batch->worker[i];
     const BridgeArrays *arrays = &worker->shared->arrays;
     fetch(env, i, arrays->observations, observation_bytes(env), out->observations);
@@ -142,6 +164,23 @@ static void step(Env *env, const void *actions, const EnvStep *out) {
     if (out->final_observations) fetch_finals(env, i, out);
   }
 }
+
+static void step_part(Env *env, int first, int count, const void *actions, const EnvStep *out) {
+  ask(env, first, count, actions);
+  take(env, first, count, out);
+}
+
+static void step(Env *env, const void *actions, const EnvStep *out) { step_part(env, 0, env->worlds, actions, out); }
+
+/* Between two workers. */
+static bool cuts(const Env *env, int world) {
+  const BridgeEnv *batch = batch_of(env);
+  for (int i = 0; i <= batch->workers; i++)
+    if (batch->first[i] == world) return true;
+  return false;
+}
+
+static const EnvParts parts = {.step = step_part, .cuts = cuts, .ask = ask, .take = take};
 
 static int check(const Env *env) {
   const BridgeEnv *batch = batch_of(env);
@@ -217,10 +256,11 @@ static int check_spaces(const BridgeEnv *batch, const BridgeSpaces *spaces) {
 }
 
 static int start_workers(BridgeEnv *batch, int worlds) {
+  const bool looks = omp_get_num_procs() > batch->workers; /* a processor for each side */
   for (int i = 0; i <= batch->workers; i++) batch->first[i] = (int)((int64_t)worlds * i / batch->workers);
   for (int i = 0; i < batch->workers; i++) {
     const BridgeOrder order = {batch->task, batch->options, batch->python, batch->timeout_s,
-                               batch->first[i + 1] - batch->first[i]};
+                               looks ? LOOK_NS : 0, batch->first[i + 1] - batch->first[i]};
     TRY(bridge_worker_start(&order, &batch->worker[i]));
   }
   return check_spaces(batch, &batch->worker[0].shared->spaces);
@@ -243,7 +283,7 @@ static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
   *env = (Env){
     .name = "gym", .worlds = wanted->worlds, .level_count = 1, .truncates = true, .world_bytes = 0,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
-    .sibling = sibling, .destroy = destroy, .outside = &outside, .state = batch,
+    .sibling = sibling, .destroy = destroy, .parts = &parts, .outside = &outside, .state = batch,
   };
   const int code = start_workers(batch, wanted->worlds);
   if (code != CORE_OK) {
@@ -271,6 +311,7 @@ static void write_options(const CoreConfig *config, BridgeEnv *settings) {
 
 int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {
   BridgeEnv settings = {.timeout_s = config->env.timeout, .workers = (int)config->env.workers};
+  if (config->train.rollout_halves == 2) settings.workers += settings.workers % 2; /* a half is whole workers' worlds */
   core_text_copy(settings.task, sizeof settings.task, config->env.task, "env.task");
   core_text_copy(settings.python, sizeof settings.python, config->env.python, "env.python");
   write_options(config, &settings);

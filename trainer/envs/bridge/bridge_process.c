@@ -45,6 +45,7 @@ static int share_memory(BridgeWorker *worker) {
   }
   worker->shared->version = BRIDGE_VERSION;
   worker->shared->worlds = worker->order.worlds;
+  worker->shared->look_ns = worker->patience.look_ns = worker->order.look_ns;
   return CORE_OK;
 }
 
@@ -62,10 +63,30 @@ static _Noreturn void become_worker(const char *python, char *const arguments[])
   _exit(127);
 }
 
+/* env.python; "": $SWEEP_PYTHON, else python3. */
+static const char *python_of(const char *setting) {
+  const char *wanted = *setting ? setting : getenv("SWEEP_PYTHON");
+  return wanted && *wanted ? wanted : "python3";
+}
+
+int bridge_list(const char *python, const char *kind, bool json) {
+  char program[CORE_PATH_MAX];
+  int status = 0;
+  TRY(find_file("worker.py", program));
+  char *const arguments[] = {(char *)python_of(python), program, "list", (char *)kind, json ? "json" : "lines", NULL};
+  fflush(stdout);
+  const pid_t process = fork();
+  if (process == 0) become_worker(arguments[0], arguments);
+  if (process < 0 || waitpid(process, &status, 0) != process)
+    return core_error_errno(CORE_FAIL, "can not start a process");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "the tasks of %.60s/ are listed by a Python that has them; name it by SWEEP_PYTHON",
+                    kind);
+}
+
 static int start_process(BridgeWorker *worker) {
   const BridgeOrder *order = &worker->order;
-  const char *wanted = *order->python ? order->python : getenv("SWEEP_PYTHON");
-  const char *python = wanted && *wanted ? wanted : "python3";
+  const char *python = python_of(order->python);
   char program[CORE_PATH_MAX], library[CORE_PATH_MAX], file[16], parent[24], worlds[16];
   TRY(find_file("worker.py", program));
   TRY(find_file("bridge_side.so", library));
@@ -144,7 +165,7 @@ int bridge_worker_await(BridgeWorker *worker) {
   const uint32_t wanted = atomic_load(&shared->asked.number) + 1;
   const double looks = worker->order.timeout_s * 1e9 / LOOK_NS;
   int status, code;
-  for (double i = 0; !bridge_wait(&shared->answered, wanted, LOOK_NS); i++) {
+  for (double i = 0; !bridge_wait(&shared->answered, wanted, LOOK_NS, &worker->patience); i++) {
     if (waitpid(worker->process, &status, WNOHANG) == worker->process) {
       worker->process = 0;
       code = tell_end(worker, status);

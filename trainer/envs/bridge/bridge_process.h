@@ -11,12 +11,14 @@ typedef struct BridgeOrder {
   const char *options;   /* words key=value for the worker */
   const char *python;    /* env.python; "": $SWEEP_PYTHON, else python3 */
   double timeout_s;      /* that an answer may take */
+  int64_t look_ns;       /* BridgePatience of both sides */
   int worlds;
 } BridgeOrder;
 
 typedef struct BridgeWorker {
   BridgeOrder order;     /* its texts are borrowed */
   Bridge *shared;        /* NULL: none runs */
+  BridgePatience patience;
   pid_t process;
   int file;
 } BridgeWorker;
@@ -30,6 +32,10 @@ void bridge_worker_ask(BridgeWorker *worker, BridgeCommand command);
 int bridge_worker_await(BridgeWorker *worker);
 /* Ends it; without a worker nothing. */
 void bridge_worker_end(BridgeWorker *worker);
+
+/* Lists on stdout what `kind` (gym, atari, envpool) has in that Python, a task a line or as JSON. CORE_USAGE: there is
+ * no such Python, package or kind; it has said why. */
+int bridge_list(const char *python, const char *kind, bool json);
 
 /* An array of the shared memory. */
 static inline void *bridge_worker_array(const BridgeWorker *worker, uint64_t offset) {

@@ -20,6 +20,7 @@ SIDE void bridge_side_answer(Bridge *bridge, const char *message);
 
 static int parent_process;
 static uint32_t turns; /* answered so far */
+static BridgePatience patience;
 
 /* NULL: no memory of this version, or the trainer is gone already. */
 Bridge *bridge_side_open(int file, int parent) {
@@ -64,7 +65,8 @@ uint64_t bridge_side_seed(const Bridge *bridge) { return bridge->seed; }
 
 /* Waits for what the trainer asks next. */
 int bridge_side_next(Bridge *bridge) {
-  while (!bridge_wait(&bridge->asked, turns + 1, 2000000000))
+  patience.look_ns = bridge->look_ns;
+  while (!bridge_wait(&bridge->asked, turns + 1, 2000000000, &patience))
     if (getppid() != parent_process) return BRIDGE_QUIT;
   return bridge->command;
 }

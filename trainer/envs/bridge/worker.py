@@ -2,8 +2,8 @@
 
     worker.py FD TRAINER TASK WORLDS LIBRARY OPTIONS
 
-FD: the memory, inherited. TRAINER: its process. TASK: gym/<id>, atari/<Game> or envpool/<id>. LIBRARY: bridge_side.so, which knows
-the memory's layout. OPTIONS: words key=value; encoder is net.encoder where that reads pixels, else none; the others are
+FD: the memory, inherited. TRAINER: its process. TASK: gym/<id>, atari/<Game> or envpool/<id>. LIBRARY: bridge_side.so, which
+knows the memory's layout. OPTIONS: words key=value; encoder is net.encoder where that reads pixels, else none; the others are
 settings of [atari]. The trainer starts it; nobody else needs to.
 
 An episode that ends is followed by the next one's first observation in the same step, whatever the environment does by
@@ -120,6 +120,9 @@ class Gym:
         self.factors = len(self.classes)
         self.one = isinstance(space, gym.spaces.Discrete)
 
+    def attach(self, shared):
+        """The arrays shared with the trainer."""
+
     def reset(self, seed):
         return self.envs.reset(seed=seed)[0]
 
@@ -141,28 +144,34 @@ class Gym:
 class Atari(Gym):
     """Games of the Arcade Learning Environment, preprocessed by ale-py's AtariVectorEnv: 84 x 84 grey, 4 frames.
 
-    With episodic_life that one begins a new game after each lost life. Here it is told to show lost lives only, the game
-    goes on with FIRE (where the game has it, else with NOOP), and the frames before that are blank, as ale-py has them
-    before a game's first frame. This step of FIRE is of the next life, and its reward, if any, of the step before it. So
-    each world is a vector of one, whose thread plays while the others' results are fetched."""
+    The worlds are divided over vectors, all of which are asked before the first is waited for: what one has shown is
+    copied while the others play. Pictures of TOGETHER worlds are small enough for memory that is used again and again.
+
+    With episodic_life AtariVectorEnv begins a new game after each lost life. Here it is told to show lost lives only, the
+    game goes on with FIRE (where the game has it, else with NOOP), and the frames before that are blank, as ale-py has
+    them before a game's first frame. This step of FIRE is of the next life, and its reward, if any, of the step before
+    it. A vector can not step some of its worlds, so each is a vector of one then."""
 
     MAX_FRAMES = 108000  # of a game, as everywhere
+    TOGETHER = 4
     FOR_TWO = "combat", "joust", "maze_craze", "warlords"
+    STRENGTH = [1.0] * TOGETHER  # of paddles
 
     def __init__(self, name, worlds, options):
         gym, numpy, ale = need("gymnasium"), need("numpy"), need("ale_py", "ale-py")
-        from ale_py import registration, roms
         from ale_py.vector_env import AtariVectorEnv
 
-        games = {registration.rom_id_to_name(rom): rom for rom in roms.get_all_rom_ids() if rom not in self.FOR_TWO}
+        games = self.games()
         if name not in games:
             raise Problem(f"ale-py {ale.__version__} has no game {name}{nearest('atari/', name, games)}")
         self.lives = options["episodic_life"] == "1"
-        skip = int(options["frame_skip"])
+        skip, together = int(options["frame_skip"]), 1 if self.lives else self.TOGETHER
+        self.parts = [range(first, min(first + together, worlds)) for first in range(0, worlds, together)]
         self.envs = [
             AtariVectorEnv(
                 games[name],
-                1,
+                len(part),
+                num_threads=min(2, len(part)),
                 max_num_frames_per_episode=self.MAX_FRAMES,
                 repeat_action_probability=float(options["sticky"]),
                 full_action_space=options["full_actions"] == "1",
@@ -173,84 +182,133 @@ class Atari(Gym):
                 life_loss_info=self.lives,
                 reward_clipping=False,
             )
-            for _ in range(worlds)
+            for part in self.parts
         ]
         one = self.envs[0]
         self.describe_observations(gym, one.single_observation_space, options)
         self.describe_actions(gym, one.single_action_space)
         actions = [action.name for action in one.ale.get_action_set()]
         fires = options["fire_reset"] == "1" and "FIRE" in actions
-        self.begin_life = numpy.array([actions.index("FIRE" if fires else "NOOP")])
+        self.begin_life = [actions.index("FIRE" if fires else "NOOP")]
         self.limit = -(-self.MAX_FRAMES // skip)
         self.name = f"{name} of ale-py {ale.__version__}"
-        self.frames = numpy.full(worlds, one.single_observation_space.shape[0])  # of the present life, those that are shown
-        self.played = numpy.zeros(worlds, int)  # frames of the game
+        self.stack = one.single_observation_space.shape[0]
+        self.young = {}  # world: frames of its present life, while they are fewer than those that are shown
+        self.played = [0] * worlds  # frames of the game
         self.shown = numpy.zeros((worlds,) + one.single_observation_space.shape, "uint8")
+        self.given = self.shown
+
+    @classmethod
+    def games(cls):
+        """Their ROMs, by Gymnasium's names."""
+        from ale_py import registration, roms
+
+        return {registration.rom_id_to_name(rom): rom for rom in roms.get_all_rom_ids() if rom not in cls.FOR_TWO}
+
+    def attach(self, shared):
+        """Shows pictures in shared memory itself."""
+        if self.picture[0]:
+            self.shown, self.given = shared["observations"].reshape(self.shown.shape), None
 
     def reset(self, seed):
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            all = list(pool.map(lambda w: self.envs[w].reset(seed=(seed + w) & 0x7FFFFFFF), range(len(self.envs))))
-        for world, (shown, info) in enumerate(all):
-            self.shown[world] = shown[0]
-            self.played[world] = info["episode_frame_number"][0]
-        self.frames[:] = self.shown.shape[1]
-        return self.shown
+        numpy = need("numpy")
 
-    def receive(self, world):
-        """A step's observation, reward, ends, and whether a game ended, in which case the observation is of the next."""
-        shown, reward, terminated, truncated, info = self.envs[world].recv()
-        played = info["episode_frame_number"][0]
-        over = truncated[0] or (terminated[0] and played <= self.played[world])
-        self.played[world] = played
-        return shown[0], reward[0], terminated[0], truncated[0], info["final_obs"][0] if over else shown[0], over
+        def begin(env, part):
+            return env.reset(seed=numpy.array([(seed + world) & 0x7FFFFFFF for world in part]))
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            all = list(pool.map(begin, self.envs, self.parts))
+        for part, (shown, info) in zip(self.parts, all):
+            self.shown[part.start : part.stop] = shown
+            self.played[part.start : part.stop] = info["episode_frame_number"].tolist()
+        self.young.clear()
+        return self.given
 
     def step(self, actions, finals):
-        numpy = need("numpy")
-        worlds, stack = len(self.envs), self.shown.shape[1]
-        rewards, begun = numpy.zeros(worlds), []
+        numpy, worlds = need("numpy"), len(actions)
+        rewards = numpy.zeros(worlds, "float32")
         terminated, truncated, ends = (numpy.zeros(worlds, bool) for _ in range(3))
-        actions = self.translate(actions)
+        chosen = actions[:, 0].tolist()
+        for env, part in zip(self.envs, self.parts):
+            env.ale.send(chosen[part.start : part.stop], self.STRENGTH[: len(part)])
+        play = self.step_lives if self.lives else self.step_games
+        play(finals, rewards, terminated, truncated, ends)
+        return self.given, rewards, terminated, truncated, ends
+
+    def step_games(self, finals, rewards, terminated, truncated, ends):
+        for env, part in zip(self.envs, self.parts):
+            rows = slice(part.start, part.stop)
+            self.shown[rows], rewards[rows], terminated[rows], truncated[rows], info = env.ale.recv()
+            if "final_obs" in info:
+                for world in part:
+                    ends[world] = terminated[world] or truncated[world]
+                    if ends[world]:
+                        finals[world] = info["final_obs"][world - part.start].ravel()
+
+    def receive(self, world):
+        """Shows what a world gives. Its reward, ends, whether a game ended, and the last observation where one did."""
+        shown, reward, terminated, truncated, info = self.envs[world].ale.recv()
+        self.shown[world] = shown[0]
+        played, before = info["episode_frame_number"].item(), self.played[world]
+        self.played[world] = played
+        terminated, truncated = terminated.item(), truncated.item()
+        over = truncated or (terminated and played <= before)
+        return reward.item(), terminated, truncated, over, info["final_obs"][0] if over else shown[0]
+
+    def blank(self, world, frames):
+        """Of `frames` of this life; those before are not shown."""
+        if frames < self.stack:
+            self.young[world] = frames
+            self.shown[world, : self.stack - frames] = 0
+        else:
+            self.young.pop(world, None)
+
+    def step_lives(self, finals, rewards, terminated, truncated, ends):
+        begun = []
         for world, env in enumerate(self.envs):
-            env.send(actions[world : world + 1])
-        self.frames = numpy.minimum(self.frames + 1, stack)
-        for world, env in enumerate(self.envs):
-            self.shown[world], rewards[world], terminated[world], truncated[world], final, over = self.receive(world)
-            self.shown[world, : stack - self.frames[world]] = 0
-            if not terminated[world] and not truncated[world]:
-                continue
-            finals[world] = final.ravel()
-            finals[world, : (stack - self.frames[world]) * final[0].size] = 0
-            ends[world] = over
-            self.frames[world] = stack if over else 1
-            if not over:
-                env.send(self.begin_life)
-                begun.append(world)
+            rewards[world], dead, late, over, final = self.receive(world)
+            frames = self.young.get(world, self.stack) + 1
+            if dead or late:
+                terminated[world], truncated[world], ends[world] = dead, late, over
+                finals[world] = final.ravel()
+                if frames < self.stack:
+                    finals[world, : (self.stack - frames) * final[0].size] = 0
+                if over:
+                    self.young.pop(world, None)
+                else:
+                    env.ale.send(self.begin_life, self.STRENGTH[:1])
+                    begun.append(world)
+            elif frames <= self.stack:
+                self.blank(world, frames)
         for world in begun:
-            self.shown[world], reward, _, _, _, ends[world] = self.receive(world)
+            reward, _, _, ends[world], _ = self.receive(world)
             rewards[world] += reward
-            self.frames[world] = stack if ends[world] else 1
-            self.shown[world, : stack - self.frames[world]] = 0
-        return self.shown, rewards, terminated, truncated, ends
+            self.blank(world, self.stack if ends[world] else 1)
 
 
 class EnvPool(Gym):
     """Environments of EnvPool, which steps all of them in threads of its own. It resets an episode that ended in the
-    next step, whose action it ignores; so they are reset by their numbers here."""
+    next step, whose action it ignores; so they are reset by their numbers here. A seed is given where they are made:
+    every reset makes them."""
 
     def __init__(self, name, worlds, options):
         gym, numpy, envpool = need("gymnasium"), need("numpy"), need("envpool")
-        if name not in envpool.list_all_envs():
-            raise Problem(f"envpool {envpool.__version__} has no {name}{nearest('envpool/', name, envpool.list_all_envs())}")
-        self.envs = envpool.make(name, env_type="gymnasium", num_envs=worlds)
-        self.describe_observations(gym, self.envs.observation_space, options)
-        self.describe_actions(gym, self.envs.action_space)
-        self.limit = int(self.envs.spec.config.max_episode_steps or 0)
-        self.name = f"{name} of envpool {envpool.__version__}"
-        self.numbers = numpy.arange(worlds)
+        known = envpool.list_all_envs()
+        if name not in known:
+            raise Problem(f"envpool {envpool.__version__} has no {name}{nearest('envpool/', name, known)}")
+        spec = envpool.make_spec(name)
+        self.describe_observations(gym, spec.gymnasium_observation_space, options)
+        self.describe_actions(gym, spec.gymnasium_action_space)
+        self.limit = int(spec.config.max_episode_steps or 0)
+        self.task, self.name = name, f"{name} of envpool {envpool.__version__}"
+        self.envs, self.numbers = None, numpy.arange(worlds)
 
-    def reset(self, seed):  # its seed is given when it is made
+    def reset(self, seed):
+        if self.envs is not None:
+            self.envs.close()
+        self.envs = need("envpool").make(self.task, env_type="gymnasium", num_envs=len(self.numbers), seed=seed)
         return self.envs.reset()[0]
 
     def step(self, actions, finals):
@@ -264,6 +322,23 @@ class EnvPool(Gym):
             first, info = self.envs.reset(ended)
             observations[info["env_id"]] = first
         return observations, rewards, terminated, truncated
+
+
+# ---- `worker.py list KIND lines|json` prints what env.task can name of a kind (`trainer tasks KIND`)
+
+
+def list_tasks(kind, form):
+    if kind == "atari":
+        need("gymnasium"), need("ale_py", "ale-py")
+        names = Atari.games()
+    elif kind == "envpool":
+        names = need("envpool").list_all_envs()
+    elif kind == "gym":
+        names = need("gymnasium").registry
+    else:
+        raise Problem(f"{kind} is none of gym, atari, envpool; the other tasks are listed without a name")
+    tasks = [f"{kind}/{name}" for name in sorted(names)]
+    print(__import__("json").dumps(tasks) if form == "json" else "\n".join(tasks))
 
 
 # ---- the bridge ------------------------------------------------------------------------------------------------------
@@ -333,7 +408,9 @@ def arrays(side, bridge, env, worlds):
 
 
 def put(target, source, what):
-    """What the environment gave, into shared memory; it must have kept its shape, and be finite."""
+    """What the environment gave, into shared memory; it must have kept its shape, and be finite. None: it is there."""
+    if source is None:
+        return
     numpy = need("numpy")
     source = numpy.asarray(source).reshape(len(source), -1)
     if target.dtype == "uint8" and source.dtype != "uint8":
@@ -364,6 +441,11 @@ def serve(side, bridge, env, shared):
 
 
 def main():
+    if sys.argv[1] == "list":
+        try:
+            return list_tasks(*sys.argv[2:4])
+        except Problem as problem:
+            sys.exit(str(problem))
     file, trainer, worlds = (int(sys.argv[i]) for i in (1, 2, 4))
     task, library, options = sys.argv[3], sys.argv[5], dict(word.split("=", 1) for word in sys.argv[6].split())
     os.dup2(2, 1)  # what environments print does not mix with what the trainer prints
@@ -375,6 +457,7 @@ def main():
         env = make(task, worlds, options)
         bridge = offer(side, bridge, file, env)
         shared = arrays(side, bridge, env, worlds)
+        env.attach(shared)
         side.bridge_side_answer(bridge, None)
         serve(side, bridge, env, shared)
     except Problem as problem:

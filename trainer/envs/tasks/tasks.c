@@ -37,10 +37,10 @@ static const TaskFacts levels[] = {
   {"random_l", "Kinetix' generator of levels, size L", 0, "by env.actions", 0},
 };
 static const TaskFacts others[] = {
-  {"gym/<id>", "any environment of Gymnasium, in Python", 0, "its own", 0},
+  {"gym/<id>", "any environment of Gymnasium, in Python: trainer tasks gym", 0, "its own", 0},
   {"library:<file>/<name>", "an environment in C of your own", 0, "its own", 0},
-  {"atari/<Game>", "a game of the Arcade Learning Environment, in Python", 0, "its own", 0},
-  {"envpool/<id>", "any environment of EnvPool, in Python", 0, "its own", 0},
+  {"atari/<Game>", "a game of the Arcade Learning Environment, in Python: trainer tasks atari", 0, "its own", 0},
+  {"envpool/<id>", "any environment of EnvPool, in Python: trainer tasks envpool", 0, "its own", 0},
 };
 enum { OTHER_TASKS = sizeof others / sizeof *others };
 enum { LEVEL_TASKS = sizeof levels / sizeof *levels };
