@@ -54,6 +54,24 @@ same_bytes "two threads: the same bytes" whole threads
 train levels --quiet --set procgen.num_levels=0
 tap_result "other levels: other bytes" "$(cmp -s <(contents whole) <(contents levels) && echo 1 || echo 0)"
 
+# ---- evaluations on levels that are not trained on
+sets() { cut -f 1-7 "$tap_dir/$1"/runs/*/*/eval.*.tsv | tr ',' '\n' | grep -oE '^(train|all|[0-9]+-[0-9]+)$|	(train|all|[0-9]+-[0-9]+)(	|$)' | tr -d '\t' | sort -u | tr '\n' ' '; }
+evaluated=(--set eval.count=1 --set eval.episodes=6 --set env.task=procgen/coinrun --set train.total_steps=64)
+# is NAME ROOT WANTED: the sets of its evaluations
+is() { tap_result "$1" "$([ "$(sets "$2")" = "$3" ]; echo $?)" "$(sets "$2"), wanted $3"; }
+train few --quiet "${evaluated[@]}"
+is "three levels are trained on: evaluations are on them and on all" few "all train "
+train none --quiet "${evaluated[@]}" --set eval.levels=none
+is "none: on them alone" none "train "
+train ranges --quiet "${evaluated[@]}" --set eval.levels=1000-1499+all+7-7
+is "by number" ranges "1000-1499 7-7 all train "
+train endless --quiet "${evaluated[@]}" --set procgen.num_levels=0
+is "all are trained on: there are no others" endless "train "
+trained() { contents "$1" | grep -v '^run '; } # two configurations are two runs
+tap_check "what is evaluated changes no byte of the training" "$(diff <(trained few) <(trained ranges))"
+tap_run "levels that are none" 2 "eval.levels: 9-3 names no levels of Procgen" dry "${evaluated[@]}" --set eval.levels=9-3
+tap_run "a folder is none" 2 "eval.levels: kinetix_s names no levels" dry "${evaluated[@]}" --set eval.levels=all+kinetix_s
+
 # ---- pixels as bytes
 impala=(--set net.encoder=impala --set train.total_steps=320)
 train pixels --quiet "${impala[@]}"

@@ -501,6 +501,8 @@ static void checks_between_settings(void **state) {
     {{"algo.name=ppo_ewma", "env.actions=continuous", "net.action_head=tanh_affine"}, NULL},
     {{"algo.name=ppo_ewma", "env.actions=discrete"}, NULL},
     {{"algo.name=pqn", "env.actions=discrete"}, NULL},
+    {{"algo.name=pqn", "env.task=atari/Breakout"}, NULL},
+    {{"algo.name=sapg", "env.num=2052", "env.task=gym/Pendulum-v1"}, NULL},
     {{"env.num=48"}, NULL},
     {{"env.num=64", "ppo.minibatch_by=environments"}, NULL},
     {{"env.task=levels", "env.levels=some/folder"}, NULL},

@@ -23,6 +23,9 @@ static LearnerSize size_of(const CoreConfig *config) {
 }
 
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
+  if (!ops_head_is_continuous(&agent->head))
+    return core_error(CORE_USAGE, "algo.name = sapg has a deviation a block, and env.task = %s takes classes; set "
+                      "algo.name to ppo or ppo_ewma, which take all", config->env.task);
   Sapg *sapg = *state = core_memory_zero_allocate(1, sizeof *sapg);
   const int64_t on_policy = core_config_transitions_per_iteration(config);
   if (2 * on_policy > INT32_MAX)

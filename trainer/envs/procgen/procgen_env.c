@@ -3,6 +3,7 @@
 #include "trainer/envs/procgen/procgen_env.h"
 
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "core/text.h"
 #include "trainer/envs/procgen/procgen_game.h"
 
-enum { LIMIT = 8192, VERSION = 1 }; /* steps: games end episodes by themselves, most after 1000 */
+enum { LIMIT = 8192, VERSION = 1, SETS_MAX = 8 }; /* steps: games end episodes by themselves, most after 1000 */
 
 typedef struct World {
   ProcgenGame *game;
@@ -171,6 +172,53 @@ static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
   return make(batch_of(env), wanted, made);
 }
 
+/* ---- levels for evaluations -------------------------------------------------------------------------------------- */
+
+/* What eval.levels means: nothing where all levels are trained on, else all of them, as the paper tests. */
+static const char *sets_of(const Env *env, const CoreConfig *config) {
+  if (strcmp(config->eval.levels, "none") == 0) return "";
+  if (*config->eval.levels) return config->eval.levels;
+  return batch_of(env)->options.num_levels > 0 ? "all" : "";
+}
+
+/* The set'th part of a list joined by '+': "all" or FIRST-LAST. CORE_USAGE: it is neither. */
+static int parse_set(const char *list, int set, ProcgenOptions *options, char name[ENV_SET_NAME]) {
+  int first, last, read = 0;
+  for (; set > 0; set--) list = strchr(list, '+') + 1;
+  const size_t length = strcspn(list, "+");
+  snprintf(name, ENV_SET_NAME, "%.*s", (int)(length < ENV_SET_NAME ? length : ENV_SET_NAME - 1), list);
+  options->num_levels = options->start_level = 0;
+  if (strcmp(name, "all") == 0) return CORE_OK;
+  if (sscanf(name, "%9d-%9d%n", &first, &last, &read) != 2 || (size_t)read != length || first < 0 || last < first)
+    return core_error(CORE_USAGE, "%s names no levels of Procgen; all and 1000-1499 are such names, joined by '+'",
+                      name);
+  options->start_level = first;
+  options->num_levels = last - first + 1;
+  return CORE_OK;
+}
+
+static int count_sets(const Env *env, const CoreConfig *config, int *count) {
+  const char *list = sets_of(env, config);
+  ProcgenOptions options;
+  char name[ENV_SET_NAME];
+  *count = 0;
+  for (const char *at = list; at && *at; at = strchr(at, '+') ? strchr(at, '+') + 1 : NULL) {
+    if (*count == SETS_MAX) return core_error(CORE_USAGE, "at most %d sets can be evaluated on", SETS_MAX);
+    TRY(parse_set(list, (*count)++, &options, name));
+  }
+  return CORE_OK;
+}
+
+static int create_set(const Env *env, const CoreConfig *config, int set, const EnvBatch *batch, Env **made,
+                      char name[ENV_SET_NAME]) {
+  ProcgenEnv other = *batch_of(env);
+  TRY(env_check_on_host(env, batch));
+  TRY(parse_set(sets_of(env, config), set, &other.options, name));
+  return make(&other, batch, made);
+}
+
+static const EnvSets sets = {.count = count_sets, .create = create_set};
+
 int procgen_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {
   ProcgenEnv settings = {.options = {.num_levels = (int)config->procgen.num_levels,
                                      .start_level = (int)config->procgen.start_level},
@@ -178,5 +226,6 @@ int procgen_env_create(const CoreConfig *config, const EnvBatch *batch, Env **en
   core_text_copy(settings.game, sizeof settings.game, config->env.task + strlen(PROCGEN_PREFIX), "env.task");
   TRY(procgen_mode(config->procgen.mode, &settings.options.distribution_mode));
   const int code = make(&settings, batch, env);
+  if (code == CORE_OK) (*env)->sets = &sets;
   return code == CORE_OK ? CORE_OK : core_error_context(code, "env.task");
 }
