@@ -4,12 +4,18 @@
  *   turn      256 worlds that do nothing (peers/sitecustomize.py), from the actions to the observations in the
  * trainer's buffers. The environment says how long its own step took, which is taken off each turn
  *   CartPole  256 worlds through the bridge; theirs: the same vector class, and Gymnasium's own vectorised one
- *   Breakout  CleanRL's preprocessing; theirs: AtariVectorEnv with as many threads as there are processors. Where a
- * life is lost ours plays a step more, which presses FIRE and is not counted
+ *   Breakout  CleanRL's preprocessing, whole games; theirs: AtariVectorEnv with as many threads as there are
+ * processors. Breakout_lives: a lost life is an end. Ours plays a step more there, which presses FIRE and is not
+ * counted; theirs, which can not, goes on as before
  *   starpilot 64 worlds in this process; theirs: ProcgenGym3Env, which has threads of its own
  *
+ *   ppo_Breakout, ppo_starpilot  PPO end to end with CleanRL's settings, rollout and update; starpilot with 32 steps
+ * and one minibatch, for its 256 and eight take minutes
+ *
  * Ours and theirs take turns; figures are medians over the turns. The trainer's Python is SWEEP_PYTHON, that of the
- * peers PEER_ENVIRONMENTS, else the same. */
+ * peers PEER_ENVIRONMENTS, else the same.
+ *
+ * Usage: bench_environments [CASE ...]    only these */
 #include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,8 +23,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "tests/bench/bench.h"
 #include "tests/bench/bench_peer.h"
+#include "tests/bench/bench_ppo.h"
 #include "trainer/envs/tasks/tasks.h"
 
 enum { TURNS = 7, ACTIONS = 16, BRIDGE_TURNS = 20000 };
@@ -27,6 +33,7 @@ static const double turn_seconds = 1.0;
 typedef struct Case {
   const char *name;       /* of its rows */
   const char *task, *encoder;
+  const char *setting;    /* one more, NAME=VALUE; NULL: none */
   int worlds, workers;
   const char *peer, *peer_name; /* what environment_steps.py is to make, and its name in rows; NULL: nothing */
   const char *other, *other_name; /* a second one, which takes no turns */
@@ -47,6 +54,7 @@ static int open_bench(const Case *wanted, Bench *bench) {
   TRY(core_config_set(&config, "env.task", wanted->task));
   TRY(core_config_set(&config, "env.workers", workers));
   TRY(core_config_set(&config, "net.encoder", wanted->encoder));
+  if (wanted->setting) TRY(core_config_set_pair(&config, wanted->setting));
   TRY(env_create(&config, wanted->worlds, 1, &bench->env));
   const size_t worlds = (size_t)wanted->worlds, rows = worlds * (size_t)bench->env->observation_length;
   bench->actions = core_memory_allocate(ACTIONS * worlds);
@@ -138,7 +146,7 @@ static int time_case(const Case *wanted) {
 
 /* µs; the reward of world 0 is how long the environment's own step took. */
 static int time_turn(void) {
-  static const Case still = {"bridge", "gym/Still-v0", "none", 256, 1, 0, 0, 0, 0};
+  static const Case still = {"bridge", "gym/Still-v0", "none", 0, 256, 1, 0, 0, 0, 0};
   double *beyond = core_memory_allocate(BRIDGE_TURNS * sizeof *beyond);
   double *whole = core_memory_allocate(BRIDGE_TURNS * sizeof *whole);
   Bench bench;
@@ -170,18 +178,51 @@ static bool tell(const char *name, int code) {
   return code == CORE_OK || code == CORE_USAGE;
 }
 
-int main(void) {
-  static const Case cases[] = {
-    {"CartPole", "gym/CartPole-v1", "none", 256, 1, "gym/CartPole-v1", "SyncVectorEnv in Python", "vector/CartPole-v1",
-     "Gymnasium's vectorised class in Python"},
-    {"Breakout_8", "atari/Breakout", "nature", 8, 1, "atari/breakout", "AtariVectorEnv in Python", 0, 0},
-    {"Breakout_64", "atari/Breakout", "nature", 64, 1, "atari/breakout", "AtariVectorEnv in Python", 0, 0},
-    {"Breakout_64_two_workers", "atari/Breakout", "nature", 64, 2, "atari/breakout", "AtariVectorEnv in Python", 0, 0},
-    {"starpilot", "procgen/starpilot", "impala", 64, 1, "procgen/starpilot", "ProcgenGym3Env in Python", 0, 0},
-  };
+static const char vector[] = "AtariVectorEnv in Python", whole_games[] = "atari.episodic_life=no";
+static const Case cases[] = {
+  {"CartPole", "gym/CartPole-v1", "none", 0, 256, 1, "gym/CartPole-v1", "SyncVectorEnv in Python",
+   "vector/CartPole-v1", "Gymnasium's vectorised class in Python"},
+  {"Breakout_8", "atari/Breakout", "nature", whole_games, 8, 1, "atari/breakout", vector, 0, 0},
+  {"Breakout_64", "atari/Breakout", "nature", whole_games, 64, 1, "atari/breakout", vector, 0, 0},
+  {"Breakout_lives_8", "atari/Breakout", "nature", 0, 8, 1, "atari/breakout", vector, 0, 0},
+  {"Breakout_lives_64", "atari/Breakout", "nature", 0, 64, 1, "atari/breakout", vector, 0, 0},
+  {"Breakout_lives_64_two_workers", "atari/Breakout", "nature", 0, 64, 2, "atari/breakout", vector, 0, 0},
+  {"starpilot", "procgen/starpilot", "impala", 0, 64, 1, "procgen/starpilot", "ProcgenGym3Env in Python", 0, 0},
+};
+
+/* CleanRL's ppo_atari and ppo_procgen. */
+#define CLEANRL \
+  {"env.workers", "1"}, {"ppo.gae_lambda", "0.95"}, {"ppo.entropy_coef", "0.01"}, {"ppo.value_coef", "0.5"}, \
+    {"ppo.max_grad_norm", "0.5"}, {"ppo.norm_epsilon", "1e-6"}, {"ppo.normalize_advantage", "minibatch_unbiased"}, \
+    {"ppo.adam_epsilon", "1e-5"}, {"net.sharing", "shared"}, {"net.depth", "0"}, {"net.activation", "relu"}
+static const char *const breakout[][2] = {
+  CLEANRL, {"env.task", "atari/Breakout"}, {"env.num", "8"}, {"env.clip_rewards", "sign"}, {"ppo.num_steps", "128"},
+  {"ppo.num_minibatches", "4"}, {"ppo.epochs", "4"}, {"ppo.epsilon", "0.1"}, {"ppo.gamma", "0.99"},
+  {"ppo.learning_rate", "2.5e-4"}, {"ppo.lr_schedule", "linear"}, {"net.encoder", "nature"},
+  {"net.trunk_width", "512"}, {"train.total_steps", "1e7"}, {0}};
+static const char *const starpilot[][2] = {
+  CLEANRL, {"env.task", "procgen/starpilot"}, {"env.num", "64"}, {"env.normalize_rewards", "cleanrl"},
+  {"env.normalize_rewards_gamma", "0.999"}, {"ppo.num_steps", "32"}, {"ppo.num_minibatches", "1"}, {"ppo.epochs", "3"},
+  {"ppo.epsilon", "0.2"}, {"ppo.gamma", "0.999"}, {"ppo.learning_rate", "5e-4"}, {"net.encoder", "impala"},
+  {"net.trunk_width", "256"}, {"train.total_steps", "25001984"}, {0}};
+
+static bool is_wanted(const char *name, int count, char **names) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return count == 0;
+}
+
+int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN); /* a peer that died is no reason to */
-  bool good = tell("bridge", time_turn());
+  bool good = !is_wanted("bridge", argc - 1, argv + 1) || tell("bridge", time_turn());
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    if (!tell(cases[i].name, time_case(&cases[i]))) good = false;
+    if (is_wanted(cases[i].name, argc - 1, argv + 1) && !tell(cases[i].name, time_case(&cases[i]))) good = false;
+  const int threads = omp_get_num_procs();
+  if (is_wanted("ppo_Breakout", argc - 1, argv + 1) &&
+      !tell("ppo_Breakout", bench_ppo("environments", "ppo_Breakout", breakout, threads)))
+    good = false;
+  if (is_wanted("ppo_starpilot", argc - 1, argv + 1) &&
+      !tell("ppo_starpilot", bench_ppo("environments", "ppo_starpilot", starpilot, threads)))
+    good = false;
   return good ? 0 : 1;
 }

@@ -14,13 +14,12 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "tests/bench/bench.h"
+#include "tests/bench/bench_ppo.h"
 #include "trainer/envs/mujoco/mujoco_env.h"
 #include "trainer/envs/mujoco/mujoco_model.h"
-#include "trainer/run/training.h"
 
 #if CORE_HAS_MUJOCO
-enum { WORLDS = 512, MANY = 10000, TURNS = 9, ACTIONS = 16, ITERATIONS = 6 };
+enum { WORLDS = 512, MANY = 10000, TURNS = 9, ACTIONS = 16 };
 static const double turn_seconds = 0.4;
 
 /* One task, and all that stepping it needs. */
@@ -171,34 +170,14 @@ static int bench_memory(const char *task, const char *name, int threads) {
 
 /* ---- PPO end to end ---------------------------------------------------------------------------------------------- */
 
-static int bench_ppo(int threads) {
-  static const char *const settings[][2] = {
-    {"env.task", "mujoco/HalfCheetah-v4"}, {"env.num", "1"}, {"env.normalize_observations", "cleanrl"},
-    {"env.normalize_rewards", "cleanrl"}, {"train.total_steps", "1e6"}, {"ppo.num_steps", "2048"},
-    {"ppo.num_minibatches", "32"}, {"ppo.epochs", "10"}, {"ppo.gamma", "0.99"}, {"ppo.gae_lambda", "0.95"},
-    {"ppo.lr_schedule", "linear"}, {"ppo.entropy_coef", "0"}, {"ppo.norm_epsilon", "1e-6"},
-    {"ppo.normalize_advantage", "minibatch_unbiased"}, {"net.sharing", "joint"}, {"net.width", "64"},
-    {"net.depth", "2"}, {"eval.count", "0"}};
-  CoreConfig config = core_config_default();
-  Training *training = NULL;
-  StoreIteration row;
-  double speed[ITERATIONS];
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-    TRY(core_config_set(&config, settings[i][0], settings[i][1]));
-  int code = training_plan(&config, &training);
-  if (code == CORE_OK) code = training_allocate(training);
-  if (code == CORE_OK) training_start(training);
-  if (code == CORE_OK) code = training_iterate(training, &row);
-  for (int i = 0; code == CORE_OK && i < ITERATIONS; i++) {
-    code = training_iterate(training, &row);
-    speed[i] = row.steps_per_second;
-  }
-  training_destroy(&training);
-  if (code == CORE_OK)
-    bench_row("mujoco", "ppo_HalfCheetah", "steps_per_second", bench_median(speed, ITERATIONS), "environment steps/s",
-              threads);
-  return code;
-}
+/* CleanRL's ppo_continuous_action. */
+static const char *const cheetah[][2] = {
+  {"env.task", "mujoco/HalfCheetah-v4"}, {"env.num", "1"}, {"env.normalize_observations", "cleanrl"},
+  {"env.normalize_rewards", "cleanrl"}, {"train.total_steps", "1e6"}, {"ppo.num_steps", "2048"},
+  {"ppo.num_minibatches", "32"}, {"ppo.epochs", "10"}, {"ppo.gamma", "0.99"}, {"ppo.gae_lambda", "0.95"},
+  {"ppo.lr_schedule", "linear"}, {"ppo.entropy_coef", "0"}, {"ppo.norm_epsilon", "1e-6"},
+  {"ppo.normalize_advantage", "minibatch_unbiased"}, {"net.sharing", "joint"}, {"net.width", "64"},
+  {"net.depth", "2"}, {0}};
 
 int main(void) {
   static const char *const tasks[][2] = {{"HalfCheetah-v4", "step_HalfCheetah"}, {"Ant-v4", "step_Ant"},
@@ -207,7 +186,7 @@ int main(void) {
   int code = bench_memory("Humanoid-v4", "worlds_Humanoid", threads);
   for (size_t i = 0; code == CORE_OK && i < sizeof tasks / sizeof *tasks; i++)
     code = bench_task(tasks[i][0], tasks[i][1]);
-  if (code == CORE_OK) code = bench_ppo(threads);
+  if (code == CORE_OK) code = bench_ppo("mujoco", "ppo_HalfCheetah", cheetah, threads);
   if (code != CORE_OK) printf("# mujoco: %s\n", core_error_message());
   return code == CORE_OK ? 0 : 1;
 }

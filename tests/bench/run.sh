@@ -3,8 +3,8 @@
 # Usage: tests/bench/run.sh BUILD [store|sweep|slurm|sim|mujoco|environments|trainer|analysis|peers]
 # analysis makes a results.db of ten million rows (1.5 GB, a minute) when it is asked for by name; with PEER_STATS=python that
 # has rliable and pandas (tests/bench/peers/run.sh says how to make it) it is compared with them in the same run.
-# mujoco takes PEER_MUJOCO in the same way, and environments PEER_TORCH, PEER_ENVIRONMENTS and for its own workers SWEEP_PYTHON
-# (build/python, which make python makes). peers runs sim, mujoco, convolution, trainer, analysis and what a user would pick instead
+# mujoco takes PEER_MUJOCO in the same way, and environments PEER_TORCH and PEER_ENVIRONMENTS, both of them
+# PEER_CLEANRL_PYTHON; environments' own workers take SWEEP_PYTHON (build/python, which make python makes). peers runs sim, mujoco, convolution, trainer, analysis and what a user would pick instead
 # (tests/bench/peers). What has peers ends with our figures over theirs.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -50,8 +50,12 @@ export PEER_ROWS=$large/plain.db
 case "$only" in
   ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;;
   analysis) tests/bench/peers/run.sh PEER_STATS | tee -a "$rows" ;;
-  mujoco) for peer in PEER_MUJOCO PEER_CLEANRL_PYTHON; do tests/bench/peers/run.sh $peer | tee -a "$rows"; done ;;
-  environments) tests/bench/peers/run.sh PEER_TORCH torch_convolution.py | tee -a "$rows" ;;
+  mujoco)
+    tests/bench/peers/run.sh PEER_MUJOCO | tee -a "$rows"
+    tests/bench/peers/run.sh PEER_CLEANRL_PYTHON cleanrl_ppo.py ppo_HalfCheetah | tee -a "$rows" ;;
+  environments)
+    tests/bench/peers/run.sh PEER_TORCH torch_convolution.py | tee -a "$rows"
+    tests/bench/peers/run.sh PEER_CLEANRL_PYTHON cleanrl_ppo.py ppo_Breakout ppo_starpilot | tee -a "$rows" ;;
 esac
 # Our best figure over the peer's, wherever both were measured just now with the same threads.
 awk -F, -v OFS=, '

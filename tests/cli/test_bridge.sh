@@ -55,11 +55,39 @@ tap_run "four workers" 0 "finished, 10 of 10" train four --set env.workers=4
 tap_result "count the same" "$([ "$(column four episode_length)$(column four episode_return)" = "10 55 " ]; echo $?)"
 tap_run "more workers than worlds are as many as worlds" 0 "finished" train many --set env.workers=100
 
+# ---- halves of the worlds in flight: the bytes of all together
+shards=(--set comm.deterministic=yes --set comm.shards=2 --set eval.count=0 --set metrics.representation_every=1)
+halves=(--set train.rollout_halves=2)
+train together --quiet "${shards[@]}"
+for workers in 1 2 4; do
+  train halves$workers --quiet "${shards[@]}" "${halves[@]}" --set env.workers=$workers
+  same_bytes "halves in flight, env.workers = $workers: the bytes of all worlds together" together halves$workers
+done
+pendulum=(--set env.task=gym/Pendulum-v1 --set env.truncation=bootstrap)
+train pendulum_together --quiet "${shards[@]}" "${pendulum[@]}"
+train pendulum_halves --quiet "${shards[@]}" "${pendulum[@]}" "${halves[@]}" --set env.workers=2
+same_bytes "time limits, too" pendulum_together pendulum_halves
+train film_together --quiet "${shards[@]}" --set env.task=gym/Film-v0 --set net.encoder=nature
+train film_halves --quiet "${shards[@]}" --set env.task=gym/Film-v0 --set net.encoder=nature "${halves[@]}"
+same_bytes "pixels, too" film_together film_halves
+tap_expect "a worker that dies in flight" 1 "ended by signal 9" train dies_halves --set env.task=gym/Dies-v0 "${shards[@]}" \
+  "${halves[@]}" --set env.workers=2
+
+# ---- the list of tasks
+tap_run "Gymnasium's tasks" 0 "gym/CartPole-v1" trainer tasks gym
+tap_run "for scripts" 0 '"gym/CartPole-v1"' trainer tasks --json gym
+tap_run "a kind that is none" 2 "none of gym, atari, envpool" trainer tasks gmy
+
 # ---- spaces
 tap_run "dictionaries, tuples, several classes" 0 "finished" train folded --set env.task=gym/Folded-v0
 tap_run "bits" 0 "finished" train bits --set env.task=gym/Bits-v0
 tap_run "bounds that differ" 0 "finished" train uneven --set env.task=gym/Uneven-v0
 tap_run "Pendulum-v1" 0 "finished" train pendulum --set env.task=gym/Pendulum-v1 --set env.normalize_observations=cleanrl
+tap_run "Q values: its classes are known without env.actions" 0 "finished" train q --set algo.name=pqn
+tap_run "Q values of real numbers" 2 "env.task = gym/Pendulum-v1 takes others; set algo.name to ppo" \
+  train q --set algo.name=pqn --set env.task=gym/Pendulum-v1
+tap_run "a deviation of classes" 2 "env.task = gym/Count-v0 takes classes; set algo.name to ppo" \
+  train q --set algo.name=sapg --set sapg.blocks=2
 tap_run "words can not be had" 2 "observations of Text" train words --set env.task=gym/Words-v0
 
 # ---- pixels
