@@ -433,21 +433,13 @@ static int check_curriculum(const CoreConfig *config) {
                     "sfl.batch_size)", (long long)config->sfl.buffer_size, (long long)searched);
 }
 
-/* Do its levels take actions by env.actions? Other environments have their own, which only they know. */
-static bool acts_by_setting(const char *task) {
-  static const char *const levels[] = {"loco512", "levels", "random_s", "random_m", "random_l"};
-  for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-    if (strcmp(task, levels[i]) == 0) return true;
-  return false;
-}
-
 /* Can the learner's policy act there? */
 static int check_actions(const CoreConfig *config) {
   static const struct { const char *learner, *only, *why; } fixed[] = {
     {"sapg", "continuous", "has a deviation a block"}, {"pqn", "discrete", "takes the best of a few single actions"}};
   const bool own = strncmp(config->env.task, "mujoco/", strlen("mujoco/")) == 0;
   const char *actions = own ? "continuous" : config->env.actions;
-  if (!own && !acts_by_setting(config->env.task)) return CORE_OK; /* the learner looks when it is made */
+  if (!own && strchr(config->env.task, '/')) return CORE_OK; /* actions of its own: the learner looks when it is made */
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
     if (strcmp(config->algo.name, fixed[i].learner) != 0 || strcmp(actions, fixed[i].only) == 0) continue;
     if (own)

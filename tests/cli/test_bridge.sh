@@ -58,18 +58,25 @@ tap_run "more workers than worlds are as many as worlds" 0 "finished" train many
 # ---- halves of the worlds in flight: the bytes of all together
 shards=(--set comm.deterministic=yes --set comm.shards=2 --set eval.count=0 --set metrics.representation_every=1)
 halves=(--set train.rollout_halves=2)
+trained() { contents "$1" | grep -v '^run '; } # env.workers is part of the run's name
+same_training() { # NAME ROOT ROOT
+  tap_check "$1" "$([ -s "$(newest "$2")" ] || echo "no checkpoint"; diff <(trained "$2") <(trained "$3"))"
+}
 train together --quiet "${shards[@]}"
 for workers in 1 2 4; do
   train halves$workers --quiet "${shards[@]}" "${halves[@]}" --set env.workers=$workers
-  same_bytes "halves in flight, env.workers = $workers: the bytes of all worlds together" together halves$workers
+  same_training "halves in flight, env.workers = $workers: the bytes of all worlds together" together halves$workers
 done
 pendulum=(--set env.task=gym/Pendulum-v1 --set env.truncation=bootstrap)
 train pendulum_together --quiet "${shards[@]}" "${pendulum[@]}"
 train pendulum_halves --quiet "${shards[@]}" "${pendulum[@]}" "${halves[@]}" --set env.workers=2
-same_bytes "time limits, too" pendulum_together pendulum_halves
+same_training "time limits, too" pendulum_together pendulum_halves
 train film_together --quiet "${shards[@]}" --set env.task=gym/Film-v0 --set net.encoder=nature
 train film_halves --quiet "${shards[@]}" --set env.task=gym/Film-v0 --set net.encoder=nature "${halves[@]}"
 same_bytes "pixels, too" film_together film_halves
+ahead() { SWEEP_TEST_AHEAD=$tap_dir/began train ahead "$@"; }
+tap_run "one half goes on before the other one is awaited" 0 "finished" ahead --set env.task=gym/Ahead-v0 \
+  --set env.num=2 --set env.workers=2 --set env.timeout=30 --set train.seed=1000 "${shards[@]}" "${halves[@]}"
 tap_expect "a worker that dies in flight" 1 "ended by signal 9" train dies_halves --set env.task=gym/Dies-v0 "${shards[@]}" \
   "${halves[@]}" --set env.workers=2
 

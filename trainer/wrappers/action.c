@@ -1,6 +1,7 @@
 /* Heads, bounds and random actions (action.h). */
 #include "trainer/wrappers/action.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/random.h"
@@ -34,11 +35,13 @@ void action_likeliest(Ops *ops, const OpsHead *head, const float *logits, int ro
 
 void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
                    uint32_t step, void *actions) {
+  const bool bounded = isfinite(head->low) && isfinite(head->high);
+  const float low = bounded ? head->low : -1, high = bounded ? head->high : 1;
   for (int w = 0; w < worlds; w++) {
     CoreRandomStream stream = core_random_stream(seed, purpose, first_world + (uint32_t)w, step);
     for (int f = 0; f < head->factors; f++) {
       const size_t at = (size_t)w * (size_t)head->factors + (size_t)f;
-      if (ops_head_is_continuous(head)) ((float *)actions)[at] = core_random_uniform(&stream, head->low, head->high);
+      if (ops_head_is_continuous(head)) ((float *)actions)[at] = core_random_uniform(&stream, low, high);
       else ((uint8_t *)actions)[at] = (uint8_t)core_random_below(core_random_next(&stream), (uint32_t)head->size[f]);
     }
   }

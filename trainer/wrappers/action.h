@@ -15,7 +15,8 @@ const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, i
  * mean, or the tanh of it. Where logits are. */
 void action_likeliest(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions);
 
-/* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). */
+/* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). Numbers without
+ * bounds are between -1 and 1. */
 void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
                    uint32_t step, void *actions);
 

@@ -1,5 +1,6 @@
 """Environments that do what real ones do wrong, for tests/cli/test_bridge.sh: Python imports this at its start."""
 
+import contextlib
 import os
 import sys
 import time
@@ -60,6 +61,30 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
     class Shape(Count):
         def see(self):
             return numpy.zeros(3 if self.steps == 3 else 2, numpy.float32)
+
+    class Ahead(Count):
+        """Of two worlds, seeded 1000 and 1001, the second one's step ends when the first one's next step has begun."""
+
+        world, all = -1, 0
+
+        def reset(self, seed=None, options=None):
+            if seed is not None:
+                self.world, self.all = seed - 1000, 0
+            return super().reset(seed=seed)
+
+        def step(self, action):
+            began = os.environ["SWEEP_TEST_AHEAD"]
+            self.all += 1
+            if self.world == 0:
+                with open(began + ".new", "w") as file:
+                    file.write(str(self.all))
+                os.replace(began + ".new", began)
+            while self.world == 1 and self.all % 16:  # the last of a rollout is awaited at once
+                with contextlib.suppress(FileNotFoundError, ValueError):
+                    if int(open(began).read()) > self.all:
+                        break
+                time.sleep(0.001)
+            return super().step(action)
 
     class Folded(Count):
         observation_space = gymnasium.spaces.Dict(
@@ -128,6 +153,6 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
         def see(self):
             return super().see().astype(float if self.steps == 3 else numpy.uint8)
 
-    for kind in (Count, Raises, Hangs, Dies, Prints, Forks, Nan, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
+    for kind in (Count, Ahead, Raises, Hangs, Dies, Prints, Forks, Nan, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
                  Stacked, StackedColours, Row, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

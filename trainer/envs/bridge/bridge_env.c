@@ -21,7 +21,8 @@ typedef struct BridgeEnv {
   char options[2 * CORE_CONFIG_TEXT]; /* for the workers */
   EnvPixels pixels;
   double timeout_s;
-  int workers;
+  int most_workers;      /* env.workers; */
+  int workers;           /* as many or, of fewer worlds, one a world */
   BridgeWorker *worker;  /* [workers] */
   int *first;            /* [workers + 1] worlds that each begins with */
   int32_t *steps;        /* [worlds] of the episode that runs */
@@ -275,7 +276,7 @@ static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
   batch->resets = 0;
   batch->seed = wanted->seed;
   batch->first_world = wanted->first_world;
-  if (batch->workers > wanted->worlds) batch->workers = wanted->worlds;
+  batch->workers = like->most_workers < wanted->worlds ? like->most_workers : wanted->worlds;
   batch->worker = core_memory_zero_allocate((size_t)batch->workers, sizeof *batch->worker);
   batch->first = core_memory_zero_allocate((size_t)batch->workers + 1, sizeof *batch->first);
   batch->steps = core_memory_zero_allocate((size_t)wanted->worlds, sizeof *batch->steps);
@@ -310,8 +311,8 @@ static void write_options(const CoreConfig *config, BridgeEnv *settings) {
 }
 
 int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {
-  BridgeEnv settings = {.timeout_s = config->env.timeout, .workers = (int)config->env.workers};
-  if (config->train.rollout_halves == 2) settings.workers += settings.workers % 2; /* a half is whole workers' worlds */
+  BridgeEnv settings = {.timeout_s = config->env.timeout, .most_workers = (int)config->env.workers};
+  if (config->train.rollout_halves == 2) settings.most_workers += settings.most_workers % 2; /* a half each */
   core_text_copy(settings.task, sizeof settings.task, config->env.task, "env.task");
   core_text_copy(settings.python, sizeof settings.python, config->env.python, "env.python");
   write_options(config, &settings);

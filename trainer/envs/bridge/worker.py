@@ -144,18 +144,16 @@ class Gym:
 class Atari(Gym):
     """Games of the Arcade Learning Environment, preprocessed by ale-py's AtariVectorEnv: 84 x 84 grey, 4 frames.
 
-    The worlds are divided over vectors, all of which are asked before the first is waited for: what one has shown is
-    copied while the others play. Pictures of TOGETHER worlds are small enough for memory that is used again and again.
+    All worlds are one vector, with threads of its own.
 
     With episodic_life AtariVectorEnv begins a new game after each lost life. Here it is told to show lost lives only, the
     game goes on with FIRE (where the game has it, else with NOOP), and the frames before that are blank, as ale-py has
     them before a game's first frame. This step of FIRE is of the next life, and its reward, if any, of the step before
-    it. A vector can not step some of its worlds, so each is a vector of one then."""
+    it. A vector can not step some of its worlds, so each is a vector of one then; all are asked before the first is waited
+    for."""
 
     MAX_FRAMES = 108000  # of a game, as everywhere
-    TOGETHER = 4
     FOR_TWO = "combat", "joust", "maze_craze", "warlords"
-    STRENGTH = [1.0] * TOGETHER  # of paddles
 
     def __init__(self, name, worlds, options):
         gym, numpy, ale = need("gymnasium"), need("numpy"), need("ale_py", "ale-py")
@@ -165,13 +163,13 @@ class Atari(Gym):
         if name not in games:
             raise Problem(f"ale-py {ale.__version__} has no game {name}{nearest('atari/', name, games)}")
         self.lives = options["episodic_life"] == "1"
-        skip, together = int(options["frame_skip"]), 1 if self.lives else self.TOGETHER
-        self.parts = [range(first, min(first + together, worlds)) for first in range(0, worlds, together)]
+        skip = int(options["frame_skip"])
+        self.parts = [range(world, world + 1) for world in range(worlds)] if self.lives else [range(worlds)]
+        self.strengths = [1.0] * worlds  # of paddles
         self.envs = [
             AtariVectorEnv(
                 games[name],
                 len(part),
-                num_threads=min(2, len(part)),
                 max_num_frames_per_episode=self.MAX_FRAMES,
                 repeat_action_probability=float(options["sticky"]),
                 full_action_space=options["full_actions"] == "1",
@@ -232,7 +230,7 @@ class Atari(Gym):
         terminated, truncated, ends = (numpy.zeros(worlds, bool) for _ in range(3))
         chosen = actions[:, 0].tolist()
         for env, part in zip(self.envs, self.parts):
-            env.ale.send(chosen[part.start : part.stop], self.STRENGTH[: len(part)])
+            env.ale.send(chosen[part.start : part.stop], self.strengths[: len(part)])
         play = self.step_lives if self.lives else self.step_games
         play(finals, rewards, terminated, truncated, ends)
         return self.given, rewards, terminated, truncated, ends
@@ -278,7 +276,7 @@ class Atari(Gym):
                 if over:
                     self.young.pop(world, None)
                 else:
-                    env.ale.send(self.begin_life, self.STRENGTH[:1])
+                    env.ale.send(self.begin_life, self.strengths[:1])
                     begun.append(world)
             elif frames <= self.stack:
                 self.blank(world, frames)
@@ -412,12 +410,16 @@ def put(target, source, what):
     if source is None:
         return
     numpy = need("numpy")
-    source = numpy.asarray(source).reshape(len(source), -1)
+    source = numpy.asarray(source)
     if target.dtype == "uint8" and source.dtype != "uint8":
         raise Problem(f"the environment changed the type of its {what}: {source.dtype}, not uint8")
-    if source.shape != target.reshape(len(target), -1).shape:
-        raise Problem(f"the environment changed the shape of its {what}: {source.shape}, not {target.shape}")
-    target.reshape(len(target), -1)[:] = source
+    if source.shape != target.shape:
+        flat, source = target.reshape(len(target), -1), source.reshape(len(source), -1)
+        if source.shape != flat.shape:
+            raise Problem(f"the environment changed the shape of its {what}: {source.shape}, not {target.shape}")
+        flat[:] = source
+    else:
+        target[:] = source
     if target.dtype.kind == "f" and not numpy.isfinite(target).all():
         world = int(numpy.argwhere(~numpy.isfinite(target.reshape(len(target), -1)))[0][0])
         raise Problem(f"world {world} gave {what} that are not finite")
