@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "core/memory.h"
@@ -13,6 +14,7 @@ typedef struct Entry {
   size_t count, bytes;
   char *label;
   bool on_device;
+  void *own;      /* its block of device memory, where each has one */
 } Entry;
 
 struct CoreArena {
@@ -22,6 +24,7 @@ struct CoreArena {
   void *block; /* as calloc gave it; NULL before the commit */
   CoreDevice *device; /* NULL: all entries are the host's */
   void *device_block;
+  bool is_guarded; /* there is none: each entry has its own */
 };
 
 CoreArena *core_arena_create(const char *name) {
@@ -41,11 +44,11 @@ static void add_entry(CoreArena *arena, Entry entry) {
 }
 
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label) {
-  add_entry(arena, (Entry){pointer, count, bytes, core_text_duplicate(label), false});
+  add_entry(arena, (Entry){pointer, count, bytes, core_text_duplicate(label), false, NULL});
 }
 
 void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label) {
-  add_entry(arena, (Entry){pointer, count, bytes, core_text_duplicate(label), true});
+  add_entry(arena, (Entry){pointer, count, bytes, core_text_duplicate(label), true, NULL});
 }
 
 void core_arena_set_device(CoreArena *arena, CoreDevice *device) {
@@ -55,16 +58,18 @@ void core_arena_set_device(CoreArena *arena, CoreDevice *device) {
 
 CoreDevice *core_arena_device(const CoreArena *arena) { return arena->device; }
 
-/* With the padding to the next entry; SIZE_MAX when that overflows. */
-static size_t entry_bytes(const Entry *entry) {
-  if (entry->bytes && entry->count > (SIZE_MAX - CORE_MEMORY_ALIGNMENT) / entry->bytes) return SIZE_MAX;
-  return (entry->count * entry->bytes + CORE_MEMORY_ALIGNMENT - 1) / CORE_MEMORY_ALIGNMENT * CORE_MEMORY_ALIGNMENT;
-}
-
 static bool is_on_device(const CoreArena *arena, const Entry *entry) { return arena->device && entry->on_device; }
 
+/* With the padding to the next entry; SIZE_MAX when that overflows. */
+static size_t entry_bytes(const CoreArena *arena, const Entry *entry) {
+  const size_t unit = is_on_device(arena, entry) ? CORE_DEVICE_ALIGNMENT : CORE_MEMORY_ALIGNMENT;
+  if (entry->bytes && entry->count > (SIZE_MAX - unit) / entry->bytes) return SIZE_MAX;
+  return (entry->count * entry->bytes + unit - 1) / unit * unit;
+}
+
 static int larger_first(const void *a, const void *b) {
-  size_t x = entry_bytes(a), y = entry_bytes(b);
+  const Entry *p = a, *q = b;
+  const double x = (double)p->count * (double)p->bytes, y = (double)q->count * (double)q->bytes;
   return (x < y) - (x > y);
 }
 
@@ -93,7 +98,7 @@ static int too_large(CoreArena *arena, bool device) {
 int core_arena_largest(const CoreArena *arena, bool on_device, int most, CoreArenaEntry *entries) {
   int count = 0;
   for (size_t i = 0; i < arena->count; i++) {
-    const CoreArenaEntry entry = {arena->entries[i].label, entry_bytes(&arena->entries[i])};
+    const CoreArenaEntry entry = {arena->entries[i].label, entry_bytes(arena, &arena->entries[i])};
     if (is_on_device(arena, &arena->entries[i]) != on_device) continue;
     int place = count < most ? count++ : most;
     for (; place > 0 && entries[place - 1].bytes < entry.bytes; place--)
@@ -107,7 +112,7 @@ static size_t bytes_of(const CoreArena *arena, bool device) {
   size_t total = 0;
   for (size_t i = 0; i < arena->count; i++) {
     if (is_on_device(arena, &arena->entries[i]) != device) continue;
-    size_t bytes = entry_bytes(&arena->entries[i]);
+    size_t bytes = entry_bytes(arena, &arena->entries[i]);
     total = bytes > SIZE_MAX - total ? SIZE_MAX : total + bytes;
   }
   return total;
@@ -120,7 +125,7 @@ static void place_entries(CoreArena *arena, bool device, char *next) {
   for (size_t i = 0; i < arena->count; i++) {
     if (is_on_device(arena, &arena->entries[i]) != device) continue;
     *arena->entries[i].pointer = next;
-    next += entry_bytes(&arena->entries[i]);
+    next += entry_bytes(arena, &arena->entries[i]);
   }
 }
 
@@ -134,30 +139,55 @@ static void use_large_pages(void *block, size_t bytes) {
 #endif
 }
 
+/* The device's entries: all in one block, or each in its own. Memory of one that fails is the arena's to release. */
+static int place_on_device(CoreArena *arena, size_t bytes) {
+  const char *guard = getenv("CORE_ARENA_GUARD");
+  arena->is_guarded = guard && strcmp(guard, "1") == 0;
+  if (!arena->is_guarded) {
+    if (arena->device->allocate(arena->device, bytes, &arena->device_block) != CORE_OK) return CORE_FAIL;
+    CORE_CHECK((uintptr_t)arena->device_block % CORE_DEVICE_ALIGNMENT == 0);
+    place_entries(arena, true, arena->device_block);
+    return CORE_OK;
+  }
+  for (size_t i = 0; i < arena->count; i++) {
+    Entry *entry = &arena->entries[i];
+    if (!is_on_device(arena, entry)) continue;
+    if (arena->device->allocate(arena->device, entry->count * entry->bytes, &entry->own) != CORE_OK) return CORE_FAIL;
+    *entry->pointer = entry->own;
+  }
+  return CORE_OK;
+}
+
 int core_arena_commit(CoreArena *arena) {
   CORE_CHECK(!arena->block);
   size_t total = core_arena_bytes(arena), on_device = core_arena_device_bytes(arena);
   /* calloc rather than aligned_alloc and memset: pages stay untouched until used, on the core that uses them first. */
   if (total < SIZE_MAX / 2) arena->block = calloc(1, total + CORE_MEMORY_ALIGNMENT);
   if (!arena->block) return too_large(arena, false);
-  if (on_device > 0 && arena->device->allocate(arena->device, on_device, &arena->device_block) != CORE_OK)
-    return too_large(arena, true);
+  if (on_device > 0 && place_on_device(arena, on_device) != CORE_OK) return too_large(arena, true);
   use_large_pages(arena->block, total + CORE_MEMORY_ALIGNMENT);
   uintptr_t start = (uintptr_t)arena->block;
   place_entries(arena, false,
                 (char *)arena->block + (CORE_MEMORY_ALIGNMENT - start % CORE_MEMORY_ALIGNMENT) % CORE_MEMORY_ALIGNMENT);
-  place_entries(arena, true, arena->device_block);
   return CORE_OK;
 }
 
+static bool is_within(const void *start, size_t bytes, const char *at) {
+  return start != NULL && at >= (const char *)start && at < (const char *)start + bytes;
+}
+
 bool core_arena_holds_on_device(const CoreArena *arena, const void *memory) {
-  const char *start = arena->device_block, *at = memory;
-  return start != NULL && at >= start && at < start + core_arena_device_bytes(arena);
+  for (size_t i = 0; arena->is_guarded && i < arena->count; i++)
+    if (is_within(arena->entries[i].own, arena->entries[i].count * arena->entries[i].bytes, memory)) return true;
+  return is_within(arena->device_block, core_arena_device_bytes(arena), memory);
 }
 
 void core_arena_destroy(CoreArena **arena) {
   if (!*arena) return;
-  for (size_t i = 0; i < (*arena)->count; i++) free((*arena)->entries[i].label);
+  for (size_t i = 0; i < (*arena)->count; i++) {
+    if ((*arena)->entries[i].own) (*arena)->device->release((*arena)->device, (*arena)->entries[i].own);
+    free((*arena)->entries[i].label);
+  }
   free((*arena)->entries);
   free((*arena)->block);
   if ((*arena)->device_block) (*arena)->device->release((*arena)->device, (*arena)->device_block);

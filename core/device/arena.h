@@ -7,7 +7,8 @@
 #include "core/device/device.h"
 #include "core/error.h"
 
-enum { CORE_MEMORY_ALIGNMENT = 64 };
+/* Bytes that buffers begin at multiples of: on the host, for its vectors; on a device, what libraries ask of theirs. */
+enum { CORE_MEMORY_ALIGNMENT = 64, CORE_DEVICE_ALIGNMENT = 256 };
 
 typedef struct CoreArena CoreArena;
 
@@ -19,7 +20,8 @@ CoreArena *core_arena_create(const char *name);
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA(arena, pointer, count, label) \
   core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
-/* The same in device memory, to be touched through the device only (device.h). Without a device: in host memory. */
+/* The same in device memory, aligned to 256 bytes, to be touched through the device only (device.h). Without a device:
+ * in host memory. */
 void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA_DEVICE(arena, pointer, count, label) \
   core_arena_register_device((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
@@ -34,8 +36,9 @@ size_t core_arena_device_bytes(const CoreArena *arena);
  * the labels. */
 typedef struct CoreArenaEntry { const char *label; size_t bytes; } CoreArenaEntry;
 int core_arena_largest(const CoreArena *arena, bool on_device, int most, CoreArenaEntry *entries);
-/* Allocates one block on the host and one on the device, and sets all pointers. CORE_FAIL: out of memory; the message
- * names the arena, the total and the largest buffers. */
+/* Allocates one block on the host and one on the device, and sets all pointers. With CORE_ARENA_GUARD=1 in the
+ * environment each of the device's buffers is a block of its own, so that compute-sanitizer sees who leaves his.
+ * CORE_FAIL: out of memory; the message names the arena, the total and the largest buffers. */
 int core_arena_commit(CoreArena *arena);
 /* Bytes of the host's block, before or after the commit; SIZE_MAX where the sum overflows. */
 size_t core_arena_bytes(const CoreArena *arena);

@@ -25,6 +25,7 @@ typedef struct Gpu {
   bool busy[CORE_STREAMS];           /* entered since it was joined */
   int entered[CORE_STREAMS], depth;  /* entered[depth]: the stream at hand; below it those that it was entered from */
   size_t resident_threads;           /* most threads that the device holds at once */
+  bool reads_host_memory;            /* itself, by the host's page tables (GH200) */
 } Gpu;
 
 /* A failure ends the program: kernels that were launched before may have written anything. */
@@ -85,12 +86,6 @@ static void call(CoreDevice *device, CoreHostCall *function, void *argument) {
   check(cudaLaunchHostFunc(stream_of(device), function, argument), "a call of the host", NULL);
 }
 
-/* From pageable memory: the call returns when the host may change the source. */
-static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
-  device->transfers++;
-  check(cudaMemcpyAsync(target, host, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
-}
-
 /* With while_waiting the host polls instead of sleeping: NCCL's kernels may wait for a process that died. */
 static void wait(CoreDevice *device) {
   cudaError_t code = cudaErrorNotReady;
@@ -100,6 +95,14 @@ static void wait(CoreDevice *device) {
   }
   if (code == cudaErrorNotReady) code = cudaStreamSynchronize(stream_of(device));
   check(code, "waiting", NULL);
+}
+
+/* From pageable memory: the call returns when the host may change the source. CUDA copies it aside first, except where
+ * the device reads the host's pages itself. */
+static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
+  device->transfers++;
+  check(cudaMemcpyAsync(target, host, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
+  if (((Gpu *)device)->reads_host_memory) wait(device);
 }
 
 static void synchronise(CoreDevice *device) {
@@ -270,6 +273,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   gpu->event = event;
   memcpy(gpu->stream, stream, sizeof stream);
   gpu->resident_threads = (size_t)properties.multiProcessorCount * (size_t)properties.maxThreadsPerMultiProcessor;
+  gpu->reads_host_memory = properties.pageableMemoryAccessUsesHostPageTables != 0;
   *made = (CoreDevice){
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .processors = (unsigned)properties.multiProcessorCount,

@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# Everything that only a GPU can show, in one go, what matters most first: the tests that have a part for GPUs, a training,
-# figures, compute-sanitizer on small sizes; one report with all of it, which is on disk after each part, whatever happens
+# Everything that only a GPU can show, what matters most first: the tests that have a part for GPUs, trainings, figures,
+# counters, compute-sanitizer on small sizes; one report with all of it, which is on disk after each part, whatever happens
 # to the next. Exits 1 where a part failed, 77 where there is no GPU.
-# Usage: tests/gpu/all.sh [REPORT]     (default: build/gpu_report.txt)
+# Usage: tests/gpu/all.sh [correctness|figures|counters] [REPORT]     (default: all three; build/gpu_report.txt)
+#   Each of the three fits ten minutes; all together need thirty (GPU_SECONDS=1700).
 #   GPU_SECONDS=570  of all parts; those that it leaves no time for are listed as not run
 #   GPU_PARTS=REGEX  only the parts whose names match
-#   GPU_BUILT=FILE   programs that tests/gpu/pack.sh has put there, for machines with no libraries to build with
+#   GPU_BUILT=FILE   what tests/gpu/pack.sh made, for machines with no libraries to build with. Or unpack it anywhere, and
+#                    call the tests/gpu/all.sh in it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+stage=correctness
+case ${1:-} in correctness|figures|counters) stages=$1; shift ;; *) stages='correctness figures counters' ;; esac
 report=${1:-build/gpu_report.txt} failed=0 limit=${GPU_SECONDS:-570} parts=${GPU_PARTS:-.} built=${GPU_BUILT:-}
 if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L 2>/dev/null | grep -q GPU; then
   echo "tests/gpu/all.sh: this machine shows no GPU (nvidia-smi -L); nothing was run" >&2
@@ -19,9 +23,9 @@ cuda=${nvcc%/bin/nvcc}
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}${LD_LIBRARY_PATH:+:}$cuda/lib64:$cuda/lib # cuBLASLt, NCCL
 mapfile -t programs <tests/gpu/programs.txt # the unit tests that have parts for a GPU
 work=$(mktemp -d)
+[ -z "$built" ] || { mkdir "$work/pack" && tar -xzf "$built" -C "$work/pack" || exit 1; built=$work/pack/built; }
+[ -n "$built" ] || [ ! -x built/trainer ] || built=$PWD/built # this is an unpacked pack
 if [ -n "$built" ]; then
-  mkdir "$work/built" && tar -xzf "$built" -C "$work/built" || exit 1
-  built=$work/built
   export LD_LIBRARY_PATH=$(cd "$built" && pwd)/lib:$LD_LIBRARY_PATH
   trainer=$built/trainer unit=$built bench=$built/bench_device ranks=$built/ranks_devices
 else
@@ -50,10 +54,11 @@ say() { printf '%-52s %s\n' "$1" "$2" | tee -a "$summary"; }
 # part SECONDS NAME COMMAND...: at most so long, and no longer than there is time for everything. Its output is in
 # REPORT.part while it runs, line by line, since a failure of CUDA ends a program at once.
 lines=(); ! command -v stdbuf >/dev/null || lines=(stdbuf -oL)
+is_wanted() { [[ " $stages " == *" $stage "* && $1 =~ $parts ]]; } # NAME of a part of the stage at hand
 part() {
   local seconds=$1 name=$2 begin left=$((limit - SECONDS)); shift 2
   rc=0
-  [[ $name =~ $parts ]] || return 0
+  is_wanted "$name" || return 0
   if [ "$left" -lt 5 ]; then say "$name" "not run: no time is left"; return 0; fi
   begin=$SECONDS
   timeout -k 5 $((seconds < left ? seconds : left)) "${lines[@]}" "$@" >"$report.part" 2>&1 </dev/null & child=$!
@@ -75,15 +80,31 @@ tests() {
   [ $rc -ge 128 ] && [ $rc -ne 137 ] || return 0
   for test in $(grep -oE 'cmocka_unit_test\(test_[a-z0-9_]+' "$source" | sed 's/.*(//' | sort -u) \
               $(sed -n '/^#define PARTS/,/[^\\]$/p' "$source" | grep -oE 'F\([a-z_]+\)' | sed 's/F(\(.*\))/gpu_\1/'); do
-    part 30 "    $name: $test" env TEST_ONLY="$test" "$program"
+    part 30 "    $name: $test" env TEST_ONLY="$test" CUDA_LAUNCH_BLOCKING=1 "$program" # so that it names the kernel
   done
 }
-lacking() { say "$1" "not run: $2"; }
+lacking() { ! is_wanted "$1" || say "$1" "not run: $2"; }
 
 : >"$summary"
-{ echo "commit $(git rev-parse HEAD 2>/dev/null || cat "$built/commit" 2>/dev/null || echo unknown)"; date -u; uname -r
+{ echo "commit $(cat "$built/commit" 2>/dev/null || git rev-parse HEAD 2>/dev/null || echo unknown)"; date -u; uname -r
   nvidia-smi; "$nvcc" --version; "$trainer" info; } >"$report" 2>&1
 export CMOCKA_MESSAGE_OUTPUT=TAP TEST_DEVICE=gpu
+
+# cuBLASLt is not always where CUDA is: PyTorch brings its own. Looks for it before anything needs it.
+libraries() {
+  local name found
+  for name in libcublasLt.so.13 libcublasLt.so.12 libnccl.so.2; do
+    found=$(IFS=:; for d in $LD_LIBRARY_PATH; do [ ! -e "$d/$name" ] || { echo "$d/$name"; break; }; done)
+    found=${found:-$(ldconfig -p 2>/dev/null | awk -v n="$name" '$1 == n { print $NF; exit }')}
+    found=${found:-$(timeout 20 find / -xdev -name "$name" -not -path '/proc/*' 2>/dev/null | head -n 1)}
+    echo "$name ${found:-is nowhere}"
+  done
+}
+libraries >"$work/libraries"
+for found in $(awk '$2 ~ "^/" { sub("/[^/]*$", "", $2); print $2 }' "$work/libraries" | sort -u); do
+  export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$found
+done
+part 10 "libraries: where they are" cat "$work/libraries"
 
 # ---- are the numbers right? ---------------------------------------------------------------------------------------
 part 60 "physics: the CPU's hash" env TEST_BITS=gpu "$unit/test_batch_bits"
@@ -117,6 +138,7 @@ part 60 "training, 1024 worlds" bash -c 'train "$@"' train env.num=1024 ppo.num_
 tests 120 "training: as on the CPU" "$unit/test_device_training"
 
 # ---- how fast is it? ----------------------------------------------------------------------------------------------
+stage=figures
 part 90 "figures of physics and products" "$bench"
 for precision in bf16 tf32 float32; do
   part 90 "training, 65 536 worlds, $precision" bash -c 'train "$@"' train "${large[@]}" train.precision=$precision env.num=65536 \
@@ -127,11 +149,28 @@ part 90 "training, 65 536 worlds, bf16, in halves" bash -c 'train "$@"' train "$
 part 120 "training, 1 048 576 worlds, 64 steps, bf16" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 env.num=1048576 \
   ppo.num_steps=64 ppo.num_minibatches=1024 train.observation_storage=state train.total_steps=201326592
 
-# ---- what hides? --------------------------------------------------------------------------------------------------
+# ---- the rest of the numbers --------------------------------------------------------------------------------------
+stage=correctness
 part 60 "entity matrices: the CPU's numbers" "$unit/test_device_entity"
 part 60 "levels drawn: the CPU's" "$unit/test_level_device"
 part 60 "rollouts in halves: the same bits" "$unit/test_device_rollout"
 part 60 "SAPG and half precision: the CPU's numbers" "$unit/test_device_sapg"
+part 60 "pictures: the CPU's numbers" "$unit/test_device_picture"
+part 60 "worlds on the host: the same bits" "$unit/test_hosted"
+# ---- where does the time go? --------------------------------------------------------------------------------------
+stage=counters
+mkdir "$work/checked" "$work/counted" "$work/shared" # a workspace is there before it is named
+if command -v ncu >/dev/null; then
+  part 60 "counters of the physics" ncu --clock-control none --kill yes --kernel-name regex:sim_step_warp --launch-skip 8 --launch-count 1 \
+    --section SpeedOfLight --section Occupancy --section WarpStateStats --section MemoryWorkloadAnalysis "$bench"
+  part 60 "time of each kernel of a training" ncu --clock-control none --kill yes --metrics gpu__time_duration.sum,dram__bytes.sum \
+    --print-summary per-kernel --launch-skip 400 --launch-count 600 "$trainer" --root "$work/counted" --set train.device=cuda \
+    --set eval.count=0 --set metrics.representation_every=1000 --set env.task=random_s --set env.num=65536 --set ppo.num_steps=4 \
+    --set ppo.num_minibatches=4 --set ppo.epochs=8 --set net.width=256 --set net.depth=3 --set train.precision=bf16 \
+    --set train.total_steps=786432
+else lacking "counters" "no ncu"; fi
+
+# ---- what hides? --------------------------------------------------------------------------------------------------
 sanitizer=$(command -v compute-sanitizer || echo "$cuda/bin/compute-sanitizer")
 [ -x "$sanitizer" ] || sanitizer=$cuda/compute-sanitizer/compute-sanitizer
 checked() { # SECONDS TOOL WHAT COMMAND...
@@ -139,31 +178,21 @@ checked() { # SECONDS TOOL WHAT COMMAND...
   if [ -x "$sanitizer" ]; then part "$seconds" "$tool, $what" "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 20 "$@"
   else lacking "$tool, $what" "no compute-sanitizer"; fi
 }
-checked 90 memcheck "ops" "$unit/test_device_ops"
+checked 90 memcheck "ops, each buffer alone" env CORE_ARENA_GUARD=1 "$unit/test_device_ops"
 checked 90 racecheck "physics" env TEST_BITS=gpu_brief "$unit/test_batch_bits"
 checked 90 synccheck "physics" env TEST_BITS=gpu_brief "$unit/test_batch_bits"
-checked 90 memcheck "physics" env TEST_BITS=gpu_brief "$unit/test_batch_bits"
+checked 90 memcheck "physics, each buffer alone" env TEST_BITS=gpu_brief CORE_ARENA_GUARD=1 "$unit/test_batch_bits"
 checked 90 racecheck "ops" "$unit/test_device_ops"
 checked 60 synccheck "ops" "$unit/test_device_ops"
 checked 60 initcheck "ops" "$unit/test_device_ops"
-mkdir "$work/checked" "$work/counted" "$work/shared" # a workspace is there before it is named
-checked 90 memcheck "training" "$trainer" --root "$work/checked" --set train.device=cuda --set eval.count=0 --set env.num=64 \
+checked 90 memcheck "training, each buffer alone" env CORE_ARENA_GUARD=1 "$trainer" --root "$work/checked" --set train.device=cuda --set eval.count=0 --set env.num=64 \
   --set ppo.num_steps=16 --set train.total_steps=2048
 
-# ---- where does the time go? --------------------------------------------------------------------------------------
-if command -v ncu >/dev/null; then
-  part 60 "counters of the physics" ncu --clock-control none --kernel-name regex:sim_step_warp --launch-skip 8 --launch-count 1 \
-    --section SpeedOfLight --section Occupancy --section WarpStateStats --section MemoryWorkloadAnalysis "$bench"
-  part 60 "time of each kernel of a training" ncu --clock-control none --metrics gpu__time_duration.sum,dram__bytes.sum \
-    --print-summary per-kernel --launch-skip 400 --launch-count 600 "$trainer" --root "$work/counted" --set train.device=cuda \
-    --set eval.count=0 --set metrics.representation_every=1000 --set env.task=random_s --set env.num=65536 --set ppo.num_steps=4 \
-    --set ppo.num_minibatches=4 --set ppo.epochs=8 --set net.width=256 --set net.depth=3 --set train.precision=bf16 \
-    --set train.total_steps=786432
-fi
-
 # ---- more of the same, while there is time ------------------------------------------------------------------------
+stage=figures
 part 120 "training, 1 048 576 worlds, 256 steps, bf16" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 env.num=1048576 \
   ppo.num_steps=256 ppo.num_minibatches=4096 train.observation_storage=state train.total_steps=268435456
+stage=correctness
 part 120 "physics: the CPU's hash, 4096 worlds for 1000 steps" env TEST_BITS=gpu_large "$unit/test_batch_bits"
 
 # Ranks: NCCL with a GPU each, MPI on copies also with two on one.

@@ -22,7 +22,7 @@ for program in $(grep -vE "test_batch_bits|test_level_device|$longer" tests/gpu/
   tap_run "$program" 0 "PASSED" "$built/$program"
 done
 tap_run "physics: the CPU's hash" 0 "PASSED" env TEST_BITS=gpu_brief "$built/test_batch_bits"
-for lacks in plain none; do
+for lacks in plain none some; do
   tap_run "layers in bf16, epilogues of cuBLASLt: $lacks" 0 "PASSED" env CUBLASLT_STAND_IN=$lacks \
     "$built/test_device_chain"
 done
@@ -60,7 +60,11 @@ RUNTIME_STAND_IN=memory=600 tap_expect "too little memory is seen beforehand" 1 
   train small env.num=65536
 CUBLASLT_STAND_IN=broken tap_expect "cuBLASLt can not begin" 2 "can not begin on this GPU: CUBLAS_STATUS_NOT_INIT" \
   train broken
-CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "finished" train alone train.precision=bf16
+CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "has no algorithm for a product of" train alone \
+  train.precision=bf16
+CUBLASLT_STAND_IN=some train some train.precision=bf16 >/dev/null 2>&1
+CUBLASLT_STAND_IN=some CORE_ARENA_GUARD=1 train guarded train.precision=bf16 >/dev/null 2>&1
+tap_check "the same bits where each buffer is a block of its own" "$(same some guarded)"
 
 if ! command -v mpirun >/dev/null || ! "$built/trainer" info | grep -q '^MPI *yes'; then
   tap_skip "ranks" "no mpirun, or a build without MPI"

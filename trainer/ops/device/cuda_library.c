@@ -1,5 +1,7 @@
 /* Matrix products on a GPU: cuBLASLt, opened when it is first needed, so that the program starts where there is none.
  * cuBLAS stores matrices by columns; a row-major c[m][n] = a b is its c' = b' a', so operands change places. */
+#include "core/device/arena.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "trainer/ops/device/device_internal.h"
 
@@ -9,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PLANS_MAX = 128 };
+enum { PLANS_MAX = 128, EPILOGUE_ALIGNMENT = 16, REFUSALS_NAMED = 8 };
 
 /* The functions that are used, by their own types. */
 #define FUNCTIONS(F) \
@@ -37,6 +39,7 @@ struct DeviceLibrary {
   cublasComputeType_t compute;
   Plan plan[PLANS_MAX];
   unsigned plans;              /* made so far; the newest PLANS_MAX are kept */
+  unsigned refusals;           /* of those, without an algorithm */
 };
 
 static void check(cublasStatus_t status, const char *what) {
@@ -51,7 +54,8 @@ enum { REASON = 256 };
 static int load(DeviceLibrary *library, char *reason) {
   char versioned[32];
   snprintf(versioned, sizeof versioned, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
-  library->handle_of_file = dlopen(versioned, RTLD_NOW | RTLD_LOCAL);
+  /* It stays in memory once it is there: loading its kernels takes long, and unloading them has crashed programs. */
+  library->handle_of_file = dlopen(versioned, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library->handle_of_file == NULL) {
     snprintf(reason, REASON, "%.160s; load the CUDA module or set LD_LIBRARY_PATH to its lib64", dlerror());
     return CORE_USAGE;
@@ -135,6 +139,16 @@ static uint32_t alignment_of(const void *address) {
   return alignment;
 }
 
+/* Says which products the library leaves to kernels of ours: a plain one may be slow there. */
+static void tell_refused(DeviceLibrary *library, const DeviceProduct *p) {
+  if (library->refusals++ >= REFUSALS_NAMED) return;
+  core_log(p->epilogue == OPS_PRODUCT ? CORE_LOG_WARN : CORE_LOG_INFO,
+           "cuBLASLt has no algorithm for a product of %zu x %zu x %zu (%s, epilogue %d, alignments %u %u %u); a kernel of "
+           "our own does it%s", p->m, p->k, p->n, p->factors == OPS_NUMBERS_BF16 ? "bf16" : "float32", (int)p->epilogue,
+           alignment_of(p->a), alignment_of(p->b), alignment_of(p->c),
+           library->refusals == REFUSALS_NAMED ? "; further ones are not named" : "");
+}
+
 static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
   cublasLtMatmulPreference_t preference;
   cublasLtMatmulHeuristicResult_t found;
@@ -150,16 +164,16 @@ static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
   for (int i = 0; i < 4; i++)
     CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i < 3 ? i : 2],
           sizeof alignment[0]);
-  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an epilogue that does not
-   * go with the rest may be an invalid value to it. All else is an error. */
+  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an epilogue or a shape that
+   * does not go with the rest may be an invalid value to it. All else is an error. */
   const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
     library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c, preference, 1, &found, &count);
-  const bool invalid = status == CUBLAS_STATUS_INVALID_VALUE && plan->key.epilogue != OPS_PRODUCT;
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || invalid) count = 0;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) count = 0;
   else check(status, "cublasLtMatmulAlgoGetHeuristic");
   CHECK(library, cublasLtMatmulPreferenceDestroy, preference);
   plan->refused = count < 1;
-  if (!plan->refused) plan->algorithm = found.algo;
+  if (plan->refused) tell_refused(library, &plan->key);
+  else plan->algorithm = found.algo;
 }
 
 static cublasLtEpilogue_t epilogue_of(OpsEpilogue epilogue) {
@@ -220,10 +234,20 @@ static Plan *find_plan(DeviceLibrary *library, const DeviceProduct *p) {
   return plan;
 }
 
-int device_library_takes(DeviceLibrary *library, const DeviceProduct *p) { return !find_plan(library, p)->refused; }
+/* Some of its epilogues read and write 16 bytes at once, and fault where bias or mask begin elsewhere. */
+static bool may_fuse(const DeviceProduct *p) {
+  return p->epilogue == OPS_PRODUCT ||
+         (alignment_of(p->bias) >= EPILOGUE_ALIGNMENT && (!p->mask || alignment_of(p->mask) >= EPILOGUE_ALIGNMENT));
+}
+
+int device_library_takes(DeviceLibrary *library, const DeviceProduct *p) {
+  return may_fuse(p) && !find_plan(library, p)->refused;
+}
 
 int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void *workspace) {
   const float one = 1, zero = 0;
+  if (!may_fuse(p)) return 0;
+  CORE_CHECK((uintptr_t)workspace % CORE_DEVICE_ALIGNMENT == 0); /* as cublasLtMatmul's description demands */
   Plan *plan = find_plan(library, p);
   if (plan->refused) return 0;
   point(library, plan, p);

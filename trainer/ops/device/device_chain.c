@@ -70,12 +70,17 @@ static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, in
   return pass;
 }
 
-/* The layer's kernel as bf16; its bias follows it. */
+/* Where the layer's kernel stands as bf16; its bias follows it. */
+static uint16_t *kernel_place(const Pass *pass, int l) {
+  return pass->state->rounded.theta + (pass->is_whole ? pass->layers[l].w - pass->layers[0].w : 0);
+}
+
+/* The layer's kernel there. */
 static uint16_t *kernel_of(const Pass *pass, int l) {
   const OpsLayer *layer = &pass->layers[l];
   const size_t kernel = (size_t)layer->in * (size_t)layer->out;
-  uint16_t *theta = pass->state->rounded.theta;
-  if (pass->is_whole) return theta + (layer->w - pass->layers[0].w);
+  uint16_t *theta = kernel_place(pass, l);
+  if (pass->is_whole) return theta;
   round_numbers(pass->state, layer->w, kernel, theta);
   round_numbers(pass->state, layer->b, (size_t)layer->out, theta + kernel);
   return theta;
@@ -124,9 +129,9 @@ static DeviceProduct forward_product(const Pass *pass, int l, uint16_t *w) {
   return p;
 }
 
-/* Whether a forward pass over these rows leaves the layer's mask. */
+/* Whether a forward pass over these rows leaves the layer's mask. The library chooses by addresses, too. */
 static bool leaves_mask(const Pass *pass, int l) {
-  const DeviceProduct p = forward_product(pass, l, pass->state->rounded.theta);
+  const DeviceProduct p = forward_product(pass, l, kernel_place(pass, l));
   return p.epilogue == OPS_PRODUCT_RELU_MASK && device_can_multiply(pass->state, &p);
 }
 
