@@ -61,12 +61,15 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->whole_length = observation_length(options->observation, levels->size);
   batch->arena = core_arena_create("simulator");
   CORE_ARENA(batch->arena, batch->worlds, (size_t)options->worlds, "worlds [worlds]");
+  CORE_ARENA(batch->arena, batch->plans, (size_t)sim_batch_planned(batch), "orders of contacts [worlds]");
   CORE_ARENA(batch->arena, batch->numbers, holds_new ? (size_t)options->worlds : 0, "numbers of new levels [worlds]");
   CORE_ARENA(batch->arena, batch->levels, count, "levels [levels]");
   CORE_ARENA(batch->arena, batch->models, places, "level constants [levels]");
   CORE_ARENA(batch->arena, batch->templates, places * (size_t)batch->whole_length,
              "constant observations [levels][features]");
   CORE_ARENA(batch->arena, batch->features, (size_t)batch->whole_length, "features given [features]");
+  CORE_ARENA(batch->arena, batch->given, (size_t)batch->whole_length, "places of features [features]");
+  CORE_ARENA(batch->arena, batch->runs, (size_t)batch->whole_length, "runs of features [features]");
   int code = core_arena_commit(batch->arena);
   if (code == CORE_OK) {
     sim_batch_take_levels(batch, 0, levels);

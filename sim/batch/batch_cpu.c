@@ -18,20 +18,32 @@ void sim_batch_start_world(SimBatch *batch, int w, int level) {
   sim_world_start(&batch->worlds[w], &batch->models[level], level);
 }
 
-/* A world's flat observation, or the features of it that are given. */
-static void observe_flat(const SimBatch *batch, const SimWorld *world, const float *template_row, float *given) {
-  const SimModel *model = &batch->models[world->level];
-  const int all = batch->whole_length, length = batch->observation_length;
-  if (length == all) {
-    sim_observe(model, world, template_row, all, given);
-    return;
-  }
-  float row[SIM_OBSERVE_MAX];
-  sim_observe(model, world, template_row, all, row);
-  for (int i = 0; i < length; i++) given[i] = row[batch->features[i]];
+/* Writes a moving shape's features, whose places are `at` its first one's. */
+static void place_moving(const float f[SIM_OBSERVE_MOVING], const int32_t *at, float *row) {
+  row[at[0]] = f[0], row[at[1]] = f[1], row[at[2]] = f[2], row[at[3]] = f[3];
+  row[at[7]] = f[4], row[at[12]] = f[5], row[at[13]] = f[6];
 }
 
-static void observe(const SimBatch *batch, int w, float *observations) {
+/* The features of a world's flat observation that are given: a moving body's always are. shown: those of its moving
+ * bodies, one after the other; NULL: not known yet. */
+static void observe_flat(const SimBatch *batch, const SimWorld *world, const float *template_row,
+                         const float (*shown)[SIM_LANES_SHOWN], float *row) {
+  const SimModel *model = &batch->models[world->level];
+  for (int i = 0; i < batch->run_count; i++) {
+    const SimFeatureRun run = batch->runs[i];
+    memcpy(row + run.given, template_row + run.whole, (size_t)run.length * sizeof *row);
+  }
+  for (int i = 0; i < model->moving_count; i++) {
+    const int k = model->moving[i], offset = sim_observe_offset(model->size, k);
+    float own[SIM_OBSERVE_MOVING];
+    if (offset < 0) continue;
+    if (!shown) sim_observe_moving(&world->body[k], own);
+    place_moving(shown ? shown[i] : own, batch->given + offset, row);
+  }
+}
+
+/* shown: as above, of flat observations. */
+static void observe(const SimBatch *batch, int w, const float (*shown)[SIM_LANES_SHOWN], float *observations) {
   const SimWorld *world = &batch->worlds[w];
   const SimModel *model = &batch->models[world->level];
   if (!observations) return;
@@ -40,7 +52,7 @@ static void observe(const SimBatch *batch, int w, float *observations) {
   switch (batch->options.observation) {
     case SIM_OBSERVATION_PADDED: sim_observe_padded(model, world, template_row, row); break;
     case SIM_OBSERVATION_ENTITY: sim_observe_entity(model, world, template_row, row); break;
-    default: observe_flat(batch, world, template_row, row);
+    default: observe_flat(batch, world, template_row, shown, row);
   }
 }
 
@@ -50,7 +62,7 @@ void sim_batch_observe(const SimBatch *batch, float *observations) {
     return;
   }
 #pragma omp parallel for schedule(static)
-  for (int w = 0; w < batch->options.worlds; w++) observe(batch, w, observations);
+  for (int w = 0; w < batch->options.worlds; w++) observe(batch, w, NULL, observations);
 }
 
 /* level NULL: drawn. */
@@ -64,7 +76,7 @@ static void reset_all(SimBatch *batch, const int32_t *level, float *observations
     batch->worlds[w].episode = 0;
     batch->worlds[w].keeps_level = level != NULL || batch->options.reset == SIM_RESET_SAME;
     sim_batch_start_world(batch, w, level ? level[w] : draw_level(batch, w));
-    observe(batch, w, observations);
+    observe(batch, w, NULL, observations);
   }
 }
 
@@ -87,16 +99,18 @@ static void next_episode(SimBatch *batch, int w) {
 }
 
 /* Writes world w's results and, where its episode is over, starts the next. */
-static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, const SimStepOut *out) {
+static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, const float (*shown)[SIM_LANES_SHOWN],
+                        const SimStepOut *out) {
   sim_world_report(&batch->worlds[w], result, batch->level_count, (size_t)w, out);
-  if (result->done && batch->options.auto_reset) next_episode(batch, w);
-  observe(batch, w, out->observations);
+  const bool starts = result->done && batch->options.auto_reset;
+  if (starts) next_episode(batch, w);
+  observe(batch, w, starts ? NULL : shown, out->observations);
 }
 
 static int64_t step_alone(SimBatch *batch, int w, const void *actions, const SimStepOut *out, SimScratch *scratch) {
   const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)w);
   SimTaskResult result = sim_batch_step_world(batch, w, &command, scratch);
-  finish_step(batch, w, &result, out);
+  finish_step(batch, w, &result, NULL, out);
   return result.nonfinite;
 }
 
@@ -104,6 +118,9 @@ static int64_t step_alone(SimBatch *batch, int w, const void *actions, const Sim
 static int64_t step_block(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out,
                           SimBlock *block) {
   int64_t nonfinite = 0;
+  block->plan = first + count <= sim_batch_planned(batch) ? batch->plans + first : block->own_plan;
+  for (int i = 0; block->plan == block->own_plan && i < count; i++) block->own_plan[i].model = NULL;
+  block->shows = out->observations && batch->options.observation == SIM_OBSERVATION_FLAT;
   for (int i = 0; i < count; i++) {
     block->world[i] = &batch->worlds[first + i];
     block->model[i] = &batch->models[block->world[i]->level];
@@ -112,15 +129,21 @@ static int64_t step_block(SimBatch *batch, int first, int count, const void *act
   }
   sim_block_step(block, &batch->rules, count);
   for (int i = 0; i < count; i++) {
-    finish_step(batch, first + i, &block->result[i], out);
+    const float (*shown)[SIM_LANES_SHOWN] = block->shown + (i > 0 ? block->body_end[i - 1] : 0);
+    finish_step(batch, first + i, &block->result[i], block->shows ? shown : NULL, out);
     nonfinite += block->result[i].nonfinite;
   }
   return nonfinite;
 }
 
-/* Worlds in a block, so that every thread has as many blocks, and all are of one size. */
-static int block_worlds(int worlds, int threads) {
-  int share = (worlds + threads - 1) / threads, blocks = (share + SIM_BLOCK_WORLDS - 1) / SIM_BLOCK_WORLDS;
+/* Worlds in a block, so that every thread has as many blocks, and all are of one size. Where nearly each world has
+ * constants of its own, fewer stay in the cache. */
+static int block_worlds(const SimBatch *batch, int threads) {
+  enum { MANY_LEVELS = 128 };
+  const bool many = batch->level_count > MANY_LEVELS || sim_batch_has_new_levels(batch);
+  const int most = many ? SIM_BLOCK_WORLDS / 2 : SIM_BLOCK_WORLDS;
+  const int share = (batch->options.worlds + threads - 1) / threads;
+  const int blocks = (share + most - 1) / most;
   return (share + blocks - 1) / blocks;
 }
 
@@ -129,7 +152,7 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
     batch->backend->step(batch, 0, batch->options.worlds, actions, out);
     return;
   }
-  const int worlds = batch->options.worlds, each = block_worlds(worlds, omp_get_max_threads());
+  const int worlds = batch->options.worlds, each = block_worlds(batch, omp_get_max_threads());
   int64_t nonfinite = 0;
 #pragma omp parallel reduction(+ : nonfinite)
   {

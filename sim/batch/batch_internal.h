@@ -3,7 +3,7 @@
 #define SIM_BATCH_INTERNAL_H
 #include "core/device/arena.h"
 #include "sim/batch/batch.h"
-#include "sim/simd/lanes.h"
+#include "sim/simd/block.h"
 #include "sim/task/observe.h"
 #include "sim/task/task.h"
 
@@ -33,6 +33,9 @@ typedef struct SimBackendTable {
   void (*put)(SimBatch *batch);
 } SimBackendTable;
 
+/* Features that are side by side in the whole observation and in the one that is given. */
+typedef struct SimFeatureRun { int32_t whole, given, length; } SimFeatureRun;
+
 struct SimBatch {
   SimBatchOptions options;
   SimTaskRules rules;
@@ -45,14 +48,25 @@ struct SimBatch {
   SimModel *models;       /* [held_count + worlds of new levels] */
   float *templates;       /* [held_count + worlds of new levels][whole_length] */
   int32_t *features;      /* [observation_length]: which of the whole ones are given */
+  int32_t *given;         /* [whole_length]: where a feature is in those given; of others nothing */
+  SimFeatureRun *runs;    /* [run_count]: all that are given */
+  int run_count;
   SimWorld *worlds;       /* [worlds] */
   uint32_t *numbers;      /* [worlds] of new levels: which of its world's sequence the present one is */
   const SimLanesKernels *kernels; /* NULL: one world after the other */
+  SimBlockPlan *plans;    /* [sim_batch_planned] */
   int64_t nonfinite;
   const SimBackendTable *backend; /* options.backend's; NULL: the worlds are on the host */
   void *remote;           /* the backend's own */
 };
 
+/* Worlds that keep their plans from step to step: the first of those that step side by side, in blocks. More would
+ * take a third of a world's own memory each. */
+enum { SIM_BATCH_PLANNED = 4096 };
+static inline int sim_batch_planned(const SimBatch *batch) {
+  if (!batch->kernels || batch->backend) return 0;
+  return batch->options.worlds < SIM_BATCH_PLANNED ? batch->options.worlds : SIM_BATCH_PLANNED;
+}
 /* Are the worlds' levels new ones, each with a place for its constants? */
 static inline bool sim_batch_has_new_levels(const SimBatch *batch) { return batch->options.reset >= SIM_RESET_NEW; }
 /* Can the set's levels be simulated together, and new levels be drawn? */

@@ -46,6 +46,7 @@ void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
     batch->levels[first + i] = set->level[i];
     take_level(batch, &set->level[i], first + i);
   }
+  for (int w = 0; w < sim_batch_planned(batch); w++) batch->plans[w].model = NULL;
 }
 
 /* ---- features ---------------------------------------------------------------------------------------------------- */
@@ -100,16 +101,34 @@ static int take_features(SimBatch *batch) {
   return CORE_OK;
 }
 
-int sim_batch_choose_features(SimBatch *batch) {
+/* Without a choice of the options: those that the levels taken show. */
+static void choose_shown(SimBatch *batch) {
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   const int length = batch->whole_length;
-  batch->observation_length = 0;
-  if (batch->options.features) return take_features(batch);
   const bool all = !batch->options.compact_observations || sim_batch_has_new_levels(batch);
   for (int i = 0; !all && i < batch->held_count; i++)
     mark_features(batch->size, &batch->models[i], batch->templates + (size_t)i * (size_t)length, length, used);
   for (int k = 0; k < length; k++)
     if (all || used[k]) batch->features[batch->observation_length++] = k;
+}
+
+/* Where features are given, and which of them are side by side. */
+static void place_features(SimBatch *batch) {
+  batch->run_count = 0;
+  for (int i = 0; i < batch->observation_length; i++) {
+    const int feature = batch->features[i];
+    batch->given[feature] = i;
+    if (i == 0 || batch->features[i - 1] != feature - 1)
+      batch->runs[batch->run_count++] = (SimFeatureRun){feature, i, 0};
+    batch->runs[batch->run_count - 1].length++;
+  }
+}
+
+int sim_batch_choose_features(SimBatch *batch) {
+  batch->observation_length = 0;
+  if (batch->options.features) TRY(take_features(batch));
+  else choose_shown(batch);
+  place_features(batch);
   return CORE_OK;
 }
 
@@ -153,5 +172,6 @@ int sim_batch_prepare_new(SimBatch *batch, int w) {
   const int place = batch->level_count + w;
   batch->numbers[w] = sim_batch_draw_new(batch, w, &level);
   take_level(batch, &level, place);
+  if (w < sim_batch_planned(batch)) batch->plans[w].model = NULL;
   return place;
 }

@@ -304,11 +304,11 @@ SIM_FN void sim_step_keep_contacts(SimWorld *world, const SimContact *contact, i
   }
 }
 
-/* Stores which pairs overlap, for observations. */
-SIM_FN void sim_step_keep_touching(SimWorld *world, const SimScratch *s) {
-  memset(world->touching, 0, sizeof world->touching);
+/* Which pairs overlap, as bits of SimWorld.touching, for observations. */
+SIM_FN void sim_step_keep_touching(uint32_t touching[(SIM_MAX_PAIRS + 31) / 32], const SimScratch *s) {
+  memset(touching, 0, (SIM_MAX_PAIRS + 31) / 32 * sizeof *touching);
   for (int i = 0; i < s->touching_count; i++)
-    world->touching[s->touching[i].pair / 32] |= (uint32_t)1 << s->touching[i].pair % 32;
+    touching[s->touching[i].pair / 32] |= (uint32_t)1 << s->touching[i].pair % 32;
 }
 
 SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
@@ -347,7 +347,7 @@ SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
 SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
   sim_step_begin(model, world, &s->geometry);
   int bits = sim_step_collide(model, world, s);
-  sim_step_keep_touching(world, s);
+  sim_step_keep_touching(world->touching, s);
   sim_step_actuate(model, world, control);
   sim_step_warm_start(model, world, s);
   sim_step_solve(model, world, s);

@@ -64,6 +64,7 @@ static void begin_world(SimBlock *block, int w) {
       block->polygon[block->polygon_count++] = (SimLanesPolygon){
         (float *)&body[k], (const float *)&model->outline[k], (float *)geometry->corner[k], (float *)&geometry->box[k]};
   }
+  block->body_end[w] = block->body_count;
   int motors = w > 0 ? block->motor_end[w - 1] : 0;
   for (int i = 0; i < model->joint_count; i++) {
     const SimJointModel *j = &model->joint[i];
@@ -145,37 +146,39 @@ static void test_pending(SimBlock *block) {
   for (int i = 0; i < SIM_BLOCK_TESTS; i++) run_pending(&block->pending[i]);
 }
 
-/* Orders the contacts of world w as sim_step_collide does: in the order of the model (in its lane) and of the solver
- * (in the scratch). Returns the reward bits. */
-static int order_contacts(SimBlock *block, int w, int first, const SimContact *contact) {
+/* Notes a pair that overlaps, and lists its contacts, numbered from `number` on, in the order of the model. */
+static void plan_pair(SimBlockPlan *plan, SimScratch *s, const SimPair *pair, int index, int points, int number) {
+  SimTouching *touching = &s->touching[s->touching_count];
+  SimLanesWorld *lane = &plan->lane;
+  touching->pair = (uint8_t)index;
+  touching->contact[0] = touching->contact[1] = SIM_NO_CONTACT;
+  s->touching_count += points > 0;
+  plan->bits |= points > 0 ? pair->reward : 0;
+  for (int k = 0; k < points && pair->resolved; k++) {
+    const unsigned slot = (unsigned)pair->slot + (unsigned)k;
+    touching->contact[k] = (uint8_t)(number + k);
+    lane->listing[lane->contact_count++] = (uint8_t)(number + k);
+    plan->warm[slot / 64] |= 1ull << slot % 64;
+  }
+}
+
+/* Orders the contacts of world w as sim_step_collide does: in the order of the model (listing) and of the solver. */
+static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
   const SimModel *model = block->model[w];
-  SimWorld *world = block->world[w];
-  SimLanesWorld *lane = &block->lane[w];
+  SimBlockPlan *plan = &block->plan[w];
   SimScratch *s = &block->scratch;
-  int bits = 0, number = 0;
+  int number = 0, i = 0;
   sim_step_clear(s, NULL);
-  sim_step_forget_contacts(world);
-  lane->contact_count = 0;
+  plan->bits = plan->lane.contact_count = 0;
+  memset(plan->warm, 0, sizeof plan->warm);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
     const int first_touching = s->touching_count, room = kind == SIM_RR ? 2 : 1;
-    for (; first < block->pair_end[w] && block->pair[first] < model->pair_end[kind]; first++, number += room) {
-      const SimPair *pair = &model->pair[block->pair[first]];
-      SimTouching *touching = &s->touching[s->touching_count];
-      const int points = block->points[first];
-      touching->pair = block->pair[first];
-      touching->contact[0] = touching->contact[1] = SIM_NO_CONTACT;
-      s->touching_count += points > 0;
-      bits |= points > 0 ? pair->reward : 0;
-      for (int k = 0; k < points && pair->resolved; k++) {
-        touching->contact[k] = (uint8_t)(number + k);
-        lane->listing[lane->contact_count++] = (uint8_t)(number + k);
-        sim_step_note_contact(world, (unsigned)pair->slot + (unsigned)k);
-      }
-    }
-    sim_step_order(model->pair_count[kind], kind == SIM_RR ? 2 : 1, first_touching, s);
+    for (; i < plan->pair_count && plan->pair[i] < model->pair_end[kind]; i++, number += room)
+      plan_pair(plan, s, &model->pair[plan->pair[i]], plan->pair[i], plan->points[i], number);
+    sim_step_order(model->pair_count[kind], room, first_touching, s);
   }
   sim_step_divide_groups(model, contact, s);
-  return bits;
+  sim_step_keep_touching(plan->touching, s);
 }
 
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
@@ -193,13 +196,12 @@ static SimLanesSortKey sort_key_of(const SimLanesWorld *lane, int level) {
                             (uint8_t)(level % COUNTED_LEVELS), (uint8_t)(ends % COUNTED_GROUPS)};
 }
 
-/* Fills in world w for the solver, after order_contacts. */
-static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
+/* Fills in world w for the solver, after plan_contacts. */
+static void plan_solver(SimBlock *block, int w) {
   const SimScratch *s = &block->scratch;
-  SimLanesWorld *lane = &block->lane[w];
+  SimLanesWorld *lane = &block->plan[w].lane;
   lane->body = (float *)block->world[w]->body;
   lane->moves = block->model[w]->moves;
-  lane->contact = (const float *)contact;
   lane->contact_impulse = (float *)block->world[w]->contact_impulse;
   lane->joint = (const float *)block->model[w]->joint;
   lane->joint_impulse = (float *)block->world[w]->joint_impulse;
@@ -209,6 +211,29 @@ static void add_to_solver(SimBlock *block, int w, const SimContact *contact) {
   memcpy(lane->order, s->order, (size_t)s->order_count);
   memcpy(lane->group_end, s->group_end, (size_t)s->group_count);
   lane->sort_key = sort_key_of(lane, block->world[w]->level);
+}
+
+/* The plan of world w, whose pairs are pair[first].. with contacts at `contact`. Old impulses of contacts that it has
+ * are left: the solver has read them, and writes new ones. */
+static void plan_world(SimBlock *block, int w, int first, const SimContact *contact) {
+  SimBlockPlan *plan = &block->plan[w];
+  SimWorld *world = block->world[w];
+  const int count = block->pair_end[w] - first;
+  const uint8_t *pair = block->pair + first, *points = block->points + first;
+  plan->lane.contact = (const float *)contact;
+  if (plan->model != block->model[w] || plan->pair_count != count || memcmp(plan->pair, pair, (size_t)count) != 0 ||
+      memcmp(plan->points, points, (size_t)count) != 0) {
+    plan->model = block->model[w];
+    plan->pair_count = count;
+    memcpy(plan->pair, pair, (size_t)count);
+    memcpy(plan->points, points, (size_t)count);
+    plan_contacts(block, w, contact);
+    plan_solver(block, w);
+  }
+  memcpy(world->touching, plan->touching, sizeof world->touching);
+  if (memcmp(world->warm, plan->warm, sizeof world->warm) == 0) return;
+  sim_step_forget_contacts(world);
+  memcpy(world->warm, plan->warm, sizeof world->warm);
 }
 
 /* Stable counting sort of `count` worlds by one byte of their sort_key (at offset `member`), which is below `keys`. */
@@ -224,7 +249,7 @@ static void solve(SimBlock *block, int first, int end) {
   SimLanesWorld *sorted[SIM_BLOCK_WORLDS], *other[SIM_BLOCK_WORLDS];
   int count = 0;
   for (int w = first; w < end; w++) {
-    SimLanesWorld *lane = &block->lane[w];
+    SimLanesWorld *lane = &block->plan[w].lane;
     if (lane->contact_count + lane->joint_count > 0) sorted[count++] = lane;
   }
   sort(sorted, other, count, offsetof(SimLanesSortKey, groups), COUNTED_GROUPS);
@@ -235,6 +260,8 @@ static void solve(SimBlock *block, int first, int end) {
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
+
+enum { AHEAD = 4 }; /* worlds whose plans are fetched beforehand */
 
 /* Contacts, actuators and solver for worlds first .. end - 1, as many as there is room for. Returns end. */
 static int push_worlds(SimBlock *block, int first, int count) {
@@ -249,10 +276,12 @@ static int push_worlds(SimBlock *block, int first, int count) {
   const int motor = first > 0 ? block->motor_end[first - 1] : 0;
   block->kernels->drive_motors(block->motor + motor, block->motor_end[end - 1] - motor);
   for (int w = first; w < end; w++) {
-    block->bits[w] = order_contacts(block, w, w > first ? block->pair_end[w - 1] : 0, contact[w]);
-    sim_step_keep_touching(block->world[w], &block->scratch);
+    if (w + AHEAD < end) {
+      __builtin_prefetch(block->plan[w + AHEAD].pair);
+      __builtin_prefetch(block->world[w + AHEAD]->warm);
+    }
+    plan_world(block, w, w > first ? block->pair_end[w - 1] : 0, contact[w]);
     sim_step_apply_actuators(block->model[w], block->world[w], &block->control[w], block->spin[w]);
-    add_to_solver(block, w, contact[w]);
   }
   solve(block, first, end);
   return end;
@@ -272,7 +301,8 @@ void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
     for (int w = 0; w < count;) w = push_worlds(block, w, count);
     block->kernels->advance(block->body, block->body_count);
     for (int w = 0; w < count; w++)
-      sim_task_judge(block->model[w], block->world[w]->body, block->bits[w], &block->result[w]);
+      sim_task_judge(block->model[w], block->world[w]->body, block->plan[w].bits, &block->result[w]);
   }
+  if (block->shows) block->kernels->show(block->body, block->body_count, block->shown[0]);
   for (int w = 0; w < count; w++) sim_task_end(rules, block->model[w], block->world[w], &block->result[w]);
 }

@@ -22,6 +22,17 @@ typedef struct SimBlockPending {
   int count;
 } SimBlockPending;
 
+/* The order in which a world's contacts are solved, kept from step to step: it depends on nothing but the level's
+ * constants, which pairs have meeting boxes, and how many contacts each has. Most steps change none of them. */
+typedef struct SimBlockPlan {
+  SimLanesWorld lane;
+  const SimModel *model;      /* that it is of; NULL: of nothing yet */
+  int pair_count, bits;       /* bits: the pairs' reward */
+  uint8_t pair[SIM_MAX_PAIRS], points[SIM_MAX_PAIRS]; /* [pair_count], as SimBlock has them */
+  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32];       /* what SimWorld gets */
+  uint64_t warm[SIM_WARM_WORDS];
+} SimBlockPlan;
+
 /* A thread's working memory. */
 typedef struct SimBlock {
   const SimLanesKernels *kernels;
@@ -29,12 +40,15 @@ typedef struct SimBlock {
   SimWorld *world[SIM_BLOCK_WORLDS];
   SimControl control[SIM_BLOCK_WORLDS];
   SimTaskResult result[SIM_BLOCK_WORLDS]; /* out */
-  int bits[SIM_BLOCK_WORLDS];
+  SimBlockPlan *plan; /* of each world */
+  SimBlockPlan own_plan[SIM_BLOCK_WORLDS]; /* for worlds that keep none from step to step */
   /* Moving bodies, moving polygons and driven motors of all worlds, for a whole environment step. */
   float *body[SIM_BLOCK_WORLDS * SIM_MAX_SHAPES];
   SimLanesPolygon polygon[SIM_BLOCK_WORLDS * SIM_MAX_POLYGONS];
   SimLanesMotor motor[SIM_BLOCK_WORLDS * SIM_MAX_JOINTS];
-  int body_count, polygon_count, motor_end[SIM_BLOCK_WORLDS];
+  int body_count, polygon_count, motor_end[SIM_BLOCK_WORLDS], body_end[SIM_BLOCK_WORLDS];
+  bool shows;         /* are flat observations wanted? */
+  float shown[SIM_BLOCK_WORLDS * SIM_MAX_SHAPES][SIM_LANES_SHOWN]; /* of each moving body, if so; out */
   float spin[SIM_BLOCK_WORLDS][SIM_MAX_JOINTS]; /* angular impulses of motors */
   SimGeometry geometry[SIM_BLOCK_WORLDS];
   /* Pairs whose boxes overlap, as indices in SimModel.pair; the number of contacts of each; where each world's pairs
@@ -43,7 +57,6 @@ typedef struct SimBlock {
   int pair_end[SIM_BLOCK_WORLDS];
   SimBlockPending pending[SIM_BLOCK_TESTS];
   SimContact contact[2 * SIM_BLOCK_PAIRS];
-  SimLanesWorld lane[SIM_BLOCK_WORLDS];
   SimScratch scratch;
 } SimBlock;
 
@@ -51,8 +64,9 @@ typedef struct SimBlock {
  * SIM_KERNELS (scalar, avx2, avx2x2, avx512) selects others. */
 const SimLanesKernels *sim_block_kernels(void);
 
-/* An environment step of `count` <= SIM_BLOCK_WORLDS worlds. The caller sets model, world and control of each; writes
- * `result`. */
+/* An environment step of `count` <= SIM_BLOCK_WORLDS worlds. The caller sets model, world and control of each, `shows`
+ * and `plan`, which is zero or of earlier steps of the same worlds. Where a model has other contents now, the caller
+ * takes it from the plan. Writes `result` and `shown`. */
 void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count);
 
 #endif

@@ -16,6 +16,7 @@ enum {
   SIM_LANES_POSITIONS = 16 * SIM_LANES_GROUPS, /* contacts of the common schedule of several worlds (lanes_solve.h) */
   SIM_LANES_JOINTS = 6,
   SIM_LANES_BODY = 8,          /* floats from one body to the next */
+  SIM_LANES_SHOWN = 8,         /* floats from what is shown of one body to the next */
   SIM_LANES_CONTACT = 16,      /* floats from one contact to the next */
   SIM_LANES_JOINT = 24,        /* floats from one joint to the next */
   SIM_LANES_OUTLINE = 40,      /* floats of an outline */
@@ -81,6 +82,8 @@ typedef struct SimLanesKernels {
   void (*drive_motors)(const SimLanesMotor *motor, int count);
   /* Advances `count` bodies (SimBody records) by a step. */
   void (*advance)(float *const *body, int count);
+  /* What flat observations show of `count` bodies (sim_observe_moving), in its order: seven floats each, and a zero. */
+  void (*show)(float *const *body, int count, float *shown);
   /* Warm start and all solver iterations of `count` <= SIM_LANES_SOLVE worlds. */
   void (*solve)(SimLanesWorld *const *world, int count);
 } SimLanesKernels;

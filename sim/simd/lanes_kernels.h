@@ -10,6 +10,7 @@
     .collide_circle_polygons = lanes_collide_circle_polygons, .collide_circles = lanes_collide_circles, \
     .overlap_polygons = lanes_overlap_polygons, \
     .update_polygons = lanes_update_polygons, .drive_motors = lanes_drive_motors, .advance = lanes_advance, \
+    .show = lanes_show, \
     .solve = lanes_solve }
 
 #endif

@@ -6,6 +6,7 @@
 #include "sim/physics/actuate.h"
 #include "sim/physics/move.h"
 #include "sim/simd/lanes_record.h"
+#include "sim/task/observe_moving.h"
 
 SIM_FN void lanes_update_some(const SimLanesPolygon *polygon, int count) {
   float *record[SIM_LANES];
@@ -54,11 +55,27 @@ SIM_FN void lanes_advance_some(float *const *body, int count) {
   lanes_store_pose(record, &moved);
 }
 
+SIM_FN void lanes_show_some(float *const *body, int count, float *shown) {
+  float *record[SIM_LANES];
+  lanes_row row[SIM_LANES];
+  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) record[i] = body[i < count ? i : 0];
+  const SimBody b = lanes_load_body(record);
+  real f[SIM_LANES_SHOWN];
+  sim_observe_moving(&b, f);
+  f[SIM_OBSERVE_MOVING] = real_of(0.0f);
+  lanes_to_rows(f, row);
+  for (int i = 0; i < count; i++) lanes_write_row(shown + SIM_LANES_SHOWN * i, row[i]);
+}
+
 SIM_FN void lanes_update_polygons(const SimLanesPolygon *polygon, int count) {
   LANES_FOR_ALL(lanes_update_some, polygon, count);
 }
 SIM_FN void lanes_drive_motors(const SimLanesMotor *motor, int count) { LANES_FOR_ALL(lanes_drive_some, motor, count); }
 SIM_FN void lanes_advance(float *const *body, int count) { LANES_FOR_ALL(lanes_advance_some, body, count); }
+SIM_FN void lanes_show(float *const *body, int count, float *shown) {
+  for (int i = 0; i < count; i += SIM_LANES)
+    lanes_show_some(body + i, count - i < SIM_LANES ? count - i : SIM_LANES, shown + SIM_LANES_SHOWN * i);
+}
 
 #endif
 #endif

@@ -2,13 +2,12 @@
  * template. An observation is a copy of the template with the features of moving shapes. */
 #ifndef SIM_OBSERVE_H
 #define SIM_OBSERVE_H
-#include "sim/physics/model.h"
+#include "sim/task/observe_moving.h"
 
 enum {
   SIM_OBSERVE_POLYGON = 26, SIM_OBSERVE_CIRCLE = 18, SIM_OBSERVE_JOINT = 22, SIM_OBSERVE_THRUSTER = 8, /* + one-hots */
   SIM_OBSERVE_MAX = 679,
 };
-#define SIM_OBSERVE_CLIP 10.0f
 
 /* 26 (P-3) + 18 C + J (22 + 2 (P+C)) + T (8 + P + C) + 1. */
 SIM_FN int sim_observe_length(SimSize size) {
@@ -19,10 +18,6 @@ SIM_FN int sim_observe_length(SimSize size) {
 /* Fills `row` (sim_observe_length) with everything that is constant on the level, clipped. */
 void sim_observe_template(const SimLevel *level, float *row);
 
-SIM_FN real sim_observe_clip(real x) {
-  return real_select(real_is_nan(x), 0.0f, real_clip(x, -SIM_OBSERVE_CLIP, SIM_OBSERVE_CLIP));
-}
-
 /* Where shape k's features begin: slot 0, then polygons from 4, then circles; -1 for the other statics. */
 SIM_FN int sim_observe_offset(SimSize size, int k) {
   if (k == 0) return 0;
@@ -32,28 +27,11 @@ SIM_FN int sim_observe_offset(SimSize size, int k) {
   return polygons_before * SIM_OBSERVE_POLYGON + circles_before * SIM_OBSERVE_CIRCLE;
 }
 
-/* Feature `component` of a moving shape; `otherwise` where it is constant. */
-SIM_FN real sim_observe_component(const SimBody *body, int component, real otherwise) {
-  switch (component) {
-    case 0: return sim_observe_clip(body->position.x);
-    case 1: return sim_observe_clip(body->position.y);
-    case 2: return sim_observe_clip(body->velocity.x);
-    case 3: return sim_observe_clip(body->velocity.y);
-    case 7: return sim_observe_clip(real_tanh(body->angular_velocity / 10.0f));
-    case 12: return sim_observe_clip(body->sine);
-    case 13: return sim_observe_clip(body->cosine);
-    default: return otherwise;
-  }
-}
-
+/* A moving shape's features into its part of a row. */
 SIM_FN void sim_observe_body(const SimBody *body, float *row) {
-  row[0] = sim_observe_component(body, 0, 0.0f);
-  row[1] = sim_observe_component(body, 1, 0.0f);
-  row[2] = sim_observe_component(body, 2, 0.0f);
-  row[3] = sim_observe_component(body, 3, 0.0f);
-  row[7] = sim_observe_component(body, 7, 0.0f);
-  row[12] = sim_observe_component(body, 12, 0.0f);
-  row[13] = sim_observe_component(body, 13, 0.0f);
+  real f[SIM_OBSERVE_MOVING];
+  sim_observe_moving(body, f);
+  row[0] = f[0], row[1] = f[1], row[2] = f[2], row[3] = f[3], row[7] = f[4], row[12] = f[5], row[13] = f[6];
 }
 
 /* Feature k of an observation, for a GPU with a thread per feature. */
@@ -69,7 +47,7 @@ SIM_FN real sim_observe_feature(const SimModel *model, const SimWorld *world, co
 
 /* Sets used[i] = 1 for the features that sim_observe_body writes. */
 static inline void sim_observe_mark_body(uint8_t *used) {
-  static const uint8_t written[] = {0, 1, 2, 3, 7, 12, 13};
+  static const uint8_t written[SIM_OBSERVE_MOVING] = {0, 1, 2, 3, 7, 12, 13};
   for (size_t i = 0; i < sizeof written; i++) used[written[i]] = 1;
 }
 

@@ -1,4 +1,5 @@
-/* What a world costs in memory, as the difference that more worlds make: a million small ones have to fit into 2 GB. */
+/* What a world costs in memory, as the difference that more worlds make: a million small ones have to fit into 2 GB.
+ * A batch has memory of a fixed size beside, of which small ones use a part. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,8 +22,9 @@ static size_t batch_bytes(SimSize size, int worlds) {
   return bytes;
 }
 
+enum { FEW = 5000, MANY = 10000 };
+
 static size_t world_bytes(SimSize size) {
-  enum { FEW = 1000, MANY = 5000 };
   const size_t few = batch_bytes(size, FEW), many = batch_bytes(size, MANY);
   assert_true(many > few);
   return (many - few + MANY - FEW - 1) / (MANY - FEW);
@@ -39,8 +41,8 @@ static void worlds_are_small(void **state) {
 
 static void a_million_small_worlds_take_two_gigabytes(void **state) {
   (void)state;
-  const size_t one = batch_bytes(SIM_SIZE_S, 1);
-  assert_true(one + 999999 * world_bytes(SIM_SIZE_S) <= (size_t)2 << 30);
+  const size_t few = batch_bytes(SIM_SIZE_S, FEW);
+  assert_true(few + (1000000 - FEW) * world_bytes(SIM_SIZE_S) <= (size_t)2 << 30);
 }
 
 int main(void) {
