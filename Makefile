@@ -15,7 +15,7 @@ CC := gcc
 endif
 OPTIMISE ?= -O3
 SANITIZE ?=
-CUDA_TARGETS ?= -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90]
+CUDA_TARGETS ?= -gencode=arch=compute_80,code=[sm_80,sm_90,compute_80]
 # CUDA_HOME=/path/to/cuda, else the nvcc in PATH, else /usr/local/cuda; CUDA_HOME= (empty) builds without.
 ifeq ($(origin CUDA_HOME),undefined)
 CUDA_HOME := $(patsubst %/bin/nvcc,%,$(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc)))
@@ -46,8 +46,10 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=
   -Wpointer-arith -Wno-unused-parameter -Wno-unknown-pragmas
 PKG_CFLAGS := $(shell $(PKG) --cflags jansson libsodium sqlite3 2>/dev/null)
 # No fused multiply-add and no fast-math anywhere: the same bits from every compiler and processor.
-CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g $(BASELINE) -ffp-contract=off -fopenmp -fno-math-errno $(WARN) \
-  -include core/banned.h $(foreach x,DNNL OPENBLAS GD MPI CURL CUDA NCCL,-DCORE_HAS_$(x)=$(HAS_$(x))) \
+# A debugger gets lines and types; where variables are after -O3 would take a quarter of the compiler's time.
+CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g -fno-var-tracking $(BASELINE) -ffp-contract=off -fopenmp \
+  -fno-math-errno $(WARN) -include core/banned.h \
+  $(foreach x,DNNL OPENBLAS GD MPI CURL CUDA NCCL,-DCORE_HAS_$(x)=$(HAS_$(x))) \
   $(SANITIZE) $(PKG_CFLAGS) $(CFLAGS)
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
 # The CUDA runtime is linked statically and finds the driver when it is first used. cuBLASLt and NCCL (cuda_library.c)
@@ -65,7 +67,10 @@ FOLDERS := core sim store trainer slurm sweep analysis
 PROGRAMS := $(BUILD)/bin/sweep $(BUILD)/bin/trainer $(BUILD)/bin/analyze
 sources = $(sort $(wildcard $(1)/*.$(2) $(1)/*/*.$(2) $(1)/*/*/*.$(2)))
 kernels = $(patsubst %.cu,$(BUILD)/obj/%.o,$(if $(NVCC),$(call sources,$(1),cu)))
-objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(1)/main.c,$(call sources,$(1),c))) $(call kernels,$(1))
+# The programs have libsim's objects of sim/, compiled once; but not the table of kernels, which names the GPU's.
+SIM_SHARED := $(filter-out sim/draw/draw_image.c sim/device/kernels.c,$(call sources,sim,c))
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(1)/main.c $(SIM_SHARED),$(call sources,$(1),c))) \
+  $(patsubst %.c,$(BUILD)/pic/%.o,$(filter $(1)/%,$(SIM_SHARED))) $(call kernels,$(1))
 archives = $(patsubst %,$(BUILD)/archive/lib%.a,$(1))
 KERNELS_O := $(foreach folder,$(FOLDERS),$(call kernels,$(folder)))
 
@@ -99,9 +104,11 @@ $(BUILD)/nvcc.stamp: FORCE
 	  echo '$(NVCC) $(NVCCFLAGS)' | cmp -s - $@ || echo '$(NVCC) $(NVCCFLAGS)' > $@
 # The simulator's vector kernels, a file for each kind of processor; sim/simd/block.c asks the machine before calls.
 ifeq ($(ARCH),x86_64)
-$(addsuffix /sim/simd/lanes_avx2.o,$(BUILD)/obj $(BUILD)/pic): BASELINE := -march=x86-64-v3
-$(addsuffix /sim/simd/lanes_avx2x2.o,$(BUILD)/obj $(BUILD)/pic): BASELINE := -march=x86-64-v3 -Wno-psabi
-$(addsuffix /sim/simd/lanes_avx512.o,$(BUILD)/obj $(BUILD)/pic): BASELINE := -march=x86-64-v4
+$(BUILD)/pic/sim/simd/lanes_avx2.o: BASELINE := -march=x86-64-v3
+# Only tests run this one; -O3 would take a minute and a half for it.
+$(BUILD)/pic/sim/simd/lanes_avx2x2.o: BASELINE := -march=x86-64-v3 -Wno-psabi \
+  $(if $(filter -O2 -O3,$(OPTIMISE)),-O1 -g0)
+$(BUILD)/pic/sim/simd/lanes_avx512.o: BASELINE := -march=x86-64-v4
 endif
 # Files with flags of their own: libraries' headers; the lowest compute capability that kernels run on, 80 for 8.0.
 CUDA_LEAST := $(shell printf '%s\n' '$(CUDA_TARGETS)' | grep -o 'compute_[0-9]*' | tr -dc '0-9\n' | sort -n | head -n 1)
