@@ -12,12 +12,23 @@
 
 enum { POISON = 0xff };
 
+void core_emulated_memory_take_key(CoreEmulatedMemory *all) {
+  const int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
+  all->key = key > 0 ? key : 0;
+}
+
 static void protect(const CoreEmulatedMemory *all, int protection) {
   for (int i = 0; i < CORE_EMULATED_MEMORIES; i++)
     if (all->memory[i].start) CORE_CHECK(mprotect(all->memory[i].start, all->memory[i].bytes, protection) == 0);
 }
-void core_emulated_memory_open(const CoreEmulatedMemory *all) { protect(all, PROT_READ | PROT_WRITE); }
-void core_emulated_memory_close(const CoreEmulatedMemory *all) { protect(all, PROT_NONE); }
+void core_emulated_memory_open(const CoreEmulatedMemory *all) {
+  if (all->key) CORE_CHECK(pkey_set(all->key, 0) == 0);
+  else protect(all, PROT_READ | PROT_WRITE);
+}
+void core_emulated_memory_close(const CoreEmulatedMemory *all) {
+  if (all->key) CORE_CHECK(pkey_set(all->key, PKEY_DISABLE_ACCESS) == 0);
+  else protect(all, PROT_NONE);
+}
 
 int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t memory_bytes, void **memory) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -32,6 +43,7 @@ int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t 
     return core_error(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
   char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
+  if (all->key) CORE_CHECK(pkey_mprotect(start, bytes, PROT_READ | PROT_WRITE, all->key) == 0);
   all->memory[slot].start = start, all->memory[slot].bytes = bytes, all->memory[slot].asked = asked;
   all->allocated += bytes;
   *memory = start;
@@ -51,6 +63,8 @@ void core_emulated_memory_release(CoreEmulatedMemory *all, void *memory) {
 void core_emulated_memory_release_all(CoreEmulatedMemory *all) {
   for (int i = 0; i < all->handed_over; i++) free(all->handed[i].contents);
   for (int i = 0; i < CORE_EMULATED_MEMORIES; i++) core_emulated_memory_release(all, all->memory[i].start);
+  if (all->key) pkey_free(all->key);
+  all->key = 0;
 }
 
 void core_emulated_memory_check(const CoreEmulatedMemory *all, const void *memory, size_t bytes) {

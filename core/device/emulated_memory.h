@@ -14,7 +14,13 @@ typedef struct CoreEmulatedMemory {
   size_t allocated;
   struct { char *start, *contents; size_t bytes; } handed[CORE_EMULATED_HANDED]; /* contents: a copy */
   int handed_over;
+  int key;                                                                     /* 0: none */
 } CoreEmulatedMemory;
+
+/* Before the first allocation, for memory of which no other thread has need: where the processor has protection keys,
+ * and one is left, open and close only change the calling thread's rights. They take microseconds by pages otherwise,
+ * for each kernel. Released with all memory. */
+void core_emulated_memory_take_key(CoreEmulatedMemory *all);
 
 /* Allocates `bytes` bytes, inaccessible to the host. CORE_FAIL, and *start NULL: the device has memory_bytes in all. */
 int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t memory_bytes, void **start);

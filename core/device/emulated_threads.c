@@ -10,28 +10,52 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { STACK_BYTES = 64 * 1024 };
+/* Stacks begin in different sets of the caches: thread k's is k % COLOURS lines shorter. */
+enum { STACK_BYTES = 80 * 1024, COLOURS = 256, LINE = 64, CHUNK = 16 * LINE };
+enum { LINES = CORE_EMULATED_SHARED_BYTES / LINE };
+
+/* MARK is 0, and not 0 after leap() there. The compilers' own save three words, and the C library's all registers. The
+ * compilers' want the two in different functions. */
+#if defined(__x86_64__) || !defined(__clang__)
+typedef void *Mark[5];
+#define MARK(mark) __builtin_setjmp(mark)
+#define LEAP(mark) __builtin_longjmp(mark, 1)
+#else
+typedef jmp_buf Mark;
+#define MARK(mark) _setjmp(mark)
+#define LEAP(mark) _longjmp(mark, 1)
+#endif
+/* To its callers, whoever switches has used all registers: else they keep values in those that it does not name. */
+#if defined(__clang__)
+#define SWITCHES __attribute__((noinline))
+#else
+#define SWITCHES __attribute__((noipa))
+#endif
+_Noreturn SWITCHES static void leap(Mark mark) { LEAP(mark); }
+
+typedef struct Coroutine {
+  Mark mark;                  /* where it goes on */
+  CoreDeviceThread at;
+  enum { FRESH, AT_BARRIER, AT_BALLOT, FINISHED } state;
+  bool vote;
+  bool has_begun;             /* it has a stack, and goes on with the next body when one ends */
+  unsigned lines;             /* CORE_DEVICE_ISOLATED: of shared memory, written since the last barrier */
+} Coroutine;
 
 struct CoreEmulatedThreads {
   CoreDeviceOrder order;
+  Coroutine *thread;          /* [CORE_EMULATED_THREADS] */
   char *shared, *stacks;
-  char *images; /* CORE_DEVICE_ISOLATED: [thread][CORE_EMULATED_SHARED_BYTES], shared memory as each thread that
-                   wrote there sees it */
-  char *merged; /* CORE_DEVICE_ISOLATED: shared memory as the last barrier left it */
+  /* CORE_DEVICE_ISOLATED: */
+  char *merged;               /* shared memory as the last barrier left it */
+  uint16_t *written;          /* [thread][LINES]: lines of it that the thread has written since, as it sees them in ... */
+  char *images;               /* [thread][CORE_EMULATED_SHARED_BYTES] */
 };
 
-typedef struct Coroutine {
-  jmp_buf jump;
-  CoreDeviceThread at;
-  enum { FRESH, AT_BARRIER, AT_BALLOT, FINISHED } state;
-  bool vote, wrote; /* wrote: to shared memory since the last barrier (CORE_DEVICE_ISOLATED only) */
-} Coroutine;
-
-/* One group runs at a time, so there is one of these. A coroutine starts through a ucontext; later switches use
- * _longjmp, which needs no system call. */
+/* One group runs at a time, so there is one of these. A coroutine begins through a ucontext, once; later switches need
+ * no system call. */
 typedef struct CoreEmulatedGroup {
-  jmp_buf scheduler;
-  Coroutine thread[CORE_EMULATED_THREADS];
+  Mark scheduler;
   const CoreKernel *kernel;
   CoreKernelBody *body;
   const void *arguments;
@@ -42,18 +66,23 @@ static CoreEmulatedGroup the_group;
 void *core_emulated_shared;
 size_t core_emulated_shared_bytes;
 
+/* Back to the scheduler, until that goes on with this coroutine. */
+SWITCHES static void stop(Coroutine *self, int state) {
+  self->state = state;
+  if (MARK(self->mark) == 0) leap(the_group.scheduler);
+}
+
 static void run_coroutine(void) {
-  Coroutine *self = the_group.running;
-  the_group.body(&self->at, the_group.arguments);
-  self->state = FINISHED;
-  _longjmp(the_group.scheduler, 1);
+  for (;;) {
+    Coroutine *self = the_group.running;
+    the_group.body(&self->at, the_group.arguments);
+    stop(self, FINISHED);
+  }
 }
 
 static void wait_for_others(const CoreDeviceThread *at, int state) {
   CORE_CHECK(at->group != NULL); /* else kernels.def lists the kernel with CORE_GROUP_NONE */
-  Coroutine *self = at->group->running;
-  self->state = state;
-  if (_setjmp(self->jump) == 0) _longjmp(at->group->scheduler, 1);
+  stop(at->group->running, state);
 }
 
 void core_device_barrier(const CoreDeviceThread *at) { wait_for_others(at, AT_BARRIER); }
@@ -101,68 +130,98 @@ void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c
   core_device_barrier(at);
 }
 
-/* Runs a coroutine until its next barrier or its end. */
-static void resume(Coroutine *thread, char *stack) {
+/* Runs thread k until its next barrier or its end. */
+SWITCHES static void resume(const CoreEmulatedThreads *emulated, unsigned k) {
+  Coroutine *thread = &emulated->thread[k];
   the_group.running = thread;
-  if (_setjmp(the_group.scheduler) != 0) return;
-  if (thread->state != FRESH) _longjmp(thread->jump, 1);
+  if (MARK(the_group.scheduler) != 0) return;
+  if (thread->has_begun) leap(thread->mark);
+  thread->has_begun = true;
   ucontext_t context;
   getcontext(&context);
-  context.uc_stack.ss_sp = stack;
-  context.uc_stack.ss_size = STACK_BYTES;
+  context.uc_stack.ss_sp = emulated->stacks + (size_t)k * STACK_BYTES;
+  context.uc_stack.ss_size = STACK_BYTES - k % COLOURS * LINE;
   context.uc_link = NULL;
   makecontext(&context, run_coroutine, 0);
   setcontext(&context);
 }
 
+/* ---- CORE_DEVICE_ISOLATED ---------------------------------------------------------------------------------------- */
+
 /* A group's part of the block's shared memory. */
 typedef struct Share { char *start; size_t bytes; } Share;
+typedef struct Line { size_t begin, bytes; } Line;
 
 static char *image_of(const CoreEmulatedThreads *emulated, unsigned thread) {
   return emulated->images + (size_t)thread * CORE_EMULATED_SHARED_BYTES;
 }
 
-/* Publishes what a thread has written. */
-static void merge_image(const CoreEmulatedThreads *emulated, Share share, const char *image) {
-  enum { STRIDE = 64 }; /* most of it is unchanged */
-  for (size_t begin = 0; begin < share.bytes; begin += STRIDE) {
-    const size_t left = share.bytes - begin, bytes = left < STRIDE ? left : STRIDE;
-    if (memcmp(image + begin, emulated->merged + begin, bytes) == 0) continue;
-    for (size_t i = begin; i < begin + bytes; i++) {
-      if (image[i] == emulated->merged[i]) continue;
-      CORE_CHECK(share.start[i] == emulated->merged[i] || share.start[i] == image[i]); /* else two differ */
-      share.start[i] = image[i];
-    }
+/* Line i of those that a thread has written. */
+static Line written_line(const CoreEmulatedThreads *emulated, Share share, unsigned thread, unsigned i) {
+  const size_t begin = (size_t)LINE * emulated->written[(size_t)thread * LINES + i], left = share.bytes - begin;
+  return (Line){begin, left < LINE ? left : LINE};
+}
+
+/* Takes what thread k has written from CHUNK bytes of the share into its image. */
+static void take_chunk(const CoreEmulatedThreads *emulated, Share share, unsigned k, size_t chunk, size_t end) {
+  Coroutine *thread = &emulated->thread[k];
+  for (size_t begin = chunk; begin < end; begin += LINE) {
+    const size_t bytes = end - begin < LINE ? end - begin : LINE;
+    if (memcmp(share.start + begin, emulated->merged + begin, bytes) == 0) continue;
+    emulated->written[(size_t)k * LINES + thread->lines++] = (uint16_t)(begin / LINE);
+    memcpy(image_of(emulated, k) + begin, share.start + begin, bytes);
+    memcpy(share.start + begin, emulated->merged + begin, bytes);
+  }
+}
+
+/* Runs thread k on shared memory as it sees it. Before and after, `share` is as the last barrier left it. */
+static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, unsigned k) {
+  Coroutine *thread = &emulated->thread[k];
+  for (unsigned i = 0; i < thread->lines; i++) {
+    const Line line = written_line(emulated, share, k, i);
+    memcpy(share.start + line.begin, image_of(emulated, k) + line.begin, line.bytes);
+  }
+  resume(emulated, k);
+  thread->lines = 0;
+  for (size_t chunk = 0; chunk < share.bytes; chunk += CHUNK) { /* most of it is unchanged */
+    const size_t end = chunk + CHUNK < share.bytes ? chunk + CHUNK : share.bytes;
+    if (memcmp(share.start + chunk, emulated->merged + chunk, end - chunk) != 0)
+      take_chunk(emulated, share, k, chunk, end);
+  }
+}
+
+/* Publishes a line that a thread has written. */
+static void merge_line(const CoreEmulatedThreads *emulated, Share share, const char *image, Line line) {
+  for (size_t i = line.begin; i < line.begin + line.bytes; i++) {
+    if (image[i] == emulated->merged[i]) continue;
+    CORE_CHECK(share.start[i] == emulated->merged[i] || share.start[i] == image[i]); /* else two differ */
+    share.start[i] = image[i];
   }
 }
 
 /* Publishes what `count` isolated threads have written, at a barrier. */
 static void merge_images(const CoreEmulatedThreads *emulated, Share share, unsigned count) {
+  for (unsigned k = 0; k < count; k++)
+    for (unsigned i = 0; i < emulated->thread[k].lines; i++)
+      merge_line(emulated, share, image_of(emulated, k), written_line(emulated, share, k, i));
   for (unsigned k = 0; k < count; k++) {
-    if (the_group.thread[k].wrote) merge_image(emulated, share, image_of(emulated, k));
-    the_group.thread[k].wrote = false;
+    for (unsigned i = 0; i < emulated->thread[k].lines; i++) {
+      const Line line = written_line(emulated, share, k, i);
+      memcpy(emulated->merged + line.begin, share.start + line.begin, line.bytes);
+    }
+    emulated->thread[k].lines = 0;
   }
-  memcpy(emulated->merged, share.start, share.bytes);
 }
 
-/* Runs thread k on its own image of shared memory. Before and after, `share` is as the last barrier left it. */
-static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, unsigned k) {
-  Coroutine *thread = &the_group.thread[k];
-  if (thread->wrote) memcpy(share.start, image_of(emulated, k), share.bytes);
-  resume(thread, emulated->stacks + (size_t)k * STACK_BYTES);
-  thread->wrote = memcmp(share.start, emulated->merged, share.bytes) != 0;
-  if (!thread->wrote) return;
-  memcpy(image_of(emulated, k), share.start, share.bytes);
-  memcpy(share.start, emulated->merged, share.bytes);
-}
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* Checks that all threads of a group wait at the same kind of barrier, or all ended. Returns the state. */
-static int meet(unsigned count) {
-  const int state = (int)the_group.thread[0].state;
+static int meet(const Coroutine *thread, unsigned count) {
+  const int state = (int)thread[0].state;
   the_group.ballot = 0;
   for (unsigned k = 0; k < count; k++) {
-    CORE_CHECK((int)the_group.thread[k].state == state); /* else some wait at a barrier that others never come to */
-    if (state == AT_BALLOT && the_group.thread[k].vote) the_group.ballot |= (uint32_t)1 << k;
+    CORE_CHECK((int)thread[k].state == state); /* else some wait at a barrier that others never come to */
+    if (state == AT_BALLOT && thread[k].vote) the_group.ballot |= (uint32_t)1 << k;
   }
   return state;
 }
@@ -171,20 +230,21 @@ static int meet(unsigned count) {
 static void run_group(CoreEmulatedThreads *emulated, CoreDeviceThread first, unsigned count, Share share) {
   const bool backward = emulated->order == CORE_DEVICE_BACKWARD, isolated = emulated->order == CORE_DEVICE_ISOLATED;
   for (unsigned i = 0; i < count; i++) {
-    the_group.thread[i].at = first;
-    the_group.thread[i].at.thread += i;
-    the_group.thread[i].at.group = &the_group;
-    the_group.thread[i].state = FRESH;
-    the_group.thread[i].wrote = false;
+    Coroutine *thread = &emulated->thread[i];
+    thread->at = first;
+    thread->at.thread += i;
+    thread->at.group = &the_group;
+    thread->state = FRESH;
+    thread->lines = 0;
   }
   if (isolated) memcpy(emulated->merged, share.start, share.bytes);
   for (int state = FRESH; state != FINISHED;) {
     for (unsigned i = 0; i < count; i++) {
       const unsigned k = backward ? count - 1 - i : i;
       if (isolated) resume_isolated(emulated, share, k);
-      else resume(&the_group.thread[k], emulated->stacks + (size_t)k * STACK_BYTES);
+      else resume(emulated, k);
     }
-    state = meet(count);
+    state = meet(emulated->thread, count);
     if (isolated && state != AT_BALLOT) merge_images(emulated, share, count);
   }
 }
@@ -231,10 +291,12 @@ static char *reserve(size_t bytes) {
 CoreEmulatedThreads *core_emulated_threads_create(CoreDeviceOrder order) {
   CoreEmulatedThreads *emulated = core_memory_zero_allocate(1, sizeof *emulated);
   emulated->order = order;
+  emulated->thread = core_memory_zero_allocate(CORE_EMULATED_THREADS, sizeof *emulated->thread);
   emulated->shared = core_memory_allocate(CORE_EMULATED_SHARED_BYTES);
   emulated->stacks = reserve((size_t)CORE_EMULATED_THREADS * STACK_BYTES);
   if (order == CORE_DEVICE_ISOLATED) {
     emulated->images = reserve((size_t)CORE_EMULATED_THREADS * CORE_EMULATED_SHARED_BYTES);
+    emulated->written = (uint16_t *)(void *)reserve((size_t)CORE_EMULATED_THREADS * LINES * sizeof(uint16_t));
     emulated->merged = core_memory_allocate(CORE_EMULATED_SHARED_BYTES);
   }
   return emulated;
@@ -242,8 +304,12 @@ CoreEmulatedThreads *core_emulated_threads_create(CoreDeviceOrder order) {
 
 void core_emulated_threads_destroy(CoreEmulatedThreads *emulated) {
   munmap(emulated->stacks, (size_t)CORE_EMULATED_THREADS * STACK_BYTES);
-  if (emulated->images) munmap(emulated->images, (size_t)CORE_EMULATED_THREADS * CORE_EMULATED_SHARED_BYTES);
+  if (emulated->images) {
+    munmap(emulated->images, (size_t)CORE_EMULATED_THREADS * CORE_EMULATED_SHARED_BYTES);
+    munmap(emulated->written, (size_t)CORE_EMULATED_THREADS * LINES * sizeof(uint16_t));
+  }
   free(emulated->merged);
   free(emulated->shared);
+  free(emulated->thread);
   free(emulated);
 }

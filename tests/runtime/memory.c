@@ -27,14 +27,25 @@ static void protect(int device, int protection) {
       CORE_CHECK(mprotect(allocations[i].pages, allocations[i].page_bytes, protection) == 0);
 }
 
+/* Of each device's memory, as core/device/emulated_memory.h has one; 0: not asked for, below 0: none. */
+static int keys[RUNTIME_GPUS_MAX];
+static int key_of(int device) {
+  if (keys[device] == 0) keys[device] = pkey_alloc(0, PKEY_DISABLE_ACCESS);
+  return keys[device];
+}
+
 static int opened[RUNTIME_GPUS_MAX];
 
 void runtime_memory_open(int device) {
-  if (opened[device]++ == 0) protect(device, PROT_READ | PROT_WRITE);
+  if (opened[device]++ > 0) return;
+  if (key_of(device) > 0) CORE_CHECK(pkey_set(key_of(device), 0) == 0);
+  else protect(device, PROT_READ | PROT_WRITE);
 }
 
 void runtime_memory_close(int device) {
-  if (--opened[device] == 0) protect(device, PROT_NONE);
+  if (--opened[device] > 0) return;
+  if (key_of(device) > 0) CORE_CHECK(pkey_set(key_of(device), PKEY_DISABLE_ACCESS) == 0);
+  else protect(device, PROT_NONE);
 }
 
 /* The allocation that [start, start + bytes) lies in. */
@@ -83,7 +94,8 @@ cudaError_t cudaMalloc(void **memory, size_t bytes) {
   *a = (Allocation){pages, pages + page_bytes - rounded, page_bytes, bytes, device, true};
   CORE_CHECK(mprotect(pages, page_bytes, PROT_READ | PROT_WRITE) == 0);
   memset(a->start, RUBBISH, bytes < RUBBISH_MOST ? bytes : RUBBISH_MOST);
-  CORE_CHECK(mprotect(pages, page_bytes, PROT_NONE) == 0);
+  if (key_of(device) > 0) CORE_CHECK(pkey_mprotect(pages, page_bytes, PROT_READ | PROT_WRITE, key_of(device)) == 0);
+  else CORE_CHECK(mprotect(pages, page_bytes, PROT_NONE) == 0);
   allocated[device] += bytes;
   *memory = a->start;
   return cudaSuccess;
