@@ -43,14 +43,31 @@ CORE_DEVICE_FN float ops_number(const void *x, OpsNumbers numbers, size_t i) {
   return numbers == OPS_NUMBERS_BF16 ? row_from_bf16(((const uint16_t *)x)[i]) : ((const float *)x)[i];
 }
 
-CORE_DEVICE_FN float ops_product_sum(const OpsProduct *p, size_t row, size_t column) {
-  float sum = 0;
-  for (size_t l = 0; l < p->k; l++) {
-    const float a = ops_number(p->a, p->factors, p->transpose_a ? l * p->row_a + row : row * p->row_a + l);
-    const float b = ops_number(p->b, p->factors, p->transpose_b ? column * p->k + l : l * p->n + column);
-    sum += row_rounded(a, p->precision) * row_rounded(b, p->precision);
+enum { KERNEL_PRODUCT_AT_ONCE = 8 }; /* numbers of a row, a divisor of KERNEL_MASK_BITS */
+
+/* sum[]: numbers first to first + KERNEL_PRODUCT_AT_ONCE - 1 of a row; in place of those behind its end the last. */
+CORE_DEVICE_FN void ops_product_sums(const OpsProduct *p, size_t row, size_t first, float *sum) {
+  const size_t from_a = p->transpose_a ? row : row * p->row_a, step_a = p->transpose_a ? p->row_a : 1;
+  const size_t step_b = p->transpose_b ? 1 : p->n;
+  size_t from_b[KERNEL_PRODUCT_AT_ONCE];
+  CORE_DEVICE_UNROLL for (size_t i = 0; i < KERNEL_PRODUCT_AT_ONCE; i++) {
+    const size_t column = first + i < p->n ? first + i : p->n - 1;
+    from_b[i] = p->transpose_b ? column * p->k : column;
+    sum[i] = 0;
   }
-  return sum;
+  if (p->factors == OPS_NUMBERS_FLOAT && p->precision == OPS_FLOAT32) {
+    for (size_t l = 0; l < p->k; l++) {
+      const float a = ((const float *)p->a)[from_a + l * step_a];
+      CORE_DEVICE_UNROLL for (size_t i = 0; i < KERNEL_PRODUCT_AT_ONCE; i++)
+        sum[i] += a * ((const float *)p->b)[from_b[i] + l * step_b];
+    }
+    return;
+  }
+  for (size_t l = 0; l < p->k; l++) {
+    const float a = row_rounded(ops_number(p->a, p->factors, from_a + l * step_a), p->precision);
+    CORE_DEVICE_UNROLL for (size_t i = 0; i < KERNEL_PRODUCT_AT_ONCE; i++)
+      sum[i] += a * row_rounded(ops_number(p->b, p->factors, from_b[i] + l * step_b), p->precision);
+  }
 }
 
 CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p) {
@@ -58,15 +75,21 @@ CORE_KERNEL_FN void ops_product(const CoreDeviceThread *at, const OpsProduct *p)
   for (size_t i = core_device_first(at); i < p->m * words; i += core_device_stride(at)) {
     const size_t row = i / words, first = i % words * KERNEL_MASK_BITS;
     uint32_t *word = p->mask ? p->mask + row * ops_mask_words(p->n) + i % words : 0, bits = 0;
-    for (size_t column = first; column < p->n && column < first + KERNEL_MASK_BITS; column++) {
-      const uint32_t bit = 1u << (column - first);
-      float c = ops_product_sum(p, row, column);
-      if (p->epilogue == OPS_PRODUCT_MASKED) c = *word & bit ? c : 0;
-      else if (p->epilogue != OPS_PRODUCT) c += ops_number(p->bias, p->result, column);
-      if (p->epilogue == OPS_PRODUCT_RELU || p->epilogue == OPS_PRODUCT_RELU_MASK) c = c > 0 ? c : c != c ? c : 0;
-      if (c > 0) bits |= bit;
-      if (p->result == OPS_NUMBERS_BF16) ((uint16_t *)p->c)[row * p->n + column] = row_to_bf16(c);
-      else ((float *)p->c)[row * p->n + column] = c;
+    for (size_t begin = first; begin < p->n && begin < first + KERNEL_MASK_BITS; begin += KERNEL_PRODUCT_AT_ONCE) {
+      float sum[KERNEL_PRODUCT_AT_ONCE];
+      ops_product_sums(p, row, begin, sum);
+      CORE_DEVICE_UNROLL for (size_t j = 0; j < KERNEL_PRODUCT_AT_ONCE; j++) {
+        const size_t column = begin + j;
+        const uint32_t bit = 1u << (column - first);
+        float c = sum[j];
+        if (column >= p->n) continue;
+        if (p->epilogue == OPS_PRODUCT_MASKED) c = *word & bit ? c : 0;
+        else if (p->epilogue != OPS_PRODUCT) c += ops_number(p->bias, p->result, column);
+        if (p->epilogue == OPS_PRODUCT_RELU || p->epilogue == OPS_PRODUCT_RELU_MASK) c = c > 0 ? c : c != c ? c : 0;
+        if (c > 0) bits |= bit;
+        if (p->result == OPS_NUMBERS_BF16) ((uint16_t *)p->c)[row * p->n + column] = row_to_bf16(c);
+        else ((float *)p->c)[row * p->n + column] = c;
+      }
     }
     if (p->epilogue == OPS_PRODUCT_RELU_MASK) *word = bits;
   }
