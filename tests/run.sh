@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every test program (TAP from cmocka) and every test script (tests/*/test_*.sh, TAP too), several at a time,
 # prints failures whole, and closes with "N passed, N failed, N skipped". Those in tests/long run only, and one at a
-# time, with --long.
+# time, with --long. BUILD/tests/times.csv has each test's seconds, and those of processors, which a busy machine changes
+# little (of a cluster's daemons none).
 # Usage: tests/run.sh BUILD [--long] [NAME-PART]
 # Tests share nothing: each has a folder, ports and daemons of its own, waits for events and never for time to pass,
 # and may be slowed down by others at any moment. Those with a Slurm cluster mostly wait, so two of them run beside as
@@ -27,7 +28,7 @@ tmp=${TMPDIR:-/tmp}; [ ${#tmp} -le 40 ] || export TMPDIR=/tmp # sockets lie ther
 
 work=$(mktemp -d)
 mkfifo "$work/ended"
-exec 3<>"$work/ended" # a line for each test that has ended: kind, name, exit code, seconds
+exec 3<>"$work/ended" # a line for each test that has ended: kind, name, exit code, seconds, those of processors
 trap 'rm -rf "$work"' EXIT
 stop() { # ends the tests that run; each cleans up after itself
   cat "$work"/*.pid 2>/dev/null | xargs -r kill
@@ -47,12 +48,14 @@ start() { # kind name: in the background
     timeout "$limit_s" "${command[@]}" >"$file.log" 2>&1 3>&- & echo $! >"$file.pid"
     wait $!; code=$?
     rm "$file.pid"
-    echo "$1 $2 $code $((SECONDS - begun))" >&3
+    times >"$file.times" # the second line is of processes that it waited for, and they for
+    cpu=$(awk -F'[ms ]+' 'NR == 2 { printf "%.1f", 60 * ($1 + $3) + $2 + $4 }' "$file.times")
+    echo "$1 $2 $code $((SECONDS - begun)) $cpu" >&3
   ) &
 }
 
-report() { # name code seconds: a test's line, and what failed or was skipped
-  local name=$1 code=$2 seconds=$3 log=$work/${1//\//@}.log p f s
+report() { # name code seconds cpu: a test's line, and what failed or was skipped
+  local name=$1 code=$2 seconds=$3 cpu=$4 log=$work/${1//\//@}.log p f s
   count() { grep -cE "$1" "$log" || true; }
   s=$(count '^ok [0-9]+ .*# (SKIP|skip)'); p=$(( $(count '^ok [0-9]+') - s )); f=$(count '^not ok')
   s=$(( s + $(count '^not ok [0-9]+ .*# SKIP') )); f=$(( f - $(count '^not ok [0-9]+ .*# SKIP') ))
@@ -60,7 +63,8 @@ report() { # name code seconds: a test's line, and what failed or was skipped
   if [ "$code" -eq 124 ]; then echo "it did not end in $limit_s s" >>"$log"; fi
   if [ $(( p + f + s )) -eq 0 ]; then f=1; echo "no test ran" >>"$log"; fi
   passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-  printf '%-44s %4d passed %3d failed %3d skipped  %3d s\n' "$name" "$p" "$f" "$s" "$seconds"
+  printf '%-44s %4d passed %3d failed %3d skipped %4d s %6.1f s CPU\n' "$name" "$p" "$f" "$s" "$seconds" "$cpu"
+  echo "$name,$seconds,$cpu" >>"$work/times.csv"
   if [ "$f" -gt 0 ]; then sed 's/^/    /' "$log" | tail -60
   elif [ "$s" -gt 0 ]; then grep -E '# (SKIP|skip)' "$log" | sed 's/^/    /' | head -5; fi
   rm "$log"
@@ -83,10 +87,14 @@ while :; do
     done
   done
   [ $((running[cluster] + running[other])) -gt 0 ] || break
-  read -r kind name code seconds <&3
+  read -r kind name code seconds cpu <&3
   running[$kind]=$((running[$kind] - 1))
-  report "$name" "$code" "$seconds"
+  report "$name" "$code" "$seconds" "$cpu"
 done
+if [ -z "$only" ]; then
+  { echo "test,wall_s,cpu_s"; sort -t, -k3,3nr "$work/times.csv"; } >"$build/tests/times.csv"
+  awk -F, '{ cpu += $3 } END { printf "\n%.0f s of processors; by test in %s\n", cpu, FILENAME }' "$build/tests/times.csv"
+fi
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
