@@ -4,6 +4,10 @@
 #define CORE_RANDOM_H
 #include <math.h>
 #include <stdint.h>
+/* Philox needs none of the processor's intrinsics, and their headers take longer to compile than most files. */
+#ifndef R123_USE_SSE
+#define R123_USE_SSE 0
+#endif
 #include <Random123/philox.h>
 
 #if defined(__CUDACC__)
