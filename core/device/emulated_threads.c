@@ -48,7 +48,7 @@ struct CoreEmulatedThreads {
   char *shared, *stacks;
   /* CORE_DEVICE_ISOLATED: */
   char *merged;               /* shared memory as the last barrier left it */
-  uint16_t *written;          /* [thread][LINES]: lines of it that the thread has written since, as it sees them in ... */
+  uint16_t *written;          /* [thread][LINES]: lines of it that the thread has written since, as `images` has them */
   char *images;               /* [thread][CORE_EMULATED_SHARED_BYTES] */
 };
 

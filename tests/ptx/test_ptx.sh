@@ -60,7 +60,7 @@ same=$(for file in sim/device/kernels_cuda trainer/ops/kernels/kernels_cuda; do 
   done
   rm "$tap_dir"/section.*
 done)
-tap_check "nvcc writes the same PTX for all targets" "$same"
+tap_check "all targets have the same PTX" "$same"
 part "physics: the pinned hash" on_a_device test_batch_bits
 part "the same with a thread a world" 'on_a_device_with_a_thread*' test_batch_bits
 part "worlds that become NaN" 'worlds_that_are*' test_batch_bits

@@ -50,9 +50,8 @@ result "inside a folder, includes go down the floors only" "$(awk -v floors="$fl
   a[1] == b[1] && floor[$3] > floor[$2] { print $1 " includes " $3 "/, which stands above " $2 "/" }' <<<"$includes")"
 # The same of calls, which a declaration in a lower folder's header could hide: what an object leaves undefined is not defined above.
 symbols=$(for source in $(grep -E '\.(c|cu)$' <<<"$sources"); do
-  object=${source%.*}.o
-  [ ! -e "$SWEEP_BUILD/obj/$object" ] || nm -P "$SWEEP_BUILD/obj/$object" | sed "s|^|$object |"
-done)
+  ls "$SWEEP_BUILD"/{obj,pic}/"${source%.*}.o" 2>/dev/null | head -n 1
+done | xargs nm -AP | sed -E "s#^$SWEEP_BUILD/(obj|pic)/([^:]*):#\2#")
 result "inside a folder, calls go down the floors only" "$(awk -v floors="$floors" '
   BEGIN { n = split(floors, f, /[ \n]+/); for (i = 1; i <= n; i++) floor[f[i]] = i }
   { folder = $1; if (folder ~ /\/main\.o$/) sub(/\.o$/, "/", folder); sub(/\/[^\/]*$/, "", folder); split(folder, a, "/") }
