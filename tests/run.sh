@@ -2,8 +2,8 @@
 # Runs every test program (TAP from cmocka) and every test script (tests/*/test_*.sh, TAP too), several at a time,
 # prints failures whole, and closes with "N passed, N failed, N skipped". Those in tests/long run only, and one at a
 # time, with --long. BUILD/tests/times.csv has each test's seconds, and those of processors, which a busy machine changes
-# little (of a cluster's daemons none).
-# Usage: tests/run.sh BUILD [--long] [NAME-PART]
+# less (without the daemons of a cluster).
+# Usage: tests/run.sh BUILD [--long] [NAME-PART...]
 # Tests share nothing: each has a folder, ports and daemons of its own, waits for events and never for time to pass,
 # and may be slowed down by others at any moment. Those with a Slurm cluster mostly wait, so two of them run beside as
 # many others as there are processors (at most 4). JOBS=1: one test at a time.
@@ -14,7 +14,7 @@ processors=$(nproc)
 [ "$processors" -le 4 ] || { processors=4; export OMP_NUM_THREADS=${OMP_NUM_THREADS:-4}; }
 jobs=${JOBS:-$processors}
 if [ "${1:-}" = --long ]; then long=1 limit_s=14400 jobs=1; shift; fi
-only=${1:-}
+only=("$@")
 cd "$(dirname "$0")/.." || exit 1
 export PATH="$build/bin:$PATH" SWEEP_BUILD=$build CMOCKA_MESSAGE_OUTPUT=TAP NO_COLOR=1
 unset SWEEP_ROOT MAKEFLAGS MAKELEVEL
@@ -70,12 +70,18 @@ report() { # name code seconds cpu: a test's line, and what failed or was skippe
   rm "$log"
 }
 
+wanted() { # name
+  local part
+  for part in "${only[@]}"; do [[ $1 != *"$part"* ]] || return 0; done
+  [ ${#only[@]} -eq 0 ]
+}
+
 # The scripts that take longest first, programs of a second last.
 longest=$(ls tests/{tools,mpi,fault}/test_*.sh)
 for path in $longest $(ls tests/*/test_*.sh | grep -vxF "$longest") tests/unit/test_*.c; do
   name=${path#tests/} name=${name%.c} kind=other
   case "$long:$name" in :long/*) continue ;; 1:long/*) ;; 1:*) continue ;; esac
-  case $name in *"$only"*) ;; *) continue ;; esac
+  wanted "$name" || continue
   if [ "$jobs" -gt 1 ] && grep -q '^\. tests/slurm/cluster.sh' "$path"; then kind=cluster; fi
   queue[$kind]+="$name "
 done
@@ -91,7 +97,7 @@ while :; do
   running[$kind]=$((running[$kind] - 1))
   report "$name" "$code" "$seconds" "$cpu"
 done
-if [ -z "$only" ]; then
+if [ ${#only[@]} -eq 0 ] && [ -z "$long" ]; then
   { echo "test,wall_s,cpu_s"; sort -t, -k3,3nr "$work/times.csv"; } >"$build/tests/times.csv"
   awk -F, '{ cpu += $3 } END { printf "\n%.0f s of processors; by test in %s\n", cpu, FILENAME }' "$build/tests/times.csv"
 fi
