@@ -35,9 +35,10 @@ tap_expect() {
     grep -qE -- "$pattern" <<<"$out" || { echo "no /$pattern/ in:"; head -5 <<<"$out"; })"
 }
 
-# tap_wait SECONDS COMMAND...: until the command succeeds; 1 when it never does
+# tap_wait SECONDS COMMAND...: until the command succeeds; 1 when it never does, in so many seconds and at least in 300,
+# since what takes a second here may take a minute on a machine with other things to do
 tap_wait() {
-  local end=$((SECONDS + $1)); shift
+  local end=$((SECONDS + ($1 > 300 ? $1 : 300))); shift
   until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.02; done
 }
 

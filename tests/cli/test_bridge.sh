@@ -125,7 +125,7 @@ tap_run "it may print" 0 "finished" train prints --set env.task=gym/Prints-v0
 mkdir "$tap_dir/quiet"
 tap_result "but not on the trainer's output" "$(trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet \
   --set env.task=gym/Prints-v0 2>/dev/null | wc -c)"
-timeout 60 trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet --set env.task=gym/Forks-v0 \
+timeout 300 trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet --set env.task=gym/Forks-v0 \
   --set eval.count=0 >/dev/null 2>&1
 tap_result "a fork of it holds nothing up" $?
 pkill -9 -f "worker.py .* gym/Forks-v0" 2>/dev/null

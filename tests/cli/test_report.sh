@@ -41,7 +41,7 @@ if [ -z "$browser" ]; then
   tap_done
 fi
 show() { # page, size: its document after the scripts, and what the console said
-  timeout 60 $browser --headless=new --no-sandbox --disable-gpu --user-data-dir="$tap_dir/profile" --virtual-time-budget=5000 \
+  timeout 300 $browser --headless=new --no-sandbox --disable-gpu --user-data-dir="$tap_dir/profile" --virtual-time-budget=5000 \
     --window-size="$2" --enable-logging=stderr --v=0 --dump-dom "file://$1" 2>"$tap_dir/console" >"$tap_dir/dom"
 }
 show "$page" 1280,900

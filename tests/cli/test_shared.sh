@@ -40,16 +40,16 @@ count = 1
 threads = 1
 total_steps = 256
 INI
-train() { as "$1" timeout 120 trainer --root "$work" "${small[@]}" -q "${@:2}"; }
+train() { as "$1" timeout 300 trainer --root "$work" "${small[@]}" -q "${@:2}"; }
 
 # ---- what a group does: one takes over what the other began
 train $ada --set train.seed=1; tap_result "one trains in the group's workspace" $?
 run=$(cd "$work" && echo runs/*/*)
 train $mal --set train.seed=1 --force; tap_result "another of the group starts the same run over" $?
-as $ada timeout 120 sweep collect --root "$work" >"$tap_dir/out" 2>&1; tap_result "one imports" $? "$(cat "$tap_dir/out")"
-as $mal timeout 120 sweep collect --root "$work" >"$tap_dir/out" 2>&1; tap_result "and so does the other" $? "$(cat "$tap_dir/out")"
-as $ada timeout 120 sweep submit "$tap_dir/both.ini" --root "$work" --local --wait >"$tap_dir/out" 2>&1; tap_result "one submits" $? "$(cat "$tap_dir/out")"
-as $mal timeout 120 sweep submit "$tap_dir/both.ini" --root "$work" --local --wait >"$tap_dir/out" 2>&1; tap_result "and so does the other" $? "$(cat "$tap_dir/out")"
+as $ada timeout 300 sweep collect --root "$work" >"$tap_dir/out" 2>&1; tap_result "one imports" $? "$(cat "$tap_dir/out")"
+as $mal timeout 300 sweep collect --root "$work" >"$tap_dir/out" 2>&1; tap_result "and so does the other" $? "$(cat "$tap_dir/out")"
+as $ada timeout 300 sweep submit "$tap_dir/both.ini" --root "$work" --local --wait >"$tap_dir/out" 2>&1; tap_result "one submits" $? "$(cat "$tap_dir/out")"
+as $mal timeout 300 sweep submit "$tap_dir/both.ini" --root "$work" --local --wait >"$tap_dir/out" 2>&1; tap_result "and so does the other" $? "$(cat "$tap_dir/out")"
 
 # ---- links to a private file
 secret=$home/secret
@@ -74,8 +74,8 @@ refused() {
     grep -qF "$(basename "$path")" <<<"$out" || echo "the file is not named: $out")"
   as $mal rm -rf "$work/$path"
 }
-collect() { as $ada timeout 60 sweep collect --root "$work"; }
-submit() { as $ada timeout 60 sweep submit "$tap_dir/both.ini" --root "$work" --local --wait --force; }
+collect() { as $ada timeout 300 sweep collect --root "$work"; }
+submit() { as $ada timeout 300 sweep submit "$tap_dir/both.ini" --root "$work" --local --wait --force; }
 again() { train $ada --set train.seed=1 --force; }
 next() { echo $(($(sed -n 's/^attempt=//p' "$work/$run/state") + 1)); } # attempt
 for kind in link pipe; do
@@ -117,7 +117,7 @@ as $mal mv "$work/$run.away" "$work/$run"
 mkdir "$tap_dir/disk"; chown $ada:"$group" "$tap_dir/disk"
 mkdir "$tap_dir/own"; chown $ada:"$group" "$tap_dir/own"; chmod 2775 "$tap_dir/own"
 as $ada ln -s "$tap_dir/disk" "$tap_dir/own/runs"
-as $ada timeout 120 trainer --root "$tap_dir/own" "${small[@]}" -q; tap_result "runs/ on another disk, by a link of one's own" $? "$(ls "$tap_dir/disk")"
+as $ada timeout 300 trainer --root "$tap_dir/own" "${small[@]}" -q; tap_result "runs/ on another disk, by a link of one's own" $? "$(ls "$tap_dir/disk")"
 
 # ---- in a folder that everybody may write, a stranger's file is not written
 chmod 777 "$work"
@@ -131,12 +131,12 @@ for file in "$run/state" "$run/config.ini" sweeps/both/manifest.tsv sweeps/both/
   [ -e "$work/$file" ] && cp -p "$work/$file" "$tap_dir/kept" || : >"$tap_dir/kept"
   rm -f "$work/$file"; mkfifo "$work/$file"; chmod 666 "$work/$file"
   for command in "sweep status --root $work" "sweep status both --root $work" "sweep collect --root $work" "trainer --root $work ${small[*]} --set train.seed=1 -q --resume"; do
-    as $ada timeout 60 $command >"$tap_dir/out" 2>&1; rc=$?
+    as $ada timeout 300 $command >"$tap_dir/out" 2>&1; rc=$?
     [ $rc -eq 124 ] && break
   done
   tap_result "$file is a pipe: nothing hangs" "$([ $rc -ne 124 ]; echo $?)" "$command"
   rm -f "$work/$file"; cp -p "$tap_dir/kept" "$work/$file"
 done
-as $ada timeout 60 bash -c "cd '$work'; sweep plan <(cat '$tap_dir/both.ini') --root '$work'" >"$tap_dir/out" 2>&1
+as $ada timeout 300 bash -c "cd '$work'; sweep plan <(cat '$tap_dir/both.ini') --root '$work'" >"$tap_dir/out" 2>&1
 tap_result "what the user names may be a pipe" $? "$(cat "$tap_dir/out")"
 tap_done

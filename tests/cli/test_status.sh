@@ -116,7 +116,7 @@ tap_run "a damaged manifest is told, the other sweeps are shown" 1 "pending" swe
 tap_run "and named" 1 "sweeps/other/manifest.tsv" sweep status
 rm -r "$SWEEP_ROOT/sweeps/other"
 printf 'jobs=1\nforce=0\nexecutor=1\n' >"$SWEEP_ROOT/sweeps/study/queued"
-tap_run "--watch ends where the executor is gone" 0 "the executor is gone" timeout 60 sweep status study --watch
+tap_run "--watch ends where the executor is gone" 0 "the executor is gone" timeout 300 sweep status study --watch
 rm "$SWEEP_ROOT/sweeps/study/queued"
 
 # ---- for scripts
