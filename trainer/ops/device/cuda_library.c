@@ -143,8 +143,8 @@ static uint32_t alignment_of(const void *address) {
 static void tell_refused(DeviceLibrary *library, const DeviceProduct *p) {
   if (library->refusals++ >= REFUSALS_NAMED) return;
   core_log(p->epilogue == OPS_PRODUCT ? CORE_LOG_WARN : CORE_LOG_INFO,
-           "cuBLASLt has no algorithm for a product of %zu x %zu x %zu (%s, epilogue %d, alignments %u %u %u); a kernel of "
-           "our own does it%s", p->m, p->k, p->n, p->factors == OPS_NUMBERS_BF16 ? "bf16" : "float32", (int)p->epilogue,
+           "cuBLASLt has no algorithm for a product of %zu x %zu x %zu (%s, epilogue %d, alignments %u %u %u); a kernel "
+           "of our own does it%s", p->m, p->k, p->n, p->factors == OPS_NUMBERS_BF16 ? "bf16" : "float32", (int)p->epilogue,
            alignment_of(p->a), alignment_of(p->b), alignment_of(p->c),
            library->refusals == REFUSALS_NAMED ? "; further ones are not named" : "");
 }
