@@ -142,10 +142,11 @@ static uint32_t alignment_of(const void *address) {
 /* Says which products the library leaves to kernels of ours: a plain one may be slow there. */
 static void tell_refused(DeviceLibrary *library, const DeviceProduct *p) {
   if (library->refusals++ >= REFUSALS_NAMED) return;
+  const char *type = p->factors == OPS_NUMBERS_BF16 ? "bf16" : "float32";
   core_log(p->epilogue == OPS_PRODUCT ? CORE_LOG_WARN : CORE_LOG_INFO,
-           "cuBLASLt has no algorithm for a product of %zu x %zu x %zu (%s, epilogue %d, alignments %u %u %u); a kernel "
-           "of our own does it%s", p->m, p->k, p->n, p->factors == OPS_NUMBERS_BF16 ? "bf16" : "float32", (int)p->epilogue,
-           alignment_of(p->a), alignment_of(p->b), alignment_of(p->c),
+           "cuBLASLt has no algorithm for a product of %zu x %zu x %zu (%s, epilogue %d, aligned to %u, %u, %u bytes); "
+           "a kernel of our own does it%s", p->m, p->k, p->n, type, (int)p->epilogue, alignment_of(p->a),
+           alignment_of(p->b), alignment_of(p->c),
            library->refusals == REFUSALS_NAMED ? "; further ones are not named" : "");
 }
 
