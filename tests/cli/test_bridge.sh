@@ -3,29 +3,11 @@
 # wrong ends the run with a message, without a worker left behind. TAP.
 set -u
 . tests/cli/tap.sh
+. tests/cli/small.sh
 . tests/fault/pace.sh
 . tests/fault/resume.sh
 export SWEEP_PYTHON=$SWEEP_BUILD/python/bin/python
-cat >"$tap_dir/small.ini" <<'INI'
-[env]
-task = gym/Count-v0
-num = 6
-[train]
-threads = 1
-total_steps = 960
-[ppo]
-num_steps = 16
-num_minibatches = 4
-epochs = 2
-[net]
-width = 8
-depth = 1
-[eval]
-episodes = 4
-count = 1
-[checkpoint]
-every = 0
-INI
+{ printf '%s\n' '[env]' 'task = gym/Count-v0' 'num = 6'; small_settings; } >"$tap_dir/small.ini"
 
 # ---- what needs no Python
 tap_run "no Python" 2 "there is no Python to run its worker" train none --set env.python=/nowhere/python

@@ -4,29 +4,10 @@
 # it (pip install envpool gymnasium: 650 MB). TAP.
 set -u
 . tests/cli/tap.sh
+. tests/cli/small.sh
 export PYTHONWARNINGS=ignore PYTHONDONTWRITEBYTECODE=1
 export SWEEP_PYTHON=$SWEEP_BUILD/python/bin/python
-cat >"$tap_dir/small.ini" <<'INI'
-[env]
-task = envpool/Count-v0
-num = 6
-workers = 2
-[train]
-threads = 1
-total_steps = 960
-[ppo]
-num_steps = 16
-num_minibatches = 4
-epochs = 2
-[net]
-width = 8
-depth = 1
-[eval]
-episodes = 4
-count = 1
-[checkpoint]
-every = 0
-INI
+{ printf '%s\n' '[env]' 'task = envpool/Count-v0' 'num = 6' 'workers = 2'; small_settings; } >"$tap_dir/small.ini"
 run() { mkdir -p "$tap_dir/$1"; local root=$tap_dir/$1; shift; trainer --config "$tap_dir/small.ini" --root "$root" "$@"; }
 # same NAME TASK WORLDS STEPS SETTINGS...: cli_env's lines are envpool_alone.py's
 same() {
