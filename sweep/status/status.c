@@ -1,18 +1,15 @@
-/* `sweep status`: what every run says of itself and what Slurm says of it, added up. Imports what is new into
- * results.db on the way. Slurm is asked once for all sweeps that are shown, and not at all when nothing of them is
- * unfinished. */
+/* `sweep status`: what every run says of itself and what Slurm says of it, added up (shown.c), for people and as CSV.
+ * Imports what is new into results.db on the way. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "store/database/database.h"
-#include "sweep/cluster/journal.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
-#include "sweep/status/status_internal.h"
+#include "sweep/status/shown.h"
 
 enum { QUEUE_AGE_S = 5 /* so long an answer of Slurm is good for */ };
 
@@ -21,45 +18,7 @@ typedef struct StatusOptions {
   bool json, csv, watch, runs, failed;
 } StatusOptions;
 
-/* Opens results.db and imports what is new; NULL when it can not be had, or may lie behind (of an older version, or
- * another process is importing), which does not hide the status: the states are files. */
-static StoreDatabase *open_and_import(const char *root) {
-  char path[CORE_PATH_MAX];
-  StoreDatabase *database = NULL;
-  StoreImport result;
-  int64_t older = 0;
-  int code = store_path_database(root, path);
-  if (code == CORE_OK) code = store_database_open_to_show(path, &database, &older);
-  if (code == CORE_OK && older) {
-    core_warn(STORE_OLDER_NOTE, path, (long long)older);
-    store_database_close(&database);
-    return NULL;
-  }
-  if (code == CORE_OK) code = store_import(database, root, NULL, false, &result);
-  if (code != CORE_OK) core_warn("results.db was not brought up to date: %s", core_error_message());
-  else if (result.damaged_lines > 0)
-    core_warn("%lld damaged run-log lines were skipped, the first: %s", (long long)result.damaged_lines,
-              result.first_damage);
-  if (code != CORE_OK || result.rows < 0) store_database_close(&database);
-  return database;
-}
-
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
-
-const char *sweep_shown_status(const SweepShown *shown, size_t index) {
-  return shown->is_slurm ? sweep_kind_name(shown->cluster.run[index].kind)
-                         : store_status_name(shown->progress.run[index].state.status);
-}
-
-const char *sweep_shown_reason(const SweepShown *shown, size_t index) {
-  const bool is_known = shown->is_slurm && !shown->progress.run[index].is_dropped && shown->cluster.run[index].text[0];
-  return is_known ? shown->cluster.run[index].text : sweep_progress_reason(&shown->progress, index);
-}
-
-static bool is_trouble(const SweepShown *shown, size_t index) {
-  return shown->is_slurm ? sweep_cluster_status_is_trouble(&shown->progress, &shown->cluster, index)
-                         : sweep_progress_is_trouble(&shown->progress, index);
-}
 
 /* Of solve rates, and of returns where episodes have no goal. */
 static const char *result_name(const SweepProgress *progress) {
@@ -85,7 +44,7 @@ static void print_runs(const SweepShown *shown, bool only_failed) {
   char buffer[32];
   for (size_t i = 0; i < shown->progress.runs; i++) {
     const StoreState *state = &shown->progress.run[i].state;
-    const bool bad = is_trouble(shown, i);
+    const bool bad = sweep_shown_is_trouble(shown, i);
     if (only_failed && !bad) continue;
     core_table_cell(table, "%zu", i);
     core_table_cell(table, "%s", shown->progress.run[i].id);
@@ -121,7 +80,7 @@ static void print_csv(const SweepShown *shown, bool only_failed) {
   char job[48];
   for (size_t i = 0; i < shown->progress.runs; i++) {
     const StoreState *state = &shown->progress.run[i].state;
-    if (only_failed && !is_trouble(shown, i)) continue;
+    if (only_failed && !sweep_shown_is_trouble(shown, i)) continue;
     job[0] = '\0';
     if (shown->is_slurm && shown->cluster.run[i].id.job > 0) slurm_id_format(shown->cluster.run[i].id, job);
     printf("%s,%zu,%s,", shown->progress.name, i, shown->progress.run[i].id);
@@ -136,40 +95,6 @@ static void print_csv(const SweepShown *shown, bool only_failed) {
 }
 
 /* ---- all sweeps -------------------------------------------------------------------------------------------------- */
-
-static bool is_unfinished(const SweepProgress *progress) {
-  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs;
-}
-
-/* Joins with Slurm what is Slurm's. */
-static int join(const StatusOptions *options, SweepShown *shown, size_t count) {
-  const char **names = core_memory_allocate((count + 1) * sizeof *names);
-  size_t asked = 0;
-  char problem[512] = "";
-  SlurmTasks tasks = {0};
-  for (size_t i = 0; i < count; i++) {
-    shown[i].is_slurm = sweep_journal_exists(options->common.root, shown[i].progress.name);
-    if (shown[i].is_slurm && is_unfinished(&shown[i].progress)) names[asked++] = shown[i].progress.name;
-  }
-  const bool known = asked == 0 || sweep_cluster_status_ask(names, asked, QUEUE_AGE_S, &tasks) == CORE_OK;
-  if (!known) snprintf(problem, sizeof problem, "%s", core_error_message());
-  int code = CORE_OK;
-  for (size_t i = 0; i < count && code == CORE_OK; i++)
-    if (shown[i].is_slurm)
-      code = sweep_cluster_status_make(options->common.root, &shown[i].progress, known ? &tasks : NULL, problem,
-                                 &shown[i].cluster);
-  slurm_tasks_free(&tasks);
-  free(names);
-  return code;
-}
-
-static bool is_busy(const SweepShown *shown) {
-  const SweepProgress *progress = &shown->progress;
-  if (!shown->is_slurm) return (progress->queued && progress->executor) || progress->count[STORE_RUNNING] > 0;
-  return shown->cluster.count[SWEEP_QUEUED] + shown->cluster.count[SWEEP_STARTING] +
-           shown->cluster.count[SWEEP_RUNNING] >
-         0;
-}
 
 static void draw(const StatusOptions *options, const SweepShown *shown, CoreText *text) {
   if (shown->is_slurm) sweep_cluster_status_draw(&shown->progress, &shown->cluster, text);
@@ -203,67 +128,19 @@ static void print(const StatusOptions *options, SweepShown *shown, size_t count,
   core_text_free(&text);
 }
 
-/* What the sweep's own file says: which runs it no longer has, and, for scripts, their settings. */
-static void read_members(const StatusOptions *options, SweepShown *shown) {
-  SweepProgress *progress = &shown->progress;
-  if (!options->json && progress->count[STORE_FINISHED] == progress->runs) return;
-  if (sweep_members_read(options->common.root, progress, &shown->members) == CORE_OK) {
-    if (shown->is_slurm) sweep_cluster_status_drop(shown->members.absent, progress, &shown->cluster);
-    else sweep_progress_drop(progress, shown->members.absent);
-    return;
-  }
-  if (!options->watch)
-    core_warn("%s; so it is not known which runs %s still has", core_error_message(), progress->name);
-  core_error_clear();
-}
-
-/* A sweep that can not be read does not hide the others. */
-static int read_progress(const StatusOptions *options, StoreDatabase *database, char **names, size_t *count,
-                         SweepShown *shown) {
-  char problem[512] = "";
-  size_t kept = 0;
-  for (size_t i = 0; i < *count; i++) {
-    shown[kept].root = options->common.root;
-    if (sweep_progress_read(options->common.root, names[i], database, &shown[kept].progress) == CORE_OK) kept++;
-    else if (!*problem) snprintf(problem, sizeof problem, "%s", core_error_message());
-  }
-  *count = kept;
-  return *problem ? core_error(CORE_FAIL, "%s", problem) : CORE_OK;
-}
-
-static int judge(const StatusOptions *options, SweepShown *shown, size_t count) {
-  TRY(join(options, shown, count));
-  for (size_t i = 0; i < count; i++) {
-    read_members(options, &shown[i]);
-    if (shown[i].is_slurm) {
-      sweep_cluster_status_expect(&shown[i].cluster, &shown[i].progress);
-      sweep_cluster_status_trouble(&shown[i].progress, &shown[i].cluster, &shown[i].troubles);
-    } else {
-      sweep_failures_of_progress(&shown[i].progress, &shown[i].troubles);
-    }
-  }
-  return CORE_OK;
-}
-
 static int show(const StatusOptions *options, StoreDatabase *database, char **names, size_t count, CoreLive *live,
                 bool *busy) {
+  const SweepShownAsked asked = {.root = options->common.root, .settings = options->json,
+                                 .is_repeated = options->watch, .queue_age_s = QUEUE_AGE_S};
   SweepShown *shown = core_memory_zero_allocate(count + 1, sizeof *shown);
-  char problem[512] = "";
-  const int unread = read_progress(options, database, names, &count, shown);
-  if (unread != CORE_OK) snprintf(problem, sizeof problem, "%s", core_error_message());
-  int code = judge(options, shown, count);
+  char problem[SWEEP_SHOWN_PROBLEM];
+  int code = sweep_shown_read(&asked, database, names, &count, shown, problem);
   *busy = false;
-  for (size_t i = 0; i < count && code == CORE_OK; i++) *busy |= is_busy(&shown[i]);
-  if (code == CORE_OK && (count > 0 || unread == CORE_OK)) print(options, shown, count, live, *busy);
-  for (size_t i = 0; i < count; i++) {
-    sweep_failures_free(&shown[i].troubles);
-    sweep_members_free(&shown[i].members);
-    sweep_cluster_status_free(&shown[i].cluster);
-    sweep_progress_free(&shown[i].progress);
-  }
+  for (size_t i = 0; i < count && code == CORE_OK; i++) *busy |= sweep_shown_is_busy(&shown[i]);
+  if (code == CORE_OK && (count > 0 || !*problem)) print(options, shown, count, live, *busy);
+  sweep_shown_free(shown, count);
   free(shown);
-  if (code == CORE_OK && unread != CORE_OK) return core_error(unread, "%s", problem);
-  return code;
+  return code == CORE_OK && *problem ? core_error(CORE_FAIL, "%s", problem) : code;
 }
 
 static int status(void *given, const char **operands, size_t operand_count) {
@@ -281,7 +158,7 @@ static int status(void *given, const char **operands, size_t operand_count) {
   CoreLive live = {.stream = stdout, .plain_every_s = 15};
   bool busy;
   do {
-    StoreDatabase *database = open_and_import(root);
+    StoreDatabase *database = sweep_shown_import(root, false);
     code = show(options, database, operand_count > 0 ? &one : names, count, &live, &busy);
     store_database_close(&database);
     if (options->watch && busy && code == CORE_OK) sleep(2);

@@ -1,6 +1,6 @@
 /* `sweep status --json`: everything that status knows, so that no script has to read a workspace's files. */
 #include "store/workspace/paths.h"
-#include "sweep/status/status_internal.h"
+#include "sweep/status/shown.h"
 
 /* Unix seconds; null: that moment has not come. */
 static json_t *moment(double unix_s) { return unix_s > 0 ? json_real(unix_s) : json_null(); }
@@ -61,21 +61,25 @@ static json_t *cluster_status_json(const SweepClusterStatus *cluster) {
   return counts;
 }
 
-json_t *sweep_shown_json(SweepShown *shown) {
+json_t *sweep_shown_summary_json(const SweepShown *shown) {
   const SweepProgress *progress = &shown->progress;
   json_t *object = json_pack("{s:s, s:I, s:I, s:f, s:b, s:I, s:o, s:o, s:o}", "name", progress->name, "runs",
                              (json_int_t)progress->runs, "dropped", (json_int_t)progress->dropped, "done",
                              progress->done, "queued", progress->queued, "executor", (json_int_t)progress->executor,
                              "steps_per_second", core_json_real(progress->steps_per_second), "eta_s",
                              core_json_real(progress->eta_s), "count", counts_json(progress));
-  json_t *runs = json_array();
   if (shown->is_slurm) {
     json_object_set_new(object, "standing", cluster_status_json(&shown->cluster));
     json_object_set_new(object, "slurm_problem",
                         shown->cluster.is_stale ? core_json_text(shown->cluster.problem) : json_null());
   }
   json_object_set_new(object, "trouble", sweep_failures_json(&shown->troubles, progress));
-  for (size_t i = 0; i < progress->runs; i++) json_array_append_new(runs, run_json(shown, i));
+  return object;
+}
+
+json_t *sweep_shown_json(SweepShown *shown) {
+  json_t *object = sweep_shown_summary_json(shown), *runs = json_array();
+  for (size_t i = 0; i < shown->progress.runs; i++) json_array_append_new(runs, run_json(shown, i));
   json_object_set_new(object, "run", runs);
   return object;
 }
