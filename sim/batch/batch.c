@@ -155,7 +155,7 @@ static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   walk_field(cursor, world->contact_impulse,
              (size_t)sim_model_contacts(batch->size) * sizeof world->contact_impulse[0]);
   memset(world->warm, 0, sizeof world->warm);
-  for (unsigned i = 0; i < (unsigned)sim_model_contacts(batch->size); i++) sim_step_note_contact(world, i);
+  for (unsigned i = 0; i < (unsigned)sim_model_contacts(batch->size); i++) sim_step_note_contact(world->warm, i);
   walk_field(cursor, &world->last_distance, sizeof world->last_distance);
   walk_field(cursor, &world->level, sizeof world->level);
   walk_field(cursor, &world->timestep, sizeof world->timestep);

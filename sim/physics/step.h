@@ -283,7 +283,9 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
 }
 
 /* Marks the impulse of a contact slot as possibly not 0. */
-SIM_FN void sim_step_note_contact(SimWorld *world, unsigned slot) { world->warm[slot / 64] |= 1ull << slot % 64; }
+SIM_FN void sim_step_note_contact(uint64_t warm[SIM_WARM_WORDS], unsigned slot) {
+  warm[slot / 64] |= 1ull << slot % 64;
+}
 
 /* Clears the impulses of the last step, word by word of the `warm` bits. */
 SIM_FN void sim_step_forget_word(SimWorld *world, int i) {
@@ -300,7 +302,7 @@ SIM_FN void sim_step_keep_contacts(SimWorld *world, const SimContact *contact, i
   sim_step_forget_contacts(world);
   for (int i = 0; i < count; i++) {
     world->contact_impulse[contact[i].slot] = contact[i].impulse;
-    sim_step_note_contact(world, contact[i].slot);
+    sim_step_note_contact(world->warm, contact[i].slot);
   }
 }
 

@@ -155,10 +155,9 @@ static void plan_pair(SimBlockPlan *plan, SimScratch *s, const SimPair *pair, in
   s->touching_count += points > 0;
   plan->bits |= points > 0 ? pair->reward : 0;
   for (int k = 0; k < points && pair->resolved; k++) {
-    const unsigned slot = (unsigned)pair->slot + (unsigned)k;
     touching->contact[k] = (uint8_t)(number + k);
     lane->listing[lane->contact_count++] = (uint8_t)(number + k);
-    plan->warm[slot / 64] |= 1ull << slot % 64;
+    sim_step_note_contact(plan->warm, (unsigned)pair->slot + (unsigned)k);
   }
 }
 

@@ -143,4 +143,13 @@ tap_run "a submit refuses it" 2 "give --trust to sweep submit once" submit
 tap_run "once trusted it runs" 0 "" submit --trust
 tap_run "the workspace remembers" 0 "Python module mine" cat "$tap_dir/workspace/trusted"
 tap_run "a module that is none" 2 "nowhere" train none --set env.task=gym/nowhere:Mine-v0
+
+# ---- a plan asks one Python about all runs of an environment
+printf '#!/bin/sh\necho start >>"%s"\nexec "%s" "$@"\n' "$tap_dir/starts" "$SWEEP_PYTHON" >"$tap_dir/counted"
+chmod +x "$tap_dir/counted"
+{ printf '%s\n' '[sweep]' 'name = counted' '[grid g]' 'env.task = gym/Count-v0, gym/CartPole-v1'
+  printf '%s\n' 'ppo.epsilon = 0.1, 0.2, 0.3'; sed '/^task = /d' "$tap_dir/small.ini"; } >"$tap_dir/counted.ini"
+tap_run "six configurations of two environments are planned" 0 "" \
+  env SWEEP_PYTHON="$tap_dir/counted" sweep plan "$tap_dir/counted.ini" --root "$tap_dir/workspace"
+[ "$(wc -l <"$tap_dir/starts")" = 2 ]; tap_result "by two starts of Python" $? "$(wc -l <"$tap_dir/starts") starts"
 tap_done

@@ -8,6 +8,7 @@
 #include "core/command/options.h"
 #include "core/device/device.h"
 #include "store/workspace/paths.h"
+#include "trainer/envs/bridge/bridge_process.h"
 #include "trainer/run/inherit.h"
 #include "trainer/run/training.h"
 
@@ -78,7 +79,9 @@ static int check_all(void *given, const char **operands, size_t count) {
   char note[256];
   TRY(store_root(check->root_option, check->root));
   if (!check->elsewhere && core_device_open("auto", 0, &kept, note) != CORE_OK) core_error_clear();
+  bridge_worker_keep_spares(true);
   const int code = answer_all(check);
+  bridge_worker_keep_spares(false);
   core_device_close(&kept);
   return code;
 }

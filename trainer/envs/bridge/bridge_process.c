@@ -17,7 +17,7 @@
 #include "core/program.h"
 #include "core/text.h"
 
-enum { LOOK_NS = 100000000, QUIT_LOOKS = 20 }; /* how often a worker that is waited for is looked after */
+enum { CHECK_NS = 100000000, QUIT_CHECKS = 20 }; /* how often it is checked that a worker lives */
 
 /* lib/sweep/NAME above the program's folder: where `make` and `make install` put it. */
 static int find_file(const char *name, char path[CORE_PATH_MAX]) {
@@ -30,6 +30,31 @@ static int find_file(const char *name, char path[CORE_PATH_MAX]) {
   }
   return core_error(CORE_FAIL, "lib/sweep/%s is not there; make it with `make`, or install it with `make install`",
                     name);
+}
+
+/* ---- ending ------------------------------------------------------------------------------------------------------ */
+
+static void end(BridgeWorker *worker) {
+  if (worker->process > 0) {
+    bool ended = false;
+    if (worker->shared && !worker->shared->failed) bridge_worker_ask(worker, BRIDGE_QUIT);
+    for (int i = 0; i < QUIT_CHECKS && !ended; i++) {
+      ended = waitpid(worker->process, NULL, WNOHANG) == worker->process;
+      if (!ended) usleep(5000);
+    }
+    if (!ended) {
+      kill(worker->process, SIGKILL);
+      waitpid(worker->process, NULL, 0);
+    }
+  }
+  if (worker->shared) {
+    const uint64_t bytes = worker->shared->arrays.bytes ? worker->shared->arrays.bytes : sizeof(Bridge);
+    munmap(worker->shared, bytes);
+  }
+  if (worker->file >= 0) close(worker->file);
+  worker->shared = NULL;
+  worker->process = 0;
+  worker->file = -1;
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
@@ -116,13 +141,13 @@ static int map_whole(BridgeWorker *worker) {
   return CORE_OK;
 }
 
-int bridge_worker_start(const BridgeOrder *order, BridgeWorker *worker) {
+static int start_anew(const BridgeOrder *order, BridgeWorker *worker) {
   *worker = (BridgeWorker){.order = *order, .file = -1};
   int code = share_memory(worker);
   if (code == CORE_OK) code = start_process(worker);
   if (code == CORE_OK) code = bridge_worker_await(worker) == CORE_OK ? CORE_OK : CORE_USAGE;
   if (code == CORE_OK) code = map_whole(worker);
-  if (code != CORE_OK) bridge_worker_end(worker);
+  if (code != CORE_OK) end(worker);
   return code;
 }
 
@@ -163,46 +188,95 @@ static int tell_end(const BridgeWorker *worker, int status) {
 int bridge_worker_await(BridgeWorker *worker) {
   Bridge *shared = worker->shared;
   const uint32_t wanted = atomic_load(&shared->asked.number) + 1;
-  const double looks = worker->order.timeout_s * 1e9 / LOOK_NS;
+  const double checks = worker->order.timeout_s * 1e9 / CHECK_NS;
   int status, code;
-  for (double i = 0; !bridge_wait(&shared->answered, wanted, LOOK_NS, &worker->patience); i++) {
+  for (double i = 0; !bridge_wait(&shared->answered, wanted, CHECK_NS, &worker->patience); i++) {
     if (waitpid(worker->process, &status, WNOHANG) == worker->process) {
       worker->process = 0;
       code = tell_end(worker, status);
-      bridge_worker_end(worker);
+      end(worker);
       return code;
     }
-    if (i < looks) continue;
+    if (i < checks) continue;
     code = core_error(CORE_FAIL, "%.100s: its worker gave no answer within %g s; env.timeout sets how long it may take",
                       worker->order.task, worker->order.timeout_s);
-    bridge_worker_end(worker);
+    end(worker);
     return code;
   }
   if (!shared->failed) return CORE_OK;
   code = tell_error(worker);
-  bridge_worker_end(worker);
+  end(worker);
   return code;
 }
 
+/* ---- spares ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Spare {
+  BridgeWorker worker;   /* without shared memory: none */
+  char *key;             /* what was ordered */
+} Spare;
+
+enum { SPARES = 16 };
+
+static Spare spares[SPARES];
+static bool keeps_spares;
+
+/* Two orders of one key get the same worker. The caller frees it. */
+static char *key_of(const BridgeOrder *order) {
+  CoreText key = {0};
+  core_text_appendf(&key, "%s\n%s\n%s\n%d %lld", order->task, order->options, order->python, order->worlds,
+                    (long long)order->look_ns);
+  return key.data;
+}
+
+static void empty(Spare *spare) {
+  free(spare->key);
+  *spare = (Spare){.worker.file = -1};
+}
+
+static bool lives(const BridgeWorker *worker) { return waitpid(worker->process, NULL, WNOHANG) == 0; }
+
+/* Takes a spare for the order. False: there is none. */
+static bool take_spare(const BridgeOrder *order, BridgeWorker *worker) {
+  char *key = key_of(order);
+  bool found = false;
+  for (int i = 0; i < SPARES && !found; i++) {
+    if (!spares[i].key || strcmp(spares[i].key, key) != 0) continue;
+    found = lives(&spares[i].worker);
+    if (!found) spares[i].worker.process = 0;
+    *worker = spares[i].worker;
+    worker->order = *order;
+    if (!found) end(worker);
+    empty(&spares[i]);
+  }
+  free(key);
+  return found;
+}
+
+/* False: no place is left, or it is not as it was when it started. */
+static bool keep_spare(BridgeWorker *worker) {
+  if (!worker->shared || worker->shared->failed || atomic_load(&worker->shared->asked.number) != 0) return false;
+  for (int i = 0; i < SPARES; i++) {
+    if (spares[i].key) continue;
+    spares[i] = (Spare){*worker, key_of(&worker->order)};
+    *worker = (BridgeWorker){.file = -1};
+    return true;
+  }
+  return false;
+}
+
+void bridge_worker_keep_spares(bool keep) {
+  keeps_spares = keep;
+  for (int i = 0; !keep && i < SPARES; i++) {
+    if (spares[i].key) end(&spares[i].worker);
+    empty(&spares[i]);
+  }
+}
+
+int bridge_worker_start(const BridgeOrder *order, BridgeWorker *worker) {
+  return keeps_spares && take_spare(order, worker) ? CORE_OK : start_anew(order, worker);
+}
+
 void bridge_worker_end(BridgeWorker *worker) {
-  if (worker->process > 0) {
-    bool ended = false;
-    if (worker->shared && !worker->shared->failed) bridge_worker_ask(worker, BRIDGE_QUIT);
-    for (int i = 0; i < QUIT_LOOKS && !ended; i++) {
-      ended = waitpid(worker->process, NULL, WNOHANG) == worker->process;
-      if (!ended) usleep(5000);
-    }
-    if (!ended) {
-      kill(worker->process, SIGKILL);
-      waitpid(worker->process, NULL, 0);
-    }
-  }
-  if (worker->shared) {
-    const uint64_t bytes = worker->shared->arrays.bytes ? worker->shared->arrays.bytes : sizeof(Bridge);
-    munmap(worker->shared, bytes);
-  }
-  if (worker->file >= 0) close(worker->file);
-  worker->shared = NULL;
-  worker->process = 0;
-  worker->file = -1;
+  if (!keeps_spares || !keep_spare(worker)) end(worker);
 }

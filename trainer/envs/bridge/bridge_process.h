@@ -32,6 +32,9 @@ void bridge_worker_ask(BridgeWorker *worker, BridgeCommand command);
 int bridge_worker_await(BridgeWorker *worker);
 /* Ends it; without a worker nothing. */
 void bridge_worker_end(BridgeWorker *worker);
+/* From now on workers that were asked for nothing wait, where bridge_worker_end would end them, for the next order like
+ * theirs: who plans many runs of a game starts one Python. Up to 16; false ends them, and is how it begins. */
+void bridge_worker_keep_spares(bool keep);
 
 /* Lists on stdout what `kind` (gym, atari, envpool) has in that Python, a task a line or as JSON. CORE_USAGE: there is
  * no such Python, package or kind; it has said why. */
