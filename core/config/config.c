@@ -1,6 +1,6 @@
-/* The configuration table in memory: rows, defaults, names, values from text, config files, checks between keys.
- * config_text.c writes it out again (canonical text, id, JSON, help). Everything derives from config.def; nothing here
- * names a setting except the checks at the end.
+/* The configuration table in memory: rows, defaults, names, values from text, config files. config_check.c has the
+ * checks between keys; config_text.c writes it out again (canonical text, id, JSON, help). Everything derives from
+ * config.def; nothing here names a setting.
  *
  * A sweep makes a hundred thousand of these, so setting a value allocates nothing and finds its row by a hash. */
 #include "core/config/config.h"
@@ -11,8 +11,6 @@
 #include <string.h>
 
 #include "core/config/config_internal.h"
-#include "core/config/origin.h"
-#include "core/schedule.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------------ */
 
@@ -326,150 +324,6 @@ int core_config_read(const char *path, CoreConfig *config) {
   return code;
 }
 
-/* ---- between keys --------------------------------------------------------------------------------------------- */
-
-/* " 32 or 64": the divisors of `total` on both sides of `wanted`. */
-static void nearest_divisors(int64_t total, int64_t wanted, CoreText *text) {
-  int64_t below = wanted < total ? wanted : total, above = wanted + 1;
-  while (below > 1 && total % below) below--;
-  while (above < total && total % above) above++;
-  core_text_appendf(text, "%lld", (long long)below);
-  if (above <= total) core_text_appendf(text, " or %lld", (long long)above);
-}
-
-static int check_minibatches(const CoreConfig *config) {
-  int64_t n = config->env.num, k = config->ppo.num_steps, m = config->ppo.num_minibatches;
-  bool whole = strcmp(config->ppo.minibatch_by, "environments") == 0;
-  int64_t total = whole ? n : n * k;
-  if (total % m == 0) return CORE_OK;
-  CoreText near = {0};
-  nearest_divisors(total, m, &near);
-  int code;
-  if (whole)
-    code = core_error(CORE_USAGE, "env.num = %lld can not be divided into ppo.num_minibatches = %lld equal parts "
-                      "(ppo.minibatch_by = environments); set ppo.num_minibatches to %s, or env.num to a multiple of "
-                      "it",
-                      (long long)n, (long long)m, core_text_string(&near));
-  else
-    code = core_error(CORE_USAGE, "env.num * ppo.num_steps = %lld * %lld = %lld transitions can not be divided into "
-                      "ppo.num_minibatches = %lld equal parts; set ppo.num_minibatches to %s",
-                      (long long)n, (long long)k, (long long)total, (long long)m, core_text_string(&near));
-  core_text_free(&near);
-  return code;
-}
-
-/* Blocks of worlds, and what is drawn from them. */
-static int check_sapg(const CoreConfig *config) {
-  const long long blocks = (long long)config->sapg.blocks, worlds = (long long)config->env.num;
-  if (strcmp(config->algo.name, "sapg") != 0) return CORE_OK;
-  if (worlds % blocks != 0)
-    return core_error(CORE_USAGE,
-                      "env.num = %lld can not be divided into sapg.blocks = %lld blocks; set env.num to %lld "
-                      "or %lld",
-                      worlds, blocks, worlds / blocks * blocks + (worlds < blocks ? blocks : 0),
-                      (worlds / blocks + 1) * blocks);
-  if (config->sapg.off_policy_ratio >= blocks)
-    return core_error(CORE_USAGE,
-                      "sapg.off_policy_ratio = %lld: there are %lld followers in sapg.blocks = %lld; set it to "
-                      "0 to %lld",
-                      (long long)config->sapg.off_policy_ratio, blocks - 1, blocks, blocks - 1);
-  if (config->ppo.num_steps % config->sapg.sequence_length != 0)
-    return core_error(CORE_USAGE,
-                      "ppo.num_steps = %lld is no multiple of sapg.sequence_length = %lld; set the latter to "
-                      "1, or to a divisor",
-                      (long long)config->ppo.num_steps, (long long)config->sapg.sequence_length);
-  if (strcmp(config->net.action_head, "gaussian") != 0)
-    return core_error(CORE_USAGE,
-                      "algo.name = sapg has log standard deviations a block; set net.action_head to gaussian");
-  return CORE_OK;
-}
-
-/* Of the configuration as it is run. */
-static int check_sizes(const CoreConfig *config) {
-  CoreConfig resolved;
-  TRY(core_config_resolve(config, &resolved));
-  int code = check_minibatches(&resolved);
-  if (code == CORE_OK) code = check_sapg(&resolved);
-  if (code == CORE_OK || !core_config_is_scaled(config)) return code;
-  return core_error_context(code, "scale.scheme = %s, scale.factor = %g", config->scale.scheme, config->scale.factor);
-}
-
-static int check_without_worlds(const CoreConfig *config) {
-  CoreSchedule schedule;
-  if (core_config_is_scaled(config))
-    return core_error(CORE_USAGE, "algo.name = %s has no environments that scale.scheme = %s could scale",
-                      config->algo.name, config->scale.scheme);
-  if (*config->init.from)
-    return core_error(CORE_USAGE, "algo.name = %s has no networks to take from init.from", config->algo.name);
-  return core_schedule_parse("sgd.learning_rate", config->sgd.learning_rate, &schedule);
-}
-
-static bool has_generator(const char *task) { return strncmp(task, "random_", strlen("random_")) == 0; }
-
-/* An episode must fit into what is played of a level, or hard levels would never be counted, nor their ends seen. */
-static int check_length(const char *name, int64_t steps, int64_t max_steps) {
-  if (steps >= max_steps) return CORE_OK;
-  return core_error(CORE_USAGE, "env.curriculum = sfl plays every level from its beginning, so %s = %lld must be at "
-                    "least env.max_steps = %lld", name, (long long)steps, (long long)max_steps);
-}
-
-static int check_curriculum(const CoreConfig *config) {
-  enum { SEARCHED_MAX = 1 << 30 };
-  int64_t searched = config->sfl.num_batches * config->sfl.batch_size;
-  if (!core_config_has_curriculum(config)) return CORE_OK;
-  if (!has_generator(config->env.task))
-    return core_error(CORE_USAGE, "env.curriculum = sfl needs a generator of levels, which env.task = %s has not; set "
-                      "env.task to random_s, random_m or random_l", config->env.task);
-  if (strcmp(config->env.reset, "level_set") != 0)
-    return core_error(CORE_USAGE, "env.curriculum = sfl says which levels are played: an environment stays on its own; "
-                      "env.reset = %s can not be set beside it", config->env.reset);
-  TRY(check_length("ppo.num_steps", config->ppo.num_steps, config->env.max_steps));
-  TRY(check_length("sfl.rollout_steps", config->sfl.rollout_steps, config->env.max_steps));
-  if (searched > SEARCHED_MAX)
-    return core_error(CORE_USAGE, "sfl.num_batches * sfl.batch_size = %lld levels; at most %d can be searched",
-                      (long long)searched, SEARCHED_MAX);
-  if (config->sfl.buffer_size <= searched) return CORE_OK;
-  return core_error(CORE_USAGE, "sfl.buffer_size = %lld is more than the %lld levels searched (sfl.num_batches * "
-                    "sfl.batch_size)", (long long)config->sfl.buffer_size, (long long)searched);
-}
-
-/* Can the learner's policy act there? */
-static int check_actions(const CoreConfig *config) {
-  static const struct { const char *learner, *only, *why; } fixed[] = {
-    {"sapg", "continuous", "has a deviation a block"}, {"pqn", "discrete", "takes the best of a few single actions"}};
-  const bool own = strncmp(config->env.task, "mujoco/", strlen("mujoco/")) == 0;
-  const char *actions = own ? "continuous" : config->env.actions;
-  if (!own && strchr(config->env.task, '/')) return CORE_OK; /* actions of its own: the learner looks when it is made */
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-    if (strcmp(config->algo.name, fixed[i].learner) != 0 || strcmp(actions, fixed[i].only) == 0) continue;
-    if (own)
-      return core_error(CORE_USAGE, "algo.name = %s %s, and the actions of env.task = %s are real numbers; set "
-                        "algo.name to ppo, ppo_ewma or sapg", config->algo.name, fixed[i].why, config->env.task);
-    return core_error(CORE_USAGE, "algo.name = %s %s, which env.actions = %s has not; set env.actions = %s, or "
-                      "algo.name to ppo or ppo_ewma, which take all", config->algo.name, fixed[i].why, actions,
-                      fixed[i].only);
-  }
-  return CORE_OK;
-}
-
-/* Q learning has one network. */
-static int check_pqn(const CoreConfig *config) {
-  if (strcmp(config->net.sharing, "separate") != 0)
-    return core_error(CORE_USAGE,
-                      "algo.name = pqn has no critic that net.sharing = %s could join to its network; leave "
-                      "net.sharing = separate",
-                      config->net.sharing);
-  return CORE_OK;
-}
-
-static int check_ratio_cap(const CoreConfig *config) {
-  if (config->ppo.ratio_cap == 0 || config->ppo.ratio_cap >= 1) return CORE_OK;
-  return core_error(CORE_USAGE,
-                    "ppo.ratio_cap = %g would cut the ratio of an unchanged policy, 1; set it to 1 or more, or to "
-                    "0 for no cap",
-                    config->ppo.ratio_cap);
-}
-
 int core_config_load(const char *path, const char **pairs, size_t count, CoreConfig *config) {
   *config = core_config_default();
   if (path) TRY(core_config_read(path, config));
@@ -478,19 +332,4 @@ int core_config_load(const char *path, const char **pairs, size_t count, CoreCon
     if (code != CORE_OK) return core_error_context(code, "--set");
   }
   return core_config_check(config);
-}
-
-int core_config_check(const CoreConfig *config) {
-  CoreOrigin origin;
-  if (core_config_has_no_worlds(config)) return check_without_worlds(config);
-  TRY(check_actions(config));
-  TRY(check_sizes(config));
-  TRY(check_curriculum(config));
-  TRY(core_origin_parse(config->init.from, &origin));
-  TRY(check_ratio_cap(config));
-  if (strcmp(config->algo.name, "pqn") == 0) TRY(check_pqn(config));
-  if (strcmp(config->env.task, "levels") == 0 && !*config->env.levels)
-    return core_error(CORE_USAGE, "env.task = levels needs env.levels; set it to a folder of level files, or to files "
-                      "joined by '+'");
-  return CORE_OK;
 }

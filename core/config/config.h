@@ -121,6 +121,7 @@ void core_config_start_id(const CoreConfig *config, char id[CORE_RUN_ID]);
 
 /* What follows from a config, resolved or not. */
 int64_t core_config_transitions_per_iteration(const CoreConfig *config); /* N*K */
+int64_t core_config_sequence_length(const CoreConfig *config); /* steps that a policy with memory learns from; else 1 */
 int64_t core_config_iterations(const CoreConfig *config);                /* ceil(total_steps / (N*K)) */
 
 void core_config_help(CoreHelp *help);  /* the table for `trainer --help` */

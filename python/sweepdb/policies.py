@@ -152,6 +152,10 @@ class Policy:
         if encoder != "none":
             raise UnsupportedError(f"{self.path}: net.encoder = {encoder}: only networks of dense layers can be read "
                                    "here, with net.encoder = none")
+        memory = self.settings.get("net.memory", "none")      # unknown to older versions
+        if memory != "none":
+            raise UnsupportedError(f"{self.path}: net.memory = {memory}: policies that remember can not be read here, "
+                                   "only those with net.memory = none")
         if algorithm not in ("ppo", "ppo_ewma", "pqn"):
             raise UnsupportedError(f"{self.path}: algo.name = {algorithm}: only policies of ppo, ppo_ewma and pqn can "
                                    "be read here")

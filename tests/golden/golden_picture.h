@@ -20,6 +20,7 @@ typedef struct GoldTensor {
   size_t offset, n;
   size_t out, channels, area; /* a convolution's kernel, [out][channels][area]; area 0: in our order */
   size_t columns;             /* out == 0: [channels][area][columns] instead */
+  double terms;               /* of what its next values were summed up, where that is larger (check_tolerance) */
 } GoldTensor;
 
 typedef struct GoldPictures {
@@ -189,7 +190,7 @@ static void gold_check_tensors(Check *check, const GoldPictures *g, int step, co
     snprintf(prefix, sizeof prefix, "step%d/%s/%s", step, what, t->name);
     for (size_t k = 0; k < t->n; k++) values[k] = (double)*gold_number(g, actor, critic, gold_place(t, k));
     if (check_has(check, check_name(check, "out/", prefix)))
-      check_doubles(check, "", check_name(check, prefix, ""), CHECK_SINGLE, values, t->n);
+      check_values(check, "", check_name(check, prefix, ""), CHECK_SINGLE, values, t->n, t->terms);
     else if (t->n > GOLD_WHOLE || check_has(check, check_name(check, "out/", check_name(check, prefix, "/sum"))))
       gold_check_large(check, t, check_name(check, prefix, ""), values);
   }

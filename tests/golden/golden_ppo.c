@@ -11,6 +11,7 @@
 #include "tests/golden/golden_gaussian.h"
 #include "tests/golden/golden_metrics.h"
 #include "tests/golden/golden_normalise.h"
+#include "tests/golden/golden_lstm.h"
 #include "tests/golden/golden_picture.h"
 #include "tests/golden/golden_ppo_parts.h"
 #include "tests/golden/golden_ppo_update.h"
@@ -31,7 +32,7 @@ static void case_numbered(Check *check) {
 typedef struct Case { const char *tensor; void (*run)(Check *check); } Case;
 static const Case cases[] = {
     {"in/z_behaviour", case_distribution}, {"in/mu_behaviour", case_gaussian}, {"in/raw", case_tanh_affine},
-    {"hp/network", case_pictures}, {"hp/cases", case_numbered},
+    {"hp/network", case_pictures}, {"hp/cases", case_numbered}, {"in/step0/h0", case_lstm},
     {"plain/in/advantage", case_advantage_norm}, {"in/step0/logp_behaviour", case_update},
     {"out/jax_dloss_dlogp", case_ties}, {"out/adam_theta", case_adam}, {"hp/layernorm_eps", case_pqn},
     {"in/log_std_blocks", case_sapg}, {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},

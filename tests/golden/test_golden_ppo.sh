@@ -22,7 +22,8 @@ tap_result "exit status 0 when all agree" "$status"
 
 # ---- what of the networks' folder is claimed
 nets=../shared/data/golden_nets
-for file in normalise_per_world normalise_clip conv_ops ppo_nature ppo_impala pqn_nature; do
+for file in normalise_per_world normalise_clip conv_ops ppo_nature ppo_impala pqn_nature ppo_lstm \
+  ppo_lstm_sapg; do
   if [ ! -d "$nets" ]; then tap_skip "$file.gold" "$nets is absent"; continue; fi
   tap_run "$file.gold" 0 "1 files ok" "$program" "$nets" "$file.gold"
 done

@@ -96,6 +96,7 @@ def check_files():
 
 def check_refusals():
     raises(sweepdb.UnsupportedError, "net.encoder = set", lambda: sweepdb.policy(f"{RUNS}/encoder"))
+    raises(sweepdb.UnsupportedError, "net.memory = lstm", lambda: sweepdb.policy(f"{RUNS}/memory"))
     raises(sweepdb.UnsupportedError, "algo.name = sapg", lambda: sweepdb.policy(f"{RUNS}/sapg"))
     policy = sweepdb.policy(f"{RUNS}/plain")
     raises(sweepdb.Error, "must be (rows,", lambda: policy.logits(np.zeros((1, policy.inputs + 1))))

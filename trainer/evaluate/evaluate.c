@@ -93,6 +93,7 @@ static void play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Obser
   TrialKey key = {seed, CORE_RANDOM_EVALUATE, (uint32_t)evaluator->first_world, 0};
   if (env->levels) env->levels->reset_to(env, evaluator->level, evaluator->trial.raw);
   else env->reset(env, evaluator->trial.raw);
+  trial_begin(&evaluator->trial, ops->device);
   for (int t = 0, left = evaluator->worlds; t < env->max_steps && left > 0; t++) {
     key.step = (uint32_t)(number * env->max_steps + t);
     trial_step(&evaluator->trial, env, &player, &key);

@@ -59,6 +59,7 @@ static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, 
   env->generator->draw(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
   for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
   env->levels->reset_to(env, search->slot, search->trial.raw);
+  trial_begin(&search->trial, ops->device);
   core_device_zero(ops->device, search->own_episodes, bytes);
   core_device_zero(ops->device, search->own_solutions, bytes);
   for (int t = 0; t < search->steps; t++) {

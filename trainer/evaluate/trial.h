@@ -25,6 +25,8 @@ typedef struct Trial {
   uint8_t *dones, *solved;
   uint8_t *ends;         /* of episodes as they are counted (EnvStep.ends); NULL: dones */
   int32_t *episode_steps;
+  int numbers;           /* of a state of the policy's memory; 0: it has none */
+  float *states;         /* [worlds][numbers] that enter the next step, on the ops' device */
 } Trial;
 
 /* The policy that plays, and its observer, whose statistics do not change. */
@@ -38,6 +40,8 @@ void trial_register(Trial *trial, const CoreConfig *config, const Env *levels, i
  * part does does not depend on its neighbours (comm.deterministic). `end` [parts] is the caller's. At first all are
  * one. */
 void trial_divide(Trial *trial, const int *end, int parts);
+/* After a reset of all worlds: no state yet. */
+void trial_begin(const Trial *trial, CoreDevice *device);
 /* One step of all worlds of env, from raw to the next raw; `now` is then of it. */
 void trial_step(Trial *trial, Env *env, const TrialPlayer *player, const TrialKey *key);
 /* The last step's rewards, dones, solved, ends and episode_steps on the host. */

@@ -1,6 +1,6 @@
-/* The update of PPO and PPO-EWMA, in the order of the papers: advantages, then epochs of minibatches, each the
- * gradients of actor and critic, a step of both and (PPO-EWMA) one of the proximal weights. Arithmetic is ops'; nothing
- * here allocates. */
+/* The update of PPO and PPO-EWMA, in the order of the papers: advantages (ppo_advantages.c), then epochs of
+ * minibatches, each the gradients of actor and critic, a step of both and (PPO-EWMA) one of the proximal weights.
+ * Arithmetic is ops'; nothing here allocates. */
 #include "trainer/learners/ppo.h"
 
 #include <inttypes.h>
@@ -11,9 +11,8 @@
 #include "core/random.h"
 #include "trainer/learners/descent.h"
 #include "trainer/learners/epochs.h"
-#include "trainer/math/estimators.h"
+#include "trainer/learners/ppo_internal.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/update/reduce.h"
 
 /* Of a checkpoint. */
 static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
@@ -180,6 +179,7 @@ static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
   const float *proximal_logp = NULL;
+  minibatch_follow(batch, ppo->agent);
   if (ppo->ewma) { /* before the actor's own pass, whose activations the backward pass needs */
     agent_policy(ppo->agent, ops, ppo->proximal.theta, batch->observations, batch->rows, ppo->proximal_logits);
     ops->policy_logp(ops, head, ppo->proximal_logits, batch->actions, ppo->proximal_logp, batch->rows);
@@ -287,55 +287,6 @@ static int minibatch_step(void *learner, const LearnerStep *step, int m, Learner
   return CORE_OK;
 }
 
-/* ---- the iteration ----------------------------------------------------------------------------------------------- */
-
-/* The values of rewards that the rollout's are, for advantages; and afterwards values and targets as the critic learns
- * them. */
-static const float *restore_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
-  const size_t n = ((size_t)rollout->steps + 1) * (size_t)rollout->worlds;
-  if (ppo->values == NULL) return rollout->values;
-  core_device_copy(ops->device, ppo->values, rollout->values, n * sizeof *ppo->values);
-  value_moments_restore(ops, ppo->value_moments, ppo->values, n);
-  if (rollout->limits.values)
-    value_moments_restore(ops, ppo->value_moments, rollout->limits.values, n - (size_t)rollout->worlds);
-  return ppo->values;
-}
-
-static void normalise_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
-  const size_t n = (size_t)rollout->steps * (size_t)rollout->worlds;
-  float *const x[] = {ppo->values, ppo->targets};
-  for (int i = 0; i < 2 && ppo->values; i++) {
-    Moments now;
-    reduce_rollout_moments(ops, &rollout->shards, x[i], NULL, rollout->steps, ppo->moments_scratch, &now);
-    value_moments_count(ops, ppo->value_moments, &now, x[i], n);
-  }
-  ppo->minibatch.values_of = ppo->values;
-}
-
-/* Advantages (standardised over the rollout where the settings say so) and targets, with what is reported of them. */
-static void estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
-  const CoreConfig *config = ppo->config;
-  size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
-                              .reward_scale = config->ppo.reward_scale};
-  bool batch = strcmp(config->ppo.normalize_advantage, "batch") == 0;
-  float *scratch = ppo->moments_scratch;
-  const float *values = restore_values(ppo, ops, rollout);
-  Moments advantage, target, residual;
-  advantage_estimate(ops, rule, rollout->rewards, values, rollout->dones, rollout_truncated(rollout),
-                     rollout->limits.values, rollout->steps, rollout->worlds, ppo->advantages, ppo->targets);
-  reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, scratch, &advantage);
-  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, scratch, &target);
-  reduce_rollout_moments(ops, &rollout->shards, ppo->targets, values, rollout->steps, scratch, &residual);
-  advantage_standardise_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
-  if (ppo->moments)
-    advantage_standardise_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
-  update->advantage_mean = advantage.mean;
-  update->advantage_sd = sqrt(moments_variance(&advantage));
-  update->explained_variance = estimators_explained_variance(&target, &residual);
-  normalise_values(ppo, ops, rollout);
-}
-
 /* ---- the same, recorded ------------------------------------------------------------------------------------------ */
 
 /* Actor beside critic: not where the critic's passes hide the sum of the actor's gradient over ranks. */
@@ -419,6 +370,8 @@ static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate
     update->controller_kl = stats->mean[OPS_STATS_CONTROLLER] / (double)ppo->config->ppo.num_minibatches;
 }
 
+/* ---- the iteration ----------------------------------------------------------------------------------------------- */
+
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
   Ppo *ppo = state;
   const CoreConfig *config = ppo->config;
@@ -435,7 +388,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
     core_device_copy(ops->device, ppo->last_policy, step->rollout->logits,
                      (size_t)step->rollout->steps * (size_t)step->rollout->worlds *
                        (size_t)step->rollout->head.logits * sizeof *ppo->last_policy);
-  estimate_advantages(ppo, ops, step->rollout, update);
+  ppo_estimate_advantages(ppo, ops, step->rollout, update);
   TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
   TRY(epochs_run(&epochs, step, update));
   descent_reduce(update);

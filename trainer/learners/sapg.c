@@ -76,6 +76,7 @@ static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
   const Agent *agent = sapg->agent;
   SapgData *data = &sapg->data;
   const int rows = data->rows;
+  sequences_follow(&data->memory, agent);
   const float *logits = agent_pass(agent, ops, &agent->actor, data->observations, rows);
   ops->policy_loss(ops, &agent->head, logits, data->actions, data->batch_logp,
                    data->logp_own ? data->batch_own : NULL, data->batch_advantages, rows, config->ppo.epsilon, 0,

@@ -56,6 +56,8 @@ typedef struct SapgData {
   int part;                    /* the one that is gone through */
   size_t taken;                /* of own: in minibatches before, and in this one's pieces so far; */
   int taken_of_shard;          /* of those, in pieces of the present shard */
+  Sequences memory;            /* of a policy with memory: a piece's samples are these, one step after the other */
+  uint32_t *taken_rows;        /* [room] of sapg_data_take, with memory only */
   /* Of a piece of it. */
   int room, rows, shard;       /* most rows; its rows and shard */
   uint32_t *sample, *index;    /* [room] this rank's samples, and their rows of the rollout */

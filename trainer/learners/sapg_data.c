@@ -82,6 +82,9 @@ static void register_batch(SapgData *data, const CoreConfig *config, const Agent
   CORE_ARENA_DEVICE(arena, data->observations, room * (size_t)rollout->features,
                     "minibatch observations [rows][features]");
   CORE_ARENA_DEVICE(arena, data->sample, room, "minibatch samples [rows]");
+  sequences_register(&data->memory, &rollout->states, data->room, arena);
+  if (data->device && states_apply(&rollout->states))
+    CORE_ARENA_DEVICE(arena, data->taken_rows, room, "minibatch samples, one sequence after the other [rows]");
   CORE_ARENA_DEVICE(arena, data->index, room, "minibatch rows [rows]");
   CORE_ARENA_DEVICE(arena, data->actions, room * rollout->action_bytes, "minibatch actions [rows][bytes]");
   CORE_ARENA_DEVICE(arena, data->batch_logp, room, "minibatch log-probabilities [rows]");
@@ -217,7 +220,7 @@ void sapg_data_select(SapgData *data, int m) {
 }
 
 /* Moves to the next piece; false: there is none. */
-static bool next_piece(SapgData *data) {
+static bool next_piece(SapgData *data, const RolloutStates *states) {
   const uint32_t *part_rows = data->part_rows + (size_t)data->part * (size_t)data->shards.shards;
   while (data->taken_of_shard == (int)part_rows[data->shard]) {
     if (data->shard + 1 == data->shards.shards) return false;
@@ -226,7 +229,8 @@ static bool next_piece(SapgData *data) {
   }
   const int left = (int)part_rows[data->shard] - data->taken_of_shard;
   data->rows = left < data->room ? left : data->room;
-  core_device_copy(data->device, data->sample, data->own + data->taken, (size_t)data->rows * sizeof *data->sample);
+  const uint32_t *sample = sequences_order(&data->memory, states, data->own + data->taken, data->rows);
+  core_device_copy(data->device, data->sample, sample, (size_t)data->rows * sizeof *data->sample);
   data->taken += (size_t)data->rows;
   data->taken_of_shard += data->rows;
   return true;
@@ -247,10 +251,11 @@ static void gather(SapgData *data, Ops *ops, const Rollout *rollout) {
                              {data->logp_own, data->batch_own, sizeof(float)}};
   const int all = sizeof fields / sizeof *fields;
   ops->gather_fields(ops, fields, data->logp_own ? all : all - 1, data->sample, rows);
+  sequences_gather(&data->memory, &rollout->states, ops, data->index, rows);
 }
 
 bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
-  if (!next_piece(data)) return false;
+  if (!next_piece(data, &rollout->states)) return false;
   gather(data, ops, rollout);
   return true;
 }
@@ -261,7 +266,10 @@ void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m) {
   CORE_CHECK(data->shards.all_shards == 1);
   data->rows = m < 0 ? all->rows : sapg_data_rows(data, m);
   data->shard = 0;
-  ops->update->take_rows(ops, own, m < 0 ? all->count : 1, data->rows, 1, data->shards.worlds, data->sample);
+  uint32_t *taken = data->taken_rows ? data->taken_rows : data->sample;
+  ops->update->take_rows(ops, own, m < 0 ? all->count : 1, data->rows, 1, data->shards.worlds, taken);
+  const uint32_t *sample = sequences_order(&data->memory, &rollout->states, taken, data->rows);
+  if (sample != data->sample) core_device_copy(data->device, data->sample, sample, (size_t)data->rows * sizeof *sample);
   gather(data, ops, rollout);
 }
 
@@ -324,12 +332,14 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
 /* The leader's values in a piece of states and, for the clip around its own ratio, its log-probabilities of the
  * followers' actions there. */
 static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout,
-                        const OpsSapgStates *states) {
+                        const OpsSapgStates *states, const Sequences *sequences) {
   const int rows = (int)states->n;
   const size_t base = own_on_policy(data), acting = (size_t)data->layout.steps * (states->end - states->from);
   OpsSapgScatter scatter = {*states, data->batch_values, data->values + base};
   KERNELS_EACH(data->device, ops_sapg_states, ops_sapg_state, states->n, states);
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
+  sequences_gather(sequences, &rollout->states, ops, data->index, rows);
+  sequences_follow(sequences, agent);
   lead(data, rollout, NULL, rows);
   agent_values(agent, ops, data->observations, rows, data->batch_values);
   KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
@@ -338,6 +348,7 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
   if (scatter.states.n > acting - states->first) scatter.states.n = acting - states->first;
   const int acted = (int)scatter.states.n;
   rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
+  sequences_follow(sequences, agent);
   agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
   ops->policy_logp(ops, &agent->head, data->policy, data->actions, data->batch_own, acted);
   scatter.of_piece = data->batch_own;
@@ -345,16 +356,42 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
   KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
 }
 
+/* The columns states->from .. end - 1 in pieces of rows. */
+static void value_columns(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout, OpsSapgStates *states) {
+  const size_t all = ((size_t)data->layout.steps + 1) * (states->end - states->from), room = (size_t)data->room;
+  for (states->first = 0; states->first < all; states->first += room) {
+    states->n = all - states->first < room ? all - states->first : room;
+    value_piece(data, ops, agent, rollout, states, &data->memory);
+  }
+}
+
+/* The same of a policy with memory: a sequence of some columns at a time, from the followers' states, and the last
+ * states, of one step, from those after the rollout. */
+static void value_sequences(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout,
+                            const OpsSapgStates *columns) {
+  const size_t length = (size_t)data->layout.sequence, steps = (size_t)data->layout.steps;
+  const uint32_t some = (uint32_t)((size_t)data->room / length);
+  Sequences last = data->memory;
+  OpsSapgStates states = *columns;
+  last.length = 1;
+  for (; states.from < columns->end; states.from = states.end) {
+    states.end = columns->end - states.from < some ? columns->end : states.from + some;
+    const size_t count = states.end - states.from;
+    for (size_t t = 0; t <= steps; t += length) {
+      states.first = t * count;
+      states.n = t < steps ? length * count : count;
+      value_piece(data, ops, agent, rollout, &states, t < steps ? &data->memory : &last);
+    }
+  }
+}
+
 /* Shard after shard: what one goes through must not depend on its neighbours. */
 static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout) {
   OpsSapgStates states = {.share = share_of(data), .index = data->index};
   for (int s = 0; s < data->shards.shards; s++, states.from = states.end) {
     states.end = (uint32_t)data->shard_end[s];
-    const size_t all = ((size_t)data->layout.steps + 1) * (states.end - states.from), room = (size_t)data->room;
-    for (states.first = 0; states.first < all; states.first += room) {
-      states.n = all - states.first < room ? all - states.first : room;
-      value_piece(data, ops, agent, rollout, &states);
-    }
+    if (states_apply(&rollout->states)) value_sequences(data, ops, agent, rollout, &states);
+    else value_columns(data, ops, agent, rollout, &states);
   }
 }
 

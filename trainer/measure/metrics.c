@@ -23,7 +23,7 @@ static void register_representation(Representation *representation, const Agent 
                                     CoreArena *arena) {
   EncoderLayer layer[ENCODER_LAYERS_MAX];
   RepresentationLayer convolution[ENCODER_LAYERS_MAX];
-  const int layers = network->encoder < network->n ? encoder_layers(&agent->encoder, 0, 1, layer) : 0;
+  const int layers = network->encoder < network->recurrent ? encoder_layers(&agent->encoder, 0, 1, layer) : 0;
   for (int i = 0; i < layers; i++)
     convolution[i] = (RepresentationLayer){layer[i].channels, layer[i].positions, OPS_RELU};
   representation_register(representation, &network->shape, convolution, layers, arena);
@@ -31,12 +31,16 @@ static void register_representation(Representation *representation, const Agent 
 
 void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
-  *metrics = (Metrics){.states = (int)(states < total ? states : total)};
+  const int64_t length = states_length(&rollout->states);
+  *metrics = (Metrics){.states = (int)states_whole(&rollout->states, states, total)};
   /* A piece is one forward pass, whose hidden layers then stand in the activations; the ops hold no more rows. */
   int64_t most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
+  if (most < length) most = length; /* as long as a minibatch at most */
   if (most > own) most = own;
+  most -= most % length;
   metrics->piece = metrics->states < most ? metrics->states : (int)most;
   size_t rows = (size_t)metrics->piece;
+  sequences_register(&metrics->sequences, &rollout->states, metrics->piece, arena);
   CORE_ARENA_DEVICE(arena, metrics->actor_before, agent->actor.n, "actor weights before the update");
   CORE_ARENA_DEVICE(arena, metrics->critic_before, agent->critic.n, "critic weights before the update");
   CORE_ARENA_DEVICE(arena, metrics->step_before, agent->actor.n > agent->critic.n ? agent->actor.n : agent->critic.n,
@@ -134,6 +138,9 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
     core_device_to_device(ops->device, metrics->index_on_device, index, (size_t)rows * sizeof *index);
     index = metrics->index_on_device;
   }
+  index = sequences_order(&metrics->sequences, &rollout->states, index, rows);
+  sequences_gather(&metrics->sequences, &rollout->states, ops, index, rows);
+  sequences_follow(&metrics->sequences, agent);
   rollout_gather_observations(rollout, ops, index, rows, metrics->observations);
   ops->gather_rows(ops, rollout->logits, index, metrics->behaviour, rows, head->logits);
   ops->gather_rows(ops, rollout->logp, index, metrics->behaviour_logp, rows, 1);
@@ -198,10 +205,14 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
   memset(metrics->per_logit, 0, (size_t)rollout->head.logits * sizeof *metrics->per_logit);
   representation_begin(&metrics->actor);
   if (has_critic(agent)) representation_begin(&metrics->critic);
-  for (int j = 0, rows = 0; j < metrics->states; j++) {
-    int64_t row = shards_row(&rollout->shards, sample_state(seed, iteration, j, metrics->states, total));
-    if (row >= 0) metrics->index[rows++] = (uint32_t)row;
-    if (rows < metrics->piece && (rows == 0 || j + 1 < metrics->states)) continue;
+  const int length = states_length(&rollout->states), drawn = metrics->states / length;
+  for (int j = 0, rows = 0; j < drawn; j++) {
+    const int64_t number = sample_state(seed, iteration, j, drawn, total / length);
+    for (int step = 0; step < length; step++) {
+      const int64_t row = states_drawn_row(&rollout->states, &rollout->shards, number, step);
+      if (row >= 0) metrics->index[rows++] = (uint32_t)row;
+    }
+    if (rows < metrics->piece && (rows == 0 || j + 1 < drawn)) continue;
     add_piece(metrics, ops, agent, rollout, rows, &sums);
     rows = 0;
   }

@@ -38,6 +38,7 @@ typedef struct Metrics {
   float *actor_before, *critic_before; /* weights at the iteration's start */
   float *step_before;        /* room for a network's weights before a minibatch's step (learner.h) */
   uint32_t *index, *index_on_device; /* [piece] rows of the rollout; the second where there is a device */
+  Sequences sequences;       /* of a policy with memory: the states looked at are those of whole sequences */
   float *observations;       /* [piece][features] */
   float *behaviour, *updated; /* [piece][logits] */
   float *behaviour_logp, *updated_logp; /* [piece] */

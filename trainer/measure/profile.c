@@ -13,11 +13,13 @@
 
 void profile_register(Profile *profile, const Agent *agent, const Rollout *rollout, int64_t updates, CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
-  *profile = (Profile){.states = (int)(total < PROFILE_STATES ? total : PROFILE_STATES), .updates = (int)updates,
+  *profile = (Profile){.states = (int)states_whole(&rollout->states, PROFILE_STATES, total), .updates = (int)updates,
                        .most = 1 + (int)(updates < PROFILE_INTERVALS ? updates : PROFILE_INTERVALS),
                        .head = rollout->head};
   profile->room = profile->states < own ? profile->states : (int)own;
   profile->piece = profile->room < agent->max_rows ? profile->room : agent->max_rows;
+  profile->piece -= profile->piece % states_length(&rollout->states);
+  sequences_register(&profile->sequences, &rollout->states, profile->room, arena);
   size_t states = (size_t)profile->room, most = (size_t)profile->most;
   CORE_ARENA(arena, profile->index, states, "profile rows [states]");
   if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, profile->index_on_device, states, "profile rows [states]");
@@ -39,9 +41,34 @@ static float *snapshot(const Profile *profile, int i) {
   return profile->logits + (size_t)i * (size_t)profile->room * (size_t)profile->head.logits;
 }
 
+static int piece_rows(const Profile *profile, int row) {
+  return profile->own - row < profile->piece ? profile->own - row : profile->piece;
+}
+
 /* The policy as it is now, at `place`. */
 static void take(Profile *profile, Ops *ops, const Agent *agent, int place) {
-  agent_policy(agent, ops, agent->actor.theta, profile->observations, profile->own, snapshot(profile, place));
+  const size_t features = (size_t)agent->inputs, logits = (size_t)profile->head.logits;
+  for (int row = 0; row < profile->own; row += profile->piece) {
+    const Sequences sequences = sequences_from(&profile->sequences, profile->states_of, row);
+    sequences_follow(&sequences, agent);
+    agent_policy(agent, ops, agent->actor.theta, profile->observations + (size_t)row * features,
+                 piece_rows(profile, row), snapshot(profile, place) + (size_t)row * logits);
+  }
+}
+
+/* All of the states that is known, piece after piece. */
+static void gather(Profile *profile, Ops *ops, const Rollout *rollout, const uint32_t *index) {
+  const size_t features = (size_t)rollout->features;
+  for (int row = 0; row < profile->own; row += profile->piece) {
+    const int rows = piece_rows(profile, row);
+    const size_t at = (size_t)row;
+    const Sequences sequences = sequences_from(&profile->sequences, &rollout->states, row);
+    const uint32_t *of_piece = sequences_order(&sequences, &rollout->states, index + row, rows);
+    sequences_gather(&sequences, &rollout->states, ops, of_piece, rows);
+    rollout_gather_observations(rollout, ops, of_piece, rows, profile->observations + at * features);
+    ops->gather_rows(ops, rollout->logp, of_piece, profile->behaviour_logp + at, rows, 1);
+    rollout_gather_actions(rollout, ops, of_piece, rows, profile->actions + at * rollout->action_bytes);
+  }
 }
 
 /* Minibatches before the next point; equal shares of the data, to a minibatch. */
@@ -52,9 +79,11 @@ static int next_point(const Profile *profile) {
 void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                    int64_t iteration) {
   int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds;
+  const int length = states_length(&rollout->states), drawn = profile->states / length;
   profile->own = 0;
   for (int i = 0; i < profile->states; i++) {
-    int64_t row = shards_row(&rollout->shards, sample_state(seed, iteration, i, profile->states, total));
+    const int64_t number = sample_state(seed, iteration, i / length, drawn, total / length);
+    const int64_t row = states_drawn_row(&rollout->states, &rollout->shards, number, i % length);
     if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
   }
   const uint32_t *index = profile->index;
@@ -62,9 +91,8 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
     core_device_to_device(ops->device, profile->index_on_device, index, (size_t)profile->own * sizeof *index);
     index = profile->index_on_device;
   }
-  rollout_gather_observations(rollout, ops, index, profile->own, profile->observations);
-  ops->gather_rows(ops, rollout->logp, index, profile->behaviour_logp, profile->own, 1);
-  rollout_gather_actions(rollout, ops, index, profile->own, profile->actions);
+  profile->states_of = &rollout->states;
+  gather(profile, ops, rollout, index);
   profile->seen = profile->update[0] = 0;
   profile->taken = 1;
   take(profile, ops, agent, 0);

@@ -18,6 +18,8 @@ typedef struct Profile {
   OpsHead head;
   int own, room;               /* of the states: this rank's, and how many those can be */
   uint32_t *index, *index_on_device; /* [room]; NULL without a device */
+  const RolloutStates *states_of; /* the rollout's */
+  Sequences sequences;         /* of a policy with memory: the states are those of whole sequences */
   /* On the ops' device: */
   float *observations;         /* [room][features] */
   float *logits;               /* [most + 1][room][logits]; the last: a policy that is no point but follows one */

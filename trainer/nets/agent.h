@@ -11,7 +11,11 @@
  *
  * With net.encoder each network sees the output of an encoder in place of the observation. The encoder's weights are
  * the last of its network's vector; with net.sharing = shared there is one, the actor's. An encoder of entities is then
- * in the trunk's place; on an encoder of pixels the trunk stands. */
+ * in the trunk's place; on an encoder of pixels the trunk stands.
+ *
+ * With net.memory an LSTM (recurrent.h) stands on all that, in front of trunk and towers: one, the actor's, with
+ * net.sharing = shared, else one a network; its weights are behind the encoder's. Who runs such an agent says by
+ * agent_follow how rows hang together. */
 #ifndef TRAINER_AGENT_H
 #define TRAINER_AGENT_H
 #include "core/config/config.h"
@@ -19,6 +23,7 @@
 #include "trainer/envs/env.h"
 #include "trainer/nets/encoder.h"
 #include "trainer/nets/network.h"
+#include "trainer/nets/recurrent.h"
 #include "trainer/ops/bf16.h"
 
 /* net.sharing */
@@ -32,8 +37,10 @@ typedef struct AgentNetwork {
   const char *name;                 /* "actor": the name in messages */
   NetworkShape shape;
   size_t n;                         /* parameters: the shape's, then those that the head has for itself, then others */
-  size_t log_sigma, embedding, encoder; /* where those begin in the vector; where the next do where there are none */
+  size_t log_sigma, embedding, encoder, recurrent; /* where those begin in the vector; where the next do where there
+                                                    * are none */
   const EncoderShape *encoder_shape; /* of what is there */
+  const RecurrentShape *recurrent_shape;
   float *theta;                     /* [n] */
   NetworkActivations activations;   /* for max_rows rows */
 } AgentNetwork;
@@ -44,6 +51,12 @@ typedef struct AgentBlocks {
   float *joined;                    /* [max_rows][features + width]: what the networks see */
   int32_t *of_row;                  /* [max_rows] */
 } AgentBlocks;
+
+/* What the next passes of an agent with memory go through. */
+typedef struct AgentNow {
+  RecurrentSequences sequences;
+  int first;                        /* the sequence of a piece's first row */
+} AgentNow;
 
 typedef struct Agent {
   OpsHead head;                     /* of the action */
@@ -56,6 +69,8 @@ typedef struct Agent {
   AgentBlocks blocks;
   Encoder encoder;                  /* of kind ENCODER_NONE: the networks see the observations themselves */
   float *encoded;                   /* [max_rows][encoder's width]: of the pass that ran last */
+  Recurrent recurrent;              /* of width 0: there is no memory */
+  AgentNow *now;                    /* with memory only; changes from pass to pass */
   bool is_q; /* the actor's outputs are Q values: the policy takes the greatest but with probability
               * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
   double epsilon;
@@ -67,16 +82,25 @@ typedef struct Agent {
   int whole_inputs;
 } Agent;
 
+static inline bool agent_has_memory(const Agent *agent) { return agent->recurrent.shape.width > 0; }
+
 /* CORE_USAGE where net.encoder, env.observations and what else the agent is made of do not go together. */
 int agent_check(const CoreConfig *config);
 /* CORE_USAGE where net.encoder can not read what the environment shows. */
 int agent_check_env(const CoreConfig *config, const Env *env);
+/* Numbers of the state of one world's memory; 0: no memory. */
+int agent_states(const CoreConfig *config);
 /* Fixes the shapes for this environment and registers weights and activations. Borrows env's list of features. */
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena);
 /* Its step for the vectors' sizes and parts, from head, shapes, blocks and encoder. */
 void agent_count_parameters(Agent *agent);
 /* Places the activations, after the arena's commit. */
 void agent_place(Agent *agent);
+
+/* Before passes of an agent with memory: how their rows hang together, until it is called again. Numbers of a state:
+ * agent->recurrent.states. A pass changes the parts of `end` of the networks that run. Without memory nothing
+ * happens. */
+void agent_follow(const Agent *agent, const RecurrentSequences *sequences);
 
 /* Output of `network` with the weights `theta` (its own, or a copy such as the proximal policy's) for any number of
  * rows: x [rows][inputs] -> output [rows][outputs]. The critic's trunk is always the agent's own. The activations are
@@ -104,7 +128,8 @@ typedef struct AgentGradient {
    * on. */
   void (*on_complete)(void *context, bool is_actor, size_t first);
   void *context;
-  float *encoded;                   /* [rows][encoder's width] at the trunk's input, where it stands on an encoder */
+  float *encoded;                   /* [rows][encoder's width], where trunk or memory stand on an encoder */
+  float *recurrent;                 /* [rows][width] at the memory's output, where a trunk stands on it */
   float *entrance, *embedding;      /* [rows][features + width], [blocks][width]: with blocks, of one network's pass */
 } AgentGradient;
 void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena);

@@ -10,7 +10,7 @@
 
 /* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
 enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200, ACTOR_ENCODER_TENSOR = 300,
-       CRITIC_ENCODER_TENSOR = 400, UNIFORM_TENSOR = 50 };
+       CRITIC_ENCODER_TENSOR = 400, ACTOR_MEMORY_TENSOR = 500, CRITIC_MEMORY_TENSOR = 510, UNIFORM_TENSOR = 50 };
 _Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "each tensor has its number");
 
 /* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are
@@ -45,7 +45,8 @@ static void initialise_uniform(const AgentNetwork *network, uint64_t seed, uint3
 static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
   if (agent->features && on_input) initialise_compact(agent, network, seed, tensor);
   else network_initialise(&network->shape, seed, tensor, network->theta);
-  const bool on_encoder = network->shape.width[0] == agent->encoder.shape.width && network->shape.layers > 1;
+  const bool on_encoder = !agent_has_memory(agent) && network->shape.width[0] == agent->encoder.shape.width &&
+                          network->shape.layers > 1;
   if (agent->encoder.shape.kind == ENCODER_IMPALA && on_encoder) initialise_uniform(network, seed, tensor);
   size_t own = network_parameters(&network->shape);
   memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
@@ -63,17 +64,33 @@ static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
 }
 
 static void initialise_encoder(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
-  if (network->encoder < network->n)
+  if (network->encoder < network->recurrent)
     encoder_initialise(&agent->encoder.shape, seed, tensor, network->theta + network->encoder);
 }
 
+/* An input that stands for a feature of whole observations is drawn as there; embeddings stand behind them. */
+static void initialise_memory(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor,
+                              bool on_input) {
+  const RecurrentShape *shape = &agent->recurrent.shape;
+  const int shown = shape->in - agent->blocks.width;
+  if (network->recurrent == network->n) return;
+  int32_t *row = core_memory_allocate((size_t)shape->in * sizeof *row);
+  for (int i = 0; i < shape->in; i++)
+    row[i] = !agent->features || !on_input ? i : i < shown ? agent->features[i] : agent->whole_inputs + i - shown;
+  recurrent_initialise(shape, seed, tensor, row, network->theta + network->recurrent);
+  free(row);
+}
+
 static void initialise_all(Agent *agent, uint64_t seed) {
-  const bool has_encoder = agent->encoder.shape.kind != ENCODER_NONE;
-  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, !has_encoder);
+  const bool has_encoder = agent->encoder.shape.kind != ENCODER_NONE, on_input = !has_encoder;
+  const bool has_memory = agent_has_memory(agent);
+  initialise(agent, &agent->actor, seed, ACTOR_TENSOR, on_input && !has_memory);
+  initialise_memory(agent, &agent->actor, seed, ACTOR_MEMORY_TENSOR, on_input);
   initialise_embedding(&agent->actor, seed);
   initialise_encoder(agent, &agent->actor, seed, ACTOR_ENCODER_TENSOR);
   if (agent->is_q) return;
-  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, !has_encoder && agent->trunk == 0);
+  initialise(agent, &agent->critic, seed, CRITIC_TENSOR, on_input && !has_memory && agent->trunk == 0);
+  initialise_memory(agent, &agent->critic, seed, CRITIC_MEMORY_TENSOR, on_input);
   initialise_encoder(agent, &agent->critic, seed, CRITIC_ENCODER_TENSOR);
 }
 

@@ -266,6 +266,7 @@ struct Ops {
   const struct OpsUpdate *update; /* update.h: updates without the host; NULL: on the CPU */
   const struct OpsEntity *entity; /* entity.h: what entity encoders need; NULL: not made for this device */
   const struct OpsPicture *picture; /* picture.h: what encoders of pixels need; NULL: not made for this device */
+  const struct OpsRecurrent *recurrent; /* recurrent.h: what an LSTM needs */
 
   void *state;                    /* the implementation's own: scratch, threads */
   double flops;                   /* matrix-product operations so far (2*m*n*k each) */

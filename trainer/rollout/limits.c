@@ -33,7 +33,7 @@ void limits_register(Limits *limits, const CoreConfig *config, const Env *env, c
 static bool has_any(const uint8_t *flags, int count) { return memchr(flags, 1, (size_t)count) != NULL; }
 
 void limits_value(const Limits *limits, const Observer *observer, Ops *ops, const Agent *agent, const Shards *shards,
-                  int t, int first, int count) {
+                  const RolloutStates *states, int t, int first, int count) {
   const int shard = shards_worlds(shards), end = first + count;
   const size_t row = (size_t)t * (size_t)shards->worlds;
   float *seen = observer->active ? limits->seen : limits->raw;
@@ -43,6 +43,7 @@ void limits_value(const Limits *limits, const Observer *observer, Ops *ops, cons
     /* A device does the same each step, so that steps can be recorded. */
     if (ops->device == NULL && !has_any(limits->truncated + row + at, worlds)) continue;
     float *shown = seen + at * (size_t)observer->seen;
+    states_follow(states, agent, first, false);
     agent_values(agent, ops, shown, worlds, limits->values + row + at);
     if (limits->leader_values == NULL) continue;
     observer_lead(observer, shown, worlds);

@@ -5,6 +5,7 @@
 #define TRAINER_LIMITS_H
 #include "core/device/arena.h"
 #include "trainer/nets/agent.h"
+#include "trainer/rollout/states.h"
 #include "trainer/ranks/shards.h"
 #include "trainer/wrappers/observer.h"
 
@@ -23,8 +24,9 @@ int limits_check(const CoreConfig *config, const Env *env);
 /* observer: registered. */
 void limits_register(Limits *limits, const CoreConfig *config, const Env *env, const Observer *observer, int steps,
                      CoreArena *arena);
-/* The values of worlds first .. first + count - 1 where step t cut, a shard's worlds at a time. All ranks. */
+/* The values of worlds first .. first + count - 1 where step t cut, a shard's worlds at a time. All ranks. states: as
+ * that step left them, before they end with their episodes. */
 void limits_value(const Limits *limits, const Observer *observer, Ops *ops, const Agent *agent, const Shards *shards,
-                  int t, int first, int count);
+                  const RolloutStates *states, int t, int first, int count);
 
 #endif

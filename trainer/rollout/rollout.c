@@ -11,13 +11,10 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/terminal.h"
-#include "trainer/ranks/ranks.h"
+#include "trainer/rollout/rollout_internal.h"
 #include "trainer/wrappers/action.h"
 
 enum { GRAPH_STEPS_MAX = 1024 }; /* longer rollouts are launched kernel by kernel: a graph takes memory for each */
-
-/* Worlds that go together. */
-typedef struct Part { int first, worlds; } Part;
 
 void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
                       CoreArena *arena) {
@@ -31,6 +28,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   size_t k = (size_t)steps, n = (size_t)worlds;
   observer_register(&rollout->observer, config, env, shards, arena);
   limits_register(&rollout->limits, config, env, &rollout->observer, steps, arena);
+  states_register(&rollout->states, config, shards, steps, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
                   config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
   rollout->reward_scale.clips = strcmp(config->env.clip_rewards, "sign") == 0;
@@ -90,7 +88,7 @@ static float *shown_at(Rollout *rollout, int t) {
 }
 
 /* Keeps row block t of the part's worlds, where it is kept in another form; done: as compact_store. */
-static void keep(Rollout *rollout, const Env *env, int t, Part part, const uint8_t *done) {
+static void keep(Rollout *rollout, const Env *env, int t, RolloutPart part, const uint8_t *done) {
   const float *observations = observations_at(rollout, t);
   if (rollout->is_compact)
     compact_store(&rollout->compact, env, t, part.first, part.worlds, observations, done);
@@ -115,11 +113,11 @@ static void look(Rollout *rollout, int t, const float *shown, int features) {
   if (rollout->visited) visited_see(rollout->visited, t, rollout->device ? rollout->shown : shown);
 }
 
-static Part all_worlds(const Rollout *rollout) { return (Part){0, rollout->worlds}; }
-static bool is_all(const Rollout *rollout, Part part) { return part.worlds == rollout->worlds; }
+static RolloutPart all_worlds(const Rollout *rollout) { return (RolloutPart){0, rollout->worlds}; }
+static bool is_all(const Rollout *rollout, RolloutPart part) { return part.worlds == rollout->worlds; }
 
 /* The part's actions of step t within the bounds, where the environment has bounds; the array is that of all worlds. */
-static const void *bound_actions(Rollout *rollout, Ops *ops, int t, Part part) {
+static const void *bound_actions(Rollout *rollout, Ops *ops, int t, RolloutPart part) {
   const OpsHead *head = &rollout->head;
   const size_t bytes = rollout->action_bytes, first = (size_t)part.first;
   const uint8_t *actions = rollout->actions + (size_t)t * (size_t)rollout->worlds * bytes;
@@ -144,7 +142,7 @@ static EnvStep out_of(Rollout *rollout, int t) {
 
 /* One step of the part's worlds from row block t to t + 1; without a device only asked for, unless they are all. ops
  * NULL: the actions are within bounds, and nothing is kept. */
-static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, Part part) {
+static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, RolloutPart part) {
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const void *actions = ops ? bound_actions(rollout, ops, t, part) : rollout->actions + row * rollout->action_bytes;
   const EnvStep out = out_of(rollout, t);
@@ -191,26 +189,32 @@ void rollout_connect(Rollout *rollout, struct Communicator *communicator) {
   rollout->reward_scale.communicator = communicator;
 }
 
+/* What is carried of the episodes that ran. */
+static void clear_episodes(const Rollout *rollout) {
+  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
+  states_clear(&rollout->states);
+}
+
 void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
   observer_start(&rollout->observer);
   reward_start(&rollout->reward_scale);
   if (rollout->observer.warm_up > 0) warm_up(rollout, env, seed);
   env->reset(env, shown_at(rollout, rollout->steps));
   observer_count_arrived(&rollout->observer, NULL);
-  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
+  clear_episodes(rollout);
 }
 
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
   env->levels->reset_to(env, level, shown_at(rollout, rollout->steps));
   observer_count_arrived(&rollout->observer, NULL);
   reward_restart(&rollout->reward_scale);
-  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
+  clear_episodes(rollout);
 }
 
 void rollout_begin_again(Rollout *rollout, Env *env) {
   env->reset(env, shown_at(rollout, rollout->steps));
   reward_restart(&rollout->reward_scale);
-  core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
+  clear_episodes(rollout);
 }
 
 void rollout_add_sections(Rollout *rollout, Sections *sections) {
@@ -221,6 +225,9 @@ void rollout_add_sections(Rollout *rollout, Sections *sections) {
     sections_add_worlds(sections, "observations", shown_at(rollout, rollout->steps),
                         n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
     sections_add_worlds(sections, "returns", rollout->returns, n * sizeof *rollout->returns);
+    if (states_apply(&rollout->states))
+      sections_add_worlds(sections, "memory", rollout->states.now,
+                          n * (size_t)rollout->states.numbers * sizeof *rollout->states.now);
   }
   if (observer->has_moments)
     checkpoint_add(sections->checkpoint, OBSERVER_SECTION, observer->normaliser.moments,
@@ -248,84 +255,11 @@ static void begin(Rollout *rollout, const Env *env, Ops *ops) {
                         (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
 
-/* The stats of this rollout, in which the leader's worlds count where there are blocks, on the ops' device. */
-static OpsEpisodes stats_of(const Rollout *rollout) {
-  OpsEpisodes stats = rollout->stats;
-  stats.worlds = rollout->worlds;
-  stats.first_reported = rollout->observer.first_reported;
-  stats.returns = rollout->returns;
-  stats.level_of_slot = rollout->level_of_slot;
-  if (rollout->device) return stats;
-  stats.attempts = rollout->attempts;
-  stats.solutions = rollout->solutions;
-  return stats;
-}
-
-static void open_stats(const Rollout *rollout) {
-  const OpsEpisodes stats = stats_of(rollout);
-  const size_t levels = (size_t)rollout->levels;
-  core_device_zero(rollout->device, stats.finished,
-                   (rollout->device ? (size_t)rollout->worlds : 1) * sizeof *stats.finished);
-  core_device_zero(rollout->device, stats.count, 2 * sizeof *stats.count);
-  core_device_zero(rollout->device, stats.attempts, levels * sizeof *stats.attempts);
-  core_device_zero(rollout->device, stats.solutions, levels * sizeof *stats.solutions);
-}
-
-/* Adds step t's rewards and finished episodes of the part's worlds. */
-static void count_episodes(Rollout *rollout, Ops *ops, int t, Part part) {
-  const size_t first = (size_t)part.first, row = (size_t)t * (size_t)rollout->worlds + first;
-  OpsEpisodes stats = stats_of(rollout);
-  const uint8_t *ends = rollout->ends ? rollout->ends + first : rollout->dones + row;
-  const OpsEpisodeStep step = {rollout->rewards + row, ends, rollout->solved + first, rollout->level + first,
-                               rollout->episode_steps + first};
-  stats.worlds = part.worlds;
-  stats.first_reported = stats.first_reported > part.first ? stats.first_reported - part.first : 0;
-  stats.returns += first;
-  if (rollout->device) stats.finished += first;
-  ops->count_episodes(ops, &stats, &step);
-}
-
-/* The statistics of this rank's worlds, to the host. */
-static void read_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
-  const OpsEpisodes stats = stats_of(rollout);
-  const size_t n = rollout->device ? (size_t)rollout->worlds : 1, levels = (size_t)rollout->levels;
-  int64_t count[2];
-  void *copy;
-  const double *finished = core_device_view(rollout->device, stats.finished, n * sizeof *finished, &copy);
-  core_device_to_host(rollout->device, count, stats.count, sizeof count);
-  core_device_to_host(rollout->device, rollout->attempts, stats.attempts, levels * sizeof *stats.attempts);
-  core_device_to_host(rollout->device, rollout->solutions, stats.solutions, levels * sizeof *stats.solutions);
-  episodes->count = count[0];
-  episodes->length_mean = (double)count[1];
-  for (size_t w = 0; w < n; w++) episodes->return_mean += finished[w];
-  free(copy);
-}
-
-/* Sums over all ranks, then to means. */
-static void close_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
-  double sums[] = {episodes->return_mean, episodes->length_mean}, rates = 0;
-  int64_t levels = 0;
-  ranks_sum_counts(&episodes->count, 1);
-  ranks_sum_counts(rollout->attempts, (size_t)rollout->levels);
-  ranks_sum_counts(rollout->solutions, (size_t)rollout->levels);
-  ranks_sum(sums, 2);
-  episodes->return_mean = sums[0];
-  episodes->length_mean = sums[1];
-  for (int i = 0; i < rollout->levels; i++) {
-    if (rollout->attempts[i] == 0) continue;
-    levels++;
-    rates += (double)rollout->solutions[i] / (double)rollout->attempts[i];
-  }
-  episodes->solve_rate = rollout->solves && levels > 0 ? rates / (double)levels : NAN;
-  episodes->return_mean = episodes->count > 0 ? episodes->return_mean / (double)episodes->count : NAN;
-  episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
-}
-
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
 /* Two parts where that was asked for and no worlds' steps depend on all of them. Cut where the pieces that the policy
  * takes begin, so that they have the shapes that they have undivided; a device's sums do not depend on shapes. */
-static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, Part part[2]) {
+static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, RolloutPart part[2]) {
   const int n = rollout->worlds, shard = shards_worlds(&rollout->shards), rows = agent->max_rows;
   const bool divides = rollout->divided == 2 && env->parts && !rollout->observer.active;
   int cut = n > rows ? (n + rows - 1) / rows / 2 * rows : n / 2;
@@ -333,15 +267,15 @@ static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, 
   part[0] = all_worlds(rollout);
   if (!divides || cut < 1 || (env->parts->cuts && !env->parts->cuts(env, cut))) return 1;
   if (!rollout->device && (!env->parts->ask || (n <= shard && n <= rows))) return 1;
-  part[0] = (Part){0, cut};
-  part[1] = (Part){cut, n - cut};
+  part[0] = (RolloutPart){0, cut};
+  part[1] = (RolloutPart){cut, n - cut};
   return 2;
 }
 
 /* What actions are drawn with: the seed, and the step's number in the run, where the host knows it. */
 typedef struct Draw { uint64_t seed, first_step; } Draw;
 
-static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, Part part) {
+static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, RolloutPart part) {
   const size_t row = (size_t)t * (size_t)rollout->worlds + (size_t)part.first;
   const float *logits = rollout->logits + row * (size_t)rollout->head.logits;
   const uint32_t world = (uint32_t)(rollout->shards.first_world + part.first);
@@ -360,13 +294,15 @@ static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, Pa
 
 /* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. Then
  * the actions of step t. */
-static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw *draw, int t, Part part) {
+static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw *draw, int t, RolloutPart part) {
   const int shard = shards_worlds(&rollout->shards), end = part.first + part.worlds;
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const float *observations = observations_at(rollout, t);
+  states_keep(&rollout->states, t, part.first, part.worlds);
   for (int first = part.first, worlds; first < end; first += worlds) {
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
     const size_t at = (size_t)first;
+    states_follow(&rollout->states, agent, first, true);
     agent_act(agent, ops, observations + at * (size_t)rollout->features, worlds,
               rollout->logits + (row + at) * (size_t)rollout->head.logits, rollout->values + row + at);
   }
@@ -374,18 +310,20 @@ static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw
 }
 
 /* After the part's step t is done; with the last part of all: what needs all worlds. */
-static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, Part part, int features) {
+static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, RolloutPart part, int features) {
   const size_t row = (size_t)t * (size_t)rollout->worlds;
-  count_episodes(rollout, ops, t, part);
+  rollout_count_episodes(rollout, ops, t, part);
   if (rollout->limits.values)
-    limits_value(&rollout->limits, &rollout->observer, ops, agent, &rollout->shards, t, part.first, part.worlds);
+    limits_value(&rollout->limits, &rollout->observer, ops, agent, &rollout->shards, &rollout->states, t, part.first,
+                 part.worlds);
+  states_end(&rollout->states, t, part.first, part.worlds, rollout->dones + row);
   if (part.first + part.worlds < rollout->worlds) return;
   look(rollout, t, shown_at(rollout, t + 1), features);
   reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row, truncated_at(rollout, t));
 }
 
 /* Waits until step t of a part is done, which step_env began. Gives how long. */
-static double finish_part(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, int t, Part part) {
+static double finish_part(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, int t, RolloutPart part) {
   const double begun = core_clock_s();
   if (rollout->device) {
     rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
@@ -402,7 +340,7 @@ static double finish_part(Rollout *rollout, Env *env, Ops *ops, const Agent *age
 /* All steps; gives the time that the environment took, or with two parts that it was waited for. The policy runs for
  * one part while the other steps; on a device that has ended before the next part's step begins. */
 static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
-  Part part[2];
+  RolloutPart part[2];
   const int parts = parts_of(rollout, env, agent, part), all = rollout->steps * parts;
   double environment_s = 0;
   for (int i = 0, last = -1; i < all; last = i++) {
@@ -425,16 +363,20 @@ static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent
 
 static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *values) {
   const int worlds = shards_worlds(&rollout->shards);
-  for (int first = 0; first < rollout->worlds; first += worlds)
+  for (int first = 0; first < rollout->worlds; first += worlds) {
+    states_follow(&rollout->states, agent, first, false);
     agent_values(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds, values + first);
+  }
 }
 
 /* From row block 0 to the values of the last. Gives the time that the environment took. */
 static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
   const size_t n = (size_t)rollout->worlds, steps = (size_t)rollout->steps;
-  open_stats(rollout);
+  rollout_open_stats(rollout);
   begin(rollout, env, ops);
+  states_begin(&rollout->states);
   const double environment_s = run_steps(rollout, env, ops, agent, draw);
+  states_finish(&rollout->states);
   value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, steps * n);
   env_synchronise(env);
@@ -486,7 +428,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   *episodes = (RolloutEpisodes){0};
   if (env_is_hosted(env)) env->device->host_seconds(env); /* not those before */
   episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
-  read_stats(rollout, episodes);
+  rollout_read_stats(rollout, episodes);
   if (env_is_hosted(env)) episodes->environment_s = env->device->host_seconds(env);
-  close_stats(rollout, episodes);
+  rollout_close_stats(rollout, episodes);
 }

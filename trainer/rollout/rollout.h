@@ -11,6 +11,7 @@
 #include "trainer/rollout/coverage.h"
 #include "trainer/rollout/frames.h"
 #include "trainer/rollout/limits.h"
+#include "trainer/rollout/states.h"
 #include "trainer/rollout/visited.h"
 #include "trainer/wrappers/observer.h"
 
@@ -46,6 +47,7 @@ typedef struct Rollout {
   float *rewards;        /* [steps][worlds] */
   uint8_t *dones;        /* [steps][worlds], the time limit's ends included */
   Limits limits;
+  RolloutStates states;  /* of the policy's memory */
   uint8_t *actions;      /* [steps][worlds][action_bytes]: head.factors classes or floats */
   Coverage *coverage;    /* shown every state that is arrived in; NULL where this iteration is not measured */
   Visited *visited;      /* the same, where a sample of this iteration's states is kept */

@@ -45,6 +45,7 @@ static int load_policy(Player *player, const char *checkpoint) {
   observer_register(&player->observer, &player->config, player->env, &alone, player->arena);
   CORE_ARENA(player->arena, player->shown, (size_t)player->env->observation_length, "shown [features]");
   CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
+  CORE_ARENA(player->arena, player->states, (size_t)agent_states(&player->config), "states of the memory [numbers]");
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
   TRY(core_arena_commit(player->arena));
   agent_place(&player->agent);
@@ -83,6 +84,8 @@ void player_act(Player *player, const float *observation, uint64_t seed, int ste
   for (int i = 0; i < env->observation_length; i++)
     player->shown[i] = observation[env->features ? env->features[i] : i];
   observer_look(&player->observer, player->shown, 1, player->observation);
+  for (int i = 0; step == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
+  agent_follow(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   if (strcmp(player->config.eval.actions, "mean") == 0)
     action_likeliest(player->ops, &agent->head, player->logits, 1, &drawn);

@@ -19,6 +19,7 @@ typedef struct Player {
   Observer observer;
   float *shown;               /* [env->observation_length] */
   float *observation;         /* [agent.inputs]: as the agent sees it */
+  float *states;              /* [numbers] of the policy's memory, which enter the next step */
   float *logits;              /* [agent.head.logits] */
 } Player;
 
@@ -27,7 +28,8 @@ typedef union PlayerAction { uint8_t classes[OPS_FACTORS_MAX]; float values[OPS_
 /* checkpoint: a run's name or a file; root: the workspace, NULL: the usual one. On failure, too, player_destroy it.
  * Errors: those of run_files_find, of the configuration and of the checkpoint. */
 int player_create(const char *checkpoint, const char *root, Player *player);
-/* The action for a whole observation, [env->whole_length], at the step'th step of an episode. */
+/* The action for a whole observation, [env->whole_length], at the step'th step of an episode, from 0, whose steps come
+ * one after the other: a policy with memory goes on from the last call. */
 void player_act(Player *player, const float *observation, uint64_t seed, int step, PlayerAction *action);
 void player_destroy(Player *player);
 

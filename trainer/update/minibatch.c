@@ -8,6 +8,8 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels_sequences.h"
 #include "trainer/ops/update.h"
 #include "trainer/update/minibatch_device.h"
 #include "trainer/update/reduce.h"
@@ -24,14 +26,20 @@ static int check_sizes(const CoreConfig *config) {
 }
 
 static MinibatchBy by_of(const CoreConfig *config) {
-  return strcmp(config->ppo.minibatch_by, "environments") == 0 ? MINIBATCH_ENVIRONMENTS : MINIBATCH_TRANSITIONS;
+  if (strcmp(config->ppo.minibatch_by, "environments") == 0) return MINIBATCH_ENVIRONMENTS;
+  return agent_states(config) > 0 ? MINIBATCH_SEQUENCES : MINIBATCH_TRANSITIONS;
+}
+
+/* Rows that are drawn together. */
+static int64_t unit_of(const CoreConfig *config) {
+  return by_of(config) == MINIBATCH_ENVIRONMENTS ? config->ppo.num_steps : core_config_sequence_length(config);
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 int minibatch_room(const CoreConfig *config, const Shards *shards) {
   const int64_t all = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
-  const int64_t unit = by_of(config) == MINIBATCH_ENVIRONMENTS ? config->ppo.num_steps : 1; /* rows drawn together */
+  const int64_t unit = unit_of(config);
   const double share = (double)all / (double)unit / shards->all_shards;
   const int64_t of_shard = config->ppo.num_steps * shards_worlds(shards);
   if (shards->all_shards == 1) return (int)all;
@@ -46,13 +54,16 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
   const size_t all = total / (size_t)config->ppo.num_minibatches;
   const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)minibatch_room(config, shards);
   *minibatch = (Minibatch){.all_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
-  const size_t permuted = by == MINIBATCH_TRANSITIONS ? total : (size_t)shards->all_worlds;
+  const size_t permuted = total / (size_t)unit_of(config);
   const bool alone = shards->all_shards == 1, on_device = core_arena_device(arena) != NULL;
   minibatch->parts = (int)config->ppo.num_minibatches;
   CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
+  if (alone && by == MINIBATCH_SEQUENCES)
+    CORE_ARENA_DEVICE(arena, minibatch->epoch_rows, total, "rows of permuted sequences [rows]");
+  sequences_register(&minibatch->sequences, &rollout->states, (int)rows, arena);
   if (on_device) CORE_ARENA_DEVICE(arena, minibatch->scratch, 2 * permuted, "lists of a permutation");
   if (!alone && on_device) minibatch_device_register(minibatch, rollout, arena);
-  else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device)
+  else if (!alone || by == MINIBATCH_ENVIRONMENTS || on_device) /* by sequences on the host: in epoch_rows */
     CORE_ARENA_DEVICE(arena, minibatch->own, all < own ? all : own, "minibatch rows of this rank [rows]");
   if (!alone) CORE_ARENA_DEVICE(arena, minibatch->index_room, rows, "minibatch rows [rows]");
   CORE_ARENA(arena, minibatch->shard_rows, (size_t)shards->shards, "minibatch rows of shards [shards]");
@@ -68,10 +79,17 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
 
 void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration,
                        int epoch) {
-  uint32_t worlds = (uint32_t)rollout->shards.all_worlds;
-  uint32_t n = minibatch->by == MINIBATCH_TRANSITIONS ? worlds * (uint32_t)rollout->steps : worlds;
+  const uint32_t worlds = (uint32_t)rollout->shards.all_worlds, total = worlds * (uint32_t)rollout->steps;
+  const uint32_t n = minibatch->by == MINIBATCH_TRANSITIONS   ? total
+                     : minibatch->by == MINIBATCH_ENVIRONMENTS ? worlds
+                                                               : total / (uint32_t)states_length(&rollout->states);
   ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, (uint32_t)epoch, minibatch->order, n,
                minibatch->scratch);
+  if (minibatch->epoch_rows) {
+    const OpsSequenceRows rows = {states_layout(&rollout->states, (int)worlds), minibatch->order,
+                                  minibatch->epoch_rows, total};
+    KERNELS_EACH(rollout->device, ops_sequence_rows, ops_sequence_row, rows.n, &rows);
+  }
   if (minibatch->part_rows) minibatch_device_choose(minibatch, rollout);
 }
 
@@ -79,6 +97,11 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
 static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, int m, uint32_t row) {
   const uint32_t steps = (uint32_t)rollout->steps, rows = (uint32_t)minibatch->all_rows;
   if (minibatch->by == MINIBATCH_TRANSITIONS) return minibatch->order[(size_t)m * rows + row];
+  if (minibatch->by == MINIBATCH_SEQUENCES) {
+    const uint32_t length = (uint32_t)states_length(&rollout->states);
+    const SapgLayout layout = states_layout(&rollout->states, rollout->shards.all_worlds);
+    return sapg_sample(&layout, minibatch->order[((size_t)m * rows + row) / length], row % length);
+  }
   const uint32_t *world = minibatch->order + (size_t)m * (rows / steps);
   return row % steps * (uint32_t)rollout->shards.all_worlds + world[row / steps];
 }
@@ -87,8 +110,9 @@ static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, 
 static void select_all(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
   const int rows = minibatch->all_rows, worlds = rows / rollout->steps;
   minibatch->shard_rows[0] = rows;
-  minibatch->rows_of_part = minibatch->order + (size_t)m * (size_t)rows;
-  if (minibatch->by == MINIBATCH_TRANSITIONS) return;
+  const uint32_t *all = minibatch->epoch_rows ? minibatch->epoch_rows : minibatch->order;
+  minibatch->rows_of_part = all + (size_t)m * (size_t)rows;
+  if (minibatch->by != MINIBATCH_ENVIRONMENTS) return;
   minibatch->rows_of_part = minibatch->own;
   ops->world_rows(ops, minibatch->order + (size_t)m * (size_t)worlds, worlds, rollout->steps, rollout->worlds,
                   minibatch->own);
@@ -99,8 +123,8 @@ void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int 
   minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
   minibatch->shard_rows[0] = minibatch->all_rows;
   minibatch->rows_of_part = minibatch->own;
-  ops->update->take_rows(ops, minibatch->order, parts, minibatch->all_rows / steps, steps, rollout->worlds,
-                         minibatch->own);
+  ops->update->take_rows(ops, minibatch->epoch_rows ? minibatch->epoch_rows : minibatch->order, parts,
+                         minibatch->all_rows / steps, steps, rollout->worlds, minibatch->own);
 }
 
 /* Rows in the part's order, sorted by shard: counted first, then put at their positions. */
@@ -171,12 +195,18 @@ static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const
                              {targets, minibatch->targets, sizeof(float)},
                              {rollout->actions, minibatch->actions, rollout->action_bytes}};
   ops->gather_fields(ops, fields, sizeof fields / sizeof *fields, index, rows);
+  sequences_gather(&minibatch->sequences, &rollout->states, ops, index, rows);
+}
+
+void minibatch_follow(const Minibatch *minibatch, const Agent *agent) {
+  sequences_follow(&minibatch->sequences, agent);
 }
 
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets) {
   const uint32_t *index = next_piece(minibatch, rollout);
   if (index == NULL) return false;
+  index = sequences_order(&minibatch->sequences, &rollout->states, index, minibatch->rows);
   minibatch->own_index = index;
   minibatch->index = rows_of_run(minibatch, rollout, index);
   gather(minibatch, ops, rollout, index, advantages, targets);

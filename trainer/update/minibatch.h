@@ -12,6 +12,7 @@
 typedef enum MinibatchBy {
   MINIBATCH_TRANSITIONS,   /* single transitions */
   MINIBATCH_ENVIRONMENTS,  /* whole environments: a minibatch holds all K steps of N/M worlds */
+  MINIBATCH_SEQUENCES,     /* whole sequences of steps, which a policy with memory learns from (states.h) */
 } MinibatchBy;
 
 typedef struct Minibatch {
@@ -20,7 +21,9 @@ typedef struct Minibatch {
   int rows;                /* of the piece that was gathered last; `room` before any */
   int shard;               /* of this rank's, the one that the piece belongs to */
   MinibatchBy by;
-  uint32_t *order;         /* the epoch's permutation: [N*K], or [N] by environments; the same at all ranks */
+  uint32_t *order;         /* the epoch's permutation: [N*K], or [N] by environments, or [N*K/length] by sequences; the
+                            * same at all ranks */
+  uint32_t *epoch_rows;    /* [N*K] rows of its sequences, one after the other; NULL but by sequences in one shard */
   uint32_t *scratch;       /* of the permutation on a device; NULL without one */
   uint32_t *own;           /* this rank's rollout rows of the minibatch, shard after shard. NULL where they stand in
                             * `order`: one shard, by transitions, no device */
@@ -30,6 +33,7 @@ typedef struct Minibatch {
   const uint32_t *rows_of_part; /* the selected part's: `own`, or a piece of `order` */
   const uint32_t *index;   /* [rows] the rows of the run's rollout [steps][all worlds] that were gathered last */
   const uint32_t *own_index; /* [rows] the same as rows of this rank's; of minibatch_next */
+  Sequences sequences;     /* of a policy with memory: the piece's rows are these, one step after the other */
   const float *values_of;  /* [steps][worlds] that `values` are gathered from; NULL: the rollout's */
   /* Where ranks or shards divide what is on a device, `own` has the rows of all of the epoch's parts: */
   int parts;               /* M */
@@ -74,6 +78,8 @@ void minibatch_take_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollo
  * rank's rollout [steps][worlds]. */
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets);
+/* The agent's next passes are over the piece. Needed before those of an agent with memory only. */
+void minibatch_follow(const Minibatch *minibatch, const Agent *agent);
 /* Is the piece that was gathered last the selected part's last one at this rank? */
 bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout);
 /* Moments of the selected part's advantages, over all ranks: piece after piece, folded in shard order. */

@@ -18,7 +18,12 @@ enum { THREADS = 256, BLOCKS_MAX = 1 << 20 };
 static OpsChooseRows rows_of(const Minibatch *minibatch, const Rollout *rollout) {
   const Shards *shards = &rollout->shards;
   return (OpsChooseRows){.order = minibatch->order,
-                         .of = minibatch->by == MINIBATCH_ENVIRONMENTS ? OPS_WORLDS : OPS_ROWS,
+                         .of = minibatch->by == MINIBATCH_ENVIRONMENTS ? OPS_WORLDS
+                               : minibatch->by == MINIBATCH_SEQUENCES  ? OPS_SEQUENCES
+                                                                       : OPS_ROWS,
+                         .share = {.layout = states_layout(&rollout->states, shards->all_worlds),
+                                   .first_world = (uint32_t)shards->first_world, .worlds = (uint32_t)shards->worlds,
+                                   .shard_worlds = (uint32_t)shards_worlds(shards)},
                          .part_rows = (uint32_t)minibatch->all_rows,
                          .parts = (uint32_t)minibatch->parts,
                          .steps = (uint32_t)rollout->steps,
@@ -97,6 +102,7 @@ void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout) {
 bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout) {
   const size_t n = (size_t)minibatch->parts * (size_t)rollout->shards.shards;
   double most = 0;
+  if (states_apply(&rollout->states)) return false; /* filled up, sequences would not be whole */
   for (size_t i = 0; minibatch->part_rows && i < n; i++) most = fmax(most, (double)minibatch->part_rows[i]);
   most -= minibatch->room; /* which is the same at all ranks */
   ranks_max(&most, 1);

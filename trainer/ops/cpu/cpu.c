@@ -44,7 +44,7 @@ static const Ops cpu_table = {
     .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
     .count_trials = cpu_count_trials, .controller_kl = cpu_controller_kl,
     .standardise_within = cpu_standardise_within, .restore_within = cpu_restore_within,
-    .entity = &CPU_ENTITY, .picture = &CPU_PICTURE, .destroy = cpu_destroy,
+    .entity = &CPU_ENTITY, .picture = &CPU_PICTURE, .recurrent = &CPU_RECURRENT, .destroy = cpu_destroy,
 };
 
 static void register_buffers(CpuState *state, CoreArena *arena) {

@@ -180,6 +180,8 @@ void cpu_q_policy(Ops *ops, float *q, int rows, int columns, double epsilon);
 void cpu_q_values(Ops *ops, const float *q, int rows, int columns, float *values);
 void cpu_q_loss(Ops *ops, const float *q, const uint8_t *actions, const float *target, int rows, int columns, float *dq,
                 OpsValueSums *sums);
+/* cpu_lstm.c */
+extern const struct OpsRecurrent CPU_RECURRENT;
 /* cpu_vector.c */
 void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
                  uint32_t *scratch);

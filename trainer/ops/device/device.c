@@ -172,7 +172,8 @@ static const Ops device_table = {
   .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes,
   .count_trials = count_trials, .cap = device_cap, .pull = device_pull, .controller_kl = device_controller_kl,
   .standardise_within = standardise_within, .restore_within = restore_within,
-  .update = &device_update, .entity = &DEVICE_ENTITY, .picture = &DEVICE_PICTURE, .destroy = destroy,
+  .update = &device_update, .entity = &DEVICE_ENTITY, .picture = &DEVICE_PICTURE,
+  .recurrent = &DEVICE_RECURRENT, .destroy = destroy,
 };
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }

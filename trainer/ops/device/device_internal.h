@@ -110,6 +110,7 @@ DeviceParts device_parts(size_t n);
 
 extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
 extern const OpsPicture DEVICE_PICTURE; /* device_picture.c */
+extern const struct OpsRecurrent DEVICE_RECURRENT; /* device_lstm.c */
 
 /* device_dense.c */
 /* The product with what comes after it: 0: the epilogue is refused, and nothing was done. Without one it is always

@@ -5,6 +5,7 @@
 #include "trainer/ops/kernels/kernels_compact.h"
 #include "trainer/ops/kernels/kernels_dense.h"
 #include "trainer/ops/kernels/kernels_entity.h"
+#include "trainer/ops/kernels/kernels_lstm.h"
 #include "trainer/ops/kernels/kernels_noisy.h"
 #include "trainer/ops/kernels/kernels_normalise.h"
 #include "trainer/ops/kernels/kernels_normalise_each.h"
@@ -14,6 +15,7 @@
 #include "trainer/ops/kernels/kernels_ranks.h"
 #include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/kernels/kernels_sapg.h"
+#include "trainer/ops/kernels/kernels_sequences.h"
 #include "trainer/ops/kernels/kernels_tile.h"
 #include "trainer/ops/kernels/kernels_update.h"
 #endif

@@ -1,0 +1,243 @@
+/* Shapes and buffers of the actor and the critic (agent.h). */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "trainer/nets/agent_internal.h"
+#include "trainer/wrappers/action.h"
+#include "trainer/wrappers/observer.h"
+
+static OpsActivation activation_of(const char *name) {
+  static const struct { const char *name; OpsActivation activation; } known[] = {
+    {"tanh", OPS_TANH}, {"relu", OPS_RELU}, {"silu", OPS_SILU}, {"elu", OPS_ELU}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(name, known[i].name) == 0) return known[i].activation;
+  CORE_CHECK(!"an activation of core/config/config.def that the trainer does not know");
+  return OPS_LINEAR;
+}
+
+static AgentSharing sharing_of(const char *name) {
+  return strcmp(name, "shared") == 0 ? AGENT_SHARED : strcmp(name, "joint") == 0 ? AGENT_JOINT : AGENT_SEPARATE;
+}
+
+static bool is_q(const CoreConfig *config) { return strcmp(config->algo.name, "pqn") == 0; }
+
+static bool has_layer_norm(const CoreConfig *config) {
+  return strcmp(config->net.norm, "layer") == 0 || (is_q(config) && strcmp(config->net.norm, "auto") == 0);
+}
+
+static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
+  NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
+                                     activation_of(config->net.activation), head_gain);
+  shape.layer_norm = has_layer_norm(config);
+  return shape;
+}
+
+bool agent_is_apart(const Agent *agent) {
+  return agent->device && !agent->is_q && !agent_has_encoder(agent) && !agent_has_memory(agent) && agent->trunk == 0 &&
+         agent->blocks.count == 0;
+}
+
+/* Floats of activations below the towers. */
+static size_t trunk_floats(const Agent *agent) {
+  return network_layers_floats(&agent->actor.shape, agent->trunk, agent->max_rows);
+}
+
+/* Where the critic's activations begin in the block: at a multiple of 256 bytes where the actor's stay. */
+static size_t critic_floats(const Agent *agent) {
+  enum { ALIGNED = 64 };
+  if (!agent_is_apart(agent)) return trunk_floats(agent);
+  return (network_activation_floats(&agent->actor.shape, agent->max_rows) + ALIGNED - 1) / ALIGNED * ALIGNED;
+}
+
+static void register_activations(Agent *agent, CoreArena *arena) {
+  size_t actor = network_activation_floats(&agent->actor.shape, agent->max_rows);
+  size_t critic = critic_floats(agent) + network_activation_floats(&agent->critic.shape, agent->max_rows);
+  CORE_ARENA_DEVICE(arena, agent->activation_block, actor > critic ? actor : critic,
+                    "activations [layers][rows][width]");
+}
+
+void agent_count_parameters(Agent *agent) {
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  const size_t encoder = agent->encoder.shape.parameters, recurrent = agent->recurrent.shape.parameters;
+  critic->log_sigma = critic->embedding = critic->encoder = network_parameters(&critic->shape);
+  critic->recurrent = critic->encoder + (agent_has_common_encoder(agent) || agent->is_q ? 0 : encoder);
+  critic->n = critic->recurrent + (agent->sharing == AGENT_SHARED ? 0 : recurrent);
+  actor->log_sigma = network_parameters(&actor->shape);
+  const int sigmas = agent_is_gaussian(agent) ? agent_sigma_sets(agent) * agent->head.factors : 0;
+  actor->embedding = actor->log_sigma + (size_t)sigmas;
+  actor->encoder = actor->embedding + (size_t)agent->blocks.count * (size_t)agent->blocks.width;
+  actor->recurrent = actor->encoder + encoder;
+  actor->n = actor->recurrent + recurrent;
+}
+
+const char *agent_parameter_name(const AgentNetwork *network, size_t k, char *buffer) {
+  enum { NAME = 64 };
+  if (k >= network->recurrent && network->recurrent < network->n)
+    return recurrent_parameter_name(network->recurrent_shape, network->name, k - network->recurrent, buffer);
+  if (k >= network->encoder)
+    return encoder_parameter_name(network->encoder_shape, network->name, k - network->encoder, buffer);
+  if (k < network->log_sigma) return network_parameter_name(&network->shape, network->name, k, buffer);
+  bool sigma = k < network->embedding;
+  snprintf(buffer, NAME, "%s.%s[%zu]", network->name, sigma ? "log_sigma" : "embedding",
+           k - (sigma ? network->log_sigma : network->embedding));
+  return buffer;
+}
+
+static EncoderShape encoder_of(const CoreConfig *config, const Env *env, EncoderKind kind) {
+  if (!encoder_reads_pixels(kind)) return encoder_shape(kind, *env->entities);
+  return encoder_shape_of_pixels(kind, env->pixels, kind == ENCODER_NATURE && has_layer_norm(config));
+}
+
+/* Numbers of an observation with its block's embedding in place of the block. */
+static size_t joined_width(const Agent *agent) { return (size_t)(agent->inputs - 1 + agent->blocks.width); }
+
+static int memories(const CoreConfig *config) { return sharing_of(config->net.sharing) == AGENT_SHARED ? 1 : 2; }
+
+int agent_states(const CoreConfig *config) {
+  return strcmp(config->net.memory, "none") == 0 ? 0 : 2 * memories(config) * (int)config->net.memory_width;
+}
+
+static void register_memory(Agent *agent, const CoreConfig *config, int *entrance, CoreArena *arena) {
+  if (strcmp(config->net.memory, "none") == 0) return;
+  const RecurrentShape shape = recurrent_shape(*entrance, (int)config->net.memory_width);
+  recurrent_register(&agent->recurrent, &shape, memories(config), agent->max_rows, arena);
+  CORE_ARENA(arena, agent->now, 1, "sequences of a pass");
+  *entrance = shape.width;
+}
+
+/* What the towers stand on, with room for it: gives its width. entrance: that of what the first dense layer sees. */
+static int register_below(Agent *agent, const CoreConfig *config, const Env *env, int *entrance, CoreArena *arena) {
+  const EncoderKind kind = encoder_kind(config->net.encoder);
+  *entrance = env->observation_length + agent->blocks.width;
+  if (kind != ENCODER_NONE) {
+    const EncoderShape shape = encoder_of(config, env, kind);
+    CORE_CHECK(agent->inputs == shape.length);
+    encoder_register(&agent->encoder, &shape, agent->max_rows, arena);
+    CORE_ARENA_DEVICE(arena, agent->encoded, (size_t)agent->max_rows * (size_t)shape.width, "encoded [rows][width]");
+    *entrance = shape.width;
+  }
+  register_memory(agent, config, entrance, arena);
+  if (agent->sharing != AGENT_SHARED || (kind != ENCODER_NONE && !encoder_reads_pixels(kind))) return *entrance;
+  agent->trunk = (int)config->net.trunk_depth;
+  return (int)config->net.trunk_width;
+}
+
+void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
+  *agent = (Agent){.head = action_head(config, env), .inputs = observer_features(config, env), .max_rows = max_rows,
+                   .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
+                   .features = env->features, .whole_inputs = env->whole_length,
+                   .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
+                   .epsilon = config->pqn.epsilon_end, .device = core_arena_device(arena)};
+  if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
+  int entrance;
+  const int below = register_below(agent, config, env, &entrance, arena);
+  const int outputs = agent_is_gaussian(agent) ? agent->head.factors : agent->head.logits;
+  agent->actor.shape = tower(config, entrance, outputs, agent->is_q ? sqrt(2) : 0.01);
+  if (agent->trunk > 0)
+    network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
+  if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
+  agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
+  agent->actor.recurrent_shape = agent->critic.recurrent_shape = &agent->recurrent.shape;
+  agent_count_parameters(agent);
+  CORE_ARENA_DEVICE(arena, agent->actor.theta, agent->actor.n, "actor weights");
+  CORE_ARENA_DEVICE(arena, agent->critic.theta, agent->critic.n, "critic weights");
+  register_activations(agent, arena);
+  const size_t rows = (size_t)max_rows;
+  if (agent_is_gaussian(agent))
+    CORE_ARENA_DEVICE(arena, agent->joined, rows * (size_t)agent->head.logits, "policy [rows][logits]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA_DEVICE(arena, agent->blocks.joined, rows * joined_width(agent),
+             "observations with embeddings [rows][features]");
+  CORE_ARENA_DEVICE(arena, agent->blocks.of_row, rows, "blocks [rows]");
+}
+
+void agent_place(Agent *agent) {
+  AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
+  network_place_activations(&actor->shape, agent->max_rows, agent->activation_block, &actor->activations);
+  network_place_activations(&critic->shape, agent->max_rows, agent->activation_block + critic_floats(agent),
+                            &critic->activations);
+}
+
+static int widest(const NetworkShape *shape) {
+  int width = 0;
+  for (int i = 0; i <= shape->layers; i++) width = shape->width[i] > width ? shape->width[i] : width;
+  return width;
+}
+
+/* The widest layer of the networks, input included. */
+static int max_width(const Agent *agent) {
+  int actor = widest(&agent->actor.shape), critic = widest(&agent->critic.shape);
+  return actor > critic ? actor : critic;
+}
+
+void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int rows, CoreArena *arena) {
+  *gradient = (AgentGradient){.below = NULL};
+  CORE_ARENA_DEVICE(arena, gradient->actor, agent->actor.n, "actor gradient");
+  CORE_ARENA_DEVICE(arena, gradient->critic, agent->critic.n, "critic gradient");
+  CORE_ARENA_DEVICE(arena, gradient->scratch, 2 * (size_t)rows * (size_t)max_width(agent),
+             "backward scratch [2][rows][width]");
+  if (agent_is_apart(agent))
+    CORE_ARENA_DEVICE(arena, gradient->critic_scratch, 2 * (size_t)rows * (size_t)max_width(agent),
+                      "backward scratch of the critic [2][rows][width]");
+  if (agent_below_width(agent) > 0)
+    CORE_ARENA_DEVICE(arena, gradient->below, 2 * (size_t)rows * (size_t)agent_below_width(agent),
+               "gradients below the towers [2][rows][width]");
+  if ((agent->trunk > 0 || agent_has_memory(agent)) && agent_has_encoder(agent))
+    CORE_ARENA_DEVICE(arena, gradient->encoded, (size_t)rows * (size_t)agent->encoder.shape.width,
+               "gradient between encoder and trunk [rows][width]");
+  if (agent->trunk > 0 && agent_has_memory(agent))
+    CORE_ARENA_DEVICE(arena, gradient->recurrent, (size_t)rows * (size_t)agent->recurrent.shape.width,
+                      "gradient between memory and trunk [rows][width]");
+  if (agent_is_gaussian(agent))
+    CORE_ARENA_DEVICE(arena, gradient->mean, (size_t)rows * (size_t)agent->head.factors,
+               "gradient at the means [rows][factors]");
+  if (agent->blocks.count == 0) return;
+  CORE_ARENA_DEVICE(arena, gradient->entrance, (size_t)rows * joined_width(agent),
+             "gradients at the inputs [rows][features]");
+  CORE_ARENA_DEVICE(arena, gradient->embedding, (size_t)agent->blocks.count * (size_t)agent->blocks.width,
+             "a network's embedding gradients [blocks][width]");
+}
+
+bool agent_chains_inputs(const Agent *agent) {
+  return !agent_has_encoder(agent) && !agent_has_memory(agent) && agent->blocks.count == 0 &&
+         !agent->actor.shape.layer_norm;
+}
+
+int agent_ops_rows(const Agent *agent) {
+  const int encoder = agent_has_encoder(agent) ? encoder_ops_rows(&agent->encoder) : 0;
+  return encoder > agent->max_rows ? encoder : agent->max_rows;
+}
+
+int agent_ops_width(const Agent *agent) {
+  const int encoder = agent_has_encoder(agent) ? encoder_ops_width(&agent->encoder.shape, agent->device != NULL) : 0;
+  const RecurrentShape *memory = &agent->recurrent.shape;
+  int width = encoder > max_width(agent) ? encoder : max_width(agent);
+  if (memory->in > width) width = memory->in;
+  return 4 * memory->width > width ? 4 * memory->width : width;
+}
+
+static void add_network(const NetworkShape *shape, OpsBf16 *choice) {
+  for (int layer = 0; layer < shape->layers; layer++)
+    ops_bf16_add(choice, shape->width[layer], shape->width[layer + 1]);
+}
+
+void agent_add_layers(const Agent *agent, OpsBf16 *choice) {
+  const EncoderShape *encoder = &agent->encoder.shape;
+  const RecurrentShape *memory = &agent->recurrent.shape;
+  add_network(&agent->actor.shape, choice);
+  if (agent->critic.n > 0) add_network(&agent->critic.shape, choice);
+  for (int i = 0; agent_has_encoder(agent) && i < encoder->tensors; i++)
+    if (encoder->tensor[i].rows > 1 && encoder->tensor[i].conv.out == 0)
+      ops_bf16_add(choice, encoder->tensor[i].rows, encoder->tensor[i].columns);
+  if (!agent_has_memory(agent)) return;
+  ops_bf16_add(choice, memory->in, 4 * memory->width);
+  ops_bf16_add(choice, memory->width, 4 * memory->width);
+}
+
+int agent_create_ops(const Agent *agent, const CoreConfig *config, int threads, Ops **ops) {
+  const int rows = agent_ops_rows(agent), width = agent_ops_width(agent);
+  if (strcmp(config->train.precision, "bf16") == 0) return ops_cpu_create_bf16(threads, rows, width, ops);
+  return ops_cpu_create(threads, rows, width, ops);
+}

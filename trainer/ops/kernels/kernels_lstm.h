@@ -1,0 +1,76 @@
+/* Kernels of an LSTM's steps (recurrent.h): a thread per unit of a sequence. The products are the library's. */
+#ifndef TRAINER_OPS_KERNELS_LSTM_H
+#define TRAINER_OPS_KERNELS_LSTM_H
+#include "trainer/ops/row_lstm_internal.h"
+
+/* What enters a step: h, c [sequences], `stride` floats from one to the next; first [sequences] 1: 0 enters, NULL: of
+ * none. */
+typedef struct OpsLstmEnter {
+  const float *h, *c;
+  size_t stride, width, sequences;
+  const uint8_t *first;
+  float *h_in, *c_in;          /* [sequences][width] */
+} OpsLstmEnter;
+CORE_KERNEL_FN void ops_lstm_enter(const CoreDeviceThread *at, const OpsLstmEnter *a) {
+  for (size_t i = core_device_first(at); i < a->sequences * a->width; i += core_device_stride(at)) {
+    const size_t s = i / a->width, u = i % a->width;
+    const int is_first = a->first && a->first[s];
+    a->h_in[i] = is_first ? 0.0f : a->h[s * a->stride + u];
+    a->c_in[i] = is_first ? 0.0f : a->c[s * a->stride + u];
+  }
+}
+
+/* A step. products: h Wh + bh; gates: x Wx + bx, then the gates. What leaves goes to h_out and c_out, `stride` floats
+ * from one to the next (NULL: nowhere); but 0 where `first` says that the next step begins an episode. */
+typedef struct OpsLstmStep {
+  float *gates;                /* [sequences][4 width] */
+  const float *products;       /* the same */
+  const float *c_in;           /* [sequences][width] */
+  float *h;                    /* [sequences][width] */
+  float *h_out, *c_out;
+  const uint8_t *first;        /* [sequences] or NULL */
+  size_t stride, width, sequences;
+} OpsLstmStep;
+CORE_KERNEL_FN void ops_lstm_step(const CoreDeviceThread *at, const OpsLstmStep *a) {
+  const size_t w = a->width;
+  for (size_t i = core_device_first(at); i < a->sequences * w; i += core_device_stride(at)) {
+    const size_t s = i / w, u = i % w;
+    float *z = a->gates + s * 4 * w + u;
+    const float *more = a->products + s * 4 * w + u;
+    const RowGates gates = row_lstm_gates(z[0] + more[0], z[w] + more[w], z[2 * w] + more[2 * w],
+                                          z[3 * w] + more[3 * w]);
+    const float c = row_lstm_cell(&gates, a->c_in[i]), h = row_lstm_output(&gates, c);
+    const int ends = a->first && a->first[s];
+    z[0] = gates.i, z[w] = gates.f, z[2 * w] = gates.g, z[3 * w] = gates.o;
+    a->h[i] = h;
+    if (a->h_out == NULL) continue;
+    a->h_out[s * a->stride + u] = ends ? 0.0f : h;
+    a->c_out[s * a->stride + u] = ends ? 0.0f : c;
+  }
+}
+
+/* Back through a step: the gates become the gradient at z. dh_next, dc [sequences][width]: those at what left the step,
+ * which do not count where `first` says that the next one begins an episode; dc becomes that at the cell which
+ * entered. */
+typedef struct OpsLstmGradient {
+  float *gates;                /* [sequences][4 width] */
+  const float *c_in, *dh, *dh_next; /* [sequences][width] */
+  float *dc;
+  const uint8_t *first;        /* [sequences] or NULL */
+  size_t width, sequences;
+} OpsLstmGradient;
+CORE_KERNEL_FN void ops_lstm_gradient(const CoreDeviceThread *at, const OpsLstmGradient *a) {
+  const size_t w = a->width;
+  for (size_t i = core_device_first(at); i < a->sequences * w; i += core_device_stride(at)) {
+    const size_t s = i / w, u = i % w;
+    float *z = a->gates + s * 4 * w + u, dc_in;
+    const float keep = a->first && a->first[s] ? 0.0f : 1.0f;
+    const RowGates gates = {z[0], z[w], z[2 * w], z[3 * w]};
+    const RowGates dz = row_lstm_gradient(&gates, a->c_in[i], a->dh[i] + keep * a->dh_next[i], keep * a->dc[i],
+                                          &dc_in);
+    a->dc[i] = dc_in;
+    z[0] = dz.i, z[w] = dz.f, z[2 * w] = dz.g, z[3 * w] = dz.o;
+  }
+}
+
+#endif

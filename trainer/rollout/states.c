@@ -1,0 +1,125 @@
+/* Carrying, keeping and gathering states (states.h). */
+#include "trainer/rollout/states.h"
+
+#include "trainer/ops/kernels/kernels_each.h"
+#include "trainer/ops/kernels/kernels_sequences.h"
+
+/* ---- over a rollout ---------------------------------------------------------------------------------------------- */
+
+void states_register(RolloutStates *states, const CoreConfig *config, const Shards *shards, int steps,
+                     CoreArena *arena) {
+  const size_t worlds = (size_t)shards->worlds;
+  *states = (RolloutStates){.device = core_arena_device(arena), .worlds = shards->worlds, .steps = steps,
+                            .numbers = agent_states(config), .length = (int)core_config_sequence_length(config)};
+  if (!states_apply(states)) return;
+  const size_t numbers = (size_t)states->numbers, starts = (size_t)(steps / states->length) + 1;
+  CORE_ARENA_DEVICE(arena, states->now, worlds * numbers, "states of the memory [worlds][numbers]");
+  CORE_ARENA_DEVICE(arena, states->starts, starts * worlds * numbers,
+                    "rollout states at starts of sequences [sequences][worlds][numbers]");
+  CORE_ARENA_DEVICE(arena, states->begins, ((size_t)steps + 1) * worlds, "rollout begins of episodes [steps][worlds]");
+}
+
+static size_t state_floats(const RolloutStates *states, int worlds) { return (size_t)worlds * (size_t)states->numbers; }
+
+void states_clear(const RolloutStates *states) {
+  if (states_apply(states))
+    core_device_zero(states->device, states->now, state_floats(states, states->worlds) * sizeof *states->now);
+}
+
+void states_begin(const RolloutStates *states) {
+  if (states_apply(states))
+    core_device_zero(states->device, states->begins, ((size_t)states->steps + 1) * (size_t)states->worlds);
+}
+
+static void keep(const RolloutStates *states, int block, int first, int count) {
+  const size_t all = state_floats(states, states->worlds), at = state_floats(states, first);
+  core_device_copy(states->device, states->starts + (size_t)block * all + at, states->now + at,
+                   state_floats(states, count) * sizeof *states->now);
+}
+
+void states_keep(const RolloutStates *states, int t, int first, int count) {
+  if (states_apply(states) && t % states->length == 0) keep(states, t / states->length, first, count);
+}
+
+void states_follow(const RolloutStates *states, const Agent *agent, int first, bool advances) {
+  if (!states_apply(states)) return;
+  float *now = states->now + state_floats(states, first);
+  agent_follow(agent, &(RecurrentSequences){.length = 1, .start = now, .end = advances ? now : NULL});
+}
+
+void states_end(const RolloutStates *states, int t, int first, int count, const uint8_t *done) {
+  if (!states_apply(states)) return;
+  const OpsEndStates end = {states->now + state_floats(states, first), done + first, (size_t)count,
+                            (size_t)states->numbers};
+  KERNELS_EACH(states->device, ops_end_states, ops_end_state, end.worlds * end.numbers, &end);
+  const int next = t + 1;
+  if (next % states->length != 0) /* else the state at the sequence's start says it */
+    core_device_copy(states->device, states->begins + (size_t)next * (size_t)states->worlds + first, done + first,
+                     (size_t)count);
+}
+
+void states_finish(const RolloutStates *states) {
+  if (states_apply(states)) keep(states, states->steps / states->length, 0, states->worlds);
+}
+
+/* ---- sequences --------------------------------------------------------------------------------------------------- */
+
+SapgLayout states_layout(const RolloutStates *states, int all_worlds) {
+  return (SapgLayout){.worlds = all_worlds, .steps = states->steps, .blocks = 1, .sequence = states->length};
+}
+
+int64_t states_whole(const RolloutStates *states, int64_t most, int64_t total) {
+  const int64_t length = states_length(states), rows = most < total ? most : total;
+  return rows < length ? length : rows / length * length;
+}
+
+int64_t states_drawn_row(const RolloutStates *states, const Shards *shards, int64_t drawn, int step) {
+  const SapgLayout layout = states_layout(states, shards->all_worlds);
+  if (!states_apply(states)) return shards_row(shards, (uint32_t)drawn);
+  return shards_row(shards, sapg_sample(&layout, (uint32_t)drawn, (uint32_t)step));
+}
+
+void sequences_register(Sequences *sequences, const RolloutStates *states, int room, CoreArena *arena) {
+  *sequences = (Sequences){.length = states->length};
+  if (!states_apply(states)) return;
+  const size_t rows = (size_t)room, starts = rows / (size_t)states->length;
+  CORE_ARENA_DEVICE(arena, sequences->by_step, rows, "rows of sequences, by step [rows]");
+  CORE_ARENA_DEVICE(arena, sequences->start_rows, starts, "starts of sequences [sequences]");
+  CORE_ARENA_DEVICE(arena, sequences->start, starts * (size_t)states->numbers, "states at starts [sequences][numbers]");
+  CORE_ARENA_DEVICE(arena, sequences->begins, rows, "begins of episodes in sequences [rows]");
+}
+
+Sequences sequences_from(const Sequences *sequences, const RolloutStates *states, int row) {
+  Sequences rest = *sequences;
+  if (!states_apply(states)) return rest;
+  const size_t rows = (size_t)row, starts = (size_t)(row / states->length);
+  rest.by_step += rows;
+  rest.start_rows += starts;
+  rest.start += starts * (size_t)states->numbers;
+  rest.begins += rows;
+  return rest;
+}
+
+const uint32_t *sequences_order(const Sequences *sequences, const RolloutStates *states, const uint32_t *rows,
+                                int count) {
+  if (!states_apply(states)) return rows;
+  const OpsStepRows order = {rows, sequences->by_step, (size_t)count, (size_t)states->length};
+  KERNELS_EACH(states->device, ops_step_rows, ops_step_row, order.n, &order);
+  return sequences->by_step;
+}
+
+void sequences_gather(const Sequences *sequences, const RolloutStates *states, Ops *ops, const uint32_t *rows,
+                      int count) {
+  if (!states_apply(states)) return;
+  const int starts = count / sequences->length;
+  const OpsStartRows start = {rows, sequences->start_rows, (size_t)starts, (uint32_t)states->worlds,
+                              (uint32_t)states->length};
+  KERNELS_EACH(states->device, ops_start_rows, ops_start_row, start.n, &start);
+  ops->gather_rows(ops, states->starts, sequences->start_rows, sequences->start, starts, states->numbers);
+  ops->gather_bytes(ops, states->begins, rows, sequences->begins, count, 1);
+}
+
+void sequences_follow(const Sequences *sequences, const Agent *agent) {
+  agent_follow(agent, &(RecurrentSequences){.length = sequences->length, .start = sequences->start,
+                                            .begins = sequences->begins});
+}
