@@ -12,7 +12,7 @@
 #include "store/workspace/paths.h"
 
 typedef struct Shape {
-  char task[CORE_CONFIG_TEXT], encoder[CORE_CONFIG_TEXT];
+  char task[CORE_CONFIG_TEXT], encoder[CORE_CONFIG_TEXT]; /* the latter with the memory, where there is one */
   SweepDevice device;
   int64_t width, depth, epochs;
   double median;
@@ -31,7 +31,9 @@ struct SweepSpeeds {
 static const char sql[] =
     "SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.net.width') AS width,"
     "       json_extract(config, '$.net.depth') AS depth, json_extract(config, '$.ppo.epochs') AS epochs,"
-    "       coalesce(json_extract(config, '$.net.encoder'), 'none') AS encoder,"
+    "       coalesce(json_extract(config, '$.net.encoder'), 'none') ||"
+    "       CASE coalesce(json_extract(config, '$.net.memory'), 'none') WHEN 'none' THEN '' ELSE ' ' ||"
+    "       json_extract(config, '$.net.memory') || ' ' || json_extract(config, '$.net.memory_width') END AS encoder,"
     "       coalesce(device LIKE 'cuda%', 0) AS gpu,"
     "       (SELECT steps_per_second FROM iteration WHERE run_id = run.id AND steps_per_second > 0"
     "        ORDER BY iteration DESC LIMIT 1) AS speed"
@@ -119,11 +121,17 @@ void sweep_speeds_destroy(SweepSpeeds **speeds) {
 
 static double log_ratio(int64_t a, int64_t b) { return a > 0 && b > 0 ? fabs(log2((double)a / (double)b)) : 1; }
 
-/* 0: the same. A width counts twice (its square decides), another encoder more than any width, another task more than
- * that. */
+/* 0: the same. A width counts twice (its square decides), another encoder or memory more than any width, another task
+ * more than that. */
 static double distance(const Shape *shape, const CoreConfig *config) {
+  char encoder[2 * CORE_CONFIG_TEXT + 32];
+  const bool remembers = strcmp(config->net.memory, "none") != 0;
+  snprintf(encoder, sizeof encoder, "%s", config->net.encoder);
+  if (remembers)
+    snprintf(encoder, sizeof encoder, "%s %s %lld", config->net.encoder, config->net.memory,
+             (long long)config->net.memory_width);
   return 2 * log_ratio(shape->width, config->net.width) + log_ratio(shape->depth, config->net.depth) +
-         log_ratio(shape->epochs, config->ppo.epochs) + (strcmp(shape->encoder, config->net.encoder) == 0 ? 0 : 50) +
+         log_ratio(shape->epochs, config->ppo.epochs) + (strcmp(shape->encoder, encoder) == 0 ? 0 : 50) +
          (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
 }
 

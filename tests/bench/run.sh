@@ -15,7 +15,7 @@ export KINETIX_LEVELS=${KINETIX_LEVELS:-}
 if [ -z "${SWEEP_PYTHON:-}" ] && [ -x "$build/python/bin/python" ]; then export SWEEP_PYTHON=$(realpath "$build")/python/bin/python; fi
 export PEER_ENVIRONMENTS=${PEER_ENVIRONMENTS:-${SWEEP_PYTHON:-}}
 declare -A programs=([slurm]=slurm [store]=store [sweep]=sweep [sim]=sim [mujoco]=mujoco [environments]="environments convolution"
-                     [trainer]="trainer training" [analysis]="analysis large" [peers]="sim mujoco convolution training analysis large")
+                     [trainer]="trainer recurrent training" [analysis]="analysis large" [peers]="sim mujoco convolution training analysis large")
 case "$only" in "") parts="store sweep sim mujoco environments trainer analysis" ;; *) parts=$only ;; esac
 if [ -n "$only" ] && [ -z "${programs[$only]:-}" ]; then
   echo "make bench: no part '$only'; ONLY is one of store, sweep, slurm, sim, mujoco, environments, trainer, analysis, peers" >&2

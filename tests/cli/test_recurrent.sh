@@ -43,22 +43,23 @@ tap_result "a stop saves it, and it goes on" $?
 same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts
 train threads --quiet --set train.threads=3
 same_bytes "three threads: the same bytes" whole threads
-tap_run "its states are in the checkpoint" 0 'section +memory +2048 ' sh -c \
-  "trainer checkpoint '$(newest whole)' | tr -s ' ' | sed 's/section memory/section  memory/' | grep -E 'memory' | sed 's/.*memory *\([0-9]*\).*/section memory \1 /' | sed 's/section memory/section  memory /'"
+tap_result "the states of 32 worlds, 8 outputs and 8 cells each, are in the checkpoint" \
+  "$(contents whole | grep -qE '^section +memory +2048 bytes'; echo $?)" "$(contents whole)"
 
 # ---- it begins from another run
-begins() { trainer --config "$tap_dir/small.ini" --root "$tap_dir/$1" --dry-run --set init.from="$(newest "$1")" "${@:2}"; }
+begins() { train "from_$1" --set init.from="$(newest "$1")" --set init.restore=weights "${@:2}"; }
 train none --quiet --set net.memory=none
 tap_run "not from a run without memory" 2 "its net.memory is none, here it is lstm" begins none --set train.seed=1
-tap_run "nor from one of another width" 2 "its net.memory_width is 8, here it is 9" begins whole --set net.memory_width=9
-tap_run "but from one with the same" 0 "" begins whole --set train.seed=1
-cp -r "$tap_dir/none" "$tap_dir/swapped" # a checkpoint of a run without memory in the folder of one with memory
-mkdir -p "$tap_dir/swapped/other"; stopped other
+tap_run "nor from one of another width" 2 "net.width, net.depth and the rest of" begins whole --set net.memory_width=9
+tap_run "but from one with the same" 0 "finished" begins whole --set train.seed=1
+stopped other # then a checkpoint of the run without memory in its folder
 cp "$(newest none)" "$(dirname "$(newest other)")/"
 tap_run "a checkpoint without memory is no checkpoint of this run" 2 "belongs to run" train other --resume
 
 # ---- a policy that plays
-tap_run "trainer play goes through an episode" 0 "" true
+seen=(--set env.task=loco512 --set env.morphologies=car --set env.difficulty=0 --set env.level_count=2 --set env.max_steps=32)
+tap_run "the simulator, too" 0 "finished, 1 of 1" train seen "${seen[@]}" --set train.total_steps=1024 --set eval.count=0
+tap_run "trainer play goes through an episode" 0 "after iteration 1" trainer play --checkpoint "$(newest seen)" -o "$tap_dir/a.png"
 
 # ---- what can not be
 wrong() { tap_run "$1" 2 "$2" trainer --config "$tap_dir/small.ini" --dry-run "${@:3}"; }

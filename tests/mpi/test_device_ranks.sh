@@ -55,6 +55,9 @@ q=(--set comm.deterministic=yes --set algo.name=pqn --set env.actions=discrete -
   --set train.observation_storage=state)
 for ranks in 1 3; do train $ranks "q$ranks" "${q[@]}" >out 2>&1 || cat out; contents "q$ranks" >"q.$ranks"; done
 tap_result "and with Q values, observations kept as what changes" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3)"
+memory=(--set comm.deterministic=yes --set net.memory=lstm --set net.memory_width=8 --set ppo.sequence_length=8)
+for ranks in 1 3; do train $ranks "m$ranks" "${memory[@]}" >out 2>&1 || cat out; contents "m$ranks" >"m.$ranks"; done
+tap_result "and of policies with memory" "$([ -s m.1 ] && cmp -s m.1 m.3; echo $?)" "$(diff m.1 m.3)"
 saved=(--set comm.deterministic=yes --set checkpoint.every=0 --set eval.count=0)
 train 1 whole "${saved[@]}" >out 2>&1
 hold

@@ -52,6 +52,18 @@ for by in transitions environments; do
   tap_result "comm.deterministic: every bit of a checkpoint is the same for 1 to 4 ranks, minibatches by $by" \
     "$(problem=0; for other in "$by".*; do cmp -s $by.1 "$other" || problem=1; done; echo $problem)" "$(diff $by.1 $by.4)"
 done
+# Policies with memory: sequences of shards, states that follow their worlds; a common memory, then one a network.
+memory=(--set comm.deterministic=yes --set net.memory=lstm --set net.memory_width=8 --set ppo.sequence_length=8)
+for ranks in 1 2 3; do
+  train $ranks "memory$ranks" "${memory[@]}" --set net.sharing=shared >out 2>&1 || cat out
+  train $ranks "leads$ranks" "${memory[@]}" --set algo.name=sapg --set sapg.blocks=3 --set env.actions=continuous \
+    --set sapg.sequence_length=8 --set net.sharing=joint >out 2>&1 || cat out
+  for what in memory leads; do contents "$what$ranks" >"$what.$ranks"; done
+done
+for what in memory leads; do
+  tap_result "comm.deterministic: and of policies with memory ($what), for 1 to 3 ranks" \
+    "$([ -s $what.1 ] && cmp -s $what.1 $what.2 && cmp -s $what.1 $what.3; echo $?)" "$(diff $what.1 $what.3)"
+done
 # The first rank decides how bf16 products are made: what the others are told does not matter.
 bf16=(--config small.ini --quiet --set comm.deterministic=yes --set train.precision=bf16)
 TRAINER_BF16=rounded train 1 bf16.1 "${bf16[@]}" >out 2>&1 || cat out

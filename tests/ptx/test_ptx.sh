@@ -69,6 +69,7 @@ part "levels drawn and filtered" 'test_forward' test_level_device
 part "padded and entity observations" '*' test_observe
 part "every function of entity.h" '*' test_device_entity
 part "every function of picture.h, and encoders of pixels" '*' test_device_picture
+part "an LSTM's steps, and trainings of policies with memory" '*' test_recurrent
 part "SAPG's samples and half precision" '*' test_device_sapg
 part "layers in bf16" 'test_forward' test_device_chain
 part "the noisy parabola, but for the last bits of its noise" '*' test_noisy_sgd

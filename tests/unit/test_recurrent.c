@@ -4,6 +4,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/nets/recurrent.h"
+#include "trainer/learners/sapg.h"
 #include "trainer/rollout/rollout.h"
 
 #include "ops_tools.h"
@@ -299,6 +300,54 @@ static void test_states_count(void **state) {
   training_destroy(&training);
 }
 
+/* The leader's value of a state in a follower's world, one step on from `memory`, which goes on by it. */
+static double lead_value(Training *training, int t, int world, float *memory) {
+  const Rollout *rollout = &training->rollout;
+  const RolloutStates *states = &rollout->states;
+  const size_t row = (size_t)(t * rollout->worlds + world), features = (size_t)rollout->features;
+  float seen[512], value;
+  assert_true(features <= 512);
+  memcpy(seen, rollout->observations + row * features, features * sizeof *seen);
+  observer_lead(&rollout->observer, seen, 1);
+  const RecurrentSequences one = {.length = 1, .start = memory, .begins = states->begins + row, .end = memory};
+  agent_follow(&training->agent, &one);
+  agent_values(&training->agent, training->ops, seen, 1, &value);
+  return (double)value;
+}
+
+/* What the leader learns from a follower has its values from the follower's states, sequence by sequence. */
+static void check_leader(const char *sharded) {
+  CoreConfig config = small_config("algo.name=sapg", "net.sharing=shared");
+  set(&config, "ppo.learning_rate=0");
+  set(&config, "sapg.kl_threshold=0");
+  set(&config, "sapg.normalize_value=no");
+  set(&config, sharded);
+  Training *training = make(&config);
+  iterate(training, 2);
+  const SapgData *data = &((const Sapg *)training->learner.state)->data;
+  const RolloutStates *states = &training->rollout.states;
+  const int worlds = training->rollout.worlds, steps = training->rollout.steps;
+  const float *values = data->values + (size_t)(steps * worlds);
+  assert_int_equal(data->columns, worlds / 4); /* of one follower of four blocks */
+  for (int column = 0; column < data->columns; column++) {
+    const int world = (int)data->follower[0] * data->columns + column;
+    float memory[64];
+    assert_true(states->numbers <= 64);
+    for (int t = 0; t <= steps; t++) {
+      const float *start = states->starts + (size_t)(t / states->length * worlds + world) * (size_t)states->numbers;
+      if (t % states->length == 0) memcpy(memory, start, (size_t)states->numbers * sizeof *memory);
+      assert_near(lead_value(training, t, world, memory), (double)values[t * data->columns + column], 1e-5);
+    }
+  }
+  training_destroy(&training);
+}
+
+static void test_leader(void **state) {
+  (void)state;
+  check_leader("comm.deterministic=no");
+  check_leader("comm.deterministic=yes");
+}
+
 static void test_repeats(void **state) {
   (void)state;
   assert_repeats_and_depends_on_the_seed(small_config("algo.name=ppo", "net.sharing=shared"));
@@ -333,7 +382,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_passes), cmocka_unit_test(test_threads), cmocka_unit_test(test_forward),
     cmocka_unit_test(test_backward), cmocka_unit_test(test_gpu), cmocka_unit_test(test_acting),
-    cmocka_unit_test(test_states_count), cmocka_unit_test(test_repeats), cmocka_unit_test(test_device_training),
+    cmocka_unit_test(test_states_count), cmocka_unit_test(test_leader), cmocka_unit_test(test_repeats),
+    cmocka_unit_test(test_device_training),
   };
   choose_device_tests();
   return cmocka_run_group_tests(tests, NULL, NULL);

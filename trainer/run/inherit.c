@@ -196,6 +196,7 @@ static int check_settings(const Training *training, const Parent *parent, bool a
                       "its algo.name is %s, here it is %s, and pqn's network of Q values is neither actor nor "
                       "critic",
                       theirs.algo.name, ours->algo.name);
+  TRY(check_same("net.memory", theirs.net.memory, ours->net.memory));
   TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
   TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
   TRY(check_features(training, &theirs));

@@ -1,6 +1,7 @@
 /* A T-maze (Bakker 2001) for tests of policies with memory: what the first observation shows says where to turn at the
  * corridor's end, after `CORRIDOR` steps without it. Without memory no policy turns the right way more often than every
- * second time. As an environment of one's own (trainer/envs/library/environment.h). */
+ * second time. "t_maze" takes classes, "t_maze_real" a number: left below -1/3, right above 1/3. As an environment of
+ * one's own (trainer/envs/library/environment.h). */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,20 +9,22 @@
 
 enum { CORRIDOR = 8, LIMIT = 32, FORWARD = 0, LEFT = 1, RIGHT = 2 };
 
-typedef struct World { int32_t place, side, steps; } World; /* side: LEFT or RIGHT */
+/* side: LEFT or RIGHT; real: actions are numbers. */
+typedef struct World { int32_t place, side, steps, real; } World;
 
 int sweep_environment_version(void) { return SWEEP_ENVIRONMENT_VERSION; }
 
 int sweep_environment_spaces(const char *name, SweepSpaces *spaces) {
-  if (strcmp(name, "t_maze") != 0) return 1;
-  *spaces = (SweepSpaces){.observations = 3, .factors = 1, .classes = {3}, .limit = LIMIT, .solves = 1,
-                          .state_bytes = sizeof(World)};
-  return 0;
+  *spaces = (SweepSpaces){.observations = 3, .limit = LIMIT, .solves = 1, .state_bytes = sizeof(World)};
+  if (strcmp(name, "t_maze_real") == 0) spaces->values = 1, spaces->low = -1, spaces->high = 1;
+  else spaces->factors = 1, spaces->classes[0] = 3;
+  return strcmp(name, "t_maze") != 0 && strcmp(name, "t_maze_real") != 0;
 }
 
 void *sweep_environment_make(const char *name) {
-  (void)name;
-  return calloc(1, sizeof(World));
+  World *world = calloc(1, sizeof *world);
+  if (world) world->real = strcmp(name, "t_maze_real") == 0;
+  return world;
 }
 
 void sweep_environment_destroy(void *world) { free(world); }
@@ -36,13 +39,19 @@ static void show(const World *world, float *observation) {
 void sweep_environment_reset(void *of, uint64_t seed, float *observation) {
   World *world = of;
   seed *= 0x9e3779b97f4a7c15u;
-  *world = (World){.side = seed >> 63 ? LEFT : RIGHT};
+  *world = (World){.side = seed >> 63 ? LEFT : RIGHT, .real = world->real};
   show(world, observation);
+}
+
+static int turn_of(const World *world, const void *action) {
+  if (!world->real) return *(const uint8_t *)action;
+  const float number = *(const float *)action;
+  return number < -1.0f / 3 ? LEFT : number > 1.0f / 3 ? RIGHT : FORWARD;
 }
 
 void sweep_environment_step(void *of, const void *action, SweepResult *result, float *observation) {
   World *world = of;
-  const int turn = *(const uint8_t *)action;
+  const int turn = turn_of(world, action);
   world->steps++;
   if (world->place < CORRIDOR) {
     world->place += turn == FORWARD;
