@@ -350,6 +350,7 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
     bool lacks = isnan(measured->value[arrangement->measure]) ||
                  (arrangement->x_measure >= 0 && isnan(measured->value[arrangement->x_measure]));
     cells->unfinished += !measured->ended;
+    cells->censored += measured->censored;
     cells->missing += measured->ended && lacks;
     if (!measured->ended || lacks) continue;
     next.stratum = stratum_of(table, run[i], is_free, equal_data);

@@ -28,7 +28,7 @@ typedef struct AnalysisCells {
   double *key, *second;    /* [cells] */
   size_t *stratum;         /* [strata + 1] of stratum s in cells */
   size_t cells, strata;
-  size_t unfinished, missing;
+  size_t unfinished, missing, censored; /* censored: of the unfinished, stopped by rule */
   size_t mixed;            /* cells left out: their runs differ in settings that move together with the key */
 } AnalysisCells;
 

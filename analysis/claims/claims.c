@@ -332,6 +332,7 @@ static int evaluate(StoreDatabase *database, const AnalysisClaim *claim, const A
     return core_error_context(code, "claims.def: %s", claim->id);
   }
   f->unfinished = cells.unfinished;
+  f->censored = cells.censored;
   f->missing = cells.missing;
   f->mixed = cells.mixed;
   const size_t all = cells.cells;

@@ -63,6 +63,7 @@ typedef struct AnalysisFindingOfClaim {
   size_t cells, strata, runs;  /* that were counted */
   size_t seeds;                /* of the cell with the fewest */
   size_t unfinished, missing;  /* runs of the claim that have not ended, or have no such measure */
+  size_t censored;             /* of the unfinished, stopped by their sweep's rule */
   size_t mixed;                /* cells left out: further settings move together with the key in them */
   size_t more_seeds;           /* a cell, for a verdict when the effect is as seen; 0 = not known or not needed */
 } AnalysisFindingOfClaim;

@@ -36,6 +36,7 @@ static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
     else core_text_appendf(text, "; %s, and more seeds would hardly tell", f->reason);
   }
   if (f->unfinished) core_text_appendf(text, "; %zu not ended", f->unfinished);
+  if (f->censored) core_text_appendf(text, ", %zu of them stopped by rule (censored, not used)", f->censored);
   if (f->missing) core_text_appendf(text, "; %zu without the measure", f->missing);
   if (f->mixed)
     core_text_appendf(text, "; %zu configurations left out, in which further settings move with %s", f->mixed,
@@ -75,13 +76,13 @@ static json_t *claim_json(const AnalysisFindingOfClaim *f) {
                              c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
                              c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
   json_t *found = json_pack(
-    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict",
+    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict",
     analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction", f->direction, "estimate",
     number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high), "p_for",
     number(f->p_for), "p_against", number(f->p_against), "margin", number(f->margin), "log_ratio", f->ratio, "reason",
     f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells, "comparisons",
     (json_int_t)f->strata, "more_seeds", (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished,
-    "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed);
+    "censored", (json_int_t)f->censored, "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed);
   json_object_update(object, found);
   json_decref(found);
   return object;

@@ -319,6 +319,9 @@ static void print_state(Advice *advice) {
   printf("  final score %s, gained in the second half %s: %s\n", final, gain, phases[advice->phase]);
   printf("  DDR %s, %zu of %zu from the lowest%s\n", core_text_count(best->ddr, ddr), advice->best + 1, advice->count,
          advice->best == 0 ? ": the lowest tried" : advice->best + 1 == advice->count ? ": the highest tried" : "");
+  size_t censored = 0;
+  for (size_t r = 0; r < advice->selection.count; r++) censored += advice->measured[r].censored;
+  if (censored) printf("  %zu runs were stopped by rule (censored): they are not used here\n", censored);
   if (told) return;
   printf("  not told from the second best (%s)", advice->groups.groups[second->group].label);
   if (advice->seeds_needed)

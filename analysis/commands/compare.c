@@ -32,6 +32,7 @@ typedef struct Side {
   double *score;               /* by task: those of the common tasks */
   size_t *first;               /* [tasks + 1] */
   size_t used, unfinished, without, elsewhere; /* runs: counted; not at the end; without a value; other tasks */
+  size_t censored;                             /* of the unfinished: stopped by their sweep's rule */
 } Side;
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
@@ -63,6 +64,7 @@ static int read_side(StoreDatabase *database, const Request *request, AnalysisMe
     }
     side->task[r] = task.data;
     side->unfinished += !side->measured[r].ended;
+    side->censored += side->measured[r].censored;
     side->without += side->measured[r].ended && isnan(side->measured[r].value[measure]);
   }
   core_text_free(&value);
@@ -210,6 +212,9 @@ static void print_left_out(const char *name, const Side *side) {
   if (side->unfinished + side->without + side->elsewhere == 0) return;
   printf("%s leaves out %zu runs that have not ended, %zu without a value, %zu on tasks that the other side lacks\n",
          name, side->unfinished, side->without, side->elsewhere);
+  if (side->censored)
+    printf("%s: %zu of these were stopped by rule (censored), mostly the worse ones: what is left flatters it; "
+           "--budget N compares at N transitions, which more runs have reached\n", name, side->censored);
 }
 
 static void print_answer(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
@@ -241,10 +246,10 @@ static json_t *interval_json(AnalysisInterval i) {
 
 static json_t *side_json(const Side *side, const Comparison *c, int s) {
   json_t *text = json_string(side->text);
-  return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n",
+  return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n",
                    (json_int_t)side->used, "mean", interval_json(c->mean[s]), "iqm", interval_json(c->iqm[s]), "sd",
-                   number(c->sd[s]), "unfinished", (json_int_t)side->unfinished, "without_value",
-                   (json_int_t)side->without, "other_tasks", (json_int_t)side->elsewhere);
+                   number(c->sd[s]), "unfinished", (json_int_t)side->unfinished, "censored",
+                   (json_int_t)side->censored, "without_value", (json_int_t)side->without, "other_tasks", (json_int_t)side->elsewhere);
 }
 
 static void print_json(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {

@@ -267,7 +267,7 @@ static const char *mlflow_status(const char *status) {
   if (!status || strcmp(status, "pending") == 0) return "SCHEDULED";
   if (strcmp(status, "finished") == 0) return "FINISHED";
   if (strcmp(status, "running") == 0) return "RUNNING";
-  return strcmp(status, "stopped") == 0 || strcmp(status, "lost") == 0 ? "KILLED" : "FAILED";
+  return strncmp(status, "stopped", strlen("stopped")) == 0 || strcmp(status, "lost") == 0 ? "KILLED" : "FAILED";
 }
 
 static int close_run(Mirror *m, const char *status, double finished_s, int64_t done) {

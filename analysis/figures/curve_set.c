@@ -391,7 +391,7 @@ static int group(AnalysisCurveSet *set) {
   CoreText elsewhere = {0};
   const AnalysisSelection *selection = &set->context.selection;
   if (set->panel_keys)
-    core_text_append(&elsewhere, strcmp(set->panel_keys, "task") == 0 ? analysis_task_keys : set->panel_keys);
+    core_text_append(&elsewhere, strcmp(set->panel_keys, "task") == 0 ? core_config_task_keys : set->panel_keys);
   if (set->best_keys) core_text_appendf(&elsewhere, "%s%s", elsewhere.length ? "," : "", set->best_keys);
   int code =
     analysis_group_runs_without(selection, set->group_keys, elsewhere.length ? elsewhere.data : NULL, &set->groups);

@@ -261,7 +261,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(find_aggregates(b));
   TRY(analysis_scored_check(&b->scored));
   TRY(analysis_context_open(&b->context, &b->request, analysis_database_choose(operands, count)));
-  TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, analysis_task_keys, &b->groups));
+  TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, core_config_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
   collect(b);
   aggregate(b);

@@ -356,7 +356,7 @@ static void print_table(const Coverages *c) {
 
 static int group(Coverages *c) {
   TRY(analysis_group_runs(&c->context.selection, "task", &c->tasks));
-  TRY(analysis_group_runs_without(&c->context.selection, c->group_keys, analysis_task_keys, &c->groups));
+  TRY(analysis_group_runs_without(&c->context.selection, c->group_keys, core_config_task_keys, &c->groups));
   if (c->groups.count * c->tasks.count <= PANELS_MAX) return CORE_OK;
   return core_error(CORE_USAGE,
                     "%zu configurations of %zu tasks would make more than %d panels; choose with --where KEY=VALUE, "

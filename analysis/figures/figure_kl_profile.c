@@ -258,7 +258,7 @@ static void print_table(const Profiles *p) {
 static int answer(void *figure, const char **operands, size_t count) {
   Profiles *p = figure;
   TRY(analysis_context_open(&p->context, &p->request, analysis_database_choose(operands, count)));
-  const char *elsewhere = p->panel_keys && strcmp(p->panel_keys, "task") == 0 ? analysis_task_keys : p->panel_keys;
+  const char *elsewhere = p->panel_keys && strcmp(p->panel_keys, "task") == 0 ? core_config_task_keys : p->panel_keys;
   TRY(analysis_group_runs_without(&p->context.selection, p->group_keys, elsewhere, &p->groups));
   if (p->panel_keys) TRY(analysis_group_runs(&p->context.selection, p->panel_keys, &p->panels));
   TRY(read_all(p));

@@ -283,8 +283,8 @@ static int group(Settings *s) {
   CoreText elsewhere = {0};
   core_text_append(&elsewhere, s->x_name);
   if (s->panel_keys)
-    core_text_appendf(&elsewhere, ",%s", strcmp(s->panel_keys, "task") == 0 ? analysis_task_keys : s->panel_keys);
-  if (s->aggregate != ANALYSIS_AGGREGATE_MEAN) core_text_appendf(&elsewhere, ",%s", analysis_task_keys);
+    core_text_appendf(&elsewhere, ",%s", strcmp(s->panel_keys, "task") == 0 ? core_config_task_keys : s->panel_keys);
+  if (s->aggregate != ANALYSIS_AGGREGATE_MEAN) core_text_appendf(&elsewhere, ",%s", core_config_task_keys);
   if (s->best_keys) core_text_appendf(&elsewhere, ",%s", s->best_keys);
   int code = analysis_group_runs(selection, s->x_name, &s->x);
   if (code == CORE_OK && s->x.key_count != 1) code = core_error(CORE_USAGE, "--x %s: expected one setting", s->x_name);

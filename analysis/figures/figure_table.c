@@ -17,7 +17,7 @@ static const char *const format_names[] = {"text", "markdown", "latex"}, *const 
 
 /* A configuration in numbers; NaN where there is none. */
 typedef struct Row {
-  size_t runs, unfinished;
+  size_t runs, unfinished, censored; /* censored: of the unfinished, stopped by rule */
   AnalysisInterval final, best, iqm;
   double ddr, speed;
 } Row;
@@ -55,6 +55,7 @@ static void make_rows(Table *t) {
       if (t->groups.group_of[r] != g) continue;
       run[row->runs++] = r;
       row->unfinished += !t->scored.runs[r].ended;
+      row->censored += t->scored.runs[r].censored;
     }
     row->final = interval_of(t, ANALYSIS_MEASURE_final, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
     row->best = interval_of(t, ANALYSIS_MEASURE_best, ANALYSIS_AGGREGATE_MEAN, run, row->runs);
@@ -86,7 +87,7 @@ static void make_cells(Table *t) {
     cell[0] = core_text_duplicate(t->groups.groups[g].label);
     snprintf(number, sizeof number, "%zu", row->runs);
     cell[1] = core_text_duplicate(number);
-    snprintf(number, sizeof number, "%zu", row->unfinished);
+    snprintf(number, sizeof number, row->censored ? "%zu (%zu by rule)" : "%zu", row->unfinished, row->censored);
     cell[2] = core_text_duplicate(row->unfinished ? number : "");
     cell[3] = interval_cell(row->final);
     cell[4] = interval_cell(row->best);
@@ -106,13 +107,13 @@ static void append_interval(CoreText *csv, AnalysisInterval interval) {
 static void make_csv(const Table *t, CoreText *csv) {
   core_text_append(csv, "configuration");
   analysis_csv_keys(csv, &t->groups);
-  core_text_append(csv, ",runs,unfinished,final,final_low,final_high,max,max_low,max_high,iqm,iqm_low,iqm_high,ddr,"
+  core_text_append(csv, ",runs,unfinished,censored,final,final_low,final_high,max,max_low,max_high,iqm,iqm_low,iqm_high,ddr,"
                         "steps_per_second\n");
   for (size_t g = 0; g < t->groups.count; g++) {
     const Row *row = &t->rows[g];
     analysis_csv_field(csv, t->groups.groups[g].label);
     analysis_csv_key_values(csv, &t->groups, t->groups.groups[g].config);
-    core_text_appendf(csv, ",%zu,%zu", row->runs, row->unfinished);
+    core_text_appendf(csv, ",%zu,%zu,%zu", row->runs, row->unfinished, row->censored);
     append_interval(csv, row->final);
     append_interval(csv, row->best);
     append_interval(csv, row->iqm);

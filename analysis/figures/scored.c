@@ -40,6 +40,7 @@ int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context)
     evaluated += !isnan(scored->runs[r].value[ANALYSIS_MEASURE_final]);
     scored->missing += !has;
     scored->unfinished += has && !scored->runs[r].ended;
+    scored->censored += has && scored->runs[r].censored;
   }
   if (found > 0) return CORE_OK;
   if (normalized && evaluated > 0) return analysis_scale_missing(selection);
@@ -167,7 +168,9 @@ void analysis_scored_describe(const AnalysisScored *scored, CoreText *text) {
                      "observations, where all runs of a task had looked at as many states.");
   core_text_append(text, analysis_scale_words(scored->scale));
   if (analysis_scored_is_log(scored)) core_text_append(text, " Means are geometric.");
-  if (scored->unfinished)
-    core_text_appendf(text, " Not at their end, taken as they stand: %zu.", scored->unfinished);
+  if (scored->censored)
+    core_text_appendf(text, " Censored (stopped by rule), taken as they stand: %zu.", scored->censored);
+  if (scored->unfinished > scored->censored)
+    core_text_appendf(text, " Not at their end, taken as they stand: %zu.", scored->unfinished - scored->censored);
   if (scored->missing) core_text_appendf(text, " Not drawn, without a value: %zu.", scored->missing);
 }

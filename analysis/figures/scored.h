@@ -14,6 +14,7 @@ typedef struct AnalysisScored {
   size_t missing;            /* runs without a value */
   AnalysisScale scale;       /* of normalized_score */
   size_t unfinished; /* with one, but not at their end or at the budget: drawn hollow, their value is not final */
+  size_t censored;   /* of these, stopped by their sweep's rule */
 } AnalysisScored;
 
 #define ANALYSIS_SCORED_OPTIONS(scored) \

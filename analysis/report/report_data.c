@@ -110,12 +110,15 @@ static void add_configurations(const AnalysisReport *report, json_t *root) {
   room->tasks = analysis_tasks_find(&report->selection, room->task_of);
   for (size_t g = 0; g < report->groups.count; g++) {
     json_t *object = json_object();
-    size_t ended = 0;
-    for (size_t r = 0; r < report->selection.count; r++)
+    size_t ended = 0, censored = 0;
+    for (size_t r = 0; r < report->selection.count; r++) {
       ended += report->groups.group_of[r] == g && report->measured[r].ended;
+      censored += report->groups.group_of[r] == g && report->measured[r].censored;
+    }
     set_text(object, "label", report->groups.groups[g].label);
     set_number(object, "runs", (double)report->groups.groups[g].run_count);
     set_number(object, "ended", (double)ended);
+    set_number(object, "censored", (double)censored);
     json_object_set_new(object, "final", interval_of(score_interval(report, g, ANALYSIS_MEASURE_final, room)));
     json_object_set_new(object, "best", interval_of(score_interval(report, g, ANALYSIS_MEASURE_best, room)));
     for (size_t m = 0; m < sizeof means / sizeof *means; m++)
@@ -254,8 +257,8 @@ static int add_sweeps(StoreDatabase *database, json_t *root) {
 }
 
 static void add_tiles(const AnalysisReport *report, json_t *root) {
-  static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED, STORE_FAILED,
-                                      STORE_DIVERGED, STORE_LOST};
+  static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING,  STORE_PENDING,
+                                      STORE_STOPPED,  STORE_FAILED,          STORE_DIVERGED, STORE_LOST};
   json_t *tiles = json_array();
   double transitions = 0;
   json_array_append_new(tiles, json_pack("[s, f]", "configurations", (double)report->groups.count));

@@ -91,7 +91,7 @@ static void varying_keys(const AnalysisSelection *selection, const AnalysisGroup
 /* "task" stands for all settings that make one; "none" for no key at all. */
 static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
   if (strcmp(keys, "none") == 0) return CORE_OK;
-  if (strcmp(keys, "task") == 0) keys = analysis_task_keys;
+  if (strcmp(keys, "task") == 0) keys = core_config_task_keys;
   grouping->keys = core_memory_allocate((strlen(keys) + 1) * sizeof *grouping->keys);
   for (const char *start = keys; *start; ) {
     size_t length = strcspn(start, ",");

@@ -268,6 +268,7 @@ static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, do
   TRY(read_iterations(q, of, limit, run, last, key));
   run->ended =
     of->status == STORE_FINISHED || of->status == STORE_DIVERGED || (budget > 0 && run->transitions >= budget);
+  run->censored = !run->ended && of->status == STORE_STOPPED_BY_RULE;
   return CORE_OK;
 }
 

@@ -58,6 +58,7 @@ typedef struct AnalysisMeasured {
   bool rated;                       /* its scores are solve rates */
   bool normalized;                  /* its normalised score comes of constants, and may lie outside of 0 to 1 */
   bool ended;                       /* finished or diverged: its last value is its final one */
+  bool censored;                    /* not ended: its sweep's [stop] rule has stopped it, before the budget asked for */
 } AnalysisMeasured;
 
 /* Where the values of these runs lie: of scores [0, 1] only when all that have one have solve rates. */

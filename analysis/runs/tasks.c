@@ -3,23 +3,14 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/memory.h"
-
-const char analysis_task_keys[] = "env.task,env.levels,env.morphologies,env.difficulty,env.size";
-
-static bool same_task(const CoreConfig *a, const CoreConfig *b) {
-  return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.levels, b->env.levels) == 0 &&
-         strcmp(a->env.morphologies, b->env.morphologies) == 0 && strcmp(a->env.difficulty, b->env.difficulty) == 0 &&
-         strcmp(a->env.size, b->env.size) == 0;
-}
 
 size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of) {
   size_t *first = core_memory_allocate((selection->count + 1) * sizeof *first), tasks = 0; /* [task] its first run */
   for (size_t r = 0; r < selection->count; r++) {
     size_t t = 0;
-    while (t < tasks && !same_task(&selection->runs[first[t]].config, &selection->runs[r].config)) t++;
+    while (t < tasks && !core_config_same_task(&selection->runs[first[t]].config, &selection->runs[r].config)) t++;
     if (t == tasks) first[tasks++] = r;
     task_of[r] = t;
   }

@@ -4,9 +4,7 @@
 #include "analysis/runs/select.h"
 #include "analysis/statistics/interval.h"
 #include "analysis/statistics/scores.h"
-
-/* The settings that make a task, as keys of a grouping: "env.task,env.levels,...". */
-extern const char analysis_task_keys[];
+#include "core/config/task.h"
 
 /* task_of[run] = 0.. in the order of first appearance; returns the number of tasks. */
 size_t analysis_tasks_find(const AnalysisSelection *selection, size_t *task_of);

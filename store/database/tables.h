@@ -23,7 +23,8 @@
   X(id, "TEXT NOT NULL", "", "hash of the configuration; the folder runs/<id>") \
   X(seed, "INTEGER", "", "train.seed: what its random numbers begin with") \
   X(config, "TEXT", "", "all settings, JSON: json_extract(config, '$.ppo.com'); NULL when config.ini can not be read") \
-  X(status, "TEXT NOT NULL DEFAULT 'pending'", "", "pending running finished failed stopped diverged lost") \
+  X(status, "TEXT NOT NULL DEFAULT 'pending'", "", \
+    "pending running finished failed stopped diverged lost, or stopped by rule: censored by its sweep's [stop]") \
   X(attempt, "INTEGER NOT NULL DEFAULT 0", "", "the latest; 0 = never started") \
   X(host, "TEXT", "", "machine of the latest attempt") \
   X(pid, "INTEGER", "", "process of the latest attempt") \

@@ -24,6 +24,7 @@ enum { STATE_BYTES_MAX = 16384 };
 static const char *const status_names[] = {
   [STORE_PENDING] = "pending", [STORE_RUNNING] = "running",   [STORE_FINISHED] = "finished", [STORE_FAILED] = "failed",
   [STORE_STOPPED] = "stopped", [STORE_DIVERGED] = "diverged", [STORE_LOST] = "lost",
+  [STORE_STOPPED_BY_RULE] = "stopped by rule",
 };
 enum { STATUS_COUNT = sizeof status_names / sizeof *status_names };
 

@@ -21,6 +21,7 @@ typedef enum StoreStatus {
   STORE_FAILED,    /* the program said why */
   STORE_STOPPED,   /* asked to stop; has a checkpoint */
   STORE_DIVERGED,  /* NaN or infinity */
+  STORE_STOPPED_BY_RULE, /* by its sweep's [stop] rule (sweep/stop): censored; has a checkpoint, `message` says why */
   STORE_LOST,      /* says running, but its process or heartbeat is gone (never written, only concluded) */
 } StoreStatus;
 const char *store_status_name(StoreStatus status);             /* "finished" */

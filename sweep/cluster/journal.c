@@ -1,60 +1,26 @@
 /* The journal's text. Knows nothing of Slurm: launch.c decides what its lines mean for the next submission. */
 #include "sweep/cluster/journal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/files.h"
 #include "core/memory.h"
-#include "core/terminal.h"
 #include "slurm/cluster.h"
 #include "store/workspace/paths.h"
-
-enum { FIELDS = 9 };
-static const size_t journal_max_bytes = (size_t)256 << 20;
+#include "sweep/spec/line_log.h"
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* "ada" of the user data base, else the number; never a tab or newline. */
-static const char *who_am_i(char *buffer, size_t size) {
-  const struct passwd *user = getpwuid(getuid());
-  if (user && core_text_check_name(user->pw_name, "user") == CORE_OK) snprintf(buffer, size, "%s", user->pw_name);
-  else snprintf(buffer, size, "%ld", (long)getuid());
-  return buffer;
-}
-
-/* A line that a crash or a full disk cut short must not swallow the next one. */
-static bool ends_torn(int fd) {
-  char last = '\n';
-  const off_t size = lseek(fd, 0, SEEK_END);
-  return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
-}
-
 int sweep_journal_append(const char *root, const char *name, const char *format, ...) {
-  char path[CORE_PATH_MAX], who[64], rest[1024];
+  char path[CORE_PATH_MAX], fields[1024];
   va_list arguments;
   TRY(store_path_sweep(root, name, "submit.log", path));
-  int fd;
-  TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
   va_start(arguments, format);
-  vsnprintf(rest, sizeof rest, format, arguments);
+  vsnprintf(fields, sizeof fields, format, arguments);
   va_end(arguments);
-  for (char *c = rest; *c; c++)
-    if (*c == '\n') *c = ' ';
-  CoreText line = {0};
-  core_text_appendf(&line, "%s%.3f\t%s\t%s\t;\n", ends_torn(fd) ? "\n" : "", core_clock_unix_s(),
-                    who_am_i(who, sizeof who), rest);
-  const bool written = write(fd, line.data, line.length) == (ssize_t)line.length && fsync(fd) == 0;
-  const int number = errno;
-  core_text_free(&line);
-  close(fd);
-  errno = number;
-  return written ? CORE_OK : core_error_errno(CORE_FAIL, "%s: can not write", path);
+  return sweep_line_log_append(path, fields);
 }
 
 int sweep_journal_lock(const char *root, const char *name, int *fd) {
@@ -102,13 +68,11 @@ static bool read_cancel(SweepJournal *journal, char **field, size_t count) {
   return true;
 }
 
-static bool read_line(SweepJournal *journal, char *line) {
-  char *field[FIELDS];
-  size_t count = 0;
+static bool take_line(void *context, char **field, size_t count) {
+  SweepJournal *journal = context;
   double at;
   int64_t batch, number, job;
-  while (line && count < FIELDS) field[count++] = strsep(&line, "\t");
-  if (line || strcmp(field[--count], ";") != 0 || count < 3 || !core_text_to_real(field[0], &at)) return false;
+  if (!core_text_to_real(field[0], &at)) return false;
   if (strcmp(field[2], "ask") == 0) return read_ask(journal, at, field, count);
   if (strcmp(field[2], "cancel") == 0) return read_cancel(journal, field, count);
   if (count < 5 || !core_text_to_int(field[3], &batch) || !core_text_to_int(field[4], &number)) return false;
@@ -127,23 +91,10 @@ static bool read_line(SweepJournal *journal, char *line) {
 }
 
 int sweep_journal_read(const char *root, const char *name, SweepJournal *journal) {
-  char path[CORE_PATH_MAX], *text;
-  size_t size, at = 0;
-  int code = CORE_OK;
+  char path[CORE_PATH_MAX];
   *journal = (SweepJournal){0};
   TRY(store_path_sweep(root, name, "submit.log", path));
-  if (!core_files_exists(path)) return CORE_OK;
-  TRY(core_files_read(path, journal_max_bytes, &text, &size));
-  for (char *line = text, *end; *line && code == CORE_OK; line = end + 1) {
-    at++;
-    if (!(end = strchr(line, '\n'))) break;
-    *end = '\0';
-    const bool torn = end == line || end[-1] != ';';
-    if (!torn && !read_line(journal, line))
-      code = core_error(CORE_FAIL, "%s:%zu: damaged; restore the line, or delete it if it is not about a submission",
-                        path, at);
-  }
-  free(text);
+  const int code = sweep_line_log_read(path, "delete it if it is not about a submission", take_line, journal);
   if (code != CORE_OK) sweep_journal_free(journal);
   return code;
 }

@@ -40,6 +40,7 @@ static int choose(SweepSubmission *s, const char *id, size_t index, bool *wanted
   if (state.status == STORE_RUNNING) done->running++;
   else if (state.status == STORE_FINISHED && !s->launch->force) done->finished++;
   else if (state.status == STORE_DIVERGED && !s->launch->force) done->diverged++;
+  else if (sweep_stop_log_stops(&s->stops, id)) done->stopped++;
   else *wanted = true;
   if (!*wanted || state.status == STORE_PENDING) return CORE_OK;
   SweepRecord record;
@@ -219,6 +220,7 @@ static void end(SweepSubmission *s, int *lock) {
   sweep_job_map_free(&s->job_map);
   slurm_tasks_free(&s->queue);
   sweep_wait_free(&s->after);
+  sweep_stop_log_free(&s->stops);
   core_files_unlock(lock);
 }
 
@@ -231,6 +233,8 @@ int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const Sw
   s.wanted = core_memory_allocate((grid->runs + 1) * sizeof *s.wanted);
   sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])manifest->ids, manifest->count);
   TRY_GOTO(code, out, begin(&s, &lock));
+  if (grid->spec->stop.rule != SWEEP_STOP_NONE)
+    TRY_GOTO(code, out, sweep_stop_log_read(launch->root, launch->name, &s.stops));
   for (size_t run = 0; run < grid->runs; run++) {
     size_t index;
     bool wanted;

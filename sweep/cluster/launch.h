@@ -33,6 +33,7 @@ typedef struct SweepLaunch {
 typedef struct SweepLaunched {
   size_t submitted, queued, finished, diverged, running,
       exhausted; /* exhausted: out of memory: the same would happen again */
+  size_t stopped;                 /* by the sweep's [stop] rule: sweep retry takes them up */
   size_t orphans;                 /* begin from runs that are neither done nor in any queue: they would fail */
   char orphan[CORE_RUN_ID];       /* such a parent */
   size_t arrays, tasks;

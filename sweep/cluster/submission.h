@@ -6,6 +6,7 @@
 #include "sweep/cluster/job_map.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/cluster/split.h"
+#include "sweep/stop/stop_log.h"
 
 /* A run to submit: of the grid, or as it stands in an earlier batch (source). */
 typedef struct SweepWanted {
@@ -37,6 +38,7 @@ typedef struct SweepSubmission {
   SlurmAllowance allowance;    /* of the account, when the submission began */
   int64_t room;                /* tasks that it still lets us submit; -1: any number */
   SweepWait after;             /* jobs of settings->after that are still there */
+  SweepStopLog stops;          /* of the grid's sweep: what its [stop] rule has stopped is not submitted */
   SweepLaunched *done;
   SweepWanted *wanted;         /* [count] */
   size_t count;

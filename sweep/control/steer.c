@@ -16,6 +16,7 @@
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/status/cluster_status.h"
+#include "sweep/stop/decide.h"
 
 /* A sweep and the chosen ones of its runs. */
 typedef struct Chosen {
@@ -25,6 +26,7 @@ typedef struct Chosen {
   bool *flags;              /* [manifest.count] */
   bool json;                /* what was done goes to stdout for scripts, words to stderr */
   bool all;                 /* no run was named */
+  bool is_local;            /* Slurm has none of it */
 } Chosen;
 
 /* ---- which runs -------------------------------------------------------------------------------------------------- */
@@ -60,7 +62,12 @@ static int choose(Chosen *chosen, const char **operands, size_t count) {
   chosen->all = count == 1;
   for (size_t i = 1; i < count; i++) TRY(choose_run(chosen, operands[i]));
   for (size_t i = 0; i < chosen->manifest.count && chosen->all; i++) chosen->flags[i] = true;
-  if (sweep_journal_exists(chosen->common.root, chosen->name)) return CORE_OK;
+  chosen->is_local = !sweep_journal_exists(chosen->common.root, chosen->name);
+  return CORE_OK;
+}
+
+static int check_submitted(const Chosen *chosen) {
+  if (!chosen->is_local) return CORE_OK;
   return core_error(CORE_USAGE, "%s was never submitted to Slurm; sweep stop %s ends what runs on this machine",
                     chosen->name, chosen->name);
 }
@@ -182,7 +189,7 @@ out:
 /* ---- retry ------------------------------------------------------------------------------------------------------- */
 
 typedef struct RetryOptions {
-  bool failed, lost, dry_run, force;
+  bool failed, lost, by_rule, dry_run, force;
   const char *mem, *time;
 } RetryOptions;
 
@@ -208,8 +215,9 @@ static bool is_meant(const RetryOptions *options, const Chosen *chosen, SweepKin
   const bool is_lost = kind == SWEEP_LOST || kind == SWEEP_NODE_FAILURE || kind == SWEEP_STOPPED;
   const bool is_failed =
     kind == SWEEP_FAILED || kind == SWEEP_ORPHANED || kind == SWEEP_OUT_OF_MEMORY || kind == SWEEP_TIME_LIMIT;
-  if (!options->failed && !options->lost) return is_lost || is_failed;
-  return (options->lost && is_lost) || (options->failed && is_failed);
+  if (!options->failed && !options->lost && !options->by_rule) return is_lost || is_failed;
+  return (options->lost && is_lost) || (options->failed && is_failed) ||
+         (options->by_rule && kind == SWEEP_STOPPED_BY_RULE);
 }
 
 /* With a run come the runs that wait for it in vain: those that begin from its checkpoint, and so on. */
@@ -288,6 +296,47 @@ static void tell_retry(const RetryOptions *options, const Chosen *chosen, const 
                             (json_int_t)done->arrays, "run", runs));
 }
 
+/* ---- what a [stop] rule has stopped ------------------------------------------------------------------------------ */
+
+/* Takes the chosen ones up of those that the rule has stopped: it stops them no more. */
+static int take_up(const Chosen *chosen, const int64_t *indices, size_t count, size_t *taken) {
+  char(*ids)[CORE_RUN_ID] = core_memory_allocate((count + 1) * sizeof *ids);
+  for (size_t i = 0; i < count; i++) memcpy(ids[i], chosen->manifest.ids[indices[i]], sizeof ids[i]);
+  const int code =
+    sweep_stop_retry(chosen->common.root, chosen->name, (const char(*)[CORE_RUN_ID])ids, count, taken);
+  free(ids);
+  return code;
+}
+
+/* On this machine sweep submit does the rest: it starts whatever is neither done nor stopped. */
+static int submit_here(const Chosen *chosen) {
+  char command[] = "submit", root_option[] = "--root", local[] = "--local", json[] = "--json";
+  char *words[] = {command, root_option, (char *)chosen->common.root, (char *)chosen->name, local,
+                   chosen->json ? json : NULL, NULL};
+  fflush(stdout);
+  return sweep_submit(chosen->json ? 6 : 5, words);
+}
+
+static int retry_here(const RetryOptions *options, const Chosen *chosen) {
+  int64_t *indices = core_memory_allocate((chosen->manifest.count + 1) * sizeof *indices);
+  SweepStopLog log = {0};
+  size_t count = 0, taken = 0;
+  int code = CORE_OK;
+  if (chosen->all && !options->by_rule)
+    code = core_error(CORE_USAGE, "%s was never submitted to Slurm: sweep submit %s tries what failed again; --by-rule, "
+                      "or naming runs, takes up what its rule has stopped", chosen->name, chosen->name);
+  if (code == CORE_OK) code = sweep_stop_log_read(chosen->common.root, chosen->name, &log);
+  for (size_t i = 0; i < chosen->manifest.count && code == CORE_OK; i++)
+    if (chosen->flags[i] && sweep_stop_log_stops(&log, chosen->manifest.ids[i])) indices[count++] = (int64_t)i;
+  sweep_stop_log_free(&log);
+  if (code == CORE_OK && !options->dry_run) code = take_up(chosen, indices, count, &taken);
+  if (code == CORE_OK)
+    fprintf(words_of(chosen), "%s: %zu runs that were stopped by rule %s\n", chosen->name,
+            options->dry_run ? count : taken, options->dry_run ? "would go on" : "go on");
+  free(indices);
+  return code == CORE_OK && taken > 0 ? submit_here(chosen) : code;
+}
+
 static int retry(const RetryOptions *options, const Chosen *chosen) {
   int64_t *indices = core_memory_allocate((chosen->manifest.count + 1) * sizeof *indices);
   size_t count;
@@ -295,8 +344,10 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
   SweepLaunched done = {0};
   SlurmCluster *cluster = NULL;
   FILE *words = words_of(chosen);
+  size_t taken;
   int code;
   TRY_GOTO(code, out, find_meant(options, chosen, indices, &count));
+  if (count > 0 && !options->dry_run) TRY_GOTO(code, out, take_up(chosen, indices, count, &taken));
   if (count == 0) {
     fprintf(words, "%s: nothing to retry\n", chosen->name);
     goto out;
@@ -332,7 +383,9 @@ static int carry_out(void *given, const char **operands, size_t count) {
   Order *order = given;
   Chosen *chosen = &order->chosen;
   int code = choose(chosen, operands, count);
-  if (code == CORE_OK) code = order->verb == RETRY ? retry(&order->retry, chosen) : act(chosen, order->verb);
+  if (code == CORE_OK && order->verb == RETRY && chosen->is_local) code = retry_here(&order->retry, chosen);
+  else if (code == CORE_OK && (code = check_submitted(chosen)) == CORE_OK)
+    code = order->verb == RETRY ? retry(&order->retry, chosen) : act(chosen, order->verb);
   forget(chosen);
   return code;
 }
@@ -375,7 +428,9 @@ int sweep_retry(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep retry NAME [RUN]... [options]",
     .about = "Submits runs of a sweep again that Slurm had and that are not done, from their checkpoints: the named "
-             "ones, or all that failed or were lost. Cancelled and new runs are sweep submit's.",
+             "ones, or all that failed or were lost. Cancelled and new runs are sweep submit's. Runs that the sweep's "
+             "[stop] rule has stopped are taken up, on this machine too, when they are named or with --by-rule; the "
+             "rule does not stop them again.",
     .least = 1, .most = SIZE_MAX};
   Order order = {.verb = RETRY};
   RetryOptions *given = &order.retry;
@@ -384,6 +439,7 @@ int sweep_retry(int argc, char **argv) {
     {"failed", 0, CORE_OPTION_FLAG, &given->failed, NULL,
      "runs that failed: their own error, out of memory, time limit"},
     {"lost", 0, CORE_OPTION_FLAG, &given->lost, NULL, "runs that were lost or stopped: node failures, preemption"},
+    {"by-rule", 0, CORE_OPTION_FLAG, &given->by_rule, NULL, "runs that the sweep's [stop] rule has stopped"},
     {"mem", 0, CORE_OPTION_TEXT, &given->mem, "SIZE", "memory of a run: 8G, or +50% of what it had"},
     {"time", 0, CORE_OPTION_TEXT, &given->time, "TIME", "time limit of a task: 04:00:00"},
     {"force", 'f', CORE_OPTION_FLAG, &given->force, NULL, "start the named runs over, also finished and diverged ones"},

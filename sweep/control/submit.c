@@ -29,6 +29,7 @@
 #include "sweep/status/cluster_status.h"
 #include "sweep/status/failures.h"
 #include "sweep/status/progress.h"
+#include "sweep/stop/stop_log.h"
 
 enum { ROOM_POLL_S = 10 };
 
@@ -106,20 +107,25 @@ close:
   return code;
 }
 
-typedef struct Missing { size_t todo, finished, diverged, running; } Missing;
+typedef struct Missing { size_t todo, finished, diverged, running, stopped; } Missing;
 
 /* What the executor will find to do. */
 static int count_missing(const char *root, const SweepGrid *grid, bool force, Missing *missing) {
+  SweepStopLog log = {0};
+  int code = CORE_OK;
   *missing = (Missing){0};
-  for (size_t i = 0; i < grid->runs; i++) {
+  if (grid->spec->stop.rule != SWEEP_STOP_NONE) TRY(sweep_stop_log_read(root, grid->spec->name, &log));
+  for (size_t i = 0; i < grid->runs && code == CORE_OK; i++) {
     StoreState state;
-    TRY(store_run_state_read(root, grid->ids[i], true, &state));
+    code = store_run_state_read(root, grid->ids[i], true, &state);
     if (state.status == STORE_RUNNING) missing->running++;
     else if (state.status == STORE_FINISHED && !force) missing->finished++;
     else if (state.status == STORE_DIVERGED && !force) missing->diverged++;
+    else if (sweep_stop_log_stops(&log, grid->ids[i])) missing->stopped++;
     else missing->todo++;
   }
-  return CORE_OK;
+  sweep_stop_log_free(&log);
+  return code;
 }
 
 /* How the submitted runs ended; earlier runs of the sweep that this file no longer names do not count. */
@@ -129,7 +135,7 @@ static int judge(const char *root, const SweepGrid *grid) {
     StoreState state;
     TRY(store_run_state_read(root, grid->ids[i], true, &state));
     if (state.status == STORE_FAILED || state.status == STORE_DIVERGED) bad++;
-    else left += state.status != STORE_FINISHED;
+    else left += state.status != STORE_FINISHED && state.status != STORE_STOPPED_BY_RULE;
   }
   if (bad > 0) return core_error(CORE_FAIL, "%zu runs failed; sweep status %s says why", bad, grid->spec->name);
   if (left > 0) return core_error(CORE_REQUEUE, "stopped with %zu runs left; sweep submit goes on", left);
@@ -185,6 +191,8 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, const Miss
   if (missing->todo + missing->running == 0) {
     printf("nothing to start: %zu runs are finished", missing->finished);
     if (missing->diverged) printf(", %zu diverged (--force runs them again)", missing->diverged);
+    if (missing->stopped)
+      printf(", %zu stopped by rule (sweep retry %s --by-rule takes them up)", missing->stopped, name);
     printf("\n");
     return CORE_OK;
   }
@@ -227,6 +235,7 @@ static void print_kept(const SweepLaunched *done, const char *name) {
                {done->queued, "in the queue already"},
                {done->running, "running"},
                {done->diverged, "diverged (--force runs them again)"},
+               {done->stopped, "stopped by rule (sweep retry --by-rule takes them up)"},
                {done->exhausted, "ran out of memory (sweep retry --mem +50% gives them more)"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i].count) printf("  %zu %s\n", kinds[i].count, kinds[i].what);
@@ -265,6 +274,7 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   tell_count(options, "finished", done.finished);
   tell_count(options, "diverged", done.diverged);
   tell_count(options, "running", done.running);
+  tell_count(options, "stopped_by_rule", done.stopped);
   tell_count(options, "waiting", done.waiting);
   if (code != CORE_OK && done.submitted + done.refused > 0)
     return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those",
@@ -325,6 +335,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   tell_count(options, "finished", missing.finished);
   tell_count(options, "diverged", missing.diverged);
   tell_count(options, "running", missing.running);
+  tell_count(options, "stopped_by_rule", missing.stopped);
   if (options->dry_run) printf("%zu runs would be started on this machine; nothing was written\n", missing.todo);
   else code = start(options, grid, &missing);
 done:
@@ -430,7 +441,7 @@ int sweep_submit(int argc, char **argv) {
              "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
              "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
              "(docs/cluster.md); NAME a sweep submitted before.",
-    .least = 1, .most = 1};
+    .more = sweep_stop_help, .least = 1, .most = 1};
   return command(&manual, argc, argv, submit);
 }
 

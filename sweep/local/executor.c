@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,13 +22,13 @@
 #include "sweep/local/queue.h"
 #include "sweep/spec/sweep.h"
 
-enum { POLL_MS = 500, IMPORT_EVERY_S = 20, START_WAIT_S = 60 };
+enum { POLL_MS = 500, IMPORT_EVERY_S = 20, IMPORT_REST = 20, START_WAIT_S = 60 };
 
 typedef struct Executor {
   const char *root;
   JobSet **sets;         /* one a sweep that was taken */
   size_t set_count;
-  double imported_at_s;
+  double imported_at_s, import_took_s;
   bool stopping;
 } Executor;
 
@@ -99,21 +100,40 @@ static void executor_import(Executor *executor, bool wait) {
     return;
   }
   if (store_import(database, executor->root, NULL, wait, &result) != CORE_OK) core_warn("%s", core_error_message());
+  for (size_t i = 0; i < executor->set_count; i++) job_set_look(executor->sets[i], database, wait);
   store_database_close(&database);
+  executor->import_took_s = core_clock_s() - executor->imported_at_s;
 }
 
-/* Sweeps with nothing left leave the queue. */
+/* As often as a rule wants to decide, but for most of the time trainers have the machine for themselves. */
+static bool is_import_due(const Executor *executor) {
+  double every_s = IMPORT_EVERY_S;
+  for (size_t i = 0; i < executor->set_count; i++) every_s = fmin(every_s, job_set_look_every_s(executor->sets[i]));
+  return core_clock_s() - executor->imported_at_s > fmax(every_s, IMPORT_REST * executor->import_took_s);
+}
+
+static bool is_idle(const JobSet *set) { return job_set_waiting(set) == 0 && job_set_running(set) == 0; }
+
+static void say_end(const JobSet *set) {
+  char stopped[64] = "";
+  if (job_set_stopped(set) > 0) snprintf(stopped, sizeof stopped, ", %zu stopped by rule", job_set_stopped(set));
+  core_info("%s: done, %zu finished and %zu failed in this session%s", job_set_name(set), job_set_finished(set),
+            job_set_failed(set), stopped);
+}
+
+/* Sweeps with nothing left leave the queue. The last look of a rule may bring more to do. */
 static void executor_finish_sets(Executor *executor) {
   size_t kept = 0;
+  bool some_idle = false;
+  for (size_t i = 0; i < executor->set_count; i++) some_idle |= is_idle(executor->sets[i]);
+  if (some_idle) executor_import(executor, true);
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
-    if (job_set_waiting(set) > 0 || job_set_running(set) > 0) {
+    if (!is_idle(set)) {
       executor->sets[kept++] = set;
       continue;
     }
-    executor_import(executor, true);
-    core_info("%s: done, %zu finished and %zu failed in this session", job_set_name(set), job_set_finished(set),
-              job_set_failed(set));
+    say_end(set);
     if (!executor->stopping && sweep_queue_remove(executor->root, job_set_name(set)) != CORE_OK)
       core_warn("%s", core_error_message());
     char failures[160];
@@ -154,7 +174,7 @@ static void executor_loop(Executor *executor, const sigset_t *signals) {
     if (!executor->stopping) executor_fill(executor);
     executor_finish_sets(executor);
     if (executor->set_count == 0) return;
-    if (core_clock_s() - executor->imported_at_s > IMPORT_EVERY_S) executor_import(executor, false);
+    if (is_import_due(executor)) executor_import(executor, false);
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     const int signal = sigtimedwait(signals, NULL, &pause);
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {

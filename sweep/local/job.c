@@ -2,6 +2,7 @@
  * where the trainer could not (it never started, or was killed). */
 #include "sweep/local/job.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -16,6 +17,7 @@
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/stop/decide.h"
 
 enum { STARTS_MAX = 3 /* of one run in one session, when it is killed */ };
 static const size_t NO_PARENT = SIZE_MAX;
@@ -28,6 +30,9 @@ typedef struct Job {
   int starts;
   JobPhase phase;
   bool force;
+  bool told;       /* to end, by the sweep's [stop] rule */
+  bool by_rule;    /* it ended by that: it goes on when it is promoted, or a person takes it up */
+  int level;       /* rungs that it was promoted from: the highest go on first, as in ASHA */
   size_t
     parent; /* in the grid: the run whose checkpoint this one begins from; NO_PARENT when it is not of this sweep */
 } Job;
@@ -37,9 +42,9 @@ struct JobSet {
   SweepSpec spec;
   SweepGrid grid;
   Job *jobs;       /* [grid.runs] */
-  size_t waiting, running, finished, failed, next;
+  size_t waiting, running, finished, failed, stopped, next;
   int places, threads;
-  bool stopping;
+  bool stopping, was_told_unmeasured;
 };
 
 static const char *job_id(const JobSet *set, const Job *job) { return set->grid.ids[job->run]; }
@@ -65,11 +70,65 @@ static bool is_ready(const JobSet *set, const Job *job) {
   return job->phase == JOB_WAITING && (job->parent == NO_PARENT || set->jobs[job->parent].phase == JOB_ENDED);
 }
 
-/* The first run that may start now; the grid's number of runs when there is none. */
+/* The first run that may start now, of those that a rule has promoted furthest; the grid's number of runs when there is
+ * none. */
 static size_t find_ready(const JobSet *set) {
-  size_t run = set->next;
-  while (run < set->grid.runs && !is_ready(set, &set->jobs[run])) run++;
-  return run;
+  size_t best = set->grid.runs;
+  const bool has_rule = set->spec.stop.rule != SWEEP_STOP_NONE;
+  for (size_t run = set->next; run < set->grid.runs && (has_rule || best == set->grid.runs); run++)
+    if (is_ready(set, &set->jobs[run]) && (best == set->grid.runs || set->jobs[run].level > set->jobs[best].level))
+      best = run;
+  return best;
+}
+
+/* ---- the sweep's [stop] rule -------------------------------------------------------------------------------------- */
+
+static bool has_rule(const JobSet *set) { return set->spec.stop.rule != SWEEP_STOP_NONE; }
+
+double job_set_look_every_s(const JobSet *set) { return has_rule(set) ? set->spec.stop.every : INFINITY; }
+
+/* A run after what stop.log says of it. */
+static void follow_rule(JobSet *set, Job *job, const SweepStopStanding *standing) {
+  const bool stops = standing && standing->is_stopped;
+  job->level = standing ? standing->level : 0;
+  if (stops && job->phase == JOB_WAITING) {
+    job->phase = JOB_ENDED, job->by_rule = true;
+    set->waiting--;
+  } else if (stops && job->phase == JOB_RUNNING && !job->told) {
+    job->told = kill(job->process, SIGTERM) == 0;
+  } else if (!stops && job->phase == JOB_ENDED && job->by_rule) {
+    job->phase = JOB_WAITING, job->by_rule = false;
+    set->waiting++;
+    if (set->next > job->run) set->next = job->run;
+  }
+}
+
+/* The log counts; a run's state only shows it. */
+static int follow_rules(JobSet *set) {
+  SweepStopLog log;
+  if (!has_rule(set)) return CORE_OK;
+  TRY(sweep_stop_log_read(set->root, set->spec.name, &log));
+  for (size_t i = 0; i < set->grid.runs; i++)
+    follow_rule(set, &set->jobs[i], sweep_stop_log_find(&log, set->grid.ids[i]));
+  sweep_stop_log_free(&log);
+  return CORE_OK;
+}
+
+void job_set_look(JobSet *set, StoreDatabase *database, bool wait) {
+  SweepStopOutcome outcome;
+  if (!has_rule(set) || set->stopping) return;
+  if (sweep_stop_decide(set->root, set->spec.name, database, wait, &outcome) != CORE_OK) {
+    core_warn("%s: the rule of [stop] could not decide: %s", set->spec.name, core_error_message());
+    return;
+  }
+  if (outcome.stopped + outcome.promoted > 0)
+    core_info("%s: %s has stopped %zu runs and promoted %zu", set->spec.name, sweep_stop_kind_name(set->spec.stop.rule),
+              outcome.stopped, outcome.promoted);
+  if (outcome.is_unmeasured && !set->was_told_unmeasured)
+    core_warn("%s: no run has stop.measure = %s, so none is stopped; name another one", set->spec.name,
+              set->spec.stop.measure);
+  set->was_told_unmeasured |= outcome.is_unmeasured;
+  if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
 }
 
 /* What of the grid is to be done now. */
@@ -86,8 +145,10 @@ static void choose(JobSet *set, const SweepRequest *request) {
     job->force = final && request->force;
     job->phase = (final && !request->force) || state.status == STORE_RUNNING ? JOB_ENDED : JOB_WAITING;
     job->starts = 0;
+    job->by_rule = false;
     if (job->phase == JOB_WAITING) set->waiting++;
   }
+  if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
   const int cores = sweep_executor_cores();
   set->places = request->jobs > 0 ? (int)request->jobs : cores;
   if ((size_t)set->places > set->waiting + set->running) set->places = (int)(set->waiting + set->running);
@@ -135,7 +196,7 @@ int job_set_reload(JobSet *set, const SweepRequest *request) {
     fresh->running++;
   }
   sweep_id_set_free(&places);
-  fresh->finished = set->finished, fresh->failed = set->failed;
+  fresh->finished = set->finished, fresh->failed = set->failed, fresh->stopped = set->stopped;
   JobSet old = *set;
   *set = *fresh;
   set->grid.spec = &set->spec;
@@ -160,6 +221,7 @@ bool job_set_has_ready(const JobSet *set) { return !set->stopping && find_ready(
 size_t job_set_running(const JobSet *set) { return set->running; }
 size_t job_set_finished(const JobSet *set) { return set->finished; }
 size_t job_set_failed(const JobSet *set) { return set->failed; }
+size_t job_set_stopped(const JobSet *set) { return set->stopped; }
 int job_set_places(const JobSet *set) { return set->places; }
 int job_set_threads(const JobSet *set) { return set->threads; }
 
@@ -194,6 +256,7 @@ bool job_set_start_next(JobSet *set) {
   Job *job = &set->jobs[ready];
   set->waiting--;
   job->starts++;
+  job->told = false;
   if (job_start(set, job) == CORE_OK) {
     job->phase = JOB_RUNNING;
     set->running++;
@@ -210,7 +273,7 @@ bool job_set_start_next(JobSet *set) {
  * yet as far as to keep it: it has not begun. */
 static void job_killed(JobSet *set, Job *job, int signal) {
   char reason[160];
-  if (set->stopping && signal == SIGTERM) return;
+  if ((set->stopping || job->told) && signal == SIGTERM) return;
   snprintf(reason, sizeof reason, "killed by signal %d (%s)%s", signal, strsignal(signal),
            signal == SIGKILL ? ", perhaps out of memory" : "");
   core_warn("%s: %s", job_id(set, job), reason);
@@ -231,13 +294,15 @@ bool job_set_ended(JobSet *set, pid_t process, int status) {
     if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) job = &set->jobs[i];
   if (!job) return false;
   job->phase = JOB_ENDED;
+  job->by_rule = job->told;
   set->running--;
   if (WIFSIGNALED(status)) {
     job_killed(set, job, WTERMSIG(status));
     return true;
   }
   const int code = WEXITSTATUS(status);
-  if (code == CORE_OK) set->finished++;
+  if (code == CORE_OK) set->finished++, job->by_rule = false;
+  if (code == CORE_REQUEUE && job->told) set->stopped++;
   if (code == CORE_OK || code == CORE_REQUEUE) return true; /* 75: stopped on request, has its checkpoint */
   set->failed++;
   char reason[64];

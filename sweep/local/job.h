@@ -5,12 +5,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "store/database/database.h"
 #include "sweep/local/queue.h"
 
 typedef struct JobSet JobSet;
 
 /* Loads the sweep's frozen file and manifest, and takes as waiting what has not ended for good: not the finished, nor
- * the diverged (they would diverge again), unless request->force. Borrows root. */
+ * the diverged (they would diverge again), unless request->force; nor what the sweep's [stop] rule has stopped. Borrows
+ * root. */
 int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **set);
 /* Loads again after another submit: keeps what runs, adds what is new or failed since. */
 int job_set_reload(JobSet *set, const SweepRequest *request);
@@ -23,6 +25,7 @@ bool job_set_has_ready(
 size_t job_set_running(const JobSet *set);
 size_t job_set_finished(const JobSet *set); /* in this session */
 size_t job_set_failed(const JobSet *set);
+size_t job_set_stopped(const JobSet *set);  /* by the sweep's [stop] rule, in this session */
 int job_set_places(const JobSet *set);      /* runs at a time */
 int job_set_threads(const JobSet *set);     /* threads a run */
 
@@ -32,6 +35,11 @@ bool job_set_start_next(JobSet *set);
 /* A child has ended. true when it was this set's. Killed ones are tried again twice; a run stopped on
  * request is not. */
 bool job_set_ended(JobSet *set, pid_t process, int status);
+/* Has its rule decide from what was imported last, stops what it stops (SIGTERM) and takes up what it promotes. Without
+ * a rule: nothing. wait: also while another process decides. */
+void job_set_look(JobSet *set, StoreDatabase *database, bool wait);
+double job_set_look_every_s(const JobSet *set); /* INFINITY without a rule */
+
 /* Nothing more is started; running ones get SIGTERM (checkpoint and end). Idempotent. */
 void job_set_stop(JobSet *set);
 

@@ -125,7 +125,8 @@ static int look_at_all(const char *root, const SweepManifest *manifest, SweepNew
     TRY(store_run_state_read(root, manifest->ids[i], true, &state));
     news->finished += state.status == STORE_FINISHED, news->failed += state.status == STORE_FAILED,
       news->diverged += state.status == STORE_DIVERGED;
-    *left += state.status != STORE_FINISHED && state.status != STORE_FAILED && state.status != STORE_DIVERGED;
+    *left += state.status != STORE_FINISHED && state.status != STORE_FAILED && state.status != STORE_DIVERGED &&
+             state.status != STORE_STOPPED_BY_RULE;
   }
   return CORE_OK;
 }

@@ -43,6 +43,7 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   plan->count[state.status]++;
   plan->transitions += planned;
   if (state.status == STORE_FINISHED || state.status == STORE_DIVERGED) return CORE_OK;
+  if (state.status == STORE_STOPPED_BY_RULE && plan->spec->stop.rule != SWEEP_STOP_NONE) return CORE_OK;
   double left = sweep_plan_left(&config, &state);
   plan->to_run++;
   plan->partly += state.transitions > 0;

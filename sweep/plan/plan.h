@@ -22,7 +22,7 @@ typedef struct SweepPlan {
   SweepManifestChange change;
   uint8_t *status;                   /* [runs]: StoreStatus */
   size_t count[SWEEP_STATUS_COUNT];  /* runs by status */
-  size_t to_run;                     /* neither finished nor diverged */
+  size_t to_run;                     /* neither finished, diverged nor stopped by the rule */
   size_t partly;                     /* of these, begun: they go on from their checkpoints */
   double transitions, transitions_left;
   double seconds_left;               /* the runs one after another; NaN when no speed is known */

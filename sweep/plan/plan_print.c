@@ -84,8 +84,8 @@ static void print_counts(const SweepPlan *plan) {
   if (grid->duplicates) printf(" (%zu duplicates merged)", grid->duplicates);
   printf("\n");
   core_text_free(&seeds);
-  static const StoreStatus shown[] = {STORE_FINISHED, STORE_RUNNING, STORE_STOPPED, STORE_FAILED, STORE_DIVERGED,
-      STORE_LOST};
+  static const StoreStatus shown[] = {STORE_FINISHED, STORE_RUNNING,  STORE_STOPPED, STORE_STOPPED_BY_RULE,
+                                      STORE_FAILED,   STORE_DIVERGED, STORE_LOST};
   for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
     if (plan->count[shown[i]] || shown[i] == STORE_FINISHED)
       printf("%-12s %zu\n", store_status_name(shown[i]), plan->count[shown[i]]);
@@ -111,6 +111,26 @@ static void print_estimate(const SweepPlan *plan) {
            core_text_duration(plan->seconds_left, time), plan->speed_runs, plan->speed_runs == 1 ? "" : "s",
            plan->speed_exact ? "with the same task, network and epochs" : "with the nearest task, network and epochs");
   }
+}
+
+/* The smallest budget decides about rungs. */
+static double least_budget(const SweepPlan *plan) {
+  double least = INFINITY;
+  CoreConfig config;
+  for (size_t run = 0; run < plan->grid.cells && run < plan->grid.runs; run++) { /* the first seed has every cell */
+    sweep_grid_config(&plan->grid, run, &config);
+    least = fmin(least, (double)config.train.total_steps);
+  }
+  return least;
+}
+
+static void print_stop(const SweepPlan *plan) {
+  CoreText text = {0};
+  if (plan->spec->stop.rule == SWEEP_STOP_NONE) return;
+  sweep_stop_describe(&plan->spec->stop, least_budget(plan), &text);
+  printf("stopping     %s\n", core_text_string(&text));
+  if (plan->to_run > 0) printf("             what is left is at most so much: runs that are stopped need less\n");
+  core_text_free(&text);
 }
 
 static void print_check(const SweepPlan *plan) {
@@ -166,6 +186,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_axes(plan);
   print_counts(plan);
   print_estimate(plan);
+  print_stop(plan);
   print_check(plan);
   if (with_runs) print_runs(plan);
 }
@@ -249,6 +270,7 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "profile", spec->profile[0] ? json_string(spec->profile) : json_null());
   json_object_set_new(root, "grids", json_of_parts(&plan->grid));
   json_object_set_new(root, "seeds", seeds);
+  json_object_set_new(root, "stop_rule", json_string(sweep_stop_kind_name(spec->stop.rule)));
   json_object_set_new(root, "extended_seeds", json_of_count(spec->extended_seeds));
   json_object_set_new(root, "cells", json_of_count(plan->grid.cells));
   json_object_set_new(root, "runs", json_of_count(plan->grid.runs));

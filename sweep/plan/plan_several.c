@@ -45,7 +45,8 @@ static int add_run(Prices *prices, const SweepGrid *grid, size_t run, bool has_r
   if (!sweep_id_set_add(&prices->seen, grid->ids[run], NULL)) return CORE_OK; /* an earlier file has it */
   sweep_grid_config(grid, run, &config);
   if (has_runs) TRY(store_run_state_read(prices->root, grid->ids[run], true, &state));
-  bool ended = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
+  bool ended = state.status == STORE_FINISHED || state.status == STORE_DIVERGED ||
+               (state.status == STORE_STOPPED_BY_RULE && grid->spec->stop.rule != SWEEP_STOP_NONE);
   double planned = sweep_plan_transitions(&config);
   double left = ended ? 0 : sweep_plan_left(&config, &state);
   price->added++;

@@ -148,5 +148,6 @@ void sweep_freeze_print(const SweepSpec *spec, CoreText *text) {
   append_blocks(text, "zip", spec->zips, spec->zip_count);
   append_blocks(text, "grid", spec->grids, spec->grid_count);
   append_resources(text, spec);
+  sweep_stop_print(&spec->stop, text);
   append_original(text, core_text_string(&spec->source));
 }

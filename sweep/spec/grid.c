@@ -131,7 +131,7 @@ static void append_value(void *context, const SweepValueList *list, size_t value
 static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell, CoreConfig *config) {
   int code = sweep_parent_resolve(config);
   if (code == CORE_OK) code = core_config_check(config);
-  if (code == CORE_OK) return CORE_OK;
+  if (code == CORE_OK) return sweep_stop_check_config(&grid->spec->stop, &grid->spec->ini, config);
   const CoreIni *ini = &grid->spec->ini;
   if (part->axis_count == 0) return core_error_context(code, "%s", ini->file);
   CoreText values = {0};

@@ -21,14 +21,16 @@ static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seed
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* Calls core_text_nearest over the settings, sweep.* and slurm.* (all full names). */
+/* Calls core_text_nearest over the settings, sweep.*, slurm.* and stop.* (all full names). */
 static const char *nearest_name(const char *name) {
-  size_t row_count, resource_count, count = 0;
+  size_t row_count, resource_count, stop_count, count = 0;
   const CoreConfigRow *rows = core_config_rows(&row_count);
-  const char *const *resources = slurm_settings_names(&resource_count);
-  const char **names = core_memory_allocate((row_count + resource_count + SWEEP_NAME_COUNT) * sizeof *names);
+  const char *const *resources = slurm_settings_names(&resource_count), *const *stops = sweep_stop_names(&stop_count);
+  const char **names =
+    core_memory_allocate((row_count + resource_count + stop_count + SWEEP_NAME_COUNT) * sizeof *names);
   for (size_t i = 0; i < SWEEP_NAME_COUNT; i++) names[count++] = sweep_names[i];
   for (size_t i = 0; i < resource_count; i++) names[count++] = resources[i];
+  for (size_t i = 0; i < stop_count; i++) names[count++] = stops[i];
   for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].name;
   const char *nearest = core_text_nearest(name, names, count);
   free(names);
@@ -51,6 +53,9 @@ static const char *known_name(const char *name, const CoreConfigRow **row) {
   const char *const *resources = slurm_settings_names(&count);
   for (size_t i = 0; i < count; i++)
     if (strcmp(resources[i], name) == 0) return resources[i];
+  const char *const *stops = sweep_stop_names(&count);
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(stops[i], name) == 0) return stops[i];
   return NULL;
 }
 
@@ -87,6 +92,10 @@ static int check_value(const SpecSetting *setting) {
     TRY(sweep_value_list_seeds(NULL, &setting->entry, &seeds, &count));
     free(seeds);
     return CORE_OK;
+  }
+  if (strncmp(setting->name, "stop.", 5) == 0) {
+    SweepStop scratch = sweep_stop_default();
+    return sweep_stop_set(&scratch, setting->name, value);
   }
   SlurmSettings scratch = slurm_settings_default();
   return slurm_settings_set(&scratch, setting->name, value);
@@ -165,24 +174,25 @@ static bool is_settings_section(const char *name) {
   const CoreConfigRow *rows = core_config_rows(&count);
   for (size_t i = 0; i < count; i++)
     if (strcmp(rows[i].section, name) == 0) return true;
-  return strcmp(name, "sweep") == 0 || strcmp(name, "slurm") == 0;
+  return strcmp(name, "sweep") == 0 || strcmp(name, "slurm") == 0 || strcmp(name, "stop") == 0;
 }
 
 static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, const char *first) {
   size_t row_count, count = 0;
   const CoreConfigRow *rows = core_config_rows(&row_count);
-  const char **names = core_memory_allocate((row_count + 5) * sizeof *names);
+  const char **names = core_memory_allocate((row_count + 6) * sizeof *names);
   for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].section;
   names[count++] = "sweep";
   names[count++] = "slurm";
+  names[count++] = "stop";
   names[count++] = "grid NAME";
   names[count++] = "zip NAME";
   names[count++] = "profile NAME";
   const char *nearest = core_text_nearest(entry->section, names, count);
   if (!nearest) nearest = core_text_nearest(first, names, count);
   free(names);
-  const char *forms = "sections are those of the settings (trainer --help), [sweep], [slurm], [grid NAME], [zip NAME], "
-                      "[profile NAME] and [profile NAME grid BLOCK]";
+  const char *forms = "sections are those of the settings (trainer --help), [sweep], [slurm], [stop], [grid NAME], "
+                      "[zip NAME], [profile NAME] and [profile NAME grid BLOCK]";
   if (nearest)
     return core_ini_error(&file->spec->ini, entry, "[%s] is no section; did you mean [%s]?", entry->section, nearest);
   return core_ini_error(&file->spec->ini, entry, "[%s] is no section; %s", entry->section, forms);

@@ -8,9 +8,10 @@
  *   [grid NAME]          full names: "ppo.com = 8, 16, 32". Cartesian product of its lists. Several blocks: their
  *                        union. No block: one configuration. A grid's value wins over a config section's.
  *   [zip NAME]           lists of equal length that advance together: one axis, multiplied into every grid block
- *   [profile NAME]       full names: config settings, sweep.*, slurm.*; override the sections above
+ *   [profile NAME]       full names: config settings, sweep.*, slurm.*, stop.*; override the sections above
  *   [profile NAME grid BLOCK], [profile NAME zip BLOCK]   replace that whole block
  *   [slurm]              resources (slurm/settings.def): where and how runs are carried out on a cluster
+ *   [stop]               which runs are stopped early, by which rule (stop_rule.def)
  *
  * Order of precedence for a setting: --set, then grid or zip, then [profile], then its section, then the default.
  * --set may replace a value that blocks hold fixed, never an axis of several values: that would collapse it.
@@ -27,6 +28,7 @@
 #include "core/ini.h"
 #include "core/text.h"
 #include "slurm/settings.h"
+#include "sweep/spec/stop_rule.h"
 #include "sweep/spec/value_list.h"
 
 enum { SWEEP_NAME = 65 /* core_text_check_name's 64 and NUL */ };
@@ -53,6 +55,7 @@ typedef struct SweepSpec {
   size_t grid_count, zip_count;
   SweepResource *resources;
   size_t resource_count;
+  SweepStop stop;             /* rule SWEEP_STOP_NONE: the file has none */
   bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
   size_t extended_seeds;      /* of seeds: those that sweep extend has added to the file's (extension.h) */
 

@@ -8,7 +8,7 @@ enum { SPEC_TOP = -1 /* the profile number of what stands outside profiles */ };
 /* One value for one setting: from a section, a profile, or --set. */
 typedef struct SpecSetting {
   const char *name;           /* full: "ppo.epochs", "sweep.seeds", "slurm.time" */
-  const CoreConfigRow *row;   /* NULL for sweep.* and slurm.* */
+  const CoreConfigRow *row;   /* NULL for sweep.*, slurm.* and stop.* */
   int profile;                /* number in SpecFile.profiles, or SPEC_TOP */
   const char *pair;           /* --set as given; NULL for the file's */
   CoreIniEntry entry;         /* key, value and, for the file's, place */

@@ -76,6 +76,19 @@ static void take_resources(SpecFile *file, int profile) {
   }
 }
 
+static int take_stop(SpecFile *file, int profile) {
+  size_t count;
+  const char *const *names = sweep_stop_names(&count);
+  file->spec->stop = sweep_stop_default();
+  for (size_t i = 0; i < count; i++) {
+    const SpecSetting *setting = find_setting(file, profile, names[i]);
+    if (!setting) continue;
+    const SweepStopGiven given = {.value = setting->entry.value, .pair = setting->pair, .entry = setting->entry};
+    sweep_stop_take(&file->spec->stop, i, &given);
+  }
+  return sweep_stop_check(&file->spec->stop, &file->spec->ini);
+}
+
 static void take_unread(SpecFile *file, int profile) {
   const SpecSetting *unread = find_setting(file, profile, "sweep.unread");
   file->spec->unread_allowed = unread && strcmp(unread->entry.value, "allow") == 0;
@@ -287,6 +300,7 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   TRY(apply_settings(file, profile));
   take_resources(file, profile);
   take_unread(file, profile);
+  TRY(take_stop(file, profile));
   TRY(take_blocks(file, profile));
   TRY(check_overlaps(file->spec));
   TRY(check_profile_counts(file, profile));

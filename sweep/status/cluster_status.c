@@ -27,8 +27,9 @@ typedef struct Judge {
 } Judge;
 
 static const char *const kind_names[SWEEP_KINDS] = {
-  "not submitted", "queued",    "held",   "starting", "running",       "finished",   "stopped",     "lost",
-  "orphaned",      "cancelled", "failed", "diverged", "out of memory", "time limit", "node failure"};
+  "not submitted", "queued",    "held",   "starting", "running",       "finished",   "stopped by rule",
+  "stopped",       "lost",      "orphaned", "cancelled", "failed",     "diverged",   "out of memory",
+  "time limit",    "node failure"};
 
 const char *sweep_kind_name(SweepKind kind) {
   CORE_CHECK((unsigned)kind < SWEEP_KINDS);
@@ -236,8 +237,8 @@ static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
   }
   if (sweep_record_read(judge->root, judge->progress->run[index].id, &record, &present) != CORE_OK) present = false;
   if (present) status->restarts = record.starts > 0 ? record.starts - 1 : 0;
-  if (state->status == STORE_DIVERGED) {
-    status->kind = SWEEP_DIVERGED;
+  if (state->status == STORE_DIVERGED || state->status == STORE_STOPPED_BY_RULE) {
+    status->kind = state->status == STORE_DIVERGED ? SWEEP_DIVERGED : SWEEP_STOPPED_BY_RULE;
     SAY("%.400s", state->message);
   } else if (judge_orphan(judge, index, status)) {
     return;

@@ -13,6 +13,7 @@ typedef enum SweepKind {
   SWEEP_STARTING,
   SWEEP_RUNNING,
   SWEEP_FINISHED,
+  SWEEP_STOPPED_BY_RULE,
   SWEEP_STOPPED,
   SWEEP_LOST,
   SWEEP_ORPHANED /* waits for a parent that failed */,

@@ -95,10 +95,10 @@ int sweep_cluster_status_ask(const char *const *names, size_t count, double max_
 
 /* "12 running, 30 queued" without the zeros; "8 of 8 failed" when there is nothing else. */
 static void append_counts(const SweepProgress *progress, const SweepClusterStatus *cluster, CoreText *text) {
-  static const SweepKind order[] = {SWEEP_FINISHED,      SWEEP_RUNNING,       SWEEP_STARTING,     SWEEP_QUEUED,
-                                    SWEEP_HELD,          SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,      SWEEP_CANCELLED,
-                                    SWEEP_LOST,          SWEEP_ORPHANED,      SWEEP_NODE_FAILURE, SWEEP_TIME_LIMIT,
-                                    SWEEP_OUT_OF_MEMORY, SWEEP_FAILED,        SWEEP_DIVERGED};
+  static const SweepKind order[] = {
+    SWEEP_FINISHED, SWEEP_STOPPED_BY_RULE, SWEEP_RUNNING, SWEEP_STARTING, SWEEP_QUEUED,       SWEEP_HELD,
+    SWEEP_NOT_SUBMITTED, SWEEP_STOPPED,    SWEEP_CANCELLED, SWEEP_LOST,   SWEEP_ORPHANED,     SWEEP_NODE_FAILURE,
+    SWEEP_TIME_LIMIT,    SWEEP_OUT_OF_MEMORY, SWEEP_FAILED, SWEEP_DIVERGED};
   const size_t all = progress->runs - progress->dropped;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     const size_t count = cluster->count[order[i]];

@@ -11,6 +11,7 @@
 #include "store/database/query.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/stop/decide.h"
 
 enum { FOLLOW_DEFAULT_S = 10 };
 
@@ -50,6 +51,25 @@ static void report_import(const StoreImport *import, bool json) {
 
 /* ---- collect --------------------------------------------------------------------------------------------------- */
 
+/* The [stop] rules of these sweeps decide from what was just imported. What is wrong with one hides nothing. */
+static void decide(StoreDatabase *database, const char *root, const char *name, bool json) {
+  char **names = NULL;
+  size_t count = 0;
+  if (!name && sweep_common_list(root, &names, &count) != CORE_OK) core_warn("%s", core_error_message());
+  for (size_t i = 0; i < (name ? 1 : count); i++) {
+    const char *sweep = name ? name : names[i];
+    SweepStopOutcome outcome;
+    if (sweep_stop_decide(root, sweep, database, false, &outcome) != CORE_OK)
+      core_warn("%s: the rule of [stop] could not decide: %s", sweep, core_error_message());
+    else if (outcome.stopped + outcome.promoted > 0)
+      fprintf(json ? stderr : stdout, "%s: its rule has stopped %zu runs and promoted %zu\n", sweep, outcome.stopped,
+              outcome.promoted);
+  }
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  core_error_clear();
+}
+
 static volatile sig_atomic_t is_asked_to_end;
 static void ask_to_end(int signal_number) {
   (void)signal_number;
@@ -76,7 +96,8 @@ static int follow(StoreDatabase *database, const char *root, const char *name, d
       if (!other_was_told)
         fprintf(json ? stderr : stdout, "another process is importing; waiting for what it leaves\n");
       other_was_told = true;
-    } else if (import.rows > 0 || import.lost_bytes > 0 || is_first) {
+    } else if (import.rows > 0 || import.runs > 0 || import.lost_bytes > 0 || is_first) {
+      decide(database, root, name, json);
       if (import.lost_bytes > 0) core_warn("%s", import.first_lost);
       report_import(&import, json);
       is_first = false;
@@ -107,6 +128,7 @@ static int collect_once(StoreDatabase *database, const char *root, const char *n
   StoreImport import;
   TRY(store_import(database, root, name, true, &import));
   report_import(&import, json);
+  decide(database, root, name, json);
   report_unknown_sweeps(database, root);
   return import.lost_bytes > 0 ? core_error(CORE_FAIL, "%s", import.first_lost) : CORE_OK;
 }
@@ -137,7 +159,8 @@ int sweep_collect(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep collect [FILE|NAME] [options]",
     .about = "Imports what is new in the run logs into results.db, each row once, while the runs go on. Without NAME: "
-             "all runs of the workspace. sweep status and analyze do the same before they answer.",
+             "all runs of the workspace. sweep status and analyze do the same before they answer. Then the sweeps' "
+             "[stop] rules decide from it.",
     .most = 1};
   CollectOptions given = {.every_s = FOLLOW_DEFAULT_S};
   const CoreOption options[] = {

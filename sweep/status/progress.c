@@ -16,7 +16,7 @@ static const double nearly = 0.999; /* 100 % is for what is finished */
 
 /* Of a run that failed nothing counts: what it did may be lost, and nobody goes on with it by himself. */
 static double run_fraction(const StoreState *state) {
-  if (state->status == STORE_FINISHED) return 1;
+  if (state->status == STORE_FINISHED || state->status == STORE_STOPPED_BY_RULE) return 1;
   if (state->status == STORE_FAILED || state->status == STORE_DIVERGED || state->transitions_total <= 0) return 0;
   return fmin(nearly, (double)state->transitions / (double)state->transitions_total);
 }
@@ -48,7 +48,7 @@ static void estimate(SweepProgress *progress, const bool *to_come) {
   for (size_t i = 0; i < progress->runs; i++) {
     const StoreState *state = &progress->run[i].state;
     const bool runs = state->status == STORE_RUNNING;
-    const bool comes = runs || (state->status != STORE_FINISHED &&
+    const bool comes = runs || (state->status != STORE_FINISHED && state->status != STORE_STOPPED_BY_RULE &&
                                 (to_come ? to_come[i] : is_to_come(progress, state)));
     if (progress->run[i].is_dropped) continue;
     fraction += run_fraction(state);
@@ -65,7 +65,7 @@ static void estimate(SweepProgress *progress, const bool *to_come) {
   }
   if (known > 0) left += known_total / (double)known * (double)unknown;
   progress->done = counted > 0 ? fraction / (double)counted : 0;
-  if (progress->count[STORE_FINISHED] < counted) progress->done = fmin(nearly, progress->done);
+  if (progress->count[STORE_FINISHED] + progress->count[STORE_STOPPED_BY_RULE] < counted) progress->done = fmin(nearly, progress->done);
   progress->steps_per_second = rate;
   progress->eta_s = rate > 0 && known > 0 ? fmax(longest, left / rate) : NAN;
 }
@@ -183,8 +183,8 @@ void sweep_progress_dropped(const SweepProgress *progress, CoreText *text) {
 
 /* "3 finished, 2 running, 1 failed" without the zeros; "3 of 3 failed" when there is nothing else. */
 static void append_counts(const SweepProgress *progress, CoreText *text) {
-  static const StoreStatus order[] = {STORE_FINISHED, STORE_RUNNING, STORE_PENDING, STORE_STOPPED,
-                                      STORE_LOST, STORE_FAILED, STORE_DIVERGED};
+  static const StoreStatus order[] = {STORE_FINISHED, STORE_STOPPED_BY_RULE, STORE_RUNNING, STORE_PENDING,
+                                      STORE_STOPPED,  STORE_LOST,            STORE_FAILED,  STORE_DIVERGED};
   const size_t all = progress->runs - progress->dropped;
   for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
     const size_t count = progress->count[order[i]];

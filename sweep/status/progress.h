@@ -21,8 +21,8 @@ typedef struct SweepProgress {
   char name[SWEEP_NAME];
   SweepRunState *run;              /* [runs], by manifest index */
   size_t runs, dropped, count[SWEEP_STATUSES]; /* count: without the dropped ones */
-  double done;                     /* 0..1, mean over the runs that are not dropped: failed ones count nothing, and 1 is
-                                    * reached only when all are finished */
+  double done;                     /* 0..1, mean over the runs that are not dropped: failed ones count nothing, those
+                                    * stopped by rule are done, and 1 is reached only when all are finished or that */
   double steps_per_second;         /* of all that run now */
   double eta_s;                    /* until what runs, or will by itself, is done; NaN when unknown or nothing runs */
   bool queued;                     /* the executor has it, or would go on with it */

@@ -29,12 +29,14 @@ static void print_json(const char *name, const SweepUsage *usage, const CoreText
   for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
     json_array_append_new(lines, json_string(line));
   json_t *all =
-    json_pack("{s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:I, s:o, s:o}", "name", name, "wait_median_s",
+    json_pack("{s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:o, s:o}", "name", name,
+              "wait_median_s",
               core_json_real(usage->wait_median_s), "wait_max_s", core_json_real(usage->wait_max_s), "spent_s",
               usage->spent_s, "useful_s", usage->useful_s, "wasted_s", usage->wasted_s, "efficiency",
               core_json_real(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours,
               "cpu_hours_wasted", usage->cpu_hours_wasted, "gpu_hours", usage->gpu_hours, "gpu_hours_wasted",
-              usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "advice", lines, "run", runs);
+              usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "stopped_by_rule",
+              (json_int_t)usage->stopped_by_rule, "transitions_saved", usage->transitions_saved, "advice", lines, "run", runs);
   core_json_print(all);
   free(copy);
 }
@@ -90,6 +92,7 @@ static void print_text(const char *name, const SweepUsage *usage, const CoreText
   }
   if (runs) print_runs(usage);
   printf("%s: %zu runs, %zu finished, ", name, usage->count, finished);
+  if (usage->stopped_by_rule > 0) printf("%zu stopped by rule, ", usage->stopped_by_rule);
   if (never > 0) printf("%zu never started, ", never);
   printf("%zu started more than once\n", again);
   if (isfinite(usage->wait_median_s))
@@ -97,6 +100,9 @@ static void print_text(const char *name, const SweepUsage *usage, const CoreText
            core_text_duration(usage->wait_max_s, longest));
   printf("  ran        %s in all, %s of it wasted (failed, or done twice)\n", core_text_duration(usage->spent_s, spent),
          core_text_duration(usage->wasted_s, wasted));
+  if (usage->stopped_by_rule > 0)
+    printf("  spared     %s transitions by stopping runs early; they keep their checkpoints, and count as censored\n",
+           core_text_count(usage->transitions_saved, spent));
   if (usage->is_slurm) {
     printf("  CPU-hours  %.3f, %.3f wasted\n", usage->cpu_hours, usage->cpu_hours_wasted);
     if (usage->gpu_hours > 0) printf("  GPU-hours  %.3f, %.3f wasted\n", usage->gpu_hours, usage->gpu_hours_wasted);

@@ -60,7 +60,8 @@ bool sweep_shown_is_busy(const SweepShown *shown) {
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static bool is_unfinished(const SweepProgress *progress) {
-  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs;
+  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] + progress->count[STORE_STOPPED_BY_RULE] <
+         progress->runs;
 }
 
 /* Joins with Slurm what is Slurm's. */

@@ -70,6 +70,7 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
   TRY(store_run_state_read(root, run->id, true, &state));
   TRY(sweep_record_read(root, run->id, &record, &known));
   run->status = state.status;
+  run->transitions = (double)state.transitions, run->budget = (double)state.transitions_total;
   run->starts = known ? record.starts : state.attempt;
   run->wait_s = run->cpus = run->gpus = NAN;
   run->spent_s = state_seconds(&state);
@@ -108,6 +109,8 @@ static void add_up(SweepUsage *usage) {
       usage->cpu_hours += run->cpus * run->spent_s / 3600, usage->cpu_hours_wasted += run->cpus * wasted / 3600;
     if (isfinite(run->gpus))
       usage->gpu_hours += run->gpus * run->spent_s / 3600, usage->gpu_hours_wasted += run->gpus * wasted / 3600;
+    if (run->status == STORE_STOPPED_BY_RULE)
+      usage->stopped_by_rule++, usage->transitions_saved += fmax(0, run->budget - run->transitions);
     if (run->status == STORE_FINISHED && run->spent_s > usage->finished_max_s) usage->finished_max_s = run->spent_s;
     if (run->peak_mb > usage->peak_max_mb) usage->peak_max_mb = run->peak_mb;
   }

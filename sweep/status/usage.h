@@ -20,6 +20,7 @@ typedef struct SweepRunUsage {
   double cpus, gpus;            /* that it held; NaN when not known (this machine's executor) */
   int64_t peak_mb;              /* 0: not known */
   bool out_of_memory, cut;      /* cut: it reached a time limit and went on */
+  double transitions, budget;   /* done; planned (0: not known) */
 } SweepRunUsage;
 
 typedef struct SweepUsage {
@@ -30,6 +31,8 @@ typedef struct SweepUsage {
   double wait_median_s, wait_max_s; /* NaN when not known */
   double spent_s, useful_s, wasted_s;
   double cpu_hours, cpu_hours_wasted, gpu_hours, gpu_hours_wasted; /* of the runs whose share is known */
+  size_t stopped_by_rule;       /* runs */
+  double transitions_saved;     /* that they did not do */
   double finished_max_s;        /* the longest finished run, all its starts together */
   int64_t peak_max_mb;
 } SweepUsage;

@@ -1,0 +1,633 @@
+/* The rules of [stop] on hand-made trials with known answers, and on a results.db with known rows: sweep/stop. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/files.h"
+#include "store/database/database.h"
+#include "store/runlog/runlog.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
+#include "sweep/spec/freeze.h"
+#include "sweep/spec/grid.h"
+#include "sweep/spec/manifest.h"
+#include "sweep/stop/decide.h"
+#include "sweep/stop/trials.h"
+
+#define ASSERT_OK(expression) \
+  do { \
+    if ((expression) != CORE_OK) fail_msg("%s", core_error_message()); \
+  } while (0)
+
+enum { TRIALS_MAX = 32, POINTS_MAX = 16 };
+
+/* Trials whose points are at 1, 2, 3, ... times `step` transitions. */
+typedef struct Table {
+  SweepTrial trials[TRIALS_MAX];
+  SweepPoint points[TRIALS_MAX][POINTS_MAX];
+  size_t count;
+  double step;
+} Table;
+
+static SweepTrial *add(Table *table, size_t setting, double budget, const double *values, size_t count) {
+  const size_t i = table->count++;
+  for (size_t p = 0; p < count; p++) table->points[i][p] = (SweepPoint){(double)(p + 1) * table->step, values[p]};
+  table->trials[i] = (SweepTrial){.setting = setting, .budget = budget, .ddr = NAN, .points = table->points[i],
+                                  .count = count, .stopped_rung = -1};
+  snprintf(table->trials[i].run, CORE_RUN_ID, "%016zx", i);
+  return &table->trials[i];
+}
+#define ADD(table, setting, budget, ...) \
+  add(table, setting, budget, (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+static SweepDecisions decide(const SweepStop *rule, const Table *table) {
+  SweepDecisions decisions = {0};
+  sweep_rule_apply(rule, table->trials, table->count, &decisions);
+  return decisions;
+}
+
+static const SweepDecision *find(const SweepDecisions *decisions, size_t trial, SweepStopVerb verb) {
+  for (size_t i = 0; i < decisions->count; i++)
+    if (decisions->items[i].trial == trial && decisions->items[i].verb == verb) return &decisions->items[i];
+  return NULL;
+}
+
+/* ---- median ------------------------------------------------------------------------------------------------------ */
+
+/* Averages until 3: 0.2, 0.4, 0.6, 0.5; a run whose best is 0.3 faces the median of the other four, 0.45. */
+static void test_median(void **state) {
+  (void)state;
+  SweepStop rule = sweep_stop_default();
+  rule.rule = SWEEP_STOP_median, rule.min_runs = 4, rule.grace = 2;
+  Table table = {.step = 1};
+  ADD(&table, 0, 10, 0.1, 0.2, 0.3, 0.9);
+  ADD(&table, 1, 10, 0.3, 0.4, 0.5, 0.9);
+  ADD(&table, 2, 10, 0.5, 0.6, 0.7, 0.9);
+  ADD(&table, 3, 10, 0.5, 0.5, 0.5, 0.9)->is_over = true; /* it counts all the same */
+  ADD(&table, 4, 10, 0.3, 0.1, 0.2);
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 1); /* the others are at 4 with a best of 0.9 */
+  assert_int_equal(decisions.items[0].trial, 4);
+  assert_int_equal(decisions.items[0].verb, SWEEP_STOPS);
+  assert_float_equal(decisions.items[0].transitions, 3, 0);
+  assert_float_equal(decisions.items[0].value, 0.3, 1e-12); /* its best, not its last */
+  assert_float_equal(decisions.items[0].threshold, 0.45, 1e-12);
+  sweep_decisions_free(&decisions);
+}
+
+static size_t count_of(const SweepStop *rule, const Table *table) {
+  SweepDecisions decisions = decide(rule, table);
+  const size_t count = decisions.count;
+  sweep_decisions_free(&decisions);
+  return count;
+}
+
+static Table five(void) {
+  Table table = {.step = 1};
+  for (size_t i = 0; i < 4; i++) ADD(&table, i, 10, 0.5, 0.5, 0.5);
+  ADD(&table, 4, 10, 0.3, 0.1, 0.2);
+  for (size_t i = 0; i < table.count; i++) table.trials[i].points = table.points[i]; /* the table moves */
+  return table;
+}
+
+static void bind(Table *table) {
+  for (size_t i = 0; i < table->count; i++) table->trials[i].points = table->points[i];
+}
+
+static void test_median_conditions(void **state) {
+  (void)state;
+  SweepStop rule = sweep_stop_default();
+  rule.rule = SWEEP_STOP_median, rule.min_runs = 4;
+  Table table = five();
+  bind(&table);
+  assert_int_equal(count_of(&rule, &table), 1);
+  rule.min_runs = 5;
+  assert_int_equal(count_of(&rule, &table), 0); /* four others */
+  rule.min_runs = 4, rule.grace = 4;
+  assert_int_equal(count_of(&rule, &table), 0);
+  rule.grace = 3;
+  assert_int_equal(count_of(&rule, &table), 1); /* at the end of its grace */
+  rule.grace = 0;
+  table.trials[4].budget = 31; /* a tenth of it is 3.1 */
+  assert_int_equal(count_of(&rule, &table), 0);
+  table.trials[4].budget = 10;
+  table.trials[4].is_exempt = true;
+  assert_int_equal(count_of(&rule, &table), 0);
+  table.trials[4].is_exempt = false, table.trials[4].is_stopped = true;
+  assert_int_equal(count_of(&rule, &table), 0);
+  table.trials[4].is_stopped = false, table.trials[4].task = 1; /* other tasks are no measure */
+  assert_int_equal(count_of(&rule, &table), 0);
+  table.trials[4].task = 0, table.points[4][0].value = 0.5; /* equal is not worse */
+  assert_int_equal(count_of(&rule, &table), 0);
+  snprintf(rule.goal, sizeof rule.goal, "min"); /* values come turned: what is said is turned back */
+  for (size_t i = 0; i < 5; i++)
+    for (size_t p = 0; p < 3; p++) table.points[i][p].value = i == 4 ? -9 : -1;
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 1);
+  assert_float_equal(decisions.items[0].value, 9, 0);
+  assert_float_equal(decisions.items[0].threshold, 1, 0);
+  assert_non_null(strstr(decisions.items[0].why, "above 1, the median of 4"));
+  sweep_decisions_free(&decisions);
+}
+
+/* An evaluation of the untrained policy is no report of training. */
+static void test_median_untrained(void **state) {
+  (void)state;
+  SweepStop rule = sweep_stop_default();
+  rule.rule = SWEEP_STOP_median, rule.min_runs = 1, rule.grace = 1;
+  Table table = {.step = 1};
+  ADD(&table, 0, 10, 0, 0.4, 0.4);
+  ADD(&table, 1, 10, 0.9, 0.3, 0.3);
+  for (size_t i = 0; i < 2; i++)
+    for (size_t p = 0; p < 3; p++) table.points[i][p].transitions = (double)p;
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 1);
+  assert_int_equal(decisions.items[0].trial, 1);
+  assert_float_equal(decisions.items[0].threshold, 0.4, 1e-12);
+  sweep_decisions_free(&decisions);
+}
+
+/* ---- stagnation -------------------------------------------------------------------------------------------------- */
+
+static void test_stagnation(void **state) {
+  (void)state;
+  SweepStop rule = sweep_stop_default();
+  rule.rule = SWEEP_STOP_stagnation, rule.patience = 0.3;
+  Table table = {.step = 1};
+  ADD(&table, 0, 10, 0.1, 0.5, 0.4, 0.5, 0.5);        /* not above 0.5 since 2 */
+  ADD(&table, 1, 10, 0.1, 0.5, 0.4, 0.5, 0.51);       /* risen */
+  ADD(&table, 2, 10, 0.1, 0.5, 0.5);                  /* its 3 transitions are no window behind a point */
+  ADD(&table, 3, 10, 0.5, 0.4, 0.4, 0.4)->ddr = 2000; /* since 1 */
+  ADD(&table, 4, 10, 0.5, 0.4, 0.4, 0.4)->is_over = true;
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 2);
+  const SweepDecision *first = find(&decisions, 0, SWEEP_STOPS), *fourth = find(&decisions, 3, SWEEP_STOPS);
+  assert_non_null(first);
+  assert_non_null(fourth);
+  assert_float_equal(first->value, 0.5, 0);
+  assert_float_equal(first->threshold, 0.5, 0);
+  assert_float_equal(first->transitions, 5, 0);
+  sweep_decisions_free(&decisions);
+  rule.min_rise = 0.02; /* 0.51 is no rise */
+  assert_int_equal(count_of(&rule, &table), 3);
+  rule.ddr_below = 3000; /* of the others DDR is not known, or above */
+  table.trials[0].ddr = 4000;
+  decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 1);
+  assert_int_equal(decisions.items[0].trial, 3);
+  assert_non_null(strstr(decisions.items[0].why, "at a DDR of 2"));
+  sweep_decisions_free(&decisions);
+  rule.grace = 5;
+  assert_int_equal(count_of(&rule, &table), 0);
+}
+
+/* ---- asha -------------------------------------------------------------------------------------------------------- */
+
+static SweepStop asha(int64_t min, int64_t eta) {
+  SweepStop rule = sweep_stop_default();
+  rule.rule = SWEEP_STOP_asha, rule.min = min, rule.eta = eta;
+  return rule;
+}
+
+/* What the log would make of decisions. */
+static void carry_out(Table *table, const SweepDecisions *decisions) {
+  for (size_t i = 0; i < decisions->count; i++) {
+    const SweepDecision *decision = &decisions->items[i];
+    SweepTrial *trial = &table->trials[decision->trial];
+    trial->is_stopped = decision->verb == SWEEP_STOPS;
+    trial->stopped_rung = decision->verb == SWEEP_STOPS ? decision->rung : -1;
+    if (decision->verb == SWEEP_PROMOTES) trial->level = decision->rung + 1;
+  }
+}
+
+static void go_to(Table *table, size_t trial, size_t points, double value) {
+  for (size_t p = table->trials[trial].count; p < points; p++)
+    table->points[trial][p] = (SweepPoint){(double)(p + 1) * table->step, value};
+  table->trials[trial].count = points;
+}
+
+/* Algorithm 2 of Li et al. 2020 worked by hand, eta = 3, rungs at 1, 3 and 9, nine settings that arrive one by one at
+ * rung 0 with losses turned to values 0.1 ... 0.9 in the order 5 1 9 3 7 2 8 4 6:
+ *   after 5 1:     |rung 0| = 2, top 0: nothing is promotable
+ *   after 9:       3, top 1 = {9}: 9 is promoted
+ *   after 3 7:     5, top 1 = {9}: nothing new
+ *   after 2:       6, top 2 = {9 7}: 7 is promoted
+ *   after 8:       7, top 2 = {9 8}: 8 is promoted; 7 stays promoted: the asynchrony
+ *   after 4:       8, top 2: nothing new
+ *   after 6:       9, top 3 = {9 8 7}: nothing new
+ *   rung 1, all of 9 7 8 there: top 1 = {9} is promoted, to rung 2 */
+static void test_asha_by_hand(void **state) {
+  (void)state;
+  static const int order[] = {5, 1, 9, 3, 7, 2, 8, 4, 6}, promoted_after[] = {0, 0, 9, 0, 0, 7, 8, 0, 0};
+  const SweepStop rule = asha(1, 3);
+  Table table = {.step = 1};
+  for (size_t i = 0; i < 9; i++) add(&table, i, 27, NULL, 0); /* setting i has value 0.1 (i + 1) */
+  for (size_t step = 0; step < 9; step++) {
+    const size_t arrives = (size_t)order[step] - 1;
+    go_to(&table, arrives, 1, 0.1 * order[step]);
+    SweepDecisions decisions = decide(&rule, &table);
+    for (size_t i = 0; i < 9; i++) {
+      const SweepDecision *promotion = find(&decisions, i, SWEEP_PROMOTES);
+      if ((promotion != NULL) != (promoted_after[step] == (int)i + 1))
+        fail_msg("after %d: setting %zu is%s promoted", order[step], i + 1, promotion ? "" : " not");
+      if (promotion) assert_int_equal(promotion->rung, 0);
+      assert_true((find(&decisions, i, SWEEP_STOPS) != NULL) == (i == arrives && !promotion));
+    }
+    carry_out(&table, &decisions);
+    sweep_decisions_free(&decisions);
+  }
+  for (size_t i = 6; i < 9; i++) { /* 7, 8 and 9 go on to rung 1 */
+    assert_false(table.trials[i].is_stopped);
+    go_to(&table, i, 3, 0.1 * (double)(i + 1));
+    SweepDecisions decisions = decide(&rule, &table);
+    assert_true((find(&decisions, i, SWEEP_STOPS) != NULL) == (i < 8));
+    assert_true((find(&decisions, 8, SWEEP_PROMOTES) != NULL) == (i == 8));
+    carry_out(&table, &decisions);
+    sweep_decisions_free(&decisions);
+  }
+  go_to(&table, 8, 9, 0.9);
+  SweepDecisions decisions = decide(&rule, &table); /* nobody else can come to rung 2: it goes on to its end */
+  assert_int_equal(decisions.count, 1);
+  assert_int_equal(decisions.items[0].verb, SWEEP_PROMOTES);
+  assert_int_equal(decisions.items[0].rung, 2);
+  carry_out(&table, &decisions);
+  sweep_decisions_free(&decisions);
+  assert_int_equal(count_of(&rule, &table), 0);
+}
+
+/* Two seeds a setting: the mean at the rung counts, interpolated; who comes first waits. */
+static void test_asha_seeds(void **state) {
+  (void)state;
+  const SweepStop rule = asha(3, 2);
+  Table table = {.step = 2};
+  ADD(&table, 0, 40, 0.2, 0.4); /* at 3 transitions: 0.3 */
+  ADD(&table, 1, 40, 0.9, 0.9);
+  add(&table, 0, 40, NULL, 0);
+  ADD(&table, 1, 40, 0.1);      /* not there yet */
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 2);
+  assert_non_null(strstr(find(&decisions, 0, SWEEP_STOPS)->why, "waits at rung 0"));
+  assert_float_equal(find(&decisions, 0, SWEEP_STOPS)->value, 0.3, 1e-12);
+  carry_out(&table, &decisions);
+  sweep_decisions_free(&decisions);
+  go_to(&table, 2, 2, 0.9); /* setting 0: (0.3 + 0.9) / 2 = 0.6 */
+  go_to(&table, 3, 2, 0.2); /* setting 1: (0.9 + 0.15) / 2 */
+  decisions = decide(&rule, &table);
+  assert_non_null(find(&decisions, 0, SWEEP_PROMOTES)); /* both seeds of it */
+  assert_non_null(find(&decisions, 2, SWEEP_PROMOTES));
+  assert_null(find(&decisions, 2, SWEEP_STOPS));
+  assert_null(find(&decisions, 1, SWEEP_PROMOTES)); /* which is stopped */
+  const SweepDecision *stopped = find(&decisions, 3, SWEEP_STOPS);
+  assert_float_equal(stopped->value, 0.525, 1e-12);
+  assert_float_equal(stopped->threshold, 0.6, 1e-12);
+  assert_int_equal(decisions.count, 3);
+  sweep_decisions_free(&decisions);
+}
+
+/* A sweep of fewer settings than eta ends with a finished one; failed ones hold nobody up. */
+static void test_asha_small(void **state) {
+  (void)state;
+  const SweepStop rule = asha(1, 4);
+  Table table = {.step = 1};
+  ADD(&table, 0, 3, 0.2);
+  ADD(&table, 1, 3, 0.3);
+  add(&table, 2, 3, NULL, 0);
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 2); /* both wait: the third may be better */
+  assert_non_null(find(&decisions, 1, SWEEP_STOPS));
+  carry_out(&table, &decisions);
+  sweep_decisions_free(&decisions);
+  table.trials[2].is_over = table.trials[2].is_broken = true;
+  decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 1);
+  assert_int_equal(decisions.items[0].trial, 1);
+  assert_int_equal(decisions.items[0].verb, SWEEP_PROMOTES);
+  carry_out(&table, &decisions);
+  sweep_decisions_free(&decisions);
+  table.trials[0].is_stopped = false, table.trials[0].is_exempt = true; /* a person takes it up */
+  go_to(&table, 0, 2, 0.2);
+  assert_int_equal(count_of(&rule, &table), 0);
+}
+
+/* Tasks have rungs of their own, and a rung at stop.max or the budget is none. */
+static void test_asha_tasks_and_max(void **state) {
+  (void)state;
+  SweepStop rule = asha(1, 2);
+  Table table = {.step = 1};
+  ADD(&table, 0, 4, 0.2);
+  ADD(&table, 1, 4, 0.3);
+  ADD(&table, 2, 4, 0.8)->task = 1;
+  ADD(&table, 3, 4, 0.9)->task = 1;
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 4);
+  for (size_t i = 0; i < 4; i++) assert_non_null(find(&decisions, i, i % 2 ? SWEEP_PROMOTES : SWEEP_STOPS));
+  sweep_decisions_free(&decisions);
+  assert_float_equal(sweep_stop_rung(&rule, 4, 1), 2, 0);
+  assert_true(isinf(sweep_stop_rung(&rule, 4, 2)));
+  rule.max = 2;
+  assert_true(isinf(sweep_stop_rung(&rule, 4, 1)));
+}
+
+/* The order of the trials does not matter, but for the numbers that name them. */
+static void test_order(void **state) {
+  (void)state;
+  SweepStop rule = asha(1, 3);
+  Table table = {.step = 1}, turned = {.step = 1};
+  for (size_t i = 0; i < 12; i++) ADD(&table, i / 2, 9, (double)((i * 7) % 5));
+  for (size_t i = 0; i < 12; i++) {
+    turned.trials[i] = table.trials[11 - i];
+    memcpy(turned.points[i], table.points[11 - i], sizeof turned.points[i]);
+  }
+  turned.count = 12;
+  bind(&turned);
+  for (int kind = SWEEP_STOP_median; kind < SWEEP_STOP_KINDS; kind++) {
+    rule.rule = (SweepStopKind)kind;
+    SweepDecisions a = decide(&rule, &table), b = decide(&rule, &turned), again = decide(&rule, &table);
+    assert_int_equal(a.count, b.count);
+    assert_int_equal(a.count, again.count);
+    for (size_t i = 0; i < a.count; i++) {
+      const SweepDecision *same = find(&b, 11 - a.items[i].trial, a.items[i].verb);
+      assert_non_null(same);
+      assert_string_equal(a.items[i].why, same->why);
+      assert_string_equal(a.items[i].why, again.items[i].why);
+    }
+    sweep_decisions_free(&a);
+    sweep_decisions_free(&b);
+    sweep_decisions_free(&again);
+  }
+}
+
+/* ---- on a database ----------------------------------------------------------------------------------------------- */
+
+static const char sweep_text[] =
+  "[sweep]\nname = s\nseeds = 2\n[train]\ntotal_steps = 8000\n[env]\nmorphologies = car\nnum = 8\n"
+  "[ppo]\nnum_steps = 16\nnum_minibatches = 2\n[grid lr]\nppo.learning_rate = 1e-4, 1e-3\n"
+  "[stop]\nrule = asha\nmin = 1000\neta = 2\n";
+
+typedef struct Fixture { char root[CORE_PATH_MAX]; SweepSpec spec; SweepGrid grid; } Fixture;
+
+/* An evaluation on the training levels and, which do not count, on others. */
+static void write_run(const Fixture *fixture, size_t run, StoreStatus status, double at, double value) {
+  CoreConfig config;
+  char id[CORE_RUN_ID];
+  StoreRunlog *eval = NULL;
+  sweep_grid_config(&fixture->grid, run, &config);
+  ASSERT_OK(store_run_prepare(fixture->root, &config, id));
+  ASSERT_OK(store_runlog_open(fixture->root, id, 1, STORE_LOG_EVAL, &eval));
+  StoreEvaluation row = store_evaluation_unmeasured(0, "train");
+  row.transitions = 0, row.solve_rate = 0;
+  store_runlog_evaluation(eval, &row);
+  row.iteration = (int64_t)(at / 128), row.transitions = at, row.solve_rate = value;
+  store_runlog_evaluation(eval, &row);
+  snprintf(row.level_set, sizeof row.level_set, "easy");
+  row.solve_rate = 1 - value;
+  store_runlog_evaluation(eval, &row);
+  ASSERT_OK(store_runlog_close(&eval));
+  const StoreState state = {.status = status, .attempt = 1, .host = "elsewhere", .pid = 1, .heartbeat_unix_s = 1e9,
+                            .transitions = (int64_t)at, .transitions_total = 8064, .solve_rate = NAN,
+                            .steps_per_second = NAN, .episode_return = NAN};
+  ASSERT_OK(store_run_state_write(fixture->root, id, &state));
+}
+
+static int setup(void **state) {
+  Fixture *fixture = calloc(1, sizeof *fixture);
+  const char *temporary = getenv("TMPDIR");
+  SweepManifest manifest;
+  SweepManifestChange change;
+  core_files_path(fixture->root, "%s/test-stop-XXXXXX", temporary ? temporary : "/tmp");
+  if (!mkdtemp(fixture->root)) return -1;
+  ASSERT_OK(sweep_spec_parse("f.ini", sweep_text, NULL, NULL, 0, &fixture->spec));
+  ASSERT_OK(sweep_grid_expand(&fixture->spec, &fixture->grid));
+  ASSERT_OK(sweep_manifest_record(fixture->root, &fixture->grid, &manifest, &change));
+  char path[CORE_PATH_MAX];
+  StoreDatabase *database;
+  ASSERT_OK(store_path_database(fixture->root, path));
+  ASSERT_OK(store_database_open(path, false, &database));
+  ASSERT_OK(store_database_begin(database));
+  ASSERT_OK(store_database_put_sweep(database, "s", sweep_text));
+  for (size_t i = 0; i < fixture->grid.runs; i++) {
+    CoreConfig config;
+    sweep_grid_config(&fixture->grid, i, &config);
+    ASSERT_OK(store_database_put_run(database, "s", (int64_t)i, &config, fixture->grid.ids[i]));
+  }
+  ASSERT_OK(store_database_commit(database));
+  store_database_close(&database);
+  sweep_manifest_free(&manifest);
+  *state = fixture;
+  return 0;
+}
+
+static int teardown(void **state) {
+  Fixture *fixture = *state;
+  core_files_remove_tree(fixture->root);
+  sweep_grid_free(&fixture->grid);
+  sweep_spec_free(&fixture->spec);
+  free(fixture);
+  return 0;
+}
+
+static StoreState state_of(const Fixture *fixture, size_t run) {
+  StoreState state;
+  ASSERT_OK(store_run_state_read(fixture->root, fixture->grid.ids[run], true, &state));
+  return state;
+}
+
+/* Runs 0 and 2 are the seeds of 1e-4, 1 and 3 those of 1e-3. */
+static void test_database(void **state) {
+  const Fixture *fixture = *state;
+  SweepStopOutcome outcome;
+  write_run(fixture, 0, STORE_STOPPED, 1024, 0.2);
+  write_run(fixture, 2, STORE_STOPPED, 1024, 0.4);
+  write_run(fixture, 1, STORE_STOPPED, 1024, 0.9);
+  ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
+  assert_int_equal(outcome.stopped, 3); /* of 1e-3 one seed is missing: all wait */
+  assert_int_equal(outcome.promoted, 0);
+  for (size_t i = 0; i < 3; i++) assert_int_equal(state_of(fixture, i).status, STORE_STOPPED_BY_RULE);
+  assert_non_null(strstr(state_of(fixture, 1).message, "asha: waits at rung 0 (1 k transitions)"));
+  ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
+  assert_int_equal(outcome.stopped + outcome.promoted, 0); /* nothing new */
+  ASSERT_OK(sweep_stop_look(fixture->root, "s", false, &outcome));
+  assert_true(outcome.is_busy); /* not so soon again */
+  write_run(fixture, 3, STORE_STOPPED, 1024, 0.1);
+  ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
+  assert_int_equal(outcome.promoted, 2); /* 0.5 against 0.3 */
+  assert_int_equal(outcome.stopped, 0);
+  assert_int_equal(state_of(fixture, 1).status, STORE_STOPPED);
+  assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED_BY_RULE);
+  SweepStopLog log;
+  ASSERT_OK(sweep_stop_log_read(fixture->root, "s", &log));
+  assert_int_equal(log.count, 5);
+  assert_false(sweep_stop_log_stops(&log, fixture->grid.ids[1]));
+  assert_true(sweep_stop_log_stops(&log, fixture->grid.ids[2]));
+  assert_int_equal(sweep_stop_log_find(&log, fixture->grid.ids[3])->level, 1);
+  assert_float_equal(log.entries[0].transitions, 1000, 0);
+  assert_float_equal(log.entries[0].value, 0.2 * 1000 / 1024, 1e-9); /* between its evaluations */
+  sweep_stop_log_free(&log);
+}
+
+/* A person's word is above the rule's. */
+static void test_retry(void **state) {
+  const Fixture *fixture = *state;
+  SweepStopOutcome outcome;
+  size_t taken;
+  ASSERT_OK(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 2, &taken));
+  assert_int_equal(taken, 1); /* run 1 was not stopped any more */
+  assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED);
+  ASSERT_OK(sweep_stop_look(fixture->root, "s", true, &outcome));
+  assert_int_equal(outcome.stopped, 0);
+  assert_int_equal(state_of(fixture, 0).status, STORE_STOPPED);
+}
+
+/* Two processes that decide at once: one waits, and there is nothing left for it; no line stands twice. */
+static void test_two_at_once(void **state) {
+  const Fixture *fixture = *state;
+  char path[CORE_PATH_MAX];
+  ASSERT_OK(store_path_sweep(fixture->root, "s", "stop.log", path));
+  unlink(path);
+  pid_t children[4];
+  for (size_t i = 0; i < 4; i++) {
+    children[i] = fork();
+    if (children[i] == 0) {
+      SweepStopOutcome outcome;
+      _exit(sweep_stop_look(fixture->root, "s", true, &outcome) == CORE_OK ? 0 : 1);
+    }
+  }
+  for (size_t i = 0; i < 4; i++) {
+    int status;
+    assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+    assert_int_equal(status, 0);
+  }
+  SweepStopLog log;
+  ASSERT_OK(sweep_stop_log_read(fixture->root, "s", &log));
+  assert_int_equal(log.count, 4); /* two promoted, two stopped */
+  sweep_stop_log_free(&log);
+}
+
+static void test_damaged_log(void **state) {
+  const Fixture *fixture = *state;
+  char path[CORE_PATH_MAX];
+  SweepStopLog log;
+  ASSERT_OK(store_path_sweep(fixture->root, "s", "stop.log", path));
+  FILE *file = fopen(path, "a");
+  fputs("1.0\tada\tstop\t0123456789abcdef\tas", file); /* cut short: passed over, and the next line is whole */
+  fclose(file);
+  size_t taken;
+  ASSERT_OK(sweep_stop_retry(fixture->root, "s", (const char(*)[CORE_RUN_ID])fixture->grid.ids, 4, &taken));
+  assert_int_equal(taken, 2);
+  file = fopen(path, "a");
+  fputs("1.0\tada\tstop\t0123456789abcdef\tmagic\t-\t-\t-\t-\twhy\t;\n", file);
+  fclose(file);
+  assert_int_equal(sweep_stop_log_read(fixture->root, "s", &log), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "stop.log:8: damaged; restore the line, or delete it"));
+}
+
+/* ---- the section ------------------------------------------------------------------------------------------------- */
+
+#define HEAD "[sweep]\nname = s\n[train]\ntotal_steps = 1M\n"
+
+static void assert_refused(const char *text, const char *set, const char *first, const char *second) {
+  SweepSpec spec;
+  SweepGrid grid;
+  int code = sweep_spec_parse("f.ini", text, NULL, &set, set ? 1 : 0, &spec);
+  if (code == CORE_OK) {
+    code = sweep_grid_expand(&spec, &grid);
+    if (code == CORE_OK) fail_msg("%s\nis taken", text);
+    sweep_spec_free(&spec);
+  }
+  assert_int_equal(code, CORE_USAGE);
+  if (!strstr(core_error_message(), first)) fail_msg("\"%s\" is not in \"%s\"", first, core_error_message());
+  if (!strstr(core_error_message(), second)) fail_msg("\"%s\" is not in \"%s\"", second, core_error_message());
+}
+
+static void test_bad_input(void **state) {
+  (void)state;
+  assert_refused(HEAD "[stop]\nrule = medain\n", NULL, "f.ini:6:8: stop.rule = medain is none of: none, median, asha, "
+                 "stagnation", "did you mean median?");
+  assert_refused(HEAD "[stop]\nrule = asha\nmin = 1000\neta = 1\n", NULL, "f.ini:8:7: stop.eta = 1", "give 2 to 1000");
+  assert_refused(HEAD "[stop]\nrule = asha\nmin = 2M\n", NULL, "f.ini:7:7: stop.min = 2000000 is not below the budget "
+                 "(train.total_steps = 1000000)", "make it smaller");
+  assert_refused(HEAD "[stop]\nrule = asha\nmin = 1k\nmax = 2M\n", NULL, "f.ini:8:7: stop.max = 2000000", "smaller");
+  assert_refused(HEAD "[stop]\nrule = asha\nmin = 1k\nmax = 500\n", NULL, "f.ini:8:7: stop.max = 500 leaves no rung",
+                 "make it larger");
+  assert_refused(HEAD "[stop]\nrule = asha\n", NULL, "f.ini:6:8: stop.rule = asha needs", "add min = ...");
+  assert_refused(HEAD "[stop]\nrule = median\ngrace = 1M\n", NULL, "f.ini:7:9: stop.grace = 1000000 is not below",
+                 "no run would ever be stopped");
+  assert_refused(HEAD "[stop]\nrule = median\neta = 3\n", NULL, "f.ini:7:1: stop.eta is a parameter of asha, and "
+                 "stop.rule is median", "remove it, or change the rule");
+  assert_refused(HEAD "[stop]\nrule = asha\nmin = 5\ngrace = 3\n", NULL, "f.ini:8:1: stop.grace is a parameter of "
+                 "median and stagnation", "stop.rule is asha");
+  assert_refused(HEAD "[stop]\ngrace = 3\n", NULL, "f.ini:6:1: stop.grace is given, but no rule", "add rule =");
+  assert_refused(HEAD "[stop]\nrule = median\nmeasure = solve_rat\n", NULL, "f.ini:7:11: stop.measure = solve_rat: no "
+                 "run has such a measure", "did you mean solve_rate?");
+  assert_refused(HEAD "[eval]\ncount = 0\n[stop]\nrule = median\n", NULL, "f.ini:8:8: stop.measure = score",
+                 "eval.count is 0, so that no run has it; give eval.count, or take measure = iteration.solve_rate");
+  assert_refused(HEAD "[stop]\nrule = median\ngoal = more\n", NULL, "f.ini:7:8: stop.goal = more is none of", "max, min");
+  assert_refused(HEAD "[stop]\nrule = stagnation\npatience = 2\n", NULL, "f.ini:7:12: stop.patience = 2", "0.001 to 1");
+  assert_refused(HEAD "[stop]\nrule = median\nmin_runs = few\n", NULL, "f.ini:7:12: stop.min_runs = few is no whole", "");
+  assert_refused(HEAD "[stop]\nrule = median\ngarce = 5\n", NULL, "f.ini:7:1", "did you mean stop.grace?");
+  assert_refused(HEAD "[stop]\nrule = median\n", "stop.eta=4", "--set stop.eta=4", "is a parameter of asha");
+  assert_refused(HEAD "[grid g]\ntrain.total_steps = 1M, 1k\n[stop]\nrule = asha\nmin = 5000\n", NULL, "f.ini:9:7",
+                 "(train.total_steps = 1000)"); /* the smallest budget counts */
+}
+
+static void test_section(void **state) {
+  (void)state;
+  SweepSpec spec, again;
+  CoreText text = {0};
+  const char *set = "stop.eta=3";
+  static const char file[] = HEAD "[stop]\nrule = asha\nmin = 1k\n[profile p]\nstop.min = 2k\n";
+  ASSERT_OK(sweep_spec_parse("f.ini", file, "p", &set, 1, &spec));
+  assert_int_equal(spec.stop.rule, SWEEP_STOP_asha);
+  assert_int_equal(spec.stop.min, 2000);
+  assert_int_equal(spec.stop.eta, 3);
+  sweep_freeze_print(&spec, &text); /* what is recorded reads back to the same */
+  ASSERT_OK(sweep_spec_parse("sweep.ini", core_text_string(&text), NULL, NULL, 0, &again));
+  assert_int_equal(again.stop.rule, SWEEP_STOP_asha);
+  assert_int_equal(again.stop.min, 2000);
+  assert_int_equal(again.stop.eta, 3);
+  core_text_clear(&text);
+  sweep_stop_describe(&spec.stop, 1e6, &text);
+  assert_string_equal(core_text_string(&text), "asha: one of 3 settings goes on from each rung, at 2 k, 6 k, 18 k, 54 k, "
+                      "162 k, 486 k transitions; by score");
+  sweep_spec_free(&spec);
+  sweep_spec_free(&again);
+  core_text_free(&text);
+  set = "stop.rule=none"; /* switched off, whatever else is given */
+  ASSERT_OK(sweep_spec_parse("f.ini", file, NULL, &set, 1, &spec));
+  assert_int_equal(spec.stop.rule, SWEEP_STOP_NONE);
+  sweep_spec_free(&spec);
+}
+
+/* docs/experiments.md has a row for each setting. */
+static void test_documented(void **state) {
+  (void)state;
+  char *page, row[80];
+  size_t size, count;
+  const char *const *names = sweep_stop_names(&count);
+  ASSERT_OK(core_files_read("docs/experiments.md", 0, &page, &size));
+  for (size_t i = 0; i < count; i++) {
+    snprintf(row, sizeof row, "\n| `%s` |", strchr(names[i], '.') + 1);
+    if (!strstr(page, row)) fail_msg("docs/experiments.md has no row%s", row);
+  }
+  free(page);
+}
+
+int main(void) {
+  const struct CMUnitTest rules[] = {
+    cmocka_unit_test(test_median), cmocka_unit_test(test_median_conditions), cmocka_unit_test(test_median_untrained),
+    cmocka_unit_test(test_stagnation), cmocka_unit_test(test_asha_by_hand), cmocka_unit_test(test_asha_seeds),
+    cmocka_unit_test(test_asha_small), cmocka_unit_test(test_asha_tasks_and_max), cmocka_unit_test(test_order),
+    cmocka_unit_test(test_bad_input), cmocka_unit_test(test_section), cmocka_unit_test(test_documented)};
+  const struct CMUnitTest workspace[] = {cmocka_unit_test(test_database), cmocka_unit_test(test_retry),
+                                         cmocka_unit_test(test_two_at_once), cmocka_unit_test(test_damaged_log)};
+  const int failed = cmocka_run_group_tests_name("rules", rules, NULL, NULL);
+  return failed + cmocka_run_group_tests_name("workspace", workspace, setup, teardown);
+}
