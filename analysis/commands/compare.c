@@ -249,7 +249,8 @@ static json_t *side_json(const Side *side, const Comparison *c, int s) {
   return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n",
                    (json_int_t)side->used, "mean", interval_json(c->mean[s]), "iqm", interval_json(c->iqm[s]), "sd",
                    number(c->sd[s]), "unfinished", (json_int_t)side->unfinished, "censored",
-                   (json_int_t)side->censored, "without_value", (json_int_t)side->without, "other_tasks", (json_int_t)side->elsewhere);
+                   (json_int_t)side->censored, "without_value", (json_int_t)side->without, "other_tasks",
+                   (json_int_t)side->elsewhere);
 }
 
 static void print_json(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {

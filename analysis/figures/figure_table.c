@@ -107,8 +107,8 @@ static void append_interval(CoreText *csv, AnalysisInterval interval) {
 static void make_csv(const Table *t, CoreText *csv) {
   core_text_append(csv, "configuration");
   analysis_csv_keys(csv, &t->groups);
-  core_text_append(csv, ",runs,unfinished,censored,final,final_low,final_high,max,max_low,max_high,iqm,iqm_low,iqm_high,ddr,"
-                        "steps_per_second\n");
+  core_text_append(csv, ",runs,unfinished,censored,final,final_low,final_high,max,max_low,max_high,iqm,iqm_low,"
+                        "iqm_high,ddr,steps_per_second\n");
   for (size_t g = 0; g < t->groups.count; g++) {
     const Row *row = &t->rows[g];
     analysis_csv_field(csv, t->groups.groups[g].label);

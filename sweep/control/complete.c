@@ -1,5 +1,6 @@
 /* What Tab offers for `sweep` beyond commands and options (core/command/completion.h): sweeps of the workspace,
- * profiles of the file on the line, settings with those of [slurm] and [sweep]. Reads files only. */
+ * profiles of the file on the line, settings with those of [slurm], [stop] and
+ * [sweep]. Reads files only. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +45,7 @@ static void add_profiles(const CoreTyping *typing, CoreText *values) {
   }
 }
 
-static void add_slurm(const CoreTyping *typing, CoreText *values) {
-  size_t count;
-  const char *const *names = slurm_settings_names(&count);
+static void add_names(const char *const *names, size_t count, CoreText *values) {
   for (size_t i = 0; i < count; i++) {
     char name[64];
     snprintf(name, sizeof name, "%.60s=", names[i]);
@@ -54,12 +53,21 @@ static void add_slurm(const CoreTyping *typing, CoreText *values) {
   }
 }
 
+static void add_slurm(const CoreTyping *typing, CoreText *values) {
+  size_t count;
+  const char *const *names = slurm_settings_names(&count);
+  add_names(names, count, values);
+}
+
 static void add_settings(const CoreTyping *typing, CoreText *values) {
+  size_t count;
+  const char *const *rules = sweep_stop_names(&count);
   core_completion_settings(typing, values);
   core_completion_add(values, "sweep.name=", "the sweep's name");
   core_completion_add(values, "sweep.seeds=", "a number of seeds, or a list");
   core_completion_add(values, "sweep.grids=", "which grid blocks to take");
   add_slurm(typing, values);
+  add_names(rules, count, values);
 }
 
 const CoreCompletion sweep_completions[] = {

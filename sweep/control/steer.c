@@ -323,8 +323,8 @@ static int retry_here(const RetryOptions *options, const Chosen *chosen) {
   size_t count = 0, taken = 0;
   int code = CORE_OK;
   if (chosen->all && !options->by_rule)
-    code = core_error(CORE_USAGE, "%s was never submitted to Slurm: sweep submit %s tries what failed again; --by-rule, "
-                      "or naming runs, takes up what its rule has stopped", chosen->name, chosen->name);
+    code = core_error(CORE_USAGE, "%s was never submitted to Slurm: sweep submit %s tries what failed again; "
+                      "--by-rule, or naming runs, takes up what its rule has stopped", chosen->name, chosen->name);
   if (code == CORE_OK) code = sweep_stop_log_read(chosen->common.root, chosen->name, &log);
   for (size_t i = 0; i < chosen->manifest.count && code == CORE_OK; i++)
     if (chosen->flags[i] && sweep_stop_log_stops(&log, chosen->manifest.ids[i])) indices[count++] = (int64_t)i;

@@ -16,6 +16,7 @@
 #include "store/workspace/run.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
+#include "sweep/control/missing.h"
 #include "sweep/local/executor.h"
 #include "sweep/local/notify.h"
 #include "sweep/local/queue.h"
@@ -29,7 +30,6 @@
 #include "sweep/status/cluster_status.h"
 #include "sweep/status/failures.h"
 #include "sweep/status/progress.h"
-#include "sweep/stop/stop_log.h"
 
 enum { ROOM_POLL_S = 10 };
 
@@ -107,41 +107,6 @@ close:
   return code;
 }
 
-typedef struct Missing { size_t todo, finished, diverged, running, stopped; } Missing;
-
-/* What the executor will find to do. */
-static int count_missing(const char *root, const SweepGrid *grid, bool force, Missing *missing) {
-  SweepStopLog log = {0};
-  int code = CORE_OK;
-  *missing = (Missing){0};
-  if (grid->spec->stop.rule != SWEEP_STOP_NONE) TRY(sweep_stop_log_read(root, grid->spec->name, &log));
-  for (size_t i = 0; i < grid->runs && code == CORE_OK; i++) {
-    StoreState state;
-    code = store_run_state_read(root, grid->ids[i], true, &state);
-    if (state.status == STORE_RUNNING) missing->running++;
-    else if (state.status == STORE_FINISHED && !force) missing->finished++;
-    else if (state.status == STORE_DIVERGED && !force) missing->diverged++;
-    else if (sweep_stop_log_stops(&log, grid->ids[i])) missing->stopped++;
-    else missing->todo++;
-  }
-  sweep_stop_log_free(&log);
-  return code;
-}
-
-/* How the submitted runs ended; earlier runs of the sweep that this file no longer names do not count. */
-static int judge(const char *root, const SweepGrid *grid) {
-  size_t bad = 0, left = 0;
-  for (size_t i = 0; i < grid->runs; i++) {
-    StoreState state;
-    TRY(store_run_state_read(root, grid->ids[i], true, &state));
-    if (state.status == STORE_FAILED || state.status == STORE_DIVERGED) bad++;
-    else left += state.status != STORE_FINISHED && state.status != STORE_STOPPED_BY_RULE;
-  }
-  if (bad > 0) return core_error(CORE_FAIL, "%zu runs failed; sweep status %s says why", bad, grid->spec->name);
-  if (left > 0) return core_error(CORE_REQUEUE, "stopped with %zu runs left; sweep submit goes on", left);
-  return CORE_OK;
-}
-
 static char farewell[512];
 
 static void on_interrupt(int number) {
@@ -183,10 +148,10 @@ static int wait_for(const char *root, const SweepGrid *grid) {
     sweep_progress_free(&progress);
     if (queued) usleep(500 * 1000);
   }
-  return judge(root, grid);
+  return sweep_missing_judge(root, grid);
 }
 
-static int start(const SubmitOptions *options, const SweepGrid *grid, const Missing *missing) {
+static int start(const SubmitOptions *options, const SweepGrid *grid, const SweepMissing *missing) {
   const char *root = options->common.root, *name = grid->spec->name;
   if (missing->todo + missing->running == 0) {
     printf("nothing to start: %zu runs are finished", missing->finished);
@@ -252,7 +217,7 @@ static int watch(const char *root, const SweepGrid *grid) {
   explain_interrupt(grid->spec->name, "cancel");
   fflush(stdout);
   TRY(sweep_status(5, words));
-  return judge(root, grid);
+  return sweep_missing_judge(root, grid);
 }
 
 static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest,
@@ -306,7 +271,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   const bool nothing = options->dry_run || options->test_only;
   SweepManifest manifest = {0};
   SweepManifestChange change;
-  Missing missing;
+  SweepMissing missing;
   int code;
   if (nothing) {
     TRY(sweep_manifest_merge(root, grid, &manifest, &change));
@@ -330,7 +295,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   }
   code = CORE_OK;
   if (options->no_start) goto done;
-  TRY_GOTO(code, done, count_missing(root, grid, options->force, &missing));
+  TRY_GOTO(code, done, sweep_missing_count(root, grid, options->force, &missing));
   tell_count(options, "to_do", missing.todo);
   tell_count(options, "finished", missing.finished);
   tell_count(options, "diverged", missing.diverged);

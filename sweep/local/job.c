@@ -81,7 +81,7 @@ static size_t find_ready(const JobSet *set) {
   return best;
 }
 
-/* ---- the sweep's [stop] rule -------------------------------------------------------------------------------------- */
+/* ---- the sweep's [stop] rule ------------------------------------------------------------------------------------- */
 
 static bool has_rule(const JobSet *set) { return set->spec.stop.rule != SWEEP_STOP_NONE; }
 

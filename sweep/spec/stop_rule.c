@@ -275,8 +275,8 @@ int sweep_stop_check_config(const SweepStop *stop, const CoreIni *ini, const Cor
   CORE_CHECK(sweep_stop_measure_find(stop->measure, &measure));
   const bool no_worlds = core_config_has_no_worlds(config);
   if (!measure.evaluation || (config->eval.count > 0 && !no_worlds)) return CORE_OK;
-  core_error(CORE_USAGE, "stop.measure = %s is measured by evaluations, and %s, so that no run has it; %s", stop->measure,
-             no_worlds ? "noisy_sgd has none" : "eval.count is 0",
+  core_error(CORE_USAGE, "stop.measure = %s is measured by evaluations, and %s, so that no run has it; %s",
+             stop->measure, no_worlds ? "noisy_sgd has none" : "eval.count is 0",
              no_worlds ? "take measure = distance with goal = min"
                        : "give eval.count, or take measure = iteration.solve_rate");
   return error_at(stop, ini, stop->given[1].value ? "stop.measure" : "stop.rule", false);
@@ -310,7 +310,8 @@ void sweep_stop_describe(const SweepStop *stop, double budget, CoreText *text) {
   } else {
     core_text_append(text, ", from a tenth of the budget on");
   }
-  if (stop->rule == SWEEP_STOP_median) core_text_appendf(text, ", against %lld runs or more", (long long)stop->min_runs);
+  if (stop->rule == SWEEP_STOP_median)
+    core_text_appendf(text, ", against %lld runs or more", (long long)stop->min_runs);
   if (stop->rule == SWEEP_STOP_stagnation)
     core_text_appendf(text, ", after %.3g %% of it without a rise", 100 * stop->patience);
   if (isfinite(stop->ddr_below))
@@ -320,7 +321,7 @@ void sweep_stop_describe(const SweepStop *stop, double budget, CoreText *text) {
 
 void sweep_stop_help(CoreHelp *help) {
   CoreText term = {0}, words = {0};
-  core_help_heading(help, "The section [stop] of an experiment file");
+  core_help_heading(help, "Early stopping: [stop] in FILE");
   for (int i = 1; i < SWEEP_STOP_KINDS; i++) {
     core_text_clear(&term);
     core_text_appendf(&term, "rule = %s", kinds[i].name);

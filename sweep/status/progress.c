@@ -65,7 +65,8 @@ static void estimate(SweepProgress *progress, const bool *to_come) {
   }
   if (known > 0) left += known_total / (double)known * (double)unknown;
   progress->done = counted > 0 ? fraction / (double)counted : 0;
-  if (progress->count[STORE_FINISHED] + progress->count[STORE_STOPPED_BY_RULE] < counted) progress->done = fmin(nearly, progress->done);
+  if (progress->count[STORE_FINISHED] + progress->count[STORE_STOPPED_BY_RULE] < counted)
+    progress->done = fmin(nearly, progress->done);
   progress->steps_per_second = rate;
   progress->eta_s = rate > 0 && known > 0 ? fmax(longest, left / rate) : NAN;
 }

@@ -36,7 +36,8 @@ static void print_json(const char *name, const SweepUsage *usage, const CoreText
               core_json_real(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours,
               "cpu_hours_wasted", usage->cpu_hours_wasted, "gpu_hours", usage->gpu_hours, "gpu_hours_wasted",
               usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "stopped_by_rule",
-              (json_int_t)usage->stopped_by_rule, "transitions_saved", usage->transitions_saved, "advice", lines, "run", runs);
+              (json_int_t)usage->stopped_by_rule, "transitions_saved", usage->transitions_saved, "advice", lines,
+              "run", runs);
   core_json_print(all);
   free(copy);
 }

@@ -30,6 +30,7 @@ typedef struct Asha {
   Setting *settings;     /* [setting_count] */
   size_t setting_count;
   const Setting **member; /* of the rung looked at, best first; [setting_count] */
+  double *values;        /* [rung * setting_count + setting] of the task looked at; NaN: not there */
   struct Cut { size_t members, promotable; double threshold; } *cuts; /* [task][rung]: what STOP's reason says */
   int rungs;             /* room of each task in cuts */
   SweepDecisions *decisions;
@@ -60,8 +61,8 @@ static void gather(Asha *asha, size_t *tasks) {
   }
 }
 
-/* Has each of its runs come to `at`, or ended before it? Its value there: the mean over them. */
-static void measure(Asha *asha, double at, bool *arrived) {
+/* Has each run of a setting come to the rung at `at`, or ended before it? Its value there: the mean over them. */
+static void measure(Asha *asha, int rung, double at, bool *arrived) {
   double *sum = core_memory_zero_allocate(asha->setting_count + 1, sizeof *sum);
   size_t *runs = core_memory_zero_allocate(asha->setting_count + 1, sizeof *runs);
   for (size_t s = 0; s < asha->setting_count; s++) arrived[s] = true;
@@ -77,6 +78,7 @@ static void measure(Asha *asha, double at, bool *arrived) {
   for (size_t s = 0; s < asha->setting_count; s++) {
     Setting *setting = &asha->settings[s];
     setting->value = setting->is_broken ? -INFINITY : arrived[s] ? sum[s] / (double)runs[s] : NAN;
+    asha->values[(size_t)rung * asha->setting_count + s] = setting->value;
     arrived[s] = arrived[s] || setting->is_broken;
   }
   free(sum);
@@ -120,13 +122,14 @@ static void say_promotion(const Asha *asha, size_t trial, const Setting *setting
            rung, core_text_count(decision->transitions, at), cut->promotable, cut->members);
 }
 
-static void say_stop(const Asha *asha, size_t trial, const Setting *setting, double at, bool has_arrived) {
+static void say_stop(const Asha *asha, size_t trial, const Setting *setting, double at) {
   char count[32], where[64];
   const double sign = sweep_rule_sign(asha->rule);
   const struct Cut *cut = &asha->cuts[setting->task * (size_t)asha->rungs + (size_t)setting->level];
   SweepDecision *decision = sweep_decisions_add(asha->decisions, trial, SWEEP_STOPS);
-  const double value =
-    has_arrived && !setting->is_broken ? setting->value : sweep_trial_value_at(&asha->trials[trial], at);
+  const double mean = asha->values[(size_t)setting->level * asha->setting_count + setting->number];
+  const bool has_arrived = isfinite(mean);
+  const double value = has_arrived ? mean : sweep_trial_value_at(&asha->trials[trial], at);
   decision->rung = setting->level, decision->transitions = at, decision->value = sign * value;
   decision->threshold = sign * cut->threshold;
   snprintf(where, sizeof where, "rung %d (%s transitions)", setting->level, core_text_count(at, count));
@@ -135,15 +138,17 @@ static void say_stop(const Asha *asha, size_t trial, const Setting *setting, dou
   else if (!has_arrived)
     snprintf(decision->why, sizeof decision->why, "waits at %s for the other seeds of its setting", where);
   else if (cut->promotable == 0)
-    snprintf(decision->why, sizeof decision->why, "waits at %s: %zu of the %lld settings of which one goes on are there",
-             where, cut->members, (long long)asha->rule->eta);
+    snprintf(decision->why, sizeof decision->why,
+             "waits at %s: %zu of the %lld settings of which one goes on are there", where, cut->members,
+             (long long)asha->rule->eta);
   else
-    snprintf(decision->why, sizeof decision->why, "at %s its setting's %.4g is not among the best %zu of %zu (from %.4g)",
-             where, sign * value, cut->promotable, cut->members, sign * cut->threshold);
+    snprintf(decision->why, sizeof decision->why,
+             "at %s its setting's %.4g is not among the best %zu of %zu (from %.4g)", where, sign * value,
+             cut->promotable, cut->members, sign * cut->threshold);
 }
 
-/* What follows for the runs of a task. arrived: [rung * setting_count + setting]. */
-static void conclude(const Asha *asha, size_t task, double budget, const bool *arrived) {
+/* What follows for the runs of a task. */
+static void conclude(const Asha *asha, size_t task, double budget) {
   for (size_t i = 0; i < asha->count; i++) {
     const SweepTrial *trial = &asha->trials[i];
     const Setting *setting = &asha->settings[trial->setting];
@@ -151,8 +156,8 @@ static void conclude(const Asha *asha, size_t task, double budget, const bool *a
     const bool goes_on = trial->is_stopped && trial->stopped_rung < setting->level;
     if (goes_on || (setting->level > setting->before)) say_promotion(asha, i, setting, budget);
     const double at = sweep_stop_rung(asha->rule, budget, setting->level);
-    if (!isfinite(at) || trial->is_exempt || (trial->is_stopped && !goes_on) || !sweep_trial_reached(trial, at)) continue;
-    say_stop(asha, i, setting, at, arrived[(size_t)setting->level * asha->setting_count + trial->setting]);
+    const bool rests = trial->is_stopped && !goes_on;
+    if (isfinite(at) && !trial->is_exempt && !rests && sweep_trial_reached(trial, at)) say_stop(asha, i, setting, at);
   }
 }
 
@@ -164,18 +169,19 @@ void sweep_rule_asha(const SweepStop *rule, const SweepTrial *trials, size_t cou
   for (size_t i = 0; i < count; i++) greatest = fmax(greatest, trials[i].budget);
   while (isfinite(sweep_stop_rung(rule, greatest, asha.rungs))) asha.rungs++;
   asha.cuts = core_memory_zero_allocate(tasks * (size_t)asha.rungs + 1, sizeof *asha.cuts);
-  bool *arrived = core_memory_zero_allocate((size_t)asha.rungs * asha.setting_count + 1, sizeof *arrived);
+  asha.values = core_memory_zero_allocate((size_t)asha.rungs * asha.setting_count + 1, sizeof *asha.values);
+  bool *arrived = core_memory_zero_allocate(asha.setting_count + 1, sizeof *arrived);
   for (size_t task = 0; task < tasks; task++) {
     const double budget = budget_of(&asha, task);
     bool closed = true;
     for (int rung = 0; isfinite(sweep_stop_rung(rule, budget, rung)); rung++) {
-      bool *here = arrived + (size_t)rung * asha.setting_count;
-      measure(&asha, sweep_stop_rung(rule, budget, rung), here);
-      promote(&asha, task, rung, here, &closed);
+      measure(&asha, rung, sweep_stop_rung(rule, budget, rung), arrived);
+      promote(&asha, task, rung, arrived, &closed);
     }
-    conclude(&asha, task, budget, arrived);
+    conclude(&asha, task, budget);
   }
   free(arrived);
+  free(asha.values);
   free(asha.cuts);
   free(asha.member);
   free(asha.settings);

@@ -35,11 +35,11 @@ typedef struct SweepDecisions { SweepDecision *items; size_t count; } SweepDecis
 SweepDecision *sweep_decisions_add(SweepDecisions *decisions, size_t trial, SweepStopVerb verb);
 void sweep_decisions_free(SweepDecisions *decisions);
 
-/* Appends what is to be decided now. Runs that have settled measurements only: what is missing is never a reason. */
+/* Appends what is to be decided now. What was not measured is never a reason to stop. */
 void sweep_rule_apply(const SweepStop *rule, const SweepTrial *trials, size_t count, SweepDecisions *decisions);
 
-/* Each rule. Golovin et al. 2017, sec. 3.2.2: a run is stopped at t when its best value by t is strictly below the median
- * of the averages by t of the other runs of its task that have come to t. */
+/* Each rule. Golovin et al. 2017, sec. 3.2.2: a run is stopped at t when its best value by t is strictly below the
+ * median of the averages by t of the other runs of its task that have come to t. */
 void sweep_rule_median(const SweepStop *rule, const SweepTrial *trials, size_t count, SweepDecisions *decisions);
 /* Stopped when the best value of the last patience * budget transitions is not above the best before them. */
 void sweep_rule_stagnation(const SweepStop *rule, const SweepTrial *trials, size_t count, SweepDecisions *decisions);

@@ -85,7 +85,8 @@ static int read_all_points(StoreDatabase *database, const SweepStop *rule, Sweep
   }
   store_query_close(&query);
   trials->points = points.items;
-  for (size_t i = 0, at = 0; i < trials->count; at += trials->items[i++].count) trials->items[i].points = points.items + at;
+  for (size_t i = 0, at = 0; i < trials->count; at += trials->items[i++].count)
+    trials->items[i].points = points.items + at;
   return code;
 }
 

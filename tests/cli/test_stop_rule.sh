@@ -89,7 +89,7 @@ tap_check "each promotion is of one that came to its rung" "$(awk -F'\t' '$3 == 
 best=; for i in 0 1 2 3 4; do
   id=$(id_of rungs $i)
   if grep -qx status=finished "$(folder_of "$id")/state"; then best=$id
-    tap_check "run $i came over all rungs" "$([ "$(awk -F'\t' -v run="$id" '$3 == "promote" && $4 == run { print $6 }' "$log" | tail -1)" = 2 ] || grep "$id" "$log")"
+    tap_check "run $i was promoted" "$(awk -F'\t' -v run="$id" '$3 == "promote" && $4 == run' "$log" | grep -q . || grep "$id" "$log")"
   else
     tap_check "run $i rests at a rung" "$([ "$(grep -F "$id" "$log" | tail -1 | cut -f3)" = stop ] || grep "$id" "$log")"
   fi

@@ -286,6 +286,7 @@ static void test_asha_seeds(void **state) {
   assert_null(find(&decisions, 2, SWEEP_STOPS));
   assert_null(find(&decisions, 1, SWEEP_PROMOTES)); /* which is stopped */
   const SweepDecision *stopped = find(&decisions, 3, SWEEP_STOPS);
+  assert_false(isnan(stopped->value)); /* which would be equal to anything */
   assert_float_equal(stopped->value, 0.525, 1e-12);
   assert_float_equal(stopped->threshold, 0.6, 1e-12);
   assert_int_equal(decisions.count, 3);
@@ -469,7 +470,7 @@ static void test_database(void **state) {
   assert_true(sweep_stop_log_stops(&log, fixture->grid.ids[2]));
   assert_int_equal(sweep_stop_log_find(&log, fixture->grid.ids[3])->level, 1);
   assert_float_equal(log.entries[0].transitions, 1000, 0);
-  assert_float_equal(log.entries[0].value, 0.2 * 1000 / 1024, 1e-9); /* between its evaluations */
+  assert_float_equal(log.entries[0].value, 0.3 * 1000 / 1024, 1e-9); /* between the evaluations */
   sweep_stop_log_free(&log);
 }
 
@@ -569,9 +570,11 @@ static void test_bad_input(void **state) {
                  "run has such a measure", "did you mean solve_rate?");
   assert_refused(HEAD "[eval]\ncount = 0\n[stop]\nrule = median\n", NULL, "f.ini:8:8: stop.measure = score",
                  "eval.count is 0, so that no run has it; give eval.count, or take measure = iteration.solve_rate");
-  assert_refused(HEAD "[stop]\nrule = median\ngoal = more\n", NULL, "f.ini:7:8: stop.goal = more is none of", "max, min");
+  assert_refused(HEAD "[stop]\nrule = median\ngoal = more\n", NULL, "f.ini:7:8: stop.goal = more is none of",
+                 "max, min");
   assert_refused(HEAD "[stop]\nrule = stagnation\npatience = 2\n", NULL, "f.ini:7:12: stop.patience = 2", "0.001 to 1");
-  assert_refused(HEAD "[stop]\nrule = median\nmin_runs = few\n", NULL, "f.ini:7:12: stop.min_runs = few is no whole", "");
+  assert_refused(HEAD "[stop]\nrule = median\nmin_runs = few\n", NULL, "f.ini:7:12: stop.min_runs = few is no",
+                 "whole number");
   assert_refused(HEAD "[stop]\nrule = median\ngarce = 5\n", NULL, "f.ini:7:1", "did you mean stop.grace?");
   assert_refused(HEAD "[stop]\nrule = median\n", "stop.eta=4", "--set stop.eta=4", "is a parameter of asha");
   assert_refused(HEAD "[grid g]\ntrain.total_steps = 1M, 1k\n[stop]\nrule = asha\nmin = 5000\n", NULL, "f.ini:9:7",
@@ -595,8 +598,8 @@ static void test_section(void **state) {
   assert_int_equal(again.stop.eta, 3);
   core_text_clear(&text);
   sweep_stop_describe(&spec.stop, 1e6, &text);
-  assert_string_equal(core_text_string(&text), "asha: one of 3 settings goes on from each rung, at 2 k, 6 k, 18 k, 54 k, "
-                      "162 k, 486 k transitions; by score");
+  assert_string_equal(core_text_string(&text), "asha: one of 3 settings goes on from each rung, at 2 k, 6 k, 18 k, "
+                      "54 k, 162 k, 486 k transitions; by score");
   sweep_spec_free(&spec);
   sweep_spec_free(&again);
   core_text_free(&text);
