@@ -26,6 +26,7 @@ typedef struct LearnerUpdate {
   double advantage_mean, advantage_sd; /* before standardisation */
   double explained_variance;       /* of the targets by the rollout's values */
   double controller_kl;            /* that the learning rate follows */
+  double com, epsilon;             /* in use */
 } LearnerUpdate;
 
 /* The arguments of an iteration's update. */
@@ -61,6 +62,9 @@ typedef struct LearnerKind {
   /* Of all ranks and shards together (minibatch.h, gradient.h). CORE_FAIL when something is NaN or infinite: the
    * message names tensor and element, the weights are then undefined. */
   int (*update)(void *state, const LearnerStep *step, LearnerUpdate *update);
+  /* After an update and its metrics: the iteration's DDR, the same on all ranks, and the transitions so far. NULL: it
+   * does nothing with them. */
+  void (*follow)(void *state, double transitions, double ddr);
   /* Everything that later updates depend on, the networks' weights first ("actor", "critic"), in a fixed order. */
   void (*add_sections)(void *state, Checkpoint *checkpoint);
   void (*get_count)(const void *state, LearnerCount *count);

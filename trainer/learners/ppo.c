@@ -44,6 +44,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   Ppo *ppo = *state = core_memory_zero_allocate(1, sizeof *ppo);
   *ppo = (Ppo){.config = config, .agent = agent, .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
                .actor_optimizer = descent_optimizer(config), .critic_optimizer = descent_optimizer(config)};
+  TRY(ddr_control_create(config, &ppo->ddr));
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   ppo->minibatch.is_input = agent_chains_inputs(agent);
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
@@ -75,7 +76,6 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
-  ppo->proximal.com = config->ppo.com;
   ppo->proximal.rule = strcmp(config->ppo.ewma_rule, "plain") == 0 ? PROXIMAL_PLAIN : PROXIMAL_BIAS_CORRECTED;
   CORE_ARENA_DEVICE(arena, ppo->proximal.theta, agent->actor.n, "proximal actor weights");
   CORE_ARENA_DEVICE(arena, ppo->proximal_logits, rows * logits, "proximal logits [rows][logits]");
@@ -96,6 +96,7 @@ static void start_rate(Ppo *ppo) {
 
 static void start(void *state) {
   Ppo *ppo = state;
+  ddr_control_start(&ppo->ddr);
   descent_restart(ppo->agent->device, &ppo->actor_optimizer, ppo->agent->actor.n);
   descent_restart(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
   if (ppo->moments) *ppo->moments = (Moments){0};
@@ -128,7 +129,7 @@ static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
   return descent_count_silent(ops, ppo->logp, logp_around(ppo), batch->advantages, batch->rows,
-                              ppo->config->ppo.epsilon);
+                              ddr_control_epsilon(&ppo->ddr));
 }
 
 /* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
@@ -189,7 +190,7 @@ static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
   if (ppo->capped || ppo->pull) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
   penalty_gradient(ppo, ops, logits, sums ? &sums->pull : NULL);
   ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo, ops), proximal_logp, batch->advantages,
-                   batch->rows, config->ppo.epsilon, config->ppo.entropy_coef, ppo->doutput,
+                   batch->rows, ddr_control_epsilon(&ppo->ddr), config->ppo.entropy_coef, ppo->doutput,
                    sums ? &sums->policy : NULL);
   if (ppo->pull) ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
   sample_entropy(ppo, ops, logits, sums ? &sums->sampled_entropy : NULL);
@@ -229,8 +230,8 @@ static void critic_loss(Ppo *ppo, Ops *ops, OpsValueSums *sums) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   const float *values = agent_pass(ppo->agent, ops, &ppo->agent->critic, batch->observations, batch->rows);
-  ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value, config->ppo.epsilon,
-                  config->ppo.value_coef, ppo->dvalue, sums);
+  ops->value_loss(ops, values, batch->values, batch->targets, batch->rows, config->ppo.clip_value,
+                  ddr_control_epsilon(&ppo->ddr), config->ppo.value_coef, ppo->dvalue, sums);
 }
 
 static void critic_backward(Ppo *ppo, Ops *ops) {
@@ -300,7 +301,7 @@ static void record_actor(Ppo *ppo, const LearnerStep *step) {
   const float *logits = actor_loss(ppo, ops, NULL);
   if (step->measure)
     ops->update->count_silent(ops, &ppo->agent->head, logits, batch->actions, logp_around(ppo), batch->advantages,
-                              batch->rows, ppo->config->ppo.epsilon);
+                              batch->rows, ddr_control_epsilon(&ppo->ddr));
   actor_backward(ppo, ops);
 }
 
@@ -382,7 +383,9 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
     .decide = minibatch_step, .record = record_operations, .add_losses = add_losses};
   Ops *ops = step->ops;
   const bool follows = rate_controller_is_on(&ppo->controller);
-  *update = (LearnerUpdate){.controller_kl = NAN, .learning_rate = follows ? *ppo->controller.rate
+  ppo->proximal.com = ddr_control_com(&ppo->ddr);
+  *update = (LearnerUpdate){.controller_kl = NAN, .com = ppo->ewma ? ppo->proximal.com : NAN,
+                            .epsilon = ddr_control_epsilon(&ppo->ddr), .learning_rate = follows ? *ppo->controller.rate
                                                                    : ppo_learning_rate(config, step->iteration)};
   if (follows) /* the KL is first taken to the policies that acted */
     core_device_copy(ops->device, ppo->last_policy, step->rollout->logits,
@@ -413,6 +416,8 @@ static void add_sections(void *state, Checkpoint *checkpoint) {
     checkpoint_add(checkpoint, RL_GAMES_RATE_SECTION, ppo->controller.rate, sizeof *ppo->controller.rate);
   if (ppo->value_moments)
     checkpoint_add(checkpoint, RL_GAMES_VALUES_SECTION, ppo->value_moments, VALUE_MOMENTS * sizeof *ppo->value_moments);
+  if (ddr_control_is_on(&ppo->ddr))
+    checkpoint_add(checkpoint, DDR_CONTROL_SECTION, &ppo->ddr.value, sizeof ppo->ddr.value);
   if (ppo->moments) checkpoint_add(checkpoint, MOMENTS_SECTION, ppo->moments, sizeof *ppo->moments);
   if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
 }
@@ -429,20 +434,29 @@ static void set_count(void *state, const LearnerCount *count) {
   ppo->proximal.weight = count->proximal_weight;
 }
 
-/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. Moments and a rate that follows the KL start
- * anew. */
+/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. Moments, a rate that follows the KL, and a COM
+ * or epsilon that follows the DDR start anew. */
 static bool derive(void *state, const char *section) {
   Ppo *ppo = state;
   if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
   else if (strcmp(section, PROXIMAL_SECTION) == 0) start_proximal(ppo);
   else if (strcmp(section, RL_GAMES_RATE_SECTION) == 0) start_rate(ppo);
+  else if (strcmp(section, DDR_CONTROL_SECTION) == 0) ddr_control_start(&ppo->ddr);
   else if (strcmp(section, RL_GAMES_VALUES_SECTION) == 0) value_moments_start(ppo->value_moments);
   else return false;
   return true;
 }
 
+/* Graphs have epsilon by value. */
+static void follow(void *state, double transitions, double ddr) {
+  Ppo *ppo = state;
+  const double epsilon = ddr_control_epsilon(&ppo->ddr);
+  ddr_control_follow(&ppo->ddr, transitions, ddr);
+  if (ddr_control_epsilon(&ppo->ddr) != epsilon) recorded_forget(&ppo->recorded);
+}
+
 #define ENTRY(learner) \
-  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
+  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, .follow = follow, \
    .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .derive = derive}
 const LearnerKind ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
 #undef ENTRY

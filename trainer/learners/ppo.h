@@ -6,6 +6,7 @@
 #define TRAINER_LEARNERS_PPO_H
 #include "core/device/arena.h"
 #include "trainer/update/advantage.h"
+#include "trainer/learners/ddr_control.h"
 #include "trainer/learners/recorded.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/update/gradient.h"
@@ -19,6 +20,7 @@ typedef struct Ppo {
   Minibatch minibatch;
   Optimizer actor_optimizer, critic_optimizer;
   Proximal proximal;               /* of the actor; theta NULL for PPO */
+  DdrControl ddr;                  /* COM and epsilon in use */
   float *advantages, *targets;     /* [steps][worlds] of this rank */
   Gradient gradient;
   float *moments_scratch;          /* of reduce_rollout_moments; NULL where it needs none */

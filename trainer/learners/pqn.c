@@ -163,7 +163,8 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
     .record = record_operations, .add_losses = add_losses};
   const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
   *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
-                            .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN};
+                            .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
+                            .com = NAN, .epsilon = NAN};
   TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
   TRY(epochs_run(&epochs, step, update));
   ranks_sum(&update->value_loss, 1);

@@ -29,9 +29,14 @@ void recorded_register(RecordedUpdate *recorded, const Agent *agent, const Optim
     CORE_ARENA_DEVICE(arena, recorded->before[1], agent->critic.n, "critic weights before a step");
 }
 
-void recorded_destroy(RecordedUpdate *recorded) {
-  for (int i = 0; i < 2 && recorded->device; i++) recorded->device->destroy_graph(recorded->device, recorded->graph[i]);
+void recorded_forget(RecordedUpdate *recorded) {
+  for (int i = 0; i < 2 && recorded->device; i++) {
+    recorded->device->destroy_graph(recorded->device, recorded->graph[i]);
+    recorded->graph[i] = NULL;
+  }
 }
+
+void recorded_destroy(RecordedUpdate *recorded) { recorded_forget(recorded); }
 
 static OpsUpdateNetwork network_of(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer,
                                    float *before) {

@@ -31,6 +31,8 @@ typedef struct RecordedUpdate {
  * the environment lets the host decide on each step, for tests. */
 void recorded_register(RecordedUpdate *recorded, const Agent *agent, const Optimizer *optimizer, bool joint, int rows,
                        bool divided, int steps, CoreArena *arena);
+/* What was recorded is to be recorded anew: an argument by value has changed. */
+void recorded_forget(RecordedUpdate *recorded);
 void recorded_destroy(RecordedUpdate *recorded);
 /* Whether updates can be recorded: not where sums over ranks go through host memory. */
 static inline bool recorded_is_possible(const RecordedUpdate *recorded, const Agent *agent) {

@@ -271,7 +271,8 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   const CoreConfig *config = sapg->config;
   const int epochs = (int)config->ppo.epochs;
   Ops *ops = step->ops;
-  *update = (LearnerUpdate){.learning_rate = *sapg->controller.rate};
+  *update = (LearnerUpdate){
+    .learning_rate = *sapg->controller.rate, .com = NAN, .epsilon = sapg->config->ppo.epsilon};
   set_entropy_coefficients(sapg);
   TRY(ranks_agree(check_rollout(sapg, ops, step->rollout)));
   sapg_data_collect(&sapg->data, ops, config, sapg->agent, step->rollout, step->iteration,

@@ -344,6 +344,8 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   fill_networks(update, change, row);
   row->grad_norm_joint = update->joint_norm;
   row->kl_controller = update->controller_kl;
+  row->com = update->com;
+  row->epsilon = update->epsilon;
   row->clip_fraction = update->clip_fraction;
   row->clip_fraction_silent = update->silent_fraction;
   row->entropy = update->entropy;
@@ -446,6 +448,8 @@ int training_iterate(Training *training, StoreIteration *row) {
 
   training->position.iteration = iteration;
   fill_row(training, &episodes, &update, &change, row);
+  if (training->learner.kind->follow)
+    training->learner.kind->follow(training->learner.state, row->transitions, row->ddr);
   if (training->curriculum) {
     curriculum_fill_row(training->curriculum, &training->rollout, row);
     row->seconds_levels = begun - start;
