@@ -107,7 +107,7 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(coverage_entropy_50, "", "entropy of the 50 x 50 histogram / log 2500") \
   X(coverage_entropy_100, "", "entropy of the 100 x 100 histogram / log 10000") \
   X(coverage_states, "states", "that coverage has looked at so far") \
-  X(kl_consecutive, "nat", "KL(policy after a minibatch || policy before it), mean over an iteration's measured points") \
+  X(kl_consecutive, "nat", "KL(policy after a minibatch || policy before it), mean of an iteration's points") \
   X(com, "updates", "ppo_ewma: COM of the iteration; it moves with ppo.ddr_target") \
   X(epsilon, "", "ppo, ppo_ewma: clip range of the iteration; it moves with ppo.ddr_target")
 

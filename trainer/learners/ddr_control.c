@@ -18,7 +18,8 @@ typedef struct Range { const char *name; double start, low, high; } Range;
 
 static Range range_of(const DdrControl *control) {
   const CoreConfig *config = control->config;
-  if (control->kind == DDR_CONTROL_COM) return (Range){"com", config->ppo.com, config->ppo.com_min, config->ppo.com_max};
+  if (control->kind == DDR_CONTROL_COM)
+    return (Range){"com", config->ppo.com, config->ppo.com_min, config->ppo.com_max};
   return (Range){"epsilon", config->ppo.epsilon, config->ppo.epsilon_min, config->ppo.epsilon_max};
 }
 
