@@ -84,6 +84,7 @@ $(BUILD)/bin/trainer: $(BUILD)/obj/trainer/main.o $(call archives,trainer sim st
 $(BUILD)/bin/analyze: $(BUILD)/obj/analysis/main.o $(call archives,analysis store core)
 $(BUILD)/bin/trainer: LIBS_ALL += $(LIBS_TRAINER)
 $(BUILD)/bin/sweep $(BUILD)/bin/analyze: LIBS_ALL += $(LIBS_HTTP)
+$(BUILD)/bin/sweep: LIBS_ALL += -larchive
 $(PROGRAMS):
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(CFLAGS_ALL) -o $@ $^ $(LIBS_ALL)

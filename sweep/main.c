@@ -23,6 +23,8 @@ int main(int argc, char **argv) {
     {"logs", "what a run said", sweep_logs},
     {"collect", "import new results into results.db", sweep_collect},
     {"report", "what a sweep has cost: waiting, hours, what was wasted, which limits are enough", sweep_report},
+    {"bundle", "sweeps as one file for others: results, settings, checksums", sweep_bundle},
+    {"unbundle", "unpack such a file and check it", sweep_unbundle},
     {"doctor", "what this machine and its cluster lack for sweeps, and what to change", sweep_doctor},
     {"task", "what Slurm's array tasks execute; not for people", sweep_task},
     {"rebuild", "make results.db anew from the run logs", sweep_rebuild},

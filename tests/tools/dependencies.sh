@@ -11,6 +11,7 @@ needs=(
   "header:sqlite3.h|libsqlite3-dev|sqlite-devel|sqlite"
   "header:jansson.h|libjansson-dev|jansson-devel|jansson"
   "header:sodium.h|libsodium-dev|libsodium-devel|libsodium"
+  "header:archive.h|libarchive-dev|libarchive-devel|libarchive"
   "header:Random123/philox.h|librandom123-dev|random123-devel|random123"
   "header:oneapi/dnnl/dnnl.h|libdnnl-dev|onednn-devel|onednn"
   "header:gd.h|libgd-dev|gd-devel|libgd"

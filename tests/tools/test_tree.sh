@@ -31,7 +31,7 @@ trainer/math trainer/ops trainer/ops/cpu trainer/ops/kernels trainer/ops/device 
 trainer/envs/mujoco trainer/envs/library trainer/envs/procgen trainer/envs/bridge trainer/envs/tasks trainer/wrappers trainer/nets trainer/rollout trainer/update trainer/measure trainer/learners trainer/evaluate trainer/run
 trainer/tools trainer/main
 slurm
-sweep sweep/spec sweep/stop sweep/local sweep/cluster sweep/plan sweep/status sweep/doctor sweep/control sweep/main
+sweep sweep/spec sweep/stop sweep/local sweep/cluster sweep/plan sweep/status sweep/bundle sweep/doctor sweep/control sweep/main
 analysis analysis/statistics analysis/runs analysis/plot analysis/figures analysis/claims analysis/report analysis/commands
 analysis/main"
 sources=$(git ls-files -co --exclude-standard core sim store trainer slurm sweep analysis | grep -E '\.(c|h|cu|inc|def)$')

@@ -1,0 +1,208 @@
+/* Through libarchive and libsodium (archive.h). */
+#include "sweep/bundle/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+enum { PIECE = 1 << 20 };
+static const char LEVEL[] = "12"; /* of zstd: a tenth larger than the best, and ten times as fast */
+
+struct BundleArchive {
+  struct archive *writer;
+  char path[CORE_PATH_MAX], partial[CORE_PATH_MAX];
+  char *piece;               /* [PIECE] */
+};
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE_SHA256]) {
+  unsigned char sum[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256(sum, data, (unsigned long long)size);
+  sodium_bin2hex(sha256, BUNDLE_SHA256, sum, sizeof sum);
+}
+
+int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *bytes) {
+  unsigned char sum[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256_state state;
+  char *piece = core_memory_allocate(PIECE);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int64_t total = 0;
+  ssize_t got = fd < 0 ? -1 : 0;
+  crypto_hash_sha256_init(&state);
+  while (fd >= 0 && (got = read(fd, piece, PIECE)) > 0) {
+    crypto_hash_sha256_update(&state, (unsigned char *)piece, (unsigned long long)got);
+    total += got;
+  }
+  const int code = got < 0 ? core_error_errno(CORE_FAIL, "cannot read %s", path) : CORE_OK;
+  if (fd >= 0) close(fd);
+  free(piece);
+  crypto_hash_sha256_final(&state, sum);
+  sodium_bin2hex(sha256, BUNDLE_SHA256, sum, sizeof sum);
+  if (bytes) *bytes = total;
+  return code;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static int write_error(const BundleArchive *archive) {
+  const char *what = archive_error_string(archive->writer);
+  return core_error(CORE_FAIL, "cannot write %s: %s", archive->path, what ? what : "out of memory");
+}
+
+static int begin(BundleArchive *archive) {
+  struct archive *writer = archive->writer;
+  if (!writer || archive_write_set_format_pax_restricted(writer) != ARCHIVE_OK ||
+      archive_write_add_filter_zstd(writer) != ARCHIVE_OK ||
+      archive_write_set_filter_option(writer, "zstd", "compression-level", LEVEL) != ARCHIVE_OK ||
+      archive_write_open_filename(writer, archive->partial) != ARCHIVE_OK)
+    return write_error(archive);
+  return CORE_OK;
+}
+
+int bundle_archive_create(const char *path, BundleArchive **made) {
+  BundleArchive *archive = *made = core_memory_zero_allocate(1, sizeof *archive);
+  int code = core_files_path(archive->path, "%s", path);
+  if (code == CORE_OK) code = core_files_path(archive->partial, "%s.%ld", path, (long)getpid());
+  archive->piece = core_memory_allocate(PIECE);
+  archive->writer = archive_write_new();
+  if (code == CORE_OK) code = begin(archive);
+  if (code != CORE_OK) bundle_archive_finish(made, false);
+  return code;
+}
+
+static int begin_member(BundleArchive *archive, const char *name, int64_t size) {
+  struct archive_entry *entry = archive_entry_new();
+  archive_entry_set_pathname(entry, name);
+  archive_entry_set_filetype(entry, AE_IFREG);
+  archive_entry_set_perm(entry, 0644);
+  archive_entry_set_mtime(entry, 0, 0);
+  archive_entry_set_size(entry, size);
+  const int status = archive_write_header(archive->writer, entry);
+  archive_entry_free(entry);
+  return status == ARCHIVE_OK ? CORE_OK : write_error(archive);
+}
+
+int bundle_archive_add_bytes(BundleArchive *archive, const char *name, const void *data, size_t size) {
+  TRY(begin_member(archive, name, (int64_t)size));
+  return archive_write_data(archive->writer, data, size) == (la_ssize_t)size ? CORE_OK : write_error(archive);
+}
+
+static int copy_file(BundleArchive *archive, int fd, const char *path, int64_t size) {
+  ssize_t got;
+  while ((got = read(fd, archive->piece, PIECE)) > 0) {
+    size -= got;
+    if (size < 0 || archive_write_data(archive->writer, archive->piece, (size_t)got) != got)
+      return size < 0 ? core_error(CORE_FAIL, "%s grew while it was read", path) : write_error(archive);
+  }
+  if (got < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
+  return size == 0 ? CORE_OK : core_error(CORE_FAIL, "%s shrank while it was read", path);
+}
+
+int bundle_archive_add_file(BundleArchive *archive, const char *name, const char *path) {
+  struct stat status;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || fstat(fd, &status) != 0) {
+    if (fd >= 0) close(fd);
+    return core_error_errno(CORE_FAIL, "cannot read %s", path);
+  }
+  int code = begin_member(archive, name, status.st_size);
+  if (code == CORE_OK) code = copy_file(archive, fd, path, status.st_size);
+  close(fd);
+  return code;
+}
+
+int bundle_archive_finish(BundleArchive **given, bool keep) {
+  BundleArchive *archive = *given;
+  int code = CORE_OK;
+  if (!archive) return CORE_OK;
+  if (keep && archive_write_close(archive->writer) != ARCHIVE_OK) code = write_error(archive);
+  if (keep && code == CORE_OK && rename(archive->partial, archive->path) != 0)
+    code = core_error_errno(CORE_FAIL, "cannot name the archive %s", archive->path);
+  if (archive->writer) archive_write_free(archive->writer);
+  if (!keep || code != CORE_OK) unlink(archive->partial);
+  free(archive->piece);
+  free(archive);
+  *given = NULL;
+  return code;
+}
+
+/* ---- unpacking --------------------------------------------------------------------------------------------------- */
+
+static int read_error(struct archive *reader, const char *path) {
+  const char *what = archive_error_string(reader);
+  return core_error(CORE_FAIL, "cannot unpack %s: %s", path, what ? what : "it is damaged");
+}
+
+bool bundle_archive_stays_inside(const char *name) {
+  if (!*name || *name == '/') return false;
+  for (const char *part = name; part; part = strchr(part, '/')) {
+    if (*part == '/') part++;
+    const size_t length = strcspn(part, "/");
+    if (length == 0 || (length == 1 && part[0] == '.') || (length == 2 && part[0] == '.' && part[1] == '.'))
+      return false;
+  }
+  return true;
+}
+
+static int make_folder_of(char *path) {
+  char *slash = strrchr(path, '/');
+  *slash = '\0';
+  const int code = core_files_make_directories(path);
+  *slash = '/';
+  return code;
+}
+
+static int unpack_member(struct archive *reader, struct archive_entry *entry, const char *path, const char *folder) {
+  const char *name = archive_entry_pathname(entry);
+  char target[CORE_PATH_MAX];
+  int fd;
+  if (archive_entry_filetype(entry) == AE_IFDIR) return CORE_OK; /* those of its files are made with them */
+  if (!name || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) ||
+      !bundle_archive_stays_inside(name))
+    return core_error(CORE_FAIL, "%s: its member %.200s is no plain file inside of it; it and the rest are left out",
+                      path, name ? name : "without a name");
+  TRY(core_files_path(target, "%s/%s", folder, name));
+  TRY(make_folder_of(target));
+  TRY(core_files_open(target, CORE_FILES_NEW, &fd));
+  int code = archive_read_data_into_fd(reader, fd) == ARCHIVE_OK ? CORE_OK : read_error(reader, path);
+  if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "cannot write %s", target);
+  return code;
+}
+
+static int unpack_all(struct archive *reader, const char *path, const char *folder) {
+  struct archive_entry *entry;
+  int status;
+  if (archive_read_support_filter_zstd(reader) != ARCHIVE_OK || archive_read_support_format_tar(reader) != ARCHIVE_OK ||
+      archive_read_open_filename(reader, path, PIECE) != ARCHIVE_OK)
+    return read_error(reader, path);
+  while ((status = archive_read_next_header(reader, &entry)) == ARCHIVE_OK)
+    TRY(unpack_member(reader, entry, path, folder));
+  return status == ARCHIVE_EOF ? CORE_OK : read_error(reader, path);
+}
+
+static int check_empty(const char *folder) {
+  char **names;
+  size_t count;
+  TRY(core_files_make_directories(folder));
+  TRY(core_files_list(folder, &names, &count));
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  return count == 0 ? CORE_OK : core_error(CORE_USAGE, "%s is not empty; name a folder that is, or a new one", folder);
+}
+
+int bundle_archive_unpack(const char *path, const char *folder) {
+  TRY(check_empty(folder));
+  struct archive *reader = archive_read_new();
+  const int code = reader ? unpack_all(reader, path, folder) : core_error(CORE_FAIL, "out of memory");
+  if (reader) archive_read_free(reader);
+  return code;
+}

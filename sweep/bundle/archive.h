@@ -1,0 +1,32 @@
+/* Archives, `.tar.zst`: written so that the same members give the same bytes, and unpacked without trust in their
+ * names. The only user of libarchive. */
+#ifndef SWEEP_BUNDLE_ARCHIVE_H
+#define SWEEP_BUNDLE_ARCHIVE_H
+#include "core/files.h"
+
+enum { BUNDLE_SHA256 = 65 }; /* hex digits and NUL */
+
+/* The SHA-256 of a file, as `sha256sum` prints it; *bytes (may be NULL) its size. CORE_FAIL: it can not be read. */
+int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *bytes);
+
+/* The same of bytes. */
+void bundle_archive_hash_bytes(const void *data, size_t size, char sha256[BUNDLE_SHA256]);
+/* A member's name that can not lead out of a folder: no part is "." or "..", and it does not begin with '/'. */
+bool bundle_archive_stays_inside(const char *name);
+
+typedef struct BundleArchive BundleArchive;
+
+/* Begins an archive at `path`, written beside it until bundle_archive_finish: a file of that name stays until then. */
+int bundle_archive_create(const char *path, BundleArchive **archive);
+/* Adds a file's bytes, or these, as `name`; its folders are implied. Owner, mode and time of all members are alike. */
+int bundle_archive_add_file(BundleArchive *archive, const char *name, const char *path);
+int bundle_archive_add_bytes(BundleArchive *archive, const char *name, const void *data, size_t size);
+/* Puts it in its place. Frees *archive in any case; `keep` false: nothing is left of it. */
+int bundle_archive_finish(BundleArchive **archive, bool keep);
+
+/* Unpacks into `folder`, which is made and must be empty. CORE_USAGE: it is not empty. CORE_FAIL: no such archive, a
+ * damaged one, or one with a member that is no plain file or whose name leads out of the folder; what was unpacked
+ * before stays. */
+int bundle_archive_unpack(const char *path, const char *folder);
+
+#endif

@@ -1,0 +1,266 @@
+/* `sweep bundle` and `sweep unbundle`: sweeps as one file that a paper can attach. It is a workspace of its own:
+ *
+ *   SHA256SUMS              of all the others, as sha256sum prints them
+ *   results.db              rows of these sweeps alone
+ *   sweeps/<name>/...       sweep.ini and manifest.tsv
+ *   checkpoints.tsv         which checkpoints there were, and their SHA-256; they stay where they are
+ *
+ * The same results give the same bytes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/json.h"
+#include "core/memory.h"
+#include "store/care/extract.h"
+#include "store/workspace/paths.h"
+#include "sweep/bundle/archive.h"
+#include "sweep/commands.h"
+#include "sweep/spec/manifest.h"
+#include "sweep/spec/sweep.h"
+
+static const char SUMS[] = "SHA256SUMS", DATABASE[] = "results.db", CHECKPOINTS[] = "checkpoints.tsv";
+static const char *const sweep_files[] = {"sweep.ini", "manifest.tsv"};
+
+typedef struct BundleOptions { SweepCommon common; const char *output; bool json; } BundleOptions;
+
+/* What is being put together. */
+typedef struct Bundle {
+  const BundleOptions *options;
+  char output[CORE_PATH_MAX], database[CORE_PATH_MAX]; /* the archive; the extracted database beside it */
+  char (*names)[SWEEP_NAME];                           /* [count] sorted, each once */
+  size_t count;
+  CoreText sums, checkpoints;
+  int64_t runs, checkpoint_count;
+  BundleArchive *archive;
+} Bundle;
+
+/* ---- what belongs to it ------------------------------------------------------------------------------------------ */
+
+static int compare_names(const void *a, const void *b) { return strcmp(a, b); }
+
+static int read_names(Bundle *bundle, const char **operands, size_t count) {
+  bundle->names = core_memory_zero_allocate(count, sizeof *bundle->names);
+  for (size_t i = 0; i < count; i++) TRY(sweep_common_name(&bundle->options->common, operands[i], bundle->names[i]));
+  qsort(bundle->names, count, sizeof *bundle->names, compare_names);
+  for (size_t i = 0; i < count; i++)
+    if (bundle->count == 0 || strcmp(bundle->names[bundle->count - 1], bundle->names[i]) != 0)
+      memmove(bundle->names[bundle->count++], bundle->names[i], sizeof *bundle->names);
+  return CORE_OK;
+}
+
+/* --output, else NAME.tar.zst here. */
+static int name_output(Bundle *bundle) {
+  if (bundle->options->output) TRY(core_files_path(bundle->output, "%s", bundle->options->output));
+  else TRY(core_files_path(bundle->output, "%s.tar.zst", bundle->names[0]));
+  return core_files_path(bundle->database, "%s.%ld.db", bundle->output, (long)getpid());
+}
+
+static int extract(const Bundle *bundle) {
+  char path[CORE_PATH_MAX];
+  StoreDatabase *source;
+  const char **names = core_memory_zero_allocate(bundle->count, sizeof *names);
+  for (size_t i = 0; i < bundle->count; i++) names[i] = bundle->names[i];
+  int code = store_path_database(bundle->options->common.root, path);
+  if (code == CORE_OK) code = store_database_open(path, true, &source);
+  if (code == CORE_OK) {
+    code = store_extract(source, names, bundle->count, bundle->database);
+    store_database_close(&source);
+  }
+  free(names);
+  return code;
+}
+
+/* ---- members ----------------------------------------------------------------------------------------------------- */
+
+static int note_sum(Bundle *bundle, const char *name, const char *path) {
+  char sum[BUNDLE_SHA256];
+  TRY(bundle_archive_hash(path, sum, NULL));
+  core_text_appendf(&bundle->sums, "%s  %s\n", sum, name);
+  return CORE_OK;
+}
+
+static int note_checkpoints(Bundle *bundle, const char *id) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], sum[BUNDLE_SHA256], **names;
+  size_t count;
+  int64_t bytes;
+  int code = CORE_OK;
+  TRY(store_path_run(bundle->options->common.root, id, "ckpt", folder));
+  if (!core_files_exists(folder)) return CORE_OK;
+  TRY(core_files_list(folder, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    const char *ending = strrchr(names[i], '.');
+    if (code == CORE_OK && ending && strcmp(ending, ".ckpt") == 0) {
+      code = core_files_path(path, "%s/%s", folder, names[i]);
+      if (code == CORE_OK) code = bundle_archive_hash(path, sum, &bytes);
+      core_text_appendf(&bundle->checkpoints, "%s\t%s\t%lld\t%s\n", id, names[i], (long long)bytes, sum);
+      bundle->checkpoint_count++;
+    }
+    free(names[i]);
+  }
+  free(names);
+  return code;
+}
+
+static int note_sweep(Bundle *bundle, const char *name) {
+  const char *root = bundle->options->common.root;
+  char path[CORE_PATH_MAX], member[CORE_PATH_MAX];
+  SweepManifest manifest;
+  for (size_t i = 0; i < sizeof sweep_files / sizeof *sweep_files; i++) {
+    TRY(store_path_sweep(root, name, sweep_files[i], path));
+    TRY(core_files_path(member, "sweeps/%s/%s", name, sweep_files[i]));
+    TRY(note_sum(bundle, member, path));
+  }
+  TRY(sweep_manifest_read(root, name, &manifest));
+  int code = CORE_OK;
+  for (size_t i = 0; i < manifest.count && code == CORE_OK; i++) code = note_checkpoints(bundle, manifest.ids[i]);
+  bundle->runs += (int64_t)manifest.count;
+  sweep_manifest_free(&manifest);
+  return code;
+}
+
+static int add_sweep(Bundle *bundle, const char *name) {
+  char path[CORE_PATH_MAX], member[CORE_PATH_MAX];
+  for (size_t i = 0; i < sizeof sweep_files / sizeof *sweep_files; i++) {
+    TRY(store_path_sweep(bundle->options->common.root, name, sweep_files[i], path));
+    TRY(core_files_path(member, "sweeps/%s/%s", name, sweep_files[i]));
+    TRY(bundle_archive_add_file(bundle->archive, member, path));
+  }
+  return CORE_OK;
+}
+
+static int add_all(Bundle *bundle) {
+  BundleArchive *archive = bundle->archive;
+  TRY(bundle_archive_add_bytes(archive, SUMS, core_text_string(&bundle->sums), bundle->sums.length));
+  TRY(bundle_archive_add_bytes(archive, CHECKPOINTS, core_text_string(&bundle->checkpoints),
+                               bundle->checkpoints.length));
+  TRY(bundle_archive_add_file(archive, DATABASE, bundle->database));
+  for (size_t i = 0; i < bundle->count; i++) TRY(add_sweep(bundle, bundle->names[i]));
+  return CORE_OK;
+}
+
+/* The sum of text that is a member itself. */
+static void note_text(Bundle *bundle, const char *name, const CoreText *text) {
+  char sum[BUNDLE_SHA256];
+  bundle_archive_hash_bytes(core_text_string(text), text->length, sum);
+  core_text_appendf(&bundle->sums, "%s  %s\n", sum, name);
+}
+
+static int write_bundle(Bundle *bundle) {
+  core_text_append(&bundle->checkpoints, "run\tfile\tbytes\tsha256\n");
+  TRY(extract(bundle));
+  for (size_t i = 0; i < bundle->count; i++) TRY(note_sweep(bundle, bundle->names[i]));
+  TRY(note_sum(bundle, DATABASE, bundle->database));
+  note_text(bundle, CHECKPOINTS, &bundle->checkpoints);
+  TRY(bundle_archive_create(bundle->output, &bundle->archive));
+  const int code = add_all(bundle);
+  const int finished = bundle_archive_finish(&bundle->archive, code == CORE_OK);
+  return code == CORE_OK ? finished : code;
+}
+
+/* ---- the commands ------------------------------------------------------------------------------------------------ */
+
+static int tell(const Bundle *bundle) {
+  char sum[BUNDLE_SHA256], bytes_text[32];
+  int64_t bytes;
+  TRY(bundle_archive_hash(bundle->output, sum, &bytes));
+  if (bundle->options->json)
+    core_json_print(json_pack("{s:s, s:I, s:s, s:I, s:I}", "file", bundle->output, "bytes", (json_int_t)bytes, "sha256",
+                              sum, "runs", (json_int_t)bundle->runs, "checkpoints",
+                              (json_int_t)bundle->checkpoint_count));
+  else
+    printf("%s: %lld runs, %sB\nsha256 %s\n", bundle->output, (long long)bundle->runs,
+           core_text_count((double)bytes, bytes_text), sum);
+  return CORE_OK;
+}
+
+static int bundle_sweeps(void *given, const char **operands, size_t count) {
+  BundleOptions *options = given;
+  Bundle bundle = {.options = options};
+  TRY(sweep_common_open(&options->common));
+  int code = read_names(&bundle, operands, count);
+  if (code == CORE_OK) code = name_output(&bundle);
+  if (code == CORE_OK) code = write_bundle(&bundle);
+  if (code == CORE_OK) code = tell(&bundle);
+  if (bundle.database[0]) unlink(bundle.database);
+  core_text_free(&bundle.sums);
+  core_text_free(&bundle.checkpoints);
+  free(bundle.names);
+  return code;
+}
+
+int sweep_bundle(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep bundle NAME... [options]",
+    .about = "Writes sweeps as one file, NAME.tar.zst, that others can check and look at: their experiment files, a "
+             "results.db of them alone, and the checksums of their checkpoints. The same results give the same bytes. "
+             "sweep unbundle unpacks it; so do tar and sha256sum -c.",
+    .least = 1, .most = SIZE_MAX};
+  BundleOptions given = {0};
+  const CoreOption options[] = {
+    SWEEP_OPTION_ROOT(given.common),
+    {"output", 'o', CORE_OPTION_TEXT, &given.output, "FILE", "write this file (default: NAME.tar.zst)"},
+    {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print size and checksum as JSON"},
+    {0}};
+  return core_options_answer(&manual, options, argc, argv, bundle_sweeps, &given);
+}
+
+/* ---- the way back ------------------------------------------------------------------------------------------------ */
+
+/* "<sha256>  <name>\n": checks one member, and counts it. */
+static int check_line(const char *folder, char *line, size_t *checked) {
+  char path[CORE_PATH_MAX], sum[BUNDLE_SHA256];
+  const size_t digits = BUNDLE_SHA256 - 1;
+  if (strlen(line) < digits + 3 || strncmp(line + digits, "  ", 2) != 0 ||
+      !bundle_archive_stays_inside(line + digits + 2))
+    return core_error(CORE_FAIL, "%s has a line that is no checksum: %.100s", SUMS, line);
+  TRY(core_files_path(path, "%s/%s", folder, line + digits + 2));
+  TRY(bundle_archive_hash(path, sum, NULL));
+  if (strncmp(sum, line, digits) != 0)
+    return core_error(CORE_FAIL, "%s is not what was bundled: its SHA-256 is %s", line + digits + 2, sum);
+  (*checked)++;
+  return CORE_OK;
+}
+
+static int check_sums(const char *folder, size_t *checked) {
+  char path[CORE_PATH_MAX], *text, *rest;
+  size_t size;
+  TRY(core_files_path(path, "%s/%s", folder, SUMS));
+  TRY(core_files_read(path, 0, &text, &size));
+  int code = CORE_OK;
+  for (char *line = strtok_r(text, "\n", &rest); line && code == CORE_OK; line = strtok_r(NULL, "\n", &rest))
+    code = check_line(folder, line, checked);
+  free(text);
+  if (code == CORE_OK && *checked == 0) code = core_error(CORE_FAIL, "%s names no file", SUMS);
+  return code;
+}
+
+typedef struct UnbundleOptions { bool json; } UnbundleOptions;
+
+static int unbundle(void *given, const char **operands, size_t count) {
+  const UnbundleOptions *options = given;
+  const char *folder = operands[1];
+  size_t checked = 0;
+  (void)count;
+  TRY(bundle_archive_unpack(operands[0], folder));
+  TRY(check_sums(folder, &checked));
+  if (options->json)
+    core_json_print(json_pack("{s:s, s:I, s:b}", "folder", folder, "files", (json_int_t)checked, "verified", 1));
+  else
+    printf("%s: %zu files, all as they were bundled; look with: analyze report %s/%s\n", folder, checked, folder,
+           DATABASE);
+  return CORE_OK;
+}
+
+int sweep_unbundle(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep unbundle FILE FOLDER [options]",
+    .about = "Unpacks what sweep bundle wrote into a new or empty folder and checks each file against the checksums "
+             "inside. The folder is a workspace to look at: analyze and sweep status take it.",
+    .least = 2, .most = 2};
+  UnbundleOptions given = {0};
+  const CoreOption options[] = {{"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON"}, {0}};
+  return core_options_answer(&manual, options, argc, argv, unbundle, &given);
+}
