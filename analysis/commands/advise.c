@@ -170,10 +170,26 @@ static void propose(Advice *advice, const Request *request, const CoreConfig *co
   p->hours = (double)request->seeds * (double)config->train.total_steps / speed / 3600;
 }
 
+/* Runs that hold a DDR of `factor` times the best one's. */
+static void propose_target(Advice *advice, const Request *request, double factor, const char *reason) {
+  const Candidate *best = &advice->candidates[advice->best];
+  CoreConfig config = *advice->groups.groups[best->group].config;
+  char change[64], number[32];
+  if (strcmp(config.algo.name, "ppo_ewma") != 0 && strcmp(config.algo.name, "ppo") != 0) return;
+  snprintf(number, sizeof number, "%.2g", factor * (config.ppo.ddr_target > 0 ? config.ppo.ddr_target : best->ddr));
+  config.ppo.ddr_target = strtod(number, NULL);
+  snprintf(change, sizeof change, "ppo.ddr_target = %s", number);
+  propose(advice, request, &config, change, reason);
+}
+
 /* The setting that moves DDR in this algorithm: up when `factor` is above 1. */
 static void propose_step(Advice *advice, const Request *request, double factor, const char *reason) {
   CoreConfig config = *advice->groups.groups[advice->candidates[advice->best].group].config;
   char change[160], number[32];
+  if (config.ppo.ddr_target > 0) {
+    propose_target(advice, request, factor, reason);
+    return;
+  }
   if (strcmp(config.algo.name, "ppo_ewma") == 0) {
     config.ppo.com = round(fmax(config.ppo.com, 1) * factor);
     snprintf(change, sizeof change, "ppo.com = %s", core_text_from_real(config.ppo.com, number));
@@ -240,6 +256,7 @@ static void make_proposals(Advice *advice, const Request *request) {
     propose_step(advice, request, 2, "a little more DDR than the best, which lies inside the range tried");
     propose_step(advice, request, 0.5, "a little less DDR than the best");
   }
+  propose_target(advice, request, 1, "the trainer itself can hold the best one's DDR, whatever the task does to it");
 }
 
 /* In order, while the budget lasts. */

@@ -11,6 +11,7 @@ db=$tap_dir/work/results.db ini=$tap_dir/advice.ini
 tap_run "advise: the best is named" 0 "Best: com 512" analyze advise "$db" -o "$ini"
 tap_run "advise: and that it still learns" 0 "still learns at the end" analyze advise "$db" -o "$ini"
 tap_run "advise: the neighbours are proposed" 0 "ppo.com = 1024" cat "$ini"
+tap_run "advise: a target for the DDR" 0 "ppo.ddr_target = " cat "$ini"
 tap_run "advise: with the reason" 0 "; it gained for sure in the second half" cat "$ini"
 tap_run "advise: sweep plan takes the file" 0 "seeds        3" sweep plan "$ini" --root "$tap_dir/work"
 tap_result "advise: nothing is proposed twice" "$([ -z "$(grep -A1 '^\[grid' "$ini" | grep = | sort | uniq -d)" ]; echo $?)"
