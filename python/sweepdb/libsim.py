@@ -46,7 +46,7 @@ _SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "libsim_observation_length": (c_int32, [c_void_p]),
     "libsim_reset": (c_int32, [c_void_p, c_void_p]),
     "libsim_reset_to": (c_int32, [c_void_p, c_void_p, c_void_p]),
-    "libsim_step": (c_int32, [c_void_p, c_void_p, POINTER(Step)]),
+    "libsim_step_final": (c_int32, [c_void_p, c_void_p, POINTER(Step), c_void_p]),
     "libsim_draw": (c_int32, [c_void_p, c_int32, c_int32, POINTER(c_void_p)]),
 }
 _loaded: ctypes.CDLL | None = None
@@ -118,8 +118,9 @@ class Batch:
     def reset_to(self, levels: int, observations: int) -> None:
         check(self._library.libsim_reset_to(self.handle, levels, observations))
 
-    def step(self, actions: int, out: Step) -> None:
-        if self._library.libsim_step(self.handle, actions, byref(out)) != 0:
+    def step(self, actions: int, out: Step, final_observations: int | None = None) -> None:
+        """final_observations: an array's address, or None: not wanted."""
+        if self._library.libsim_step_final(self.handle, actions, byref(out), final_observations) != 0:
             check(1)
 
     def draw(self, world: int, pixels: int) -> str:

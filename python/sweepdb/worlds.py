@@ -73,8 +73,10 @@ class KinetixVectorEnv(VectorEnv):
     """Many worlds of libsim as one vector environment of Gymnasium, with resets in the same step.
 
     The observation after an episode's end is the next episode's first. Every end is a termination, the time limit's
-    too, as in Kinetix: `truncations` are all False, and there is no `final_obs`. `infos` has arrays of the step that
-    ended: "solved", "level" (its number in the set; -1: in no set) and "episode_steps".
+    too, as in Kinetix: `truncations` are all False. `infos` has arrays of the step that ended: "solved", "level" (its
+    number in the set; -1: in no set) and "episode_steps". Where episodes ended it also has, as Gymnasium's
+    SyncVectorEnv, "final_obs" (their last observations, None for other worlds) and "final_info" (what `infos` says of
+    them), with "_final_obs" and "_final_info" telling which worlds these are.
 
     >>> worlds = KinetixVectorEnv(4, "loco512:car", max_steps=64)
     >>> observations, infos = worlds.reset(seed=1)
@@ -108,6 +110,7 @@ class KinetixVectorEnv(VectorEnv):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._actions = _Actions(kind, num_envs)
         self._truncated = np.zeros(num_envs, np.bool_)
+        self._last = np.zeros((num_envs, self._batch.length), np.float32)
         self._fresh = self._arrays()
 
     def _start(self, seed: int) -> None:
@@ -125,6 +128,16 @@ class KinetixVectorEnv(VectorEnv):
 
     def _next_arrays(self) -> tuple[dict[str, np.ndarray], libsim.Step]:
         return self._arrays() if self._copy else self._fresh
+
+    def _add_final(self, infos: dict[str, Any], done: np.ndarray) -> None:
+        """Adds what Gymnasium's convention for resets in the same step has of episodes that ended."""
+        final = np.full(self.num_envs, None, dtype=object)
+        for world in np.flatnonzero(done):
+            final[world] = self._last[world].copy()
+        ended = done.copy()
+        of_ended = {name: values * ended for name, values in infos.items()}
+        of_ended.update({f"_{name}": ended for name in infos})
+        infos.update(final_obs=final, _final_obs=ended, final_info=of_ended, _final_info=ended)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None,
               ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -149,9 +162,11 @@ class KinetixVectorEnv(VectorEnv):
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One step of all worlds. observations [worlds][features] float32, rewards [worlds] float64."""
         arrays, out = self._next_arrays()
-        self._batch.step(self._actions.take(actions), out)
+        self._batch.step(self._actions.take(actions), out, self._last.ctypes.data)
         truncated = self._truncated.copy() if self._copy else self._truncated
-        infos = {name: arrays[name] for name in ("solved", "level", "episode_steps")}
+        infos: dict[str, Any] = {name: arrays[name] for name in ("solved", "level", "episode_steps")}
+        if arrays["done"].any():
+            self._add_final(infos, arrays["done"])
         return arrays["observations"], arrays["reward"].astype(np.float64), arrays["done"], truncated, infos
 
     def draw(self, world: int = 0, pixels: int = 256) -> str:

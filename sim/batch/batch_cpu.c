@@ -2,6 +2,7 @@
  * depends on nothing but itself, so neither the number of threads nor the division matters. */
 #include <omp.h>
 
+#include "sim/batch/batch_cpu.h"
 #include "sim/batch/batch_internal.h"
 #include "sim/batch/batch_world.h"
 #include "sim/simd/block.h"
@@ -98,29 +99,37 @@ static void next_episode(SimBatch *batch, int w) {
   sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w));
 }
 
+/* Where a step's results go. */
+typedef struct Outputs {
+  const SimStepOut *out;
+  float *final_observations; /* [worlds][length] of episodes that end; may be NULL */
+} Outputs;
+
 /* Writes world w's results and, where its episode is over, starts the next. */
 static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, const float (*shown)[SIM_LANES_SHOWN],
-                        const SimStepOut *out) {
+                        const Outputs *outputs) {
+  const SimStepOut *out = outputs->out;
   sim_world_report(&batch->worlds[w], result, batch->level_count, (size_t)w, out);
+  if (result->done) observe(batch, w, shown, outputs->final_observations);
   const bool starts = result->done && batch->options.auto_reset;
   if (starts) next_episode(batch, w);
   observe(batch, w, starts ? NULL : shown, out->observations);
 }
 
-static int64_t step_alone(SimBatch *batch, int w, const void *actions, const SimStepOut *out, SimScratch *scratch) {
+static int64_t step_alone(SimBatch *batch, int w, const void *actions, const Outputs *outputs, SimScratch *scratch) {
   const SimCommand command = sim_task_command(batch->options.actions, actions, (size_t)w);
   SimTaskResult result = sim_batch_step_world(batch, w, &command, scratch);
-  finish_step(batch, w, &result, NULL, out);
+  finish_step(batch, w, &result, NULL, outputs);
   return result.nonfinite;
 }
 
 /* Steps worlds first..first+count-1 side by side. */
-static int64_t step_block(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out,
+static int64_t step_block(SimBatch *batch, int first, int count, const void *actions, const Outputs *outputs,
                           SimBlock *block) {
   int64_t nonfinite = 0;
   block->plan = first + count <= sim_batch_planned(batch) ? batch->plans + first : block->own_plan;
   for (int i = 0; block->plan == block->own_plan && i < count; i++) block->own_plan[i].model = NULL;
-  block->shows = out->observations && batch->options.observation == SIM_OBSERVATION_FLAT;
+  block->shows = outputs->out->observations && batch->options.observation == SIM_OBSERVATION_FLAT;
   for (int i = 0; i < count; i++) {
     block->world[i] = &batch->worlds[first + i];
     block->model[i] = &batch->models[block->world[i]->level];
@@ -130,7 +139,7 @@ static int64_t step_block(SimBatch *batch, int first, int count, const void *act
   sim_block_step(block, &batch->rules, count);
   for (int i = 0; i < count; i++) {
     const float (*shown)[SIM_LANES_SHOWN] = block->shown + (i > 0 ? block->body_end[i - 1] : 0);
-    finish_step(batch, first + i, &block->result[i], block->shows ? shown : NULL, out);
+    finish_step(batch, first + i, &block->result[i], block->shows ? shown : NULL, outputs);
     nonfinite += block->result[i].nonfinite;
   }
   return nonfinite;
@@ -147,11 +156,7 @@ static int block_worlds(const SimBatch *batch, int threads) {
   return (share + blocks - 1) / blocks;
 }
 
-void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
-  if (batch->backend) {
-    batch->backend->step(batch, 0, batch->options.worlds, actions, out);
-    return;
-  }
+static void step_all(SimBatch *batch, const void *actions, const Outputs *outputs) {
   const int worlds = batch->options.worlds, each = block_worlds(batch, omp_get_max_threads());
   int64_t nonfinite = 0;
 #pragma omp parallel reduction(+ : nonfinite)
@@ -162,13 +167,23 @@ void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out)
 #pragma omp for schedule(static)
       for (int first = 0; first < worlds; first += each)
         nonfinite +=
-          step_block(batch, first, worlds - first < each ? worlds - first : each, actions, out, &memory.block);
+          step_block(batch, first, worlds - first < each ? worlds - first : each, actions, outputs, &memory.block);
     } else {
 #pragma omp for schedule(static)
-      for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, out, &memory.scratch);
+      for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, outputs, &memory.scratch);
     }
   }
   batch->nonfinite += nonfinite;
+}
+
+void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out) {
+  if (batch->backend) batch->backend->step(batch, 0, batch->options.worlds, actions, out);
+  else step_all(batch, actions, &(Outputs){.out = out});
+}
+
+void sim_batch_step_final(SimBatch *batch, const void *actions, const SimStepOut *out, float *final_observations) {
+  CORE_CHECK(!batch->backend);
+  step_all(batch, actions, &(Outputs){.out = out, .final_observations = final_observations});
 }
 
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {

@@ -6,6 +6,7 @@
 #include "core/command/options.h"
 #include "core/memory.h"
 #include "core/version.h"
+#include "sim/batch/batch_cpu.h"
 #include "sim/library/api_internal.h"
 
 _Static_assert((int)LIBSIM_OK == CORE_OK && (int)LIBSIM_FAIL == CORE_FAIL && (int)LIBSIM_USAGE == CORE_USAGE,
@@ -138,13 +139,17 @@ int libsim_reset_to(LibsimBatch *batch, const int32_t *level, float *observation
 }
 
 int libsim_step(LibsimBatch *batch, const void *actions, const LibsimStep *out) {
+  return libsim_step_final(batch, actions, out, NULL);
+}
+
+int libsim_step_final(LibsimBatch *batch, const void *actions, const LibsimStep *out, float *final_observations) {
   if (!batch || !actions) return sim_api_null(batch ? "actions" : "batch");
   SimStepOut inside = {0};
   if (out)
     inside = (SimStepOut){.observations = out->observations, .reward = out->reward, .done = out->done,
                           .solved = out->solved, .level = out->level, .episode_steps = out->episode_steps};
   int before = enter(batch);
-  sim_batch_step(batch->batch, actions, &inside);
+  sim_batch_step_final(batch->batch, actions, &inside, final_observations);
   leave(batch, before);
   return CORE_OK;
 }

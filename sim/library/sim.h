@@ -128,6 +128,10 @@ typedef struct LibsimStep {
 
 /* actions: as options.actions says (LibsimActions). */
 LIBSIM_API int libsim_step(LibsimBatch *batch, const void *actions, const LibsimStep *out);
+/* The same, and what an auto-reset overwrites: final_observations [worlds][length], the last observation of every
+ * episode that ended in this step. Rows of other worlds stay as they are. NULL: not wanted. */
+LIBSIM_API int libsim_step_final(LibsimBatch *batch, const void *actions, const LibsimStep *out,
+                                 float *final_observations);
 LIBSIM_API int libsim_observe(const LibsimBatch *batch, float *observations);
 
 /* Worlds that reached NaN or infinity so far; their episodes ended. */

@@ -100,6 +100,45 @@ def check_single():
     assert ends == [(False, False)] * 4 + [(False, True)], ends
 
 
+def check_final():
+    """final_obs as Gymnasium's own vector environments have it, and as worlds show it that go on after their end."""
+    own = gymnasium.vector.SyncVectorEnv([lambda: sweepdb.KinetixEnv(CAR, max_steps=5)] * 3,
+                                         autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP)
+    env = sweepdb.KinetixVectorEnv(3, CAR, max_steps=5)
+    options = libsim.load().libsim_options_default()
+    options.worlds, options.seed, options.max_steps, options.auto_reset = 3, 9, 5, 0
+    plain = libsim.Batch(options, libsim.Levels(CAR, 64, 0))
+    shown = np.empty((3, plain.length), np.float32)
+    own.reset(seed=9), env.reset(seed=9), plain.reset(shown.ctypes.data)
+    actions = np.tile(np.array([1, 2, 0, 1, 0, 1], np.uint8), (3, 1))
+    for _ in range(4):
+        infos = env.step(actions)[4]
+        plain.step(actions.ctypes.data, libsim.Step(shown.ctypes.data))
+        assert "final_obs" not in infos and "final_obs" not in own.step(actions)[4]
+    observations, _, ended, _, infos = env.step(actions)
+    plain.step(actions.ctypes.data, libsim.Step(shown.ctypes.data))
+    wanted = own.step(actions)[4]
+    assert ended.all() and set(infos) - {"solved", "level", "episode_steps"} == set(wanted), (set(infos), set(wanted))
+    assert set(infos["final_info"]) == set(wanted["final_info"])
+    for name in ("final_obs", "_final_obs", "_final_info"):
+        assert infos[name].dtype == wanted[name].dtype and infos[name].shape == wanted[name].shape, name
+    assert np.array_equal(np.stack(infos["final_obs"]), shown) and not np.array_equal(observations, shown)
+    assert infos["final_info"]["episode_steps"].tolist() == [5] * 3
+
+    env = sweepdb.KinetixVectorEnv(8, "s", level_count=4, max_steps=64)
+    env.reset(seed=2), env.action_space.seed(2)
+    some = 0
+    for _ in range(100):
+        ended, infos = env.step(env.action_space.sample())[2:5:2]
+        if ended.any():
+            assert np.array_equal(infos["_final_obs"], ended)
+            assert [row is not None for row in infos["final_obs"]] == ended.tolist()
+            assert all(env.single_observation_space.contains(row) for row in infos["final_obs"][ended])
+            assert not infos["final_info"]["episode_steps"][~ended].any()
+            some += 0 < ended.sum() < 8
+    assert some, "some worlds end while others go on"
+
+
 def check_wrappers():
     env = RecordEpisodeStatistics(sweepdb.KinetixVectorEnv(4, CAR, max_steps=8))
     env.reset(seed=0)
@@ -145,6 +184,7 @@ check("a seed gives the same worlds, none gives others", check_seeds)
 check("the numbers are libsim's, bit for bit", check_libsim)
 check("levels by number and from a file", lambda: check_level(sys.argv[1]))
 check("the single world passes Gymnasium's check_env", check_single)
+check("the last observation of an episode is Gymnasium's final_obs", check_final)
 check("Gymnasium's wrappers take the vector environment", check_wrappers)
 check("actions that there are not do nothing, others are refused", check_actions)
 check("what libsim refuses is said in its words", check_refusals)

@@ -92,6 +92,37 @@ static void steps_are_those_of_a_batch(void **state) {
   assert_null(batch);
 }
 
+/* Worlds that go on after their end show what worlds that are reset would have shown. */
+static void last_observations_are_those_before_the_reset(void **state) {
+  LibsimOptions goes_on = small();
+  goes_on.auto_reset = 0;
+  LibsimBatch *batch = make(small(), NULL), *blind = make(small(), NULL), *other = make(goes_on, NULL);
+  const size_t length = (size_t)libsim_observation_length(batch), row = length * sizeof(float);
+  float *last = calloc(WORLDS, row), *unseen = calloc(WORLDS, row), *shown = calloc(WORLDS, row),
+        *next = calloc(WORLDS, row), *none = calloc(1, row);
+  uint8_t actions[WORLDS * SIM_ACTIONS], done[WORLDS], has_ended[WORLDS] = {0};
+  const LibsimStep out = {.observations = next, .done = done}, other_out = {.observations = shown};
+  assert_ok(libsim_reset(batch, NULL));
+  assert_ok(libsim_reset(blind, NULL));
+  assert_ok(libsim_reset(other, NULL));
+  for (uint32_t t = 0; t < 12; t++) {
+    fill(actions, sizeof actions, t);
+    assert_ok(libsim_step_final(batch, actions, &out, last));
+    assert_ok(libsim_step_final(blind, actions, NULL, unseen)); /* kernels that need not show anything */
+    assert_ok(libsim_step(other, actions, &other_out));
+    assert_memory_equal(last, unseen, WORLDS * row);
+    for (size_t w = 0; w < WORLDS; w++) {
+      const float *expected = done[w] && !has_ended[w] ? shown + w * length : has_ended[w] ? NULL : none;
+      if (expected) assert_memory_equal(last + w * length, expected, row);
+      if (expected == shown + w * length) assert_memory_not_equal(next + w * length, expected, row);
+      has_ended[w] |= done[w];
+    }
+  }
+  for (int w = 0; w < WORLDS; w++) assert_true(has_ended[w]);
+  free(last), free(unseen), free(shown), free(next), free(none);
+  libsim_destroy(&batch), libsim_destroy(&blind), libsim_destroy(&other);
+}
+
 static void a_saved_state_goes_on_the_same(void **state) {
   LibsimBatch *first = make(small(), NULL), *second = make(small(), NULL);
   size_t bytes = libsim_state_bytes(first);
@@ -302,7 +333,8 @@ static void a_level_that_runs_to_nan_ends_its_episodes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(steps_are_those_of_a_batch), cmocka_unit_test(a_saved_state_goes_on_the_same),
+    cmocka_unit_test(steps_are_those_of_a_batch), cmocka_unit_test(last_observations_are_those_before_the_reset),
+    cmocka_unit_test(a_saved_state_goes_on_the_same),
     cmocka_unit_test(actions_and_resets_are_passed_on), cmocka_unit_test(fields_are_where_they_say),
     cmocka_unit_test(worlds_can_be_drawn), cmocka_unit_test(levels_come_from_everywhere),
     cmocka_unit_test(wrong_options_are_refused), cmocka_unit_test(null_is_an_error_not_a_crash),
