@@ -78,19 +78,22 @@ def main() -> None:
     agent = Agent(worlds.single_observation_space.shape[0], worlds.single_action_space.nvec.tolist())
     optimiser = torch.optim.Adam(agent.parameters(), lr=RATE, eps=1e-5)
     x = torch.from_numpy(worlds.reset(seed=1)[0])
-    returns_now, latest = np.zeros(WORLDS), deque(maxlen=4 * WORLDS)
+    returns_now, latest = np.zeros(WORLDS), deque[tuple[float, bool]](maxlen=4 * WORLDS)
     for iteration in range(1, ITERATIONS + 1):
         seen, taken, logps, rewards, ends = [], [], [], [], []
         for _ in range(STEPS):
             with torch.no_grad():
                 actions, logp, _ = agent.act(x)
-            seen.append(x), taken.append(actions), logps.append(logp)
+            seen.append(x)
+            taken.append(actions)
+            logps.append(logp)
             observations, reward, terminated, truncated, infos = worlds.step(actions.numpy())
             done = terminated | truncated
             returns_now += reward
             latest.extend(zip(returns_now[done], infos["solved"][done]))
             returns_now[done] = 0
-            rewards.append(torch.from_numpy(reward).float()), ends.append(torch.from_numpy(done).float())
+            rewards.append(torch.from_numpy(reward).float())
+            ends.append(torch.from_numpy(done).float())
             x = torch.from_numpy(observations)
         with torch.no_grad():
             values = agent.critic(torch.stack([*seen, x]))[..., 0]

@@ -8,7 +8,7 @@ from .policies import Policy
 from .policies import Policy as policy
 from .where import between
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"     # the Makefile's VERSION
 __all__ = ["open", "between", "policy", "Policy", "Database", "SCHEMA_VERSION", "Error", "MissingError",
            "FormatError", "VersionError", "DamagedError", "ColumnError", "UnsupportedError", "LibraryError",
            "KinetixVectorEnv", "KinetixEnv"]

@@ -280,8 +280,8 @@ class Policy:
             for part, array in zip(("W", "b", "gain", "offset"), parts):
                 self.weights[f"{name}.{part}{l}"] = array
             of = "net.trunk_activation" if name == "actor" and l < self._trunk else "net.activation"
-            layers.append(Layer(parts[0], parts[1], *(parts[2:] or (None, None)),
-                                None if l == last else self._activation(of)))
+            gain, offset = (parts[2], parts[3]) if has_norm else (None, None)
+            layers.append(Layer(parts[0], parts[1], gain, offset, None if l == last else self._activation(of)))
         return layers, theta
 
     def _activation(self, setting: str) -> str:

@@ -38,6 +38,11 @@ if [ -n "$without" ]; then tap_skip "worlds" "$without"; else checks sweepdb_wor
 if [ -z "$without" ] && "$python" -c 'import torch' 2>/dev/null; then
   tap_check "the example of PPO trains" "$("$python" "$top/python/examples/ppo.py" 2 16 2>&1 | awk -F'\t' 'NF == 3 && $1 == 1024 * NR { n++ } { text = text $0 } END { if (n != 2) print text }')"
 else tap_skip "the example of PPO trains" "${without:-no torch}"; fi
+if [ -z "$without" ] && "$python" -c 'import stable_baselines3' 2>/dev/null; then
+  tap_check "the example with Stable-Baselines3 trains" "$("$python" "$top/python/examples/sb3_ppo.py" 20480 2>&1 |
+    awk -F'\t' '{ text = text $0 "\n" } NF > 1 { said = said " " $1; rate = $NF } $1 == "untrained" { before = rate }
+      END { if (said != " untrained 20480 trained" || !(rate > 3 * before)) print text }')"
+else tap_skip "the example with Stable-Baselines3 trains" "${without:-no stable_baselines3}"; fi
 
 # ---- policies
 small=(--quiet --set env.task=loco512 --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4 --set env.num=8
@@ -105,6 +110,11 @@ mkdir -p work/runs/ab && cp -r policies/plain work/runs/ab/policy
 try "a trained policy, and what it does" work "(3, 16) (3, 6)" 'print(logits.shape, actions.shape)'
 try "submit an experiment, and wait for it" first "True 1" \
   'import sweepdb; print(isinstance(told, dict), len(sweepdb.open("results.db", frame="numpy").runs(where={"status": "finished"})["id"]))'
+
+tap_expect "the example that submits" 0 'epsilon 0.4: solve rate [01]\.[0-9]{2} of 2 seeds' "$python" "$top/python/examples/submit.py" from_python
+if "$python" -c 'import mypy' 2>/dev/null; then
+  tap_check "type hints hold (mypy)" "$(cd "$top/python" && "$python" -m mypy --cache-dir="$tap_dir/mypy" --no-error-summary 2>&1)"
+else tap_skip "type hints hold" "no mypy (make python)"; fi
 
 # ---- installed
 if cp -r "$top/python" package && "$python" -m pip install --quiet --disable-pip-version-check --no-deps --target installed ./package >out 2>&1; then

@@ -2,7 +2,7 @@
 # Makes a virtual environment with the Python packages that environments and their tests use.
 set -eu
 folder=${1:?usage: python.sh FOLDER}
-packages=(gymnasium==1.4.0 numpy ale-py==0.12.1)
+packages=(gymnasium==1.4.0 numpy ale-py==0.12.1 mypy==2.4.1)
 stamp=$folder/packages.txt
 if [ -e "$stamp" ] && [ "$(cat "$stamp")" = "${packages[*]}" ]; then exit 0; fi
 command -v python3 >/dev/null || { echo "make python needs python3: apt-get install python3-venv" >&2; exit 2; }
