@@ -1,12 +1,19 @@
 # Builds three programs (sweep, trainer, analyze), libsim and an extension of SQLite into build/.
 #   make   the programs    make check   all tests    make demo   a small sweep, with its figure    make help   the rest
-# install.mk says how they are installed, tests/tests.mk how the tests are built.
+# install.mk says how they are installed, packaging/packaging.mk how they are packed, tests/tests.mk how tests are built.
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
 VERSION := 0.2.0
+# A tarball of `make dist` has no history; its commit.txt says what it was made of: commit, day, tag or "untagged".
+RELEASED := $(if $(wildcard commit.txt),$(shell cat commit.txt))
+ifeq ($(RELEASED),)
 CHANGED := $(shell git diff --quiet HEAD 2>/dev/null || echo +)
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)$(CHANGED)
 DATE := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)
+else
+COMMIT := $(word 1,$(RELEASED))
+DATE := $(word 2,$(RELEASED))
+endif
 
 # ---- what you may set: make BUILD=... CC=clang OPTIMISE=-O1 SANITIZE=-fsanitize=address CFLAGS=...
 BUILD ?= build
@@ -40,6 +47,14 @@ HAS_MUJOCO := $(if $(wildcard $(MUJOCO_HOME)/include/mujoco/mujoco.h),1,0)
 HAS_CUDA := $(if $(NVCC),1,0)
 HAS_NCCL := $(if $(and $(NVCC),$(NCCL_H)),1,0)
 has = $(filter 1,$(HAS_$(1)))
+# What `--version` says of it: "with oneDNN, libgd; without CUDA".
+FEATURES := DNNL=oneDNN OPENBLAS=OpenBLAS GD=libgd MPI=OpenMPI CURL=libcurl CUDA=CUDA NCCL=NCCL MUJOCO=MuJoCo
+comma := ,
+list = $(subst $() ,$(comma) ,$(strip $(1)))
+feature = $(subst =, ,$(1))
+features = $(foreach f,$(FEATURES),$(if $(filter $(1),$(HAS_$(word 1,$(call feature,$f)))),$(word 2,$(call feature,$f))))
+WITHOUT := $(call list,$(call features,0))
+FEATURES_TEXT := with $(or $(call list,$(call features,1)),no library that is optional)$(if $(WITHOUT),; without $(WITHOUT))
 
 # ---- compiler and linker -------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit-function-declaration \
@@ -130,18 +145,20 @@ $(BUILD)/mujoco.stamp: FORCE
 $(BUILD)/obj/sim/draw/draw_image.o: CFLAGS_ALL += $(if $(call has,GD),$(shell $(PKG) --cflags gdlib))
 $(BUILD)/obj/trainer/ranks/ranks.o: CFLAGS_ALL += $(if $(call has,MPI),$(shell $(PKG) --cflags ompi-c))
 $(BUILD)/obj/analysis/report/report.o: analysis/report/report_page.html
-# The version is compiled into one file, made anew when the commit changes.
+# The version is compiled into one file, made anew when the commit or a feature changes.
 VERSION_O := $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o
-$(VERSION_O): CFLAGS_ALL += -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"' -DCORE_DATE='"$(DATE)"'
-$(VERSION_O): $(BUILD)/commit.stamp
-$(BUILD)/commit.stamp: FORCE
-	@mkdir -p $(@D); echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+VERSION_CFLAGS := -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"' -DCORE_DATE='"$(DATE)"' \
+  -DCORE_FEATURES='"$(FEATURES_TEXT)"'
+$(VERSION_O): CFLAGS_ALL += $(VERSION_CFLAGS)
+$(VERSION_O): $(BUILD)/version.stamp
+$(BUILD)/version.stamp: FORCE
+	@mkdir -p $(@D); printf '%s\n' $(VERSION_CFLAGS) | cmp -s - $@ || printf '%s\n' $(VERSION_CFLAGS) > $@
 FORCE:
 
-include install.mk tests/tests.mk
+include install.mk packaging/packaging.mk tests/tests.mk
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
-# ---- what people type, with install.mk and tests/tests.mk ----------------------------------------
+# ---- what people type, with install.mk, packaging/packaging.mk and tests/tests.mk ----------------
 .PHONY: all FORCE deps deps-present mujoco procgen python docs info clean help
 deps:            ## install the libraries (Debian-like machines, as root or with sudo)
 	@tests/tools/dependencies.sh install

@@ -1,4 +1,4 @@
-/* What this build is: version, commit and its date, as the Makefile gave them. */
+/* What this build is: version, commit, its date and libraries, as the Makefile gave them. */
 #ifndef CORE_VERSION_H
 #define CORE_VERSION_H
 
@@ -6,5 +6,7 @@
 const char *core_version(void);
 const char *core_commit(void);
 const char *core_date(void);
+/* Optional libraries and devices of the build, all programs' alike: "with oneDNN, libgd; without CUDA, NCCL". */
+const char *core_features(void);
 
 #endif

@@ -120,7 +120,7 @@ FETCH_MUJOCO := $(if $(call has,MUJOCO),true,tests/tools/mujoco.sh $(BUILD)/mujo
 tests: $(KERNELS_O) lib bridge $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
-	@tests/tools/dependencies.sh install
+	@tests/tools/dependencies.sh install packaging
 	@$(FETCH_MUJOCO)
 	@$(MAKE_PYTHON)
 	@$(FETCH_PROCGEN)

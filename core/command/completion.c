@@ -272,7 +272,7 @@ static void print_commands(const CoreProgram *program, const char *word) {
 static void print_program_options(const CoreProgram *program, const char *word) {
   CoreText values = {0};
   if (!program->usual) core_completion_add(&values, "--help", "what the program does, and its commands");
-  core_completion_add(&values, "--version", "version and commit");
+  core_completion_add(&values, "--version", "version, commit and libraries");
   core_completion_add(&values, "--completion", "what makes a shell complete: bash, zsh or fish");
   print_fitting("", 0, word, &values);
   core_text_free(&values);

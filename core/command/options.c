@@ -224,9 +224,9 @@ static void print_overview(const CoreProgram *program) {
   core_help_text(&help, program->intro);
   core_options_help_commands(&help, program);
   core_text_clear(&text);
-  core_text_appendf(&text, "`%s COMMAND --help` explains one; `%s --version` prints the version; `%s --completion "
-                    "bash` (zsh, fish) what makes a shell complete commands, options and names.", program->name,
-                    program->name, program->name);
+  core_text_appendf(&text, "`%s COMMAND --help` explains one; `%s --version` prints version, commit and "
+                    "libraries; `%s --completion bash` (zsh, fish) what makes a shell complete commands, options and "
+                    "names.", program->name, program->name, program->name);
   core_help_text(&help, core_text_string(&text));
   core_text_free(&text);
 }
@@ -281,7 +281,7 @@ static int help_with(const CoreProgram *program, const char *name) {
 static int answer_for_program(const CoreProgram *program, const char *option, int argc, char **argv) {
   static const char *const names[] = {"help", "version", "completion"};
   if (strcmp(option, "--version") == 0) {
-    printf("%s %s (commit %s)\n", program->name, core_version(), core_commit());
+    printf("%s %s (commit %s)\n%s\n", program->name, core_version(), core_commit(), core_features());
     return CORE_OK;
   }
   if (strcmp(option, "--completion") == 0 && argc == 1) return core_completion_script(program, argv[0]);

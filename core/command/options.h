@@ -71,8 +71,9 @@ typedef struct CoreProgram {
 } CoreProgram;
 
 /* Runs argv[1]'s command; prints "program: message" for an error; returns the exit code. Without a command, or with
- * --help: intro and commands; `help COMMAND` is `COMMAND --help`. --version prints the version and commit. Unknown
- * command: nearest, CORE_USAGE. Also --completion SHELL and --man FOLDER, which make install calls. */
+ * --help: intro and commands; `help COMMAND` is `COMMAND --help`. --version prints version and commit, and features
+ * on a second line. Unknown command: nearest, CORE_USAGE. Also --completion SHELL and --man FOLDER, which make install
+ * calls. */
 int core_options_dispatch(const CoreProgram *program, int argc, char **argv);
 
 /* What a command would answer with: its manual and options (never NULL), good during the call of `describe`. */

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Libraries this project builds with. "check" (fast, silent when all are there) or "install" (apt as root or sudo).
+# Libraries this project builds with. "check" (fast, silent when all are there), "install" (apt as root or sudo), or
+# "install packaging", with what makes Debian packages.
 # Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops. What is "optional" is
 # installed where that is possible, and does without otherwise.
 set -u
-mode=${1:-check}
+mode=${1:-check} also=${2:-}
 # what proves it is there | Debian | Fedora | Spack
 needs=(
   "command:gcc|gcc libc6-dev|gcc|gcc"
@@ -24,6 +25,7 @@ needs=(
   "optional:curl-config|libcurl4-openssl-dev|libcurl-devel|curl"
   "header:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )
+[ "$also" != packaging ] || needs+=("optional:dh|debhelper dpkg-dev lintian|debhelper dpkg-dev|")
 present() {
   case $1 in
     optional:*.so) [ -n "$(ls /usr/lib*/*/slurm-wlm/"${1#*:}" /usr/lib*/slurm/"${1#*:}" 2>/dev/null)" ] ;; # Slurm's
@@ -32,7 +34,7 @@ present() {
     header:*) printf '#include <%s>\n' "${1#*:}" | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
   esac
 }
-stamp=build/dependencies.$mode
+stamp=build/dependencies.$mode$also
 if [ -e "$stamp" ] && [ "$stamp" -nt "$0" ]; then exit 0; fi
 collect() {
   debian=() fedora=() spack=() required=0
@@ -40,7 +42,7 @@ collect() {
     IFS='|' read -r proof d f s <<<"$row"
     case $mode:$proof in check:optional:*) continue ;; esac
     if ! present "$proof"; then
-      debian+=($d); fedora+=("$f"); spack+=("$s")
+      debian+=($d); fedora+=("$f"); spack+=($s)
       case $proof in optional:*) ;; *) required=$((required + 1)) ;; esac
     fi
   done

@@ -280,6 +280,7 @@ static void commands_are_dispatched(void **state) {
   assert_memory_equal(text, "sweep ", 6);
   assert_non_null(strstr(text, core_version()));
   assert_non_null(strstr(text, core_commit()));
+  assert_non_null(strstr(text, core_features()));
 }
 
 static void output_that_is_lost_is_a_failure(void **state) {

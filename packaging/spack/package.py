@@ -1,0 +1,66 @@
+# The recipe of sweep for Spack 1.0 and later. docs/install.md says how it is used; it has not been run by Spack yet, only by
+# tests/tools/spack_recipe.py.
+from spack_repo.builtin.build_systems.cuda import CudaPackage
+from spack_repo.builtin.build_systems.makefile import MakefilePackage
+
+from spack.package import *
+
+
+class PpoSweep(MakefilePackage, CudaPackage):
+    """Runs grids of PPO experiments on thousands of simulated 2D physics worlds, on a laptop or a Slurm cluster, and
+    draws what came out."""
+
+    git = "file:///path/to/sweep"  # your clone
+
+    license("MIT")
+    sanity_check_is_file = [join_path("bin", program) for program in ("sweep", "trainer", "analyze")]
+
+    version("main", branch="main")
+
+    variant("mpi", default=True, description="Runs on several processes")
+    variant("nccl", default=True, when="+cuda", description="Several GPUs without going through the host's memory")
+    variant("curl", default=True, description="slurmrestd, webhooks and MLflow")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build", when="+cuda")
+    depends_on("gmake", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("cmocka", type="build")
+    depends_on("random123", type="build")
+    depends_on("sqlite")
+    depends_on("jansson")
+    depends_on("libsodium")
+    depends_on("libgd")
+    depends_on("onednn")
+    depends_on("gnuplot", type=("build", "run"))
+    depends_on("openmpi", when="+mpi")
+    depends_on("curl", when="+curl")
+    depends_on("nccl", when="+nccl")
+
+    conflicts("cuda_arch=none", when="+cuda", msg="choose the GPUs' compute capability: cuda_arch=80,90")
+
+    @property
+    def settings(self):
+        """What make is told. What the specification leaves out is left out, though the system may have it."""
+        spec = self.spec
+        chosen = [f"HAS_{name.upper()}={int(spec.satisfies('+' + name))}" for name in ("mpi", "curl")]
+        chosen += ["HAS_OPENBLAS=0", "MUJOCO_HOME="]
+        if not spec.satisfies("+cuda"):
+            return chosen + ["CUDA_HOME="]
+        architectures = spec.variants["cuda_arch"].value
+        targets = " ".join(f"-gencode=arch=compute_{a},code=sm_{a}" for a in architectures)
+        chosen += [f"CUDA_HOME={spec['cuda'].prefix}", f"CUDA_TARGETS={targets}"]
+        if spec.satisfies("+nccl"):
+            return chosen + [f"NCCL_HOME={spec['nccl'].prefix}"]
+        return chosen + ["HAS_NCCL=0"]
+
+    @property
+    def build_targets(self):
+        return ["all", f"PREFIX={self.prefix}", *self.settings]
+
+    @property
+    def install_targets(self):
+        return ["install", f"PREFIX={self.prefix}", *self.settings]
+
+    def setup_run_environment(self, env: EnvironmentModifications) -> None:
+        env.set("LIBSIM", join_path(self.prefix.lib, "libsim.so.1"))
