@@ -1,6 +1,6 @@
 # Builds three programs (sweep, trainer, analyze), libsim and an extension of SQLite into build/.
 #   make   the programs    make check   all tests    make demo   a small sweep, with its figure    make help   the rest
-# install.mk says how they are installed, packaging/packaging.mk how they are packed, tests/tests.mk how tests are built.
+# install.mk says how they are installed, packaging/packaging.mk how they are packed, tests/tests.mk how tests are made.
 SHELL := /bin/bash
 .DEFAULT_GOAL := all
 VERSION := 0.2.0
@@ -50,11 +50,13 @@ has = $(filter 1,$(HAS_$(1)))
 # What `--version` says of it: "with oneDNN, libgd; without CUDA".
 FEATURES := DNNL=oneDNN OPENBLAS=OpenBLAS GD=libgd MPI=OpenMPI CURL=libcurl CUDA=CUDA NCCL=NCCL MUJOCO=MuJoCo
 comma := ,
-list = $(subst $() ,$(comma) ,$(strip $(1)))
-feature = $(subst =, ,$(1))
-features = $(foreach f,$(FEATURES),$(if $(filter $(1),$(HAS_$(word 1,$(call feature,$f)))),$(word 2,$(call feature,$f))))
-WITHOUT := $(call list,$(call features,0))
-FEATURES_TEXT := with $(or $(call list,$(call features,1)),no library that is optional)$(if $(WITHOUT),; without $(WITHOUT))
+listed = $(subst $() ,$(comma) ,$(strip $(1)))
+feature_has = $(HAS_$(word 1,$(subst =, ,$(1))))
+feature_name = $(word 2,$(subst =, ,$(1)))
+features = $(foreach f,$(FEATURES),$(if $(filter $(1),$(call feature_has,$f)),$(call feature_name,$f)))
+FEATURES_WITH := $(or $(call listed,$(call features,1)),none of the optional libraries)
+FEATURES_WITHOUT := $(call listed,$(call features,0))
+FEATURES_TEXT := with $(FEATURES_WITH)$(if $(FEATURES_WITHOUT),; without $(FEATURES_WITHOUT))
 
 # ---- compiler and linker -------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror=implicit-function-declaration \

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Makes FOLDER/ppo-sweep_VERSION_ARCH.deb of FOLDER/installed, where `make install` has put everything, by packaging/debian
-# and debhelper. Between two releases the version is VERSION~gitDAY.COMMIT, which apt takes for older than VERSION.
+# Makes FOLDER/ppo-sweep_VERSION_ARCH.deb of FOLDER/installed, where `make install` has put everything, by debhelper and
+# packaging/debian. Between two releases the version is VERSION~gitDAY.COMMIT, which apt takes for older than VERSION.
 # Where lintian is installed, the package must pass without errors.
 # Usage: packaging/deb.sh VERSION COMMIT DAY FOLDER [TAG]     make deb calls it
 set -euo pipefail
 version=$1 commit=$2 day=$3 folder=$(cd "$4" && pwd) tag=${5:-}
 cd "$(dirname "$0")/.."
 for program in dpkg-buildpackage dh; do
-  command -v "$program" >/dev/null ||
-    { echo "make deb: there is no $program; on Debian or Ubuntu: apt-get install dpkg-dev debhelper lintian" >&2; exit 2; }
+  command -v "$program" >/dev/null && continue
+  echo "make deb: there is no $program; on Debian or Ubuntu: apt-get install dpkg-dev debhelper lintian" >&2
+  exit 2
 done
 [ -n "$tag" ] || tag=$(git tag --points-at HEAD 2>/dev/null | grep -xF "v$version" || echo untagged)
 full=$version

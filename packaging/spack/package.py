@@ -29,6 +29,7 @@ class PpoSweep(MakefilePackage, CudaPackage):
     depends_on("random123", type="build")
     depends_on("sqlite")
     depends_on("jansson")
+    depends_on("libarchive")
     depends_on("libsodium")
     depends_on("libgd")
     depends_on("onednn")

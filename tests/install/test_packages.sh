@@ -45,6 +45,9 @@ tap_check "so is the Python package's" "$(grep -q "^__version__ = \"$version\" "
 for program in sweep trainer analyze; do tap_run "and $program's" 0 "$program $version (commit " "$program" --version; done
 
 # ---- recipes
+tap_check "Debian: the build depends on what dependencies.sh installs" "$(comm -23 \
+  <({ sed -nE 's/^ *"(command|header):[^|]*\|([^|]*)\|.*/\2/p' tests/tools/dependencies.sh | tr ' ' '\n'; echo libopenmpi-dev; } | sort) \
+  <(sed -n '/^Build-Depends:/,/^$/p' packaging/debian/control | grep -oE '[a-z0-9][a-z0-9.+-]+' | sort))"
 if command -v python3 >/dev/null; then
   out=$(PYTHONDONTWRITEBYTECODE=1 python3 tests/tools/spack_recipe.py "$top" 2>&1)
   while IFS=$'\t' read -r name problem; do [ "$name" = end ] || tap_check "Spack: $name" "$problem"; done <<<"$out"
