@@ -33,7 +33,7 @@ for p in $programs; do
   done
   tap_check "$p: every command explains itself in three ways and refuses unknown options" "$problems"
   tap_expect "$p --version: version and commit" 0 "^$p [0-9]+\.[0-9]+\.[0-9]+ \(commit [0-9a-f]{7}" "$p" --version
-  tap_expect "$p --version: what it was built with" 0 '^with .*(oneDNN|OpenBLAS).*; without ' "$p" --version
+  tap_expect "$p --version: what it was built with" 0 '^with .*(oneDNN|OpenBLAS)' "$p" --version
   tap_expect "$p: an unknown option before any command" 2 "$p: unknown option --vresion; " "$p" --vresion
   tap_run "$p help: an unknown command" 2 "unknown command 'nonsense'" "$p" help nonsense
   if [ -e /dev/full ]; then
