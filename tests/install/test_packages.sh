@@ -29,6 +29,7 @@ if [ -z "$(git rev-parse --show-cdup 2>/dev/null || echo none)" ]; then
   tap_check "unpacked, make knows the commit" "$(make -s -C "$name" BUILD="$tap_dir/none" info 2>&1 | grep -qxF "sweep $version commit $commit" || make -s -C "$name" info)"
   tap_check "unpacked, the programs are told of it" "$(make -C "$name" BUILD="$tap_dir/built" "$tap_dir/built/obj/core/version.o" 2>&1 >out || cat out
     strings built/obj/core/version.o | grep -qxF "$commit" || echo "no $commit in version.o")"
+  tap_run "unpacked, tests that need git are left out" 0 "# SKIP a tarball" bash "$name/tests/tools/test_tree.sh"
   tap_run "a tarball makes none" 2 "a tarball is made of a commit" dist "$name"
   git -C one tag "v$version"
   tap_run "a release" 0 "sweep-$version.tar.gz" dist one

@@ -3,6 +3,7 @@
 # their tables say. TAP.
 set -u
 cd "$(dirname "$0")/../.."
+if [ -e commit.txt ]; then echo "ok 1 - the tree # SKIP a tarball, which git knows nothing of"; echo "1..1"; exit 0; fi
 n=0 bad=0
 result() { # name, problems (empty = good)
   n=$((n + 1))
