@@ -1,5 +1,5 @@
-# The recipe of sweep for Spack 1.0 and later. docs/install.md says how it is used; it has not been run by Spack yet, only by
-# tests/tools/spack_recipe.py.
+# The recipe of sweep for Spack 1.0 and later. docs/install.md says how it is used. Spack itself
+# has not run it yet, only tests/tools/spack_recipe.py.
 from spack_repo.builtin.build_systems.cuda import CudaPackage
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
@@ -7,18 +7,18 @@ from spack.package import *
 
 
 class PpoSweep(MakefilePackage, CudaPackage):
-    """Runs grids of PPO experiments on thousands of simulated 2D physics worlds, on a laptop or a Slurm cluster, and
-    draws what came out."""
+    """Runs grids of PPO experiments on thousands of simulated 2D physics worlds, on a laptop or a
+    Slurm cluster, and draws what came out."""
 
     git = "file:///path/to/sweep"  # your clone
 
     license("MIT")
-    sanity_check_is_file = [join_path("bin", program) for program in ("sweep", "trainer", "analyze")]
+    sanity_check_is_file = [join_path("bin", name) for name in ("sweep", "trainer", "analyze")]
 
     version("main", branch="main")
 
     variant("mpi", default=True, description="Runs on several processes")
-    variant("nccl", default=True, when="+cuda", description="Several GPUs without going through the host's memory")
+    variant("nccl", default=True, when="+cuda", description="Several GPUs, by NCCL")
     variant("curl", default=True, description="slurmrestd, webhooks and MLflow")
 
     depends_on("c", type="build")
@@ -38,13 +38,14 @@ class PpoSweep(MakefilePackage, CudaPackage):
     depends_on("curl", when="+curl")
     depends_on("nccl", when="+nccl")
 
-    conflicts("cuda_arch=none", when="+cuda", msg="choose the GPUs' compute capability: cuda_arch=80,90")
+    conflicts("cuda_arch=none", when="+cuda", msg="choose the GPUs: cuda_arch=80,90")
 
     @property
     def settings(self):
-        """What make is told. What the specification leaves out is left out, though the system may have it."""
+        """What make is told. What the spec leaves out is left out, though the system has it."""
         spec = self.spec
-        chosen = [f"HAS_{name.upper()}={int(spec.satisfies('+' + name))}" for name in ("mpi", "curl")]
+        has = {"HAS_MPI": spec.satisfies("+mpi"), "HAS_CURL": spec.satisfies("+curl")}
+        chosen = [f"{name}={int(value)}" for name, value in has.items()]
         chosen += ["HAS_OPENBLAS=0", "MUJOCO_HOME="]
         if not spec.satisfies("+cuda"):
             return chosen + ["CUDA_HOME="]
