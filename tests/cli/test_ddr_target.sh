@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ppo.ddr_target in real trainings: it reaches targets and holds them, by COM and by epsilon; a stopped run goes on as if
-# nothing had been; ranks and a device do the same. TAP.
+# nothing had been; a device's recorded updates follow. TAP.
 set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
@@ -61,7 +61,7 @@ done
 train off --quiet --set train.total_steps=10240
 [ "$(values off com | sort -u)" = 64 ]; tap_result "without a target COM stays" $? "$(values off com | sort -u | head -3)"
 
-# ---- stopped and resumed, on ranks, on a device
+# ---- stopped and resumed, and on a device
 short=(--quiet --set train.total_steps=10240 --set ppo.ddr_target=1e4)
 for algorithm in ppo ppo_ewma; do
   train "whole$algorithm" "${short[@]}" --set algo.name=$algorithm

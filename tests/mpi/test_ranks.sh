@@ -64,6 +64,12 @@ for what in memory leads; do
   tap_result "comm.deterministic: and of policies with memory ($what), for 1 to 3 ranks" \
     "$([ -s $what.1 ] && cmp -s $what.1 $what.2 && cmp -s $what.1 $what.3; echo $?)" "$(diff $what.1 $what.3)"
 done
+for ranks in 1 3; do
+  train $ranks "t$ranks" --set comm.deterministic=yes --set ppo.ddr_target=1e4 >out 2>&1 || cat out
+  contents "t$ranks" >"target.$ranks"
+done
+cmp -s target.1 target.3 && ! cmp -s target.1 transitions.1
+tap_result "a COM or epsilon that holds a DDR moves alike on 1 and 3 ranks" $? "$(diff target.1 target.3)"
 # The first rank decides how bf16 products are made: what the others are told does not matter.
 bf16=(--config small.ini --quiet --set comm.deterministic=yes --set train.precision=bf16)
 TRAINER_BF16=rounded train 1 bf16.1 "${bf16[@]}" >out 2>&1 || cat out
