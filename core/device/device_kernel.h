@@ -9,6 +9,7 @@
 #define CORE_DEVICE_KERNEL_H
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* CORE_KERNEL_FN: a function of device code (for the emulator an ordinary one). CORE_DEVICE_FN: one of host and
  * device. */
@@ -41,6 +42,42 @@ CORE_DEVICE_FN size_t core_device_first(const CoreDeviceThread *at) {
   return (size_t)at->block * at->threads + at->thread;
 }
 CORE_DEVICE_FN size_t core_device_stride(const CoreDeviceThread *at) { return (size_t)at->blocks * at->threads; }
+
+/* The upper half of a product of 64 bits. */
+CORE_DEVICE_FN uint64_t core_device_multiply_high(uint64_t a, uint64_t b) {
+#if defined(__CUDA_ARCH__)
+  return __umul64hi(a, b);
+#else
+  __extension__ typedef unsigned __int128 Wide;
+  return (uint64_t)((Wide)a * b >> 64);
+#endif
+}
+
+/* A number that kernels divide indices by, made on the host: a GPU takes some 20 instructions to divide by a number
+ * that it meets in the kernel, and 60 more where 32 bits may not do. An index is multiplied by 2^(63 + shift) /
+ * number, rounded up (Granlund and Montgomery, PLDI 1994): exact below 2^63. */
+typedef struct CoreDivisor {
+  uint64_t factor;
+  uint32_t number, shift;
+} CoreDivisor;
+
+/* number: 1 to 2^32 - 1; 0, of nothing's columns, counts as 1. */
+static inline CoreDivisor core_divisor(size_t number) {
+  __extension__ typedef unsigned __int128 Wide;
+  CoreDivisor by = {0, number < 1 ? 1 : (uint32_t)number, 0};
+  if (number >> 32) abort();
+  while ((uint64_t)1 << by.shift < by.number) by.shift++;
+  by.factor = (uint64_t)((((Wide)1 << (63 + by.shift)) + by.number - 1) / by.number);
+  return by;
+}
+
+/* i / number, and the rest. */
+typedef struct CoreDivided { size_t whole; uint32_t rest; } CoreDivided;
+CORE_DEVICE_FN CoreDivided core_divide(size_t i, CoreDivisor by) {
+  const size_t whole = core_device_multiply_high(2 * (uint64_t)i, by.factor) >> by.shift;
+  const CoreDivided divided = {whole, (uint32_t)i - (uint32_t)whole * by.number};
+  return divided;
+}
 
 /* Waits until all threads of the block, or of the thread's group of `group` neighbours, have come here. What each wrote
  * to shared and device memory before is then visible to the others. */

@@ -30,6 +30,7 @@ typedef struct SimBatchDevice {
   SimModel *models;
   float *templates;
   int32_t *features, *level;
+  SimObserved *observed;   /* [observation_length] */
   int64_t *nonfinite;
   int32_t *waiting;        /* [waiters] worlds that wait for a new level; NULL where no levels are new */
   int64_t *waiters;
@@ -47,7 +48,7 @@ static SimDeviceBatch view(const SimBatch *batch) {
   return (SimDeviceBatch){.worlds = d->worlds,
                           .models = d->models,
                           .templates = d->templates,
-                          .features = d->features,
+                          .observed = d->observed,
                           .nonfinite = d->nonfinite,
                           .waiting = d->waiting,
                           .waiters = d->waiters,
@@ -117,6 +118,27 @@ static void take_levels(SimBatch *batch, int first, int count) {
                         n * length * sizeof *d->templates);
 }
 
+/* Where number i of an observation comes from. */
+static SimObserved place_of(const SimBatch *batch, int i) {
+  const SimEntityLayout entities = sim_entity_layout(batch->size);
+  switch (batch->options.observation) {
+    case SIM_OBSERVATION_PADDED: return sim_padded_place(sim_padded_layout(batch->size), batch->size, i);
+    case SIM_OBSERVATION_ENTITY: return sim_entity_place(&entities, i);
+    default: return sim_observe_place(batch->size, batch->features[i]);
+  }
+}
+
+/* After the memory is there. */
+static void put_features(const SimBatch *batch) {
+  const SimBatchDevice *d = device_of(batch);
+  const size_t n = (size_t)batch->observation_length;
+  SimObserved *observed = core_memory_allocate(n * sizeof *observed);
+  for (size_t i = 0; i < n; i++) observed[i] = place_of(batch, (int)i);
+  core_device_to_device(d->device, d->features, batch->features, n * sizeof *batch->features);
+  core_device_to_device(d->device, d->observed, observed, n * sizeof *observed);
+  free(observed);
+}
+
 static int create(SimBatch *batch) {
   const size_t worlds = (size_t)batch->options.worlds, levels = (size_t)batch->level_count;
   const bool draws = sim_batch_has_new_levels(batch);
@@ -137,14 +159,14 @@ static int create(SimBatch *batch) {
     CORE_ARENA_DEVICE(d->arena, d->numbers, worlds, "numbers of new levels [worlds]");
   }
   CORE_ARENA_DEVICE(d->arena, d->features, (size_t)batch->observation_length, "features given [features]");
+  CORE_ARENA_DEVICE(d->arena, d->observed, (size_t)batch->observation_length, "places of features given [features]");
   CORE_ARENA_DEVICE(d->arena, d->level, worlds, "levels to start on [worlds]");
   CORE_ARENA_DEVICE(d->arena, d->nonfinite, 1, "worlds that are not finite");
   if (d->step.worlds > 1)
     CORE_ARENA_DEVICE(d->arena, d->spill, (size_t)d->step.blocks * d->step.layout.spill_bytes,
                       "contacts beyond shared memory [blocks][bytes]");
   TRY(core_arena_commit(d->arena));
-  core_device_to_device(d->device, d->features, batch->features,
-                        (size_t)batch->observation_length * sizeof *batch->features);
+  put_features(batch);
   if (batch->options.drawn_slots == 0) take_levels(batch, 0, batch->held_count);
   return sim_level_device_create(batch, d->device, &d->drawing);
 }
@@ -168,21 +190,13 @@ static void observe_part(const SimBatch *batch, int first, int count, float *obs
   SimDeviceBatch part = view(batch);
   part.first = first;
   part.count = count;
-  const SimDeviceObserve flat = {part, observations};
-  const SimDevicePadded padded = {part, sim_padded_layout(batch->size), observations};
-  const SimDeviceEntities entities = {part, sim_entity_layout(batch->size), observations};
+  const SimDeviceObserve rows = {part, core_divisor((size_t)batch->observation_length), observations};
+  const bool entities = batch->options.observation == SIM_OBSERVATION_ENTITY;
   const size_t numbers = (size_t)count * (size_t)batch->observation_length;
-  const unsigned blocks = core_device_blocks(numbers, NUMBER_THREADS, BLOCKS_MAX);
+  const size_t threads = entities ? numbers : (numbers + SIM_OBSERVE_FOUR - 1) / SIM_OBSERVE_FOUR;
   if (observations == NULL) return;
-  switch (batch->options.observation) {
-    case SIM_OBSERVATION_PADDED:
-      device->launch(device, &sim_observe_matrix_launch, blocks, NUMBER_THREADS, 0, &padded);
-      break;
-    case SIM_OBSERVATION_ENTITY:
-      device->launch(device, &sim_observe_entities_launch, blocks, NUMBER_THREADS, 0, &entities);
-      break;
-    default: device->launch(device, &sim_observe_flat_launch, blocks, NUMBER_THREADS, 0, &flat);
-  }
+  device->launch(device, entities ? &sim_observe_entities_launch : &sim_observe_rows_launch,
+                 core_device_blocks(threads, NUMBER_THREADS, BLOCKS_MAX), NUMBER_THREADS, 0, &rows);
 }
 
 static void observe(const SimBatch *batch, float *observations) {

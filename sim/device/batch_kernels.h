@@ -1,4 +1,4 @@
-/* The kernels of a batch on a device: reset, step, flat observations. They use the CPU's functions (batch_world.h,
+/* The kernels of a batch on a device: reset, step. They use the CPU's functions (batch_world.h,
  * task.h) and warp_step.h. Listed in kernels.def; launched by batch_device.c. State and results are in device
  * memory. */
 #ifndef SIM_BATCH_KERNELS_H
@@ -12,7 +12,7 @@ typedef struct SimDeviceBatch {
   SimWorld *worlds;            /* [worlds] */
   const SimModel *models;      /* [levels] */
   const float *templates;      /* [levels][whole_length] */
-  const int32_t *features;     /* [observation_length] */
+  const SimObserved *observed; /* [observation_length]: where each number comes from (observe_kernels.h) */
   int64_t *nonfinite;
   int32_t *waiting;            /* [waiters]: worlds that wait for a new level (level_kernels.h) */
   int64_t *waiters;            /* their number; NULL: all levels are of the set */
@@ -43,11 +43,6 @@ typedef struct SimDeviceReset {
   const int32_t *level;        /* [worlds]; NULL: drawn */
   int keeps_level;
 } SimDeviceReset;
-
-typedef struct SimDeviceObserve {
-  SimDeviceBatch batch;
-  float *observations;         /* [worlds][observation_length] */
-} SimDeviceObserve;
 
 SIM_FN int sim_device_draw_level(const SimDeviceBatch *batch, size_t w) {
   return sim_world_draw_level(batch->seed, batch->first_world + (uint32_t)w, batch->worlds[w].episode, batch->levels);
@@ -134,19 +129,6 @@ CORE_KERNEL_FN void sim_reset(const CoreDeviceThread *at, const SimDeviceReset *
     world->keeps_level = reset->keeps_level;
     if (reset->level) sim_world_start(world, &batch->models[reset->level[w]], reset->level[w]);
     else sim_device_begin(batch, w);
-  }
-}
-
-/* Flat observations, one thread per feature, so that writes coalesce. */
-CORE_KERNEL_FN void sim_observe_flat(const CoreDeviceThread *at, const SimDeviceObserve *observe) {
-  const SimDeviceBatch *batch = &observe->batch;
-  const size_t length = (size_t)batch->observation_length, first = length * (size_t)batch->first;
-  const size_t end = first + length * (size_t)batch->count;
-  for (size_t i = first + core_device_first(at); i < end; i += core_device_stride(at)) {
-    const SimWorld *world = &batch->worlds[i / length];
-    const float *template_row = batch->templates + (size_t)world->level * (size_t)batch->whole_length;
-    observe->observations[i] =
-      sim_observe_feature(&batch->models[world->level], world, template_row, batch->features[i % length]);
   }
 }
 

@@ -168,7 +168,8 @@ CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
 /* ---- the solver's iterations ------------------------------------------------------------------------------------- */
 
 CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool in_shared) {
-  SimWarpJoint *joint = sim_warp_joint_of(t, pass, in_shared);
+  const unsigned number = *sim_warp_entry(t, pass, in_shared);
+  SimWarpJoint *joint = &t->joint[number];
   const SimWarpJoint r = *joint;
   const SimJointModel model = sim_warp_joint_model(&r);
   SimJointStep step = sim_warp_joint_step(&r);
@@ -176,8 +177,10 @@ CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool in_sh
   SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
   const SimBody a_was = *a, b_was = *b;
   const SimJointPush push = sim_joint_resolve(&model, &step, &a_was, &b_was);
-  joint->impulse = step.impulse;
-  joint->spin_impulse = step.spin_impulse;
+  if (number != SIM_WARP_IDLE) { /* which several lanes have */
+    joint->impulse = step.impulse;
+    joint->spin_impulse = step.spin_impulse;
+  }
   if (a_moves) a->position = sim_vec_add(a_was.position, push.a_shift);
   if (b_moves) b->position = sim_vec_add(b_was.position, push.b_shift);
   sim_warp_give_to(a, &a_was, a_moves, push.on.a_velocity, push.on.a_spin);
@@ -204,14 +207,15 @@ CORE_KERNEL_FN void sim_warp_share_out(const SimWarp *t, const SimWarpContact *r
 }
 
 CORE_KERNEL_FN void sim_warp_apply_contacts(const SimWarp *t, int pass, bool shared_out, bool in_shared) {
-  SimWarpContact *contact = sim_warp_contact(t, *sim_warp_entry(t, pass, in_shared), in_shared);
+  const unsigned number = *sim_warp_entry(t, pass, in_shared);
+  SimWarpContact *contact = sim_warp_contact(t, number, in_shared);
   const SimWarpContact r = *contact;
   SimContact c = sim_warp_read_contact(&r);
   SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
   const SimBody a_was = *a, b_was = *b;
   const SimContactArms arms = sim_contact_arms(&c, a_was.position, b_was.position);
   const SimPush push = sim_contact_resolve(&c, &arms, &a_was, &b_was);
-  contact->impulse = r.flags & SIM_WARP_FORGETS ? sim_vec(0.0f, 0.0f) : c.impulse;
+  if (number != SIM_WARP_IDLE) contact->impulse = r.flags & SIM_WARP_FORGETS ? sim_vec(0.0f, 0.0f) : c.impulse;
   if (r.sum_order == SIM_WAVEFRONT_ALONE) {
     sim_warp_give_to(a, &a_was, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
     sim_warp_give_to(b, &b_was, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);

@@ -16,7 +16,7 @@ SIM_FN real sim_actuate_motor(const SimJointModel *j, const SimBody *a, const Si
   real angle = sim_joint_angle(j, a, b);
   real low = j->min_rotation + SIM_MOTOR_LIMIT_ZONE, high = j->max_rotation - SIM_MOTOR_LIMIT_ZONE;
   real beyond = angle - real_clip(angle, low, high);
-  real weakened = real_max(real_of(0.0f), 1.0f - real_abs(beyond) / SIM_MOTOR_LIMIT_ZONE);
+  real weakened = real_max(real_of(0.0f), 1.0f - real_quotient(real_abs(beyond), real_of(SIM_MOTOR_LIMIT_ZONE)));
   weakened = real_select((beyond == 0.0f) | mask_not(j->has_limits), real_of(1.0f), weakened);
   real leaving = real_select(real_sign(beyond) != real_sign(control), real_of(1.0f), real_of(0.0f));
   power = power * real_max(weakened, leaving);

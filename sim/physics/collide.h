@@ -21,7 +21,7 @@ SIM_FN SimManifold sim_collide_circles(SimBody a, real a_radius, SimBody b, real
   real distance = real_sqrt(sim_vec_dot(between, between)), reach = a_radius + b_radius;
   real guarded = real_zero_to_one(distance);
   SimManifold m;
-  m.normal = sim_vec(between.x / guarded, between.y / guarded);
+  m.normal = sim_vec(real_quotient(between.x, guarded), real_quotient(between.y, guarded));
   m.point[0] = m.point[1] = sim_vec_add(a.position, sim_vec_scale(a_radius, m.normal));
   m.penetration = reach - distance;
   m.active[0] = distance < reach;
@@ -55,7 +55,7 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
   real side = real_select(inside, real_of(-1.0f), real_of(1.0f));
   SimVec world = sim_vec_scale(side, sim_vec_rotate(b.sine, b.cosine, out));
   real guarded = real_zero_to_one(real_sqrt(sim_vec_dot(world, world)));
-  m.normal = sim_vec(-world.x / guarded, -world.y / guarded);
+  m.normal = sim_vec(real_quotient(-world.x, guarded), real_quotient(-world.y, guarded));
   m.point[0] = m.point[1] = sim_body_to_world(b, nearest);
   m.penetration = real_select(inside, radius, radius - distance);
   m.active[0] = (distance <= radius) | inside;

@@ -80,7 +80,7 @@ SIM_FN SimPush sim_contact_resolve(SimContact *c, const SimContactArms *arms, co
   SimVec b_velocity = sim_vec_add(b->velocity, sim_vec_spin(b->angular_velocity, r2));
   real speed = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), normal);
   real bias = -(SIM_CONTACT_BAUMGARTE / SIM_DT) * real_min(real_of(0.0f), -c->penetration + SIM_CONTACT_SLOP);
-  real wanted = (-speed + bias - c->restitution_target) / arms->normal_compliance;
+  real wanted = real_quotient(-speed + bias - c->restitution_target, arms->normal_compliance);
   real total = real_max(c->impulse.x + wanted, real_of(0.0f));
   SimPush push = sim_contact_push(c, r1, r2, sim_vec_scale(total - c->impulse.x, normal));
 
@@ -89,7 +89,7 @@ SIM_FN SimPush sim_contact_resolve(SimContact *c, const SimContactArms *arms, co
   b_velocity = sim_vec_add(sim_vec_add(b->velocity, push.b_velocity),
                            sim_vec_spin(b->angular_velocity + push.b_spin, r2));
   real slide = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), tangent);
-  real drag = -slide / arms->tangent_compliance;
+  real drag = real_quotient(-slide, arms->tangent_compliance);
   real most = c->friction * total;
   real held = real_clip(c->impulse.y + drag, -most, most);
   SimPush rub = sim_contact_push(c, r1, r2, sim_vec_scale(held - c->impulse.y, tangent));

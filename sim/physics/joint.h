@@ -72,8 +72,9 @@ SIM_FN SimJointPush sim_joint_resolve(const SimJointModel *j, SimJointStep *s, c
 
   SimVec slip = sim_vec_sub(sim_body_velocity_at(*b, s->point), sim_body_velocity_at(*a, s->point));
   real a_turn = sim_vec_cross(s->a_arm, slip), b_turn = sim_vec_cross(s->b_arm, slip);
-  real turning = (a_turn * a_turn * j->a_mass.inverse_inertia + b_turn * b_turn * j->b_mass.inverse_inertia) /
-                 real_zero_to_one(sim_vec_dot(slip, slip));
+  real turning =
+    real_quotient(a_turn * a_turn * j->a_mass.inverse_inertia + b_turn * b_turn * j->b_mass.inverse_inertia,
+                  real_zero_to_one(sim_vec_dot(slip, slip)));
   real sum_mass = real_zero_to_one(j->a_mass.inverse_mass + j->b_mass.inverse_mass);
   real scale = SIM_JOINT_STIFFNESS / real_zero_to_one(sum_mass + turning);
   SimVec impulse = sim_vec_scale(scale, sim_vec_add(slip, sim_vec_scale(real_of(SIM_JOINT_BAUMGARTE_VELOCITY), gap)));

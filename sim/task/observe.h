@@ -34,15 +34,15 @@ SIM_FN void sim_observe_body(const SimBody *body, float *row) {
   row[0] = f[0], row[1] = f[1], row[2] = f[2], row[3] = f[3], row[7] = f[4], row[12] = f[5], row[13] = f[6];
 }
 
-/* Feature k of an observation, for a GPU with a thread per feature. */
-SIM_FN real sim_observe_feature(const SimModel *model, const SimWorld *world, const float *template_row, int k) {
-  const int polygons = SIM_OBSERVE_POLYGON * (model->size.polygons - SIM_STATIC_POLYGONS + 1);
+/* Where feature k of an observation comes from. */
+SIM_FN SimObserved sim_observe_place(SimSize size, int k) {
+  const int polygons = SIM_OBSERVE_POLYGON * (size.polygons - SIM_STATIC_POLYGONS + 1);
   const bool polygon = k < polygons;
   const int width = polygon ? SIM_OBSERVE_POLYGON : SIM_OBSERVE_CIRCLE, at = polygon ? k : k - polygons;
   const int number = at / width;
-  const int shape = !polygon ? model->size.polygons + number : number == 0 ? 0 : number + SIM_STATIC_POLYGONS - 1;
-  if (shape >= model->shapes || !model->moves[shape]) return template_row[k];
-  return sim_observe_component(&world->body[shape], at % width, template_row[k]);
+  const int shape = !polygon ? size.polygons + number : number == 0 ? 0 : number + SIM_STATIC_POLYGONS - 1;
+  const bool exists = shape < size.polygons + size.circles;
+  return sim_observed_component(k, exists ? shape : 0, exists ? at % width : SIM_OBSERVE_POLYGON);
 }
 
 /* Sets used[i] = 1 for the features that sim_observe_body writes. */

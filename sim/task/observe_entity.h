@@ -39,7 +39,7 @@ SIM_FN real sim_entity_component(const SimBody *body, int component, real otherw
     case 1: x = body->position.y; break;
     case 2: x = body->velocity.x; break;
     case 3: x = body->velocity.y; break;
-    case 7: x = real_tanh(body->angular_velocity / 10.0f); break;
+    case 7: x = sim_observe_turns(body->angular_velocity); break;
     case 12: x = body->sine; break;
     case 13: x = body->cosine; break;
     default: return otherwise;
@@ -57,7 +57,7 @@ SIM_FN void sim_entity_write_body(const SimBody *body, float *row) {
   row[13] = sim_entity_component(body, 13, 0.0f);
 }
 
-/* ---- single features, for a GPU with a thread per feature -------------------------------------------------------- */
+/* ---- single numbers, for a GPU ----------------------------------------------------------------------------------- */
 
 /* Whether shapes a and b (in a pair's order) overlapped in the last physics step. */
 SIM_FN bool sim_entity_touching(const SimModel *model, const SimWorld *world, int a, int b) {
@@ -69,28 +69,35 @@ SIM_FN bool sim_entity_touching(const SimModel *model, const SimWorld *world, in
   return false;
 }
 
-/* Feature k of an entity observation. */
-SIM_FN real sim_entity_feature(const SimModel *model, const SimWorld *world, const SimEntityLayout *l,
-                               const float *template_row, int k) {
+/* Where number k of an entity observation comes from. */
+SIM_FN SimObserved sim_entity_place(const SimEntityLayout *l, int k) {
   const bool polygon = k < l->circles;
   const int at = polygon ? k : k - l->circles, width = polygon ? SIM_ENTITY_POLYGON : SIM_ENTITY_CIRCLE;
-  if (k < l->joints) {
-    const int shape = at / width + (polygon ? 0 : l->size.polygons);
-    return model->moves[shape] ? sim_entity_component(&world->body[shape], at % width, template_row[k])
-                               : template_row[k];
-  }
-  if (k < l->attention) return template_row[k];
-  const int pair = k - l->attention;
-  const bool touching = sim_entity_touching(model, world, pair / l->shapes, pair % l->shapes);
-  return touching ? template_row[k] + (real)SIM_ATTEND_TOUCHING : template_row[k];
+  if (k < l->joints) return sim_observed_component(k, at / width + (polygon ? 0 : l->size.polygons), at % width);
+  SimObserved o = {(uint16_t)k, 0, SIM_OBSERVED_CONSTANT};
+  if (k < l->attention) return o;
+  o.shape = (uint8_t)((k - l->attention) / l->shapes);
+  o.number = (uint8_t)(SIM_OBSERVED_PAIR + (k - l->attention) % l->shapes);
+  return o;
 }
 
-/* Feature k of a padded observation. */
-SIM_FN real sim_padded_feature(const SimModel *model, const SimWorld *world, SimPaddedLayout l,
-                               const float *template_row, int k) {
+/* The number that such a place names. */
+SIM_FN real sim_entity_number(const SimModel *model, const SimWorld *world, const float *template_row, SimObserved o) {
+  if (o.number >= SIM_OBSERVED_PAIR) {
+    const bool touching = sim_entity_touching(model, world, o.shape, o.number - SIM_OBSERVED_PAIR);
+    return touching ? template_row[o.place] + (real)SIM_ATTEND_TOUCHING : template_row[o.place];
+  }
+  if (o.number == SIM_OBSERVED_CONSTANT || !model->moves[o.shape]) return template_row[o.place];
+  real x = (&world->body[o.shape].velocity.x)[o.number];
+  if (o.number == SIM_OBSERVED_TURNS) x = sim_observe_turns(x);
+  return real_select(real_is_nan(x), real_of(o.number == SIM_OBSERVED_COSINE ? 1.0f : 0.0f), x);
+}
+
+/* Where number k of a padded observation comes from; its numbers are those of a flat one. */
+SIM_FN SimObserved sim_padded_place(SimPaddedLayout l, SimSize size, int k) {
   const int row = k / l.width, shape = row == 0 ? 0 : row + SIM_STATIC_POLYGONS - 1;
-  if (shape >= model->shapes || !model->moves[shape]) return template_row[k];
-  return sim_observe_component(&world->body[shape], k % l.width, template_row[k]);
+  const bool exists = shape < size.polygons + size.circles;
+  return sim_observed_component(k, exists ? shape : 0, exists ? k % l.width : l.width);
 }
 
 #endif

@@ -2,6 +2,8 @@
  * a lane. observe.h says where in a row they are. */
 #ifndef SIM_OBSERVE_MOVING_H
 #define SIM_OBSERVE_MOVING_H
+#include <stddef.h>
+
 #include "sim/physics/model.h"
 
 enum { SIM_OBSERVE_MOVING = 7 };
@@ -12,6 +14,9 @@ SIM_FN real sim_observe_clip(real x) {
   return real_select(real_is_nan(x), real_of(0.0f), real_clip(x, -most, most));
 }
 
+/* An angular velocity as it is shown. */
+SIM_FN real sim_observe_turns(real w) { return real_tanh(real_quotient(w, real_of(10.0f))); }
+
 /* Feature `component` of a moving shape; `otherwise` where it is constant. */
 SIM_FN real sim_observe_component(const SimBody *body, int component, real otherwise) {
   switch (component) {
@@ -19,11 +24,42 @@ SIM_FN real sim_observe_component(const SimBody *body, int component, real other
     case 1: return sim_observe_clip(body->position.y);
     case 2: return sim_observe_clip(body->velocity.x);
     case 3: return sim_observe_clip(body->velocity.y);
-    case 7: return sim_observe_clip(real_tanh(body->angular_velocity / 10.0f));
+    case 7: return sim_observe_clip(sim_observe_turns(body->angular_velocity));
     case 12: return sim_observe_clip(body->sine);
     case 13: return sim_observe_clip(body->cosine);
     default: return otherwise;
   }
+}
+
+/* ---- for a GPU with a thread for a few numbers: where each number of a row comes from, as a table ---------------- */
+
+/* A number of a row: a body's while its shape moves, else the template's. Aligned, so that it is read at once. */
+typedef struct __attribute__((aligned(4))) SimObserved {
+  uint16_t place;              /* in the template */
+  uint8_t shape;
+  uint8_t number;              /* of the floats in SimBody, or one of these: */
+} SimObserved;
+enum {
+  SIM_OBSERVED_TURNS = 2,      /* angular velocity, which is shown as its tanh */
+  SIM_OBSERVED_COSINE = 7,
+  SIM_OBSERVED_CONSTANT = 8,   /* the template's always */
+  SIM_OBSERVED_PAIR = 16,      /* + a shape: whether the two touch (observe_entity.h) */
+};
+
+/* Component `component` of a shape, which is at `place`. */
+SIM_FN SimObserved sim_observed_component(int place, int shape, int component) {
+  SimObserved o = {(uint16_t)place, (uint8_t)shape, SIM_OBSERVED_CONSTANT};
+  switch (component) {
+    case 0: o.number = offsetof(SimBody, position.x) / sizeof(real); break;
+    case 1: o.number = offsetof(SimBody, position.y) / sizeof(real); break;
+    case 2: o.number = offsetof(SimBody, velocity.x) / sizeof(real); break;
+    case 3: o.number = offsetof(SimBody, velocity.y) / sizeof(real); break;
+    case 7: o.number = SIM_OBSERVED_TURNS; break;
+    case 12: o.number = offsetof(SimBody, sine) / sizeof(real); break;
+    case 13: o.number = SIM_OBSERVED_COSINE; break;
+    default: o.shape = 0;
+  }
+  return o;
 }
 
 /* All of them, in the order of their places. */

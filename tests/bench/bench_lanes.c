@@ -39,7 +39,7 @@ enum {
   COST_WARM = 75, COST_WARM_ROUND = 40, /* 32 contacts; a round of those, of which a world's each take one */
   COST_BEGIN_JOINT = 240, COST_JOINT = 200, /* motor; turn and warm start, a pass */
   COST_THRUSTER = 90, COST_KEEP = 16, COST_GOAL = 30, /* of a world, one after the other */
-  COST_APPLY_JOINT = 172, COST_APPLY_CONTACT = 208, COST_SHARE = 16, COST_SHARE_ROUND = 15,
+  COST_APPLY_JOINT = 177, COST_APPLY_CONTACT = 218, COST_SHARE = 16, COST_SHARE_ROUND = 15,
 };
 static const int COST_TEST[SIM_PAIR_KINDS] = {870, 390, 145}; /* 32 hits, without their contacts */
 

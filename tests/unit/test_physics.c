@@ -408,8 +408,23 @@ static void trajectories_follow_the_specs_table(void **state) {
   }
 }
 
+/* What a GPU divides by is the processor's quotient, bit for bit. */
+static void a_guarded_quotient_is_the_quotient(void **state) {
+  const float some[] = {0.0f, 1.0f, 3.0f, 0.1f, 1e-20f, 1e-38f, 1e-39f, 1.4e-45f, 1e30f, 3.4e38f, INFINITY, NAN};
+  enum { SOME = sizeof some / sizeof *some };
+  (void)state;
+  for (int i = 0; i < 4 * SOME * SOME; i++) {
+    const float x = i % 2 ? -some[i / 4 % SOME] : some[i / 4 % SOME], size = some[i / 4 / SOME];
+    const float y = i / 2 % 2 ? -size : size, quotient = x / y, guarded = real_quotient_guarded(x, y);
+    if (size == 0.0f) continue; /* nothing is divided by 0 */
+    if (isnan(quotient)) assert_true(isnan(guarded));
+    else assert_memory_equal(&guarded, &quotient, sizeof quotient);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test(a_guarded_quotient_is_the_quotient),
     cmocka_unit_test(sine_and_cosine_are_accurate),
     cmocka_unit_test(tanh_is_accurate),
     cmocka_unit_test(atan2_is_accurate),
