@@ -4,11 +4,11 @@
 #include "trainer/ops/picture.h"
 
 /* Byte `i` of a row, as it stands in y[height][width][frames * channels]. */
-CORE_DEVICE_FN size_t row_pixel_place(const OpsPixels *p, size_t i) {
-  const size_t all = (size_t)(p->frames * p->channels), area = (size_t)p->height * (size_t)p->width;
-  const size_t channels = (size_t)p->channels, channel = i % all, pixel = i / all, frame = channel / channels;
-  const size_t in_frame = p->channels_last ? pixel * channels + channel % channels : channel % channels * area + pixel;
-  return frame * area * channels + in_frame;
+CORE_DEVICE_FN uint32_t row_pixel_place(const OpsPixels *p, uint32_t i) {
+  const uint32_t all = (uint32_t)(p->frames * p->channels), area = (uint32_t)(p->height * p->width);
+  const uint32_t channels = (uint32_t)p->channels, channel = i % all, pixel = i / all, frame = channel / channels;
+  const uint32_t of_frame = channel % channels;
+  return frame * area * channels + (p->channels_last ? pixel * channels + of_frame : of_frame * area + pixel);
 }
 
 /* Number k of the patch at (row, column) of the output; x: one picture [height][width][in]. */

@@ -141,8 +141,8 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
   if (compact->levels == COMPACT_OF_EPISODE || (compact->levels == COMPACT_OF_ROLLOUT && done == NULL))
     begin_episodes(compact, &from, first, count, done);
   OpsCompactStore store = {.observations = observations + at * features, .level = from.level, .stride = from.stride,
-                           .column = compact->column, .rows = (size_t)count, .features = features, .changing = changing,
-                           .values = compact->values + row * changing, .levels = compact->level + row};
+                           .column = compact->column, .rows = (size_t)count, .features = features,
+                           .changing = core_divisor(changing), .values = compact->values + row * changing, .levels = compact->level + row};
   if (compact->present) {
     store.level = compact->present;
     store.stride = sizeof *compact->present;
@@ -159,7 +159,8 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
 void compact_gather(const Compact *compact, const uint32_t *index, int rows, float *observations) {
   const size_t numbers = (size_t)rows * (size_t)compact->features;
   const OpsCompactGather gather = {compact->values, compact->level, compact->table, compact->position, index,
-                                   (size_t)rows, (size_t)compact->features, (size_t)compact->changing, observations};
+                                   (size_t)rows, core_divisor((size_t)compact->features), (size_t)compact->changing,
+                                   observations};
   if (compact->levels == COMPACT_OF_EPISODE)
     compact->env->compact->show_again(compact->env, index, compact->level, (size_t)rows, (size_t)compact->worlds,
                                       observations);

@@ -67,9 +67,9 @@ void normalise_device_factors(const Normaliser *normaliser) {
 }
 
 void normalise_device_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride) {
-  const OpsNormalise arguments = {x, (size_t)rows, (size_t)normaliser->features, (size_t)y_stride,
+  const OpsNormalise arguments = {x, (size_t)rows, core_divisor((size_t)normaliser->features), (size_t)y_stride,
                                   normaliser->moments + 1, normaliser->factor, normalise_bound(normaliser->rule), y};
-  launch(normaliser->device, &ops_normalise_launch, arguments.rows * arguments.features, &arguments);
+  launch(normaliser->device, &ops_normalise_launch, arguments.rows * arguments.features.number, &arguments);
 }
 
 void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *goes_on) {

@@ -29,7 +29,7 @@ void normalise_each_start(NormaliseEach *each) {
 
 void normalise_each_add(const NormaliseEach *each, const float *x, const NormaliseLast *last) {
   const size_t worlds = (size_t)each->worlds, features = (size_t)each->features;
-  OpsCountEach count = {.x = x, .moments = each->moments, .worlds = worlds, .features = features};
+  OpsCountEach count = {.x = x, .moments = each->moments, .worlds = worlds, .features = core_divisor(features)};
   if (last) {
     count.last = last->raw;
     count.dones = last->dones;
@@ -42,7 +42,7 @@ void normalise_each_add(const NormaliseEach *each, const float *x, const Normali
 
 void normalise_each_apply(const NormaliseEach *each, const float *x, float *y, int y_stride) {
   const size_t worlds = (size_t)each->worlds, features = (size_t)each->features;
-  const OpsNormaliseEach apply = {x, each->moments, worlds, features, (size_t)y_stride, y};
+  const OpsNormaliseEach apply = {x, each->moments, worlds, core_divisor(features), (size_t)y_stride, y};
   KERNELS_EACH(each->device, ops_normalise_features, ops_normalise_feature, worlds * features, &apply);
 }
 

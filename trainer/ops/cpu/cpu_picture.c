@@ -44,7 +44,7 @@ static void show_picture(const OpsPixels *p, const uint8_t *bytes, float *y) {
     for (size_t c = 0; c < all; c++) show_plane(bytes + c * area, area, all, y + c);
   else if (p->frames == 1) show_plane(bytes, area * all, 1, y);
   else
-    for (size_t i = 0; i < area * all; i++) y[i] = (float)bytes[row_pixel_place(p, i)] / 255.0f;
+    for (size_t i = 0; i < area * all; i++) y[i] = (float)bytes[row_pixel_place(p, (uint32_t)i)] / 255.0f;
 }
 
 static void show(Ops *ops, const OpsPixels *p, const void *bytes, int rows, float *y) {

@@ -194,7 +194,8 @@ static void register_rounded(DeviceState *state, bool is_first) {
 
 static void register_scratch(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
-  const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS : 1; /* whose sums wait for each other */
+  const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS + 1 : 1; /* whose sums wait for each other,
+                                                                                       * and a value's kernel's */
   state->columns_room = layers * device_column_parts(rows) * width;
   state->rows_room = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
   CORE_ARENA_DEVICE(state->arena, state->column_parts, state->columns_room, "column sums of parts [parts][widths]");
@@ -225,6 +226,14 @@ double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows
   return bytes;
 }
 
+/* TRAINER_TILES=none leaves to the library and a pass after it what ops_tile_gradient does in one, for measurements. */
+static int read_tiles(bool *tiles) {
+  const char *wanted = getenv("TRAINER_TILES");
+  *tiles = !wanted || !*wanted;
+  if (*tiles || strcmp(wanted, "none") == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "TRAINER_TILES=%.64s: it is 'none', or leave it unset", wanted);
+}
+
 static DeviceState *make_state(const DeviceState *state) {
   DeviceState *made = core_memory_allocate(sizeof *made);
   *made = *state;
@@ -233,12 +242,15 @@ static DeviceState *make_state(const DeviceState *state) {
 
 int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside, Ops **ops) {
   char reason[256] = "";
+  bool tiles;
   *ops = NULL;
+  TRY(read_tiles(&tiles));
   if (max_rows < 1 || max_width < 1)
     return core_error(CORE_USAGE, "ops on a device: %d rows, width %d: both must be at least 1", max_rows, max_width);
   Ops *made = core_memory_zero_allocate(1, sizeof *made);
   DeviceState *state = make_state(&(DeviceState){.device = device, .arena = core_arena_create("device ops"),
-                                                 .precision = precision, .max_rows = max_rows, .max_width = max_width});
+                                                 .precision = precision, .max_rows = max_rows, .max_width = max_width,
+                                                 .tiles = tiles});
   if (beside) {
     state->other = make_state(state);
     state->other->other = state;

@@ -26,12 +26,13 @@ typedef struct Pass {
 static size_t parameters_of(const OpsLayer *layer) { return ((size_t)layer->in + 1) * (size_t)layer->out; }
 
 static void round_numbers(DeviceState *state, const float *from, size_t n, uint16_t *to) {
-  DEVICE_LAUNCH(state, ops_round, (n + KERNEL_FOUR - 1) / KERNEL_FOUR, &(OpsRound){from, NULL, to, 1, n, n});
+  const OpsRound arguments = {from, NULL, to, 1, n, n, ops_fours(n)};
+  DEVICE_LAUNCH(state, ops_round, arguments.fours.number, &arguments);
 }
 
 static void round_input(DeviceState *state, const float *x, const uint32_t *index, size_t rows, size_t columns,
                         uint16_t *rounded) {
-  const OpsRound arguments = {x, index, rounded, rows, columns, device_rounded_row(columns)};
+  const OpsRound arguments = {x, index, rounded, rows, columns, device_rounded_row(columns), ops_fours(columns)};
   CORE_CHECK(rows <= (size_t)state->max_rows && columns <= (size_t)state->max_width);
   DEVICE_LAUNCH(state, ops_round, rows * ((columns + KERNEL_FOUR - 1) / KERNEL_FOUR), &arguments);
 }
@@ -147,7 +148,8 @@ static void layer_forward(const Pass *pass, int l) {
     return;
   }
   const int step = step_of(layer, layer->y);
-  const OpsHiddenActivate arguments = {hidden(layer), layer->b, p.m, p.n, layer->activation, step};
+  const CoreDivisor steps = core_divisor(p.n / (size_t)step);
+  const OpsHiddenActivate arguments = {hidden(layer), layer->b, p.m, steps, layer->activation, step};
   DEVICE_LAUNCH(state, ops_hidden_activate, p.m * p.n / (size_t)step, &arguments);
 }
 
@@ -196,8 +198,8 @@ static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
   const OpsLayer *last = &pass->layers[pass->count - 1];
   const float *y = last->activation == OPS_SILU ? (const float *)product_again(pass, pass->count - 1) : last->y;
   float *parts = room_for_bias(pass, last);
-  const OpsOutputGradient arguments = {y, last->b, dy, dz, parts, (size_t)pass->rows, (size_t)last->out,
-                                       last->activation};
+  const OpsOutputGradient arguments = {y, last->b, dy, dz, parts, (size_t)pass->rows,
+                                       core_divisor((size_t)last->out), last->activation};
   DEVICE_LAUNCH(pass->state, ops_output_gradient, part_columns(pass, last), &arguments);
   fold_bias(pass, last, parts);
 }
@@ -209,7 +211,7 @@ static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *
   const size_t n = (size_t)layer->out, k = (size_t)pass->layers[l].out, rows = (size_t)pass->rows;
   const size_t tiles = (rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS, shared = ops_tile_bytes(n, k);
   if (layer->activation == OPS_SILU || n % OPS_TILE_COLUMNS > 0 || n > OPS_TILE_MOST || k > OPS_TILE_MOST) return 0;
-  if (shared > state->device->shared_bytes || state->refuses) return 0;
+  if (shared > state->device->shared_bytes || state->refuses || !state->tiles) return 0;
   const uint16_t *w = kernel_of(pass, l);
   if (((uintptr_t)w | (uintptr_t)dz | (uintptr_t)below | (uintptr_t)layer->y) % sizeof(OpsEight) > 0) return 0;
   float *parts = room_for_bias(pass, layer);
@@ -251,18 +253,19 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
   const uint16_t *y = layer->activation == OPS_SILU ? (const uint16_t *)product_again(pass, l - 1) : hidden(layer);
   const int step = step_of(layer, below);
   float *parts = room_for_bias(pass, layer);
-  const OpsHiddenGradient arguments = {y, layer->b, below, parts, p.m, p.n, layer->activation, step};
+  const OpsHiddenGradient arguments = {y, layer->b, below, parts, p.m, p.n, layer->activation, step,
+                                       core_divisor(p.n / (size_t)step)};
   DEVICE_LAUNCH(state, ops_hidden_gradient, part_columns(pass, layer) / (size_t)step, &arguments);
   fold_bias(pass, layer, parts);
 }
 
 static void weight_gradient(const Pass *pass, int l, const uint16_t *dz) {
   const OpsLayer *layer = &pass->layers[l];
-  device_multiply(pass->state,
-                  &(DeviceProduct){.transpose_a = 1, .m = (size_t)layer->in, .n = (size_t)layer->out,
-                                   .k = (size_t)pass->rows, .a = l > 0 ? hidden(layer - 1) : pass->x, .b = dz,
-                                   .c = layer->dw, .row_a = l > 0 ? 0 : device_rounded_row((size_t)layer->in),
-                                   .factors = OPS_NUMBERS_BF16});
+  device_multiply_later(pass->state,
+                        &(DeviceProduct){.transpose_a = 1, .m = (size_t)layer->in, .n = (size_t)layer->out,
+                                         .k = (size_t)pass->rows, .a = l > 0 ? hidden(layer - 1) : pass->x, .b = dz,
+                                         .c = layer->dw, .row_a = l > 0 ? 0 : device_rounded_row((size_t)layer->in),
+                                         .factors = OPS_NUMBERS_BF16});
 }
 
 void device_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int count, float *dy, float *dx,

@@ -14,30 +14,56 @@ int device_can_multiply(DeviceState *state, const DeviceProduct *p) {
 static void sum_columns(DeviceState *state, const DeviceProduct *p) {
   CORE_CHECK(p->result == OPS_NUMBERS_BF16 && p->m <= (size_t)state->max_rows && p->n <= (size_t)state->max_width);
   float *parts = device_column_room(state, p->m, p->n);
-  const OpsHiddenGradient sums = {(uint16_t *)p->c, NULL, (uint16_t *)p->c, parts, p->m, p->n, OPS_LINEAR, 1};
+  const OpsHiddenGradient sums = {(uint16_t *)p->c, NULL, (uint16_t *)p->c, parts, p->m, p->n, OPS_LINEAR, 1,
+                                  core_divisor(p->n)};
   DEVICE_LAUNCH(state, ops_hidden_gradient, device_column_parts(p->m) * p->n, &sums);
   device_fold_columns(state, parts, p->m, p->n, state->product);
   device_fold_now(state);
-  DEVICE_LAUNCH(state, ops_round, p->n, &(OpsRound){state->product, NULL, (uint16_t *)p->bias, 1, p->n, p->n});
+  const OpsRound rounded = {state->product, NULL, (uint16_t *)p->bias, 1, p->n, p->n, ops_fours(p->n)};
+  DEVICE_LAUNCH(state, ops_round, p->n, &rounded);
+}
+
+/* The product's terms lie along the rows of a, which a kernel sums in parts (kernels_column.h). */
+static bool sums_rows(const DeviceState *state, const OpsProduct *p) {
+  return p->n == 1 && p->transpose_a && p->result == OPS_NUMBERS_FLOAT && p->epilogue == OPS_PRODUCT &&
+         p->k <= (size_t)state->max_rows && p->m <= (size_t)state->max_width;
+}
+
+/* Kernels of our own, where there is no library, or none of its algorithms. */
+static void multiply_alone(DeviceState *state, const DeviceProduct *p) {
+  const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
+                                p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
+                                state->precision, p->epilogue, p->bias, p->mask};
+  if (sums_rows(state, &arguments)) {
+    const OpsColumnParts parts = {arguments, core_divisor(p->m), device_column_room(state, p->k, p->m)};
+    DEVICE_LAUNCH(state, ops_column_parts, device_column_parts(p->k) * p->m, &parts);
+    device_fold_columns(state, parts.parts, p->k, p->m, p->c);
+  } else if (p->n == 1 && !p->transpose_a && p->mask == NULL) {
+    DEVICE_LAUNCH(state, ops_product_column, p->m * KERNEL_LANES, &arguments);
+  } else {
+    DEVICE_LAUNCH(state, ops_product, p->m * ((p->n + KERNEL_MASK_BITS - 1) / KERNEL_MASK_BITS), &arguments);
+  }
+  if (p->epilogue == OPS_PRODUCT_MASKED) sum_columns(state, p);
 }
 
 int device_multiply(DeviceState *state, const DeviceProduct *p) {
   if (p->epilogue != OPS_PRODUCT && state->refuses) return 0;
   if (state->library && device_library_multiply(state->library, p, state->workspace)) return 1;
   if (p->epilogue != OPS_PRODUCT && state->library) return 0;
-  const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
-                                p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
-                                state->precision, p->epilogue, p->bias, p->mask};
-  DEVICE_LAUNCH(state, ops_product, p->m * ((p->n + KERNEL_MASK_BITS - 1) / KERNEL_MASK_BITS), &arguments);
-  if (p->epilogue == OPS_PRODUCT_MASKED) sum_columns(state, p);
+  multiply_alone(state, p);
+  if (p->n == 1 && p->transpose_a) device_fold_now(state);
   return 1;
+}
+
+void device_multiply_later(DeviceState *state, const DeviceProduct *p) {
+  if (!state->library || !device_library_multiply(state->library, p, state->workspace)) multiply_alone(state, p);
 }
 
 /* ---- dense layers of floats -------------------------------------------------------------------------------------- */
 
 void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns) {
-  const OpsActivate arguments = {y, bias, (size_t)rows, (size_t)columns, activation};
-  DEVICE_LAUNCH(state, ops_activate, arguments.rows * arguments.columns, &arguments);
+  const OpsActivate arguments = {y, bias, (size_t)rows, core_divisor((size_t)columns), activation};
+  DEVICE_LAUNCH(state, ops_activate, arguments.rows * (size_t)columns, &arguments);
 }
 
 void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,
@@ -60,7 +86,7 @@ static void undo_activation(DeviceState *state, OpsActivation activation, const 
                             float *db, int rows, int columns) {
   const size_t r = (size_t)rows, c = (size_t)columns;
   float *parts = device_column_room(state, r, c);
-  const OpsActivationGradient arguments = {y, bias, dy, parts, r, c, activation};
+  const OpsActivationGradient arguments = {y, bias, dy, parts, r, core_divisor(c), activation};
   DEVICE_LAUNCH(state, ops_activation_gradient, device_column_parts(r) * c, &arguments);
   device_fold_columns(state, parts, r, c, db);
   device_fold_now(state);
@@ -96,12 +122,12 @@ void device_norm_backward(Ops *ops, const float *n, const float *inverse, const 
   const size_t r = (size_t)rows, c = (size_t)columns;
   CORE_CHECK(rows <= state->max_rows && columns <= state->max_width);
   if (activation == OPS_SILU) {
-    DEVICE_LAUNCH(state, ops_scale_rows, r * c, &(OpsScaleRows){n, gain, state->product, r, c});
+    DEVICE_LAUNCH(state, ops_scale_rows, r * c, &(OpsScaleRows){n, gain, state->product, r, core_divisor(c)});
     y = state->product;
   }
   undo_activation(state, activation, y, offset, dy, doffset, rows, columns);
   float *parts = device_column_room(state, r, c);
-  DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &(OpsGainParts){dy, n, parts, r, c});
+  DEVICE_LAUNCH(state, ops_gain_parts, device_column_parts(r) * c, &(OpsGainParts){dy, n, parts, r, core_divisor(c)});
   device_fold_columns(state, parts, r, c, dgain);
   device_fold_now(state);
   DEVICE_LAUNCH(state, ops_norm_gradient, r * KERNEL_LANES, &(OpsNormGradient){n, inverse, gain, dy, r, c});

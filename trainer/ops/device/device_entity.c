@@ -5,8 +5,9 @@
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
-  const OpsSlice a = {x.x, target, (size_t)x.rows, (size_t)x.stride, (size_t)offset, (size_t)columns};
-  DEVICE_LAUNCH(device_state(ops), ops_slice, a.rows * a.count, &a);
+  const OpsSlice a = {x.x, target, (size_t)x.rows, (size_t)x.stride, (size_t)offset,
+                      core_divisor((size_t)columns)};
+  DEVICE_LAUNCH(device_state(ops), ops_slice, a.rows * (size_t)columns, &a);
 }
 
 static void pack(Ops *ops, OpsRows x, const OpsPack *p, const float *embedding, float *matrix) {
@@ -28,17 +29,17 @@ static void dummy(Ops *ops, int rows, int entities, int columns, float *matrix) 
 
 static void pool(Ops *ops, const float *matrix, const float *weights, int rows, int entities, int columns,
                  OpsActivation activation, float *out) {
-  const OpsPool a = {(float *)(uintptr_t)matrix, weights, (size_t)rows, (size_t)entities, (size_t)columns, activation,
-                     out, NULL};
+  const OpsPool a = {(float *)(uintptr_t)matrix, weights, (size_t)rows, core_divisor((size_t)entities),
+                     core_divisor((size_t)columns), activation, out, NULL};
   CORE_CHECK(activation == OPS_LINEAR || activation == OPS_TANH);
-  DEVICE_LAUNCH(device_state(ops), ops_entity_pool, a.rows * a.columns, &a);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pool, a.rows * (size_t)columns, &a);
 }
 
 static void pool_backward(Ops *ops, const float *out, const float *dout, const float *weights, int rows, int entities,
                           int columns, OpsActivation activation, float *dmatrix) {
-  const OpsPool a = {dmatrix, weights, (size_t)rows, (size_t)entities, (size_t)columns, activation,
-                     (float *)(uintptr_t)out, dout};
-  DEVICE_LAUNCH(device_state(ops), ops_entity_pool_gradient, a.rows * a.entities * a.columns, &a);
+  const OpsPool a = {dmatrix, weights, (size_t)rows, core_divisor((size_t)entities),
+                     core_divisor((size_t)columns), activation, (float *)(uintptr_t)out, dout};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pool_gradient, a.rows * (size_t)entities * (size_t)columns, &a);
 }
 
 static void mean_weights(Ops *ops, OpsRows x, int mask, int count, float *weights) {
@@ -71,29 +72,29 @@ static void attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, 
 static void gate_open(Ops *ops, const float *a, const float *u, const float *bias, const float *x, int rows, int width,
                       float *r, float *z, float *rx) {
   const OpsGate gate = {.a = a, .u = u, .bias = bias, .x = x, .r = r, .z = z, .rx = rx, .rows = (size_t)rows,
-                        .width = (size_t)width};
-  DEVICE_LAUNCH(device_state(ops), ops_gate_open, gate.rows * gate.width, &gate);
+                        .width = core_divisor((size_t)width)};
+  DEVICE_LAUNCH(device_state(ops), ops_gate_open, gate.rows * (size_t)width, &gate);
 }
 
 static void gate_close(Ops *ops, const float *a, const float *ug, const float *z, const float *x, int rows, int width,
                        float *h, float *out) {
   const OpsGate gate = {.a = a, .ug = ug, .x = x, .z = (float *)(uintptr_t)z, .h = h, .out = out, .rows = (size_t)rows,
-                        .width = (size_t)width};
-  DEVICE_LAUNCH(device_state(ops), ops_gate_close, gate.rows * gate.width, &gate);
+                        .width = core_divisor((size_t)width)};
+  DEVICE_LAUNCH(device_state(ops), ops_gate_close, gate.rows * (size_t)width, &gate);
 }
 
 static void gate_close_backward(Ops *ops, const float *dout, const float *z, const float *h, const float *x, int rows,
                                 int width, float *dug, float *da, float *du, float *dx) {
   const OpsGate gate = {.x = x, .dout = dout, .z = (float *)(uintptr_t)z, .h = (float *)(uintptr_t)h, .dug = dug,
-                        .da = da, .du = du, .dx = dx, .rows = (size_t)rows, .width = (size_t)width};
-  DEVICE_LAUNCH(device_state(ops), ops_gate_close_gradient, gate.rows * gate.width, &gate);
+                        .da = da, .du = du, .dx = dx, .rows = (size_t)rows, .width = core_divisor((size_t)width)};
+  DEVICE_LAUNCH(device_state(ops), ops_gate_close_gradient, gate.rows * (size_t)width, &gate);
 }
 
 static void gate_open_backward(Ops *ops, const float *drx, const float *r, const float *x, int rows, int width,
                                float *da, float *du, float *dx) {
   const OpsGate gate = {.x = x, .drx = drx, .r = (float *)(uintptr_t)r, .da = da, .du = du, .dx = dx,
-                        .rows = (size_t)rows, .width = (size_t)width};
-  DEVICE_LAUNCH(device_state(ops), ops_gate_open_gradient, gate.rows * gate.width, &gate);
+                        .rows = (size_t)rows, .width = core_divisor((size_t)width)};
+  DEVICE_LAUNCH(device_state(ops), ops_gate_open_gradient, gate.rows * (size_t)width, &gate);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */

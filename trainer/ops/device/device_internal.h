@@ -8,6 +8,7 @@
 #include "trainer/ops/picture.h"
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bf16.h"
+#include "trainer/ops/kernels/kernels_column.h"
 #include "trainer/ops/kernels/kernels_observe.h"
 #include "trainer/ops/kernels/kernels_policy.h"
 #include "trainer/ops/kernels/kernels_rows.h"
@@ -68,6 +69,7 @@ typedef struct DeviceState {
   size_t columns_room, columns_taken;
   float *product;             /* [max_rows][max_width], for SILU */
   int refuses;                /* not 0: products take no epilogue, for tests */
+  bool tiles;                 /* ops_tile_gradient may be used */
   DeviceRounded rounded;
   double *row_parts;          /* [rows_room]: sums of parts of KERNEL_ROWS rows */
   size_t rows_room, rows_taken;
@@ -116,6 +118,8 @@ extern const struct OpsRecurrent DEVICE_RECURRENT; /* device_lstm.c */
 /* The product with what comes after it: 0: the epilogue is refused, and nothing was done. Without one it is always
  * made. */
 int device_multiply(DeviceState *state, const DeviceProduct *product);
+/* The same without an epilogue, but c is complete only after device_fold_now: it may wait for it as sums of parts. */
+void device_multiply_later(DeviceState *state, const DeviceProduct *product);
 /* Whether device_multiply makes it as it stands. */
 int device_can_multiply(DeviceState *state, const DeviceProduct *product);
 void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns);

@@ -104,8 +104,8 @@ void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_
 
 void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows,
                           int factors, float *logits) {
-  const OpsJoin arguments = {mean, log_sigma, set, (size_t)rows, (size_t)factors, logits};
-  DEVICE_LAUNCH(device_state(ops), ops_join, arguments.rows * arguments.factors, &arguments);
+  const OpsJoin arguments = {mean, log_sigma, set, (size_t)rows, core_divisor((size_t)factors), logits};
+  DEVICE_LAUNCH(device_state(ops), ops_join, arguments.rows * arguments.factors.number, &arguments);
 }
 
 /* Sums by set of some columns of source [rows][columns] -> target[sets][count]: as many sets at once as there is room
@@ -127,7 +127,7 @@ void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, i
                            float *dmean, float *dlog_sigma) {
   DeviceState *state = device_state(ops);
   const size_t r = (size_t)rows, n = (size_t)factors;
-  DEVICE_LAUNCH(state, ops_slice, r * n, &(OpsSlice){dlogits, dmean, r, 2 * n, 0, n});
+  DEVICE_LAUNCH(state, ops_slice, r * n, &(OpsSlice){dlogits, dmean, r, 2 * n, 0, core_divisor(n)});
   sum_sets(state, (OpsSetParts){dlogits, set, r, 2 * n, n, n, 0, (size_t)sets, NULL}, dlog_sigma);
 }
 
@@ -146,7 +146,8 @@ void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logi
 
 void device_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
                           float *joined, int32_t *set) {
-  const OpsEmbed arguments = {x, embedding, (size_t)rows, (size_t)features, (size_t)width, joined, set};
+  const OpsEmbed arguments = {x, embedding, (size_t)rows, (size_t)features, (size_t)width,
+                              core_divisor((size_t)(features + width)), joined, set};
   DEVICE_LAUNCH(device_state(ops), ops_embed, arguments.rows * (arguments.features + arguments.width), &arguments);
 }
 

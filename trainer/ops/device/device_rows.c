@@ -17,27 +17,28 @@ void device_world_rows(Ops *ops, const uint32_t *world, int count, int steps, in
 }
 
 void device_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
-  const OpsGather arguments = {source, index, target, (size_t)rows, (size_t)columns, 0};
-  DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words, &arguments);
+  const OpsGather arguments = {source, index, target, (size_t)rows, core_divisor((size_t)columns), 0};
+  DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words.number, &arguments);
 }
 
 void device_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void *target, int rows, size_t bytes) {
   const int words = bytes % sizeof(uint32_t) == 0;
-  const OpsGather arguments = {source, index, target, (size_t)rows, words ? bytes / sizeof(uint32_t) : bytes, !words};
-  DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words, &arguments);
+  const OpsGather arguments = {source, index, target, (size_t)rows,
+                               core_divisor(words ? bytes / sizeof(uint32_t) : bytes), !words};
+  DEVICE_LAUNCH(device_state(ops), ops_gather, arguments.rows * arguments.words.number, &arguments);
 }
 
 void device_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows) {
-  OpsGatherFields arguments = {.index = index, .rows = (size_t)rows, .fields = (size_t)fields};
+  OpsGatherFields arguments = {.index = index, .rows = core_divisor((size_t)rows), .fields = (size_t)fields};
   CORE_CHECK(fields <= OPS_FIELDS_MAX);
   for (int f = 0; f < fields; f++) arguments.field[f] = field[f];
-  DEVICE_LAUNCH(device_state(ops), ops_gather_fields, arguments.rows * arguments.fields, &arguments);
+  DEVICE_LAUNCH(device_state(ops), ops_gather_fields, arguments.rows.number * arguments.fields, &arguments);
 }
 
 void device_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows,
                           int columns) {
-  const OpsGatherHalves arguments = {source, index, target, (size_t)rows, (size_t)columns};
-  DEVICE_LAUNCH(device_state(ops), ops_gather_halves, arguments.rows * arguments.columns, &arguments);
+  const OpsGatherHalves arguments = {source, index, target, (size_t)rows, core_divisor((size_t)columns)};
+  DEVICE_LAUNCH(device_state(ops), ops_gather_halves, arguments.rows * arguments.columns.number, &arguments);
 }
 
 void device_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves) {

@@ -44,12 +44,14 @@ typedef struct OpsRound {
   const uint32_t *index;
   uint16_t *target;            /* [rows][stride] */
   size_t rows, columns, stride;
+  CoreDivisor fours;           /* of a row: ops_fours(columns) */
 } OpsRound;
+CORE_DEVICE_FN CoreDivisor ops_fours(size_t columns) { return core_divisor((columns + KERNEL_FOUR - 1) / KERNEL_FOUR); }
 
 CORE_KERNEL_FN void ops_round(const CoreDeviceThread *at, const OpsRound *a) {
-  const size_t fours = (a->columns + KERNEL_FOUR - 1) / KERNEL_FOUR;
-  for (size_t i = core_device_first(at); i < a->rows * fours; i += core_device_stride(at)) {
-    const size_t row = i / fours, first = i % fours * KERNEL_FOUR;
+  for (size_t i = core_device_first(at); i < a->rows * a->fours.number; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->fours);
+    const size_t row = place.whole, first = place.rest * KERNEL_FOUR;
     const float *from = a->source + (a->index ? a->index[row] : row) * a->columns + first;
     uint16_t *to = a->target + row * a->stride + first;
     float x[KERNEL_FOUR];
@@ -64,15 +66,15 @@ CORE_KERNEL_FN void ops_round(const CoreDeviceThread *at, const OpsRound *a) {
 typedef struct OpsHiddenActivate {
   uint16_t *y;                 /* [rows][columns]: the product becomes the output */
   const float *bias;
-  size_t rows, columns;
+  size_t rows;
+  CoreDivisor steps;           /* of a row: columns / step */
   OpsActivation activation;
   int step;                    /* 8 or 1: numbers a thread */
 } OpsHiddenActivate;
 
 CORE_KERNEL_FN void ops_hidden_activate_by(const CoreDeviceThread *at, const OpsHiddenActivate *a, const int step) {
-  const size_t n = a->rows * a->columns / (size_t)step;
-  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) {
-    const float *bias = a->bias + i * (size_t)step % a->columns;
+  for (size_t i = core_device_first(at); i < a->rows * a->steps.number; i += core_device_stride(at)) {
+    const float *bias = a->bias + core_divide(i, a->steps).rest * (size_t)step;
     float z[KERNEL_EIGHT];
     ops_widen_bf16(ops_load_bf16(a->y + i * (size_t)step, step), step, z);
     for (int k = 0; k < step; k++) z[k] = ops_activate_one(a->activation, z[k] + bias[k]);
@@ -96,12 +98,13 @@ typedef struct OpsHiddenGradient {
   size_t rows, columns;
   OpsActivation activation;
   int step;
+  CoreDivisor steps;           /* of a row: columns / step */
 } OpsHiddenGradient;
 
-/* So many rows from `element` on. */
-CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int rows, size_t element, const int step,
-                                           float *sum) {
-  const float *bias = a->bias + element % a->columns;
+/* So many rows from `element` on, in `column` of a row. */
+CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int rows, size_t element, size_t column,
+                                           const int step, float *sum) {
+  const float *bias = a->bias + column;
   OpsEight y[KERNEL_FOUR], dy[KERNEL_FOUR];
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
     y[r] = ops_load_bf16(a->y + element + (size_t)r * a->columns, step);
@@ -121,15 +124,16 @@ CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int
 }
 
 CORE_KERNEL_FN void ops_hidden_gradient_by(const CoreDeviceThread *at, const OpsHiddenGradient *a, const int step) {
-  const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS, steps = a->columns / (size_t)step;
-  for (size_t i = core_device_first(at); i < parts * steps; i += core_device_stride(at)) {
-    const size_t column = i % steps * (size_t)step, first = i / steps * KERNEL_PART_ROWS;
+  const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
+  for (size_t i = core_device_first(at); i < parts * a->steps.number; i += core_device_stride(at)) {
+    const CoreDivided part = core_divide(i, a->steps);
+    const size_t column = part.rest * (size_t)step, first = part.whole * KERNEL_PART_ROWS;
     const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
     float sum[KERNEL_EIGHT] = {0, 0, 0, 0, 0, 0, 0, 0};
     size_t r = first;
     for (; r + KERNEL_FOUR <= end; r += KERNEL_FOUR)
-      ops_hidden_gradient_of(a, KERNEL_FOUR, r * a->columns + column, step, sum);
-    for (; r < end; r++) ops_hidden_gradient_of(a, 1, r * a->columns + column, step, sum);
+      ops_hidden_gradient_of(a, KERNEL_FOUR, r * a->columns + column, column, step, sum);
+    for (; r < end; r++) ops_hidden_gradient_of(a, 1, r * a->columns + column, column, step, sum);
     for (int k = 0; k < step; k++) a->parts[i * (size_t)step + (size_t)k] = sum[k];
   }
 }
@@ -145,20 +149,23 @@ typedef struct OpsOutputGradient {
   const float *y, *bias, *dy;
   uint16_t *dz;
   float *parts;
-  size_t rows, columns;
+  size_t rows;
+  CoreDivisor columns;
   OpsActivation activation;
 } OpsOutputGradient;
 
-CORE_KERNEL_FN float ops_output_gradient_of(const OpsOutputGradient *a, const int rows, size_t element, float sum) {
+CORE_KERNEL_FN float ops_output_gradient_of(const OpsOutputGradient *a, const int rows, size_t row, size_t column,
+                                            float sum) {
+  const size_t columns = a->columns.number, element = row * columns + column;
   float dz[KERNEL_EIGHT], y[KERNEL_EIGHT];
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
-    dz[r] = a->dy[element + (size_t)r * a->columns];
-    y[r] = a->activation == OPS_LINEAR ? 0 : a->y[element + (size_t)r * a->columns];
+    dz[r] = a->dy[element + (size_t)r * columns];
+    y[r] = a->activation == OPS_LINEAR ? 0 : a->y[element + (size_t)r * columns];
   }
   CORE_DEVICE_UNROLL for (int r = 0; r < rows; r++) {
-    if (a->activation == OPS_SILU) y[r] += a->bias[element % a->columns];
+    if (a->activation == OPS_SILU) y[r] += a->bias[column];
     if (a->activation != OPS_LINEAR) dz[r] *= ops_derivative_one(a->activation, y[r]);
-    a->dz[element + (size_t)r * a->columns] = row_to_bf16(dz[r]);
+    a->dz[element + (size_t)r * columns] = row_to_bf16(dz[r]);
     sum += dz[r];
   }
   return sum;
@@ -166,14 +173,15 @@ CORE_KERNEL_FN float ops_output_gradient_of(const OpsOutputGradient *a, const in
 
 CORE_KERNEL_FN void ops_output_gradient(const CoreDeviceThread *at, const OpsOutputGradient *a) {
   const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
-  for (size_t i = core_device_first(at); i < parts * a->columns; i += core_device_stride(at)) {
-    const size_t column = i % a->columns, first = i / a->columns * KERNEL_PART_ROWS;
+  for (size_t i = core_device_first(at); i < parts * a->columns.number; i += core_device_stride(at)) {
+    const CoreDivided part = core_divide(i, a->columns);
+    const size_t column = part.rest, first = part.whole * KERNEL_PART_ROWS;
     const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
     float sum = 0;
     size_t r = first;
     for (; r + KERNEL_EIGHT <= end; r += KERNEL_EIGHT)
-      sum = ops_output_gradient_of(a, KERNEL_EIGHT, r * a->columns + column, sum);
-    for (; r < end; r++) sum = ops_output_gradient_of(a, 1, r * a->columns + column, sum);
+      sum = ops_output_gradient_of(a, KERNEL_EIGHT, r, column, sum);
+    for (; r < end; r++) sum = ops_output_gradient_of(a, 1, r, column, sum);
     a->parts[i] = sum;
   }
 }

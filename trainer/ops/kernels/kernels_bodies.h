@@ -2,6 +2,7 @@
 #ifndef TRAINER_OPS_KERNELS_BODIES_H
 #define TRAINER_OPS_KERNELS_BODIES_H
 #include "trainer/ops/kernels/kernels_bf16.h"
+#include "trainer/ops/kernels/kernels_column.h"
 #include "trainer/ops/kernels/kernels_compact.h"
 #include "trainer/ops/kernels/kernels_dense.h"
 #include "trainer/ops/kernels/kernels_entity.h"

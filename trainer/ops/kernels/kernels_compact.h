@@ -68,19 +68,22 @@ typedef struct OpsCompactStore {
   const int32_t *level;        /* of row 0: its slot among the constants, or -1 - number; */
   size_t stride;               /* bytes to the next row's */
   const int32_t *column;       /* [changing] */
-  size_t rows, features, changing;
+  size_t rows, features;
+  CoreDivisor changing;
   float *values;               /* [rows][changing] */
   int32_t *levels;             /* [rows] */
 } OpsCompactStore;
 
 CORE_DEVICE_FN void ops_compact_keep(const OpsCompactStore *a, size_t i) {
-  const size_t row = i / a->changing, k = i % a->changing;
+  const CoreDivided place = core_divide(i, a->changing);
+  const size_t row = place.whole, k = place.rest;
   a->values[i] = a->observations[row * a->features + (size_t)a->column[k]];
   if (k == 0) a->levels[row] = *(const int32_t *)((const char *)a->level + row * a->stride);
 }
 
 CORE_KERNEL_FN void ops_compact_store(const CoreDeviceThread *at, const OpsCompactStore *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->changing; i += core_device_stride(at)) ops_compact_keep(a, i);
+  for (size_t i = core_device_first(at); i < a->rows * a->changing.number; i += core_device_stride(at))
+    ops_compact_keep(a, i);
 }
 
 /* And back, of the rows that are named. Constants without a slot stay as they are: they have been drawn again. */
@@ -90,20 +93,23 @@ typedef struct OpsCompactGather {
   const float *table;          /* [slots][constants] */
   const int32_t *position;        /* [features] among the changing numbers; -1 - c: constant c */
   const uint32_t *index;       /* [rows] */
-  size_t rows, features, changing;
+  size_t rows;
+  CoreDivisor features;
+  size_t changing;
   float *observations;         /* [rows][features] */
 } OpsCompactGather;
 
 CORE_DEVICE_FN void ops_compact_restore(const OpsCompactGather *a, size_t i) {
-  const size_t row = a->index[i / a->features], k = i % a->features;
+  const CoreDivided place = core_divide(i, a->features);
+  const size_t row = a->index[place.whole], k = place.rest;
   const int32_t position = a->position[k], level = a->levels[row];
   if (position >= 0) a->observations[i] = a->values[row * a->changing + (size_t)position];
   else if (level >= 0)
-    a->observations[i] = a->table[(size_t)level * (a->features - a->changing) + (size_t)(-1 - position)];
+    a->observations[i] = a->table[(size_t)level * (a->features.number - a->changing) + (size_t)(-1 - position)];
 }
 
 CORE_KERNEL_FN void ops_compact_gather(const CoreDeviceThread *at, const OpsCompactGather *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->features; i += core_device_stride(at))
+  for (size_t i = core_device_first(at); i < a->rows * a->features.number; i += core_device_stride(at))
     ops_compact_restore(a, i);
 }
 

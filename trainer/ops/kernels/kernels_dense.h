@@ -121,10 +121,16 @@ CORE_DEVICE_FN float ops_derivative_one(OpsActivation activation, float y) {
   }
 }
 
-typedef struct OpsActivate { float *y; const float *bias; size_t rows, columns; OpsActivation activation; } OpsActivate;
+typedef struct OpsActivate {
+  float *y;
+  const float *bias;
+  size_t rows;
+  CoreDivisor columns;
+  OpsActivation activation;
+} OpsActivate;
 CORE_KERNEL_FN void ops_activate(const CoreDeviceThread *at, const OpsActivate *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at))
-    a->y[i] = ops_activate_one(a->activation, a->y[i] + a->bias[i % a->columns]);
+  for (size_t i = core_device_first(at); i < a->rows * a->columns.number; i += core_device_stride(at))
+    a->y[i] = ops_activate_one(a->activation, a->y[i] + a->bias[core_divide(i, a->columns).rest]);
 }
 
 /* dy *= the derivative at y (SILU: at y + bias, y being what was activated without its bias), and column sums of dy of
@@ -132,18 +138,20 @@ CORE_KERNEL_FN void ops_activate(const CoreDeviceThread *at, const OpsActivate *
 typedef struct OpsActivationGradient {
   const float *y, *bias;
   float *dy, *parts;           /* [rows][columns], [parts][columns] */
-  size_t rows, columns;
+  size_t rows;
+  CoreDivisor columns;
   OpsActivation activation;
 } OpsActivationGradient;
 
 CORE_KERNEL_FN void ops_activation_gradient(const CoreDeviceThread *at, const OpsActivationGradient *a) {
   const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
-  for (size_t i = core_device_first(at); i < parts * a->columns; i += core_device_stride(at)) {
-    const size_t column = i % a->columns, first = i / a->columns * KERNEL_PART_ROWS;
+  for (size_t i = core_device_first(at); i < parts * a->columns.number; i += core_device_stride(at)) {
+    const CoreDivided part = core_divide(i, a->columns);
+    const size_t column = part.rest, first = part.whole * KERNEL_PART_ROWS;
     const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
     float sum = 0;
     for (size_t r = first; r < end; r++) {
-      const size_t k = r * a->columns + column;
+      const size_t k = r * a->columns.number + column;
       const float y = a->activation == OPS_SILU ? a->y[k] + a->bias[column] : a->activation == OPS_LINEAR ? 0 : a->y[k];
       const float dy = a->dy[k] * ops_derivative_one(a->activation, y);
       a->dy[k] = dy;
@@ -201,14 +209,21 @@ CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows 
 }
 
 /* parts[part][column] = sum over the part's rows of dy n. */
-typedef struct OpsGainParts { const float *dy, *n; float *parts; size_t rows, columns; } OpsGainParts;
+typedef struct OpsGainParts {
+  const float *dy, *n;
+  float *parts;
+  size_t rows;
+  CoreDivisor columns;
+} OpsGainParts;
 CORE_KERNEL_FN void ops_gain_parts(const CoreDeviceThread *at, const OpsGainParts *a) {
   const size_t parts = (a->rows + KERNEL_PART_ROWS - 1) / KERNEL_PART_ROWS;
-  for (size_t i = core_device_first(at); i < parts * a->columns; i += core_device_stride(at)) {
-    const size_t column = i % a->columns, first = i / a->columns * KERNEL_PART_ROWS;
+  const size_t columns = a->columns.number;
+  for (size_t i = core_device_first(at); i < parts * columns; i += core_device_stride(at)) {
+    const CoreDivided part = core_divide(i, a->columns);
+    const size_t column = part.rest, first = part.whole * KERNEL_PART_ROWS;
     const size_t end = first + KERNEL_PART_ROWS < a->rows ? first + KERNEL_PART_ROWS : a->rows;
     float sum = 0;
-    for (size_t r = first; r < end; r++) sum += a->dy[r * a->columns + column] * a->n[r * a->columns + column];
+    for (size_t r = first; r < end; r++) sum += a->dy[r * columns + column] * a->n[r * columns + column];
     a->parts[i] = sum;
   }
 }
@@ -232,10 +247,15 @@ CORE_KERNEL_FN void ops_norm_gradient(const CoreDeviceThread *at, const OpsNormG
 }
 
 /* product[rows][columns] = gain n. */
-typedef struct OpsScaleRows { const float *n, *gain; float *product; size_t rows, columns; } OpsScaleRows;
+typedef struct OpsScaleRows {
+  const float *n, *gain;
+  float *product;
+  size_t rows;
+  CoreDivisor columns;
+} OpsScaleRows;
 CORE_KERNEL_FN void ops_scale_rows(const CoreDeviceThread *at, const OpsScaleRows *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at))
-    a->product[i] = a->gain[i % a->columns] * a->n[i];
+  for (size_t i = core_device_first(at); i < a->rows * a->columns.number; i += core_device_stride(at))
+    a->product[i] = a->gain[core_divide(i, a->columns).rest] * a->n[i];
 }
 
 #endif

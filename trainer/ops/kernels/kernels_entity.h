@@ -1,5 +1,6 @@
 /* Kernels of entity matrices (entity.h): one thread per number, so that writes coalesce. A sum over entities or
- * messages is one thread's, in the CPU's order, so the bits are the CPU's. */
+ * messages is one thread's, in the CPU's order, so the bits are the CPU's. A piece has fewer than 2^32 numbers, so that
+ * places of several divisors are worked out in 32 bits. */
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
 #include "trainer/ops/row_attention_internal.h"
@@ -13,24 +14,25 @@ typedef struct OpsPacking { OpsRows x; OpsPack pack; const float *from; float *t
 
 CORE_KERNEL_FN void ops_entity_pack(const CoreDeviceThread *at, const OpsPacking *a) {
   const OpsPack *p = &a->pack;
-  const size_t columns = (size_t)p->columns, each = (size_t)p->count * columns;
+  const uint32_t columns = (uint32_t)p->columns, each = (uint32_t)p->count * columns;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const size_t row = i / each, thing = i % each / columns, column = i % columns;
+    const uint32_t row = (uint32_t)i / each, column = (uint32_t)i % columns;
+    const size_t thing = (uint32_t)i % each / columns;
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
-    const float *embedding = a->from + (row * (size_t)p->count + thing) * (size_t)p->width;
+    const float *embedding = a->from + ((size_t)row * (size_t)p->count + thing) * (size_t)p->width;
     const float number = column < (size_t)p->width ? embedding[column] : (int)column == p->tag ? 1.0f : 0.0f;
-    a->to[(row * (size_t)p->entities + (size_t)p->first + thing) * columns + column] = active ? number : 0.0f;
+    a->to[((size_t)row * (size_t)p->entities + (size_t)p->first + thing) * columns + column] = active ? number : 0.0f;
   }
 }
 
 CORE_KERNEL_FN void ops_entity_unpack(const CoreDeviceThread *at, const OpsPacking *a) {
   const OpsPack *p = &a->pack;
-  const size_t width = (size_t)p->width, each = (size_t)p->count * width;
+  const uint32_t width = (uint32_t)p->width, each = (uint32_t)p->count * width;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const size_t row = i / each, thing = i % each / width;
+    const size_t row = (uint32_t)i / each, thing = (uint32_t)i % each / width;
     const size_t element = row * (size_t)p->entities + (size_t)p->first + thing;
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
-    a->to[i] = active ? a->from[element * (size_t)p->columns + i % width] : 0.0f;
+    a->to[i] = active ? a->from[element * (size_t)p->columns + (uint32_t)i % width] : 0.0f;
   }
 }
 
@@ -45,34 +47,40 @@ CORE_KERNEL_FN void ops_entity_dummy(const CoreDeviceThread *at, const OpsDummy 
 typedef struct OpsPool {
   float *matrix;               /* [rows][entities][columns]; backward: its gradient */
   const float *weights;        /* [rows][entities]; NULL: ones */
-  size_t rows, entities, columns;
+  size_t rows;
+  CoreDivisor entities, columns;
   OpsActivation activation;
   float *out;                  /* [rows][columns] */
   const float *dout;
 } OpsPool;
 
 CORE_KERNEL_FN void ops_entity_pool(const CoreDeviceThread *at, const OpsPool *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at)) {
-    const size_t row = i / a->columns, column = i % a->columns;
+  const size_t entities = a->entities.number, columns = a->columns.number;
+  for (size_t i = core_device_first(at); i < a->rows * columns; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->columns);
     float sum = 0;
-    for (size_t e = row * a->entities; e < (row + 1) * a->entities; e++)
-      sum += (a->weights ? a->weights[e] : 1.0f) * a->matrix[e * a->columns + column];
+    for (size_t e = place.whole * entities; e < (place.whole + 1) * entities; e++)
+      sum += (a->weights ? a->weights[e] : 1.0f) * a->matrix[e * columns + place.rest];
     a->out[i] = a->activation == OPS_TANH ? fast_tanh(sum) : sum;
   }
 }
 
 CORE_KERNEL_FN void ops_entity_pool_gradient(const CoreDeviceThread *at, const OpsPool *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->entities * a->columns; i += core_device_stride(at)) {
-    const size_t entity = i / a->columns, k = entity / a->entities * a->columns + i % a->columns;
-    a->matrix[i] = row_pool_backward(a->weights ? a->weights[entity] : 1.0f, a->out[k], a->dout[k], a->activation);
+  const size_t entities = a->entities.number, columns = a->columns.number;
+  for (size_t i = core_device_first(at); i < a->rows * entities * columns; i += core_device_stride(at)) {
+    const CoreDivided entity = core_divide(i, a->columns);
+    const size_t k = core_divide(entity.whole, a->entities).whole * columns + entity.rest;
+    a->matrix[i] =
+      row_pool_backward(a->weights ? a->weights[entity.whole] : 1.0f, a->out[k], a->dout[k], a->activation);
   }
 }
 
 typedef struct OpsMeanWeights { OpsRows x; int mask, count; float *weights; } OpsMeanWeights;
 CORE_KERNEL_FN void ops_entity_weights(const CoreDeviceThread *at, const OpsMeanWeights *a) {
-  const size_t each = (size_t)a->count + 1;
+  const uint32_t each = (uint32_t)a->count + 1;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at))
-    a->weights[i] = row_mean_weight(ops_row_of(a->x, i / each) + a->mask, a->count, (int)(i % each));
+    a->weights[i] =
+      row_mean_weight(ops_row_of(a->x, (uint32_t)i / each) + a->mask, a->count, (int)((uint32_t)i % each));
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
@@ -92,10 +100,11 @@ CORE_DEVICE_FN RowWorld ops_world_of(const OpsAttend *a, size_t row) {
 
 /* A thread a query of a head. */
 CORE_KERNEL_FN void ops_entity_attend(const CoreDeviceThread *at, const OpsAttend *a) {
-  const size_t heads = (size_t)a->attention.heads, each = (size_t)a->attention.entities * heads;
+  const uint32_t heads = (uint32_t)a->attention.heads, each = (uint32_t)a->attention.entities * heads;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const RowWorld world = ops_world_of(a, i / each);
-    row_attend(&world, (int)(i % each / heads), (int)(i % heads), a->out + i * (size_t)a->attention.size);
+    const uint32_t query = (uint32_t)i % each;
+    const RowWorld world = ops_world_of(a, (uint32_t)i / each);
+    row_attend(&world, (int)(query / heads), (int)(query % heads), a->out + i * (size_t)a->attention.size);
   }
 }
 
@@ -121,42 +130,50 @@ CORE_KERNEL_FN void ops_entity_attend_gradient(const CoreDeviceThread *at, const
 typedef struct OpsGate {
   const float *a, *u, *ug, *bias, *x, *dout, *drx;
   float *r, *z, *rx, *h, *out, *dug, *da, *du, *dx;
-  size_t rows, width;
+  size_t rows;
+  CoreDivisor width;
 } OpsGate;
 
 CORE_KERNEL_FN void ops_gate_open(const CoreDeviceThread *at, const OpsGate *g) {
-  for (size_t i = core_device_first(at); i < g->rows * g->width; i += core_device_stride(at)) {
-    const size_t row = i / g->width, c = i % g->width;
-    const float *a = g->a + row * 3 * g->width, *u = g->u + row * 2 * g->width;
-    row_gate_open(a[c] + u[c], a[g->width + c] + u[g->width + c] - g->bias[c], g->x[i], &g->r[i], &g->z[i], &g->rx[i]);
+  const size_t width = g->width.number;
+  for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, g->width);
+    const size_t row = place.whole, c = place.rest;
+    const float *a = g->a + row * 3 * width, *u = g->u + row * 2 * width;
+    row_gate_open(a[c] + u[c], a[width + c] + u[width + c] - g->bias[c], g->x[i], &g->r[i], &g->z[i], &g->rx[i]);
   }
 }
 
 CORE_KERNEL_FN void ops_gate_close(const CoreDeviceThread *at, const OpsGate *g) {
-  for (size_t i = core_device_first(at); i < g->rows * g->width; i += core_device_stride(at)) {
-    const float *a = g->a + i / g->width * 3 * g->width;
-    row_gate_close(a[2 * g->width + i % g->width] + g->ug[i], g->z[i], g->x[i], &g->h[i], &g->out[i]);
+  const size_t width = g->width.number;
+  for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, g->width);
+    row_gate_close(g->a[(3 * place.whole + 2) * width + place.rest] + g->ug[i], g->z[i], g->x[i], &g->h[i], &g->out[i]);
   }
 }
 
 CORE_KERNEL_FN void ops_gate_close_gradient(const CoreDeviceThread *at, const OpsGate *g) {
-  for (size_t i = core_device_first(at); i < g->rows * g->width; i += core_device_stride(at)) {
-    const size_t row = i / g->width, c = i % g->width;
-    float *da = g->da + row * 3 * g->width, dh, dz;
+  const size_t width = g->width.number;
+  for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, g->width);
+    const size_t row = place.whole, c = place.rest;
+    float *da = g->da + row * 3 * width, dh, dz;
     row_gate_close_backward(g->dout[i], g->z[i], g->h[i], g->x[i], &dh, &dz, &g->dx[i]);
     g->dug[i] = dh;
-    da[2 * g->width + c] = dh;
-    da[g->width + c] = dz;
-    g->du[row * 2 * g->width + g->width + c] = dz;
+    da[2 * width + c] = dh;
+    da[width + c] = dz;
+    g->du[row * 2 * width + width + c] = dz;
   }
 }
 
 CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const OpsGate *g) {
-  for (size_t i = core_device_first(at); i < g->rows * g->width; i += core_device_stride(at)) {
-    const size_t row = i / g->width, c = i % g->width;
+  const size_t width = g->width.number;
+  for (size_t i = core_device_first(at); i < g->rows * width; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, g->width);
+    const size_t row = place.whole, c = place.rest;
     const float dr = row_gate_open_backward(g->drx[i], g->r[i], g->x[i]);
-    g->da[row * 3 * g->width + c] = dr;
-    g->du[row * 2 * g->width + c] = dr;
+    g->da[row * 3 * width + c] = dr;
+    g->du[row * 2 * width + c] = dr;
     g->dx[i] += g->drx[i] * g->r[i];
   }
 }
@@ -172,11 +189,12 @@ typedef struct OpsMessages {
 } OpsMessages;
 
 CORE_KERNEL_FN void ops_message_gather(const CoreDeviceThread *at, const OpsMessages *a) {
-  const size_t width = (size_t)a->m.width, parts = (size_t)a->m.ends + 1, count = (size_t)a->m.count;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * count * parts * width; i += core_device_stride(at)) {
-    const size_t c = i % width, part = i / width % parts, thing = i / width / parts, row = thing / count;
+  const uint32_t width = (uint32_t)a->m.width, parts = (uint32_t)a->m.ends + 1, count = (uint32_t)a->m.count;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * (count * parts * width); i += core_device_stride(at)) {
+    const uint32_t many = (uint32_t)i / width, part = many % parts;
+    const size_t c = (uint32_t)i % width, thing = many / parts, row = (uint32_t)thing / count;
     const float *observation = ops_row_of(a->x, row);
-    const int k = (int)(thing % count);
+    const int k = (int)((uint32_t)thing % count);
     float number = 0;
     if (observation[a->m.mask + k] != 0 && part < parts - 1) {
       const int entity = row_message_entity(observation, &a->m, k, (int)part);
@@ -201,10 +219,10 @@ CORE_DEVICE_FN float ops_message_return(const OpsMessages *a, size_t row, int en
 
 /* A thread a number of a shape, or of a thing's embedding. */
 CORE_KERNEL_FN void ops_message_gather_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
-  const size_t width = (size_t)a->m.width, ends = (size_t)a->m.ends, count = (size_t)a->m.count;
-  const size_t entities = (size_t)a->m.entities, each = entities + count;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each * width; i += core_device_stride(at)) {
-    const size_t c = i % width, row = i / width / each, k = i / width % each;
+  const size_t ends = (size_t)a->m.ends, count = (size_t)a->m.count, entities = (size_t)a->m.entities;
+  const uint32_t width = (uint32_t)a->m.width, each = (uint32_t)(entities + count);
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * (each * width); i += core_device_stride(at)) {
+    const size_t c = (uint32_t)i % width, row = (uint32_t)i / width / each, k = (uint32_t)i / width % each;
     if (k < entities) {
       float *shape = &a->shapes[(row * entities + k) * width + c];
       *shape = ops_message_return(a, row, (int)k, c, *shape);
@@ -216,10 +234,11 @@ CORE_KERNEL_FN void ops_message_gather_gradient(const CoreDeviceThread *at, cons
 }
 
 CORE_KERNEL_FN void ops_message_scatter(const CoreDeviceThread *at, const OpsMessages *a) {
-  const size_t width = (size_t)a->m.width, entities = (size_t)a->m.entities, count = (size_t)a->m.count;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * entities * width; i += core_device_stride(at)) {
-    const size_t c = i % width, row = i / width / entities;
-    const int entity = (int)(i / width % entities);
+  const uint32_t width = (uint32_t)a->m.width, entities = (uint32_t)a->m.entities;
+  const size_t count = (size_t)a->m.count;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * (entities * width); i += core_device_stride(at)) {
+    const size_t c = (uint32_t)i % width, row = (uint32_t)i / width / entities;
+    const int entity = (int)((uint32_t)i / width % entities);
     const float *observation = ops_row_of(a->x, row);
     float sum = a->shapes[i];
     for (int k = 0; k < a->m.count; k++)
@@ -230,9 +249,10 @@ CORE_KERNEL_FN void ops_message_scatter(const CoreDeviceThread *at, const OpsMes
 }
 
 CORE_KERNEL_FN void ops_message_scatter_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
-  const size_t width = (size_t)a->m.width, count = (size_t)a->m.count;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * count * width; i += core_device_stride(at)) {
-    const size_t thing = i / width, row = thing / count;
+  const uint32_t width = (uint32_t)a->m.width, count = (uint32_t)a->m.count;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * (count * width); i += core_device_stride(at)) {
+    const uint32_t thing = (uint32_t)i / width;
+    const size_t row = thing / count;
     const float *observation = ops_row_of(a->x, row);
     const int k = (int)(thing % count);
     if (observation[a->m.mask + k] == 0) {
@@ -240,7 +260,7 @@ CORE_KERNEL_FN void ops_message_scatter_gradient(const CoreDeviceThread *at, con
       continue;
     }
     const size_t entity = row * (size_t)a->m.entities + (size_t)row_message_entity(observation, &a->m, k, 0);
-    a->things[i] = a->shapes[entity * width + i % width];
+    a->things[i] = a->shapes[entity * width + (uint32_t)i % width];
   }
 }
 

@@ -69,16 +69,19 @@ CORE_KERNEL_FN void ops_factors(const CoreDeviceThread *at, const OpsFactors *a)
 
 typedef struct OpsNormalise {
   const float *x;
-  size_t rows, features, stride; /* of rows of y */
+  size_t rows;
+  CoreDivisor features;
+  size_t stride;          /* of rows of y */
   const double *mean, *factor;
   double limit;
   float *y;
 } OpsNormalise;
 CORE_KERNEL_FN void ops_normalise(const CoreDeviceThread *at, const OpsNormalise *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->features; i += core_device_stride(at)) {
-    const size_t k = i % a->features;
+  for (size_t i = core_device_first(at); i < a->rows * a->features.number; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->features);
+    const size_t k = place.rest;
     const double value = ((double)a->x[i] - a->mean[k]) * a->factor[k];
-    a->y[i / a->features * a->stride + k] =
+    a->y[place.whole * a->stride + k] =
       (float)(value > a->limit ? a->limit : value < -a->limit ? -a->limit : value);
   }
 }

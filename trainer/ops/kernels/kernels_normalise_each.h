@@ -30,14 +30,17 @@ typedef struct OpsCountEach {
   const float *last;      /* [worlds][features], read where done; NULL: no such observations */
   const uint8_t *dones;   /* [worlds]; not read without `last` */
   double *moments;        /* [worlds][1 + 2 features]: count, means, sums of squared differences */
-  size_t worlds, features, stride; /* stride: of rows of `seen` */
+  size_t worlds;
+  CoreDivisor features;
+  size_t stride;          /* of rows of `seen` */
   float *seen;            /* those last observations, normalised by the statistics of that moment; NULL: not wanted */
 } OpsCountEach;
 
 /* Feature i % features of world i / features; the count stays as it is. */
 CORE_DEVICE_FN void ops_count_feature(const OpsCountEach *a, size_t i) {
-  const size_t w = i / a->features, k = i % a->features;
-  double *record = a->moments + w * (1 + 2 * a->features), *mean = record + 1 + k, *m2 = mean + a->features;
+  const CoreDivided place = core_divide(i, a->features);
+  const size_t w = place.whole, k = place.rest, features = a->features.number;
+  double *record = a->moments + w * (1 + 2 * features), *mean = record + 1 + k, *m2 = mean + features;
   double count = record[0];
   if (a->last && a->dones[w]) {
     ops_join_value(count, mean, m2, (double)a->last[i]);
@@ -47,13 +50,13 @@ CORE_DEVICE_FN void ops_count_feature(const OpsCountEach *a, size_t i) {
   ops_join_value(count, mean, m2, (double)a->x[i]);
 }
 CORE_KERNEL_FN void ops_count_features(const CoreDeviceThread *at, const OpsCountEach *a) {
-  for (size_t i = core_device_first(at); i < a->worlds * a->features; i += core_device_stride(at))
+  for (size_t i = core_device_first(at); i < a->worlds * a->features.number; i += core_device_stride(at))
     ops_count_feature(a, i);
 }
 
 /* After all features: the counts. */
 CORE_DEVICE_FN void ops_count_world(const OpsCountEach *a, size_t w) {
-  a->moments[w * (1 + 2 * a->features)] += a->last && a->dones[w] ? 2 : 1;
+  a->moments[w * (1 + 2 * a->features.number)] += a->last && a->dones[w] ? 2 : 1;
 }
 CORE_KERNEL_FN void ops_count_worlds(const CoreDeviceThread *at, const OpsCountEach *a) {
   for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) ops_count_world(a, w);
@@ -62,16 +65,19 @@ CORE_KERNEL_FN void ops_count_worlds(const CoreDeviceThread *at, const OpsCountE
 typedef struct OpsNormaliseEach {
   const float *x;         /* [worlds][features] */
   const double *moments;  /* as above */
-  size_t worlds, features, stride; /* of rows of y */
+  size_t worlds;
+  CoreDivisor features;
+  size_t stride;          /* of rows of y */
   float *y;
 } OpsNormaliseEach;
 CORE_DEVICE_FN void ops_normalise_feature(const OpsNormaliseEach *a, size_t i) {
-  const size_t w = i / a->features, k = i % a->features;
-  const double *record = a->moments + w * (1 + 2 * a->features), *mean = record + 1 + k;
-  a->y[w * a->stride + k] = ops_normalise_value(record[0], *mean, mean[a->features], a->x[i]);
+  const CoreDivided place = core_divide(i, a->features);
+  const size_t w = place.whole, features = a->features.number;
+  const double *record = a->moments + w * (1 + 2 * features), *mean = record + 1 + place.rest;
+  a->y[w * a->stride + place.rest] = ops_normalise_value(record[0], *mean, mean[features], a->x[i]);
 }
 CORE_KERNEL_FN void ops_normalise_features(const CoreDeviceThread *at, const OpsNormaliseEach *a) {
-  for (size_t i = core_device_first(at); i < a->worlds * a->features; i += core_device_stride(at))
+  for (size_t i = core_device_first(at); i < a->worlds * a->features.number; i += core_device_stride(at))
     ops_normalise_feature(a, i);
 }
 

@@ -22,11 +22,14 @@ typedef struct OpsGatherHalves {
   const uint16_t *source;
   const uint32_t *index;  /* [rows] */
   float *target;
-  size_t rows, columns;
+  size_t rows;
+  CoreDivisor columns;
 } OpsGatherHalves;
 CORE_KERNEL_FN void ops_gather_halves(const CoreDeviceThread *at, const OpsGatherHalves *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at))
-    a->target[i] = row_from_half(a->source[(size_t)a->index[i / a->columns] * a->columns + i % a->columns]);
+  for (size_t i = core_device_first(at); i < a->rows * a->columns.number; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->columns);
+    a->target[i] = row_from_half(a->source[(size_t)a->index[place.whole] * a->columns.number + place.rest]);
+  }
 }
 
 /* ---- the column of blocks: the last of rows [rows][columns], all the rest stays ---------------------------------- */

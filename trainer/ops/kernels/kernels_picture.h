@@ -36,7 +36,7 @@ CORE_KERNEL_FN void ops_add_patches(const CoreDeviceThread *at, const OpsUnpatch
   const size_t all = (size_t)(ops_conv_height(c) * ops_conv_width(c)) * (size_t)ops_conv_patch(c);
   for (size_t i = core_device_first(at); i < (size_t)a->rows * inputs; i += core_device_stride(at)) {
     const uint32_t row = (uint32_t)i / inputs, pixel = (uint32_t)i % inputs / in;
-    a->dx[i] = row_unpatch(c, a->patches + row * all, (int)(pixel / width), (int)(pixel % width), (int)(i % in));
+    a->dx[i] = row_unpatch(c, a->patches + row * all, (int)(pixel / width), (int)(pixel % width), (int)((uint32_t)i % in));
   }
 }
 
@@ -55,7 +55,7 @@ CORE_KERNEL_FN void ops_pool_windows(const CoreDeviceThread *at, const OpsWindow
   for (size_t i = core_device_first(at); i < (size_t)a->rows * outputs; i += core_device_stride(at)) {
     const uint32_t row = (uint32_t)i / outputs, place = (uint32_t)i % outputs / channels;
     a->y[i] = row_window(p, a->x + (size_t)row * inputs, (int)(place / columns), (int)(place % columns),
-                         (int)(i % channels), &a->from[i]);
+                         (int)((uint32_t)i % channels), &a->from[i]);
   }
 }
 CORE_KERNEL_FN void ops_unpool_windows(const CoreDeviceThread *at, const OpsWindows *a) {
@@ -66,7 +66,7 @@ CORE_KERNEL_FN void ops_unpool_windows(const CoreDeviceThread *at, const OpsWind
   for (size_t i = core_device_first(at); i < (size_t)a->rows * inputs; i += core_device_stride(at)) {
     const uint32_t row = (uint32_t)i / inputs, place = (uint32_t)i % inputs / channels;
     a->dx[i] = row_window_backward(p, a->from + row * outputs, a->dy + row * outputs, (int)(place / width),
-                                   (int)(place % width), (int)(i % channels));
+                                   (int)(place % width), (int)((uint32_t)i % channels));
   }
 }
 

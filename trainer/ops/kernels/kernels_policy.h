@@ -314,22 +314,32 @@ CORE_KERNEL_FN void ops_normals(const CoreDeviceThread *at, const OpsNormals *a)
 typedef struct OpsJoin {
   const float *mean, *log_sigma;
   const int32_t *set;
-  size_t rows, factors;
+  size_t rows;
+  CoreDivisor factors;
   float *logits;
 } OpsJoin;
 CORE_KERNEL_FN void ops_join(const CoreDeviceThread *at, const OpsJoin *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->factors; i += core_device_stride(at)) {
-    const size_t r = i / a->factors, k = i % a->factors, set = a->set ? (size_t)a->set[r] : 0;
-    a->logits[r * 2 * a->factors + k] = a->mean[i];
-    a->logits[r * 2 * a->factors + a->factors + k] = a->log_sigma[set * a->factors + k];
+  const size_t factors = a->factors.number;
+  for (size_t i = core_device_first(at); i < a->rows * factors; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->factors);
+    const size_t r = place.whole, k = place.rest, set = a->set ? (size_t)a->set[r] : 0;
+    a->logits[r * 2 * factors + k] = a->mean[i];
+    a->logits[r * 2 * factors + factors + k] = a->log_sigma[set * factors + k];
   }
 }
 
 /* target[rows][count] = columns first .. first + count - 1 of source[rows][columns]. */
-typedef struct OpsSlice { const float *source; float *target; size_t rows, columns, first, count; } OpsSlice;
+typedef struct OpsSlice {
+  const float *source;
+  float *target;
+  size_t rows, columns, first;
+  CoreDivisor count;
+} OpsSlice;
 CORE_KERNEL_FN void ops_slice(const CoreDeviceThread *at, const OpsSlice *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->count; i += core_device_stride(at))
-    a->target[i] = a->source[i / a->count * a->columns + a->first + i % a->count];
+  for (size_t i = core_device_first(at); i < a->rows * a->count.number; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->count);
+    a->target[i] = a->source[place.whole * a->columns + a->first + place.rest];
+  }
 }
 
 /* Sums by set, of `sets` sets from first_set on, of columns first .. first + count - 1 of source[rows][columns], for
@@ -356,13 +366,14 @@ CORE_KERNEL_FN void ops_set_parts(const CoreDeviceThread *at, const OpsSetParts 
 typedef struct OpsEmbed {
   const float *x, *embedding;
   size_t rows, features, width;
+  CoreDivisor columns;         /* features + width */
   float *joined;
   int32_t *set;
 } OpsEmbed;
 CORE_KERNEL_FN void ops_embed(const CoreDeviceThread *at, const OpsEmbed *a) {
-  const size_t columns = a->features + a->width;
-  for (size_t i = core_device_first(at); i < a->rows * columns; i += core_device_stride(at)) {
-    const size_t r = i / columns, c = i % columns;
+  for (size_t i = core_device_first(at); i < a->rows * a->columns.number; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->columns);
+    const size_t r = place.whole, c = place.rest;
     const float *row = a->x + r * (a->features + 1);
     const int32_t set = (int32_t)row[a->features];
     if (c == 0) a->set[r] = set;

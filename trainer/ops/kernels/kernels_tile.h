@@ -43,24 +43,43 @@ CORE_DEVICE_FN OpsEight ops_tile_load(const uint16_t *row, size_t first, size_t 
   return eight;
 }
 
-/* A thread's share of a tile [OPS_TILE_ROWS][columns], of which `rows` are left of the source; filled up to `deep`. */
+/* How a thread goes through the eights of a tile's rows, OPS_TILE_THREADS at a time: found once, since dividing by a
+ * row's length takes longer than loading an eight. */
+typedef struct OpsTileWalk {
+  uint32_t row, step;          /* where the thread begins; step: of a row's eights */
+  uint32_t rows, on;           /* to its next: so many rows and steps */
+  uint32_t steps;              /* of a row */
+} OpsTileWalk;
+CORE_KERNEL_FN OpsTileWalk ops_tile_walk(const CoreDeviceThread *at, size_t columns) {
+  const uint32_t steps = (uint32_t)columns / KERNEL_EIGHT;
+  const OpsTileWalk walk = {at->thread / steps, at->thread % steps, OPS_TILE_THREADS / steps, OPS_TILE_THREADS % steps,
+                            steps};
+  return walk;
+}
+CORE_KERNEL_FN void ops_tile_go_on(OpsTileWalk *walk) {
+  walk->row += walk->rows;
+  walk->step += walk->on;
+  if (walk->step < walk->steps) return;
+  walk->step -= walk->steps;
+  walk->row++;
+}
+
+/* A thread's share of a tile [OPS_TILE_ROWS][columns], of which `rows` are left of the source; the walk's rows are
+ * filled up. */
 typedef struct OpsTileShare { OpsEight eight[OPS_TILE_EIGHTS]; } OpsTileShare;
-CORE_KERNEL_FN void ops_tile_fetch(const CoreDeviceThread *at, const uint16_t *source, size_t rows, size_t columns,
-                                   size_t deep, OpsTileShare *share) {
-  const size_t steps = deep / KERNEL_EIGHT;
-  CORE_DEVICE_UNROLL for (int e = 0; e < OPS_TILE_EIGHTS; e++) {
-    const size_t i = at->thread + (size_t)e * OPS_TILE_THREADS, row = i / steps, first = i % steps * KERNEL_EIGHT;
+CORE_KERNEL_FN void ops_tile_fetch(OpsTileWalk walk, const uint16_t *source, size_t rows, size_t columns,
+                                   OpsTileShare *share) {
+  CORE_DEVICE_UNROLL for (int e = 0; e < OPS_TILE_EIGHTS; e++, ops_tile_go_on(&walk)) {
+    const size_t first = walk.step * KERNEL_EIGHT;
     share->eight[e] = (OpsEight){{0, 0, 0, 0}};
-    if (row < OPS_TILE_ROWS && row < rows && first < columns)
-      share->eight[e] = ops_tile_load(source + row * columns, first, columns);
+    if (walk.row < OPS_TILE_ROWS && walk.row < rows && first < columns)
+      share->eight[e] = ops_tile_load(source + walk.row * columns, first, columns);
   }
 }
-CORE_KERNEL_FN void ops_tile_put(const CoreDeviceThread *at, const OpsTileShare *share, size_t deep, uint16_t *tile) {
-  const size_t steps = deep / KERNEL_EIGHT;
-  CORE_DEVICE_UNROLL for (int e = 0; e < OPS_TILE_EIGHTS; e++) {
-    const size_t i = at->thread + (size_t)e * OPS_TILE_THREADS, row = i / steps, first = i % steps * KERNEL_EIGHT;
-    if (row < OPS_TILE_ROWS) *(OpsEight *)(void *)(tile + row * ops_tile_row(deep) + first) = share->eight[e];
-  }
+CORE_KERNEL_FN void ops_tile_put(OpsTileWalk walk, const OpsTileShare *share, size_t deep, uint16_t *tile) {
+  CORE_DEVICE_UNROLL for (int e = 0; e < OPS_TILE_EIGHTS; e++, ops_tile_go_on(&walk))
+    if (walk.row < OPS_TILE_ROWS)
+      *(OpsEight *)(void *)(tile + walk.row * ops_tile_row(deep) + walk.step * KERNEL_EIGHT) = share->eight[e];
 }
 
 /* A warp's columns of the product of two tiles. Registers as mma.m16n8k16 has them: thread 4 g + t of the warp has rows
@@ -84,9 +103,10 @@ CORE_KERNEL_FN void ops_tile_multiply(const CoreDeviceThread *at, const uint16_t
   }
 }
 
-/* Times the derivative: y [OPS_TILE_ROWS][n] becomes the result, each number by the thread that has its product. */
-CORE_KERNEL_FN void ops_tile_derive(const CoreDeviceThread *at, OpsActivation activation, const OpsTileSum *sum,
-                                    size_t n, size_t column, int wide, uint16_t *y) {
+/* Times the derivative: y [OPS_TILE_ROWS][n] becomes the result, each number by the thread that has its product.
+ * activation: known to the compiler, since each thread has 64 numbers. */
+CORE_KERNEL_FN void ops_tile_derive_of(const CoreDeviceThread *at, const OpsActivation activation,
+                                       const OpsTileSum *sum, size_t n, size_t column, int wide, uint16_t *y) {
   const size_t words = ops_tile_row(n) / 2, g = at->thread % 32 / 4, t = at->thread % 4;
   uint32_t *own = (uint32_t *)(void *)y + g * words + column / 2 + t;
   CORE_DEVICE_UNROLL for (int m = 0; m < OPS_TILE_HIGH; m++)
@@ -101,10 +121,20 @@ CORE_KERNEL_FN void ops_tile_derive(const CoreDeviceThread *at, OpsActivation ac
       }
 }
 
+CORE_KERNEL_FN void ops_tile_derive(const CoreDeviceThread *at, OpsActivation activation, const OpsTileSum *sum,
+                                    size_t n, size_t column, int wide, uint16_t *y) {
+  switch (activation) { /* SILU's derivative does not follow from its output */
+    case OPS_TANH: ops_tile_derive_of(at, OPS_TANH, sum, n, column, wide, y); break;
+    case OPS_RELU: ops_tile_derive_of(at, OPS_RELU, sum, n, column, wide, y); break;
+    case OPS_ELU: ops_tile_derive_of(at, OPS_ELU, sum, n, column, wide, y); break;
+    default: ops_tile_derive_of(at, OPS_LINEAR, sum, n, column, wide, y);
+  }
+}
+
 /* Column sums of the tile's parts, row after row, and the tile to memory. `rows` of it are there. */
-CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGradient *a, size_t first, size_t rows,
-                                    const uint16_t *tile) {
-  const size_t row = ops_tile_row(a->n), steps = a->n / KERNEL_EIGHT;
+CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGradient *a, OpsTileWalk walk,
+                                    size_t first, size_t rows, const uint16_t *tile) {
+  const size_t row = ops_tile_row(a->n);
   for (size_t c = at->thread; c < a->n; c += OPS_TILE_THREADS)
     for (size_t part = 0; part < rows; part += KERNEL_PART_ROWS) {
       const size_t end = part + KERNEL_PART_ROWS < rows ? part + KERNEL_PART_ROWS : rows;
@@ -112,9 +142,9 @@ CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGra
       for (size_t r = part; r < end; r++) sum += row_from_bf16(tile[r * row + c]);
       a->parts[(first + part) / KERNEL_PART_ROWS * a->n + c] = sum;
     }
-  for (size_t i = at->thread; i < rows * steps; i += OPS_TILE_THREADS)
-    *(OpsEight *)(void *)(a->below + (first + i / steps) * a->n + i % steps * KERNEL_EIGHT) =
-      *(const OpsEight *)(const void *)(tile + i / steps * row + i % steps * KERNEL_EIGHT);
+  for (; walk.row < rows; ops_tile_go_on(&walk))
+    *(OpsEight *)(void *)(a->below + (first + walk.row) * a->n + walk.step * KERNEL_EIGHT) =
+      *(const OpsEight *)(const void *)(tile + walk.row * row + walk.step * KERNEL_EIGHT);
 }
 
 CORE_KERNEL_FN void ops_tile_gradient(const CoreDeviceThread *at, const OpsTileGradient *a) {
@@ -122,30 +152,31 @@ CORE_KERNEL_FN void ops_tile_gradient(const CoreDeviceThread *at, const OpsTileG
                tiles = (a->rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS;
   const size_t column = at->thread / 32 * (a->n / 8);
   const int wide = (int)(a->n / OPS_TILE_COLUMNS);
+  const OpsTileWalk of_k = ops_tile_walk(at, deep), of_n = ops_tile_walk(at, a->n);
   uint16_t *w = (uint16_t *)at->shared, *dz = w + a->n * row, *y = dz + OPS_TILE_ROWS * row;
   OpsTileShare next_dz, next_y;
   for (size_t first = 0; first < a->n; first += OPS_TILE_ROWS) { /* the kernel, as so many tiles */
-    ops_tile_fetch(at, a->w + first * a->k, a->n - first, a->k, deep, &next_dz);
-    ops_tile_put(at, &next_dz, deep, w + first * row);
+    ops_tile_fetch(of_k, a->w + first * a->k, a->n - first, a->k, &next_dz);
+    ops_tile_put(of_k, &next_dz, deep, w + first * row);
   }
   size_t first = (size_t)at->block * OPS_TILE_ROWS;
-  ops_tile_fetch(at, a->dz + first * a->k, a->rows - first, a->k, deep, &next_dz);
-  ops_tile_fetch(at, a->y + first * a->n, a->rows - first, a->n, a->n, &next_y);
+  ops_tile_fetch(of_k, a->dz + first * a->k, a->rows - first, a->k, &next_dz);
+  ops_tile_fetch(of_n, a->y + first * a->n, a->rows - first, a->n, &next_y);
   for (size_t tile = at->block; tile < tiles; tile += at->blocks) {
     const size_t left = a->rows - first, next = first + (size_t)at->blocks * OPS_TILE_ROWS;
     OpsTileSum sum = {{{{0}}}};
     core_device_barrier(at); /* the tile before has left */
-    ops_tile_put(at, &next_dz, deep, dz);
-    ops_tile_put(at, &next_y, a->n, y);
+    ops_tile_put(of_k, &next_dz, deep, dz);
+    ops_tile_put(of_n, &next_y, a->n, y);
     core_device_barrier(at);
     if (next < a->rows) {
-      ops_tile_fetch(at, a->dz + next * a->k, a->rows - next, a->k, deep, &next_dz);
-      ops_tile_fetch(at, a->y + next * a->n, a->rows - next, a->n, a->n, &next_y);
+      ops_tile_fetch(of_k, a->dz + next * a->k, a->rows - next, a->k, &next_dz);
+      ops_tile_fetch(of_n, a->y + next * a->n, a->rows - next, a->n, &next_y);
     }
     ops_tile_multiply(at, dz, w, deep, column, wide, &sum);
     ops_tile_derive(at, a->activation, &sum, a->n, column, wide, y);
     core_device_barrier(at);
-    ops_tile_finish(at, a, first, left < OPS_TILE_ROWS ? left : OPS_TILE_ROWS, y);
+    ops_tile_finish(at, a, of_n, first, left < OPS_TILE_ROWS ? left : OPS_TILE_ROWS, y);
     first = next;
   }
 }

@@ -190,12 +190,14 @@ typedef struct OpsGather {
   const void *source;
   const uint32_t *index;
   void *target;
-  size_t rows, words;
+  size_t rows;
+  CoreDivisor words;
   int bytes;
 } OpsGather;
 CORE_KERNEL_FN void ops_gather(const CoreDeviceThread *at, const OpsGather *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->words; i += core_device_stride(at)) {
-    const size_t from = (size_t)a->index[i / a->words] * a->words + i % a->words;
+  for (size_t i = core_device_first(at); i < a->rows * a->words.number; i += core_device_stride(at)) {
+    const CoreDivided at_row = core_divide(i, a->words);
+    const size_t from = (size_t)a->index[at_row.whole] * a->words.number + at_row.rest;
     if (a->bytes) ((uint8_t *)a->target)[i] = ((const uint8_t *)a->source)[from];
     else ((uint32_t *)a->target)[i] = ((const uint32_t *)a->source)[from];
   }
@@ -205,14 +207,17 @@ CORE_KERNEL_FN void ops_gather(const CoreDeviceThread *at, const OpsGather *a) {
  * indices. */
 typedef struct OpsGatherFields {
   const uint32_t *index;
-  size_t rows, fields;
+  CoreDivisor rows;
+  size_t fields;
   OpsField field[OPS_FIELDS_MAX];
 } OpsGatherFields;
 CORE_KERNEL_FN void ops_gather_fields(const CoreDeviceThread *at, const OpsGatherFields *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->fields; i += core_device_stride(at)) {
-    const OpsField *field = &a->field[i / a->rows];
-    const size_t row = i % a->rows, unit = field->bytes % 4 == 0 ? 4 : field->bytes % 2 == 0 ? 2 : 1;
-    const size_t units = field->bytes / unit, from = a->index[row] * units, to = row * units;
+  for (size_t i = core_device_first(at); i < a->rows.number * a->fields; i += core_device_stride(at)) {
+    const CoreDivided of_field = core_divide(i, a->rows);
+    const OpsField *field = &a->field[of_field.whole];
+    const size_t row = of_field.rest, shift = field->bytes % 4 == 0 ? 2 : field->bytes % 2 == 0 ? 1 : 0;
+    const size_t unit = (size_t)1 << shift, units = field->bytes >> shift;
+    const size_t from = a->index[row] * units, to = row * units;
     for (size_t k = 0; k < units; k++) {
       if (unit == 4) ((uint32_t *)field->target)[to + k] = ((const uint32_t *)field->source)[from + k];
       else if (unit == 2) ((uint16_t *)field->target)[to + k] = ((const uint16_t *)field->source)[from + k];
