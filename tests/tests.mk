@@ -73,7 +73,7 @@ RUNTIME_CUBLASLT := $(if $(NVCC),$(RUNTIME_FOLDER)/lib/libcublasLt.so.$(CUBLAS_M
 RUNTIME_NCCL := $(if $(and $(call has,NCCL),$(call has,MPI)),$(RUNTIME_FOLDER)/lib/libnccl.so.2)
 RUNTIME_TESTS := $(if $(NVCC),$(addprefix $(RUNTIME_FOLDER)/,$(shell cat tests/gpu/programs.txt)))
 RUNTIME_RANKS := $(if $(RUNTIME_NCCL),$(addprefix $(RUNTIME_FOLDER)/,ranks_queue ranks_devices))
-RUNTIME := $(RUNTIME_TESTS) $(RUNTIME_RANKS) $(if $(NVCC),$(addprefix $(RUNTIME_FOLDER)/,trainer rules))
+RUNTIME := $(RUNTIME_TESTS) $(RUNTIME_RANKS) $(if $(NVCC),$(addprefix $(RUNTIME_FOLDER)/,trainer rules bench_device))
 $(RUNTIME_CUBLASLT): tests/runtime/libraries/cublaslt.c | deps-present
 $(RUNTIME_NCCL): tests/runtime/libraries/nccl.c | deps-present
 $(RUNTIME_NCCL): RUNTIME_CFLAGS := $(if $(NCCL_HOME),-isystem $(NCCL_HOME)/include) $(RUNTIME_CFLAGS)
@@ -85,6 +85,7 @@ $(RUNTIME_FOLDER)/%.o: tests/runtime/%.c | deps-present
 	@echo "  cc   $<"; $(CC) $(CFLAGS_ALL) $(RUNTIME_CFLAGS) -MMD -MP -c -o $@ $<
 $(RUNTIME_FOLDER)/trainer: $(BUILD)/obj/trainer/main.o
 $(RUNTIME_FOLDER)/rules: tests/runtime/programs/rules.c
+$(RUNTIME_FOLDER)/bench_device: tests/bench/bench_device.c
 $(RUNTIME_TESTS): private OPTIMISE := $(TESTS_OPTIMISE)
 $(RUNTIME_TESTS): $(RUNTIME_FOLDER)/%: tests/unit/%.c
 $(RUNTIME_RANKS): $(RUNTIME_FOLDER)/%: tests/mpi/%.c

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "core/device/device_kernel.h"
+#include "core/device/device_times.h"
 
 #ifndef CORE_HAS_CUDA
 #define CORE_HAS_CUDA 0
@@ -105,6 +106,13 @@ struct CoreDevice {
   CoreGraph *(*end_graph)(CoreDevice *device);
   void (*launch_graph)(CoreDevice *device, CoreGraph *graph);
   void (*destroy_graph)(CoreDevice *device, CoreGraph *graph);
+  /* A GPU's: seconds that the stream at hand takes for what it is given between the two. The host waits. Not while a
+   * graph is recorded. NULL: the device has no clock. */
+  void (*begin_time)(CoreDevice *device);
+  double (*end_time)(CoreDevice *device);
+  CoreDeviceTimes *times;     /* of CORE_DEVICE_TIMES, where callers note what they time; graphs are then not to be
+                               * recorded. NULL: nothing is noted */
+  bool is_recording;          /* a graph */
   void *stream;               /* cudaStream_t of the stream at hand; NULL: not a GPU */
   void *communication_stream; /* cudaStream_t; NULL: not a GPU */
   /* Called with `waiting` now and then while the host waits for the device, to notice what would never end (a rank that
@@ -131,7 +139,8 @@ int core_device_list(CoreDeviceId *id, int most);
  *   of N; without it each process has its own), memory=BYTES (with K, M or G for 2^10 ...; else unlimited),
  *   order=forward|backward|isolated (CoreDeviceOrder).
  * - CORE_DEVICE_CODE=LIBRARY: emulators run that library's kernel bodies (emulated_code.h).
- * - CORE_DEVICE_SHARE=0.25: this program may use that part of the device's memory. */
+ * - CORE_DEVICE_SHARE=0.25: this program may use that part of the device's memory.
+ * - CORE_DEVICE_TIMES=1: on a GPU, how long each kernel took, on stderr when it is closed (device_times.h). */
 int core_device_open(const char *wanted, int number, CoreDevice **device, char *reason);
 void core_device_close(CoreDevice **device);
 /* For `trainer info`: what there is, or why there is none. */

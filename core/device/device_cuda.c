@@ -26,6 +26,7 @@ typedef struct Gpu {
   int entered[CORE_STREAMS], depth;  /* entered[depth]: the stream at hand; below it those that it was entered from */
   size_t resident_threads;           /* most threads that the device holds at once */
   bool reads_host_memory;            /* itself, by the host's page tables (GH200) */
+  cudaEvent_t clock[2];              /* begin and end of what is timed */
 } Gpu;
 
 /* A failure ends the program: kernels that were launched before may have written anything. */
@@ -97,6 +98,43 @@ static void wait(CoreDevice *device) {
   check(code, "waiting", NULL);
 }
 
+/* ---- timing ------------------------------------------------------------------------------------------------------ */
+
+static void begin_time(CoreDevice *device) {
+  check(cudaEventRecord(((Gpu *)device)->clock[0], stream_of(device)), "event", NULL);
+}
+
+static double end_time(CoreDevice *device) {
+  const Gpu *gpu = (const Gpu *)device;
+  float milliseconds = 0;
+  check(cudaEventRecord(gpu->clock[1], stream_of(device)), "event", NULL);
+  check(cudaEventSynchronize(gpu->clock[1]), "waiting for an event", NULL);
+  check(cudaEventElapsedTime(&milliseconds, gpu->clock[0], gpu->clock[1]), "time between events", NULL);
+  return 1e-3 * (double)milliseconds;
+}
+
+static bool is_noted(const CoreDevice *device) { return device->times && !device->is_recording; }
+static void note_begin(CoreDevice *device) {
+  if (is_noted(device)) begin_time(device);
+}
+static void note_end(CoreDevice *device, const char *name) {
+  if (is_noted(device)) core_device_times_add(device->times, name, end_time(device));
+}
+
+/* Of nothing: what of every time is the events' own. */
+static double empty_time(CoreDevice *device) {
+  enum { TRIES = 16 };
+  double least = 1;
+  for (int i = 0; i < TRIES; i++) {
+    begin_time(device);
+    const double seconds = end_time(device);
+    least = seconds < least ? seconds : least;
+  }
+  return least;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
 /* From pageable memory: the call returns when the host may change the source. CUDA copies it aside first, except where
  * the device reads the host's pages itself. */
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
@@ -156,11 +194,15 @@ static void to_host(CoreDevice *device, void *host, const void *source, size_t b
 }
 
 static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
+  note_begin(device);
   check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDeviceToDevice, stream_of(device)), "copy", NULL);
+  note_end(device, "copy");
 }
 
 static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
+  note_begin(device);
   check(cudaMemsetAsync(target, byte, bytes, stream_of(device)), "fill", NULL);
+  note_end(device, "fill");
 }
 
 /* Shared memory beyond 48 KB must be requested. Where shared memory limits the occupancy, prefer it to L1 cache. */
@@ -180,8 +222,10 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks
   void *parameters[] = {(void *)(uintptr_t)arguments};
   ask_for_shared(entry, kernel, shared);
   device->launches++;
+  note_begin(device);
   check(cudaLaunchKernel(entry, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, parameters, shared, stream_of(device)),
         "launch of", kernel->name);
+  note_end(device, kernel->name);
 }
 
 static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
@@ -195,11 +239,13 @@ static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
 /* Relaxed: libraries may call the runtime during the capture. No other thread uses the device. */
 static void begin_graph(CoreDevice *device) {
   check(cudaStreamBeginCapture(stream_of(device), cudaStreamCaptureModeRelaxed), "beginning a graph", NULL);
+  device->is_recording = true;
 }
 
 static CoreGraph *end_graph(CoreDevice *device) {
   cudaGraph_t recorded;
   cudaGraphExec_t ready;
+  device->is_recording = false;
   check(cudaStreamEndCapture(stream_of(device), &recorded), "ending a graph", NULL);
   check(cudaGraphInstantiate(&ready, recorded, 0), "making a graph ready", NULL);
   check(cudaGraphDestroy(recorded), "releasing a graph's record", NULL);
@@ -208,7 +254,9 @@ static CoreGraph *end_graph(CoreDevice *device) {
 
 static void launch_graph(CoreDevice *device, CoreGraph *graph) {
   device->graphs++;
+  note_begin(device);
   check(cudaGraphLaunch((cudaGraphExec_t)graph, stream_of(device)), "launch of a graph", NULL);
+  note_end(device, "a graph");
 }
 
 /* CUDA lets a graph in flight finish first. The host must not wait for it: other ranks may have left its exchange. */
@@ -220,7 +268,10 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 
 static void destroy(CoreDevice *device) {
   Gpu *gpu = (Gpu *)device;
+  if (device->times) core_device_times_print(device->times, empty_time(device), stderr);
+  core_device_times_close(&device->times);
   cudaEventDestroy(gpu->event);
+  for (int i = 0; i < 2; i++) cudaEventDestroy(gpu->clock[i]);
   cudaStreamDestroy(device->communication_stream);
   for (int stream = 0; stream < CORE_STREAMS; stream++) cudaStreamDestroy(gpu->stream[stream]);
   free(device);
@@ -255,7 +306,7 @@ static int check_capability(int number, const struct cudaDeviceProp *properties)
 int core_device_cuda(int number, CoreDevice **device) {
   struct cudaDeviceProp properties;
   cudaStream_t stream[CORE_STREAMS], communication;
-  cudaEvent_t event;
+  cudaEvent_t event, clock[2];
   *device = NULL;
   cudaError_t code = cudaGetDeviceProperties(&properties, number);
   if (code == cudaSuccess) TRY(check_capability(number, &properties));
@@ -264,6 +315,7 @@ int core_device_cuda(int number, CoreDevice **device) {
     code = cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking);
   if (code == cudaSuccess) code = cudaStreamCreateWithFlags(&communication, cudaStreamNonBlocking);
   if (code == cudaSuccess) code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  for (int i = 0; code == cudaSuccess && i < 2; i++) code = cudaEventCreateWithFlags(&clock[i], cudaEventDefault);
   if (code != cudaSuccess) {
     (void)cudaGetLastError();
     return core_error(CORE_USAGE, "GPU %d can not be used: %s", number, cudaGetErrorString(code));
@@ -272,6 +324,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   CoreDevice *made = &gpu->table;
   gpu->event = event;
   memcpy(gpu->stream, stream, sizeof stream);
+  memcpy(gpu->clock, clock, sizeof clock);
   gpu->resident_threads = (size_t)properties.multiProcessorCount * (size_t)properties.maxThreadsPerMultiProcessor;
   gpu->reads_host_memory = properties.pageableMemoryAccessUsesHostPageTables != 0;
   *made = (CoreDevice){
@@ -283,6 +336,7 @@ int core_device_cuda(int number, CoreDevice **device) {
     .hand_over = hand_over, .take_back = take_back,
     .enter = enter, .leave = leave, .join = join,
     .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .begin_time = begin_time, .end_time = end_time, .times = core_device_times_open(),
     .stream = stream[0], .communication_stream = communication, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,
            properties.major, properties.minor, (double)properties.totalGlobalMem / (double)(1 << 30));

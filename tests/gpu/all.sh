@@ -127,6 +127,7 @@ train() {
   for setting in train.device=cuda eval.count=0 metrics.representation_every=1000 "$@"; do arguments+=(--set "$setting"); done
   "$trainer" --root "$root" "${arguments[@]}"; rc=$?
   steps "$root"
+  grep -hE 'cuBLASLt|algorithm' "$root"/runs/*/*/log.txt # what the library refused, and what was chosen by the clock
   nvidia-smi --query-gpu=memory.used,clocks.sm,power.draw,temperature.gpu --format=csv,noheader
   rm -rf "$root"
   return $rc
@@ -139,10 +140,17 @@ tests 120 "training: as on the CPU" "$unit/test_device_training"
 
 # ---- how fast is it? ----------------------------------------------------------------------------------------------
 stage=figures
-part 90 "figures of physics and products" "$bench"
+part 30 "ceilings: copies, launches, graphs" "$bench" ceilings
+part 60 "figures of physics" "$bench" physics
+part 90 "figures of products" "$bench" products
 for precision in bf16 tf32 float32; do
   part 90 "training, 65 536 worlds, $precision" bash -c 'train "$@"' train "${large[@]}" train.precision=$precision env.num=65536 \
     ppo.num_steps=64 ppo.num_minibatches=64 train.total_steps=16777216
+done
+part 60 "figures of rollouts" "$bench" rollouts
+for way in TRAINER_TILES=none TRAINER_PRODUCTS=timed; do
+  part 90 "training, 65 536 worlds, bf16, $way" env "$way" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 \
+    env.num=65536 ppo.num_steps=64 ppo.num_minibatches=64 train.total_steps=16777216
 done
 part 90 "training, 65 536 worlds, bf16, in halves" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 env.num=65536 \
   ppo.num_steps=64 ppo.num_minibatches=64 train.total_steps=16777216 train.rollout_halves=2
@@ -160,14 +168,22 @@ part 60 "worlds on the host: the same bits" "$unit/test_hosted"
 # ---- where does the time go? --------------------------------------------------------------------------------------
 stage=counters
 mkdir "$work/checked" "$work/counted" "$work/shared" # a workspace is there before it is named
+counted=(--set train.device=cuda --set eval.count=0 --set metrics.representation_every=1000 --set env.task=random_s
+  --set env.num=65536 --set ppo.num_steps=4 --set ppo.num_minibatches=4 --set ppo.epochs=8 --set net.width=256
+  --set net.depth=3 --set train.precision=bf16 --set train.total_steps=786432)
+for way in TRAINER_PRODUCTS= TRAINER_PRODUCTS=timed; do # by events, which need no tool; products by shape
+  mkdir "$work/times$way"
+  part 60 "times of a training, one by one${way#TRAINER_PRODUCTS}" env CORE_DEVICE_TIMES=1 "$way" "$trainer" \
+    --root "$work/times$way" "${counted[@]}"
+done
 if command -v ncu >/dev/null; then
   part 60 "counters of the physics" ncu --clock-control none --kill yes --kernel-name regex:sim_step_warp --launch-skip 8 --launch-count 1 \
-    --section SpeedOfLight --section Occupancy --section WarpStateStats --section MemoryWorkloadAnalysis "$bench"
+    --section SpeedOfLight --section Occupancy --section WarpStateStats --section MemoryWorkloadAnalysis "$bench" physics
+  part 60 "instructions of physics and observation" ncu --clock-control none --kill yes --launch-skip 8 --launch-count 4 \
+    --kernel-name 'regex:sim_(step_warp|observe_rows)' --metrics \
+    gpu__time_duration.sum,smsp__inst_executed.sum,smsp__thread_inst_executed_per_inst_executed.ratio,dram__bytes.sum "$bench" physics
   part 60 "time of each kernel of a training" ncu --clock-control none --kill yes --metrics gpu__time_duration.sum,dram__bytes.sum \
-    --print-summary per-kernel --launch-skip 400 --launch-count 600 "$trainer" --root "$work/counted" --set train.device=cuda \
-    --set eval.count=0 --set metrics.representation_every=1000 --set env.task=random_s --set env.num=65536 --set ppo.num_steps=4 \
-    --set ppo.num_minibatches=4 --set ppo.epochs=8 --set net.width=256 --set net.depth=3 --set train.precision=bf16 \
-    --set train.total_steps=786432
+    --print-summary per-kernel --launch-skip 400 --launch-count 600 "$trainer" --root "$work/counted" "${counted[@]}"
 else lacking "counters" "no ncu"; fi
 
 # ---- what hides? --------------------------------------------------------------------------------------------------

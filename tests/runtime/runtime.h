@@ -105,6 +105,8 @@ struct CUevent_st {
   cudaStream_t stream; /* of the last */
   RuntimeCapture *capture; /* that the last is a part of */
   RuntimeFront front;
+  uint64_t done;   /* the last record that a stream came to, */
+  double when;     /* and the host's seconds then */
   struct CUevent_st *next;
 };
 

@@ -2,6 +2,7 @@
  * waits for it: the furthest that a GPU could lag behind. order=forward does everything when it is given: the least. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/memory.h"
 #include "tests/runtime/runtime.h"
@@ -50,11 +51,19 @@ static void wait_for_record(const RuntimeOperation *o) {
   if (place != SIZE_MAX) finish_to(o->stream, place + 1);
 }
 
+/* A stream comes to a record; in graphs nobody asks when. */
+static void note_record(const RuntimeOperation *o) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  o->event->done = o->record;
+  o->event->when = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 void runtime_stream_perform(const RuntimeOperation *o, int device) {
   switch (o->kind) {
     case RUNTIME_GRAPH: runtime_graph_run(o->graph, device); return;
     case RUNTIME_WAIT: wait_for_record(o); return;
-    case RUNTIME_RECORD: return;
+    case RUNTIME_RECORD: note_record(o); return;
     default: break;
   }
   switch (o->kind) {
@@ -214,6 +223,30 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   event->stream = stream;
   return runtime_stream_give(handle,
                              (RuntimeOperation){.kind = RUNTIME_RECORD, .event = event, .record = event->recorded});
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (!is_event(event)) return runtime_refuse(cudaErrorInvalidResourceHandle, "the host waits for no event");
+  if (event->capture) {
+    event->capture->invalid = true;
+    return runtime_refuse(cudaErrorCapturedEvent, "the host waits for an event that is recorded in a graph");
+  }
+  if (event->recorded == 0) return cudaSuccess;
+  runtime_counts.waits++;
+  wait_for_record(&(RuntimeOperation){.event = event, .record = event->recorded, .stream = event->stream});
+  return cudaSuccess;
+}
+
+/* The host's time between the two: what a GPU would take is not known here. */
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEvent_t last) {
+  const cudaEvent_t both[] = {first, last};
+  for (int i = 0; i < 2; i++) {
+    if (!is_event(both[i]) || both[i]->flags & cudaEventDisableTiming || both[i]->recorded == 0)
+      return runtime_refuse(cudaErrorInvalidResourceHandle, "the time of an event without one");
+    if (both[i]->done < both[i]->recorded) return runtime_fail(cudaErrorNotReady);
+  }
+  *milliseconds = (float)(1e3 * (last->when - first->when));
+  return cudaSuccess;
 }
 
 /* An event that was never recorded is nothing to wait for. */

@@ -22,6 +22,7 @@ for program in $(grep -vE "test_batch_bits|test_level_device|$longer" tests/gpu/
   tap_run "$program" 0 "PASSED" "$built/$program"
 done
 tap_run "physics: the CPU's hash" 0 "PASSED" env TEST_BITS=gpu_brief "$built/test_batch_bits"
+tap_run "what is measured on a GPU is measured" 0 "rollout_s_new_filtered_halves_2" env BENCH_SMALL=1 "$built/bench_device"
 for lacks in plain none some; do
   tap_run "layers in bf16, epilogues of cuBLASLt: $lacks" 0 "PASSED" env CUBLASLT_STAND_IN=$lacks \
     "$built/test_device_chain"
@@ -63,6 +64,17 @@ CUBLASLT_STAND_IN=broken tap_expect "cuBLASLt can not begin" 2 "can not begin on
 CUBLASLT_STAND_IN=none tap_expect "without a product of cuBLASLt" 0 "finished" train alone train.precision=bf16
 tap_check "which the log names" "$(grep -q 'cuBLASLt has no algorithm for a product of' "$tap_dir"/alone/runs/*/*/log.txt ||
   cat "$tap_dir"/alone/runs/*/*/log.txt)"
+CORE_DEVICE_TIMES=1 train times train.precision=bf16 >"$tap_dir/times.txt" 2>&1
+tap_check "kernels and products are timed" "$(grep -q ' sim_step_warp$' "$tap_dir/times.txt" &&
+  grep -q " product of 16 x 128' x 16 (bf16)$" "$tap_dir/times.txt" || cat "$tap_dir/times.txt")"
+train apart train.precision=bf16 >/dev/null 2>&1
+TRAINER_PRODUCTS=timed train timed train.precision=bf16 >/dev/null 2>&1
+tap_check "the same bits when each is timed" "$(same apart times)"
+tap_check "the same bits where algorithms are chosen by the clock" "$(same apart timed)"
+tap_check "of which the log tells" "$(grep -q 'product of .*: algorithm [13] of 3, .* split [14]$' "$tap_dir"/timed/runs/*/*/log.txt ||
+  cat "$tap_dir"/timed/runs/*/*/log.txt)"
+TRAINER_PRODUCTS=fast tap_expect "no such way to choose" 2 "TRAINER_PRODUCTS=fast" train fast train.precision=bf16
+TRAINER_TILES=none tap_expect "without ops_tile_gradient" 0 "finished" train tiles train.precision=bf16 net.width=64
 CUBLASLT_STAND_IN=some train some train.precision=bf16 >/dev/null 2>&1
 CUBLASLT_STAND_IN=some CORE_ARENA_GUARD=1 train guarded train.precision=bf16 >/dev/null 2>&1
 tap_check "the same bits where each buffer is a block of its own" "$(same some guarded)"

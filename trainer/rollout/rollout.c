@@ -398,7 +398,7 @@ void rollout_destroy(Rollout *rollout) {
  * ranks. */
 static bool is_recordable(const Rollout *rollout, const Env *env) {
   return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !rollout->coverage && !rollout->visited &&
-         !rollout->reward_scale.communicator && !env_is_hosted(env);
+         !rollout->reward_scale.communicator && !env_is_hosted(env) && !rollout->device->times;
 }
 
 /* The first time kernel by kernel, which a graph is recorded of the second time. What is not in device memory is the

@@ -4,7 +4,8 @@
  * comes to them, so that what the trainer says about operands, their order, strides and epilogues is held against a
  * definition of its own. Which algorithms the real library has it does not know; CUBLASLT_STAND_IN=plain is a
  * library without fused epilogues, none one without any, some one that refuses a third of all shapes and alignments,
- * with and without epilogues, broken one that can not begin. */
+ * with and without epilogues, broken one that can not begin. Who asks for several algorithms gets four, two of which
+ * fail. */
 #include <cublasLt.h>
 #include <math.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { MASK_UNIT = 128, WORKSPACE_NEEDED = 1 << 16, WORKSPACE_ALIGNMENT = 256, EPILOGUE_ALIGNMENT = 16 };
+enum { MASK_UNIT = 128, WORKSPACE_NEEDED = 1 << 16, WORKSPACE_ALIGNMENT = 256, EPILOGUE_ALIGNMENT = 16, OFFERED = 4 };
 
 typedef struct Layout {
   cudaDataType type;
@@ -39,6 +40,7 @@ typedef struct Algorithm {
   uint32_t alignment[4];
   cublasLtEpilogue_t epilogue;
   uint64_t m, n, k;
+  int number; /* of those that were offered: the second fails, and says so beforehand; the third says nothing */
 } Algorithm;
 
 _Static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t), "a layout fits");
@@ -212,12 +214,26 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cu
   const bool is_plain = operation->epilogue == CUBLASLT_EPILOGUE_DEFAULT;
   if (lacks("none") || (lacks("plain") && !is_plain)) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (whim(&product, p) != CUBLAS_STATUS_SUCCESS) return whim(&product, p);
-  found[0] = (cublasLtMatmulHeuristicResult_t){.workspaceSize =
-                                                   p->workspace < WORKSPACE_NEEDED ? p->workspace : WORKSPACE_NEEDED};
-  Algorithm *algorithm = (Algorithm *)&found[0].algo;
-  *algorithm = (Algorithm){.epilogue = operation->epilogue, .m = product.m, .n = product.n, .k = product.k};
-  memcpy(algorithm->alignment, p->alignment, sizeof p->alignment);
-  *count = 1;
+  for (*count = 0; *count < wanted && *count < OFFERED; ++*count) {
+    cublasLtMatmulHeuristicResult_t *offer = &found[*count];
+    *offer = (cublasLtMatmulHeuristicResult_t){
+      .workspaceSize = p->workspace < WORKSPACE_NEEDED ? p->workspace : WORKSPACE_NEEDED,
+      .state = *count == 1 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS};
+    Algorithm *algorithm = (Algorithm *)&offer->algo;
+    *algorithm = (Algorithm){
+      .epilogue = operation->epilogue, .m = product.m, .n = product.n, .k = product.k, .number = *count};
+    memcpy(algorithm->alignment, p->alignment, sizeof p->alignment);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+EXPORT cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algorithm,
+                                                           cublasLtMatmulAlgoConfigAttributes_t attribute, void *value,
+                                                           size_t bytes, size_t *written) {
+  if (bytes != sizeof(int32_t)) return CUBLAS_STATUS_INVALID_VALUE;
+  *(int32_t *)value =
+    attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM ? 1 + ((const Algorithm *)algorithm)->number : (int32_t)attribute;
+  *written = bytes;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -319,6 +335,7 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc
   const cublasStatus_t status = check((const Description *)description, (const Layout *)a_layout,
                                       (const Layout *)b_layout, (const Layout *)d_layout, &p);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
+  if (chosen->number == 1 || chosen->number == 2) return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool is_right =
       chosen->m == p.m && chosen->n == p.n && chosen->k == p.k && chosen->epilogue == p.description.epilogue;
   if (!is_right || !is_aligned(a, chosen->alignment[0]) || !is_aligned(b, chosen->alignment[1]) ||

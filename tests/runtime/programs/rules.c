@@ -92,6 +92,32 @@ static void test_events_are_recorded_anew(void **state) {
   assert_int_equal(first_of(x), 4);
 }
 
+/* Events have times when a stream has come to them, and only those that were made for it. */
+static void test_times(void **state) {
+  cudaEvent_t from, to;
+  float milliseconds = -1;
+  (void)state;
+  OK(cudaEventCreateWithFlags(&from, cudaEventDefault));
+  OK(cudaEventCreateWithFlags(&to, cudaEventDefault));
+  assert_int_equal(cudaEventElapsedTime(&milliseconds, from, to), cudaErrorInvalidResourceHandle);
+  OK(cudaEventRecord(from, first));
+  OK(cudaMemsetAsync(x, 1, BYTES, first));
+  OK(cudaEventRecord(to, first));
+  assert_int_equal(cudaEventElapsedTime(&milliseconds, from, to), cudaErrorNotReady);
+  OK(cudaEventSynchronize(to));
+  OK(cudaEventElapsedTime(&milliseconds, from, to));
+  assert_true(milliseconds >= 0);
+  OK(cudaEventRecord(event, first)); /* made without */
+  OK(cudaEventSynchronize(event));
+  assert_int_equal(cudaEventElapsedTime(&milliseconds, from, event), cudaErrorInvalidResourceHandle);
+  begin();
+  OK(cudaEventRecord(to, first));
+  assert_int_equal(cudaEventSynchronize(to), cudaErrorCapturedEvent);
+  assert_int_equal(end(), cudaErrorStreamCaptureInvalidated);
+  OK(cudaEventDestroy(from));
+  OK(cudaEventDestroy(to));
+}
+
 /* Two nodes without an order between them: not the one that was recorded first is first. */
 static void test_nodes_lag(void **state) {
   cudaGraph_t graph;
@@ -283,6 +309,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {TEST(test_streams_lag),
                                      TEST(test_events_are_recorded_anew),
+                                     TEST(test_times),
                                      TEST(test_nodes_lag),
                                      TEST(test_page_locked),
                                      TEST(test_what_waits_ends_a_recording),

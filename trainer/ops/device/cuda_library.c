@@ -8,17 +8,21 @@
 #if CORE_HAS_CUDA
 #include <cublasLt.h>
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PLANS_MAX = 128, EPILOGUE_ALIGNMENT = 16, REFUSALS_NAMED = 8 };
+enum { CHOICES = 8, TIMINGS = 4 }; /* TRAINER_PRODUCTS=timed: algorithms to choose from; runs of each */
 
 /* The functions that are used, by their own types. */
 #define FUNCTIONS(F) \
   F(cublasLtCreate) F(cublasLtDestroy) F(cublasLtMatmul) F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy) \
   F(cublasLtMatmulDescSetAttribute) F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy) \
   F(cublasLtMatmulPreferenceCreate) F(cublasLtMatmulPreferenceDestroy) F(cublasLtMatmulPreferenceSetAttribute) \
-  F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtGetVersion) F(cublasLtGetStatusString)
+  F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtMatmulAlgoConfigGetAttribute) \
+  F(cublasLtGetVersion) F(cublasLtGetStatusString)
 
 /* A product of one shape, ready to run: asking for the best algorithm takes long. */
 typedef struct Plan {
@@ -26,7 +30,9 @@ typedef struct Plan {
   bool refused;                /* there is no algorithm for it */
   cublasLtMatmulDesc_t operation;
   cublasLtMatrixLayout_t a, b, c;
-  cublasLtMatmulAlgo_t algorithm;
+  cublasLtMatmulAlgo_t choice[CHOICES];
+  int choices, chosen;
+  bool is_timed;               /* chosen is the fastest; else the library's first */
 } Plan;
 
 struct DeviceLibrary {
@@ -40,6 +46,7 @@ struct DeviceLibrary {
   Plan plan[PLANS_MAX];
   unsigned plans;              /* made so far; the newest PLANS_MAX are kept */
   unsigned refusals;           /* of those, without an algorithm */
+  bool times;                  /* TRAINER_PRODUCTS=timed */
 };
 
 static void check(cublasStatus_t status, const char *what) {
@@ -99,11 +106,21 @@ static int begin(DeviceLibrary *library, char *reason) {
   return CORE_FAIL;
 }
 
+/* TRAINER_PRODUCTS: unset for the library's first choice, or "timed". */
+static int read_wish(DeviceLibrary *library, char *reason) {
+  const char *wanted = getenv("TRAINER_PRODUCTS");
+  library->times = wanted && strcmp(wanted, "timed") == 0;
+  if (library->times || !wanted || !*wanted) return CORE_OK;
+  snprintf(reason, REASON, "TRAINER_PRODUCTS=%.64s: it is 'timed', or leave it unset", wanted);
+  return CORE_USAGE;
+}
+
 DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason) {
   DeviceLibrary *library = core_memory_zero_allocate(1, sizeof *library);
   library->device = device;
   library->compute = compute_of(precision);
-  if (load(library, reason) != CORE_OK || begin(library, reason) != CORE_OK) device_library_close(&library);
+  if (read_wish(library, reason) != CORE_OK || load(library, reason) != CORE_OK || begin(library, reason) != CORE_OK)
+    device_library_close(&library);
   return library;
 }
 
@@ -139,20 +156,30 @@ static uint32_t alignment_of(const void *address) {
   return alignment;
 }
 
+/* A product in words: shape, which operands are transposed, numbers, what comes after it. */
+enum { PRODUCT_WORDS = 96 };
+static void put_into_words(const DeviceProduct *p, char words[PRODUCT_WORDS]) {
+  static const char *const AFTER[] = {
+    [OPS_PRODUCT] = "", [OPS_PRODUCT_BIAS] = ", bias", [OPS_PRODUCT_RELU] = ", bias and ReLU",
+    [OPS_PRODUCT_RELU_MASK] = ", bias, ReLU and mask", [OPS_PRODUCT_MASKED] = ", masked, with sums"};
+  snprintf(words, PRODUCT_WORDS, "product of %zu x %zu%s x %zu%s (%s%s)", p->m, p->k, p->transpose_a ? "'" : "", p->n,
+           p->transpose_b ? "'" : "", p->factors == OPS_NUMBERS_BF16 ? "bf16" : "float32", AFTER[p->epilogue]);
+}
+
 /* Says which products the library leaves to kernels of ours: a plain one may be slow there. */
 static void tell_refused(DeviceLibrary *library, const DeviceProduct *p) {
   if (library->refusals++ >= REFUSALS_NAMED) return;
-  const char *type = p->factors == OPS_NUMBERS_BF16 ? "bf16" : "float32";
+  char words[PRODUCT_WORDS];
+  put_into_words(p, words);
   core_log(p->epilogue == OPS_PRODUCT ? CORE_LOG_WARN : CORE_LOG_INFO,
-           "cuBLASLt has no algorithm for a product of %zu x %zu x %zu (%s, epilogue %d, aligned to %u, %u, %u bytes); "
-           "a kernel of our own does it%s", p->m, p->k, p->n, type, (int)p->epilogue, alignment_of(p->a),
-           alignment_of(p->b), alignment_of(p->c),
+           "cuBLASLt has no algorithm for a %s, aligned to %u, %u, %u bytes; a kernel of our own does it%s", words,
+           alignment_of(p->a), alignment_of(p->b), alignment_of(p->c),
            library->refusals == REFUSALS_NAMED ? "; further ones are not named" : "");
 }
 
-static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
+static void find_algorithms(DeviceLibrary *library, Plan *plan) {
   cublasLtMatmulPreference_t preference;
-  cublasLtMatmulHeuristicResult_t found;
+  cublasLtMatmulHeuristicResult_t found[CHOICES];
   const size_t workspace = DEVICE_WORKSPACE_BYTES;
   int count = 0;
   CHECK(library, cublasLtMatmulPreferenceCreate, &preference);
@@ -168,13 +195,15 @@ static void choose_algorithm(DeviceLibrary *library, Plan *plan) {
   /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an epilogue or a shape that
    * does not go with the rest may be an invalid value to it. All else is an error. */
   const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
-    library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c, preference, 1, &found, &count);
+    library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c, preference, library->times ? CHOICES : 1,
+    found, &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) count = 0;
   else check(status, "cublasLtMatmulAlgoGetHeuristic");
   CHECK(library, cublasLtMatmulPreferenceDestroy, preference);
-  plan->refused = count < 1;
+  for (int i = 0; i < count; i++)
+    if (found[i].state == CUBLAS_STATUS_SUCCESS) plan->choice[plan->choices++] = found[i].algo;
+  plan->refused = plan->choices < 1;
   if (plan->refused) tell_refused(library, &plan->key);
-  else plan->algorithm = found.algo;
 }
 
 static cublasLtEpilogue_t epilogue_of(OpsEpilogue epilogue) {
@@ -201,6 +230,8 @@ static void make_plan(DeviceLibrary *library, const DeviceProduct *p, Plan *plan
   const size_t a_rows = p->transpose_a ? p->k : p->m, a_columns = p->transpose_a ? p->m : p->k;
   const size_t b_rows = p->transpose_b ? p->n : p->k, b_columns = p->transpose_b ? p->k : p->n;
   plan->key = *p;
+  plan->choices = plan->chosen = 0;
+  plan->is_timed = false;
   CHECK(library, cublasLtMatmulDescCreate, &plan->operation,
         p->factors == OPS_NUMBERS_BF16 ? CUBLAS_COMPUTE_32F : library->compute, CUDA_R_32F);
   if (p->transpose_b) set(library, plan, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose);
@@ -211,7 +242,7 @@ static void make_plan(DeviceLibrary *library, const DeviceProduct *p, Plan *plan
   plan->a = layout(library, p->factors, a_rows, a_columns, p->row_a ? p->row_a : a_columns);
   plan->b = layout(library, p->factors, b_rows, b_columns, b_columns);
   plan->c = layout(library, p->result, p->m, p->n, p->n);
-  choose_algorithm(library, plan);
+  find_algorithms(library, plan);
 }
 
 static int same_alignment(const void *x, const void *y) { return alignment_of(x) == alignment_of(y); }
@@ -245,16 +276,72 @@ int device_library_takes(DeviceLibrary *library, const DeviceProduct *p) {
   return may_fuse(p) && !find_plan(library, p)->refused;
 }
 
-int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void *workspace) {
+/* The product by one of the plan's algorithms. */
+static cublasStatus_t run(DeviceLibrary *library, const Plan *plan, int choice, void *workspace) {
   const float one = 1, zero = 0;
+  const DeviceProduct *p = &plan->key;
+  return library->call.cublasLtMatmul(library->handle, plan->operation, &one, p->b, plan->b, p->a, plan->a, &zero, p->c,
+                                      plan->c, p->c, plan->c, &plan->choice[choice], workspace, DEVICE_WORKSPACE_BYTES,
+                                      (cudaStream_t)library->device->stream);
+}
+
+/* ---- choosing by the clock --------------------------------------------------------------------------------------- */
+
+/* Seconds of one run; HUGE_VAL where the library does not do it after all. */
+static double time_of(DeviceLibrary *library, const Plan *plan, int choice, void *workspace) {
+  CoreDevice *device = library->device;
+  if (run(library, plan, choice, workspace) != CUBLAS_STATUS_SUCCESS) return HUGE_VAL; /* and loads its kernels */
+  device->begin_time(device);
+  for (int i = 0; i < TIMINGS; i++) check(run(library, plan, choice, workspace), "cublasLtMatmul");
+  return device->end_time(device) / TIMINGS;
+}
+
+static int attribute_of(const DeviceLibrary *library, const Plan *plan, cublasLtMatmulAlgoConfigAttributes_t which) {
+  int value = -1;
+  size_t written;
+  library->call.cublasLtMatmulAlgoConfigGetAttribute(&plan->choice[plan->chosen], which, &value, sizeof value,
+                                                     &written);
+  return value;
+}
+
+/* A product can be done again and again: none adds to what was there. While a graph is recorded there is no clock; the
+ * first minibatch is not recorded. */
+static void choose_fastest(DeviceLibrary *library, Plan *plan, void *workspace) {
+  double seconds[CHOICES];
+  char words[PRODUCT_WORDS];
+  if (!library->times || plan->is_timed || library->device->is_recording) return;
+  plan->is_timed = true;
+  for (int i = 0; i < plan->choices; i++) {
+    seconds[i] = time_of(library, plan, i, workspace);
+    if (seconds[i] < seconds[plan->chosen]) plan->chosen = i;
+  }
+  put_into_words(&plan->key, words);
+  core_info("%s: algorithm %d of %d, %.1f us; the library's first %.1f us; tile %d, stages %d, split %d", words,
+            plan->chosen + 1, plan->choices, 1e6 * seconds[plan->chosen], 1e6 * seconds[0],
+            attribute_of(library, plan, CUBLASLT_ALGO_CONFIG_TILE_ID),
+            attribute_of(library, plan, CUBLASLT_ALGO_CONFIG_STAGES_ID),
+            attribute_of(library, plan, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+}
+
+static void multiply_timed(DeviceLibrary *library, const Plan *plan, void *workspace) {
+  CoreDevice *device = library->device;
+  char words[PRODUCT_WORDS];
+  put_into_words(&plan->key, words);
+  device->begin_time(device);
+  check(run(library, plan, plan->chosen, workspace), "cublasLtMatmul");
+  core_device_times_add(device->times, words, device->end_time(device));
+}
+
+int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void *workspace) {
   if (!may_fuse(p)) return 0;
   CORE_CHECK((uintptr_t)workspace % CORE_DEVICE_ALIGNMENT == 0); /* as cublasLtMatmul's description demands */
   Plan *plan = find_plan(library, p);
   if (plan->refused) return 0;
+  plan->key = *p; /* the same but for addresses */
   point(library, plan, p);
-  CHECK(library, cublasLtMatmul, library->handle, plan->operation, &one, p->b, plan->b, p->a, plan->a, &zero, p->c,
-        plan->c, p->c, plan->c, &plan->algorithm, workspace, DEVICE_WORKSPACE_BYTES,
-        (cudaStream_t)library->device->stream);
+  choose_fastest(library, plan, workspace);
+  if (library->device->times && !library->device->is_recording) multiply_timed(library, plan, workspace);
+  else check(run(library, plan, plan->chosen, workspace), "cublasLtMatmul");
   return 1;
 }
 #else
