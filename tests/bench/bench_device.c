@@ -201,8 +201,8 @@ static void bench_layer(OpsPrecision precision, const char *name, int in, int ou
     for (int t = 0; t < size_of.steps; t++) ops->dense_forward(ops, x, w, b, y, size_of.rows, in, out, OPS_TANH);
     device->synchronise(device);
   }
-  bench_row("device", name, "dense_forward", 2.0 * size_of.rows * in * out * size_of.steps / (bench_seconds() - start) * 1e-12,
-            "TFLOP/s", 0);
+  const double seconds = (bench_seconds() - start) / size_of.steps;
+  bench_row("device", name, "dense_forward", 2e-12 * size_of.rows * in * out / seconds, "TFLOP/s", 0);
   device->release(device, x), device->release(device, w), device->release(device, b), device->release(device, y);
   ops_destroy(&ops);
 }
@@ -276,7 +276,8 @@ static void bench_chain(const char *name, OpsActivation activation, int outputs)
     for (int t = 0; t < size_of.steps; t++) ops->chain_forward(ops, x, layer, LAYERS, size_of.rows);
     forward = device->end_time(device) / size_of.steps;
     device->begin_time(device);
-    for (int t = 0; t < size_of.steps; t++) ops->chain_backward(ops, x, layer, LAYERS, dy, NULL, scratch, size_of.rows, NULL);
+    for (int t = 0; t < size_of.steps; t++)
+      ops->chain_backward(ops, x, layer, LAYERS, dy, NULL, scratch, size_of.rows, NULL);
     backward = device->end_time(device) / size_of.steps;
   }
   bench_row("device", name, "chain_forward", 1e6 * forward, "us", 0);
@@ -347,7 +348,8 @@ static void bench_rollout(const char *reset, const char *halves) {
     rollout_collect(&training->rollout, training->env, training->ops, &training->agent, 1, pass, &episodes);
   }
   snprintf(name, sizeof name, "rollout_s_%s_halves_%s", reset, halves);
-  bench_row("device", name, "transitions", (double)size_of.worlds * size_of.steps / (bench_seconds() - start), "steps/s", 0);
+  const double seconds = bench_seconds() - start;
+  bench_row("device", name, "transitions", (double)size_of.worlds * size_of.steps / seconds, "steps/s", 0);
   training_destroy(&training);
 }
 

@@ -142,7 +142,8 @@ void compact_store(Compact *compact, const Env *env, int t, int first, int count
     begin_episodes(compact, &from, first, count, done);
   OpsCompactStore store = {.observations = observations + at * features, .level = from.level, .stride = from.stride,
                            .column = compact->column, .rows = (size_t)count, .features = features,
-                           .changing = core_divisor(changing), .values = compact->values + row * changing, .levels = compact->level + row};
+                           .changing = core_divisor(changing), .values = compact->values + row * changing,
+                           .levels = compact->level + row};
   if (compact->present) {
     store.level = compact->present;
     store.stride = sizeof *compact->present;

@@ -16,7 +16,7 @@ static void forward_step(Ops *ops, const OpsLstm *l, int t) {
   const bool is_last = t + 1 == l->length;
   device_dense_forward(ops, l->h_in + row * w, l->wh, l->bh, l->room, l->sequences, l->width, 4 * l->width, OPS_LINEAR);
   OpsLstmStep step = {.gates = l->gates + row * 4 * w, .products = l->room, .c_in = l->c_in + row * w,
-                      .h = l->h + row * w, .first = first_at(l, t + 1), .width = w, .sequences = n,
+                      .h = l->h + row * w, .first = first_at(l, t + 1), .width = core_divisor(w), .sequences = n,
                       .stride = is_last ? l->stride : w};
   step.h_out = is_last ? l->end : l->h_in + next * w;
   step.c_out = is_last ? (l->end ? l->end + w : NULL) : l->c_in + next * w;
@@ -37,8 +37,8 @@ static void lstm_backward(Ops *ops, const OpsLstm *l, const float *dh, float *ds
   for (int t = l->length - 1; t >= 0; t--) {
     const size_t row = row_of(l, t);
     const OpsLstmGradient back = {.gates = l->gates + row * 4 * w, .c_in = l->c_in + row * w, .dh = dh + row * w,
-                                  .dh_next = dstate, .dc = dstate + n * w, .first = first_at(l, t + 1), .width = w,
-                                  .sequences = n};
+                                  .dh_next = dstate, .dc = dstate + n * w, .first = first_at(l, t + 1),
+                                  .width = core_divisor(w), .sequences = n};
     DEVICE_LAUNCH(state, ops_lstm_gradient, n * w, &back);
     device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = n, .n = w, .k = 4 * w, .a = back.gates, .b = l->wh,
                                             .c = dstate});

@@ -52,7 +52,8 @@ static void conv_forward(Ops *ops, const OpsConv *conv, const float *x, const fl
 static void undo_activation(DeviceState *state, const OpsConv *conv, OpsActivation activation, const float *y,
                             float *dy, float *db, size_t rows, float *parts) {
   const size_t columns = (size_t)conv->out;
-  const OpsActivationGradient a = {activation == OPS_RELU ? y : dy, NULL, dy, parts, rows, columns, activation};
+  const OpsActivationGradient a = {activation == OPS_RELU ? y : dy, NULL, dy, parts, rows, core_divisor(columns),
+                                   activation};
   DEVICE_LAUNCH(state, ops_activation_gradient, device_column_parts(rows) * columns, &a);
   device_fold_columns(state, parts, rows, columns, db);
   device_fold_now(state);

@@ -29,12 +29,14 @@ typedef struct OpsLstmStep {
   float *h;                    /* [sequences][width] */
   float *h_out, *c_out;
   const uint8_t *first;        /* [sequences] or NULL */
-  size_t stride, width, sequences;
+  size_t stride, sequences;
+  CoreDivisor width;
 } OpsLstmStep;
 CORE_KERNEL_FN void ops_lstm_step(const CoreDeviceThread *at, const OpsLstmStep *a) {
-  const size_t w = a->width;
+  const size_t w = a->width.number;
   for (size_t i = core_device_first(at); i < a->sequences * w; i += core_device_stride(at)) {
-    const size_t s = i / w, u = i % w;
+    const CoreDivided place = core_divide(i, a->width);
+    const size_t s = place.whole, u = place.rest;
     float *z = a->gates + s * 4 * w + u;
     const float *more = a->products + s * 4 * w + u;
     const RowGates gates = row_lstm_gates(z[0] + more[0], z[w] + more[w], z[2 * w] + more[2 * w],
@@ -57,12 +59,14 @@ typedef struct OpsLstmGradient {
   const float *c_in, *dh, *dh_next; /* [sequences][width] */
   float *dc;
   const uint8_t *first;        /* [sequences] or NULL */
-  size_t width, sequences;
+  size_t sequences;
+  CoreDivisor width;
 } OpsLstmGradient;
 CORE_KERNEL_FN void ops_lstm_gradient(const CoreDeviceThread *at, const OpsLstmGradient *a) {
-  const size_t w = a->width;
+  const size_t w = a->width.number;
   for (size_t i = core_device_first(at); i < a->sequences * w; i += core_device_stride(at)) {
-    const size_t s = i / w, u = i % w;
+    const CoreDivided place = core_divide(i, a->width);
+    const size_t s = place.whole, u = place.rest;
     float *z = a->gates + s * 4 * w + u, dc_in;
     const float keep = a->first && a->first[s] ? 0.0f : 1.0f;
     const RowGates gates = {z[0], z[w], z[2 * w], z[3 * w]};

@@ -36,7 +36,8 @@ CORE_KERNEL_FN void ops_add_patches(const CoreDeviceThread *at, const OpsUnpatch
   const size_t all = (size_t)(ops_conv_height(c) * ops_conv_width(c)) * (size_t)ops_conv_patch(c);
   for (size_t i = core_device_first(at); i < (size_t)a->rows * inputs; i += core_device_stride(at)) {
     const uint32_t row = (uint32_t)i / inputs, pixel = (uint32_t)i % inputs / in;
-    a->dx[i] = row_unpatch(c, a->patches + row * all, (int)(pixel / width), (int)(pixel % width), (int)((uint32_t)i % in));
+    const int channel = (int)((uint32_t)i % in);
+    a->dx[i] = row_unpatch(c, a->patches + row * all, (int)(pixel / width), (int)(pixel % width), channel);
   }
 }
 
