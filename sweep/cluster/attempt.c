@@ -84,6 +84,10 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
   const bool from_start = task->batch.force && is_new;
   const bool done = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
   if (done && !from_start) return CORE_OK;
+  if (sweep_task_rule_stops(&task->rule, attempt->id)) {
+    core_info("run %s is stopped by rule: sweep retry takes it up", attempt->id);
+    return CORE_OK;
+  }
   const bool stalled = !is_new && state.iteration <= record->iteration;
   const double now = core_clock_unix_s();
   /* A start that nobody saw the end of (its node died) lasted until the run's last sign of life. */
@@ -122,7 +126,7 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
 }
 
 void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt) {
-  attempt->unfinished = false;
+  attempt->unfinished = attempt->told = false;
   if (start(task, place, attempt) == CORE_OK) return;
   char message[512];
   snprintf(message, sizeof message, "could not be started: %s", core_error_message());

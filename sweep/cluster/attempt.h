@@ -5,6 +5,7 @@
 
 #include "sweep/cluster/batch.h"
 #include "sweep/cluster/record.h"
+#include "sweep/cluster/task_rule.h"
 
 /* A task of a Slurm array, as the run's trainers and records need to know it. */
 typedef struct SweepArrayTask {
@@ -12,6 +13,7 @@ typedef struct SweepArrayTask {
   SweepBatch batch;
   int64_t job, index;         /* SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID */
   int64_t slurm_job;          /* SLURM_JOB_ID: the task's own number */
+  SweepTaskRule rule;         /* [stop]: what it has stopped is not started */
 } SweepArrayTask;
 
 typedef struct SweepAttempt {
@@ -21,13 +23,14 @@ typedef struct SweepAttempt {
   bool begun;                 /* was started by this task */
   bool unfinished;            /* ended before it was done, and would go on */
   bool failed;
+  bool told;                  /* to end, by the sweep's [stop] rule */
   int64_t log_start;          /* size of the run's log at its start */
   double begun_s;             /* the last start, by the monotonic clock: the record's times are the calendar's, which
                                * may be set */
   SweepRecord record;
 } SweepAttempt;
 
-/* Starts the trainer, unless the run is done, or carried out by another process: waits for that one's end, or until its
+/* Starts the trainer, unless the run is done, stopped by rule, or carried out by another process: waits for that one's end, or until its
  * heartbeat is old enough. `place`: among the task's runs. A run that can not be started, or that has made no progress
  * in slurm.max_restarts starts, fails. */
 void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt);

@@ -9,7 +9,8 @@
 #include "store/workspace/paths.h"
 
 static const char *const cause_names[] = {"none",          "time_limit",  "not_requeued", "stopped",  "killed",
-                                          "out_of_memory", "no_progress", "not_started",  "preempted"};
+                                          "out_of_memory", "no_progress", "not_started",  "preempted",
+                                          "rule"};
 enum { CAUSES = sizeof cause_names / sizeof *cause_names };
 
 static const char *cause_name(SweepCause cause) {

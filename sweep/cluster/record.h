@@ -18,6 +18,7 @@ typedef enum SweepCause {
   SWEEP_CAUSE_NO_PROGRESS,    /* max_restarts starts in a row without an iteration */
   SWEEP_CAUSE_NOT_STARTED,    /* no program, no folder, no configuration */
   SWEEP_CAUSE_PREEMPTED,      /* Slurm said so; else preemption is SWEEP_CAUSE_STOPPED */
+  SWEEP_CAUSE_RULE,           /* the sweep's [stop] */
 } SweepCause;
 
 typedef struct SweepRecord {

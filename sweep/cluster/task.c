@@ -121,16 +121,19 @@ static Stop meaning(const Task *task, int signal) {
   }
 }
 
+/* Through srun only the user signals reach the ranks without srun's own ideas of what they mean. */
+static void tell_to_end(const Task *task, const SweepAttempt *attempt) {
+  kill(attempt->process, task->self.batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
+}
+
 static void stop(Task *task, int signal) {
   const Stop why = meaning(task, signal);
   static const char *const words[] = {"", "the time limit is near", "told to end", "preempted",
                                       "cancelled or requeued"};
   if (task->stop == STOP_NONE) core_info("signal %d: %s; runs save a checkpoint and end", signal, words[why]);
   if (why > task->stop) task->stop = why;
-  /* Through srun only the user signals reach the ranks without srun's own ideas of what they mean. */
   for (size_t i = 0; i < task->count; i++)
-    if (task->attempts[i].process > 0)
-      kill(task->attempts[i].process, task->self.batch.settings.ranks_per_run > 1 ? SIGUSR2 : SIGTERM);
+    if (task->attempts[i].process > 0) tell_to_end(task, &task->attempts[i]);
 }
 
 static void wait_signal(Task *task, const sigset_t *signals, int seconds) {
@@ -183,11 +186,21 @@ static void account(Task *task, SweepAttempt *attempt, const struct rusage *usag
   if (task->self.batch.settings.ranks_per_run == 1 && peak_mb > record->peak_mb) record->peak_mb = peak_mb;
 }
 
+/* It was told to, and has saved; or had nothing to save yet. */
+static bool ended_by_rule(const Task *task, const SweepAttempt *attempt, int status) {
+  return attempt->told && task->stop == STOP_NONE &&
+         (WIFEXITED(status) ? WEXITSTATUS(status) == CORE_REQUEUE : WTERMSIG(status) == SIGTERM);
+}
+
 static void ended(Task *task, SweepAttempt *attempt, int status, const struct rusage *usage) {
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   attempt->process = 0;
   account(task, attempt, usage);
-  if (WIFSIGNALED(status)) {
+  if (ended_by_rule(task, attempt, status)) {
+    attempt->record.cause = SWEEP_CAUSE_RULE;
+    if (sweep_record_write(task->self.root, attempt->id, &attempt->record) != CORE_OK)
+      core_warn("%s", core_error_message());
+  } else if (WIFSIGNALED(status)) {
     killed(task, attempt, WTERMSIG(status));
   } else if (task->self.batch.settings.ranks_per_run > 1 && code > 128) {
     killed(task, attempt, code - 128);
@@ -217,6 +230,33 @@ static void reap(Task *task) {
   while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
     for (size_t i = 0; i < task->count; i++)
       if (task->attempts[i].process == pid) ended(task, &task->attempts[i], status, &usage);
+}
+
+/* ---- the sweep's [stop] rule ------------------------------------------------------------------------------------- */
+
+static void follow_rule(Task *task) {
+  sweep_task_rule_look(&task->self.rule);
+  for (size_t i = 0; i < task->count; i++) {
+    SweepAttempt *attempt = &task->attempts[i];
+    if (attempt->process <= 0 || attempt->told || !sweep_task_rule_stops(&task->self.rule, attempt->id)) continue;
+    core_info("run %s: stopped by rule; it saves a checkpoint and ends", attempt->id);
+    attempt->told = true;
+    tell_to_end(task, attempt);
+  }
+}
+
+/* A run that was promoted while it ended goes on here, since Slurm has its task still; those of other tasks are
+ * submitted. */
+static void go_on_with_promoted(Task *task) {
+  if (!task->self.rule.is_active || task->stop != STOP_NONE) return;
+  sweep_task_rule_look_now(&task->self.rule);
+  for (size_t i = 0; i < task->count; i++) {
+    SweepAttempt *attempt = &task->attempts[i];
+    if (attempt->told && attempt->record.cause == SWEEP_CAUSE_RULE &&
+        !sweep_task_rule_stops(&task->self.rule, attempt->id))
+      sweep_attempt_start(&task->self, i, attempt);
+  }
+  if (count_living(task) == 0) sweep_task_rule_hand_over(&task->self.rule);
 }
 
 /* ---- the end of the task ----------------------------------------------------------------------------------------- */
@@ -307,7 +347,9 @@ static int carry_out(Task *task) {
   for (size_t i = 0; i < task->count; i++) sweep_attempt_start(&task->self, i, &task->attempts[i]);
   while (count_living(task) > 0) {
     reap(task);
+    follow_rule(task);
     if (count_living(task) > 0) wait_signal(task, &signals, TICK_S);
+    else go_on_with_promoted(task);
   }
   notify(task);
   return conclude(task, &signals);
@@ -334,11 +376,13 @@ static int run_task(void *given, const char **operands, size_t count) {
   }
   TRY(sweep_batch_output(root, name, number, array, task.log));
   task.log_start = sweep_joblog_end(task.log);
+  sweep_task_rule_open(root, name, &task.self.rule);
   TRY(sweep_batch_read(root, name, number, &task.self.batch));
   int code = strcmp(task.self.batch.hash, task.array.hash) == 0 ? CORE_OK
              : core_error(CORE_FAIL, "%s: batch %lld was changed after it was submitted", name, (long long)number);
   if (code == CORE_OK) code = carry_out(&task);
   free(task.attempts);
+  sweep_task_rule_close(&task.self.rule);
   sweep_batch_free(&task.self.batch);
   return code;
 }

@@ -9,6 +9,7 @@
 #include "core/terminal.h"
 #include "store/database/database.h"
 #include "store/database/query.h"
+#include "sweep/cluster/promote.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/stop/decide.h"
@@ -59,11 +60,14 @@ static void decide(StoreDatabase *database, const char *root, const char *name, 
   for (size_t i = 0; i < (name ? 1 : count); i++) {
     const char *sweep = name ? name : names[i];
     SweepStopOutcome outcome;
+    SweepPromoted promoted;
     if (sweep_stop_decide(root, sweep, database, false, &outcome) != CORE_OK)
       core_warn("%s: the rule of [stop] could not decide: %s", sweep, core_error_message());
     else if (outcome.stopped + outcome.promoted > 0)
       fprintf(json ? stderr : stdout, "%s: its rule has stopped %zu runs and promoted %zu\n", sweep, outcome.stopped,
               outcome.promoted);
+    if (sweep_promote(root, sweep, &promoted) != CORE_OK)
+      core_warn("%s: promoted runs could not be submitted: %s", sweep, core_error_message());
   }
   for (size_t i = 0; i < count; i++) free(names[i]);
   free(names);

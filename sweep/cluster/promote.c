@@ -1,0 +1,74 @@
+/* From stop.log's promotions to a submission (promote.h). Words go to stderr: tasks and collect have stdout. */
+#include "sweep/cluster/promote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
+#include "sweep/cluster/journal.h"
+#include "sweep/cluster/launch.h"
+#include "sweep/stop/stop_log.h"
+
+/* Promoted, and not started since: its last attempt ended before. */
+static bool is_to_go_on(const char *root, const SweepStopLog *log, const char *run) {
+  const SweepStopStanding *standing = sweep_stop_log_find(log, run);
+  StoreState state;
+  if (!standing || standing->is_stopped || log->entries[standing->entry].verb != SWEEP_PROMOTES) return false;
+  if (store_run_state_read(root, run, true, &state) != CORE_OK) return false;
+  return (state.status == STORE_STOPPED || state.status == STORE_STOPPED_BY_RULE) &&
+         state.finished_unix_s < log->entries[standing->entry].unix_s;
+}
+
+/* A person's sweep cancel counts more than a promotion before it. */
+static bool is_cancelled(const SweepJournal *journal, const char *run) {
+  return journal->count > 0 && sweep_journal_cancelled_by(journal, run, &journal->arrays[journal->count - 1]);
+}
+
+static int find(const char *root, const SweepManifest *manifest, int64_t *indices, size_t *count) {
+  SweepStopLog log;
+  SweepJournal journal;
+  TRY(sweep_stop_log_read(root, manifest->name, &log));
+  const int code = sweep_journal_read(root, manifest->name, &journal);
+  for (size_t i = 0; code == CORE_OK && i < manifest->count; i++)
+    if (is_to_go_on(root, &log, manifest->ids[i]) && !is_cancelled(&journal, manifest->ids[i]))
+      indices[(*count)++] = (int64_t)i;
+  if (code == CORE_OK) sweep_journal_free(&journal);
+  sweep_stop_log_free(&log);
+  return code;
+}
+
+static int submit(const char *root, const SweepManifest *manifest, const int64_t *indices, size_t count,
+                  SweepPromoted *promoted) {
+  char path[CORE_PATH_MAX];
+  SweepSpec spec;
+  SlurmSettings settings = slurm_settings_default();
+  SlurmCluster *cluster = NULL;
+  SweepLaunched done = {0};
+  TRY(store_path_sweep(root, manifest->name, "sweep.ini", path));
+  TRY(sweep_spec_read(path, NULL, NULL, 0, &spec));
+  int code = sweep_spec_slurm(&spec, &settings);
+  sweep_spec_free(&spec);
+  if (code == CORE_OK) code = slurm_cluster_open(settings.api, &cluster, NULL);
+  const SweepLaunch launch = {
+    .root = root, .name = manifest->name, .cluster = cluster, .settings = &settings, .words = stderr};
+  if (code == CORE_OK) code = sweep_launch_again(&launch, manifest, indices, count, &done);
+  slurm_cluster_close(&cluster);
+  *promoted = (SweepPromoted){.submitted = done.submitted, .waiting = done.queued};
+  return code;
+}
+
+int sweep_promote(const char *root, const char *name, SweepPromoted *promoted) {
+  SweepManifest manifest;
+  size_t count = 0;
+  *promoted = (SweepPromoted){0};
+  if (!sweep_journal_exists(root, name) || sweep_stop_log_size(root, name) == 0) return CORE_OK;
+  TRY(sweep_manifest_read(root, name, &manifest));
+  int64_t *indices = core_memory_allocate((manifest.count + 1) * sizeof *indices);
+  int code = find(root, &manifest, indices, &count);
+  if (code == CORE_OK && count > 0) code = submit(root, &manifest, indices, count, promoted);
+  free(indices);
+  sweep_manifest_free(&manifest);
+  return code;
+}
