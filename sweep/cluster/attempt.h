@@ -30,9 +30,9 @@ typedef struct SweepAttempt {
   SweepRecord record;
 } SweepAttempt;
 
-/* Starts the trainer, unless the run is done, stopped by rule, or carried out by another process: waits for that one's end, or until its
- * heartbeat is old enough. `place`: among the task's runs. A run that can not be started, or that has made no progress
- * in slurm.max_restarts starts, fails. */
+/* Starts the trainer, unless the run is done, stopped by rule, or carried out by another process: waits for that one's
+ * end, or until its heartbeat is old enough. `place`: among the task's runs. A run that can not be started, or that has
+ * made no progress in slurm.max_restarts starts, fails. */
 void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt);
 
 /* The run has failed: says so, with the last line of its log, in its record, and in its state where the trainer could

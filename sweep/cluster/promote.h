@@ -11,8 +11,8 @@ typedef struct SweepPromoted {
 } SweepPromoted;
 
 /* Submits the promoted runs of a sweep that nobody has started since. Safe to repeat, and for several at once: a
- * submission holds the journal's lock, and what is in the queue is not submitted again. A sweep that Slurm never had, or
- * one without promoted runs: nothing is asked of Slurm. */
+ * submission holds the journal's lock, and what is in the queue is not submitted again. A sweep that Slurm never had,
+ * or one without promoted runs: nothing is asked of Slurm. */
 int sweep_promote(const char *root, const char *name, SweepPromoted *promoted);
 
 #endif

@@ -1,4 +1,5 @@
-/* A sweep's [stop] rule as its tasks on Slurm carry it out: one of them looks now and then, all read what was decided. */
+/* A sweep's [stop] rule as its tasks on Slurm carry it out: one of them looks now and then, all read what was
+ * decided. */
 #ifndef SWEEP_TASK_RULE_H
 #define SWEEP_TASK_RULE_H
 #include "sweep/stop/stop_log.h"
