@@ -67,10 +67,10 @@ tap_check "which the log names" "$(grep -q 'cuBLASLt has no algorithm for a prod
 CORE_DEVICE_TIMES=1 train times train.precision=bf16 >"$tap_dir/times.txt" 2>&1
 tap_check "kernels and products are timed" "$(grep -q ' sim_step_warp$' "$tap_dir/times.txt" &&
   grep -q " product of 16 x 128' x 16 (bf16)$" "$tap_dir/times.txt" || cat "$tap_dir/times.txt")"
-train apart train.precision=bf16 >/dev/null 2>&1
+train bf16 train.precision=bf16 >/dev/null 2>&1
 TRAINER_PRODUCTS=timed train timed train.precision=bf16 >/dev/null 2>&1
-tap_check "the same bits when each is timed" "$(same apart times)"
-tap_check "the same bits where algorithms are chosen by the clock" "$(same apart timed)"
+tap_check "the same bits when each is timed" "$(same bf16 times)"
+tap_check "the same bits where algorithms are chosen by the clock" "$(same bf16 timed)"
 tap_check "of which the log tells" "$(grep -q 'product of .*: algorithm [13] of 3, .* split [14]$' "$tap_dir"/timed/runs/*/*/log.txt ||
   cat "$tap_dir"/timed/runs/*/*/log.txt)"
 TRAINER_PRODUCTS=fast tap_expect "no such way to choose" 2 "TRAINER_PRODUCTS=fast" train fast train.precision=bf16
