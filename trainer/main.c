@@ -6,6 +6,7 @@
 #include "core/signals.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run_name.h"
+#include "trainer/export/export.h"
 #include "trainer/run/run.h"
 #include "trainer/tools/check_configs.h"
 #include "trainer/tools/check_level.h"
@@ -51,7 +52,7 @@ static int command_train(int argc, char **argv) {
              "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
              "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
              "SIGINT after finishing the iteration and saving it (run again with --resume to go on).\n\n"
-             "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, check-level; "
+             "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, export, check-level; "
              "trainer help lists them.",
     .more = core_config_help,
     .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
@@ -80,6 +81,7 @@ static const CoreCommand COMMANDS[] = {
   {"scaling", "predict how a run scales over GPUs", trainer_scaling},
   {"show", "draw levels or a task as they start, stand or move: .png, .svg, .gif, .mp4", trainer_show},
   {"play", "draw an episode of a trained policy", trainer_play},
+  {"export", "write a trained policy for other programs: ONNX, safetensors", trainer_export},
   {"check-level", "say what is wrong with level files, or what they hold", trainer_check_level},
   {"check-configs", NULL, trainer_check_configs},
   {0},

@@ -1,6 +1,6 @@
 /* What the trainer computes with a policy, for comparisons with other programs that read its checkpoints.
  *   cli_policy RUN ROWS    ROWS observations drawn at random, and what `trainer play` would make of each; RUN as there
- * Prints a line an observation: the numbers shown by the environment, "|", the policy's logits, or Q values. */
+ * Prints a line an observation: the numbers (or bytes) shown by the environment, "|", the policy's logits, or Q values. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,12 +8,32 @@
 #include "core/random.h"
 #include "trainer/tools/player.h"
 
-static void print_row(Player *player, uint32_t row) {
+/* Entities are there or not: masks of 0 and 1. */
+static bool is_mask(const SimEntityLayout *layout, int i) {
+  return layout && i >= layout->polygon_mask && i < layout->joint_shapes;
+}
+
+static void draw_numbers(Player *player, uint32_t row) {
   for (int i = 0; i < player->env->observation_length; i++) {
     CoreRandom4 words = core_random_4(23, CORE_RANDOM_TEST, row, (uint32_t)i, 0);
-    player->shown[i] = (float)(4 * core_random_unit(words.v[0]) - 2);
+    const double unit = core_random_unit(words.v[0]);
+    player->shown[i] = is_mask(player->env->entities, i) ? unit < 0.5 : (float)(4 * unit - 2);
     printf("%.9g ", (double)player->shown[i]);
   }
+}
+
+static void draw_pixels(Player *player, uint32_t row) {
+  uint8_t *bytes = (uint8_t *)player->shown;
+  const int count = env_pixels_numbers(player->env->pixels, 0);
+  for (int i = 0; i < count; i++) {
+    bytes[i] = (uint8_t)core_random_4(23, CORE_RANDOM_TEST, row, (uint32_t)i, 0).v[0];
+    printf("%d ", bytes[i]);
+  }
+}
+
+static void print_row(Player *player, uint32_t row) {
+  if (player->env->pixels) draw_pixels(player, row);
+  else draw_numbers(player, row);
   observer_look(&player->observer, player->shown, 1, player->observation);
   const Agent *agent = &player->agent;
   if (agent->is_q)

@@ -1,8 +1,8 @@
-/* What the files of the encoders share: the list of tensors, the four kinds of entities, dense layers by tensor
- * number. */
+/* What the files of the encoders share: the list of tensors, and dense layers by tensor number. */
 #ifndef TRAINER_ENCODER_INTERNAL_H
 #define TRAINER_ENCODER_INTERNAL_H
 #include "trainer/nets/encoder.h"
+#include "trainer/nets/encoder_entities.h"
 #include "trainer/ops/entity.h"
 
 /* One piece on its way through. */
@@ -31,16 +31,6 @@ typedef struct EncoderDesign {
 #define ENCODER_DESIGN(name) extern const EncoderDesign ENCODER_DESIGN_##name;
 ENCODER_KINDS(ENCODER_DESIGN)
 #undef ENCODER_DESIGN
-
-/* The kinds of entities in their order in an entity matrix. */
-enum { ENCODER_POLYGONS, ENCODER_CIRCLES, ENCODER_JOINTS, ENCODER_THRUSTERS, ENCODER_ENTITY_KINDS };
-typedef struct EncoderEntities {
-  const char *name;
-  int features, count;       /* features of one; how many in a row */
-  int offset, mask;          /* in an observation row */
-} EncoderEntities;
-EncoderEntities encoder_entities(const SimEntityLayout *layout, int kind);
-int encoder_entity_count(const SimEntityLayout *layout);
 
 /* Adds a tensor to the list; gives its number. encoder_add_dense: a kernel and, right after it, its bias of zeros. */
 int encoder_add(EncoderShape *shape, const char *name, int rows, int columns, EncoderInit init);

@@ -3,13 +3,9 @@
  * Entities that are not active go in as zeros, so that each adds relu(the heads' bias), as in the reference. */
 #include "trainer/nets/encoder_internal.h"
 
-enum { ENTITY = 64, KINDS = ENCODER_ENTITY_KINDS, EMBEDDED = ENTITY - KINDS, WIDTH = 256 };
+enum { ENTITY = ENCODER_SET_ENTITY, KINDS = ENCODER_ENTITY_KINDS, EMBEDDED = ENCODER_SET_EMBEDDED, WIDTH = 256 };
 /* Tensor numbers: a kernel and bias for each kind, then those of the heads side by side. */
 enum { ENTITY_KERNEL = 0, HEADS_KERNEL = 2 * KINDS };
-/* Which of the four numbers is 1 (the reference counts circles first). */
-static const int TAG[KINDS] = {
-    [ENCODER_CIRCLES] = 0, [ENCODER_POLYGONS] = 1, [ENCODER_JOINTS] = 2, [ENCODER_THRUSTERS] = 3};
-
 static void list(EncoderShape *shape, int heads) {
   shape->width = WIDTH;
   shape->heads = heads;
@@ -55,7 +51,7 @@ static size_t floats(const EncoderShape *shape, int rows) {
 }
 
 static OpsPack pack_of(const EncoderShape *shape, int kind) {
-  OpsPack pack = {.width = EMBEDDED, .columns = ENTITY, .tag = EMBEDDED + TAG[kind],
+  OpsPack pack = {.width = EMBEDDED, .columns = ENTITY, .tag = encoder_set_tag(kind),
                   .entities = encoder_entity_count(&shape->layout)};
   for (int before = 0; before < kind; before++) pack.first += encoder_entities(&shape->layout, before).count;
   const EncoderEntities e = encoder_entities(&shape->layout, kind);

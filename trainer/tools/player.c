@@ -67,7 +67,15 @@ int player_create(const char *checkpoint, const char *root, Player *player) {
   core_config_id(&player->config, player->run_id);
   TRY(env_create(&player->config, 1, 0, &player->env));
   TRY(agent_check_env(&player->config, player->env));
+  TRY(core_text_copy(player->checkpoint, sizeof player->checkpoint, files.checkpoint, "checkpoint"));
   return load_policy(player, files.checkpoint);
+}
+
+int player_read_critic(Player *player) {
+  const AgentNetwork *critic = &player->agent.critic;
+  if (critic->n == 0) return CORE_OK;
+  return checkpoint_read_section(player->checkpoint, player->run_id, "critic", critic->theta,
+                                 critic->n * sizeof *critic->theta, &player->iteration);
 }
 
 void player_destroy(Player *player) {

@@ -4,13 +4,14 @@
 #define TRAINER_PLAYER_H
 #include "core/config/config.h"
 #include "core/device/arena.h"
+#include "core/files.h"
 #include "trainer/envs/env.h"
 #include "trainer/nets/agent.h"
 #include "trainer/wrappers/observer.h"
 
 typedef struct Player {
   CoreConfig config;
-  char run_id[CORE_RUN_ID];
+  char run_id[CORE_RUN_ID], checkpoint[CORE_PATH_MAX];
   int64_t iteration;          /* after which the checkpoint was written */
   Env *env;                   /* what the policy was trained on: its observations, actions and size */
   CoreArena *arena;
@@ -28,6 +29,8 @@ typedef union PlayerAction { uint8_t classes[OPS_FACTORS_MAX]; float values[OPS_
 /* checkpoint: a run's name or a file; root: the workspace, NULL: the usual one. On failure, too, player_destroy it.
  * Errors: those of run_files_find, of the configuration and of the checkpoint. */
 int player_create(const char *checkpoint, const char *root, Player *player);
+/* Reads the critic's weights, too, which acting does not need. Q values have none. CORE_USAGE, CORE_FAIL as above. */
+int player_read_critic(Player *player);
 /* The action for a whole observation, [env->whole_length], at the step'th step of an episode, from 0, whose steps come
  * one after the other: a policy with memory goes on from the last call. */
 void player_act(Player *player, const float *observation, uint64_t seed, int step, PlayerAction *action);

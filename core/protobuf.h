@@ -1,0 +1,25 @@
+/* Protocol buffers, to write only (protobuf.dev/programming-guides/encoding). A message is a CoreText that holds its
+ * fields one after the other; a message inside of another is made first and then put there.
+ *
+ *   CoreText inner = {0}, outer = {0};
+ *   core_protobuf_text(&inner, 1, "key");
+ *   core_protobuf_message(&outer, 14, &inner);   frees inner
+ *
+ * `field` is the field's number in the .proto file, 1 or more. */
+#ifndef CORE_PROTOBUF_H
+#define CORE_PROTOBUF_H
+#include <stdint.h>
+
+#include "core/text.h"
+
+void core_protobuf_int(CoreText *message, int field, int64_t value); /* int32, int64, uint64, enum, bool */
+void core_protobuf_float(CoreText *message, int field, float value);
+void core_protobuf_double(CoreText *message, int field, double value);
+void core_protobuf_bytes(CoreText *message, int field, const void *bytes, size_t count);
+void core_protobuf_text(CoreText *message, int field, const char *text); /* string; UTF-8 is the caller's to see to */
+void core_protobuf_message(CoreText *message, int field, CoreText *inner);
+/* repeated int64, repeated double: packed, as readers of proto2 and of proto3 take them. */
+void core_protobuf_ints(CoreText *message, int field, const int64_t *values, size_t count);
+void core_protobuf_doubles(CoreText *message, int field, const double *values, size_t count);
+
+#endif

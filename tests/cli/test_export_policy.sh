@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# `trainer export`: policies as ONNX, which onnxruntime runs, and weights as safetensors, which its own package reads, of
+# every kind of network. What needs these packages is skipped where no Python has them. TAP.
+#   SWEEP_PYTHON=/path/to/python3: a Python with numpy, onnxruntime, safetensors and, for pictures, gymnasium
+set -u
+. "$(dirname "$0")/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+export OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore
+cd "$tap_dir"
+python=
+for candidate in "${SWEEP_PYTHON:-}" "$SWEEP_BUILD/python/bin/python" python3; do
+  [ -n "$candidate" ] && "$candidate" -c 'import numpy' 2>/dev/null && { python=$candidate; break; }
+done
+small=(--quiet --set env.num=8 --set ppo.num_steps=16 --set ppo.num_minibatches=2 --set ppo.epochs=2 --set net.width=16
+  --set net.depth=2 --set train.total_steps=512 --set eval.count=0)
+loco=(--set env.task=loco512 --set env.morphologies=car --set env.difficulty=0 --set env.level_count=4)
+mkdir policies
+train() { # name, settings: a run's folder policies/NAME, what the trainer makes of random observations, and both files
+  local name=$1 run; shift
+  trainer --root "trained/$name" "${small[@]}" "$@" >out 2>&1 || { tap_check "training of $name" "$(cat out)"; return; }
+  run=$(echo trained/"$name"/runs/*/*/); mv "${run%/}" "policies/$name"
+  "$SWEEP_BUILD/tests/cli/cli_policy" "policies/$name" 16 >"policies/$name.logits" 2>&1 || cat "policies/$name.logits"
+  trainer export "policies/$name" --onnx "policies/$name.onnx" --safetensors "policies/$name.safetensors" >out 2>&1 ||
+    tap_check "export of $name" "$(cat out)"
+}
+train plain "${loco[@]}"
+train shared "${loco[@]}" --set net.sharing=shared --set net.norm=layer --set net.activation=silu --set env.normalize_observations=stoix
+train halves "${loco[@]}" --set net.sharing=joint --set net.activation=elu --set env.actions=discrete \
+  --set env.normalize_observations=cleanrl --set train.observation_storage=float16
+train gaussian "${loco[@]}" --set env.actions=continuous --set net.activation=relu --set env.normalize_observations=rl_games
+train affine "${loco[@]}" --set env.actions=continuous --set net.action_head=tanh_affine --set net.sharing=shared --set net.trunk_depth=2
+train flat "${loco[@]}" --set net.depth=0
+train q "${loco[@]}" --set algo.name=pqn --set env.actions=discrete
+train set "${loco[@]}" --set net.encoder=set --set env.observations=entity
+train stoix_set "${loco[@]}" --set net.encoder=stoix_set --set env.observations=entity --set net.sharing=shared
+train sapg "${loco[@]}" --set algo.name=sapg --set sapg.blocks=2 --set env.actions=continuous
+if [ -n "$python" ] && PYTHONPATH=$top/tests/cli/environments "$python" -c 'import gymnasium' 2>/dev/null; then
+  export PYTHONPATH=$top/tests/cli/environments SWEEP_TEST_ENVIRONMENTS=1
+  film=(--set env.task=gym/Film-v0 --set env.python="$python" --set train.total_steps=256)
+  train nature "${film[@]}" --set net.encoder=nature --set net.sharing=shared
+  train nature_norm "${film[@]}" --set net.encoder=nature --set net.norm=layer
+  train impala "${film[@]}" --set net.encoder=impala --set net.sharing=shared --set net.depth=0
+  train colours "${film[@]}" --set env.task=gym/StackedColours-v0 --set net.encoder=impala
+else tap_skip "pictures" "no Python with gymnasium (make python)"; fi
+
+if [ -z "$python" ]; then tap_skip "files read by other programs" "no Python with numpy (make python)"
+else
+  out=$(PYTHONPATH=$top/python "$python" "$top/tests/tools/policy_export.py" policies 2>errors)
+  while IFS=$'\t' read -r name problem; do
+    case $name in end) ;; skip) tap_skip "${problem%%:*}" "${problem#*: }" ;; *) tap_check "$name" "$problem" ;; esac
+  done <<<"$out"
+  tap_check "the files are read to the end" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 errors)"
+fi
+
+# ---- what is refused
+refused() { tap_run "$1" "$2" "$3" trainer export "${@:4}"; }
+trainer --root transformer "${small[@]}" "${loco[@]}" --set net.encoder=transformer --set env.observations=entity >out 2>&1
+refused "the transformer as ONNX" 2 "net.encoder = transformer: its attention" transformer/runs/*/* --onnx t.onnx
+tap_check "leaves no file" "$([ ! -e t.onnx ] || echo "t.onnx is there")"
+refused "its weights are written" 0 "t.safetensors: weights of run" transformer/runs/*/* --safetensors t.safetensors
+refused "no format" 2 "write what? --onnx FILE or --safetensors FILE" policies/plain
+refused "no run" 2 "expected one run" --onnx a.onnx
+refused "a run that is not there" 2 "nosuch" nosuch --onnx a.onnx --root trained/plain
+refused "a folder that is not there" 1 "nowhere/a.onnx" policies/plain --onnx nowhere/a.onnx
+cp -r policies/plain damaged; printf 'x' | dd of="$(echo damaged/ckpt/*.ckpt)" bs=1 seek=2000 conv=notrunc 2>/dev/null
+refused "a damaged checkpoint" 1 "damaged: the checksum of \"actor\" is wrong" damaged --safetensors a.safetensors
+cp -r policies/plain other; sed -i 's/width = 16/width = 17/' other/config.ini
+refused "settings of another run" 2 "belongs to run" other --onnx a.onnx
+if [ "$(id -u)" != 0 ]; then
+  mkdir closed; chmod a-w closed
+  refused "a folder that may not be written" 1 "closed" policies/plain --onnx closed/a.onnx
+fi
+mkfifo pipe
+refused "a pipe" 2 "pipe is no plain file" policies/plain --onnx pipe
+refused "a folder" 2 "policies is no plain file" policies/plain --safetensors policies
+tap_check "the pipe is still there" "$([ -p pipe ] || echo "it is gone")"
+tap_done

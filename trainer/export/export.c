@@ -1,0 +1,80 @@
+/* `trainer export`: a run's policy as ONNX, its weights as safetensors. Reads the run's folder and never writes
+ * there unless told so. */
+#include "trainer/export/export.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "core/command/options.h"
+#include "core/files.h"
+#include "store/workspace/run_name.h"
+#include "trainer/export/onnx_policy.h"
+#include "trainer/export/safetensors.h"
+
+typedef struct ExportOptions { const char *onnx, *safetensors, *root; } ExportOptions;
+
+/* The file is renamed into place, which would put it where a device or a pipe is. */
+static int check_target(const char *path) {
+  struct stat status;
+  if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+    return core_error(CORE_USAGE, "%s is no plain file; give the name of a new file", path);
+  return CORE_OK;
+}
+
+static int write_file(const char *path, const Player *player, const char *what, CoreText *file) {
+  int code = check_target(path);
+  if (code == CORE_OK) code = core_files_write_atomic(path, file->data, file->length);
+  if (code == CORE_OK)
+    printf("%s: %s of run %s after iteration %" PRId64 ", %zu bytes\n", path, what, player->run_id, player->iteration,
+           file->length);
+  core_text_free(file);
+  return code;
+}
+
+static int write_all(const ExportOptions *options, Player *player) {
+  CoreText file = {0};
+  if (options->onnx) {
+    TRY(onnx_policy(player, &file));
+    TRY(write_file(options->onnx, player, "policy", &file));
+  }
+  if (!options->safetensors) return CORE_OK;
+  TRY(player_read_critic(player));
+  safetensors_policy(player, &file);
+  return write_file(options->safetensors, player, "weights", &file);
+}
+
+static const CoreManual manual = {
+  .usage = "trainer export RUN|FILE --onnx FILE | --safetensors FILE",
+  .about = "Writes a trained policy for other programs.\n\n"
+           "--onnx: from the environment's observation (normalised inside) to logits and the likeliest action, for "
+           "onnxruntime and the like. Networks of dense layers, sets of entities and convolutions; not the "
+           "transformer.\n"
+           "--safetensors: all weights of actor and critic with their names, the normalisation of observations, and "
+           "the settings as metadata.\n\n" STORE_RUN_NAME_HELP " Its newest checkpoint is taken.",
+  .least = 1, .most = 1,
+  .hint = "expected one run or checkpoint"};
+
+static int export(void *given, const char **operands, size_t count) {
+  const ExportOptions *options = given;
+  Player player;
+  if (!options->onnx && !options->safetensors)
+    return core_options_misuse(&manual, "write what? --onnx FILE or --safetensors FILE, or both");
+  omp_set_num_threads(1);
+  int code = player_create(operands[0], options->root, &player);
+  if (code == CORE_OK) code = write_all(options, &player);
+  player_destroy(&player);
+  return code;
+}
+
+int trainer_export(int argc, char **argv) {
+  ExportOptions options = {0};
+  const CoreOption table[] = {
+    {"onnx", 'o', CORE_OPTION_TEXT, &options.onnx, "FILE", "write the policy as an ONNX model"},
+    {"safetensors", 's', CORE_OPTION_TEXT, &options.safetensors, "FILE", "write all weights as safetensors"},
+    {"root", 'r', CORE_OPTION_TEXT, &options.root, "DIR",
+     "the workspace; default $SWEEP_ROOT, else the current folder"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, export, &options);
+}

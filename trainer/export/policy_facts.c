@@ -1,0 +1,49 @@
+/* Metadata of exported policies (policy_facts.h). */
+#include "trainer/export/policy_facts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/version.h"
+
+static const char *kind_of(const Agent *agent) {
+  if (agent->is_q) return "q";
+  switch (agent->head.kind) {
+    case OPS_GAUSSIAN: return "gaussian";
+    case OPS_TANH_AFFINE: return "tanh_affine";
+    case OPS_MULTI_DISCRETE: break;
+  }
+  return "categorical";
+}
+
+static void append_actions(const OpsHead *head, CoreText *text) {
+  char low[32], high[32];
+  if (ops_head_is_continuous(head)) {
+    core_text_appendf(text, "%s,%s", core_text_from_real((double)head->low, low),
+                      core_text_from_real((double)head->high, high));
+    return;
+  }
+  for (int f = 0; f < head->factors; f++) core_text_appendf(text, "%s%d", f ? "," : "", head->size[f]);
+}
+
+void policy_facts(const Player *player, void (*add)(void *to, const char *key, const char *value), void *to) {
+  const OpsHead *head = &player->agent.head;
+  const Normaliser *normaliser = &player->observer.normaliser;
+  CoreText text = {0};
+  char number[32];
+  add(to, "run", player->run_id);
+  snprintf(number, sizeof number, "%" PRId64, player->iteration);
+  add(to, "iteration", number);
+  core_text_appendf(&text, "%s (%s)", core_version(), core_commit());
+  add(to, "sweep", core_text_string(&text));
+  add(to, "policy", kind_of(&player->agent));
+  core_text_clear(&text);
+  append_actions(head, &text);
+  add(to, ops_head_is_continuous(head) ? "bounds" : "classes", core_text_string(&text));
+  if (player->observer.has_moments && normaliser->rule != NORMALISE_NONE)
+    add(to, "observation_bound", core_text_from_real(normalise_bound(normaliser->rule), number));
+  core_text_clear(&text);
+  core_config_to_json(&player->config, &text);
+  add(to, "config", core_text_string(&text));
+  core_text_free(&text);
+}

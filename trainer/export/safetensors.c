@@ -1,0 +1,112 @@
+/* Tensors with their names and places (safetensors.h). */
+#include "trainer/export/safetensors.h"
+
+#include <stdio.h>
+
+#include "core/json.h"
+#include "trainer/export/policy_facts.h"
+
+enum { LENGTH_BYTES = 8, ALIGNED = 8, NAME = 96 };
+
+/* The header under construction, and the bytes behind it. */
+typedef struct Tensors {
+  json_t *header, *metadata;
+  CoreText *bytes;
+} Tensors;
+
+static void add(Tensors *to, const char *name, const char *type, const int64_t *dims, int rank, const void *data,
+                size_t element) {
+  json_t *shape = json_array();
+  size_t bytes = element;
+  for (int i = 0; i < rank; i++) {
+    json_array_append_new(shape, json_integer(dims[i]));
+    bytes *= (size_t)dims[i];
+  }
+  const size_t begin = to->bytes->length;
+  core_text_append_bytes(to->bytes, data, bytes);
+  json_object_set_new(to->header, name,
+                      json_pack("{s:s, s:o, s:[I, I]}", "dtype", type, "shape", shape, "data_offsets",
+                                (json_int_t)begin, (json_int_t)to->bytes->length));
+}
+
+static void add_floats(Tensors *to, const char *network, const char *name, int number, const int64_t *dims, int rank,
+                       const float *data) {
+  char whole[NAME];
+  if (number >= 0) snprintf(whole, sizeof whole, "%s.%s%d", network, name, number);
+  else snprintf(whole, sizeof whole, "%s.%s", network, name);
+  add(to, whole, "F32", dims, rank, data, sizeof *data);
+}
+
+static void add_layers(Tensors *to, const AgentNetwork *network) {
+  const NetworkShape *shape = &network->shape;
+  for (int l = 0; l < shape->layers; l++) {
+    const int64_t dims[] = {shape->width[l], shape->width[l + 1]}, *width = dims + 1;
+    add_floats(to, network->name, "W", l, dims, 2, network->theta + network_kernel(shape, l));
+    add_floats(to, network->name, "b", l, width, 1, network->theta + network_bias(shape, l));
+    if (!network_has_norm(shape, l)) continue;
+    add_floats(to, network->name, "gain", l, width, 1, network->theta + network_norm_gain(shape, l));
+    add_floats(to, network->name, "offset", l, width, 1, network->theta + network_norm_offset(shape, l));
+  }
+}
+
+/* What the network's vector has after its layers. */
+static void add_rest(Tensors *to, const Agent *agent, const AgentNetwork *network) {
+  const EncoderShape *encoder = &agent->encoder.shape;
+  const int64_t blocks = agent->blocks.count;
+  if (network->embedding > network->log_sigma) {
+    const int64_t dims[] = {blocks, agent->head.factors};
+    add_floats(to, network->name, "log_sigma", -1, blocks > 0 ? dims : dims + 1, blocks > 0 ? 2 : 1,
+               network->theta + network->log_sigma);
+  }
+  if (network->encoder > network->embedding)
+    add_floats(to, network->name, "embedding", -1, (int64_t[]){blocks, agent->blocks.width}, 2,
+               network->theta + network->embedding);
+  if (network->n == network->encoder) return;
+  for (int i = 0; i < encoder->tensors; i++) {
+    const EncoderTensor *t = &encoder->tensor[i];
+    const OpsConv *c = &t->conv;
+    const int64_t conv[] = {c->size[0], c->size[1], c->in, c->out}, matrix[] = {t->rows, t->columns};
+    const bool is_conv = c->out > 0, is_vector = !is_conv && t->rows == 1;
+    add_floats(to, network->name, t->name, -1, is_conv ? conv : matrix + is_vector, is_conv ? 4 : 2 - is_vector,
+               network->theta + network->encoder + t->offset);
+  }
+}
+
+static void add_observation(Tensors *to, const Observer *observer) {
+  const Normaliser *normaliser = &observer->normaliser;
+  const int64_t features = observer->shown;
+  if (!observer->has_moments || normaliser->rule == NORMALISE_NONE) return;
+  add(to, "observation.mean", "F64", &features, 1, normaliser->moments + 1, sizeof(double));
+  add(to, "observation.factor", "F64", &features, 1, normaliser->factor, sizeof(double));
+}
+
+static void add_fact(void *given, const char *key, const char *value) {
+  const Tensors *to = given;
+  json_object_set_new(to->metadata, key, core_json_text(value));
+}
+
+void safetensors_policy(const Player *player, CoreText *file) {
+  const Agent *agent = &player->agent;
+  CoreText bytes = {0}, header = {0};
+  Tensors tensors = {json_object(), json_object(), &bytes};
+  json_object_set(tensors.header, "__metadata__", tensors.metadata);
+  policy_facts(player, add_fact, &tensors);
+  add_observation(&tensors, &player->observer); /* first: its numbers are the widest, and all stay aligned */
+  const AgentNetwork *networks[] = {&agent->actor, &agent->critic};
+  for (int i = 0; i < 2; i++) {
+    if (networks[i]->n == 0) continue;
+    add_layers(&tensors, networks[i]);
+    add_rest(&tensors, agent, networks[i]);
+  }
+  core_json_append(tensors.header, 0, &header);
+  while (header.length % ALIGNED) core_text_append(&header, " ");
+  unsigned char length[LENGTH_BYTES];
+  for (int i = 0; i < LENGTH_BYTES; i++) length[i] = (unsigned char)((uint64_t)header.length >> 8 * i);
+  core_text_append_bytes(file, length, sizeof length);
+  core_text_append_bytes(file, header.data, header.length);
+  core_text_append_bytes(file, bytes.data, bytes.length);
+  json_decref(tensors.metadata);
+  json_decref(tensors.header);
+  core_text_free(&header);
+  core_text_free(&bytes);
+}
