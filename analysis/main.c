@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     {"watch", "learning curves on the terminal while a sweep runs", analysis_watch},
     {"check", "look for damage, orphans, gaps and logs that differ; --repair mends", analysis_check},
     {"merge", "join databases of several clusters", analysis_merge},
-    {"export", "every table as CSV or JSON lines, with a schema; or a copy in MLflow", analysis_export},
+    {"export", "for other programs: CSV, JSON lines, TensorBoard, MLflow", analysis_export},
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) commands[count++] = others[i];
   commands[count++] = (CoreCommand){"sql", "a question of your own, in SQL; read-only", analysis_sql};

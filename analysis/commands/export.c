@@ -1,15 +1,15 @@
-/* `analyze export csv|jsonl results.db -o DIR`: every table as a file, with a schema beside them that says each
- * column's type, unit and meaning (store/database/tables.h), so that readers (pandas, DuckDB, Arrow, R) make typed
- * columns, and Parquet, without guessing. */
-#include <errno.h>
+/* `analyze export`: which exporters there are. Here are csv and jsonl: every table as a file, with a schema beside them
+ * that says each column's type, unit and meaning (store/database/tables.h), so that readers (pandas, DuckDB, Arrow, R)
+ * make typed columns, and Parquet, without guessing. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "analysis/commands.h"
+#include "analysis/commands/export_file.h"
 #include "analysis/commands/mlflow.h"
+#include "analysis/commands/tensorboard.h"
 #include "analysis/plot/csv.h"
 #include "analysis/runs/select.h"
 #include "core/command/options.h"
@@ -138,48 +138,42 @@ static int write_rows(StoreDatabase *database, const StoreTable *table, const ch
   return code;
 }
 
-/* Beside its name first, so that a file of that name is whole. */
 static int export_table(StoreDatabase *database, const StoreTable *table, const char *sweep, Format format,
                         const char *folder, int64_t *rows) {
-  char path[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX];
+  ExportFile file;
   TRY(core_files_path(path, "%s/%s.%s", folder, table->name, format == AS_CSV ? "csv" : "jsonl"));
-  TRY(core_files_path(temporary, "%s.%ld", path, (long)getpid()));
-  int fd;
-  TRY(core_files_open(temporary, CORE_FILES_NEW, &fd));
-  FILE *file = fdopen(fd, "w");
-  if (!file) {
-    close(fd);
-    return core_error_errno(CORE_FAIL, "cannot write %s", temporary);
-  }
-  int code = write_rows(database, table, sweep, format, file, rows);
-  bool failed = ferror(file) != 0;
-  if (fclose(file) != 0 || failed) code = code == CORE_OK ? core_error_errno(CORE_FAIL, "cannot write %s", path) : code;
-  if (code == CORE_OK && rename(temporary, path) < 0) code = core_error_errno(CORE_FAIL, "cannot write %s", path);
-  if (code != CORE_OK) unlink(temporary);
-  else printf("%s  %lld rows\n", path, (long long)*rows);
+  TRY(export_file_begin(path, &file));
+  const int code = export_file_end(&file, write_rows(database, table, sweep, format, file.stream, rows));
+  if (code == CORE_OK) printf("%s  %lld rows\n", path, (long long)*rows);
   return code;
 }
 
 static const CoreManual manual = {
-  .usage = "analyze export csv|jsonl results.db [-o DIR]\n"
-           "  analyze export mlflow results.db --url URL",
-  .about = "Writes each table as a file (sweep, run, sweep_run, attempt, evaluation, layer, iteration, run_ddr, "
-           "best_solve_rate, run_summary) and schema.json, which says each column's type, unit and meaning: enough to "
-           "make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing of its own is left "
-           "out; schema.json names it.\n\n"
-           "mlflow copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "
-           "metrics. Calling it again adds what is new.",
-  .least = 2, .most = 2,
-  .hint = "expected a format (csv, jsonl or mlflow) and a database"};
+  .usage = "analyze export csv|jsonl|tensorboard [results.db] [-o DIR]\n"
+           "  analyze export mlflow [results.db] --url URL",
+  .about = "csv, jsonl: writes each table as a file (sweep, run, sweep_run, attempt, evaluation, layer, iteration, "
+           "run_ddr, best_solve_rate, run_summary) and schema.json, which says each column's type, unit and meaning: "
+           "enough to make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing of its own "
+           "is left out; schema.json names it.\n\n"
+           "tensorboard: writes an event file a run, for tensorboard --logdir DIR: iterations and evaluations as scalars "
+           "by transitions, settings for its HParams page.\n\n"
+           "mlflow: copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "
+           "metrics. Calling it again adds what is new.\n\n"
+           "Without a database: $SWEEP_ROOT/results.db, else results.db here.",
+  .least = 1, .most = 2,
+  .hint = "expected a format (csv, jsonl, tensorboard or mlflow) and a database"};
 
-typedef struct Request { const char *folder, *sweep; MlflowTarget mlflow; } Request;
+typedef struct Request {
+  const char *folder, *sweep;
+  int64_t every;
+  MlflowTarget mlflow;
+} Request;
 
-static int export_files(const Request *request, const char *path, Format format) {
-  StoreDatabase *database = NULL;
+static int export_files(const Request *request, StoreDatabase *database, Format format) {
   size_t count;
   const StoreTable *tables = store_tables(&count);
-  const char *folder = request->folder;
-  TRY(analysis_database_open(path, &database));
+  const char *folder = request->folder ? request->folder : "export";
   int64_t *rows = core_memory_zero_allocate(count, sizeof *rows);
   int code = core_files_make_directories(folder);
   for (size_t t = 0; t < count && code == CORE_OK; t++)
@@ -187,43 +181,64 @@ static int export_files(const Request *request, const char *path, Format format)
   if (code == CORE_OK) code = write_schema(folder, format, rows);
   free(rows);
   if (code == CORE_OK) printf("%s/schema.json\n", folder);
-  store_database_close(&database);
   return code;
 }
 
-static int export_mlflow(const Request *request, const char *path) {
-  StoreDatabase *database = NULL;
-  if (!request->mlflow.url)
-    return core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
-  if (request->mlflow.every < 1)
-    return core_error(CORE_USAGE, "--every %lld: at least 1", (long long)request->mlflow.every);
-  TRY(analysis_database_open(path, &database));
-  int code = mlflow_export(database, request->sweep, &request->mlflow);
-  store_database_close(&database);
-  return code;
+static int export_csv(const Request *request, StoreDatabase *database) {
+  return export_files(request, database, AS_CSV);
 }
+
+static int export_jsonl(const Request *request, StoreDatabase *database) {
+  return export_files(request, database, AS_JSONL);
+}
+
+static int export_tensorboard(const Request *request, StoreDatabase *database) {
+  const TensorboardTarget target = {request->folder ? request->folder : "tensorboard", request->every};
+  return tensorboard_export(database, request->sweep, &target);
+}
+
+static int export_mlflow(const Request *request, StoreDatabase *database) {
+  MlflowTarget target = request->mlflow;
+  if (!target.url)
+    return core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
+  target.every = request->every;
+  return mlflow_export(database, request->sweep, &target);
+}
+
+static const struct Exporter {
+  const char *format;
+  int (*work)(const Request *request, StoreDatabase *database);
+} EXPORTERS[] = {
+  {"csv", export_csv}, {"jsonl", export_jsonl}, {"tensorboard", export_tensorboard}, {"mlflow", export_mlflow}};
 
 static int answer(void *asked, const char **operands, size_t count) {
   const Request *request = asked;
-  const char *format = operands[0], *path = operands[1];
-  if (strcmp(format, "csv") == 0) return export_files(request, path, AS_CSV);
-  if (strcmp(format, "jsonl") == 0) return export_files(request, path, AS_JSONL);
-  if (strcmp(format, "mlflow") == 0) return export_mlflow(request, path);
-  return core_options_misuse(&manual, "unknown format \"%.80s\"", format);
+  StoreDatabase *database = NULL;
+  if (request->every < 1) return core_error(CORE_USAGE, "--every %lld: at least 1", (long long)request->every);
+  for (size_t i = 0; i < sizeof EXPORTERS / sizeof *EXPORTERS; i++) {
+    if (strcmp(operands[0], EXPORTERS[i].format) != 0) continue;
+    TRY(analysis_database_open(analysis_database_choose(operands + 1, count - 1), &database));
+    const int code = EXPORTERS[i].work(request, database);
+    store_database_close(&database);
+    return code;
+  }
+  return core_options_misuse(&manual, "unknown format \"%.80s\"", operands[0]);
 }
 
 int analysis_export(int argc, char **argv) {
   const char *environment = getenv("MLFLOW_TRACKING_URI");
-  Request request = {.folder = "export", .mlflow = {.every = 1}};
+  Request request = {.every = 1};
   if (environment && strncmp(environment, "http", 4) == 0) request.mlflow.url = environment;
   const CoreOption table[] = {
-    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR", "where the files go (default: export)"},
+    {"output", 'o', CORE_OPTION_TEXT, &request.folder, "DIR",
+     "where the files go (default: export; of tensorboard, tensorboard)"},
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all)"},
     {"url", 0, CORE_OPTION_TEXT, &request.mlflow.url, "URL",
      "mlflow: the server, http(s)://host:port (default: $MLFLOW_TRACKING_URI)"},
     {"experiment", 0, CORE_OPTION_TEXT, &request.mlflow.experiment, "NAME",
      "mlflow: the experiment that gets the runs (default: the sweep's name)"},
-    {"every", 0, CORE_OPTION_INT, &request.mlflow.every, "N", "mlflow: each N-th iteration (default 1: all)"},
+    {"every", 0, CORE_OPTION_INT, &request.every, "N",
+     "tensorboard, mlflow: each N-th iteration, and the last (default 1: all)"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

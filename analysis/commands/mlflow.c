@@ -10,10 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/commands/export_runs.h"
 #include "core/http.h"
-#include "core/terminal.h"
-#include "store/database/query.h"
-#include "store/runlog/runlog.h"
 
 enum { TIMEOUT_S = 30, TRIES = 3, METRICS_MAX = 1000, PARAMETERS_MAX = 100, VALUE_MAX = 500, TOKEN_MAX = 4096 };
 
@@ -25,17 +23,6 @@ typedef struct Mirror {
   json_t *metrics;                    /* not yet sent */
   int64_t sent, runs;
 } Mirror;
-
-static const char *const iteration_names[] = {
-#define NAME(name, unit, comment) #name,
-  STORE_ITERATION_COLUMNS(NAME)
-};
-static const char *const evaluation_names[] = {STORE_EVALUATION_COLUMNS(NAME)};
-#undef NAME
-enum {
-  ITERATION_NAMES = sizeof iteration_names / sizeof *iteration_names,
-  EVALUATION_NAMES = sizeof evaluation_names / sizeof *evaluation_names
-};
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
@@ -167,27 +154,32 @@ static int send_batch(Mirror *m, const char *kind, json_t *list) {
   return CORE_OK;
 }
 
+/* Parameters that are not yet sent. */
+typedef struct Parameters {
+  Mirror *mirror;
+  json_t *list;
+  int code;
+} Parameters;
+
+static void add_parameter(void *given, const char *name, const json_t *value) {
+  Parameters *parameters = given;
+  char text[VALUE_MAX + 1];
+  char *encoded = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+  snprintf(text, sizeof text, "%s", encoded ? encoded : json_string_value(value));
+  free(encoded);
+  json_array_append_new(parameters->list,
+                        json_pack("{s:s, s:s}", "key", name, "value", core_text_is_utf8(text) ? text : "?"));
+  if (json_array_size(parameters->list) < PARAMETERS_MAX || parameters->code != CORE_OK) return;
+  parameters->code = send_batch(parameters->mirror, "params", parameters->list);
+  parameters->list = json_array();
+}
+
 static int send_settings(Mirror *m, const char *config) {
-  json_t *all = json_loads(config ? config : "{}", 0, NULL), *settings, *value, *list = json_array();
-  const char *section, *key;
-  int code = CORE_OK;
-  json_object_foreach(all, section, settings) {
-    json_object_foreach(settings, key, value) {
-      char name[128], text[VALUE_MAX + 1];
-      char *encoded = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-      snprintf(name, sizeof name, "%s.%s", section, key);
-      snprintf(text, sizeof text, "%s", encoded ? encoded : json_string_value(value));
-      free(encoded);
-      json_array_append_new(list, json_pack("{s:s, s:s}", "key", name, "value", core_text_is_utf8(text) ? text : "?"));
-      if (json_array_size(list) < PARAMETERS_MAX || code != CORE_OK) continue;
-      code = send_batch(m, "params", list);
-      list = json_array();
-    }
-  }
-  if (code == CORE_OK) code = send_batch(m, "params", list);
-  else json_decref(list);
-  json_decref(all);
-  return code;
+  Parameters parameters = {m, json_array(), CORE_OK};
+  export_settings(config, add_parameter, &parameters);
+  if (parameters.code == CORE_OK) return send_batch(m, "params", parameters.list);
+  json_decref(parameters.list);
+  return parameters.code;
 }
 
 static int flush(Mirror *m) {
@@ -205,37 +197,21 @@ static int add_metric(Mirror *m, const char *name, double value, double unix_s, 
   return json_array_size(m->metrics) < METRICS_MAX ? CORE_OK : flush(m);
 }
 
-/* SELECT iteration, <columns> FROM table ... of one run, from an iteration on. */
-static int open_rows(StoreDatabase *database, const char *table, const char *extra, const char *const *names,
-                     size_t count, const char *id, int64_t after, StoreQuery **query) {
-  CoreText sql = {0};
-  core_text_appendf(&sql, "SELECT iteration%s", extra);
-  for (size_t i = 0; i < count; i++) core_text_appendf(&sql, ", %s", names[i]);
-  core_text_appendf(&sql, " FROM %s WHERE run_id = ?1 AND iteration > ?2 ORDER BY iteration", table);
-  const int code = store_query_open(database, core_text_string(&sql), query);
-  core_text_free(&sql);
-  if (code != CORE_OK) return code;
-  store_query_bind_text(*query, 1, id);
-  store_query_bind_int(*query, 2, after);
-  return CORE_OK;
-}
-
 static int send_iterations(Mirror *m, StoreDatabase *database, const char *id, double started_s, int64_t last,
                            int64_t *done) {
+  const ExportTable *table = &export_iterations;
+  const int wall = 1 + export_column(table, "wall_seconds");
   StoreQuery *query;
   bool row;
-  int code, wall = -1;
-  TRY(open_rows(database, "iteration", "", iteration_names, ITERATION_NAMES, id, *done, &query));
-  for (int i = 0; i < ITERATION_NAMES; i++)
-    if (strcmp(iteration_names[i], "wall_seconds") == 0) wall = i + 1;
+  int code;
+  TRY(export_rows_open(database, table, id, *done, &query));
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const int64_t step = store_query_int(query, 0);
-    const double seconds = wall > 0 ? store_query_real(query, wall) : 0,
-                 at = started_s + (isfinite(seconds) ? seconds : 0);
+    const double seconds = store_query_real(query, wall), at = started_s + (isfinite(seconds) ? seconds : 0);
     *done = step;
     if (step % m->target->every != 0 && step != last) continue;
-    for (int i = 0; i < ITERATION_NAMES && code == CORE_OK; i++)
-      code = add_metric(m, iteration_names[i], store_query_real(query, i + 1), at, step);
+    for (int i = 0; i < table->count && code == CORE_OK; i++)
+      code = add_metric(m, table->columns[i], store_query_real(query, i + 1), at, step);
     if (code != CORE_OK) break;
   }
   store_query_close(&query);
@@ -244,15 +220,16 @@ static int send_iterations(Mirror *m, StoreDatabase *database, const char *id, d
 
 /* All of them each time: there are few, and one may come late. */
 static int send_evaluations(Mirror *m, StoreDatabase *database, const char *id, double started_s) {
+  const ExportTable *table = &export_evaluations;
   StoreQuery *query;
   bool row;
   int code;
-  TRY(open_rows(database, "evaluation", ", level_set", evaluation_names, EVALUATION_NAMES, id, -1, &query));
+  TRY(export_rows_open(database, table, id, -1, &query));
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const char *set = store_query_text(query, 1);
     char name[250];
-    for (int i = 0; i < EVALUATION_NAMES && code == CORE_OK; i++) {
-      snprintf(name, sizeof name, "eval.%.150s.%s", set ? set : "", evaluation_names[i]);
+    for (int i = 0; i < table->count && code == CORE_OK; i++) {
+      snprintf(name, sizeof name, "eval.%.150s.%s", set ? set : "", table->columns[i]);
       for (char *c = name; *c; c++) /* what MLflow takes in a name */
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-. ", *c)) *c = '_';
       code = add_metric(m, name, store_query_real(query, i + 2), started_s, store_query_int(query, 0));
@@ -283,36 +260,27 @@ static int close_run(Mirror *m, const char *status, double finished_s, int64_t d
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-static int send_run(Mirror *m, StoreDatabase *database, StoreQuery *runs) {
-  const char *id = store_query_text(runs, 0);
-  const double started = store_query_real(runs, 3), ended = store_query_real(runs, 4);
-  /* A run that never began has but the moment at which that was seen, or none: MLflow wants one. */
-  const double started_s = started > 0 ? started : ended > 0 ? ended : core_clock_unix_s();
+static int send_run(Mirror *m, StoreDatabase *database, const ExportRun *run) {
   int64_t done;
-  if (strspn(id, "0123456789abcdef") != strlen(id))
-    return core_error(CORE_FAIL, "results.db has a run whose id is none: %.40s", id);
-  TRY(find_run(m, id, started_s, &done));
-  if (done == 0) TRY(send_settings(m, store_query_text(runs, 2)));
-  TRY(send_iterations(m, database, id, started_s, store_query_int(runs, 5), &done));
-  TRY(send_evaluations(m, database, id, started_s));
+  TRY(find_run(m, run->id, run->started_s, &done));
+  if (done == 0) TRY(send_settings(m, run->config));
+  TRY(send_iterations(m, database, run->id, run->started_s, run->iteration, &done));
+  TRY(send_evaluations(m, database, run->id, run->started_s));
   TRY(flush(m));
   m->runs++;
-  return close_run(m, store_query_text(runs, 1), store_query_real(runs, 4), done);
+  return close_run(m, run->status, run->ended_s, done);
 }
 
 static int send_all(Mirror *m, StoreDatabase *database, const char *sweep) {
   StoreQuery *runs;
-  bool row;
+  ExportRun run;
+  bool more;
   int code;
-  TRY(store_query_open(database, "SELECT id, status, config, started, finished, iteration FROM run WHERE ?1 IS NULL OR "
-                                 "id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id", &runs));
-  store_query_bind_text(runs, 1, sweep);
-  while ((code = store_query_step(runs, &row)) == CORE_OK && row && (code = send_run(m, database, runs)) == CORE_OK)
-    continue;
+  TRY(export_runs_open(database, sweep, &runs));
+  while ((code = export_runs_next(runs, &run, &more)) == CORE_OK && more)
+    if ((code = send_run(m, database, &run)) != CORE_OK) break;
   store_query_close(&runs);
-  if (code == CORE_OK && m->runs == 0)
-    return core_error(CORE_USAGE, "results.db has no runs%s%s", sweep ? " of the sweep " : "", sweep ? sweep : "");
-  return code;
+  return code == CORE_OK && m->runs == 0 ? export_runs_none(sweep) : code;
 }
 
 static int take_token(Mirror *m) {

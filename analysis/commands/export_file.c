@@ -1,0 +1,25 @@
+/* Written beside its name, then renamed (export_file.h). */
+#include "analysis/commands/export_file.h"
+
+#include <unistd.h>
+
+int export_file_begin(const char *path, ExportFile *file) {
+  int fd;
+  TRY(core_files_path(file->path, "%s", path));
+  TRY(core_files_path(file->beside, "%s.%ld", path, (long)getpid()));
+  TRY(core_files_open(file->beside, CORE_FILES_NEW, &fd));
+  file->stream = fdopen(fd, "w");
+  if (file->stream) return CORE_OK;
+  close(fd);
+  return core_error_errno(CORE_FAIL, "cannot write %s", file->beside);
+}
+
+int export_file_end(ExportFile *file, int code) {
+  const bool failed = ferror(file->stream) != 0;
+  if (fclose(file->stream) != 0 || failed)
+    code = code == CORE_OK ? core_error_errno(CORE_FAIL, "cannot write %s", file->path) : code;
+  if (code == CORE_OK && rename(file->beside, file->path) < 0)
+    code = core_error_errno(CORE_FAIL, "cannot write %s", file->path);
+  if (code != CORE_OK) unlink(file->beside);
+  return code;
+}

@@ -1,0 +1,76 @@
+/* Queries that exporters share (export_runs.h). Constant names only; what a user gave is bound. */
+#include "analysis/commands/export_runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/terminal.h"
+
+#define NAME(name, unit, comment) #name,
+static const char *const iteration_columns[] = {STORE_ITERATION_COLUMNS(NAME)};
+static const char *const evaluation_columns[] = {STORE_EVALUATION_COLUMNS(NAME)};
+#undef NAME
+const ExportTable export_iterations = {
+  "iteration", "", iteration_columns, sizeof iteration_columns / sizeof *iteration_columns};
+const ExportTable export_evaluations = {
+  "evaluation", ", level_set", evaluation_columns, sizeof evaluation_columns / sizeof *evaluation_columns};
+
+int export_runs_open(StoreDatabase *database, const char *sweep, StoreQuery **query) {
+  TRY(store_query_open(database, "SELECT id, status, config, started, finished, iteration FROM run WHERE ?1 IS NULL OR "
+                                 "id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id", query));
+  store_query_bind_text(*query, 1, sweep);
+  return CORE_OK;
+}
+
+int export_runs_next(StoreQuery *query, ExportRun *run, bool *more) {
+  TRY(store_query_step(query, more));
+  if (!*more) return CORE_OK;
+  const char *id = store_query_text(query, 0);
+  if (!id || strlen(id) != CORE_RUN_ID - 1 || strspn(id, "0123456789abcdef") != CORE_RUN_ID - 1)
+    return core_error(CORE_FAIL, "results.db has a run whose id is none: %.40s", id ? id : "");
+  const double started = store_query_real(query, 3), ended = store_query_real(query, 4);
+  *run = (ExportRun){.status = store_query_text(query, 1), .config = store_query_text(query, 2), .ended_s = ended,
+                     .iteration = store_query_int(query, 5)};
+  snprintf(run->id, sizeof run->id, "%s", id);
+  run->started_s = started > 0 ? started : ended > 0 ? ended : core_clock_unix_s();
+  return CORE_OK;
+}
+
+int export_runs_none(const char *sweep) {
+  return core_error(CORE_USAGE, "results.db has no runs%s%s", sweep ? " of the sweep " : "", sweep ? sweep : "");
+}
+
+int export_rows_open(StoreDatabase *database, const ExportTable *table, const char *id, int64_t after,
+                     StoreQuery **query) {
+  CoreText sql = {0};
+  core_text_appendf(&sql, "SELECT iteration%s", table->extra);
+  for (int i = 0; i < table->count; i++) core_text_appendf(&sql, ", %s", table->columns[i]);
+  core_text_appendf(&sql, " FROM %s WHERE run_id = ?1 AND iteration > ?2 ORDER BY iteration", table->name);
+  const int code = store_query_open(database, core_text_string(&sql), query);
+  core_text_free(&sql);
+  if (code != CORE_OK) return code;
+  store_query_bind_text(*query, 1, id);
+  store_query_bind_int(*query, 2, after);
+  return CORE_OK;
+}
+
+int export_column(const ExportTable *table, const char *name) {
+  for (int i = 0; i < table->count; i++)
+    if (strcmp(table->columns[i], name) == 0) return i;
+  CORE_CHECK(!"a column of store/runlog/runlog.h");
+  return -1;
+}
+
+void export_settings(const char *config, void (*add)(void *to, const char *name, const json_t *value), void *to) {
+  json_t *all = json_loads(config ? config : "{}", 0, NULL), *settings, *value;
+  const char *section, *key;
+  json_object_foreach(all, section, settings) {
+    json_object_foreach(settings, key, value) {
+      char name[128];
+      snprintf(name, sizeof name, "%s.%s", section, key);
+      add(to, name, value);
+    }
+  }
+  json_decref(all);
+}

@@ -1,0 +1,249 @@
+/* Event files: records of TFRecord (tensorflow.org, "TFRecord and tf.train.Example": length, its CRC, data, its CRC, the
+ * CRC being Castagnoli's, turned and shifted), each an Event (tensorflow/core/util/event.proto, summary.proto; TensorBoard's
+ * hparams plugin_data.proto). Numbers of fields are those files'. */
+#include "analysis/commands/tensorboard.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/commands/export_file.h"
+#include "analysis/commands/export_runs.h"
+#include "core/config/config.h"
+#include "core/protobuf.h"
+
+enum { SUCCESS = 1, FAILURE = 2, RUNNING = 3 /* HParams' Status */, TAG = 250 };
+
+typedef struct Board {
+  const TensorboardTarget *target;
+  StoreDatabase *database;
+  json_t *shown, *defaults;   /* names of settings that some run has not as the default; all defaults */
+  FILE *stream;
+  int64_t runs, events;
+} Board;
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+/* CRC-32C (RFC 3720, appendix B.4), then TFRecord's mask. */
+static uint32_t masked_crc(const void *data, size_t bytes) {
+  static uint32_t table[256];
+  const unsigned char *b = data;
+  for (uint32_t i = 0; table[255] == 0 && i < 256; i++) {
+    table[i] = i;
+    for (int k = 0; k < 8; k++) table[i] = table[i] & 1 ? table[i] >> 1 ^ 0x82f63b78u : table[i] >> 1;
+  }
+  uint32_t crc = 0xffffffffu;
+  for (size_t i = 0; i < bytes; i++) crc = crc >> 8 ^ table[(crc ^ b[i]) & 0xff];
+  crc = ~crc;
+  return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+/* Frees the event. What could not be written is told when the file is closed. */
+static void write_event(Board *board, CoreText *event) {
+  const uint64_t length = event->length;
+  const uint32_t of_length = masked_crc(&length, sizeof length), of_data = masked_crc(event->data, event->length);
+  fwrite(&length, sizeof length, 1, board->stream);
+  fwrite(&of_length, sizeof of_length, 1, board->stream);
+  fwrite(event->data, 1, event->length, board->stream);
+  fwrite(&of_data, sizeof of_data, 1, board->stream);
+  core_text_free(event);
+  board->events++;
+}
+
+static CoreText begin_event(double wall_s, int64_t step) {
+  CoreText event = {0};
+  core_protobuf_double(&event, 1, wall_s);
+  core_protobuf_int(&event, 2, step);
+  return event;
+}
+
+static void write_version(Board *board, double wall_s) {
+  CoreText event = begin_event(wall_s, 0);
+  core_protobuf_text(&event, 3, "brain.Event:2");
+  write_event(board, &event);
+}
+
+/* Summary.Value with a number. */
+static void add_scalar(CoreText *summary, const char *tag, double value) {
+  CoreText entry = {0};
+  core_protobuf_text(&entry, 1, tag);
+  core_protobuf_float(&entry, 2, (float)value);
+  core_protobuf_message(summary, 1, &entry);
+}
+
+static void write_summary(Board *board, double wall_s, int64_t step, CoreText *summary) {
+  CoreText event = begin_event(wall_s, step);
+  core_protobuf_message(&event, 5, summary);
+  write_event(board, &event);
+}
+
+/* ---- settings, for the HParams page ------------------------------------------------------------------------------ */
+
+/* A value whose metadata carries `content` (freed) for a plugin; its tensor is empty. */
+static void write_plugin(Board *board, const char *tag, CoreText *content, double wall_s) {
+  CoreText shape = {0}, dim = {0}, tensor = {0}, data = {0}, metadata = {0}, entry = {0}, summary = {0};
+  core_protobuf_int(&dim, 1, 0);
+  core_protobuf_message(&shape, 2, &dim);
+  core_protobuf_int(&tensor, 1, 1 /* float */);
+  core_protobuf_message(&tensor, 2, &shape);
+  core_protobuf_text(&data, 1, "hparams");
+  core_protobuf_message(&data, 2, content);
+  core_protobuf_message(&metadata, 1, &data);
+  core_protobuf_text(&entry, 1, tag);
+  core_protobuf_message(&entry, 8, &tensor);
+  core_protobuf_message(&entry, 9, &metadata);
+  core_protobuf_message(&summary, 1, &entry);
+  write_summary(board, wall_s, 0, &summary);
+}
+
+static void note_shown(void *given, const char *name, const json_t *value) {
+  Board *board = given;
+  if (!json_equal(json_object_get(board->defaults, name), value)) json_object_set_new(board->shown, name, json_true());
+}
+
+static void note_default(void *given, const char *name, const json_t *value) {
+  Board *board = given;
+  json_object_set(board->defaults, name, (json_t *)value);
+}
+
+typedef struct Session { Board *board; CoreText start; } Session;
+
+/* An entry of map<string, google.protobuf.Value>. */
+static void add_setting(void *given, const char *name, const json_t *setting) {
+  Session *session = given;
+  CoreText value = {0}, entry = {0};
+  if (!json_object_get(session->board->shown, name)) return;
+  if (json_is_number(setting)) core_protobuf_double(&value, 2, json_number_value(setting));
+  else if (json_is_boolean(setting)) core_protobuf_int(&value, 4, json_is_true(setting));
+  else core_protobuf_text(&value, 3, json_is_string(setting) ? json_string_value(setting) : "");
+  core_protobuf_text(&entry, 1, name);
+  core_protobuf_message(&entry, 2, &value);
+  core_protobuf_message(&session->start, 1, &entry);
+}
+
+static void write_settings(Board *board, const ExportRun *run) {
+  Session session = {.board = board};
+  CoreText content = {0};
+  export_settings(run->config, add_setting, &session);
+  core_protobuf_double(&session.start, 5, run->started_s);
+  core_protobuf_int(&content, 1, 0);
+  core_protobuf_message(&content, 3, &session.start);
+  write_plugin(board, "_hparams_/session_start_info", &content, run->started_s);
+}
+
+static void write_end(Board *board, const ExportRun *run) {
+  CoreText end = {0}, content = {0};
+  const bool finished = run->status && strcmp(run->status, "finished") == 0;
+  const bool failed = run->status && (strcmp(run->status, "failed") == 0 || strcmp(run->status, "diverged") == 0);
+  const double ended_s = run->ended_s > 0 ? run->ended_s : run->started_s;
+  core_protobuf_int(&end, 1, finished ? SUCCESS : failed ? FAILURE : RUNNING);
+  core_protobuf_double(&end, 2, ended_s);
+  core_protobuf_int(&content, 1, 0);
+  core_protobuf_message(&content, 4, &end);
+  write_plugin(board, "_hparams_/session_end_info", &content, ended_s);
+}
+
+/* ---- iterations and evaluations ---------------------------------------------------------------------------------- */
+
+static int64_t whole(double value) { return isfinite(value) && fabs(value) < 9e18 ? (int64_t)value : 0; }
+
+static int write_iterations(Board *board, const ExportRun *run) {
+  const ExportTable *table = &export_iterations;
+  const int wall = 1 + export_column(table, "wall_seconds"), steps = 1 + export_column(table, "transitions");
+  StoreQuery *query;
+  bool row;
+  int code;
+  TRY(export_rows_open(board->database, table, run->id, -1, &query));
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const int64_t iteration = store_query_int(query, 0);
+    const double seconds = store_query_real(query, wall);
+    CoreText summary = {0};
+    if (iteration % board->target->every != 0 && iteration != run->iteration) continue;
+    for (int i = 0; i < table->count; i++) {
+      char tag[TAG];
+      const double value = store_query_real(query, i + 1);
+      snprintf(tag, sizeof tag, "train/%s", table->columns[i]);
+      if (isfinite(value)) add_scalar(&summary, tag, value);
+    }
+    write_summary(board, run->started_s + (isfinite(seconds) ? seconds : 0), whole(store_query_real(query, steps)),
+                  &summary);
+  }
+  store_query_close(&query);
+  return code;
+}
+
+static int write_evaluations(Board *board, const ExportRun *run) {
+  const ExportTable *table = &export_evaluations;
+  const int steps = 2 + export_column(table, "transitions");
+  StoreQuery *query;
+  bool row;
+  int code;
+  TRY(export_rows_open(board->database, table, run->id, -1, &query));
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const char *set = store_query_text(query, 1);
+    CoreText summary = {0};
+    for (int i = 0; i < table->count; i++) {
+      char tag[TAG];
+      const double value = store_query_real(query, i + 2);
+      snprintf(tag, sizeof tag, "eval/%.150s/%s", set && core_text_is_utf8(set) ? set : "?", table->columns[i]);
+      if (isfinite(value)) add_scalar(&summary, tag, value);
+    }
+    write_summary(board, run->started_s, whole(store_query_real(query, steps)), &summary);
+  }
+  store_query_close(&query);
+  return code;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static int write_run(Board *board, const ExportRun *run) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX];
+  ExportFile file;
+  TRY(core_files_path(folder, "%s/%s", board->target->folder, run->id));
+  TRY(core_files_path(path, "%s/events.out.tfevents.sweep", folder));
+  TRY(core_files_make_directories(folder));
+  TRY(export_file_begin(path, &file));
+  board->stream = file.stream;
+  write_version(board, run->started_s);
+  write_settings(board, run);
+  int code = write_iterations(board, run);
+  if (code == CORE_OK) code = write_evaluations(board, run);
+  write_end(board, run);
+  board->runs++;
+  return export_file_end(&file, code);
+}
+
+static int each_run(Board *board, const char *sweep, int (*work)(Board *board, const ExportRun *run)) {
+  StoreQuery *query;
+  ExportRun run;
+  bool more;
+  int code;
+  TRY(export_runs_open(board->database, sweep, &query));
+  while ((code = export_runs_next(query, &run, &more)) == CORE_OK && more)
+    if ((code = work(board, &run)) != CORE_OK) break;
+  store_query_close(&query);
+  return code;
+}
+
+static int note_settings(Board *board, const ExportRun *run) {
+  export_settings(run->config, note_shown, board);
+  return CORE_OK;
+}
+
+int tensorboard_export(StoreDatabase *database, const char *sweep, const TensorboardTarget *target) {
+  Board board = {.target = target, .database = database, .shown = json_object(), .defaults = json_object()};
+  const CoreConfig defaults = core_config_default();
+  CoreText text = {0};
+  core_config_to_json(&defaults, &text);
+  export_settings(core_text_string(&text), note_default, &board);
+  core_text_free(&text);
+  int code = each_run(&board, sweep, note_settings);
+  if (code == CORE_OK) code = each_run(&board, sweep, write_run);
+  if (code == CORE_OK && board.runs == 0) code = export_runs_none(sweep);
+  if (code == CORE_OK)
+    printf("%lld runs, %lld events in %s; tensorboard --logdir %s\n", (long long)board.runs, (long long)board.events,
+           target->folder, target->folder);
+  json_decref(board.shown);
+  json_decref(board.defaults);
+  return code;
+}
