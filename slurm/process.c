@@ -1,34 +1,13 @@
-/* Child processes for command.c. Both pipes are read as they fill, so that no child can block on us. */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
+/* Slurm's programs as child processes (core/process.h), without what would change their answers. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "core/files.h"
 #include "core/memory.h"
-#include "core/terminal.h"
 #include "slurm/process_internal.h"
 
 extern char **environ;
-enum { OUTPUT_MAX = 256 << 20 };
-static const double KILLED_S = 2; /* that a killed program has to end in */
 
-bool slurm_process_exists(const char *name) {
-  char path[CORE_PATH_MAX];
-  const char *folders = getenv("PATH");
-  for (const char *c = folders ? folders : "/usr/bin:/bin"; *c; c += *c == ':') {
-    const size_t length = strcspn(c, ":");
-    if (length > 0 && core_files_path(path, "%.*s/%s", (int)length, c, name) == CORE_OK && access(path, X_OK) == 0)
-      return true;
-    c += length;
-  }
-  return false;
-}
+bool slurm_process_exists(const char *name) { return core_process_exists(name); }
 
 /* A site's and a user's defaults for account, partition and the like stay; what is ours to say goes, and whatever
  * changes the form of an answer. */
@@ -58,125 +37,11 @@ static char **make_environment(void) {
   return variables;
 }
 
-typedef struct Child {
-  pid_t pid;
-  int in, out, error; /* our ends; -1: closed */
-} Child;
-
-static int make_pipes(int in[2], int out[2], int error[2]) {
-  if (pipe2(in, O_CLOEXEC) != 0) return -1;
-  if (pipe2(out, O_CLOEXEC) != 0) {
-    close(in[0]), close(in[1]);
-    return -1;
-  }
-  if (pipe2(error, O_CLOEXEC) == 0) return 0;
-  close(in[0]), close(in[1]), close(out[0]), close(out[1]);
-  return -1;
-}
-
-static int start(const char *const *arguments, Child *child) {
-  int in[2], out[2], error[2];
-  if (make_pipes(in, out, error) != 0) return core_error_errno(CORE_FAIL, "can not make a pipe");
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  sigset_t none, defaults;
-  sigemptyset(&none);
-  sigfillset(&defaults);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in[0], 0);
-  posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, error[1], 2);
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  /* A group of its own: Ctrl-C ends us, not a submission under way. */
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  char **environment = make_environment();
-  const int number =
-    posix_spawnp(&child->pid, arguments[0], &actions, &attributes, (char *const *)arguments, environment);
-  free(environment);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  close(in[0]), close(out[1]), close(error[1]);
-  child->in = in[1], child->out = out[0], child->error = error[0];
-  if (number == 0) return CORE_OK;
-  close(in[1]), close(out[0]), close(error[0]);
-  errno = number;
-  return core_error_errno(CORE_FAIL, "can not start %s", arguments[0]);
-}
-
-static void close_end(int *fd) {
-  if (*fd >= 0) close(*fd);
-  *fd = -1;
-}
-
-static void take(int *fd, CoreText *text) {
-  char buffer[65536];
-  const ssize_t got = read(*fd, buffer, sizeof buffer);
-  if (got > 0 && text->length < OUTPUT_MAX) core_text_append_bytes(text, buffer, (size_t)got);
-  else if (got >= 0 || errno != EINTR) close_end(fd);
-}
-
-static void give(int *fd, const char **input) {
-  const ssize_t put = write(*fd, *input, strlen(*input));
-  if (put > 0) *input += put;
-  if ((put < 0 && errno != EINTR && errno != EAGAIN) || !**input) close_end(fd);
-}
-
-/* Until both outputs are closed, or the time is over. */
-static bool talk(Child *child, const char *input, double end_s, SlurmOutput *output) {
-  if (!input || !*input) close_end(&child->in);
-  else fcntl(child->in, F_SETFL, O_NONBLOCK);
-  while (child->out >= 0 || child->error >= 0) {
-    struct pollfd ends[3] = {{child->out, POLLIN, 0}, {child->error, POLLIN, 0}, {child->in, POLLOUT, 0}};
-    const double left_s = end_s - core_clock_s();
-    if (left_s <= 0) return false;
-    if (poll(ends, 3, (int)(1000 * left_s) + 1) < 0) continue;
-    if (child->out >= 0 && ends[0].revents) take(&child->out, &output->out);
-    if (child->error >= 0 && ends[1].revents) take(&child->error, &output->error);
-    if (child->in >= 0 && ends[2].revents) give(&child->in, &input);
-  }
-  return true;
-}
-
-/* Waits for its end until end_s; false: it has not come. Asks again and again: waitpid itself knows no deadline. */
-static bool reap(pid_t pid, double end_s, int *status) {
-  for (useconds_t pause_us = 1000;; pause_us = pause_us < 50000 ? 2 * pause_us : pause_us) {
-    const pid_t got = waitpid(pid, status, WNOHANG);
-    if (got == pid || (got < 0 && errno != EINTR)) return true;
-    if (core_clock_s() >= end_s) return false;
-    usleep(pause_us);
-  }
-}
-
-/* Its end: by itself until end_s, else with all that it has started. One that can not even be killed (it waits for a
- * disk or a network file system that is gone) is left behind. */
-static int finish(pid_t pid, double end_s, bool *timed_out) {
-  int status = 0;
-  if (!*timed_out && reap(pid, end_s, &status)) return status;
-  *timed_out = true;
-  kill(-pid, SIGKILL);
-  kill(pid, SIGKILL);
-  return reap(pid, core_clock_s() + KILLED_S, &status) ? status : SIGKILL;
-}
-
 int slurm_process_run(const char *const *arguments, const char *input, int timeout_s, SlurmOutput *output) {
-  Child child;
-  struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-  *output = (SlurmOutput){0};
-  TRY(start(arguments, &child));
-  sigaction(SIGPIPE, &ignore, &before); /* a child that does not read what it is given */
-  const double end_s = core_clock_s() + timeout_s;
-  output->timed_out = !talk(&child, input, end_s, output);
-  sigaction(SIGPIPE, &before, NULL);
-  close_end(&child.in), close_end(&child.out), close_end(&child.error);
-  const int status = finish(child.pid, end_s, &output->timed_out);
-  output->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return CORE_OK;
+  char **environment = make_environment();
+  const int code = core_process_run(arguments, environment, input, timeout_s, output);
+  free(environment);
+  return code;
 }
 
-void slurm_output_free(SlurmOutput *output) {
-  core_text_free(&output->out);
-  core_text_free(&output->error);
-}
+void slurm_output_free(SlurmOutput *output) { core_process_output_free(output); }

@@ -73,9 +73,36 @@ static bool is_one_of(const char *value, const char *const *choices, size_t coun
   return false;
 }
 
+bool slurm_site_notifies(const SlurmSite *site) {
+  return (*site->notify_url || *site->notify_command || *site->notify_mail) && strcmp(site->notify_on, "never") != 0;
+}
+
+/* One address, which stands as an argument of sendmail and in a header: no white space, no controls, no option. */
+static bool is_address(const char *text) {
+  const char *at = strchr(text, '@');
+  if (!at || at == text || !at[1] || strchr(at + 1, '@') || *text == '-') return false;
+  for (const char *c = text; *c; c++)
+    if (*c <= ' ' || *c > '~' || strchr("<>()[]\\,;:\"'`|&$", *c)) return false;
+  return true;
+}
+
 static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite *site) {
-  static const char *const keys[] = {"url", "style", "on"}, *const styles[] = {"slack", "ntfy", "plain"},
+  static const char *const keys[] = {"url", "style", "on", "command", "mail"},
+                    *const styles[] = {"slack", "ntfy", "plain"},
                     *const events[] = {"end", "failure", "both", "never"};
+  enum { KEYS = sizeof keys / sizeof *keys };
+  if (strcmp(entry->key, "command") == 0) {
+    if (entry->value[strspn(entry->value, " \t")] == '\0')
+      return core_ini_error(ini, entry, "notify.command names no program; leave the line out to have none");
+    if (core_text_copy(site->notify_command, sizeof site->notify_command, entry->value, "notify.command") != CORE_OK)
+      return core_ini_error(ini, entry, "%s", core_error_message());
+    return CORE_OK;
+  }
+  if (strcmp(entry->key, "mail") == 0) {
+    if (!is_address(entry->value) || strlen(entry->value) >= sizeof site->notify_mail)
+      return core_ini_error(ini, entry, "notify.mail is no address: one like me@example.org");
+    return core_text_copy(site->notify_mail, sizeof site->notify_mail, entry->value, "notify.mail");
+  }
   if (strcmp(entry->key, "url") == 0) {
     if (core_http_check_url(entry->value, "notify.url") != CORE_OK)
       return core_ini_error(ini, entry, "%s", core_error_message());
@@ -93,10 +120,10 @@ static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite 
       return core_ini_error(ini, entry, "notify.on is one of end, failure, both, never");
     return core_text_copy(site->notify_on, sizeof site->notify_on, entry->value, "notify.on");
   }
-  const char *nearest = core_text_nearest(entry->key, keys, 3);
+  const char *nearest = core_text_nearest(entry->key, keys, KEYS);
   return core_ini_error_key(ini, entry, "notify.%s is no setting; %s%s%s", entry->key,
-                            nearest ? "did you mean notify." : "there are url, style and on", nearest ? nearest : "",
-                            nearest ? "?" : "");
+                            nearest ? "did you mean notify." : "there are url, style, command, mail and on",
+                            nearest ? nearest : "", nearest ? "?" : "");
 }
 
 static int read_file(const char *path, int depth, SlurmSettings *settings, SlurmSite *site);

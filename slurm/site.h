@@ -3,8 +3,10 @@
  *
  *   [site]    base = gpus             begin with an installed site (share/sweep/sites/gpus.ini)
  *   [slurm]   partition = gpu ...     defaults of slurm/settings.def
- *   [notify]  url = https://...       a webhook (sweep/local/notify.h)
+ *   [notify]  url = https://...       a webhook; who is told, and when: sweep/local/notify.h
  *             style = slack           slack, ntfy or plain
+ *             command = tell --loud   a program of the user's; its words are divided by blanks, no shell reads them
+ *             mail = me@example.org   through the system's sendmail
  *             on = end                end (a sweep has ended), failure (some run needs a hand), both or never */
 #ifndef SLURM_SITE_H
 #define SLURM_SITE_H
@@ -16,8 +18,12 @@ typedef struct SlurmSite {
   char base[64];
   char notify_url[1024];     /* "": nobody is told. A secret: never printed */
   char notify_style[16], notify_on[16];
+  char notify_command[1024]; /* "": none */
+  char notify_mail[256];     /* an address; "": none */
 } SlurmSite;
 
+/* Is anybody to be told of anything? */
+bool slurm_site_notifies(const SlurmSite *site);
 /* Applies the site to `settings`. No site is no error; site->path then is "". CORE_USAGE: file:line:column, with the
  * nearest known key. `settings` is not to be used after an error. */
 int slurm_site_apply(SlurmSettings *settings, SlurmSite *site);

@@ -14,6 +14,10 @@ int sweep_release(int argc, char **argv);
 int sweep_retry(int argc, char **argv);   /* failed and lost runs to Slurm again, with more memory or time */
 int sweep_extend(int argc, char **argv);  /* more seeds */
 int sweep_rm(int argc, char **argv);      /* sweeps or runs out of the workspace */
+int sweep_archive(int argc, char **argv); /* checkpoints gone, results kept */
+int sweep_tag(int argc, char **argv);     /* what people say of sweeps and runs: annotate.c */
+int sweep_note(int argc, char **argv);
+int sweep_pin(int argc, char **argv);
 int sweep_stop(int argc, char **argv);    /* asks runs to checkpoint and end */
 int sweep_logs(int argc, char **argv);    /* a run's own messages; -f follows them */
 int sweep_collect(int argc, char **argv); /* imports new run-log lines into results.db; --follow keeps doing it */

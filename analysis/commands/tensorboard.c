@@ -1,6 +1,6 @@
-/* Event files: records of TFRecord (tensorflow.org, "TFRecord and tf.train.Example": length, its CRC, data, its CRC, the
- * CRC being Castagnoli's, turned and shifted), each an Event (tensorflow/core/util/event.proto, summary.proto; TensorBoard's
- * hparams plugin_data.proto). Numbers of fields are those files'. */
+/* Event files: records of TFRecord (tensorflow.org, "TFRecord and tf.train.Example": length, its CRC, data, its CRC,
+ * the CRC being Castagnoli's, turned and shifted), each an Event (tensorflow/core/util/event.proto, summary.proto;
+ * TensorBoard's hparams plugin_data.proto). Numbers of fields are those files'. */
 #include "analysis/commands/tensorboard.h"
 
 #include <math.h>

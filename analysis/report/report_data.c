@@ -44,10 +44,20 @@ static json_t *interval_of(AnalysisInterval i) {
   return list;
 }
 
+/* What people said of a run or sweep, as SQL. */
+#define TAGS_OF(subject, name_column) \
+  "(SELECT group_concat(value, ', ') FROM annotation AS a WHERE a.subject = " subject " AND a.name = " name_column \
+  " AND a.key = 'tag')"
+#define NOTE_OF(subject, name_column) \
+  "(SELECT max(value) FROM annotation AS a WHERE a.subject = " subject " AND a.name = " name_column \
+  " AND a.key = 'note')"
+
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
 static int add_runs(const AnalysisReport *report, json_t *root) {
-  static const char sql[] = "SELECT iteration, transitions, attempt, host, heartbeat, message FROM run WHERE id = ?1";
+  static const char sql[] =
+    "SELECT iteration, transitions, attempt, host, heartbeat, message, " TAGS_OF("'run'", "run.id") ", "
+    NOTE_OF("'run'", "run.id") ", EXISTS(SELECT 1 FROM annotation WHERE key = 'pinned' AND value = id) FROM run WHERE id = ?1";
   static const char *const numbers[] = {"iteration", "transitions", "attempt"};
   StoreQuery *query = NULL;
   json_t *list = json_array();
@@ -76,6 +86,9 @@ static int add_runs(const AnalysisReport *report, json_t *root) {
     set_text(object, "host", store_query_text(query, 3));
     set_number(object, "heartbeat", store_query_real(query, 4));
     set_text(object, "message", store_query_text(query, 5));
+    set_text(object, "tags", store_query_text(query, 6));
+    set_text(object, "note", store_query_text(query, 7));
+    json_object_set_new(object, "pinned", json_boolean(store_query_int(query, 8) != 0));
   }
   store_query_close(&query);
   return code;
@@ -241,8 +254,9 @@ static int add_sweeps(StoreDatabase *database, json_t *root) {
   int code;
   json_object_set_new(root, "sweeps", list);
   TRY(store_query_open(database,
-                       "SELECT name, ini, created, (SELECT count(*) FROM sweep_run WHERE sweep = name) FROM sweep"
-                       " ORDER BY name",
+                       "SELECT name, ini, created, (SELECT count(*) FROM sweep_run WHERE sweep = sweep.name), "
+                       TAGS_OF("'sweep'", "sweep.name") ", " NOTE_OF("'sweep'", "sweep.name")
+                       " FROM sweep ORDER BY name",
                        &query));
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     json_t *object = json_object();
@@ -250,6 +264,8 @@ static int add_sweeps(StoreDatabase *database, json_t *root) {
     set_text(object, "ini", store_query_text(query, 1));
     set_number(object, "created", store_query_real(query, 2));
     set_number(object, "runs", store_query_real(query, 3));
+    set_text(object, "tags", store_query_text(query, 4));
+    set_text(object, "note", store_query_text(query, 5));
     json_array_append_new(list, object);
   }
   store_query_close(&query);

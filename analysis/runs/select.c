@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/runs/annotated.h"
 #include "analysis/runs/parents.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -391,7 +392,8 @@ static int apply_conditions(AnalysisSelection *selection, const Condition *condi
   return CORE_OK;
 }
 
-static char *describe_filter(const char *sweep, const Condition *conditions, size_t count) {
+/* said: "; tag=paper", or "". */
+static char *describe_filter(const char *sweep, const Condition *conditions, size_t count, const char *said) {
   CoreText text = {0};
   if (sweep) core_text_appendf(&text, "sweep %s", sweep);
   else core_text_append(&text, "all runs");
@@ -404,14 +406,18 @@ static char *describe_filter(const char *sweep, const Condition *conditions, siz
       if (conditions[k].row == conditions[i].row) core_text_appendf(&text, " or %s", conditions[k].value);
     }
   }
+  core_text_append(&text, said);
   char *filter = core_text_duplicate(core_text_string(&text));
   core_text_free(&text);
   return filter;
 }
 
+/* said: gets the part of the filter that is about tags and pins. */
 static int select_runs(StoreDatabase *database, const char *sweep, Condition *conditions, const char *const *where,
-                       size_t where_count, AnalysisSelection *selection) {
-  for (size_t i = 0; i < where_count; i++) TRY(condition_parse(where[i], &conditions[i]));
+                       size_t where_count, AnalysisSelection *selection, CoreText *said) {
+  size_t count = 0; /* of conditions on settings */
+  for (size_t i = 0; i < where_count; i++)
+    if (!analysis_is_annotation(where[i])) TRY(condition_parse(where[i], &conditions[count++]));
   bool known = true;
   if (sweep) TRY(sweep_is_known(database, sweep, &known));
   if (!known) return unknown_sweep(database, sweep);
@@ -421,10 +427,11 @@ static int select_runs(StoreDatabase *database, const char *sweep, Condition *co
     return core_error(CORE_FAIL, "the database holds no runs%s yet; start some with `sweep submit FILE.ini`",
                       sweep ? " of this sweep" : "");
   }
-  find_extremes(selection, conditions, where_count);
-  if (where_count > 0) TRY(apply_conditions(selection, conditions, where_count));
+  TRY(analysis_keep_annotated(database, where, where_count, selection, said));
+  find_extremes(selection, conditions, count);
+  if (count > 0) TRY(apply_conditions(selection, conditions, count));
   drop_copies(selection);
-  selection->filter = describe_filter(sweep, conditions, where_count);
+  selection->filter = describe_filter(sweep, conditions, count, core_text_string(said));
   return CORE_OK;
 }
 
@@ -433,7 +440,9 @@ int analysis_select_runs(StoreDatabase *database, const char *sweep, const char 
   memset(selection, 0, sizeof *selection);
   selection->sql = runs_sql;
   Condition *conditions = core_memory_zero_allocate(where_count + 1, sizeof *conditions);
-  int code = select_runs(database, sweep, conditions, where, where_count, selection);
+  CoreText said = {0};
+  int code = select_runs(database, sweep, conditions, where, where_count, selection, &said);
+  core_text_free(&said);
   for (size_t i = 0; i < where_count; i++) free(conditions[i].value);
   free(conditions);
   if (code != CORE_OK) analysis_selection_free(selection);

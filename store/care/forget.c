@@ -16,6 +16,7 @@ static const char *const run_sql[] = {
   "DELETE FROM layer WHERE run_id = ?1",
   "DELETE FROM attempt WHERE run_id = ?1",
   "DELETE FROM run_log WHERE run_id = ?1",
+  "DELETE FROM annotation WHERE subject = 'run' AND name = ?1",
   "DELETE FROM sweep_run WHERE run_id = ?1",
   "DELETE FROM run WHERE id = ?1", /* last: the others ask it for the key */
 };
@@ -45,7 +46,10 @@ static int forget_all(StoreDatabase *database, const StoreForget *what) {
   for (size_t i = 0; i < sizeof run_sql / sizeof *run_sql; i++) TRY(forget_runs(database, run_sql[i], what));
   if (!what->sweep) return CORE_OK;
   TRY(forget_sweep(database, "DELETE FROM sweep_run WHERE sweep = ?1", what->sweep));
-  if (!what->members) return forget_sweep(database, "DELETE FROM sweep WHERE name = ?1", what->sweep);
+  if (!what->members) {
+    TRY(forget_sweep(database, "DELETE FROM annotation WHERE subject = 'sweep' AND name = ?1", what->sweep));
+    return forget_sweep(database, "DELETE FROM sweep WHERE name = ?1", what->sweep);
+  }
   for (size_t i = 0; i < what->member_count; i++)
     TRY(store_database_put_run(database, what->sweep, (int64_t)i, NULL, what->members[i]));
   return CORE_OK;

@@ -96,6 +96,23 @@ static int name_sweep(StoreDatabase *target, Sweeps *s, const char *name, const 
   return core_error(CORE_FAIL, "%s holds another sweep under the names %s and %s", target->path, name, chosen);
 }
 
+/* What is said of a run or sweep, by its name in the source and in the target. Tags join; both notes and pins stay. */
+static int merge_annotations(StoreDatabase *target, StoreDatabase *source, const char *subject, const char *name,
+                             const char *chosen) {
+  Copy copy = {NULL, NULL};
+  int code = copy_prepare(target, source, "SELECT key, value FROM annotation WHERE subject = ?1 AND name = ?2",
+                          "INSERT OR IGNORE INTO annotation(subject, name, key, value) VALUES(?1, ?2, ?3, ?4)", &copy);
+  if (code == CORE_OK) {
+    sqlite3_bind_text(copy.read, 1, subject, -1, SQLITE_STATIC);
+    sqlite3_bind_text(copy.read, 2, name, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(copy.write, 1, subject, -1, SQLITE_STATIC);
+    sqlite3_bind_text(copy.write, 2, chosen, -1, SQLITE_TRANSIENT);
+    code = copy_rows(target, source, &copy, 3, NULL);
+  }
+  copy_close(&copy);
+  return code;
+}
+
 static int merge_sweep(StoreDatabase *target, StoreDatabase *source, Sweeps *s, StoreMerge *merge) {
   const char *name = (const char *)sqlite3_column_text(s->read, 0),
              *ini = (const char *)sqlite3_column_text(s->read, 1);
@@ -114,7 +131,8 @@ static int merge_sweep(StoreDatabase *target, StoreDatabase *source, Sweeps *s, 
   Copy copy = {s->members, s->member};
   sqlite3_bind_text(s->members, 1, name, -1, SQLITE_TRANSIENT);
   sqlite3_bind_text(s->member, 1, chosen, -1, SQLITE_TRANSIENT);
-  return copy_rows(target, source, &copy, 2, NULL);
+  TRY(copy_rows(target, source, &copy, 2, NULL));
+  return merge_annotations(target, source, "sweep", name, chosen);
 }
 
 static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge *merge) {
@@ -267,6 +285,7 @@ static int merge_run(StoreDatabase *target, StoreDatabase *source, Runs *r, Stor
   memcpy(id, text, CORE_RUN_ID);
   TRY(compare_run(target, r, id, &key, &further));
   *(key == 0 ? &merge->runs_added : further ? &merge->runs_replaced : &merge->runs_kept) += 1;
+  TRY(merge_annotations(target, source, "run", id, id));
   if (!further) return CORE_OK;
   if (key) TRY(remove_run(target, r, id, key));
   sqlite3_bind_int64(r->run.read, 1, source_key);

@@ -161,8 +161,8 @@ static int make_views(StoreDatabase *database) {
 static int create_schema(StoreDatabase *database) {
   CoreText sql = {0};
   core_text_append(&sql, store_schema_tables);
-  core_text_appendf(&sql, "%s%sPRAGMA application_id = %d;", store_schema_iterations, store_schema_layers,
-                    STORE_SCHEMA_APPLICATION);
+  core_text_appendf(&sql, "%s%s%sPRAGMA application_id = %d;", store_schema_iterations, store_schema_layers,
+                    store_schema_annotations, STORE_SCHEMA_APPLICATION);
   int code = store_database_execute(database, sql.data);
   core_text_free(&sql);
   return code == CORE_OK ? make_views(database) : code;
@@ -223,7 +223,7 @@ static int pack_iterations(StoreDatabase *database) {
 
 /* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
  * and from 5 to 6 iterations went into chunks, which makes the steps before it needless; from 6 to 7 came the table of
- * layers, empty, and from 7 to 8 views changed. A later version puts its other steps here, each from the version
+ * layers, empty, from 7 to 8 views changed, and from 8 to 9 came annotations. A later version puts its other steps here, each from the version
  * before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
@@ -234,6 +234,8 @@ static int migrate(StoreDatabase *database) {
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_CHUNKS) code = pack_iterations(database);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_LAYERS)
     code = store_database_execute(database, store_schema_layers);
+  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_ANNOTATIONS)
+    code = store_database_execute(database, store_schema_annotations);
   for (int table = 0; table < LOG_TABLES && code == CORE_OK; table++) code = add_columns(database, &log_tables[table]);
   if (code == CORE_OK && version > 0) code = make_views(database);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
+#include "store/database/annotation_internal.h"
 #include "store/database/committer_internal.h"
 #include "store/database/ingest_internal.h"
 #include "store/database/known_runs_internal.h"
@@ -354,7 +355,7 @@ int store_import_unlocked(StoreDatabase *database, const char *root, const char 
   TRY(store_committer_create(database, &import.committer));
   int code = import_runs(&import, sweep);
   store_committer_destroy(&import.committer);
-  return code;
+  return code == CORE_OK ? store_import_annotations(database, root, result) : code;
 }
 
 int store_import_lock(const char *root, bool wait, int *fd, bool *held_elsewhere) {

@@ -11,8 +11,9 @@
 
 enum {
   /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more; 5: bins; 6: iterations in chunks;
-   * 7: layers; 8: views that DuckDB reads too */
-  STORE_SCHEMA_VERSION = 8,
+   * 7: layers; 8: views that DuckDB reads too; 9: annotations */
+  STORE_SCHEMA_VERSION = 9,
+  STORE_SCHEMA_ANNOTATIONS = 9, /* the first with the table annotation */
   STORE_SCHEMA_LAYERS = 7,  /* the first with the table layer */
   STORE_SCHEMA_CHUNKS = 6,  /* the first with iteration_chunk; before it, iteration_row was a table */
   STORE_SCHEMA_BINS = 5,    /* the first with iteration_bin */
@@ -92,6 +93,17 @@ static const char store_schema_no_layers[] =
   "CREATE TEMP VIEW layer AS SELECT '' AS run_id, 0 AS iteration, '' AS network, 0 AS layer"
   STORE_LAYER_COLUMNS(STORE_SQL_NOTHING) " WHERE 0;\n";
 
+/* Tags, notes and pinned runs: copies of the workspace's files. */
+static const char store_schema_annotations[] =
+  "CREATE TABLE IF NOT EXISTS annotation(  -- sweep tag, sweep note and sweep pin\n"
+  STORE_ANNOTATION_COLUMNS(STORE_SQL_DECLARED)
+  "  PRIMARY KEY(subject, name, key, value)\n"
+  ") WITHOUT ROWID;\n";
+
+/* For a file of a version before it that is only read. */
+static const char store_schema_no_annotations[] =
+  "CREATE TEMP VIEW annotation AS SELECT '' AS subject, '' AS name, '' AS key, '' AS value WHERE 0;\n";
+
 #define STORE_SQL_METRIC(name, unit, comment) \
   " UNION ALL SELECT run_id, iteration, network, layer, '" #name "', " #name " FROM layer WHERE " #name " IS NOT NULL\n"
 
@@ -133,7 +145,11 @@ static const char store_schema_views[] =
   "  CAST((SELECT solve_rate FROM evaluation WHERE run_id = run.id AND level_set = 'train'\n"
   "        ORDER BY iteration DESC LIMIT 1) AS DOUBLE) AS last_solve_rate,\n"
   "  CAST((SELECT ddr FROM run_ddr WHERE run_id = run.id) AS DOUBLE) AS ddr,\n"
-  "  run.steps_per_second, run.train_seconds, run.attempt, run.host, run.device, run.git_commit, run.message\n"
+  "  run.steps_per_second, run.train_seconds, run.attempt, run.host, run.device, run.git_commit, run.message,\n"
+  "  CAST((SELECT group_concat(value, ' ') FROM annotation\n"
+  "        WHERE subject = 'run' AND name = run.id AND key = 'tag') AS TEXT) AS tags,\n"
+  "  CAST((SELECT max(value) FROM annotation\n"
+  "        WHERE subject = 'run' AND name = run.id AND key = 'note') AS TEXT) AS note\n"
   "FROM run;\n";
 
 /* The rows of `iteration` in connections that have rows.c's `iteration_row`: ours, and those that load extension.c. */

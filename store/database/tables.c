@@ -15,6 +15,7 @@ TABLE(log_files, STORE_LOG_FILE_COLUMNS(COLUMN));
 TABLE(seen, STORE_SEEN_COLUMNS(COLUMN));
 TABLE(evaluations, STORE_EVALUATION_KEYS(COLUMN) STORE_EVALUATION_COLUMNS(MEASURED));
 TABLE(layers, STORE_LAYER_KEYS(COLUMN) STORE_LAYER_COLUMNS(MEASURED));
+TABLE(annotations, STORE_ANNOTATION_COLUMNS(COLUMN));
 TABLE(bins, STORE_BIN_COLUMNS(COLUMN));
 TABLE(chunks, STORE_CHUNK_KEYS(COLUMN) STORE_ITERATION_COLUMNS(PACKED));
 static const StoreTableColumn places[] = {{"place", "INTEGER", "", "0 to 255"}, {0}};
@@ -36,6 +37,8 @@ const StoreTable *store_tables(size_t *count) {
     {"attempt", "run_id, attempt", "run_id IN " RUNS, NULL, attempts},
     {"evaluation", "run_id, iteration, level_set", "run_id IN " RUNS, NULL, evaluations},
     {"layer", "run_id, iteration, network, layer", "run_id IN " RUNS, NULL, layers},
+    {"annotation", "subject, name, key, value",
+     "subject = 'sweep' AND name = ?1 OR subject = 'run' AND name IN " RUNS, NULL, annotations},
     {"iteration", "run_id, iteration", "run_id IN " RUNS, NULL, iterations},
     {"run_ddr", "run_id", "run_id IN " RUNS, NULL, ddrs},
     {"best_solve_rate", "run_id, level_set", "run_id IN " RUNS, NULL, bests},

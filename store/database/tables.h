@@ -86,6 +86,12 @@
   X(network, "TEXT NOT NULL", "", "actor or critic") \
   X(layer, "INTEGER NOT NULL", "", "from 1; the last is the head")
 
+#define STORE_ANNOTATION_COLUMNS(X) \
+  X(subject, "TEXT NOT NULL", "", "sweep or run") \
+  X(name, "TEXT NOT NULL", "", "sweep.name or run.id") \
+  X(key, "TEXT NOT NULL", "", "tag, note or pinned (the best run of a sweep)") \
+  X(value, "TEXT NOT NULL", "", "the tag, the text, or run.id")
+
 #define STORE_BIN_COLUMNS(X) \
   X(bin, "INTEGER", "", "run.key << 26 | iteration >> 6") \
   X(n, "INTEGER", "iterations", "how many there are") \
@@ -139,7 +145,9 @@
   X(host, "TEXT", "", "machine of the latest attempt") \
   X(device, "TEXT", "", "what it computed on") \
   X(git_commit, "TEXT", "", "of the trainer of the latest attempt") \
-  X(message, "TEXT", "", "the last error")
+  X(message, "TEXT", "", "the last error") \
+  X(tags, "TEXT", "", "of the run itself, a space between") \
+  X(note, "TEXT", "", "on the run itself")
 
 typedef struct StoreTableColumn { const char *name, *type, *unit, *comment; } StoreTableColumn;
 

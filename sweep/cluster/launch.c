@@ -15,6 +15,7 @@
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/submission.h"
 #include "sweep/local/notify.h"
+#include "sweep/spec/archived.h"
 #include "sweep/spec/id_set.h"
 
 FILE *sweep_submission_words(const SweepSubmission *s) { return s->launch->words ? s->launch->words : stdout; }
@@ -188,7 +189,10 @@ static int launch_generations(SweepSubmission *s) {
   if (code != CORE_OK || s->count == 0) return code;
   sweep_submission_arrange(s);
   const bool only_talk = launch->preview || launch->dry_run || launch->test_only;
-  if (!only_talk) sweep_notify_begin(launch->root, launch->name);
+  if (!only_talk) {
+    sweep_archived_end(launch->root, launch->name);
+    sweep_notify_begin(launch->root, launch->name);
+  }
   if (launch->cluster && !launch->preview) print_allowance(s);
   for (size_t w = 0; w < s->generation_count && code == CORE_OK && (only_talk || s->room != 0); w++)
     code = launch_generation(s, &s->generations[w], s->job_map.journal.batches + 1 + (int64_t)w);

@@ -13,6 +13,7 @@
 #include "core/memory.h"
 #include "slurm/cluster.h"
 #include "store/care/forget.h"
+#include "store/workspace/annotations.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/job_map.h"
 #include "sweep/cluster/journal.h"
@@ -31,7 +32,7 @@ static int add_size(const char *path, const struct stat *status, int kind, struc
 }
 
 /* Bytes on the disk that removing the folder frees. */
-static double folder_bytes(const char *path) {
+double sweep_removal_bytes(const char *path) {
   walked_bytes = 0;
   (void)nftw(path, add_size, 32, FTW_PHYS); /* what can not be read counts for nothing */
   return walked_bytes;
@@ -60,7 +61,7 @@ static int add_run(const char *root, const char *id, SweepRemoval *removal) {
   char path[CORE_PATH_MAX];
   TRY(store_path_run(root, id, NULL, path));
   memcpy(removal->ids[removal->count++], id, CORE_RUN_ID);
-  removal->bytes += folder_bytes(path);
+  removal->bytes += sweep_removal_bytes(path);
   return CORE_OK;
 }
 
@@ -91,7 +92,7 @@ int sweep_removal_of_sweep(const char *root, const char *name, bool stale, Sweep
   int code = choose_runs(root, stale, removal);
   if (code == CORE_OK && !stale) {
     code = store_path_sweep(root, name, NULL, path);
-    if (code == CORE_OK) removal->bytes += folder_bytes(path);
+    if (code == CORE_OK) removal->bytes += sweep_removal_bytes(path);
   }
   if (code != CORE_OK) sweep_removal_free(removal);
   return code;
@@ -208,7 +209,7 @@ int sweep_removal_check(const char *root, const SweepRemoval *removal) {
 
 /* Out of everybody's sight with one rename, then emptied; also what a removal that was killed has left. Links are
  * removed, never followed. */
-static int remove_folder(const char *path) {
+int sweep_removal_folder(const char *path) {
   char aside[CORE_PATH_MAX];
   const char *slash = strrchr(path, '/');
   CORE_CHECK(slash != NULL);
@@ -230,7 +231,8 @@ static int remove_run(const char *root, const char *id) {
   StoreLease *lease = NULL;
   TRY(store_path_run(root, id, NULL, path));
   if (is_folder(path)) TRY(store_run_acquire(root, id, &lease));
-  const int code = remove_folder(path);
+  int code = sweep_removal_folder(path);
+  if (code == CORE_OK) code = store_annotations_remove(root, STORE_OF_RUN, id);
   store_run_release(&lease);
   return code;
 }
@@ -262,6 +264,7 @@ int sweep_removal_carry_out(const char *root, const SweepRemoval *removal) {
   sweep_manifest_free(&rest);
   TRY(code);
   if (!removal->whole) return CORE_OK;
+  TRY(store_annotations_remove(root, STORE_OF_SWEEP, removal->name));
   TRY(store_path_sweep(root, removal->name, NULL, path));
-  return remove_folder(path);
+  return sweep_removal_folder(path);
 }

@@ -27,6 +27,10 @@ int sweep_removal_of_sweep(const char *root, const char *name, bool stale, Sweep
 int sweep_removal_of_run(const char *root, const char *id, SweepRemoval *removal);
 /* CORE_USAGE: some of it runs or is in a queue; says which, and what ends it. */
 int sweep_removal_check(const char *root, const SweepRemoval *removal);
+/* Removes a folder, out of everybody's sight first; one that is not there is no error. Bytes on the disk that this
+ * frees. */
+int sweep_removal_folder(const char *path);
+double sweep_removal_bytes(const char *path);
 int sweep_removal_carry_out(const char *root, const SweepRemoval *removal);
 void sweep_removal_free(SweepRemoval *removal);
 

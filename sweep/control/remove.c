@@ -8,8 +8,6 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-#include "store/workspace/paths.h"
-#include "store/workspace/run_name.h"
 #include "sweep/commands.h"
 #include "sweep/control/removal.h"
 #include "sweep/spec/sweep.h"
@@ -19,15 +17,11 @@ typedef struct RemoveOptions { SweepCommon common; bool yes, dry_run, stale, jso
 /* A sweep of that name, else a run. */
 static int find(const RemoveOptions *options, const char *operand, SweepRemoval *removal) {
   const char *root = options->common.root;
-  char path[CORE_PATH_MAX], id[CORE_RUN_ID];
-  const bool is_name = core_text_check_name(operand, "sweep") == CORE_OK &&
-                       store_path_sweep(root, operand, "manifest.tsv", path) == CORE_OK && core_files_exists(path);
-  core_error_clear();
-  if (is_name) return sweep_removal_of_sweep(root, operand, options->stale, removal);
-  if (options->stale || !(strchr(operand, '/') || strspn(operand, "0123456789abcdef") == strlen(operand)))
-    return sweep_common_unknown(root, operand);
-  TRY(store_run_find(root, operand, id));
-  return sweep_removal_of_run(root, id, removal);
+  SweepNamed named;
+  TRY(sweep_common_find(root, operand, &named));
+  if (named.is_sweep) return sweep_removal_of_sweep(root, named.name, options->stale, removal);
+  if (options->stale) return sweep_common_unknown(root, operand);
+  return sweep_removal_of_run(root, named.id, removal);
 }
 
 /* "my_study: 40 runs, 120 MB; 3 that other sweeps have too stay" */

@@ -23,6 +23,7 @@
 #include "sweep/plan/check.h"
 #include "sweep/plan/duplicates.h"
 #include "sweep/plan/trust.h"
+#include "sweep/spec/archived.h"
 #include "sweep/spec/extension.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
@@ -162,6 +163,7 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, const Swee
     return CORE_OK;
   }
   const SweepRequest request = {.jobs = options->jobs, .force = options->force};
+  sweep_archived_end(root, name);
   sweep_notify_begin(root, name);
   TRY(sweep_queue_write(root, name, &request));
   int64_t process;

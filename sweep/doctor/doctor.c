@@ -18,9 +18,29 @@ typedef struct DoctorOptions {
   const char *on_node;
 } DoctorOptions;
 
+static void check_notify(SweepCheckup *checkup, const DoctorOptions *options, const SlurmSite *site) {
+  CoreText ways = {0};
+  sweep_notify_ways(site, &ways);
+  const bool lacks_curl = *site->notify_url && !core_http_is_built();
+  if (ways.length)
+    sweep_checkup_add(checkup, "notify", lacks_curl ? SWEEP_BAD : SWEEP_GOOD, lacks_curl ? "build with libcurl" : NULL,
+                      "%s, on %s", ways.data, site->notify_on);
+  if (!options->notify) { /* no message was asked for */
+  } else if (!ways.length) {
+    sweep_checkup_add(checkup, "test message", SWEEP_BAD,
+                      "write url = https://..., command = PROGRAM or mail = ADDRESS under [notify] in the site file",
+                      "nobody is to be told");
+  } else if (sweep_notify_send(site, &(SweepNews){.sweep = "test", .event = "test", .message = ""}) == CORE_OK) {
+    sweep_checkup_add(checkup, "test message", SWEEP_GOOD, NULL, "%s took it", ways.data);
+  } else {
+    sweep_checkup_add(checkup, "test message", SWEEP_BAD, "correct it under [notify] in the site file", "%s",
+                      core_error_message());
+  }
+  core_text_free(&ways);
+}
+
 static void check_site(SweepCheckup *checkup, const DoctorOptions *options, SlurmSettings *settings) {
   SlurmSite site;
-  char host[CORE_HTTP_HOST];
   *settings = slurm_settings_default();
   int code = slurm_site_apply(settings, &site);
   for (size_t i = 0; code == CORE_OK && i < options->common.sets.count; i++) {
@@ -43,19 +63,7 @@ static void check_site(SweepCheckup *checkup, const DoctorOptions *options, Slur
                       "write ~/.config/sweep/site.ini for the partition and account that all your sweeps use",
                       "no site file; there are %s to begin with", core_text_string(&known));
   core_text_free(&known);
-  if (code == CORE_OK && *site.notify_url)
-    sweep_checkup_add(checkup, "notify", core_http_is_built() ? SWEEP_GOOD : SWEEP_BAD,
-                      core_http_is_built() ? NULL : "build with libcurl", "%s, %s, on %s",
-                      core_http_host(site.notify_url, host), site.notify_style, site.notify_on);
-  if (code != CORE_OK || !options->notify) return;
-  if (!*site.notify_url)
-    sweep_checkup_add(checkup, "test message", SWEEP_BAD, "write url = https://... under [notify] in the site file",
-                      "there is no webhook");
-  else if (sweep_notify_send(&site, &(SweepNews){.sweep = "test", .event = "test", .message = ""}) == CORE_OK)
-    sweep_checkup_add(checkup, "test message", SWEEP_GOOD, NULL, "%s took it", core_http_host(site.notify_url, host));
-  else
-    sweep_checkup_add(checkup, "test message", SWEEP_BAD, "correct notify.url or notify.style", "%s",
-                      core_error_message());
+  if (code == CORE_OK) check_notify(checkup, options, &site);
 }
 
 static void print_text(const SweepCheckup *checkup) {
@@ -115,7 +123,7 @@ int sweep_doctor(int argc, char **argv) {
     {"set", 's', CORE_OPTION_LIST, &given.common.sets, "slurm.KEY=VALUE", "a [slurm] setting, over the site's"},
     {"job", 0, CORE_OPTION_FLAG, &given.job, NULL,
      "also submit a job of one minute and let it look at its node: workspace, locks, clock, trainer, CUDA"},
-    {"notify", 0, CORE_OPTION_FLAG, &given.notify, NULL, "also send a test message to the site file's webhook"},
+    {"notify", 0, CORE_OPTION_FLAG, &given.notify, NULL, "also send a test message as [notify] of the site file says"},
     {"wait", 0, CORE_OPTION_INT, &given.wait, "SECONDS", "how long to wait for that job (default 120)"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "for scripts"},
     {"on-node", 0, CORE_OPTION_TEXT, &given.on_node, "FILE", "what that job executes; not for people"},

@@ -121,6 +121,28 @@ static void say_end(const JobSet *set) {
             job_set_failed(set), stopped);
 }
 
+/* In a process of its own, so that a notifier that hangs holds nothing up; executor_reap takes its end. ended 0: a run
+ * has failed, and others go on. */
+static void notify_beside(const Executor *executor, JobSet *set, size_t ended, const char *failure) {
+  const char *name = job_set_name(set);
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child < 0) core_warn("nobody is told of %s: no process can be started", name);
+  if (child != 0) return;
+  if (ended == 0) sweep_notify_failed(executor->root, name);
+  else sweep_notify_ended(executor->root, name, ended, failure);
+  fflush(NULL);
+  _exit(0);
+}
+
+/* Tells of the first failure of each sweep that goes on. */
+static void executor_tell_failures(Executor *executor) {
+  for (size_t i = 0; i < executor->set_count; i++) {
+    JobSet *set = executor->sets[i];
+    if (!is_idle(set) && job_set_failed_anew(set)) notify_beside(executor, set, 0, NULL);
+  }
+}
+
 /* Sweeps with nothing left leave the queue. The last look of a rule may bring more to do. */
 static void executor_finish_sets(Executor *executor) {
   size_t kept = 0;
@@ -139,8 +161,8 @@ static void executor_finish_sets(Executor *executor) {
     char failures[160];
     snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set),
              job_set_name(set));
-    sweep_notify_ended(executor->root, job_set_name(set), job_set_finished(set) + job_set_failed(set),
-                       job_set_failed(set) ? failures : NULL);
+    const size_t ended = job_set_finished(set) + job_set_failed(set);
+    if (ended > 0) notify_beside(executor, set, ended, job_set_failed(set) ? failures : NULL);
     job_set_destroy(&set);
   }
   executor->set_count = kept;
@@ -170,6 +192,7 @@ static void executor_fill(Executor *executor) {
 static void executor_loop(Executor *executor, const sigset_t *signals) {
   for (;;) {
     executor_reap(executor);
+    executor_tell_failures(executor);
     executor_scan(executor);
     if (!executor->stopping) executor_fill(executor);
     executor_finish_sets(executor);

@@ -42,7 +42,7 @@ struct JobSet {
   SweepSpec spec;
   SweepGrid grid;
   Job *jobs;       /* [grid.runs] */
-  size_t waiting, running, finished, failed, stopped, next;
+  size_t waiting, running, finished, failed, stopped, next, failed_before;
   int places, threads;
   bool stopping, was_told_unmeasured;
 };
@@ -197,6 +197,7 @@ int job_set_reload(JobSet *set, const SweepRequest *request) {
   }
   sweep_id_set_free(&places);
   fresh->finished = set->finished, fresh->failed = set->failed, fresh->stopped = set->stopped;
+  fresh->failed_before = set->failed_before;
   JobSet old = *set;
   *set = *fresh;
   set->grid.spec = &set->spec;
@@ -222,6 +223,12 @@ size_t job_set_running(const JobSet *set) { return set->running; }
 size_t job_set_finished(const JobSet *set) { return set->finished; }
 size_t job_set_failed(const JobSet *set) { return set->failed; }
 size_t job_set_stopped(const JobSet *set) { return set->stopped; }
+
+bool job_set_failed_anew(JobSet *set) {
+  const bool anew = set->failed > set->failed_before;
+  set->failed_before = set->failed;
+  return anew;
+}
 int job_set_places(const JobSet *set) { return set->places; }
 int job_set_threads(const JobSet *set) { return set->threads; }
 

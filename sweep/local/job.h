@@ -26,6 +26,7 @@ size_t job_set_running(const JobSet *set);
 size_t job_set_finished(const JobSet *set); /* in this session */
 size_t job_set_failed(const JobSet *set);
 size_t job_set_stopped(const JobSet *set);  /* by the sweep's [stop] rule, in this session */
+bool job_set_failed_anew(JobSet *set);      /* have runs failed since this was last asked? */
 int job_set_places(const JobSet *set);      /* runs at a time */
 int job_set_threads(const JobSet *set);     /* threads a run */
 

@@ -1,84 +1,21 @@
 /* Who is the last one? Asking every run's state at every end would cost ten thousand times ten thousand opens. So each
  * end appends bytes to sweeps/<name>/ended, one a run; only who finds as many as there are runs looks at all states,
  * and when some have not ended after all (retries, runs shared with another sweep) cuts the file to the number that
- * have. */
+ * have. What is said, and how it gets there, is notify_send.c's. */
 #include "sweep/local/notify.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/http.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 #include "sweep/spec/manifest.h"
-
-/* ---- the message ------------------------------------------------------------------------------------------------- */
-
-static void describe(const SweepNews *news, CoreText *text) {
-  if (strcmp(news->event, "test") == 0) core_text_appendf(text, "sweep doctor: this is a test");
-  else if (strcmp(news->event, "failure") == 0) core_text_appendf(text, "sweep %s: a run failed", news->sweep);
-  else {
-    core_text_appendf(text, "sweep %s has ended: %zu of %zu runs finished", news->sweep, news->finished, news->runs);
-    if (news->failed) core_text_appendf(text, ", %zu failed", news->failed);
-    if (news->diverged) core_text_appendf(text, ", %zu diverged", news->diverged);
-  }
-}
-
-static char *make_body(const SlurmSite *site, const SweepNews *news, const char *title) {
-  CoreText text = {0};
-  json_t *json = NULL;
-  core_text_appendf(&text, "%s%s%s", title, *news->message ? "\n" : "", news->message);
-  if (!core_text_is_utf8(core_text_string(&text))) core_text_clear(&text), core_text_append(&text, title);
-  if (strcmp(site->notify_style, "slack") == 0) json = json_pack("{s:s}", "text", core_text_string(&text));
-  else if (strcmp(site->notify_style, "plain") == 0)
-    json = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s}", "sweep", news->sweep, "event", news->event, "runs",
-                     (json_int_t)news->runs, "finished", (json_int_t)news->finished, "failed", (json_int_t)news->failed,
-                     "diverged", (json_int_t)news->diverged, "message", core_text_string(&text));
-  char *body = json ? json_dumps(json, JSON_COMPACT) : core_text_duplicate(*news->message ? news->message : title);
-  json_decref(json);
-  core_text_free(&text);
-  return body;
-}
-
-int sweep_notify_send(const SlurmSite *site, const SweepNews *news) {
-  const bool is_ntfy = strcmp(site->notify_style, "ntfy") == 0,
-             good = news->failed == 0 && strcmp(news->event, "failure") != 0;
-  CoreText title = {0}, title_header = {0};
-  CoreHttpAnswer answer = {0};
-  CoreHttp *http;
-  char host[CORE_HTTP_HOST];
-  TRY(core_http_open(&http));
-  describe(news, &title);
-  core_text_appendf(&title_header, "Title: %s", core_text_string(&title));
-  const char *const ntfy[] = {core_text_string(&title_header), good ? "Tags: white_check_mark" : "Tags: x", NULL},
-                    *const json[] = {"Content-Type: application/json", NULL};
-  char *body = make_body(site, news, core_text_string(&title));
-  const CoreHttpRequest request = {.method = "POST",
-                                   .url = site->notify_url,
-                                   .headers = is_ntfy ? ntfy : json,
-                                   .body = body,
-                                   .timeout_s = SWEEP_NOTIFY_S,
-                                   .answer_max = 1 << 20};
-  int code = core_http_send(http, &request, &answer, NULL);
-  if (code == CORE_OK && (answer.status < 200 || answer.status > 299))
-    code =
-      core_error(CORE_FAIL, "%s answered with HTTP status %d", core_http_host(site->notify_url, host), answer.status);
-  free(body);
-  core_text_free(&answer.body);
-  core_text_free(&title);
-  core_text_free(&title_header);
-  core_http_close(&http);
-  return code;
-}
-
-/* ---- who tells, and when ----------------------------------------------------------------------------------------- */
 
 /* Creates a marker; false when it was there: somebody has told already. */
 static bool is_first(const char *root, const char *name, const char *marker) {
@@ -159,10 +96,39 @@ void sweep_notify_ended(const char *root, const char *name, size_t ended, const 
     core_warn("nobody is told: %s", core_error_message());
     return;
   }
-  if (!*site.notify_url || strcmp(site.notify_on, "never") == 0) return;
+  if (!slurm_site_notifies(&site)) return;
   const bool both = strcmp(site.notify_on, "both") == 0;
   if (failure && (both || strcmp(site.notify_on, "failure") == 0) && is_first(root, name, "told.failure"))
     tell(&site, &(SweepNews){.sweep = name, .event = "failure", .failed = 1, .message = failure});
   if ((both || strcmp(site.notify_on, "end") == 0) && tell_of_end(root, &site, name, ended) != CORE_OK)
     core_warn("nobody is told of the end: %s", core_error_message());
+}
+
+/* The reason of the first run, by its place in the sweep, that has failed or diverged. */
+static void find_reason(const char *root, const char *name, char *reason, size_t size) {
+  SweepManifest manifest;
+  *reason = '\0';
+  if (sweep_manifest_read(root, name, &manifest) != CORE_OK) return;
+  for (size_t i = 0; i < manifest.count && !*reason; i++) {
+    StoreState state;
+    if (store_run_state_read(root, manifest.ids[i], true, &state) != CORE_OK) continue;
+    if (state.status == STORE_FAILED || state.status == STORE_DIVERGED)
+      snprintf(reason, size, "%s/%zu (%s): %s", name, i, manifest.ids[i],
+               *state.message ? state.message : store_status_name(state.status));
+  }
+  sweep_manifest_free(&manifest);
+}
+
+void sweep_notify_failed(const char *root, const char *name) {
+  SlurmSettings settings = slurm_settings_default();
+  SlurmSite site;
+  char reason[700];
+  if (slurm_site_apply(&settings, &site) != CORE_OK) {
+    core_warn("nobody is told: %s", core_error_message());
+    return;
+  }
+  const bool wanted = strcmp(site.notify_on, "both") == 0 || strcmp(site.notify_on, "failure") == 0;
+  if (!slurm_site_notifies(&site) || !wanted || !is_first(root, name, "told.failure")) return;
+  find_reason(root, name, reason, sizeof reason);
+  tell(&site, &(SweepNews){.sweep = name, .event = "failure", .failed = 1, .message = reason});
 }

@@ -63,6 +63,18 @@ int sweep_common_unknown(const char *root, const char *name) {
   return code;
 }
 
+int sweep_common_find(const char *root, const char *operand, SweepNamed *named) {
+  char path[CORE_PATH_MAX];
+  *named = (SweepNamed){.is_sweep = false};
+  named->is_sweep = core_text_check_name(operand, "sweep") == CORE_OK &&
+                    store_path_sweep(root, operand, "manifest.tsv", path) == CORE_OK && core_files_exists(path);
+  core_error_clear();
+  if (named->is_sweep) return core_text_copy(named->name, sizeof named->name, operand, "sweep");
+  if (!strchr(operand, '/') && strspn(operand, "0123456789abcdef") != strlen(operand))
+    return sweep_common_unknown(root, operand);
+  return store_run_find(root, operand, named->id);
+}
+
 static bool is_file(const char *operand) {
   size_t length = strlen(operand);
   struct stat status;

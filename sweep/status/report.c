@@ -6,6 +6,7 @@
 #include "core/terminal.h"
 #include "sweep/commands.h"
 #include "sweep/spec/sweep.h"
+#include "sweep/status/said.h"
 #include "sweep/status/usage.h"
 
 typedef struct ReportOptions { SweepCommon common; bool json, csv, runs; } ReportOptions;
@@ -22,9 +23,13 @@ static json_t *run_json(const SweepRunUsage *run, size_t index) {
                    core_json_real(run->cpus), "gpus", core_json_real(run->gpus), "peak_mb", (json_int_t)run->peak_mb);
 }
 
-static void print_json(const char *name, const SweepUsage *usage, const CoreText *advice) {
+static void print_json(const char *name, const SweepUsage *usage, const SweepSaid *said, const CoreText *advice) {
   json_t *runs = json_array(), *lines = json_array();
-  for (size_t i = 0; i < usage->count; i++) json_array_append_new(runs, run_json(&usage->run[i], i));
+  for (size_t i = 0; i < usage->count; i++) {
+    json_t *run = run_json(&usage->run[i], i);
+    sweep_said_add_run(said, i, run);
+    json_array_append_new(runs, run);
+  }
   char *copy = core_text_duplicate(core_text_string(advice)), *save = NULL;
   for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
     json_array_append_new(lines, json_string(line));
@@ -38,6 +43,7 @@ static void print_json(const char *name, const SweepUsage *usage, const CoreText
               usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "stopped_by_rule",
               (json_int_t)usage->stopped_by_rule, "transitions_saved", usage->transitions_saved, "advice", lines,
               "run", runs);
+  sweep_said_add(said, all);
   core_json_print(all);
   free(copy);
 }
@@ -83,7 +89,15 @@ static void print_runs(const SweepUsage *usage) {
   core_table_destroy(&table);
 }
 
-static void print_text(const char *name, const SweepUsage *usage, const CoreText *advice, bool runs) {
+static void print_said(const char *name, const SweepSaid *said) {
+  CoreText text = {0};
+  sweep_said_draw(said, name, &text);
+  fputs(core_text_string(&text), stdout);
+  core_text_free(&text);
+}
+
+static void print_text(const char *name, const SweepUsage *usage, const SweepSaid *said, const CoreText *advice,
+                       bool runs) {
   char spent[32], wasted[32], median[32], longest[32];
   size_t finished = 0, never = 0, again = 0;
   for (size_t i = 0; i < usage->count; i++) {
@@ -96,6 +110,7 @@ static void print_text(const char *name, const SweepUsage *usage, const CoreText
   if (usage->stopped_by_rule > 0) printf("%zu stopped by rule, ", usage->stopped_by_rule);
   if (never > 0) printf("%zu never started, ", never);
   printf("%zu started more than once\n", again);
+  print_said(name, said);
   if (isfinite(usage->wait_median_s))
     printf("  waited     %s in the median, %s at most\n", core_text_duration(usage->wait_median_s, median),
            core_text_duration(usage->wait_max_s, longest));
@@ -116,15 +131,18 @@ static int report(void *given, const char **operands, size_t count) {
   ReportOptions *options = given;
   char name[SWEEP_NAME];
   SweepUsage usage;
+  SweepSaid said;
   CoreText advice = {0};
   if (options->json && options->csv) return core_error(CORE_USAGE, "--json and --csv exclude each other");
   TRY(sweep_common_open(&options->common));
   TRY(sweep_common_name(&options->common, operands[0], name));
   TRY(sweep_usage_read(options->common.root, name, &usage));
   sweep_usage_advise(&usage, &advice);
-  if (options->json) print_json(name, &usage, &advice);
+  sweep_said_read(options->common.root, name, false, &said);
+  if (options->json) print_json(name, &usage, &said, &advice);
   else if (options->csv) print_csv(&usage);
-  else print_text(name, &usage, &advice, options->runs);
+  else print_text(name, &usage, &said, &advice, options->runs);
+  sweep_said_free(&said);
   core_text_free(&advice);
   sweep_usage_free(&usage);
   return CORE_OK;

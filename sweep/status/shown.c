@@ -118,6 +118,7 @@ int sweep_shown_read(const SweepShownAsked *asked, StoreDatabase *database, char
   TRY(join(asked, shown, *count));
   for (size_t i = 0; i < *count; i++) {
     read_members(asked, &shown[i]);
+    sweep_said_read(asked->root, shown[i].progress.name, asked->is_repeated, &shown[i].said);
     if (shown[i].is_slurm) {
       sweep_cluster_status_expect(&shown[i].cluster, &shown[i].progress);
       sweep_cluster_status_trouble(&shown[i].progress, &shown[i].cluster, &shown[i].troubles);
@@ -130,6 +131,7 @@ int sweep_shown_read(const SweepShownAsked *asked, StoreDatabase *database, char
 
 void sweep_shown_free(SweepShown *shown, size_t count) {
   for (size_t i = 0; i < count; i++) {
+    sweep_said_free(&shown[i].said);
     sweep_failures_free(&shown[i].troubles);
     sweep_members_free(&shown[i].members);
     sweep_cluster_status_free(&shown[i].cluster);

@@ -7,6 +7,7 @@
 #include "sweep/status/failures.h"
 #include "sweep/status/members.h"
 #include "sweep/status/progress.h"
+#include "sweep/status/said.h"
 
 typedef struct SweepShown {
   const char *root;           /* borrowed */
@@ -15,6 +16,7 @@ typedef struct SweepShown {
   SweepClusterStatus cluster;
   SweepMembers members;       /* unless they can not be known: zeroes */
   SweepFailures troubles;
+  SweepSaid said;             /* tags, notes, the pinned run */
 } SweepShown;
 
 typedef struct SweepShownAsked {

@@ -44,6 +44,7 @@ static json_t *run_json(SweepShown *shown, size_t index) {
   if (shown->is_slurm && shown->cluster.run[index].id.job > 0) slurm_id_format(shown->cluster.run[index].id, job);
   json_object_set_new(object, "job", json_string(job));
   add_progress(&run->state, object);
+  sweep_said_add_run(&shown->said, index, object);
   return object;
 }
 
@@ -74,6 +75,7 @@ json_t *sweep_shown_summary_json(const SweepShown *shown) {
                         shown->cluster.is_stale ? core_json_text(shown->cluster.problem) : json_null());
   }
   json_object_set_new(object, "trouble", sweep_failures_json(&shown->troubles, progress));
+  sweep_said_add(&shown->said, object);
   return object;
 }
 

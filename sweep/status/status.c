@@ -15,6 +15,7 @@ enum { QUEUE_AGE_S = 5 /* so long an answer of Slurm is good for */ };
 
 typedef struct StatusOptions {
   SweepCommon common;
+  const char *tag;            /* NULL: any */
   bool json, csv, watch, runs, failed;
 } StatusOptions;
 
@@ -36,8 +37,25 @@ static void print_result(CoreTable *table, const StoreState *state) {
   else core_table_cell(table, "-");
 }
 
-/* A line a run: what --runs adds; --failed keeps only those that need a hand. */
-static void print_runs(const SweepShown *shown, bool only_failed) {
+/* Among the lines a run: --failed keeps those that need a hand, --tag those that have it, or whose sweep has. */
+static bool is_listed(const StatusOptions *options, const SweepShown *shown, size_t index) {
+  return (!options->failed || sweep_shown_is_trouble(shown, index)) &&
+         sweep_said_is_tagged(&shown->said, index, options->tag);
+}
+
+/* Why it has its status, and in brackets what people say of it. */
+static void print_message(CoreTable *table, const SweepShown *shown, size_t index) {
+  const StoreAnnotations *own = sweep_said_of(&shown->said, index);
+  const char *reason = sweep_shown_reason(shown, index), *pinned = index == shown->said.pinned ? "pinned; " : "";
+  CoreText line = {0};
+  if (own) store_annotations_line(own, &line);
+  if (line.length) core_table_cell(table, "%s%s[%s%s]", reason, *reason ? " " : "", pinned, core_text_string(&line));
+  else core_table_cell(table, "%s%s%s", reason, *pinned && *reason ? " " : "", *pinned ? "[pinned]" : "");
+  core_text_free(&line);
+}
+
+/* A line a run: what --runs adds. */
+static void print_runs(const StatusOptions *options, const SweepShown *shown) {
   const char *const headers[] = {"index", "run", "status", "iteration", "of", result_name(&shown->progress),
                                  "steps/s", "message"};
   CoreTable *table = core_table_create(headers, sizeof headers / sizeof *headers);
@@ -45,7 +63,7 @@ static void print_runs(const SweepShown *shown, bool only_failed) {
   for (size_t i = 0; i < shown->progress.runs; i++) {
     const StoreState *state = &shown->progress.run[i].state;
     const bool bad = sweep_shown_is_trouble(shown, i);
-    if (only_failed && !bad) continue;
+    if (!is_listed(options, shown, i)) continue;
     core_table_cell(table, "%zu", i);
     core_table_cell(table, "%s", shown->progress.run[i].id);
     core_table_cell_color(table,
@@ -59,7 +77,7 @@ static void print_runs(const SweepShown *shown, bool only_failed) {
     if (isfinite(state->steps_per_second))
       core_table_cell(table, "%s", core_text_count(state->steps_per_second, buffer));
     else core_table_cell(table, "-");
-    core_table_cell(table, "%s", sweep_shown_reason(shown, i));
+    print_message(table, shown, i);
   }
   core_table_print(table, stdout);
   core_table_destroy(&table);
@@ -76,11 +94,11 @@ static void print_field(const char *text, char end) {
   printf("\"%c", end);
 }
 
-static void print_csv(const SweepShown *shown, bool only_failed) {
+static void print_csv(const StatusOptions *options, const SweepShown *shown) {
   char job[48];
   for (size_t i = 0; i < shown->progress.runs; i++) {
     const StoreState *state = &shown->progress.run[i].state;
-    if (only_failed && !sweep_shown_is_trouble(shown, i)) continue;
+    if (!is_listed(options, shown, i)) continue;
     job[0] = '\0';
     if (shown->is_slurm && shown->cluster.run[i].id.job > 0) slurm_id_format(shown->cluster.run[i].id, job);
     printf("%s,%zu,%s,", shown->progress.name, i, shown->progress.run[i].id);
@@ -99,13 +117,14 @@ static void print_csv(const SweepShown *shown, bool only_failed) {
 static void draw(const StatusOptions *options, const SweepShown *shown, CoreText *text) {
   if (shown->is_slurm) sweep_cluster_status_draw(&shown->progress, &shown->cluster, text);
   else sweep_progress_draw(&shown->progress, false, text);
+  sweep_said_draw(&shown->said, shown->progress.name, text);
   if (!options->failed) sweep_failures_draw(&shown->troubles, &shown->progress, text);
   if (shown->progress.queued && !shown->progress.executor)
     core_text_appendf(text, "  the executor is gone; sweep submit %s goes on\n", shown->progress.name);
   if (!options->runs && !options->failed) return;
   fputs(core_text_string(text), stdout);
   core_text_clear(text);
-  print_runs(shown, options->failed);
+  print_runs(options, shown);
 }
 
 static void print(const StatusOptions *options, SweepShown *shown, size_t count, CoreLive *live, bool busy) {
@@ -114,8 +133,9 @@ static void print(const StatusOptions *options, SweepShown *shown, size_t count,
   if (options->csv)
     printf("sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason\n");
   for (size_t i = 0; i < count; i++) {
+    if (options->tag && !sweep_said_has_tag(&shown[i].said, options->tag)) continue;
     if (list) json_array_append_new(list, sweep_shown_json(&shown[i]));
-    else if (options->csv) print_csv(&shown[i], options->failed);
+    else if (options->csv) print_csv(options, &shown[i]);
     else draw(options, &shown[i], &text);
   }
   if (list) {
@@ -151,6 +171,7 @@ static int status(void *given, const char **operands, size_t operand_count) {
   int code;
   if (options->watch + options->json + options->csv > 1)
     return core_error(CORE_USAGE, "--watch, --json and --csv exclude each other");
+  if (options->tag) TRY(core_text_check_name(options->tag, "--tag"));
   TRY(sweep_common_open(&options->common));
   if (operand_count > 0) TRY(sweep_common_name(&options->common, operands[0], name));
   else TRY(sweep_common_list(root, &names, &count));
@@ -182,6 +203,8 @@ int sweep_status(int argc, char **argv) {
     {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "a line for each run"},
     {"failed", 0, CORE_OPTION_FLAG, &given.failed, NULL,
      "a line for each run that needs a hand: failed, lost, cancelled ..."},
+    {"tag", 't', CORE_OPTION_TEXT, &given.tag, "TAG",
+     "only sweeps that have this tag or a run with it; of lines a run only those runs (sweep tag)"},
     {"watch", 'w', CORE_OPTION_FLAG, &given.watch, NULL, "redraw until nothing runs"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "everything, for scripts"},
     {"csv", 0, CORE_OPTION_FLAG, &given.csv, NULL, "a line for each run (with --failed: only those), for spreadsheets"},

@@ -1,5 +1,5 @@
 /* Webhooks against a small web server: the three styles, who tells of a sweep's end and how often, and servers that
- * refuse, close or stall. */
+ * refuse, close or stall. Programs of the user's and mail, with stand-ins on PATH. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+#include <sys/stat.h>
 
 #include "core/http.h"
 #include "core/terminal.h"
@@ -183,18 +184,130 @@ static void test_stall(void **state) {
   stop(&server);
 }
 
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+/* A program of this name in the workspace's folder, which is first in PATH: a shell script. */
+static void make_program(const char *name, const char *script) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", root, name);
+  assert_int_equal(core_files_write_atomic(path, script, strlen(script)), CORE_OK);
+  assert_int_equal(chmod(path, 0755), 0);
+}
+
+static SlurmSite site_of(const char *lines) {
+  char text[512];
+  snprintf(text, sizeof text, "[notify]\n%s\n", lines);
+  assert_int_equal(core_files_write_atomic(site_path, text, strlen(text)), CORE_OK);
+  return read_site();
+}
+
+/* What a program has left in the file `left` there. */
+static void assert_left(const char *expected) {
+  char path[128], *text;
+  size_t size;
+  snprintf(path, sizeof path, "%s/left", root);
+  assert_int_equal(core_files_read(path, 0, &text, &size), CORE_OK);
+  assert_string_equal(text, expected);
+  free(text);
+  assert_int_equal(unlink(path), 0);
+}
+
+static const SweepNews hostile = {
+  .sweep = "fig8", .event = "failure", .runs = 10, .finished = 3, .failed = 1,
+  .message = "$(touch owned) `id`; rm -rf / \n.\nBcc: x@y\n\xc3\xa9"};
+
+static void test_command(void **state) {
+  make_program("tell", "#!/bin/sh\n{ echo \"$# $1 $2 $SWEEP_EVENT $SWEEP_NAME $SWEEP_RUNS $SWEEP_FINISHED $SWEEP_FAILED "
+                       "$SWEEP_DIVERGED\"; cat; } >\"${0%/*}/left\"\n");
+  setenv("SWEEP_EVENT", "of the caller", 1);
+  const SlurmSite site = site_of("command = tell  --loud $(id)\t");
+  assert_true(slurm_site_notifies(&site));
+  assert_int_equal(sweep_notify_send(&site, &hostile), CORE_OK);
+  assert_left("2 --loud $(id) failure fig8 10 3 1 0\nsweep fig8: a run failed\n"
+              "$(touch owned) `id`; rm -rf / \n.\nBcc: x@y\n\xc3\xa9\n");
+  unsetenv("SWEEP_EVENT");
+  CoreText ways = {0};
+  sweep_notify_ways(&site, &ways);
+  assert_string_equal(core_text_string(&ways), "tell"); /* its arguments may be secrets */
+  core_text_free(&ways);
+}
+
+static void test_mail(void **state) {
+  make_program("sendmail", "#!/bin/sh\n{ echo \"$# $1 $2\"; cat; } >\"${0%/*}/left\"\n");
+  const SlurmSite site = site_of("mail = me@example.org");
+  assert_int_equal(sweep_notify_send(&site, &hostile), CORE_OK);
+  assert_left("2 -i me@example.org\nTo: me@example.org\nSubject: sweep fig8: a run failed\nMIME-Version: 1.0\n"
+              "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n"
+              "Auto-Submitted: auto-generated\n\nsweep fig8: a run failed\n"
+              "$(touch owned) `id`; rm -rf / \n.\nBcc: x@y\n\xc3\xa9\n");
+}
+
+static void test_programs_that_fail(void **state) {
+  make_program("tell", "#!/bin/sh\necho 'no such bell' >&2\nexit 3\n");
+  make_program("sendmail", "#!/bin/sh\nexec sleep 600\n");
+  SlurmSite site = site_of("command = tell\nmail = me@example.org");
+  assert_int_equal(sweep_notify_send(&site, &hostile), CORE_FAIL); /* both are tried, and both are told */
+  assert_string_equal(core_error_message(), "command: tell ended with exit code 3: no such bell; "
+                                            "mail: sendmail was ended after 10 seconds");
+  site = site_of("command = /nowhere/tell");
+  assert_int_equal(sweep_notify_send(&site, &hostile), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "can not start /nowhere/tell"));
+}
+
+static void test_first_failure(void **state) {
+  char expected[256];
+  make_program("tell", "#!/bin/sh\ncat >>\"${0%/*}/left\"\n");
+  site_of("command = tell");
+  make_sweep("fails");
+  sweep_notify_begin(root, "fails");
+  const StoreState run = {.status = STORE_FAILED, .attempt = 1, .message = "out of luck"};
+  assert_int_equal(store_run_state_write(root, manifest.ids[2], &run), CORE_OK);
+  sweep_notify_failed(root, "fails");
+  sweep_notify_failed(root, "fails"); /* once */
+  snprintf(expected, sizeof expected, "sweep fails: a run failed\nfails/2 (%s): out of luck\n", manifest.ids[2]);
+  assert_left(expected);
+  site_of("command = tell\non = end");
+  sweep_notify_begin(root, "fails");
+  sweep_notify_failed(root, "fails");
+  char path[128];
+  snprintf(path, sizeof path, "%s/left", root);
+  assert_false(core_files_exists(path));
+  end_run(2, STORE_PENDING);
+  sweep_manifest_free(&manifest);
+}
+
+static void test_bad_sites(void **state) {
+  static const struct { const char *line, *says; } cases[] = {
+    {"mail = nobody", "is no address"}, {"mail = -oQ/tmp@x", "is no address"}, {"mail = a@b c@d", "is no address"},
+    {"mail = a@b,c@d", "is no address"}, {"mail = <a@b>", "is no address"}, {"mail = @b", "is no address"},
+    {"mail = a@", "is no address"}, {"mail = a@b;id", "is no address"}, {"command = \"  \"", "names no program"},
+    {"commend = tell", "did you mean notify.command?"}, {"mail =", "is no address"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    SlurmSettings settings = slurm_settings_default();
+    SlurmSite site;
+    char text[256];
+    snprintf(text, sizeof text, "[notify]\n%s\n", cases[i].line);
+    assert_int_equal(core_files_write_atomic(site_path, text, strlen(text)), CORE_OK);
+    if (slurm_site_apply(&settings, &site) != CORE_USAGE) fail_msg("%s is taken", cases[i].line);
+    if (!strstr(core_error_message(), cases[i].says)) fail_msg("%s: %s", cases[i].line, core_error_message());
+  }
+}
+
 int main(void) {
+  const struct CMUnitTest programs[] = {
+    cmocka_unit_test(test_command), cmocka_unit_test(test_mail), cmocka_unit_test(test_programs_that_fail),
+    cmocka_unit_test(test_first_failure), cmocka_unit_test(test_bad_sites)};
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_styles), cmocka_unit_test(test_faults),
                                      cmocka_unit_test(test_end), cmocka_unit_test(test_choice),
                                      cmocka_unit_test(test_stall)};
-  if (!core_http_is_built()) {
-    printf("1..1\nok 1 # SKIP built without libcurl\n");
-    return 0;
-  }
   if (!mkdtemp(root)) return 2;
   snprintf(site_path, sizeof site_path, "/tmp/test_notify.%d.ini", (int)getpid());
   setenv("SWEEP_SITE", site_path, 1);
-  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  char path[4096];
+  snprintf(path, sizeof path, "%s:%s", root, getenv("PATH"));
+  setenv("PATH", path, 1);
+  int failed = cmocka_run_group_tests(programs, NULL, NULL);
+  if (core_http_is_built()) failed += cmocka_run_group_tests(tests, NULL, NULL);
   unlink(site_path);
   core_files_remove_tree(root);
   return failed;

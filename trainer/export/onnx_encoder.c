@@ -1,6 +1,6 @@
 /* Sets of entities and pictures, operator by operator as trainer/nets/encoder_set.c, encoder_nature.c and
- * encoder_impala.c compute them. Convolutions are ONNX's over [rows][channels][height][width]; the trainer's activations
- * are [rows][height][width][channels], which matters at the embedding and in layer norm. */
+ * encoder_impala.c compute them. Convolutions are ONNX's over [rows][channels][height][width]. The trainer's
+ * activations are [rows][height][width][channels], which matters at the embedding and in layer norm. */
 #include "trainer/export/onnx_encoder.h"
 
 #include <stdio.h>

@@ -52,7 +52,8 @@ static OnnxValue vector(Onnx *onnx, const char *what, int layer, const float *va
 /* Layer 0's bias where the leader's embedding, the last inputs, is always the same: its part is added. */
 static void add_embedding(const Agent *agent, int inputs, int width, float *bias) {
   const AgentNetwork *actor = &agent->actor;
-  const float *embedding = actor->theta + actor->embedding + (size_t)(agent->blocks.count - 1) * (size_t)agent->blocks.width;
+  const size_t leader = (size_t)(agent->blocks.count - 1);
+  const float *embedding = actor->theta + actor->embedding + leader * (size_t)agent->blocks.width;
   for (int o = 0; o < width; o++) {
     double sum = bias[o];
     for (int k = 0; k < agent->blocks.width; k++)
@@ -115,8 +116,9 @@ static OnnxValue likeliest(Onnx *onnx, const OpsHead *head, OnnxValue logits) {
   const double low = (double)head->low, high = (double)head->high;
   if (head->kind == OPS_GAUSSIAN)
     return isfinite(low) || isfinite(high) ? onnx_clip(onnx, at, ONNX_FLOAT, low, high) : at;
-  const OnnxValue stretched = onnx_2(onnx, "Mul", onnx_1(onnx, "Tanh", at), onnx_real(onnx, ONNX_FLOAT, (high - low) / 2));
-  return onnx_2(onnx, "Add", stretched, onnx_real(onnx, ONNX_FLOAT, (high + low) / 2));
+  const OnnxValue half = onnx_real(onnx, ONNX_FLOAT, (high - low) / 2);
+  return onnx_2(onnx, "Add", onnx_2(onnx, "Mul", onnx_1(onnx, "Tanh", at), half),
+                onnx_real(onnx, ONNX_FLOAT, (high + low) / 2));
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* A policy's weights as a file of safetensors (github.com/huggingface/safetensors): the length of a JSON header as eight
- * bytes, the header, then the tensors' bytes. */
+/* A policy's weights as a file of safetensors (github.com/huggingface/safetensors): the length of a JSON header as
+ * eight bytes, the header, then the tensors' bytes. */
 #ifndef TRAINER_SAFETENSORS_H
 #define TRAINER_SAFETENSORS_H
 #include "core/text.h"

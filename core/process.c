@@ -1,0 +1,153 @@
+/* Child processes (process.h). Both pipes are read as they fill, so that no child can block on us. */
+#include "core/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/terminal.h"
+
+extern char **environ;
+enum { OUTPUT_MAX = 256 << 20 };
+static const double KILLED_S = 2; /* that a killed program has to end in */
+
+bool core_process_exists(const char *name) {
+  char path[CORE_PATH_MAX];
+  const char *folders = getenv("PATH");
+  for (const char *c = folders ? folders : "/usr/bin:/bin"; *c; c += *c == ':') {
+    const size_t length = strcspn(c, ":");
+    if (length > 0 && core_files_path(path, "%.*s/%s", (int)length, c, name) == CORE_OK && access(path, X_OK) == 0)
+      return true;
+    c += length;
+  }
+  return false;
+}
+
+typedef struct Child {
+  pid_t pid;
+  int in, out, error; /* our ends; -1: closed */
+} Child;
+
+static int make_pipes(int in[2], int out[2], int error[2]) {
+  if (pipe2(in, O_CLOEXEC) != 0) return -1;
+  if (pipe2(out, O_CLOEXEC) != 0) {
+    close(in[0]), close(in[1]);
+    return -1;
+  }
+  if (pipe2(error, O_CLOEXEC) == 0) return 0;
+  close(in[0]), close(in[1]), close(out[0]), close(out[1]);
+  return -1;
+}
+
+static int start(const char *const *arguments, char *const *environment, Child *child) {
+  int in[2], out[2], error[2];
+  if (make_pipes(in, out, error) != 0) return core_error_errno(CORE_FAIL, "can not make a pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigfillset(&defaults);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+  posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, error[1], 2);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  /* A group of its own: Ctrl-C ends us, not a submission under way. */
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  const int number = posix_spawnp(&child->pid, arguments[0], &actions, &attributes, (char *const *)arguments,
+                                  environment ? environment : environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  close(in[0]), close(out[1]), close(error[1]);
+  child->in = in[1], child->out = out[0], child->error = error[0];
+  if (number == 0) return CORE_OK;
+  close(in[1]), close(out[0]), close(error[0]);
+  errno = number;
+  return core_error_errno(CORE_FAIL, "can not start %s", arguments[0]);
+}
+
+static void close_end(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+static void take(int *fd, CoreText *text) {
+  char buffer[65536];
+  const ssize_t got = read(*fd, buffer, sizeof buffer);
+  if (got > 0 && text->length < OUTPUT_MAX) core_text_append_bytes(text, buffer, (size_t)got);
+  else if (got >= 0 || errno != EINTR) close_end(fd);
+}
+
+static void give(int *fd, const char **input) {
+  const ssize_t put = write(*fd, *input, strlen(*input));
+  if (put > 0) *input += put;
+  if ((put < 0 && errno != EINTR && errno != EAGAIN) || !**input) close_end(fd);
+}
+
+/* Until both outputs are closed, or the time is over. */
+static bool talk(Child *child, const char *input, double end_s, CoreProcessOutput *output) {
+  if (!input || !*input) close_end(&child->in);
+  else fcntl(child->in, F_SETFL, O_NONBLOCK);
+  while (child->out >= 0 || child->error >= 0) {
+    struct pollfd ends[3] = {{child->out, POLLIN, 0}, {child->error, POLLIN, 0}, {child->in, POLLOUT, 0}};
+    const double left_s = end_s - core_clock_s();
+    if (left_s <= 0) return false;
+    if (poll(ends, 3, (int)(1000 * left_s) + 1) < 0) continue;
+    if (child->out >= 0 && ends[0].revents) take(&child->out, &output->out);
+    if (child->error >= 0 && ends[1].revents) take(&child->error, &output->error);
+    if (child->in >= 0 && ends[2].revents) give(&child->in, &input);
+  }
+  return true;
+}
+
+/* Waits for its end until end_s; false: it has not come. Asks again and again: waitpid itself knows no deadline. */
+static bool reap(pid_t pid, double end_s, int *status) {
+  for (useconds_t pause_us = 1000;; pause_us = pause_us < 50000 ? 2 * pause_us : pause_us) {
+    const pid_t got = waitpid(pid, status, WNOHANG);
+    if (got == pid || (got < 0 && errno != EINTR)) return true;
+    if (core_clock_s() >= end_s) return false;
+    usleep(pause_us);
+  }
+}
+
+/* Its end: by itself until end_s, else with all that it has started. One that can not even be killed (it waits for a
+ * disk or a network file system that is gone) is left behind. */
+static int finish(pid_t pid, double end_s, bool *timed_out) {
+  int status = 0;
+  if (!*timed_out && reap(pid, end_s, &status)) return status;
+  *timed_out = true;
+  kill(-pid, SIGKILL);
+  kill(pid, SIGKILL);
+  return reap(pid, core_clock_s() + KILLED_S, &status) ? status : SIGKILL;
+}
+
+int core_process_run(const char *const *arguments, char *const *environment, const char *input, int timeout_s,
+                     CoreProcessOutput *output) {
+  Child child;
+  struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+  *output = (CoreProcessOutput){0};
+  TRY(start(arguments, environment, &child));
+  sigaction(SIGPIPE, &ignore, &before); /* a child that does not read what it is given */
+  const double end_s = core_clock_s() + timeout_s;
+  output->timed_out = !talk(&child, input, end_s, output);
+  sigaction(SIGPIPE, &before, NULL);
+  close_end(&child.in), close_end(&child.out), close_end(&child.error);
+  const int status = finish(child.pid, end_s, &output->timed_out);
+  output->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return CORE_OK;
+}
+
+void core_process_output_free(CoreProcessOutput *output) {
+  core_text_free(&output->out);
+  core_text_free(&output->error);
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# `analyze export tensorboard`: event files that TensorBoard's own reader takes, value for value those of results.db. What
+# needs that package is skipped where no Python has it. TAP.
+#   SWEEP_PYTHON=/path/to/python3: a Python with tensorboard
+set -u
+. "$(dirname "$0")/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+"$SWEEP_BUILD/tests/bench/bench_analysis" make "$tap_dir/work" 2 20 >"$tap_dir/out" 2>&1 || { echo "Bail out! $(cat "$tap_dir/out")"; exit 1; }
+cd "$tap_dir" || exit 1
+sweep collect --root work >out 2>&1 || { echo "Bail out! $(cat out)"; exit 1; }
+db=work/results.db
+runs=$(analyze sql $db --csv "SELECT count(*) FROM run" | tail -1)
+sweep=$(analyze sql $db --csv "SELECT name FROM sweep ORDER BY name LIMIT 1" | tail -1)
+first=$(analyze sql $db --csv "SELECT id FROM run ORDER BY id LIMIT 1" | tail -1)
+tap_run "all runs" 0 "$runs runs, " analyze export tensorboard $db -o events
+tap_check "a file a run, and nothing beside it" "$(n=$(find events -type f | wc -l); [ "$n" = "$runs" ] || find events | head)"
+tap_check "a second call writes the same bytes" "$(cp -r events before; analyze export tensorboard $db -o events >/dev/null; diff -r before events)"
+tap_run "of a sweep" 0 "runs, " analyze export tensorboard $db --sweep "$sweep" -o of_sweep
+tap_run "each 100th iteration is less" 0 "$runs runs, " analyze export tensorboard $db --every 100 -o thin
+tap_check "but has the last" "$([ "$(du -sb thin | cut -f1)" -lt "$(du -sb events | cut -f1)" ] || du -sb thin events)"
+tap_run "without a database: that of the workspace" 0 "$runs runs, " env SWEEP_ROOT="$tap_dir/work" analyze export tensorboard -o again
+tap_run "an unknown sweep" 2 "results.db has no runs of the sweep nosuch" analyze export tensorboard $db --sweep nosuch -o none
+tap_run "no iteration at all" 2 "--every 0: at least 1" analyze export tensorboard $db --every 0 -o none
+tap_run "a folder that is a file" 1 "out" analyze export tensorboard $db -o out
+tap_run "no database" 2 "no such file" analyze export tensorboard nowhere.db -o none
+tap_run "another format" 2 'unknown format "wandb"' analyze export wandb $db
+cp $db bad.db
+tool sql bad.db "INSERT INTO run(id, status) VALUES('../../../etc/passwd', 'finished')" >/dev/null
+tap_run "an id that is a path" 1 "a run whose id is none" analyze export tensorboard bad.db -o bad
+tap_check "writes nothing outside" "$(find . -name passwd)"
+
+python=
+for candidate in "${SWEEP_PYTHON:-}" "$SWEEP_BUILD/python/bin/python" python3; do
+  [ -n "$candidate" ] && "$candidate" -c 'from tensorboard.backend.event_processing import event_accumulator' 2>/dev/null &&
+    { python=$candidate; break; }
+done
+if [ -z "$python" ]; then tap_skip "TensorBoard reads them" "no Python with tensorboard (make python)"; tap_done; fi
+analyze export csv $db -o csv >out 2>&1 || cat out
+out=$(PYTHONPATH=$top/tests/tools "$python" "$top/tests/tools/tensorboard_check.py" events csv "$first" 2>errors)
+while IFS=$'\t' read -r name problem; do [ "$name" = end ] || tap_check "$name" "$problem"; done <<<"$out"
+tap_check "the check comes to its end" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 errors)"
+tap_done
