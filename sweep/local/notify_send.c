@@ -101,8 +101,13 @@ static void add_fact(char **environment, size_t *count, const char *name, const 
   environment[(*count)++] = text.data;
 }
 
-/* The environment with SWEEP_EVENT and the like in front, of which the first counts. The first FACTS are to be freed,
- * and the array. */
+static bool is_fact(const char *variable, char *const *facts) {
+  for (size_t i = 0; i < FACTS; i++)
+    if (strncmp(variable, facts[i], strcspn(facts[i], "=") + 1) == 0) return true;
+  return false;
+}
+
+/* SWEEP_EVENT and the like, then the environment without them. The first FACTS are to be freed, and the array. */
 static char **make_environment(const SweepNews *news) {
   const struct { const char *name; size_t value; } counts[] = {
     {"SWEEP_RUNS", news->runs}, {"SWEEP_FINISHED", news->finished}, {"SWEEP_FAILED", news->failed},
@@ -117,7 +122,9 @@ static char **make_environment(const SweepNews *news) {
     add_fact(environment, &count, counts[i].name, number);
   }
   CORE_CHECK(count == FACTS);
-  memcpy(environment + count, environ, (inherited + 1) * sizeof *environment);
+  for (char **variable = environ; *variable; variable++)
+    if (!is_fact(*variable, environment)) environment[count++] = *variable;
+  environment[count] = NULL;
   return environment;
 }
 

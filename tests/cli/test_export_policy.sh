@@ -52,6 +52,18 @@ else
   tap_check "the files are read to the end" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 errors)"
 fi
 
+# ---- the page
+recipe() { awk -v name="$1" '/^```/ { inside = !inside && /^```./; first = inside; next } inside && first { first = 0; on = substr($0, length($0) - length(name) + 1) == name }
+  inside && on' "$top/docs/export.md"; }
+cp policies/plain.onnx policy.onnx; cp policies/plain.safetensors weights.safetensors
+try() { # NAME MODULE EXPECTED SHOWN
+  [ -n "$python" ] && "$python" -c "import $2" 2>/dev/null || { tap_skip "the page: $1" "no Python with $2 (make python)"; return; }
+  local out; out=$({ recipe "$1"; echo "$4"; } | "$python" - 2>&1 | tail -1)
+  tap_check "the page: $1" "$([ "$out" = "$3" ] || echo "expected $3, found $out")"
+}
+try "a policy in onnxruntime" onnxruntime "(4, 16) (4, 6)" 'print(logits.shape, action.shape)'
+try "all weights as arrays" safetensors "(16, 16) categorical" 'print(weights["actor.W1"].shape, facts["policy"])'
+
 # ---- what is refused
 refused() { tap_run "$1" "$2" "$3" trainer export "${@:4}"; }
 trainer --root transformer "${small[@]}" "${loco[@]}" --set net.encoder=transformer --set env.observations=entity >out 2>&1

@@ -1,4 +1,4 @@
-"""Reads event files with TensorBoard's own reader (tests/cli/test_export_tensorboard.sh); prints "name<TAB>problem" lines.
+"""Reads event files with TensorBoard's own reader (tests/cli/test_export_runs.sh); prints "name<TAB>problem" lines.
 
 usage: tensorboard_check.py EVENTS CSV RUN: what `analyze export tensorboard` and `analyze export csv` wrote, and one run.
 """

@@ -355,7 +355,9 @@ int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]) {
   int64_t iteration = -1;
   TRY(core_files_path(checkpoint.folder, "%s", folder));
   if (core_files_exists(folder)) TRY(checkpoint_newest(&checkpoint, &iteration));
-  if (iteration < 0) return core_error(CORE_USAGE, "%s: no checkpoint there: none was written yet, or sweep archive has removed them", folder);
+  if (iteration < 0)
+    return core_error(CORE_USAGE, "%s: no checkpoint there: none was written yet, or sweep archive has removed them",
+                      folder);
   return path_of(&checkpoint, iteration, path);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # `analyze export tensorboard`: event files that TensorBoard's own reader takes, value for value those of results.db. What
-# needs that package is skipped where no Python has it. TAP.
+# needs that package is skipped where no Python has it. And the recipe of docs/export.md for W&B, with a stand-in. TAP.
 #   SWEEP_PYTHON=/path/to/python3: a Python with tensorboard
 set -u
 . "$(dirname "$0")/tap.sh"
@@ -28,6 +28,25 @@ cp $db bad.db
 tool sql bad.db "INSERT INTO run(id, status) VALUES('../../../etc/passwd', 'finished')" >/dev/null
 tap_run "an id that is a path" 1 "a run whose id is none" analyze export tensorboard bad.db -o bad
 tap_check "writes nothing outside" "$(find . -name passwd)"
+
+# ---- W&B: the page's lines, over a module that writes down what it is told
+analyze export csv $db -o export >out 2>&1 || cat out
+mkdir stand_in; cat >stand_in/wandb.py <<'PY'
+import contextlib, os
+
+@contextlib.contextmanager
+def init(project, id, config):
+    class Run:
+        def log(self, values, step):
+            print(id, config["env"]["task"], step, repr(values.get("kl")), sep=",", file=out)
+    with open("logged", "a") as out: yield Run()
+PY
+awk '/^```/ { inside = !inside && /^```./; first = inside; next } inside && first { first = 0; on = /to W&B$/ } inside && on' "$top/docs/export.md" >wb.py
+if command -v python3 >/dev/null; then
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=stand_in python3 wb.py >out 2>&1 || cat out
+  tap_check "the page's lines give W&B each iteration" "$(cmp <(cut -d, -f1,3 logged) <(analyze sql $db --csv "SELECT run_id, iteration FROM iteration" | tail -n +2) 2>&1)"
+  tap_check "with its values and settings" "$(cmp <(cut -d, -f2,4 logged | sort | uniq | wc -l) <(analyze sql $db --csv "SELECT count(DISTINCT json_extract(config, '\$.env.task') || ',' || kl) FROM iteration JOIN run ON run.id = run_id" | tail -n +2) 2>&1)"
+else tap_skip "the page's lines for W&B" "no python3"; fi
 
 python=
 for candidate in "${SWEEP_PYTHON:-}" "$SWEEP_BUILD/python/bin/python" python3; do
