@@ -52,8 +52,8 @@ static int command_train(int argc, char **argv) {
              "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
              "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
              "SIGINT after finishing the iteration and saving it (run again with --resume to go on).\n\n"
-             "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, export, check-level; "
-             "trainer help lists them.",
+             "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, export, "
+             "check-level; trainer help lists them.",
     .more = core_config_help,
     .hint = "settings go as --set KEY=VALUE, a file as --config FILE"};
   TrainOptions given = {0};

@@ -57,7 +57,8 @@ static json_t *interval_of(AnalysisInterval i) {
 static int add_runs(const AnalysisReport *report, json_t *root) {
   static const char sql[] =
     "SELECT iteration, transitions, attempt, host, heartbeat, message, " TAGS_OF("'run'", "run.id") ", "
-    NOTE_OF("'run'", "run.id") ", EXISTS(SELECT 1 FROM annotation WHERE key = 'pinned' AND value = id) FROM run WHERE id = ?1";
+    NOTE_OF("'run'", "run.id")
+    ", EXISTS(SELECT 1 FROM annotation WHERE key = 'pinned' AND value = id) FROM run WHERE id = ?1";
   static const char *const numbers[] = {"iteration", "transitions", "attempt"};
   StoreQuery *query = NULL;
   json_t *list = json_array();

@@ -8,8 +8,8 @@ bool analysis_is_annotation(const char *pair);
 
 /* Keeps the runs that meet the pairs among where[count] of which analysis_is_annotation says so; the others are passed
  * over. A run has its own tags and those of its sweeps; it is pinned where some sweep has pinned it. The same key twice
- * means either. Appends "; tag=paper" to `filter`. CORE_USAGE: a value that can be none. CORE_FAIL: no run is left, with
- * the tags that there are. */
+ * means either. Appends "; tag=paper" to `filter`. CORE_USAGE: a value that can be none. CORE_FAIL: no run is left; the
+ * message has the tags that there are. */
 int analysis_keep_annotated(StoreDatabase *database, const char *const *where, size_t count,
                             AnalysisSelection *selection, CoreText *filter);
 

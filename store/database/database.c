@@ -223,8 +223,8 @@ static int pack_iterations(StoreDatabase *database) {
 
 /* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
  * and from 5 to 6 iterations went into chunks, which makes the steps before it needless; from 6 to 7 came the table of
- * layers, empty, from 7 to 8 views changed, and from 8 to 9 came annotations. A later version puts its other steps here, each from the version
- * before. */
+ * layers, empty, from 7 to 8 views changed, and from 8 to 9 came annotations. A later version puts its other steps
+ * here, each from the version before. */
 static int migrate(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));

@@ -56,7 +56,8 @@ int sweep_common_name(const SweepCommon *common, const char *operand, char name[
  * None is no error. */
 int sweep_common_list(const char *root, char ***names, size_t *count);
 
-/* What an operand SWEEP|RUN names: a sweep of that name, else a run (store/workspace/run_name.h). CORE_USAGE: neither. */
+/* What an operand SWEEP|RUN names: a sweep of that name, else a run (store/workspace/run_name.h). CORE_USAGE:
+ * neither. */
 typedef struct SweepNamed {
   bool is_sweep;
   char name[SWEEP_NAME], id[CORE_RUN_ID]; /* of the sweep, or of the run */

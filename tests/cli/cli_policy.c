@@ -1,6 +1,7 @@
 /* What the trainer computes with a policy, for comparisons with other programs that read its checkpoints.
  *   cli_policy RUN ROWS    ROWS observations drawn at random, and what `trainer play` would make of each; RUN as there
- * Prints a line an observation: the numbers (or bytes) shown by the environment, "|", the policy's logits, or Q values. */
+ * Prints a line an observation: the numbers (or bytes) shown by the environment, "|", the policy's logits, or Q
+ * values. */
 #include <stdio.h>
 #include <stdlib.h>
 

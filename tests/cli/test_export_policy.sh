@@ -33,6 +33,8 @@ train flat "${loco[@]}" --set net.depth=0
 train q "${loco[@]}" --set algo.name=pqn --set env.actions=discrete
 train set "${loco[@]}" --set net.encoder=set --set env.observations=entity
 train stoix_set "${loco[@]}" --set net.encoder=stoix_set --set env.observations=entity --set net.sharing=shared
+train each "${loco[@]}" --set env.actions=continuous --set env.normalize_observations=cleanrl_each
+train ewma "${loco[@]}" --set algo.name=ppo_ewma --set net.sharing=shared --set net.norm=layer
 train sapg "${loco[@]}" --set algo.name=sapg --set sapg.blocks=2 --set env.actions=continuous
 if [ -n "$python" ] && PYTHONPATH=$top/tests/cli/environments "$python" -c 'import gymnasium' 2>/dev/null; then
   export PYTHONPATH=$top/tests/cli/environments SWEEP_TEST_ENVIRONMENTS=1

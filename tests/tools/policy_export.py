@@ -15,7 +15,7 @@ from sweepdb_check import check
 
 FOLDER = sys.argv[1]
 NAMES = sorted(os.path.basename(path)[:-7] for path in glob.glob(f"{FOLDER}/*.logits"))
-LAYERED = {"plain", "shared", "halves", "gaussian", "affine", "flat", "q"}
+LAYERED = {"plain", "shared", "halves", "gaussian", "affine", "flat", "q", "each", "ewma"}
 
 
 def package(name):

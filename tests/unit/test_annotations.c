@@ -29,7 +29,8 @@ static void write_annotation(const char *name, const char *text) {
 
 static void what_is_said_stays(void **state) {
   StoreAnnotations said;
-  static const char any[] = "<script>alert('x')</script> $(rm -rf /) `id` '; DROP TABLE run; -- %s \"\\ \n\xc3\xa9 \xf0\x9f\x98\x80";
+  static const char any[] = "<script>alert('x')</script> $(rm -rf /) `id` '; DROP TABLE run; -- %s \"\\ \n\xc3\xa9 "
+                            "\xf0\x9f\x98\x80";
   assert_ok(store_annotations_read(root, STORE_OF_RUN, id, &said));
   assert_true(store_annotations_are_empty(&said));
   assert_ok(change(STORE_OF_RUN, id, add_tag, "paper"));

@@ -217,8 +217,8 @@ static const SweepNews hostile = {
   .message = "$(touch owned) `id`; rm -rf / \n.\nBcc: x@y\n\xc3\xa9"};
 
 static void test_command(void **state) {
-  make_program("tell", "#!/bin/sh\n{ echo \"$# $1 $2 $SWEEP_EVENT $SWEEP_NAME $SWEEP_RUNS $SWEEP_FINISHED $SWEEP_FAILED "
-                       "$SWEEP_DIVERGED\"; cat; } >\"${0%/*}/left\"\n");
+  make_program("tell", "#!/bin/sh\n{ echo \"$# $1 $2 $SWEEP_EVENT $SWEEP_NAME $SWEEP_RUNS $SWEEP_FINISHED "
+                       "$SWEEP_FAILED $SWEEP_DIVERGED\"; cat; } >\"${0%/*}/left\"\n");
   setenv("SWEEP_EVENT", "of the caller", 1);
   const SlurmSite site = site_of("command = tell  --loud $(id)\t");
   assert_true(slurm_site_notifies(&site));

@@ -1,4 +1,5 @@
-/* core/process.c, as Slurm's commands and notifiers are run by it: a program is heard, fed, and ended in time whatever it does. */
+/* core/process.c, by which Slurm's commands and notifiers are run: a program is heard, fed, and ended in time whatever
+ * it does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
