@@ -1,5 +1,6 @@
 /* What the trainer computes with a policy, for comparisons with other programs that read its checkpoints.
- *   cli_policy RUN ROWS    ROWS observations drawn at random, and what `trainer play` would make of each; RUN as there
+ *   cli_policy RUN ROWS    ROWS observations drawn at random, and what `trainer play` would make of each; RUN as there.
+ *                          To a policy with memory they are the steps of an episode.
  * Prints a line an observation: the numbers (or bytes) shown by the environment, "|", the policy's logits, or Q
  * values. */
 #include <stdio.h>
@@ -37,6 +38,8 @@ static void print_row(Player *player, uint32_t row) {
   else draw_numbers(player, row);
   observer_look(&player->observer, player->shown, 1, player->observation);
   const Agent *agent = &player->agent;
+  for (int i = 0; row == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
+  agent_follow(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
   if (agent->is_q)
     agent_forward(agent, player->ops, &agent->actor, agent->actor.theta, player->observation, 1, player->logits);
   else agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);

@@ -35,6 +35,9 @@ train set "${loco[@]}" --set net.encoder=set --set env.observations=entity
 train stoix_set "${loco[@]}" --set net.encoder=stoix_set --set env.observations=entity --set net.sharing=shared
 train each "${loco[@]}" --set env.actions=continuous --set env.normalize_observations=cleanrl_each
 train ewma "${loco[@]}" --set algo.name=ppo_ewma --set net.sharing=shared --set net.norm=layer
+train memory "${loco[@]}" --set net.memory=lstm --set net.memory_width=12 --set ppo.sequence_length=8 --set env.normalize_observations=stoix
+train memory_shared "${loco[@]}" --set net.memory=lstm --set net.memory_width=12 --set ppo.sequence_length=8 --set net.sharing=shared --set env.actions=continuous
+train memory_sapg "${loco[@]}" --set net.memory=lstm --set net.memory_width=12 --set ppo.sequence_length=8 --set algo.name=sapg --set sapg.blocks=2 --set env.actions=continuous
 train sapg "${loco[@]}" --set algo.name=sapg --set sapg.blocks=2 --set env.actions=continuous
 if [ -n "$python" ] && PYTHONPATH=$top/tests/cli/environments "$python" -c 'import gymnasium' 2>/dev/null; then
   export PYTHONPATH=$top/tests/cli/environments SWEEP_TEST_ENVIRONMENTS=1

@@ -36,10 +36,13 @@ def compare(name, runtime):
     """Logits of the trainer, to float32's rounding: its tanh is a rational approximation, sums are in another order."""
     x, expected = rows_of(name)
     session = runtime.InferenceSession(f"{FOLDER}/{name}.onnx", providers=["CPUExecutionProvider"])
-    given, = session.get_inputs()
+    given = session.get_inputs()[0]
     assert given.name == "observation" and given.shape[0] == "rows", (given.name, given.shape)
     if given.type == "tensor(uint8)":
         x = x.astype(np.uint8).reshape(len(x), *given.shape[1:])
+    if len(session.get_inputs()) > 1:
+        compare_steps(session, x, expected)
+        return
     logits, action = session.run(["logits", "action"], {"observation": x})
     assert np.ptp(expected) > 1e-3, "logits that tell nothing"
     np.testing.assert_allclose(logits, expected, rtol=5e-5, atol=5e-6 * max(1, float(np.abs(expected).max())))
@@ -47,6 +50,16 @@ def compare(name, runtime):
         few = session.run(["logits"], {"observation": x[:rows]})[0]
         np.testing.assert_allclose(few, expected[:rows], rtol=5e-5, atol=5e-6 * max(1, float(np.abs(expected).max())))
     check_actions(session.get_modelmeta().custom_metadata_map, expected, action)
+
+
+def compare_steps(session, x, expected):
+    """The rows are the steps of an episode."""
+    state = np.zeros((1, session.get_inputs()[1].shape[1]), np.float32)
+    for row, wanted in zip(x, expected):
+        logits, action, state = session.run(["logits", "action", "next_state"], {"observation": row[None], "state": state})
+        np.testing.assert_allclose(logits[0], wanted, rtol=5e-5, atol=5e-6 * max(1, float(np.abs(expected).max())))
+    assert np.abs(state).max() > 1e-3, "a memory that tells nothing"
+    check_actions(session.get_modelmeta().custom_metadata_map, logits, action)
 
 
 def check_actions(facts, logits, action):

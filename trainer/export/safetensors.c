@@ -49,6 +49,16 @@ static void add_layers(Tensors *to, const AgentNetwork *network) {
   }
 }
 
+static void add_memory(Tensors *to, const RecurrentShape *shape, const AgentNetwork *network) {
+  const int64_t gates = 4 * shape->width, in[] = {shape->in, gates}, h[] = {shape->width, gates}, *width = h;
+  const struct { const char *name; size_t first; const int64_t *dims; int rank; } part[] = {
+    {"lstm Wx", shape->wx, in, 2},       {"lstm bx", shape->bx, in + 1, 1}, {"lstm Wh", shape->wh, h, 2},
+    {"lstm bh", shape->bh, in + 1, 1}, {"lstm gain", shape->gain, width, 1}, {"lstm offset", shape->offset, width, 1}};
+  for (size_t p = 0; p < sizeof part / sizeof *part; p++)
+    add_floats(to, network->name, part[p].name, -1, part[p].dims, part[p].rank,
+               network->theta + network->recurrent + part[p].first);
+}
+
 /* What the network's vector has after its layers. */
 static void add_rest(Tensors *to, const Agent *agent, const AgentNetwork *network) {
   const EncoderShape *encoder = &agent->encoder.shape;
@@ -61,8 +71,7 @@ static void add_rest(Tensors *to, const Agent *agent, const AgentNetwork *networ
   if (network->encoder > network->embedding)
     add_floats(to, network->name, "embedding", -1, (int64_t[]){blocks, agent->blocks.width}, 2,
                network->theta + network->embedding);
-  if (network->n == network->encoder) return;
-  for (int i = 0; i < encoder->tensors; i++) {
+  for (int i = 0; network->recurrent > network->encoder && i < encoder->tensors; i++) {
     const EncoderTensor *t = &encoder->tensor[i];
     const OpsConv *c = &t->conv;
     const int64_t conv[] = {c->size[0], c->size[1], c->in, c->out}, matrix[] = {t->rows, t->columns};
@@ -70,6 +79,7 @@ static void add_rest(Tensors *to, const Agent *agent, const AgentNetwork *networ
     add_floats(to, network->name, t->name, -1, is_conv ? conv : matrix + is_vector, is_conv ? 4 : 2 - is_vector,
                network->theta + network->encoder + t->offset);
   }
+  if (network->n > network->recurrent) add_memory(to, &agent->recurrent.shape, network);
 }
 
 static void add_observation(Tensors *to, const Observer *observer) {
