@@ -138,7 +138,10 @@ static int report(void *given, const char **operands, size_t count) {
   TRY(sweep_common_name(&options->common, operands[0], name));
   TRY(sweep_usage_read(options->common.root, name, &usage));
   sweep_usage_advise(&usage, &advice);
-  sweep_said_read(options->common.root, name, false, &said);
+  SweepSaidFiles files;
+  sweep_said_files(options->common.root, false, &files);
+  sweep_said_read(options->common.root, name, &files, &said);
+  sweep_said_files_free(&files);
   if (options->json) print_json(name, &usage, &said, &advice);
   else if (options->csv) print_csv(&usage);
   else print_text(name, &usage, &said, &advice, options->runs);

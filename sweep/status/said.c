@@ -1,5 +1,4 @@
-/* Annotations of a sweep and of its runs, joined by index (said.h). The folder of annotations is read once a sweep: it
- * has few files, runs are many. */
+/* Annotations of a sweep and of its runs, joined by index (said.h). The files are few, runs are many. */
 #include "sweep/status/said.h"
 
 #include <stdlib.h>
@@ -9,22 +8,16 @@
 #include "core/memory.h"
 #include "sweep/spec/id_set.h"
 
-typedef struct Reading {
-  SweepSaid *said;
-  const char *name;
-  const SweepIdSet *places;
-  bool is_quiet;
-} Reading;
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Reading { SweepSaidFiles *files; bool is_quiet; } Reading;
 
 static int take(void *context, StoreSubject subject, const char *name, const StoreAnnotations *annotations) {
-  Reading *reading = context;
-  SweepSaid *said = reading->said;
-  size_t index;
-  if (subject == STORE_OF_SWEEP && strcmp(name, reading->name) == 0) said->sweep = *annotations;
-  if (subject != STORE_OF_RUN || !sweep_id_set_find(reading->places, name, &index)) return CORE_OK;
-  said->run = core_memory_resize(said->run, (said->runs + 1) * sizeof *said->run);
-  said->run[said->runs++] = (SweepSaidRun){index, *annotations};
-  return CORE_OK;
+  SweepSaidFiles *files = ((Reading *)context)->files;
+  files->file = core_memory_resize(files->file, (files->count + 1) * sizeof *files->file);
+  SweepSaidFile *file = &files->file[files->count++];
+  *file = (SweepSaidFile){.subject = subject, .said = *annotations};
+  return core_text_copy(file->name, sizeof file->name, name, "name");
 }
 
 static void warn(void *context, const char *message) {
@@ -33,23 +26,50 @@ static void warn(void *context, const char *message) {
   core_error_clear();
 }
 
+void sweep_said_files(const char *root, bool is_quiet, SweepSaidFiles *files) {
+  Reading reading = {files, is_quiet};
+  *files = (SweepSaidFiles){NULL, 0};
+  if (store_annotations_each(root, &(StoreAnnotationsVisit){take, warn, &reading}) != CORE_OK)
+    warn(&reading, core_error_message());
+}
+
+void sweep_said_files_free(SweepSaidFiles *files) {
+  free(files->file);
+  *files = (SweepSaidFiles){NULL, 0};
+}
+
+/* ---- one sweep --------------------------------------------------------------------------------------------------- */
+
 static int by_index(const void *a, const void *b) {
   const SweepSaidRun *x = a, *y = b;
   return x->index < y->index ? -1 : x->index > y->index;
 }
 
-void sweep_said_read(const char *root, const char *name, bool is_quiet, SweepSaid *said) {
+/* Files of runs that are the sweep's. */
+static void take_runs(const SweepSaidFiles *files, const SweepIdSet *places, SweepSaid *said) {
+  said->run = core_memory_allocate((files->count + 1) * sizeof *said->run);
+  for (size_t i = 0; i < files->count; i++) {
+    const SweepSaidFile *file = &files->file[i];
+    size_t index;
+    if (file->subject == STORE_OF_RUN && sweep_id_set_find(places, file->name, &index))
+      said->run[said->runs++] = (SweepSaidRun){index, file->said};
+  }
+  if (said->runs) qsort(said->run, said->runs, sizeof *said->run, by_index);
+}
+
+void sweep_said_read(const char *root, const char *name, const SweepSaidFiles *files, SweepSaid *said) {
   SweepIdSet places = {0};
   SweepManifest manifest = {0};
-  Reading reading = {said, name, &places, is_quiet};
   *said = (SweepSaid){.pinned = SIZE_MAX};
   sweep_archived(root, name, said->archived);
-  if (sweep_manifest_read(root, name, &manifest) != CORE_OK) warn(&reading, core_error_message());
+  if (files->count == 0) return;
+  if (sweep_manifest_read(root, name, &manifest) != CORE_OK) core_error_clear(); /* who shows the sweep has said so */
   sweep_id_set_add_all(&places, (const char(*)[CORE_RUN_ID])manifest.ids, manifest.count);
   sweep_manifest_free(&manifest);
-  if (store_annotations_each(root, &(StoreAnnotationsVisit){take, warn, &reading}) != CORE_OK)
-    warn(&reading, core_error_message());
-  if (said->runs) qsort(said->run, said->runs, sizeof *said->run, by_index);
+  for (size_t i = 0; i < files->count; i++)
+    if (files->file[i].subject == STORE_OF_SWEEP && strcmp(files->file[i].name, name) == 0)
+      said->sweep = files->file[i].said;
+  take_runs(files, &places, said);
   if (*said->sweep.pinned && !sweep_id_set_find(&places, said->sweep.pinned, &said->pinned)) said->pinned = SIZE_MAX;
   sweep_id_set_free(&places);
 }

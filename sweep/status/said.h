@@ -14,9 +14,20 @@ typedef struct SweepSaid {
   char archived[SWEEP_ARCHIVED_DAY]; /* since when; "": it is not */
 } SweepSaid;
 
-/* Reads it of a sweep. Files that can not be read are told to the log, unless `is_quiet`, and count as saying
- * nothing. */
-void sweep_said_read(const char *root, const char *name, bool is_quiet, SweepSaid *said);
+/* All annotations of a workspace: read once for many sweeps. */
+typedef struct SweepSaidFile {
+  StoreSubject subject;
+  char name[SWEEP_NAME];      /* a sweep's, or a run's id */
+  StoreAnnotations said;
+} SweepSaidFile;
+typedef struct SweepSaidFiles { SweepSaidFile *file; size_t count; } SweepSaidFiles;
+
+/* Files that can not be read are told to the log, unless `is_quiet`, and count as saying nothing. */
+void sweep_said_files(const char *root, bool is_quiet, SweepSaidFiles *files);
+void sweep_said_files_free(SweepSaidFiles *files);
+
+/* What of it is of a sweep. */
+void sweep_said_read(const char *root, const char *name, const SweepSaidFiles *files, SweepSaid *said);
 void sweep_said_free(SweepSaid *said);
 
 /* Of run `index`; NULL: nothing. */

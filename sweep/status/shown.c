@@ -114,11 +114,13 @@ static void read_progress(const SweepShownAsked *asked, StoreDatabase *database,
 
 int sweep_shown_read(const SweepShownAsked *asked, StoreDatabase *database, char **names, size_t *count,
                      SweepShown *shown, char problem[SWEEP_SHOWN_PROBLEM]) {
+  SweepSaidFiles said;
   read_progress(asked, database, names, count, shown, problem);
   TRY(join(asked, shown, *count));
+  sweep_said_files(asked->root, asked->is_repeated, &said);
   for (size_t i = 0; i < *count; i++) {
     read_members(asked, &shown[i]);
-    sweep_said_read(asked->root, shown[i].progress.name, asked->is_repeated, &shown[i].said);
+    sweep_said_read(asked->root, shown[i].progress.name, &said, &shown[i].said);
     if (shown[i].is_slurm) {
       sweep_cluster_status_expect(&shown[i].cluster, &shown[i].progress);
       sweep_cluster_status_trouble(&shown[i].progress, &shown[i].cluster, &shown[i].troubles);
@@ -126,6 +128,7 @@ int sweep_shown_read(const SweepShownAsked *asked, StoreDatabase *database, char
       sweep_failures_of_progress(&shown[i].progress, &shown[i].troubles);
     }
   }
+  sweep_said_files_free(&said);
   return CORE_OK;
 }
 
