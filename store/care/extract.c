@@ -39,6 +39,8 @@ static int delete_others(StoreDatabase *target) {
     "DELETE FROM attempt WHERE run_id IN (SELECT id FROM gone);"
     "DELETE FROM run_log WHERE run_id IN (SELECT id FROM gone);"
     "DELETE FROM sweep_run WHERE sweep NOT IN (SELECT name FROM kept);"
+    "DELETE FROM annotation WHERE subject = 'run' AND name IN (SELECT id FROM gone)"
+    " OR subject = 'sweep' AND name NOT IN (SELECT name FROM kept);"
     "DELETE FROM run WHERE id IN (SELECT id FROM gone);"
     "DELETE FROM sweep WHERE name NOT IN (SELECT name FROM kept);"
     /* not the clock: the same results are the same bytes */

@@ -161,7 +161,7 @@ static void executor_finish_sets(Executor *executor) {
     char failures[160];
     snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set),
              job_set_name(set));
-    const size_t ended = job_set_finished(set) + job_set_failed(set);
+    const size_t ended = job_set_finished(set) + job_set_failed(set) + job_set_stopped(set);
     if (ended > 0) notify_beside(executor, set, ended, job_set_failed(set) ? failures : NULL);
     job_set_destroy(&set);
   }

@@ -113,7 +113,7 @@ run sql "$db"; check "sql without a statement" refuses 2 "one quoted statement"
 run ddr-vs-solve; check "no database named, and none here" refuses 2 "results.db: no such file"
 SWEEP_ROOT=$(dirname "$db") run curves -o "$folder/named"; check "without a name it is that of SWEEP_ROOT, which is said" grep -q "^note: results of $(dirname "$db")/results.db" "$err"
 run ddr-vs-solve "$db" more; check "too many operands" refuses 2 "unexpected argument"
-run export parquet "$db"; check "an unknown format" refuses 2 "unknown format \"parquet\"; expected a format (csv, jsonl or mlflow)"
+run export parquet "$db"; check "an unknown format" refuses 2 "unknown format \"parquet\"; expected a format (csv, jsonl, tensorboard or mlflow)"
 run ddr-vs-solve "$folder/nothing.db"; check "no such file" refuses 2 "no such file"
 run curves "$folder/nothing.db"; check "and none is made" [ ! -e "$folder/nothing.db" ]
 echo "a letter to a friend, which is no database at all" >"$folder/letter.db"

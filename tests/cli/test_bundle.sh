@@ -34,6 +34,8 @@ experiment other "0.2, 0.3" >other.ini # shares the runs of 0.2
 for name in mine other; do sweep submit $name.ini --root "$root" --local --wait >/dev/null 2>&1; done
 sweep collect --root "$root" >/dev/null 2>&1
 
+sweep tag mine paper --root "$root" >/dev/null; sweep note other secret --root "$root" >/dev/null
+sweep tag other/3 secret --root "$root" >/dev/null; sweep collect --root "$root" >/dev/null
 tap_run "a sweep is bundled" 0 "mine.tar.zst: 4 runs" sweep bundle mine --root "$root"
 sweep bundle mine --root "$root" -o again.tar.zst >/dev/null; cmp -s mine.tar.zst again.tar.zst
 tap_result "the same results are the same bytes" $?
@@ -42,6 +44,8 @@ tap_result "its sum is sha256sum's" $?
 ls | grep -q '\.db$'; [ $? -ne 0 ]; tap_result "nothing else is left behind" $? "$(ls)"
 
 tap_run "it is unpacked" 0 "4 files, all as they were bundled" sweep unbundle mine.tar.zst out
+tap_check "what people said of it comes along, what they said of others does not" \
+  "$(said=$(tool sql out/results.db "SELECT subject, name, value FROM annotation"); [ "$said" = "sweep|mine|paper" ] || echo "$said")"
 (cd out && sha256sum -c --quiet SHA256SUMS) >sums 2>&1; tap_result "sha256sum -c finds them as they were" $? "$(cat sums)"
 find out -type f | sed 's|^out/||' | sort | tr '\n' ' ' >list
 [ "$(cat list)" = "SHA256SUMS checkpoints.tsv results.db sweeps/mine/manifest.tsv sweeps/mine/sweep.ini " ]
