@@ -209,11 +209,15 @@ static void test_threads(void **state) {
   for (int threads = 1; threads <= 3; threads += 2) {
     Ops *ops = make_ops(threads);
     float *gates = normals(5, rows * 4 * w, 1), *room = core_memory_zero_allocate(5 * rows * w, sizeof *room);
-    const OpsLstm lstm = {.width = UNITS, .sequences = MANY, .length = STEPS, .wh = wh, .bh = bh, .start = start,
-                          .stride = 2 * w, .gates = gates, .h_in = room, .c_in = room + rows * w,
-                          .h = room + 2 * rows * w};
+    float *gradient = room + 3 * rows * w; /* dwx, dwh, dbx, dbh, dstate */
+    const OpsLstm lstm = {.in = UNITS, .width = UNITS, .sequences = MANY, .length = STEPS, .wx = wh, .bx = bh,
+                          .wh = wh, .bh = bh, .x = dh, .start = start, .stride = 2 * w, .gates = gates, .h_in = room,
+                          .c_in = room + rows * w, .h = room + 2 * rows * w};
+    const OpsLstmGradients to = {.dwx = gradient, .dwh = gradient + 4 * w * w, .dbx = gradient + 8 * w * w,
+                                 .dbh = gradient + 8 * w * w + 4 * w, .dstate = gradient + rows * w};
     ops->recurrent->lstm_forward(ops, &lstm);
-    ops->recurrent->lstm_backward(ops, &lstm, dh, room + 3 * rows * w);
+    ops->recurrent->lstm_backward(ops, &lstm, dh, &to);
+    assert_memory_equal(to.dbx, to.dbh, 4 * w * sizeof *to.dbx);
     for (size_t i = 0; i < rows * 4 * w; i++) assert_true(isfinite(gates[i]));
     if (kept[0]) assert_memory_equal(gates, kept[0], rows * 4 * w * sizeof *gates);
     if (kept[1]) assert_memory_equal(room, kept[1], 5 * rows * w * sizeof *room);

@@ -77,13 +77,15 @@ const char *recurrent_parameter_name(const RecurrentShape *shape, const char *ne
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
 
-static OpsLstm lstm_of(const Recurrent *recurrent, const float *theta, int rows, const RecurrentSequences *sequences,
-                       int network, int first) {
+static OpsLstm lstm_of(const Recurrent *recurrent, const float *theta, const float *x, int rows,
+                       const RecurrentSequences *sequences, int network, int first) {
   const RecurrentShape *shape = &recurrent->shape;
   const size_t own = (size_t)first * (size_t)recurrent->states + 2 * (size_t)network * (size_t)shape->width;
   CORE_CHECK(sequences->start != NULL && rows % sequences->length == 0 && (first == 0 || sequences->length == 1));
-  return (OpsLstm){.width = shape->width, .sequences = rows / sequences->length, .length = sequences->length,
-                   .wh = theta + shape->wh, .bh = theta + shape->bh, .start = sequences->start + own,
+  return (OpsLstm){.in = shape->in, .width = shape->width, .sequences = rows / sequences->length,
+                   .length = sequences->length,
+                   .wx = theta + shape->wx, .bx = theta + shape->bx, .wh = theta + shape->wh, .bh = theta + shape->bh,
+                   .x = x, .start = sequences->start + own,
                    .stride = (size_t)recurrent->states, .begins = sequences->begins ? sequences->begins + first : NULL,
                    .gates = recurrent->gates, .h_in = recurrent->h_in, .c_in = recurrent->c_in, .h = recurrent->h,
                    .end = sequences->end ? sequences->end + own : NULL, .room = recurrent->room};
@@ -92,9 +94,7 @@ static OpsLstm lstm_of(const Recurrent *recurrent, const float *theta, int rows,
 void recurrent_forward(const Recurrent *recurrent, Ops *ops, const float *theta, const float *x, int rows,
                        const RecurrentSequences *sequences, int network, int first) {
   const RecurrentShape *shape = &recurrent->shape;
-  const OpsLstm lstm = lstm_of(recurrent, theta, rows, sequences, network, first);
-  ops->dense_forward(ops, x, theta + shape->wx, theta + shape->bx, recurrent->gates, rows, shape->in, 4 * shape->width,
-                     OPS_LINEAR);
+  const OpsLstm lstm = lstm_of(recurrent, theta, x, rows, sequences, network, first);
   ops->recurrent->lstm_forward(ops, &lstm);
   ops->norm_forward(ops, recurrent->h, recurrent->inverse, theta + shape->gain, theta + shape->offset,
                     recurrent->output, rows, shape->width, NETWORK_NORM_EPSILON, OPS_LINEAR);
@@ -103,14 +103,11 @@ void recurrent_forward(const Recurrent *recurrent, Ops *ops, const float *theta,
 void recurrent_backward(const Recurrent *recurrent, Ops *ops, const float *theta, const float *x, int rows,
                         const RecurrentSequences *sequences, float *doutput, float *dx, float *gradient) {
   const RecurrentShape *shape = &recurrent->shape;
-  const OpsLstm lstm = lstm_of(recurrent, theta, rows, sequences, 0, 0);
-  float *dz = recurrent->gates;
+  const OpsLstm lstm = lstm_of(recurrent, theta, x, rows, sequences, 0, 0);
+  const OpsLstmGradients gradients = {gradient + shape->wx, gradient + shape->bx, gradient + shape->wh,
+                                      gradient + shape->bh, dx, recurrent->dstate};
   ops->norm_backward(ops, recurrent->h, recurrent->inverse, theta + shape->gain, theta + shape->offset,
                      recurrent->output, doutput, gradient + shape->gain, gradient + shape->offset, rows, shape->width,
                      OPS_LINEAR);
-  ops->recurrent->lstm_backward(ops, &lstm, doutput, recurrent->dstate);
-  ops->dense_backward(ops, recurrent->h_in, theta + shape->wh, theta + shape->bh, dz, dz, NULL, gradient + shape->wh,
-                      gradient + shape->bh, rows, shape->width, 4 * shape->width, OPS_LINEAR);
-  ops->dense_backward(ops, x, theta + shape->wx, theta + shape->bx, dz, dz, dx, gradient + shape->wx,
-                      gradient + shape->bx, rows, shape->in, 4 * shape->width, OPS_LINEAR);
+  ops->recurrent->lstm_backward(ops, &lstm, doutput, &gradients);
 }

@@ -1,4 +1,5 @@
-/* An LSTM's passes on a device (recurrent.h): a product and a kernel a step. */
+/* An LSTM's passes on a device (recurrent.h): a product and a kernel a step; what does not wait for the step before,
+ * all at once. */
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/kernels/kernels_lstm.h"
 #include "trainer/ops/recurrent.h"
@@ -25,13 +26,16 @@ static void forward_step(Ops *ops, const OpsLstm *l, int t) {
 
 static void lstm_forward(Ops *ops, const OpsLstm *l) {
   const size_t w = (size_t)l->width, n = (size_t)l->sequences;
+  device_dense_forward(ops, l->x, l->wx, l->bx, l->gates, l->length * l->sequences, l->in, 4 * l->width, OPS_LINEAR);
   const OpsLstmEnter enter = {l->start, l->start + w, l->stride, w, n, first_at(l, 0), l->h_in, l->c_in};
   DEVICE_LAUNCH(device_state(ops), ops_lstm_enter, n * w, &enter);
   for (int t = 0; t < l->length; t++) forward_step(ops, l, t);
 }
 
-static void lstm_backward(Ops *ops, const OpsLstm *l, const float *dh, float *dstate) {
+static void lstm_backward(Ops *ops, const OpsLstm *l, const float *dh, const OpsLstmGradients *gradients) {
   DeviceState *state = device_state(ops);
+  float *dstate = gradients->dstate, *dz = l->gates;
+  const int rows = l->length * l->sequences, columns = 4 * l->width;
   const size_t w = (size_t)l->width, n = (size_t)l->sequences;
   core_device_zero(ops->device, dstate, 2 * n * w * sizeof *dstate);
   for (int t = l->length - 1; t >= 0; t--) {
@@ -43,7 +47,11 @@ static void lstm_backward(Ops *ops, const OpsLstm *l, const float *dh, float *ds
     device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = n, .n = w, .k = 4 * w, .a = back.gates, .b = l->wh,
                                             .c = dstate});
   }
-  ops->flops += 8.0 * l->length * l->sequences * l->width * l->width;
+  ops->flops += 8.0 * rows * l->width * l->width;
+  device_dense_backward(ops, l->h_in, l->wh, l->bh, dz, dz, NULL, gradients->dwh, gradients->dbh, rows, l->width,
+                        columns, OPS_LINEAR);
+  device_dense_backward(ops, l->x, l->wx, l->bx, dz, dz, gradients->dx, gradients->dwx, gradients->dbx, rows, l->in,
+                        columns, OPS_LINEAR);
 }
 
 const OpsRecurrent DEVICE_RECURRENT = {.lstm_forward = lstm_forward, .lstm_backward = lstm_backward};
