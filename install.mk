@@ -8,6 +8,7 @@ DOCUMENTS := README.md CHANGELOG.md LICENSE $(sort $(shell find docs -type f))
 # Files that are installed as they are, as source:target.
 INSTALLED := $(foreach f,$(EXPERIMENTS),$(f):share/sweep/$(f)) \
   $(foreach f,$(sort $(wildcard slurm/sites/*.ini)),$(f):share/sweep/sites/$(notdir $(f))) \
+  $(foreach f,$(sort $(wildcard trainer/envs/models/*.xml)),$(f):share/sweep/models/$(notdir $(f))) \
   $(foreach f,$(DOCUMENTS),$(f):share/doc/sweep/$(f))
 # Folders of manual pages and completions, which the programs make of their own tables.
 MADE := share/man/man1 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d

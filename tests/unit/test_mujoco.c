@@ -93,11 +93,19 @@ static void test_tasks_have_names_and_sizes(void **state) {
     assert_in_range(task->observations, 1, MUJOCO_OBSERVATIONS_MAX);
     assert_in_range(task->nu, 1, OPS_FACTORS_MAX); /* Humanoid has 17 */
   }
-  assert_int_equal(count, 21);
+  assert_int_equal(count, 22);
   assert_null(mujoco_task(count));
   assert_null(mujoco_task_find("Pusher-v4")); /* Gymnasium refuses it with MuJoCo 3 and later */
   assert_int_equal(mujoco_task_unknown("Humanoid-v3"), CORE_USAGE);
   assert_message("did you mean mujoco/Humanoid-v");
+}
+
+/* Gymnasium's models are always fetched; those that gymnasium-robotics brings may be absent from MUJOCO_HOME. */
+static bool has_model(const MujocoTask *task) {
+  char path[4096];
+  if (task->beside == NULL || mujoco_library_model(task->beside, path, sizeof path) == CORE_OK) return true;
+  print_message("%s is left out: %s\n", task->name, core_error_message());
+  return false;
 }
 
 static void test_every_task_steps(void **state) {
@@ -105,6 +113,7 @@ static void test_every_task_steps(void **state) {
   NEED_MUJOCO();
   for (int i = 0; mujoco_task(i); i++) {
     Side side;
+    if (!has_model(mujoco_task(i))) continue;
     make_side(&side, mujoco_task(i)->name, 2, 0);
     for (uint32_t t = 0; t < 20; t++) {
       step_side(&side, 0, t);
@@ -112,7 +121,7 @@ static void test_every_task_steps(void **state) {
       assert_true(isfinite(side.rewards[0]));
     }
     assert_int_equal(side.env->physics->nonfinite(side.env), 0);
-    assert_false(side.env->solves);
+    assert_int_equal(side.env->solves, mujoco_task(i)->family != MUJOCO_GYMNASIUM);
     free_side(&side);
   }
 }

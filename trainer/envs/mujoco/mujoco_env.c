@@ -68,14 +68,29 @@ static void keep(const MujocoModel *model, const mjData *data, World *world) {
   mujoco.mj_getState(model->model, data, world->state, mjSTATE_INTEGRATION);
 }
 
-static void begin_episode(const MujocoEnv *batch, mjData *data, int w, float *observation) {
-  World *world = world_of(batch, w);
+/* Draws belong to the world, its episode and the step: each step has BLOCKS blocks of four for itself. */
+static CoreRandomStream stream_of(const MujocoEnv *batch, int w) {
+  enum { BLOCKS = 1024 };
+  const World *world = world_of(batch, w);
   CoreRandomStream stream =
     core_random_stream(batch->seed, CORE_RANDOM_RESET, batch->first_world + (uint32_t)w, world->episode);
-  mujoco_reset(batch->model, data, &(MujocoRandom){uniform, normal, &stream});
+  stream.block = (uint32_t)world->steps * BLOCKS;
+  return stream;
+}
+
+static void begin_episode(const MujocoEnv *batch, mjData *data, int w, float *observation) {
+  World *world = world_of(batch, w);
   world->steps = 0;
+  CoreRandomStream stream = stream_of(batch, w);
+  if (world->episode == 0) memset(data->userdata, 0, (size_t)batch->model->model->nuserdata * sizeof *data->userdata);
+  mujoco_reset(batch->model, data, &(MujocoRandom){uniform, normal, &stream});
   show(batch->model, data, observation);
   keep(batch->model, data, world);
+}
+
+static uint8_t solved_of(const MujocoModel *model, const mjData *data) {
+  const int reached = mujoco_reached(model, data);
+  return reached > UINT8_MAX ? UINT8_MAX : (uint8_t)reached;
 }
 
 /* True: MuJoCo met a number that is not finite; the episode ends without a reward. */
@@ -90,11 +105,13 @@ static bool step_world(const MujocoEnv *batch, mjData *data, int w, const float 
   out->rewards[w] = fault ? 0 : (float)mujoco_reward(batch->model, data, action, world->mark, &ended);
   const bool done = ended || world->steps == task->limit;
   out->dones[w] = done;
-  out->solved[w] = 0;
+  out->solved[w] = done ? solved_of(batch->model, data) : 0;
   out->episode_steps[w] = world->steps;
   if (out->levels) out->levels[w] = 0;
   if (out->truncated) out->truncated[w] = done && !ended;
   if (!done) {
+    CoreRandomStream stream = stream_of(batch, w);
+    mujoco_advance(batch->model, data, &(MujocoRandom){uniform, normal, &stream});
     show(batch->model, data, observation);
     keep(batch->model, data, world);
     return false;
@@ -227,7 +244,8 @@ static Env *make(MujocoModel *model, const EnvBatch *wanted) {
   *env = (Env){
     .name = "mujoco", .worlds = wanted->worlds, .observation_length = model->task->observations, .level_count = 1,
     .whole_length = model->task->observations, .max_steps = model->task->limit, .action_values = model->task->nu,
-    .action_low = -model->task->bound, .action_high = model->task->bound, .truncates = true, .world_bytes = stride,
+    .action_low = -model->task->bound, .action_high = model->task->bound, .truncates = true, .solves = model->goals != NULL,
+    .world_bytes = stride,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
     .sibling = sibling, .destroy = destroy, .parts = &parts, .physics = &physics, .picture = &picture, .state = batch,
   };

@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/memory.h"
+#include "core/program.h"
+#include "trainer/envs/mujoco/mujoco_goal.h"
 
 double mujoco_sum(const double *x, int n) {
   double r[8], sum;
@@ -26,47 +28,113 @@ double mujoco_sum(const double *x, int n) {
   return sum;
 }
 
+/* What puts the right model there. */
+static const char *way_out(const MujocoTask *task) {
+  return task->release ? "`make` or `make install` puts the model there that belongs to this trainer"
+                       : "`make mujoco` fetches Gymnasium's models";
+}
+
 static int check_sizes(const MujocoTask *task, const mjModel *m, const char *path) {
   if (m->nq == task->nq && m->nv == task->nv && m->nu == task->nu && m->nbody == task->bodies) return CORE_OK;
   return core_error(CORE_USAGE, "%.300s is no model of %s: it has %d positions, %d velocities, %d actuators and %d "
-                    "bodies, not %d, %d, %d and %d; `make mujoco` fetches Gymnasium's", path, task->name, (int)m->nq,
-                    (int)m->nv, (int)m->nu, (int)m->nbody, task->nq, task->nv, task->nu, task->bodies);
+                    "bodies, not %d, %d, %d and %d; %s", path, task->name, (int)m->nq, (int)m->nv, (int)m->nu,
+                    (int)m->nbody, task->nq, task->nv, task->nu, task->bodies, way_out(task));
 }
 
 static int find_named(MujocoModel *model, const char *path) {
   for (int i = 0; i < MUJOCO_NAMES && model->task->named[i]; i++) {
     model->named[i] = mujoco.mj_name2id(model->model, mjOBJ_BODY, model->task->named[i]);
     if (model->named[i] < 0)
-      return core_error(CORE_USAGE, "%.300s has no body \"%s\", which %s looks at; `make mujoco` fetches Gymnasium's "
-                        "models", path, model->task->named[i], model->task->name);
+      return core_error(CORE_USAGE, "%.300s has no body \"%s\", which %s looks at; %s", path, model->task->named[i],
+                        model->task->name, way_out(model->task));
   }
   return CORE_OK;
 }
 
-static int hash_file(const char *path, uint8_t hash[MUJOCO_HASH]) {
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* A model of ours: share/sweep/models of an installation, or trainer/envs/models of the tree that this program was
+ * built in; both lie beside or above the program's folder. */
+static int find_own(const char *name, char path[CORE_PATH_MAX]) {
+  static const char *const places[] = {"share/sweep/models", "trainer/envs/models"};
+  char folder[CORE_PATH_MAX];
+  TRY(core_program_path(folder));
+  for (char *slash; (slash = strrchr(folder, '/')) != NULL;) {
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+      TRY(core_files_path(path, "%s/%s/%s", folder, places[i], name));
+      if (core_files_exists(path)) return CORE_OK;
+    }
+  }
+  return core_error(CORE_USAGE, "the model %s is not there: neither share/sweep/models/%s nor trainer/envs/models/%s is "
+                    "above the trainer's folder; `make install` puts it there", name, name, name);
+}
+
+/* A file's text into the hash, and for its reader to free(). */
+static int take_file(const char *path, crypto_generichash_state *hash, char **text, size_t *length) {
   enum { MODEL_MAX = 1 << 24 };
-  char *text = NULL;
-  size_t length = 0;
-  TRY(core_files_read(path, MODEL_MAX, &text, &length));
-  crypto_generichash(hash, MUJOCO_HASH, (const unsigned char *)text, length, NULL, 0);
-  free(text);
+  TRY(core_files_read(path, MODEL_MAX, text, length));
+  crypto_generichash_update(hash, (const unsigned char *)*text, *length);
   return CORE_OK;
 }
 
+/* A model of ours that includes another file is read as if it lay beside it. */
+static int load_beside(MujocoModel *model, const char *text, size_t length, crypto_generichash_state *hash,
+                       char *reason, int size) {
+  char folder[CORE_PATH_MAX], place[CORE_PATH_MAX], *included = NULL;
+  size_t included_length = 0;
+  mjVFS files;
+  TRY(mujoco_library_model(model->task->beside, folder, sizeof folder));
+  TRY(take_file(folder, hash, &included, &included_length));
+  free(included);
+  *strrchr(folder, '/') = '\0';
+  TRY(core_files_path(place, "%s/%s", folder, model->task->model));
+  mujoco.mj_defaultVFS(&files);
+  if (mujoco.mj_addBufferVFS(&files, place, text, (int)length) == 0)
+    model->model = mujoco.mj_loadXML(place, &files, reason, size);
+  mujoco.mj_deleteVFS(&files);
+  return CORE_OK;
+}
+
+static int load(MujocoModel *model, const char *path) {
+  char reason[512] = "", *text = NULL;
+  size_t length = 0;
+  int code = CORE_OK;
+  crypto_generichash_state hash;
+  crypto_generichash_init(&hash, NULL, 0, MUJOCO_HASH);
+  TRY(take_file(path, &hash, &text, &length));
+  if (model->task->beside) code = load_beside(model, text, length, &hash, reason, sizeof reason);
+  else model->model = mujoco.mj_loadXML(path, NULL, reason, sizeof reason);
+  free(text);
+  crypto_generichash_final(&hash, model->hash, MUJOCO_HASH);
+  if (code != CORE_OK || model->model != NULL) return code;
+  return core_error(CORE_USAGE, "%.300s: %.400s; %s", path, reason[0] ? reason : "MuJoCo can not read it",
+                    way_out(model->task));
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static int check_release(const MujocoTask *task, const mjModel *m, const char *path) {
+  const int number = mujoco.mj_name2id(m, mjOBJ_NUMERIC, "release");
+  const double release = number < 0 ? 0 : m->numeric_data[m->numeric_adr[number]];
+  if (task->release == 0 || release == task->release) return CORE_OK;
+  return core_error(CORE_USAGE, "%.300s is release %g of the model, and this trainer has the rules of release %d; %s",
+                    path, release, task->release, way_out(task));
+}
+
 static int read_model(MujocoModel *model) {
-  char path[CORE_PATH_MAX], reason[512] = "";
-  TRY(mujoco_library_model(model->task->model, path, sizeof path));
-  TRY(hash_file(path, model->hash));
-  model->model = mujoco.mj_loadXML(path, NULL, reason, sizeof reason);
-  if (model->model == NULL)
-    return core_error(CORE_USAGE, "%.300s: %.400s; `make mujoco` fetches Gymnasium's models", path,
-                      reason[0] ? reason : "MuJoCo can not read it");
-  TRY(check_sizes(model->task, model->model, path));
+  const MujocoTask *task = model->task;
+  char path[CORE_PATH_MAX];
+  TRY(task->release ? find_own(task->model, path) : mujoco_library_model(task->model, path, sizeof path));
+  TRY(load(model, path));
+  TRY(check_release(task, model->model, path));
+  TRY(check_sizes(task, model->model, path));
   TRY(find_named(model, path));
-  model->dt = model->model->opt.timestep * model->task->frame_skip;
+  model->dt = model->model->opt.timestep * task->frame_skip;
   model->mass = mujoco_sum(model->model->body_mass, (int)model->model->nbody);
   model->state = (int)mujoco.mj_stateSize(model->model, mjSTATE_INTEGRATION);
-  return CORE_OK;
+  model->goals = mujoco_goal_rules(task);
+  return model->goals ? model->goals->check(model, path) : CORE_OK;
 }
 
 int mujoco_model_create(const MujocoTask *task, MujocoModel **made) {

@@ -10,8 +10,11 @@
 #if CORE_HAS_MUJOCO
 enum { MUJOCO_HASH = 16 };
 
+struct MujocoGoalRules;
+
 typedef struct MujocoModel {
   const MujocoTask *task;
+  const struct MujocoGoalRules *goals; /* of a task with goals (mujoco_goal.h); NULL: Gymnasium's rules */
   mjModel *model;
   double dt;               /* seconds an environment step */
   double mass;             /* of all bodies, summed as numpy does */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "trainer/envs/mujoco/mujoco_goal.h"
 
 /* Numbers so far, and where the next one goes. */
 typedef struct Row { double *to; int count; } Row;
@@ -63,6 +64,10 @@ static void see_push(const MujocoModel *model, const mjData *data, Row *row) {
 
 void mujoco_observe(const MujocoModel *model, const mjData *data, double *observation) {
   Row row = {observation, 0};
+  if (model->goals) {
+    model->goals->observe(model, data, observation);
+    return;
+  }
   switch (model->task->see) {
     case MUJOCO_SEE_STATE: see_state(model->task, data, &row); break;
     case MUJOCO_SEE_BODIES: see_bodies(model->task, data, &row); break;

@@ -4,6 +4,8 @@
 #if CORE_HAS_MUJOCO
 #include <math.h>
 
+#include "trainer/envs/mujoco/mujoco_goal.h"
+
 enum { NUMBERS_MAX = 128 };
 
 static double square(double x) { return x * x; }
@@ -122,9 +124,10 @@ static double push_reward(const MujocoModel *model, const mjData *data, const fl
   return goal + (double)control + arm;
 }
 
-double mujoco_reward(const MujocoModel *model, const mjData *data, const float *action,
-                     const double mark[MUJOCO_MARKS], bool *ended) {
+double mujoco_reward(const MujocoModel *model, mjData *data, const float *action, const double mark[MUJOCO_MARKS],
+                     bool *ended) {
   *ended = false;
+  if (model->goals) return model->goals->reward(model, data, ended);
   switch (model->task->reward) {
     case MUJOCO_FORWARD: return forward_reward(model, data, action, mark, ended);
     case MUJOCO_UPRIGHT: return upright_reward(model->task, data, ended);

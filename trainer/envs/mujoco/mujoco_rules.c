@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "trainer/envs/mujoco/mujoco_goal.h"
 
 enum { STATE_MAX = 32 }; /* of qpos and of qvel */
 
@@ -53,6 +54,10 @@ static void place_pusher(const MujocoRandom *random, double *qpos, double *qvel)
 void mujoco_reset(const MujocoModel *model, mjData *data, const MujocoRandom *random) {
   const MujocoTask *task = model->task;
   double qpos[STATE_MAX], qvel[STATE_MAX] = {0};
+  if (model->goals) {
+    model->goals->reset(model, data, random);
+    return;
+  }
   CORE_CHECK(task->nq <= STATE_MAX && task->nv <= STATE_MAX);
   memcpy(qpos, model->model->qpos0, (size_t)task->nq * sizeof *qpos);
   switch (task->reset) {
@@ -74,10 +79,20 @@ static int faults(const mjData *data) {
 bool mujoco_step(const MujocoModel *model, mjData *data, const float *action) {
   const MujocoTask *task = model->task;
   for (int i = 0; i < mjNWARNING; i++) data->warning[i].number = 0;
-  for (int i = 0; i < task->nu; i++) data->ctrl[i] = (double)action[i];
+  if (model->goals) model->goals->act(model, data, action);
+  else
+    for (int i = 0; i < task->nu; i++) data->ctrl[i] = (double)action[i];
   for (int i = 0; i < task->frame_skip && faults(data) == 0; i++) mujoco.mj_step(model->model, data);
   if (mujoco_task_has_forces(task)) mujoco.mj_rnePostConstraint(model->model, data);
   return faults(data) == 0;
+}
+
+void mujoco_advance(const MujocoModel *model, mjData *data, const MujocoRandom *random) {
+  if (model->goals) model->goals->advance(model, data, random);
+}
+
+int mujoco_reached(const MujocoModel *model, const mjData *data) {
+  return model->goals ? model->goals->reached(data) : 0;
 }
 
 /* The mean place of all masses along x, summed body by body. */
@@ -90,6 +105,7 @@ static double mass_place(const MujocoModel *model, const mjData *data) {
 void mujoco_mark(const MujocoModel *model, const mjData *data, double mark[MUJOCO_MARKS]) {
   const double *finger = data->xpos + 3 * model->named[0], *target = data->xpos + 3 * model->named[1];
   memset(mark, 0, MUJOCO_MARKS * sizeof *mark);
+  if (model->goals) return;
   if (model->task->reward == MUJOCO_REACH)
     for (int i = 0; i < 3; i++) mark[i] = finger[i] - target[i];
   if (model->task->reward != MUJOCO_FORWARD) return;

@@ -48,6 +48,13 @@
   .model = "reacher.xml", SIZES(4, 4, 2, 5), .frame_skip = 2, .limit = 50, .bound = 1,                      \
   .reset = MUJOCO_RESET_REACHER, .see = MUJOCO_SEE_ARM, .reward = MUJOCO_REACH, .named = {"fingertip", "target"}
 
+/* Source: IsaacGymEnvs 1.5.1, cfg/task/{Shadow,Allegro}Hand.yaml; places from tasks/{shadow,allegro}_hand.py. */
+#define REORIENT                                                                                            \
+  .goal_below = 0.04, .object_noise = 0.01, .joint_noise = 0.2, .speed = 20, .distance_scale = -10,         \
+  .rotation_scale = 1, .rotation_epsilon = 0.1, .action_scale = -0.0002, .tolerance = 0.1, .goal_bonus = 250, \
+  .fall_distance = 0.24, .fall_penalty = 0
+static const ReorientTask shadow = {.joints = 24, .tips = 5, .start = {0, -0.39, 0.6}, REORIENT};
+
 static const MujocoTask tasks[] = {
   {.name = "HalfCheetah-v4", .version = 4, CHEETAH},
   {.name = "HalfCheetah-v5", .version = 5, CHEETAH},
@@ -72,6 +79,11 @@ static const MujocoTask tasks[] = {
   {.name = "Pusher-v5", .version = 5, .model = "pusher_v5.xml", SIZES(11, 11, 7, 13), .observations = 23,
    .frame_skip = 5, .limit = 100, .bound = 2, .reset = MUJOCO_RESET_PUSHER, .see = MUJOCO_SEE_PUSH,
    .reward = MUJOCO_PUSH, .named = {"tips_arm", "object", "goal"}},
+  {.name = "ShadowHand", .family = MUJOCO_REORIENT, .model = "shadow_hand.xml", .release = 1,
+   .beside = "hand/robot.xml", SIZES(31, 30, 20, 29), .observations = 211, .frame_skip = 4, .limit = 600, .bound = 1,
+   .reorient = &shadow,
+   .named = {"object", "robot0:ffdistal", "robot0:mfdistal", "robot0:rfdistal", "robot0:lfdistal",
+             "robot0:thdistal"}},
 };
 enum { TASKS = sizeof tasks / sizeof *tasks };
 
@@ -92,5 +104,6 @@ int mujoco_task_unknown(const char *name) {
 }
 
 bool mujoco_task_has_forces(const MujocoTask *task) {
-  return task->forces || task->see == MUJOCO_SEE_BODIES || task->contact > 0;
+  return (task->reorient && task->reorient->tips > 0) || task->forces || task->see == MUJOCO_SEE_BODIES ||
+         task->contact > 0;
 }

@@ -1,12 +1,20 @@
-/* Gymnasium's MuJoCo tasks, one row each: sizes, observations, rewards, ends and noise. MuJoCo itself is not needed to
- * read this table. Source of the numbers: gymnasium 1.4.0, envs/mujoco. */
+/* The tasks on MuJoCo, one row each: sizes, observations, rewards, ends and noise. MuJoCo itself is not needed to read
+ * this table. Source of Gymnasium's numbers: gymnasium 1.4.0, envs/mujoco; of the hands': trainer/envs/hands. */
 #ifndef TRAINER_MUJOCO_TASK_H
 #define TRAINER_MUJOCO_TASK_H
 #include <stdbool.h>
 
+#include "trainer/envs/hands/reorient.h"
+
 #define MUJOCO_PREFIX "mujoco/" /* of a task's name in env.task */
 
-enum { MUJOCO_OBSERVATIONS_MAX = 376, MUJOCO_NAMES = 3 };
+enum { MUJOCO_OBSERVATIONS_MAX = 376, MUJOCO_NAMES = 8 };
+
+/* Whose rules a task has: how episodes begin, what actions do, what is seen and rewarded. */
+typedef enum MujocoFamily {
+  MUJOCO_GYMNASIUM,      /* the fields below from `reset` on (mujoco_rules.h) */
+  MUJOCO_REORIENT,       /* goals that an object is turned to: `reorient` (mujoco_goal.h) */
+} MujocoFamily;
 
 /* What an observation is made of. */
 typedef enum MujocoObservation {
@@ -41,13 +49,17 @@ typedef struct MujocoHealth {
 } MujocoHealth;
 
 typedef struct MujocoTask {
-  const char *name;      /* Gymnasium's id */
-  const char *model;     /* file in the folder of models */
-  int version;           /* 4 or 5: what the id ends in */
+  const char *name;      /* Gymnasium's id, or a name of ours */
+  MujocoFamily family;
+  const char *model;     /* file in MuJoCo's folder of models; with `release`: a file of ours (trainer/envs/models) */
+  int release;           /* of a model of ours: what its numeric "release" says; 0: the model is Gymnasium's */
+  const char *beside;    /* of a model of ours that includes a file of MuJoCo's models: that file */
+  int version;           /* 4 or 5: what Gymnasium's id ends in */
   int nq, nv, nu, bodies; /* what the model must have; bodies with the world */
   int observations;
   int frame_skip;        /* physics steps an environment step */
   int limit;             /* environment steps an episode */
+  const ReorientTask *reorient; /* of MUJOCO_REORIENT */
   float bound;           /* actions are in -bound .. bound */
   MujocoReset reset;
   double qpos_noise;     /* qpos begins uniformly within +- this around the model's */
@@ -63,7 +75,7 @@ typedef struct MujocoTask {
   double contact_most;   /* the contact cost's upper bound; 0: forces are within +-1 instead */
   bool control_in_double; /* of what the actuators got; else of the action, in float as numpy has it */
   MujocoHealth health;
-  const char *named[MUJOCO_NAMES]; /* bodies that rewards look at */
+  const char *named[MUJOCO_NAMES]; /* bodies that rewards and observations look at */
 } MujocoTask;
 
 /* The i'th task, 0, 1, ...; NULL: there are no more. */

@@ -46,7 +46,9 @@ enum { OTHER_TASKS = sizeof others / sizeof *others };
 enum { LEVEL_TASKS = sizeof levels / sizeof *levels };
 
 static void mujoco_facts(const MujocoTask *task, TaskFacts *facts) {
-  *facts = (TaskFacts){.about = "Gymnasium's, on MuJoCo", .observations = task->observations, .limit = task->limit};
+  *facts = (TaskFacts){.observations = task->observations, .limit = task->limit};
+  snprintf(facts->about, sizeof facts->about, "%s, on MuJoCo",
+           task->family == MUJOCO_GYMNASIUM ? "Gymnasium's" : "Isaac Gym's");
   snprintf(facts->name, sizeof facts->name, MUJOCO_PREFIX "%s", task->name);
   snprintf(facts->actions, sizeof facts->actions, "%d in -%g .. %g", task->nu, (double)task->bound,
            (double)task->bound);

@@ -1,0 +1,27 @@
+/* Which family has which functions, and what their models have in common (mujoco_goal.h). */
+#include "trainer/envs/mujoco/mujoco_goal.h"
+
+#if CORE_HAS_MUJOCO
+#include "core/error.h"
+
+const MujocoGoalRules *mujoco_goal_rules(const MujocoTask *task) {
+  switch (task->family) {
+    case MUJOCO_GYMNASIUM: return NULL;
+    case MUJOCO_REORIENT: return &mujoco_reorient_rules;
+  }
+  return NULL;
+}
+
+int mujoco_goal_check(const MujocoModel *model, const char *path, int userdata) {
+  const mjModel *m = model->model;
+  const int goal = mujoco.mj_name2id(m, mjOBJ_BODY, "goal");
+  if (m->nuserdata != userdata)
+    return core_error(CORE_USAGE, "%.300s keeps %d numbers a world (nuserdata), and %s needs %d; `make` or `make "
+                      "install` puts the model there that belongs to this trainer", path, (int)m->nuserdata,
+                      model->task->name, userdata);
+  if (goal < 0 || m->body_mocapid[goal] != 0)
+    return core_error(CORE_USAGE, "%.300s has no mocap body \"goal\", where %s shows the goal; `make` or `make install` "
+                      "puts the model there that belongs to this trainer", path, model->task->name);
+  return CORE_OK;
+}
+#endif
