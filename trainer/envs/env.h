@@ -28,7 +28,8 @@ typedef struct EnvStep {
   float *observations;    /* [worlds][observation_length], after auto-reset */
   float *rewards;         /* [worlds] */
   uint8_t *dones;         /* [worlds] 0 or 1 */
-  uint8_t *solved;        /* [worlds] 1: the episode ended at its goal */
+  uint8_t *solved;        /* [worlds] 1: the episode ended at its goal; where goals follow each other within an
+                             episode, how many were reached, at most 255 */
   int32_t *levels;        /* [worlds] 0 for all where levels are new and so in no set: their episodes count together
                              (-1 on a device, where counting takes it for 0) */
   int32_t *episode_steps; /* [worlds] the episode's length in steps where done */

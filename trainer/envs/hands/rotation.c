@@ -44,7 +44,8 @@ void rotation_last(const double rotation[4], double last[4]) {
 
 void rotation_turn(const double rotation[4], const double v[3], double turned[3]) {
   const double w = rotation[0], *q = rotation + 1;
-  const double t[3] = {2 * (q[1] * v[2] - q[2] * v[1]), 2 * (q[2] * v[0] - q[0] * v[2]), 2 * (q[0] * v[1] - q[1] * v[0])};
+  const double t[3] = {2 * (q[1] * v[2] - q[2] * v[1]), 2 * (q[2] * v[0] - q[0] * v[2]),
+                       2 * (q[0] * v[1] - q[1] * v[0])};
   const double made[3] = {v[0] + w * t[0] + q[1] * t[2] - q[2] * t[1], v[1] + w * t[1] + q[2] * t[0] - q[0] * t[2],
                           v[2] + w * t[2] + q[0] * t[1] - q[1] * t[0]};
   memcpy(turned, made, sizeof made);

@@ -20,8 +20,8 @@ int mujoco_goal_check(const MujocoModel *model, const char *path, int userdata) 
                       "install` puts the model there that belongs to this trainer", path, (int)m->nuserdata,
                       model->task->name, userdata);
   if (goal < 0 || m->body_mocapid[goal] != 0)
-    return core_error(CORE_USAGE, "%.300s has no mocap body \"goal\", where %s shows the goal; `make` or `make install` "
-                      "puts the model there that belongs to this trainer", path, model->task->name);
+    return core_error(CORE_USAGE, "%.300s has no mocap body \"goal\", where %s shows the goal; `make` or `make "
+                      "install` puts the model there that belongs to this trainer", path, model->task->name);
   return CORE_OK;
 }
 #endif

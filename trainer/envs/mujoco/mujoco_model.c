@@ -66,8 +66,8 @@ static int find_own(const char *name, char path[CORE_PATH_MAX]) {
       if (core_files_exists(path)) return CORE_OK;
     }
   }
-  return core_error(CORE_USAGE, "the model %s is not there: neither share/sweep/models/%s nor trainer/envs/models/%s is "
-                    "above the trainer's folder; `make install` puts it there", name, name, name);
+  return core_error(CORE_USAGE, "the model %s is not there: neither share/sweep/models/%s nor trainer/envs/models/%s "
+                    "is above the trainer's folder; `make install` puts it there", name, name, name);
 }
 
 /* A file's text into the hash, and for its reader to free(). */

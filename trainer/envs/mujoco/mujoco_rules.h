@@ -1,6 +1,6 @@
-/* What happens in one world of a task: how it begins, what a step does, what is seen and rewarded. Tasks with goals have
- * functions of their own for it (mujoco_goal.h); those of Gymnasium's tasks are here. Their numbers are Gymnasium's bit
- * for bit, given the same MuJoCo: sums are in numpy's order, and what numpy has in float is in float. Nothing is
+/* What happens in one world of a task: how it begins, what a step does, what is seen and rewarded. Tasks with goals
+ * have functions of their own for it (mujoco_goal.h); those of Gymnasium's tasks are here. Their numbers are its own
+ * bit for bit, given the same MuJoCo: sums are in numpy's order, and what numpy has in float is in float. Nothing is
  * allocated; each function works on one mjData. */
 #ifndef TRAINER_MUJOCO_RULES_H
 #define TRAINER_MUJOCO_RULES_H
@@ -29,8 +29,8 @@ bool mujoco_step(const MujocoModel *model, mjData *data, const float *action);
 void mujoco_mark(const MujocoModel *model, const mjData *data, double mark[MUJOCO_MARKS]);
 /* [task->observations] */
 void mujoco_observe(const MujocoModel *model, const mjData *data, double *observation);
-/* Of the step that was made by `action` [nu] from `mark`; *ended: the state ends the episode. A goal that was reached is
- * counted. */
+/* Of the step that was made by `action` [nu] from `mark`; *ended: the state ends the episode. A goal that was reached
+ * is counted. */
 double mujoco_reward(const MujocoModel *model, mjData *data, const float *action, const double mark[MUJOCO_MARKS],
                      bool *ended);
 /* After the reward of a step that did not end the episode: the next goal, where the last one was reached. */
