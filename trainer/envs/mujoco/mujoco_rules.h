@@ -1,7 +1,7 @@
 /* What happens in one world of a task: how it begins, what a step does, what is seen and rewarded. Tasks with goals
- * have functions of their own for it (mujoco_goal.h); those of Gymnasium's tasks are here. Their numbers are its own
- * bit for bit, given the same MuJoCo: sums are in numpy's order, and what numpy has in float is in float. Nothing is
- * allocated; each function works on one mjData. */
+ * have functions of their own for it (mujoco_goal.h); those of Gymnasium's tasks are here. Numbers of the latter are
+ * Gymnasium's bit for bit, given the same MuJoCo: sums are in numpy's order, and what numpy has in float is in float.
+ * Nothing is allocated; each function works on one mjData. */
 #ifndef TRAINER_MUJOCO_RULES_H
 #define TRAINER_MUJOCO_RULES_H
 #include "trainer/envs/mujoco/mujoco_model.h"
