@@ -109,7 +109,8 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(coverage_states, "states", "that coverage has looked at so far") \
   X(kl_consecutive, "nat", "KL(policy after a minibatch || policy before it), mean of an iteration's points") \
   X(com, "updates", "ppo_ewma: COM of the iteration; it moves with ppo.ddr_target") \
-  X(epsilon, "", "ppo, ppo_ewma: clip range of the iteration; it moves with ppo.ddr_target")
+  X(epsilon, "", "ppo, ppo_ewma: clip range of the iteration; it moves with ppo.ddr_target") \
+  X(goals, "", "goals reached in a finished training episode, mean: consecutive successes of the hands")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \
@@ -118,7 +119,8 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(solve_rate_se, "", "its standard error (NaN with one attempt a level)") \
   X(episodes, "episodes", "attempts") \
   X(episode_return, "", "mean") \
-  X(episode_length, "steps", "mean")
+  X(episode_length, "steps", "mean") \
+  X(goals, "", "goals reached in an episode, mean")
 
 /* One layer of a network, after the keys `iteration`, `network` ("actor", "critic") and `layer` (from 1; the last is
  * the head, which has no units). */

@@ -194,16 +194,16 @@ static void test_episodes(void) {
   uint8_t done[WORLDS], solved[WORLDS];
   int32_t level[WORLDS], length[WORLDS];
   double returns[WORLDS] = {0}, finished[WORLDS] = {0}, *sums;
-  int64_t attempts[LEVELS] = {0}, solutions[LEVELS] = {0}, count[2] = {0}, *counts;
+  int64_t attempts[LEVELS] = {0}, solutions[LEVELS] = {0}, count[OPS_EPISODE_COUNTS] = {0}, *counts;
   for (int w = 0; w < WORLDS; w++) {
-    done[w] = w % 3 == 0, solved[w] = w % 6 == 0, level[w] = w / 3 % LEVELS, length[w] = w;
+    done[w] = w % 3 == 0, solved[w] = w % 6 == 0 ? 1 + w % 5 : 0, level[w] = w / 3 % LEVELS, length[w] = w;
     returns[w] = 0.1 * w;
   }
   const int32_t number[LEVELS] = {2, 0, 1}, *numbers = UP(number, LEVELS);
   OpsEpisodes here = {WORLDS, 50, returns, finished, attempts, solutions, count, NULL};
   OpsEpisodes there = {
     WORLDS,       50,  UP(returns, WORLDS), UP(finished, WORLDS), UP(attempts, LEVELS), UP(solutions, LEVELS),
-    UP(count, 2), NULL};
+    UP(count, OPS_EPISODE_COUNTS), NULL};
   const OpsEpisodeStep step = {reward, done, solved, level, length};
   const OpsEpisodeStep device_step = {UP(reward, WORLDS), UP(done, WORLDS), UP(solved, WORLDS), UP(level, WORLDS),
                                       UP(length, WORLDS)};
@@ -221,7 +221,7 @@ static void test_episodes(void) {
   assert_near(sums[0], finished[0], 1e-10);
   free(sums);
   const struct { const void *there; const int64_t *here; size_t n; } whole[] = {
-    {there.attempts, attempts, LEVELS}, {there.solutions, solutions, LEVELS}, {there.count, count, 2}};
+    {there.attempts, attempts, LEVELS}, {there.solutions, solutions, LEVELS}, {there.count, count, OPS_EPISODE_COUNTS}};
   for (int i = 0; i < 3; i++) {
     counts = down(whole[i].there, whole[i].n * sizeof *counts);
     assert_memory_equal(counts, whole[i].here, whole[i].n * sizeof *counts);

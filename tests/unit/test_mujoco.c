@@ -93,7 +93,7 @@ static void test_tasks_have_names_and_sizes(void **state) {
     assert_in_range(task->observations, 1, MUJOCO_OBSERVATIONS_MAX);
     assert_in_range(task->nu, 1, OPS_FACTORS_MAX); /* Humanoid has 17 */
   }
-  assert_int_equal(count, 22);
+  assert_int_equal(count, 23);
   assert_null(mujoco_task(count));
   assert_null(mujoco_task_find("Pusher-v4")); /* Gymnasium refuses it with MuJoCo 3 and later */
   assert_int_equal(mujoco_task_unknown("Humanoid-v3"), CORE_USAGE);

@@ -195,6 +195,7 @@ struct Env {
   bool truncates;         /* EnvStep.truncated and final_observations are filled where given */
   bool has_lives;         /* EnvStep.ends is filled where given; false: it is `dones` */
   bool solves;            /* episodes can be solved at a goal; false: solve rates are not defined */
+  bool counts_goals;      /* and EnvStep.solved counts the goals that followed each other within an episode */
   size_t world_bytes;     /* of a world's record in a saved state */
 
   /* Episode 0 of every world, where there are levels on one drawn from the set. */

@@ -20,7 +20,8 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
   const int64_t all = evaluate_attempts(config->eval.episodes, levels->level_count);
   const int64_t rank = ranks_rank(), ranks = ranks_size();
   *evaluator = (Evaluator){.all_worlds = (int)all, .first_world = (int)(all * rank / ranks),
-                           .levels = levels->level_count, .solves = levels->solves};
+                           .levels = levels->level_count, .solves = levels->solves,
+                           .counts_goals = levels->counts_goals};
   evaluator->worlds = (int)(all * (rank + 1) / ranks) - evaluator->first_world;
   size_t n = (size_t)evaluator->worlds;
   CORE_ARENA(arena, evaluator->level, n, "evaluation level [worlds]");
@@ -54,6 +55,7 @@ static int stats_step(Evaluator *evaluator, StoreEvaluation *row) {
     evaluator->solutions[evaluator->level[w]] += evaluator->trial.solved[w] != 0;
     row->episode_return += evaluator->returns[w];
     row->episode_length += evaluator->trial.episode_steps[w];
+    row->goals += evaluator->trial.solved[w];
     ended++;
   }
   return ended;
@@ -109,12 +111,13 @@ void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Obs
   core_text_copy(row->level_set, sizeof row->level_set, "train", "level set");
   if (evaluator->env) play(evaluator, ops, agent, observer, seed, number, row);
 
-  double sums[] = {row->episode_return, row->episode_length};
-  ranks_sum(sums, 2);
+  double sums[] = {row->episode_return, row->episode_length, row->goals};
+  ranks_sum(sums, 3);
   ranks_sum_counts(evaluator->attempts, (size_t)evaluator->levels);
   ranks_sum_counts(evaluator->solutions, (size_t)evaluator->levels);
   row->episode_return = sums[0] / evaluator->all_worlds;
   row->episode_length = sums[1] / evaluator->all_worlds;
+  row->goals = evaluator->counts_goals ? sums[2] / evaluator->all_worlds : NAN;
   row->solve_rate = row->solve_rate_se = NAN;
   if (evaluator->solves) evaluate_average(evaluator->attempts, evaluator->solutions, evaluator->levels, row);
 }

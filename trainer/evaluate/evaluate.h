@@ -12,6 +12,7 @@ typedef struct Evaluator {
   int first_world, worlds; /* this rank's of them */
   int levels;
   bool solves;           /* episodes have goals; else solve rates are NaN */
+  bool counts_goals;     /* an episode may have several; else their number is NaN */
   int32_t *level;        /* [worlds]; never changes */
   Trial trial;           /* of this rank's worlds */
   uint8_t *finished;

@@ -66,18 +66,19 @@ static inline double ops_head_deviation(const OpsHead *head, const float *logits
 typedef enum OpsPrecision { OPS_FLOAT32, OPS_TF32, OPS_BF16 } OpsPrecision;
 
 /* Statistics of a rollout's episodes, on the device. The owner zeroes them before each rollout, but for `returns`. */
+enum { OPS_EPISODE_COUNTS = 3 };
 typedef struct OpsEpisodes {
   int worlds, first_reported;     /* worlds before it are not counted */
   double *returns;                /* [worlds] reward so far of the episode that runs */
   double *finished;               /* [worlds] returns of those that ended; on the CPU the first has the sum of all */
   int64_t *attempts, *solutions;  /* [levels] */
-  int64_t *count;                 /* [2]: episodes that ended, and their steps */
+  int64_t *count;                 /* [OPS_EPISODE_COUNTS]: episodes that ended, their steps, and the goals in them */
   const int32_t *level_of_slot;  /* index in attempts and solutions of a step's level; NULL: the level itself */
 } OpsEpisodes;
 /* Results of a step, [worlds] each. */
 typedef struct OpsEpisodeStep {
   const float *reward;
-  const uint8_t *done, *solved;
+  const uint8_t *done, *solved; /* solved: goals of the episode that ended, as EnvStep has it */
   const int32_t *level, *length;
 } OpsEpisodeStep;
 

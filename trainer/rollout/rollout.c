@@ -21,7 +21,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   const OpsHead head = action_head(config, env);
   const int worlds = shards->worlds;
   *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env), .shards = *shards,
-                       .levels = env->level_count, .solves = env->solves,
+                       .levels = env->level_count, .solves = env->solves, .counts_goals = env->counts_goals,
                        .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
                        .divided = (int)config->train.rollout_halves};
@@ -64,7 +64,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA(arena, rollout->attempts, (size_t)env->level_count, "attempts [levels]");
   CORE_ARENA(arena, rollout->solutions, (size_t)env->level_count, "solutions [levels]");
   CORE_ARENA_DEVICE(arena, rollout->stats.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
-  CORE_ARENA_DEVICE(arena, rollout->stats.count, 2, "episodes and their steps");
+  CORE_ARENA_DEVICE(arena, rollout->stats.count, OPS_EPISODE_COUNTS, "episodes, their steps and goals");
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, rollout->clock, 1, "the first step's number");
   CORE_ARENA_DEVICE(arena, rollout->stats.attempts, (size_t)env->level_count, "attempts [levels]");

@@ -20,6 +20,7 @@ typedef struct RolloutEpisodes {
   int64_t count;
   double return_mean, length_mean;  /* NaN without episodes */
   double solve_rate;                /* mean over levels with an episode of solved / finished; NaN without, or goals */
+  double goals;                     /* mean number an episode; NaN without episodes, or where goals are not counted */
   double environment_s;             /* time that the environment took, of the rollout's */
 } RolloutEpisodes;
 
@@ -29,6 +30,7 @@ typedef struct Rollout {
   int steps, worlds, features, levels;
   Shards shards;         /* which of the run's worlds these are */
   bool solves;           /* episodes have goals; else solve rates are NaN */
+  bool counts_goals;     /* an episode may have several */
   bool begins_anew;      /* every rollout is preceded by rollout_start_on: no episode goes on into the next */
   OpsHead head;
   size_t action_bytes;   /* of one action */

@@ -23,7 +23,7 @@ void rollout_open_stats(const Rollout *rollout) {
   const size_t levels = (size_t)rollout->levels;
   core_device_zero(rollout->device, stats.finished,
                    (rollout->device ? (size_t)rollout->worlds : 1) * sizeof *stats.finished);
-  core_device_zero(rollout->device, stats.count, 2 * sizeof *stats.count);
+  core_device_zero(rollout->device, stats.count, OPS_EPISODE_COUNTS * sizeof *stats.count);
   core_device_zero(rollout->device, stats.attempts, levels * sizeof *stats.attempts);
   core_device_zero(rollout->device, stats.solutions, levels * sizeof *stats.solutions);
 }
@@ -44,7 +44,7 @@ void rollout_count_episodes(Rollout *rollout, Ops *ops, int t, RolloutPart part)
 void rollout_read_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
   const OpsEpisodes stats = stats_of(rollout);
   const size_t n = rollout->device ? (size_t)rollout->worlds : 1, levels = (size_t)rollout->levels;
-  int64_t count[2];
+  int64_t count[OPS_EPISODE_COUNTS];
   void *copy;
   const double *finished = core_device_view(rollout->device, stats.finished, n * sizeof *finished, &copy);
   core_device_to_host(rollout->device, count, stats.count, sizeof count);
@@ -52,17 +52,18 @@ void rollout_read_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
   core_device_to_host(rollout->device, rollout->solutions, stats.solutions, levels * sizeof *stats.solutions);
   episodes->count = count[0];
   episodes->length_mean = (double)count[1];
+  episodes->goals = (double)count[2];
   for (size_t w = 0; w < n; w++) episodes->return_mean += finished[w];
   free(copy);
 }
 
 void rollout_close_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
-  double sums[] = {episodes->return_mean, episodes->length_mean}, rates = 0;
+  double sums[] = {episodes->return_mean, episodes->length_mean, episodes->goals}, rates = 0;
   int64_t levels = 0;
   ranks_sum_counts(&episodes->count, 1);
   ranks_sum_counts(rollout->attempts, (size_t)rollout->levels);
   ranks_sum_counts(rollout->solutions, (size_t)rollout->levels);
-  ranks_sum(sums, 2);
+  ranks_sum(sums, 3);
   episodes->return_mean = sums[0];
   episodes->length_mean = sums[1];
   for (int i = 0; i < rollout->levels; i++) {
@@ -73,4 +74,5 @@ void rollout_close_stats(const Rollout *rollout, RolloutEpisodes *episodes) {
   episodes->solve_rate = rollout->solves && levels > 0 ? rates / (double)levels : NAN;
   episodes->return_mean = episodes->count > 0 ? episodes->return_mean / (double)episodes->count : NAN;
   episodes->length_mean = episodes->count > 0 ? episodes->length_mean / (double)episodes->count : NAN;
+  episodes->goals = rollout->counts_goals && episodes->count > 0 ? sums[2] / (double)episodes->count : NAN;
 }

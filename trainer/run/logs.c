@@ -46,11 +46,12 @@ int run_logs_flush(RunLogs *logs, Progress *progress, bool durable) {
 }
 
 void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row) {
-  char rate[96] = "", error[64] = ""; /* there may be no goal; one episode a level has no error */
+  char rate[96] = "", goals[32] = "", error[64] = ""; /* there may be no goal; one episode a level has no error */
   store_runlog_evaluation(logs->evaluations, row);
   if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
   if (isfinite(row->solve_rate)) snprintf(rate, sizeof rate, "solve rate %.4f%s, ", row->solve_rate, error);
-  core_info("evaluation after iteration %" PRId64 " on %s: %sreturn %.3f", row->iteration, row->level_set, rate,
+  if (isfinite(row->goals)) snprintf(goals, sizeof goals, "goals %.3f, ", row->goals);
+  core_info("evaluation after iteration %" PRId64 " on %s: %s%sreturn %.3f", row->iteration, row->level_set, rate, goals,
             row->episode_return);
 }
 

@@ -36,6 +36,7 @@ void progress_draw(Progress *progress, const Training *training, const StoreIter
   append_number(&text, "return", training->episode_return, "%.4g");
   append_number(&text, "training", isnan(training->episode_return) ? 100 * row->solve_rate : row->episode_return,
                 isnan(training->episode_return) ? "%.1f %%" : "%.4g");
+  append_number(&text, "goals", row->goals, "%.3g");
   append_number(&text, "KL", row->kl, "%.3g");
   append_number(&text, "DDR", row->ddr, "%.3g");
   core_text_appendf(&text, "  %s steps/s", core_text_count(row->steps_per_second, buffer));

@@ -359,6 +359,7 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->episodes = (double)episodes->count;
   row->episode_return = episodes->return_mean;
   row->episode_length = episodes->length_mean;
+  row->goals = episodes->goals;
 }
 
 static int iterate_sgd(Training *training, StoreIteration *row) {

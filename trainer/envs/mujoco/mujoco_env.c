@@ -245,7 +245,7 @@ static Env *make(MujocoModel *model, const EnvBatch *wanted) {
     .name = "mujoco", .worlds = wanted->worlds, .observation_length = model->task->observations, .level_count = 1,
     .whole_length = model->task->observations, .max_steps = model->task->limit, .action_values = model->task->nu,
     .action_low = -model->task->bound, .action_high = model->task->bound, .truncates = true,
-    .solves = model->goals != NULL, .world_bytes = stride,
+    .solves = model->goals != NULL, .counts_goals = model->goals != NULL, .world_bytes = stride,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
     .sibling = sibling, .destroy = destroy, .parts = &parts, .physics = &physics, .picture = &picture, .state = batch,
   };

@@ -122,6 +122,12 @@ static int check_release(const MujocoTask *task, const mjModel *m, const char *p
                     path, release, task->release, way_out(task));
 }
 
+/* Isaac Gym's hands have no weight, and the object has (disable_gravity). */
+static void take_weight_off(mjModel *m, int object) {
+  for (int b = 1; b < m->nbody; b++) m->body_gravcomp[b] = b == object ? 0 : 1;
+  m->ngravcomp = m->nbody - 2;
+}
+
 static int read_model(MujocoModel *model) {
   const MujocoTask *task = model->task;
   char path[CORE_PATH_MAX];
@@ -130,6 +136,7 @@ static int read_model(MujocoModel *model) {
   TRY(check_release(task, model->model, path));
   TRY(check_sizes(task, model->model, path));
   TRY(find_named(model, path));
+  if (task->reorient) take_weight_off(model->model, model->named[0]);
   model->dt = model->model->opt.timestep * task->frame_skip;
   model->mass = mujoco_sum(model->model->body_mass, (int)model->model->nbody);
   model->state = (int)mujoco.mj_stateSize(model->model, mjSTATE_INTEGRATION);

@@ -54,6 +54,7 @@
   .rotation_scale = 1, .rotation_epsilon = 0.1, .action_scale = -0.0002, .tolerance = 0.1, .goal_bonus = 250, \
   .fall_distance = 0.24, .fall_penalty = 0
 static const ReorientTask shadow = {.joints = 24, .tips = 5, .start = {0, -0.39, 0.6}, REORIENT};
+static const ReorientTask allegro = {.joints = 16, .start = {0, -0.2, 0.56}, REORIENT};
 
 static const MujocoTask tasks[] = {
   {.name = "HalfCheetah-v4", .version = 4, CHEETAH},
@@ -84,6 +85,9 @@ static const MujocoTask tasks[] = {
    .reorient = &shadow,
    .named = {"object", "robot0:ffdistal", "robot0:mfdistal", "robot0:rfdistal", "robot0:lfdistal",
              "robot0:thdistal"}},
+  {.name = "AllegroHand", .family = MUJOCO_REORIENT, .model = "allegro_hand.xml", .release = 1,
+   SIZES(23, 22, 16, 21), .observations = 88, .frame_skip = 8, .limit = 600, .bound = 1, .reorient = &allegro,
+   .named = {"object"}},
 };
 enum { TASKS = sizeof tasks / sizeof *tasks };
 

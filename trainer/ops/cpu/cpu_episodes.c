@@ -23,6 +23,7 @@ void cpu_count_episodes(Ops *ops, const OpsEpisodes *e, const OpsEpisodeStep *st
     e->finished[0] += total;
     e->count[0]++;
     e->count[1] += step->length[w];
+    e->count[2] += step->solved[w];
     const int32_t level = e->level_of_slot ? e->level_of_slot[step->level[w]] : step->level[w];
     e->attempts[level]++;
     e->solutions[level] += step->solved[w] != 0;

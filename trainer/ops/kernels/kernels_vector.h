@@ -270,7 +270,7 @@ typedef struct OpsCountEpisodes {
   const uint8_t *done, *solved;
   const int32_t *level, *length, *level_of_slot; /* the last NULL: levels are slots */
   double *returns, *finished; /* [worlds] of the episode that runs; of those that ended in this rollout */
-  int64_t *attempts, *solutions, *count; /* [levels], [levels], [2]: episodes and their steps */
+  int64_t *attempts, *solutions, *count; /* [levels], [levels], [3]: episodes, steps, goals */
   int worlds, first_reported;
 } OpsCountEpisodes;
 
@@ -282,6 +282,7 @@ CORE_KERNEL_FN void ops_count_episodes(const CoreDeviceThread *at, const OpsCoun
     a->finished[w] += total;
     core_device_atomic_add(&a->count[0], 1);
     core_device_atomic_add(&a->count[1], a->length[w]);
+    core_device_atomic_add(&a->count[2], a->solved[w]);
     const size_t slot = a->level[w] < 0 ? 0 : (size_t)a->level[w]; /* new ones, in no set, count together (env.h) */
     const size_t level = a->level_of_slot ? (size_t)a->level_of_slot[slot] : slot;
     core_device_atomic_add(&a->attempts[level], 1);
