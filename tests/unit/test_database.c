@@ -57,11 +57,11 @@ static void test_older_file_gets_new_columns(void **state) {
   StoreDatabase *database = open_database();
   store_database_close(&database);
   execute("DROP VIEW run_summary; DROP VIEW best_solve_rate; DROP VIEW run_ddr; DROP VIEW iteration;"
-          "ALTER TABLE iteration_chunk DROP COLUMN epsilon; ALTER TABLE evaluation DROP COLUMN episode_length");
+          "ALTER TABLE iteration_chunk DROP COLUMN goals; ALTER TABLE evaluation DROP COLUMN goals");
   make_run(0, id);
   write_rows(id, 1, 1, 5, 0);
   assert_int_equal(import_all().rows, 5);
-  assert_query("SELECT count(*), sum(iteration), sum(kl), count(epsilon) FROM iteration", "5|15|1.25|0\n");
+  assert_query("SELECT count(*), sum(iteration), sum(kl), count(goals) FROM iteration", "5|15|1.25|0\n");
   execute("DROP VIEW iteration; ALTER TABLE iteration_chunk RENAME COLUMN kl TO kullback");
   assert_refused(CORE_USAGE, "rebuild");
 }

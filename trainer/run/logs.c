@@ -51,8 +51,8 @@ void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row) {
   if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
   if (isfinite(row->solve_rate)) snprintf(rate, sizeof rate, "solve rate %.4f%s, ", row->solve_rate, error);
   if (isfinite(row->goals)) snprintf(goals, sizeof goals, "goals %.3f, ", row->goals);
-  core_info("evaluation after iteration %" PRId64 " on %s: %s%sreturn %.3f", row->iteration, row->level_set, rate, goals,
-            row->episode_return);
+  core_info("evaluation after iteration %" PRId64 " on %s: %s%sreturn %.3f", row->iteration, row->level_set, rate,
+            goals, row->episode_return);
 }
 
 /* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on
