@@ -41,6 +41,7 @@ HAS_OPENBLAS := $(call package,openblas)
 HAS_GD := $(call package,gdlib)
 HAS_MPI := $(call package,ompi-c)
 HAS_CURL := $(call package,libcurl)
+HAS_MICROHTTPD := $(call package,libmicrohttpd)
 # MUJOCO_HOME=/path/to/mujoco, else where `make mujoco` puts it. It is opened at run time; its headers are needed here.
 MUJOCO_HOME ?= $(abspath $(BUILD))/mujoco
 HAS_MUJOCO := $(if $(wildcard $(MUJOCO_HOME)/include/mujoco/mujoco.h),1,0)
@@ -48,7 +49,8 @@ HAS_CUDA := $(if $(NVCC),1,0)
 HAS_NCCL := $(if $(and $(NVCC),$(NCCL_H)),1,0)
 has = $(filter 1,$(HAS_$(1)))
 # What `--version` says of it: "with oneDNN, libgd; without CUDA".
-FEATURES := DNNL=oneDNN OPENBLAS=OpenBLAS GD=libgd MPI=OpenMPI CURL=libcurl CUDA=CUDA NCCL=NCCL MUJOCO=MuJoCo
+FEATURES := DNNL=oneDNN OPENBLAS=OpenBLAS GD=libgd MPI=OpenMPI CURL=libcurl MICROHTTPD=libmicrohttpd CUDA=CUDA NCCL=NCCL \
+  MUJOCO=MuJoCo
 comma := ,
 listed = $(subst $() ,$(comma) ,$(strip $(1)))
 feature_has = $(HAS_$(word 1,$(subst =, ,$(1))))
@@ -147,6 +149,11 @@ $(BUILD)/mujoco.stamp: FORCE
 $(BUILD)/obj/sim/draw/draw_image.o: CFLAGS_ALL += $(if $(call has,GD),$(shell $(PKG) --cflags gdlib))
 $(BUILD)/obj/trainer/ranks/ranks.o: CFLAGS_ALL += $(if $(call has,MPI),$(shell $(PKG) --cflags ompi-c))
 $(BUILD)/obj/analysis/report/report.o: analysis/report/report_page.html
+$(BUILD)/obj/sweep/serve/page.o: $(wildcard sweep/serve/*.html sweep/serve/*.css sweep/serve/*.js)
+$(BUILD)/obj/sweep/serve/server.o: CFLAGS_ALL += -DCORE_HAS_MICROHTTPD=$(HAS_MICROHTTPD)
+$(BUILD)/obj/sweep/serve/server.o: $(BUILD)/microhttpd.stamp
+$(BUILD)/microhttpd.stamp: FORCE
+	@mkdir -p $(@D); echo '$(HAS_MICROHTTPD)' | cmp -s - $@ || echo '$(HAS_MICROHTTPD)' > $@
 # The version is compiled into one file, made anew when the commit or a feature changes.
 VERSION_O := $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o
 VERSION_CFLAGS := -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"' -DCORE_DATE='"$(DATE)"' \
@@ -190,6 +197,7 @@ info:            ## what was found on this machine
 	@echo "libgd      $(if $(call has,GD),$(shell $(PKG) --modversion gdlib),no: trainer show draws .svg only)"
 	@echo "MPI        $(if $(call has,MPI),OpenMPI $(shell $(PKG) --modversion ompi-c),no: a run is one process)"
 	@echo "libcurl    $(if $(call has,CURL),$(shell $(PKG) --modversion libcurl),no: no slurmrestd, webhooks or MLflow)"
+	@echo "microhttpd $(if $(call has,MICROHTTPD),$(shell $(PKG) --modversion libmicrohttpd),no: no sweep serve)"
 	@echo "CUDA       $(if $(NVCC),$$($(NVCC) --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p') in $(CUDA_HOME),$(\
 	  )no: CPU only; CUDA_HOME=/path/to/cuda)"
 	@echo "MuJoCo     $(if $(call has,MUJOCO),in $(MUJOCO_HOME),no: make mujoco)"

@@ -21,6 +21,7 @@ int sweep_pin(int argc, char **argv);
 int sweep_stop(int argc, char **argv);    /* asks runs to checkpoint and end */
 int sweep_logs(int argc, char **argv);    /* a run's own messages; -f follows them */
 int sweep_collect(int argc, char **argv); /* imports new run-log lines into results.db; --follow keeps doing it */
+int sweep_serve(int argc, char **argv);   /* a live page of the workspace for a browser */
 int sweep_report(int argc, char **argv);  /* what a sweep has cost, and what would have been enough */
 int sweep_bundle(int argc, char **argv);  /* sweeps as one file for others: results, settings, checksums */
 int sweep_unbundle(int argc, char **argv);

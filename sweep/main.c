@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
     {"stop", "on this machine: ask runs to save a checkpoint and end", sweep_stop},
     {"logs", "what a run said", sweep_logs},
     {"collect", "import new results into results.db", sweep_collect},
+    {"serve", "a live page of the workspace for a browser", sweep_serve},
     {"report", "what a sweep has cost: waiting, hours, what was wasted, which limits are enough", sweep_report},
     {"bundle", "sweeps as one file for others: results, settings, checksums", sweep_bundle},
     {"unbundle", "unpack such a file and check it", sweep_unbundle},

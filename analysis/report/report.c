@@ -1,6 +1,6 @@
 /* `analyze report results.db -o DIR`: one page, DIR/index.html, that holds everything and loads nothing. The page
  * (report_page.html) is compiled in; what it shows is one JSON value in it, built by
- * report_data.c and report_curves.c. */
+ * report_data.c, report_curves.c and report_videos.c. */
 #include "analysis/report/report.h"
 
 #include <stdio.h>
@@ -10,17 +10,11 @@
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
 #include "core/command/options.h"
+#include "core/embed.h"
 #include "core/json.h"
 #include "core/memory.h"
 
-/* The bytes of report_page.html between two labels, ended by a zero. */
-__asm__(".section .rodata\n"
-        ".global analysis_report_page\n"
-        "analysis_report_page:\n"
-        ".incbin \"analysis/report/report_page.html\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char analysis_report_page[];
+CORE_EMBED(analysis_report_page, "analysis/report/report_page.html");
 
 static const char marker[] = "@DATA@";
 
@@ -98,6 +92,7 @@ static int fill_report(const AnalysisReport *report, const Request *request, jso
   TRY(analysis_report_add_claims(report, root));
   TRY(analysis_report_add_curves(report, root));
   TRY(analysis_report_add_provenance(report, root));
+  analysis_report_add_videos(report, root);
   add_title(report, request, root);
   const char **arguments = core_memory_zero_allocate(2 * request->where.count + 3, sizeof *arguments);
   size_t count = 0;
@@ -130,8 +125,8 @@ static int make_report(const char *path, const Request *request) {
 static const CoreManual manual = {
   .usage = "analyze report [results.db] [-o DIR]",
   .about = "Writes one HTML page that needs no network and no other file: overview, curves to hover and toggle, "
-           "every figure that the runs allow, claims, configurations and what differs between them, runs, "
-           "failures, provenance.",
+           "every figure that the runs allow, videos (eval.video_every), claims, configurations and what differs "
+           "between them, runs, failures, provenance.",
   ANALYSIS_ONE_DATABASE};
 
 static int answer(void *request, const char **operands, size_t count) {

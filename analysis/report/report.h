@@ -21,11 +21,15 @@ json_t *analysis_report_text(const char *text);
 /* A number, or null for NaN and infinities. */
 json_t *analysis_report_number(double value);
 
+/* `prefix` and the bytes in base64; free it. */
+char *analysis_report_base64(const char *prefix, const char *bytes, size_t size);
+
 /* Each sets its keys of the root object (named in report_page.html). */
 int analysis_report_add_runs(const AnalysisReport *report, json_t *root);        /* runs, configurations, differences */
 int analysis_report_add_curves(const AnalysisReport *report, json_t *root);      /* curves */
 int analysis_report_add_claims(const AnalysisReport *report, json_t *root);      /* claims */
 int analysis_report_add_provenance(const AnalysisReport *report, json_t *root);  /* tiles, sweeps, provenance */
+void analysis_report_add_videos(const AnalysisReport *report, json_t *root);     /* videos */
 /* Draws every figure that the data allow into <folder>/figures; arguments: as the user gave them ("--sweep" ...). */
 int analysis_report_add_figures(const AnalysisReport *report, const char *folder, const char *const *arguments,
                                 size_t argument_count, json_t *root);

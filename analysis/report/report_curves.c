@@ -224,9 +224,11 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
 
 /* ---- figures ---------------------------------------------------------------------------------------------------- */
 
-static char *base64(const char *bytes, size_t size) {
+char *analysis_report_base64(const char *prefix, const char *bytes, size_t size) {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  char *text = core_memory_allocate(4 * ((size + 2) / 3) + 1), *out = text;
+  char *text = core_memory_allocate(strlen(prefix) + 4 * ((size + 2) / 3) + 1);
+  char *out = text + strlen(prefix);
+  memcpy(text, prefix, strlen(prefix));
   for (size_t i = 0; i < size; i += 3) {
     uint32_t word = 0;
     for (size_t k = 0; k < 3; k++) word = word << 8 | (i + k < size ? (unsigned char)bytes[i + k] : 0);
@@ -265,19 +267,15 @@ static int run_quietly(const AnalysisFigure *figure, int argc, char **argv, char
 
 /* data:image/svg+xml of <folder>/figures/<name>.svg, or of a .png; NULL when the figure drew none. */
 static char *read_image(const char *folder, const char *name) {
-  static const char *const kinds[][2] = {{"svg", "svg+xml"}, {"png", "png"}};
+  static const char *const kinds[][2] = {{"svg", "data:image/svg+xml;base64,"}, {"png", "data:image/png;base64,"}};
   for (size_t i = 0; i < 2; i++) {
     char path[CORE_PATH_MAX], *bytes = NULL;
     size_t size;
     if (core_files_path(path, "%s/figures/%s.%s", folder, name, kinds[i][0]) != CORE_OK ||
         core_files_read(path, IMAGE_BYTES_MAX, &bytes, &size) != CORE_OK) continue;
-    char *encoded = base64(bytes, size);
-    CoreText text = {0};
-    core_text_appendf(&text, "data:image/%s;base64,", kinds[i][1]);
-    core_text_append(&text, encoded);
-    free(encoded);
+    char *image = analysis_report_base64(kinds[i][1], bytes, size);
     free(bytes);
-    return text.data;
+    return image;
   }
   core_error_clear();
   return NULL;

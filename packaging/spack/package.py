@@ -20,6 +20,7 @@ class PpoSweep(MakefilePackage, CudaPackage):
     variant("mpi", default=True, description="Runs on several processes")
     variant("nccl", default=True, when="+cuda", description="Several GPUs, by NCCL")
     variant("curl", default=True, description="slurmrestd, webhooks and MLflow")
+    variant("microhttpd", default=True, description="The live page of sweep serve")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
@@ -36,6 +37,7 @@ class PpoSweep(MakefilePackage, CudaPackage):
     depends_on("gnuplot", type=("build", "run"))
     depends_on("openmpi", when="+mpi")
     depends_on("curl", when="+curl")
+    depends_on("libmicrohttpd", when="+microhttpd")
     depends_on("nccl", when="+nccl")
 
     conflicts("cuda_arch=none", when="+cuda", msg="choose the GPUs: cuda_arch=80,90")
@@ -44,7 +46,8 @@ class PpoSweep(MakefilePackage, CudaPackage):
     def settings(self):
         """What make is told. What the spec leaves out is left out, though the system has it."""
         spec = self.spec
-        has = {"HAS_MPI": spec.satisfies("+mpi"), "HAS_CURL": spec.satisfies("+curl")}
+        variants = ("mpi", "curl", "microhttpd")
+        has = {f"HAS_{name.upper()}": spec.satisfies(f"+{name}") for name in variants}
         chosen = [f"{name}={int(value)}" for name, value in has.items()]
         chosen += ["HAS_OPENBLAS=0", "MUJOCO_HOME="]
         if not spec.satisfies("+cuda"):

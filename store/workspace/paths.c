@@ -100,14 +100,57 @@ int store_path_run(const char *root, const char *id, const char *file, char path
   return core_files_path(path, "%s/%s%s%s", root, folder, file ? "/" : "", file ? file : "");
 }
 
-typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool has_flat; } RunList;
-
 int store_path_profile(const char *root, const char *id, int64_t iteration, char path[CORE_PATH_MAX]) {
   char name[96];
   if (iteration < 1000) snprintf(name, sizeof name, "profile.%lld.tsv", (long long)iteration);
   else snprintf(name, sizeof name, "profile/%lld/profile.%lld.tsv", (long long)iteration / 1000, (long long)iteration);
   return store_path_run(root, id, name, path);
 }
+
+/* ---- videos ----------------------------------------------------------------------------------------------------- */
+
+void store_video_name(int64_t iteration, char name[STORE_VIDEO_NAME]) {
+  snprintf(name, STORE_VIDEO_NAME, "video.%lld.gif", (long long)iteration);
+}
+
+/* -1: another file's name, or one that is not written as ours are. */
+static int64_t video_iteration(const char *name) {
+  char digits[STORE_VIDEO_NAME], again[STORE_VIDEO_NAME];
+  int64_t iteration;
+  const size_t length = strlen(name);
+  if (length < 11 || length >= STORE_VIDEO_NAME || strncmp(name, "video.", 6) != 0) return -1;
+  snprintf(digits, sizeof digits, "%.*s", (int)length - 10, name + 6);
+  if (!core_text_to_int(digits, &iteration) || iteration < 0) return -1;
+  store_video_name(iteration, again);
+  return strcmp(again, name) == 0 ? iteration : -1;
+}
+
+static int by_number(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+int store_path_list_videos(const char *root, const char *id, int64_t **iterations, size_t *count) {
+  char path[CORE_PATH_MAX], **names;
+  size_t named;
+  *iterations = NULL, *count = 0;
+  TRY(store_path_run(root, id, NULL, path));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY(core_files_list(path, &names, &named));
+  *iterations = core_memory_allocate((named + 1) * sizeof **iterations);
+  for (size_t i = 0; i < named; i++) {
+    const int64_t iteration = video_iteration(names[i]);
+    if (iteration >= 0) (*iterations)[(*count)++] = iteration;
+    free(names[i]);
+  }
+  free(names);
+  if (*count) qsort(*iterations, *count, sizeof **iterations, by_number);
+  return CORE_OK;
+}
+
+/* ---- all runs --------------------------------------------------------------------------------------------------- */
+
+typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool has_flat; } RunList;
 
 /* The runs of one folder, runs/ itself or a shard. */
 static int list_folder(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {

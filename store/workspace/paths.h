@@ -27,6 +27,13 @@ int store_path_run_folder(const char *root, const char *id, char folder[STORE_RU
  * runs/<id>/profile/<iteration / 1000>/profile.<iteration>.tsv, so that no folder has many entries. */
 int store_path_profile(const char *root, const char *id, int64_t iteration, char path[CORE_PATH_MAX]);
 
+/* A film of an evaluation after `iteration` iterations (eval.video_every): the file's name in the run's folder,
+ * "video.<iteration>.gif". */
+enum { STORE_VIDEO_NAME = 40 };
+void store_video_name(int64_t iteration, char name[STORE_VIDEO_NAME]);
+/* The iterations of which the run has one, ascending; free(*iterations). A run without a folder has none. */
+int store_path_list_videos(const char *root, const char *id, int64_t **iterations, size_t *count);
+
 /* The ids of all run folders, or of those that begin with `prefix` (NULL: all), sorted; *count may be 0. free(*ids).
  * One listing a shard, of one shard alone when the prefix has two digits. CORE_FAIL: a folder can not be read. */
 int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE_RUN_ID], size_t *count);

@@ -46,8 +46,9 @@ const char *sweep_shown_reason(const SweepShown *shown, size_t index);
 bool sweep_shown_is_trouble(const SweepShown *shown, size_t index);
 bool sweep_shown_is_busy(const SweepShown *shown); /* something of it runs, or will by itself */
 
-/* What `sweep status --json` prints of it. sweep_shown_summary_json: the same without its runs. */
+/* What `sweep status --json` prints of it; its parts: all but the runs, and run `index`. */
 json_t *sweep_shown_json(SweepShown *shown);
 json_t *sweep_shown_summary_json(const SweepShown *shown);
+json_t *sweep_shown_run_json(SweepShown *shown, size_t index);
 
 #endif

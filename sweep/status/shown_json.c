@@ -28,7 +28,7 @@ static void add_progress(const StoreState *state, json_t *object) {
                       core_json_text(state->message)));
 }
 
-static json_t *run_json(SweepShown *shown, size_t index) {
+json_t *sweep_shown_run_json(SweepShown *shown, size_t index) {
   const SweepRunState *run = &shown->progress.run[index];
   char job[48] = "";
   json_t *object = json_object();
@@ -81,7 +81,7 @@ json_t *sweep_shown_summary_json(const SweepShown *shown) {
 
 json_t *sweep_shown_json(SweepShown *shown) {
   json_t *object = sweep_shown_summary_json(shown), *runs = json_array();
-  for (size_t i = 0; i < shown->progress.runs; i++) json_array_append_new(runs, run_json(shown, i));
+  for (size_t i = 0; i < shown->progress.runs; i++) json_array_append_new(runs, sweep_shown_run_json(shown, i));
   json_object_set_new(object, "run", runs);
   return object;
 }

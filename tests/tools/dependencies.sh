@@ -5,7 +5,7 @@
 # installed where that is possible, and does without otherwise.
 set -u
 mode=${1:-check} also=${2:-}
-# what proves it is there | Debian | Fedora | Spack
+# what proves it is there (optional: a program, a header, or a plugin of Slurm) | Debian | Fedora | Spack
 needs=(
   "command:gcc|gcc libc6-dev|gcc|gcc"
   "command:pkg-config|pkg-config|pkgconf-pkg-config|pkgconf"
@@ -23,12 +23,14 @@ needs=(
   "optional:slurmrestd|slurmrestd|slurm-slurmrestd|slurm +restd"
   "optional:pip3|python3-pip python3-venv|python3-pip|py-pip"
   "optional:curl-config|libcurl4-openssl-dev|libcurl-devel|curl"
+  "optional:microhttpd.h|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd"
   "header:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )
 [ "$also" != packaging ] || needs+=("optional:dh|debhelper dpkg-dev lintian|debhelper dpkg-dev|")
 present() {
   case $1 in
     optional:*.so) [ -n "$(ls /usr/lib*/*/slurm-wlm/"${1#*:}" /usr/lib*/slurm/"${1#*:}" 2>/dev/null)" ] ;; # Slurm's
+    optional:*.h) printf '#include <%s>\n' "${1#*:}" | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
     command:*|optional:*) PATH=$PATH:/usr/sbin:/sbin command -v "${1#*:}" >/dev/null 2>&1 ;;
     header:cmocka.h) printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
     header:*) printf '#include <%s>\n' "${1#*:}" | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;

@@ -90,6 +90,7 @@ static const char *const pinned_defaults[][2] = {
   {"eval.count", "20"},
   {"eval.levels", ""},
   {"eval.episodes", "512"},
+  {"eval.video_every", "0"},
   {"eval.actions", "sampled"},
   {"metrics.every", "1"},
   {"metrics.representation_every", "10"},

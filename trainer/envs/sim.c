@@ -166,6 +166,7 @@ int env_sim_make(const SimBatchOptions *options, SimLevelSet *levels, Env **env)
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
     .sibling = sibling, .destroy = destroy,
     .levels = &env_sim_levels_table, .generator = &env_sim_generator_table, .device = &device, .physics = &physics,
+    .picture = &env_sim_picture_table,
     .parts = options->backend.device ? &parts : NULL, .state = sim,
   };
   describe_observations(options, sim, made);

@@ -1,5 +1,5 @@
 /* What the simulator's files as an environment know of each other: sim.c (core, observations, devices), sim_levels.c
- * (levels and their generator), sim_config.c (what settings mean). */
+ * (levels and their generator), sim_picture.c, sim_config.c (what settings mean). */
 #ifndef TRAINER_ENVS_SIM_INTERNAL_H
 #define TRAINER_ENVS_SIM_INTERNAL_H
 #include "sim/batch/level_stream.h"
@@ -25,5 +25,6 @@ int env_sim_make(const SimBatchOptions *options, SimLevelSet *levels, Env **env)
 
 extern const EnvLevels env_sim_levels_table;
 extern const EnvGenerator env_sim_generator_table;
+extern const EnvPicture env_sim_picture_table;
 
 #endif

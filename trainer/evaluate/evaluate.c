@@ -96,7 +96,9 @@ static void play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Obser
   if (env->levels) env->levels->reset_to(env, evaluator->level, evaluator->trial.raw);
   else env->reset(env, evaluator->trial.raw);
   trial_begin(&evaluator->trial, ops->device);
+  const EvaluateWatcher *watcher = evaluator->first_world == 0 ? &evaluator->watcher : &(EvaluateWatcher){0};
   for (int t = 0, left = evaluator->worlds; t < env->max_steps && left > 0; t++) {
+    if (watcher->look && !evaluator->finished[0]) watcher->look(watcher->context, env, t);
     key.step = (uint32_t)(number * env->max_steps + t);
     trial_step(&evaluator->trial, env, &player, &key);
     trial_fetch(&evaluator->trial, &player);

@@ -6,6 +6,13 @@
 #include "store/runlog/runlog.h"
 #include "trainer/evaluate/trial.h"
 
+/* Who looks on: called before each step of the first attempt, until it ends; `step` counts from 0. It may look at world
+ * 0 of `env` and changes nothing. Only where this rank plays the first attempt. */
+typedef struct EvaluateWatcher {
+  void (*look)(void *context, Env *env, int step); /* NULL: nobody looks */
+  void *context;
+} EvaluateWatcher;
+
 typedef struct Evaluator {
   Env *env;              /* owned; NULL where there are fewer attempts than ranks and none is left for this one */
   int all_worlds;        /* attempts an evaluation */
@@ -18,6 +25,7 @@ typedef struct Evaluator {
   uint8_t *finished;
   double *returns;
   int64_t *attempts, *solutions; /* [levels] */
+  EvaluateWatcher watcher; /* of the next evaluation */
 } Evaluator;
 
 /* Attempts for `episodes` wished on `levels` levels: a multiple of the levels, or fewer than them. */

@@ -21,6 +21,7 @@
 #include "store/workspace/run.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/ranks.h"
+#include "trainer/run/evaluation_film.h"
 #include "trainer/run/heartbeat.h"
 #include "trainer/run/inherit.h"
 #include "trainer/run/logs.h"
@@ -120,8 +121,12 @@ static void update_state(Run *run) {
 
 static int evaluate_if_due(Run *run) {
   StoreEvaluation row;
+  EvaluationFilm *film = NULL;
   if (!training_evaluation_due(run->training)) return CORE_OK;
-  TRY(training_evaluate(run->training, &row));
+  if (ranks_is_first()) evaluation_film_begin(run->training, run->root, run->id, &film);
+  const int code = training_evaluate(run->training, &row);
+  evaluation_film_end(run->training, &run->progress, &film);
+  TRY(code);
   if (ranks_is_first()) run_logs_evaluation(&run->logs, &row);
   for (int set = 0; set < run->training->others.count; set++) {
     training_evaluate_other(run->training, set, &row);

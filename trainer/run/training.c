@@ -13,6 +13,7 @@
 #include "trainer/nets/agent_initialise.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/ranks.h"
+#include "trainer/run/evaluation_film.h"
 #include "trainer/run/machine.h"
 #include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
@@ -42,6 +43,7 @@ static int register_buffers(Training *training, int max_rows) {
   if (config->metrics.visited_states > 0)
     visited_register(&training->visited, levels, &training->shards, config->metrics.visited_states,
                      core_config_iterations(config), core_config_transitions_per_iteration(config), arena);
+  TRY(evaluation_film_check(config, levels));
   if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
   return evaluation_sets_register(&training->others, config, levels, arena);
 }

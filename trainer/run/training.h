@@ -108,6 +108,8 @@ void training_note_results(Training *training, const StoreIteration *row);
  * differ between machines), what follows would be wrong without anybody noticing. All ranks; CORE_FAIL says so. */
 int training_check_weights(const Training *training);
 
+/* Which evaluation an evaluation now is: 0 is the one before training. */
+int64_t training_evaluation_number(const Training *training);
 /* Is an evaluation due now? Before training (when eval.count > 0), then evenly, the last at the end. */
 bool training_evaluation_due(const Training *training);
 /* CORE_FAIL: an environment failed; there is no row then. All ranks alike. */

@@ -24,6 +24,10 @@ bool training_evaluation_due(const Training *training) {
   return iteration == 0 || evaluations_until(training, iteration) > evaluations_until(training, iteration - 1);
 }
 
+int64_t training_evaluation_number(const Training *training) {
+  return evaluations_until(training, training->position.iteration);
+}
+
 static void place_row(const Training *training, StoreEvaluation *row) {
   row->iteration = training->position.iteration;
   row->transitions = (double)training_transitions(training);
@@ -33,7 +37,7 @@ int training_evaluate(Training *training, StoreEvaluation *row) {
   const Env *env = training->evaluator.env;
   observer_pool(&training->rollout.observer);
   evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
-                (uint64_t)training->config.train.seed, evaluations_until(training, training->position.iteration), row);
+                (uint64_t)training->config.train.seed, training_evaluation_number(training), row);
   training->env_failed = ranks_agree(env ? env_check(env) : CORE_OK) != CORE_OK;
   if (training->env_failed) return core_error_context(CORE_FAIL, "an evaluation");
   place_row(training, row);
@@ -45,7 +49,6 @@ int training_evaluate(Training *training, StoreEvaluation *row) {
 void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
   observer_pool(&training->rollout.observer);
   evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
-                       (uint64_t)training->config.train.seed,
-                       evaluations_until(training, training->position.iteration), row);
+                       (uint64_t)training->config.train.seed, training_evaluation_number(training), row);
   place_row(training, row);
 }

@@ -15,7 +15,7 @@
 #include "trainer/envs/levels.h"
 #include "trainer/envs/sim.h"
 #include "trainer/envs/tasks/tasks.h"
-#include "trainer/tools/picture.h"
+#include "trainer/picture/picture.h"
 #include "trainer/tools/play_env.h"
 #include "trainer/tools/player.h"
 

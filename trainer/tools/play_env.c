@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "trainer/tools/film.h"
+#include "trainer/picture/film.h"
 
 static const double FILM_S = 10; /* of the world's time, unless the steps were asked for */
 

@@ -13,7 +13,7 @@
 #include "sim/levels/level_set.h"
 #include "trainer/envs/levels.h"
 #include "trainer/envs/tasks/tasks.h"
-#include "trainer/tools/picture.h"
+#include "trainer/picture/picture.h"
 #include "trainer/tools/show_env.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "trainer/envs/tasks/tasks.h"
-#include "trainer/tools/film.h"
+#include "trainer/picture/film.h"
 #include "trainer/wrappers/action.h"
 
 /* What a step fills, of one world. */

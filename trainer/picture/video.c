@@ -1,5 +1,5 @@
 /* ffmpeg as a child that reads frames (video.h). It writes beside the file, which appears whole or not at all. */
-#include "trainer/tools/video.h"
+#include "trainer/picture/video.h"
 
 #include <errno.h>
 #include <signal.h>

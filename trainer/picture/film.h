@@ -3,7 +3,7 @@
 #ifndef TRAINER_FILM_H
 #define TRAINER_FILM_H
 #include "trainer/envs/env.h"
-#include "trainer/tools/picture.h"
+#include "trainer/picture/picture.h"
 
 typedef struct Film {
   Env *env;

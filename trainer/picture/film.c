@@ -1,5 +1,5 @@
 /* Frames of world 0 (film.h). */
-#include "trainer/tools/film.h"
+#include "trainer/picture/film.h"
 
 #include <math.h>
 #include <stdlib.h>

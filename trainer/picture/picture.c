@@ -1,5 +1,5 @@
 /* Chooses between draw_svg, draw_image and ffmpeg, and writes their bytes. */
-#include "trainer/tools/picture.h"
+#include "trainer/picture/picture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "sim/draw/draw_svg.h"
-#include "trainer/tools/video.h"
+#include "trainer/picture/video.h"
 
 enum { REST_CS = 100 }; /* a .gif rests on its last frame before it starts over */
 

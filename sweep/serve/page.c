@@ -1,0 +1,54 @@
+/* Puts the page together (page.h). */
+#include "sweep/serve/page.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/embed.h"
+
+CORE_EMBED(serve_page_html, "sweep/serve/page.html");
+CORE_EMBED(serve_page_css, "sweep/serve/page.css");
+CORE_EMBED(serve_page_tools, "sweep/serve/tools.js");
+CORE_EMBED(serve_page_charts, "sweep/serve/charts.js");
+CORE_EMBED(serve_page_runs, "sweep/serve/runs.js");
+CORE_EMBED(serve_page_main, "sweep/serve/main.js");
+
+/* All scripts are one, in this order; each begins with what it is for. */
+static const char *const scripts[] = {serve_page_tools, serve_page_charts, serve_page_runs, serve_page_main};
+
+enum { SOURCE = 64 };
+
+/* 'sha256-...': how a policy names what stands between <script> and </script>. */
+static void name_source(const CoreText *text, char source[SOURCE]) {
+  unsigned char hash[crypto_hash_sha256_BYTES];
+  char base64[sodium_base64_ENCODED_LEN(sizeof hash, sodium_base64_VARIANT_ORIGINAL)];
+  crypto_hash_sha256(hash, (const unsigned char *)core_text_string(text), text->length);
+  sodium_bin2base64(base64, sizeof base64, hash, sizeof hash, sodium_base64_VARIANT_ORIGINAL);
+  snprintf(source, SOURCE, "sha256-%s", base64);
+}
+
+/* `template` up to the mark, then `text`; returns what follows the mark. */
+static const char *fill(const char *template, const char *mark, const CoreText *text, CoreText *page) {
+  const char *at = strstr(template, mark);
+  CORE_CHECK(at);
+  core_text_append_bytes(page, template, (size_t)(at - template));
+  core_text_append(page, core_text_string(text));
+  return at + strlen(mark);
+}
+
+void serve_page_make(CoreText *page, char policy[SERVE_POLICY]) {
+  CoreText style = {0}, script = {0};
+  char style_source[SOURCE], script_source[SOURCE];
+  core_text_append(&style, serve_page_css);
+  for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) core_text_append(&script, scripts[i]);
+  const char *rest = fill(serve_page_html, "@STYLE@", &style, page);
+  core_text_append(page, fill(rest, "@SCRIPT@", &script, page));
+  name_source(&style, style_source);
+  name_source(&script, script_source);
+  snprintf(policy, SERVE_POLICY,
+           "default-src 'none'; connect-src 'self'; img-src blob: data:; style-src '%s'; script-src '%s'; "
+           "base-uri 'none'; form-action 'none'; frame-ancestors 'none'", style_source, script_source);
+  core_text_free(&style);
+  core_text_free(&script);
+}

@@ -1,0 +1,160 @@
+/* Answers about one run: what is known of it, the end of its log, its videos (routes.h). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "store/workspace/paths.h"
+#include "sweep/serve/file.h"
+#include "sweep/serve/routes.h"
+
+enum { LOG_USUAL = 16 << 10, LOG_MOST = 256 << 10, VIDEO_MOST = 32 << 20 };
+
+/* ---- what is known ----------------------------------------------------------------------------------------------- */
+
+/* Settings that are not their defaults; null: the run has no folder yet. */
+static json_t *settings_json(const char *root, const char *id) {
+  char path[CORE_PATH_MAX];
+  size_t rows;
+  const CoreConfigRow *row = core_config_rows(&rows);
+  const CoreConfig usual = core_config_default();
+  CoreConfig config = usual;
+  const bool known = store_path_run(root, id, "config.ini", path) == CORE_OK && core_files_exists(path) &&
+                     core_config_read(path, &config) == CORE_OK;
+  core_error_clear();
+  if (!known) return json_null();
+  json_t *object = json_object();
+  for (size_t r = 0; r < rows; r++)
+    if (!core_config_same_value(&config, &usual, &row[r]))
+      json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
+  return object;
+}
+
+static json_t *sweeps_json(const ServeSnapshot *snapshot, const char *id) {
+  json_t *list = json_array();
+  for (size_t s = 0; s < snapshot->count; s++) {
+    const SweepProgress *progress = &snapshot->shown[s].progress;
+    for (size_t i = 0; i < progress->runs; i++)
+      if (strcmp(progress->run[i].id, id) == 0)
+        json_array_append_new(list, json_pack("{s:s, s:I}", "sweep", progress->name, "index", (json_int_t)i));
+  }
+  return list;
+}
+
+static json_t *value_json(StoreQuery *query, int column) {
+  switch (store_query_value(query, column)) {
+    case STORE_VALUE_NULL: return json_null();
+    case STORE_VALUE_INT: return json_integer(store_query_int(query, column));
+    case STORE_VALUE_REAL: return core_json_real(store_query_real(query, column));
+    default: return core_json_text(store_query_text(query, column));
+  }
+}
+
+/* The rows of a statement with the id as ?1: [{column: value}]. Without a results.db there are none. */
+static json_t *rows_json(ServeReader *reader, const char *sql, const char *id) {
+  json_t *list = json_array();
+  StoreQuery *query = NULL;
+  bool row = false;
+  if (serve_reader_open(reader) == CORE_OK && store_query_open(reader->database, sql, &query) == CORE_OK) {
+    store_query_bind_text(query, 1, id);
+    while (store_query_step(query, &row) == CORE_OK && row) {
+      json_t *object = json_object();
+      for (int c = 0; c < store_query_columns(query); c++)
+        json_object_set_new(object, store_query_name(query, c), value_json(query, c));
+      json_array_append_new(list, object);
+    }
+  }
+  store_query_close(&query);
+  core_error_clear();
+  return list;
+}
+
+static json_t *videos_json(const char *root, const char *id) {
+  int64_t *iterations = NULL;
+  size_t count = 0;
+  json_t *list = json_array();
+  if (store_path_list_videos(root, id, &iterations, &count) != CORE_OK) core_error_clear();
+  for (size_t i = 0; i < count; i++) json_array_append_new(list, json_integer(iterations[i]));
+  free(iterations);
+  return list;
+}
+
+int serve_answer_run(const ServeAsked *asked, json_t **value) {
+  const ServeSweep *sweep;
+  size_t index;
+  ServeReader *reader = &asked->serve->reader;
+  TRY(serve_asked_run(asked, &sweep, &index));
+  const char *root = asked->serve->root, *id = sweep->shown->progress.run[index].id;
+  *value = serve_run_json(sweep, index);
+  json_object_set_new(*value, "sweeps", sweeps_json(asked->snapshot, id));
+  json_object_set_new(*value, "not_default", settings_json(root, id));
+  json_object_set_new(*value, "attempts", rows_json(reader,
+    "SELECT attempt, status, host, device, git_commit, started, finished, message FROM attempt WHERE run_id = ?1"
+    " ORDER BY attempt DESC LIMIT 50", id));
+  json_object_set_new(*value, "evaluations", rows_json(reader,
+    "SELECT level_set, max(iteration) AS iteration, transitions, solve_rate, solve_rate_se, episode_return, episodes"
+    " FROM evaluation WHERE run_id = ?1 GROUP BY level_set ORDER BY level_set <> 'train', level_set", id));
+  json_object_set_new(*value, "videos", videos_json(root, id));
+  return CORE_OK;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes from `from` on, at most `most`. A file that has become shorter meanwhile gives fewer. */
+static int read_part(int fd, off_t from, size_t most, CoreText *text) {
+  char *buffer = core_memory_allocate(most + 1);
+  size_t got = 0;
+  for (ssize_t now = 1; got < most && now > 0; got += now > 0 ? (size_t)now : 0)
+    now = pread(fd, buffer + got, most - got, from + (off_t)got);
+  core_text_append_bytes(text, buffer, got);
+  free(buffer);
+  return CORE_OK;
+}
+
+/* The log's last bytes, from the beginning of a line on. */
+int serve_answer_log(const ServeAsked *asked, json_t **value) {
+  const ServeSweep *sweep;
+  size_t index;
+  int64_t most;
+  int fd;
+  off_t size;
+  CoreText text = {0};
+  TRY(serve_asked_int(asked, "bytes", 1, LOG_MOST, LOG_USUAL, &most));
+  TRY(serve_asked_run(asked, &sweep, &index));
+  const char *id = sweep->shown->progress.run[index].id;
+  const int code = serve_file_open(asked->serve->root, id, "log.txt", &fd, &size);
+  if (code == SERVE_ABSENT) {
+    *value = json_pack("{s:s, s:i, s:i, s:s}", "run", id, "size", 0, "from", 0, "text", "");
+    return CORE_OK;
+  }
+  TRY(code);
+  off_t from = size > most ? size - most : 0;
+  read_part(fd, from, (size_t)(size - from), &text);
+  close(fd);
+  const char *start = core_text_string(&text), *line = from > 0 ? strchr(start, '\n') : NULL;
+  if (line) from += line + 1 - start, start = line + 1;
+  *value = json_pack("{s:s, s:I, s:I, s:o}", "run", id, "size", (json_int_t)size, "from", (json_int_t)from, "text",
+                     core_json_text(start));
+  core_text_free(&text);
+  return CORE_OK;
+}
+
+int serve_answer_video(const ServeAsked *asked, CoreText *gif) {
+  const ServeSweep *sweep;
+  size_t index;
+  int64_t iteration;
+  int fd;
+  off_t size;
+  char name[STORE_VIDEO_NAME];
+  TRY(serve_asked_int(asked, "iteration", 0, INT64_MAX, -1, &iteration));
+  if (iteration < 0) return core_error(CORE_USAGE, "iteration=NUMBER is missing");
+  TRY(serve_asked_run(asked, &sweep, &index));
+  store_video_name(iteration, name);
+  TRY(serve_file_open(asked->serve->root, sweep->shown->progress.run[index].id, name, &fd, &size));
+  int code = CORE_OK;
+  if (size > VIDEO_MOST) code = core_error(CORE_FAIL, "%s is larger than %d MB", name, VIDEO_MOST >> 20);
+  else code = read_part(fd, 0, (size_t)size, gif);
+  close(fd);
+  return code;
+}

@@ -1,0 +1,239 @@
+/* libmicrohttpd behind server.h. The library is opened when a server is started, not with the program: machines without
+ * it run everything else, and no array task pays for it. */
+#include "sweep/serve/server.h"
+
+#include <string.h>
+
+#if CORE_HAS_MICROHTTPD
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+bool serve_server_is_built(void) { return true; }
+
+/* ---- the library ------------------------------------------------------------------------------------------------- */
+
+#define MHD_FUNCTIONS(X) \
+  X(MHD_start_daemon) X(MHD_stop_daemon) X(MHD_lookup_connection_value) X(MHD_create_response_from_buffer) \
+  X(MHD_add_response_header) X(MHD_queue_response) X(MHD_destroy_response) X(MHD_suspend_connection) \
+  X(MHD_resume_connection)
+
+#define MEMBER(name) __typeof__(&name) name;
+static struct { MHD_FUNCTIONS(MEMBER) } library;
+#undef MEMBER
+
+static int load_library(void) {
+  static const char name[] = "libmicrohttpd.so.12";
+  void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!file)
+    return core_error(CORE_FAIL, "libmicrohttpd can not be loaded (%s); install it (Debian: libmicrohttpd12, Fedora: "
+                                 "libmicrohttpd)", dlerror());
+#define LOAD(function)                                                                        \
+  void *address_of_##function = dlsym(file, #function);                                       \
+  if (!address_of_##function) return core_error(CORE_FAIL, "%s has no %s", name, #function); \
+  memcpy(&library.function, &address_of_##function, sizeof library.function);
+  MHD_FUNCTIONS(LOAD)
+#undef LOAD
+  return CORE_OK;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+struct ServeServer {
+  ServeServerOptions options;
+  struct MHD_Daemon *daemon;
+  pthread_mutex_t lock;
+  struct MHD_Connection *waiting[SERVE_CONNECTIONS_MAX]; /* suspended, [waiting_count]; under the lock */
+  size_t waiting_count;
+  bool ends;
+};
+
+enum { ETAG = 2 + 2 * 16 + 1, BODY_MAX = 1 << 20 /* of a request: read and dropped */ };
+
+/* The same bytes have the same name, so that who has them already need not get them again. */
+static void name_body(const CoreText *body, char etag[ETAG]) {
+  unsigned char hash[16];
+  char digits[2 * sizeof hash + 1];
+  crypto_generichash(hash, sizeof hash, (const unsigned char *)core_text_string(body), body->length, NULL, 0);
+  sodium_bin2hex(digits, sizeof digits, hash, sizeof hash);
+  snprintf(etag, ETAG, "\"%s\"", digits);
+}
+
+static enum MHD_Result send_answer(const ServeServer *server, struct MHD_Connection *connection, ServeAnswer *answer) {
+  char etag[ETAG];
+  name_body(&answer->body, etag);
+  const char *known = library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+  const bool same = answer->status == 200 && known && strcmp(known, etag) == 0;
+  struct MHD_Response *response =
+    library.MHD_create_response_from_buffer(same ? 0 : answer->body.length,
+                                            same ? (void *)"" : (void *)core_text_string(&answer->body),
+                                            MHD_RESPMEM_MUST_COPY);
+  core_text_free(&answer->body);
+  if (!response) return MHD_NO;
+  const char *const headers[][2] = {{"Content-Type", answer->type},
+                                    {"Cache-Control", "private, no-cache"},
+                                    {"Content-Security-Policy", server->options.policy},
+                                    {"X-Content-Type-Options", "nosniff"},
+                                    {"X-Frame-Options", "DENY"},
+                                    {"Referrer-Policy", "no-referrer"},
+                                    {"Cross-Origin-Resource-Policy", "same-origin"}};
+  for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+    library.MHD_add_response_header(response, headers[i][0], headers[i][1]);
+  if (answer->status == 200) library.MHD_add_response_header(response, "ETag", etag);
+  const enum MHD_Result result =
+    library.MHD_queue_response(connection, same ? 304 : (unsigned)answer->status, response);
+  library.MHD_destroy_response(response);
+  return result;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+const char *serve_request_argument(const ServeRequest *request, const char *name) {
+  return library.MHD_lookup_connection_value((struct MHD_Connection *)request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name) {
+  return library.MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result refuse(const ServeServer *server, struct MHD_Connection *connection, int status,
+                              const char *why) {
+  ServeAnswer answer = {.status = status, .type = "application/json"};
+  core_text_appendf(&answer.body, "{\"error\": \"%s\"}\n", why);
+  return send_answer(server, connection, &answer);
+}
+
+static bool put_off(ServeServer *server, struct MHD_Connection *connection) {
+  pthread_mutex_lock(&server->lock);
+  const bool room = !server->ends && server->waiting_count < SERVE_CONNECTIONS_MAX;
+  if (room) {
+    library.MHD_suspend_connection(connection);
+    server->waiting[server->waiting_count++] = connection;
+  }
+  pthread_mutex_unlock(&server->lock);
+  return room;
+}
+
+/* libmicrohttpd calls it when a request's headers are there, for each piece of a body, and when all has come; and again
+ * when a request that was put off goes on. */
+static enum MHD_Result answer_request(void *given, struct MHD_Connection *connection, const char *url,
+                                      const char *method, const char *version, const char *data, size_t *bytes,
+                                      void **seen) {
+  static char begun;
+  ServeServer *server = given;
+  ServeAnswer answer = {0};
+  int64_t length;
+  if (*seen == NULL) {
+    *seen = &begun;
+    const char *text = header(connection, "Content-Length");
+    if (text && (!core_text_to_int(text, &length) || length > BODY_MAX))
+      return refuse(server, connection, 413, "requests have no body: arguments stand in the address");
+    return MHD_YES;
+  }
+  if (*bytes > 0) { /* dropped: arguments stand in the address */
+    *bytes = 0;
+    return MHD_YES;
+  }
+  const ServeRequest request = {method, url, header(connection, "Authorization"), header(connection, "Origin"),
+                                header(connection, "Sec-Fetch-Site"), header(connection, "Host"), connection};
+  if (server->options.handler(server->options.context, &request, &answer))
+    return send_answer(server, connection, &answer);
+  core_text_free(&answer.body);
+  return put_off(server, connection) ? MHD_YES : refuse(server, connection, 503, "too many requests wait");
+}
+
+/* ---- the server -------------------------------------------------------------------------------------------------- */
+
+static int listen_on(int wanted, int *port, int *socket_fd) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)wanted),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
+  if (fd < 0) return core_error_errno(CORE_FAIL, "can not make a socket");
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 256) == 0 &&
+      getsockname(fd, (struct sockaddr *)&address, &length) == 0) {
+    *port = ntohs(address.sin_port);
+    *socket_fd = fd;
+    return CORE_OK;
+  }
+  const int number = errno;
+  close(fd);
+  errno = number;
+  if (number == EADDRINUSE)
+    return core_error(CORE_FAIL, "port %d is in use, perhaps by another sweep serve; choose another one with --port, "
+                                 "or a free one with --port 0", wanted);
+  return core_error_errno(CORE_FAIL, "port %d can not be had", wanted);
+}
+
+int serve_server_start(const ServeServerOptions *options, ServeServer **server, int *port) {
+  int fd = -1;
+  *server = NULL;
+  TRY(load_library());
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  TRY(listen_on(options->port, port, &fd));
+  ServeServer *made = core_memory_zero_allocate(1, sizeof *made);
+  made->options = *options;
+  pthread_mutex_init(&made->lock, NULL);
+  made->daemon = library.MHD_start_daemon(
+    MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, answer_request, made,
+    MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVE_CONNECTIONS_MAX,
+    MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+    (size_t)SERVE_HEADERS_MAX, MHD_OPTION_END);
+  if (made->daemon) {
+    *server = made;
+    return CORE_OK;
+  }
+  close(fd);
+  pthread_mutex_destroy(&made->lock);
+  free(made);
+  return core_error(CORE_FAIL, "libmicrohttpd can not start a server");
+}
+
+void serve_server_resume(ServeServer *server) {
+  pthread_mutex_lock(&server->lock);
+  for (size_t i = 0; i < server->waiting_count; i++) library.MHD_resume_connection(server->waiting[i]);
+  server->waiting_count = 0;
+  pthread_mutex_unlock(&server->lock);
+}
+
+void serve_server_stop(ServeServer *server) {
+  if (!server->daemon) return;
+  pthread_mutex_lock(&server->lock);
+  server->ends = true; /* whoever goes on now is not put off again */
+  pthread_mutex_unlock(&server->lock);
+  serve_server_resume(server);
+  library.MHD_stop_daemon(server->daemon);
+  server->daemon = NULL;
+}
+
+void serve_server_destroy(ServeServer **server) {
+  if (!*server) return;
+  serve_server_stop(*server);
+  pthread_mutex_destroy(&(*server)->lock);
+  free(*server);
+  *server = NULL;
+}
+#else
+bool serve_server_is_built(void) { return false; }
+
+const char *serve_request_argument(const ServeRequest *request, const char *name) { return NULL; }
+
+int serve_server_start(const ServeServerOptions *options, ServeServer **server, int *port) {
+  *server = NULL;
+  return core_error(CORE_FAIL, "this program was built without libmicrohttpd; install it (Debian: libmicrohttpd-dev, "
+                               "Fedora: libmicrohttpd-devel) and build again");
+}
+
+void serve_server_resume(ServeServer *server) {}
+void serve_server_stop(ServeServer *server) {}
+void serve_server_destroy(ServeServer **server) { *server = NULL; }
+#endif

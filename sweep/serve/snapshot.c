@@ -1,0 +1,177 @@
+/* Reads sweeps and results (snapshot.h). Of 10 000 runs the results and the labels are the most work; they are read
+ * again only when results.db, or the sweep's own files, have changed. */
+#include "sweep/serve/snapshot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "store/workspace/paths.h"
+#include "sweep/spec/sweep.h"
+
+enum { QUEUE_AGE_S = 15 /* so long an answer of Slurm is good for: somebody may look for days */ };
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+static const char results_sql[] =
+  "SELECT s.idx, d.ddr,"
+  " (SELECT max(coalesce(e.solve_rate, e.episode_return)) FROM evaluation AS e"
+  "  WHERE e.run_id = s.run_id AND e.level_set = 'train'),"
+  " (SELECT coalesce(e.solve_rate, e.episode_return) FROM evaluation AS e"
+  "  WHERE e.run_id = s.run_id AND e.level_set = 'train' ORDER BY e.iteration DESC LIMIT 1)"
+  " FROM sweep_run AS s JOIN run_ddr AS d ON d.run_id = s.run_id WHERE s.sweep = ?1";
+
+static int read_results(StoreDatabase *database, const SweepProgress *progress, ServeResult *result) {
+  StoreQuery *query;
+  bool row;
+  int code;
+  TRY(store_query_open(database, results_sql, &query));
+  store_query_bind_text(query, 1, progress->name);
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    const int64_t index = store_query_int(query, 0);
+    if (index < 0 || (size_t)index >= progress->runs) continue;
+    result[index] = (ServeResult){store_query_real(query, 1), store_query_real(query, 2), store_query_real(query, 3)};
+  }
+  store_query_close(&query);
+  return code;
+}
+
+static void add_results(ServeReader *reader, int64_t version, ServeSweep *sweep, const ServeSweep *before) {
+  const SweepProgress *progress = &sweep->shown->progress;
+  sweep->results_version = version;
+  if (before && version >= 0 && before->results_version == version && before->shown->progress.runs == progress->runs) {
+    sweep->result = before->result;
+    return;
+  }
+  sweep->result = core_memory_allocate((progress->runs + 1) * sizeof *sweep->result);
+  for (size_t i = 0; i < progress->runs; i++) sweep->result[i] = (ServeResult){NAN, NAN, NAN};
+  if (version >= 0 && read_results(reader->database, progress, sweep->result) != CORE_OK) {
+    sweep->results_version = -1; /* busy for a moment: again the next time */
+    core_error_clear();
+  }
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+/* Of the files that labels follow from. */
+static int64_t version_of_files(const char *root, const char *name) {
+  static const char *const files[] = {"sweep.ini", "manifest.tsv", "extended"};
+  int64_t version = 1;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char path[CORE_PATH_MAX];
+    struct stat status;
+    if (store_path_sweep(root, name, files[i], path) != CORE_OK || stat(path, &status) != 0) continue;
+    version = version * 1000003 + status.st_mtim.tv_sec * 1000000007 + status.st_mtim.tv_nsec + status.st_size;
+  }
+  core_error_clear();
+  return version;
+}
+
+static char *make_label(SweepMembers *members, size_t index) {
+  const char *name;
+  json_t *value, *settings = sweep_members_settings(members, index);
+  CoreText text = {0};
+  json_object_foreach(settings, name, value) {
+    core_text_appendf(&text, "%s%s=", text.length ? " " : "", name);
+    if (json_is_string(value)) core_text_append(&text, json_string_value(value));
+    else core_json_append(value, 0, &text);
+  }
+  json_decref(settings);
+  return text.data;
+}
+
+static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *before) {
+  const SweepProgress *progress = &sweep->shown->progress;
+  sweep->label_version = version_of_files(root, progress->name);
+  if (before && before->label_version == sweep->label_version && before->shown->progress.runs == progress->runs) {
+    sweep->label = before->label;
+    return;
+  }
+  sweep->label = core_memory_zero_allocate(progress->runs + 1, sizeof *sweep->label);
+  for (size_t i = 0; i < progress->runs; i++) sweep->label[i] = make_label(&sweep->shown->members, i);
+}
+
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
+
+static void free_sweep(ServeSweep *sweep, const ServeSweep *after) {
+  if (!after || after->label != sweep->label) {
+    for (size_t i = 0; i < sweep->shown->progress.runs; i++) free(sweep->label[i]);
+    free(sweep->label);
+  }
+  if (!after || after->result != sweep->result) free(sweep->result);
+}
+
+static void read_sweeps(const char *root, StoreDatabase *database, ServeSnapshot *snapshot) {
+  const SweepShownAsked asked = {.root = root, .settings = true, .is_repeated = true, .queue_age_s = QUEUE_AGE_S};
+  char **names = NULL;
+  size_t named = 0;
+  int code = sweep_common_list(root, &names, &named);
+  snapshot->count = named;
+  snapshot->shown = core_memory_zero_allocate(named + 1, sizeof *snapshot->shown);
+  if (code == CORE_OK)
+    code = sweep_shown_read(&asked, database, names, &snapshot->count, snapshot->shown, snapshot->problem);
+  if (code != CORE_OK) {
+    snprintf(snapshot->problem, sizeof snapshot->problem, "%s", core_error_message());
+    sweep_shown_free(snapshot->shown, snapshot->count);
+    snapshot->count = 0;
+  }
+  core_error_clear();
+  for (size_t i = 0; i < named; i++) free(names[i]);
+  free(names);
+}
+
+ServeSnapshot *serve_snapshot_read(const char *root, StoreDatabase *database, ServeReader *reader,
+                                   const ServeSnapshot *before) {
+  const double start = core_clock_s();
+  ServeSnapshot *made = core_memory_zero_allocate(1, sizeof *made);
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  made->read_unix_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  read_sweeps(root, database, made);
+  made->sweep = core_memory_zero_allocate(made->count + 1, sizeof *made->sweep);
+  const int64_t version = serve_reader_version(reader);
+  for (size_t i = 0; i < made->count; i++) {
+    ServeSweep *sweep = &made->sweep[i];
+    sweep->shown = &made->shown[i];
+    const ServeSweep *known = before ? serve_snapshot_find(before, sweep->shown->progress.name) : NULL;
+    add_results(reader, version, sweep, known);
+    add_labels(root, sweep, known);
+  }
+  made->cost_s = core_clock_s() - start;
+  return made;
+}
+
+void serve_snapshot_free(ServeSnapshot **snapshot, const ServeSnapshot *after) {
+  if (!*snapshot) return;
+  for (size_t i = 0; i < (*snapshot)->count; i++) {
+    const char *name = (*snapshot)->shown[i].progress.name;
+    free_sweep(&(*snapshot)->sweep[i], after ? serve_snapshot_find(after, name) : NULL);
+  }
+  sweep_shown_free((*snapshot)->shown, (*snapshot)->count);
+  free((*snapshot)->shown);
+  free((*snapshot)->sweep);
+  free(*snapshot);
+  *snapshot = NULL;
+}
+
+const ServeSweep *serve_snapshot_find(const ServeSnapshot *snapshot, const char *name) {
+  for (size_t i = 0; i < snapshot->count; i++)
+    if (strcmp(snapshot->shown[i].progress.name, name) == 0) return &snapshot->sweep[i];
+  return NULL;
+}
+
+const ServeSweep *serve_snapshot_find_run(const ServeSnapshot *snapshot, const char *id, size_t *index) {
+  for (size_t s = 0; s < snapshot->count; s++) {
+    const SweepProgress *progress = &snapshot->shown[s].progress;
+    for (size_t i = 0; i < progress->runs; i++) {
+      if (strcmp(progress->run[i].id, id) != 0) continue;
+      *index = i;
+      return &snapshot->sweep[s];
+    }
+  }
+  return NULL;
+}

@@ -1,0 +1,273 @@
+#!/usr/bin/env bash
+# sweep serve: who may ask, what clients can not do to it, data that agree with sweep status, stop and retry, videos, and the
+# page in a real browser where one is installed. TAP.
+set -u
+. "$(dirname "$0")/tap.sh"
+cd "$tap_dir" && mkdir w && export SWEEP_ROOT=$tap_dir/w HOME=$tap_dir SWEEP_SITE=none NO_COLOR=1
+tap_run "sweep serve --help" 0 "--control" sweep serve --help
+tap_run "a port that is none" 2 "--port 70000" sweep serve --port 70000
+sweep serve --port 0 --json >first 2>&1 & pid=$!
+ended_or_said() { [ -s first ] || ! kill -0 $pid 2>/dev/null; }
+tap_wait 30 ended_or_said
+kill $pid 2>/dev/null; wait $pid 2>/dev/null
+if grep -q 'built without libmicrohttpd' first; then
+  tap_result "without libmicrohttpd it says what to install" "$(grep -q 'libmicrohttpd-dev' first; echo $?)"
+  tap_skip "the rest" "built without libmicrohttpd"
+  tap_done
+fi
+command -v curl >/dev/null || { tap_skip "sweep serve" "no curl"; tap_done; }
+
+# ---- a workspace: runs that end well, and runs that were refused
+settings() { printf '[sweep]\nname = %s\nseeds = 2\n[train]\ntotal_steps = %s\nthreads = 1\n[env]\nnum = 8\n[ppo]\nnum_steps = 16\nnum_minibatches = 2\n[net]\nwidth = 8\ndepth = 1\n[eval]\nepisodes = 4\ncount = 2\n%s\n' "$@"; }
+video=video_every=2; trainer info | grep -q 'libgd *no' && video=
+settings study 1024 "$video" >study.ini; settings broken 2048 "" >broken.ini; settings long 100000000 "" >long.ini
+printf '[grid all]\nppo.epsilon = 0.1, 0.2\n' >>study.ini
+sweep submit study.ini --local --wait --jobs 2 >/dev/null 2>&1
+env SWEEP_TRAINER="$(command -v false)" sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
+
+serve() { # NAME OPTIONS...: starts one; its token, port and address are in token, port and url
+  local name=$1; shift
+  sweep serve --port 0 --json "$@" >"$name.json" 2>"$name.err" & pid=$!
+  tap_wait 30 grep -q '^}' "$name.json"
+  token=$(tool json token <"$name.json") port=$(tool json port <"$name.json") url=http://127.0.0.1:$(tool json port <"$name.json")
+}
+get() { curl -s -m 60 -H "Authorization: Bearer $token" "$url$1"; }
+code() { curl -s -m 60 -o /dev/null -w '%{http_code}' "$@"; } # the answer's status alone
+is() { tap_check "$1" "$([ "$3" = "$2" ] || echo "$3 instead of $2")"; } # NAME WANTED GIVEN
+serve only
+run=$(get '/api/runs?sweep=study&limit=1' | tool json run 0 run)
+
+# ---- who may ask
+is "the address that is printed opens the page" 200 "$(code "$(tool json url <only.json)")"
+is "without a token: 403" 403 "$(code "$url/")"
+is "with a wrong token: 403" 403 "$(code "$url/?token=${token%?}x")"
+is "with a longer token: 403" 403 "$(code "$url/api/status?token=${token}0")"
+is "with an empty one: 403" 403 "$(code -H 'Authorization: Bearer ' "$url/api/status?token=")"
+is "in a header it is as good" 200 "$(code -H "Authorization: Bearer $token" "$url/api/status")"
+is "a name that leads here is no name of ours: 403" 403 "$(code -H "Host: evil.example:$port" "$url/?token=$token")"
+is "ssh may forward another port" 200 "$(code -H 'Host: localhost:9999' "$url/?token=$token")"
+tap_check "it listens on the loopback alone" "$(ss -ltnH "sport = :$port" 2>/dev/null | grep -v '127.0.0.1:')"
+headers=$(curl -s -D - -o page.html "$url/?token=$token")
+tap_check "the page may load nothing from elsewhere" "$(grep -qi "content-security-policy: default-src 'none'" <<<"$headers" || echo "$headers")"
+tap_check "nor does it name anything" "$(grep -oE '(src|href)="?(https?:)?//[^" ]*' page.html)"
+tap_check "no address is handed on" "$(grep -qi 'referrer-policy: no-referrer' <<<"$headers" || echo "$headers")"
+
+# ---- paths and arguments
+for path in /../../etc/passwd /%2e%2e/%2e%2e/etc/passwd //etc/passwd /api/../../etc/passwd /api/ /api /runs/ab; do
+  is "nothing lies at $path" 404 "$(code --path-as-is -H "Authorization: Bearer $token" "$url$path")"
+done
+for argument in 'run=../../etc' 'run=/etc/passwd' 'run=..%2f..%2fetc%2fpasswd' 'run=0123' "run=$run%2f.." 'run='; do
+  is "no run is $argument" 400 "$(code -H "Authorization: Bearer $token" "$url/api/log?$argument")"
+done
+is "a run that there is not" 404 "$(code -H "Authorization: Bearer $token" "$url/api/log?run=0123456789abcdef")"
+is "a sweep that there is not" 404 "$(code -H "Authorization: Bearer $token" "$url/api/runs?sweep=../study")"
+is "a video is a number" 400 "$(code -H "Authorization: Bearer $token" "$url/api/video?run=$run&iteration=..%2f..%2flog.txt")"
+is "a column is one of ours, no SQL" 400 "$(code -H "Authorization: Bearer $token" "$url/api/curves?run=$run&column=kl%20FROM%20run--")"
+is "numbers have bounds" 400 "$(code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&limit=1000000")"
+folder=$SWEEP_ROOT/runs/${run:0:2}/$run
+ln -s /etc/passwd "$folder/video.77.gif"; mkfifo "$folder/video.78.gif"
+is "a link in a run's folder is not followed" 503 "$(code -H "Authorization: Bearer $token" "$url/api/video?run=$run&iteration=77")"
+is "nor is a pipe read" 503 "$(code -H "Authorization: Bearer $token" "$url/api/video?run=$run&iteration=78")"
+rm -f "$folder"/video.7?.gif
+mv "$folder/log.txt" kept; ln -s /etc/passwd "$folder/log.txt"
+tap_check "nor is a log that is a link" "$(get "/api/log?run=$run" | grep root:)"
+rm "$folder/log.txt"; mv kept "$folder/log.txt"
+
+# ---- read-only
+for path in stop retry; do
+  is "POST $path without --control: 403" 403 "$(code -X POST -H "Authorization: Bearer $token" "$url/api/$path?sweep=study")"
+done
+is "other methods: 405" 405 "$(code -X DELETE -H "Authorization: Bearer $token" "$url/api/status")"
+is "a body is not taken" 413 "$(head -c 2000000 /dev/zero | code -X POST -H "Authorization: Bearer $token" --data-binary @- "$url/api/stop?sweep=study")"
+
+# ---- clients that mean harm, or nothing
+exec 7<>"/dev/tcp/127.0.0.1/$port"; printf 'GET /?token=%s HTTP/1.1\r\nHost: 127.0.0.1\r\n' "$token" >&7 # never ends its headers
+exec 8<>"/dev/tcp/127.0.0.1/$port" # never reads
+for _ in $(seq 200); do printf 'GET /?token=%s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' "$token"; done >&8 2>/dev/null & writer=$!
+is "clients that never read or never end hold up nobody" 200 "$(code "$url/?token=$token")"
+is "huge headers are refused" 431 "$(code -H "X-Much: $(head -c 60000 /dev/zero | tr '\0' x)" "$url/?token=$token")"
+is "so are huge addresses" 414 "$(code "$url/?token=$token&x=$(head -c 40000 /dev/zero | tr '\0' x)")"
+printf 'nonsense\r\n\r\n' >"/dev/tcp/127.0.0.1/$port"; head -c 4000 /dev/urandom >"/dev/tcp/127.0.0.1/$port" 2>/dev/null
+codes=$(curl -s -Z --parallel-max 100 -m 120 -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer $token" "$url/api/status?n=[1-100]" | sort | uniq -c | tr -s ' ')
+is "a hundred requests at once are answered" " 100 200" "$codes"
+etag=$(curl -s -D - -o /dev/null -H "Authorization: Bearer $token" "$url/api/columns" | tr -d '\r' | sed -n 's/^[Ee][Tt]ag: //p')
+is "who has it already gets nothing again" 304 "$(code -H "Authorization: Bearer $token" -H "If-None-Match: $etag" "$url/api/columns")"
+
+# ---- the data
+get /api/status >served; sweep status --json >printed
+tap_check "what is served is what sweep status says" "$(diff <(tool json <served) <(tool json <printed))"
+tap_check "of one sweep too" "$(diff <(get '/api/status?sweep=study' | tool json) <(sweep status study --json | tool json))"
+for path in overview status columns 'runs?sweep=study' 'scatter?sweep=study' "run?run=$run" "log?run=$run" "curves?run=$run&column=kl" "curves?run=$run" actions; do
+  tap_check "/api/$path is JSON" "$(get "/api/$path" | tool json 2>&1 >/dev/null)"
+done
+is "the overview counts as status does" "$(tool json 0 count failed <printed)" "$(get /api/overview | tool json sweep 0 count failed)"
+is "reasons of failures are there" "exit code 1" "$(get /api/overview | tool json sweep 0 trouble 0 reason)"
+is "a filter finds runs by their settings" 2 "$(get '/api/runs?sweep=study&text=epsilon%3D0.2%20finished' | tool json matching)"
+is "and by status" 0 "$(get '/api/runs?sweep=study&status=failed' | tool json matching)"
+is "runs are sorted" 3 "$(get '/api/runs?sweep=study&sort=index&falling=1' | tool json run 0 index)"
+is "DDR is that of results.db" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT printf('%.6g', ddr) FROM run_ddr WHERE run_id = '$run'" | tail -1)" \
+  "$(printf '%.6g' "$(get "/api/run?run=$run" | tool json ddr)")"
+is "a curve's last point is the last iteration's KL" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT printf('%.6g', kl) FROM iteration WHERE run_id = '$run' ORDER BY iteration DESC LIMIT 1" | tail -1)" \
+  "$(get "/api/curves?run=$run&column=kl" | tool json curve 0 y | tr -d '[]' | tr , '\n' | tail -1 | xargs printf '%.6g')"
+is "a long curve is thinned" 3 "$(get "/api/curves?run=$run&column=kl&points=3" | tool json curve 0 y | tr , '\n' | wc -l)"
+is "the log is the run's" "$(cat "$folder/log.txt")" "$(get "/api/log?run=$run" | tool json text)"
+if [ -n "$video" ]; then
+  is "an evaluation was filmed before training and at the end" "[0,8]" "$(get "/api/run?run=$run" | tool json videos | tr -d ' ')"
+  tap_check "a video is a GIF with frames" "$(get "/api/video?run=$run&iteration=8" >v.gif; [ "$(head -c 3 v.gif)" = GIF ] && [ "$(wc -c <v.gif)" -gt 5000 ] || ls -l v.gif)"
+  settings silent 1024 "" >silent.ini; printf '[grid all]\nppo.epsilon = 0.1, 0.2\n' >>silent.ini
+  mkdir other; sweep submit silent.ini --root "$tap_dir/other" --local --wait --jobs 2 >/dev/null 2>&1
+  tap_check "a film changes no run" "$(diff <(cut -f1-8 "$folder/stats.1.tsv" | grep -v '^#') <(cut -f1-8 "$tap_dir/other/runs/${run:0:2}/$run/stats.1.tsv" | grep -v '^#'))"
+  tap_run "the report has the videos" 0 index.html analyze report "$SWEEP_ROOT/results.db" --no-figures -o "$tap_dir/report"
+  tap_check "inside itself" "$(grep -q 'data:image/gif;base64,' "$tap_dir/report/index.html" || echo none)"
+else
+  tap_skip "videos" "no libgd"
+fi
+
+# ---- a first import, a rebuild and no results.db at all
+rm -f "$SWEEP_ROOT"/results.db*
+is "without results.db there are no curves, and no error" 200 "$(code -H "Authorization: Bearer $token" "$url/api/curves?run=$run&column=entropy")"
+sweep rebuild >/dev/null
+has_curve() { [ "$(get "/api/curves?run=$run&column=kl" | tool json curve 0 y 2>/dev/null | wc -c)" -gt 5 ]; }
+tap_wait 60 has_curve; tap_result "a database that was made anew is found" $?
+
+# ---- the end: with a client that waits, at once
+cat <&7 >/dev/null; tap_result "a client that never ends its headers is closed" 0
+kill $writer 2>/dev/null
+kill -TERM $pid; wait $pid; is "SIGTERM ends it well" 0 $?
+tap_check "it said nothing" "$(cat only.err)"
+exec 7>&- 8>&-
+
+# ---- control
+serve control --control
+post() { curl -s -m 60 -X POST -H "Authorization: Bearer $token" "$@"; }
+is "POST with the token in the address alone: 403" 403 "$(code -X POST "$url/api/retry?sweep=broken&token=$token")"
+is "POST from another site's page: 403" 403 "$(code -X POST -H "Authorization: Bearer $token" -H 'Origin: http://evil.example' "$url/api/retry?sweep=broken")"
+is "or one of another port: 403" 403 "$(code -X POST -H "Authorization: Bearer $token" -H "Origin: http://127.0.0.1:1" "$url/api/retry?sweep=broken")"
+is "or one that the browser calls foreign: 403" 403 "$(code -X POST -H "Authorization: Bearer $token" -H 'Sec-Fetch-Site: cross-site' "$url/api/retry?sweep=broken")"
+is "what there is not can not be stopped" 404 "$(code -X POST -H "Authorization: Bearer $token" "$url/api/stop?sweep=--help")"
+is "an own page's POST is taken" 202 "$(code -X POST -H "Authorization: Bearer $token" -H "Origin: $url" -H 'Sec-Fetch-Site: same-origin' "$url/api/retry?sweep=broken")"
+finished() { [ "$(get "/api/status?sweep=broken" | tool json 0 count finished)" = 2 ]; }
+tap_wait 120 finished; tap_result "retry lets failed runs go on" $? "$(get /api/actions)"
+sweep submit long.ini --local --jobs 1 >/dev/null 2>&1
+running() { [ "$(get "/api/status?sweep=long" | tool json 0 count running 2>/dev/null)" = 1 ]; }
+tap_wait 120 running; tap_result "a run is seen to run" $?
+post "$url/api/stop?sweep=long" >/dev/null
+stopped() { [ "$(sweep status long --json | tool json 0 count stopped)" -ge 1 ] && [ "$(sweep status long --json | tool json 0 count running)" = 0 ]; }
+tap_wait 120 stopped; tap_result "stop ends it with a checkpoint" $? "$(get /api/actions)"
+done_() { [ "$(get /api/actions | tool json 0 state)" = "done" ]; }
+tap_wait 60 done_; tap_result "what was done is listed" $? "$(get /api/actions)"
+kill -TERM $pid; wait $pid
+
+# ---- a token that stays
+serve kept --token-file "$tap_dir/token"
+is "a token file is its owner's alone" 600 "$(stat -c %a token)"
+is "and holds the token" "$token" "$(cat token)"
+kill -TERM $pid; wait $pid
+chmod 644 token
+tap_run "one that others may read is refused" 2 "chmod 600" sweep serve --port 0 --token-file token
+printf 'short\n' >bad; chmod 600 bad
+tap_run "so is one that is no token" 2 "is no token" sweep serve --port 0 --token-file bad
+serve second; tap_run "a port that is in use is named" 1 "port $port is in use" sweep serve --port "$port"
+
+# ---- in a browser
+browser=
+for name in chromium chromium-browser google-chrome; do command -v $name >/dev/null && browser=$name && break; done
+if [ -z "$browser" ]; then
+  kill -TERM $pid; wait $pid
+  tap_skip "the page in a browser" "no chromium is installed"
+  tap_done
+fi
+show() { # address, size: its document after the scripts, and what the console said
+  timeout 300 $browser --headless=new --no-sandbox --disable-gpu --user-data-dir="$tap_dir/profile" --virtual-time-budget=12000 \
+    --window-size="$2" --enable-logging=stderr --v=0 "${@:3}" --dump-dom "$1" 2>"$tap_dir/console" >"$tap_dir/dom"
+}
+show "$(tool json url <second.json)#study" 1280,900
+if [ ! -s dom ]; then
+  kill -TERM $pid; wait $pid
+  tap_skip "the page in a browser" "$browser does not start here"
+  tap_done
+fi
+tap_result "the page draws itself" "$(grep -q 'data-ready="yes"' dom; echo $?)" "$(cat console)"
+tap_check "the console is silent" "$(grep CONSOLE console)"
+tap_check "it shows the sweep's runs" "$(grep -q "data-run=\"$run\"" dom || echo none)"
+# A copy of the page that a script clicks through: from a file, since the page itself runs no script but its own.
+sed -e "s|fetch(path|fetch(\"$url\" + path|; s|fetch(\"/api/video|fetch(\"$url/api/video|" page.html >copy.html
+cat >clicks <<'JS'
+<script>
+"use strict";
+(async function () {
+  const said = [], note = (name, good) => said.push((good ? "good " : "bad ") + name);
+  const until = async function (good) { for (let i = 0; i < 200 && !good(); i++) await new Promise(r => setTimeout(r, 20)); return good(); };
+  const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+  const rows = () => [...document.querySelectorAll("#run-rows tr[data-run]")], text = id => document.getElementById(id).textContent;
+  await until(() => document.body.dataset.ready === "yes");
+  note("both sweeps and more are listed", document.querySelectorAll("#sweeps button").length === 3);
+  note("the sweep of the address is open", text("summary-title") === "study");
+  note("its counts are status'", text("counts").includes("4 finished"));
+  note("its runs are there", rows().length === 4);
+  note("DDR has a dot a run", document.querySelectorAll("#scatter-chart .dot").length === 4);
+  const column = document.getElementById("column");
+  column.value = "kl"; column.dispatchEvent(new Event("change"));
+  note("curves are drawn", await until(() => document.querySelectorAll("#curve-chart path").length === 4 && document.querySelector("#curve-chart svg").getAttribute("aria-label").startsWith("kl")));
+  const chart = document.querySelector("#curve-chart svg"), tip = document.getElementById("tip");
+  chart.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
+  note("the keyboard moves the cursor", !tip.hidden && tip.textContent.includes("transitions"));
+  chart.dispatchEvent(new PointerEvent("pointerleave"));
+  note("and the tip goes", tip.hidden);
+  press("j"); press("j");
+  note("j goes down the runs", rows()[1].classList.contains("at"));
+  press("x"); press("k"); press("x");
+  note("x compares two", await until(() => document.querySelectorAll("#compare-table thead button").length === 2 && document.querySelectorAll("#curve-chart path").length === 2));
+  note("the settings in which they differ are shown", text("compare-table").includes("ppo.epsilon") || text("compare-table").includes("train.seed"));
+  document.querySelector("#scatter-chart .dot:not(.chosen)").dispatchEvent(new MouseEvent("click", {bubbles: true}));
+  note("a click on a dot compares its run", await until(() => document.querySelectorAll("#compare-table thead button").length === 3));
+  press("c");
+  note("c compares none", await until(() => document.getElementById("compare").hidden));
+  press("Enter");
+  note("Enter opens the run", await until(() => document.getElementById("run").open && text("run-body").includes("info finished")));
+  if (document.querySelector(".videos")) note("its videos are seen", await until(() => [...document.querySelectorAll(".videos img")].length === 2 && [...document.images].every(i => i.complete && i.naturalWidth === 240 && i.alt)));
+  else note("its videos are seen", !VIDEO);
+  document.getElementById("run-close").click();
+  document.body.focus();
+  press("?");
+  note("? says the keys", document.getElementById("help").open && text("keys").includes("next run"));
+  document.getElementById("help-close").click();
+  press("/");
+  note("/ goes to the filter", document.activeElement.id === "text");
+  document.activeElement.value = "epsilon=0.2"; document.activeElement.dispatchEvent(new Event("input"));
+  note("the filter filters", await until(() => rows().length === 2));
+  document.activeElement.value = ""; document.getElementById("text").dispatchEvent(new Event("input"));
+  await until(() => rows().length === 4);
+  [...document.querySelectorAll("#run-heads button")].find(b => b.textContent.startsWith("DDR")).click();
+  const ddr = () => rows().map(r => parseFloat(r.children[8].textContent));
+  note("a header sorts", await until(() => document.querySelector("#run-heads [aria-sort=descending]") && rows().length === 4));
+  document.activeElement.blur();
+  press("[");
+  note("[ goes to another sweep", await until(() => text("summary-title") === "long"));
+  press("[");
+  await until(() => text("summary-title") === "broken");
+  note("a finished sweep needs no hand", !text("trouble").includes("failed"));
+  note("nothing is wider than the window", document.documentElement.scrollWidth <= innerWidth);
+  const controls = [...document.querySelectorAll("button, select, input, a[href], summary")];
+  note("every control can be reached", controls.every(e => e.tabIndex >= 0));
+  note("every control has a name", controls.every(e => (e.getAttribute("aria-label") || e.textContent || (e.labels && e.labels.length)) || e.hidden));
+  note("no control changes runs without --control", !text("control"));
+  document.body.dataset.said = said.join(";");
+})();
+</script>
+JS
+sed -i "s/VIDEO/$([ -n "$video" ] && echo true || echo false)/" clicks
+sed -e "/^<\/body>/{
+r $tap_dir/clicks
+}" copy.html >clicked.html
+for size in 1280,900 390,844; do
+  show "file://$tap_dir/clicked.html?token=$token#study" $size --disable-web-security
+  said=$(grep -o 'data-said="[^"]*"' dom | cut -d'"' -f2)
+  tap_result "clicked through at $size" "$([ -n "$said" ]; echo $?)" "$(grep CONSOLE console)"
+  tap_check "$size: the console is silent" "$(grep CONSOLE console)"
+  while read -r verdict name; do
+    [ -n "$verdict" ] && tap_result "$size: $name" "$([ "$verdict" = good ]; echo $?)"
+  done < <(tr ';' '\n' <<<"$said")
+done
+kill -TERM $pid; wait $pid
+tap_done

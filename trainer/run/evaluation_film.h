@@ -1,0 +1,16 @@
+/* Films of evaluations (eval.video_every): the first attempt of some of them, as it was played, as a .gif in the run's
+ * folder. A film looks on and changes nothing, so a run has the same bits with and without it. */
+#ifndef TRAINER_EVALUATION_FILM_H
+#define TRAINER_EVALUATION_FILM_H
+#include "trainer/run/progress.h"
+
+typedef struct EvaluationFilm EvaluationFilm;
+
+/* CORE_USAGE: films are asked for, and the environment draws no pictures, or there is no libgd. */
+int evaluation_film_check(const CoreConfig *config, const Env *env);
+/* Before the evaluation, on the rank that has the first attempt. *film: NULL where none is due. */
+void evaluation_film_begin(Training *training, const char *root, const char *id, EvaluationFilm **film);
+/* After it: writes the file. Training goes on without a film that can not be made; why is said. NULL: nothing to do. */
+void evaluation_film_end(Training *training, Progress *progress, EvaluationFilm **film);
+
+#endif
