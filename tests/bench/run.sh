@@ -36,6 +36,10 @@ for part in $parts; do
       if [ -n "${PEER_STATS:-}" ]; then "$build/tests/bench/bench_large" plain "$large/results.db" "$large/plain.db"; fi
       continue
     fi
+    if [ "$program" = serve ]; then
+      PATH=$(realpath "$build")/bin:$PATH "$build/tests/bench/bench_serve" | tee -a "$rows"
+      continue
+    fi
     if [ "$program" = environments ]; then
       PYTHONPATH=$PWD/tests/bench/peers PYTHONWARNINGS=ignore PYTHONDONTWRITEBYTECODE=1 \
         "$build/tests/bench/bench_environments" | tee -a "$rows"

@@ -74,6 +74,8 @@ result "mpi.h, nccl.h and BLAS headers are included in trainer/ only" \
 result "mpi.h is included in trainer/ranks/ranks.c only" "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks/ranks\.c$|build/)')"
 result "mujoco.h is included in trainer/envs/mujoco/ only" \
   "$(grep -rl 'include <mujoco/' --include='*.[chu]' . | grep -vE '^\./(trainer/envs/mujoco/|build/)')"
+result "microhttpd.h is included in sweep/serve/server.c only" \
+  "$(grep -rl 'include <microhttpd.h>' --include='*.[chu]' . | grep -vE '^\./(sweep/serve/server\.c$|build/)')"
 result "handlers of signals are installed in the known places only (core/signals.h says why)" \
   "$(grep -rnE '\b(sigaction|signal)\(' --include='*.[chu]' core sim store trainer slurm sweep analysis | sort |
      grep -vE '^(core/signals\.c|trainer/(ranks/lifeline|envs/bridge/bridge_process)\.c|core/process\.c|sweep/(status/collect|control/submit)\.c):')"

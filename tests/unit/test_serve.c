@@ -1,0 +1,163 @@
+/* sweep serve: who may ask, what is kept of answers, files of runs, and the page's policy. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "store/workspace/paths.h"
+#include "sweep/serve/access.h"
+#include "sweep/serve/cache.h"
+#include "sweep/serve/file.h"
+#include "sweep/serve/page.h"
+#include "sweep/serve/routes.h"
+
+#define assert_ok(expression) assert_int_equal(expression, CORE_OK)
+
+static void test_tokens(void **state) {
+  char token[SERVE_TOKEN], other[SERVE_TOKEN], given[256];
+  assert_ok(serve_token_make(token));
+  assert_ok(serve_token_make(other));
+  assert_int_equal(strlen(token), 32);
+  assert_string_not_equal(token, other);
+  snprintf(given, sizeof given, "Bearer %s", token);
+  assert_true(serve_token_is_given(token, given, NULL));
+  assert_true(serve_token_is_given(token, NULL, token));
+  assert_true(serve_token_is_given(token, "Bearer wrong", token));
+  assert_false(serve_token_is_given(token, NULL, NULL));
+  assert_false(serve_token_is_given(token, "Bearer ", ""));
+  assert_false(serve_token_is_given(token, token, NULL)); /* no scheme */
+  assert_false(serve_token_is_given(token, NULL, other));
+  snprintf(given, sizeof given, "%s0", token);
+  assert_false(serve_token_is_given(token, NULL, given));
+  snprintf(given, sizeof given, "%.31s", token);
+  assert_false(serve_token_is_given(token, NULL, given));
+}
+
+static void test_hosts_and_origins(void **state) {
+  static const char *const ours[] = {"127.0.0.1", "127.0.0.1:8321", "localhost:9000", "[::1]:1"};
+  static const char *const others[] = {"", "example.org", "127.0.0.1.evil.example", "localhost.evil.example:80",
+                                       "127.0.0.1:", "127.0.0.1:80x", "evil.example:127", "10.0.0.1:8321"};
+  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) assert_true(serve_host_is_loopback(ours[i]));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) assert_false(serve_host_is_loopback(others[i]));
+  assert_false(serve_host_is_loopback(NULL));
+  assert_true(serve_origin_is_own(NULL, NULL, "localhost:1"));
+  assert_true(serve_origin_is_own("http://localhost:1", "same-origin", "localhost:1"));
+  assert_false(serve_origin_is_own("http://localhost:2", NULL, "localhost:1"));
+  assert_false(serve_origin_is_own("https://localhost:1", NULL, "localhost:1"));
+  assert_false(serve_origin_is_own("null", NULL, "localhost:1"));
+  assert_false(serve_origin_is_own(NULL, "cross-site", "localhost:1"));
+  assert_false(serve_origin_is_own(NULL, "none", "localhost:1"));
+}
+
+static void test_cache(void **state) {
+  ServeCache cache = {0};
+  CoreText body = {0}, found = {0};
+  char key[32];
+  core_text_append(&body, "one");
+  serve_cache_keep(&cache, "a", 1, &body);
+  assert_true(serve_cache_find(&cache, "a", 1, &found));
+  assert_string_equal(found.data, "one");
+  assert_false(serve_cache_find(&cache, "a", 2, &found)); /* made of something older */
+  assert_false(serve_cache_find(&cache, "b", 1, &found));
+  for (int i = 0; i < 3 * SERVE_CACHE_ENTRIES; i++) { /* "a" is asked for all the while, the others once */
+    snprintf(key, sizeof key, "key %d", i);
+    serve_cache_keep(&cache, key, 1, &body);
+    assert_true(serve_cache_find(&cache, "a", 1, &found));
+  }
+  assert_false(serve_cache_find(&cache, "key 0", 1, &found));
+  assert_true(serve_cache_find(&cache, key, 1, &found));
+  assert_int_equal(cache.bytes, 3 * SERVE_CACHE_ENTRIES);
+  while (body.length < SERVE_CACHE_BYTES / 3) core_text_append_bytes(&body, key, sizeof key);
+  for (int i = 0; i < 5; i++) {
+    snprintf(key, sizeof key, "large %d", i);
+    serve_cache_keep(&cache, key, 1, &body);
+    assert_true(cache.bytes <= SERVE_CACHE_BYTES);
+  }
+  assert_true(serve_cache_find(&cache, "large 4", 1, &found));
+  serve_cache_free(&cache);
+  assert_int_equal(cache.bytes, 0);
+  core_text_free(&body);
+  core_text_free(&found);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static const char id[] = "0123456789abcdef";
+
+static void put(const char *root, const char *name) {
+  char path[CORE_PATH_MAX];
+  assert_ok(core_files_path(path, "%s/runs/01/%s/%s", root, id, name));
+  assert_ok(core_files_write_atomic(path, "x", 1));
+}
+
+static void test_files(void **state) {
+  char root[] = "/tmp/test-serve-XXXXXX", path[CORE_PATH_MAX], other[CORE_PATH_MAX];
+  int64_t *iterations;
+  size_t count;
+  int fd;
+  off_t size;
+  assert_non_null(mkdtemp(root));
+  assert_int_equal(serve_file_open(root, id, "log.txt", &fd, &size), SERVE_ABSENT);
+  assert_ok(store_path_list_videos(root, id, &iterations, &count));
+  assert_int_equal(count, 0);
+  free(iterations);
+  assert_ok(core_files_path(path, "%s/runs/01/%s", root, id));
+  assert_ok(core_files_make_directories(path));
+  static const char *const names[] = {"video.20.gif", "video.3.gif", "video.0.gif", "video.03.gif", "video.-1.gif",
+                                      "video.gif", "video..gif", "video.1.gif.part", "video.1e3.gif", "log.txt"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) put(root, names[i]);
+  assert_ok(store_path_list_videos(root, id, &iterations, &count));
+  assert_int_equal(count, 3);
+  assert_int_equal(iterations[0], 0);
+  assert_int_equal(iterations[1], 3);
+  assert_int_equal(iterations[2], 20);
+  free(iterations);
+  assert_ok(serve_file_open(root, id, "log.txt", &fd, &size));
+  assert_int_equal(size, 1);
+  close(fd);
+  assert_int_equal(serve_file_open(root, "../../../../etc", "passwd", &fd, &size), CORE_USAGE);
+  assert_ok(core_files_path(path, "%s/runs/01", root));
+  assert_ok(core_files_path(other, "%s/elsewhere", root));
+  assert_int_equal(rename(path, other), 0);
+  assert_int_equal(symlink(other, path), 0); /* a shard that is a link */
+  assert_int_equal(serve_file_open(root, id, "log.txt", &fd, &size), CORE_FAIL);
+  assert_ok(core_files_remove_tree(root));
+}
+
+/* The policy names the hashes of what the page has between its tags, and the page has nothing that it forbids. */
+static void test_page(void **state) {
+  static const char *const tags[][2] = {{"<style>", "</style>"}, {"<script>", "</script>"}};
+  CoreText page = {0};
+  char policy[SERVE_POLICY], base64[64];
+  unsigned char hash[32];
+  serve_page_make(&page, policy);
+  for (size_t i = 0; i < 2; i++) {
+    const char *start = strstr(page.data, tags[i][0]) + strlen(tags[i][0]), *end = strstr(start, tags[i][1]);
+    crypto_hash_sha256(hash, (const unsigned char *)start, (unsigned long long)(end - start));
+    sodium_bin2base64(base64, sizeof base64, hash, sizeof hash, sodium_base64_VARIANT_ORIGINAL);
+    assert_non_null(strstr(policy, base64));
+    assert_null(strstr(end + 1, tags[i][0])); /* one of each */
+  }
+  assert_non_null(strstr(policy, "default-src 'none'"));
+  assert_null(strstr(policy, "unsafe"));
+  assert_null(strstr(page.data, " style=\""));
+  assert_null(strstr(page.data, " onclick="));
+  assert_null(strstr(page.data, "innerHTML"));
+  core_text_free(&page);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tokens), cmocka_unit_test(test_hosts_and_origins),
+                                     cmocka_unit_test(test_cache), cmocka_unit_test(test_files),
+                                     cmocka_unit_test(test_page)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
