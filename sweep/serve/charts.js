@@ -96,14 +96,25 @@ function drawCurves(host, curves, options, names) {
   replaceChart(host, f.root);
 }
 
+/* Dots by status; any other one is a failure's. */
+const dotColours = {finished: "#0072b2", running: "#009e73", "stopped by rule": "#8c6bb1", stopped: "#e69f00"}, failureColour = "#d55e00";
+
+function scatterLegend(points) {
+  const statuses = [...new Set(points.map(p => p.status))].sort();
+  return statuses.map(function (status) {
+    const box = svg("svg", {viewBox: "0 0 10 10", width: 10, height: 10, "aria-hidden": "true"});
+    box.append(svg("circle", {cx: 5, cy: 5, r: 4.5, fill: dotColours[status] || failureColour}));
+    return el("li", null, box, status);
+  });
+}
+
 /* points: [{run, ddr, best, status, label}]; choose(run) is called for a click or Enter. */
 function drawScatter(host, points, chosen, choose) {
-  const fill = {finished: "#0072b2", running: "#009e73", stopped: "#e69f00"};
   const f = frame(host, points.map(p => p.ddr), points.map(p => p.best), {logX: true, xName: "DDR (transitions per nat)",
     yName: "best score", label: "DDR against the best score, a dot a run; left and right go from run to run, Enter compares"});
   const order = points.slice().sort((a, b) => a.ddr - b.ddr), dots = order.map(function (p) {
     const dot = svg("circle", {class: chosen.includes(p.run) ? "dot chosen" : "dot", cx: f.px(p.ddr).toFixed(1), cy: f.py(p.best).toFixed(1),
-      r: chosen.includes(p.run) ? 6 : points.length > 500 ? 3 : 4.5, fill: fill[p.status] || "#d55e00", "data-run": p.run});
+      r: chosen.includes(p.run) ? 6 : points.length > 500 ? 3 : 4.5, fill: dotColours[p.status] || failureColour, "data-run": p.run});
     f.root.append(dot);
     return dot;
   });

@@ -16,16 +16,34 @@ function bar(done) {
   return inner;
 }
 
+const isTagged = sweep => !page.tag || sweep.tags.includes(page.tag) || sweep.run_tags.includes(page.tag);
+
+/* Hidden where nothing is tagged. */
+function drawTags() {
+  const tags = [...new Set(page.overview.sweep.flatMap(s => [...s.tags, ...s.run_tags]))].sort(), choice = byId("tag");
+  if (!tags.includes(page.tag)) page.tag = "";
+  byId("tag-label").hidden = !tags.length;
+  if (choice.dataset.names !== tags.join()) choice.replaceChildren(...["", ...tags].map(t => el("option", {value: t}, t || "all")));
+  choice.dataset.names = tags.join();
+  choice.value = page.tag;
+}
+
+/* On a narrow screen they stand side by side: the chosen one is brought into view once. */
 function drawSweeps() {
-  redraw(byId("sweeps"), page.overview.sweep.map(s => el("button", {type: "button", "data-key": s.name,
+  const host = byId("sweeps"), before = host.scrollLeft;
+  redraw(host, page.overview.sweep.filter(isTagged).map(s => el("button", {type: "button", "data-key": s.name,
     "aria-current": s.name === page.sweep ? "true" : null, on: {click: () => openSweep(s.name)}},
     s.name, el("div", {class: "progress", "aria-hidden": "true"}, bar(s.done)),
-    el("small", null, countsOf(s).map(([name, n]) => n + " " + name).join(", ") || "no runs"))));
+    el("small", null, countsOf(s).map(([name, n]) => n + " " + name).join(", ") || "no runs"),
+    s.tags.map(tagMark))));
+  const chosen = host.querySelector("[aria-current]");
+  host.scrollLeft = chosen && host.dataset.sweep !== page.sweep ? chosen.offsetLeft - host.offsetLeft - 8 : before;
+  host.dataset.sweep = page.sweep;
 }
 
 function openSweep(name) {
   if (name === page.sweep) return;
-  Object.assign(page, {sweep: name, chosen: [], status: "", text: "", offset: 0, at: -1});
+  Object.assign(page, {sweep: name, chosen: [], status: "", text: "", offset: 0, at: -1, sort: "index", falling: false});
   byId("text").value = "";
   location.hash = name;
   drawSweeps();
@@ -40,10 +58,12 @@ function toggleStatus(name) {
 
 function drawSummary(sweep) {
   byId("summary-title").textContent = sweep.name;
-  const words = [Math.floor(100 * sweep.done) + " %", sweep.runs + " runs", sweep.dropped ? sweep.dropped + " no longer in the file" : null,
+  const words = [Math.floor(100 * sweep.done) + " %", sweep.runs + (sweep.runs === 1 ? " run" : " runs"), sweep.dropped ? sweep.dropped + " no longer in the file" : null,
     sweep.steps_per_second > 0 ? count(sweep.steps_per_second) + " steps/s" : null, known(sweep.eta_s) ? "ETA " + duration(sweep.eta_s) : null,
-    sweep.slurm_problem ? "Slurm: " + sweep.slurm_problem : null];
+    sweep.archived ? "archived on " + sweep.archived + ": its checkpoints are gone" : null, sweep.slurm_problem ? "Slurm: " + sweep.slurm_problem : null];
   byId("summary-text").textContent = words.filter(known).join("  \u00b7  ");
+  redraw(byId("said"), [sweep.tags.map(tagMark), sweep.note ? el("span", {class: "note"}, sweep.note + " ") : null, sweep.pinned ? el("button", {type: "button",
+    class: "open-run", "data-key": "pinned", on: {click: () => openRun(sweep.pinned)}}, "\u2605 " + sweep.pinned.slice(0, 8)) : null].flat().filter(known));
   byId("progress").replaceChildren(bar(sweep.done));
   byId("progress").setAttribute("aria-valuenow", Math.floor(100 * sweep.done));
   redraw(byId("counts"), countsOf(sweep).map(([name, n]) => el("li", null, el("button", {type: "button", "data-key": name,
@@ -53,6 +73,10 @@ function drawSummary(sweep) {
     el("span", {class: "bad"}, t.count + " " + t.status), ": " + t.reason + " ", t.run.slice(0, 4).map(id => el("button", {type: "button",
       class: "open-run", "data-key": "t" + id, on: {click: () => openRun(id)}}, id.slice(0, 8) + " ")))))] : []);
   redraw(byId("control"), page.overview.control ? [actionButton("stop", {}), actionButton("retry", {})] : []);
+  drawStatusChoice(sweep);
+}
+
+function drawStatusChoice(sweep) {
   const choice = byId("status"), names = ["", "trouble", ...countsOf(sweep).map(c => c[0])];
   if (choice.dataset.names !== names.join()) {
     choice.replaceChildren(...names.map(n => el("option", {value: n}, n || "all")));
@@ -69,7 +93,9 @@ async function refreshCharts() {
   const [curves, scatter] = await Promise.all([runs.length ? ask("/api/curves", {run: runs.join(), column, x, points: 200}) : {curve: []},
     ask("/api/scatter", {sweep: page.sweep})]);
   const unit = curves.unit ? " (" + curves.unit + ")" : "", drawn = curves.curve.filter(c => c.x.length);
-  drawCurves(byId("curve-chart"), curves.curve, {logY: byId("log").checked, xName: x === "iteration" ? "iterations" : "environment transitions",
+  byId("curve-chart").hidden = !drawn.length;
+  if (!drawn.length) byId("curve-chart").replaceChildren();
+  else drawCurves(byId("curve-chart"), curves.curve, {logY: byId("log").checked, xName: x === "iteration" ? "iterations" : "environment transitions",
     yName: column + unit, label: column + " against " + x + "; left and right arrows move the cursor"}, labelOf);
   byId("curves-note").textContent = (page.chosen.length ? "the compared runs" : "the first runs of the list; check runs to compare them") +
     (drawn.length < curves.curve.length ? ", " + (curves.curve.length - drawn.length) + " without a value" : "");
@@ -79,6 +105,7 @@ async function refreshCharts() {
   byId("scatter-note").textContent = scatter.point.length < scatter.known ? scatter.point.length + " of " + scatter.known + " runs are drawn; click a dot to compare its run"
     : scatter.known ? scatter.known + " of " + scatter.runs + " runs have both; click a dot to compare its run" : "no run has both yet";
   byId("scatter-chart").hidden = !scatter.known;
+  redraw(byId("scatter-legend"), scatterLegend(scatter.point));
   if (scatter.known) drawScatter(byId("scatter-chart"), scatter.point, page.chosen, choose);
 }
 
@@ -88,7 +115,7 @@ async function refreshSweep() {
   if (!sweep) return;
   drawSummary(sweep);
   const asked = page.sweep;
-  const answer = await ask("/api/runs", {sweep: page.sweep, text: page.text, status: page.status, sort: page.sort, falling: page.falling ? 1 : 0,
+  const answer = await ask("/api/runs", {sweep: page.sweep, text: page.text, status: page.status, tag: page.tag, sort: page.sort, falling: page.falling ? 1 : 0,
     offset: page.offset, limit: page.limit});
   page.compared = await Promise.all(page.chosen.map(id => ask("/api/run", {run: id, sweep: asked})));
   if (asked !== page.sweep) return;
@@ -113,9 +140,11 @@ async function refresh() {
     const o = page.overview, said = o.control ? await showActions() : "";
     byId("root").textContent = o.root;
     byId("state").textContent = "read " + date(o.read_unix_s) + " UTC, each " + Math.round(o.interval_s) + " s" + (o.importing ? ", importing" : "") + said;
-    if (!o.sweep.some(s => s.name === page.sweep)) {
-      const wanted = decodeURIComponent(location.hash.slice(1)), first = o.sweep.find(s => s.name === wanted) || o.sweep.find(s => s.busy) || o.sweep[0];
-      page.sweep = first ? first.name : null;
+    drawTags();
+    const sweeps = o.sweep.filter(isTagged);
+    if (!sweeps.some(s => s.name === page.sweep)) {
+      const wanted = decodeURIComponent(location.hash.slice(1)), first = sweeps.find(s => s.name === wanted) || sweeps.find(s => s.busy) || sweeps[0];
+      Object.assign(page, {sweep: first ? first.name : null, chosen: [], status: "", offset: 0, at: -1, sort: "index", falling: false});
     }
     document.title = (page.sweep ? page.sweep + " \u2013 " : "") + "sweep";
     drawSweeps();
@@ -137,7 +166,7 @@ async function refresh() {
 const keys = [["j", "next run", () => move(1)], ["k", "run before", () => move(-1)], ["x", "compare the run, or leave it out", () => withRun(choose)],
   ["Enter", "open the run", () => withRun(openRun)], ["c", "compare none", () => clearChosen()], ["/", "filter", () => byId("text").focus()],
   ["n", "next page of runs", () => turn(1)], ["p", "page of runs before", () => turn(-1)], ["]", "next sweep", () => step(1)], ["[", "sweep before", () => step(-1)],
-  ["l", "logarithmic curves", () => byId("log").click()], ["m", "choose a measure", () => byId("column").focus()], ["r", "read again", () => refresh()],
+  ["l", "logarithmic curves", () => byId("log").click()], ["m", "choose a measure", () => byId("column").focus()], ["t", "choose a tag", () => byId("tag").focus()], ["r", "read again", () => refresh()],
   ["?", "this list", () => byId("help").showModal()], ["Escape", "close, or leave a field", () => document.activeElement.blur()]];
 
 function move(by) {
@@ -160,7 +189,7 @@ function turn(by) {
 }
 
 function step(by) {
-  const names = page.overview ? page.overview.sweep.map(s => s.name) : [], at = names.indexOf(page.sweep) + by;
+  const names = page.overview ? page.overview.sweep.filter(isTagged).map(s => s.name) : [], at = names.indexOf(page.sweep) + by;
   if (names[at]) openSweep(names[at]);
 }
 
@@ -185,6 +214,7 @@ byId("clear").addEventListener("click", clearChosen);
 byId("previous").addEventListener("click", () => turn(-1));
 byId("next").addEventListener("click", () => turn(1));
 byId("status").addEventListener("change", e => { page.status = e.target.value; page.offset = 0; refresh(); });
+byId("tag").addEventListener("change", e => { page.tag = e.target.value; page.offset = 0; refresh(); });
 let typing = 0;
 byId("text").addEventListener("input", function (e) {
   clearTimeout(typing);
@@ -197,7 +227,6 @@ window.addEventListener("hashchange", function () {
   if (page.overview && page.overview.sweep.some(s => s.name === name)) openSweep(name);
 });
 page.compared = [];
-drawHeads();
 ask("/api/columns").then(function (columns) {
   byId("column").append(...columns.map(c => el("option", {value: c.name, title: c.words}, c.name + (c.unit ? " (" + c.unit + ")" : ""))));
   columns.forEach(c => { columnWords[c.name] = c.words; });

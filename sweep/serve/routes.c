@@ -19,7 +19,8 @@ typedef struct Route {
 static const Route routes[] = {
   {"/api/overview", serve_answer_overview, OF_SNAPSHOT, {NULL}},
   {"/api/status", serve_answer_status, OF_SNAPSHOT, {"sweep"}},
-  {"/api/runs", serve_answer_runs, OF_SNAPSHOT, {"sweep", "text", "status", "sort", "falling", "offset", "limit"}},
+  {"/api/runs", serve_answer_runs, OF_SNAPSHOT,
+   {"sweep", "text", "status", "tag", "sort", "falling", "offset", "limit"}},
   {"/api/scatter", serve_answer_scatter, OF_SNAPSHOT, {"sweep", "limit"}},
   {"/api/run", serve_answer_run, OF_FILES, {"run", "sweep"}},
   {"/api/log", serve_answer_log, OF_FILES, {"run", "sweep", "bytes"}},

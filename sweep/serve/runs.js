@@ -1,9 +1,29 @@
 
 /* The list of runs, those compared, and one run in full. */
-const CHOSEN_MOST = 12;
-const heads = [["", null], ["index", "index"], ["run", null], ["settings", null], ["status", "status"], ["done", "iteration"],
-  ["best score", "best"], ["last score", "last"], ["DDR", "ddr"], ["steps/s", "speed"], ["reason", null]];
-const isNumber = name => ["index", "done", "best score", "last score", "DDR", "steps/s"].includes(name);
+const CHOSEN_MOST = 12, SETTINGS_MOST = 6;
+
+/* The columns of the list: some are there only where the sweep's runs differ in them, or somebody has said something. */
+function columnsOf(rows) {
+  const own = rows.find(r => r.settings), names = own ? Object.keys(own.settings) : [], shown = names.slice(0, SETTINGS_MOST);
+  const last = name => name.slice(name.indexOf(".") + 1), short = name => shown.filter(n => last(n) === last(name)).length > 1 ? name : last(name);
+  const setting = (r, name) => known((r.settings || {})[name]) ? String(r.settings[name]) : "";
+  return [{name: "index", key: "index", number: true, get: r => String(r.index)}, {name: "run", kind: "run", get: runButton},
+    ...shown.map(name => ({name: short(name), key: name, number: rows.every(r => typeof (r.settings || {})[name] !== "string"), get: r => setting(r, name)})),
+    names.length > shown.length ? {name: "other settings", get: r => names.slice(SETTINGS_MOST).map(n => n + "=" + setting(r, n)).join(" ")} : null,
+    {name: "status", key: "status", get: r => el("span", {class: statusClass(r.standing, r.trouble)}, r.standing)},
+    {name: "done", key: "iteration", number: true, get: r => r.iterations > 0 ? r.iteration + " / " + r.iterations : ""},
+    {name: "best", words: "best score", key: "best", number: true, get: r => number(r.best)}, {name: "last", words: "last score", key: "last", number: true, get: r => number(r.last)},
+    {name: "DDR", key: "ddr", number: true, get: r => count(r.ddr)}, {name: "steps/s", key: "speed", number: true, get: r => count(r.steps_per_second)},
+    rows.some(r => r.tags.length) ? {name: "tags", get: r => r.tags.map(tagMark)} : null,
+    {name: "reason", kind: "reason", get: r => [r.reason || null, r.note ? el("div", {class: "note"}, r.note) : null]}].filter(known);
+}
+
+const tagMark = tag => el("span", {class: "tag"}, tag);
+
+function runButton(run) {
+  return [el("button", {type: "button", class: "open-run", "data-key": "o" + run.run, "aria-label": "run " + run.run + (run.pinned ? ", pinned" : ""),
+    on: {click: () => openRun(run.run)}}, run.run.slice(0, 8)), run.pinned ? el("span", {class: "pin", title: "pinned as the sweep's best"}, " \u2605") : null];
+}
 
 /* Draws anew and gives the focus back to the element with the same data-key. */
 function redraw(host, nodes) {
@@ -13,42 +33,39 @@ function redraw(host, nodes) {
 }
 
 function drawHeads() {
-  redraw(byId("run-heads"), heads.map(function ([name, key]) {
-    const head = el("th", {scope: "col", class: isNumber(name) ? "number" : null,
-      "aria-sort": key === page.sort ? (page.falling ? "descending" : "ascending") : null});
-    if (!key) head.append(name || el("span", {class: "muted", title: "compare"}, "+"));
-    else head.append(el("button", {type: "button", "data-key": key, on: {click: function () {
-      page.falling = page.sort === key ? !page.falling : key !== "index" && key !== "status";
-      page.sort = key;
-      page.offset = 0;
-      drawHeads();
-      refresh();
-    }}}, name + (key === page.sort ? (page.falling ? " \u2193" : " \u2191") : "")));
+  redraw(byId("run-heads"), [el("th", {scope: "col"}, el("span", {class: "muted", title: "compare"}, "+")), ...page.columns.map(function (column) {
+    const key = column.key, sorted = known(key) && key === page.sort;
+    const head = el("th", {scope: "col", class: column.number ? "number" : null, "aria-sort": sorted ? (page.falling ? "descending" : "ascending") : null});
+    if (!key) head.append(column.name);
+    else head.append(el("button", {type: "button", "data-key": key, title: column.words || (key.includes(".") ? key : null), on: {click: () => sortBy(key)}},
+      column.name + (sorted ? (page.falling ? " \u2193" : " \u2191") : "")));
     return head;
-  }));
+  })]);
+}
+
+function sortBy(key) {
+  page.falling = page.sort === key ? !page.falling : ["iteration", "best", "last", "ddr", "speed"].includes(key);
+  page.sort = key;
+  page.offset = 0;
+  refresh();
 }
 
 function runRow(run, place) {
   const chosen = page.chosen.includes(run.run);
-  const cell = (name, value, kind) => el("td", {class: kind || (isNumber(name) ? "number" : null)}, value);
   return el("tr", {class: (place === page.at ? "at " : "") + (chosen ? "chosen" : ""), "data-run": run.run},
     el("td", null, el("input", {type: "checkbox", "aria-label": "compare run " + run.index, checked: chosen ? "" : null, "data-key": "c" + run.run,
       on: {change: () => choose(run.run)}})),
-    cell("index", String(run.index)),
-    el("td", null, el("button", {type: "button", class: "open-run", "data-key": "o" + run.run, "aria-label": "run " + run.run,
-      on: {click: () => openRun(run.run)}}, run.run.slice(0, 8))),
-    cell("settings", run.label), el("td", {class: statusClass(run.standing, run.trouble)}, run.standing),
-    cell("done", known(run.iterations) && run.iterations > 0 ? run.iteration + " / " + run.iterations : ""),
-    cell("best score", number(run.best)), cell("last score", number(run.last)), cell("DDR", count(run.ddr)),
-    cell("steps/s", count(run.steps_per_second)), cell("reason", run.reason || "", "reason"));
+    page.columns.map(column => el("td", {class: column.number ? "number" : column.kind, "data-column": column.key || column.name}, column.get(run))));
 }
 
 function drawRuns(answer) {
   page.rows = answer.run;
   page.matching = answer.matching;
+  page.columns = columnsOf(answer.run);
   if (page.at >= page.rows.length) page.at = page.rows.length - 1;
+  drawHeads();
   redraw(byId("run-rows"), page.rows.length ? page.rows.map(runRow)
-    : [el("tr", null, el("td", {colspan: heads.length, class: "muted"}, answer.runs ? "no run passes the filter" : "no runs"))]);
+    : [el("tr", null, el("td", {colspan: page.columns.length + 1, class: "muted"}, answer.runs ? "no run passes the filter" : "no runs"))]);
   const last = Math.min(answer.offset + page.limit, answer.matching);
   byId("range").textContent = answer.matching ? (answer.offset + 1) + " to " + last + " of " + answer.matching : "none";
   byId("previous").disabled = answer.offset === 0;
@@ -72,6 +89,7 @@ function drawCompared(runs) {
   const differing = names.filter(n => runs.some(r => JSON.stringify((r.settings || {})[n]) !== JSON.stringify((runs[0].settings || {})[n])));
   const rows = [["status", r => r.standing], ["done", r => r.iteration + " / " + r.iterations], ["best score", r => number(r.best)],
     ["last score", r => number(r.last)], ["DDR", r => count(r.ddr)], ["steps/s", r => count(r.steps_per_second)],
+    ...[["tags", r => r.tags.join(", ")], ["note", r => r.note || ""]].filter(row => runs.some(row[1])),
     ...differing.map(n => [n, r => known((r.settings || {})[n]) ? String(r.settings[n]) : ""])];
   redraw(byId("compare-table"), [el("thead", null, el("tr", null, el("th", {scope: "col"}, ""), runs.map((r, place) => el("th", {scope: "col"},
     sample(place), el("button", {type: "button", "data-key": r.run, on: {click: () => openRun(r.run)}}, r.sweepIndex))))),
@@ -116,6 +134,8 @@ async function fillRun(id) {
   const text = el("pre", {tabindex: "0", role: "log", "aria-label": "the end of the run's log"}, log.text || "no log yet");
   redraw(body, [
     el("p", {class: statusClass(run.standing, run.trouble)}, run.standing + (run.reason ? ": " + run.reason : "")),
+    run.pinned ? el("p", null, "\u2605 pinned as the sweep's best") : null, run.tags.length ? el("p", null, run.tags.map(tagMark)) : null,
+    run.note ? el("p", {class: "note"}, run.note) : null,
     page.overview.control ? el("p", {class: "controls"}, actionButton("stop", {run: id}), actionButton("retry", {run: id})) : null,
     list([["settings", run.label], ["iterations", run.iteration + " of " + run.iterations], ["transitions", count(run.transitions)],
       ["steps/s", count(run.steps_per_second)], ["best score", number(run.best)], ["DDR", count(run.ddr)], ["scores", scores.join("; ")],

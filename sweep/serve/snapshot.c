@@ -81,7 +81,7 @@ static char *make_label(SweepMembers *members, size_t index) {
     else core_json_append(value, 0, &text);
   }
   json_decref(settings);
-  return text.data;
+  return text.data ? text.data : core_text_duplicate("");
 }
 
 static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *before) {

@@ -56,6 +56,19 @@ static void shorten(json_t *summary) {
   }
 }
 
+/* The tags that its runs have, for people to choose from. */
+static json_t *run_tags_json(const SweepSaid *said) {
+  json_t *tags = json_object(), *list = json_array();
+  const char *tag;
+  json_t *value;
+  for (size_t i = 0; i < said->runs; i++)
+    for (size_t t = 0; t < said->run[i].said.tag_count; t++)
+      json_object_set_new(tags, said->run[i].said.tags[t], json_true());
+  json_object_foreach(tags, tag, value) json_array_append_new(list, json_string(tag));
+  json_decref(tags);
+  return list;
+}
+
 int serve_answer_overview(const ServeAsked *asked, json_t **value) {
   const ServeSnapshot *snapshot = asked->snapshot;
   const ServeWatchNow now = serve_watch_now(asked->serve->watch);
@@ -64,6 +77,7 @@ int serve_answer_overview(const ServeAsked *asked, json_t **value) {
     json_t *summary = sweep_shown_summary_json(&snapshot->shown[i]);
     shorten(summary);
     json_object_set_new(summary, "busy", json_boolean(sweep_shown_is_busy(&snapshot->shown[i])));
+    json_object_set_new(summary, "run_tags", run_tags_json(&snapshot->shown[i].said));
     json_object_set_new(summary, "is_slurm", json_boolean(snapshot->shown[i].is_slurm));
     json_array_append_new(sweeps, summary);
   }
@@ -87,96 +101,144 @@ int serve_answer_status(const ServeAsked *asked, json_t **value) {
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-typedef struct Order { const ServeSweep *sweep; int key; bool falling; } Order;
 enum { BY_INDEX, BY_STATUS, BY_ITERATION, BY_BEST, BY_LAST, BY_DDR, BY_SPEED, ORDERS };
 static const char *const order_names[ORDERS] = {"index", "status", "iteration", "best", "last", "ddr", "speed"};
 
-static double order_value(const Order *order, size_t index) {
-  const ServeSweep *sweep = order->sweep;
-  const StoreState *state = &sweep->shown->progress.run[index].state;
-  switch (order->key) {
-    case BY_STATUS: return sweep->shown->is_slurm ? (double)sweep->shown->cluster.run[index].kind
-                                                  : (double)state->status;
-    case BY_ITERATION: return (double)state->iteration;
-    case BY_BEST: return sweep->result[index].best;
-    case BY_LAST: return sweep->result[index].last;
-    case BY_DDR: return sweep->result[index].ddr;
-    case BY_SPEED: return state->steps_per_second;
-    default: return (double)index;
+typedef struct Order { int key; const char *setting; bool falling; } Order; /* setting: NULL: by key */
+/* A run and what it is sorted by: a number, a word that ends at a space, or neither: not measured. */
+typedef struct Place { size_t index; double value; const char *word; } Place;
+
+/* From a label. */
+static void place_by_setting(const char *label, const char *setting, Place *place) {
+  const size_t length = strlen(setting);
+  char *end;
+  for (const char *at = label; at; at = strchr(at, ' '), at += at != NULL) {
+    if (strncmp(at, setting, length) != 0 || at[length] != '=') continue;
+    place->word = at + length + 1;
+    const double value = strtod(place->word, &end);
+    if (end > place->word && (*end == ' ' || *end == '\0')) place->value = value;
+    return;
   }
 }
 
-/* What is not measured stands last both ways; equal ones in the order of the manifest. */
+static Place place_of(const Order *order, const ServeSweep *sweep, size_t index) {
+  const StoreState *state = &sweep->shown->progress.run[index].state;
+  Place place = {index, NAN, NULL};
+  if (order->setting) {
+    place_by_setting(sweep->label[index], order->setting, &place);
+    return place;
+  }
+  switch (order->key) {
+    case BY_STATUS:
+      place.value = sweep->shown->is_slurm ? (double)sweep->shown->cluster.run[index].kind : (double)state->status;
+      break;
+    case BY_ITERATION: place.value = (double)state->iteration; break;
+    case BY_BEST: place.value = sweep->result[index].best; break;
+    case BY_LAST: place.value = sweep->result[index].last; break;
+    case BY_DDR: place.value = sweep->result[index].ddr; break;
+    case BY_SPEED: place.value = state->steps_per_second; break;
+    default: place.value = (double)index;
+  }
+  return place;
+}
+
+static int compare_words(const char *a, const char *b) {
+  const size_t x = strcspn(a, " "), y = strcspn(b, " ");
+  const int order = strncmp(a, b, x < y ? x : y);
+  return order ? order : (x > y) - (x < y);
+}
+
+/* Numbers before words; what is not measured stands last both ways; equal ones in the order of the manifest. */
 static int compare(const void *a, const void *b, void *given) {
-  const Order *order = given;
-  const size_t i = *(const size_t *)a, j = *(const size_t *)b;
-  const double x = order_value(order, i), y = order_value(order, j);
-  if (isnan(x) != isnan(y)) return isnan(x) ? 1 : -1;
-  if (!isnan(x) && x != y) return (x < y) == order->falling ? 1 : -1;
-  return i < j ? -1 : i > j;
+  const Place *x = a, *y = b;
+  const bool *falling = given;
+  const int x_kind = !isnan(x->value) ? 0 : x->word ? 1 : 2, y_kind = !isnan(y->value) ? 0 : y->word ? 1 : 2;
+  int order = 0;
+  if (x_kind != y_kind) return x_kind - y_kind;
+  if (x_kind == 0) order = (x->value > y->value) - (x->value < y->value);
+  if (x_kind == 1) order = compare_words(x->word, y->word);
+  if (order) return *falling ? -order : order;
+  return x->index < y->index ? -1 : x->index > y->index;
 }
 
 static int read_order(const ServeAsked *asked, Order *order) {
   const char *name = serve_request_argument(asked->request, "sort");
   int64_t falling;
+  *order = (Order){.key = BY_INDEX};
   TRY(serve_asked_int(asked, "falling", 0, 1, 0, &falling));
   order->falling = falling;
   if (!name || !*name) return CORE_OK;
   for (order->key = 0; order->key < ORDERS; order->key++)
     if (strcmp(order_names[order->key], name) == 0) return CORE_OK;
-  return core_error(CORE_USAGE, "sort: one of index, status, iteration, best, last, ddr, speed");
+  const CoreConfigRow *row = core_config_find(name);
+  order->setting = row ? row->name : NULL;
+  return row ? CORE_OK
+             : core_error(CORE_USAGE, "sort: one of index, status, iteration, best, last, ddr, speed, or a setting");
 }
 
-typedef struct Filter { const char *text, *status; } Filter;
+typedef struct Filter { const char *text, *status, *tag; } Filter;
 
-/* All words of the text somewhere in label, id, status or reason; the status whole. */
+/* All words of the text somewhere in label, id, status, reason, tags or note; "pinned" is one of the pinned run. */
+static bool has_words(const char *text, const ServeSweep *sweep, size_t index) {
+  const SweepSaid *said = &sweep->shown->said;
+  const StoreAnnotations *own = sweep_said_of(said, index);
+  char words[256], *save = NULL;
+  CoreText line = {0};
+  bool found = true;
+  if (own) store_annotations_line(own, &line);
+  snprintf(words, sizeof words, "%s", text);
+  const char *const in[] = {sweep->label[index], sweep->shown->progress.run[index].id,
+                            sweep_shown_status(sweep->shown, index), sweep_shown_reason(sweep->shown, index),
+                            core_text_string(&line), index == said->pinned ? "pinned" : ""};
+  for (char *word = strtok_r(words, " ", &save); word && found; word = strtok_r(NULL, " ", &save)) {
+    found = false;
+    for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++) found = strcasestr(in[i], word) != NULL;
+  }
+  core_text_free(&line);
+  return found;
+}
+
+/* The status whole; a run has the tags of its sweep. */
 static bool passes(const Filter *filter, const ServeSweep *sweep, size_t index) {
-  const char *status = sweep_shown_status(sweep->shown, index);
   if (filter->status && *filter->status) {
     const bool is_trouble = strcmp(filter->status, "trouble") == 0 && sweep_shown_is_trouble(sweep->shown, index);
-    if (!is_trouble && strcmp(filter->status, status) != 0) return false;
+    if (!is_trouble && strcmp(filter->status, sweep_shown_status(sweep->shown, index)) != 0) return false;
   }
-  if (!filter->text) return true;
-  char words[256], *save = NULL;
-  snprintf(words, sizeof words, "%s", filter->text);
-  const char *const in[] = {sweep->label[index] ? sweep->label[index] : "", sweep->shown->progress.run[index].id,
-                            status, sweep_shown_reason(sweep->shown, index)};
-  for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-    bool found = false;
-    for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++) found = strcasestr(in[i], word) != NULL;
-    if (!found) return false;
-  }
-  return true;
+  if (filter->tag && *filter->tag && !sweep_said_is_tagged(&sweep->shown->said, index, filter->tag)) return false;
+  return !filter->text || has_words(filter->text, sweep, index);
 }
 
 json_t *serve_run_json(const ServeSweep *sweep, size_t index) {
   json_t *run = sweep_shown_run_json(sweep->shown, index);
   const ServeResult *result = &sweep->result[index];
-  json_object_update_new(run, json_pack("{s:o, s:o, s:o, s:b, s:o}", "ddr", core_json_real(result->ddr), "best",
-                                        core_json_real(result->best), "last", core_json_real(result->last), "trouble",
-                                        sweep_shown_is_trouble(sweep->shown, index), "label",
-                                        core_json_text(sweep->label[index] ? sweep->label[index] : "")));
+  json_object_update_new(run, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o}", "ddr", core_json_real(result->ddr),
+                                        "best", core_json_real(result->best), "last", core_json_real(result->last),
+                                        "trouble", sweep_shown_is_trouble(sweep->shown, index), "pinned",
+                                        index == sweep->shown->said.pinned, "label",
+                                        core_json_text(sweep->label[index])));
   return run;
 }
 
 int serve_answer_runs(const ServeAsked *asked, json_t **value) {
   const ServeSweep *sweep;
   int64_t offset, limit;
+  Order order;
   TRY(serve_asked_sweep(asked, &sweep));
-  Order order = {.sweep = sweep};
   const Filter filter = {serve_request_argument(asked->request, "text"),
-                         serve_request_argument(asked->request, "status")};
+                         serve_request_argument(asked->request, "status"),
+                         serve_request_argument(asked->request, "tag")};
   TRY(read_order(asked, &order));
   TRY(serve_asked_int(asked, "offset", 0, INT32_MAX, 0, &offset));
   TRY(serve_asked_int(asked, "limit", 1, RUNS_MOST, RUNS_USUAL, &limit));
   const size_t runs = sweep->shown->progress.runs;
-  size_t *chosen = core_memory_allocate((runs + 1) * sizeof *chosen), count = 0;
+  Place *chosen = core_memory_allocate((runs + 1) * sizeof *chosen);
+  size_t count = 0;
   for (size_t i = 0; i < runs; i++)
-    if (passes(&filter, sweep, i)) chosen[count++] = i;
-  qsort_r(chosen, count, sizeof *chosen, compare, &order);
+    if (passes(&filter, sweep, i)) chosen[count++] = place_of(&order, sweep, i);
+  qsort_r(chosen, count, sizeof *chosen, compare, &order.falling);
   json_t *list = json_array();
   for (size_t i = (size_t)offset; i < count && i < (size_t)(offset + limit); i++)
-    json_array_append_new(list, serve_run_json(sweep, chosen[i]));
+    json_array_append_new(list, serve_run_json(sweep, chosen[i].index));
   free(chosen);
   *value = json_pack("{s:s, s:I, s:I, s:I, s:o}", "sweep", sweep->shown->progress.name, "runs", (json_int_t)runs,
                      "matching", (json_int_t)count, "offset", (json_int_t)offset, "run", list);
@@ -203,7 +265,7 @@ int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
     json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:s, s:o}", "run", progress->run[i].id, "index",
                                           (json_int_t)i, "ddr", result->ddr, "best", result->best, "status",
                                           sweep_shown_status(sweep->shown, i), "label",
-                                          core_json_text(sweep->label[i] ? sweep->label[i] : "")));
+                                          core_json_text(sweep->label[i])));
   }
   *value = json_pack("{s:s, s:I, s:I, s:o}", "sweep", progress->name, "runs", (json_int_t)progress->runs, "known",
                      (json_int_t)known, "point", list);

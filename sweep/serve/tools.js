@@ -3,7 +3,7 @@
 /* Elements, numbers and requests. What comes from the workspace reaches the page as text and attributes, never as
  * markup. */
 const page = {token: new URLSearchParams(location.search).get("token") || "", sweep: null, overview: null,
-  chosen: [], status: "", text: "", sort: "index", falling: false, offset: 0, limit: 50, at: -1, rows: [], ready: false};
+  chosen: [], status: "", text: "", tag: "", columns: [], sort: "index", falling: false, offset: 0, limit: 50, at: -1, rows: [], ready: false};
 const byId = id => document.getElementById(id);
 
 function el(name, attributes, ...children) {
@@ -25,7 +25,7 @@ function svg(name, attributes, text) {
 
 const known = x => x !== null && x !== undefined;
 
-/* 1234567 -> "1.23 M"; 0.00012 -> "1.20e-4" */
+/* 1234567 -> "1.23 M"; 0.000012 -> "1.20e-5" */
 function count(x) {
   if (!known(x)) return "";
   for (const [unit, size] of [["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]])
@@ -36,7 +36,7 @@ function count(x) {
 function number(x) {
   if (!known(x)) return "";
   const a = Math.abs(x);
-  return a !== 0 && (a < 1e-3 || a >= 1e6) ? x.toExponential(2) : String(Number(x.toPrecision(4)));
+  return a !== 0 && (a < 1e-4 || a >= 1e6) ? x.toExponential(2) : String(Number(x.toPrecision(4)));
 }
 
 function duration(s) {
@@ -51,7 +51,7 @@ const date = unix => known(unix) ? new Date(unix * 1000).toISOString().replace("
 
 /* Words of a status, coloured by what is to be done about it. */
 function statusClass(status, trouble) {
-  return trouble ? "bad" : status === "finished" ? "good" : status === "running" ? "open" : "muted";
+  return trouble ? "bad" : status === "finished" ? "good" : status === "running" ? "open" : status === "stopped by rule" ? "ruled" : "muted";
 }
 
 /* GET, or POST where `post` is set; the answer's value. Fails with the server's own words. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# sweep serve: who may ask, what clients can not do to it, data that agree with sweep status, stop and retry, videos, and the
-# page in a real browser where one is installed. TAP.
+# sweep serve: who may ask, what clients can not do to it, data that agree with sweep status, imports beside it, stop and
+# retry, videos. The page in a browser is test_serve_page.sh's. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
 cd "$tap_dir" && mkdir w && export SWEEP_ROOT=$tap_dir/w HOME=$tap_dir SWEEP_SITE=none NO_COLOR=1
@@ -110,6 +110,11 @@ is "DDR is that of results.db" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SE
 is "a curve's last point is the last iteration's KL" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT printf('%.6g', kl) FROM iteration WHERE run_id = '$run' ORDER BY iteration DESC LIMIT 1" | tail -1)" \
   "$(get "/api/curves?run=$run&column=kl" | tool json curve 0 y | tr -d '[]' | tr , '\n' | tail -1 | xargs printf '%.6g')"
 is "a long curve is thinned" 3 "$(get "/api/curves?run=$run&column=kl&points=3" | tool json curve 0 y | tr , '\n' | wc -l)"
+names=$(get /api/columns)
+tap_check "COM and epsilon, which may move, are among what curves show" "$(for name in com epsilon kl score; do grep -q "\"$name\"" <<<"$names" || echo "$name"; done)"
+get '/api/runs?sweep=study&sort=ppo.epsilon&falling=1' >sorted
+is "a setting sorts" "0.2 0.1" "$(printf '%.3g %.3g' "$(tool json run 0 settings ppo.epsilon <sorted)" "$(tool json run 3 settings ppo.epsilon <sorted)")"
+is "what is no setting does not" 400 "$(code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&sort=ppo.epsilo")"
 is "the log is the run's" "$(cat "$folder/log.txt")" "$(get "/api/log?run=$run" | tool json text)"
 if [ -n "$video" ]; then
   is "an evaluation was filmed before training and at the end" "[0,8]" "$(get "/api/run?run=$run" | tool json videos | tr -d ' ')"
@@ -122,6 +127,40 @@ if [ -n "$video" ]; then
 else
   tap_skip "videos" "no libgd"
 fi
+
+# ---- what people say, and what a rule has done
+ruled=$(get '/api/runs?sweep=study&limit=9' | tool json run 1 run); state=$SWEEP_ROOT/runs/${ruled:0:2}/$ruled/state
+cp "$state" kept
+sed -i '/^crc32=/d; s/^status=.*/status=stopped by rule/; /^message=/d' "$state"; echo 'message=asha: at rung 0' >>"$state"
+{ sweep tag study paper; sweep tag study/2 good; sweep note study/2 "with <b>markup</b>"; sweep pin study 2; } >/dev/null
+is_ruled() { [ "$(get /api/overview | tool json sweep 1 count 'stopped by rule')" = 1 ]; }
+tap_wait 60 is_ruled; tap_result "a run that its rule has stopped is counted so" $?
+is "it is found by that" "asha: at rung 0" "$(get '/api/runs?sweep=study&status=stopped%20by%20rule' | tool json run 0 reason)"
+is "and is no trouble" 0 "$(get '/api/runs?sweep=study&status=trouble' | tool json matching)"
+is "a sweep has its tags" '["paper"]' "$(get /api/overview | tool json sweep 1 tags)"
+is "its runs' tags are there to choose from" '["good"]' "$(get /api/overview | tool json sweep 1 run_tags)"
+is "a tag leaves the runs that have it" "1 2" "$(get '/api/runs?sweep=study&tag=good' >tagged; echo "$(tool json matching <tagged) $(tool json run 0 index <tagged)")"
+is "a sweep's is all its runs'" 4 "$(get '/api/runs?sweep=study&tag=paper' | tool json matching)"
+is "a run has its note" "with <b>markup</b>" "$(tool json run 0 note <tagged)"
+is "and is found by its words" 1 "$(get '/api/runs?sweep=study&text=markup%20good' | tool json matching)"
+is "the pinned run is told" true "$(tool json run 0 pinned <tagged)"
+is "and found" 1 "$(get '/api/runs?sweep=study&text=pinned' | tool json matching)"
+cp kept "$state"
+
+# ---- imports: nobody waits for the other
+settings later 1024 "" >later.ini; sed -i 's/^seeds.*/seeds = 1/; s/^num = 8/num = 16/' later.ini
+(n=0; while [ ! -e enough ]; do n=$((n + 1)); curl -s -Z --no-progress-meter -m 60 -o /dev/null -H "Authorization: Bearer $token" "$url/api/curves?run=$run&column=kl&points=[2-41]&n=$n"; done) & busy=$!
+sweep submit later.ini --local --wait >/dev/null 2>&1
+tap_run "results are imported while clients ask on and on" 0 "" sweep collect
+later=$(sed -n 3p "$SWEEP_ROOT/sweeps/later/manifest.tsv" | cut -f2)
+is "all of them" 4 "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT count(*) FROM iteration WHERE run_id = '$later'" | tail -1)"
+touch enough; wait $busy
+: >locked; tool lock "$SWEEP_ROOT/results.db" 60 < <(tap_wait 60 test -e answered) >locked 2>&1 & locker=$!
+tap_wait 30 grep -q locked locked
+is "while another process writes, the page is answered" 200 "$(code -H "Authorization: Bearer $token" "$url/api/overview")"
+is "so are the lists of runs" 200 "$(code -H "Authorization: Bearer $token" "$url/api/runs?sweep=study&limit=3")"
+touch answered; wait $locker
+sweep rm later --yes >/dev/null 2>&1
 
 # ---- a first import, a rebuild and no results.db at all
 rm -f "$SWEEP_ROOT"/results.db*
@@ -169,105 +208,5 @@ printf 'short\n' >bad; chmod 600 bad
 tap_run "so is one that is no token" 2 "is no token" sweep serve --port 0 --token-file bad
 serve second; tap_run "a port that is in use is named" 1 "port $port is in use" sweep serve --port "$port"
 
-# ---- in a browser
-browser=
-for name in chromium chromium-browser google-chrome; do command -v $name >/dev/null && browser=$name && break; done
-if [ -z "$browser" ]; then
-  kill -TERM $pid; wait $pid
-  tap_skip "the page in a browser" "no chromium is installed"
-  tap_done
-fi
-show() { # address, size: its document after the scripts, and what the console said
-  timeout 300 $browser --headless=new --no-sandbox --disable-gpu --user-data-dir="$tap_dir/profile" --virtual-time-budget=12000 \
-    --window-size="$2" --enable-logging=stderr --v=0 "${@:3}" --dump-dom "$1" 2>"$tap_dir/console" >"$tap_dir/dom"
-}
-show "$(tool json url <second.json)#study" 1280,900
-if [ ! -s dom ]; then
-  kill -TERM $pid; wait $pid
-  tap_skip "the page in a browser" "$browser does not start here"
-  tap_done
-fi
-tap_result "the page draws itself" "$(grep -q 'data-ready="yes"' dom; echo $?)" "$(cat console)"
-tap_check "the console is silent" "$(grep CONSOLE console)"
-tap_check "it shows the sweep's runs" "$(grep -q "data-run=\"$run\"" dom || echo none)"
-# A copy of the page that a script clicks through: from a file, since the page itself runs no script but its own.
-sed -e "s|fetch(path|fetch(\"$url\" + path|; s|fetch(\"/api/video|fetch(\"$url/api/video|" page.html >copy.html
-cat >clicks <<'JS'
-<script>
-"use strict";
-(async function () {
-  const said = [], note = (name, good) => said.push((good ? "good " : "bad ") + name);
-  const until = async function (good) { for (let i = 0; i < 200 && !good(); i++) await new Promise(r => setTimeout(r, 20)); return good(); };
-  const press = key => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-  const rows = () => [...document.querySelectorAll("#run-rows tr[data-run]")], text = id => document.getElementById(id).textContent;
-  await until(() => document.body.dataset.ready === "yes");
-  note("both sweeps and more are listed", document.querySelectorAll("#sweeps button").length === 3);
-  note("the sweep of the address is open", text("summary-title") === "study");
-  note("its counts are status'", text("counts").includes("4 finished"));
-  note("its runs are there", rows().length === 4);
-  note("DDR has a dot a run", document.querySelectorAll("#scatter-chart .dot").length === 4);
-  const column = document.getElementById("column");
-  column.value = "kl"; column.dispatchEvent(new Event("change"));
-  note("curves are drawn", await until(() => document.querySelectorAll("#curve-chart path").length === 4 && document.querySelector("#curve-chart svg").getAttribute("aria-label").startsWith("kl")));
-  const chart = document.querySelector("#curve-chart svg"), tip = document.getElementById("tip");
-  chart.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight"}));
-  note("the keyboard moves the cursor", !tip.hidden && tip.textContent.includes("transitions"));
-  chart.dispatchEvent(new PointerEvent("pointerleave"));
-  note("and the tip goes", tip.hidden);
-  press("j"); press("j");
-  note("j goes down the runs", rows()[1].classList.contains("at"));
-  press("x"); press("k"); press("x");
-  note("x compares two", await until(() => document.querySelectorAll("#compare-table thead button").length === 2 && document.querySelectorAll("#curve-chart path").length === 2));
-  note("the settings in which they differ are shown", text("compare-table").includes("ppo.epsilon") || text("compare-table").includes("train.seed"));
-  document.querySelector("#scatter-chart .dot:not(.chosen)").dispatchEvent(new MouseEvent("click", {bubbles: true}));
-  note("a click on a dot compares its run", await until(() => document.querySelectorAll("#compare-table thead button").length === 3));
-  press("c");
-  note("c compares none", await until(() => document.getElementById("compare").hidden));
-  press("Enter");
-  note("Enter opens the run", await until(() => document.getElementById("run").open && text("run-body").includes("info finished")));
-  if (document.querySelector(".videos")) note("its videos are seen", await until(() => [...document.querySelectorAll(".videos img")].length === 2 && [...document.images].every(i => i.complete && i.naturalWidth === 240 && i.alt)));
-  else note("its videos are seen", !VIDEO);
-  document.getElementById("run-close").click();
-  document.body.focus();
-  press("?");
-  note("? says the keys", document.getElementById("help").open && text("keys").includes("next run"));
-  document.getElementById("help-close").click();
-  press("/");
-  note("/ goes to the filter", document.activeElement.id === "text");
-  document.activeElement.value = "epsilon=0.2"; document.activeElement.dispatchEvent(new Event("input"));
-  note("the filter filters", await until(() => rows().length === 2));
-  document.activeElement.value = ""; document.getElementById("text").dispatchEvent(new Event("input"));
-  await until(() => rows().length === 4);
-  [...document.querySelectorAll("#run-heads button")].find(b => b.textContent.startsWith("DDR")).click();
-  const ddr = () => rows().map(r => parseFloat(r.children[8].textContent));
-  note("a header sorts", await until(() => document.querySelector("#run-heads [aria-sort=descending]") && rows().length === 4));
-  document.activeElement.blur();
-  press("[");
-  note("[ goes to another sweep", await until(() => text("summary-title") === "long"));
-  press("[");
-  await until(() => text("summary-title") === "broken");
-  note("a finished sweep needs no hand", !text("trouble").includes("failed"));
-  note("nothing is wider than the window", document.documentElement.scrollWidth <= innerWidth);
-  const controls = [...document.querySelectorAll("button, select, input, a[href], summary")];
-  note("every control can be reached", controls.every(e => e.tabIndex >= 0));
-  note("every control has a name", controls.every(e => (e.getAttribute("aria-label") || e.textContent || (e.labels && e.labels.length)) || e.hidden));
-  note("no control changes runs without --control", !text("control"));
-  document.body.dataset.said = said.join(";");
-})();
-</script>
-JS
-sed -i "s/VIDEO/$([ -n "$video" ] && echo true || echo false)/" clicks
-sed -e "/^<\/body>/{
-r $tap_dir/clicks
-}" copy.html >clicked.html
-for size in 1280,900 390,844; do
-  show "file://$tap_dir/clicked.html?token=$token#study" $size --disable-web-security
-  said=$(grep -o 'data-said="[^"]*"' dom | cut -d'"' -f2)
-  tap_result "clicked through at $size" "$([ -n "$said" ]; echo $?)" "$(grep CONSOLE console)"
-  tap_check "$size: the console is silent" "$(grep CONSOLE console)"
-  while read -r verdict name; do
-    [ -n "$verdict" ] && tap_result "$size: $name" "$([ "$verdict" = good ]; echo $?)"
-  done < <(tr ';' '\n' <<<"$said")
-done
 kill -TERM $pid; wait $pid
 tap_done

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# The page of sweep serve in a real browser, where Chromium and Python are installed: what it shows, keys and clicks, a curve
+# that grows, narrow and dark screens, stop and retry. PICTURES=FOLDER keeps pictures of it. TAP.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+. tests/fault/pace.sh
+export SWEEP_ROOT=$tap_dir/w HOME=$tap_dir SWEEP_SITE=none SWEEP_TRAINER=$paced
+python=${SWEEP_PYTHON:-}
+[ -n "$python" ] || [ ! -x "$SWEEP_BUILD/python/bin/python" ] || python=$SWEEP_BUILD/python/bin/python
+python=$(command -v "${python:-python3}") || { tap_skip "the page in a browser" "no Python"; tap_done; }
+sweep --version | sed 's/; without.*//' | grep -q libmicrohttpd || { tap_skip "the page in a browser" "built without libmicrohttpd"; tap_done; }
+program=$PWD/tests/tools/serve_page.py
+cd "$tap_dir" && mkdir w pictures || exit 1
+servers=()
+end_all() { kill "${servers[@]}" 2>/dev/null; fast; sweep stop >/dev/null 2>&1; wait; tap_cleanup; }
+trap end_all EXIT
+
+# ---- a workspace: runs that ended well, one stopped by rule, some that failed, one that runs; tags, notes and a pin
+settings() { printf '%s\n' "[sweep]" "name = $1" "seeds = 2" "[train]" "total_steps = $2" "threads = 1" "[env]" "num = 8" "[ppo]" \
+  "num_steps = 16" "num_minibatches = 2" "[net]" "width = 8" "depth = 1" "[eval]" "episodes = 4" "count = 4" "${@:3}" >"$1.ini"; }
+video=video_every=2; trainer info | grep -q 'libgd *no' && video=
+settings study 2048 "$video" "[grid all]" "ppo.epsilon = 0.1, 0.2"
+settings broken 4096
+settings long 12800000; sed -i '/^seeds/d' long.ini
+sweep submit study.ini --local --wait --jobs 2 >/dev/null 2>&1
+SWEEP_TRAINER=$(command -v false) sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
+run=$(sed -n 5p w/sweeps/study/manifest.tsv | cut -f2)
+sed -i '/^crc32=/d; s/^status=.*/status=stopped by rule/; /^message=/d' "w/runs/${run:0:2}/$run/state"
+echo "message=stagnation: not risen in its last 20 % of the budget" >>"w/runs/${run:0:2}/$run/state"
+{ sweep tag study paper; sweep note study "with the new rewards"; sweep tag study/3 good; sweep pin study 3
+  sweep note study/3 '<img src=x onerror="hacked = 1"> looks good'; } >/dev/null
+slow 100
+sweep submit long.ini --local --jobs 1 >/dev/null 2>&1
+
+serve() { # NAME OPTIONS...: what it says in NAME.json
+  sweep serve --port 0 --json "${@:2}" >"$1.json" 2>"$1.err" & servers+=($!)
+  tap_wait 30 grep -q '^}' "$1.json"
+}
+serve only; serve control --control
+"$python" "$program" "$(tool json url <only.json)" "$(tool json url <control.json)" "$tap_dir/pictures" >said 2>said.err
+code=$?
+while read -r verdict name; do
+  case $verdict in
+    good) tap_result "$name" 0 ;;
+    bad) tap_result "$name" 1 ;;
+    absent) tap_skip "the page in a browser" "$name" ;;
+  esac
+done <said
+tap_check "the whole of it was done" "$([ $code -eq 0 ] || cat said.err)"
+tap_check "the servers said nothing" "$(cat only.err control.err)"
+if [ -n "${PICTURES:-}" ]; then cp pictures/*.png "$PICTURES"; fi
+tap_done
