@@ -134,7 +134,7 @@ static double processor_s(pid_t process) {
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
-enum { PATHS = 4, ETAG = 64 };
+enum { PATHS = 5, RUN_LIST = 2, CURVES = 4, ETAG = 64 };
 typedef struct Client {
   const Server *server;
   char etag[PATHS][ETAG];      /* of what it has already, as a browser keeps it */
@@ -146,7 +146,7 @@ typedef struct Client {
 
 /* One request over a connection of its own, answer read to its end. */
 static bool ask(Client *client, int which, bool keep) {
-  static const char *const paths[PATHS] = {"/api/overview", "/api/runs?sweep=large&limit=50",
+  static const char *const paths[PATHS] = {"/", "/api/overview", "/api/runs?sweep=large&limit=50",
                                            "/api/scatter?sweep=large", "/api/curves?column=kl&points=200&run="};
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)client->server->port),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -154,7 +154,7 @@ static bool ask(Client *client, int which, bool keep) {
   size_t length = 0;
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   snprintf(request, sizeof request, "GET %s%s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAuthorization: "
-           "Bearer %s\r\n%s%s%s\r\n", paths[which], which == 3 ? client->server->run : "", client->server->token,
+           "Bearer %s\r\n%s%s%s\r\n", paths[which], which == CURVES ? client->server->run : "", client->server->token,
            client->etag[which][0] ? "If-None-Match: " : "", client->etag[which], client->etag[which][0] ? "\r\n" : "");
   bool good = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
               write(fd, request, strlen(request)) == (ssize_t)strlen(request);
@@ -173,7 +173,7 @@ static bool ask(Client *client, int which, bool keep) {
   return good && (strstr(head, " 200 ") || strstr(head, " 304 "));
 }
 
-/* What the page asks for at a time. */
+/* The page, and what it asks for at a time. */
 static void *look_once(void *given) {
   Client *client = given;
   const double start = bench_seconds();
@@ -200,7 +200,7 @@ static void all_clients(Client *client, void *(*what)(void *)) {
 /* The first ten runs, whose curves a page draws at first. */
 static void find_runs(Server *server) {
   Client client = {.server = server};
-  ask(&client, 1, true);
+  ask(&client, RUN_LIST, true);
   const char *body = strstr(core_text_string(&client.first), "\r\n\r\n");
   json_t *answer = body ? json_loads(body + 4, 0, NULL) : NULL, *run;
   size_t i;
@@ -233,8 +233,8 @@ static void measure(Server *server) {
     }
     sleep(POLL_S); /* the next round's is made anew */
   }
-  row("page data of 10000 runs, 50 clients at once", "longest", longest, "s");
-  row("page data of 10000 runs", "a client", bytes / 1024, "KiB");
+  row("page of 10000 runs, 50 clients at once", "longest", longest, "s");
+  row("page of 10000 runs", "a client", bytes / 1024, "KiB");
   for (int i = 0; i < CLIENTS; i++) client[i].until_s = bench_seconds() + LOOK_S;
   double start = bench_seconds(), processor = processor_s(server->process);
   all_clients(client, look_on);
