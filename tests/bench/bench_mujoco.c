@@ -4,11 +4,14 @@
  *
  * The bare loop is what an environment can not do without: an mjData a thread, the task's number of mj_step an
  * environment step, the same actions, and a new start where the task would end the episode, for a robot that lies on
- * the ground costs other steps than one that stands. No observations, rewards, random numbers or worlds' states. Both
- * take turns, and figures are medians over the turns. */
+ * the ground costs other steps than one that stands. No observations, rewards, random numbers or worlds' states. Where
+ * goals follow each other, the task's rules say what an action does and when an episode ends: the loop repeats targets
+ * and first states of one world that was recorded before. Both take turns, and figures are medians over the
+ * turns. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -16,10 +19,10 @@
 #include "core/random.h"
 #include "tests/bench/bench_ppo.h"
 #include "trainer/envs/mujoco/mujoco_env.h"
-#include "trainer/envs/mujoco/mujoco_model.h"
+#include "trainer/envs/mujoco/mujoco_goal.h"
 
 #if CORE_HAS_MUJOCO
-enum { WORLDS = 512, MANY = 10000, TURNS = 9, ACTIONS = 16 };
+enum { RECORDED = 32768, WORLDS = 512, MANY = 10000, TURNS = 9, ACTIONS = 16 };
 static const double turn_seconds = 0.4;
 
 /* One task, and all that stepping it needs. */
@@ -29,6 +32,9 @@ typedef struct Bench {
   float *actions;         /* [ACTIONS][WORLDS][values], uniform within the task's bounds */
   EnvStep out;
   int threads;
+  double *targets;        /* [RECORDED][nu] that actuators got in a recorded world; NULL: the actions themselves */
+  double *starts;         /* [episodes][model->state] first states */
+  int *start;             /* [RECORDED] which of them comes before the step; -1: none */
 } Bench;
 
 static EnvStep make_step(const Env *env) {
@@ -93,11 +99,59 @@ static void step_bare_thread(const Bench *bench, mjData *data, int64_t steps) {
   }
 }
 
+static double draw(void *state) { return (double)core_random_next(state) * 0x1p-32; }
+
+/* The next recorded episode's first state. */
+static void record_start(Bench *bench, mjData *data, int episode) {
+  const size_t length = (size_t)bench->model->state;
+  bench->starts = core_memory_resize(bench->starts, (size_t)(episode + 1) * length * sizeof *bench->starts);
+  mujoco.mj_getState(bench->model->model, data, bench->starts + (size_t)episode * length, mjSTATE_INTEGRATION);
+}
+
+/* One world under the task's rules and random actions. */
+static void record(Bench *bench) {
+  MujocoModel *model = bench->model;
+  const size_t nu = (size_t)model->task->nu;
+  mjData *data = model->data[0];
+  CoreRandomStream stream = core_random_stream(1, CORE_RANDOM_RESET, 1, 0);
+  const MujocoRandom random = {draw, draw, &stream};
+  bool ended = true;
+  int episodes = 0;
+  bench->targets = core_memory_allocate(RECORDED * nu * sizeof *bench->targets);
+  bench->start = core_memory_allocate(RECORDED * sizeof *bench->start);
+  for (size_t i = 0; i < RECORDED; i++) {
+    const float *action = bench->actions + i % (ACTIONS * WORLDS) * nu;
+    double mark[MUJOCO_MARKS] = {0};
+    bench->start[i] = ended ? episodes : -1;
+    if (ended) {
+      mujoco_reset(model, data, &random);
+      record_start(bench, data, episodes++);
+    }
+    ended = !mujoco_step(model, data, action);
+    memcpy(bench->targets + i * nu, data->ctrl, nu * sizeof *bench->targets);
+    if (!ended) mujoco_reward(model, data, action, mark, &ended);
+    if (!ended) mujoco_advance(model, data, &random);
+  }
+}
+
+static void step_recorded_thread(const Bench *bench, mjData *data, int64_t steps) {
+  const MujocoTask *task = bench->model->task;
+  mjModel *model = mujoco_model_of(bench->model, data);
+  for (int64_t i = 0; i < steps; i++) {
+    const size_t at = (size_t)(i % RECORDED);
+    if (bench->start[at] >= 0)
+      mujoco_take(bench->model, data, bench->starts + (size_t)(bench->start[at] * bench->model->state));
+    memcpy(data->ctrl, bench->targets + at * (size_t)task->nu, (size_t)task->nu * sizeof *data->ctrl);
+    for (int k = 0; k < task->frame_skip; k++) mujoco.mj_step(model, data);
+  }
+}
+
 /* Seconds of as many environment steps as `calls` calls of the other. */
 static double step_bare(const Bench *bench, int calls) {
   const double begun = bench_seconds();
 #pragma omp parallel num_threads(bench->threads)
-  step_bare_thread(bench, bench->model->data[omp_get_thread_num()], (int64_t)calls * WORLDS / bench->threads);
+  (bench->targets ? step_recorded_thread : step_bare_thread)(bench, bench->model->data[omp_get_thread_num()],
+                                                             (int64_t)calls * WORLDS / bench->threads);
   return bench_seconds() - begun;
 }
 
@@ -129,8 +183,12 @@ static int bench_task(const char *task, const char *name) {
   bench.out = make_step(bench.env);
   bench.actions = draw_actions(bench.env);
   bench.env->reset(bench.env, bench.out.observations);
+  if (bench.model->goals) record(&bench);
   time_task(&bench, name);
   free(bench.actions);
+  free(bench.targets);
+  free(bench.starts);
+  free(bench.start);
   free_step(&bench.out);
   mujoco_model_release(bench.model);
   bench.env->destroy(bench.env);
@@ -179,14 +237,19 @@ static const char *const cheetah[][2] = {
   {"ppo.normalize_advantage", "minibatch_unbiased"}, {"net.sharing", "joint"}, {"net.width", "64"},
   {"net.depth", "2"}, {0}};
 
-int main(void) {
+/* bench_mujoco [PART]: only tasks whose names have this part. */
+int main(int count, char **arguments) {
   static const char *const tasks[][2] = {{"HalfCheetah-v4", "step_HalfCheetah"}, {"Ant-v4", "step_Ant"},
-                                         {"Humanoid-v4", "step_Humanoid"}, {"Walker2d-v4", "step_Walker2d"}};
+                                         {"Humanoid-v4", "step_Humanoid"}, {"Walker2d-v4", "step_Walker2d"},
+                                         {"AllegroKukaRegrasping", "step_AllegroKukaRegrasping"},
+                                         {"AllegroKukaThrow", "step_AllegroKukaThrow"},
+                                         {"AllegroKukaReorientation", "step_AllegroKukaReorientation"}};
   const int threads = omp_get_num_procs();
-  int code = bench_memory("Humanoid-v4", "worlds_Humanoid", threads);
+  const char *part = count > 1 ? arguments[1] : "";
+  int code = *part ? CORE_OK : bench_memory("Humanoid-v4", "worlds_Humanoid", threads);
   for (size_t i = 0; code == CORE_OK && i < sizeof tasks / sizeof *tasks; i++)
-    code = bench_task(tasks[i][0], tasks[i][1]);
-  if (code == CORE_OK) code = bench_ppo("mujoco", "ppo_HalfCheetah", cheetah, threads);
+    if (strstr(tasks[i][0], part)) code = bench_task(tasks[i][0], tasks[i][1]);
+  if (code == CORE_OK && !*part) code = bench_ppo("mujoco", "ppo_HalfCheetah", cheetah, threads);
   if (code != CORE_OK) printf("# mujoco: %s\n", core_error_message());
   return code == CORE_OK ? 0 : 1;
 }

@@ -99,7 +99,7 @@ static bool step_world(const MujocoEnv *batch, mjData *data, int w, const float 
   World *world = world_of(batch, w);
   float *observation = out->observations + (size_t)w * (size_t)task->observations;
   bool ended = true;
-  mujoco.mj_setState(batch->model->model, data, world->state, mjSTATE_INTEGRATION);
+  mujoco_take(batch->model, data, world->state);
   const bool fault = !mujoco_step(batch->model, data, action);
   world->steps++;
   out->rewards[w] = fault ? 0 : (float)mujoco_reward(batch->model, data, action, world->mark, &ended);
@@ -169,10 +169,10 @@ static double step_seconds(const Env *env) { return batch_of(env)->model->dt; }
 /* Positions of bodies are older than qpos after a step, hence mj_forward; the world's record stays as it is. */
 static int draw(Env *env, int w, int width, int height, uint8_t *rgb) {
   MujocoEnv *batch = batch_of(env);
-  mjModel *model = batch->model->model;
   mjData *data = batch->model->data[0];
+  mjModel *model = mujoco_model_of(batch->model, data);
   if (batch->render == NULL) TRY(mujoco_render_create(model, &batch->render));
-  mujoco.mj_setState(model, data, world_of(batch, w)->state, mjSTATE_INTEGRATION);
+  mujoco_take(batch->model, data, world_of(batch, w)->state);
   mujoco.mj_forward(model, data);
   mujoco_render_draw(batch->render, data, width, height, rgb);
   return CORE_OK;

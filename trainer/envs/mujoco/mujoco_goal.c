@@ -8,6 +8,7 @@ const MujocoGoalRules *mujoco_goal_rules(const MujocoTask *task) {
   switch (task->family) {
     case MUJOCO_GYMNASIUM: return NULL;
     case MUJOCO_REORIENT: return &mujoco_reorient_rules;
+    case MUJOCO_KUKA: return &mujoco_kuka_rules;
   }
   return NULL;
 }

@@ -12,6 +12,9 @@ typedef struct MujocoGoalRules {
   /* Is the model one for these functions? Called once, after sizes and named bodies were checked. CORE_USAGE: what it
    * lacks, or a goal that can not be reached. path: for messages. */
   int (*check)(const MujocoModel *model, const char *path);
+  /* Puts into the thread's own model (mujoco_model_of) what differs between worlds, after a world's state was put into
+   * `data`. NULL: nothing does, and all threads share one model. */
+  void (*prepare)(const MujocoModel *model, const mjData *data);
   /* The first state of an episode and its first goal; ends with mj_forward. userdata is as the last episode left it, 0
    * before the first. */
   void (*reset)(const MujocoModel *model, mjData *data, const MujocoRandom *random);
@@ -31,6 +34,6 @@ const MujocoGoalRules *mujoco_goal_rules(const MujocoTask *task);
 /* CORE_USAGE: the model has no userdata of this length, or no mocap body "goal". */
 int mujoco_goal_check(const MujocoModel *model, const char *path, int userdata);
 
-extern const MujocoGoalRules mujoco_reorient_rules;
+extern const MujocoGoalRules mujoco_reorient_rules, mujoco_kuka_rules;
 #endif
 #endif

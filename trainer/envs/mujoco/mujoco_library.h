@@ -13,7 +13,7 @@
 #define MUJOCO_FUNCTIONS(F) \
   F(mj_version) F(mj_versionString) F(mj_loadXML) F(mj_deleteModel) F(mj_makeData) F(mj_deleteData) F(mj_resetData) \
   F(mj_forward) F(mj_step) F(mj_rnePostConstraint) F(mj_stateSize) F(mj_getState) F(mj_setState) F(mj_name2id) \
-  F(mj_objectVelocity) F(mj_defaultVFS) F(mj_addBufferVFS) F(mj_deleteVFS)
+  F(mj_copyModel) F(mj_objectVelocity) F(mj_defaultVFS) F(mj_addBufferVFS) F(mj_deleteVFS)
 
 /* The functions that are used, by their own names and types. */
 typedef struct MujocoLibrary {

@@ -78,6 +78,17 @@ static int take_file(const char *path, crypto_generichash_state *hash, char **te
   return CORE_OK;
 }
 
+/* What a model of ours includes of ours belongs to the hash too; MuJoCo finds it itself. */
+static int take_part(const MujocoTask *task, const char *path, crypto_generichash_state *hash) {
+  char part[CORE_PATH_MAX], *text = NULL;
+  size_t length = 0;
+  if (task->part == NULL) return CORE_OK;
+  TRY(core_files_path(part, "%.*s%s", (int)(strrchr(path, '/') + 1 - path), path, task->part));
+  TRY(take_file(part, hash, &text, &length));
+  free(text);
+  return CORE_OK;
+}
+
 /* A model of ours that includes another file is read as if it lay beside it. */
 static int load_beside(MujocoModel *model, const char *text, size_t length, crypto_generichash_state *hash,
                        char *reason, int size) {
@@ -102,6 +113,7 @@ static int load(MujocoModel *model, const char *path) {
   int code = CORE_OK;
   crypto_generichash_state hash;
   crypto_generichash_init(&hash, NULL, 0, MUJOCO_HASH);
+  TRY(take_part(model->task, path, &hash));
   TRY(take_file(path, &hash, &text, &length));
   if (model->task->beside) code = load_beside(model, text, length, &hash, reason, sizeof reason);
   else model->model = mujoco.mj_loadXML(path, NULL, reason, sizeof reason);
@@ -166,8 +178,19 @@ int mujoco_model_threads(MujocoModel *model, int worlds) {
   for (; model->threads < threads; model->threads++) {
     model->data[model->threads] = mujoco.mj_makeData(model->model);
     CORE_CHECK(model->data[model->threads] != NULL); /* no memory: as core_memory_allocate */
+    if (model->goals == NULL || model->goals->prepare == NULL) continue;
+    model->own = core_memory_resize(model->own, (size_t)threads * sizeof *model->own);
+    model->own[model->threads] = mujoco.mj_copyModel(NULL, model->model);
+    CORE_CHECK(model->own[model->threads] != NULL);
   }
   return threads;
+}
+
+mjModel *mujoco_model_of(const MujocoModel *model, const mjData *data) {
+  if (model->own == NULL) return model->model;
+  for (int i = 0; i < model->threads; i++)
+    if (model->data[i] == data) return model->own[i];
+  core_error_abort(__FILE__, __LINE__, "the mjData is one of the model's");
 }
 
 MujocoModel *mujoco_model_share(MujocoModel *model) {
@@ -177,9 +200,13 @@ MujocoModel *mujoco_model_share(MujocoModel *model) {
 
 void mujoco_model_release(MujocoModel *model) {
   if (--model->users > 0) return;
-  for (int i = 0; i < model->threads; i++) mujoco.mj_deleteData(model->data[i]);
+  for (int i = 0; i < model->threads; i++) {
+    mujoco.mj_deleteData(model->data[i]);
+    if (model->own) mujoco.mj_deleteModel(model->own[i]);
+  }
   if (model->model) mujoco.mj_deleteModel(model->model);
   free(model->data);
+  free(model->own);
   free(model);
 }
 

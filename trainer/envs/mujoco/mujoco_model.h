@@ -23,6 +23,7 @@ typedef struct MujocoModel {
   uint8_t hash[MUJOCO_HASH]; /* of the model's file */
   int threads, users;
   mjData **data;           /* [threads] */
+  mjModel **own;           /* [threads] copies of `model`, where worlds differ in it; NULL: all threads share it */
 } MujocoModel;
 
 /* The task's model with one mjData, for one user. CORE_USAGE: no library, no file, a damaged one, or a model of other
@@ -31,6 +32,8 @@ int mujoco_model_create(const MujocoTask *task, MujocoModel **model);
 /* How many threads may step `worlds` worlds now: as many as OpenMP has. Each gets its mjData when it is first needed,
  * which is at the first reset, or at the first step after a resume. */
 int mujoco_model_threads(MujocoModel *model, int worlds);
+/* The model that a thread's mjData is stepped with. */
+mjModel *mujoco_model_of(const MujocoModel *model, const mjData *data);
 /* One user more, and one fewer; the last one frees it. */
 MujocoModel *mujoco_model_share(MujocoModel *model);
 void mujoco_model_release(MujocoModel *model);

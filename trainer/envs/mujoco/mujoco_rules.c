@@ -76,14 +76,20 @@ static int faults(const mjData *data) {
          data->warning[mjWARN_BADQACC].number + data->warning[mjWARN_BADCTRL].number;
 }
 
+void mujoco_take(const MujocoModel *model, mjData *data, const double *state) {
+  mujoco.mj_setState(model->model, data, state, mjSTATE_INTEGRATION);
+  if (model->goals && model->goals->prepare) model->goals->prepare(model, data);
+}
+
 bool mujoco_step(const MujocoModel *model, mjData *data, const float *action) {
   const MujocoTask *task = model->task;
+  mjModel *m = mujoco_model_of(model, data);
   for (int i = 0; i < mjNWARNING; i++) data->warning[i].number = 0;
   if (model->goals) model->goals->act(model, data, action);
   else
     for (int i = 0; i < task->nu; i++) data->ctrl[i] = (double)action[i];
-  for (int i = 0; i < task->frame_skip && faults(data) == 0; i++) mujoco.mj_step(model->model, data);
-  if (mujoco_task_has_forces(task)) mujoco.mj_rnePostConstraint(model->model, data);
+  for (int i = 0; i < task->frame_skip && faults(data) == 0; i++) mujoco.mj_step(m, data);
+  if (mujoco_task_has_forces(task)) mujoco.mj_rnePostConstraint(m, data);
   return faults(data) == 0;
 }
 

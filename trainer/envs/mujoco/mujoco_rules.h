@@ -20,6 +20,8 @@ typedef struct MujocoRandom {
 void mujoco_reset(const MujocoModel *model, mjData *data, const MujocoRandom *random);
 /* The same from known qpos [nq] and qvel [nv]. */
 void mujoco_reset_to(const MujocoModel *model, mjData *data, const double *qpos, const double *qvel);
+/* Takes up a world where it was left: state [model->state]. */
+void mujoco_take(const MujocoModel *model, mjData *data, const double *state);
 /* One environment step: action [nu] as the agent gave it. False: MuJoCo met a number that is not finite and began
  * again from the model's own state, which is no state of this episode. */
 bool mujoco_step(const MujocoModel *model, mjData *data, const float *action);

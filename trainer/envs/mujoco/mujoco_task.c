@@ -56,6 +56,18 @@
 static const ReorientTask shadow = {.joints = 24, .tips = 5, .start = {0, -0.39, 0.6}, REORIENT};
 static const ReorientTask allegro = {.joints = 16, .start = {0, -0.2, 0.56}, REORIENT};
 
+/* Source: IsaacGymEnvs 1.5.1, cfg/task/env/{regrasping,throw,reorientation}.yaml. 50 goals end an episode. */
+static const KukaTask regrasping = {.goals = KUKA_PLACES, .length = 400, .success_steps = 30, .tolerance = 0.075,
+                                    .tightest = 0.01, .force = 2, .big = true, .sticks = true};
+static const KukaTask throwing = {.goals = KUKA_BUCKETS, .length = 300, .success_steps = 5, .tolerance = 0.075,
+                                  .tightest = 0.075};
+static const KukaTask reorientation = {.goals = KUKA_POSES, .length = 600, .success_steps = 1, .tolerance = 0.075,
+                                       .tightest = 0.01, .force = 2, .big = true, .sticks = true};
+#define KUKA                                                                                                \
+  .family = MUJOCO_KUKA, .part = "allegro_kuka.xml", .release = 1, SIZES(30, 29, 23, 28), .frame_skip = 2,  \
+  .bound = 1,                                                                                               \
+  .named = {"object", "link_7", "index_3", "middle_3", "ring_3", "thumb_3", "link_2"}
+
 static const MujocoTask tasks[] = {
   {.name = "HalfCheetah-v4", .version = 4, CHEETAH},
   {.name = "HalfCheetah-v5", .version = 5, CHEETAH},
@@ -88,6 +100,12 @@ static const MujocoTask tasks[] = {
   {.name = "AllegroHand", .family = MUJOCO_REORIENT, .model = "allegro_hand.xml", .release = 1,
    SIZES(23, 22, 16, 21), .observations = 88, .frame_skip = 8, .limit = 600, .bound = 1, .reorient = &allegro,
    .named = {"object"}},
+  {.name = "AllegroKukaRegrasping", KUKA, .model = "allegro_kuka_regrasping.xml", .observations = 99, .limit = 20000,
+   .kuka = &regrasping},
+  {.name = "AllegroKukaThrow", KUKA, .model = "allegro_kuka_throw.xml", .observations = 99, .limit = 15000,
+   .kuka = &throwing},
+  {.name = "AllegroKukaReorientation", KUKA, .model = "allegro_kuka_reorientation.xml", .observations = 117,
+   .limit = 30000, .kuka = &reorientation},
 };
 enum { TASKS = sizeof tasks / sizeof *tasks };
 

@@ -4,6 +4,7 @@
 #define TRAINER_MUJOCO_TASK_H
 #include <stdbool.h>
 
+#include "trainer/envs/hands/kuka.h"
 #include "trainer/envs/hands/reorient.h"
 
 #define MUJOCO_PREFIX "mujoco/" /* of a task's name in env.task */
@@ -14,6 +15,7 @@ enum { MUJOCO_OBSERVATIONS_MAX = 376, MUJOCO_NAMES = 8 };
 typedef enum MujocoFamily {
   MUJOCO_GYMNASIUM,      /* the fields below from `reset` on (mujoco_rules.h) */
   MUJOCO_REORIENT,       /* goals that an object is turned to: `reorient` (mujoco_goal.h) */
+  MUJOCO_KUKA,           /* goals that a cuboid is lifted to or thrown in: `kuka` */
 } MujocoFamily;
 
 /* What an observation is made of. */
@@ -53,6 +55,7 @@ typedef struct MujocoTask {
   MujocoFamily family;
   const char *model;     /* file in MuJoCo's folder of models; with `release`: a file of ours (trainer/envs/models) */
   int release;           /* of a model of ours: what its numeric "release" says; 0: the model is Gymnasium's */
+  const char *part;      /* of ours that includes another of ours: that file */
   const char *beside;    /* of a model of ours that includes a file of MuJoCo's models: that file */
   int version;           /* 4 or 5: what Gymnasium's id ends in */
   int nq, nv, nu, bodies; /* what the model must have; bodies with the world */
@@ -60,6 +63,7 @@ typedef struct MujocoTask {
   int frame_skip;        /* physics steps an environment step */
   int limit;             /* environment steps an episode */
   const ReorientTask *reorient; /* of MUJOCO_REORIENT */
+  const KukaTask *kuka;  /* of MUJOCO_KUKA */
   float bound;           /* actions are in -bound .. bound */
   MujocoReset reset;
   double qpos_noise;     /* qpos begins uniformly within +- this around the model's */
