@@ -38,7 +38,7 @@ mkdir -p "$tap_dir/text/lib"; echo "no library" >"$tap_dir/text/lib/libmujoco.so
 tap_run "a library that is none" 2 "MUJOCO_HOME" home text
 mkdir -p "$tap_dir/other/lib"
 for name in versionString loadXML deleteModel makeData deleteData resetData forward step rnePostConstraint stateSize \
-  getState setState name2id objectVelocity defaultVFS addBufferVFS deleteVFS; do echo "const char *mj_$name(void) { return \"3.3.7\"; }"; done >"$tap_dir/other.c"
+  getState setState name2id copyModel objectVelocity defaultVFS addBufferVFS deleteVFS; do echo "const char *mj_$name(void) { return \"3.3.7\"; }"; done >"$tap_dir/other.c"
 echo "int mj_version(void) { return 3003007; }" >>"$tap_dir/other.c"
 gcc -shared -fPIC -o "$tap_dir/other/lib/libmujoco.so.3.3.7" "$tap_dir/other.c"
 tap_run "a library of another version" 2 "is MuJoCo 3.3.7, and this trainer was built with the headers of" home other
