@@ -14,7 +14,7 @@ width = 8
 depth = 1
 [eval]
 episodes = 4
-count = 1
+count = 0
 [checkpoint]
 every = 0
 INI

@@ -27,18 +27,18 @@ column() { # root name: the column's values
   awk -F'\t' -v name="$2" '/^#/ { next } !c { for (i = 1; i <= NF; i++) if ($i ~ "^" name "(\\[|$)") c = i; next } $c != "" { print $c }' \
     "$tap_dir/$1"/runs/*/*/stats.*.tsv | sort -u | tr '\n' ' '
 }
-tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" train count
+tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" train count --set eval.count=1
 tap_result "its episodes have ten steps" "$([ "$(column count episode_length)" = "10 " ]; echo $?)" "$(column count episode_length)"
 tap_result "and return 55" "$([ "$(column count episode_return)" = "55 " ]; echo $?)" "$(column count episode_return)"
 tap_result "6 worlds x 160 steps have 96 of them" \
   "$([ "$(awk -F'\t' '/^#/ { next } !c { for (i = 1; i <= NF; i++) if ($i ~ /^episodes/) c = i; next } { s += $c } END { print s }' \
     "$tap_dir"/count/runs/*/*/stats.*.tsv)" = 96 ]; echo $?)"
-tap_run "four workers" 0 "finished, 10 of 10" train four --set env.workers=4
+tap_run "four workers" 0 "finished, 10 of 10" train four --set env.workers=4 --set eval.count=1
 tap_result "count the same" "$([ "$(column four episode_length)$(column four episode_return)" = "10 55 " ]; echo $?)"
 tap_run "more workers than worlds are as many as worlds" 0 "finished" train many --set env.workers=100
 
 # ---- halves of the worlds in flight: the bytes of all together
-shards=(--set comm.deterministic=yes --set comm.shards=2 --set eval.count=0 --set metrics.representation_every=1)
+shards=(--set comm.deterministic=yes --set comm.shards=2 --set metrics.representation_every=1)
 halves=(--set train.rollout_halves=2)
 trained() { contents "$1" | grep -v '^run '; } # env.workers is part of the run's name
 same_training() { # NAME ROOT ROOT
@@ -71,7 +71,7 @@ tap_run "a kind that is none" 2 "none of gym, atari, envpool" trainer tasks gmy
 tap_run "dictionaries, tuples, several classes" 0 "finished" train folded --set env.task=gym/Folded-v0
 tap_run "bits" 0 "finished" train bits --set env.task=gym/Bits-v0
 tap_run "bounds that differ" 0 "finished" train uneven --set env.task=gym/Uneven-v0
-tap_run "Pendulum-v1" 0 "finished" train pendulum --set env.task=gym/Pendulum-v1 --set env.normalize_observations=cleanrl
+tap_run "Pendulum-v1" 0 "finished" train pendulum --set env.task=gym/Pendulum-v1 --set eval.count=1 --set env.normalize_observations=cleanrl
 tap_run "Q values: its classes are known without env.actions" 0 "finished" train q --set algo.name=pqn
 tap_run "Q values of real numbers" 2 "env.task = gym/Pendulum-v1 takes others; set algo.name to ppo" \
   train q --set algo.name=pqn --set env.task=gym/Pendulum-v1
@@ -93,7 +93,7 @@ tap_run "pixels are not rounded" 2 "set train.observation_storage to float32" \
 tap_run "an id that is none" 2 "Environment \`CartPol\` doesn't exist" train none --set env.task=gym/CartPol-v1
 fails() { # name pattern task options...
   local name=$1 pattern=$2 task=$3; shift 3
-  tap_expect "$name" 1 "$pattern" train "$task" --set "env.task=gym/$task-v0" --set eval.count=0 "$@"
+  tap_expect "$name" 1 "$pattern" train "$task" --set "env.task=gym/$task-v0" "$@"
   tap_expect "$name: the run's reason" 0 "$pattern" cat "$tap_dir/$task"/runs/*/*/attempts.tsv
 }
 fails "an error is told" "the wheel came off" Raises
@@ -108,7 +108,7 @@ mkdir "$tap_dir/quiet"
 tap_result "but not on the trainer's output" "$(trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet \
   --set env.task=gym/Prints-v0 2>/dev/null | wc -c)"
 timeout 300 trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet --set env.task=gym/Forks-v0 \
-  --set eval.count=0 >/dev/null 2>&1
+  >/dev/null 2>&1
 tap_result "a fork of it holds nothing up" $?
 pkill -9 -f "worker.py .* gym/Forks-v0" 2>/dev/null
 

@@ -25,7 +25,7 @@ if "$SWEEP_PYTHON" -c "import gymnasium" 2>/dev/null; then
   late=$(awk '$5 == 1 && $6 == 1' "$tap_dir/ours" | wc -l)
   tap_result "every other one by the time limit" "$([ "$late" = 10 ]; echo $?)" "$late"
   same "the same worlds by three workers" Count-v0 4 50 env.workers=3
-  tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" run count
+  tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" run count --set eval.count=1
   tap_run "a name nearly right" 2 "did you mean envpool/Count-v0" run count --set env.task=envpool/Cout-v0
   tap_run "the list" 0 "envpool/Counter-v0" trainer tasks envpool
   unset PYTHONPATH
