@@ -8,7 +8,7 @@ LIBS_TESTS = $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c \
   tests/bench/bench_*.c tests/mpi/ranks_*.c tests/slurm/slurm_*.c tests/cli/cli_*.c tests/tools/*.c))
 GOLDEN := $(addprefix $(BUILD)/tests/golden_,sim ppo stats mujoco procgen)
-MUJOCO_TESTS := $(addprefix $(BUILD)/tests/,golden/golden_mujoco bench/bench_mujoco unit/test_kuka)
+MUJOCO_TESTS := $(addprefix $(BUILD)/tests/,golden/golden_mujoco bench/bench_mujoco unit/test_hands unit/test_kuka)
 $(MUJOCO_TESTS): CFLAGS_ALL += $(MUJOCO_CFLAGS)
 $(MUJOCO_TESTS): $(BUILD)/mujoco.stamp
 # What tests have of their own is little work at run time, and much for the compiler. At -O1 gcc sees too little for one

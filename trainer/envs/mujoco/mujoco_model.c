@@ -138,6 +138,9 @@ static int check_release(const MujocoTask *task, const mjModel *m, const char *p
 static void take_weight_off(mjModel *m, int object) {
   for (int b = 1; b < m->nbody; b++) m->body_gravcomp[b] = b == object ? 0 : 1;
   m->ngravcomp = m->nbody - 2;
+#if mjVERSION_HEADER >= 4000000
+  m->flg_gravcomp = true;
+#endif
 }
 
 static int read_model(MujocoModel *model) {

@@ -29,6 +29,32 @@ static double uniform(const MujocoRandom *random, double low, double high) {
 
 /* ---- checking ---------------------------------------------------------------------------------------------------- */
 
+/* Metres from the goal's place to the nearest joint of the hand in the model's own pose. */
+static double find_reach(const MujocoModel *model) {
+  const mjModel *m = model->model;
+  mjData *data = mujoco.mj_makeData(m);
+  double place[3], nearest = INFINITY;
+  CORE_CHECK(data != NULL);
+  mujoco.mj_forward(m, data);
+  find_goal_place(model->task->reorient, place);
+  for (int i = 0; i < model->task->reorient->joints; i++) {
+    const double *x = data->xpos + 3 * (size_t)m->jnt_bodyid[i];
+    const double away[3] = {x[0] - place[0], x[1] - place[1], x[2] - place[2]};
+    nearest = fmin(nearest, sqrt(away[0] * away[0] + away[1] * away[1] + away[2] * away[2]));
+  }
+  mujoco.mj_deleteData(data);
+  return nearest;
+}
+
+static int check_reach(const MujocoModel *model, const char *path) {
+  const double reach = find_reach(model), most = model->task->reorient->fall_distance;
+  double place[3];
+  if (reach < most) return CORE_OK;
+  find_goal_place(model->task->reorient, place);
+  return core_error(CORE_USAGE, "%.300s has the hand %.2f m from where the goals of %s are (%g %g %g), out of reach; it "
+                    "must be nearer than %g m", path, reach, model->task->name, place[0], place[1], place[2], most);
+}
+
 static int check(const MujocoModel *model, const char *path) {
   const mjModel *m = model->model;
   const ReorientTask *task = model->task->reorient;
@@ -44,7 +70,7 @@ static int check(const MujocoModel *model, const char *path) {
   for (int i = 0; i < m->nu; i++)
     if (m->actuator_trntype[i] != mjTRN_JOINT || m->actuator_trnid[2 * i] >= task->joints)
       return core_error(CORE_USAGE, "%.300s has actuator %d at something else than a joint of the hand", path, i);
-  return CORE_OK;
+  return check_reach(model, path);
 }
 
 /* ---- goals ------------------------------------------------------------------------------------------------------- */
