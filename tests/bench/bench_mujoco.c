@@ -241,6 +241,7 @@ static const char *const cheetah[][2] = {
 int main(int count, char **arguments) {
   static const char *const tasks[][2] = {{"HalfCheetah-v4", "step_HalfCheetah"}, {"Ant-v4", "step_Ant"},
                                          {"Humanoid-v4", "step_Humanoid"}, {"Walker2d-v4", "step_Walker2d"},
+                                         {"ShadowHand", "step_ShadowHand"}, {"AllegroHand", "step_AllegroHand"},
                                          {"AllegroKukaRegrasping", "step_AllegroKukaRegrasping"},
                                          {"AllegroKukaThrow", "step_AllegroKukaThrow"},
                                          {"AllegroKukaReorientation", "step_AllegroKukaReorientation"}};

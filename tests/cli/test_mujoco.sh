@@ -15,6 +15,7 @@ tap_run "Q values of real numbers" 2 "set algo.name to ppo, ppo_ewma or sapg" \
   trainer --dry-run "${cheetah[@]}" --set algo.name=pqn
 tap_run "a curriculum without levels" 2 "needs a generator of levels" trainer --dry-run "${cheetah[@]}" \
   --set env.curriculum=sfl
+tap_run "the hands are in the list" 0 "mujoco/AllegroHand                           88  16 in -1 .. 1" trainer tasks
 tap_run "the list has sizes" 0 "mujoco/Humanoid-v5                          348  17 in -0.4 .. 0.4" trainer tasks
 tap_result "the list is JSON" "$(trainer tasks --json | grep -q '"task": *"mujoco/Ant-v4"'; echo $?)"
 
@@ -53,6 +54,30 @@ make_home cut; head -c 2000 "$models/half_cheetah.xml" >"$tap_dir/cut/models/hal
 tap_run "a model that is damaged" 2 "models/half_cheetah.xml: " home cut
 make_home wrong; cp "$models/hopper.xml" "$tap_dir/wrong/models/half_cheetah.xml"
 tap_run "a model of another task" 2 "is no model of HalfCheetah-v4: it has 6 positions" home wrong
+
+# ---- models of our own: an installation with its share/sweep/models
+mkdir -p "$tap_dir/own/bin" "$tap_dir/own/share/sweep/models"
+cp "$(command -v trainer)" "$tap_dir/own/bin/"
+own=$tap_dir/own/share/sweep/models/allegro_hand.xml
+hand() { MUJOCO_HOME=${library%/lib/*} "$tap_dir/own/bin/trainer" --dry-run --set env.task=mujoco/AllegroHand; }
+changed_hand() { sed "$1" trainer/envs/models/allegro_hand.xml >"$own"; hand; }
+tap_run "our model is absent" 2 "the model allegro_hand.xml is not there" hand
+tap_run "our model is there" 0 "task = mujoco/AllegroHand" changed_hand ''
+tap_run "our model is of another version" 2 "is release 7 of the model, and this trainer has the rules of release 1" \
+  changed_hand 's/name="release" data="1"/name="release" data="7"/'
+tap_run "our model without its release" 2 "is release 0 of the model" changed_hand '/name="release"/d'
+tap_run "our model damaged" 2 "allegro_hand.xml: XML" changed_hand '40,$d'
+tap_run "our model without a finger's joint" 2 "is no model of AllegroHand: it has 22 positions" \
+  changed_hand '/joint name="ring_joint_3"/d; /position class="hand" joint="ring_joint_3"/d'
+tap_run "our model without the object" 2 'has no body "object"' changed_hand 's/body name="object"/body name="thing"/'
+tap_run "our model with other numbers a world" 2 "keeps 9 numbers a world (nuserdata), and AllegroHand needs 21" \
+  changed_hand 's/nuserdata="21"/nuserdata="9"/'
+tap_run "our model without the goal" 2 'has no mocap body "goal"' changed_hand 's/body name="goal"/body name="aim"/'
+tap_run "goals out of reach" 2 "out of reach; it must be nearer than 0.24 m" \
+  changed_hand 's/name="allegro_mount" pos="0 0 0.5"/name="allegro_mount" pos="0 0 1.5"/'
+make_home others
+tap_run "a model that includes what is not fetched" 2 "models/hand/robot.xml is not there; run \`make mujoco\`" \
+  env MUJOCO_HOME="$tap_dir/others" trainer --dry-run --set env.task=mujoco/ShadowHand
 
 # ---- a run: stopped and resumed, on other threads and ranks
 cat >"$tap_dir/small.ini" <<'INI'
