@@ -1,5 +1,5 @@
-/* The hands' tasks on MuJoCo: how episodes begin, what actions do, which goals are counted, when an episode ends; and as
- * environments, that neither threads nor a saved state change anything. Their formulas are in test_reorient. Skipped
+/* The hands' tasks on MuJoCo: how episodes begin, what actions do, which goals are counted, when an episode ends; and
+ * as environments, that neither threads nor a saved state change anything. Their formulas are in test_reorient. Skipped
  * without MuJoCo, and a task without its model. */
 #include <math.h>
 #include <omp.h>
@@ -70,8 +70,10 @@ static void check_start(Hand *hand) {
       assert_true(fabs(object_of(hand)[i] - task->start[i]) <= 0.01);
       mean[i] += (object_of(hand)[i] - task->start[i]) / 200;
     }
-    for (int i = 0; i < task->joints; i++)
-      assert_true(hand->data->qpos[i] >= 0.2 * m->jnt_range[2 * i] && hand->data->qpos[i] <= 0.2 * m->jnt_range[2 * i + 1]);
+    for (int i = 0; i < task->joints; i++) {
+      const double q = hand->data->qpos[i], *range = m->jnt_range + 2 * i;
+      assert_true(q >= 0.2 * range[0] && q <= 0.2 * range[1]);
+    }
     for (int i = 0; i < m->nu; i++) assert_true(hand->data->ctrl[i] == hand->data->qpos[m->actuator_trnid[2 * i]]);
     for (int i = 0; i < m->nv; i++) assert_true(hand->data->qvel[i] == 0);
     goals += fabs(hand->data->userdata[GOAL]);

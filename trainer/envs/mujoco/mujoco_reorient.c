@@ -51,8 +51,8 @@ static int check_reach(const MujocoModel *model, const char *path) {
   double place[3];
   if (reach < most) return CORE_OK;
   find_goal_place(model->task->reorient, place);
-  return core_error(CORE_USAGE, "%.300s has the hand %.2f m from where the goals of %s are (%g %g %g), out of reach; it "
-                    "must be nearer than %g m", path, reach, model->task->name, place[0], place[1], place[2], most);
+  return core_error(CORE_USAGE, "%.300s has the hand %.2f m from where the goals of %s are (%g %g %g), out of reach; "
+                    "it must be nearer than %g m", path, reach, model->task->name, place[0], place[1], place[2], most);
 }
 
 static int check(const MujocoModel *model, const char *path) {
