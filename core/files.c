@@ -124,10 +124,26 @@ static int replace_in(int folder, const char *name, const char *path, const void
   return CORE_OK;
 }
 
+static bool is_device_or_pipe(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode) || S_ISFIFO(status.st_mode));
+}
+
+static int write_into(const char *path, const void *data, size_t size) {
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
+  const bool written = write_all(fd, data, size) == 0;
+  const int number = errno;
+  if (close(fd) == 0 && written) return CORE_OK;
+  if (!written) errno = number;
+  return core_error_errno(CORE_FAIL, "cannot write %s", path);
+}
+
 static int write_replacing(const char *path, const void *data, size_t size, bool sync) {
   char parent[CORE_PATH_MAX];
   const char *name;
   int folder;
+  if (!core_files_is_guarded(path) && is_device_or_pipe(path)) return write_into(path, data, size);
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot write", path, &folder));
   int code = replace_in(folder, name, path, data, size, sync);

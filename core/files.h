@@ -19,7 +19,8 @@ void core_files_guard(const char *root);
 int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size);
 
 /* Writes `path` so that after a crash it holds either the old or the new bytes: write beside it, fsync, rename,
- * fsync the folder. On error the old file is untouched and the temporary is removed. */
+ * fsync the folder. On error the old file is untouched and the temporary is removed. A device or a pipe (`-o
+ * /dev/stdout`) is written into, but for one below the guarded folder. */
 int core_files_write_atomic(const char *path, const void *data, size_t size);
 
 /* The same without the two fsyncs: other processes, and a crash of this one, never meet half a file; a power cut may

@@ -193,6 +193,25 @@ static void writes_that_can_not_be(void **state) {
   free(endless);
 }
 
+/* By links, so that a fault here would replace those and not the machine's devices. */
+static void devices_and_pipes(void **state) {
+  (void)state;
+  char got[8] = {0};
+  struct stat status;
+  assert_int_equal(symlink("/dev/full", in_folder("full")), 0);
+  assert_int_equal(core_files_write_atomic(in_folder("full"), "x", 1), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "No space left"));
+  assert_int_equal(lstat(in_folder("full"), &status), 0);
+  assert_true(S_ISLNK(status.st_mode));
+  assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+  const int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
+  assert_true(reader >= 0);
+  assert_int_equal(core_files_replace(in_folder("pipe"), "told", 4), CORE_OK);
+  assert_int_equal(read(reader, got, sizeof got), 4);
+  assert_string_equal(got, "told");
+  close(reader);
+}
+
 static void folders(void **state) {
   (void)state;
   assert_int_equal(core_files_make_directories(in_folder("p/q//r")), CORE_OK);
@@ -277,6 +296,7 @@ int main(void) {
     IN_FOLDER(a_full_disk_keeps_the_old_file),
     IN_FOLDER(no_permission_keeps_the_old_file),
     IN_FOLDER(writes_that_can_not_be),
+    IN_FOLDER(devices_and_pipes),
     IN_FOLDER(folders),
     IN_FOLDER(removal_spares_what_it_should),
     IN_FOLDER(locks_exclude_and_die_with_their_owner),
