@@ -84,6 +84,8 @@ static int take_part(const MujocoTask *task, const char *path, crypto_generichas
   size_t length = 0;
   if (task->part == NULL) return CORE_OK;
   TRY(core_files_path(part, "%.*s%s", (int)(strrchr(path, '/') + 1 - path), path, task->part));
+  if (!core_files_exists(part))
+    return core_error(CORE_USAGE, "%.300s is not there, which %s includes; %s", part, task->model, way_out(task));
   TRY(take_file(part, hash, &text, &length));
   free(text);
   return CORE_OK;
