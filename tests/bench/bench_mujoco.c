@@ -116,7 +116,7 @@ static void record(Bench *bench) {
   CoreRandomStream stream = core_random_stream(1, CORE_RANDOM_RESET, 1, 0);
   const MujocoRandom random = {draw, draw, &stream};
   bool ended = true;
-  int episodes = 0;
+  int episodes = 0, length = 0;
   bench->targets = core_memory_allocate(RECORDED * nu * sizeof *bench->targets);
   bench->start = core_memory_allocate(RECORDED * sizeof *bench->start);
   for (size_t i = 0; i < RECORDED; i++) {
@@ -126,10 +126,12 @@ static void record(Bench *bench) {
     if (ended) {
       mujoco_reset(model, data, &random);
       record_start(bench, data, episodes++);
+      length = 0;
     }
     ended = !mujoco_step(model, data, action);
     memcpy(bench->targets + i * nu, data->ctrl, nu * sizeof *bench->targets);
     if (!ended) mujoco_reward(model, data, action, mark, &ended);
+    ended |= ++length == model->task->limit;
     if (!ended) mujoco_advance(model, data, &random);
   }
 }
