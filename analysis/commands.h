@@ -7,6 +7,7 @@
 int analysis_check(int argc, char **argv);   /* care of results.db: maintain.c */
 int analysis_merge(int argc, char **argv);
 int analysis_export(int argc, char **argv);  /* export.c */
+int analysis_measures(int argc, char **argv); /* what each run amounts to: measures.c */
 int analysis_compare(int argc, char **argv); /* two groups of runs: compare.c */
 int analysis_claims(int argc, char **argv);  /* the papers' claims: claims_print.c */
 int analysis_report(int argc, char **argv);  /* one HTML page: report.c */

@@ -69,6 +69,7 @@ int main(int argc, char **argv) {
   static const CoreCommand others[] = {
     {"report", "one HTML page with everything", analysis_report},
     {"claims", "the papers' claims: supported, contradicted or undecided", analysis_claims},
+    {"measures", "what each run amounts to: final and best score, DDR, KL, speed ...", analysis_measures},
     {"compare", "two groups of runs: difference, probability of improvement, seeds needed", analysis_compare},
     {"advise", "what to try next, from DDR and stagnation, as an experiment file", analysis_advise},
     {"watch", "learning curves on the terminal while a sweep runs", analysis_watch},

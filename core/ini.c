@@ -217,6 +217,31 @@ int core_ini_read(const char *path, CoreIni *ini) {
   return code;
 }
 
+bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
+  const char *c = *rest;
+  core_text_clear(item);
+  if (!c) return false;
+  while (is_blank(*c)) c++;
+  *start = c;
+  size_t kept = 0; /* length up to the last character that is not a trailing blank */
+  bool quoted = false;
+  for (; *c && (quoted || *c != ','); c++) {
+    if (*c == '"') {
+      quoted = !quoted;
+      kept = item->length;
+      continue;
+    }
+    if (quoted && *c == '\\' && (c[1] == '"' || c[1] == '\\')) c++;
+    core_text_append_bytes(item, c, 1);
+    if (quoted || !is_blank(*c)) kept = item->length;
+  }
+  core_text_append_bytes(item, "", 0);
+  item->length = kept;
+  if (item->data) item->data[kept] = '\0';
+  *rest = *c ? c + 1 : NULL;
+  return true;
+}
+
 void core_ini_free(CoreIni *ini) {
   free(ini->file);
   free(ini->entries);

@@ -7,9 +7,11 @@
  * 64 KiB, and files over 16 MiB are errors. */
 #ifndef CORE_INI_H
 #define CORE_INI_H
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
+#include "core/text.h"
 
 typedef struct CoreIniEntry {
   const char *section; /* "grid com"; "" before the first section */
@@ -35,5 +37,10 @@ void core_ini_free(CoreIni *ini);
  * may hold core_error_message(). */
 int core_ini_error(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) CORE_PRINTF(3, 4);
 int core_ini_error_key(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) CORE_PRINTF(3, 4);
+
+/* Of a value that is a list: cuts the next comma-separated item off *rest (at first: the whole text): trimmed, quotes
+ * and their backslashes resolved, into `item`. *start: where it begins in the text. false at the end. An empty item is
+ * the caller's error. */
+bool core_ini_next_item(const char **rest, CoreText *item, const char **start);
 
 #endif

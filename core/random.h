@@ -36,6 +36,7 @@ enum {
   CORE_RANDOM_ENTROPY = 21,   /* sampled entropies: (transition, update) */
   CORE_RANDOM_FOLLOWERS = 22, /* SAPG: whose transitions the leader learns from: (iteration) */
   CORE_RANDOM_COVERAGE = 25,  /* the plane of state coverage, and the play that its box comes from: (world, step) */
+  CORE_RANDOM_TRIAL = 26,     /* values of a search's trials: (trial, draw); the seed is of sweep, search, setting */
 };
 
 typedef struct CoreRandom4 { uint32_t v[4]; } CoreRandom4;

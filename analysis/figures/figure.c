@@ -26,6 +26,8 @@ const AnalysisFigure analysis_figures[] = {
   {"kl-profile", "KL between the policies of one iteration's minibatches (P003)", analysis_figure_kl_profile},
   {"coverage", "which part of the state space runs have visited (P002)", analysis_figure_coverage},
   {"layers", "weight norms and dormant units of each layer of the networks (P002)", analysis_figure_layers},
+  {"search", "what a search found: best trials, importance of settings, parallel coordinates, slices",
+   analysis_figure_search},
   {"table", "the configurations in numbers: text, Markdown or LaTeX", analysis_figure_table},
   {NULL, NULL, NULL},
 };

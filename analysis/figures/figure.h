@@ -28,6 +28,7 @@ int analysis_figure_profiles(int argc, char **argv);
 int analysis_figure_kl_profile(int argc, char **argv);
 int analysis_figure_coverage(int argc, char **argv);
 int analysis_figure_layers(int argc, char **argv);
+int analysis_figure_search(int argc, char **argv);
 int analysis_figure_table(int argc, char **argv);
 
 /* What every figure takes: in its CoreManual. */

@@ -17,7 +17,7 @@
 
 static const struct { const char *name, *words; AnalysisRange range; } measures[ANALYSIS_MEASURES] = {
 #define X(name, words, range) {#name, words, ANALYSIS_RANGE_##range},
-  ANALYSIS_MEASURE_LIST(X)
+#include "core/config/measures.def"
 #undef X
 };
 

@@ -2,6 +2,8 @@
 #include "sweep/control/missing.h"
 
 #include "store/workspace/run.h"
+#include "sweep/spec/search.h"
+#include "sweep/spec/sweep.h"
 #include "sweep/stop/stop_log.h"
 
 int sweep_missing_count(const char *root, const SweepGrid *grid, bool force, SweepMissing *missing) {
@@ -33,4 +35,21 @@ int sweep_missing_judge(const char *root, const SweepGrid *grid) {
   if (bad > 0) return core_error(CORE_FAIL, "%zu runs failed; sweep status %s says why", bad, grid->spec->name);
   if (left > 0) return core_error(CORE_REQUEUE, "stopped with %zu runs left; sweep submit goes on", left);
   return CORE_OK;
+}
+
+int sweep_missing_judge_all(const char *root, const SweepGrid *grid) {
+  SweepSpec spec;
+  SweepGrid now;
+  if (grid->spec->search_count == 0) return sweep_missing_judge(root, grid);
+  TRY(sweep_common_frozen(root, grid->spec->name, &spec));
+  int code = sweep_grid_expand(&spec, &now);
+  if (code == CORE_OK) {
+    code = sweep_missing_judge(root, &now);
+    sweep_grid_free(&now);
+    if (code == CORE_OK && sweep_spec_is_open(&spec))
+      code = core_error(CORE_REQUEUE, "the search of %s has trials left; sweep submit %s goes on, and says what is in "
+                        "the way", spec.name, spec.name);
+  }
+  sweep_spec_free(&spec);
+  return code;
 }

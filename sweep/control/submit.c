@@ -10,23 +10,23 @@
 #include "core/log.h"
 #include "core/terminal.h"
 #include "slurm/cluster.h"
-#include "store/care/maintain.h"
-#include "store/database/database.h"
-#include "store/database/query.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
 #include "sweep/control/missing.h"
+#include "sweep/control/recorded.h"
 #include "sweep/local/executor.h"
 #include "sweep/local/notify.h"
 #include "sweep/local/queue.h"
 #include "sweep/plan/check.h"
 #include "sweep/plan/duplicates.h"
+#include "sweep/plan/searches.h"
 #include "sweep/plan/trust.h"
+#include "sweep/search/wave.h"
 #include "sweep/spec/archived.h"
 #include "sweep/spec/extension.h"
-#include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
+#include "sweep/spec/search.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/status/cluster_status.h"
 #include "sweep/status/failures.h"
@@ -38,6 +38,8 @@ typedef struct SubmitOptions {
   SweepCommon common;
   bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, json;
   int64_t jobs;
+  size_t proposed;           /* trials of searches, by this call */
+  bool on_cluster;
   json_t *told;              /* what --json prints */
 } SubmitOptions;
 
@@ -49,63 +51,6 @@ static void tell(const SubmitOptions *options, const char *key, json_t *value) {
 
 static void tell_count(const SubmitOptions *options, const char *key, size_t count) {
   tell(options, key, json_integer((json_int_t)count));
-}
-
-/* Does results.db have all of this sweep, from this very text? Then there is nothing to record: submitting again is
- * what people do to go on. */
-static int is_recorded(StoreDatabase *database, const SweepSpec *spec, const SweepManifest *manifest, bool *recorded) {
-  StoreQuery *query;
-  bool row;
-  TRY(
-    store_query_open(database,
-                     "SELECT (SELECT count(*) FROM sweep_run AS s JOIN run AS r ON r.id = s.run_id WHERE s.sweep = ?1)"
-                     " FROM sweep WHERE name = ?1 AND ini = ?2",
-                     &query));
-  store_query_bind_text(query, 1, spec->name);
-  store_query_bind_text(query, 2, core_text_string(&spec->source));
-  const int code = store_query_step(query, &row);
-  *recorded = code == CORE_OK && row && store_query_int(query, 0) == (int64_t)manifest->count;
-  store_query_close(&query);
-  return code;
-}
-
-enum { RECORD_AT_ONCE = 4096 }; /* runs a transaction: a tenth of a second, in which nobody else can write */
-
-/* Every run of the file into results.db, so that even a run that never started is known there. */
-static int record_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest) {
-  char path[CORE_PATH_MAX];
-  TRY(store_path_database(root, path));
-  StoreDatabase *database;
-  TRY(store_database_open(path, false, &database));
-  SweepIdSet places = {0};
-  bool recorded;
-  if (store_is_merged(database)) {
-    store_database_close(&database);
-    return core_error(CORE_USAGE, "%s was made by analyze merge, and takes in no runs; give it another name, and "
-                      "submit again", path);
-  }
-  int code;
-  TRY_GOTO(code, close, is_recorded(database, spec, manifest, &recorded));
-  if (recorded && spec->set_count == 0 && !*spec->profile) goto close; /* those change what the text does not show */
-  for (size_t i = 0; i < manifest->count; i++) sweep_id_set_add(&places, manifest->ids[i], NULL);
-  TRY_GOTO(code, close, store_database_begin(database));
-  TRY_GOTO(code, rollback, store_database_put_sweep(database, spec->name, core_text_string(&spec->source)));
-  for (size_t i = 0; i < grid->runs; i++) {
-    CoreConfig config;
-    sweep_grid_config(grid, i, &config);
-    size_t index;
-    if (i % RECORD_AT_ONCE == RECORD_AT_ONCE - 1) TRY_GOTO(code, rollback, store_database_breathe(database));
-    CORE_CHECK(sweep_id_set_find(&places, grid->ids[i], &index)); /* the manifest has just been merged with this grid */
-    TRY_GOTO(code, rollback, store_database_put_run(database, spec->name, (int64_t)index, &config, grid->ids[i]));
-  }
-  TRY_GOTO(code, rollback, store_database_commit(database));
-  goto close;
-rollback:
-  store_database_rollback(database);
-close:
-  sweep_id_set_free(&places);
-  store_database_close(&database);
-  return code;
 }
 
 static char farewell[512];
@@ -149,7 +94,7 @@ static int wait_for(const char *root, const SweepGrid *grid) {
     sweep_progress_free(&progress);
     if (queued) usleep(500 * 1000);
   }
-  return sweep_missing_judge(root, grid);
+  return sweep_missing_judge_all(root, grid);
 }
 
 static int start(const SubmitOptions *options, const SweepGrid *grid, const SweepMissing *missing) {
@@ -280,7 +225,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   } else {
     TRY(sweep_extension_add(root, spec->name, options->common.extra_seeds, options->common.extra_seed_count));
     TRY(sweep_manifest_record(root, grid, &manifest, &change));
-    TRY_GOTO(code, done, record_runs(root, spec, grid, &manifest));
+    TRY_GOTO(code, done, sweep_record_runs(root, spec, grid, &manifest));
   }
   if (options->common.is_new) printf("made the workspace %s\n", root);
   tell_count(options, "runs", grid->runs);
@@ -317,6 +262,7 @@ static int check(const SubmitOptions *options, const SlurmSettings *settings, co
   const SweepCheck asked = {
     .root = options->common.root, .slurm = cluster ? settings : NULL, .in_root = cluster != NULL};
   TRY(sweep_duplicates_check(grid));
+  TRY(sweep_searches_check(grid));
   TRY(sweep_trust_check(options->common.root, grid, options->trust && !options->dry_run));
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&asked, grid, &checked));
@@ -326,12 +272,25 @@ static int check(const SubmitOptions *options, const SlurmSettings *settings, co
   return CORE_OK;
 }
 
-static int submit_spec(const SubmitOptions *options, const SweepSpec *spec) {
+/* The next trials of a search, when the runs of those before have ended. */
+static int propose(SubmitOptions *options, SweepSpec *spec) {
+  size_t more = 0;
+  if (options->dry_run || options->test_only) return CORE_OK;
+  TRY(sweep_wave_propose(options->common.root, spec, &more));
+  options->proposed = more;
+  if (spec->search_count > 0) tell_count(options, "proposed", more);
+  if (more > 0) printf("%s: %zu trials proposed\n", spec->name, more);
+  return CORE_OK;
+}
+
+static int submit_once(SubmitOptions *options, SweepSpec *spec) {
   SweepGrid grid;
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster;
   TRY(sweep_spec_slurm(spec, &settings));
+  TRY(propose(options, spec));
   TRY(choose_cluster(options, &settings, &cluster));
+  options->on_cluster = cluster != NULL;
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
     code = check(options, &settings, cluster, &grid);
@@ -342,10 +301,25 @@ static int submit_spec(const SubmitOptions *options, const SweepSpec *spec) {
   return code;
 }
 
+/* With --wait wave after wave; on this machine it is the executor that goes on (next_wave.h). A wave with failed or
+ * diverged runs has ended as well. */
+static int submit_spec(SubmitOptions *options, SweepSpec *spec) {
+  int code = submit_once(options, spec);
+  while (options->wait && options->on_cluster && (code == CORE_OK || code == CORE_FAIL) && sweep_spec_is_open(spec)) {
+    const int verdict = code;
+    char words[1024];
+    snprintf(words, sizeof words, "%s", core_error_message());
+    code = submit_once(options, spec);
+    if (options->proposed == 0 && code == CORE_OK && verdict != CORE_OK) code = core_error(verdict, "%s", words);
+    if (options->proposed == 0) break;
+  }
+  return code;
+}
+
 /* ---- the commands ------------------------------------------------------------------------------------------------ */
 
 /* --json: what is meant for people goes to stderr meanwhile, and one value to stdout at the end, however it ended. */
-static int submit_telling(SubmitOptions *options, const SweepSpec *spec) {
+static int submit_telling(SubmitOptions *options, SweepSpec *spec) {
   fflush(stdout);
   const int kept = dup(STDOUT_FILENO);
   if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return core_error_errno(CORE_FAIL, "can not redirect output");

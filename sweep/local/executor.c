@@ -18,6 +18,7 @@
 #include "store/database/database.h"
 #include "store/workspace/paths.h"
 #include "sweep/local/job.h"
+#include "sweep/local/next_wave.h"
 #include "sweep/local/notify.h"
 #include "sweep/local/queue.h"
 #include "sweep/spec/sweep.h"
@@ -143,6 +144,21 @@ static void executor_tell_failures(Executor *executor) {
   }
 }
 
+/* A search whose wave has ended: proposes the next, and says whether there is something to do again. Finished runs are
+ * not done over with every wave, whatever --force said of the first. */
+static bool executor_continue(Executor *executor, JobSet *set) {
+  SweepRequest request;
+  bool queued;
+  if (executor->stopping || !job_set_is_open(set)) return false;
+  int code = sweep_queue_read(executor->root, job_set_name(set), &request, &queued);
+  if (code == CORE_OK && !queued) return false;
+  if (code == CORE_OK) code = sweep_next_wave(executor->root, job_set_name(set));
+  request.force = false;
+  if (code == CORE_OK) code = job_set_reload(set, &request);
+  if (code != CORE_OK) core_log(CORE_LOG_ERROR, "%s", core_error_message());
+  return code == CORE_OK && job_set_waiting(set) > 0;
+}
+
 /* Sweeps with nothing left leave the queue. The last look of a rule may bring more to do. */
 static void executor_finish_sets(Executor *executor) {
   size_t kept = 0;
@@ -151,7 +167,7 @@ static void executor_finish_sets(Executor *executor) {
   if (some_idle) executor_import(executor, true);
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
-    if (!is_idle(set)) {
+    if (!is_idle(set) || executor_continue(executor, set)) {
       executor->sets[kept++] = set;
       continue;
     }

@@ -16,6 +16,7 @@
 #include "sweep/local/trainer.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
+#include "sweep/spec/search.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/stop/decide.h"
 
@@ -157,9 +158,7 @@ static void choose(JobSet *set, const SweepRequest *request) {
 }
 
 static int load(JobSet *set, const char *name) {
-  char path[CORE_PATH_MAX];
-  TRY(store_path_sweep(set->root, name, "sweep.ini", path));
-  TRY(sweep_spec_read(path, NULL, NULL, 0, &set->spec));
+  TRY(sweep_common_frozen(set->root, name, &set->spec));
   const int code = sweep_grid_expand(&set->spec, &set->grid);
   if (code != CORE_OK) sweep_spec_free(&set->spec);
   return code;
@@ -219,6 +218,7 @@ void job_set_destroy(JobSet **set) {
 const char *job_set_name(const JobSet *set) { return set->spec.name; }
 size_t job_set_waiting(const JobSet *set) { return set->stopping ? 0 : set->waiting; }
 bool job_set_has_ready(const JobSet *set) { return !set->stopping && find_ready(set) < set->grid.runs; }
+bool job_set_is_open(const JobSet *set) { return !set->stopping && sweep_spec_is_open(&set->spec); }
 size_t job_set_running(const JobSet *set) { return set->running; }
 size_t job_set_finished(const JobSet *set) { return set->finished; }
 size_t job_set_failed(const JobSet *set) { return set->failed; }

@@ -22,6 +22,7 @@ const char *job_set_name(const JobSet *set);
 size_t job_set_waiting(const JobSet *set);
 bool job_set_has_ready(
   const JobSet *set); /* one of them may start now: not all wait for the run that they begin from */
+bool job_set_is_open(const JobSet *set); /* it has a search whose trials are not all known yet */
 size_t job_set_running(const JobSet *set);
 size_t job_set_finished(const JobSet *set); /* in this session */
 size_t job_set_failed(const JobSet *set);

@@ -13,6 +13,7 @@
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
 #include "sweep/plan/duplicates.h"
+#include "sweep/plan/searches.h"
 #include "sweep/plan/speed.h"
 #include "sweep/spec/sweep.h"
 
@@ -73,6 +74,7 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
   *plan = (SweepPlan){.spec = spec};
   TRY(sweep_grid_expand(spec, &plan->grid));
   TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
+  TRY_GOTO(code, out, sweep_searches_check(&plan->grid));
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change));
   /* Without a readable database the plan stands all the same; it only has no estimate, and says why. */
   if (sweep_speeds_load(root, &speeds) != CORE_OK)

@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/terminal.h"
 #include "sweep/plan/plan.h"
+#include "sweep/plan/searches.h"
 #include "sweep/spec/id_set.h"
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
@@ -44,7 +45,7 @@ static void print_axes(const SweepPlan *plan) {
     bool first = true;
     for (size_t a = 0; a < grid->parts[p].axis_count; a++) {
       const SweepAxis *axis = &grid->parts[p].axes[a];
-      if (axis->zip && p > 0) continue;
+      if (axis->search || (axis->zip && p > 0)) continue; /* sweep_searches_print shows a search */
       if (axis->zip) snprintf(block, sizeof block, "zip %s", axis->zip);
       else snprintf(block, sizeof block, "grid %s", grid->parts[p].block->name);
       add_axis(table, axis->zip || first ? block : "", axis);
@@ -77,8 +78,11 @@ static void print_counts(const SweepPlan *plan) {
   CoreText seeds = {0};
   append_seeds(&seeds, plan->spec);
   printf("cells        %zu", grid->cells);
-  for (size_t p = 0; p < grid->part_count && grid->part_count > 1; p++)
-    printf("%s%s %zu", p ? ", " : " (", grid->parts[p].block->name, grid->parts[p].cells);
+  for (size_t p = 0; p < grid->part_count && grid->part_count > 1; p++) {
+    const SweepPart *part = &grid->parts[p];
+    printf("%s%s%s%s %zu", p ? ", " : " (", part->block ? part->block->name : "",
+           part->block && part->search ? " x " : "", part->search ? part->search->name : "", part->cells);
+  }
   printf("%s\nseeds        %s\nruns         %zu", grid->part_count > 1 ? ")" : "", core_text_string(&seeds),
          grid->runs);
   if (grid->duplicates) printf(" (%zu duplicates merged)", grid->duplicates);
@@ -94,6 +98,15 @@ static void print_counts(const SweepPlan *plan) {
   printf("\n");
   if (plan->change.absent)
     printf("not in file  %zu runs of the sweep's manifest; they stay as they are\n", plan->change.absent);
+}
+
+/* What the trials to come will add. */
+static void print_later(const SweepPlan *plan) {
+  const SweepLater later = sweep_searches_later(&plan->grid, plan->transitions);
+  char runs[32], transitions[32];
+  if (later.trials == 0) return;
+  printf("later waves  %zu trials, about %s runs and %s transitions more\n", later.trials,
+         core_text_count(later.runs, runs), core_text_count(later.transitions, transitions));
 }
 
 static void print_estimate(const SweepPlan *plan) {
@@ -184,7 +197,9 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   for (size_t i = 0; i < plan->spec->set_count; i++) printf("  --set %s", plan->spec->sets[i]);
   printf("\n\n");
   print_axes(plan);
+  sweep_searches_print(plan->spec);
   print_counts(plan);
+  print_later(plan);
   print_estimate(plan);
   print_stop(plan);
   print_check(plan);
@@ -219,6 +234,7 @@ static json_t *json_of_parts(const SweepGrid *grid) {
     const SweepPart *part = &grid->parts[p];
     json_t *axes = json_array(), *entry = json_object();
     for (size_t a = 0; a < part->axis_count; a++) {
+      if (part->axes[a].search) continue;
       json_t *axis = json_object(), *settings = json_object();
       for (size_t i = 0; i < part->axes[a].list_count; i++)
         json_object_set_new(settings, part->axes[a].lists[i].row->name, json_of_list(&part->axes[a].lists[i]));
@@ -228,6 +244,7 @@ static json_t *json_of_parts(const SweepGrid *grid) {
       json_array_append_new(axes, axis);
     }
     json_object_set_new(entry, "name", part->block ? json_string(part->block->name) : json_null());
+    if (part->search) json_object_set_new(entry, "search", json_string(part->search->name));
     json_object_set_new(entry, "cells", json_of_count(part->cells));
     json_object_set_new(entry, "axes", axes);
     json_array_append_new(parts, entry);
@@ -269,6 +286,7 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "file", json_string(spec->ini.file));
   json_object_set_new(root, "profile", spec->profile[0] ? json_string(spec->profile) : json_null());
   json_object_set_new(root, "grids", json_of_parts(&plan->grid));
+  if (spec->search_count > 0) json_object_set_new(root, "searches", sweep_searches_json(spec));
   json_object_set_new(root, "seeds", seeds);
   json_object_set_new(root, "stop_rule", json_string(sweep_stop_kind_name(spec->stop.rule)));
   json_object_set_new(root, "extended_seeds", json_of_count(spec->extended_seeds));

@@ -98,6 +98,13 @@ static void append_blocks(CoreText *text, const char *kind, const SweepBlock *bl
   }
 }
 
+static void append_searches(CoreText *text, const SweepSpec *spec) {
+  for (size_t i = 0; i < spec->search_count; i++) {
+    core_text_appendf(text, "\n[search %s]\n", spec->searches[i].name);
+    core_search_print(&spec->searches[i].space, text);
+  }
+}
+
 static void append_resources(CoreText *text, const SweepSpec *spec) {
   if (spec->resource_count) core_text_append(text, "\n[slurm]\n");
   for (size_t i = 0; i < spec->resource_count; i++) {
@@ -147,6 +154,7 @@ void sweep_freeze_print(const SweepSpec *spec, CoreText *text) {
   append_base(text, spec);
   append_blocks(text, "zip", spec->zips, spec->zip_count);
   append_blocks(text, "grid", spec->grids, spec->grid_count);
+  append_searches(text, spec);
   append_resources(text, spec);
   sweep_stop_print(&spec->stop, text);
   append_original(text, core_text_string(&spec->source));

@@ -15,15 +15,18 @@ static size_t bounded_product(size_t a, size_t b) {
   return b && a > SWEEP_RUNS_MAX / b ? SWEEP_RUNS_MAX + 1 : a * b;
 }
 
-static void make_part(const SweepSpec *spec, const SweepBlock *block, SweepPart *part) {
+static void make_part(const SweepSpec *spec, const SweepBlock *block, const SweepSearch *search, SweepPart *part) {
   size_t lists = block ? block->count : 0;
-  *part = (SweepPart){.block = block, .cells = 1};
-  part->axes = core_memory_allocate((spec->zip_count + lists + 1) * sizeof *part->axes);
+  *part = (SweepPart){.block = block, .search = search, .cells = 1};
+  part->axes = core_memory_allocate((spec->zip_count + lists + 2) * sizeof *part->axes);
   for (size_t i = 0; i < spec->zip_count; i++) {
     const SweepBlock *zip = &spec->zips[i];
     part->axes[part->axis_count++] =
         (SweepAxis){.lists = zip->lists, .list_count = zip->count, .length = zip->lists[0].count, .zip = zip->name};
   }
+  if (search)
+    part->axes[part->axis_count++] = (SweepAxis){.lists = search->block.lists, .list_count = search->block.count,
+                                                 .length = search->trials, .search = search};
   for (size_t i = 0; i < lists; i++)
     part->axes[part->axis_count++] =
         (SweepAxis){.lists = &block->lists[i], .list_count = 1, .length = block->lists[i].count};
@@ -31,16 +34,19 @@ static void make_part(const SweepSpec *spec, const SweepBlock *block, SweepPart 
 }
 
 static int make_parts(const SweepSpec *spec, SweepGrid *grid) {
-  grid->part_count = spec->grid_count ? spec->grid_count : 1;
+  const size_t searches = spec->search_count ? spec->search_count : 1;
+  grid->part_count = (spec->grid_count ? spec->grid_count : 1) * searches;
   grid->parts = core_memory_zero_allocate(grid->part_count, sizeof *grid->parts);
   for (size_t i = 0; i < grid->part_count; i++) {
     SweepPart *part = &grid->parts[i];
-    make_part(spec, spec->grid_count ? &spec->grids[i] : NULL, part);
+    make_part(spec, spec->grid_count ? &spec->grids[i / searches] : NULL,
+              spec->search_count ? &spec->searches[i % searches] : NULL, part);
     part->first_cell = grid->cells;
     grid->cells += part->cells;
     if (bounded_product(grid->cells, spec->seed_count) > SWEEP_RUNS_MAX)
       return core_error(CORE_USAGE, "%s:%d: more than %d runs (%zu seeds); make the lists shorter", spec->ini.file,
-                        part->block ? part->block->entry->line : 1, SWEEP_RUNS_MAX, spec->seed_count);
+                        part->block ? part->block->entry->line : part->search ? part->search->entry->line : 1,
+                        SWEEP_RUNS_MAX, spec->seed_count);
   }
   return CORE_OK;
 }
@@ -74,15 +80,32 @@ static void apply_value(void *context, const SweepValueList *list, size_t value)
 static size_t seed_of(const SweepGrid *grid, size_t run) { return grid->places[run] / grid->cells; }
 static size_t cell_of(const SweepGrid *grid, size_t run) { return grid->places[run] % grid->cells; }
 
-void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config) {
-  size_t cell = cell_of(grid, run);
+size_t sweep_grid_cell(const SweepGrid *grid, size_t run) { return cell_of(grid, run); }
+
+void sweep_grid_cell_config(const SweepGrid *grid, size_t cell, size_t seed, CoreConfig *config) {
   *config = grid->spec->base;
-  config->train.seed = grid->spec->seeds[seed_of(grid, run)];
+  config->train.seed = grid->spec->seeds[seed];
   visit_cell(part_of(grid, cell), cell, apply_value, config);
   CORE_CHECK(sweep_parent_resolve(config) == CORE_OK); /* it was when the grid was expanded */
 }
 
+void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config) {
+  sweep_grid_cell_config(grid, cell_of(grid, run), seed_of(grid, run), config);
+}
+
 const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run) { return part_of(grid, cell_of(grid, run)); }
+
+size_t sweep_grid_cell_trial(const SweepGrid *grid, size_t cell, const SweepSearch **search) {
+  const SweepPart *part = part_of(grid, cell);
+  size_t rest = cell - part->first_cell, cells = part->cells;
+  *search = part->search;
+  for (size_t a = 0; a < part->axis_count && part->search; a++) {
+    cells /= part->axes[a].length;
+    if (part->axes[a].search) return rest / cells;
+    rest %= cells;
+  }
+  return 0;
+}
 
 /* ---- what tells runs apart ------------------------------------------------------------------------------------- */
 
@@ -110,7 +133,7 @@ static bool is_varying(const SweepGrid *grid, const SweepPart *part, const Sweep
 
 static void describe_value(void *context, const SweepValueList *list, size_t value) {
   const Description *d = context;
-  if (is_varying(d->grid, d->part, list))
+  if (!list->values[value].absent && is_varying(d->grid, d->part, list))
     core_text_appendf(d->text, "%s=%s ", list->row->name, list->values[value].text);
 }
 
@@ -135,7 +158,8 @@ static int check_cell(const SweepGrid *grid, const SweepPart *part, size_t cell,
   const CoreIni *ini = &grid->spec->ini;
   if (part->axis_count == 0) return core_error_context(code, "%s", ini->file);
   CoreText values = {0};
-  const CoreIniEntry *entry = part->block ? part->block->entry : grid->spec->zips[0].entry;
+  const CoreIniEntry *entry = part->block    ? part->block->entry
+                              : part->search ? part->search->entry : grid->spec->zips[0].entry;
   visit_cell(part, cell, append_value, &values);
   code = core_error(code, "%s:%d:%d: [%s], the cell%.2000s: %s", ini->file, entry->line, entry->column, entry->section,
                     core_text_string(&values), core_error_message());

@@ -12,15 +12,17 @@
 
 enum { SWEEP_RUNS_MAX = 10000000 };
 
-/* One axis: one list of a grid block, or all lists of a zip. */
+/* One axis: one list of a grid block, or all lists of a zip or of a search's trials. */
 typedef struct SweepAxis {
   const SweepValueList *lists;
   size_t list_count, length;
   const char *zip;        /* the zip's name, NULL for a grid's list */
+  const SweepSearch *search; /* NULL: it is no search's */
 } SweepAxis;
 
-typedef struct SweepPart { /* a block with its axes: the zips first, then its lists in file order */
+typedef struct SweepPart { /* a block with its axes: the zips first, then a search, then its lists in file order */
   const SweepBlock *block; /* NULL: no grid at all */
+  const SweepSearch *search; /* NULL: none */
   SweepAxis *axes;
   size_t axis_count, cells, first_cell;
 } SweepPart;
@@ -44,6 +46,12 @@ void sweep_grid_free(SweepGrid *grid);
 void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config);
 /* The block that a run comes from; where blocks overlap, the first. */
 const SweepPart *sweep_grid_part(const SweepGrid *grid, size_t run);
+/* Cells, whether or not another one has come to the same run: the configuration of one, and its trial (*search NULL:
+ * its part has none). */
+void sweep_grid_cell_config(const SweepGrid *grid, size_t cell, size_t seed, CoreConfig *config);
+size_t sweep_grid_cell_trial(const SweepGrid *grid, size_t cell, const SweepSearch **search);
+/* The cell of a run. */
+size_t sweep_grid_cell(const SweepGrid *grid, size_t run);
 /* What tells a run from its siblings: "ppo.com=8 env.num=512 seed=3" (settings that vary in the sweep). Appends. */
 void sweep_grid_describe(const SweepGrid *grid, size_t run, CoreText *text);
 

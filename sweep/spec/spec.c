@@ -10,6 +10,7 @@
 #include "core/memory.h"
 #include "slurm/settings.h"
 #include "slurm/site.h"
+#include "sweep/spec/search.h"
 #include "sweep/spec/spec_internal.h"
 
 enum { FILE_MAX_BYTES = 16 << 20, WORDS_MAX = 5, SECTION_MAX = 256 };
@@ -163,6 +164,7 @@ typedef struct Section {
   int profile;
   const char *prefix; /* before the keys of "[ppo]"; NULL where keys are full names */
   size_t block;       /* of file->blocks, plus 1; 0: settings */
+  size_t search;      /* of file->searches, plus 1 */
 } Section;
 
 static int section_error(const SpecFile *file, const CoreIniEntry *entry) {
@@ -180,19 +182,20 @@ static bool is_settings_section(const char *name) {
 static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, const char *first) {
   size_t row_count, count = 0;
   const CoreConfigRow *rows = core_config_rows(&row_count);
-  const char **names = core_memory_allocate((row_count + 6) * sizeof *names);
+  const char **names = core_memory_allocate((row_count + 7) * sizeof *names);
   for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].section;
   names[count++] = "sweep";
   names[count++] = "slurm";
   names[count++] = "stop";
   names[count++] = "grid NAME";
   names[count++] = "zip NAME";
+  names[count++] = "search NAME";
   names[count++] = "profile NAME";
   const char *nearest = core_text_nearest(entry->section, names, count);
   if (!nearest) nearest = core_text_nearest(first, names, count);
   free(names);
   const char *forms = "sections are those of the settings (trainer --help), [sweep], [slurm], [stop], [grid NAME], "
-                      "[zip NAME], [profile NAME] and [profile NAME grid BLOCK]";
+                      "[zip NAME], [search NAME], [profile NAME] and [profile NAME grid BLOCK]";
   if (nearest)
     return core_ini_error(&file->spec->ini, entry, "[%s] is no section; did you mean [%s]?", entry->section, nearest);
   return core_ini_error(&file->spec->ini, entry, "[%s] is no section; %s", entry->section, forms);
@@ -226,7 +229,20 @@ static int open_block(SpecFile *file, const CoreIniEntry *entry, bool is_zip, co
   return core_text_copy(added->block.name, sizeof added->block.name, name, "block");
 }
 
-static bool is_block_word(const char *word) { return strcmp(word, "grid") == 0 || strcmp(word, "zip") == 0; }
+static int open_search(SpecFile *file, const CoreIniEntry *entry, const char *name, Section *section) {
+  TRY(spec_search_open(file, entry, section->profile, name, &section->search));
+  section->search++;
+  return CORE_OK;
+}
+
+static bool is_block_word(const char *word) {
+  return strcmp(word, "grid") == 0 || strcmp(word, "zip") == 0 || strcmp(word, "search") == 0;
+}
+
+static int open_named(SpecFile *file, const CoreIniEntry *entry, const char *word, const char *name, Section *section) {
+  if (strcmp(word, "search") == 0) return open_search(file, entry, name, section);
+  return open_block(file, entry, strcmp(word, "zip") == 0, name, section);
+}
 
 static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *section) {
   char copy[SECTION_MAX], *words[WORDS_MAX] = {0}, *rest = copy;
@@ -241,11 +257,11 @@ static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *sect
   if (count == 1 && (is_block_word(words[0]) || strcmp(words[0], "profile") == 0))
     return core_ini_error(&file->spec->ini, entry, "[%s] needs a name: [%s NAME]", words[0], words[0]);
   if (count == 2 && is_block_word(words[0]))
-    return open_block(file, entry, strcmp(words[0], "zip") == 0, words[1], section);
+    return open_named(file, entry, words[0], words[1], section);
   bool has_block = count == 4 && is_block_word(words[2]);
   if (strcmp(words[0], "profile") != 0 || (count != 2 && !has_block)) return unknown_section(file, entry, words[0]);
   TRY(find_profile(file, entry, words[1], &section->profile));
-  return has_block ? open_block(file, entry, strcmp(words[2], "zip") == 0, words[3], section) : CORE_OK;
+  return has_block ? open_named(file, entry, words[2], words[3], section) : CORE_OK;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
@@ -283,6 +299,10 @@ static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *s
     SpecBlock *block = &file->blocks[section->block - 1];
     return read_list(file, entry, block->is_zip, &block->block);
   }
+  if (section->search && strcmp(entry->key, "seeds") == 0)
+    return add_setting(file, (SpecSetting){.name = "sweep.seeds", .profile = section->profile, .entry = *entry});
+  if (section->search)
+    return core_search_line(&file->spec->ini, entry, &file->searches[section->search - 1].search.space);
   if (!*entry->section)
     return core_ini_error_key(&file->spec->ini, entry, "%s stands before the first [section]", entry->key);
   int length = snprintf(name, sizeof name, "%s%s%s", section->prefix ? section->prefix : "", section->prefix ? "." : "",
@@ -314,7 +334,9 @@ static void block_free(SweepBlock *block) {
 
 static void free_file(SpecFile *file) {
   for (size_t i = 0; i < file->block_count; i++) block_free(&file->blocks[i].block);
+  for (size_t i = 0; i < file->search_count; i++) sweep_search_free(&file->searches[i].search);
   free(file->blocks);
+  free(file->searches);
   free(file->settings);
   free(file->profiles);
 }
@@ -362,9 +384,11 @@ int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings) {
 void sweep_spec_free(SweepSpec *spec) {
   for (size_t i = 0; i < spec->grid_count; i++) block_free(&spec->grids[i]);
   for (size_t i = 0; i < spec->zip_count; i++) block_free(&spec->zips[i]);
+  for (size_t i = 0; i < spec->search_count; i++) sweep_search_free(&spec->searches[i]);
   for (size_t i = 0; i < spec->set_count; i++) free(spec->sets[i]);
   free(spec->grids);
   free(spec->zips);
+  free(spec->searches);
   free(spec->seeds);
   free(spec->resources);
   free(spec->sets);

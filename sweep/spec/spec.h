@@ -8,8 +8,10 @@
  *   [grid NAME]          full names: "ppo.com = 8, 16, 32". Cartesian product of its lists. Several blocks: their
  *                        union. No block: one configuration. A grid's value wins over a config section's.
  *   [zip NAME]           lists of equal length that advance together: one axis, multiplied into every grid block
+ *   [search NAME]        settings drawn from ranges and choices (core/search/search.h); each trial is multiplied into
+ *                        every grid block. Several searches: their union. seeds: as in [sweep]
  *   [profile NAME]       full names: config settings, sweep.*, slurm.*, stop.*; override the sections above
- *   [profile NAME grid BLOCK], [profile NAME zip BLOCK]   replace that whole block
+ *   [profile NAME grid BLOCK], [profile NAME zip BLOCK], [profile NAME search BLOCK]   replace that whole block
  *   [slurm]              resources (slurm/settings.def): where and how runs are carried out on a cluster
  *   [stop]               which runs are stopped early, by which rule (stop_rule.def)
  *
@@ -26,6 +28,7 @@
 
 #include "core/config/config.h"
 #include "core/ini.h"
+#include "core/search/search.h"
 #include "core/text.h"
 #include "slurm/settings.h"
 #include "sweep/spec/stop_rule.h"
@@ -41,6 +44,16 @@ typedef struct SweepBlock {
   size_t count;
 } SweepBlock;
 
+/* A [search NAME]; sweep/spec/search.h works with it. */
+typedef struct SweepSearch {
+  char name[SWEEP_NAME];
+  const CoreIniEntry *entry; /* its section line */
+  CoreSearch space;
+  SweepBlock block;          /* a list a setting, all of `trials` values: the trials that are known */
+  size_t trials;
+  int64_t *wave;             /* [trials] in which wave each was proposed; 0: it follows from the file */
+} SweepSearch;
+
 /* A checked [slurm] setting, as text; the local executor does not use them. */
 typedef struct SweepResource { const char *key, *value; } SweepResource;
 
@@ -53,6 +66,8 @@ typedef struct SweepSpec {
   size_t seed_count;
   SweepBlock *grids, *zips;   /* only what this profile and sweep.grids select */
   size_t grid_count, zip_count;
+  SweepSearch *searches;
+  size_t search_count;
   SweepResource *resources;
   size_t resource_count;
   SweepStop stop;             /* rule SWEEP_STOP_NONE: the file has none */

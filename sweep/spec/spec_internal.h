@@ -20,6 +20,11 @@ typedef struct SpecBlock {
   SweepBlock block;
 } SpecBlock;
 
+typedef struct SpecSearch {
+  int profile;
+  SweepSearch search;
+} SpecSearch;
+
 typedef struct SpecProfile {
   char name[SWEEP_NAME];
   const CoreIniEntry *entry;
@@ -30,12 +35,19 @@ typedef struct SpecFile {
   SweepSpec *spec;            /* the result: its ini, source and sets are there from the beginning */
   SpecSetting *settings;
   SpecBlock *blocks;
+  SpecSearch *searches;
   SpecProfile *profiles;
-  size_t setting_count, block_count, profile_count;
+  size_t setting_count, block_count, search_count, profile_count;
 } SpecFile;
 
 /* The present error message, with the setting's place before it. at_key: points at the key, not the value. */
 int spec_setting_error(const SpecFile *file, const SpecSetting *setting, bool at_key);
+
+/* [search NAME], on its own or in a profile: spec_search.c. *number: of file->searches. */
+int spec_search_open(SpecFile *file, const CoreIniEntry *entry, int profile, const char *name, size_t *number);
+/* Selects the searches of the profile into file->spec, checks them against its blocks and settings, and draws what
+ * follows from the file. After the blocks. */
+int spec_search_resolve(SpecFile *file, int profile);
 
 /* Second half: selects the profile (NULL: none) and the blocks, applies --set, fills file->spec. Blocks that it takes
  * are emptied in `file`. */

@@ -166,7 +166,7 @@ static bool is_listed(const char *list, const char *name) {
   CoreText item = {0};
   const char *start;
   bool found = false;
-  while (!found && sweep_value_list_next(&list, &item, &start)) found = strcmp(core_text_string(&item), name) == 0;
+  while (!found && core_ini_next_item(&list, &item, &start)) found = strcmp(core_text_string(&item), name) == 0;
   core_text_free(&item);
   return found;
 }
@@ -175,7 +175,7 @@ static int check_chosen(const SpecFile *file, const SpecSetting *chosen) {
   CoreText item = {0}, nearest = {0};
   const char *rest = chosen->entry.value, *start;
   int code = CORE_OK;
-  while (code == CORE_OK && sweep_value_list_next(&rest, &item, &start)) {
+  while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
     const char *name = core_text_string(&item);
     if (find_block(file, SPEC_TOP, false, name)) continue;
     append_nearest_block(file, false, name, &nearest);
@@ -304,5 +304,6 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   TRY(take_blocks(file, profile));
   TRY(check_overlaps(file->spec));
   TRY(check_profile_counts(file, profile));
-  return set_in_blocks(file);
+  TRY(set_in_blocks(file));
+  return spec_search_resolve(file, profile);
 }

@@ -10,6 +10,7 @@
 #include "store/workspace/run_name.h"
 #include "sweep/spec/extension.h"
 #include "sweep/spec/manifest.h"
+#include "sweep/spec/search.h"
 
 int sweep_common_open(SweepCommon *common) { return store_root(common->root_option, common->root); }
 
@@ -106,6 +107,7 @@ static int check_lists(const char *root, const SweepBlock *blocks, size_t count)
 static int check_origins(const char *root, const SweepSpec *spec) {
   TRY(store_run_check_origin(root, spec->base.init.from));
   TRY(check_lists(root, spec->grids, spec->grid_count));
+  for (size_t i = 0; i < spec->search_count; i++) TRY(check_lists(root, &spec->searches[i].block, 1));
   return check_lists(root, spec->zips, spec->zip_count);
 }
 
@@ -131,6 +133,7 @@ int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec 
   int code = check_origins(common->root, spec);
   if (code != CORE_OK) core_error_context(code, "%s", frozen ? path : operand);
   else code = extend_seeds(common, spec);
+  if (code == CORE_OK) code = sweep_proposals_read(common->root, spec);
   if (code != CORE_OK) {
     sweep_spec_free(spec);
     return code;
@@ -138,6 +141,15 @@ int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec 
   /* With --set or new seeds it is another experiment than the frozen one, and is recorded as such. */
   spec->frozen = frozen && common->sets.count == 0 && spec->extended_seeds == 0;
   return CORE_OK;
+}
+
+int sweep_common_frozen(const char *root, const char *name, SweepSpec *spec) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "sweep.ini", path));
+  TRY(sweep_spec_read(path, NULL, NULL, 0, spec));
+  const int code = sweep_proposals_read(root, spec);
+  if (code != CORE_OK) sweep_spec_free(spec);
+  return code;
 }
 
 int sweep_common_name(const SweepCommon *common, const char *operand, char name[SWEEP_NAME]) {

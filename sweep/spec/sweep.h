@@ -49,6 +49,9 @@ int sweep_common_make(SweepCommon *common);
  * count too, unless --set names the seeds. Caller frees spec. */
 int sweep_common_spec(const SweepCommon *common, const char *operand, SweepSpec *spec);
 
+/* As it was submitted: sweeps/<name>/sweep.ini, with the trials that were proposed since. Caller frees spec. */
+int sweep_common_frozen(const char *root, const char *name, SweepSpec *spec);
+
 /* Only the name of that sweep: for commands that need the manifest, not the file. `name` of SWEEP_NAME bytes. */
 int sweep_common_name(const SweepCommon *common, const char *operand, char name[SWEEP_NAME]);
 

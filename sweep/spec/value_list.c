@@ -9,33 +9,6 @@
 
 #include "core/memory.h"
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
-bool sweep_value_list_next(const char **rest, CoreText *item, const char **start) {
-  const char *c = *rest;
-  core_text_clear(item);
-  if (!c) return false;
-  while (is_blank(*c)) c++;
-  *start = c;
-  size_t kept = 0; /* length up to the last character that is not a trailing blank */
-  bool quoted = false;
-  for (; *c && (quoted || *c != ','); c++) {
-    if (*c == '"') {
-      quoted = !quoted;
-      kept = item->length;
-      continue;
-    }
-    if (quoted && *c == '\\' && (c[1] == '"' || c[1] == '\\')) c++;
-    core_text_append_bytes(item, c, 1);
-    if (quoted || !is_blank(*c)) kept = item->length;
-  }
-  core_text_append_bytes(item, "", 0);
-  item->length = kept;
-  if (item->data) item->data[kept] = '\0';
-  *rest = *c ? c + 1 : NULL;
-  return true;
-}
-
 /* An error that points at the character `at` of the entry's value (NULL: its beginning). Where the INI reader took
  * quotes or joined lines, the column is near, not exact. */
 static int fault(const CoreIni *ini, const CoreIniEntry *entry, const char *at, const char *format, ...)
@@ -78,6 +51,31 @@ typedef struct Builder {
   CoreText text;
 } Builder;
 
+/* Without its text. */
+static SweepValue value_of(const CoreConfig *config, const CoreConfigRow *row) {
+  SweepValue value = {0};
+  const char *field = (const char *)config + row->offset;
+  switch (row->kind) {
+    case CORE_CONFIG_INT: memcpy(&value.number.integer, field, sizeof value.number.integer); break;
+    case CORE_CONFIG_REAL: memcpy(&value.number.real, field, sizeof value.number.real); break;
+    case CORE_CONFIG_BOOL: memcpy(&value.number.boolean, field, sizeof value.number.boolean); break;
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: break; /* the text is the value */
+  }
+  return value;
+}
+
+void sweep_value_list_add(SweepValueList *list, const char *text, bool absent) {
+  CoreConfig scratch = core_config_default();
+  if ((list->count & (list->count - 1)) == 0) /* twice as much room at each power of two */
+    list->values = core_memory_resize(list->values, (list->count ? 2 * list->count : 1) * sizeof *list->values);
+  CORE_CHECK(core_config_set(&scratch, list->row->name, text) == CORE_OK);
+  SweepValue *value = &list->values[list->count++];
+  *value = value_of(&scratch, list->row);
+  value->text = core_text_duplicate(text);
+  value->absent = absent;
+}
+
 static int add_value(Builder *b, const char *text, const char *at) {
   SweepValueList *list = b->list;
   const CoreConfigRow *row = list->row;
@@ -90,15 +88,7 @@ static int add_value(Builder *b, const char *text, const char *at) {
     list->values = core_memory_resize(list->values, b->capacity * sizeof *list->values);
   }
   SweepValue *value = &list->values[list->count++];
-  const char *field = (const char *)&b->scratch + row->offset;
-  *value = (SweepValue){0};
-  switch (row->kind) {
-    case CORE_CONFIG_INT: memcpy(&value->number.integer, field, sizeof value->number.integer); break;
-    case CORE_CONFIG_REAL: memcpy(&value->number.real, field, sizeof value->number.real); break;
-    case CORE_CONFIG_BOOL: memcpy(&value->number.boolean, field, sizeof value->number.boolean); break;
-    case CORE_CONFIG_ENUM:
-    case CORE_CONFIG_STRING: break; /* the text is the value */
-  }
+  *value = value_of(&b->scratch, row);
   core_text_clear(&b->text);
   value->text = core_text_duplicate(core_config_get(&b->scratch, row, &b->text));
   return CORE_OK;
@@ -129,7 +119,7 @@ int sweep_value_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const 
   CoreText item = {0};
   const char *rest = entry->value, *start;
   int code = CORE_OK;
-  while (code == CORE_OK && sweep_value_list_next(&rest, &item, &start))
+  while (code == CORE_OK && core_ini_next_item(&rest, &item, &start))
     code = add_item(&b, core_text_string(&item), start);
   if (code != CORE_OK) sweep_value_list_free(list);
   core_text_free(&item);
@@ -197,7 +187,7 @@ int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_
   int code = CORE_OK;
   *seeds = NULL;
   *count = 0;
-  while (code == CORE_OK && sweep_value_list_next(&rest, &item, &start)) {
+  while (code == CORE_OK && core_ini_next_item(&rest, &item, &start)) {
     const char *text = core_text_string(&item);
     int64_t low, high;
     bool is_range = read_range(text, &low, &high);

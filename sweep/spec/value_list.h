@@ -17,6 +17,7 @@ enum { SWEEP_LIST_MAX = 1000000 /* values of one list; a guard against 1..999999
 typedef struct SweepValue {
   union { int64_t integer; double real; bool boolean; } number;
   char *text; /* canonical: what core_config_set reads back to the same value */
+  bool absent; /* of a search: the setting takes no part in this trial, and the value is the file's own */
 } SweepValue;
 
 typedef struct SweepValueList {
@@ -33,15 +34,14 @@ int sweep_value_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const 
 /* For an axis of its own: CORE_USAGE when a value stands twice, which would only make the same runs twice. */
 int sweep_value_list_check_different(const CoreIni *ini, const SweepValueList *list);
 
+/* Adds one value, canonical text of a value that the setting may have. */
+void sweep_value_list_add(SweepValueList *list, const char *text, bool absent);
+
 /* Gives value number `index` of the list to its setting in `config`. */
 void sweep_value_list_apply(const SweepValueList *list, size_t index, CoreConfig *config);
 void sweep_value_list_free(SweepValueList *list);
 
 /* Seeds: a count ("5" = 0..4) or a list ("0, 3, 10..14"; a single seed 7 is "7..7"). free(*seeds). */
 int sweep_value_list_seeds(const CoreIni *ini, const CoreIniEntry *entry, int64_t **seeds, size_t *count);
-
-/* Cuts the next comma-separated item off *rest (at first: the whole text): trimmed, quotes and their backslashes
- * resolved, into `item`. *start: where it begins in the text. false at the end. An empty item is the caller's error. */
-bool sweep_value_list_next(const char **rest, CoreText *item, const char **start);
 
 #endif

@@ -8,13 +8,12 @@
 #include "core/memory.h"
 #include "store/workspace/paths.h"
 #include "sweep/spec/id_set.h"
+#include "sweep/spec/sweep.h"
 
 int sweep_members_read(const char *root, const SweepProgress *progress, SweepMembers *members) {
-  char path[CORE_PATH_MAX];
   SweepIdSet ids = {0};
   *members = (SweepMembers){.root = root, .progress = progress};
-  TRY(store_path_sweep(root, progress->name, "sweep.ini", path));
-  TRY(sweep_spec_read(path, NULL, NULL, 0, &members->spec));
+  TRY(sweep_common_frozen(root, progress->name, &members->spec));
   const int code = sweep_grid_expand(&members->spec, &members->grid);
   if (code != CORE_OK) {
     sweep_spec_free(&members->spec);

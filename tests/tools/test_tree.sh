@@ -25,14 +25,14 @@ core sim store trainer
 core slurm
 core store slurm sweep
 core store analysis"
-floors="core core/config core/device core/command
+floors="core core/config core/search core/device core/command
 sim sim/physics sim/levels sim/task sim/simd sim/batch sim/device sim/draw sim/library
 store store/workspace store/runlog store/database store/care
 trainer/math trainer/ops trainer/ops/cpu trainer/ops/kernels trainer/ops/device trainer/ranks trainer/checkpoint trainer/envs
 trainer/envs/hands trainer/envs/mujoco trainer/envs/library trainer/envs/procgen trainer/envs/bridge trainer/envs/tasks trainer/picture trainer/wrappers trainer/nets trainer/rollout trainer/update trainer/measure trainer/learners trainer/evaluate trainer/run
 trainer/tools trainer/export trainer/main
 slurm
-sweep sweep/spec sweep/stop sweep/local sweep/cluster sweep/plan sweep/status sweep/bundle sweep/doctor sweep/control sweep/serve sweep/main
+sweep sweep/spec sweep/stop sweep/local sweep/search sweep/cluster sweep/plan sweep/status sweep/bundle sweep/doctor sweep/control sweep/serve sweep/main
 analysis analysis/statistics analysis/runs analysis/plot analysis/figures analysis/claims analysis/report analysis/commands
 analysis/main"
 sources=$(git ls-files -co --exclude-standard core sim store trainer slurm sweep analysis | grep -E '\.(c|h|cu|inc|def)$')

@@ -1,0 +1,444 @@
+/* `analyze search`: what a search has found. Its best trials with intervals, how much each setting matters (functional
+ * ANOVA), and two figures: parallel coordinates, and a slice for each setting. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures/figure.h"
+#include "analysis/figures/scored.h"
+#include "analysis/plot/csv.h"
+#include "analysis/runs/trials.h"
+#include "analysis/statistics/importance.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+
+enum { BEST_SHOWN = 10, PAIRS = 6, FOREST_SEED = 12 };
+
+/* A trial's runs as one number. */
+typedef struct Judged {
+  AnalysisInterval score;
+  size_t bad;               /* runs that failed or diverged: TPE counts such a trial as worse than all others */
+  size_t unfinished;        /* runs that have not ended */
+} Judged;
+
+typedef struct Search {
+  AnalysisRequest request;
+  AnalysisContext context;
+  AnalysisScored scored;
+  AnalysisTrials trials;
+  const char *search;       /* --search */
+  int64_t best;             /* --best */
+  Judged *judged;           /* [trial] */
+  size_t *order;            /* [trial] the best first; those without a value last */
+  size_t valued;            /* trials with one */
+  double *main, *pair;      /* importance: [axes], [axes * axes] */
+} Search;
+
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
+
+static void judge(Search *s) {
+  s->judged = core_memory_zero_allocate(s->trials.count + 1, sizeof *s->judged);
+  for (size_t t = 0; t < s->trials.count; t++) {
+    const AnalysisTrial *trial = &s->trials.trials[t];
+    Judged *judged = &s->judged[t];
+    judged->score =
+      analysis_scored_interval(&s->scored, s->scored.measure, ANALYSIS_AGGREGATE_MEAN, trial->runs, trial->count);
+    for (size_t i = 0; i < trial->count; i++) {
+      const StoreStatus status = s->context.selection.runs[trial->runs[i]].status;
+      const bool is_bad = status == STORE_DIVERGED || status == STORE_FAILED;
+      judged->bad += is_bad;
+      judged->unfinished += !is_bad && !s->scored.runs[trial->runs[i]].ended;
+    }
+  }
+}
+
+/* Smaller is better; without a value, or with a run that failed, infinite. */
+static double loss_of(const Search *s, size_t t) {
+  const double score = s->judged[t].score.center;
+  if (isnan(score) || s->judged[t].bad > 0) return INFINITY;
+  return s->trials.space.minimise ? score : -score;
+}
+
+static void rank(Search *s) {
+  s->order = core_memory_allocate((s->trials.count + 1) * sizeof *s->order);
+  for (size_t t = 0; t < s->trials.count; t++) {
+    const double loss = loss_of(s, t);
+    size_t at = t;
+    for (; at > 0 && loss < loss_of(s, s->order[at - 1]); at--) s->order[at] = s->order[at - 1];
+    s->order[at] = t;
+    s->valued += !isinf(loss);
+  }
+}
+
+/* A setting that takes no part stands in the middle of its range, where it explains nothing. */
+static void explain(Search *s) {
+  const CoreSearch *space = &s->trials.space;
+  double *x = core_memory_allocate((s->valued * space->count + 1) * sizeof *x);
+  double *y = core_memory_allocate((s->valued + 1) * sizeof *y);
+  for (size_t i = 0; i < s->valued; i++) {
+    const AnalysisTrial *trial = &s->trials.trials[s->order[i]];
+    y[i] = s->judged[s->order[i]].score.center;
+    for (size_t a = 0; a < space->count; a++)
+      x[i * space->count + a] =
+        isnan(trial->coordinate[a]) ? 0.5 : core_search_unit(&space->axes[a], trial->coordinate[a]);
+  }
+  s->main = core_memory_allocate(space->count * sizeof *s->main);
+  s->pair = core_memory_allocate(space->count * space->count * sizeof *s->pair);
+  analysis_importance(x, y, s->valued, space->count, FOREST_SEED, PAIRS, s->main, s->pair);
+  free(x);
+  free(y);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static const char *value_of(const Search *s, size_t t, size_t axis, CoreText *text) {
+  const double coordinate = s->trials.trials[t].coordinate[axis];
+  return isnan(coordinate) ? "-" : core_search_value_at(&s->trials.space.axes[axis], coordinate, text);
+}
+
+/* Settings by their importance, the largest first. */
+static void sort_axes(const Search *s, size_t *axes) {
+  for (size_t a = 0; a < s->trials.space.count; a++) {
+    size_t at = a;
+    for (; at > 0 && s->main[a] > s->main[axes[at - 1]]; at--) axes[at] = axes[at - 1];
+    axes[at] = a;
+  }
+}
+
+static void print_best(const Search *s) {
+  const CoreSearch *space = &s->trials.space;
+  const char *headers[CORE_SEARCH_AXES_MAX + 4] = {"#", "trial", "runs"};
+  char title[96], text[64];
+  CoreText value = {0};
+  snprintf(title, sizeof title, "%s [95 %%]", analysis_scored_title(&s->scored, &s->context));
+  headers[3] = title;
+  for (size_t a = 0; a < space->count; a++) headers[4 + a] = space->axes[a].row->name;
+  CoreTable *table = core_table_create(headers, 4 + space->count);
+  for (size_t i = 0; i < s->valued && i < (size_t)s->best; i++) {
+    const size_t t = s->order[i];
+    analysis_format_interval(s->judged[t].score, text, sizeof text);
+    core_table_cell(table, "%zu", i + 1);
+    core_table_cell(table, "%zu", t);
+    core_table_cell(table, "%zu", s->trials.trials[t].count);
+    core_table_cell(table, "%s%s", text, s->judged[t].unfinished ? " (running)" : "");
+    for (size_t a = 0; a < space->count; a++) core_table_cell(table, "%s", value_of(s, t, a, &value));
+  }
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+  core_text_free(&value);
+}
+
+static void print_importance(const Search *s) {
+  static const char *const headers[] = {"setting", "explains", "most with"};
+  const CoreSearch *space = &s->trials.space;
+  size_t axes[CORE_SEARCH_AXES_MAX];
+  if (isnan(s->main[0])) {
+    printf("\nHow much each setting matters can be said from %d different trials with a value; there are %zu.\n",
+           ANALYSIS_IMPORTANCE_LEAST, s->valued);
+    return;
+  }
+  sort_axes(s, axes);
+  CoreTable *table = core_table_create(headers, 3);
+  for (size_t i = 0; i < space->count; i++) {
+    const size_t a = axes[i];
+    size_t with = 0;
+    for (size_t b = 0; b < space->count; b++)
+      if (s->pair[a * space->count + b] > s->pair[a * space->count + with] || with == a) with = b;
+    const double together = s->pair[a * space->count + with];
+    core_table_cell(table, "%s", space->axes[a].row->name);
+    core_table_cell(table, "%.0f %%", 100 * s->main[a]);
+    if (with == a || together < 0.005) core_table_cell(table, "-");
+    else core_table_cell(table, "%s: %.0f %%", space->axes[with].row->name, 100 * together);
+  }
+  printf("\n");
+  core_table_print(table, stdout);
+  core_table_destroy(&table);
+}
+
+static void describe(const Search *s, CoreText *text) {
+  const CoreSearch *space = &s->trials.space;
+  size_t bad = 0, unfinished = 0;
+  for (size_t t = 0; t < s->trials.count; t++) bad += s->judged[t].bad > 0, unfinished += s->judged[t].unfinished > 0;
+  core_text_appendf(text, "%zu of %lld trials (%s) for %s %s.", s->trials.count, (long long)space->trials,
+                    core_search_method_name(space->method), space->minimise ? "min" : "max",
+                    analysis_measure_name(s->scored.measure));
+  if (bad) core_text_appendf(text, " %zu with runs that failed or diverged: not ranked.", bad);
+  if (unfinished) core_text_appendf(text, " %zu with runs that have not ended.", unfinished);
+  if (s->trials.elsewhere)
+    core_text_appendf(text, " %zu runs of the sweep are not of this space.", s->trials.elsewhere);
+  core_text_append(text, " The best of many is chosen by its noise too: run it again with other seeds before you "
+                         "report it.");
+}
+
+static void print(const Search *s) {
+  CoreText text = {0};
+  print_best(s);
+  print_importance(s);
+  describe(s, &text);
+  core_text_append(&text, " Explains: share of the variance over the space, by functional ANOVA of a random forest.");
+  printf("\n");
+  core_terminal_print_wrapped(stdout, core_text_string(&text), 0, 0);
+  core_text_free(&text);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static json_t *number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *trial_json(const Search *s, size_t t) {
+  const CoreSearch *space = &s->trials.space;
+  const AnalysisTrial *trial = &s->trials.trials[t];
+  const Judged *judged = &s->judged[t];
+  json_t *settings = json_object(), *runs = json_array();
+  CoreText text = {0};
+  const CoreConfig *config = &s->context.selection.runs[trial->runs[0]].config;
+  for (size_t a = 0; a < space->count; a++)
+    json_object_set_new(settings, space->axes[a].row->name, isnan(trial->coordinate[a])
+                                                              ? json_null()
+                                                              : core_config_setting_json(config, space->axes[a].row));
+  for (size_t i = 0; i < trial->count; i++)
+    json_array_append_new(runs, json_string(s->context.selection.runs[trial->runs[i]].id));
+  core_text_free(&text);
+  return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "trial", (json_int_t)t, "value",
+                   number(judged->score.center), "low", number(judged->score.low), "high", number(judged->score.high),
+                   "n", (json_int_t)judged->score.n, "bad", (json_int_t)judged->bad, "unfinished",
+                   (json_int_t)judged->unfinished, "settings", settings, "runs", runs);
+}
+
+static void print_json(const Search *s) {
+  const CoreSearch *space = &s->trials.space;
+  json_t *trials = json_array(), *importance = json_object(), *pairs = json_array();
+  for (size_t i = 0; i < s->trials.count; i++) json_array_append_new(trials, trial_json(s, s->order[i]));
+  for (size_t a = 0; a < space->count; a++) {
+    json_object_set_new(importance, space->axes[a].row->name, number(s->main[a]));
+    for (size_t b = a + 1; b < space->count; b++)
+      if (s->pair[a * space->count + b] > 0)
+        json_array_append_new(pairs, json_pack("{s:s, s:s, s:f}", "a", space->axes[a].row->name, "b",
+                                               space->axes[b].row->name, "share", s->pair[a * space->count + b]));
+  }
+  core_json_print(json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "sweep", s->request.sweep, "search",
+                            s->trials.name, "method", core_search_method_name(space->method), "goal",
+                            space->minimise ? "min" : "max", "measure", analysis_measure_name(s->scored.measure),
+                            "trials_wanted", (json_int_t)space->trials, "ranked", (json_int_t)s->valued, "trials",
+                            trials, "importance", importance, "interactions", pairs));
+}
+
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
+
+static void make_csv(const Search *s, CoreText *csv) {
+  const CoreSearch *space = &s->trials.space;
+  CoreText value = {0};
+  core_text_append(csv, "trial,runs,n");
+  for (size_t a = 0; a < space->count; a++) core_text_appendf(csv, ",%s", space->axes[a].row->name);
+  core_text_appendf(csv, ",%s,low,high\n", analysis_measure_name(s->scored.measure));
+  for (size_t t = 0; t < s->trials.count; t++) {
+    core_text_appendf(csv, "%zu,%zu,%zu", t, s->trials.trials[t].count, s->judged[t].score.n);
+    for (size_t a = 0; a < space->count; a++) {
+      core_text_append(csv, ",");
+      analysis_csv_field(csv, isnan(s->trials.trials[t].coordinate[a]) ? "" : value_of(s, t, a, &value));
+    }
+    analysis_csv_value(csv, s->judged[t].score.center);
+    analysis_csv_value(csv, s->judged[t].score.low);
+    analysis_csv_value(csv, s->judged[t].score.high);
+    core_text_append(csv, "\n");
+  }
+  core_text_free(&value);
+}
+
+static int write_figure(Search *s, AnalysisPlot *plot, const char *what, const char *words) {
+  static const char query[] = "SELECT ini FROM sweep WHERE name = ?1 (the space); analysis_measures_read (the values)";
+  char name[192];
+  CoreText csv = {0}, caption = {0};
+  core_text_append(&caption, words);
+  describe(s, &caption);
+  analysis_plot_caption(plot, core_text_string(&caption));
+  core_text_free(&caption);
+  make_csv(s, &csv);
+  const char *base = s->context.name;
+  snprintf(name, sizeof name, "%s-%s", base, what);
+  s->context.name = name;
+  const int code = analysis_figure_write(&s->context, plot, query, analysis_interval_words, &csv);
+  s->context.name = base;
+  return code;
+}
+
+/* From the worst (0) to the best (1) trial, by rank. */
+static AnalysisMark mark_of(const Search *s, size_t rank) {
+  const double share = s->valued > 1 ? 1 - (double)rank / (double)(s->valued - 1) : 1;
+  return (AnalysisMark){analysis_ramp(0.9 * (1 - share)), ANALYSIS_CIRCLE};
+}
+
+static void add_ranks(const Search *s, AnalysisPlot *plot, bool line) {
+  if (s->valued < 3) return;
+  analysis_plot_legend_entry(plot, "best", mark_of(s, 0), line);
+  analysis_plot_legend_entry(plot, "median", mark_of(s, s->valued / 2), line);
+  analysis_plot_legend_entry(plot, "worst", mark_of(s, s->valued - 1), line);
+}
+
+/* The panel's y goes from -0.5 to 1.5, two names' room: an axis of the figure from -0.2 to 1.3, and below it what takes
+ * no part. */
+static double height_of(double unit) { return -0.2 + 1.5 * unit; }
+static const double NONE_HEIGHT = -0.42, TEXT_APART = 0.06;
+
+/* What an axis has, as text: its ends, or its choices above their places. */
+static void add_ends(const Search *s, AnalysisPlot *plot, size_t axis, double x) {
+  const CoreSearchAxis *of = &s->trials.space.axes[axis];
+  const uint32_t color = s->context.style->foreground;
+  CoreText text = {0};
+  for (size_t c = 0; c < of->choice_count; c++)
+    analysis_plot_text(plot, 0, x, height_of(((double)c + 0.5) / (double)of->choice_count) + TEXT_APART, of->choices[c],
+                       color);
+  if (!of->choices) {
+    analysis_plot_text(plot, 0, x, height_of(0) - TEXT_APART, core_search_value(of, 0, &text), color);
+    analysis_plot_text(plot, 0, x, height_of(1) + TEXT_APART, core_search_value(of, 1 - 1e-12, &text), color);
+  }
+  if (of->parent != CORE_SEARCH_NO_PARENT) analysis_plot_text(plot, 0, x, NONE_HEIGHT - 0.04, "none", color);
+  core_text_free(&text);
+}
+
+static void add_score_ends(const Search *s, AnalysisPlot *plot, double x, double low, double high) {
+  char text[32];
+  snprintf(text, sizeof text, "%.3g", low);
+  analysis_plot_text(plot, 0, x, height_of(0) - TEXT_APART, text, s->context.style->foreground);
+  snprintf(text, sizeof text, "%.3g", high);
+  analysis_plot_text(plot, 0, x, height_of(1) + TEXT_APART, text, s->context.style->foreground);
+}
+
+/* One line a trial through its settings, which are spread alike over their ranges, to its score. The best is drawn
+ * last, over the others. */
+static void add_lines(const Search *s, AnalysisPlot *plot, double low, double high) {
+  const CoreSearch *space = &s->trials.space;
+  double x[CORE_SEARCH_AXES_MAX + 1], y[CORE_SEARCH_AXES_MAX + 1];
+  for (size_t i = s->valued; i-- > 0;) {
+    const size_t t = s->order[i];
+    for (size_t a = 0; a < space->count; a++) {
+      const double coordinate = s->trials.trials[t].coordinate[a];
+      x[a] = (double)a;
+      y[a] = isnan(coordinate) ? NONE_HEIGHT : height_of(core_search_unit(&space->axes[a], coordinate));
+    }
+    x[space->count] = (double)space->count;
+    y[space->count] = height_of(high > low ? (s->judged[t].score.center - low) / (high - low) : 0.5);
+    analysis_plot_curve(plot, 0, space->count + 1, x, y, NULL, NULL, mark_of(s, i),
+                        i < (size_t)s->best ? ANALYSIS_SOLID : ANALYSIS_FAINT);
+  }
+}
+
+static int draw_parallel(Search *s) {
+  const CoreSearch *space = &s->trials.space;
+  const AnalysisStyle *style = s->context.style;
+  double low = INFINITY, high = -INFINITY;
+  for (size_t i = 0; i < s->valued; i++) {
+    low = fmin(low, s->judged[s->order[i]].score.center);
+    high = fmax(high, s->judged[s->order[i]].score.center);
+  }
+  AnalysisPlot *plot = analysis_plot_create(style, "", false, "", false);
+  for (size_t a = 0; a < space->count; a++) analysis_plot_category_x(plot, analysis_key_name(space->axes[a].row));
+  analysis_plot_category_x(plot, analysis_measure_name(s->scored.measure));
+  analysis_plot_category_y(plot, "");
+  analysis_plot_category_y(plot, "");
+  analysis_plot_panel(plot, "", "");
+  for (size_t a = 0; a <= space->count; a++) {
+    const double at[2] = {(double)a, (double)a}, ends[2] = {height_of(0), height_of(1)};
+    analysis_plot_whisker(plot, 0, at, ends, style->muted);
+  }
+  add_lines(s, plot, low, high);
+  for (size_t a = 0; a < space->count; a++) add_ends(s, plot, a, (double)a);
+  add_score_ends(s, plot, (double)space->count, low, high);
+  add_ranks(s, plot, true);
+  return write_figure(s, plot, "parallel",
+                      "A line a trial, through its settings to its score; none: the setting took no part. ");
+}
+
+static int draw_slices(Search *s) {
+  const CoreSearch *space = &s->trials.space;
+  size_t axes[CORE_SEARCH_AXES_MAX];
+  CoreText values = {0};
+  AnalysisPlot *plot = analysis_plot_create(s->context.style, "", false,
+                                            analysis_scored_title(&s->scored, &s->context),
+                                            analysis_scored_is_log(&s->scored));
+  analysis_plot_tick_x(plot, 0, "low");
+  analysis_plot_tick_x(plot, 1, "high");
+  sort_axes(s, axes);
+  for (size_t i = 0; i < space->count; i++) {
+    const size_t a = axes[i];
+    core_text_clear(&values);
+    core_search_axis_print(&s->trials.space, a, &values);
+    char *when = strstr(values.data, " when ");
+    if (when) *when = '\0';
+    const size_t panel = analysis_plot_panel(plot, space->axes[a].row->name, values.data);
+    for (size_t k = s->valued; k-- > 0;) {
+      const size_t t = s->order[k];
+      const double coordinate = s->trials.trials[t].coordinate[a];
+      if (isnan(coordinate)) continue;
+      analysis_plot_point(plot, panel, core_search_unit(&space->axes[a], coordinate), s->judged[t].score.center,
+                          mark_of(s, k), s->judged[t].unfinished > 0);
+    }
+  }
+  core_text_free(&values);
+  add_ranks(s, plot, false);
+  return write_figure(s, plot, "slices",
+                      "A dot a trial, over each of its settings; the settings by what they explain. ");
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int answer(void *given, const char **operands, size_t count) {
+  Search *s = given;
+  s->request.sweep = operands[count - 1];
+  if (s->best < 1) return core_error(CORE_USAGE, "--best %lld: at least 1", (long long)s->best);
+  TRY(analysis_context_open(&s->context, &s->request, analysis_database_choose(operands, count - 1)));
+  TRY(analysis_trials_read(s->context.database, &s->context.selection, s->request.sweep, s->search, &s->trials));
+  if (!s->scored.name) s->scored.name = s->trials.space.measure;
+  TRY(analysis_scored_check(&s->scored));
+  TRY(analysis_scored_read(&s->scored, &s->context));
+  judge(s);
+  rank(s);
+  if (s->valued == 0)
+    return core_error(CORE_FAIL, "%s: none of the %zu trials has a value of %s yet; see sweep status %s",
+                      s->trials.name, s->trials.count, s->scored.name, s->request.sweep);
+  explain(s);
+  if (s->request.json) print_json(s);
+  else print(s);
+  s->request.json_done = true;
+  fflush(stdout);
+  TRY(draw_parallel(s));
+  return draw_slices(s);
+}
+
+static const CoreManual manual = {
+  .usage = "analyze search [results.db] SWEEP [options]",
+  .about = "What the search of a sweep ([search NAME] in its experiment) has found: its best trials with 95 % "
+           "intervals over their runs, how much of the differences each setting explains, by itself and with another "
+           "(functional ANOVA, Hutter et al. 2014, of a random forest), and two figures: search-parallel (a line a "
+           "trial through its settings) and search-slices (a panel a setting).\n\n"
+           "Trials count from 0, in the order they were proposed. A trial with a run that failed or diverged is not "
+           "ranked.",
+  .least = 1, .most = 2, .hint = "expected a sweep, and before it the database, or none for that of the workspace"};
+
+int analysis_figure_search(int argc, char **argv) {
+  Search s = {.request = {.argc = argc, .argv = argv}, .best = BEST_SHOWN};
+  const CoreOption table[] = {
+    {"search", 0, CORE_OPTION_TEXT, &s.search, "NAME", "which, where the sweep has several"},
+    {"best", 0, CORE_OPTION_INT, &s.best, "N", "so many trials in the table (default: 10)"},
+    {"measure", 'm', CORE_OPTION_TEXT, &s.scored.name, "NAME", "another measure than the search's goal"},
+    {"budget", 'b', CORE_OPTION_REAL, &s.scored.budget, "N",
+     "transitions; what lies beyond is not looked at (default: all)"},
+    {"where", 'w', CORE_OPTION_LIST, &s.request.where, "KEY=VALUE", "only runs with this setting"},
+    {"level-set", 0, CORE_OPTION_TEXT, &s.request.level_set, "NAME", "which evaluation levels"},
+    {"output", 'o', CORE_OPTION_TEXT, &s.request.folder, "DIR",
+     "where the files go (default: figures/ beside the database)"},
+    {"name", 0, CORE_OPTION_TEXT, &s.request.name, "NAME", "what the files' names begin with (default: search)"},
+    {"style", 0, CORE_OPTION_TEXT, &s.request.style, "paper|slides|dark", "for what the picture is (default: paper)"},
+    {"json", 0, CORE_OPTION_FLAG, &s.request.json, NULL, "print JSON"},
+    {0}};
+  const int code = core_options_answer(&manual, table, argc, argv, answer, &s);
+  free(s.judged);
+  free(s.order);
+  free(s.main);
+  free(s.pair);
+  analysis_trials_free(&s.trials);
+  analysis_scored_free(&s.scored);
+  analysis_context_close(&s.context);
+  return code;
+}

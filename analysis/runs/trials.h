@@ -1,0 +1,28 @@
+/* The trials of a search, out of results.db: the space as the sweep was submitted with ([search NAME] of its resolved
+ * text), and which runs are which trial. */
+#ifndef ANALYSIS_TRIALS_H
+#define ANALYSIS_TRIALS_H
+#include "analysis/runs/select.h"
+#include "core/search/search.h"
+
+typedef struct AnalysisTrial {
+  double *coordinate;      /* [space.count], NaN: took no part */
+  size_t *runs, count;     /* of the selection */
+  size_t place;            /* of its first run in the sweep's manifest: trials in the order they were proposed */
+} AnalysisTrial;
+
+typedef struct AnalysisTrials {
+  char name[65];           /* the search's */
+  CoreSearch space;
+  AnalysisTrial *trials;   /* [count], by place */
+  size_t count, elsewhere; /* runs whose settings are not of this space */
+  CoreIni ini;             /* what the space points into */
+} AnalysisTrials;
+
+/* search NULL: the only one. CORE_USAGE: the sweep has no such search, none, or several and none was named. Caller
+ * calls analysis_trials_free, also after an error. */
+int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selection, const char *sweep,
+                         const char *search, AnalysisTrials *trials);
+void analysis_trials_free(AnalysisTrials *trials);
+
+#endif

@@ -1,0 +1,247 @@
+/* Trees as boxes, and the variances of their marginals. */
+#include "analysis/statistics/importance.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/statistics/statistics.h"
+#include "core/memory.h"
+#include "core/random.h"
+
+/* ---- marginals --------------------------------------------------------------------------------------------------- */
+
+static double width(const AnalysisBoxes *boxes, size_t box, size_t dimension) {
+  const size_t at = box * boxes->dimensions + dimension;
+  return boxes->high[at] - boxes->low[at];
+}
+
+/* Of the box, over all dimensions but a and b; SIZE_MAX: none is left out. */
+static double volume(const AnalysisBoxes *boxes, size_t box, size_t a, size_t b) {
+  double product = 1;
+  for (size_t d = 0; d < boxes->dimensions; d++)
+    if (d != a && d != b) product *= width(boxes, box, d);
+  return product;
+}
+
+double analysis_boxes_variance(const AnalysisBoxes *boxes) {
+  double mean = 0, variance = 0;
+  for (size_t i = 0; i < boxes->count; i++) mean += volume(boxes, i, SIZE_MAX, SIZE_MAX) * boxes->value[i];
+  for (size_t i = 0; i < boxes->count; i++)
+    variance += volume(boxes, i, SIZE_MAX, SIZE_MAX) * (boxes->value[i] - mean) * (boxes->value[i] - mean);
+  return variance;
+}
+
+/* The ends of all boxes along a dimension, each once, ascending; free() them. */
+static size_t edges_of(const AnalysisBoxes *boxes, size_t dimension, double **edges) {
+  size_t count = 0, distinct = 0;
+  *edges = core_memory_allocate((2 * boxes->count + 1) * sizeof **edges);
+  for (size_t i = 0; i < boxes->count; i++) {
+    (*edges)[count++] = boxes->low[i * boxes->dimensions + dimension];
+    (*edges)[count++] = boxes->high[i * boxes->dimensions + dimension];
+  }
+  qsort(*edges, count, sizeof **edges, analysis_by_value);
+  for (size_t i = 0; i < count; i++)
+    if (distinct == 0 || (*edges)[i] > (*edges)[distinct - 1]) (*edges)[distinct++] = (*edges)[i];
+  return distinct;
+}
+
+static size_t place_of(const double *edges, size_t count, double value) {
+  const double *found = bsearch(&value, edges, count, sizeof *edges, analysis_by_value);
+  return (size_t)(found - edges);
+}
+
+double analysis_boxes_marginal_variance(const AnalysisBoxes *boxes, size_t a, size_t b) {
+  double *edges_a, *edges_b, mean = 0, variance = 0;
+  const size_t count_a = edges_of(boxes, a, &edges_a), count_b = edges_of(boxes, b, &edges_b);
+  const size_t cells_a = count_a - 1, cells_b = a == b ? 1 : count_b - 1;
+  double *marginal = core_memory_zero_allocate(cells_a * cells_b, sizeof *marginal);
+  for (size_t i = 0; i < boxes->count; i++) {
+    const size_t at = i * boxes->dimensions;
+    const double share = volume(boxes, i, a, b) * boxes->value[i];
+    const size_t first_a = place_of(edges_a, count_a, boxes->low[at + a]);
+    const size_t end_a = place_of(edges_a, count_a, boxes->high[at + a]);
+    const size_t first_b = a == b ? 0 : place_of(edges_b, count_b, boxes->low[at + b]);
+    const size_t end_b = a == b ? 1 : place_of(edges_b, count_b, boxes->high[at + b]);
+    for (size_t p = first_a; p < end_a; p++)
+      for (size_t q = first_b; q < end_b; q++) marginal[p * cells_b + q] += share;
+  }
+  for (int pass = 0; pass < 2; pass++)
+    for (size_t p = 0; p < cells_a; p++)
+      for (size_t q = 0; q < cells_b; q++) {
+        const double size = (edges_a[p + 1] - edges_a[p]) * (a == b ? 1 : edges_b[q + 1] - edges_b[q]);
+        const double value = marginal[p * cells_b + q];
+        if (pass == 0) mean += size * value;
+        else variance += size * (value - mean) * (value - mean);
+      }
+  free(edges_a);
+  free(edges_b);
+  free(marginal);
+  return variance;
+}
+
+/* ---- trees ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Grower {
+  const double *x, *y;
+  size_t dimensions, capacity;
+  size_t *list, *spare;     /* the tree's points, and room to divide them */
+  double *low, *high;       /* [dimensions] of the present box */
+  AnalysisBoxes *boxes;
+} Grower;
+
+typedef struct Value { double x, y; } Value;
+
+static int by_x(const void *left, const void *right) {
+  const double a = ((const Value *)left)->x, b = ((const Value *)right)->x;
+  return (a > b) - (a < b);
+}
+
+static void add_leaf(Grower *g, double value) {
+  AnalysisBoxes *boxes = g->boxes;
+  const size_t row = g->dimensions * sizeof *boxes->low;
+  if (boxes->count == g->capacity) {
+    g->capacity = g->capacity ? 2 * g->capacity : 64;
+    boxes->low = core_memory_resize(boxes->low, g->capacity * row);
+    boxes->high = core_memory_resize(boxes->high, g->capacity * row);
+    boxes->value = core_memory_resize(boxes->value, g->capacity * sizeof *boxes->value);
+  }
+  memcpy(boxes->low + boxes->count * g->dimensions, g->low, row);
+  memcpy(boxes->high + boxes->count * g->dimensions, g->high, row);
+  boxes->value[boxes->count++] = value;
+}
+
+/* Along one dimension: the best place to divide, and by how much the sum of squares falls; 0: nowhere. */
+static double best_division(const Value *sorted, size_t n, double *at) {
+  double total = 0, left = 0, best = 0;
+  for (size_t i = 0; i < n; i++) total += sorted[i].y;
+  for (size_t i = 0; i + 1 < n; i++) {
+    left += sorted[i].y;
+    if (sorted[i].x >= sorted[i + 1].x) continue;
+    const double a = (double)(i + 1), b = (double)(n - i - 1), right = total - left;
+    const double fall = left * left / a + right * right / b - total * total / (double)n;
+    if (fall > best) best = fall, *at = 0.5 * (sorted[i].x + sorted[i + 1].x);
+  }
+  return best;
+}
+
+/* false: no division helps. */
+static bool choose(const Grower *g, size_t first, size_t n, size_t *dimension, double *at) {
+  Value *sorted = core_memory_allocate(n * sizeof *sorted);
+  double best = 0, squares = 0;
+  for (size_t d = 0; d < g->dimensions; d++) {
+    double place = 0;
+    for (size_t i = 0; i < n; i++) {
+      const size_t point = g->list[first + i];
+      sorted[i] = (Value){g->x[point * g->dimensions + d], g->y[point]};
+      if (d == 0) squares += sorted[i].y * sorted[i].y;
+    }
+    qsort(sorted, n, sizeof *sorted, by_x);
+    const double fall = best_division(sorted, n, &place);
+    if (fall > best) best = fall, *dimension = d, *at = place;
+  }
+  free(sorted);
+  return best > 1e-12 * squares; /* less is rounding */
+}
+
+/* Points first .. first + n - 1 of the list in the present box. The depth is at most that of the points. */
+static void grow(Grower *g, size_t first, size_t n) {
+  double at = 0, mean = 0;
+  size_t dimension = 0, left = 0, right = 0;
+  for (size_t i = 0; i < n; i++) mean += g->y[g->list[first + i]] / (double)n;
+  if (n < 2 || !choose(g, first, n, &dimension, &at)) {
+    add_leaf(g, mean);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const size_t point = g->list[first + i];
+    if (g->x[point * g->dimensions + dimension] <= at) g->list[first + left++] = point;
+    else g->spare[right++] = point;
+  }
+  memcpy(g->list + first + left, g->spare, right * sizeof *g->spare);
+  const double low = g->low[dimension], high = g->high[dimension];
+  g->high[dimension] = at;
+  grow(g, first, left);
+  g->high[dimension] = high, g->low[dimension] = at;
+  grow(g, first + left, right);
+  g->low[dimension] = low;
+}
+
+void analysis_boxes_grow(const double *x, const double *y, const size_t *list, size_t n, size_t dimensions,
+                         AnalysisBoxes *boxes) {
+  *boxes = (AnalysisBoxes){.dimensions = dimensions};
+  Grower g = {.x = x, .y = y, .dimensions = dimensions, .boxes = boxes};
+  g.list = core_memory_allocate(2 * (n + 1) * sizeof *g.list);
+  g.spare = g.list + n + 1;
+  g.low = core_memory_zero_allocate(2 * dimensions + 1, sizeof *g.low);
+  g.high = g.low + dimensions;
+  memcpy(g.list, list, n * sizeof *g.list);
+  for (size_t d = 0; d < dimensions; d++) g.high[d] = 1;
+  grow(&g, 0, n);
+  free(g.list);
+  free(g.low);
+}
+
+void analysis_boxes_free(AnalysisBoxes *boxes) {
+  free(boxes->low);
+  free(boxes->high);
+  free(boxes->value);
+  *boxes = (AnalysisBoxes){0};
+}
+
+/* ---- the forest -------------------------------------------------------------------------------------------------- */
+
+static void draw_points(uint64_t seed, uint32_t tree, size_t n, size_t *list) {
+  CoreRandomStream stream = core_random_stream(seed, CORE_RANDOM_BOOTSTRAP, tree, 0);
+  for (size_t i = 0; i < n; i++) list[i] = core_random_below(core_random_next(&stream), (uint32_t)n);
+}
+
+static void grow_forest(const double *x, const double *y, size_t n, size_t dimensions, uint64_t seed,
+                        AnalysisBoxes *forest) {
+  size_t *list = core_memory_allocate(n * sizeof *list);
+  for (uint32_t t = 0; t < ANALYSIS_TREES; t++) {
+    draw_points(seed, t, n, list);
+    analysis_boxes_grow(x, y, list, n, dimensions, &forest[t]);
+  }
+  free(list);
+}
+
+/* Mean over the trees of a share of each one's variance; a == b: a main effect, else an interaction. */
+static double mean_share(const AnalysisBoxes *forest, size_t a, size_t b) {
+  double sum = 0;
+  size_t trees = 0;
+  for (size_t t = 0; t < ANALYSIS_TREES; t++) {
+    const double all = analysis_boxes_variance(&forest[t]);
+    if (!(all > 0)) continue;
+    double own = analysis_boxes_marginal_variance(&forest[t], a, b);
+    if (a != b)
+      own -= analysis_boxes_marginal_variance(&forest[t], a, a) + analysis_boxes_marginal_variance(&forest[t], b, b);
+    sum += fmax(0, own) / all;
+    trees++;
+  }
+  return trees ? sum / (double)trees : NAN;
+}
+
+/* How many settings have a larger main effect. */
+static size_t rank_of(const double *main, size_t dimensions, size_t d) {
+  size_t rank = 0;
+  for (size_t other = 0; other < dimensions; other++)
+    rank += main[other] > main[d] || (main[other] == main[d] && other < d);
+  return rank;
+}
+
+void analysis_importance(const double *x, const double *y, size_t n, size_t dimensions, uint64_t seed, size_t pairs,
+                         double *main, double *pair) {
+  AnalysisBoxes forest[ANALYSIS_TREES] = {{0}};
+  const bool enough = n >= ANALYSIS_IMPORTANCE_LEAST;
+  if (enough) grow_forest(x, y, n, dimensions, seed, forest);
+  for (size_t d = 0; d < dimensions; d++) main[d] = enough ? mean_share(forest, d, d) : NAN;
+  for (size_t a = 0; a < dimensions && pair; a++)
+    for (size_t b = 0; b < dimensions; b++) {
+      const bool wanted =
+        enough && a < b && rank_of(main, dimensions, a) < pairs && rank_of(main, dimensions, b) < pairs;
+      if (a <= b) pair[a * dimensions + b] = pair[b * dimensions + a] = wanted ? mean_share(forest, a, b) : 0;
+    }
+  for (size_t t = 0; t < ANALYSIS_TREES && enough; t++) analysis_boxes_free(&forest[t]);
+}

@@ -1,0 +1,119 @@
+/* Values of trials: from numbers in [0, 1) to settings and back. search.c has the space, tpe.c draws by what it has
+ * seen. */
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "core/search/search.h"
+#include "core/search/sobol.h"
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
+
+static bool is_whole(const CoreSearchAxis *axis) { return axis->row->kind == CORE_CONFIG_INT; }
+
+/* Canonical text of a number that lies on the axis. */
+static const char *print_number(const CoreSearchAxis *axis, double value, CoreText *text) {
+  char number[64], exact[32];
+  core_text_clear(text);
+  if (is_whole(axis)) {
+    core_text_appendf(text, "%.0f", value);
+    return core_text_string(text);
+  }
+  CoreConfig scratch = core_config_default();
+  snprintf(number, sizeof number, "%.6g", value);
+  if (core_config_set(&scratch, axis->row->name, number) != CORE_OK) /* rounded to beyond what the setting may be */
+    CORE_CHECK(core_config_set(&scratch, axis->row->name, core_text_from_real(value, exact)) == CORE_OK);
+  return core_config_get(&scratch, axis->row, text);
+}
+
+const char *core_search_value_at(const CoreSearchAxis *axis, double coordinate, CoreText *text) {
+  if (axis->choices) {
+    const double last = (double)axis->choice_count - 1;
+    const size_t choice = (size_t)fmax(0, fmin(last, floor(coordinate)));
+    core_text_clear(text);
+    core_text_append(text, axis->choices[choice]);
+    return core_text_string(text);
+  }
+  double value = axis->is_log ? exp(coordinate) : coordinate;
+  if (is_whole(axis)) value = floor(value + 0.5);
+  return print_number(axis, fmax(axis->low, fmin(axis->high, value)), text);
+}
+
+/* Whole numbers are cells of width 1 about themselves, in the logarithm too, so that all are equally near. */
+static void bounds_of(const CoreSearchAxis *axis, double *low, double *high) {
+  const double half = is_whole(axis) ? 0.5 : 0;
+  *low = axis->is_log ? log(axis->low - half) : axis->low - half;
+  *high = axis->is_log ? log(axis->high + half) : axis->high + half;
+}
+
+const char *core_search_value(const CoreSearchAxis *axis, double unit, CoreText *text) {
+  double low, high;
+  if (axis->choices) return core_search_value_at(axis, unit * (double)axis->choice_count, text);
+  bounds_of(axis, &low, &high);
+  return core_search_value_at(axis, low + unit * (high - low), text);
+}
+
+double core_search_coordinate(const CoreSearchAxis *axis, const char *value) {
+  double number;
+  for (size_t c = 0; c < axis->choice_count; c++)
+    if (strcmp(axis->choices[c], value) == 0) return (double)c;
+  if (axis->choices || !core_text_to_real(value, &number)) return NAN;
+  /* A bound itself may have been rounded to six digits. */
+  if (number < axis->low - 1e-5 * fabs(axis->low) || number > axis->high + 1e-5 * fabs(axis->high)) return NAN;
+  return axis->is_log ? log(number) : number;
+}
+
+double core_search_unit(const CoreSearchAxis *axis, double coordinate) {
+  double low, high;
+  if (axis->choices) return (coordinate + 0.5) / (double)axis->choice_count;
+  bounds_of(axis, &low, &high);
+  return fmax(0, fmin(1, (coordinate - low) / (high - low)));
+}
+
+bool core_search_is_active(const CoreSearch *search, size_t axis, const double *coordinate) {
+  const CoreSearchAxis *of = &search->axes[axis];
+  if (of->parent == CORE_SEARCH_NO_PARENT) return true;
+  const double parent = coordinate[of->parent];
+  return !isnan(parent) && (of->when >> (unsigned)parent & 1);
+}
+
+/* ---- points ----------------------------------------------------------------------------------------------------- */
+
+uint64_t core_search_seed(const char *sweep, const char *name, const char *setting) {
+  unsigned char hash[crypto_generichash_BYTES_MIN];
+  CoreText key = {0};
+  uint64_t seed = 0;
+  CORE_CHECK(sodium_init() >= 0);
+  core_text_appendf(&key, "%s\n%s\n%s\n", sweep, name, setting);
+  crypto_generichash(hash, sizeof hash, (const unsigned char *)core_text_string(&key), key.length, NULL, 0);
+  for (size_t i = 0; i < sizeof seed; i++) seed = seed << 8 | hash[i];
+  core_text_free(&key);
+  return seed;
+}
+
+/* In (0, 1): the middle of one of 2^32 cells. */
+static double unit_of(const CoreSearch *search, uint64_t seed, int64_t trial, size_t axis) {
+  enum { SHIFT = 1 }; /* the second index: draws of trials have 0 */
+  uint32_t word;
+  if (search->method == CORE_SEARCH_SOBOL)
+    word = core_sobol((uint32_t)trial, axis) ^ core_random_4(seed, CORE_RANDOM_TRIAL, 0, SHIFT, 0).v[0];
+  else word = core_random_4(seed, CORE_RANDOM_TRIAL, (uint32_t)trial, 0, 0).v[0];
+  return ((double)word + 0.5) / 4294967296.0;
+}
+
+void core_search_draw(const CoreSearch *search, const char *sweep, const char *name, int64_t trial,
+                      double *coordinate) {
+  CoreText text = {0};
+  for (size_t i = 0; i < search->count; i++) {
+    const size_t axis = search->order[i];
+    const CoreSearchAxis *of = &search->axes[axis];
+    const uint64_t seed = core_search_seed(sweep, name, of->row->name);
+    const double unit = unit_of(search, seed, trial, axis);
+    coordinate[axis] = NAN;
+    if (core_search_is_active(search, axis, coordinate))
+      coordinate[axis] = core_search_coordinate(of, core_search_value(of, unit, &text));
+  }
+  core_text_free(&text);
+}

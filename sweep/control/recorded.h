@@ -1,0 +1,11 @@
+/* What sweep submit writes into results.db before anything starts. */
+#ifndef SWEEP_RECORDED_H
+#define SWEEP_RECORDED_H
+#include "sweep/spec/grid.h"
+#include "sweep/spec/manifest.h"
+
+/* Every run of the file into results.db, so that even a run that never started is known there, and the sweep's text:
+ * the file's, or where it has a search the resolved one (sweep.ini), which `analyze search` reads. */
+int sweep_record_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest);
+
+#endif

@@ -1,0 +1,159 @@
+/* From runs that ended to the next trials: their states, their values, TPE's proposals, the journal. */
+#include "sweep/search/wave.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/search/tpe.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
+#include "sweep/search/judge.h"
+#include "sweep/spec/grid.h"
+#include "sweep/spec/search.h"
+
+/* What one trial's runs came to. */
+typedef struct Outcome { double sum; size_t runs, bad; } Outcome;
+
+/* ---- what has ended ---------------------------------------------------------------------------------------------- */
+
+/* Has each run ended by itself? Stopped and lost ones go on with the next submit. */
+static int has_ended(const char *root, const SweepGrid *grid, const SweepSearch *search, bool *ended) {
+  *ended = true;
+  for (size_t run = 0; run < grid->runs && *ended; run++) {
+    StoreState state;
+    const SweepSearch *of;
+    (void)sweep_grid_cell_trial(grid, sweep_grid_cell(grid, run), &of);
+    if (of != search) continue;
+    TRY(store_run_state_read(root, grid->ids[run], true, &state));
+    *ended = state.status == STORE_FINISHED || state.status == STORE_DIVERGED || state.status == STORE_FAILED ||
+             state.status == STORE_STOPPED_BY_RULE;
+  }
+  return CORE_OK;
+}
+
+/* Adds one run to its trial. A run that a rule stopped counts as far as it came; the last value of one that diverged
+ * does not count. */
+static int add_run(const char *root, const SweepJudged *judged, const char *id, Outcome *outcome) {
+  StoreState state;
+  TRY(store_run_state_read(root, id, true, &state));
+  const bool counts = state.status == STORE_FINISHED || state.status == STORE_STOPPED_BY_RULE;
+  const double value = counts ? sweep_judged_value(judged, id) : NAN;
+  outcome->runs++;
+  if (isnan(value)) outcome->bad++;
+  else outcome->sum += value;
+  return CORE_OK;
+}
+
+/* Of every trial, also those that share a run. */
+static int add_runs(const char *root, const SweepGrid *grid, const SweepSearch *search, const SweepJudged *judged,
+                    Outcome *outcomes) {
+  for (size_t cell = 0; cell < grid->cells; cell++) {
+    const SweepSearch *of;
+    const size_t trial = sweep_grid_cell_trial(grid, cell, &of);
+    if (of != search) continue;
+    for (size_t seed = 0; seed < grid->spec->seed_count; seed++) {
+      CoreConfig config;
+      char id[CORE_RUN_ID];
+      sweep_grid_cell_config(grid, cell, seed, &config);
+      core_config_id(&config, id);
+      TRY(add_run(root, judged, id, &outcomes[trial]));
+    }
+  }
+  return CORE_OK;
+}
+
+static int check_measured(const SweepSpec *spec, const SweepSearch *search, const Outcome *outcomes) {
+  size_t runs = 0, bad = 0;
+  const CoreSearch *space = &search->space;
+  const CoreIniEntry *entry = space->goal ? space->goal : search->entry;
+  for (size_t i = 0; i < search->trials; i++) runs += outcomes[i].runs, bad += outcomes[i].bad;
+  if (bad < runs) return CORE_OK;
+  return core_ini_error(&spec->ini, entry, "goal: none of the %zu runs of [%s] that have ended has a value of %s, so "
+                        "there is nothing to propose from; take a measure that they have (analyze measures --sweep "
+                        "%s), or see why they failed (sweep status %s)", runs, search->entry->section, space->measure,
+                        spec->name, spec->name);
+}
+
+/* ---- proposing --------------------------------------------------------------------------------------------------- */
+
+static void make_trials(const SweepSearch *search, const Outcome *outcomes, CoreTpeTrial *trials, double *coordinates) {
+  for (size_t i = 0; i < search->trials; i++) {
+    double *coordinate = coordinates + i * search->space.count;
+    const Outcome *of = &outcomes[i];
+    const double mean = of->bad > 0 || of->runs == 0 ? NAN : of->sum / (double)of->runs;
+    sweep_search_trial(search, i, coordinate);
+    trials[i] = (CoreTpeTrial){coordinate, search->space.minimise ? mean : -mean, true};
+  }
+}
+
+/* Each proposal counts for the next as a trial that has not ended. */
+static void propose(const SweepSpec *spec, SweepSearch *search, const Outcome *outcomes) {
+  const size_t known = search->trials, axes = search->space.count;
+  const size_t left = (size_t)search->space.trials - known, wanted = (size_t)search->space.wave;
+  const size_t more = wanted < left ? wanted : left;
+  const int64_t wave = known ? search->wave[known - 1] + 1 : 1;
+  const uint64_t seed = core_search_seed(spec->name, search->name, "");
+  CoreTpeTrial *trials = core_memory_allocate((known + more) * sizeof *trials);
+  double *coordinates = core_memory_allocate((known + more) * axes * sizeof *coordinates);
+  make_trials(search, outcomes, trials, coordinates);
+  for (size_t i = known; i < known + more; i++) {
+    double *coordinate = coordinates + i * axes;
+    core_tpe_propose(&search->space, trials, i, seed, (int64_t)i, coordinate);
+    trials[i] = (CoreTpeTrial){coordinate, NAN, false};
+    sweep_search_add(search, &spec->base, coordinate);
+    search->wave[i] = wave;
+  }
+  free(coordinates);
+  free(trials);
+}
+
+/* One wave of one search, if its last one has ended. */
+static int next_wave(const char *root, SweepSpec *spec, SweepSearch *search, bool *proposed) {
+  SweepGrid grid;
+  SweepJudged judged;
+  bool ended;
+  *proposed = false;
+  TRY(sweep_grid_expand(spec, &grid));
+  int code = has_ended(root, &grid, search, &ended);
+  if (code == CORE_OK && ended) code = sweep_judge(root, spec->name, search->space.measure, &judged);
+  if (code == CORE_OK && ended) {
+    Outcome *outcomes = core_memory_zero_allocate(search->trials + 1, sizeof *outcomes);
+    code = add_runs(root, &grid, search, &judged, outcomes);
+    if (code == CORE_OK) code = check_measured(spec, search, outcomes);
+    if (code == CORE_OK) propose(spec, search, outcomes);
+    if (code == CORE_OK) code = sweep_proposals_write(root, spec, search);
+    *proposed = code == CORE_OK;
+    free(outcomes);
+    sweep_judged_free(&judged);
+  }
+  sweep_grid_free(&grid);
+  return code;
+}
+
+static int propose_all(const char *root, SweepSpec *spec, size_t *proposed) {
+  TRY(sweep_proposals_read(root, spec)); /* somebody else may have proposed since the spec was read */
+  for (size_t i = 0; i < spec->search_count; i++) {
+    SweepSearch *search = &spec->searches[i];
+    const size_t before = search->trials;
+    bool more = true;
+    while (more && sweep_search_is_open(search)) TRY(next_wave(root, spec, search, &more));
+    *proposed += search->trials - before;
+  }
+  return CORE_OK;
+}
+
+int sweep_wave_propose(const char *root, SweepSpec *spec, size_t *proposed) {
+  char path[CORE_PATH_MAX];
+  int lock;
+  *proposed = 0;
+  if (!sweep_spec_is_open(spec)) return CORE_OK;
+  TRY(store_path_sweep(root, spec->name, "manifest.tsv", path));
+  if (!core_files_exists(path)) return CORE_OK; /* it was never submitted */
+  TRY(store_path_sweep(root, spec->name, "manifest.lock", path));
+  TRY(core_files_lock(path, true, &lock));
+  const int code = propose_all(root, spec, proposed);
+  core_files_unlock(&lock);
+  return code;
+}
