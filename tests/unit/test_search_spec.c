@@ -1,5 +1,5 @@
-/* [search NAME] in experiment files: what it makes of a grid, a zip, a profile and seeds; what was proposed, written and
- * read again; and what is refused. */
+/* [search NAME] in experiment files: what it makes of a grid, a zip, a profile and seeds; what was proposed, written
+ * and read again; and what is refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -171,7 +171,7 @@ static void test_frozen(void **state) {
   free_made(&again);
 }
 
-/* ---- proposals ---------------------------------------------------------------------------------------------------- */
+/* ---- proposals --------------------------------------------------------------------------------------------------- */
 
 static void journal_path(const char *root, char path[CORE_PATH_MAX]) {
   assert_int_equal(core_files_path(path, "%s/sweeps/s/search.all.tsv", root), CORE_OK);
@@ -246,7 +246,7 @@ static void test_proposals(void **state) {
   assert_int_equal(core_files_remove_tree(root), CORE_OK);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------------------------------------------------- */
 
 static void test_refused(void **state) {
   refuse(HEAD RATES "[grid g]\nppo.learning_rate = 1e-4, 1e-3\n", NULL, NULL, "f.ini:5:1: ",
