@@ -58,15 +58,60 @@ static int read_space(AnalysisTrials *trials, const CoreIniEntry *section) {
     if (!entry->key || strcmp(entry->section, section->section) != 0 || strcmp(entry->key, "seeds") == 0) continue;
     TRY(core_search_line(&trials->ini, entry, &trials->space));
   }
+  read_others(trials);
   return core_search_finish(&trials->ini, section, &trials->space);
+}
+
+static bool has_axis(const CoreSearch *space, const CoreConfigRow *row) {
+  for (size_t i = 0; i < space->count; i++)
+    if (space->axes[i].row == row) return true;
+  return false;
+}
+
+/* The file's value of a setting, in its sections or by default, as text to compare with runs'; free it. */
+static char *base_of(const CoreIni *ini, const CoreConfigRow *row) {
+  CoreConfig scratch = core_config_default();
+  CoreText text = {0};
+  for (size_t i = 0; i < ini->count; i++) {
+    const CoreIniEntry *entry = &ini->entries[i];
+    if (entry->key && strcmp(entry->section, row->section) == 0 && strcmp(entry->key, row->key) == 0)
+      (void)core_config_set(&scratch, row->name, entry->value); /* it was good when the sweep was submitted */
+  }
+  char *base = core_text_duplicate(core_config_get(&scratch, row, &text));
+  core_text_free(&text);
+  return base;
+}
+
+static void read_others(AnalysisTrials *trials) {
+  for (size_t i = 0; i < trials->ini.count; i++) {
+    const CoreIniEntry *entry = &trials->ini.entries[i];
+    const CoreConfigRow *row = entry->key && search_of(entry) ? core_config_find(entry->key) : NULL;
+    if (!row || has_axis(&trials->space, row)) continue;
+    trials->others = core_memory_resize(trials->others, (trials->other_count + 1) * sizeof *trials->others);
+    trials->others[trials->other_count++] = (AnalysisTrialsOther){row, base_of(&trials->ini, row)};
+  }
+  core_error_clear();
 }
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
 
-/* false: the run's settings lie outside of the space. */
-static bool coordinates_of(const CoreSearch *space, const CoreConfig *config, double *coordinate) {
+/* Settings that only other searches of the sweep draw have the file's own values in this one's runs. */
+static bool is_of_others(const AnalysisTrials *trials, const CoreConfig *config) {
   CoreText value = {0};
-  bool good = true;
+  bool others = false;
+  for (size_t i = 0; i < trials->other_count && !others; i++) {
+    const AnalysisTrialsOther *other = &trials->others[i];
+    others = strcmp(core_config_get(config, other->row, &value), other->base) != 0;
+  }
+  core_text_free(&value);
+  return others;
+}
+
+/* false: the run's settings lie outside of the space. */
+static bool coordinates_of(const AnalysisTrials *trials, const CoreConfig *config, double *coordinate) {
+  const CoreSearch *space = &trials->space;
+  CoreText value = {0};
+  bool good = !is_of_others(trials, config);
   for (size_t i = 0; i < space->count && good; i++) {
     const size_t axis = space->order[i];
     coordinate[axis] = NAN;
@@ -108,7 +153,7 @@ static int place_of(StoreQuery *query, const char *run, size_t *place) {
 static int add_run(AnalysisTrials *trials, const AnalysisSelection *selection, size_t run, StoreQuery *query) {
   double coordinate[CORE_SEARCH_AXES_MAX];
   size_t place;
-  if (!coordinates_of(&trials->space, &selection->runs[run].config, coordinate)) {
+  if (!coordinates_of(trials, &selection->runs[run].config, coordinate)) {
     trials->elsewhere++;
     return CORE_OK;
   }
@@ -148,7 +193,9 @@ void analysis_trials_free(AnalysisTrials *trials) {
     free(trials->trials[t].coordinate);
     free(trials->trials[t].runs);
   }
+  for (size_t i = 0; i < trials->other_count; i++) free(trials->others[i].base);
   free(trials->trials);
+  free(trials->others);
   core_search_free(&trials->space);
   if (trials->ini.file) core_ini_free(&trials->ini);
   *trials = (AnalysisTrials){0};

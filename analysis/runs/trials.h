@@ -11,15 +11,21 @@ typedef struct AnalysisTrial {
   size_t place;            /* of its first run in the sweep's manifest: trials in the order they were proposed */
 } AnalysisTrial;
 
+/* A setting that another search of the sweep draws, and this one does not: in its runs it has the file's value. */
+typedef struct AnalysisTrialsOther { const CoreConfigRow *row; char *base; } AnalysisTrialsOther;
+
 typedef struct AnalysisTrials {
   char name[65];           /* the search's */
   CoreSearch space;
   AnalysisTrial *trials;   /* [count], by place */
   size_t count, elsewhere; /* runs whose settings are not of this space */
+  AnalysisTrialsOther *others;
+  size_t other_count;
   CoreIni ini;             /* what the space points into */
 } AnalysisTrials;
 
-/* search NULL: the only one. CORE_USAGE: the sweep has no such search, none, or several and none was named. Caller
+/* Runs of two searches over the same settings can not be told apart: each has the trials of both. search NULL: the only
+ * one. CORE_USAGE: the sweep has no such search, none, or several and none was named. Caller
  * calls analysis_trials_free, also after an error. */
 int analysis_trials_read(StoreDatabase *database, const AnalysisSelection *selection, const char *sweep,
                          const char *search, AnalysisTrials *trials);

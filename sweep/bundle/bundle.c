@@ -2,7 +2,7 @@
  *
  *   SHA256SUMS              of all the others, as sha256sum prints them
  *   results.db              rows of these sweeps alone
- *   sweeps/<name>/...       sweep.ini and manifest.tsv
+ *   sweeps/<name>/...       sweep.ini, manifest.tsv, and what searches have proposed
  *   checkpoints.tsv         which checkpoints there were, and their SHA-256; they stay where they are
  *
  * The same results give the same bytes. */
@@ -22,7 +22,6 @@
 #include "sweep/spec/sweep.h"
 
 static const char SUMS[] = "SHA256SUMS", DATABASE[] = "results.db", CHECKPOINTS[] = "checkpoints.tsv";
-static const char *const sweep_files[] = {"sweep.ini", "manifest.tsv"};
 
 typedef struct BundleOptions { SweepCommon common; const char *output; bool json; } BundleOptions;
 
@@ -82,6 +81,33 @@ static int note_sum(Bundle *bundle, const char *name, const char *path) {
   return CORE_OK;
 }
 
+static bool is_member(const char *file) {
+  static const char proposals[] = "search.", ending[] = ".tsv";
+  const size_t length = strlen(file);
+  return strcmp(file, "sweep.ini") == 0 || strcmp(file, "manifest.tsv") == 0 ||
+         (strncmp(file, proposals, sizeof proposals - 1) == 0 && length > sizeof ending &&
+          strcmp(file + length - (sizeof ending - 1), ending) == 0);
+}
+
+/* Calls `visit` with each file of a sweep that belongs to the bundle: its name there and its path here. */
+static int visit_files(Bundle *bundle, const char *name, int (*visit)(Bundle *, const char *, const char *)) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], member[CORE_PATH_MAX], **files;
+  size_t count;
+  TRY(store_path_sweep(bundle->options->common.root, name, NULL, folder));
+  TRY(core_files_list(folder, &files, &count));
+  int code = CORE_OK;
+  for (size_t i = 0; i < count; i++) {
+    if (code == CORE_OK && is_member(files[i])) {
+      code = core_files_path(path, "%s/%s", folder, files[i]);
+      if (code == CORE_OK) code = core_files_path(member, "sweeps/%s/%s", name, files[i]);
+      if (code == CORE_OK) code = visit(bundle, member, path);
+    }
+    free(files[i]);
+  }
+  free(files);
+  return code;
+}
+
 static int note_checkpoints(Bundle *bundle, const char *id) {
   char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], sum[BUNDLE_SHA256], **names;
   size_t count;
@@ -106,13 +132,8 @@ static int note_checkpoints(Bundle *bundle, const char *id) {
 
 static int note_sweep(Bundle *bundle, const char *name) {
   const char *root = bundle->options->common.root;
-  char path[CORE_PATH_MAX], member[CORE_PATH_MAX];
   SweepManifest manifest;
-  for (size_t i = 0; i < sizeof sweep_files / sizeof *sweep_files; i++) {
-    TRY(store_path_sweep(root, name, sweep_files[i], path));
-    TRY(core_files_path(member, "sweeps/%s/%s", name, sweep_files[i]));
-    TRY(note_sum(bundle, member, path));
-  }
+  TRY(visit_files(bundle, name, note_sum));
   TRY(sweep_manifest_read(root, name, &manifest));
   int code = CORE_OK;
   for (size_t i = 0; i < manifest.count && code == CORE_OK; i++) code = note_checkpoints(bundle, manifest.ids[i]);
@@ -121,14 +142,8 @@ static int note_sweep(Bundle *bundle, const char *name) {
   return code;
 }
 
-static int add_sweep(Bundle *bundle, const char *name) {
-  char path[CORE_PATH_MAX], member[CORE_PATH_MAX];
-  for (size_t i = 0; i < sizeof sweep_files / sizeof *sweep_files; i++) {
-    TRY(store_path_sweep(bundle->options->common.root, name, sweep_files[i], path));
-    TRY(core_files_path(member, "sweeps/%s/%s", name, sweep_files[i]));
-    TRY(bundle_archive_add_file(bundle->archive, member, path));
-  }
-  return CORE_OK;
+static int add_file(Bundle *bundle, const char *name, const char *path) {
+  return bundle_archive_add_file(bundle->archive, name, path);
 }
 
 static int add_all(Bundle *bundle) {
@@ -137,7 +152,7 @@ static int add_all(Bundle *bundle) {
   TRY(bundle_archive_add_bytes(archive, CHECKPOINTS, core_text_string(&bundle->checkpoints),
                                bundle->checkpoints.length));
   TRY(bundle_archive_add_file(archive, DATABASE, bundle->database));
-  for (size_t i = 0; i < bundle->count; i++) TRY(add_sweep(bundle, bundle->names[i]));
+  for (size_t i = 0; i < bundle->count; i++) TRY(visit_files(bundle, bundle->names[i], add_file));
   return CORE_OK;
 }
 

@@ -41,6 +41,7 @@ static int choose(SweepSubmission *s, const char *id, size_t index, bool *wanted
   if (state.status == STORE_RUNNING) done->running++;
   else if (state.status == STORE_FINISHED && !s->launch->force) done->finished++;
   else if (state.status == STORE_DIVERGED && !s->launch->force) done->diverged++;
+  else if (state.status == STORE_FAILED && s->launch->keep_failed) done->failed++;
   else if (sweep_stop_log_stops(&s->stops, id)) done->stopped++;
   else *wanted = true;
   if (!*wanted || state.status == STORE_PENDING) return CORE_OK;

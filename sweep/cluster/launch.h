@@ -23,6 +23,7 @@ typedef struct SweepLaunch {
   SlurmCluster *cluster;          /* NULL only with dry_run */
   const SlurmSettings *settings;
   bool force;                     /* also finished and diverged runs, from the beginning */
+  bool keep_failed;               /* failed runs stay as they are */
   bool dry_run, test_only;        /* say what would be done; change nothing */
   SweepPreview *preview;          /* not NULL: as dry_run, and says nothing */
   FILE *words;                    /* who tells what is done: NULL is stdout; with --json stderr */
@@ -31,7 +32,7 @@ typedef struct SweepLaunch {
 
 /* What there was to do and what was done. */
 typedef struct SweepLaunched {
-  size_t submitted, queued, finished, diverged, running,
+  size_t submitted, queued, finished, diverged, failed, running, /* failed: kept so */
       exhausted; /* exhausted: out of memory: the same would happen again */
   size_t stopped;                 /* by the sweep's [stop] rule: sweep retry takes them up */
   size_t orphans;                 /* begin from runs that are neither done nor in any queue: they would fail */

@@ -25,6 +25,7 @@
 #include "sweep/cluster/cgroup.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/journal.h"
+#include "sweep/cluster/task_search.h"
 #include "sweep/commands.h"
 #include "sweep/local/notify.h"
 #include "sweep/spec/sweep.h"
@@ -351,6 +352,7 @@ static int carry_out(Task *task) {
     if (count_living(task) > 0) wait_signal(task, &signals, TICK_S);
     else go_on_with_promoted(task);
   }
+  if (task->stop == STOP_NONE) sweep_task_search_go_on(task->self.root, task->name);
   notify(task);
   return conclude(task, &signals);
 }

@@ -38,8 +38,7 @@ typedef struct SubmitOptions {
   SweepCommon common;
   bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, json;
   int64_t jobs;
-  size_t proposed;           /* trials of searches, by this call */
-  bool on_cluster;
+  bool on_cluster, keep_failed;
   json_t *told;              /* what --json prints */
 } SubmitOptions;
 
@@ -147,6 +146,7 @@ static void print_kept(const SweepLaunched *done, const char *name) {
                {done->queued, "in the queue already"},
                {done->running, "running"},
                {done->diverged, "diverged (--force runs them again)"},
+               {done->failed, "failed (sweep retry runs them again)"},
                {done->stopped, "stopped by rule (sweep retry --by-rule takes them up)"},
                {done->exhausted, "ran out of memory (sweep retry --mem +50% gives them more)"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -173,7 +173,8 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
                               .name = grid->spec->name,
                               .cluster = cluster,
                               .settings = settings,
-                              .force = options->force,
+                              .force = options->force && !options->keep_failed, /* of the first wave */
+                              .keep_failed = options->keep_failed,
                               .dry_run = options->dry_run,
                               .test_only = options->test_only,
                               .held = options->held};
@@ -272,14 +273,22 @@ static int check(const SubmitOptions *options, const SlurmSettings *settings, co
   return CORE_OK;
 }
 
+static size_t count_trials(const SweepSpec *spec) {
+  size_t trials = 0;
+  for (size_t i = 0; i < spec->search_count; i++) trials += spec->searches[i].trials;
+  return trials;
+}
+
 /* The next trials of a search, when the runs of those before have ended. */
-static int propose(SubmitOptions *options, SweepSpec *spec) {
+static int propose(const SubmitOptions *options, SweepSpec *spec) {
   size_t more = 0;
   if (options->dry_run || options->test_only) return CORE_OK;
   TRY(sweep_wave_propose(options->common.root, spec, &more));
-  options->proposed = more;
   if (spec->search_count > 0) tell_count(options, "proposed", more);
   if (more > 0) printf("%s: %zu trials proposed\n", spec->name, more);
+  if (sweep_spec_is_open(spec))
+    printf("%s: %zu trials so far; the others follow in waves, from what these come to\n", spec->name,
+           count_trials(spec));
   return CORE_OK;
 }
 
@@ -302,16 +311,20 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
 }
 
 /* With --wait wave after wave; on this machine it is the executor that goes on (next_wave.h). A wave with failed or
- * diverged runs has ended as well. */
+ * diverged runs has ended as well, and is not run again. Tasks may have proposed and submitted meanwhile. */
 static int submit_spec(SubmitOptions *options, SweepSpec *spec) {
   int code = submit_once(options, spec);
-  while (options->wait && options->on_cluster && (code == CORE_OK || code == CORE_FAIL) && sweep_spec_is_open(spec)) {
+  bool more = true;
+  while (more && options->wait && options->on_cluster && (code == CORE_OK || code == CORE_FAIL) &&
+         sweep_spec_is_open(spec)) {
     const int verdict = code;
+    const size_t before = count_trials(spec);
     char words[1024];
     snprintf(words, sizeof words, "%s", core_error_message());
+    options->keep_failed = true;
     code = submit_once(options, spec);
-    if (options->proposed == 0 && code == CORE_OK && verdict != CORE_OK) code = core_error(verdict, "%s", words);
-    if (options->proposed == 0) break;
+    more = count_trials(spec) > before;
+    if (!more && code == CORE_OK && verdict != CORE_OK) code = core_error(verdict, "%s", words);
   }
   return code;
 }

@@ -144,8 +144,7 @@ static void executor_tell_failures(Executor *executor) {
   }
 }
 
-/* A search whose wave has ended: proposes the next, and says whether there is something to do again. Finished runs are
- * not done over with every wave, whatever --force said of the first. */
+/* A search whose wave has ended: proposes the next, and says whether there is something to do again. */
 static bool executor_continue(Executor *executor, JobSet *set) {
   SweepRequest request;
   bool queued;
@@ -153,8 +152,7 @@ static bool executor_continue(Executor *executor, JobSet *set) {
   int code = sweep_queue_read(executor->root, job_set_name(set), &request, &queued);
   if (code == CORE_OK && !queued) return false;
   if (code == CORE_OK) code = sweep_next_wave(executor->root, job_set_name(set));
-  request.force = false;
-  if (code == CORE_OK) code = job_set_reload(set, &request);
+  if (code == CORE_OK) code = job_set_continue(set, &request);
   if (code != CORE_OK) core_log(CORE_LOG_ERROR, "%s", core_error_message());
   return code == CORE_OK && job_set_waiting(set) > 0;
 }

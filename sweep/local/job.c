@@ -132,8 +132,8 @@ void job_set_look(JobSet *set, StoreDatabase *database, bool wait) {
   if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
 }
 
-/* What of the grid is to be done now. */
-static void choose(JobSet *set, const SweepRequest *request) {
+/* What of the grid is to be done now. failed: those that have failed, too. */
+static void choose(JobSet *set, const SweepRequest *request, bool failed) {
   set->waiting = set->next = 0;
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
@@ -144,7 +144,8 @@ static void choose(JobSet *set, const SweepRequest *request) {
       core_warn("%s", core_error_message());
     const bool final = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
     job->force = final && request->force;
-    job->phase = (final && !request->force) || state.status == STORE_RUNNING ? JOB_ENDED : JOB_WAITING;
+    const bool stays = (final && !request->force) || (state.status == STORE_FAILED && !failed);
+    job->phase = stays || state.status == STORE_RUNNING ? JOB_ENDED : JOB_WAITING;
     job->starts = 0;
     job->by_rule = false;
     if (job->phase == JOB_WAITING) set->waiting++;
@@ -164,7 +165,7 @@ static int load(JobSet *set, const char *name) {
   return code;
 }
 
-int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **out) {
+static int create(const char *root, const char *name, const SweepRequest *request, bool failed, JobSet **out) {
   JobSet *set = core_memory_zero_allocate(1, sizeof *set);
   set->root = root;
   const int code = load(set, name);
@@ -174,14 +175,18 @@ int job_set_create(const char *root, const char *name, const SweepRequest *reque
   }
   set->jobs = core_memory_zero_allocate(set->grid.runs + 1, sizeof *set->jobs);
   find_parents(set);
-  choose(set, request);
+  choose(set, request, failed);
   *out = set;
   return CORE_OK;
 }
 
-int job_set_reload(JobSet *set, const SweepRequest *request) {
+int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **out) {
+  return create(root, name, request, true, out);
+}
+
+static int reload(JobSet *set, const SweepRequest *request, bool failed) {
   JobSet *fresh;
-  TRY(job_set_create(set->root, set->spec.name, request, &fresh));
+  TRY(create(set->root, set->spec.name, request, failed, &fresh));
   SweepIdSet places = {0};
   for (size_t k = 0; k < fresh->grid.runs; k++) sweep_id_set_add(&places, fresh->grid.ids[k], NULL);
   for (size_t i = 0; i < set->grid.runs; i++) { /* what runs goes over, by id */
@@ -204,6 +209,13 @@ int job_set_reload(JobSet *set, const SweepRequest *request) {
   fresh->grid.spec = &fresh->spec;
   job_set_destroy(&fresh);
   return CORE_OK;
+}
+
+int job_set_reload(JobSet *set, const SweepRequest *request) { return reload(set, request, true); }
+
+int job_set_continue(JobSet *set, const SweepRequest *request) {
+  const SweepRequest wave = {.jobs = request->jobs, .executor = request->executor};
+  return reload(set, &wave, false);
 }
 
 void job_set_destroy(JobSet **set) {

@@ -18,17 +18,27 @@ typedef struct Outcome { double sum; size_t runs, bad; } Outcome;
 
 /* ---- what has ended ---------------------------------------------------------------------------------------------- */
 
-/* Has each run ended by itself? Stopped and lost ones go on with the next submit. */
+static void id_of(const SweepGrid *grid, size_t cell, size_t seed, char id[CORE_RUN_ID]) {
+  CoreConfig config;
+  sweep_grid_cell_config(grid, cell, seed, &config);
+  core_config_id(&config, id);
+}
+
+/* Has each run ended by itself? Stopped and lost ones go on with the next submit. The last trials first: they are what
+ * mostly has not. */
 static int has_ended(const char *root, const SweepGrid *grid, const SweepSearch *search, bool *ended) {
   *ended = true;
-  for (size_t run = 0; run < grid->runs && *ended; run++) {
-    StoreState state;
+  for (size_t cell = grid->cells; cell-- > 0 && *ended;) {
     const SweepSearch *of;
-    (void)sweep_grid_cell_trial(grid, sweep_grid_cell(grid, run), &of);
-    if (of != search) continue;
-    TRY(store_run_state_read(root, grid->ids[run], true, &state));
-    *ended = state.status == STORE_FINISHED || state.status == STORE_DIVERGED || state.status == STORE_FAILED ||
-             state.status == STORE_STOPPED_BY_RULE;
+    (void)sweep_grid_cell_trial(grid, cell, &of);
+    for (size_t seed = 0; of == search && seed < grid->spec->seed_count && *ended; seed++) {
+      char id[CORE_RUN_ID];
+      StoreState state;
+      id_of(grid, cell, seed, id);
+      TRY(store_run_state_read(root, id, true, &state));
+      *ended = state.status == STORE_FINISHED || state.status == STORE_DIVERGED || state.status == STORE_FAILED ||
+               state.status == STORE_STOPPED_BY_RULE;
+    }
   }
   return CORE_OK;
 }
@@ -54,10 +64,8 @@ static int add_runs(const char *root, const SweepGrid *grid, const SweepSearch *
     const size_t trial = sweep_grid_cell_trial(grid, cell, &of);
     if (of != search) continue;
     for (size_t seed = 0; seed < grid->spec->seed_count; seed++) {
-      CoreConfig config;
       char id[CORE_RUN_ID];
-      sweep_grid_cell_config(grid, cell, seed, &config);
-      core_config_id(&config, id);
+      id_of(grid, cell, seed, id);
       TRY(add_run(root, judged, id, &outcomes[trial]));
     }
   }
@@ -155,5 +163,17 @@ int sweep_wave_propose(const char *root, SweepSpec *spec, size_t *proposed) {
   TRY(core_files_lock(path, true, &lock));
   const int code = propose_all(root, spec, proposed);
   core_files_unlock(&lock);
+  return code;
+}
+
+int sweep_wave_has_ended(const char *root, const SweepSpec *spec, bool *ended) {
+  SweepGrid grid;
+  *ended = false;
+  if (!sweep_spec_is_open(spec)) return CORE_OK;
+  TRY(sweep_grid_expand(spec, &grid));
+  int code = CORE_OK;
+  for (size_t i = 0; i < spec->search_count && code == CORE_OK && !*ended; i++)
+    if (sweep_search_is_open(&spec->searches[i])) code = has_ended(root, &grid, &spec->searches[i], ended);
+  sweep_grid_free(&grid);
   return code;
 }

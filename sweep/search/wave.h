@@ -4,9 +4,14 @@
  * on this machine the executor calls it when it has nothing left to do. */
 #ifndef SWEEP_WAVE_H
 #define SWEEP_WAVE_H
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sweep/spec/spec.h"
+
+/* Is a wave to be proposed: has a search of the spec trials left, and have all runs of those before ended? The spec is
+ * the sweep as it stands (sweep_common_frozen). */
+int sweep_wave_has_ended(const char *root, const SweepSpec *spec, bool *ended);
 
 /* Proposes the next wave of each search of the spec whose wave has ended; waves that repeat earlier runs only count as
  * ended at once. *proposed: trials, 0 when there is still something to run, or nothing to propose. A trial is as good

@@ -14,6 +14,7 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 #include "sweep/spec/grid.h"
+#include "sweep/spec/sweep.h"
 #include "sweep/stop/trials.h"
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
@@ -98,12 +99,6 @@ static int decide(const char *root, const SweepGrid *grid, StoreDatabase *databa
   return code;
 }
 
-static int read_spec(const char *root, const char *name, SweepSpec *spec) {
-  char path[CORE_PATH_MAX];
-  TRY(store_path_sweep(root, name, "sweep.ini", path));
-  return sweep_spec_read(path, NULL, NULL, 0, spec);
-}
-
 /* Seconds since anybody decided last; INFINITY: nobody has. */
 static double age_s(const char *root, const char *name) {
   char path[CORE_PATH_MAX];
@@ -136,7 +131,7 @@ int sweep_stop_decide(const char *root, const char *name, StoreDatabase *databas
                       SweepStopOutcome *outcome) {
   SweepSpec spec;
   *outcome = (SweepStopOutcome){0};
-  TRY(read_spec(root, name, &spec));
+  TRY(sweep_common_frozen(root, name, &spec));
   const int code =
     spec.stop.rule == SWEEP_STOP_NONE ? CORE_OK : decide_for(root, &spec, database, wait, outcome);
   sweep_spec_free(&spec);
@@ -158,7 +153,7 @@ static int import_and_decide(const char *root, const SweepSpec *spec, bool now, 
 int sweep_stop_look(const char *root, const char *name, bool now, SweepStopOutcome *outcome) {
   SweepSpec spec;
   *outcome = (SweepStopOutcome){0};
-  TRY(read_spec(root, name, &spec));
+  TRY(sweep_common_frozen(root, name, &spec));
   int code = CORE_OK;
   if (spec.stop.rule == SWEEP_STOP_NONE || (!now && age_s(root, name) < spec.stop.every)) outcome->is_busy = !now;
   else code = import_and_decide(root, &spec, now, outcome);
@@ -168,7 +163,7 @@ int sweep_stop_look(const char *root, const char *name, bool now, SweepStopOutco
 
 SweepStopKind sweep_stop_of(const char *root, const char *name, double *every_s) {
   SweepSpec spec;
-  if (read_spec(root, name, &spec) != CORE_OK) {
+  if (sweep_common_frozen(root, name, &spec) != CORE_OK) {
     core_error_clear();
     return SWEEP_STOP_NONE;
   }
