@@ -51,17 +51,6 @@ static int choose(const CoreIni *ini, const char *sweep, const char *wanted, con
   return code;
 }
 
-static int read_space(AnalysisTrials *trials, const CoreIniEntry *section) {
-  TRY(core_text_copy(trials->name, sizeof trials->name, search_of(section), "search"));
-  for (size_t i = 0; i < trials->ini.count; i++) {
-    const CoreIniEntry *entry = &trials->ini.entries[i];
-    if (!entry->key || strcmp(entry->section, section->section) != 0 || strcmp(entry->key, "seeds") == 0) continue;
-    TRY(core_search_line(&trials->ini, entry, &trials->space));
-  }
-  read_others(trials);
-  return core_search_finish(&trials->ini, section, &trials->space);
-}
-
 static bool has_axis(const CoreSearch *space, const CoreConfigRow *row) {
   for (size_t i = 0; i < space->count; i++)
     if (space->axes[i].row == row) return true;
@@ -91,6 +80,17 @@ static void read_others(AnalysisTrials *trials) {
     trials->others[trials->other_count++] = (AnalysisTrialsOther){row, base_of(&trials->ini, row)};
   }
   core_error_clear();
+}
+
+static int read_space(AnalysisTrials *trials, const CoreIniEntry *section) {
+  TRY(core_text_copy(trials->name, sizeof trials->name, search_of(section), "search"));
+  for (size_t i = 0; i < trials->ini.count; i++) {
+    const CoreIniEntry *entry = &trials->ini.entries[i];
+    if (!entry->key || strcmp(entry->section, section->section) != 0 || strcmp(entry->key, "seeds") == 0) continue;
+    TRY(core_search_line(&trials->ini, entry, &trials->space));
+  }
+  read_others(trials);
+  return core_search_finish(&trials->ini, section, &trials->space);
 }
 
 /* ---- trials ------------------------------------------------------------------------------------------------------ */
