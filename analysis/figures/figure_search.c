@@ -53,10 +53,16 @@ static void judge(Search *s) {
   }
 }
 
+/* As differences of it are looked at: DDR and KL by their logarithms. */
+static double score_of(const Search *s, size_t t) {
+  const double score = s->judged[t].score.center;
+  return analysis_scored_is_log(&s->scored) ? log(score) : score;
+}
+
 /* Smaller is better; without a value, or with a run that failed, infinite. */
 static double loss_of(const Search *s, size_t t) {
   const double score = s->judged[t].score.center;
-  if (isnan(score) || s->judged[t].bad > 0) return INFINITY;
+  if (isnan(score) || (analysis_scored_is_log(&s->scored) && score <= 0) || s->judged[t].bad > 0) return INFINITY;
   return s->trials.space.minimise ? score : -score;
 }
 
@@ -78,7 +84,7 @@ static void explain(Search *s) {
   double *y = core_memory_allocate((s->valued + 1) * sizeof *y);
   for (size_t i = 0; i < s->valued; i++) {
     const AnalysisTrial *trial = &s->trials.trials[s->order[i]];
-    y[i] = s->judged[s->order[i]].score.center;
+    y[i] = score_of(s, s->order[i]);
     for (size_t a = 0; a < space->count; a++)
       x[i * space->count + a] =
         isnan(trial->coordinate[a]) ? 0.5 : core_search_unit(&space->axes[a], trial->coordinate[a]);
@@ -299,9 +305,10 @@ static void add_ends(const Search *s, AnalysisPlot *plot, size_t axis, double x)
 
 static void add_score_ends(const Search *s, AnalysisPlot *plot, double x, double low, double high) {
   char text[32];
-  snprintf(text, sizeof text, "%.3g", low);
+  const bool is_log = analysis_scored_is_log(&s->scored);
+  snprintf(text, sizeof text, "%.3g", is_log ? exp(low) : low);
   analysis_plot_text(plot, 0, x, height_of(0) - TEXT_APART, text, s->context.style->foreground);
-  snprintf(text, sizeof text, "%.3g", high);
+  snprintf(text, sizeof text, "%.3g", is_log ? exp(high) : high);
   analysis_plot_text(plot, 0, x, height_of(1) + TEXT_APART, text, s->context.style->foreground);
 }
 
@@ -318,7 +325,7 @@ static void add_lines(const Search *s, AnalysisPlot *plot, double low, double hi
       y[a] = isnan(coordinate) ? NONE_HEIGHT : height_of(core_search_unit(&space->axes[a], coordinate));
     }
     x[space->count] = (double)space->count;
-    y[space->count] = height_of(high > low ? (s->judged[t].score.center - low) / (high - low) : 0.5);
+    y[space->count] = height_of(high > low ? (score_of(s, t) - low) / (high - low) : 0.5);
     analysis_plot_curve(plot, 0, space->count + 1, x, y, NULL, NULL, mark_of(s, i),
                         i < (size_t)s->best ? ANALYSIS_SOLID : ANALYSIS_FAINT);
   }
@@ -329,8 +336,8 @@ static int draw_parallel(Search *s) {
   const AnalysisStyle *style = s->context.style;
   double low = INFINITY, high = -INFINITY;
   for (size_t i = 0; i < s->valued; i++) {
-    low = fmin(low, s->judged[s->order[i]].score.center);
-    high = fmax(high, s->judged[s->order[i]].score.center);
+    low = fmin(low, score_of(s, s->order[i]));
+    high = fmax(high, score_of(s, s->order[i]));
   }
   AnalysisPlot *plot = analysis_plot_create(style, "", false, "", false);
   for (size_t a = 0; a < space->count; a++) analysis_plot_category_x(plot, analysis_key_name(space->axes[a].row));

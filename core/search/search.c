@@ -19,6 +19,11 @@ static const char *const measures[] = {
 #include "core/config/measures.def"
 #undef X
 };
+static const char *const ranges[] = {
+#define X(name, words, range) #range,
+#include "core/config/measures.def"
+#undef X
+};
 
 /* ---- the block's own keys --------------------------------------------------------------------------------------- */
 
@@ -57,6 +62,7 @@ static int read_goal(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *
   for (size_t i = 0; i < MEASURES; i++) {
     if (strcmp(name, measures[i]) != 0) continue;
     search->measure = measures[i];
+    search->is_log = strcmp(ranges[i], "LOG") == 0;
     if (strcmp(name, "score_at_time") != 0) return CORE_OK;
     return core_ini_error(ini, entry, "goal: score_at_time depends on the runs that are compared; take final or best");
   }

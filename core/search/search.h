@@ -48,6 +48,7 @@ typedef struct CoreSearch {
   int64_t trials, startup, wave;   /* 0: not given yet */
   bool minimise;
   const char *measure;             /* "final"; of static storage */
+  bool is_log;                     /* of its values geometric means are taken (range LOG of measures.def) */
   CoreSearchAxis *axes;            /* in the file's order */
   size_t count;
   size_t *order;                   /* [count]: parents before those that have conditions on them */

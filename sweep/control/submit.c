@@ -262,8 +262,8 @@ static int check(const SubmitOptions *options, const SlurmSettings *settings, co
   SweepChecked checked;
   const SweepCheck asked = {
     .root = options->common.root, .slurm = cluster ? settings : NULL, .in_root = cluster != NULL};
-  TRY(sweep_duplicates_check(grid));
   TRY(sweep_searches_check(grid));
+  TRY(sweep_duplicates_check(grid));
   TRY(sweep_trust_check(options->common.root, grid, options->trust && !options->dry_run));
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&asked, grid, &checked));

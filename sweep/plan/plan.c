@@ -73,8 +73,8 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
   int code;
   *plan = (SweepPlan){.spec = spec};
   TRY(sweep_grid_expand(spec, &plan->grid));
-  TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
   TRY_GOTO(code, out, sweep_searches_check(&plan->grid));
+  TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change));
   /* Without a readable database the plan stands all the same; it only has no estimate, and says why. */
   if (sweep_speeds_load(root, &speeds) != CORE_OK)

@@ -45,11 +45,13 @@ static int has_ended(const char *root, const SweepGrid *grid, const SweepSearch 
 
 /* Adds one run to its trial. A run that a rule stopped counts as far as it came; the last value of one that diverged
  * does not count. */
-static int add_run(const char *root, const SweepJudged *judged, const char *id, Outcome *outcome) {
+static int add_run(const char *root, const CoreSearch *space, const SweepJudged *judged, const char *id,
+                   Outcome *outcome) {
   StoreState state;
   TRY(store_run_state_read(root, id, true, &state));
   const bool counts = state.status == STORE_FINISHED || state.status == STORE_STOPPED_BY_RULE;
-  const double value = counts ? sweep_judged_value(judged, id) : NAN;
+  double value = counts ? sweep_judged_value(judged, id) : NAN;
+  if (space->is_log) value = value > 0 ? log(value) : NAN;
   outcome->runs++;
   if (isnan(value)) outcome->bad++;
   else outcome->sum += value;
@@ -66,7 +68,7 @@ static int add_runs(const char *root, const SweepGrid *grid, const SweepSearch *
     for (size_t seed = 0; seed < grid->spec->seed_count; seed++) {
       char id[CORE_RUN_ID];
       id_of(grid, cell, seed, id);
-      TRY(add_run(root, judged, id, &outcomes[trial]));
+      TRY(add_run(root, &search->space, judged, id, &outcomes[trial]));
     }
   }
   return CORE_OK;
