@@ -30,26 +30,26 @@ waves_of() { tail -n +3 "$(journal_of "$1")" | cut -f2 | uniq -c | tr -s ' \n' '
 # ---- random: a space with a logarithm, whole numbers, a choice and a condition, on two seeds
 space=("ppo.learning_rate = log 1e-5 .. 1e-2" "ppo.epochs = 1 .. 4" "ppo.epsilon = choice 0.1, 0.2, 0.4"
   "algo.name = choice ppo, ppo_ewma" "ppo.com = log 8 .. 512 when algo.name = ppo_ewma")
-experiment draw "[search s]" "trials = 4" "seeds = 2" "${space[@]}"
-experiment draw_more "[search s]" "trials = 6" "seeds = 2" "${space[@]}"
-sed -i 's/^name = draw_more/name = draw/' "$tap_dir/draw_more.ini"
-plan=$(sweep plan "$tap_dir/draw.ini" 2>&1)
+experiment drawn "[search s]" "trials = 4" "seeds = 2" "${space[@]}"
+experiment drawn_more "[search s]" "trials = 6" "seeds = 2" "${space[@]}"
+sed -i 's/^name = drawn_more/name = drawn/' "$tap_dir/drawn_more.ini"
+plan=$(sweep plan "$tap_dir/drawn.ini" 2>&1)
 says() { tap_check "$1" "$(grep -qE -- "$2" <<<"$3" || echo "no /$2/ in: $3")"; }
 says "plan: method, trials and goal" '^search s +random, 4 trials for max final' "$plan"
 says "the space" '^ *ppo.com +log 8 .. 512 when algo.name = ppo_ewma' "$plan"
 says "the runs" '^runs +8\b' "$plan"
 says "the cost" '^transitions +16\.4 k' "$plan"
-tap_check "plan --json" "$([ "$(sweep plan "$tap_dir/draw.ini" --json | tool json searches 0 settings ppo.epochs)" = "1 .. 4" ] ||
-  sweep plan "$tap_dir/draw.ini" --json)"
-tap_run "submit" 0 "8 finished" submit draw --wait
-ids_of draw >"$tap_dir/first"
-plan=$(sweep plan "$tap_dir/draw_more.ini" 2>&1)
+tap_check "plan --json" "$([ "$(sweep plan "$tap_dir/drawn.ini" --json | tool json searches 0 settings ppo.epochs)" = "1 .. 4" ] ||
+  sweep plan "$tap_dir/drawn.ini" --json)"
+tap_run "submit" 0 "8 finished" submit drawn --wait
+ids_of drawn >"$tap_dir/first"
+plan=$(sweep plan "$tap_dir/drawn_more.ini" 2>&1)
 says "a larger trials only adds" '^to run +4\b' "$plan"
 tap_check "and takes nothing away" "$(grep -F 'not in file' <<<"$plan")"
-tap_run "submit more" 0 "12 runs, 4 new in the manifest" submit draw_more --wait
-tap_check "the first runs stand as they stood" "$(ids_of draw | head -8 | same - "$tap_dir/first")"
+tap_run "submit more" 0 "12 runs, 4 new in the manifest" submit drawn_more --wait
+tap_check "the first runs stand as they stood" "$(ids_of drawn | head -8 | same - "$tap_dir/first")"
 value_of() { sed -n "s/^ *$2 *= *//p" "$(folder_of "$1")/config.ini" | head -1; }
-problems=; for id in $(ids_of draw); do
+problems=; for id in $(ids_of drawn); do
   epochs=$(value_of "$id" epochs); com=$(value_of "$id" com)
   case $epochs in [1-4]) ;; *) problems+="epochs=$epochs " ;; esac
   if [ "$(value_of "$id" name)" = ppo_ewma ]; then
@@ -57,11 +57,11 @@ problems=; for id in $(ids_of draw); do
   fi
 done
 tap_check "what was drawn lies in the space" "$problems"
-tap_check "some with the condition, some without" "$(n=$(for id in $(ids_of draw); do value_of "$id" name; done | grep -x ppo_ewma | wc -l); [ "$n" -gt 0 ] && [ "$n" -lt 12 ] || echo "$n of 12")"
+tap_check "some with the condition, some without" "$(n=$(for id in $(ids_of drawn); do value_of "$id" name; done | grep -x ppo_ewma | wc -l); [ "$n" -gt 0 ] && [ "$n" -lt 12 ] || echo "$n of 12")"
 
 # ---- what came of it
 cd "$tap_dir" || exit 1
-tap_run "search: too few trials for importances" 0 "can be said from 8 different trials with a value; there are 6" analyze search work/results.db draw
+tap_run "search: too few trials for importances" 0 "can be said from 8 different trials with a value; there are 6" analyze search work/results.db drawn
 experiment sobol "[search s]" "method = sobol" "trials = 8" "seeds = 3" "goal = min kl" "ppo.learning_rate = log 1e-4 .. 1e-2" "ppo.epochs = 1 .. 4"
 tap_run "sobol" 0 "24 finished" submit sobol --wait
 out=$(analyze search work/results.db sobol --best 3 2>&1)
