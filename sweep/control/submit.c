@@ -387,6 +387,11 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
   return core_options_answer(manual, options, argc, argv, answer, &given);
 }
 
+static void help_blocks(CoreHelp *help) {
+  sweep_search_help(help);
+  sweep_stop_help(help);
+}
+
 int sweep_submit(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep submit FILE|NAME [options]",
@@ -395,7 +400,7 @@ int sweep_submit(int argc, char **argv) {
              "finished runs stay, queued ones are not queued twice, interrupted ones go on from their checkpoints, "
              "failed ones are tried again. FILE is an experiment (.ini) whose [slurm] section says what a run needs "
              "(docs/cluster.md); NAME a sweep submitted before.",
-    .more = sweep_stop_help, .least = 1, .most = 1};
+    .more = help_blocks, .least = 1, .most = 1};
   return command(&manual, argc, argv, submit);
 }
 

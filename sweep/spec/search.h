@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/help.h"
 #include "sweep/spec/spec.h"
 
 /* Adds a trial to the search's lists. coordinate: of core_search_draw; an axis that does not take part has the value
@@ -35,5 +36,8 @@ bool sweep_spec_is_open(const SweepSpec *spec);
 int sweep_proposals_read(const char *root, SweepSpec *spec);
 /* Writes the search's file anew with all that was proposed; all or nothing. The caller holds the sweep's lock. */
 int sweep_proposals_write(const char *root, const SweepSpec *spec, const SweepSearch *search);
+
+/* What --help says of [search NAME]. */
+void sweep_search_help(CoreHelp *help);
 
 #endif

@@ -81,6 +81,26 @@ static int check(const SpecFile *file, const SweepSearch *search, int profile) {
   return check_settings(file, search, profile);
 }
 
+/* ---- help -------------------------------------------------------------------------------------------------------- */
+
+void sweep_search_help(CoreHelp *help) {
+  static const struct { const char *term, *words; } rows[] = {
+    {"trials = N", "how many"},
+    {"method = random", "each by itself (default)"},
+    {"method = sobol", "Sobol' points, which cover few settings more evenly"},
+    {"method = tpe", "proposed from what has ended, a wave at a time (tree-structured Parzen estimator)"},
+    {"goal = max final", "max or min, and a measure (analyze measures --help)"},
+    {"seeds = N", "of each trial"},
+    {"startup = N", "tpe: random trials first (default: 10)"},
+    {"wave = N", "tpe: trials proposed at once (default: 8)"},
+    {"SETTING = 1 .. 8", "a range; log 1e-5 .. 1e-2: uniform in the logarithm"},
+    {"SETTING = choice A, B", "one of these"},
+    {"... when SETTING = A", "only in trials where that choice has this value"},
+  };
+  core_help_heading(help, "Searching: [search NAME] in FILE");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) core_help_row(help, rows[i].term, rows[i].words, 25);
+}
+
 /* ---- what counts ------------------------------------------------------------------------------------------------- */
 
 int spec_search_resolve(SpecFile *file, int profile) {
