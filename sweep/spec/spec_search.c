@@ -95,7 +95,7 @@ void sweep_search_help(CoreHelp *help) {
     {"wave = N", "tpe: trials proposed at once (default: 8)"},
     {"SETTING = 1 .. 8", "a range; log 1e-5 .. 1e-2: uniform in the logarithm"},
     {"SETTING = choice A, B", "one of these"},
-    {"... when SETTING = A", "only in trials where that choice has this value"},
+    {"VALUES when SETTING = A", "only in trials where that choice has this value"},
   };
   core_help_heading(help, "Searching: [search NAME] in FILE");
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) core_help_row(help, rows[i].term, rows[i].words, 25);

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# What a search finds for its transitions: a grid, random trials, TPE and ASHA (random trials, stopped early), each with the
+# transitions of twelve whole trainings, several times with other seeds. A search chooses its best finished run; the
+# setting is then trained anew on seeds that no search has seen, and that score counts. Six minutes of a processor. CSV
+# rows as in bench.h; intervals are 95 % of Student's t over the repetitions. Usage: tests/bench/search.sh BUILD [REPETITIONS]
+set -eu
+build=$(cd "$1" && pwd) repetitions=${2:-5}
+export PATH=$build/bin:$PATH SWEEP_SITE=none
+work=$(mktemp -d "${TMPDIR:-/tmp}/bench-search.XXXXXX")
+trap 'sweep stop >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
+export SWEEP_ROOT=$work/root
+mkdir "$SWEEP_ROOT"
+machine=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1 | tr ',' ' ')
+commit=$(trainer --version | sed 's/.*commit //; s/[^0-9a-f+].*//')
+budget=40960
+space=("ppo.learning_rate = log 1e-4 .. 1e-1" "ppo.epochs = 1 .. 8" "ppo.gamma = 0.9 .. 0.999")
+keys="learning_rate epochs gamma"
+
+# arm NAME REPETITION LINES...: trains a sweep of the task with these lines to its end
+arm() {
+  local name=$1_$2 seeds=$2..$2; shift 2
+  case $name in confirm_*) seeds=1000..1003 ;; esac
+  { printf '%s\n' "[sweep]" "name = $name" "seeds = $seeds" "[env]" "morphologies = car+wheelfeet+tree" "difficulty = 0+1" \
+      "num = 32" "level_count = 16" "[train]" "total_steps = $budget" "threads = 1" "[ppo]" "num_steps = 32" \
+      "num_minibatches = 4" "[net]" "width = 16" "depth = 1" "[eval]" "count = 8" "episodes = 128" "[checkpoint]" "every = 0" "$@"
+  } >"$work/$name.ini"
+  sweep submit "$work/$name.ini" --local --wait --jobs 1 >"$work/$name.log" 2>&1 || { cat "$work/$name.log" >&2; exit 1; }
+}
+of_method() { arm "$1" "$2" "[search s]" "method = $1" "trials = $3" "goal = max final" "${space[@]}" "${@:4}"; }
+
+# The middles of equal cells of the same space: 3 x 2 x 2.
+grid() {
+  arm grid "$1" "[grid g]" "ppo.learning_rate = 3.16228e-4, 3.16228e-3, 3.16228e-2" "ppo.epochs = 2, 6" "ppo.gamma = 0.92475, 0.97425"
+}
+# A run stops at the first evaluation behind its rung, and a look at results.db later: so about a third of it on average.
+asha() {
+  arm asha "$1" "[search s]" "trials = ${ASHA_TRIALS:-32}" "goal = max final" "${space[@]}" "[stop]" "rule = asha" "min = $((budget / 8))" \
+    "eta = 3" "every = 0.1"
+}
+
+setting_of() { # RUN: its searched settings on a line
+  local key line=
+  for key in $keys; do line+=" $(sed -n "s/^$key = //p" "$SWEEP_ROOT/runs/${1:0:2}/$1/config.ini")"; done
+  echo "${line# }"
+}
+finals() { analyze measures "$SWEEP_ROOT/results.db" --sweep "$1" --measure final --csv | tail -n +2; } # SWEEP: run,value
+best() { # SWEEP: the setting of its best finished run
+  local run value
+  finals "$1" | while IFS=, read -r run value; do
+    if grep -qx status=finished "$SWEEP_ROOT/runs/${run:0:2}/$run/state"; then echo "$value $run"; fi
+  done | sort -rg | head -1 | { read -r value run; setting_of "$run"; }
+}
+transitions() { # SWEEP: of all its runs, also those that were stopped
+  analyze sql "$SWEEP_ROOT/results.db" --csv \
+    "SELECT sum(r.transitions) FROM run AS r JOIN sweep_run AS s ON s.run_id = r.id WHERE s.sweep = '$1'" | tail -1
+}
+# confirm ARM: $work/ARM.values has for each repetition the mean score of its setting on new seeds
+confirm() {
+  local lines=() lr epochs gamma run value i=0
+  while read -r lr epochs gamma; do
+    i=$((i + 1)); lines+=("[grid c$i]" "ppo.learning_rate = $lr" "ppo.epochs = $epochs" "ppo.gamma = $gamma")
+  done < <(sort -u "$work/$1.chosen")
+  arm confirm "$1" "${lines[@]}"
+  finals "confirm_$1" | while IFS=, read -r run value; do echo "$(setting_of "$run") $value"; done >"$work/$1.scores"
+  awk 'NR == FNR { sum[$1 " " $2 " " $3] += $4; n[$1 " " $2 " " $3]++; next } { print sum[$0] / n[$0] }' \
+    "$work/$1.scores" "$work/$1.chosen" >"$work/$1.values"
+}
+row() { # NAME METRIC UNIT, values on stdin: mean and 95 % interval
+  awk -v name="$1" -v metric="$2" -v unit="$3" -v rest="1,${machine:-unknown},$commit" '
+    BEGIN { split("12.71 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262", t, " ") }
+    { n++; sum += $1; squares += $1 * $1 }
+    END { mean = sum / n; half = n > 1 ? t[n - 1] * sqrt((squares - n * mean * mean) / (n - 1) / n) : 0
+      printf "search,%s,%s,%.4g,%s,%s\n", name, metric, mean, unit, rest
+      printf "search,%s,%s_low,%.4g,%s,%s\n", name, metric, mean - half, unit, rest
+      printf "search,%s,%s_high,%.4g,%s,%s\n", name, metric, mean + half, unit, rest }'
+}
+
+for ((r = 0; r < repetitions; r++)); do
+  grid $r
+  of_method random $r 12
+  of_method tpe $r 12 "startup = 4" "wave = 2"
+  asha $r
+  for name in grid random tpe asha; do
+    best ${name}_$r >>"$work/$name.chosen"
+    transitions ${name}_$r >>"$work/$name.transitions"
+  done
+done
+for name in grid random tpe asha; do
+  confirm $name
+  row $name score "solve rate" <"$work/$name.values"
+  paste "$work/$name.values" "$work/grid.values" | awk '{ print $1 - $2 }' | row $name score_over_grid "solve rate"
+  row $name transitions transitions <"$work/$name.transitions"
+  sed "s/^/# $name chose /" "$work/$name.chosen"
+done
