@@ -16,8 +16,7 @@ typedef struct JobSet JobSet;
 int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **set);
 /* Loads again after another submit: keeps what runs, adds what is new or failed since. */
 int job_set_reload(JobSet *set, const SweepRequest *request);
-/* Loads again after another wave of a search: adds what is new. Failed runs stay as they are, whatever `request` forces:
- * the wave before them has ended. */
+/* Loads again after another wave of a search: adds what is new. Failed runs stay as they are, and nothing is forced. */
 int job_set_continue(JobSet *set, const SweepRequest *request);
 void job_set_destroy(JobSet **set);
 

@@ -24,7 +24,7 @@ arm() {
       "num = 32" "level_count = 16" "[train]" "total_steps = $budget" "threads = 1" "[ppo]" "num_steps = 32" \
       "num_minibatches = 4" "[net]" "width = 16" "depth = 1" "[eval]" "count = 8" "episodes = 128" "[checkpoint]" "every = 0" "$@"
   } >"$work/$name.ini"
-  sweep submit "$work/$name.ini" --local --wait --jobs 1 >"$work/$name.log" 2>&1 || { cat "$work/$name.log" >&2; exit 1; }
+  sweep submit "$work/$name.ini" --local --wait --jobs "$(nproc)" >"$work/$name.log" 2>&1 || { cat "$work/$name.log" >&2; exit 1; }
 }
 of_method() { arm "$1" "$2" "[search s]" "method = $1" "trials = $3" "goal = max final" "${space[@]}" "${@:4}"; }
 
