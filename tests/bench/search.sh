@@ -5,7 +5,7 @@
 # rows as in bench.h; intervals are 95 % of Student's t over the repetitions. Usage: tests/bench/search.sh BUILD [REPETITIONS]
 set -eu
 build=$(cd "$1" && pwd) repetitions=${2:-5}
-export PATH=$build/bin:$PATH SWEEP_SITE=none
+export PATH=$build/bin:$PATH SWEEP_SITE=none OMP_WAIT_POLICY=passive
 work=$(mktemp -d "${TMPDIR:-/tmp}/bench-search.XXXXXX")
 trap 'sweep stop >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
 export SWEEP_ROOT=$work/root
@@ -39,9 +39,10 @@ asha() {
 }
 
 setting_of() { # RUN: its searched settings on a line
-  local key line=
-  for key in $keys; do line+=" $(sed -n "s/^$key = //p" "$SWEEP_ROOT/runs/${1:0:2}/$1/config.ini")"; done
-  echo "${line# }"
+  awk -F' = ' -v keys="$keys" '
+    /^\[/ { section = $0 } section == "[ppo]" { value[$1] = $2 }
+    END { n = split(keys, key, " "); for (i = 1; i <= n; i++) printf "%s%s", value[key[i]], i < n ? " " : "\n" }
+    ' "$SWEEP_ROOT/runs/${1:0:2}/$1/config.ini"
 }
 finals() { analyze measures "$SWEEP_ROOT/results.db" --sweep "$1" --measure final --csv | tail -n +2; } # SWEEP: run,value
 best() { # SWEEP: the setting of its best finished run
