@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every benchmark's figures as CSV on stdout.
-# Usage: tests/bench/run.sh BUILD [store|sweep|serve|slurm|sim|mujoco|environments|trainer|analysis|peers]
+# Usage: tests/bench/run.sh BUILD [store|sweep|serve|search|slurm|sim|mujoco|environments|trainer|analysis|peers]
 # analysis makes a results.db of ten million rows (1.5 GB, a minute) when it is asked for by name; with PEER_STATS=python that
 # has rliable and pandas (tests/bench/peers/run.sh says how to make it) it is compared with them in the same run.
 # mujoco takes PEER_MUJOCO in the same way, and environments PEER_TORCH and PEER_ENVIRONMENTS, both of them
@@ -14,11 +14,11 @@ if [ -z "${KINETIX_LEVELS:-}" ] && [ -d $levels ]; then KINETIX_LEVELS=$PWD/$lev
 export KINETIX_LEVELS=${KINETIX_LEVELS:-}
 if [ -z "${SWEEP_PYTHON:-}" ] && [ -x "$build/python/bin/python" ]; then export SWEEP_PYTHON=$(realpath "$build")/python/bin/python; fi
 export PEER_ENVIRONMENTS=${PEER_ENVIRONMENTS:-${SWEEP_PYTHON:-}}
-declare -A programs=([slurm]=slurm [store]=store [sweep]=sweep [serve]=serve [sim]=sim [mujoco]=mujoco [environments]="environments convolution"
+declare -A programs=([slurm]=slurm [store]=store [sweep]=sweep [serve]=serve [search]=search [sim]=sim [mujoco]=mujoco [environments]="environments convolution"
                      [trainer]="trainer recurrent training" [analysis]="analysis large" [peers]="sim mujoco convolution training analysis large")
 case "$only" in "") parts="store sweep serve sim mujoco environments trainer analysis" ;; *) parts=$only ;; esac
 if [ -n "$only" ] && [ -z "${programs[$only]:-}" ]; then
-  echo "make bench: no part '$only'; ONLY is one of store, sweep, serve, slurm, sim, mujoco, environments, trainer, analysis, peers" >&2
+  echo "make bench: no part '$only'; ONLY is one of store, sweep, serve, search, slurm, sim, mujoco, environments, trainer, analysis, peers" >&2
   exit 2
 fi
 rows=$(mktemp)
@@ -47,6 +47,7 @@ for part in $parts; do
     fi
     if [ -x "$build/tests/bench/bench_$program" ]; then "$build/tests/bench/bench_$program" | tee -a "$rows"; fi
   done
+  if [ "$part" = search ]; then tests/bench/search.sh "$build" | tee -a "$rows"; fi # trains for minutes: only when asked for
   if [ "$part" = slurm ]; then tests/bench/slurm.sh "$build" | tee -a "$rows"; fi
   if [ "$part" = trainer ]; then tests/bench/ranks.sh "$build" | tee -a "$rows"; fi
 done
