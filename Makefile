@@ -71,11 +71,12 @@ CFLAGS_ALL = -std=c17 -D_GNU_SOURCE -I. $(OPTIMISE) -g -fno-var-tracking $(BASEL
   $(foreach x,DNNL OPENBLAS GD MPI CURL CUDA NCCL,-DCORE_HAS_$(x)=$(HAS_$(x))) \
   $(SANITIZE) $(PKG_CFLAGS) $(CFLAGS)
 NVCCFLAGS = -std=c++17 -I. -O3 --fmad=false $(CUDA_TARGETS) -Xcompiler -ffp-contract=off,-w
-# The CUDA runtime is linked statically and finds the driver when it is first used. cuBLASLt and NCCL (cuda_library.c)
-# and libcurl (core/http.c) are opened when they are first needed. So programs start on machines that have none of them.
+# The CUDA runtime is linked statically and finds the driver when it is first used. cuBLASLt and NCCL (cuda_library.c),
+# libcurl (core/http.c) and libmicrohttpd (sweep/serve/server.c) are opened when they are first needed. So programs start on
+# machines that have none of them.
 CUDART := $(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a $(CUDA_HOME)/lib/libcudart_static.a))
 LIBS_CUDA := $(if $(NVCC),$(CUDART) -ldl -lrt -lstdc++)
-LIBS_HTTP := $(if $(call has,CURL),-ldl)
+LIBS_HTTP := $(if $(call has,CURL)$(call has,MICROHTTPD),-ldl)
 LIBS_TRAINER := $(if $(call has,DNNL),-ldnnl) $(if $(call has,OPENBLAS),$(shell $(PKG) --libs openblas)) \
   $(if $(call has,GD),$(shell $(PKG) --libs gdlib)) $(if $(call has,MPI),$(shell $(PKG) --libs ompi-c)) $(LIBS_CUDA)
 PKG_LIBS := $(shell $(PKG) --libs jansson libsodium sqlite3 2>/dev/null)

@@ -89,6 +89,7 @@ static void add_labels(const char *root, ServeSweep *sweep, const ServeSweep *be
   sweep->label_version = version_of_files(root, progress->name);
   if (before && before->label_version == sweep->label_version && before->shown->progress.runs == progress->runs) {
     sweep->label = before->label;
+    sweep_members_take_differences(&sweep->shown->members, &before->shown->members);
     return;
   }
   sweep->label = core_memory_zero_allocate(progress->runs + 1, sizeof *sweep->label);

@@ -81,3 +81,11 @@ json_t *sweep_members_settings(SweepMembers *members, size_t index) {
     if (members->differs[r]) json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
   return object;
 }
+
+void sweep_members_take_differences(SweepMembers *members, const SweepMembers *before) {
+  size_t rows;
+  if (!members->places || members->differs || !before->differs) return;
+  core_config_rows(&rows);
+  members->differs = core_memory_allocate((rows + 1) * sizeof *members->differs);
+  memcpy(members->differs, before->differs, (rows + 1) * sizeof *members->differs);
+}

@@ -22,7 +22,7 @@ enum { RUNS = 10000, ITERATIONS = 40, CLIENTS = 50, ROUNDS = 3, LOOK_S = 20, POL
 
 static CoreConfig config_of(int run) {
   CoreConfig config = core_config_default();
-  config.ppo.epsilon = 0.05 * (1 + run % EPSILONS);
+  config.ppo.epsilon = 5 * (1 + run % EPSILONS) / 100.0; /* as the file has it, to the last bit */
   config.train.seed = run / EPSILONS;
   config.train.total_steps = (int64_t)ITERATIONS * WORKSPACE_NK;
   config.env.num = 128;
@@ -71,7 +71,7 @@ static int write_workspace(const char *root, int runs) {
   core_text_appendf(&ini, "[sweep]\nname = large\nseeds = %d\n[train]\ntotal_steps = %d\n[env]\nnum = 128\n[ppo]\n"
                     "num_steps = %d\n[grid all]\nppo.epsilon = ", (runs + EPSILONS - 1) / EPSILONS,
                     ITERATIONS * WORKSPACE_NK, WORKSPACE_NK / 128);
-  for (int e = 1; e <= EPSILONS; e++) core_text_appendf(&ini, "%s%g", e > 1 ? ", " : "", 0.05 * e);
+  for (int e = 1; e <= EPSILONS; e++) core_text_appendf(&ini, "%s%g", e > 1 ? ", " : "", 5 * e / 100.0);
   core_text_append(&ini, "\n");
   TRY(core_files_path(path, "%s/sweeps/large/sweep.ini", root));
   int code = core_files_write_atomic(path, ini.data, ini.length);
