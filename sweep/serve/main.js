@@ -71,7 +71,7 @@ function drawSummary(sweep) {
     on: {click: () => toggleStatus(name)}}, n + " " + name))));
   redraw(byId("trouble"), sweep.trouble.length ? [el("h3", null, "What needs a hand"), el("ul", null, sweep.trouble.map(t => el("li", null,
     el("span", {class: "bad"}, t.count + " " + t.status), ": " + t.reason + " ", t.run.slice(0, 4).map(id => el("button", {type: "button",
-      class: "open-run", "data-key": "t" + id, on: {click: () => openRun(id)}}, id.slice(0, 8) + " ")))))] : []);
+      class: "open-run", "data-key": "t" + id, on: {click: () => openRun(id)}}, id.slice(0, 8))))))] : []);
   redraw(byId("control"), page.overview.control ? [actionButton("stop", {}), actionButton("retry", {})] : []);
   drawStatusChoice(sweep);
 }

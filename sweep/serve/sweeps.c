@@ -247,7 +247,31 @@ int serve_answer_runs(const ServeAsked *asked, json_t **value) {
 
 /* ---- DDR against scores ------------------------------------------------------------------------------------------ */
 
-/* Of many runs every k-th, counted among those that can be drawn, so that the same runs have the same dots. */
+static bool has_both(const ServeResult *result) { return isfinite(result->ddr) && isfinite(result->best); }
+
+static uint64_t number_of(const char *id) { return strtoull(id, NULL, 16); }
+
+static int compare_numbers(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* How many have both, in *known, and the largest id that is drawn. Ids are hashes: the least of them are a sample that
+ * has no regard to the order of a grid, and the same from one reading to the next. */
+static uint64_t choose_dots(const ServeSweep *sweep, size_t limit, size_t *known) {
+  const SweepProgress *progress = &sweep->shown->progress;
+  uint64_t *numbers = core_memory_allocate((progress->runs + 1) * sizeof *numbers), last = UINT64_MAX;
+  *known = 0;
+  for (size_t i = 0; i < progress->runs; i++)
+    if (has_both(&sweep->result[i])) numbers[(*known)++] = number_of(progress->run[i].id);
+  if (*known > limit) {
+    qsort(numbers, *known, sizeof *numbers, compare_numbers);
+    last = numbers[limit - 1];
+  }
+  free(numbers);
+  return last;
+}
+
 int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
   const ServeSweep *sweep;
   int64_t limit;
@@ -255,13 +279,11 @@ int serve_answer_scatter(const ServeAsked *asked, json_t **value) {
   TRY(serve_asked_int(asked, "limit", 1, POINTS_MOST, POINTS_MOST, &limit));
   const SweepProgress *progress = &sweep->shown->progress;
   json_t *list = json_array();
-  size_t known = 0, at = 0;
-  for (size_t i = 0; i < progress->runs; i++)
-    known += isfinite(sweep->result[i].ddr) && isfinite(sweep->result[i].best);
-  const size_t every = (known + (size_t)limit - 1) / (size_t)limit;
+  size_t known;
+  const uint64_t last = choose_dots(sweep, (size_t)limit, &known);
   for (size_t i = 0; i < progress->runs; i++) {
     const ServeResult *result = &sweep->result[i];
-    if (!isfinite(result->ddr) || !isfinite(result->best) || at++ % every != 0) continue;
+    if (!has_both(result) || number_of(progress->run[i].id) > last) continue;
     json_array_append_new(list, json_pack("{s:s, s:I, s:f, s:f, s:s, s:o}", "run", progress->run[i].id, "index",
                                           (json_int_t)i, "ddr", result->ddr, "best", result->best, "status",
                                           sweep_shown_status(sweep->shown, i), "label",

@@ -1,4 +1,4 @@
-/* A loop of import and reading (watch.h), at most every two seconds and for at most a twentieth of one processor. */
+/* A loop of import and reading (watch.h), at most every two seconds and for at most a thirtieth of one processor. */
 #include "sweep/serve/watch.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 static const double INTERVAL_S = 2; /* the least between two readings */
 static const double INTERVAL_MOST_S = 30; /* and the most: a first import may take minutes */
-static const double CPU_SHARE = 20, WALL_SHARE = 4; /* the interval over what a reading takes of a processor, of time */
+static const double CPU_SHARE = 30, WALL_SHARE = 4; /* the interval over what a reading takes of a processor, of time */
 static const double WATCHED_S = 20; /* so long after a request somebody is taken to look */
 
 struct ServeWatch {

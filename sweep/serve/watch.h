@@ -24,7 +24,7 @@ void serve_watch_give(ServeWatch *watch);
 void serve_watch_hurry(ServeWatch *watch);
 /* Of the thread, for the page. */
 typedef struct ServeWatchNow {
-  double interval_s;          /* between two readings: so long that they take a twentieth of a processor */
+  double interval_s;          /* between two readings: so long that they take a thirtieth of a processor */
   bool is_importing;          /* an import is under way: what is shown may be older */
 } ServeWatchNow;
 ServeWatchNow serve_watch_now(const ServeWatch *watch); /* between take and give */

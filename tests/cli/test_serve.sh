@@ -110,6 +110,8 @@ is "DDR is that of results.db" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SE
 is "a curve's last point is the last iteration's KL" "$(analyze sql "$SWEEP_ROOT/results.db" --csv "SELECT printf('%.6g', kl) FROM iteration WHERE run_id = '$run' ORDER BY iteration DESC LIMIT 1" | tail -1)" \
   "$(get "/api/curves?run=$run&column=kl" | tool json curve 0 y | tr -d '[]' | tr , '\n' | tail -1 | xargs printf '%.6g')"
 is "a long curve is thinned" 3 "$(get "/api/curves?run=$run&column=kl&points=3" | tool json curve 0 y | tr , '\n' | wc -l)"
+is "of many runs some have a dot" "$(get '/api/scatter?sweep=study' | tool json point | grep -oE '"run":"[0-9a-f]+' | cut -d'"' -f4 | sort | head -2 | tr '\n' ' ')" \
+  "$(get '/api/scatter?sweep=study&limit=2' | tool json point | grep -oE '"run":"[0-9a-f]+' | cut -d'"' -f4 | sort | tr '\n' ' ')"
 names=$(get /api/columns)
 tap_check "COM and epsilon, which may move, are among what curves show" "$(for name in com epsilon kl score; do grep -q "\"$name\"" <<<"$names" || echo "$name"; done)"
 get '/api/runs?sweep=study&sort=ppo.epsilon&falling=1' >sorted
