@@ -125,9 +125,9 @@ static bool step_world(const MujocoEnv *batch, mjData *data, int w, const float 
 
 /* ---- all worlds -------------------------------------------------------------------------------------------------- */
 
-/* Worlds that a thread takes at a time: many enough to share little, few enough to end together. */
+/* Worlds that a thread takes at a time: few enough that threads end together, within a 64th of their time. */
 static int chunk_of(int worlds, int threads) {
-  const int chunk = worlds / (threads * 16);
+  const int chunk = worlds / (threads * 64);
   return chunk < 1 ? 1 : chunk;
 }
 
