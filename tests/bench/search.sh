@@ -43,7 +43,7 @@ chmod +x "$work/slower"
 echo 200 >"$work/pace" # milliseconds more
 asha() {
   local -x SWEEP_TRAINER=$work/slower
-  arm asha "$1" "[search s]" "trials = ${ASHA_TRIALS:-32}" "goal = max final" "${space[@]}" "[stop]" "rule = asha" "min = $((budget / 8))" \
+  arm asha "$1" "[search s]" "trials = ${ASHA_TRIALS:-24}" "goal = max final" "${space[@]}" "[stop]" "rule = asha" "min = $((budget / 8))" \
     "eta = 3" "every = 0.1"
 }
 
