@@ -117,7 +117,7 @@ FETCH_PROCGEN := tests/tools/procgen.sh $(BUILD)/procgen || echo "going on witho
 # Tests of environments in Python are skipped where these can not be had.
 MAKE_PYTHON := tests/tools/python.sh $(BUILD)/python || echo "going on without Python's environments" >&2
 # Tests of MuJoCo's tasks are skipped where it can not be had.
-FETCH_MUJOCO := $(if $(call has,MUJOCO),true,tests/tools/mujoco.sh $(BUILD)/mujoco || echo "going on without MuJoCo" >&2)
+FETCH_MUJOCO := $(if $(and $(call has,MUJOCO),$(filter-out $(abspath $(BUILD))/mujoco,$(MUJOCO_HOME))),true,tests/tools/mujoco.sh $(BUILD)/mujoco || echo "going on without MuJoCo" >&2)
 tests: $(KERNELS_O) lib bridge $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
