@@ -102,11 +102,11 @@ static void test_refuses(void **state) {
 static void test_older(void **state) {
   (void)state;
   make_database();
-  run_sql("DROP VIEW iteration; ALTER TABLE iteration_chunk DROP COLUMN epsilon; PRAGMA user_version = 6");
+  run_sql("DROP VIEW iteration; ALTER TABLE iteration_chunk DROP COLUMN goals; PRAGMA user_version = 6");
   sqlite3 *handle = open_loaded();
-  assert_int_equal(number(handle, "SELECT count(*) + count(epsilon) FROM iteration WHERE kl IS NOT NULL"), 703);
+  assert_int_equal(number(handle, "SELECT count(*) + count(goals) FROM iteration WHERE kl IS NOT NULL"), 703);
   sqlite3_close(handle);
-  assert_query("SELECT count(*) + count(epsilon) FROM iteration", "703\n");
+  assert_query("SELECT count(*) + count(goals) FROM iteration", "703\n");
   run_sql("PRAGMA user_version = 5");
   handle = open_loaded();
   assert_int_equal(number(handle, "SELECT count(*) FROM temp.sqlite_schema"), 0);
