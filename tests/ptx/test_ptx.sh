@@ -76,7 +76,9 @@ part "the noisy parabola, but for the last bits of its noise" '*' test_noisy_sgd
 for training in ppo normalisation curriculum sapg_in_shards queued_shards; do
   part "a training: $training" "test_$training" test_device_training
 done
-part "observations kept as states, of levels that are drawn again" '*' test_compact
+for levels in device new_device filtered_device; do # of a set, that are drawn again, and go through a filter
+  part "observations kept as states: $levels" "test_$levels" test_compact
+done
 if command -v mpirun >/dev/null 2>&1 && ! trainer info | grep -q '^MPI  *no'; then
   . tests/mpi/launch.sh
   export CORE_DEVICE=emulated
@@ -102,5 +104,6 @@ if [ "${TEST_PTX:-}" = all ]; then
   part "minibatches: kernels and sums" '*' test_device_update
   part "rollouts in halves" '*' test_device_rollout
   part "all trainings" '*' test_device_training
+  part "observations kept as states, of any levels" '*' test_compact
 fi
 tap_done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The simulator's pinned hash from other compilers and optimisation levels: the archive of sim/ is built apart, and
-# tests/unit/test_batch_bits.c with it.
+# tests/unit/test_batch_bits.c with it. TEST_COMPILERS=all (tests/long/test_compilers.sh): one more. TAP.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cli/tap.sh
 
@@ -17,6 +17,6 @@ bits_from() {
 }
 
 bits_from gcc-O0 gcc -O0
-bits_from clang-O0 clang -O0
+[ "${TEST_COMPILERS:-}" != all ] || bits_from clang-O0 clang -O0
 bits_from clang-O3 clang -O3
 tap_done

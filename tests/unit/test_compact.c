@@ -287,5 +287,6 @@ int main(void) {
                                      cmocka_unit_test(test_estimate),
                                      cmocka_unit_test(test_settings),
                                      cmocka_unit_test(test_out_of_memory)};
+  if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
