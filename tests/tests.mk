@@ -138,7 +138,7 @@ demo:            ## install, build, run the demo sweep, draw the figure (at most
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) all
 	@tests/tools/demo.sh $(BUILD)
-bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|serve|slurm|sim|mujoco|environments|trainer|analysis|peers)
+bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|serve|search|slurm|sim|mujoco|environments|trainer|analysis|peers)
 	@tests/tools/dependencies.sh install >&2
 	@+$(BUILD_ALL) tests >&2
 	@tests/bench/run.sh $(BUILD) $(ONLY)
