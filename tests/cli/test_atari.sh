@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Games of the Arcade Learning Environment: the trainer's worlds are those of ale-py's AtariVectorEnv, byte for byte,
-# also over lost lives, whatever the number of workers; what can not be had is named. TAP.
+# with lives that begin as CleanRL's, whatever the number of workers; what can not be had is named. TAP.
 set -u
 . tests/cli/tap.sh
 export SWEEP_PYTHON=$SWEEP_BUILD/python/bin/python PYTHONWARNINGS=ignore PYTHONDONTWRITEBYTECODE=1
@@ -63,12 +63,13 @@ cp "$tap_dir/ours" "$tap_dir/two"
 same "one worker for both worlds" "atari/Breakout 2 320 train.seed=5 env.workers=1" "breakout 2 320 5 1"
 tap_result "gives the same" "$(cmp -s "$tap_dir/ours" "$tap_dir/two"; echo $?)"
 same "lives without FIRE" "atari/Qbert 1 200 train.seed=1 atari.fire_reset=no" "qbert 1 200 1 1 use_fire_reset=False"
-same "sticky actions" "atari/Pong 2 40 train.seed=5 atari.sticky=0.25" "pong 2 40 5 0 repeat_action_probability=0.25"
+same "sticky actions" "atari/Pong 2 40 train.seed=5 atari.episodic_life=no atari.sticky=0.25" "pong 2 40 5 0 repeat_action_probability=0.25"
 cp "$tap_dir/ours" "$tap_dir/sticky"
-same "actions that are not" "atari/Pong 2 40 train.seed=5" "pong 2 40 5 0"
+same "actions that are not" "atari/Pong 2 40 train.seed=5 atari.episodic_life=no" "pong 2 40 5 0"
 tap_result "are others" "$(cmp -s "$tap_dir/ours" "$tap_dir/sticky" && echo 1 || echo 0)"
 same "the other settings" \
-  "atari/Pong 2 40 train.seed=5 atari.frame_skip=2 atari.full_actions=yes atari.noop_max=5 atari.fire_reset=no" \
+  "atari/Pong 2 40 train.seed=5 atari.episodic_life=no atari.frame_skip=2 atari.full_actions=yes atari.noop_max=5 \
+   atari.fire_reset=no" \
   "pong 2 40 5 0 frameskip=2 full_action_space=True noop_max=5 use_fire_reset=False"
 
 tap_run "a run trains to its end" 0 "finished, 2 of 2 iterations" run --set env.num=2

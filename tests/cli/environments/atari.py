@@ -2,8 +2,9 @@
 
     atari.py ROM WORLDS STEPS SEED LIVES [OPTION=VALUE ...]
 
-LIVES 1: a lost life is an end, after which FIRE (NOOP in games without it) is done once; found by counting lives. All
-worlds go through one vector environment, but with LIVES 1, where they play one after the other.
+LIVES 1: a lost life is an end, found by counting lives. A life begins as by CleanRL's wrappers: NOOP after a lost one, then,
+in games that have it, FIRE and action 2; frames before the first are copies of it. All worlds go through one vector
+environment, but with LIVES 1, where they play one after the other.
 """
 
 import ast
@@ -52,33 +53,45 @@ def play_together():
 
 
 def play_lives(world):
-    env = AtariVectorEnv(rom, 1, **options)
+    fire = options.get("use_fire_reset", True)
+    env = AtariVectorEnv(rom, 1, **options | {"use_fire_reset": False})
     names = [known.name for known in env.ale.get_action_set()]
-    begin = numpy.array([names.index("FIRE") if "FIRE" in names and options.get("use_fire_reset", 1) else 0])
-    shown, info = env.reset(seed=seed + world)
-    line(-1, world, shown[0])
-    left, length, age = info["lives"][0], 0, 99
+    starts = [names.index("FIRE"), 2] if fire and "FIRE" in names else []
+    env.reset(seed=seed + world)
 
-    def see(stack):  # frames of former lives are blank
-        stack = stack[0].copy()
-        stack[: max(0, len(stack) - age)] = 0
-        return stack
+    def begin(actions):
+        """The first frame of a life, its lives and rewards."""
+        rewards = 0
+        for number in actions:
+            shown, reward, terminated, truncated, info = env.step(numpy.array([number]))
+            assert not terminated[0] and not truncated[0]
+            rewards += reward[0]
+        return [shown[0][-1]] * 4, info["lives"][0], rewards
 
+    def see():
+        return numpy.stack(seen[-4:])
+
+    if starts:
+        seen, left, _ = begin(starts)
+    else:
+        shown, info = env.reset(seed=seed + world)
+        seen, left = [shown[0][-1]] * 4, info["lives"][0]
+    line(-1, world, see())
+    length = 0
     for t in range(steps):
         shown, reward, terminated, truncated, info = env.step(numpy.array([action(t, world, len(names))]))
-        length, age = length + 1, age + 1
+        length += 1
         over = bool(terminated[0] or truncated[0])
         lost = not over and 0 < info["lives"][0] < left
-        last = see(info["final_obs"] if over else shown)
-        reward = reward[0]
-        if over:
-            age = 99
-        if lost:
-            shown, more, terminated, truncated, info = env.step(begin)
-            assert not terminated[0] and not truncated[0]
-            reward, age = reward + more[0], 1
-        line(t, world, see(shown), reward, over or lost, over and bool(truncated[0]), over, length, last)
-        left, length = info["lives"][0], 0 if over else length
+        seen.append((info["final_obs"] if over else shown)[0][-1])
+        last, reward, left = see(), reward[0], info["lives"][0]
+        if over and not starts:
+            seen = [shown[0][-1]] * 4
+        elif over or lost:
+            seen, left, more = begin(starts if over else [0] + starts)
+            reward += more
+        line(t, world, see(), reward, over or lost, over and bool(truncated[0]), over, length, last)
+        length = 0 if over else length
 
 
 lines = {}

@@ -146,11 +146,11 @@ class Atari(Gym):
 
     All worlds are one vector, with threads of its own.
 
-    With episodic_life AtariVectorEnv begins a new game after each lost life. Here it is told to show lost lives only, the
-    game goes on with FIRE (where the game has it, else with NOOP), and the frames before that are blank, as ale-py has
-    them before a game's first frame. This step of FIRE is of the next life, and its reward, if any, of the step before
-    it. A vector can not step some of its worlds, so each is a vector of one then; all are asked before the first is waited
-    for."""
+    With episodic_life AtariVectorEnv begins a new game after each lost life. Here it is told to show lost lives only, and
+    lives begin as CleanRL's wrappers begin them: nothing is done for a step after a lost life; in games that have FIRE it
+    is pressed for a step, and action 2 is done; frames before the first are copies of it. Rewards of these steps count to
+    the step before. A vector can not step some of its worlds, so each is a vector of one then; all are asked before the
+    first is waited for."""
 
     MAX_FRAMES = 108000  # of a game, as everywhere
     FOR_TWO = "combat", "joust", "maze_craze", "warlords"
@@ -163,7 +163,7 @@ class Atari(Gym):
         if name not in games:
             raise Problem(f"ale-py {ale.__version__} has no game {name}{nearest('atari/', name, games)}")
         self.lives = options["episodic_life"] == "1"
-        skip = int(options["frame_skip"])
+        skip, fires = int(options["frame_skip"]), options["fire_reset"] == "1"
         self.parts = [range(world, world + 1) for world in range(worlds)] if self.lives else [range(worlds)]
         self.strengths = [1.0] * worlds  # of paddles
         self.envs = [
@@ -176,7 +176,7 @@ class Atari(Gym):
                 autoreset_mode="SameStep",
                 frameskip=skip,
                 noop_max=int(options["noop_max"]),
-                use_fire_reset=options["fire_reset"] == "1",
+                use_fire_reset=fires and not self.lives,
                 life_loss_info=self.lives,
                 reward_clipping=False,
             )
@@ -186,12 +186,12 @@ class Atari(Gym):
         self.describe_observations(gym, one.single_observation_space, options)
         self.describe_actions(gym, one.single_action_space)
         actions = [action.name for action in one.ale.get_action_set()]
-        fires = options["fire_reset"] == "1" and "FIRE" in actions
-        self.begin_life = [actions.index("FIRE" if fires else "NOOP")]
+        self.noop = [actions.index("NOOP")]
+        self.fire = [actions.index("FIRE"), 2] if fires and "FIRE" in actions else []
         self.limit = -(-self.MAX_FRAMES // skip)
         self.name = f"{name} of ale-py {ale.__version__}"
         self.stack = one.single_observation_space.shape[0]
-        self.young = {}  # world: frames of its present life, while they are fewer than those that are shown
+        self.young = {}  # world: observations of its present life, while they are fewer than frames shown
         self.played = [0] * worlds  # frames of the game
         self.shown = numpy.zeros((worlds,) + one.single_observation_space.shape, "uint8")
         self.given = self.shown
@@ -222,6 +222,8 @@ class Atari(Gym):
             self.shown[part.start : part.stop] = shown
             self.played[part.start : part.stop] = info["episode_frame_number"].tolist()
         self.young.clear()
+        if self.lives:
+            self.begin_lives(dict.fromkeys(range(len(self.envs)), True), numpy.zeros(len(self.envs)), [False] * len(self.envs))
         return self.given
 
     def step(self, actions, finals):
@@ -255,35 +257,41 @@ class Atari(Gym):
         over = truncated or (terminated and played <= before)
         return reward.item(), terminated, truncated, over, info["final_obs"][0] if over else shown[0]
 
-    def blank(self, world, frames):
-        """Of `frames` of this life; those before are not shown."""
-        if frames < self.stack:
-            self.young[world] = frames
-            self.shown[world, : self.stack - frames] = 0
-        else:
-            self.young.pop(world, None)
+    def show_life(self, world, stack, age):
+        """`age`: observations of this life. Frames of the stack from before it become copies of its first."""
+        if age < self.stack:
+            self.young[world] = age
+            stack[: self.stack - age] = stack[self.stack - age]
 
     def step_lives(self, finals, rewards, terminated, truncated, ends):
-        begun = []
-        for world, env in enumerate(self.envs):
+        begun = {}
+        for world in range(len(self.envs)):
             rewards[world], dead, late, over, final = self.receive(world)
-            frames = self.young.get(world, self.stack) + 1
+            age = self.young.pop(world, self.stack) + 1
             if dead or late:
                 terminated[world], truncated[world], ends[world] = dead, late, over
+                final = final.copy()
+                self.show_life(world, final, age)
                 finals[world] = final.ravel()
-                if frames < self.stack:
-                    finals[world, : (self.stack - frames) * final[0].size] = 0
-                if over:
-                    self.young.pop(world, None)
-                else:
-                    env.ale.send(self.begin_life, self.strengths[:1])
-                    begun.append(world)
-            elif frames <= self.stack:
-                self.blank(world, frames)
+                begun[world] = over
+            else:
+                self.show_life(world, self.shown[world], age)
+        self.begin_lives(begun, rewards, ends)
+
+    def begin_lives(self, begun, rewards, ends):
+        """begun: {world: whether its game is a new one}."""
+        left = {world: self.fire if new else self.noop + self.fire for world, new in begun.items()}
+        while any(left.values()):
+            going = [world for world, actions in left.items() if actions]
+            for world in going:
+                self.envs[world].ale.send(left[world][:1], self.strengths[:1])
+            for world in going:
+                reward, _, _, over, _ = self.receive(world)
+                rewards[world] += reward
+                ends[world] |= over
+                left[world] = self.fire if over else left[world][1:]
         for world in begun:
-            reward, _, _, ends[world], _ = self.receive(world)
-            rewards[world] += reward
-            self.blank(world, self.stack if ends[world] else 1)
+            self.show_life(world, self.shown[world], 1)
 
 
 class EnvPool(Gym):
