@@ -443,7 +443,7 @@ int analysis_advise(int argc, char **argv) {
     {"seeds", 0, CORE_OPTION_INT, &request.seeds, "N", "seeds of each proposal (default: 3)"},
     {"output", 'o', CORE_OPTION_TEXT, &request.output, "FILE", "the experiment to write (default: advice.ini)"},
     {"name", 0, CORE_OPTION_TEXT, &request.name, "NAME", "the sweep's name in it (default: advice)"},
-    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME[,NAME]", "only the runs of these sweeps (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print state and proposals as JSON"},
     {0}};

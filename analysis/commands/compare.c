@@ -317,7 +317,7 @@ int analysis_compare(int argc, char **argv) {
     {"measure", 'm', CORE_OPTION_TEXT, &request.measure, "NAME",
      "final, best, gain, ddr, kl, speed ... (default: final)"},
     {"budget", 0, CORE_OPTION_REAL, &request.budget, "N", "look at the first N transitions only (default: all)"},
-    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME[,NAME]", "only the runs of these sweeps (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "a condition on both sides"},
     {"level-set", 0, CORE_OPTION_TEXT, &request.level_set, "NAME", "which evaluation levels (default: train)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the answer as JSON"},

@@ -132,7 +132,7 @@ int analysis_measures(int argc, char **argv) {
   Measures m = {.names = "final"};
   const CoreOption table[] = {
     {"measure", 'm', CORE_OPTION_TEXT, &m.names, "NAME[,NAME]", "which (default: final)"},
-    {"sweep", 0, CORE_OPTION_TEXT, &m.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
+    {"sweep", 0, CORE_OPTION_TEXT, &m.sweep, "NAME[,NAME]", "only the runs of these sweeps (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &m.where, "KEY=VALUE", "only runs with this setting"},
     {"level-set", 0, CORE_OPTION_TEXT, &m.level_set, "NAME", "which evaluation levels (default: train)"},
     {"budget", 'b', CORE_OPTION_REAL, &m.budget, "N", "transitions; what lies beyond is not looked at (default: all)"},

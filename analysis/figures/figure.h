@@ -47,7 +47,8 @@ typedef struct AnalysisRequest {
 
 /* The rows of an options table for the common options. */
 #define ANALYSIS_REQUEST_OPTIONS(request) \
-  {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME", "only the runs of this sweep (default: all runs)"}, \
+  {"sweep", 0, CORE_OPTION_TEXT, &(request).sweep, "NAME[,NAME]", \
+   "only the runs of these sweeps (default: all runs)"}, \
   {"where", 'w', CORE_OPTION_LIST, &(request).where, "KEY=VALUE", \
    "only runs with this setting; the same key again means either, another key means both; VALUE may be max or min " \
    "(of the runs that meet the other conditions)"}, \

@@ -19,7 +19,8 @@
 
 static const char runs_sql[] =
   "SELECT id, config, status, git_commit FROM run"
-  " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY seed, id";
+  " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE instr(',' || ?1 || ',', ',' || sweep || ','))"
+  " ORDER BY seed, id";
 
 /* ---- the database ----------------------------------------------------------------------------------------------- */
 
@@ -249,36 +250,40 @@ static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelecti
 
 /* ---- filters ---------------------------------------------------------------------------------------------------- */
 
-static int unknown_sweep(StoreDatabase *database, const char *sweep) {
-  const char *names[256];
-  size_t count = 0;
-  StoreQuery *query = NULL;
-  bool row = true;
-  TRY(store_query_open(database, "SELECT name FROM sweep ORDER BY name LIMIT 256", &query));
-  CoreText all = {0};
-  int code = CORE_OK;
-  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
-    names[count] = core_text_duplicate(store_query_text(query, 0) ? store_query_text(query, 0) : "");
-    core_text_appendf(&all, "%s%s", count ? ", " : "", names[count]);
-    count++;
-  }
-  store_query_close(&query);
+/* CORE_USAGE: a sweep that is none of `names`. */
+static int check_sweep(const char *sweep, const char **names, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(names[i], sweep) == 0) return CORE_OK;
   const char *near = core_text_nearest(sweep, names, count);
-  if (code != CORE_OK) { /* the message is the store's */
-  } else if (near) code = core_error(CORE_USAGE, "no sweep %s here; did you mean %s?", sweep, near);
-  else code = core_error(CORE_USAGE, "no sweep %s here; there %s: %.400s", sweep, count == 1 ? "is" : "are",
-                         count ? core_text_string(&all) : "none");
-  for (size_t i = 0; i < count; i++) free((char *)names[i]);
+  if (near) return core_error(CORE_USAGE, "no sweep %s here; did you mean %s?", sweep, near);
+  CoreText all = {0};
+  for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", names[i]);
+  const int code = core_error(CORE_USAGE, "no sweep %s here; there %s: %.400s", sweep, count == 1 ? "is" : "are",
+                              count ? core_text_string(&all) : "none");
   core_text_free(&all);
   return code;
 }
 
-static int sweep_is_known(StoreDatabase *database, const char *sweep, bool *known) {
+static int check_sweeps(StoreDatabase *database, const char *sweeps) {
+  const char **names = NULL;
+  size_t count = 0;
   StoreQuery *query = NULL;
-  TRY(store_query_open(database, "SELECT 1 FROM sweep WHERE name = ?1", &query));
-  store_query_bind_text(query, 1, sweep);
-  int code = store_query_step(query, known);
+  bool row = true;
+  TRY(store_query_open(database, "SELECT name FROM sweep ORDER BY name", &query));
+  int code = CORE_OK;
+  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+    names = core_memory_resize(names, (count + 1) * sizeof *names);
+    names[count++] = core_text_duplicate(store_query_text(query, 0) ? store_query_text(query, 0) : "");
+  }
   store_query_close(&query);
+  char *asked = core_text_duplicate(sweeps), *rest = asked;
+  for (char *name = asked; rest && code == CORE_OK; name = rest) {
+    if ((rest = strchr(name, ','))) *rest++ = '\0';
+    code = check_sweep(name, names, count);
+  }
+  for (size_t i = 0; i < count; i++) free((char *)names[i]);
+  free(names);
+  free(asked);
   return code;
 }
 
@@ -418,9 +423,7 @@ static int select_runs(StoreDatabase *database, const char *sweep, Condition *co
   size_t count = 0; /* of conditions on settings */
   for (size_t i = 0; i < where_count; i++)
     if (!analysis_is_annotation(where[i])) TRY(condition_parse(where[i], &conditions[count++]));
-  bool known = true;
-  if (sweep) TRY(sweep_is_known(database, sweep, &known));
-  if (!known) return unknown_sweep(database, sweep);
+  if (sweep) TRY(check_sweeps(database, sweep));
   TRY(read_runs(database, sweep, selection));
   TRY(analysis_parents_name(database, selection));
   if (selection->count == 0) {

@@ -47,7 +47,7 @@ typedef struct AnalysisSelection {
   const char *sql;        /* the statement that chose them */
 } AnalysisSelection;
 
-/* sweep NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a
+/* sweep: a name, or several with commas; NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a
  * number's value may be max or min: of the sweep's runs that meet the conditions on other keys; tag=NAME and pinned=yes
  * are of what people said (annotated.h). Runs that are copies of
  * one another are one run, the one that got furthest: they would count as seeds, though they drew the same random

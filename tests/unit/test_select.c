@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "analysis/runs/curve.h"
 #include "analysis/runs/group.h"
@@ -98,6 +99,33 @@ static void test_where(void **state) {
   const char *unused[] = {"ppo.com=64"}; /* the default, which PPO's runs carry and do not use */
   assert_int_equal(select_where(database, NULL, unused, 1, &selection), CORE_FAIL);
   assert_says("2048");
+  store_database_close(&database);
+}
+
+/* Two sweeps: all runs, and one of them again. */
+static void test_several_sweeps(void **state) {
+  sqlite3 *writer = NULL;
+  assert_int_equal(sqlite3_open(((Fixture *)*state)->path, &writer), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(writer,
+    "CREATE TEMP TABLE one AS SELECT * FROM sweep; UPDATE one SET name = 'two'; INSERT INTO sweep SELECT * FROM one;"
+    "CREATE TEMP TABLE member AS SELECT * FROM sweep_run LIMIT 1; UPDATE member SET sweep = 'two';"
+    "INSERT INTO sweep_run SELECT * FROM member", NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(writer);
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  ASSERT_OK(select_where(database, "two", NULL, 0, &selection)); /* not those of two_grids */
+  assert_int_equal(selection.count, 1);
+  analysis_selection_free(&selection);
+  ASSERT_OK(select_where(database, "two,two_grids", NULL, 0, &selection));
+  assert_int_equal(selection.count, 12 * SEEDS);
+  assert_string_equal(selection.filter, "sweep two,two_grids");
+  analysis_selection_free(&selection);
+  static const char *const wrong[][2] = {
+    {"two,two_grid", "no sweep two_grid here; did you mean two_grids?"}, {"two,", "no sweep  here"}, {"", "no sweep  here"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_int_equal(select_where(database, wrong[i][0], NULL, 0, &selection), CORE_USAGE);
+    assert_says(wrong[i][1]);
+  }
   store_database_close(&database);
 }
 
@@ -329,6 +357,7 @@ int main(void) {
     cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_are_unique),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
+    cmocka_unit_test(test_several_sweeps),
     cmocka_unit_test(test_copies), /* last: it adds runs */
   };
   return cmocka_run_group_tests(tests, make_workspace, remove_workspace);
