@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include "trainer/ops/bf16.h"
+#include "trainer/ops/cpu/cpu_threads.h"
 
 /* One row-major product on the calling thread: C[m][n] = op(A) op(B) (+ C if accumulate); op transposes where asked.
  * lda, ldb, ldc: row lengths as stored. */
@@ -37,7 +38,9 @@ enum {
 };
 
 typedef struct CpuState {
-  int threads, max_rows, max_width;
+  int threads;            /* at most those of rows_scratch, fewer while others hold processors */
+  int max_rows, max_width;
+  CpuThreads look;
   const CpuLibrary *library;
   bool has_bf16;          /* room for rounded factors is there */
   OpsBf16Way way;         /* of layers that bf16 does not have */

@@ -1,0 +1,105 @@
+/* Fewer threads while others hold processors (cpu_threads.h). */
+#include "trainer/ops/cpu/cpu_threads.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/terminal.h"
+
+static const double LOOK_SECONDS = 0.25;
+static const double WAITS = 0.15, CALM = 0.03; /* shares from which, and up to which, a thread does and does not wait */
+static const double AWAKE = 0.1;               /* of the time: threads that want a processor more seldom do not count */
+enum { LEAST_PATIENCE = 8, MOST_PATIENCE = 240 }; /* looks: 2 seconds, a minute */
+
+int cpu_threads_next(CpuThreadsRule *rule, CpuThreadsSeen seen) {
+  if (rule->patience == 0) rule->patience = LEAST_PATIENCE;
+  if (seen.waited > WAITS) {
+    rule->calm = 0;
+    if (rule->now == 1) return 1;
+    if (rule->tried && rule->patience < MOST_PATIENCE) rule->patience *= 2;
+    rule->tried = false;
+    const int had = (int)lround(seen.ran / seen.seconds); /* processors */
+    rule->now = had < 1 ? 1 : had < rule->now ? had : rule->now - 1;
+    return rule->now;
+  }
+  rule->calm = seen.waited < CALM ? rule->calm + 1 : 0;
+  if (rule->calm < rule->patience) return rule->now;
+  rule->calm = 0;
+  if (rule->tried) rule->patience = LEAST_PATIENCE; /* the last one went well */
+  rule->tried = rule->now < rule->most;
+  if (rule->tried) rule->now++;
+  return rule->now;
+}
+
+/* A thread's seconds on processors and of waiting for one (Linux's sched-stats). */
+static bool read_thread(const char *id, CpuThread *thread) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat", id);
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  const int read = fscanf(file, "%" SCNu64 " %" SCNu64, &thread->ran, &thread->waited);
+  fclose(file);
+  thread->id = strtoll(id, NULL, 10);
+  return read == 2;
+}
+
+static const CpuThread *find(const CpuThreads *look, int64_t id) {
+  for (int i = 0; i < look->known; i++)
+    if (look->thread[i].id == id) return &look->thread[i];
+  return NULL;
+}
+
+/* Threads that began since the last look are counted from the next one on. */
+static CpuThreadsSeen see(CpuThreads *look, double seconds) {
+  CpuThreadsSeen seen = {.seconds = seconds};
+  DIR *folder = opendir("/proc/self/task");
+  CpuThread *now = look->next;
+  int count = 0;
+  for (struct dirent *entry; folder && count < CPU_THREADS_KNOWN && (entry = readdir(folder));) {
+    if (entry->d_name[0] == '.' || !read_thread(entry->d_name, &now[count])) continue;
+    const CpuThread *before = find(look, now[count].id);
+    const double ran = before ? 1e-9 * (double)(now[count].ran - before->ran) : 0;
+    const double waited = before ? 1e-9 * (double)(now[count].waited - before->waited) : 0;
+    seen.ran += ran;
+    if (ran + waited > AWAKE * seconds) seen.waited = fmax(seen.waited, waited / (ran + waited));
+    count++;
+  }
+  if (folder) closedir(folder);
+  memcpy(look->thread, now, (size_t)count * sizeof *now);
+  look->known = count;
+  look->is_blind = count == 0;
+  return seen;
+}
+
+static void begin(CpuThreads *look, int threads) {
+  const char *asked = getenv("TRAINER_THREADS");
+  look->rule = (CpuThreadsRule){.most = threads, .now = threads};
+  look->is_blind = threads == 1 || (asked && strcmp(asked, "fixed") == 0);
+  if (!look->is_blind) see(look, 1);
+}
+
+void cpu_threads_look(CpuThreads *look, int *threads) {
+  if (look->is_blind) return;
+  const double now = core_clock_s(), seconds = now - look->looked;
+  if (look->looked > 0 && seconds < LOOK_SECONDS) return;
+  const bool first = look->looked == 0;
+  look->looked = now;
+  if (first) {
+    begin(look, *threads);
+    return;
+  }
+  const CpuThreadsSeen seen = see(look, seconds);
+  if (look->is_blind || cpu_threads_next(&look->rule, seen) == *threads) return;
+  *threads = look->rule.now;
+  omp_set_num_threads(*threads);
+  if (look->has_told) return;
+  look->has_told = true;
+  core_info("other programs hold processors: %d of %d threads, more again when they are free", *threads,
+            look->rule.most);
+}
