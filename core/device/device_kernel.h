@@ -79,8 +79,25 @@ CORE_DEVICE_FN CoreDivided core_divide(size_t i, CoreDivisor by) {
   return divided;
 }
 
+/* The same for indices below 2^32, in a third of the instructions (the paper's Figure 4.1). */
+typedef struct CoreDivisor32 { uint32_t number, factor, first, then; } CoreDivisor32;
+static inline CoreDivisor32 core_divisor_32(size_t number) {
+  const CoreDivisor by = core_divisor(number); /* shift: the least power of two that is not below the number */
+  const uint64_t over = ((uint64_t)1 << by.shift) - by.number;
+  const uint32_t first = by.shift < 1 ? by.shift : 1;
+  const CoreDivisor32 made = {by.number, (uint32_t)((over << 32) / by.number + 1), first, by.shift - first};
+  return made;
+}
+typedef struct CoreDivided32 { uint32_t whole, rest; } CoreDivided32;
+CORE_DEVICE_FN CoreDivided32 core_divide_32(uint32_t i, CoreDivisor32 by) {
+  const uint32_t high = (uint32_t)((uint64_t)i * by.factor >> 32), whole = (high + ((i - high) >> by.first)) >> by.then;
+  const CoreDivided32 divided = {whole, i - whole * by.number};
+  return divided;
+}
+
 /* Waits until all threads of the block, or of the thread's group of `group` neighbours, have come here. What each wrote
- * to shared and device memory before is then visible to the others. */
+ * to shared and device memory before is then visible to the others. A kernel whose group is the block may wait for a
+ * warp (32), too; all of the block must come there, since the emulator waits for them. */
 #if defined(__CUDACC__)
 CORE_KERNEL_FN void core_device_barrier(const CoreDeviceThread *at) {
   (void)at;
@@ -138,6 +155,24 @@ CORE_KERNEL_FN void core_device_multiply_tiles(const CoreDeviceThread *at, int c
 void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c)[4], int stride, uint32_t (*a)[4],
                                 const uint32_t *b);
 #endif
+
+/* A 16 x 16 tile of bf16 out of shared memory (PTX: ldmatrix) as core_device_multiply_tiles has it: as a, or, where its
+ * rows are columns of b, as b of the first 8 and then of the others. Its rows begin at multiples of 16 bytes, `row`
+ * numbers apart. The whole warp must come here. */
+CORE_KERNEL_FN void core_device_load_tile(const CoreDeviceThread *at, const uint16_t *tile, size_t row, const int as_b,
+                                          uint32_t *loaded) {
+  const unsigned lane = at->thread % 32;
+#if defined(__CUDACC__)
+  const unsigned down = as_b ? lane % 8 + lane / 16 * 8 : lane % 16, right = as_b ? lane / 8 % 2 * 8 : lane / 16 * 8;
+  const uint32_t from = (uint32_t)__cvta_generic_to_shared(tile + down * row + right);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+      : "=r"(loaded[0]), "=r"(loaded[1]), "=r"(loaded[2]), "=r"(loaded[3]) : "r"(from) : "memory");
+#else
+  const uint32_t *upper = (const uint32_t *)(const void *)(tile + lane / 4 * row) + lane % 4, *lower = upper + 4 * row;
+  loaded[0] = upper[0], loaded[as_b ? 1 : 2] = upper[4];
+  loaded[as_b ? 2 : 1] = lower[0], loaded[3] = lower[4];
+#endif
+}
 
 CORE_DEVICE_FN unsigned core_device_count_bits(uint32_t bits) {
 #if defined(__CUDA_ARCH__)

@@ -88,7 +88,8 @@ static void wait_for_others(const CoreDeviceThread *at, int state) {
 void core_device_barrier(const CoreDeviceThread *at) { wait_for_others(at, AT_BARRIER); }
 
 void core_device_group_barrier(const CoreDeviceThread *at, unsigned group) {
-  CORE_CHECK(group == (unsigned)the_group.kernel->group);
+  const bool is_warp = the_group.kernel->group == CORE_GROUP_BLOCK && group == 32;
+  CORE_CHECK(is_warp || group == (unsigned)the_group.kernel->group);
   wait_for_others(at, AT_BARRIER);
 }
 

@@ -162,6 +162,9 @@ static const Case cases[] = {
   {"cvt.rn.f32.f64 %f3, %fd0;", F, {0x47f0000000000000}, 0x7f800000},
   {"cvt.rn.f32.f64 %f3, %fd0;", F, {0x36b8000000000000}, 3},                      /* a denormal */
   {"cvt.f64.f32 %fd3, %f0;", FD, {0x00000001}, 0x36a0000000000000},
+  {"cvt.rn.bf16x2.f32 %r3, %f0, %f1;", R, {0x3f808000, 0x3f818000}, 0x3f803f82}, /* half way, to even */
+  {"cvt.rn.bf16x2.f32 %r3, %f0, %f1;", R, {0x7f7fffff, 0xff800001}, 0x7f807fff},
+  {"cvt.rn.bf16x2.f32 %r3, %f0, %f1;", R, {0x00008001, 0x80000001}, 0x00018000}, /* denormals */
   {"cvt.rn.f32.u64 %f3, %rd0;", F, {UINT64_MAX}, 0x5f800000},
   {"cvt.rn.f32.u32 %f3, %r0;", F, {0x1000001}, 0x4b800000},
   {"cvt.rn.f32.u32 %f3, %r0;", F, {0x1000003}, 0x4b800002},

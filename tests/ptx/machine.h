@@ -39,6 +39,13 @@ static inline double ptx_f64_of(uint64_t bits) { double x; memcpy(&x, &bits, siz
 
 static inline float ptx_number(float x) { return x == x ? x : ptx_f32_of(0x7fffffffu); }
 
+/* Nearest bf16 numbers, ties to even, of low's in the lower half; every NaN is one. */
+static inline uint32_t ptx_bf16(float x) {
+  const uint32_t bits = ptx_bits_f32(x);
+  return x == x ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff;
+}
+static inline uint32_t ptx_bf16_pair(float high, float low) { return ptx_bf16(high) << 16 | ptx_bf16(low); }
+
 static inline int32_t ptx_clamp_s32(double x, int32_t nan) {
   return x != x ? nan : x <= INT32_MIN ? INT32_MIN : x >= INT32_MAX ? INT32_MAX : (int32_t)x;
 }

@@ -275,10 +275,11 @@ static void check_tiles(const int *width, int rows, OpsActivation activation) {
 }
 
 static void test_tiles(void) {
-  static const int widest[] = {33, 256, 256, 64, 30}, odd[] = {17, 128, 64, 192, 9};
+  static const int widest[] = {33, 256, 256, 64, 30}, odd[] = {17, 128, 64, 192, 9}, value[] = {20, 64, 48, 128, 1};
   check_tiles(widest, 70, OPS_TANH);
   check_tiles(odd, 259, OPS_ELU);
   check_tiles(odd, 64, OPS_LINEAR);
+  check_tiles(value, 40, OPS_TANH);
 }
 
 /* What a pass leaves in a ReLU layer's room: its numbers, then a bit for each that is above 0. The order of the bits is

@@ -5,13 +5,26 @@
 #include "trainer/ops/fast_math_internal.h"
 #include "trainer/ops/ops.h"
 
-/* The bits of x's nearest bf16 number, ties to even, in their upper half. NaN stays NaN: its payload could round to
- * infinity. */
+/* The nearest bf16 numbers of two, ties to even: low's bits in the lower half, high's in the upper one. A GPU has an
+ * instruction for it. NaN stays NaN: its payload could round to infinity. */
+#if defined(__CUDA_ARCH__)
+CORE_DEVICE_FN uint32_t row_bf16_pair(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+CORE_DEVICE_FN uint32_t row_bf16_bits(float x) { return row_bf16_pair(0, x); }
+#else
+/* The bits of one in their upper half. */
 CORE_DEVICE_FN uint32_t row_bf16_bits(float x) {
   const uint32_t bits = (uint32_t)fast_to_bits(x);
   const uint32_t nearest = bits + 0x7fff + (bits >> 16 & 1), quiet = bits | 0x00400000;
   return ((bits & 0x7fffffff) > 0x7f800000 ? quiet : nearest) & 0xffff0000;
 }
+CORE_DEVICE_FN uint32_t row_bf16_pair(float low, float high) { return row_bf16_bits(low) >> 16 | row_bf16_bits(high); }
+#endif
+CORE_DEVICE_FN float row_low_of_pair(uint32_t pair) { return fast_from_bits((int32_t)(pair << 16)); }
+CORE_DEVICE_FN float row_high_of_pair(uint32_t pair) { return fast_from_bits((int32_t)(pair & 0xffff0000)); }
 
 /* As they stand in memory: the upper half. */
 CORE_DEVICE_FN uint16_t row_to_bf16(float x) { return (uint16_t)(row_bf16_bits(x) >> 16); }

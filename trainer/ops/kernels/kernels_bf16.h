@@ -30,8 +30,7 @@ CORE_DEVICE_FN void ops_put_bf16(const float *x, int step, uint16_t *to) {
     to[0] = row_to_bf16(x[0]);
     return;
   }
-  for (int i = 0; i < KERNEL_EIGHT / 2; i++)
-    eight.pair[i] = row_bf16_bits(x[2 * i]) >> 16 | row_bf16_bits(x[2 * i + 1]);
+  for (int i = 0; i < KERNEL_EIGHT / 2; i++) eight.pair[i] = row_bf16_pair(x[2 * i], x[2 * i + 1]);
   *(OpsEight *)(void *)to = eight;
 }
 
