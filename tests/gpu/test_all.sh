@@ -52,6 +52,12 @@ mkdir -p "$tap_dir/unpacked/tests/gpu" "$tap_dir/unpacked/tests/unit"
 cp -r "$tap_dir/built" "$tap_dir/unpacked/"; cp tests/gpu/all.sh tests/gpu/programs.txt "$tap_dir/unpacked/tests/gpu/"
 unpacked() { env -u GPU_PARTS -u GPU_SECONDS -u GPU_BUILT PATH="$tap_dir/bin:$PATH" CUDA_HOME="$tap_dir/cuda" "$tap_dir/unpacked/tests/gpu/all.sh" "$@"; }
 tap_run "an unpacked pack needs nothing but itself" 0 "training: as on the CPU" unpacked correctness "$tap_dir/report"
+program bin/ncu <<<'echo "==ERROR== ERR_NVGPUCTRPERM: no permission"; exit 1'
+tap_expect "a profiler that may not profile here is no failure" 0 "counters .*not run: ==ERROR== ERR_NVGPUCTRPERM" \
+  all tests/gpu/all.sh counters "$tap_dir/report"
+program bin/ncu <<<'echo "gpu__time_duration.sum us 3"'
+tap_expect "one that may is used" 0 "counters of the physics .*ok" all tests/gpu/all.sh counters "$tap_dir/report"
+rm "$tap_dir/bin/ncu"
 tap_run "parts by name" 0 "levels drawn" all env GPU_PARTS='levels|figures' tests/gpu/all.sh "$tap_dir/report"
 tap_check "and no others" "$(grep '^==== training' "$tap_dir/report")"
 all env GPU_SECONDS=0 tests/gpu/all.sh "$tap_dir/report" >"$tap_dir/out" 2>&1
