@@ -16,11 +16,15 @@ static void check_division(size_t i, size_t number) {
   const CoreDivided divided = core_divide(i, core_divisor(number));
   assert_int_equal(divided.whole, i / number);
   assert_int_equal(divided.rest, i % number);
+  if (i > UINT32_MAX) return;
+  const CoreDivided32 quick = core_divide_32((uint32_t)i, core_divisor_32(number));
+  assert_int_equal(quick.whole, i / number);
+  assert_int_equal(quick.rest, i % number);
 }
 
 /* Where a quotient changes, up to the largest index, and anywhere. */
 static void test_division(void **state) {
-  const size_t most = SIZE_MAX / 2;
+  const size_t most = SIZE_MAX / 2, most_32 = UINT32_MAX;
   CoreRandomStream random = core_random_stream(1, CORE_RANDOM_TEST, 0, 0);
   (void)state;
   for (size_t k = 0; k < 100000; k++) {
@@ -29,11 +33,13 @@ static void test_division(void **state) {
     if (number == 0) number = UINT32_MAX;
     const size_t some = ((size_t)core_random_next(&random) << 31 | core_random_next(&random)) >> k % 61;
     const size_t multiple = some / number * number, last = most / number * number;
+    const size_t last_32 = most_32 / number * number;
     const size_t of[] = {0, 1, number - 1, number, number + 1, some, multiple, multiple > 0 ? multiple - 1 : 0,
-                         last - 1, last, most};
+                         last - 1, last, most, last_32 - 1, last_32, most_32};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) check_division(of[i], number);
   }
   assert_int_equal(core_divide(7, core_divisor(0)).whole, 7); /* nothing has no columns */
+  assert_int_equal(core_divide_32(7, core_divisor_32(0)).whole, 7);
 }
 
 static void test_times(void **state) {

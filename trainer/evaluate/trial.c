@@ -49,8 +49,9 @@ static void follow(const Trial *trial, const Agent *agent, int first) {
 
 /* States end with their episodes. */
 static void end_states(const Trial *trial, CoreDevice *device) {
-  const OpsEndStates end = {trial->states, trial->now.dones, (size_t)trial->worlds, (size_t)trial->numbers};
-  if (trial->numbers > 0) KERNELS_EACH(device, ops_end_states, ops_end_state, end.worlds * end.numbers, &end);
+  const OpsEndStates end = {trial->states, trial->now.dones, (size_t)trial->worlds,
+                            core_divisor((size_t)trial->numbers)};
+  if (trial->numbers > 0) KERNELS_EACH(device, ops_end_states, ops_end_state, end.worlds * end.numbers.number, &end);
 }
 
 /* The policy of all worlds, part after part. */

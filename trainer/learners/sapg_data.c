@@ -407,7 +407,7 @@ static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *confi
   value_as_leader(data, ops, agent, rollout);
   value_moments_restore(ops, moments, values, n + (size_t)data->columns);
   const OpsSapgFollowers followers = {
-    share_of(data), logits,
+    share_of(data), core_divisor(logits),
     {rollout->rewards, rollout->logp, rollout->logits, rollout->dones, last ? limits->truncated : NULL,
      limits->leader_values},
     {data->rewards, data->logp + base, data->logits + base * logits, data->dones, data->truncated, last}};

@@ -3,34 +3,43 @@
 #define TRAINER_OPS_ROW_PICTURE_INTERNAL_H
 #include "trainer/ops/picture.h"
 
-/* Byte `i` of a row, as it stands in y[height][width][frames * channels]. */
-CORE_DEVICE_FN uint32_t row_pixel_place(const OpsPixels *p, uint32_t i) {
-  const uint32_t all = (uint32_t)(p->frames * p->channels), area = (uint32_t)(p->height * p->width);
-  const uint32_t channels = (uint32_t)p->channels, channel = i % all, pixel = i / all, frame = channel / channels;
-  const uint32_t of_frame = channel % channels;
+/* A pixel's channel `of_frame` in a frame of a row: which byte it is. */
+CORE_DEVICE_FN uint32_t row_pixel_at(const OpsPixels *p, uint32_t pixel, uint32_t frame, uint32_t of_frame) {
+  const uint32_t area = (uint32_t)(p->height * p->width), channels = (uint32_t)p->channels;
   return frame * area * channels + (p->channels_last ? pixel * channels + of_frame : of_frame * area + pixel);
 }
+/* Byte `i` of a row, as it stands in y[height][width][frames * channels]. */
+CORE_DEVICE_FN uint32_t row_pixel_place(const OpsPixels *p, uint32_t i) {
+  const uint32_t all = (uint32_t)(p->frames * p->channels), channels = (uint32_t)p->channels, channel = i % all;
+  return row_pixel_at(p, i / all, channel / channels, channel % channels);
+}
 
-/* Number k of the patch at (row, column) of the output; x: one picture [height][width][in]. */
-CORE_DEVICE_FN float row_patch(const OpsConv *c, const float *x, int row, int column, int k) {
-  const int channel = k % c->in, across = k / c->in % c->size[1], down = k / c->in / c->size[1];
+/* Where something is in a window: rows down, columns to the right, channel. */
+typedef struct RowInWindow { int down, across, channel; } RowInWindow;
+
+/* A number of the patch at (row, column) of the output; x: one picture [height][width][in]. */
+CORE_DEVICE_FN float row_patch(const OpsConv *c, const float *x, int row, int column, RowInWindow in) {
+  const int down = in.down, across = in.across, channel = in.channel;
   const int y = row * c->stride[0] - c->pad[0] + down, z = column * c->stride[1] - c->pad[1] + across;
   if (y < 0 || y >= c->height || z < 0 || z >= c->width) return 0;
   return x[((size_t)y * (size_t)c->width + (size_t)z) * (size_t)c->in + (size_t)channel];
 }
 
-/* The sum of what patches of one picture, [outputs][patch], have of input number (y, z, channel). */
-CORE_DEVICE_FN float row_unpatch(const OpsConv *c, const float *patches, int y, int z, int channel) {
-  const int rows = ops_conv_height(c), columns = ops_conv_width(c), patch = ops_conv_patch(c);
+/* The windows that have input (y, z): the last of them is at (row, column) of the output and has it at `in`; in each
+ * window before it lies a stride further on. rows, columns: of the output. */
+typedef struct RowWindows { int rows, columns, row, column; RowInWindow in; } RowWindows;
+
+/* The sum of what patches of one picture, [outputs][patch], have of an input, the last window's first. */
+CORE_DEVICE_FN float row_unpatch(const OpsConv *c, const float *patches, RowWindows w) {
+  const int patch = ops_conv_patch(c);
   float sum = 0;
-  for (int down = 0; down < c->size[0]; down++) {
-    const int row = y + c->pad[0] - down;
-    if (row < 0 || row % c->stride[0] != 0 || row / c->stride[0] >= rows) continue;
-    for (int across = 0; across < c->size[1]; across++) {
-      const int column = z + c->pad[1] - across;
-      if (column < 0 || column % c->stride[1] != 0 || column / c->stride[1] >= columns) continue;
-      const size_t output = (size_t)(row / c->stride[0]) * (size_t)columns + (size_t)(column / c->stride[1]);
-      sum += patches[output * (size_t)patch + (size_t)((down * c->size[1] + across) * c->in + channel)];
+  for (int down = w.in.down, row = w.row; down < c->size[0] && row >= 0; down += c->stride[0], row--) {
+    if (row >= w.rows) continue;
+    for (int across = w.in.across, column = w.column; across < c->size[1] && column >= 0;
+         across += c->stride[1], column--) {
+      if (column >= w.columns) continue;
+      const size_t output = (size_t)row * (size_t)w.columns + (size_t)column;
+      sum += patches[output * (size_t)patch + (size_t)((down * c->size[1] + across) * c->in + w.in.channel)];
     }
   }
   return sum;

@@ -50,8 +50,8 @@ void states_follow(const RolloutStates *states, const Agent *agent, int first, b
 void states_end(const RolloutStates *states, int t, int first, int count, const uint8_t *done) {
   if (!states_apply(states)) return;
   const OpsEndStates end = {states->now + state_floats(states, first), done + first, (size_t)count,
-                            (size_t)states->numbers};
-  KERNELS_EACH(states->device, ops_end_states, ops_end_state, end.worlds * end.numbers, &end);
+                            core_divisor((size_t)states->numbers)};
+  KERNELS_EACH(states->device, ops_end_states, ops_end_state, end.worlds * end.numbers.number, &end);
   const int next = t + 1;
   if (next % states->length != 0) /* else the state at the sequence's start says it */
     core_device_copy(states->device, states->begins + (size_t)next * (size_t)states->worlds + first, done + first,

@@ -129,8 +129,8 @@ void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const 
     if (communicator) communicator->gather(communicator, packed, own_shards * count * sizeof *packed, all);
     const OpsFoldShards fold = {
       .of = communicator ? all : packed, .shares = shares ? gradient->shares : recorded->shares,
-      .step = shares ? NULL : recorded->step, .parts = recorded->parts, .shards = (int)all_shards, .n = count,
-      .mean = mean + first};
+      .step = shares ? NULL : recorded->step, .parts = core_divisor((size_t)recorded->parts),
+      .shards = (int)all_shards, .n = count, .mean = mean + first};
     device->launch(device, &ops_fold_shards_launch, core_device_blocks(count, THREADS, BLOCKS_MAX), THREADS, 0, &fold);
   }
 }

@@ -43,7 +43,8 @@ void reduce_shard_moments(const Shards *shards, const Moments *records, Moments 
 
 void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, size_t first, size_t count,
                  float *packed) {
-  const OpsColumns columns = {x, rows, of, first, count, packed};
+  if (count == 0) return; /* a divisor is never 0 */
+  const OpsColumns columns = {x, rows, of, first, core_divisor(count), packed};
   KERNELS_EACH(device, ops_columns, ops_column, rows * count, &columns);
 }
 

@@ -22,7 +22,10 @@ static void gather(const OpsConv *c, const float *x, float *patches) {
   const int rows = ops_conv_height(c), columns = ops_conv_width(c), patch = ops_conv_patch(c);
   for (int row = 0; row < rows; row++)
     for (int column = 0; column < columns; column++, patches += patch)
-      for (int k = 0; k < patch; k++) patches[k] = row_patch(c, x, row, column, k);
+      for (int k = 0; k < patch; k++) {
+        const RowInWindow in = {k / c->in / c->size[1], k / c->in % c->size[1], k % c->in};
+        patches[k] = row_patch(c, x, row, column, in);
+      }
 }
 
 static void forward(const OpsConv *c, const float *x, const float *packed, float *y, int rows) {
@@ -40,8 +43,12 @@ static void to_input(const OpsConv *c, const float *dy, const float *packed, flo
     library()->product(0, 1, (int)positions(c), ops_conv_patch(c), c->out, dy, c->out, packed, c->out, 0, patches,
                        ops_conv_patch(c));
     for (int y = 0; y < c->height; y++)
-      for (int z = 0; z < c->width; z++)
-        for (int channel = 0; channel < c->in; channel++) *dx++ = row_unpatch(c, patches, y, z, channel);
+      for (int z = 0; z < c->width; z++) {
+        const int down = y + c->pad[0], right = z + c->pad[1];
+        RowWindows w = {ops_conv_height(c), ops_conv_width(c), down / c->stride[0], right / c->stride[1],
+                        {down % c->stride[0], right % c->stride[1], 0}};
+        for (; w.in.channel < c->in; w.in.channel++) *dx++ = row_unpatch(c, patches, w);
+      }
   }
 }
 

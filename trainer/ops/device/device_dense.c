@@ -38,6 +38,10 @@ static void multiply_alone(DeviceState *state, const DeviceProduct *p) {
     const OpsColumnParts parts = {arguments, core_divisor(p->m), device_column_room(state, p->k, p->m)};
     DEVICE_LAUNCH(state, ops_column_parts, device_column_parts(p->k) * p->m, &parts);
     device_fold_columns(state, parts.parts, p->k, p->m, p->c);
+  } else if (p->k == 1 && p->n > 1 && p->epilogue == OPS_PRODUCT) {
+    const int step = p->result == OPS_NUMBERS_BF16 ? KERNEL_EIGHT : KERNEL_FOUR;
+    const OpsProductOuter outer = {arguments, core_divisor((p->n + (size_t)step - 1) / (size_t)step), step};
+    DEVICE_LAUNCH(state, ops_product_outer, p->m * outer.steps.number, &outer);
   } else if (p->n == 1 && !p->transpose_a && p->mask == NULL) {
     DEVICE_LAUNCH(state, ops_product_column, p->m * KERNEL_LANES, &arguments);
   } else {

@@ -2,6 +2,15 @@
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/kernels/kernels_entity.h"
 
+static CoreDivisor32 divisor(int number) { return core_divisor_32((size_t)number); }
+
+/* Places in pieces of rows are worked out in 32 bits. */
+static size_t elements_of(int rows, int each) {
+  const size_t elements = (size_t)rows * (size_t)each;
+  CORE_CHECK(elements <= UINT32_MAX);
+  return elements;
+}
+
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
@@ -11,18 +20,20 @@ static void slice(Ops *ops, OpsRows x, int offset, int columns, float *target) {
 }
 
 static void pack(Ops *ops, OpsRows x, const OpsPack *p, const float *embedding, float *matrix) {
-  const OpsPacking a = {x, *p, embedding, matrix};
-  DEVICE_LAUNCH(device_state(ops), ops_entity_pack, (size_t)x.rows * (size_t)(p->count * p->columns), &a);
+  if (p->count == 0) return; /* a divisor is never 0 */
+  const OpsPacking a = {x, *p, embedding, matrix, divisor(p->columns), divisor(p->count)};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_pack, elements_of(x.rows, p->count * p->columns), &a);
 }
 
 static void unpack(Ops *ops, OpsRows x, const OpsPack *p, const float *dmatrix, float *dembedding) {
-  const OpsPacking a = {x, *p, dmatrix, dembedding};
-  DEVICE_LAUNCH(device_state(ops), ops_entity_unpack, (size_t)x.rows * (size_t)(p->count * p->width), &a);
+  if (p->count == 0) return;
+  const OpsPacking a = {x, *p, dmatrix, dembedding, divisor(p->width), divisor(p->count)};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_unpack, elements_of(x.rows, p->count * p->width), &a);
 }
 
 static void dummy(Ops *ops, int rows, int entities, int columns, float *matrix) {
-  const OpsDummy a = {matrix, (size_t)rows, (size_t)entities, (size_t)columns};
-  DEVICE_LAUNCH(device_state(ops), ops_entity_dummy, a.rows * a.columns, &a);
+  const OpsDummy a = {matrix, (size_t)rows, (size_t)entities, divisor(columns)};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_dummy, elements_of(rows, columns), &a);
 }
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
@@ -43,8 +54,8 @@ static void pool_backward(Ops *ops, const float *out, const float *dout, const f
 }
 
 static void mean_weights(Ops *ops, OpsRows x, int mask, int count, float *weights) {
-  const OpsMeanWeights a = {x, mask, count, weights};
-  DEVICE_LAUNCH(device_state(ops), ops_entity_weights, (size_t)x.rows * (size_t)(count + 1), &a);
+  const OpsMeanWeights a = {x, mask, count, weights, divisor(count + 1)};
+  DEVICE_LAUNCH(device_state(ops), ops_entity_weights, elements_of(x.rows, count + 1), &a);
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
@@ -54,17 +65,16 @@ static void check(const OpsAttention *a) {
 }
 
 static void attend(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, float *out) {
-  const OpsAttend a = {x, *attention, qkv, NULL, out};
+  const OpsAttend a = {x, *attention, qkv, NULL, out, divisor(attention->heads), divisor(attention->entities)};
   check(attention);
-  DEVICE_LAUNCH(device_state(ops), ops_entity_attend, (size_t)x.rows * (size_t)(attention->entities * attention->heads),
-                &a);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_attend, elements_of(x.rows, attention->entities * attention->heads), &a);
 }
 
 static void attend_backward(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, const float *dout,
                             float *dqkv) {
-  const OpsAttend a = {x, *attention, qkv, dout, dqkv};
+  const OpsAttend a = {x, *attention, qkv, dout, dqkv, divisor(attention->heads), divisor(attention->entities)};
   check(attention);
-  DEVICE_LAUNCH(device_state(ops), ops_entity_attend_gradient, (size_t)x.rows * (size_t)attention->heads, &a);
+  DEVICE_LAUNCH(device_state(ops), ops_entity_attend_gradient, elements_of(x.rows, attention->heads), &a);
 }
 
 /* ---- gates ------------------------------------------------------------------------------------------------------- */
@@ -99,28 +109,36 @@ static void gate_open_backward(Ops *ops, const float *drx, const float *r, const
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+/* The kernel at hand writes some of them; of_row: what it has of a row, each of m->width numbers. */
+static OpsMessages messages_of(OpsRows x, const OpsMessage *m, int of_row, const float *shapes, const float *things,
+                               const float *gathered) {
+  return (OpsMessages){x, *m, (float *)(uintptr_t)shapes, (float *)(uintptr_t)things, (float *)(uintptr_t)gathered,
+                       divisor(m->width), divisor(of_row), divisor(m->ends + 1)};
+}
+
 static void gather(Ops *ops, OpsRows x, const OpsMessage *m, const float *shapes, const float *embedding,
                    float *gathered) {
-  const OpsMessages a = {x, *m, (float *)(uintptr_t)shapes, (float *)(uintptr_t)embedding, gathered};
-  DEVICE_LAUNCH(device_state(ops), ops_message_gather, (size_t)x.rows * (size_t)(m->count * (m->ends + 1) * m->width),
-                &a);
+  if (m->count == 0) return;
+  const OpsMessages a = messages_of(x, m, m->count, shapes, embedding, gathered);
+  DEVICE_LAUNCH(device_state(ops), ops_message_gather, elements_of(x.rows, m->count * (m->ends + 1) * m->width), &a);
 }
 
 static void gather_backward(Ops *ops, OpsRows x, const OpsMessage *m, const float *dgathered, float *dshapes,
                             float *dembedding) {
-  const OpsMessages a = {x, *m, dshapes, dembedding, (float *)(uintptr_t)dgathered};
+  const OpsMessages a = messages_of(x, m, m->entities + m->count, dshapes, dembedding, dgathered);
   DEVICE_LAUNCH(device_state(ops), ops_message_gather_gradient,
-                (size_t)x.rows * (size_t)((m->entities + m->count) * m->width), &a);
+                elements_of(x.rows, (m->entities + m->count) * m->width), &a);
 }
 
 static void scatter(Ops *ops, OpsRows x, const OpsMessage *m, const float *messages, float *shapes) {
-  const OpsMessages a = {x, *m, shapes, (float *)(uintptr_t)messages, NULL};
-  DEVICE_LAUNCH(device_state(ops), ops_message_scatter, (size_t)x.rows * (size_t)(m->entities * m->width), &a);
+  const OpsMessages a = messages_of(x, m, m->entities, shapes, messages, NULL);
+  DEVICE_LAUNCH(device_state(ops), ops_message_scatter, elements_of(x.rows, m->entities * m->width), &a);
 }
 
 static void scatter_backward(Ops *ops, OpsRows x, const OpsMessage *m, const float *dshapes, float *dmessages) {
-  const OpsMessages a = {x, *m, (float *)(uintptr_t)dshapes, dmessages, NULL};
-  DEVICE_LAUNCH(device_state(ops), ops_message_scatter_gradient, (size_t)x.rows * (size_t)(m->count * m->width), &a);
+  if (m->count == 0) return;
+  const OpsMessages a = messages_of(x, m, m->count, dshapes, dmessages, NULL);
+  DEVICE_LAUNCH(device_state(ops), ops_message_scatter_gradient, elements_of(x.rows, m->count * m->width), &a);
 }
 
 const OpsEntity DEVICE_ENTITY = {

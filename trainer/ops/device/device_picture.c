@@ -4,10 +4,18 @@
 #include "trainer/ops/kernels/kernels_dense.h"
 #include "trainer/ops/kernels/kernels_picture.h"
 
+/* Places in pieces of rows are worked out in 32 bits. */
+static size_t elements_of(int rows, size_t each) {
+  const size_t elements = (size_t)rows * each;
+  CORE_CHECK(elements <= UINT32_MAX);
+  return elements;
+}
+
 static void pixels(Ops *ops, const OpsPixels *p, const void *bytes, int rows, float *y) {
-  const OpsShowPixels a = {*p, bytes, y, (uint32_t)rows};
-  const size_t numbers = (size_t)(p->height * p->width) * (size_t)(p->frames * p->channels);
-  DEVICE_LAUNCH(device_state(ops), ops_show_pixels, (size_t)rows * numbers, &a);
+  const size_t all = (size_t)(p->frames * p->channels), numbers = (size_t)(p->height * p->width) * all;
+  const OpsShowPixels a = {*p, bytes, y, (uint32_t)rows, core_divisor_32(numbers), core_divisor_32(all),
+                           core_divisor_32((size_t)p->channels)};
+  DEVICE_LAUNCH(device_state(ops), ops_show_pixels, elements_of(rows, numbers), &a);
 }
 
 static void conv_pack(Ops *ops, const OpsConv *conv, const float *w, float *packed) {
@@ -32,9 +40,21 @@ static Rooms rooms_of(const OpsConv *conv, int rows, float *scratch) {
 static int part_rows(int rows, int first) { return rows - first < OPS_CONV_ROWS ? rows - first : OPS_CONV_ROWS; }
 
 static void gather(Ops *ops, const OpsConv *conv, const float *x, int rows, float *patches) {
-  const OpsPatches a = {*conv, x, patches, (uint32_t)rows};
-  DEVICE_LAUNCH(device_state(ops), ops_gather_patches,
-                (size_t)rows * positions_of(conv) * (size_t)ops_conv_patch(conv), &a);
+  const size_t patch = (size_t)ops_conv_patch(conv), positions = positions_of(conv);
+  const OpsPatches a = {*conv, x, patches, (uint32_t)rows, (uint32_t)ops_conv_inputs(conv), core_divisor_32(patch),
+                        core_divisor_32(positions), core_divisor_32((size_t)ops_conv_width(conv)),
+                        core_divisor_32((size_t)conv->in), core_divisor_32((size_t)conv->size[1])};
+  DEVICE_LAUNCH(device_state(ops), ops_gather_patches, elements_of(rows, positions * patch), &a);
+}
+
+static void add_patches(Ops *ops, const OpsConv *conv, const float *patches, int rows, float *dx) {
+  const size_t inputs = ops_conv_inputs(conv);
+  const OpsUnpatch a = {*conv, patches, dx, (uint32_t)rows,
+                        (uint32_t)(positions_of(conv) * (size_t)ops_conv_patch(conv)), ops_conv_height(conv),
+                        ops_conv_width(conv), core_divisor_32(inputs), core_divisor_32((size_t)conv->in),
+                        core_divisor_32((size_t)conv->width),
+                        {core_divisor_32((size_t)conv->stride[0]), core_divisor_32((size_t)conv->stride[1])}};
+  DEVICE_LAUNCH(device_state(ops), ops_add_patches, elements_of(rows, inputs), &a);
 }
 
 static void conv_forward(Ops *ops, const OpsConv *conv, const float *x, const float *packed, const float *b, float *y,
@@ -78,8 +98,7 @@ static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const f
     if (dx) {
       device_multiply(state, &(DeviceProduct){.transpose_b = 1, .m = n, .n = patch, .k = channels, .a = dy_here,
                                               .b = packed, .c = room.dpatches});
-      const OpsUnpatch a = {*conv, room.dpatches, dx + at * in, (uint32_t)some};
-      DEVICE_LAUNCH(state, ops_add_patches, (size_t)some * in, &a);
+      add_patches(ops, conv, room.dpatches, some, dx + at * in);
     }
     ops->flops += (dx ? 4.0 : 2.0) * (double)n * (double)(patch * channels);
     if (first == 0) continue;
@@ -90,15 +109,29 @@ static void conv_backward(Ops *ops, const OpsConv *conv, const float *x, const f
 
 /* ---- pools and activations --------------------------------------------------------------------------------------- */
 
+static size_t pool_inputs(const OpsPool3 *pool) {
+  return (size_t)pool->height * (size_t)pool->width * (size_t)pool->channels;
+}
+
+/* For a kernel with a thread for `each` numbers of a row, `columns` of them side by side. */
+static OpsWindows windows_of(const OpsPool3 *pool, int rows, size_t each, int columns) {
+  return (OpsWindows){.pool = *pool, .rows = (uint32_t)rows, .inputs = (uint32_t)pool_inputs(pool),
+                      .outputs = (uint32_t)ops_pool3_outputs(pool), .each = core_divisor_32(each),
+                      .channels = core_divisor_32((size_t)pool->channels), .columns = core_divisor_32((size_t)columns)};
+}
+
 static void pool_forward(Ops *ops, const OpsPool3 *pool, const float *x, float *y, uint8_t *from, int rows) {
-  const OpsWindows a = {*pool, x, NULL, y, NULL, from, (uint32_t)rows};
-  DEVICE_LAUNCH(device_state(ops), ops_pool_windows, (size_t)rows * ops_pool3_outputs(pool), &a);
+  const size_t outputs = ops_pool3_outputs(pool);
+  OpsWindows a = windows_of(pool, rows, outputs, ops_pool3_side(pool->width));
+  a.x = x, a.y = y, a.from = from;
+  DEVICE_LAUNCH(device_state(ops), ops_pool_windows, elements_of(rows, outputs), &a);
 }
 
 static void pool_backward(Ops *ops, const OpsPool3 *pool, const uint8_t *from, const float *dy, float *dx, int rows) {
-  const OpsWindows a = {*pool, NULL, dy, NULL, dx, (uint8_t *)(uintptr_t)from, (uint32_t)rows};
-  const size_t inputs = (size_t)pool->height * (size_t)pool->width * (size_t)pool->channels;
-  DEVICE_LAUNCH(device_state(ops), ops_unpool_windows, (size_t)rows * inputs, &a);
+  const size_t inputs = pool_inputs(pool);
+  OpsWindows a = windows_of(pool, rows, inputs, pool->width);
+  a.from = (uint8_t *)(uintptr_t)from, a.dy = dy, a.dx = dx;
+  DEVICE_LAUNCH(device_state(ops), ops_unpool_windows, elements_of(rows, inputs), &a);
 }
 
 static void relu_forward(Ops *ops, const float *x, float *y, size_t n) {

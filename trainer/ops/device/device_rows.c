@@ -12,8 +12,8 @@ void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint3
 }
 
 void device_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows) {
-  const OpsWorldRows arguments = {world, (size_t)count, (uint32_t)steps, (uint32_t)worlds, rows};
-  DEVICE_LAUNCH(device_state(ops), ops_world_rows, arguments.count * arguments.steps, &arguments);
+  const OpsWorldRows arguments = {world, (size_t)count, core_divisor_32((size_t)steps), (uint32_t)worlds, rows};
+  DEVICE_LAUNCH(device_state(ops), ops_world_rows, arguments.count * arguments.steps.number, &arguments);
 }
 
 void device_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {

@@ -25,15 +25,16 @@ static void begin(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *s
 
 static void take_rows(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows) {
   DeviceState *state = device_state(ops);
-  const OpsTakeRows arguments = {state->stats, order, (size_t)parts, (size_t)count, (uint32_t)steps, (uint32_t)worlds,
-                                 rows};
-  DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps, &arguments);
+  const OpsTakeRows arguments = {state->stats, order, core_divisor((size_t)parts), (size_t)count,
+                                 core_divisor_32((size_t)steps), (uint32_t)worlds, rows};
+  DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps.number, &arguments);
 }
 
 static void take_piece(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
                        uint32_t *count) {
   DeviceState *state = device_state(ops);
-  const OpsTakePiece arguments = {state->stats, *part, shard, rows, of_run, count};
+  const OpsTakePiece arguments = {state->stats, *part, shard, rows, of_run, count,
+                                  core_divisor((size_t)part->parts), core_divisor_32(part->worlds)};
   DEVICE_LAUNCH(state, ops_take_piece, (size_t)part->room, &arguments);
   state->count = count;
 }

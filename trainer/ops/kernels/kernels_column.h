@@ -1,5 +1,6 @@
-/* Products with one column, where the library has none for them: a value's layer and its kernel's gradient. ops_product
- * would give them to a thread a row, and the gradient's 65 536 terms to one thread each. */
+/* Products with one column, and of one column and one row, where the library has none for them: a value's layer, its
+ * kernel's gradient, and the gradient below it. ops_product would give the first to a thread a row, the second's 65 536
+ * terms to one thread each, and write the third number by number, each in a sector of its own. */
 #ifndef TRAINER_OPS_KERNELS_COLUMN_H
 #define TRAINER_OPS_KERNELS_COLUMN_H
 #include "trainer/ops/kernels/kernels_bf16.h"
@@ -68,6 +69,44 @@ CORE_KERNEL_FN void ops_column_parts(const CoreDeviceThread *at, const OpsColumn
     for (; r < end; r++) sum = ops_column_rows(p, 1, r, place.rest, sum);
     a->parts[i] = sum;
   }
+}
+
+/* c[m][n] = a[m][1] b[1][n], of no epilogue: a thread 16 bytes of a row. */
+typedef struct OpsProductOuter {
+  OpsProduct product;          /* k: 1 */
+  CoreDivisor steps;           /* of a row: n / step, rounded up */
+  int step;                    /* 8 bf16 numbers, or 4 floats */
+} OpsProductOuter;
+
+CORE_KERNEL_FN void ops_product_outer_by(const CoreDeviceThread *at, const OpsProductOuter *a, const int step) {
+  const OpsProduct *p = &a->product;
+  const int is_whole = p->n % (size_t)step == 0 && (uintptr_t)p->c % sizeof(OpsEight) == 0;
+  for (size_t i = core_device_first(at); i < p->m * a->steps.number; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->steps);
+    const size_t first = place.rest * (size_t)step, to = place.whole * p->n + first;
+    const float left = row_rounded(ops_number(p->a, p->factors, p->transpose_a ? place.whole : place.whole * p->row_a),
+                                   p->precision);
+    float b[KERNEL_EIGHT];
+    OpsEight sixteen;
+    ops_column_load(p, p->b, first, p->n - first, b);
+    CORE_DEVICE_UNROLL for (int k = 0; k < step; k++) b[k] = 0 + left * b[k]; /* no -0, like the sum of one term */
+    if (!is_whole) {
+      for (int k = 0; k < step && first + (size_t)k < p->n; k++) {
+        if (p->result == OPS_NUMBERS_BF16) ((uint16_t *)p->c)[to + (size_t)k] = row_to_bf16(b[k]);
+        else ((float *)p->c)[to + (size_t)k] = b[k];
+      }
+    } else if (step == KERNEL_EIGHT) {
+      ops_put_bf16(b, step, (uint16_t *)p->c + to);
+    } else {
+      CORE_DEVICE_UNROLL for (int k = 0; k < KERNEL_FOUR; k++) sixteen.pair[k] = (uint32_t)fast_to_bits(b[k]);
+      *(OpsEight *)(void *)((float *)p->c + to) = sixteen;
+    }
+  }
+}
+
+CORE_KERNEL_FN void ops_product_outer(const CoreDeviceThread *at, const OpsProductOuter *a) {
+  if (a->step == KERNEL_EIGHT) ops_product_outer_by(at, a, KERNEL_EIGHT);
+  else ops_product_outer_by(at, a, KERNEL_FOUR);
 }
 
 #endif

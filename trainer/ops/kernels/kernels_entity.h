@@ -1,6 +1,6 @@
 /* Kernels of entity matrices (entity.h): one thread per number, so that writes coalesce. A sum over entities or
  * messages is one thread's, in the CPU's order, so the bits are the CPU's. A piece has fewer than 2^32 numbers, so that
- * places of several divisors are worked out in 32 bits. */
+ * places are worked out in 32 bits, by divisors that the host has made. */
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
 #include "trainer/ops/row_attention_internal.h"
@@ -10,36 +10,47 @@ CORE_DEVICE_FN const float *ops_row_of(OpsRows x, size_t row) { return x.x + row
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-typedef struct OpsPacking { OpsRows x; OpsPack pack; const float *from; float *to; } OpsPacking;
+/* columns: those that the kernel at hand writes; count: things of the kind. */
+typedef struct OpsPacking {
+  OpsRows x;
+  OpsPack pack;
+  const float *from;
+  float *to;
+  CoreDivisor32 columns, count;
+} OpsPacking;
 
 CORE_KERNEL_FN void ops_entity_pack(const CoreDeviceThread *at, const OpsPacking *a) {
   const OpsPack *p = &a->pack;
-  const uint32_t columns = (uint32_t)p->columns, each = (uint32_t)p->count * columns;
+  const uint32_t columns = a->columns.number, each = a->count.number * columns;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const uint32_t row = (uint32_t)i / each, column = (uint32_t)i % columns;
-    const size_t thing = (uint32_t)i % each / columns;
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->columns), of_row = core_divide_32(place.whole, a->count);
+    const uint32_t column = place.rest;
+    const size_t row = of_row.whole, thing = of_row.rest;
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
-    const float *embedding = a->from + ((size_t)row * (size_t)p->count + thing) * (size_t)p->width;
+    const float *embedding = a->from + place.whole * (size_t)p->width;
     const float number = column < (size_t)p->width ? embedding[column] : (int)column == p->tag ? 1.0f : 0.0f;
-    a->to[((size_t)row * (size_t)p->entities + (size_t)p->first + thing) * columns + column] = active ? number : 0.0f;
+    a->to[(row * (size_t)p->entities + (size_t)p->first + thing) * columns + column] = active ? number : 0.0f;
   }
 }
 
 CORE_KERNEL_FN void ops_entity_unpack(const CoreDeviceThread *at, const OpsPacking *a) {
   const OpsPack *p = &a->pack;
-  const uint32_t width = (uint32_t)p->width, each = (uint32_t)p->count * width;
+  const uint32_t each = a->count.number * a->columns.number;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const size_t row = (uint32_t)i / each, thing = (uint32_t)i % each / width;
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->columns), of_row = core_divide_32(place.whole, a->count);
+    const size_t row = of_row.whole, thing = of_row.rest;
     const size_t element = row * (size_t)p->entities + (size_t)p->first + thing;
     const bool active = ops_row_of(a->x, row)[(size_t)p->mask + thing] != 0;
-    a->to[i] = active ? a->from[element * (size_t)p->columns + (uint32_t)i % width] : 0.0f;
+    a->to[i] = active ? a->from[element * (size_t)p->columns + place.rest] : 0.0f;
   }
 }
 
-typedef struct OpsDummy { float *matrix; size_t rows, entities, columns; } OpsDummy;
+typedef struct OpsDummy { float *matrix; size_t rows, entities; CoreDivisor32 columns; } OpsDummy;
 CORE_KERNEL_FN void ops_entity_dummy(const CoreDeviceThread *at, const OpsDummy *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->columns; i += core_device_stride(at))
-    a->matrix[i / a->columns * a->entities * a->columns + i % a->columns] = 1.0f;
+  for (size_t i = core_device_first(at); i < a->rows * a->columns.number; i += core_device_stride(at)) {
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->columns);
+    a->matrix[place.whole * a->entities * a->columns.number + place.rest] = 1.0f;
+  }
 }
 
 /* ---- pooling ----------------------------------------------------------------------------------------------------- */
@@ -75,12 +86,12 @@ CORE_KERNEL_FN void ops_entity_pool_gradient(const CoreDeviceThread *at, const O
   }
 }
 
-typedef struct OpsMeanWeights { OpsRows x; int mask, count; float *weights; } OpsMeanWeights;
+typedef struct OpsMeanWeights { OpsRows x; int mask, count; float *weights; CoreDivisor32 entities; } OpsMeanWeights;
 CORE_KERNEL_FN void ops_entity_weights(const CoreDeviceThread *at, const OpsMeanWeights *a) {
-  const uint32_t each = (uint32_t)a->count + 1;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at))
-    a->weights[i] =
-      row_mean_weight(ops_row_of(a->x, (uint32_t)i / each) + a->mask, a->count, (int)((uint32_t)i % each));
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * a->entities.number; i += core_device_stride(at)) {
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->entities);
+    a->weights[i] = row_mean_weight(ops_row_of(a->x, place.whole) + a->mask, a->count, (int)place.rest);
+  }
 }
 
 /* ---- attention --------------------------------------------------------------------------------------------------- */
@@ -90,6 +101,7 @@ typedef struct OpsAttend {
   OpsAttention attention;
   const float *qkv, *dout;     /* [rows][entities][3][heads][size], [rows][entities][heads][size] */
   float *out;                  /* of dout's shape; backward: of qkv's */
+  CoreDivisor32 heads, entities;
 } OpsAttend;
 
 CORE_DEVICE_FN RowWorld ops_world_of(const OpsAttend *a, size_t row) {
@@ -100,11 +112,11 @@ CORE_DEVICE_FN RowWorld ops_world_of(const OpsAttend *a, size_t row) {
 
 /* A thread a query of a head. */
 CORE_KERNEL_FN void ops_entity_attend(const CoreDeviceThread *at, const OpsAttend *a) {
-  const uint32_t heads = (uint32_t)a->attention.heads, each = (uint32_t)a->attention.entities * heads;
+  const uint32_t each = a->entities.number * a->heads.number;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
-    const uint32_t query = (uint32_t)i % each;
-    const RowWorld world = ops_world_of(a, (uint32_t)i / each);
-    row_attend(&world, (int)(query / heads), (int)(query % heads), a->out + i * (size_t)a->attention.size);
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->heads), query = core_divide_32(place.whole, a->entities);
+    const RowWorld world = ops_world_of(a, query.whole);
+    row_attend(&world, (int)query.rest, (int)place.rest, a->out + i * (size_t)a->attention.size);
   }
 }
 
@@ -113,7 +125,8 @@ CORE_KERNEL_FN void ops_entity_attend_gradient(const CoreDeviceThread *at, const
   const OpsAttention *s = &a->attention;
   const size_t heads = (size_t)s->heads, size = (size_t)s->size, entities = (size_t)s->entities;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * heads; i += core_device_stride(at)) {
-    const size_t row = i / heads, head = i % heads;
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->heads);
+    const size_t row = place.whole, head = place.rest;
     const RowWorld world = ops_world_of(a, row);
     float *dqkv = a->out + row * entities * 3 * heads * size;
     for (size_t part = 0; part < entities * 3; part++)
@@ -180,21 +193,25 @@ CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const Ops
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
+/* of_row: what the kernel at hand has of a row, each of `width` numbers (times parts: ends + 1). */
 typedef struct OpsMessages {
   OpsRows x;
   OpsMessage m;
   float *shapes;               /* [rows][entities][width] */
   float *things;               /* [rows][count][width]: embeddings or messages */
   float *gathered;             /* [rows][count][ends + 1][width] */
+  CoreDivisor32 width, of_row, parts;
 } OpsMessages;
 
 CORE_KERNEL_FN void ops_message_gather(const CoreDeviceThread *at, const OpsMessages *a) {
-  const uint32_t width = (uint32_t)a->m.width, parts = (uint32_t)a->m.ends + 1, count = (uint32_t)a->m.count;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * (count * parts * width); i += core_device_stride(at)) {
-    const uint32_t many = (uint32_t)i / width, part = many % parts;
-    const size_t c = (uint32_t)i % width, thing = many / parts, row = (uint32_t)thing / count;
+  const uint32_t width = a->width.number, parts = a->parts.number, each = a->of_row.number * parts * width;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), end = core_divide_32(place.whole, a->parts);
+    const CoreDivided32 of_row = core_divide_32(end.whole, a->of_row);
+    const uint32_t part = end.rest;
+    const size_t c = place.rest, thing = end.whole, row = of_row.whole;
     const float *observation = ops_row_of(a->x, row);
-    const int k = (int)((uint32_t)thing % count);
+    const int k = (int)of_row.rest;
     float number = 0;
     if (observation[a->m.mask + k] != 0 && part < parts - 1) {
       const int entity = row_message_entity(observation, &a->m, k, (int)part);
@@ -220,9 +237,10 @@ CORE_DEVICE_FN float ops_message_return(const OpsMessages *a, size_t row, int en
 /* A thread a number of a shape, or of a thing's embedding. */
 CORE_KERNEL_FN void ops_message_gather_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
   const size_t ends = (size_t)a->m.ends, count = (size_t)a->m.count, entities = (size_t)a->m.entities;
-  const uint32_t width = (uint32_t)a->m.width, each = (uint32_t)(entities + count);
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * (each * width); i += core_device_stride(at)) {
-    const size_t c = (uint32_t)i % width, row = (uint32_t)i / width / each, k = (uint32_t)i / width % each;
+  const uint32_t width = a->width.number, each = a->of_row.number * width;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), of_row = core_divide_32(place.whole, a->of_row);
+    const size_t c = place.rest, row = of_row.whole, k = of_row.rest;
     if (k < entities) {
       float *shape = &a->shapes[(row * entities + k) * width + c];
       *shape = ops_message_return(a, row, (int)k, c, *shape);
@@ -234,11 +252,12 @@ CORE_KERNEL_FN void ops_message_gather_gradient(const CoreDeviceThread *at, cons
 }
 
 CORE_KERNEL_FN void ops_message_scatter(const CoreDeviceThread *at, const OpsMessages *a) {
-  const uint32_t width = (uint32_t)a->m.width, entities = (uint32_t)a->m.entities;
+  const uint32_t width = a->width.number, each = a->of_row.number * width;
   const size_t count = (size_t)a->m.count;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * (entities * width); i += core_device_stride(at)) {
-    const size_t c = (uint32_t)i % width, row = (uint32_t)i / width / entities;
-    const int entity = (int)((uint32_t)i / width % entities);
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), of_row = core_divide_32(place.whole, a->of_row);
+    const size_t c = place.rest, row = of_row.whole;
+    const int entity = (int)of_row.rest;
     const float *observation = ops_row_of(a->x, row);
     float sum = a->shapes[i];
     for (int k = 0; k < a->m.count; k++)
@@ -249,18 +268,18 @@ CORE_KERNEL_FN void ops_message_scatter(const CoreDeviceThread *at, const OpsMes
 }
 
 CORE_KERNEL_FN void ops_message_scatter_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
-  const uint32_t width = (uint32_t)a->m.width, count = (uint32_t)a->m.count;
-  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * (count * width); i += core_device_stride(at)) {
-    const uint32_t thing = (uint32_t)i / width;
-    const size_t row = thing / count;
+  const uint32_t width = a->width.number, each = a->of_row.number * width;
+  for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->width), of_row = core_divide_32(place.whole, a->of_row);
+    const size_t row = of_row.whole;
     const float *observation = ops_row_of(a->x, row);
-    const int k = (int)(thing % count);
+    const int k = (int)of_row.rest;
     if (observation[a->m.mask + k] == 0) {
       a->things[i] = 0;
       continue;
     }
     const size_t entity = row * (size_t)a->m.entities + (size_t)row_message_entity(observation, &a->m, k, 0);
-    a->things[i] = a->shapes[entity * width + (uint32_t)i % width];
+    a->things[i] = a->shapes[entity * width + place.rest];
   }
 }
 

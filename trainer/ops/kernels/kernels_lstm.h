@@ -7,13 +7,15 @@
  * none. */
 typedef struct OpsLstmEnter {
   const float *h, *c;
-  size_t stride, width, sequences;
+  size_t stride, sequences;
+  CoreDivisor width;
   const uint8_t *first;
   float *h_in, *c_in;          /* [sequences][width] */
 } OpsLstmEnter;
 CORE_KERNEL_FN void ops_lstm_enter(const CoreDeviceThread *at, const OpsLstmEnter *a) {
-  for (size_t i = core_device_first(at); i < a->sequences * a->width; i += core_device_stride(at)) {
-    const size_t s = i / a->width, u = i % a->width;
+  for (size_t i = core_device_first(at); i < a->sequences * a->width.number; i += core_device_stride(at)) {
+    const CoreDivided place = core_divide(i, a->width);
+    const size_t s = place.whole, u = place.rest;
     const int is_first = a->first && a->first[s];
     a->h_in[i] = is_first ? 0.0f : a->h[s * a->stride + u];
     a->c_in[i] = is_first ? 0.0f : a->c[s * a->stride + u];

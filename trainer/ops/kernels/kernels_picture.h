@@ -1,73 +1,95 @@
 /* Kernels of pictures (picture.h): one thread per number, whose neighbours are neighbours in memory. A piece has fewer
- * than 2^32 numbers, so that places are worked out in 32 bits. The convolutions' products are the library's, over
- * patches. */
+ * than 2^32 numbers, so that places are worked out in 32 bits, by divisors that the host has made. The convolutions'
+ * products are the library's, over patches. */
 #ifndef TRAINER_OPS_KERNELS_PICTURE_H
 #define TRAINER_OPS_KERNELS_PICTURE_H
 #include "trainer/ops/row_picture_internal.h"
 
-typedef struct OpsShowPixels { OpsPixels pixels; const uint8_t *bytes; float *y; uint32_t rows; } OpsShowPixels;
+/* numbers: of a row; all: channels of all frames; channels: of one. */
+typedef struct OpsShowPixels {
+  OpsPixels pixels;
+  const uint8_t *bytes;
+  float *y;
+  uint32_t rows;
+  CoreDivisor32 numbers, all, channels;
+} OpsShowPixels;
+/* Multiplied in float64 and rounded, each of the 256 is what its division by 255 gives. */
+CORE_DEVICE_FN float ops_show_byte(uint8_t byte) { return (float)((double)byte * (1.0 / 255.0)); }
 CORE_KERNEL_FN void ops_show_pixels(const CoreDeviceThread *at, const OpsShowPixels *a) {
-  const OpsPixels *p = &a->pixels;
-  const uint32_t numbers = (uint32_t)(p->height * p->width * p->frames * p->channels);
-  for (size_t i = core_device_first(at); i < (size_t)a->rows * numbers; i += core_device_stride(at)) {
-    const uint32_t row = (uint32_t)i / numbers, number = (uint32_t)i % numbers;
-    a->y[i] = (float)a->bytes[(size_t)row * p->row + row_pixel_place(p, number)] / 255.0f;
+  for (size_t i = core_device_first(at); i < (size_t)a->rows * a->numbers.number; i += core_device_stride(at)) {
+    const CoreDivided32 row = core_divide_32((uint32_t)i, a->numbers), pixel = core_divide_32(row.rest, a->all);
+    const CoreDivided32 frame = core_divide_32(pixel.rest, a->channels);
+    const uint32_t byte = row_pixel_at(&a->pixels, pixel.whole, frame.whole, frame.rest);
+    a->y[i] = ops_show_byte(a->bytes[(size_t)row.whole * a->pixels.row + byte]);
   }
 }
 
-/* x [rows][inputs] -> patches [rows][outputs' height][width][patch]. */
-typedef struct OpsPatches { OpsConv conv; const float *x; float *patches; uint32_t rows; } OpsPatches;
+/* x [rows][inputs] -> patches [rows][outputs' height][width][patch]. positions: of a row's outputs; columns: of
+ * these. */
+typedef struct OpsPatches {
+  OpsConv conv;
+  const float *x;
+  float *patches;
+  uint32_t rows, inputs;
+  CoreDivisor32 patch, positions, columns, in, across;
+} OpsPatches;
 CORE_KERNEL_FN void ops_gather_patches(const CoreDeviceThread *at, const OpsPatches *a) {
-  const OpsConv *c = &a->conv;
-  const uint32_t patch = (uint32_t)ops_conv_patch(c), columns = (uint32_t)ops_conv_width(c);
-  const uint32_t positions = (uint32_t)ops_conv_height(c) * columns, inputs = (uint32_t)(c->height * c->width * c->in);
-  for (size_t i = core_device_first(at); i < (size_t)a->rows * positions * patch; i += core_device_stride(at)) {
-    const uint32_t k = (uint32_t)i % patch, place = (uint32_t)i / patch, position = place % positions;
-    a->patches[i] = row_patch(c, a->x + (size_t)(place / positions) * inputs, (int)(position / columns),
-                              (int)(position % columns), (int)k);
+  const size_t all = (size_t)a->rows * a->positions.number * a->patch.number;
+  for (size_t i = core_device_first(at); i < all; i += core_device_stride(at)) {
+    const CoreDivided32 place = core_divide_32((uint32_t)i, a->patch), row = core_divide_32(place.whole, a->positions);
+    const CoreDivided32 output = core_divide_32(row.rest, a->columns), pixel = core_divide_32(place.rest, a->in);
+    const CoreDivided32 window = core_divide_32(pixel.whole, a->across);
+    const RowInWindow in = {(int)window.whole, (int)window.rest, (int)pixel.rest};
+    a->patches[i] =
+      row_patch(&a->conv, a->x + (size_t)row.whole * a->inputs, (int)output.whole, (int)output.rest, in);
   }
 }
 
-/* Patches' gradients -> dx [rows][inputs]. */
-typedef struct OpsUnpatch { OpsConv conv; const float *patches; float *dx; uint32_t rows; } OpsUnpatch;
+/* Patches' gradients -> dx [rows][inputs]. of_row: numbers of a row's patches; stride: as the convolution's. */
+typedef struct OpsUnpatch {
+  OpsConv conv;
+  const float *patches;
+  float *dx;
+  uint32_t rows, of_row;
+  int output_rows, output_columns;
+  CoreDivisor32 inputs, in, width, stride[2];
+} OpsUnpatch;
 CORE_KERNEL_FN void ops_add_patches(const CoreDeviceThread *at, const OpsUnpatch *a) {
-  const OpsConv *c = &a->conv;
-  const uint32_t in = (uint32_t)c->in, width = (uint32_t)c->width, inputs = (uint32_t)c->height * width * in;
-  const size_t all = (size_t)(ops_conv_height(c) * ops_conv_width(c)) * (size_t)ops_conv_patch(c);
-  for (size_t i = core_device_first(at); i < (size_t)a->rows * inputs; i += core_device_stride(at)) {
-    const uint32_t row = (uint32_t)i / inputs, pixel = (uint32_t)i % inputs / in;
-    const int channel = (int)((uint32_t)i % in);
-    a->dx[i] = row_unpatch(c, a->patches + row * all, (int)(pixel / width), (int)(pixel % width), channel);
+  for (size_t i = core_device_first(at); i < (size_t)a->rows * a->inputs.number; i += core_device_stride(at)) {
+    const CoreDivided32 row = core_divide_32((uint32_t)i, a->inputs), pixel = core_divide_32(row.rest, a->in);
+    const CoreDivided32 at_y = core_divide_32(pixel.whole, a->width);
+    const CoreDivided32 down = core_divide_32(at_y.whole + (uint32_t)a->conv.pad[0], a->stride[0]);
+    const CoreDivided32 across = core_divide_32(at_y.rest + (uint32_t)a->conv.pad[1], a->stride[1]);
+    const RowWindows windows = {a->output_rows, a->output_columns, (int)down.whole, (int)across.whole,
+                                {(int)down.rest, (int)across.rest, (int)pixel.rest}};
+    a->dx[i] = row_unpatch(&a->conv, a->patches + (size_t)row.whole * a->of_row, windows);
   }
 }
 
+/* inputs, outputs: of a row. each: those of the kernel at hand; columns: of a row of them. */
 typedef struct OpsWindows {
   OpsPool3 pool;
   const float *x, *dy;
   float *y, *dx;
   uint8_t *from;
-  uint32_t rows;
+  uint32_t rows, inputs, outputs;
+  CoreDivisor32 each, channels, columns;
 } OpsWindows;
 CORE_KERNEL_FN void ops_pool_windows(const CoreDeviceThread *at, const OpsWindows *a) {
-  const OpsPool3 *p = &a->pool;
-  const uint32_t channels = (uint32_t)p->channels, columns = (uint32_t)ops_pool3_side(p->width);
-  const uint32_t outputs = (uint32_t)ops_pool3_side(p->height) * columns * channels;
-  const uint32_t inputs = (uint32_t)(p->height * p->width) * channels;
-  for (size_t i = core_device_first(at); i < (size_t)a->rows * outputs; i += core_device_stride(at)) {
-    const uint32_t row = (uint32_t)i / outputs, place = (uint32_t)i % outputs / channels;
-    a->y[i] = row_window(p, a->x + (size_t)row * inputs, (int)(place / columns), (int)(place % columns),
-                         (int)((uint32_t)i % channels), &a->from[i]);
+  for (size_t i = core_device_first(at); i < (size_t)a->rows * a->each.number; i += core_device_stride(at)) {
+    const CoreDivided32 row = core_divide_32((uint32_t)i, a->each), place = core_divide_32(row.rest, a->channels);
+    const CoreDivided32 output = core_divide_32(place.whole, a->columns);
+    a->y[i] = row_window(&a->pool, a->x + (size_t)row.whole * a->inputs, (int)output.whole, (int)output.rest,
+                         (int)place.rest, &a->from[i]);
   }
 }
 CORE_KERNEL_FN void ops_unpool_windows(const CoreDeviceThread *at, const OpsWindows *a) {
-  const OpsPool3 *p = &a->pool;
-  const uint32_t channels = (uint32_t)p->channels, width = (uint32_t)p->width;
-  const uint32_t inputs = (uint32_t)p->height * width * channels;
-  const size_t outputs = (size_t)(ops_pool3_side(p->height) * ops_pool3_side(p->width)) * channels;
-  for (size_t i = core_device_first(at); i < (size_t)a->rows * inputs; i += core_device_stride(at)) {
-    const uint32_t row = (uint32_t)i / inputs, place = (uint32_t)i % inputs / channels;
-    a->dx[i] = row_window_backward(p, a->from + row * outputs, a->dy + row * outputs, (int)(place / width),
-                                   (int)(place % width), (int)((uint32_t)i % channels));
+  for (size_t i = core_device_first(at); i < (size_t)a->rows * a->each.number; i += core_device_stride(at)) {
+    const CoreDivided32 row = core_divide_32((uint32_t)i, a->each), place = core_divide_32(row.rest, a->channels);
+    const CoreDivided32 input = core_divide_32(place.whole, a->columns);
+    const size_t first = (size_t)row.whole * a->outputs;
+    a->dx[i] = row_window_backward(&a->pool, a->from + first, a->dy + first, (int)input.whole, (int)input.rest,
+                                   (int)place.rest);
   }
 }
 

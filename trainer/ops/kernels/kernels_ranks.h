@@ -35,14 +35,14 @@ typedef struct OpsFoldShards {
   const float *of;
   const double *shares;   /* [shards], or [parts][shards] */
   const uint64_t *step;   /* on the device: the part is *step % parts; NULL: there is one part */
-  int parts;
+  CoreDivisor parts;
   int shards;
   size_t n;
   float *mean;
 } OpsFoldShards;
 
 CORE_KERNEL_FN void ops_fold_shards(const CoreDeviceThread *at, const OpsFoldShards *a) {
-  const double *share = a->shares + (a->step ? *a->step % (uint64_t)a->parts * (uint64_t)a->shards : 0);
+  const double *share = a->shares + (a->step ? (size_t)core_divide(*a->step, a->parts).rest * (size_t)a->shards : 0);
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
     double total = 0;
     for (int s = 0; s < a->shards; s++)
@@ -54,15 +54,18 @@ CORE_KERNEL_FN void ops_fold_shards(const CoreDeviceThread *at, const OpsFoldSha
 /* columns [rows][count] = those from `first` on of x [rows][of]. */
 typedef struct OpsColumns {
   const float *x;
-  size_t rows, of, first, count;
+  size_t rows, of, first;
+  CoreDivisor count;
   float *columns;
 } OpsColumns;
 
 CORE_DEVICE_FN void ops_column(const OpsColumns *a, size_t i) {
-  a->columns[i] = a->x[i / a->count * a->of + a->first + i % a->count];
+  const CoreDivided place = core_divide(i, a->count);
+  a->columns[i] = a->x[place.whole * a->of + a->first + place.rest];
 }
 CORE_KERNEL_FN void ops_columns(const CoreDeviceThread *at, const OpsColumns *a) {
-  for (size_t i = core_device_first(at); i < a->rows * a->count; i += core_device_stride(at)) ops_column(a, i);
+  const size_t n = a->rows * a->count.number;
+  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) ops_column(a, i);
 }
 
 /* ---- a rank's rows of minibatches, part after part of a permutation, within a part shard after shard, within a shard

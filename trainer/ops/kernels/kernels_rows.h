@@ -66,16 +66,23 @@ CORE_KERNEL_FN void ops_permute(const CoreDeviceThread *at, const OpsPermute *a)
 
 /* ---- rows of whole environments ---------------------------------------------------------------------------------- */
 
+/* Row i of them. */
+CORE_KERNEL_FN uint32_t ops_world_row(const uint32_t *world, uint32_t i, CoreDivisor32 steps, uint32_t worlds) {
+  const CoreDivided32 place = core_divide_32(i, steps);
+  return place.rest * worlds + world[place.whole];
+}
+
 /* rows[count * steps]: of each world that is named, its steps one after the other, in a rollout [steps][worlds]. */
 typedef struct OpsWorldRows {
   const uint32_t *world;
   size_t count;
-  uint32_t steps, worlds;
+  CoreDivisor32 steps;
+  uint32_t worlds;
   uint32_t *rows;
 } OpsWorldRows;
 CORE_KERNEL_FN void ops_world_rows(const CoreDeviceThread *at, const OpsWorldRows *a) {
-  for (size_t i = core_device_first(at); i < a->count * a->steps; i += core_device_stride(at))
-    a->rows[i] = (uint32_t)(i % a->steps) * a->worlds + a->world[i / a->steps];
+  for (size_t i = core_device_first(at); i < a->count * a->steps.number; i += core_device_stride(at))
+    a->rows[i] = ops_world_row(a->world, (uint32_t)i, a->steps, a->worlds);
 }
 
 #endif

@@ -36,12 +36,13 @@ CORE_KERNEL_FN void ops_start_rows(const CoreDeviceThread *at, const OpsStartRow
 }
 
 /* states [worlds][numbers] become 0 where done. */
-typedef struct OpsEndStates { float *states; const uint8_t *done; size_t worlds, numbers; } OpsEndStates;
+typedef struct OpsEndStates { float *states; const uint8_t *done; size_t worlds; CoreDivisor numbers; } OpsEndStates;
 CORE_DEVICE_FN void ops_end_state(const OpsEndStates *a, size_t i) {
-  if (a->done[i / a->numbers]) a->states[i] = 0;
+  if (a->done[core_divide(i, a->numbers).whole]) a->states[i] = 0;
 }
 CORE_KERNEL_FN void ops_end_states(const CoreDeviceThread *at, const OpsEndStates *a) {
-  for (size_t i = core_device_first(at); i < a->worlds * a->numbers; i += core_device_stride(at)) ops_end_state(a, i);
+  const size_t n = a->worlds * a->numbers.number;
+  for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) ops_end_state(a, i);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #define TRAINER_OPS_KERNELS_UPDATE_H
 #include "trainer/math/estimators.h"
 #include "trainer/ops/kernels/kernels_policy.h"
+#include "trainer/ops/kernels/kernels_rows.h"
 #include "trainer/ops/kernels/kernels_vector.h"
 #include "trainer/ops/update.h"
 
@@ -12,14 +13,16 @@
 typedef struct OpsTakeRows {
   const OpsUpdateStats *stats;
   const uint32_t *order;
-  size_t parts, count;
-  uint32_t steps, worlds;
+  CoreDivisor parts;
+  size_t count;
+  CoreDivisor32 steps;
+  uint32_t worlds;
   uint32_t *rows;
 } OpsTakeRows;
 CORE_KERNEL_FN void ops_take_rows(const CoreDeviceThread *at, const OpsTakeRows *a) {
-  const uint32_t *things = a->order + a->stats->step % a->parts * a->count;
-  for (size_t i = core_device_first(at); i < a->count * a->steps; i += core_device_stride(at))
-    a->rows[i] = a->steps == 1 ? things[i] : (uint32_t)(i % a->steps) * a->worlds + things[i / a->steps];
+  const uint32_t *things = a->order + core_divide(a->stats->step, a->parts).rest * a->count;
+  for (size_t i = core_device_first(at); i < a->count * a->steps.number; i += core_device_stride(at))
+    a->rows[i] = a->steps.number == 1 ? things[i] : ops_world_row(things, (uint32_t)i, a->steps, a->worlds);
 }
 
 /* A shard's rows of the present step's part, padded to `room` (update.h, take_piece). */
@@ -28,15 +31,19 @@ typedef struct OpsTakePiece {
   OpsPartRows part;
   int shard;
   uint32_t *rows, *of_run, *count;
+  CoreDivisor parts;
+  CoreDivisor32 worlds;
 } OpsTakePiece;
 CORE_KERNEL_FN void ops_take_piece(const CoreDeviceThread *at, const OpsTakePiece *a) {
   const OpsPartRows *part = &a->part;
-  const size_t piece = a->stats->step % (uint64_t)part->parts * (size_t)part->shards + (size_t)a->shard;
+  const size_t of_step = core_divide(a->stats->step, a->parts).rest;
+  const size_t piece = of_step * (size_t)part->shards + (size_t)a->shard;
   const uint32_t begin = part->begins[piece], count = part->begins[piece + 1] - begin;
   for (size_t i = core_device_first(at); i < (size_t)part->room; i += core_device_stride(at)) {
     const uint32_t row = count ? part->rows[begin + (i < count ? i : 0)] : 0;
     a->rows[i] = row;
-    a->of_run[i] = row / part->worlds * part->all_worlds + part->first_world + row % part->worlds;
+    const CoreDivided32 of_world = core_divide_32(row, a->worlds);
+    a->of_run[i] = of_world.whole * part->all_worlds + part->first_world + of_world.rest;
   }
   if (core_device_first(at) == 0) *a->count = count;
 }
