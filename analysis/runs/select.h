@@ -47,12 +47,12 @@ typedef struct AnalysisSelection {
   const char *sql;        /* the statement that chose them */
 } AnalysisSelection;
 
-/* sweep: a name, or several with commas; NULL = all sweeps. where: "key=value" each; the same key twice means either, different keys mean both; a
- * number's value may be max or min: of the sweep's runs that meet the conditions on other keys; tag=NAME and pinned=yes
- * are of what people said (annotated.h). Runs that are copies of
- * one another are one run, the one that got furthest: they would count as seeds, though they drew the same random
- * numbers. CORE_USAGE: unknown sweep, key (with the nearest) or value of the wrong type. CORE_FAIL: no run is left; the
- * message says whether the database is empty or which values the key has. */
+/* sweep: a name, or several with commas; NULL = all sweeps. where: "key=value" each; the same key twice means either,
+ * different keys mean both; a number's value may be max or min: of the sweep's runs that meet the conditions on other
+ * keys; tag=NAME and pinned=yes are of what people said (annotated.h). Runs that are copies of one another are one run,
+ * the one that got furthest: they would count as seeds, though they drew the same random numbers. CORE_USAGE: unknown
+ * sweep, key (with the nearest) or value of the wrong type. CORE_FAIL: no run is left; the message says whether the
+ * database is empty or which values the key has. */
 int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
                          AnalysisSelection *selection);
 void analysis_selection_free(AnalysisSelection *selection);

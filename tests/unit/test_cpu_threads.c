@@ -1,5 +1,5 @@
-/* The rule by which the CPU's ops take fewer threads while other programs hold processors (trainer/ops/cpu/cpu_threads.h),
- * on a machine made of numbers: threads that spin share so many processors evenly. A real one: cli/test_threads. */
+/* The rule by which the CPU's ops take fewer threads while other programs hold processors (cpu_threads.h), on a machine
+ * made of numbers: threads that spin share so many processors evenly. A real one: cli/test_threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -121,7 +121,8 @@ static void test_several_sweeps(void **state) {
   assert_string_equal(selection.filter, "sweep two,two_grids");
   analysis_selection_free(&selection);
   static const char *const wrong[][2] = {
-    {"two,two_grid", "no sweep two_grid here; did you mean two_grids?"}, {"two,", "no sweep  here"}, {"", "no sweep  here"}};
+    {"two,two_grid", "no sweep two_grid here; did you mean two_grids?"}, {"two,", "no sweep  here"},
+    {"", "no sweep  here"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     assert_int_equal(select_where(database, wrong[i][0], NULL, 0, &selection), CORE_USAGE);
     assert_says(wrong[i][1]);

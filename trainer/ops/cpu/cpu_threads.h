@@ -1,7 +1,7 @@
 /* How many threads the CPU's ops use while other programs hold processors. OpenMP's threads meet at the end of every
- * loop. One that waits for a processor keeps all others waiting, who hold theirs meanwhile: two threads on a machine that
- * is busy with other things were seen 50 times slower than one. So a few times a second the kernel is asked who waits,
- * and fewer threads are used until processors are free again. Results do not depend on it (cpu_internal.h). */
+ * loop. One that waits for a processor keeps all others waiting, who hold theirs meanwhile: two threads on a busy
+ * machine were seen 50 times slower than one. So a few times a second the kernel is asked who waits, and fewer threads
+ * are used until processors are free again. Results do not depend on it (cpu_internal.h). */
 #ifndef TRAINER_CPU_THREADS_H
 #define TRAINER_CPU_THREADS_H
 #include <stdbool.h>
