@@ -196,12 +196,12 @@ int core_signals_begin(void) {
 }
 
 void core_signals_expect_stop(void) {
+  stop_is_expected = true; /* first: who sees a handler of one stop may send another */
   for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
     struct sigaction action = {.sa_handler = on_stray_stop, .sa_flags = SA_RESTART | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
     sigaction(stops[i], &action, NULL);
   }
-  stop_is_expected = true;
 }
 
 int core_signals_stop(void) { return stop_signal; }
