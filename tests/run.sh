@@ -5,14 +5,15 @@
 # less (without the daemons of a cluster).
 # Usage: tests/run.sh BUILD [--long] [NAME-PART...]
 # Tests share nothing: each has a folder, ports and daemons of its own, waits for events and never for time to pass,
-# and may be slowed down by others at any moment. Those with a Slurm cluster mostly wait, so two of them run beside as
-# many others as there are processors (at most 4). JOBS=1: one test at a time.
+# and may be slowed down by others at any moment. They wait for a third of their time, so one more than there are
+# processors (of which at most 4 count) run at once. Those with a Slurm cluster mostly wait: two of them run beside.
+# JOBS=1: one test at a time.
 set -u
 build=$(cd "${1:-build}" && pwd) limit_s=1800 long=
 shift
 processors=$(nproc)
 [ "$processors" -le 4 ] || { processors=4; export OMP_NUM_THREADS=${OMP_NUM_THREADS:-4}; }
-jobs=${JOBS:-$processors}
+jobs=${JOBS:-$((processors + 1))}
 if [ "${1:-}" = --long ]; then long=1 limit_s=14400 jobs=1; shift; fi
 only=("$@")
 cd "$(dirname "$0")/.." || exit 1
