@@ -49,9 +49,12 @@ static bool read_thread(const char *id, CpuThread *thread) {
   return read == 2;
 }
 
-static const CpuThread *find(const CpuThreads *look, int64_t id) {
-  for (int i = 0; i < look->known; i++)
-    if (look->thread[i].id == id) return &look->thread[i];
+/* The same thread at the last look; NULL: it is a new one, perhaps with the number of one that ended. */
+static const CpuThread *find(const CpuThreads *look, const CpuThread *now) {
+  for (int i = 0; i < look->known; i++) {
+    const CpuThread *before = &look->thread[i];
+    if (before->id == now->id) return before->ran <= now->ran && before->waited <= now->waited ? before : NULL;
+  }
   return NULL;
 }
 
@@ -63,7 +66,7 @@ static CpuThreadsSeen see(CpuThreads *look, double seconds) {
   int count = 0;
   for (struct dirent *entry; folder && count < CPU_THREADS_KNOWN && (entry = readdir(folder));) {
     if (entry->d_name[0] == '.' || !read_thread(entry->d_name, &now[count])) continue;
-    const CpuThread *before = find(look, now[count].id);
+    const CpuThread *before = find(look, &now[count]);
     const double ran = before ? 1e-9 * (double)(now[count].ran - before->ran) : 0;
     const double waited = before ? 1e-9 * (double)(now[count].waited - before->waited) : 0;
     seen.ran += ran;
