@@ -114,6 +114,7 @@ static void fill_scores(const Scores *s, double end, AnalysisMeasured *run) {
     if (s->at[i] <= end / 10) early = fmax(early, s->score[i]);
   }
   run->value[ANALYSIS_MEASURE_final] = s->score[s->count - 1];
+  if (s->count > 1) run->value[ANALYSIS_MEASURE_last_two] = (s->score[s->count - 1] + s->score[s->count - 2]) / 2;
   run->value[ANALYSIS_MEASURE_best] = best;
   run->value[ANALYSIS_MEASURE_fall] = best - s->score[s->count - 1];
   run->value[ANALYSIS_MEASURE_fall_excess] = best - s->score[s->count - 1] - fall_by_chance(s);

@@ -123,14 +123,14 @@ static void print_prices(const Prices *prices) {
                               "transitions; the search for levels (sfl) and evaluations come on top.",
                               0, 0);
   if (prices->speed > 0) printf("Hours of runs, one after another, at %g transitions a second.\n", prices->speed);
-  else if (isnan(prices->sum.cpu_hours) || isnan(prices->sum.gpu_hours))
+  if (prices->speed == 0 && !(isnan(prices->sum.cpu_hours) && isnan(prices->sum.gpu_hours)))
+    core_terminal_print_wrapped(stdout,
+                                "Hours of runs, one after another, at the speed of the nearest measured task, network "
+                                "and epochs. Without Slurm, sweep submit runs one a core at a time.",
+                                0, 0);
+  if (prices->speed == 0 && (isnan(prices->sum.cpu_hours) || isnan(prices->sum.gpu_hours)))
     core_terminal_print_wrapped(stdout, "?: no run of this workspace has measured a speed on that kind of device yet; "
                                 "--speed N prices with N transitions a second.", 0, 0);
-  else
-    core_terminal_print_wrapped(stdout,
-                                "Hours of runs, one after another, at the speed of the nearest measured task, "
-                                "network and epochs.",
-                                0, 0);
 }
 
 static json_t *json_of_price(const Price *price) {

@@ -85,6 +85,11 @@ for what in parallel slices; do
 done
 tap_run "another measure" 0 "for min final" analyze search work/results.db sobol --measure final
 tap_run "measures" 0 "kl" analyze measures work/results.db --sweep sobol --measure kl,final
+two="SELECT run_id, avg(score) FROM (SELECT run_id, coalesce(solve_rate, episode_return) AS score, row_number() OVER (PARTITION BY
+  run_id ORDER BY transitions DESC) AS n FROM evaluation WHERE run_id IN (SELECT run_id FROM sweep_run WHERE sweep = 'sobol')) WHERE n <= 2 GROUP BY run_id"
+tap_check "last_two is the mean of a run's last two evaluations" "$(diff \
+  <(analyze measures work/results.db --sweep sobol --measure last_two --csv | awk -F, 'NR > 1 { printf "%s %.9g\n", $1, $NF }' | sort) \
+  <(analyze sql work/results.db "$two" --csv | awk -F, 'NR > 1 { printf "%s %.9g\n", $1, $2 }' | sort))"
 tap_run "an unknown measure" 2 "did you mean" analyze measures work/results.db --measure finall
 tap_run "a sweep that is not there" 2 "no sweep" analyze search work/results.db nothing
 tap_run "a search that is not there" 2 "has no search t; it has: s" analyze search work/results.db sobol --search t
