@@ -2,7 +2,7 @@
 # A file tests/unit/test_*.c, tests/fuzz/fuzz_*.c or tests/*/test_*.sh is a test by its name; no list has it.
 TESTED := $(call archives,sweep slurm analysis trainer sim store core)
 LIBS_TESTS = $(LIBS_ALL) $(LIBS_TRAINER) $(LIBS_HTTP)
-.PHONY: tests check check-long demo bench fuzz kernels
+.PHONY: tests check check-long demo study bench fuzz kernels
 
 # ---- test programs: one file each, linked with all of ours (static archives give only what it uses)
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c tests/golden/golden_*.c \
@@ -138,6 +138,11 @@ demo:            ## install, build, run the demo sweep, draw the figure (at most
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) all
 	@tests/tools/demo.sh $(BUILD)
+study:           ## run the study of docs/study.md in study/ (4 hours on 2 cores; goes on where it stopped) and draw it
+	@tests/tools/dependencies.sh install
+	@+$(BUILD_ALL) all
+	@tests/tools/study.sh $(BUILD) study run
+	@tests/tools/study.sh $(BUILD) study draw
 bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|serve|search|slurm|sim|mujoco|environments|trainer|analysis|peers)
 	@tests/tools/dependencies.sh install >&2
 	@+$(BUILD_ALL) tests >&2

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# The study of docs/study.md. Usage:
+#   tests/tools/study.sh BUILD ROOT run [EXPERIMENT...]   its experiments in their order, in the workspace ROOT; goes on where it was stopped
+#   tests/tools/study.sh BUILD ROOT draw                  docs/study/: pictures, the runs as CSV, verdicts, the controller against the grid
+set -eu
+cd "$(dirname "$0")/../.."
+build=$(cd "$1/bin" && pwd) target=$PWD/docs/study
+mkdir -p "$2" && root=$(cd "$2" && pwd)
+order="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs ddr_target fig1a_com fig9_scaling fig12_com_epsilon fig7_minibatch fig4_learning_rate"
+
+run() {
+  for experiment in ${*:-$order}; do
+    "$build/sweep" submit "experiments/$experiment.ini" --profile study --root "$root" --local --wait
+  done
+}
+
+sql() { "$build/analyze" sql results.db "$1" --csv; }
+
+draw() { # picture, then what analyze is told
+  local picture=$1; shift
+  if ! "$build/analyze" "$@" -o study >study.txt 2>&1; then echo "$picture: $(tail -1 study.txt)" >&2; return; fi
+  cp "study/$1.svg" "$target/$picture.svg"
+}
+
+# A run a line: its settings, how it ended, DDR and the solve rates of its evaluations.
+runs_sql="SELECT run.id, (SELECT group_concat(DISTINCT sweep) FROM sweep_run WHERE run_id = run.id) AS sweeps,
+  json_extract(config, '$.algo.name') AS algorithm, json_extract(config, '$.ppo.com') AS com,
+  json_extract(config, '$.ppo.epsilon') AS epsilon, json_extract(config, '$.ppo.ddr_target') AS ddr_target,
+  json_extract(config, '$.ppo.ddr_schedule') AS ddr_schedule, json_extract(config, '$.ppo.epochs') AS epochs,
+  json_extract(config, '$.env.num') AS environments, json_extract(config, '$.ppo.num_minibatches') AS minibatches,
+  json_extract(config, '$.ppo.learning_rate') AS learning_rate, json_extract(config, '$.ppo.lr_schedule') AS lr_schedule,
+  json_extract(config, '$.scale.scheme') AS scheme, json_extract(config, '$.scale.factor') AS factor,
+  json_extract(config, '$.init.from') AS begun_from, json_extract(config, '$.init.restore') AS restored, run.seed, run.status,
+  run.transitions, round(run.train_seconds) AS seconds, printf('%.6g', (SELECT ddr FROM run_ddr WHERE run_id = run.id)) AS ddr,
+  (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
+    ORDER BY iteration)) AS solve_rates FROM run ORDER BY sweeps, algorithm, com, epsilon, epochs, environments, begun_from, run.seed"
+
+# The fixed setting with the best mean score at a budget, as conditions of analyze compare. A budget ends with a whole
+# iteration, of 4096 transitions.
+best_sql="SELECT iif(json_extract(config, '$.algo.name') = 'ppo', 'algo.name=ppo,epsilon=' || json_extract(config, '$.ppo.epsilon'),
+  'algo.name=ppo_ewma,com=' || json_extract(config, '$.ppo.com')) AS fixed FROM sweep_run JOIN run ON run.id = run_id JOIN (
+    SELECT run_id, avg(solve_rate) AS score FROM (SELECT run_id, solve_rate, row_number() OVER (PARTITION BY run_id
+      ORDER BY iteration DESC) AS place FROM evaluation WHERE transitions < 4096 + BUDGET) WHERE place <= 2 GROUP BY run_id
+  ) USING (run_id) WHERE sweep = 'fig5_regularisation' GROUP BY fixed ORDER BY avg(score) DESC LIMIT 1"
+
+# Is the controller as good as the best fixed setting, by the rule of docs/study.md?
+controller() {
+  local budget schedule algorithm best json
+  echo "budget,schedule,algorithm,mean,best fixed setting,its mean,difference,low,high"
+  for budget in 375000 750000 1500000; do
+    best=$(sql "${best_sql/BUDGET/$budget}" | tail -1 | tr -d '"')
+    for schedule in constant power; do
+      for algorithm in ppo_ewma ppo; do
+        json=$("$build/analyze" compare results.db "ddr_target=60000,ddr_schedule=$schedule,algo.name=$algorithm" \
+          "$best,ddr_target=0" --sweep fig5_regularisation,ddr_target --measure last_two --budget $budget --json)
+        sql "SELECT $budget, '$schedule', '$algorithm', printf('%.3f', json_extract('$json', '$.a.mean.estimate')),
+          '${best#*,}', printf('%.3f', json_extract('$json', '$.b.mean.estimate')),
+          printf('%+.3f', json_extract('$json', '$.difference.estimate')),
+          printf('%+.3f', json_extract('$json', '$.difference.low')), printf('%+.3f', json_extract('$json', '$.difference.high'))" | tail -1
+      done
+    done
+  done
+}
+
+draw_all() {
+  mkdir -p "$target"
+  cd "$root" # so that no path of this machine gets into the files
+  for figure in fig1a fig2b fig2c fig3a fig4 fig5a fig5b fig6a fig6b fig7a fig7b fig8 fig9 fig12a fig12b fig14; do
+    draw $figure $figure results.db
+  done
+  draw controller ddr-vs-solve results.db --sweep fig5_regularisation,ddr_target --budget 375000,750000,1500000 \
+    --color-by algo.name,ppo.ddr_target,ppo.ddr_schedule
+  draw controller-curves curves results.db --sweep ddr_target
+  sql "$runs_sql" >"$target/runs.csv"
+  "$build/analyze" claims results.db --correct >"$target/claims.txt"
+  controller >"$target/controller.csv"
+  rm -rf study study.txt
+  du -sh "$target"
+}
+
+case "${3:-}" in
+  run) shift 3; run "$@" ;;
+  draw) draw_all ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|draw" >&2; exit 2 ;;
+esac
