@@ -1,5 +1,6 @@
 /* Checks between keys of a configuration (config.h). */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/config/config.h"
@@ -180,6 +181,46 @@ static int check_memory(const CoreConfig *config) {
   return CORE_OK;
 }
 
+/* "512-256-128" into width[]: gives how many, or 0 where it is no such list. */
+static int parse_widths(const char *text, int width[CORE_CONFIG_LAYERS_MAX]) {
+  enum { WIDTH_MAX = 16384 };
+  for (int count = 0; count < CORE_CONFIG_LAYERS_MAX;) {
+    char *end;
+    const long units = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
+    if (units < 1 || units > WIDTH_MAX) return 0;
+    width[count++] = (int)units;
+    if (*end == '\0') return count;
+    if (*end != '-') return 0;
+    text = end + 1;
+  }
+  return 0;
+}
+
+static int widths_of(const char *text, int64_t units, int64_t layers, int width[CORE_CONFIG_LAYERS_MAX]) {
+  if (*text) return parse_widths(text, width);
+  for (int64_t layer = 0; layer < layers; layer++) width[layer] = (int)units;
+  return (int)layers;
+}
+
+int core_config_tower_widths(const CoreConfig *config, int width[CORE_CONFIG_LAYERS_MAX]) {
+  return widths_of(config->net.widths, config->net.width, config->net.depth, width);
+}
+
+int core_config_trunk_widths(const CoreConfig *config, int width[CORE_CONFIG_LAYERS_MAX]) {
+  return widths_of(config->net.trunk_widths, config->net.trunk_width, config->net.trunk_depth, width);
+}
+
+static int check_widths(const CoreConfig *config) {
+  const struct { const char *key, *text; } lists[] = {
+    {"net.widths", config->net.widths}, {"net.trunk_widths", config->net.trunk_widths}};
+  int width[CORE_CONFIG_LAYERS_MAX];
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    if (*lists[i].text && parse_widths(lists[i].text, width) == 0)
+      return core_error(CORE_USAGE, "%s = %s: expected 1 to %d widths of 1 to 16384 units with '-' between them, as "
+                        "512-256-128", lists[i].key, lists[i].text, CORE_CONFIG_LAYERS_MAX);
+  return CORE_OK;
+}
+
 int64_t core_config_sequence_length(const CoreConfig *config) {
   if (strcmp(config->net.memory, "none") == 0) return 1;
   return strcmp(config->algo.name, "sapg") == 0 ? config->sapg.sequence_length : config->ppo.sequence_length;
@@ -190,6 +231,7 @@ int core_config_check(const CoreConfig *config) {
   TRY(check_memory(config));
   if (core_config_has_no_worlds(config)) return check_without_worlds(config);
   TRY(check_actions(config));
+  TRY(check_widths(config));
   TRY(check_sizes(config));
   TRY(check_curriculum(config));
   TRY(core_origin_parse(config->init.from, &origin));

@@ -141,11 +141,20 @@ class Policy:
             raise VersionError(f"{self.path}: the run's config.ini has no {name}: written by another version")
         return self.settings[name]
 
-    def _number(self, name: str) -> int:
-        text = self._setting(name)
+    def _whole_number(self, name: str, text: str) -> int:
         if not text.isdecimal() or int(text) > 1 << 20:
             raise VersionError(f"{self.path}: {name} = {text} in the run's config.ini: no number of units or layers")
         return int(text)
+
+    def _number(self, name: str) -> int:
+        return self._whole_number(name, self._setting(name))
+
+    def _hidden(self, prefix: str) -> list[int]:
+        """Widths of the hidden layers of a tower ("net.") or of the trunk ("net.trunk_"). Older runs have no list."""
+        widths = self.settings.get(prefix + "widths", "")
+        if not widths:
+            return [self._number(prefix + "width")] * self._number(prefix + "depth")
+        return [self._whole_number(prefix + "widths", width) for width in widths.split("-")]
 
     def _refuse_others(self) -> None:
         encoder, algorithm = self._setting("net.encoder"), self._setting("algo.name")
@@ -210,13 +219,13 @@ class Policy:
     def _place(self, actor: np.ndarray, critic: np.ndarray, inputs: int | None) -> None:
         """Finds the layers in the vectors. Two sizes are open, inputs and outputs: normalisation or the critic tell
         the one, what then is left of the actor the other."""
-        width, depth = self._number("net.width"), self._number("net.depth")
+        tower = self._hidden("net.")
         norm = self._setting("net.norm")
         self._has_norm = norm == "layer" or (norm == "auto" and self.kind == "q")
         shared = self._setting("net.sharing") == "shared"
-        trunk = [self._number("net.trunk_width")] * self._number("net.trunk_depth") if shared else []
+        trunk = self._hidden("net.trunk_") if shared else []
         self._trunk = len(trunk)
-        hidden = [*trunk, *[width] * depth]
+        hidden = [*trunk, *tower]
         inputs = self._find_inputs(hidden, actor, critic, inputs)
         outputs = self._find_outputs([inputs, *hidden], actor)
         self.inputs = inputs
@@ -226,7 +235,7 @@ class Policy:
             self.weights["actor.log_sigma"], rest = rest[:outputs], rest[outputs:]
         below = trunk[-1] if trunk else inputs
         self._critic, left = ([], critic) if self.kind == "q" else self._cut(
-            "critic", critic, [below, *[width] * depth, 1])
+            "critic", critic, [below, *tower, 1])
         if len(rest) or len(left):
             raise self._misfit()
 

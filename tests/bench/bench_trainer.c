@@ -40,7 +40,9 @@ static float *floats(Bench *bench, size_t n, float size) {
 }
 
 static void make_net(Bench *bench, Net *net, int width, int depth, int outputs, double gain) {
-  net->shape = network_shape(bench->inputs, width, depth, outputs, OPS_TANH, gain);
+  int widths[NETWORK_LAYERS_MAX];
+  for (int layer = 0; layer < depth; layer++) widths[layer] = width;
+  net->shape = network_shape(bench->inputs, widths, depth, outputs, OPS_TANH, gain);
   net->n = network_parameters(&net->shape);
   net->theta = floats(bench, net->n, 1);
   net->gradient = floats(bench, net->n, 0);

@@ -27,8 +27,8 @@ train plain "${loco[@]}"
 train shared "${loco[@]}" --set net.sharing=shared --set net.norm=layer --set net.activation=silu --set env.normalize_observations=stoix
 train halves "${loco[@]}" --set net.sharing=joint --set net.activation=elu --set env.actions=discrete \
   --set env.normalize_observations=cleanrl --set train.observation_storage=float16
-train gaussian "${loco[@]}" --set env.actions=continuous --set net.activation=relu --set env.normalize_observations=rl_games
-train affine "${loco[@]}" --set env.actions=continuous --set net.action_head=tanh_affine --set net.sharing=shared --set net.trunk_depth=2
+train gaussian "${loco[@]}" --set env.actions=continuous --set net.activation=relu --set net.widths=20-13 --set env.normalize_observations=rl_games
+train affine "${loco[@]}" --set env.actions=continuous --set net.action_head=tanh_affine --set net.sharing=shared --set net.trunk_widths=24-20
 train flat "${loco[@]}" --set net.depth=0
 train q "${loco[@]}" --set algo.name=pqn --set env.actions=discrete
 train set "${loco[@]}" --set net.encoder=set --set env.observations=entity

@@ -60,8 +60,8 @@ train plain
 train norms --set net.sharing=shared --set net.norm=layer --set net.activation=silu --set env.normalize_observations=stoix
 train halves --set net.sharing=joint --set net.activation=elu --set env.actions=discrete --set env.normalize_observations=cleanrl \
   --set train.observation_storage=float16
-train gaussian --set env.actions=continuous --set net.activation=relu
-train affine --set env.actions=continuous --set net.action_head=tanh_affine --set net.sharing=shared --set net.trunk_depth=2
+train gaussian --set env.actions=continuous --set net.activation=relu --set net.widths=20-13
+train affine --set env.actions=continuous --set net.action_head=tanh_affine --set net.sharing=shared --set net.trunk_widths=24-20
 train flat --set net.depth=0
 train q --set algo.name=pqn --set env.actions=discrete
 train encoder --set net.encoder=set --set env.observations=entity

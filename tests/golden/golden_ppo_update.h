@@ -44,14 +44,13 @@ static NetworkShape tower_from_file(Check *check, int inputs, int outputs) {
   static const OpsActivation activation[] = {OPS_TANH, OPS_RELU, OPS_SILU};
   size_t depth = 0;
   double *hidden = check_input(check, "hp/hidden", &depth);
+  int width[NETWORK_LAYERS_MAX] = {0};
   if (depth >= NETWORK_LAYERS_MAX) check_give_up(check, "hp/hidden: %zu layers", depth);
-  NetworkShape shape =
-      network_shape(inputs, 1, (int)depth, outputs, activation[check_int(check, "hp/activation", 0, 2)], 1);
   for (size_t l = 0; l < depth; l++) {
     if (!(hidden[l] >= 1 && hidden[l] <= 4096)) check_give_up(check, "hp/hidden: width %g", hidden[l]);
-    shape.width[l + 1] = (int)hidden[l];
+    width[l] = (int)hidden[l];
   }
-  return shape;
+  return network_shape(inputs, width, (int)depth, outputs, activation[check_int(check, "hp/activation", 0, 2)], 1);
 }
 
 static void vector_from_file(Check *check, GoldVector *vector, const char *name, size_t n) {
@@ -97,11 +96,11 @@ static void agent_from_file(Check *check, Update *u) {
                    .actor.name = "actor",
                    .critic.name = "critic",
                    .trunk = layout == AGENT_SHARED};
-  int below = layout == AGENT_SHARED ? check_int(check, "hp/trunk", 1, 4096) : u->inputs;
+  const int below = layout == AGENT_SHARED ? check_int(check, "hp/trunk", 1, 4096) : u->inputs;
   const OpsHead *head = &agent->head;
   actor->shape = tower_from_file(check, u->inputs, head->kind == OPS_GAUSSIAN ? head->factors : head->logits);
   critic->shape = tower_from_file(check, below, 1);
-  network_prepend(&actor->shape, below, agent->trunk, OPS_RELU);
+  network_prepend(&actor->shape, &below, agent->trunk, OPS_RELU);
   agent_count_parameters(agent);
   u->vectors = layout == AGENT_SEPARATE ? 2 : 1;
   vector_from_file(check, &u->vector[0], u->vectors == 2 ? "actor" : "all",

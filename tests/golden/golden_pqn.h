@@ -22,13 +22,14 @@ static void q_from_file(Check *check, GoldQ *q) {
   if (sizes < 2 || sizes > NETWORK_LAYERS_MAX) check_give_up(check, "hp/sizes: %zu sizes", sizes);
   if (fabs(check_real(check, "hp/layernorm_eps") - NETWORK_NORM_EPSILON) > 1e-12)
     check_give_up(check, "hp/layernorm_eps is not the network's");
-  q->shape = network_shape(1, 1, (int)sizes - 2, 1, OPS_RELU, 1);
-  q->shape.layer_norm = true;
+  int width[NETWORK_LAYERS_MAX];
   for (size_t i = 0; i < sizes; i++) {
     if (!(size[i] >= 1 && size[i] <= 4096)) check_give_up(check, "hp/sizes: width %g", size[i]);
-    q->shape.width[i] = (int)size[i];
+    width[i] = (int)size[i];
     widest = fmax(widest, size[i]);
   }
+  q->shape = network_shape(width[0], width + 1, (int)sizes - 2, width[sizes - 1], OPS_RELU, 1);
+  q->shape.layer_norm = true;
   q->actions = q->shape.width[sizes - 1];
   q->n = network_parameters(&q->shape);
   q->rows = (int)check_entry(check, "in/step0/obs")->dimension[0];

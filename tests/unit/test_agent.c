@@ -33,7 +33,7 @@ static AgentFixture *make_agent(const char *const *settings, size_t count, int m
 static NetworkShape whole_critic(const Agent *agent) {
   NetworkShape shape = agent->critic.shape;
   if (agent->trunk == 0) return shape;
-  network_prepend(&shape, agent->actor.shape.width[1], agent->trunk, agent->actor.shape.activation[0]);
+  network_prepend(&shape, agent->actor.shape.width + 1, agent->trunk, agent->actor.shape.activation[0]);
   shape.width[0] = INPUTS;
   return shape;
 }
@@ -62,8 +62,8 @@ static void test_gradients_by_differences(void **state) {
   static const char *const separate[] = {"net.sharing=separate", "net.norm=layer"};
   static const char *const joint[] = {"net.sharing=joint", "net.activation=silu"};
   static const char *const shared[] = {"net.sharing=shared", "net.trunk_width=7", "net.trunk_activation=tanh"};
-  static const char *const deep[] = {"net.sharing=shared", "net.trunk_width=8", "net.trunk_depth=3", "net.norm=layer",
-                                     "net.trunk_activation=silu"};
+  static const char *const deep[] = {"net.sharing=shared", "net.trunk_widths=8-5-7", "net.widths=6-4",
+                                     "net.norm=layer", "net.trunk_activation=silu"};
   static const char *const heads[] = {"net.sharing=shared", "net.trunk_width=7", "net.trunk_depth=2", "net.depth=0",
                                       "net.trunk_activation=elu"};
   compare_gradient(separate, 2);

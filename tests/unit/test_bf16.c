@@ -200,6 +200,7 @@ static void test_a_large_kernel(void **unused) {
 /* ---- networks ---------------------------------------------------------------------------------------------------- */
 
 enum { ROWS = 700, IN = 60, OUT = 7, DEPTH = 3, WIDTH = 64 };
+static const int HIDDEN[DEPTH] = {WIDTH, WIDTH, WIDTH};
 
 static float *network_gradient(Ops *ops, const NetworkShape *shape, float *output) {
   const size_t n = network_parameters(shape);
@@ -235,7 +236,7 @@ static void test_gradients_are_near_those_of_float32(void **unused) {
   for (int way = 0; way < WAYS; way++)
     for (int i = 0; i < 6; i++) {
       if (!use_way(way)) continue;
-      NetworkShape shape = network_shape(IN, WIDTH, DEPTH, OUT, activations[i / 2], 1);
+      NetworkShape shape = network_shape(IN, HIDDEN, DEPTH, OUT, activations[i / 2], 1);
       shape.layer_norm = i % 2;
       Ops *exact = make_ops(2), *ops = make_bf16_ops(2);
       float *outputs[] = {normals(1, ROWS * OUT, 1), normals(1, ROWS * OUT, 1)};
@@ -252,7 +253,7 @@ static void test_gradients_are_near_those_of_float32(void **unused) {
 }
 
 static void test_no_result_depends_on_the_number_of_threads(void **unused) {
-  const NetworkShape shape = network_shape(IN, WIDTH, DEPTH, OUT, OPS_SILU, 1);
+  const NetworkShape shape = network_shape(IN, HIDDEN, DEPTH, OUT, OPS_SILU, 1);
   float *output = normals(1, ROWS * OUT, 1);
   for (int way = 0; way < WAYS; way++) {
     if (!use_way(way)) continue;

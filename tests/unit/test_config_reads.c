@@ -61,6 +61,13 @@ static void what_hangs_on_something_unread_is_unread(void **state) {
   assert_false(reads(&config, "net.trunk_width"));
   config = CONFIG("net.sharing=shared", "net.encoder=nature", "net.depth=0");
   assert_true(reads(&config, "net.trunk_width") && reads(&config, "net.norm"));
+  /* A list of widths is in the place of one width and a number of layers. */
+  config = CONFIG("net.widths=64-32", "net.depth=0");
+  assert_false(reads(&config, "net.width") || reads(&config, "net.depth") || reads(&config, "net.trunk_widths"));
+  assert_true(reads(&config, "net.widths") && reads(&config, "net.activation"));
+  config = CONFIG("net.sharing=shared", "net.trunk_widths=64-32");
+  assert_false(reads(&config, "net.trunk_width") || reads(&config, "net.trunk_depth"));
+  assert_true(reads(&config, "net.trunk_widths") && reads(&config, "net.trunk_activation"));
   config = CONFIG("init.from=run:0123456789abcdef");
   assert_true(reads(&config, "init.restore"));
   config = core_config_default();

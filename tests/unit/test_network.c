@@ -21,7 +21,7 @@ static float *uniforms(uint32_t stream, size_t n, float low, float high) {
 }
 
 static void test_parameters_lie_as_documented(void **unused) {
-  NetworkShape shape = network_shape(5, 7, 2, 3, OPS_TANH, 0.01);
+  NetworkShape shape = network_shape(5, (int[]){7, 7}, 2, 3, OPS_TANH, 0.01);
   assert_int_equal(shape.layers, 3);
   assert_int_equal(network_kernel(&shape, 0), 0);
   assert_int_equal(network_bias(&shape, 0), 35);
@@ -38,9 +38,9 @@ static void test_parameters_lie_as_documented(void **unused) {
   assert_int_equal(network_parameters(&shape), 56 + 70 + 24);
   assert_false(network_has_norm(&shape, 2));
 
-  network_prepend(&shape, 4, 2, OPS_RELU);
+  network_prepend(&shape, (int[]){4, 6}, 2, OPS_RELU);
   assert_int_equal(shape.layers, 5);
-  const int width[] = {5, 4, 4, 7, 7, 3};
+  const int width[] = {5, 4, 6, 7, 7, 3};
   assert_memory_equal(shape.width, width, sizeof width);
   const OpsActivation activation[] = {OPS_RELU, OPS_RELU, OPS_TANH, OPS_TANH, OPS_LINEAR};
   assert_memory_equal(shape.activation, activation, sizeof activation);
@@ -48,7 +48,7 @@ static void test_parameters_lie_as_documented(void **unused) {
 
 static void test_parameter_names(void **unused) {
   char name[64];
-  NetworkShape shape = network_shape(5, 7, 2, 3, OPS_TANH, 0.01);
+  NetworkShape shape = network_shape(5, (int[]){7, 7}, 2, 3, OPS_TANH, 0.01);
   assert_string_equal(network_parameter_name(&shape, "actor", 0, name), "actor.W0[0,0]");
   assert_string_equal(network_parameter_name(&shape, "actor", 34, name), "actor.W0[4,6]");
   assert_string_equal(network_parameter_name(&shape, "actor", 36, name), "actor.b0[1]");
@@ -79,7 +79,7 @@ static void assert_orthogonal(const NetworkShape *shape, const float *theta, int
 }
 
 static void test_initialisation_is_orthogonal(void **unused) {
-  NetworkShape shape = network_shape(140, 64, 3, 16, OPS_TANH, 0.01);
+  NetworkShape shape = network_shape(140, (int[]){64, 64, 64}, 3, 16, OPS_TANH, 0.01);
   float *theta = core_memory_allocate(network_parameters(&shape) * sizeof *theta);
   network_initialise(&shape, 3, 0, theta);
   for (int layer = 0; layer < 3; layer++) assert_orthogonal(&shape, theta, layer, sqrt(2));
@@ -88,7 +88,7 @@ static void test_initialisation_is_orthogonal(void **unused) {
 }
 
 static void test_layer_norm_starts_as_the_identity(void **unused) {
-  NetworkShape shape = network_shape(6, 5, 2, 3, OPS_TANH, 0.01);
+  NetworkShape shape = network_shape(6, (int[]){5, 5}, 2, 3, OPS_TANH, 0.01);
   shape.layer_norm = true;
   float *theta = uniforms(1, network_parameters(&shape), 7, 9);
   network_initialise(&shape, 3, 0, theta);
@@ -104,8 +104,8 @@ static void test_layer_norm_starts_as_the_identity(void **unused) {
 }
 
 static void test_initialisation_depends_on_seed_and_tensor_only(void **unused) {
-  NetworkShape shape = network_shape(20, 33, 2, 5, OPS_TANH, 0.01),
-               shallow = network_shape(20, 33, 1, 5, OPS_TANH, 0.01);
+  NetworkShape shape = network_shape(20, (int[]){33, 33}, 2, 5, OPS_TANH, 0.01),
+               shallow = network_shape(20, (int[]){33}, 1, 5, OPS_TANH, 0.01);
   size_t n = network_parameters(&shape), bytes = n * sizeof(float), first = 20 * 33 * sizeof(float);
   float *a = core_memory_allocate(bytes), *b = core_memory_allocate(bytes);
   network_initialise(&shape, 3, 0, a);
@@ -171,7 +171,7 @@ static void compare_gradient(Ops *ops, NetworkShape shape, int rows) {
   free(theta), free(x), free(weight), free(upstream), free(gradient), free(block), free(exact);
 }
 
-static NetworkShape normalised(int inputs, int width, int depth, int outputs, OpsActivation activation) {
+static NetworkShape normalised(int inputs, const int *width, int depth, int outputs, OpsActivation activation) {
   NetworkShape shape = network_shape(inputs, width, depth, outputs, activation, 1);
   shape.layer_norm = true;
   return shape;
@@ -181,11 +181,11 @@ static void test_gradient_by_differences_for_every_activation(void **unused) {
   Ops *ops;
   assert_int_equal(ops_cpu_create(2, 64, 32, &ops), CORE_OK);
   for (int activation = OPS_LINEAR; activation <= OPS_ELU; activation++) {
-    compare_gradient(ops, network_shape(5, 9, 3, 4, (OpsActivation)activation, 1), 13);
-    compare_gradient(ops, network_shape(3, 6, 1, 1, (OpsActivation)activation, 1), 64);
-    compare_gradient(ops, network_shape(4, 1, 0, 3, (OpsActivation)activation, 1), 2);
-    compare_gradient(ops, normalised(5, 9, 3, 4, (OpsActivation)activation), 13);
-    compare_gradient(ops, normalised(3, 16, 1, 1, (OpsActivation)activation), 64);
+    compare_gradient(ops, network_shape(5, (int[]){9, 7, 9}, 3, 4, (OpsActivation)activation, 1), 13);
+    compare_gradient(ops, network_shape(3, (int[]){6}, 1, 1, (OpsActivation)activation, 1), 64);
+    compare_gradient(ops, network_shape(4, NULL, 0, 3, (OpsActivation)activation, 1), 2);
+    compare_gradient(ops, normalised(5, (int[]){9, 7, 9}, 3, 4, (OpsActivation)activation), 13);
+    compare_gradient(ops, normalised(3, (int[]){16}, 1, 1, (OpsActivation)activation), 64);
   }
   ops_destroy(&ops);
 }
@@ -194,7 +194,7 @@ static void test_gradient_by_differences_for_every_activation(void **unused) {
 static void test_forward_of_a_part_is_the_part_of_forward(void **unused) {
   enum { ROWS = 700, PART = 256 };
   Ops *ops;
-  NetworkShape shape = network_shape(17, 24, 2, 5, OPS_TANH, 1);
+  NetworkShape shape = network_shape(17, (int[]){24, 24}, 2, 5, OPS_TANH, 1);
   float *theta = uniforms(1, network_parameters(&shape), -0.5f, 0.5f), *x = uniforms(2, ROWS * 17, -1, 1);
   float *whole = core_memory_allocate(sizeof(float) * network_activation_floats(&shape, ROWS));
   float *part = core_memory_allocate(sizeof(float) * network_activation_floats(&shape, ROWS));

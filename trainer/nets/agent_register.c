@@ -28,8 +28,10 @@ static bool has_layer_norm(const CoreConfig *config) {
 }
 
 static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, double head_gain) {
-  NetworkShape shape = network_shape(inputs, (int)config->net.width, (int)config->net.depth, outputs,
-                                     activation_of(config->net.activation), head_gain);
+  int width[CORE_CONFIG_LAYERS_MAX];
+  const int depth = core_config_tower_widths(config, width);
+  NetworkShape shape =
+    network_shape(inputs, width, depth, outputs, activation_of(config->net.activation), head_gain);
   shape.layer_norm = has_layer_norm(config);
   return shape;
 }
@@ -107,8 +109,10 @@ static void register_memory(Agent *agent, const CoreConfig *config, int *entranc
   *entrance = shape.width;
 }
 
-/* What the towers stand on, with room for it: gives its width. entrance: that of what the first dense layer sees. */
-static int register_below(Agent *agent, const CoreConfig *config, const Env *env, int *entrance, CoreArena *arena) {
+/* What the towers stand on, with room for it: gives its width. entrance: that of what the first dense layer sees; trunk:
+ * of each layer between. */
+static int register_below(Agent *agent, const CoreConfig *config, const Env *env, int *entrance,
+                          int trunk[CORE_CONFIG_LAYERS_MAX], CoreArena *arena) {
   const EncoderKind kind = encoder_kind(config->net.encoder);
   *entrance = env->observation_length + agent->blocks.width;
   if (kind != ENCODER_NONE) {
@@ -120,8 +124,9 @@ static int register_below(Agent *agent, const CoreConfig *config, const Env *env
   }
   register_memory(agent, config, entrance, arena);
   if (agent->sharing != AGENT_SHARED || (kind != ENCODER_NONE && !encoder_reads_pixels(kind))) return *entrance;
-  agent->trunk = (int)config->net.trunk_depth;
-  return (int)config->net.trunk_width;
+  agent->trunk = core_config_trunk_widths(config, trunk);
+  CORE_CHECK(agent->trunk > 0);
+  return trunk[agent->trunk - 1];
 }
 
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
@@ -131,12 +136,12 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
                    .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
                    .epsilon = config->pqn.epsilon_end, .device = core_arena_device(arena)};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
-  int entrance;
-  const int below = register_below(agent, config, env, &entrance, arena);
+  int entrance, trunk[CORE_CONFIG_LAYERS_MAX];
+  const int below = register_below(agent, config, env, &entrance, trunk, arena);
   const int outputs = agent_is_gaussian(agent) ? agent->head.factors : agent->head.logits;
   agent->actor.shape = tower(config, entrance, outputs, agent->is_q ? sqrt(2) : 0.01);
   if (agent->trunk > 0)
-    network_prepend(&agent->actor.shape, below, agent->trunk, activation_of(config->net.trunk_activation));
+    network_prepend(&agent->actor.shape, trunk, agent->trunk, activation_of(config->net.trunk_activation));
   if (!agent->is_q) agent->critic.shape = tower(config, below, 1, 1.0);
   agent->actor.encoder_shape = agent->critic.encoder_shape = &agent->encoder.shape;
   agent->actor.recurrent_shape = agent->critic.recurrent_shape = &agent->recurrent.shape;

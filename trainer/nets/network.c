@@ -10,12 +10,13 @@
 
 /* -------- shape ---------------------------------------------------------------------------------------------- */
 
-NetworkShape network_shape(int inputs, int width, int depth, int outputs, OpsActivation activation, double head_gain) {
+NetworkShape network_shape(int inputs, const int *width, int depth, int outputs, OpsActivation activation,
+                           double head_gain) {
   CORE_CHECK(depth >= 0 && depth < NETWORK_LAYERS_MAX);
   NetworkShape shape = {.layers = depth + 1, .head_gain = head_gain};
   shape.width[0] = inputs;
   for (int layer = 1; layer <= depth; layer++) {
-    shape.width[layer] = width;
+    shape.width[layer] = width[layer - 1];
     shape.activation[layer - 1] = activation;
   }
   shape.width[depth + 1] = outputs;
@@ -23,14 +24,14 @@ NetworkShape network_shape(int inputs, int width, int depth, int outputs, OpsAct
   return shape;
 }
 
-void network_prepend(NetworkShape *shape, int width, int depth, OpsActivation activation) {
+void network_prepend(NetworkShape *shape, const int *width, int depth, OpsActivation activation) {
   CORE_CHECK(depth >= 0 && shape->layers + depth <= NETWORK_LAYERS_MAX);
   for (int layer = shape->layers - 1; layer >= 0; layer--) {
     shape->width[layer + depth + 1] = shape->width[layer + 1];
     shape->activation[layer + depth] = shape->activation[layer];
   }
   for (int layer = 0; layer < depth; layer++) {
-    shape->width[layer + 1] = width;
+    shape->width[layer + 1] = width[layer];
     shape->activation[layer] = activation;
   }
   shape->layers += depth;

@@ -17,10 +17,11 @@ typedef struct NetworkShape {
   double head_gain;                             /* orthogonal gain: 0.01 policy, 1.0 value; hidden sqrt(2) (0 bias) */
 } NetworkShape;
 
-/* `depth` equal hidden layers without layer norm, and the head. */
-NetworkShape network_shape(int inputs, int width, int depth, int outputs, OpsActivation activation, double head_gain);
-/* Puts `depth` hidden layers of their own width and activation between the inputs and the first layer. */
-void network_prepend(NetworkShape *shape, int width, int depth, OpsActivation activation);
+/* `depth` hidden layers of width[depth] without layer norm, and the head. */
+NetworkShape network_shape(int inputs, const int *width, int depth, int outputs, OpsActivation activation,
+                           double head_gain);
+/* Puts `depth` hidden layers of their own width[depth] and activation between the inputs and the first layer. */
+void network_prepend(NetworkShape *shape, const int *width, int depth, OpsActivation activation);
 
 size_t network_parameters(const NetworkShape *shape);
 /* Offsets in the vector of layer l's kernel and bias, and of its layer norm's gain and offset where it has them. */
