@@ -119,8 +119,8 @@ void core_config_cell_id(const CoreConfig *config, char id[CORE_RUN_ID]);
  * rate and the like do not. */
 void core_config_start_id(const CoreConfig *config, char id[CORE_RUN_ID]);
 
-/* Hidden layers of each tower, or of the trunk, into width[]: those of net.widths or net.trunk_widths, else net.depth of
- * net.width and so on. Gives how many. core_config_check has seen the texts. */
+/* Hidden layers of each tower, or of the trunk, into width[]: those of net.widths or net.trunk_widths, else net.depth
+ * of net.width and so on. Gives how many. core_config_check has seen the texts. */
 enum { CORE_CONFIG_LAYERS_MAX = 16 };
 int core_config_tower_widths(const CoreConfig *config, int width[CORE_CONFIG_LAYERS_MAX]);
 int core_config_trunk_widths(const CoreConfig *config, int width[CORE_CONFIG_LAYERS_MAX]);

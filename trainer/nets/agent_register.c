@@ -109,8 +109,8 @@ static void register_memory(Agent *agent, const CoreConfig *config, int *entranc
   *entrance = shape.width;
 }
 
-/* What the towers stand on, with room for it: gives its width. entrance: that of what the first dense layer sees; trunk:
- * of each layer between. */
+/* What the towers stand on, with room for it: gives its width. entrance: that of what the first dense layer sees;
+ * trunk: of each layer between. */
 static int register_below(Agent *agent, const CoreConfig *config, const Env *env, int *entrance,
                           int trunk[CORE_CONFIG_LAYERS_MAX], CoreArena *arena) {
   const EncoderKind kind = encoder_kind(config->net.encoder);
