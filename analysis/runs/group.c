@@ -99,7 +99,11 @@ static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
     if (length == 0 || length >= sizeof name) return core_error(CORE_USAGE, "%s: expected KEY[,KEY]", keys);
     memcpy(name, start, length);
     name[length] = '\0';
-    TRY(analysis_find_key(name, &grouping->keys[grouping->key_count++]));
+    const CoreConfigRow **key = &grouping->keys[grouping->key_count];
+    TRY(analysis_find_key(name, key));
+    bool is_new = true;
+    for (size_t k = 0; k < grouping->key_count; k++) is_new = is_new && grouping->keys[k] != *key;
+    grouping->key_count += is_new;
     start += length + (start[length] == ',');
   }
   return grouping->key_count ? CORE_OK : core_error(CORE_USAGE, "no key to group by: expected KEY[,KEY]");

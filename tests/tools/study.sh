@@ -14,6 +14,10 @@ run() {
   done
 }
 
+claims="com_low com_high com_gradient com_kl switch_up switch_down switch_same lr_independent lr_no_rescue epsilon_high epsilon_low
+  epochs_weak epochs_strong epochs_com epochs_epsilon epochs_clip epochs_zero batch_com batch_epsilon batch_com_weak
+  batch_epsilon_weak ddr_ends ddr_low ddr_high ddr_budget scale_minibatches scale_larger scale_sqrt scale_smaller com_epsilon"
+
 sql() { "$build/analyze" sql results.db "$1" --csv; }
 
 draw() { # picture, then what analyze is told
@@ -72,7 +76,7 @@ draw_all() {
     --color-by algo.name,ppo.ddr_target,ppo.ddr_schedule
   draw controller-curves curves results.db --sweep ddr_target
   sql "$runs_sql" >"$target/runs.csv"
-  "$build/analyze" claims results.db --correct >"$target/claims.txt"
+  "$build/analyze" claims results.db --correct $(printf -- '--claim %s ' $claims) >"$target/claims.txt"
   controller >"$target/controller.csv"
   rm -rf study study.txt
   du -sh "$target"
