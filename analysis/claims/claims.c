@@ -9,13 +9,11 @@
 
 #include "analysis/claims/clock.h"
 #include "analysis/claims/permute.h"
+#include "analysis/claims/switches.h"
 #include "core/memory.h"
 #include "core/text.h"
 
-enum {
-  SEEDS_MIN = 3,           /* fewer runs a cell have no spread that says anything */
-  MORE_SEEDS_MAX = 1000,
-};
+enum { SEEDS_MIN = ANALYSIS_SEEDS_MIN, MORE_SEEDS_MAX = 1000 };
 static const double LEVEL = 0.025; /* of each side */
 
 static const AnalysisClaim claims[] = {
@@ -149,80 +147,6 @@ static void take_margin(const AnalysisTable *table, AnalysisCells *cells, Analys
   for (size_t i = 0; i < cells->count && f->ratio; i++) cells->score[i] = log(cells->score[i]);
 }
 
-/* ---- switches ---------------------------------------------------------------------------------------------------- */
-
-/* Where the run of that id stands in the cells' list, or of which it is a duplicate; SIZE_MAX: nowhere. */
-static size_t find_run(const AnalysisTable *table, const AnalysisCells *cells, const char *id) {
-  const AnalysisSelection *selection = table->selection;
-  for (size_t c = 0; c < selection->copies; c++)
-    if (strcmp(selection->copy[c].id, id) == 0) id = selection->copy[c].of;
-  for (size_t i = 0; i < cells->count; i++)
-    if (strcmp(selection->runs[cells->run[i]].id, id) == 0) return i;
-  return SIZE_MAX;
-}
-
-/* The cell of the run in place `run` of the list. */
-static size_t cell_at(const AnalysisCells *cells, size_t run) {
-  size_t cell = 0;
-  while (cells->first[cell + 1] <= run) cell++;
-  return cell;
-}
-
-/* One cell of changes: of each parent the mean over its children whose key was raised (sign 1) or lowered. */
-static AnalysisTested test_switch(const AnalysisTable *table, const AnalysisCells *cells, int sign, size_t *parents) {
-  double *sum = core_memory_zero_allocate(2 * cells->count + 2, sizeof *sum), *children = sum + cells->count + 1;
-  for (size_t c = 0; c < cells->cells; c++) {
-    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
-      const char *id = table->selection->runs[cells->run[i]].parent;
-      const size_t p = id[0] ? find_run(table, cells, id) : SIZE_MAX;
-      if (p == SIZE_MAX || !(sign * (cells->key[c] - cells->key[cell_at(cells, p)]) > 0)) continue;
-      sum[p] += cells->score[i] - cells->score[p];
-      children[p]++;
-    }
-  }
-  *parents = 0;
-  for (size_t p = 0; p < cells->count; p++)
-    if (children[p] > 0) sum[(*parents)++] = sum[p] / children[p];
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  if (*parents >= SEEDS_MIN) {
-    size_t first[2] = {0, *parents}, stratum[2] = {0, 1};
-    const AnalysisCells changes = {.score = sum, .count = *parents, .first = first, .stratum = stratum, .cells = 1,
-                                   .strata = 1};
-    tested = analysis_test_mean(&changes, 0, sign);
-  }
-  free(sum);
-  return tested;
-}
-
-/* Cells of runs whose key was raised, as one key, against cells of the same key that began on their own, as another. */
-static AnalysisTested test_switch_same(const AnalysisTable *table, AnalysisCells *cells, double margin) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
-  size_t pairs = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    for (size_t c = 0; c < cells->cells; c++) {
-      const AnalysisRun *run = &table->selection->runs[cells->run[cells->first[c]]];
-      const size_t p = run->parent[0] ? find_run(table, cells, run->parent) : SIZE_MAX;
-      size_t fresh = SIZE_MAX;
-      if (p == SIZE_MAX || !(cells->key[c] > cells->key[cell_at(cells, p)])) continue;
-      for (size_t o = 0; o < cells->cells; o++)
-        if (cells->key[o] == cells->key[c] && !table->selection->runs[cells->run[cells->first[o]]].parent[0]) fresh = o;
-      if (fresh == SIZE_MAX) continue;
-      if (pass == 0) pairs++;
-      else weight[c] += 1 / (double)pairs, weight[fresh] -= 1 / (double)pairs;
-    }
-  }
-  if (pairs > 0) {
-    const AnalysisContrast contrast = analysis_contrast(cells, weight);
-    tested.p_for = fmax(analysis_contrast_above(contrast, -margin), analysis_contrast_below(contrast, margin));
-    tested.p_against = fmin(analysis_contrast_below(contrast, -margin), analysis_contrast_above(contrast, margin));
-    tested.interval = analysis_contrast_interval(contrast, cells->count);
-    tested.strata = 1;
-  }
-  free(weight);
-  return tested;
-}
-
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
 static AnalysisTested opposite(AnalysisTested tested) {
@@ -255,9 +179,9 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
     case ANALYSIS_TEST_AT_LEAST_95: return analysis_test_mean(cells, 0.95, 1);
     case ANALYSIS_TEST_POSITIVE: return analysis_test_mean(cells, 0, 1);
     case ANALYSIS_TEST_NEGATIVE: return analysis_test_mean(cells, 0, -1);
-    case ANALYSIS_TEST_SWITCH_UP: return test_switch(table, cells, 1, &f->seeds);
-    case ANALYSIS_TEST_SWITCH_DOWN: return test_switch(table, cells, -1, &f->seeds);
-    case ANALYSIS_TEST_SWITCH_SAME: return test_switch_same(table, cells, f->margin);
+    case ANALYSIS_TEST_SWITCH_UP: return analysis_test_switch(table, cells, 1, &f->seeds);
+    case ANALYSIS_TEST_SWITCH_DOWN: return analysis_test_switch(table, cells, -1, &f->seeds);
+    case ANALYSIS_TEST_SWITCH_SAME: return analysis_test_switch_same(table, cells, f->margin, &f->seeds);
     case ANALYSIS_TEST_GROWS: {
       double *early = core_memory_allocate((cells->count + 1) * sizeof *early);
       for (size_t i = 0; i < cells->count; i++)

@@ -28,7 +28,7 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_MIDDLE,      /* the middle third of configurations by x beats both others [no relation; permutation] */
   ANALYSIS_TEST_UP,          /* Spearman's rho of x and the measure is above 0 [no relation; permutation] */
   ANALYSIS_TEST_DOWN,        /* ... below 0 */
-  ANALYSIS_TEST_GROWS,       /* the x that does best is greater at the end than at a tenth [the same; permutation] */
+  ANALYSIS_TEST_GROWS,       /* rho is greater at the end than at a tenth of the budget [the same; permutation] */
   ANALYSIS_TEST_AT_LEAST_95, /* the mean is above 0.95 [not; t] */
   ANALYSIS_TEST_POSITIVE,    /* the mean is above 0 [not; t] */
   ANALYSIS_TEST_NEGATIVE,    /* the mean is below 0 [not; t] */

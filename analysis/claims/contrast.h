@@ -16,6 +16,8 @@ typedef struct AnalysisTested {
 } AnalysisTested;
 #define ANALYSIS_NOT_TESTED ((AnalysisTested){{NAN, NAN, NAN, 0}, NAN, NAN, 0})
 
+enum { ANALYSIS_SEEDS_MIN = 3 }; /* fewer runs a cell have no spread that says anything */
+
 typedef struct AnalysisContrast { double estimate, error, degrees; } AnalysisContrast;
 
 /* weight[cells]; cells of weight 0 do not matter. */

@@ -11,6 +11,7 @@
 #include "core/text.h"
 
 enum { CORE_CONFIG_TEXT = 256, CORE_RUN_ID = 17 /* 16 hex digits and NUL */ };
+enum { CORE_CONFIG_LAYERS_MAX = 16, CORE_CONFIG_WIDTH_MAX = 16384 }; /* of a tower or a trunk */
 
 /* config.env.num, config.ppo.epsilon, ... */
 typedef struct CoreConfig {
@@ -121,7 +122,6 @@ void core_config_start_id(const CoreConfig *config, char id[CORE_RUN_ID]);
 
 /* Hidden layers of each tower, or of the trunk, into width[]: those of net.widths or net.trunk_widths, else net.depth
  * of net.width and so on. Gives how many. core_config_check has seen the texts. */
-enum { CORE_CONFIG_LAYERS_MAX = 16 };
 int core_config_tower_widths(const CoreConfig *config, int width[CORE_CONFIG_LAYERS_MAX]);
 int core_config_trunk_widths(const CoreConfig *config, int width[CORE_CONFIG_LAYERS_MAX]);
 

@@ -183,11 +183,10 @@ static int check_memory(const CoreConfig *config) {
 
 /* "512-256-128" into width[]: gives how many, or 0 where it is no such list. */
 static int parse_widths(const char *text, int width[CORE_CONFIG_LAYERS_MAX]) {
-  enum { WIDTH_MAX = 16384 };
   for (int count = 0; count < CORE_CONFIG_LAYERS_MAX;) {
     char *end;
     const long units = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
-    if (units < 1 || units > WIDTH_MAX) return 0;
+    if (units < 1 || units > CORE_CONFIG_WIDTH_MAX) return 0;
     width[count++] = (int)units;
     if (*end == '\0') return count;
     if (*end != '-') return 0;
@@ -216,8 +215,8 @@ static int check_widths(const CoreConfig *config) {
   int width[CORE_CONFIG_LAYERS_MAX];
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     if (*lists[i].text && parse_widths(lists[i].text, width) == 0)
-      return core_error(CORE_USAGE, "%s = %s: expected 1 to %d widths of 1 to 16384 units with '-' between them, as "
-                        "512-256-128", lists[i].key, lists[i].text, CORE_CONFIG_LAYERS_MAX);
+      return core_error(CORE_USAGE, "%s = %s: expected 1 to %d widths of 1 to %d units with '-' between them, as "
+                        "512-256-128", lists[i].key, lists[i].text, CORE_CONFIG_LAYERS_MAX, CORE_CONFIG_WIDTH_MAX);
   return CORE_OK;
 }
 

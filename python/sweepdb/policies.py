@@ -126,7 +126,10 @@ class Policy:
         if self._mean is not None:
             seen = (x.astype(np.float64) - self._mean) * self._factor
             x = np.clip(seen, -self._bound, self._bound).astype(np.float32)
-        return x.astype(np.float16).astype(np.float32) if self._is_half else x
+        if not self._is_half:
+            return x
+        largest = np.float32(65504)  # what is finite stays so
+        return np.where(np.isinf(x), x, np.clip(x, -largest, largest)).astype(np.float16).astype(np.float32)
 
     @staticmethod
     def _forward(layers: Sequence[Layer], x: np.ndarray) -> np.ndarray:

@@ -54,8 +54,9 @@ int libsim_levels_loco512(const char *morphologies, const char *difficulty, int3
 
 static int generate(SimSize size, uint64_t seed, uint32_t first, int32_t count, SimLevelSet *set) {
   int code = CORE_OK;
-  *set = (SimLevelSet){.level = core_memory_zero_allocate((size_t)count, sizeof *set->level), .count = count,
-                       .size = size};
+  *set = (SimLevelSet){.level = calloc((size_t)count, sizeof *set->level), .count = count, .size = size};
+  if (!set->level) return core_error(CORE_FAIL, "%d levels need %zu bytes of memory, which are not there", count,
+                                     (size_t)count * sizeof *set->level);
   for (int32_t i = 0; i < count && code == CORE_OK; i++)
     code = sim_generate_level(size, seed, first + (uint32_t)i, &set->level[i]);
   if (code != CORE_OK) sim_level_set_free(set);

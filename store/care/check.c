@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/origin.h"
 #include "store/care/maintain.h"
 #include "store/database/chunk_internal.h"
 #include "store/database/database_internal.h"
@@ -153,7 +154,8 @@ static int check_orphan_iterations(Checking *c) {
 
 /* ---- a run ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Run { int64_t key, progress; char id[CORE_RUN_ID]; bool ended; } Run;
+/* begun: the iteration of another run that it goes on from; 0: none, -1: not known. */
+typedef struct Run { int64_t key, progress, begun; char id[CORE_RUN_ID]; bool ended; } Run;
 
 /* Has every log that was imported still its place in the workspace, so that it can be read again? */
 typedef struct Logs { int64_t count, missing, differing, shorter, damaged_lines; char first[240]; } Logs;
@@ -255,15 +257,16 @@ static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *ru
     snprintf(words, sizeof words, "%" PRId64 " damaged lines in its logs were passed over", logs.damaged_lines);
     tell(c, STORE_WARNING, subject, words, STORE_REMEDY_NONE);
   }
-  int64_t missing = rows.count ? rows.last - rows.count + (rows.first == 0) : 0;
+  const int64_t before = run->begun >= 0 ? run->begun : rows.first > 0 ? rows.first - 1 : 0;
+  int64_t missing = rows.count ? rows.last - before - rows.count + (rows.first == 0) : 0;
   if (missing > 0) {
-    int64_t gap = 1;
+    int64_t gap = before + 1;
     sqlite3_bind_int64(statements[FIRST_GAP], 1, run->key);
-    if (rows.first <= 1 && sqlite3_step(statements[FIRST_GAP]) == SQLITE_ROW)
+    if (rows.first <= gap && sqlite3_step(statements[FIRST_GAP]) == SQLITE_ROW)
       gap = sqlite3_column_int64(statements[FIRST_GAP], 0);
     sqlite3_reset(statements[FIRST_GAP]);
     snprintf(words, sizeof words, "%" PRId64 " of its %" PRId64 " iterations are missing, the first: %" PRId64 "%s",
-             missing, rows.last, gap, logs.damaged_lines ? " (damaged lines)" : "");
+             missing, rows.last - before, gap, logs.damaged_lines ? " (damaged lines)" : "");
     tell(c, STORE_WARNING, subject, words, again ? STORE_REMEDY_AGAIN : STORE_REMEDY_NONE);
     wanted = true;
   }
@@ -280,16 +283,25 @@ static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *ru
   return c->repair && wanted && again ? forget_run(c, run) : CORE_OK;
 }
 
+/* init.from of a run that takes all over, its place in the budget too; NULL: of another. */
+static int64_t begun_of(const char *from) {
+  CoreOrigin origin;
+  if (from == NULL || *from == '\0') return 0;
+  return core_origin_parse(from, &origin) == CORE_OK && origin.is_run ? origin.iteration : -1;
+}
+
 static int check_runs(Checking *c) {
   sqlite3_stmt *list = NULL, *statements[RUN_STATEMENTS] = {NULL};
   int step = SQLITE_DONE;
-  int code = store_database_prepare(c->database, "SELECT key, id, coalesce(iteration, 0), status = 'finished'"
-                                    " FROM run ORDER BY id", &list);
+  int code = store_database_prepare(c->database, "SELECT key, id, coalesce(iteration, 0), status = 'finished',"
+                                    " CASE WHEN json_valid(config) AND json_extract(config, '$.init.restore') = 'all'"
+                                    " THEN json_extract(config, '$.init.from') END FROM run ORDER BY id", &list);
   for (int i = 0; i < RUN_STATEMENTS && code == CORE_OK; i++)
     code = store_database_prepare(c->database, run_sql[i], &statements[i]);
   while (code == CORE_OK && (step = sqlite3_step(list)) == SQLITE_ROW) {
     Run run = {.key = sqlite3_column_int64(list, 0), .progress = sqlite3_column_int64(list, 2),
-               .ended = sqlite3_column_int(list, 3) != 0};
+               .ended = sqlite3_column_int(list, 3) != 0,
+               .begun = begun_of((const char *)sqlite3_column_text(list, 4))};
     const char *id = (const char *)sqlite3_column_text(list, 1);
     c->check->runs++;
     if (!id || !store_is_run_id(id)) {

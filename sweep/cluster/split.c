@@ -67,7 +67,8 @@ int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wai
   const int64_t begin = array * split->array_tasks,
                 end = begin + split->array_tasks < split->tasks ? begin + split->array_tasks : split->tasks;
   *job = (SweepArrayJob){0};
-  TRY(core_program_path(program));
+  if (*launch->settings->container) snprintf(program, sizeof program, "sweep"); /* the image's, by its PATH */
+  else TRY(core_program_path(program));
   TRY(sweep_batch_output(launch->root, launch->name, split->number, array, job->output));
   if (strpbrk(job->output, "%\n"))
     return core_error(CORE_USAGE, "%s: Slurm takes no folder whose name holds %% or a newline", launch->root);

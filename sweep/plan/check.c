@@ -130,27 +130,51 @@ static bool has_missed(const char *root, const CoreOrigin *origin) {
   return !core_files_exists(path);
 }
 
+/* Does the run begin from an iteration that its parent in this grid, or the run itself, never comes to? */
+static bool is_beyond(const SweepGrid *grid, const CoreConfig *config, const CoreOrigin *origin, size_t parent,
+                      CoreText *message) {
+  CoreConfig theirs;
+  const int64_t own = core_config_iterations(config);
+  if (strcmp(config->init.restore, "all") == 0 && origin->iteration >= own) {
+    core_text_appendf(message, "init.from = %.200s: this run goes on from there and ends after iteration %lld; set "
+                      "train.total_steps to more", config->init.from, (long long)own);
+    return true;
+  }
+  if (parent >= grid->runs || strcmp(grid->ids[parent], origin->run) != 0) return false;
+  sweep_grid_config(grid, parent, &theirs);
+  const int64_t last = core_config_iterations(&theirs);
+  if (origin->iteration > last)
+    core_text_appendf(message, "init.from = %.200s: that run of this sweep ends after iteration %lld; name an earlier "
+                      "one, or set its train.total_steps to more", config->init.from, (long long)last);
+  return origin->iteration > last;
+}
+
 static void look_at_parent(Look *look, const SweepIdSet *known, size_t run) {
   CoreConfig config;
   CoreOrigin origin;
-  char path[CORE_PATH_MAX], message[512];
+  char path[CORE_PATH_MAX];
   const char *root = look->check->root;
-  const Shape shape = {run, 1};
+  size_t parent = look->grid->runs;
+  CoreText message = {0};
   sweep_grid_config(look->grid, run, &config);
-  if (core_origin_parse(config.init.from, &origin) != CORE_OK || !origin.is_run || !*config.init.from ||
-      sweep_id_set_find(known, origin.run, NULL))
+  if (core_origin_parse(config.init.from, &origin) != CORE_OK || !origin.is_run || !*config.init.from) return;
+  if (sweep_id_set_find(known, origin.run, &parent)) { /* the grid's come first */
+    is_beyond(look->grid, &config, &origin, parent, &message);
+  } else if (store_path_run(root, origin.run, "config.ini", path) != CORE_OK) {
     return;
-  if (store_path_run(root, origin.run, "config.ini", path) != CORE_OK) return;
-  if (!core_files_exists(path)) {
-    snprintf(message, sizeof message, "init.from = %.200s: neither this sweep nor the workspace has a run %s; submit "
-             "its sweep first, or name it by what it differs in, as run:{ppo.com=8}", config.init.from, origin.run);
-    add_fault(look, message, &shape);
+  } else if (!core_files_exists(path)) {
+    core_text_appendf(&message, "init.from = %.200s: neither this sweep nor the workspace has a run %s; submit its "
+                      "sweep first, or name it by what it differs in, as run:{ppo.com=8}", config.init.from,
+                      origin.run);
   } else if (has_missed(root, &origin)) {
-    snprintf(message, sizeof message, "init.from = %.200s: that run is finished and has kept no checkpoint of "
-             "iteration %lld (checkpoint.keep, checkpoint.every_iterations)", config.init.from,
-             (long long)origin.iteration);
-    add_fault(look, message, &shape);
+    core_text_appendf(&message, "init.from = %.200s: that run is finished and has kept no checkpoint of iteration "
+                      "%lld (checkpoint.keep, checkpoint.every_iterations)", config.init.from,
+                      (long long)origin.iteration);
+  } else {
+    is_beyond(look->grid, &config, &origin, look->grid->runs, &message);
   }
+  if (message.length) add_fault(look, core_text_string(&message), &(Shape){run, 1});
+  core_text_free(&message);
 }
 
 static int look_at_parents(Look *look) {

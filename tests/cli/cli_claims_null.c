@@ -126,6 +126,13 @@ static uint32_t hash_of(const char *text) {
   return hash;
 }
 
+/* Of a run in standard deviations. Runs that went on from the same parent are alike, as they were found to be. */
+static double noise(const World *world, uint32_t number, size_t r) {
+  const double own = normal(number, (uint32_t)r, 0);
+  const char *parent = world->runs[r].parent;
+  return parent[0] ? sqrt(0.8) * normal(number, hash_of(parent), 4) + sqrt(0.2) * own : own;
+}
+
 static void fill(World *world, const AnalysisClaim *claim, uint32_t number) {
   AnalysisMeasure x = ANALYSIS_MEASURES;
   if (analysis_measure_find(claim->key, &x) != CORE_OK) x = ANALYSIS_MEASURES;
@@ -134,7 +141,7 @@ static void fill(World *world, const AnalysisClaim *claim, uint32_t number) {
     AnalysisMeasured *m = &world->measured[r];
     *m = (AnalysisMeasured){.ended = true, .rated = true};
     for (size_t k = 0; k < ANALYSIS_MEASURES; k++) m->value[k] = NAN;
-    m->value[claim->measure] = center_of(claim) + SD * normal(number, (uint32_t)r, 0);
+    m->value[claim->measure] = center_of(claim) + SD * noise(world, number, r);
     m->value[ANALYSIS_MEASURE_early] = CENTER + SD * normal(number, (uint32_t)r, 1);
     if (x < ANALYSIS_MEASURES) {
       CoreConfig config = world->runs[r].config;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The pictures of docs/gallery.md from a workspace in which the demo profiles have run. Usage: tests/tools/gallery.sh BUILD ROOT
+# The pictures of docs/gallery.md that are not the study's (study.sh), from a workspace in which the demo profiles have run.
+# Usage: tests/tools/gallery.sh BUILD ROOT
 set -eu
 cd "$(dirname "$0")/../.."
 build=$(cd "$1/bin" && pwd) target=$PWD/docs/gallery
@@ -10,8 +11,7 @@ draw() { # picture, then what analyze is told
   if ! "$build/analyze" "$@" -o gallery >gallery.txt 2>&1; then echo "$picture: $(tail -1 gallery.txt)"; return; fi
   cp "gallery/$1.svg" "$target/$picture.svg"
 }
-for figure in fig1b fig3a fig3b fig4 fig7a fig7b fig8 fig9 fig10 fig11 fig12a fig12b fig14 onpolicy-fig2 onpolicy-fig3 onpolicy-fig6 \
-  onpolicy-fig9 fixed-point-fig2; do
+for figure in fig1b fig3b fig10 fig11 onpolicy-fig2 onpolicy-fig3 onpolicy-fig6 onpolicy-fig9 fixed-point-fig2; do
   draw $figure $figure results.db
 done
 draw bars bars results.db --sweep onpolicy_fig6_pqn

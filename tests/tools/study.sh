@@ -39,20 +39,22 @@ runs_sql="SELECT run.id, (SELECT group_concat(DISTINCT sweep) FROM sweep_run WHE
   (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
     ORDER BY iteration)) AS solve_rates FROM run ORDER BY sweeps, algorithm, com, epsilon, epochs, environments, begun_from, run.seed"
 
-# The fixed setting with the best mean score at a budget, as conditions of analyze compare. A budget ends with a whole
-# iteration, of 4096 transitions.
-best_sql="SELECT iif(json_extract(config, '$.algo.name') = 'ppo', 'algo.name=ppo,epsilon=' || json_extract(config, '$.ppo.epsilon'),
-  'algo.name=ppo_ewma,com=' || json_extract(config, '$.ppo.com')) AS fixed FROM sweep_run JOIN run ON run.id = run_id JOIN (
-    SELECT run_id, avg(solve_rate) AS score FROM (SELECT run_id, solve_rate, row_number() OVER (PARTITION BY run_id
-      ORDER BY iteration DESC) AS place FROM evaluation WHERE transitions < 4096 + BUDGET) WHERE place <= 2 GROUP BY run_id
-  ) USING (run_id) WHERE sweep = 'fig5_regularisation' GROUP BY fixed ORDER BY avg(score) DESC LIMIT 1"
+# The fixed setting with the best mean score at a budget, as conditions of analyze compare.
+fixed_sql="SELECT run.id, iif(json_extract(config, '$.algo.name') = 'ppo', 'algo.name=ppo,epsilon=' || json_extract(config, '$.ppo.epsilon'),
+  'algo.name=ppo_ewma,com=' || json_extract(config, '$.ppo.com')) AS fixed FROM sweep_run
+  JOIN run ON run.id = run_id WHERE sweep = 'fig5_regularisation' ORDER BY run.id"
+best_fixed() {
+  join -t, <("$build/analyze" measures results.db --measure last_two --budget "$1" --sweep fig5_regularisation --csv | tail -n +2 | sort) \
+    <(sql "$fixed_sql" | tail -n +2 | tr -d '"') |
+    awk -F, '{ sum[$3 "," $4] += $2; runs[$3 "," $4]++ } END { for (s in sum) printf "%.17g %s\n", sum[s] / runs[s], s }' | sort -g | tail -1 | cut -d' ' -f2
+}
 
 # Is the controller as good as the best fixed setting, by the rule of docs/study.md?
 controller() {
   local budget schedule algorithm best json
   echo "budget,schedule,algorithm,mean,best fixed setting,its mean,difference,low,high"
   for budget in 375000 750000 1500000; do
-    best=$(sql "${best_sql/BUDGET/$budget}" | tail -1 | tr -d '"')
+    best=$(best_fixed $budget)
     for schedule in constant power; do
       for algorithm in ppo_ewma ppo; do
         json=$("$build/analyze" compare results.db "ddr_target=60000,ddr_schedule=$schedule,algo.name=$algorithm" \

@@ -253,6 +253,32 @@ static void test_switch(void **state) {
   world_free(&world);
 }
 
+/* Four children of each parent that end alike are no four parents: the interval is that of the parents' means, by
+ * Welch, worked out by hand. Parents' children end 0, 0.1, 0.2 above 0.5; runs from the start at 0.5, 0.52, 0.54. */
+static void test_children_of_one_parent(void **state) {
+  World world = world_create();
+  for (int seed = 0; seed < 3; seed++) {
+    CoreConfig low = ewma(8, seed), high = ewma(512, seed);
+    char parent[CORE_RUN_ID];
+    add_run(&world, &low, 0.3);
+    memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
+    add_run(&world, &high, 0.5 + 0.02 * seed);
+    for (int at = 0; at < 4; at++) {
+      CoreConfig child = high;
+      snprintf(child.init.from, sizeof child.init.from, "com 8 at %d", 1000 + at);
+      add_run(&world, &child, 0.5 + 0.1 * seed);
+      memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
+    }
+  }
+  for (size_t r = 0; r < world.count; r++) world.measured[r].rated = true;
+  const AnalysisFindingOfClaim f = finding_of(&world, "switch_same");
+  /* 0.6 - 0.52; variances 0.01/3 and 0.0004/3; degrees (0.0104/3)^2 / ((0.01/3)^2/2 + (0.0004/3)^2/2) = 2.1597 */
+  assert_true(fabs(f.interval.center - 0.08) < 1e-9);
+  assert_true(fabs((f.interval.high - f.interval.low) / 2 - 0.058878 * 4.0169) < 2e-3);
+  assert_int_equal(f.seeds, 3);
+  world_free(&world);
+}
+
 /* Runs of other sweeps do not count, nor do they shift what max is; a sweep of its own can stand in for all. */
 static void test_membership(void **state) {
   const double falling[] = {0.8, 0.6, 0.5, 0.4, 0.3};
@@ -527,6 +553,7 @@ int main(void) {
     cmocka_unit_test(test_table),  cmocka_unit_test(test_ends),       cmocka_unit_test(test_trend),
     cmocka_unit_test(test_unfinished), cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data),
     cmocka_unit_test(test_robust), cmocka_unit_test(test_middle),     cmocka_unit_test(test_switch),
+    cmocka_unit_test(test_children_of_one_parent),
     cmocka_unit_test(test_noise),  cmocka_unit_test(test_threads),    cmocka_unit_test(test_membership),
     cmocka_unit_test(test_mixed),  cmocka_unit_test(test_equal),      cmocka_unit_test(test_gains),
     cmocka_unit_test(test_correction), cmocka_unit_test(test_not_worse), cmocka_unit_test(test_best_equal),

@@ -132,6 +132,21 @@ static void test_orphans(void **state) {
   assert_int_equal(check.iterations, ROWS);
 }
 
+/* A run that goes on from another's iteration 5 has no rows up to it; what it lacks later is missed. */
+static void test_continued(void **state) {
+  char id[CORE_RUN_ID];
+  Findings findings;
+  make_whole_run(1, id);
+  import_all();
+  spoil_rows(database_path, "DELETE FROM rows WHERE row & 4294967295 <= 5");
+  spoil("UPDATE run SET config = json_set(config, '$.init.from', 'run:0123456789abcdef@5')");
+  check_now(false, false, &findings);
+  if (strstr(findings.text, "iterations are missing")) fail_msg("a run that goes on: %s", findings.text);
+  spoil("UPDATE run SET config = json_set(config, '$.init.from', 'run:0123456789abcdef@3')");
+  check_now(false, false, &findings);
+  assert_found(&findings, "2 of its 17 iterations are missing, the first: 4\n");
+}
+
 /* Rows that are missing are found by number, and come back from the logs. */
 static void test_gap(void **state) {
   char id[CORE_RUN_ID];
@@ -385,7 +400,7 @@ int main(void) {
     WORKSPACE_TEST(test_sound),        WORKSPACE_TEST(test_orphans),       WORKSPACE_TEST(test_gap),
     WORKSPACE_TEST(test_bins),         WORKSPACE_TEST(test_logs),          WORKSPACE_TEST(test_values),
     WORKSPACE_TEST(test_damaged_file), WORKSPACE_TEST(test_damaged_chunk), WORKSPACE_TEST(test_merge),
-    WORKSPACE_TEST(test_merge_old),
+    WORKSPACE_TEST(test_merge_old),    WORKSPACE_TEST(test_continued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,7 @@ static void play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Obser
     trial_step(&evaluator->trial, env, &player, &key);
     trial_fetch(&evaluator->trial, &player);
     left -= stats_step(evaluator, row);
+    if (env_check(env) != CORE_OK) return; /* a lost worker ends no episode; whoever asked finds out */
   }
 }
 

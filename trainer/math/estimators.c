@@ -6,7 +6,7 @@ double estimators_explained_variance(const Moments *target, const Moments *resid
   return variance > 0 ? 1 - moments_variance(residual) / variance : NAN;
 }
 
-double estimators_guard_kl(double kl) { return kl > 1e-12 ? kl : 1e-12; }
+double estimators_guard_kl(double kl) { return kl < 1e-12 ? 1e-12 : kl; } /* NaN stays */
 
 double estimators_ddr(double transitions, double kl) { return transitions / estimators_guard_kl(kl); }
 

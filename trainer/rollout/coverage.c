@@ -112,6 +112,10 @@ static int along(double x, double low, double high) {
   return at >= COVERAGE_FINE ? COVERAGE_FINE - 1 : at > 0 ? (int)at : 0;
 }
 
+void coverage_forget(Coverage *coverage) {
+  memset(coverage->record->count, 0, sizeof coverage->record->count);
+}
+
 int coverage_cell(const CoverageRecord *record, const double point[2]) {
   return along(point[1], record->low[1], record->high[1]) * COVERAGE_FINE +
          along(point[0], record->low[0], record->high[0]);

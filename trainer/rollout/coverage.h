@@ -57,6 +57,8 @@ void coverage_register(Coverage *coverage, const Env *levels, const Shards *shar
 /* After the arena's commit: the plane, the box and an empty record. The box of worlds outside of this process is played
  * by coverage_begin, unless the record of a checkpoint has it. levels: borrowed. */
 int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head);
+/* No state was seen; the box stays. */
+void coverage_forget(Coverage *coverage);
 /* Before a rollout that is measured. Looks at the states that metrics.c takes (metrics_state). As Env.sibling fails. */
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
 /* What the environment shows after step t of it, [worlds of this rank][features]. */

@@ -47,10 +47,7 @@ static void end(BridgeWorker *worker) {
       waitpid(worker->process, NULL, 0);
     }
   }
-  if (worker->shared) {
-    const uint64_t bytes = worker->shared->arrays.bytes ? worker->shared->arrays.bytes : sizeof(Bridge);
-    munmap(worker->shared, bytes);
-  }
+  if (worker->shared) munmap(worker->shared, worker->mapped);
   if (worker->file >= 0) close(worker->file);
   worker->shared = NULL;
   worker->process = 0;
@@ -68,6 +65,7 @@ static int share_memory(BridgeWorker *worker) {
     worker->shared = NULL;
     return core_error_errno(CORE_FAIL, "memory to share with a worker");
   }
+  worker->mapped = sizeof(Bridge);
   worker->shared->version = BRIDGE_VERSION;
   worker->shared->worlds = worker->order.worlds;
   worker->shared->look_ns = worker->patience.look_ns = worker->order.look_ns;
@@ -138,6 +136,7 @@ static int map_whole(BridgeWorker *worker) {
   void *whole = mremap(worker->shared, sizeof(Bridge), bytes, MREMAP_MAYMOVE);
   if (whole == MAP_FAILED) return core_error_errno(CORE_FAIL, "memory to share with a worker");
   worker->shared = whole;
+  worker->mapped = bytes;
   return CORE_OK;
 }
 

@@ -18,6 +18,7 @@ typedef struct BridgeOrder {
 typedef struct BridgeWorker {
   BridgeOrder order;     /* its texts are borrowed */
   Bridge *shared;        /* NULL: none runs */
+  uint64_t mapped;       /* bytes of it */
   BridgePatience patience;
   pid_t process;
   int file;

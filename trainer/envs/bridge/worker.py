@@ -433,6 +433,19 @@ def put(target, source, what):
         raise Problem(f"world {world} gave {what} that are not finite")
 
 
+def check_finals(finals, terminated, truncated):
+    """A state that is not finite may end an episode: it is shown as zeros. A time limit's is learnt from."""
+    numpy = need("numpy")
+    if finals.dtype.kind != "f":
+        return
+    for world in numpy.flatnonzero(numpy.logical_or(terminated, truncated)):
+        if numpy.isfinite(finals[world]).all():
+            continue
+        if not terminated[world]:
+            raise Problem(f"world {world} gave a last observation that is not finite")
+        finals[world] = 0
+
+
 def serve(side, bridge, env, shared):
     while True:
         command = side.bridge_side_next(bridge)
@@ -444,6 +457,7 @@ def serve(side, bridge, env, shared):
             observations, rewards, terminated, truncated, *ends = env.step(shared["actions"], shared["finals"])
             put(shared["observations"], observations, "observations")
             put(shared["rewards"], rewards, "rewards")
+            check_finals(shared["finals"], terminated, truncated)
             shared["terminated"][:] = terminated
             shared["truncated"][:] = truncated
             shared["ends"][:] = ends[0] if env.lives else terminated | truncated

@@ -34,6 +34,7 @@ typedef struct LibraryEnv {
   uint32_t *episode;      /* [worlds] */
   int32_t *steps;         /* [worlds] of the episode that runs */
   int64_t faults;
+  bool resumed;           /* worlds that can not be saved: the next reset is not the run's first */
 } LibraryEnv;
 
 /* A world in a saved state, with the library's state_bytes behind it. */
@@ -59,9 +60,10 @@ static void reset(Env *env, float *observations) {
   LibraryEnv *batch = batch_of(env);
 #pragma omp parallel for schedule(static) if (env->worlds > 1)
   for (int w = 0; w < env->worlds; w++) {
-    batch->episode[w] = 0;
+    batch->episode[w] = batch->resumed ? batch->episode[w] + 1 : 0;
     begin_episode(batch, w, observations + (size_t)w * (size_t)env->observation_length);
   }
+  batch->resumed = false;
 }
 
 static bool is_finite(const float *x, int n) {
@@ -70,7 +72,7 @@ static bool is_finite(const float *x, int n) {
   return true;
 }
 
-/* True: the world gave a number that is not finite; its episode ends without a reward. */
+/* True: the world gave a number that is not finite; its episode ends without a reward, and with zeros. */
 static bool step_world(const Env *env, int w, const void *action, const EnvStep *out) {
   const LibraryEnv *batch = batch_of(env);
   const size_t length = (size_t)env->observation_length;
@@ -86,6 +88,7 @@ static bool step_world(const Env *env, int w, const void *action, const EnvStep 
   if (out->levels) out->levels[w] = 0;
   if (out->truncated) out->truncated[w] = done && !fault && !result.terminated;
   if (!done) return false;
+  if (fault) memset(observation, 0, length * sizeof *observation);
   if (out->final_observations)
     memcpy(out->final_observations + (size_t)w * length, observation, length * sizeof(float));
   batch->episode[w]++;
@@ -144,6 +147,7 @@ static int load(Env *env, const void *state, size_t bytes) {
     batch->steps[w] = known.steps;
     if (batch->spaces.state_bytes) batch->call.load(batch->world[w], record + sizeof known);
   }
+  batch->resumed = batch->spaces.state_bytes == 0;
   return CORE_OK;
 }
 

@@ -101,6 +101,7 @@ static bool step_world(const MujocoEnv *batch, mjData *data, int w, const float 
   bool ended = true;
   mujoco_take(batch->model, data, world->state);
   const bool fault = !mujoco_step(batch->model, data, action);
+  if (fault) mujoco_take(batch->model, data, world->state); /* MuJoCo has reset all, goals and curriculum too */
   world->steps++;
   out->rewards[w] = fault ? 0 : (float)mujoco_reward(batch->model, data, action, world->mark, &ended);
   const bool done = ended || world->steps == task->limit;
