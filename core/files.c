@@ -52,17 +52,34 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **data, siz
   return CORE_OK;
 }
 
-int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size) {
-  *data = NULL;
-  *size = 0;
-  const bool guarded = core_files_is_guarded(path);
+/* plain: anything else is refused, and opening it never waits. */
+static int open_reading(const char *path, bool plain, int *file) {
   struct stat status;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | (guarded ? O_NONBLOCK : 0));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | (plain ? O_NONBLOCK : 0));
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
-  if (guarded && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
+  if (plain && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
     close(fd);
     return core_error(CORE_FAIL, "cannot read %s: it is no plain file; see what it is (ls -l), and move it away", path);
   }
+  *file = fd;
+  return CORE_OK;
+}
+
+int core_files_open_plain(const char *path, FILE **file) {
+  int fd;
+  TRY(open_reading(path, true, &fd));
+  *file = fdopen(fd, "rb");
+  if (*file) return CORE_OK;
+  const int code = core_error_errno(CORE_FAIL, "cannot read %s", path);
+  close(fd);
+  return code;
+}
+
+int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size) {
+  int fd;
+  *data = NULL;
+  *size = 0;
+  TRY(open_reading(path, core_files_is_guarded(path), &fd));
   int code = read_all(fd, path, max_bytes ? max_bytes : READ_DEFAULT_MAX, data, size);
   close(fd);
   return code;

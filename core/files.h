@@ -3,6 +3,7 @@
 #define CORE_FILES_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "core/text.h"
 
@@ -17,6 +18,10 @@ void core_files_guard(const char *root);
 /* Reads a whole file, NUL-terminated; free() the data. CORE_FAIL when it can not be read or exceeds max_bytes
  * (0 = 64 MiB). Below the guarded folder it never waits: what is no plain file is refused. */
 int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size);
+
+/* Opens a file for reading piece by piece; fclose() it. CORE_FAIL: it can not be, or is no plain file (a pipe would
+ * wait for ever). */
+int core_files_open_plain(const char *path, FILE **file);
 
 /* Writes `path` so that after a crash it holds either the old or the new bytes: write beside it, fsync, rename,
  * fsync the folder. On error the old file is untouched and the temporary is removed. A device or a pipe (`-o

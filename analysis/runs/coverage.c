@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/statistics/statistics.h"
+#include "core/files.h"
 #include "core/memory.h"
 
 /* ---- files ------------------------------------------------------------------------------------------------------ */
@@ -124,7 +125,8 @@ int analysis_states_count(const char *folder, size_t *count) {
   for (size_t i = 0; i < file_count && code == CORE_OK; i++) {
     char start[512];
     Matrix matrix;
-    FILE *file = fopen(files[i].path, "rb");
+    FILE *file = NULL;
+    if (core_files_open_plain(files[i].path, &file) != CORE_OK) core_error_clear();
     const size_t size = file ? fread(start, 1, sizeof start, file) : 0;
     if (file) fclose(file);
     if (read_header(start, size, &matrix)) *count += matrix.count;

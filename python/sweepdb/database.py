@@ -198,11 +198,13 @@ class Database:
         if "run_id" in where:
             of_run["id"] = where["run_id"]
         of_settings = {name: c for name, c in where.items() if "." in name}
-        known = {"run_id", "sweep", *of_run, *of_settings}
+        of_summary = {name: c for name, c in where.items() if name in _SUMMARY}
+        known = {"run_id", "sweep", *of_run, *of_settings, *of_summary}
         for name in where:
             if name not in known:
                 raise ColumnError(f"where: {name!r} is no column here, no column of runs and no setting; those of "
-                                  f"runs are {', '.join(self._columns['run'])}; settings look like 'ppo.com'")
+                                  f"runs are {', '.join([*self._columns['run'], *_SUMMARY])}; settings look like "
+                                  "'ppo.com'")
         settings = settings or bool(of_settings)
         names = list(dict.fromkeys(["key", "id", *of_run, *(["config"] if settings else [])]))
         with self._errors():
@@ -213,6 +215,10 @@ class Database:
         runs = [run for run in runs if all(holds(c, run[n]) for n, c in of_run.items())]
         for run in runs:
             run["settings"] = self._settings_of(run) if settings else {}
+        if of_summary:
+            summary = self._by_id("run_summary", "run_id", list(of_summary))
+            runs = [run for run in runs if all(holds(c, value) for c, value in zip(
+                of_summary.values(), summary.get(run["id"], [None] * len(of_summary))))]
         self._check_settings(of_settings, runs)
         members = self._members(where["sweep"]) if "sweep" in where else None
         return [run for run in runs if (members is None or run["id"] in members) and

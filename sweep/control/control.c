@@ -173,9 +173,9 @@ static void print_rest(FILE *file) {
 static int show_log(const char *root, const char *id, int64_t lines, bool follow) {
   char path[CORE_PATH_MAX];
   TRY(store_path_run(root, id, "log.txt", path));
-  FILE *file = fopen(path, "r");
-  if (!file && errno == ENOENT) return core_error(CORE_FAIL, "run %s has no log yet: it has not started", id);
-  if (!file) return core_error_errno(CORE_FAIL, "%s: can not read", path);
+  FILE *file;
+  if (!core_files_exists(path)) return core_error(CORE_FAIL, "run %s has no log yet: it has not started", id);
+  TRY(core_files_open_plain(path, &file));
   fseek(file, tail_offset(file, lines), SEEK_SET);
   print_rest(file);
   int code = CORE_OK;

@@ -137,6 +137,14 @@ for file in "$run/state" "$run/config.ini" sweeps/both/manifest.tsv sweeps/both/
   tap_result "$file is a pipe: nothing hangs" "$([ $rc -ne 124 ]; echo $?)" "$command"
   rm -f "$work/$file"; cp -p "$tap_dir/kept" "$work/$file"
 done
+checkpoint=$run/ckpt/$(ls "$work/$run/ckpt" | grep -m 1 'ckpt$')
+for file in "$run/log.txt" "$checkpoint"; do
+  mv "$work/$file" "$tap_dir/kept"; mkfifo "$work/$file"; chmod 666 "$work/$file"
+  command="sweep logs ${run##*/} --root $work"; [ "$file" = "$checkpoint" ] && command="trainer checkpoint $work/$checkpoint"
+  as $ada timeout 60 $command >"$tap_dir/out" 2>&1; rc=$?
+  tap_result "$file is a pipe: $command ends" "$([ $rc -eq 1 ] && grep -qF "it is no plain file" "$tap_dir/out"; echo $?)" "$rc: $(cat "$tap_dir/out")"
+  rm -f "$work/$file"; mv "$tap_dir/kept" "$work/$file"
+done
 as $ada timeout 300 bash -c "cd '$work'; sweep plan <(cat '$tap_dir/both.ini') --root '$work'" >"$tap_dir/out" 2>&1
 tap_result "what the user names may be a pipe" $? "$(cat "$tap_dir/out")"
 tap_done

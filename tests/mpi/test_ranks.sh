@@ -65,7 +65,7 @@ for what in memory leads; do
     "$([ -s $what.1 ] && cmp -s $what.1 $what.2 && cmp -s $what.1 $what.3; echo $?)" "$(diff $what.1 $what.3)"
 done
 for ranks in 1 3; do
-  train $ranks "t$ranks" --set comm.deterministic=yes --set ppo.ddr_target=1e4 >out 2>&1 || cat out
+  train $ranks "t$ranks" --set comm.deterministic=yes --set ppo.learning_rate=3e-3 --set ppo.ddr_target=3e4 >out 2>&1 || cat out
   contents "t$ranks" >"target.$ranks"
 done
 cmp -s target.1 target.3 && ! cmp -s target.1 transitions.1

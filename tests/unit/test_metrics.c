@@ -33,7 +33,7 @@ static Fixture *make(int64_t states) {
   agent_register(&f->agent, &config, &env, 64, f->arena);
   const Shards shards = shards_alone(WORLDS);
   rollout_register(&f->rollout, &config, &env, &shards, STEPS, f->arena);
-  metrics_register(&f->metrics, &f->agent, &f->rollout, states, f->arena);
+  metrics_register(&f->metrics, &f->agent, &f->rollout, states, 0, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_place(&f->agent);
   assert_int_equal(ops_cpu_create(1, 64, 16, &f->ops), CORE_OK);

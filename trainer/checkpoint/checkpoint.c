@@ -337,8 +337,8 @@ int checkpoint_read_newest(const Checkpoint *checkpoint, int64_t *iteration) {
   for (size_t i = 0; i < count && *iteration < 0 && code != CORE_USAGE; i++) {
     char path[CORE_PATH_MAX];
     code = path_of(checkpoint, iterations[i], path);
-    FILE *file = code == CORE_OK ? fopen(path, "rbe") : NULL;
-    if (code == CORE_OK && file == NULL) code = core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+    FILE *file = NULL;
+    if (code == CORE_OK) code = core_files_open_plain(path, &file);
     if (file != NULL) {
       code = read_file(checkpoint, file, path, iterations[i]);
       fclose(file);
@@ -392,8 +392,8 @@ static int read_one(FILE *file, const char *path, const char *run_id, const char
 int checkpoint_read_section(const char *path, const char *run_id, const char *name, void *data, size_t bytes,
                             int64_t *iteration) {
   if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
-  FILE *file = fopen(path, "rbe");
-  if (file == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  FILE *file;
+  TRY(core_files_open_plain(path, &file));
   int code = read_one(file, path, run_id, name, data, bytes, iteration);
   fclose(file);
   return code;
@@ -408,8 +408,8 @@ int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_M
 /* Everything before the data. */
 static int read_front_of(const char *path, FileFront *front) {
   if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
-  FILE *file = fopen(path, "rbe");
-  if (file == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  FILE *file;
+  TRY(core_files_open_plain(path, &file));
   int code = read_front(file, path, front);
   fclose(file);
   return code;
@@ -456,8 +456,8 @@ static int inspect(FILE *file, const char *path, CheckpointContents *contents) {
 
 int checkpoint_inspect(const char *path, CheckpointContents *contents) {
   if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
-  FILE *file = fopen(path, "rbe");
-  if (file == NULL) return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+  FILE *file;
+  TRY(core_files_open_plain(path, &file));
   int code = inspect(file, path, contents);
   fclose(file);
   return code;

@@ -29,14 +29,16 @@ static void register_representation(Representation *representation, const Agent 
   representation_register(representation, &network->shape, convolution, layers, arena);
 }
 
-void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena) {
+void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, int64_t shard_rows,
+                      CoreArena *arena) {
   int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
   const int64_t length = states_length(&rollout->states);
   *metrics = (Metrics){.states = (int)states_whole(&rollout->states, states, total)};
   /* A piece is one forward pass, whose hidden layers then stand in the activations; the ops hold no more rows. */
   int64_t most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
+  if (shard_rows > 0 && most > shard_rows) most = shard_rows;
   if (most < length) most = length; /* as long as a minibatch at most */
-  if (most > own) most = own;
+  if (most > own && shard_rows == 0) most = own;
   most -= most % length;
   metrics->piece = metrics->states < most ? metrics->states : (int)most;
   size_t rows = (size_t)metrics->piece;
@@ -55,6 +57,7 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
   CORE_ARENA_DEVICE(arena, metrics->actions, rows * rollout->action_bytes, "metrics actions [rows][bytes]");
   CORE_ARENA_DEVICE(arena, metrics->values, rows, "metrics values [rows]");
   if (core_arena_device(arena)) CORE_ARENA_DEVICE(arena, metrics->index_on_device, rows, "metrics rows [rows]");
+  if (shard_rows > 0) CORE_ARENA(arena, metrics->shard_kl, (size_t)rollout->shards.shards, "KL of shards [shards]");
   CORE_ARENA(arena, metrics->per_logit, (size_t)rollout->head.logits, "metrics probabilities [logits]");
   register_representation(&metrics->actor, agent, &agent->actor, arena);
   if (has_critic(agent)) register_representation(&metrics->critic, agent, &agent->critic, arena);
@@ -165,6 +168,34 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   free(copy[1]);
 }
 
+/* Those of the drawn states that this rank has, or that its shard `part` has. */
+static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
+                       int64_t iteration, int part, Sums *sums) {
+  const Shards *shards = &rollout->shards;
+  const int64_t total = (int64_t)rollout->steps * shards->all_worlds;
+  const int length = states_length(&rollout->states), drawn = metrics->states / length;
+  const uint32_t worlds = (uint32_t)rollout->worlds, together = (uint32_t)shards_worlds(shards);
+  for (int j = 0, rows = 0; j < drawn; j++) {
+    const int64_t number = sample_state(seed, iteration, j, drawn, total / length);
+    for (int step = 0; step < length; step++) {
+      const int64_t row = states_drawn_row(&rollout->states, shards, number, step);
+      if (row >= 0 && (!metrics->shard_kl || (uint32_t)row % worlds / together == (uint32_t)part))
+        metrics->index[rows++] = (uint32_t)row;
+    }
+    if (rows < metrics->piece && (rows == 0 || j + 1 < drawn)) continue;
+    add_piece(metrics, ops, agent, rollout, rows, sums);
+    rows = 0;
+  }
+}
+
+/* The sum over all shards of the run, in their order. */
+static double fold_shards(const Metrics *metrics, const Shards *shards) {
+  double *all = reduce_gather_records(metrics->shard_kl, (size_t)shards->shards * sizeof *metrics->shard_kl), sum = 0;
+  for (int s = 0; s < shards->all_shards; s++) sum += all[s];
+  free(all);
+  return sum;
+}
+
 /* Over the states of all ranks. */
 static void reduce_sums(Metrics *metrics, const OpsHead *head, bool critic, Sums *sums) {
   double plain[] = {sums->kl, sums->kl_reverse, sums->k1, sums->k2, sums->k3};
@@ -200,23 +231,18 @@ static MetricsNetwork describe(const Metrics *metrics, Ops *ops, const AgentNetw
 
 void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                            int64_t iteration, MetricsPolicyChange *change) {
-  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds;
   Sums sums = {.ratio = log_sum_empty(), .ratio_squared = log_sum_empty()};
   memset(metrics->per_logit, 0, (size_t)rollout->head.logits * sizeof *metrics->per_logit);
   representation_begin(&metrics->actor);
   if (has_critic(agent)) representation_begin(&metrics->critic);
-  const int length = states_length(&rollout->states), drawn = metrics->states / length;
-  for (int j = 0, rows = 0; j < drawn; j++) {
-    const int64_t number = sample_state(seed, iteration, j, drawn, total / length);
-    for (int step = 0; step < length; step++) {
-      const int64_t row = states_drawn_row(&rollout->states, &rollout->shards, number, step);
-      if (row >= 0) metrics->index[rows++] = (uint32_t)row;
-    }
-    if (rows < metrics->piece && (rows == 0 || j + 1 < drawn)) continue;
-    add_piece(metrics, ops, agent, rollout, rows, &sums);
-    rows = 0;
+  const Shards *shards = &rollout->shards;
+  for (int part = 0; part < (metrics->shard_kl ? shards->shards : 1); part++) {
+    sums.kl = metrics->shard_kl ? 0 : sums.kl;
+    add_states(metrics, ops, agent, rollout, seed, iteration, part, &sums);
+    if (metrics->shard_kl) metrics->shard_kl[part] = sums.kl;
   }
   reduce_sums(metrics, &rollout->head, has_critic(agent), &sums);
+  if (metrics->shard_kl) sums.kl = fold_shards(metrics, shards);
   const double n = metrics->states;
   bool policy = metrics->depth >= METRICS_POLICY;
   *change = (MetricsPolicyChange){

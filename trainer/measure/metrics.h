@@ -35,6 +35,7 @@ typedef struct MetricsPolicyChange {
 typedef struct Metrics {
   MetricsDepth depth;        /* of this iteration; METRICS_KL until metrics_choose */
   int states, piece;         /* states looked at, by all ranks; and how many at once */
+  double *shard_kl;          /* [shards] of this rank; NULL: the KL may depend on the ranks in its last digits */
   float *actor_before, *critic_before; /* weights at the iteration's start */
   float *step_before;        /* room for a network's weights before a minibatch's step (learner.h) */
   uint32_t *index, *index_on_device; /* [piece] rows of the rollout; the second where there is a device */
@@ -48,8 +49,10 @@ typedef struct Metrics {
   Representation actor, critic;
 } Metrics;
 
-/* states: all of the rollout's when it has fewer. */
-void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, CoreArena *arena);
+/* states: all of the rollout's when it has fewer. shard_rows: 0, or how many rows of a shard go through the networks at
+ * once, whatever the number of ranks (minibatch_room); the KL then has the same bits for any number of them. */
+void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, int64_t shard_rows,
+                      CoreArena *arena);
 /* How deep an iteration (from 1) is measured: the first, then each metrics.every-th, each
  * metrics.representation_every-th. */
 void metrics_choose(Metrics *metrics, const CoreConfig *config, int64_t iteration);

@@ -37,7 +37,9 @@ static int register_buffers(Training *training, int max_rows) {
   }
   rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
                    arena);
-  metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states, arena);
+  const bool follows_kl = config->comm.deterministic && config->ppo.ddr_target > 0; /* as learning does, then */
+  metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states,
+                   follows_kl ? minibatch_room(config, &training->shards) : 0, arena);
   coverage_register(&training->coverage, levels, &training->shards, config->metrics.states,
                     core_config_transitions_per_iteration(config), arena);
   if (config->metrics.visited_states > 0)
