@@ -136,16 +136,17 @@ static bool is_beyond(const SweepGrid *grid, const CoreConfig *config, const Cor
   CoreConfig theirs;
   const int64_t own = core_config_iterations(config);
   if (strcmp(config->init.restore, "all") == 0 && origin->iteration >= own) {
-    core_text_appendf(message, "init.from = %.200s: this run goes on from there and ends after iteration %lld; set "
-                      "train.total_steps to more", config->init.from, (long long)own);
+    core_text_appendf(message, "init.from = run:...@%lld: this run goes on from there and ends after iteration %lld; "
+                      "set train.total_steps to more", (long long)origin->iteration, (long long)own);
     return true;
   }
   if (parent >= grid->runs || strcmp(grid->ids[parent], origin->run) != 0) return false;
   sweep_grid_config(grid, parent, &theirs);
   const int64_t last = core_config_iterations(&theirs);
   if (origin->iteration > last)
-    core_text_appendf(message, "init.from = %.200s: that run of this sweep ends after iteration %lld; name an earlier "
-                      "one, or set its train.total_steps to more", config->init.from, (long long)last);
+    core_text_appendf(message, "init.from = run:...@%lld: that run of this sweep ends after iteration %lld; name an "
+                      "earlier one, or set its train.total_steps to more", (long long)origin->iteration,
+                      (long long)last);
   return origin->iteration > last;
 }
 

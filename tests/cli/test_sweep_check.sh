@@ -26,8 +26,8 @@ refused "an encoder of flat observations" "my.ini:8:11: net.encoder = set: it re
 refused "entities without an encoder" "my.ini:7:16: env.observations = entity: needs an encoder" <<<'observations = entity'
 refused "levels that are not there" "my.ini:8:10: env.levels: nosuch: No such file or directory (all runs)" <<<$'task = levels\nlevels = nosuch'
 refused "a parent that nobody knows" "my.ini:8:8: init.from = run:0123456789abcdef: neither this sweep nor the workspace has a run 0123456789abcdef; submit its sweep first" <<<$'[init]\nfrom = run:0123456789abcdef'
-refused "a parent's iteration beyond the run's own" "init.from = run:{ppo.com=8}@99: this run goes on from there and ends after iteration 2; set train.total_steps to more" <<<$'[train]\ntotal_steps = 8192\n[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\n[grid children]\nppo.com = 64\ninit.from = run:{ppo.com=8}@99'
-refused "a parent's iteration beyond the parent's own" "that run of this sweep ends after iteration 2; name an earlier one" <<<$'[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\ntrain.total_steps = 8192\n[grid children]\nppo.com = 64\ntrain.total_steps = 8e5\ninit.from = run:{ppo.com=8}@99'
+refused "a parent's iteration beyond the run's own" "my.ini:15:13: init.from = run:...@99: this run goes on from there and ends after iteration 2; set train.total_steps to more (2 of the 4 runs" <<<$'[train]\ntotal_steps = 8192\n[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\n[grid children]\nppo.com = 64\ninit.from = run:{ppo.com=8}@99'
+refused "a parent's iteration beyond the parent's own" "that run of this sweep ends after iteration 2; name an earlier one" <<<$'[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\ntrain.total_steps = 8192\n[grid children]\nppo.com = 64\ntrain.total_steps = 8e5\ninit.from = run:{ppo.com=8 train.total_steps=8192}@99'
 refused "a checkpoint file that is not there" "my.ini:8:8: init.from = here/x.ckpt: there is no such file" <<<$'[init]\nfrom = here/x.ckpt'
 refused "more memory than there is" "my.ini:8:11: training needs about" <<<$'[grid m]\nenv.num = 2097152\nppo.num_steps = 512'
 
