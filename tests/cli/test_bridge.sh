@@ -99,6 +99,9 @@ fails() { # name pattern task options...
 fails "an error is told" "the wheel came off" Raises
 tap_expect "with where it came from" 0 "File .*sitecustomize.py" cat "$tap_dir"/Raises/runs/*/*/log.txt
 fails "numbers that are not finite" "observations that are not finite" Nan
+tap_run "a last observation that is not finite ends an episode, and no run" 0 "finished" train lost \
+  --set env.task=gym/Lost-v0 --set env.normalize_observations=cleanrl_each
+fails "at a time limit it is learnt from" "a last observation that is not finite" Late
 fails "another shape" "shape" Shape
 fails "a picture that is turned" "shape" Turns
 fails "a worker that is killed" "ended by signal 9" Dies

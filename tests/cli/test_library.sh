@@ -47,6 +47,24 @@ same_bytes "stopped and resumed: the bytes of an undisturbed run" whole parts
 train threads --quiet --set train.threads=2
 same_bytes "two threads: the same bytes" whole threads
 
+# ---- worlds that can not be saved go on with other episodes
+sed -e 's/.state_bytes = sizeof(Corridor)/.state_bytes = 0/' -e 's/#include <stdlib.h>/#include <stdio.h>\n&/' \
+  -e 's/^  show(corridor, observation);\n}/&/; /PLACES \/ 2 - 1/a\  FILE *seeds = fopen(getenv("CORRIDOR_SEEDS"), "a");\n  fprintf(seeds, "%llu\\n", (unsigned long long)seed);\n  fclose(seeds);' \
+  docs/examples/corridor.c >"$tap_dir/unsaved.c"
+gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/unsaved.so" "$tap_dir/unsaved.c"
+export CORRIDOR_SEEDS=$tap_dir/seeds
+cp "$tap_dir/small.ini" "$tap_dir/saved.ini"
+sed -i -e "s|corridor.so/|unsaved.so/|" -e 's/^count = 2/count = 0/' "$tap_dir/small.ini"
+stopped_and_resumed unsaved --set train.seed=7
+tap_result "a library without states is stopped, and goes on" $?
+mv "$tap_dir/seeds" "$tap_dir/all_seeds"
+train other --quiet --set train.seed=8 # random play that the box of the coverage comes from is the same in every process
+mv "$tap_dir/saved.ini" "$tap_dir/small.ini"
+grep -vxF -f "$tap_dir/seeds" "$tap_dir/all_seeds" >"$tap_dir/own_seeds"
+tap_result "no episode is played twice ($(wc -l <"$tap_dir/own_seeds") of them)" \
+  "$([ -s "$tap_dir/own_seeds" ] && [ -z "$(sort "$tap_dir/own_seeds" | uniq -d)" ]; echo $?)" \
+  "$(sort "$tap_dir/own_seeds" | uniq -c | sort -rn | head -3)"
+
 # ---- what is wrong
 dry() { trainer --config "$tap_dir/small.ini" --dry-run --set env.task="$1"; }
 tap_run "no file" 2 "none.so: cannot open" dry "library:$tap_dir/none.so/corridor"

@@ -58,6 +58,17 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
         def see(self):
             return numpy.array([numpy.nan if self.steps == 3 else 0.0, 1.0], numpy.float32)
 
+    class Lost(Count):
+        """Ends because it is lost: its last observation is not finite."""
+
+        def see(self):
+            return numpy.array([numpy.nan if self.steps == 10 else self.steps, 1.0], numpy.float32)
+
+    class Late(Lost):
+        def step(self, action):
+            observation, reward, terminated, _, info = super().step(action)
+            return observation, reward, False, terminated, info
+
     class Shape(Count):
         def see(self):
             return numpy.zeros(3 if self.steps == 3 else 2, numpy.float32)
@@ -153,6 +164,6 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
         def see(self):
             return super().see().astype(float if self.steps == 3 else numpy.uint8)
 
-    for kind in (Count, Ahead, Raises, Hangs, Dies, Prints, Forks, Nan, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
+    for kind in (Count, Ahead, Raises, Hangs, Dies, Prints, Forks, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
                  Stacked, StackedColours, Row, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)
