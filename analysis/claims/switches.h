@@ -1,5 +1,5 @@
-/* Tests of claims about runs that went on from another run's checkpoint with another setting. Children of one parent are
- * alike, so a parent is what is counted: each has the mean over its children. */
+/* Tests of claims about runs that went on from another run's checkpoint with another setting. Children of one parent
+ * are alike, so a parent is what is counted: each has the mean over its children. */
 #ifndef ANALYSIS_SWITCHES_H
 #define ANALYSIS_SWITCHES_H
 #include "analysis/claims/contrast.h"
