@@ -46,24 +46,43 @@ static JobSet *executor_find(const Executor *executor, const char *name) {
   return NULL;
 }
 
-/* Takes one queued sweep: loads its runs and writes our process into the queue file. A sweep that can not be loaded is
- * taken off the queue with its reason in the log, so that it does not block the others. */
-static void executor_take(Executor *executor, const char *name, SweepRequest request) {
+/* Takes one queued sweep: loads its runs. One that can not be loaded is taken off the queue with its reason in the log,
+ * so that it does not block the others. */
+static void executor_take(Executor *executor, const char *name, const SweepRequest *request) {
   JobSet *set;
-  if (job_set_create(executor->root, name, &request, &set) != CORE_OK) {
+  bool again;
+  if (job_set_create(executor->root, name, request, &set) != CORE_OK) {
     core_log(CORE_LOG_ERROR, "%s: %s", name, core_error_message());
-    if (sweep_queue_remove(executor->root, name) != CORE_OK) core_warn("%s", core_error_message());
+    if (sweep_queue_release(executor->root, name, getpid(), &again) != CORE_OK) core_warn("%s", core_error_message());
     return;
   }
-  request.executor = getpid();
-  if (sweep_queue_write(executor->root, name, &request) != CORE_OK) core_warn("%s", core_error_message());
   executor->sets = core_memory_resize(executor->sets, (executor->set_count + 1) * sizeof *executor->sets);
   executor->sets[executor->set_count++] = set;
   core_info("%s: %zu runs to do, %d at a time with %d threads each", name, job_set_waiting(set), job_set_places(set),
             job_set_threads(set));
 }
 
-/* Looks at the queue: new sweeps are taken, sweeps submitted again are loaded anew, removed ones are stopped. */
+/* One that is new is taken, one submitted again (perhaps with more runs) loaded anew, one no longer there stopped. */
+static void executor_look_at(Executor *executor, const char *name) {
+  SweepRequest request;
+  bool queued;
+  JobSet *set = executor_find(executor, name);
+  if (sweep_queue_read(executor->root, name, &request, &queued) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    queued = false;
+  }
+  if (queued && set && request.executor == getpid()) return;
+  if (queued && sweep_queue_claim(executor->root, name, getpid(), &request, &queued) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    return; /* the next look tries again */
+  }
+  if (!queued && set) job_set_stop(set);
+  if (queued && !set) executor_take(executor, name, &request);
+  if (queued && set && job_set_reload(set, &request) != CORE_OK)
+    core_log(CORE_LOG_ERROR, "%s: %s", name, core_error_message());
+}
+
+/* Looks at the queue. */
 static void executor_scan(Executor *executor) {
   char **names;
   size_t count;
@@ -72,20 +91,7 @@ static void executor_scan(Executor *executor) {
     return;
   }
   for (size_t i = 0; i < count; i++) {
-    SweepRequest request;
-    bool queued;
-    JobSet *set = executor_find(executor, names[i]);
-    if (sweep_queue_read(executor->root, names[i], &request, &queued) != CORE_OK) {
-      core_warn("%s", core_error_message());
-      queued = false;
-    }
-    if (!queued && set) job_set_stop(set);
-    if (queued && !set) executor_take(executor, names[i], request);
-    if (queued && set && request.executor != getpid()) { /* submitted again: perhaps with more runs */
-      if (job_set_reload(set, &request) != CORE_OK) core_log(CORE_LOG_ERROR, "%s: %s", names[i], core_error_message());
-      request.executor = getpid();
-      if (sweep_queue_write(executor->root, names[i], &request) != CORE_OK) core_warn("%s", core_error_message());
-    }
+    executor_look_at(executor, names[i]);
     free(names[i]);
   }
   free(names);
@@ -157,7 +163,27 @@ static bool executor_continue(Executor *executor, JobSet *set) {
   return code == CORE_OK && job_set_waiting(set) > 0;
 }
 
-/* Sweeps with nothing left leave the queue. The last look of a rule may bring more to do. */
+/* A sweep with nothing left leaves the queue. false: somebody has submitted it again meanwhile, so it stays. On a stop of
+ * ours it stays in the queue for the next executor. */
+static bool executor_release(const Executor *executor, const JobSet *set) {
+  bool again;
+  if (executor->stopping) return true;
+  if (sweep_queue_release(executor->root, job_set_name(set), getpid(), &again) != CORE_OK)
+    core_warn("%s", core_error_message());
+  return !again;
+}
+
+/* Says and tells what became of a sweep. */
+static void executor_end(const Executor *executor, JobSet *set) {
+  char failures[160];
+  say_end(set);
+  snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set),
+           job_set_name(set));
+  const size_t ended = job_set_finished(set) + job_set_failed(set) + job_set_stopped(set);
+  if (ended > 0) notify_beside(executor, set, ended, job_set_failed(set) ? failures : NULL);
+}
+
+/* The last look of a rule may bring more to do. */
 static void executor_finish_sets(Executor *executor) {
   size_t kept = 0;
   bool some_idle = false;
@@ -165,18 +191,11 @@ static void executor_finish_sets(Executor *executor) {
   if (some_idle) executor_import(executor, true);
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
-    if (!is_idle(set) || executor_continue(executor, set)) {
+    if (!is_idle(set) || executor_continue(executor, set) || !executor_release(executor, set)) {
       executor->sets[kept++] = set;
       continue;
     }
-    say_end(set);
-    if (!executor->stopping && sweep_queue_remove(executor->root, job_set_name(set)) != CORE_OK)
-      core_warn("%s", core_error_message());
-    char failures[160];
-    snprintf(failures, sizeof failures, "%zu runs failed; sweep status %s says why", job_set_failed(set),
-             job_set_name(set));
-    const size_t ended = job_set_finished(set) + job_set_failed(set) + job_set_stopped(set);
-    if (ended > 0) notify_beside(executor, set, ended, job_set_failed(set) ? failures : NULL);
+    executor_end(executor, set);
     job_set_destroy(&set);
   }
   executor->set_count = kept;

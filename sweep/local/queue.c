@@ -9,7 +9,16 @@
 #include "core/files.h"
 #include "store/workspace/paths.h"
 
-int sweep_queue_write(const char *root, const char *name, const SweepRequest *request) {
+enum { COMMAND_WAIT_S = 60, EXECUTOR_WAIT_S = 2 }; /* for a lock that is held while a small file is read and written */
+
+static int lock_file(const char *root, const char *name, double wait_s, int *fd) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "queued.lock", path));
+  return core_files_lock_within(path, wait_s, fd);
+}
+
+/* Under the lock. */
+static int write_file(const char *root, const char *name, const SweepRequest *request) {
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
   CoreText text = {0};
@@ -17,6 +26,22 @@ int sweep_queue_write(const char *root, const char *name, const SweepRequest *re
                     (long long)request->executor);
   const int code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
+  return code;
+}
+
+/* Under the lock. */
+static int remove_file(const char *root, const char *name) {
+  char path[CORE_PATH_MAX];
+  TRY(store_path_sweep(root, name, "queued", path));
+  if (unlink(path) != 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "%s: can not remove", path);
+  return CORE_OK;
+}
+
+int sweep_queue_write(const char *root, const char *name, const SweepRequest *request) {
+  int lock;
+  TRY(lock_file(root, name, COMMAND_WAIT_S, &lock));
+  const int code = write_file(root, name, request);
+  core_files_unlock(&lock);
   return code;
 }
 
@@ -38,10 +63,37 @@ int sweep_queue_read(const char *root, const char *name, SweepRequest *request, 
 }
 
 int sweep_queue_remove(const char *root, const char *name) {
-  char path[CORE_PATH_MAX];
-  TRY(store_path_sweep(root, name, "queued", path));
-  if (unlink(path) != 0 && errno != ENOENT) return core_error_errno(CORE_FAIL, "%s: can not remove", path);
-  return CORE_OK;
+  int lock;
+  TRY(lock_file(root, name, COMMAND_WAIT_S, &lock));
+  const int code = remove_file(root, name);
+  core_files_unlock(&lock);
+  return code;
+}
+
+int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepRequest *request, bool *present) {
+  int lock;
+  *present = false;
+  TRY(lock_file(root, name, EXECUTOR_WAIT_S, &lock));
+  int code = sweep_queue_read(root, name, request, present);
+  if (code == CORE_OK && *present) {
+    request->executor = executor;
+    code = write_file(root, name, request);
+  }
+  core_files_unlock(&lock);
+  return code;
+}
+
+int sweep_queue_release(const char *root, const char *name, int64_t executor, bool *again) {
+  SweepRequest request;
+  bool present;
+  int lock;
+  *again = false;
+  TRY(lock_file(root, name, EXECUTOR_WAIT_S, &lock));
+  int code = sweep_queue_read(root, name, &request, &present);
+  *again = code == CORE_OK && present && request.executor != executor;
+  if (code == CORE_OK && present && !*again) code = remove_file(root, name);
+  core_files_unlock(&lock);
+  return code;
 }
 
 static int lock_path(const char *root, char path[CORE_PATH_MAX]) {

@@ -1,6 +1,6 @@
 /* What the local executor is asked to do: sweeps/<name>/queued, one small file a sweep, written by `sweep submit`,
  * taken by the executor, removed when the sweep is done or stopped. The file outlives a crash, so the next submit goes
- * on. */
+ * on. It changes under sweeps/<name>/queued.lock only, so no request is written over or removed unread. */
 #ifndef SWEEP_QUEUE_H
 #define SWEEP_QUEUE_H
 #include <stdbool.h>
@@ -14,10 +14,18 @@ typedef struct SweepRequest {
   int64_t executor;    /* process that took it; 0 = nobody yet */
 } SweepRequest;
 
+/* Asks, in the place of what was asked before. */
 int sweep_queue_write(const char *root, const char *name, const SweepRequest *request);
 /* *present = false (and CORE_OK) when the sweep is not queued. */
 int sweep_queue_read(const char *root, const char *name, SweepRequest *request, bool *present);
+/* Takes the sweep off the queue, whoever asked for it and when. */
 int sweep_queue_remove(const char *root, const char *name);
+
+/* The executor's two ways, which wait for the lock for moments only.
+ * Takes what is asked now: writes `executor` into the file. *request is what it took; *present as above. */
+int sweep_queue_claim(const char *root, const char *name, int64_t executor, SweepRequest *request, bool *present);
+/* Takes the sweep off the queue when what `executor` claimed is done. *again: it stays, as somebody has asked since. */
+int sweep_queue_release(const char *root, const char *name, int64_t executor, bool *again);
 
 /* The executor's lock in the workspace; held for its lifetime. core_files_lock's rules. */
 int sweep_queue_lock(const char *root, int *fd);

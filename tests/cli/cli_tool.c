@@ -1,6 +1,7 @@
 /* What test scripts need of SQLite, CRC-32 and JSON, so that they run where there is neither Python nor sqlite3.
  *   cli_tool sql FILE TEXT        executes statements, each row a line with | between values
  *   cli_tool lock FILE SECONDS    holds the file exclusively, says "locked", until SECONDS or stdin ends
+ *   cli_tool hold FILE SECONDS    the same with a lock of ours (core/files.h), as .import.lock
  *   cli_tool crc                  each line of stdin with a tab and its CRC-32 after it, as run logs have it
  *   cli_tool json [KEY|PLACE]...  the value of stdin's JSON there: text as it is, the rest as compact JSON
  *   cli_tool export FOLDER        FOLDER/csv and FOLDER/jsonl of `analyze export` hold what schema.json says */
@@ -39,18 +40,28 @@ static int execute(sqlite3 *handle, const char *path, const char *text) {
   return code;
 }
 
+static void keep(double hold_s) {
+  printf("locked\n");
+  fflush(stdout);
+  poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, (int)(1000 * hold_s));
+}
+
 static int with_database(const char *path, const char *text, double hold_s) {
   sqlite3 *handle = NULL;
   int code = sqlite3_open(path, &handle) == SQLITE_OK ? 0 : fail(path, sqlite3_errmsg(handle));
   sqlite3_busy_timeout(handle, 10000);
   if (code == 0) code = execute(handle, path, text);
-  if (code == 0 && hold_s > 0) {
-    printf("locked\n");
-    fflush(stdout);
-    poll(&(struct pollfd){.fd = STDIN_FILENO, .events = POLLIN}, 1, (int)(1000 * hold_s));
-  }
+  if (code == 0 && hold_s > 0) keep(hold_s);
   sqlite3_close(handle);
   return code;
+}
+
+static int hold(const char *path, double hold_s) {
+  int lock;
+  if (core_files_lock(path, true, &lock) != CORE_OK) return fail("lock", core_error_message());
+  keep(hold_s);
+  core_files_unlock(&lock);
+  return 0;
 }
 
 /* ---- run logs --------------------------------------------------------------------------------------------------- */
@@ -176,8 +187,9 @@ int main(int argc, char **argv) {
     return with_database(argv[2],
                          "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; SELECT 1 FROM sqlite_schema LIMIT 0",
                          strtod(argv[3], NULL));
+  if (strcmp(command, "hold") == 0 && argc == 4) return hold(argv[2], strtod(argv[3], NULL));
   if (strcmp(command, "crc") == 0 && argc == 2) return add_crc();
   if (strcmp(command, "json") == 0) return print_json(argv + 2);
   if (strcmp(command, "export") == 0 && argc == 3) return compare_exports(argv[2]);
-  return fail("usage", "sql FILE TEXT | lock FILE SECONDS | crc | json [KEY]... | export FOLDER");
+  return fail("usage", "sql FILE TEXT | lock FILE SECONDS | hold FILE SECONDS | crc | json [KEY]... | export FOLDER");
 }

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Requests that reach the local executor at bad moments: while it finishes a sweep, is told to stop, or waits for others;
+# and runs that two sweeps share. None may be lost, done twice, or be in the way of the others. TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+. tests/fault/pace.sh
+export SWEEP_ROOT=$tap_dir/work SWEEP_TRAINER=$paced
+mkdir "$SWEEP_ROOT"
+cleanup() { fast; kill ${holder:-} 2>/dev/null; sweep stop --no-wait >/dev/null 2>&1; end_executor; tap_cleanup; }
+end_executor() { local pid; pid=$(executor); [ -z "$pid" ] || kill "$pid" 2>/dev/null; }
+trap cleanup EXIT
+
+experiment() { # NAME EPSILONS [LINES]: a run each
+  cat >"$tap_dir/$1.ini" <<INI
+[sweep]
+name = $1
+seeds = 1
+[env]
+num = 16
+level_count = 8
+[train]
+total_steps = 1024
+[ppo]
+num_steps = 16
+num_minibatches = 2
+epochs = 1
+[net]
+width = 8
+[eval]
+count = 1
+episodes = 8
+[grid eps]
+ppo.epsilon = $2
+${3:-}
+INI
+}
+submit() { sweep submit "$@" --local --no-check; }
+queued() { [ -e "$SWEEP_ROOT/sweeps/$1/queued" ]; }
+idle() { ! queued "$1"; }
+executor() { cat "$SWEEP_ROOT"/sweeps/*/queued 2>/dev/null | sed -n 's/^executor=//p' | grep -vx 0 | head -1; }
+ids() { sed '/^#/d' "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | grep -oE '\b[0-9a-f]{16}\b'; }
+run_of() { local id; id=$(ids "$1" | sed -n "${2:-1}p"); echo "$SWEEP_ROOT/runs/${id:0:2}/$id"; } # SWEEP [NUMBER]
+is() { grep -qsx "status=$3" "$(run_of "$1" "$2")/state"; } # SWEEP NUMBER STATUS
+pid_of() { sed -n 's/^pid=//p' "$(run_of "$1" "$2")/state"; }
+gone() { [ ! -e "/proc/$1" ]; } # also reaped
+said() { tail -n 8 "$SWEEP_ROOT/executor.log"; }
+hold_import() { # until release_import
+  rm -f "$tap_dir/never"; mkfifo "$tap_dir/never"; : >"$tap_dir/held"
+  "$SWEEP_BUILD/tests/cli/cli_tool" hold "$SWEEP_ROOT/.import.lock" 3600 <>"$tap_dir/never" >"$tap_dir/held" & holder=$!
+  tap_wait 60 grep -q locked "$tap_dir/held"
+}
+release_import() { kill "$holder"; wait "$holder" 2>/dev/null; }
+
+# ---- a submission while the executor finishes the sweep
+experiment late 0.1
+hold
+submit "$tap_dir/late.ini" >/dev/null
+tap_wait 60 is late 1 running
+hold_import
+trainer=$(pid_of late 1)
+fast
+tap_wait 60 gone "$trainer"
+submit "$tap_dir/late.ini" --set sweep.seeds=2 >"$tap_dir/said" 2>&1 & submitter=$!
+asked() { grep -qsx executor=0 "$SWEEP_ROOT/sweeps/late/queued" || ! kill -0 "$submitter" 2>/dev/null; }
+tap_wait 60 asked
+release_import
+wait "$submitter"; tap_result "a submission while the sweep is finished" $? "$(cat "$tap_dir/said")"
+tap_wait 60 idle late
+tap_run "is not lost" 0 "2 finished" sweep status late
+tap_done

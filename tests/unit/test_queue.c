@@ -1,0 +1,63 @@
+/* sweep/local/queue: a request is taken, and taken off, by who has read it. */
+#include "store_workspace.h"
+
+#include "sweep/local/queue.h"
+
+/* The folder of the sweep "a". */
+static void make_sweep(void) {
+  char path[CORE_PATH_MAX];
+  assert_ok(store_path_sweep(root, "a", NULL, path));
+  assert_ok(core_files_make_directories(path));
+}
+
+static SweepRequest read_request(bool expected) {
+  SweepRequest request;
+  bool present;
+  assert_ok(sweep_queue_read(root, "a", &request, &present));
+  assert_int_equal(present, expected);
+  return request;
+}
+
+static void test_claim(void **state) {
+  (void)state;
+  SweepRequest taken;
+  bool present, again;
+  make_sweep();
+  assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
+  assert_false(present); /* and nothing was written */
+  read_request(false);
+  const SweepRequest asked = {.jobs = 3, .force = true};
+  assert_ok(sweep_queue_write(root, "a", &asked));
+  assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
+  assert_true(present);
+  assert_true(taken.jobs == 3 && taken.force && taken.executor == 7);
+  assert_int_equal(read_request(true).executor, 7);
+  assert_ok(sweep_queue_release(root, "a", 7, &again));
+  assert_false(again);
+  read_request(false);
+}
+
+static void test_asked_again(void **state) {
+  (void)state;
+  SweepRequest taken;
+  bool present, again;
+  make_sweep();
+  const SweepRequest first = {.jobs = 1}, second = {.jobs = 2};
+  assert_ok(sweep_queue_write(root, "a", &first));
+  assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
+  assert_ok(sweep_queue_write(root, "a", &second));
+  assert_ok(sweep_queue_release(root, "a", 7, &again));
+  assert_true(again);
+  assert_int_equal(read_request(true).jobs, 2);
+  assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
+  assert_int_equal(taken.jobs, 2);
+  assert_ok(sweep_queue_remove(root, "a")); /* sweep stop */
+  assert_ok(sweep_queue_release(root, "a", 7, &again));
+  assert_false(again);
+  assert_ok(sweep_queue_remove(root, "a"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_claim), WORKSPACE_TEST(test_asked_again)};
+  return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+}
