@@ -226,8 +226,10 @@ static void executor_loop(Executor *executor, const sigset_t *signals) {
   for (;;) {
     executor_reap(executor);
     executor_tell_failures(executor);
-    executor_scan(executor);
-    if (!executor->stopping) executor_fill(executor);
+    if (!executor->stopping) { /* else what ends stays in the queue, for the next executor, and would be taken again */
+      executor_scan(executor);
+      executor_fill(executor);
+    }
     executor_finish_sets(executor);
     if (executor->set_count == 0) return;
     if (is_import_due(executor)) executor_import(executor, false);

@@ -68,4 +68,27 @@ release_import
 wait "$submitter"; tap_result "a submission while the sweep is finished" $? "$(cat "$tap_dir/said")"
 tap_wait 60 idle late
 tap_run "is not lost" 0 "2 finished" sweep status late
+
+# ---- the executor is told to stop, and one sweep ends before the other
+experiment one 0.11
+experiment two 0.12,0.13
+hold
+submit "$tap_dir/one.ini" >/dev/null
+submit "$tap_dir/two.ini" --jobs 3 >/dev/null
+tap_wait 60 is one 1 running
+tap_wait 60 is two 1 running
+trainer=$(pid_of one 1) other=$(pid_of two 1) process=$(executor)
+kill -STOP "$other"
+kill "$process"
+tap_wait 60 gone "$trainer"
+fast
+submit "$tap_dir/one.ini" >"$tap_dir/said" 2>&1 & submitter=$!
+asked() { grep -qsx executor=0 "$SWEEP_ROOT/sweeps/one/queued" || ! kill -0 "$submitter" 2>/dev/null; }
+tap_wait 60 asked
+kill -CONT "$other"
+tap_wait 60 gone "$process"; tap_result "an executor that was told to stop ends" $? "$(said)"
+wait "$submitter"; tap_check "a submission meanwhile starts the next" "$(grep -q 'started executor' "$tap_dir/said" || cat "$tap_dir/said")"
+tap_wait 60 idle one; tap_wait 60 idle two
+tap_run "which goes on with both" 0 "1 finished" sweep status one
+tap_run "whoever asked for them" 0 "2 finished" sweep status two
 tap_done
