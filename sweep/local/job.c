@@ -32,6 +32,7 @@ typedef struct Job {
   JobPhase phase;
   bool force;
   bool told;       /* to end, by the sweep's [stop] rule */
+  bool was_stopped; /* told to end because the sweep was stopped; it may have been submitted again since */
   bool by_rule;    /* it ended by that: it goes on when it is promoted, or a person takes it up */
   int level;       /* rungs that it was promoted from: the highest go on first, as in ASHA */
   size_t
@@ -275,7 +276,7 @@ bool job_set_start_next(JobSet *set) {
   Job *job = &set->jobs[ready];
   set->waiting--;
   job->starts++;
-  job->told = false;
+  job->told = job->was_stopped = false;
   if (job_start(set, job) == CORE_OK) {
     job->phase = JOB_RUNNING;
     set->running++;
@@ -288,6 +289,12 @@ bool job_set_start_next(JobSet *set) {
   return false;
 }
 
+static void wait_again(JobSet *set, Job *job) {
+  job->phase = JOB_WAITING;
+  set->waiting++;
+  if (set->next > job->run) set->next = job->run;
+}
+
 /* Killed from outside: again, unless it keeps happening or we are stopping. One that our own SIGTERM has ended was not
  * yet as far as to keep it: it has not begun. */
 static void job_killed(JobSet *set, Job *job, int signal) {
@@ -297,14 +304,18 @@ static void job_killed(JobSet *set, Job *job, int signal) {
            signal == SIGKILL ? ", perhaps out of memory" : "");
   core_warn("%s: %s", job_id(set, job), reason);
   if (job->starts < STARTS_MAX && !set->stopping) {
-    job->phase = JOB_WAITING;
     job->force = false; /* it has begun: go on, do not start over */
-    set->waiting++;
-    if (set->next > job->run) set->next = job->run;
+    wait_again(set, job);
     return;
   }
   record_failure(set, job, reason);
   set->failed++;
+}
+
+/* It has ended as a stop of the sweep told it to, and the sweep was submitted again before that. */
+static bool is_taken_up(const JobSet *set, const Job *job, int status) {
+  const bool ended_so = WIFSIGNALED(status) ? WTERMSIG(status) == SIGTERM : WEXITSTATUS(status) == CORE_REQUEUE;
+  return ended_so && job->was_stopped && !job->told && !set->stopping;
 }
 
 bool job_set_ended(JobSet *set, pid_t process, int status) {
@@ -315,6 +326,12 @@ bool job_set_ended(JobSet *set, pid_t process, int status) {
   job->phase = JOB_ENDED;
   job->by_rule = job->told;
   set->running--;
+  if (is_taken_up(set, job, status)) {
+    job->starts = 0;
+    if (!WIFSIGNALED(status)) job->force = false; /* it has a checkpoint of its new beginning */
+    wait_again(set, job);
+    return true;
+  }
   if (WIFSIGNALED(status)) {
     job_killed(set, job, WTERMSIG(status));
     return true;
@@ -335,5 +352,5 @@ void job_set_stop(JobSet *set) {
   if (set->stopping) return;
   set->stopping = true;
   for (size_t i = 0; i < set->grid.runs; i++)
-    if (set->jobs[i].phase == JOB_RUNNING) kill(set->jobs[i].process, SIGTERM);
+    if (set->jobs[i].phase == JOB_RUNNING) set->jobs[i].was_stopped = kill(set->jobs[i].process, SIGTERM) == 0;
 }

@@ -91,4 +91,21 @@ wait "$submitter"; tap_check "a submission meanwhile starts the next" "$(grep -q
 tap_wait 60 idle one; tap_wait 60 idle two
 tap_run "which goes on with both" 0 "1 finished" sweep status one
 tap_run "whoever asked for them" 0 "2 finished" sweep status two
+
+# ---- a sweep is stopped and submitted again before its runs have ended
+experiment back 0.14
+hold
+submit "$tap_dir/back.ini" >/dev/null
+tap_wait 60 is back 1 running
+trainer=$(pid_of back 1)
+kill -STOP "$trainer"
+sweep stop back --no-wait >/dev/null
+is_told() { local pending; pending=$(sed -n 's/^ShdPnd:\t//p' "/proc/$trainer/status"); (( 0x$pending & 1 << 14 )); } # SIGTERM
+tap_wait 60 is_told
+submit "$tap_dir/back.ini" >"$tap_dir/said" 2>&1
+tap_check "a submission of a sweep that is just stopped" "$(grep -q 'added to executor' "$tap_dir/said" || cat "$tap_dir/said")"
+fast
+kill -CONT "$trainer"
+tap_wait 60 idle back
+tap_run "takes up the runs that were told to end" 0 "1 finished" sweep status back
 tap_done
