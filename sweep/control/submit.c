@@ -106,7 +106,8 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, const Swee
     printf("\n");
     return CORE_OK;
   }
-  const SweepRequest request = {.jobs = options->jobs, .force = options->force};
+  const SweepRequest request = {
+    .jobs = options->jobs, .force = options->force, .asked_unix_s = core_clock_unix_s()};
   sweep_archived_end(root, name);
   sweep_notify_begin(root, name);
   TRY(sweep_queue_write(root, name, &request));

@@ -133,6 +133,18 @@ void job_set_look(JobSet *set, StoreDatabase *database, bool wait) {
   if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
 }
 
+static bool is_final(const StoreState *state) {
+  return state->status == STORE_FINISHED || state->status == STORE_DIVERGED;
+}
+
+/* To be done although it is final? Not what has become final since the request: an earlier executor, or another sweep,
+ * has started it over already. A moment to come is that of a clock that was set back since, or of another machine. */
+static bool is_forced(const SweepRequest *request, const StoreState *state) {
+  return request->force && is_final(state) &&
+    (request->asked_unix_s <= 0 || state->finished_unix_s <= request->asked_unix_s ||
+     state->finished_unix_s > core_clock_unix_s());
+}
+
 /* What of the grid is to be done now. failed: those that have failed, too. */
 static void choose(JobSet *set, const SweepRequest *request, bool failed) {
   set->waiting = set->next = 0;
@@ -143,9 +155,8 @@ static void choose(JobSet *set, const SweepRequest *request, bool failed) {
     StoreState state;
     if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK)
       core_warn("%s", core_error_message());
-    const bool final = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
-    job->force = final && request->force;
-    const bool stays = (final && !request->force) || (state.status == STORE_FAILED && !failed);
+    job->force = is_forced(request, &state);
+    const bool stays = (is_final(&state) && !job->force) || (state.status == STORE_FAILED && !failed);
     job->phase = stays || state.status == STORE_RUNNING ? JOB_ENDED : JOB_WAITING;
     job->starts = 0;
     job->by_rule = false;

@@ -11,8 +11,8 @@
 typedef struct JobSet JobSet;
 
 /* Loads the sweep's frozen file and manifest, and takes as waiting what has not ended for good: not the finished, nor
- * the diverged (they would diverge again), unless request->force; nor what the sweep's [stop] rule has stopped. Borrows
- * root. */
+ * the diverged (they would diverge again), unless request->force and they ended before it was asked; nor what the
+ * sweep's [stop] rule has stopped. Borrows root. */
 int job_set_create(const char *root, const char *name, const SweepRequest *request, JobSet **set);
 /* Loads again after another submit: keeps what runs, adds what is new or failed since. */
 int job_set_reload(JobSet *set, const SweepRequest *request);

@@ -22,8 +22,8 @@ static int write_file(const char *root, const char *name, const SweepRequest *re
   char path[CORE_PATH_MAX];
   TRY(store_path_sweep(root, name, "queued", path));
   CoreText text = {0};
-  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\n", (long long)request->jobs, request->force,
-                    (long long)request->executor);
+  core_text_appendf(&text, "jobs=%lld\nforce=%d\nexecutor=%lld\nasked=%.6f\n", (long long)request->jobs, request->force,
+                    (long long)request->executor, request->asked_unix_s);
   const int code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
   return code;
@@ -54,11 +54,14 @@ int sweep_queue_read(const char *root, const char *name, SweepRequest *request, 
   size_t size;
   TRY(core_files_read(path, 4096, &data, &size));
   long long jobs, executor;
+  double asked_unix_s = 0; /* older versions did not write it */
   int force;
-  const int fields = sscanf(data, "jobs=%lld force=%d executor=%lld", &jobs, &force, &executor);
+  const int fields =
+    sscanf(data, "jobs=%lld force=%d executor=%lld asked=%lf", &jobs, &force, &executor, &asked_unix_s);
   free(data);
-  if (fields != 3 || jobs < 0) return core_error(CORE_FAIL, "%s: damaged; remove it and submit again", path);
-  *request = (SweepRequest){.jobs = jobs, .force = force != 0, .executor = executor};
+  if (fields < 3 || jobs < 0) return core_error(CORE_FAIL, "%s: damaged; remove it and submit again", path);
+  *request = (SweepRequest){.jobs = jobs, .force = force != 0, .executor = executor,
+                            .asked_unix_s = asked_unix_s};
   return CORE_OK;
 }
 

@@ -12,6 +12,7 @@ typedef struct SweepRequest {
   int64_t jobs;        /* runs at a time; 0 = one a core */
   bool force;          /* also runs that finished or diverged, as new attempts */
   int64_t executor;    /* process that took it; 0 = nobody yet */
+  double asked_unix_s; /* when it was asked: what has finished since was not meant by `force`. 0: unknown */
 } SweepRequest;
 
 /* Asks, in the place of what was asked before. */

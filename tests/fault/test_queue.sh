@@ -108,4 +108,26 @@ fast
 kill -CONT "$trainer"
 tap_wait 60 idle back
 tap_run "takes up the runs that were told to end" 0 "1 finished" sweep status back
+
+# ---- the executor dies between runs that --force starts over
+experiment over 0.15,0.16
+submit "$tap_dir/over.ini" --wait >/dev/null
+hold
+submit over --jobs 1 --force >/dev/null
+tap_wait 60 is over 1 running
+process=$(executor)
+kill -STOP "$process" # before it can start the second
+fast
+tap_wait 60 is over 1 finished
+kill -9 "$process"
+tap_wait 60 gone "$process"
+experiment other 0.17
+submit "$tap_dir/other.ini" >/dev/null
+tap_wait 60 idle over; tap_wait 60 idle other
+attempts() { sed -n 's/^attempt=//p' "$(run_of "$1" "$2")/state"; } # SWEEP NUMBER
+tap_check "a run that was started over and has finished stays" "$([ "$(attempts over 1)" = 2 ] || echo "attempt $(attempts over 1)")"
+tap_check "the other one is started over yet" "$([ "$(attempts over 2)" = 2 ] || echo "attempt $(attempts over 2)")"
+tap_run "both are there" 0 "2 finished" sweep status over
+submit over --force --wait >/dev/null 2>&1
+tap_check "asked again, all are started over again" "$([ "$(attempts over 1) $(attempts over 2)" = "3 3" ] || echo "attempts $(attempts over 1), $(attempts over 2)")"
 tap_done

@@ -26,11 +26,11 @@ static void test_claim(void **state) {
   assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
   assert_false(present); /* and nothing was written */
   read_request(false);
-  const SweepRequest asked = {.jobs = 3, .force = true};
+  const SweepRequest asked = {.jobs = 3, .force = true, .asked_unix_s = 1.5e9};
   assert_ok(sweep_queue_write(root, "a", &asked));
   assert_ok(sweep_queue_claim(root, "a", 7, &taken, &present));
   assert_true(present);
-  assert_true(taken.jobs == 3 && taken.force && taken.executor == 7);
+  assert_true(taken.jobs == 3 && taken.force && taken.executor == 7 && taken.asked_unix_s == 1.5e9);
   assert_int_equal(read_request(true).executor, 7);
   assert_ok(sweep_queue_release(root, "a", 7, &again));
   assert_false(again);
@@ -57,7 +57,18 @@ static void test_asked_again(void **state) {
   assert_ok(sweep_queue_remove(root, "a"));
 }
 
+static void test_older_file(void **state) {
+  (void)state;
+  char path[CORE_PATH_MAX];
+  make_sweep();
+  assert_ok(store_path_sweep(root, "a", "queued", path));
+  write_text(path, "jobs=4\nforce=1\nexecutor=9\n");
+  const SweepRequest request = read_request(true);
+  assert_true(request.jobs == 4 && request.force && request.executor == 9 && request.asked_unix_s == 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_claim), WORKSPACE_TEST(test_asked_again)};
+  const struct CMUnitTest tests[] = {WORKSPACE_TEST(test_claim), WORKSPACE_TEST(test_asked_again),
+                                     WORKSPACE_TEST(test_older_file)};
   return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
 }
