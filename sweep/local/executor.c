@@ -119,7 +119,9 @@ static bool is_import_due(const Executor *executor) {
   return core_clock_s() - executor->imported_at_s > fmax(every_s, IMPORT_REST * executor->import_took_s);
 }
 
-static bool is_idle(const JobSet *set) { return job_set_waiting(set) == 0 && job_set_running(set) == 0; }
+static bool is_idle(const JobSet *set) {
+  return job_set_waiting(set) + job_set_running(set) + job_set_elsewhere(set) == 0;
+}
 
 static void say_end(const JobSet *set) {
   char stopped[64] = "";
@@ -160,7 +162,7 @@ static bool executor_continue(Executor *executor, JobSet *set) {
   if (code == CORE_OK) code = sweep_next_wave(executor->root, job_set_name(set));
   if (code == CORE_OK) code = job_set_continue(set, &request);
   if (code != CORE_OK) core_log(CORE_LOG_ERROR, "%s", core_error_message());
-  return code == CORE_OK && job_set_waiting(set) > 0;
+  return code == CORE_OK && !is_idle(set);
 }
 
 /* A sweep with nothing left leaves the queue. false: somebody has submitted it again meanwhile, so it stays. On a stop of
@@ -215,8 +217,9 @@ static void executor_fill(Executor *executor) {
   for (size_t i = 0; i < executor->set_count; i++) running += job_set_running(executor->sets[i]);
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
+    job_set_look_elsewhere(set, executor->sets, executor->set_count);
     while (job_set_has_ready(set) && (int)running < job_set_places(set)) {
-      if (job_set_start_next(set)) running++;
+      if (job_set_start_next(set, executor->sets, executor->set_count)) running++;
     }
   }
 }

@@ -20,10 +20,19 @@
 #include "sweep/spec/sweep.h"
 #include "sweep/stop/decide.h"
 
-enum { STARTS_MAX = 3 /* of one run in one session, when it is killed */ };
+enum {
+  STARTS_MAX = 3,  /* of one run in one session, when it is killed */
+  LOOK_EVERY_S = 1 /* at runs that somebody else trains */
+};
 static const size_t NO_PARENT = SIZE_MAX;
 
-typedef enum JobPhase { JOB_WAITING, JOB_RUNNING, JOB_ENDED } JobPhase;
+typedef enum JobPhase {
+  JOB_WAITING,
+  JOB_RUNNING,
+  JOB_ELSEWHERE, /* somebody else trains it: another sweep of ours, a task, a person */
+  JOB_ENDED,
+  JOB_PHASES
+} JobPhase;
 
 typedef struct Job {
   size_t run;      /* in the grid */
@@ -44,10 +53,21 @@ struct JobSet {
   SweepSpec spec;
   SweepGrid grid;
   Job *jobs;       /* [grid.runs] */
-  size_t waiting, running, finished, failed, stopped, next, failed_before;
+  SweepRequest request;
+  size_t count[JOB_PHASES]; /* jobs in each phase */
+  double looked_s;          /* when those elsewhere were looked at last */
+  size_t finished, failed, stopped, next, failed_before;
   int places, threads;
   bool stopping, was_told_unmeasured;
 };
+
+/* Into another phase, which counts it. */
+static void enter(JobSet *set, Job *job, JobPhase phase) {
+  set->count[job->phase]--;
+  set->count[phase]++;
+  job->phase = phase;
+  if (phase == JOB_WAITING && set->next > job->run) set->next = job->run;
+}
 
 static const char *job_id(const JobSet *set, const Job *job) { return set->grid.ids[job->run]; }
 
@@ -94,14 +114,13 @@ static void follow_rule(JobSet *set, Job *job, const SweepStopStanding *standing
   const bool stops = standing && standing->is_stopped;
   job->level = standing ? standing->level : 0;
   if (stops && job->phase == JOB_WAITING) {
-    job->phase = JOB_ENDED, job->by_rule = true;
-    set->waiting--;
+    job->by_rule = true;
+    enter(set, job, JOB_ENDED);
   } else if (stops && job->phase == JOB_RUNNING && !job->told) {
     job->told = kill(job->process, SIGTERM) == 0;
   } else if (!stops && job->phase == JOB_ENDED && job->by_rule) {
-    job->phase = JOB_WAITING, job->by_rule = false;
-    set->waiting++;
-    if (set->next > job->run) set->next = job->run;
+    job->by_rule = false;
+    enter(set, job, JOB_WAITING);
   }
 }
 
@@ -147,25 +166,24 @@ static bool is_forced(const SweepRequest *request, const StoreState *state) {
 
 /* What of the grid is to be done now. failed: those that have failed, too. */
 static void choose(JobSet *set, const SweepRequest *request, bool failed) {
-  set->waiting = set->next = 0;
+  set->request = *request;
+  set->next = 0;
   for (size_t i = 0; i < set->grid.runs; i++) {
     Job *job = &set->jobs[i];
     job->run = i;
-    if (job->phase == JOB_RUNNING) continue;
     StoreState state;
     if (store_run_state_read(set->root, set->grid.ids[i], true, &state) != CORE_OK)
       core_warn("%s", core_error_message());
     job->force = is_forced(request, &state);
     const bool stays = (is_final(&state) && !job->force) || (state.status == STORE_FAILED && !failed);
-    job->phase = stays || state.status == STORE_RUNNING ? JOB_ENDED : JOB_WAITING;
-    job->starts = 0;
-    job->by_rule = false;
-    if (job->phase == JOB_WAITING) set->waiting++;
+    job->phase = state.status == STORE_RUNNING ? JOB_ELSEWHERE : stays ? JOB_ENDED : JOB_WAITING;
+    set->count[job->phase]++;
   }
   if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
   const int cores = sweep_executor_cores();
   set->places = request->jobs > 0 ? (int)request->jobs : cores;
-  if ((size_t)set->places > set->waiting + set->running) set->places = (int)(set->waiting + set->running);
+  const size_t most = set->count[JOB_WAITING] + set->count[JOB_RUNNING] + set->count[JOB_ELSEWHERE];
+  if ((size_t)set->places > most) set->places = (int)most;
   if (set->places < 1) set->places = 1;
   set->threads = cores / set->places > 0 ? cores / set->places : 1;
 }
@@ -204,12 +222,11 @@ static int reload(JobSet *set, const SweepRequest *request, bool failed) {
   for (size_t i = 0; i < set->grid.runs; i++) { /* what runs goes over, by id */
     size_t k;
     if (set->jobs[i].phase != JOB_RUNNING || !sweep_id_set_find(&places, set->grid.ids[i], &k)) continue;
-    if (fresh->jobs[k].phase == JOB_WAITING) fresh->waiting--;
+    enter(fresh, &fresh->jobs[k], JOB_RUNNING);
     size_t parent = fresh->jobs[k].parent;
     fresh->jobs[k] = set->jobs[i];
     fresh->jobs[k].run = k;
     fresh->jobs[k].parent = parent;
-    fresh->running++;
   }
   sweep_id_set_free(&places);
   fresh->finished = set->finished, fresh->failed = set->failed, fresh->stopped = set->stopped;
@@ -240,10 +257,11 @@ void job_set_destroy(JobSet **set) {
 }
 
 const char *job_set_name(const JobSet *set) { return set->spec.name; }
-size_t job_set_waiting(const JobSet *set) { return set->stopping ? 0 : set->waiting; }
+size_t job_set_waiting(const JobSet *set) { return set->stopping ? 0 : set->count[JOB_WAITING]; }
+size_t job_set_elsewhere(const JobSet *set) { return set->stopping ? 0 : set->count[JOB_ELSEWHERE]; }
 bool job_set_has_ready(const JobSet *set) { return !set->stopping && find_ready(set) < set->grid.runs; }
 bool job_set_is_open(const JobSet *set) { return !set->stopping && sweep_spec_is_open(&set->spec); }
-size_t job_set_running(const JobSet *set) { return set->running; }
+size_t job_set_running(const JobSet *set) { return set->count[JOB_RUNNING]; }
 size_t job_set_finished(const JobSet *set) { return set->finished; }
 size_t job_set_failed(const JobSet *set) { return set->failed; }
 size_t job_set_stopped(const JobSet *set) { return set->stopped; }
@@ -280,31 +298,81 @@ static void record_failure(const JobSet *set, const Job *job, const char *reason
   if (store_run_state_write(set->root, job_id(set, job), &state) != CORE_OK) core_warn("%s", core_error_message());
 }
 
-bool job_set_start_next(JobSet *set) {
+/* ---- runs that somebody else trains ------------------------------------------------------------------------------ */
+
+/* Does another sweep of this executor train it? Its state says so only when the trainer has begun. */
+static bool is_beside(const JobSet *set, const Job *job, JobSet *const *all, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; all[i] != set && k < all[i]->grid.runs; k++)
+      if (all[i]->jobs[k].phase == JOB_RUNNING && strcmp(job_id(all[i], &all[i]->jobs[k]), job_id(set, job)) == 0)
+        return true;
+  return false;
+}
+
+/* What somebody else has left of it. Its writer has died: it is ours to do. Else it has ended, well or not; so has one
+ * that was told to stop. */
+static void leave_elsewhere(JobSet *set, Job *job, const StoreState *state) {
+  if (state->status == STORE_LOST || state->status == STORE_PENDING) {
+    enter(set, job, JOB_WAITING);
+    return;
+  }
+  enter(set, job, JOB_ENDED);
+  if (state->status == STORE_FINISHED) set->finished++;
+  if (state->status == STORE_FAILED || state->status == STORE_DIVERGED) set->failed++;
+}
+
+void job_set_look_elsewhere(JobSet *set, JobSet *const *all, size_t count) {
+  if (job_set_elsewhere(set) == 0 || core_clock_s() - set->looked_s < LOOK_EVERY_S) return;
+  for (size_t i = 0; i < set->grid.runs; i++) {
+    Job *job = &set->jobs[i];
+    StoreState state;
+    if (job->phase != JOB_ELSEWHERE || is_beside(set, job, all, count)) continue;
+    if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK)
+      core_warn("%s", core_error_message());
+    else if (state.status != STORE_RUNNING) leave_elsewhere(set, job, &state);
+  }
+  if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
+  set->looked_s = core_clock_s();
+}
+
+/* It was to do when the sweep was loaded. Has somebody else taken it since, or done it? */
+static bool is_taken(JobSet *set, Job *job, JobSet *const *all, size_t count) {
+  StoreState state;
+  const bool beside = is_beside(set, job, all, count);
+  if (!beside && store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    return false;
+  }
+  if (beside || state.status == STORE_RUNNING) {
+    enter(set, job, JOB_ELSEWHERE);
+    return true;
+  }
+  job->force = is_forced(&set->request, &state);
+  if (!is_final(&state) || job->force) return false;
+  leave_elsewhere(set, job, &state);
+  return true;
+}
+
+bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count) {
   while (set->next < set->grid.runs && set->jobs[set->next].phase != JOB_WAITING) set->next++;
   size_t ready = find_ready(set);
   if (ready == set->grid.runs) return false;
   Job *job = &set->jobs[ready];
-  set->waiting--;
+  if (is_taken(set, job, all, count)) return false;
   job->starts++;
   job->told = job->was_stopped = false;
   if (job_start(set, job) == CORE_OK) {
-    job->phase = JOB_RUNNING;
-    set->running++;
+    enter(set, job, JOB_RUNNING);
     return true;
   }
   core_log(CORE_LOG_ERROR, "%s: %s", job_id(set, job), core_error_message());
   record_failure(set, job, core_error_message());
-  job->phase = JOB_ENDED;
+  enter(set, job, JOB_ENDED);
   set->failed++;
   return false;
 }
 
-static void wait_again(JobSet *set, Job *job) {
-  job->phase = JOB_WAITING;
-  set->waiting++;
-  if (set->next > job->run) set->next = job->run;
-}
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 /* Killed from outside: again, unless it keeps happening or we are stopping. One that our own SIGTERM has ended was not
  * yet as far as to keep it: it has not begun. */
@@ -315,8 +383,7 @@ static void job_killed(JobSet *set, Job *job, int signal) {
            signal == SIGKILL ? ", perhaps out of memory" : "");
   core_warn("%s: %s", job_id(set, job), reason);
   if (job->starts < STARTS_MAX && !set->stopping) {
-    job->force = false; /* it has begun: go on, do not start over */
-    wait_again(set, job);
+    enter(set, job, JOB_WAITING); /* it has begun: its state says so, and it is not started over */
     return;
   }
   record_failure(set, job, reason);
@@ -329,18 +396,26 @@ static bool is_taken_up(const JobSet *set, const Job *job, int status) {
   return ended_so && job->was_stopped && !job->told && !set->stopping;
 }
 
+/* Has its trainer ended because another one had the run already? */
+static bool is_lost_to_another(const JobSet *set, const Job *job) {
+  StoreState state;
+  if (store_run_state_read(set->root, job_id(set, job), true, &state) != CORE_OK) {
+    core_warn("%s", core_error_message());
+    return false;
+  }
+  return state.status == STORE_RUNNING && state.pid != job->process;
+}
+
 bool job_set_ended(JobSet *set, pid_t process, int status) {
   Job *job = NULL;
   for (size_t i = 0; i < set->grid.runs && !job; i++)
     if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) job = &set->jobs[i];
   if (!job) return false;
-  job->phase = JOB_ENDED;
   job->by_rule = job->told;
-  set->running--;
+  enter(set, job, JOB_ENDED);
   if (is_taken_up(set, job, status)) {
     job->starts = 0;
-    if (!WIFSIGNALED(status)) job->force = false; /* it has a checkpoint of its new beginning */
-    wait_again(set, job);
+    enter(set, job, JOB_WAITING);
     return true;
   }
   if (WIFSIGNALED(status)) {
@@ -351,6 +426,10 @@ bool job_set_ended(JobSet *set, pid_t process, int status) {
   if (code == CORE_OK) set->finished++, job->by_rule = false;
   if (code == CORE_REQUEUE && job->told) set->stopped++;
   if (code == CORE_OK || code == CORE_REQUEUE) return true; /* 75: stopped on request, has its checkpoint */
+  if (is_lost_to_another(set, job)) {
+    enter(set, job, JOB_ELSEWHERE);
+    return true;
+  }
   set->failed++;
   char reason[64];
   snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);

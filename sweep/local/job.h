@@ -26,6 +26,7 @@ bool job_set_has_ready(
   const JobSet *set); /* one of them may start now: not all wait for the run that they begin from */
 bool job_set_is_open(const JobSet *set); /* it has a search whose trials are not all known yet */
 size_t job_set_running(const JobSet *set);
+size_t job_set_elsewhere(const JobSet *set); /* somebody else trains them; the set is not done before they end */
 size_t job_set_finished(const JobSet *set); /* in this session */
 size_t job_set_failed(const JobSet *set);
 size_t job_set_stopped(const JobSet *set);  /* by the sweep's [stop] rule, in this session */
@@ -33,9 +34,11 @@ bool job_set_failed_anew(JobSet *set);      /* have runs failed since this was l
 int job_set_places(const JobSet *set);      /* runs at a time */
 int job_set_threads(const JobSet *set);     /* threads a run */
 
-/* Starts the next waiting run. false: it could not be started (it counts as failed, with its reason in its state) or
- * somebody else runs it. */
-bool job_set_start_next(JobSet *set);
+/* Starts the next waiting run. false: it could not be started (it counts as failed, with its reason in its state), or
+ * somebody else trains it or has done it since. all: the executor's sets, which may share runs. */
+bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count);
+/* Looks at the runs that somebody else trains: those that have ended are waited for no longer. */
+void job_set_look_elsewhere(JobSet *set, JobSet *const *all, size_t count);
 /* A child has ended. true when it was this set's. Killed ones are tried again twice; a run stopped on
  * request is not. */
 bool job_set_ended(JobSet *set, pid_t process, int status);

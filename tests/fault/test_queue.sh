@@ -130,4 +130,41 @@ tap_check "the other one is started over yet" "$([ "$(attempts over 2)" = 2 ] ||
 tap_run "both are there" 0 "2 finished" sweep status over
 submit over --force --wait >/dev/null 2>&1
 tap_check "asked again, all are started over again" "$([ "$(attempts over 1) $(attempts over 2)" = "3 3" ] || echo "attempts $(attempts over 1), $(attempts over 2)")"
+
+# ---- runs that two sweeps share
+done_of() { grep -o "$1: done, .*" "$SWEEP_ROOT/executor.log"; } # SWEEP
+experiment elder 0.18
+experiment kin 0.18 '[grid children]
+ppo.epsilon = 0.19, 0.195
+init.from = "run:{ppo.epsilon=0.18}"
+init.restore = weights'
+experiment after 0.2,0.21,0.22,0.23
+hold
+submit "$tap_dir/elder.ini" >/dev/null
+tap_wait 60 is elder 1 running
+submit "$tap_dir/kin.ini" --jobs 3 >/dev/null
+submit "$tap_dir/after.ini" --jobs 4 >/dev/null
+tap_wait 60 is after 1 running # by now the executor has passed kin
+fast
+tap_wait 60 idle elder; tap_wait 60 idle kin; tap_wait 60 idle after
+tap_check "a child waits for its parent, which another sweep trains" "$(done_of kin | grep -qx 'kin: done, 3 finished and 0 failed in this session' || said)"
+
+experiment first 0.24,0.25,0.26
+experiment shares 0.26,0.27,0.28
+experiment next 0.29,0.31
+hold
+submit "$tap_dir/first.ini" --jobs 2 >/dev/null
+tap_wait 60 is first 2 running
+submit "$tap_dir/shares.ini" --jobs 3 >/dev/null
+tap_wait 60 is shares 1 running
+trainer=$(pid_of shares 1)
+kill -STOP "$trainer"
+fast
+tap_wait 60 is first 2 finished
+tap_wait 60 is shares 3 finished
+submit "$tap_dir/next.ini" --jobs 2 >/dev/null
+tap_wait 60 is next 2 finished # by now the executor has passed what first has left
+kill -CONT "$trainer"
+tap_wait 60 idle first; tap_wait 60 idle shares
+tap_check "a run that another sweep has begun is no failure" "$(done_of first | grep -qx 'first: done, 3 finished and 0 failed in this session' || said)"
 tap_done
