@@ -23,13 +23,14 @@
 #include "sweep/local/queue.h"
 #include "sweep/spec/sweep.h"
 
-enum { POLL_MS = 500, IMPORT_EVERY_S = 20, IMPORT_REST = 20, START_WAIT_S = 60 };
+enum { POLL_MS = 500, IMPORT_EVERY_S = 20, IMPORT_REST = 20, START_WAIT_S = 60, RETRY_S = 2 };
 
 typedef struct Executor {
   const char *root;
   JobSet **sets;         /* one a sweep that was taken */
   size_t set_count;
   double imported_at_s, import_took_s;
+  double ending_since_s; /* sweeps have ended and wait for an import since then; 0: none does */
   bool stopping;
 } Executor;
 
@@ -97,19 +98,22 @@ static void executor_scan(Executor *executor) {
   free(names);
 }
 
-static void executor_import(Executor *executor, bool wait) {
+/* Never waits: the executor has trainers to see to. false: another process imports or decides just now. */
+static bool executor_import(Executor *executor) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database;
   StoreImport result;
   executor->imported_at_s = core_clock_s();
   if (store_path_database(executor->root, path) != CORE_OK || store_database_open(path, false, &database) != CORE_OK) {
     core_warn("%s", core_error_message());
-    return;
+    return true;
   }
-  if (store_import(database, executor->root, NULL, wait, &result) != CORE_OK) core_warn("%s", core_error_message());
-  for (size_t i = 0; i < executor->set_count; i++) job_set_look(executor->sets[i], database, wait);
+  if (store_import(database, executor->root, NULL, false, &result) != CORE_OK) core_warn("%s", core_error_message());
+  bool done = result.rows >= 0;
+  for (size_t i = 0; i < executor->set_count; i++) done &= job_set_look(executor->sets[i], database);
   store_database_close(&database);
   executor->import_took_s = core_clock_s() - executor->imported_at_s;
+  return done;
 }
 
 /* As often as a rule wants to decide, but for most of the time trainers have the machine for themselves. */
@@ -185,12 +189,29 @@ static void executor_end(const Executor *executor, JobSet *set) {
   if (ended > 0) notify_beside(executor, set, ended, job_set_failed(set) ? failures : NULL);
 }
 
+/* The last import and look before sweeps leave the queue. false: another process is at it, so they stay for now, though
+ * not for longer than anybody waits for that lock; what is missing comes with the next import. */
+static bool executor_settle(Executor *executor) {
+  const double now_s = core_clock_s();
+  const bool is_first = executor->ending_since_s == 0;
+  if (is_first) executor->ending_since_s = now_s;
+  else if (now_s - executor->imported_at_s < RETRY_S) return false;
+  const bool is_last = executor->stopping || now_s - executor->ending_since_s > CORE_FILES_LOCK_WAIT_S;
+  if (!executor_import(executor) && !is_last) {
+    if (is_first) core_info("another process imports; sweeps that have ended stay in the queue until it is done");
+    return false;
+  }
+  executor->ending_since_s = 0;
+  return true;
+}
+
 /* The last look of a rule may bring more to do. */
 static void executor_finish_sets(Executor *executor) {
   size_t kept = 0;
   bool some_idle = false;
   for (size_t i = 0; i < executor->set_count; i++) some_idle |= is_idle(executor->sets[i]);
-  if (some_idle) executor_import(executor, true);
+  if (!some_idle) executor->ending_since_s = 0;
+  if (!some_idle || !executor_settle(executor)) return;
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
     if (!is_idle(set) || executor_continue(executor, set) || !executor_release(executor, set)) {
@@ -235,7 +256,7 @@ static void executor_loop(Executor *executor, const sigset_t *signals) {
     }
     executor_finish_sets(executor);
     if (executor->set_count == 0) return;
-    if (is_import_due(executor)) executor_import(executor, false);
+    if (is_import_due(executor)) executor_import(executor);
     const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     const int signal = sigtimedwait(signals, NULL, &pause);
     if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {

@@ -135,13 +135,14 @@ static int follow_rules(JobSet *set) {
   return CORE_OK;
 }
 
-void job_set_look(JobSet *set, StoreDatabase *database, bool wait) {
+bool job_set_look(JobSet *set, StoreDatabase *database) {
   SweepStopOutcome outcome;
-  if (!has_rule(set) || set->stopping) return;
-  if (sweep_stop_decide(set->root, set->spec.name, database, wait, &outcome) != CORE_OK) {
+  if (!has_rule(set) || set->stopping) return true;
+  if (sweep_stop_decide(set->root, set->spec.name, database, false, &outcome) != CORE_OK) {
     core_warn("%s: the rule of [stop] could not decide: %s", set->spec.name, core_error_message());
-    return;
+    return true;
   }
+  if (outcome.is_busy) return false;
   if (outcome.stopped + outcome.promoted > 0)
     core_info("%s: %s has stopped %zu runs and promoted %zu", set->spec.name, sweep_stop_kind_name(set->spec.stop.rule),
               outcome.stopped, outcome.promoted);
@@ -150,6 +151,7 @@ void job_set_look(JobSet *set, StoreDatabase *database, bool wait) {
               set->spec.stop.measure);
   set->was_told_unmeasured |= outcome.is_unmeasured;
   if (follow_rules(set) != CORE_OK) core_warn("%s", core_error_message());
+  return true;
 }
 
 static bool is_final(const StoreState *state) {

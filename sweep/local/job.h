@@ -43,8 +43,8 @@ void job_set_look_elsewhere(JobSet *set, JobSet *const *all, size_t count);
  * request is not. */
 bool job_set_ended(JobSet *set, pid_t process, int status);
 /* Has its rule decide from what was imported last, stops what it stops (SIGTERM) and takes up what it promotes. Without
- * a rule: nothing. wait: also while another process decides. */
-void job_set_look(JobSet *set, StoreDatabase *database, bool wait);
+ * a rule: nothing. false: another process decides just now. */
+bool job_set_look(JobSet *set, StoreDatabase *database);
 double job_set_look_every_s(const JobSet *set); /* INFINITY without a rule */
 
 /* Nothing more is started; running ones get SIGTERM (checkpoint and end). Idempotent. */

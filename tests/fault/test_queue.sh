@@ -167,4 +167,24 @@ tap_wait 60 is next 2 finished # by now the executor has passed what first has l
 kill -CONT "$trainer"
 tap_wait 60 idle first; tap_wait 60 idle shares
 tap_check "a run that another sweep has begun is no failure" "$(done_of first | grep -qx 'first: done, 3 finished and 0 failed in this session' || said)"
+
+# ---- somebody else imports while a sweep ends
+experiment ended 0.32
+experiment joins 0.33
+experiment closes 0.34
+hold_import
+submit "$tap_dir/ended.ini" >/dev/null
+process=$(executor)
+waits() { grep -q 'another process imports' "$SWEEP_ROOT/executor.log"; }
+tap_wait 60 waits
+tap_run "a submission meanwhile is taken" 0 "added to executor" submit "$tap_dir/joins.ini"
+tap_wait 60 is joins 1 finished; tap_result "and its run is trained" $? "$(said)"
+queued ended; tap_result "the sweep that has ended waits for its last import" $?
+kill "$process"
+tap_wait 60 gone "$process"; tap_result "a stop is obeyed" $? "$(said)"
+release_import
+submit "$tap_dir/closes.ini" >/dev/null
+tap_wait 60 idle ended; tap_wait 60 idle joins; tap_wait 60 idle closes
+tap_check "the next executor ends them" "$(analyze sql "$SWEEP_ROOT/results.db" "SELECT count(*) AS n FROM run WHERE status = 'finished'" |
+  grep -qw "$(grep -lx status=finished "$SWEEP_ROOT"/runs/*/*/state | wc -l)" || said)"
 tap_done
