@@ -2,6 +2,7 @@
 #include "sweep/search/wave.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/files.h"
@@ -98,25 +99,65 @@ static void make_trials(const SweepSearch *search, const Outcome *outcomes, Core
   }
 }
 
-/* Each proposal counts for the next as a trial that has not ended. */
-static void propose(const SweepSpec *spec, SweepSearch *search, const Outcome *outcomes) {
+/* What TPE looks at while it proposes a wave: the trials that there are, then each proposal, which counts for the next
+ * as a trial that has not ended. So does one that can not be run, until the wave's end: TPE leads away from it. */
+typedef struct Proposer {
+  SweepSpec *spec;
+  SweepSearch *search;
+  CoreTpeTrial *trials;
+  double *coordinates;   /* [count][axes] */
+  size_t count;
+} Proposer;
+
+static uint64_t seed_of(const SweepSpec *spec, const SweepSearch *search, int draw) {
+  char number[32] = "";
+  if (draw > 0) snprintf(number, sizeof number, "draw %d", draw);
+  return core_search_seed(spec->name, search->name, number);
+}
+
+enum { DRAWS_MAX = 100 }; /* for one trial */
+
+/* The next trial: the first draw that every cell takes. What the grid refuses is never written down, as nothing could
+ * be expanded any more. */
+static int propose_trial(Proposer *proposer) {
+  SweepSpec *spec = proposer->spec;
+  SweepSearch *search = proposer->search;
+  const size_t number = search->trials;
+  int code = CORE_USAGE;
+  for (int draw = 0; draw < DRAWS_MAX && code == CORE_USAGE; draw++) {
+    double *coordinate = proposer->coordinates + proposer->count * search->space.count;
+    core_tpe_propose(&search->space, proposer->trials, proposer->count, seed_of(spec, search, draw), (int64_t)number,
+                     coordinate);
+    proposer->trials[proposer->count++] = (CoreTpeTrial){coordinate, NAN, false};
+    sweep_search_add(search, &spec->base, coordinate);
+    code = sweep_grid_check_trial(spec, search, number);
+    if (code != CORE_OK) sweep_search_drop(search);
+  }
+  if (code == CORE_OK) core_error_clear(); /* of the draws before */
+  if (code != CORE_USAGE) return code;
+  return core_ini_error_key(&spec->ini, search->entry, "[%s]: none of %d draws for trial %zu can be run; leave out "
+                            "values that do not go together. The last one: %.2000s", search->entry->section, DRAWS_MAX,
+                            number, core_error_message());
+}
+
+static int propose(SweepSpec *spec, SweepSearch *search, const Outcome *outcomes) {
   const size_t known = search->trials, axes = search->space.count;
   const size_t left = (size_t)search->space.trials - known, wanted = (size_t)search->space.wave;
-  const size_t more = wanted < left ? wanted : left;
+  const size_t more = wanted < left ? wanted : left, most = known + more * DRAWS_MAX;
   const int64_t wave = known ? search->wave[known - 1] + 1 : 1;
-  const uint64_t seed = core_search_seed(spec->name, search->name, "");
-  CoreTpeTrial *trials = core_memory_allocate((known + more) * sizeof *trials);
-  double *coordinates = core_memory_allocate((known + more) * axes * sizeof *coordinates);
-  make_trials(search, outcomes, trials, coordinates);
-  for (size_t i = known; i < known + more; i++) {
-    double *coordinate = coordinates + i * axes;
-    core_tpe_propose(&search->space, trials, i, seed, (int64_t)i, coordinate);
-    trials[i] = (CoreTpeTrial){coordinate, NAN, false};
-    sweep_search_add(search, &spec->base, coordinate);
-    search->wave[i] = wave;
+  int code = CORE_OK;
+  Proposer proposer = {.spec = spec, .search = search, .count = known};
+  proposer.trials = core_memory_allocate(most * sizeof *proposer.trials);
+  proposer.coordinates = core_memory_allocate(most * axes * sizeof *proposer.coordinates);
+  make_trials(search, outcomes, proposer.trials, proposer.coordinates);
+  for (size_t i = 0; i < more && code == CORE_OK; i++) {
+    code = propose_trial(&proposer);
+    if (code == CORE_OK) search->wave[search->trials - 1] = wave;
   }
-  free(coordinates);
-  free(trials);
+  while (code != CORE_OK && search->trials > known) sweep_search_drop(search);
+  free(proposer.coordinates);
+  free(proposer.trials);
+  return code;
 }
 
 /* One wave of one search, if its last one has ended. */
@@ -132,7 +173,7 @@ static int next_wave(const char *root, SweepSpec *spec, SweepSearch *search, boo
     Outcome *outcomes = core_memory_zero_allocate(search->trials + 1, sizeof *outcomes);
     code = add_runs(root, &grid, search, &judged, outcomes);
     if (code == CORE_OK) code = check_measured(spec, search, outcomes);
-    if (code == CORE_OK) propose(spec, search, outcomes);
+    if (code == CORE_OK) code = propose(spec, search, outcomes);
     if (code == CORE_OK) code = sweep_proposals_write(root, spec, search);
     *proposed = code == CORE_OK;
     free(outcomes);

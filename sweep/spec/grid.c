@@ -199,6 +199,30 @@ out:
   return code;
 }
 
+static int check_trial(const SweepGrid *grid, const SweepPart *part, size_t trial) {
+  const size_t end = part->first_cell + part->cells;
+  size_t inner = part->cells, axis = 0; /* cells of one trial that follow each other */
+  do inner /= part->axes[axis].length;
+  while (!part->axes[axis++].search);
+  for (size_t cell = part->first_cell + trial * inner; cell < end; cell += part->search->trials * inner)
+    for (size_t i = 0; i < inner; i++) {
+      CoreConfig config = grid->spec->base;
+      config.train.seed = grid->spec->seeds[0];
+      visit_cell(part, cell + i, apply_value, &config);
+      TRY(check_cell(grid, part, cell + i, &config));
+    }
+  return CORE_OK;
+}
+
+int sweep_grid_check_trial(const SweepSpec *spec, const SweepSearch *search, size_t trial) {
+  SweepGrid grid = {.spec = spec};
+  int code = make_parts(spec, &grid);
+  for (size_t p = 0; p < grid.part_count && code == CORE_OK; p++)
+    if (grid.parts[p].search == search) code = check_trial(&grid, &grid.parts[p], trial);
+  sweep_grid_free(&grid);
+  return code;
+}
+
 void sweep_grid_free(SweepGrid *grid) {
   for (size_t i = 0; i < grid->part_count; i++) free(grid->parts[i].axes);
   free(grid->parts);

@@ -41,6 +41,8 @@ typedef struct SweepGrid {
 /* Expands and validates every configuration (core_config_check). CORE_USAGE names file, line and cell. */
 int sweep_grid_expand(const SweepSpec *spec, SweepGrid *grid);
 void sweep_grid_free(SweepGrid *grid);
+/* The same checks of one trial of a search, in every cell that it would have. */
+int sweep_grid_check_trial(const SweepSpec *spec, const SweepSearch *search, size_t trial);
 
 /* Iterator: the whole configuration of run 0..runs-1, microseconds a call. */
 void sweep_grid_config(const SweepGrid *grid, size_t run, CoreConfig *config);

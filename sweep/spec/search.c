@@ -40,6 +40,11 @@ void sweep_search_add(SweepSearch *search, const CoreConfig *base, const double 
   search->wave[search->trials++] = 0;
 }
 
+void sweep_search_drop(SweepSearch *search) {
+  for (size_t i = 0; i < search->block.count; i++) sweep_value_list_drop(&search->block.lists[i]);
+  search->trials--;
+}
+
 void sweep_search_draw(const SweepSpec *spec, SweepSearch *search) {
   double coordinate[CORE_SEARCH_AXES_MAX];
   const CoreSearch *space = &search->space;

@@ -20,6 +20,8 @@
 /* Adds a trial to the search's lists. coordinate: of core_search_draw; an axis that does not take part has the value
  * of `base`. */
 void sweep_search_add(SweepSearch *search, const CoreConfig *base, const double *coordinate);
+/* Takes away the trial that was added last. */
+void sweep_search_drop(SweepSearch *search);
 /* The trials that follow from the file. */
 void sweep_search_draw(const SweepSpec *spec, SweepSearch *search);
 /* Coordinates of trial `trial`: coordinate[search->space.count]. */

@@ -76,6 +76,11 @@ void sweep_value_list_add(SweepValueList *list, const char *text, bool absent) {
   value->absent = absent;
 }
 
+void sweep_value_list_drop(SweepValueList *list) {
+  CORE_CHECK(list->count > 0);
+  free(list->values[--list->count].text);
+}
+
 static int add_value(Builder *b, const char *text, const char *at) {
   SweepValueList *list = b->list;
   const CoreConfigRow *row = list->row;

@@ -36,6 +36,8 @@ int sweep_value_list_check_different(const CoreIni *ini, const SweepValueList *l
 
 /* Adds one value, canonical text of a value that the setting may have. */
 void sweep_value_list_add(SweepValueList *list, const char *text, bool absent);
+/* Takes away the value that was added last. */
+void sweep_value_list_drop(SweepValueList *list);
 
 /* Gives value number `index` of the list to its setting in `config`. */
 void sweep_value_list_apply(const SweepValueList *list, size_t index, CoreConfig *config);

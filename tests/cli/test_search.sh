@@ -119,6 +119,14 @@ sed -i 's/1 \.\. 4/1 .. 5/' "$tap_dir/waves.ini"
 tap_run "another space under its name" 2 "the space of [search s] is not the one that" submit waves
 tap_check "a bundle has the proposals" "$(sweep bundle waves -o "$tap_dir/waves.tar.zst" >/dev/null && sweep unbundle "$tap_dir/waves.tar.zst" "$tap_dir/unbundled" >/dev/null; same "$(journal_of waves "$tap_dir/unbundled")" "$(journal_of waves)")"
 
+# ---- what some cell can not be is never proposed: 16 * 16 transitions have no three equal parts (the three random trials
+# are none of these)
+experiment ax "[search s]" "method = tpe" "startup = 3" "wave = 4" "trials = 11" "goal = min kl" "env.num = choice 16, 24" \
+  "ppo.num_minibatches = choice 2, 3"
+tap_run "values that do not go together" 0 "finished" submit ax --wait
+tap_check "are in no proposal" "$([ "$(waves_of ax)" = " 4 1 4 2 " ] || waves_of ax; grep "=16.*=3" "$(journal_of ax)")"
+tap_run "and the sweep can be submitted again" 0 "nothing to start" submit ax
+
 # ---- a submit that is killed in the midst of a wave goes on with what it has proposed
 experiment killed "${tpe[@]}" "trials = 10"
 proposed() { [ -e "$(journal_of killed)" ] && grep -lx status=running $(for id in $(ids_of killed | tail -3); do echo "$(folder_of "$id")/state"; done) >/dev/null 2>&1; }

@@ -246,6 +246,31 @@ static void test_proposals(void **state) {
   assert_int_equal(core_files_remove_tree(root), CORE_OK);
 }
 
+/* A trial is looked at in every cell that it would have, of each part, and taken away without a trace. */
+static void test_one_trial(void **state) {
+  const char *const text = HEAD "[env]\nnum = 96\n[search m]\nmethod = tpe\ntrials = 9\nstartup = 1\nppo.num_minibatches = choice 2, 3\n"
+                           "[zip z]\nppo.num_steps = 24, 32\nppo.epochs = 1, 2\n[grid g]\nppo.epsilon = 0.1\n"
+                           "[grid h]\nenv.num = 512, %d\nppo.epsilon = 0.1, 0.2\n";
+  for (int env_num = 513; env_num <= 514; env_num++) { /* 32 * 514 is no multiple of 3, nor is 512 * 32 */
+    char file[512];
+    SweepSpec spec;
+    snprintf(file, sizeof file, text, env_num);
+    if (env_num == 513) memcpy(strstr(file, "512,"), "510,", 4);
+    assert_int_equal(parse(file, NULL, NULL, &spec), CORE_OK);
+    SweepSearch *search = &spec.searches[0];
+    for (int choice = 0; choice < 2; choice++) {
+      const bool bad = env_num == 514 && choice == 1;
+      sweep_search_add(search, &spec.base, &(double){choice});
+      assert_int_equal(sweep_grid_check_trial(&spec, search, 1), bad ? CORE_USAGE : CORE_OK);
+      if (bad) assert_non_null(strstr(core_error_message(), "[grid h], the cell ppo.num_steps=32"));
+      sweep_search_drop(search);
+      assert_int_equal(search->trials, 1);
+      assert_int_equal(search->block.lists[0].count, 1);
+    }
+    sweep_spec_free(&spec);
+  }
+}
+
 /* ---- what is refused --------------------------------------------------------------------------------------------- */
 
 static void test_refused(void **state) {
@@ -282,7 +307,7 @@ int main(void) {
     cmocka_unit_test(test_product),     cmocka_unit_test(test_same),      cmocka_unit_test(test_union),
     cmocka_unit_test(test_conditional), cmocka_unit_test(test_unread),    cmocka_unit_test(test_profile),
     cmocka_unit_test(test_frozen),      cmocka_unit_test(test_proposals), cmocka_unit_test(test_refused),
-    cmocka_unit_test(test_too_many),
+    cmocka_unit_test(test_one_trial),   cmocka_unit_test(test_too_many),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
