@@ -1,6 +1,7 @@
 /* What sweep submit writes into results.db: the sweep's text and its runs. */
 #include "sweep/control/recorded.h"
 
+#include "core/files.h"
 #include "core/text.h"
 #include "store/care/maintain.h"
 #include "store/database/database.h"
@@ -33,43 +34,78 @@ static void append_text(const SweepSpec *spec, CoreText *text) {
   else core_text_append(text, core_text_string(&spec->source));
 }
 
+/* Is there anything to write? Then nobody has to wait for an import or a rebuild. */
+static int needs_recording(const char *path, const SweepSpec *spec, const char *text, const SweepManifest *manifest,
+                           bool *needed) {
+  StoreDatabase *database;
+  bool recorded = false;
+  TRY(store_database_open(path, false, &database));
+  int code;
+  if (store_is_merged(database))
+    code = core_error(CORE_USAGE, "%s was made by analyze merge, and takes in no runs; give it another name, and "
+                      "submit again", path);
+  else code = is_recorded(database, spec, text, manifest, &recorded);
+  /* --set and profiles change what the text does not show. */
+  *needed = code == CORE_OK && (!recorded || spec->set_count > 0 || *spec->profile);
+  store_database_close(&database);
+  return code;
+}
+
 enum { RECORD_AT_ONCE = 4096 }; /* runs a transaction: a tenth of a second, in which nobody else can write */
+
+static int put_runs(StoreDatabase *database, const SweepGrid *grid, const SweepManifest *manifest) {
+  SweepIdSet places = {0};
+  int code = CORE_OK;
+  for (size_t i = 0; i < manifest->count; i++) sweep_id_set_add(&places, manifest->ids[i], NULL);
+  for (size_t i = 0; i < grid->runs && code == CORE_OK; i++) {
+    CoreConfig config;
+    size_t index;
+    sweep_grid_config(grid, i, &config);
+    if (i % RECORD_AT_ONCE == RECORD_AT_ONCE - 1) TRY_GOTO(code, out, store_database_breathe(database));
+    CORE_CHECK(sweep_id_set_find(&places, grid->ids[i], &index)); /* the manifest has just been merged with this grid */
+    code = store_database_put_run(database, grid->spec->name, (int64_t)index, &config, grid->ids[i]);
+  }
+out:
+  sweep_id_set_free(&places);
+  return code;
+}
+
+static int record(const char *path, const SweepGrid *grid, const char *text, const SweepManifest *manifest) {
+  StoreDatabase *database;
+  TRY(store_database_open(path, false, &database));
+  int code = store_database_begin(database);
+  if (code == CORE_OK) {
+    code = store_database_put_sweep(database, grid->spec->name, text);
+    if (code == CORE_OK) code = put_runs(database, grid, manifest);
+    if (code == CORE_OK) code = store_database_commit(database);
+    if (code != CORE_OK) store_database_rollback(database);
+  }
+  store_database_close(&database);
+  return code;
+}
+
+/* Under the lock of imports: a rebuild at work has read the manifests already, and puts aside the file that there is. */
+static int record_locked(const char *root, const char *path, const SweepGrid *grid, const char *text,
+                         const SweepManifest *manifest) {
+  int lock;
+  bool held_elsewhere;
+  int code = store_import_lock(root, true, &lock, &held_elsewhere);
+  if (code != CORE_OK)
+    return core_error_context(code, "the runs of %s could not be written into %s, and none was started; sweep submit "
+                              "%s goes on", grid->spec->name, path, grid->spec->name);
+  code = record(path, grid, text, manifest);
+  core_files_unlock(&lock);
+  return code;
+}
 
 int sweep_record_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest) {
   char path[CORE_PATH_MAX];
-  TRY(store_path_database(root, path));
-  StoreDatabase *database;
-  TRY(store_database_open(path, false, &database));
-  SweepIdSet places = {0};
-  bool recorded;
-  if (store_is_merged(database)) {
-    store_database_close(&database);
-    return core_error(CORE_USAGE, "%s was made by analyze merge, and takes in no runs; give it another name, and "
-                      "submit again", path);
-  }
-  int code;
   CoreText text = {0};
+  bool needed;
+  TRY(store_path_database(root, path));
   append_text(spec, &text);
-  TRY_GOTO(code, close, is_recorded(database, spec, core_text_string(&text), manifest, &recorded));
-  if (recorded && spec->set_count == 0 && !*spec->profile) goto close; /* those change what the text does not show */
-  for (size_t i = 0; i < manifest->count; i++) sweep_id_set_add(&places, manifest->ids[i], NULL);
-  TRY_GOTO(code, close, store_database_begin(database));
-  TRY_GOTO(code, rollback, store_database_put_sweep(database, spec->name, core_text_string(&text)));
-  for (size_t i = 0; i < grid->runs; i++) {
-    CoreConfig config;
-    sweep_grid_config(grid, i, &config);
-    size_t index;
-    if (i % RECORD_AT_ONCE == RECORD_AT_ONCE - 1) TRY_GOTO(code, rollback, store_database_breathe(database));
-    CORE_CHECK(sweep_id_set_find(&places, grid->ids[i], &index)); /* the manifest has just been merged with this grid */
-    TRY_GOTO(code, rollback, store_database_put_run(database, spec->name, (int64_t)index, &config, grid->ids[i]));
-  }
-  TRY_GOTO(code, rollback, store_database_commit(database));
-  goto close;
-rollback:
-  store_database_rollback(database);
-close:
+  int code = needs_recording(path, spec, core_text_string(&text), manifest, &needed);
+  if (code == CORE_OK && needed) code = record_locked(root, path, grid, core_text_string(&text), manifest);
   core_text_free(&text);
-  sweep_id_set_free(&places);
-  store_database_close(&database);
   return code;
 }

@@ -112,20 +112,39 @@ static int follow(StoreDatabase *database, const char *root, const char *name, d
   return CORE_OK;
 }
 
-/* A results.db that an import alone has made (the old one was deleted, and a rebuild killed) has rows, but no sweep. */
-static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
-  char **names;
-  size_t count;
-  bool row;
+static bool is_known(StoreDatabase *database, const char *name) {
   StoreQuery *query;
-  if (sweep_common_list(root, &names, &count) != CORE_OK) return core_error_clear();
-  for (size_t i = 0; i < count; i++) free(names[i]);
-  free(names);
-  if (count == 0 || store_query_open(database, "SELECT 1 FROM sweep LIMIT 1", &query) != CORE_OK)
-    return core_error_clear();
-  if (store_query_step(query, &row) == CORE_OK && !row)
-    core_warn("results.db knows none of the %zu sweeps of this workspace; it gets them with: sweep rebuild", count);
+  bool row = true; /* nothing is said of what can not be read */
+  if (store_query_open(database, "SELECT 1 FROM sweep WHERE name = ?1", &query) != CORE_OK) return true;
+  store_query_bind_text(query, 1, name);
+  if (store_query_step(query, &row) != CORE_OK) row = true;
   store_query_close(&query);
+  return row;
+}
+
+/* A results.db that an import alone has made (the old one was deleted, and a rebuild killed) has rows, but no sweep. One
+ * may be missing, too: its submit was killed, or it was copied here. */
+static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
+  enum { NAMED = 10 };
+  char **names;
+  size_t count, unknown = 0;
+  CoreText list = {0};
+  if (sweep_common_list(root, &names, &count) != CORE_OK) return core_error_clear();
+  for (size_t i = 0; i < count; i++) {
+    if (!is_known(database, names[i]) && unknown++ < NAMED)
+      core_text_appendf(&list, "%s%s", unknown > 1 ? ", " : "", names[i]);
+    free(names[i]);
+  }
+  free(names);
+  if (unknown > NAMED) core_text_appendf(&list, " and %zu more", unknown - NAMED);
+  if (unknown > 0 && unknown == count)
+    core_warn("results.db knows none of the %zu sweeps of this workspace (%s); it gets them with: sweep rebuild", count,
+              core_text_string(&list));
+  else if (unknown > 0)
+    core_warn("results.db does not know %zu of the %zu sweeps of this workspace (%s); it gets them with: sweep rebuild",
+              unknown, count, core_text_string(&list));
+  core_text_free(&list);
+  core_error_clear();
 }
 
 static int collect_once(StoreDatabase *database, const char *root, const char *name, bool json) {

@@ -52,4 +52,35 @@ tap_run "rebuild does it" 0 "24 new rows from 1 run" sweep rebuild --root "$root
 tap_result "and clears away what was left" "$([ -z "$(find "$root" -name 'results.db.new*')" ]; echo $?)" "$(ls -A "$root")"
 tap_result "nothing is said then" "$(sweep collect --root "$root" 2>&1 | grep -c "knows none")"
 tap_run "after a rebuild nothing is new" 0 "0 new rows from 0 runs" sweep collect --root "$root"
+cp -r "$root/sweeps/fig" "$root/sweeps/lost"; sed -i '1s/fig$/lost/' "$root/sweeps/lost/manifest.tsv"
+tap_run "a sweep that is missing is named" 0 "results.db does not know 1 of the 2 sweeps of this workspace (lost); it gets them with: sweep rebuild" \
+  sweep collect --root "$root"
+rm -r "$root/sweeps/lost"
+
+# ---- a sweep that is submitted while a rebuild works, which has read the manifests and is about to exchange the file
+printf '[sweep]\nname = late\n[env]\nnum = 16\nlevel_count = 8\n[ppo]\nnum_steps = 16\nnum_minibatches = 2\n[train]\ntotal_steps = 512\n[net]\nwidth = 8\n' >"$tap_dir/late.ini"
+late() { sweep submit "$tap_dir/late.ini" --root "$root" --no-start; }
+mkfifo "$tap_dir/hold"
+hold() { # the lock of imports, as a rebuild has it; until descriptor 4 is closed
+  tool hold "$root/.import.lock" 600 <"$tap_dir/hold" >"$tap_dir/said" & holder=$!
+  exec 4>"$tap_dir/hold"
+  tap_wait 60 grep -q locked "$tap_dir/said"
+}
+hold
+cp "$root/results.db" "$root/results.db.new"
+late >"$tap_dir/submit" 2>&1 4>&- & submitter=$!
+waits_or_ended() { grep -q "waiting for" "$tap_dir/submit" || ! kill -0 $submitter 2>/dev/null; }
+tap_wait 60 waits_or_ended
+tap_run "submit waits for a rebuild, and says so" 0 "waiting for process " cat "$tap_dir/submit"
+mv "$root/results.db" "$root/results.db.old"; mv "$root/results.db.new" "$root/results.db"
+exec 4>&-
+wait $submitter
+tap_result "and goes on when it has ended" $? "$(cat "$tap_dir/submit")"
+wait $holder
+known=$(tool sql "$root/results.db" "SELECT count(*) FROM sweep_run WHERE sweep = 'late'")
+tap_check "its runs are in the file that the rebuild has made" "$([ "$known" = 1 ] || echo "$known")"
+hold
+tap_run "submitting again, with nothing to write, waits for nobody" 0 "late: 1 runs, 0 new in the manifest" timeout 300 sweep submit "$tap_dir/late.ini" --root "$root" --no-start
+exec 4>&-
+wait $holder
 tap_done
