@@ -319,6 +319,7 @@ static int connect_immutable(StoreDatabase *database) {
 
 static int open_for_reading(StoreDatabase *database) {
   int64_t version;
+  store_database_note_file(database);
   TRY(connect_file(database, database->path, SQLITE_OPEN_READONLY));
   int step = sqlite3_exec(database->handle, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
   if ((step & 0xff) == SQLITE_CANTOPEN || (step & 0xff) == SQLITE_READONLY) TRY(connect_immutable(database));
@@ -364,6 +365,7 @@ static int open_for_writing(StoreDatabase *database) {
   bool needed;
   TRY(check_link(database));
   make_file(database->path);
+  store_database_note_file(database);
   TRY(connect_file(database, database->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   TRY(identify(database, &version));
   if (sqlite3_db_readonly(database->handle, "main") == 1)

@@ -24,6 +24,10 @@ void store_database_close(StoreDatabase **database);
 /* Closes, and says whether what was committed could be written into the file itself. */
 int store_database_finish(StoreDatabase **database);
 
+/* Has the name another file now (sweep rebuild puts one there), or none? What is written goes nowhere then: close, and
+ * open again. */
+bool store_database_is_replaced(const StoreDatabase *database);
+
 /* Begin/commit of one exclusive write (BEGIN IMMEDIATE, busy timeout, retried with backoff). */
 int store_database_begin(StoreDatabase *database);
 int store_database_commit(StoreDatabase *database);

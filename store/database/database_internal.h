@@ -2,6 +2,7 @@
 #ifndef STORE_DATABASE_INTERNAL_H
 #define STORE_DATABASE_INTERNAL_H
 #include <sqlite3.h>
+#include <sys/types.h>
 
 #include "core/files.h"
 #include "store/database/database.h"
@@ -10,6 +11,8 @@ struct StoreDatabase {
   sqlite3 *handle;
   char path[CORE_PATH_MAX];
   bool read_only;
+  dev_t device;                       /* of the file that had the name when it was opened */
+  ino_t inode;
   sqlite3_stmt *put_run, *put_member; /* prepared at their first use */
   CoreConfigJson json;                /* of the run that was put last */
 };
@@ -19,6 +22,9 @@ enum { STORE_BUSY_MS = 5000, STORE_BREATH_MS = 30 };
 /* Says what SQLite's last error of this connection means and what to do; `doing`: "import into", "open". Returns
  * CORE_FAIL. */
 int store_database_error(StoreDatabase *database, const char *doing);
+
+/* Which file is about to be opened, for store_database_is_replaced: one that comes in between counts as another. */
+void store_database_note_file(StoreDatabase *database);
 
 /* Closes; SQLite's code. */
 int store_database_end(StoreDatabase **database);

@@ -85,23 +85,32 @@ static void wait_seconds(double seconds) {
   nanosleep(&time, NULL); /* a signal ends it early: that is wanted */
 }
 
+/* Into the file that has the name now: a rebuild exchanges it. */
+static int import_new(const char *path, StoreDatabase **database, const char *root, const char *name,
+                      StoreImport *import) {
+  if (*database && store_database_is_replaced(*database)) store_database_close(database);
+  if (!*database) TRY(store_database_open(path, false, database));
+  return store_import(*database, root, name, false, import);
+}
+
 /* Imports again and again until Ctrl-C or SIGTERM. A failure (a lock, a full disk) is told and tried again: whoever
  * watches overnight does not want to find that nothing was watched. */
-static int follow(StoreDatabase *database, const char *root, const char *name, double every_s, bool json) {
+static int follow(const char *path, StoreDatabase **database, const char *root, const char *name, double every_s,
+                  bool json) {
   struct sigaction action = {.sa_handler = ask_to_end};
   bool is_first = true, other_was_told = false;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   while (!is_asked_to_end) {
     StoreImport import;
-    if (store_import(database, root, name, false, &import) != CORE_OK) {
+    if (import_new(path, database, root, name, &import) != CORE_OK) {
       core_warn("%s; trying again in %.0f s", core_error_message(), every_s);
     } else if (import.rows < 0) {
       if (!other_was_told)
         fprintf(json ? stderr : stdout, "another process is importing; waiting for what it leaves\n");
       other_was_told = true;
     } else if (import.rows > 0 || import.runs > 0 || import.lost_bytes > 0 || is_first) {
-      decide(database, root, name, json);
+      decide(*database, root, name, json);
       if (import.lost_bytes > 0) core_warn("%s", import.first_lost);
       report_import(&import, json);
       is_first = false;
@@ -172,7 +181,7 @@ static int collect(void *given, const char **operands, size_t count) {
   }
   TRY(store_path_database(root, path));
   TRY(store_database_open(path, false, &database));
-  int code = options->follow ? follow(database, root, sweep, options->every_s, options->json)
+  int code = options->follow ? follow(path, &database, root, sweep, options->every_s, options->json)
                              : collect_once(database, root, sweep, options->json);
   store_database_close(&database);
   return code;

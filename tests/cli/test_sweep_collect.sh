@@ -36,19 +36,24 @@ sweep collect --root "$root" --follow --every 0.1 >"$tap_dir/follow" & follower=
 log 21 25
 tap_wait 60 grep -q "^5 new rows" "$tap_dir/follow"
 tap_result "--follow sees what is added" $? "$(cat "$tap_dir/follow")"
+sweep rebuild --root "$root" >/dev/null
+log 26 29
+has_29() { [ "$(tool sql "$root/results.db" "SELECT max(iteration) FROM iteration" 2>&1)" = 29 ]; }
+tap_wait 60 has_29
+tap_result "after a rebuild, into the file that it has made" $? "$(cat "$tap_dir/follow")"
 kill -TERM $follower; wait $follower
 tap_result "--follow ends quietly when asked" $? "$(cat "$tap_dir/follow")"
 
-tap_run "rebuild reads all again" 0 "24 new rows from 1 run" sweep rebuild --root "$root"
+tap_run "rebuild reads all again" 0 "28 new rows from 1 run" sweep rebuild --root "$root"
 tap_result "rebuild keeps the old file" "$([ -s "$root/results.db.old" ]; echo $?)" "$(ls "$root")"
 rm -f "$root"/results.db*
-tap_run "results.db may be deleted" 0 "24 new rows from 1 run" sweep rebuild --root "$root"
+tap_run "results.db may be deleted" 0 "28 new rows from 1 run" sweep rebuild --root "$root"
 mkdir -p "$root/sweeps/fig"
 printf '[sweep]\nname = fig\n' >"$root/sweeps/fig/sweep.ini"
 printf '# manifest 1 fig\nindex\trun\n0\t%s\n' $run >"$root/sweeps/fig/manifest.tsv"
 rm -f "$root"/results.db*; : >"$root/results.db.new"; : >"$root/results.db.new-wal" # as a rebuild that was killed leaves it
 tap_run "collect alone makes a results.db without sweeps, and says what to do" 0 "knows none of the 1 sweeps" sweep collect --root "$root"
-tap_run "rebuild does it" 0 "24 new rows from 1 run" sweep rebuild --root "$root"
+tap_run "rebuild does it" 0 "28 new rows from 1 run" sweep rebuild --root "$root"
 tap_result "and clears away what was left" "$([ -z "$(find "$root" -name 'results.db.new*')" ]; echo $?)" "$(ls -A "$root")"
 tap_result "nothing is said then" "$(sweep collect --root "$root" 2>&1 | grep -c "knows none")"
 tap_run "after a rebuild nothing is new" 0 "0 new rows from 0 runs" sweep collect --root "$root"
