@@ -65,7 +65,8 @@ static int add_run(const char *root, const char *id, SweepRemoval *removal) {
   return CORE_OK;
 }
 
-static int choose_runs(const char *root, bool stale, SweepRemoval *removal) {
+/* `among`: only of these; NULL: of all. */
+static int choose_runs(const char *root, bool stale, const SweepIdSet *among, SweepRemoval *removal) {
   SweepIdSet shared = {0}, present = {0};
   SweepManifest *manifest = &removal->manifest;
   int code = sweep_manifest_add_ids(root, removal->name, &shared);
@@ -75,6 +76,7 @@ static int choose_runs(const char *root, bool stale, SweepRemoval *removal) {
   for (size_t i = 0; i < manifest->count && code == CORE_OK; i++) {
     const char *id = manifest->ids[i];
     if (stale && sweep_id_set_find(&present, id, NULL)) continue;
+    if (among && !sweep_id_set_find(among, id, NULL)) continue;
     removal->goes[i] = true; /* from this sweep; the run itself only where nobody else has it */
     if (sweep_id_set_find(&shared, id, NULL)) removal->shared++;
     else code = add_run(root, id, removal);
@@ -84,18 +86,22 @@ static int choose_runs(const char *root, bool stale, SweepRemoval *removal) {
   return code;
 }
 
-int sweep_removal_of_sweep(const char *root, const char *name, bool stale, SweepRemoval *removal) {
+static int choose(const char *root, const char *name, bool stale, const SweepIdSet *among, SweepRemoval *removal) {
   char path[CORE_PATH_MAX];
   *removal = (SweepRemoval){.whole = !stale};
   TRY(core_text_copy(removal->name, sizeof removal->name, name, "sweep"));
   TRY(sweep_manifest_read(root, name, &removal->manifest));
-  int code = choose_runs(root, stale, removal);
+  int code = choose_runs(root, stale, among, removal);
   if (code == CORE_OK && !stale) {
     code = store_path_sweep(root, name, NULL, path);
     if (code == CORE_OK) removal->bytes += sweep_removal_bytes(path);
   }
   if (code != CORE_OK) sweep_removal_free(removal);
   return code;
+}
+
+int sweep_removal_of_sweep(const char *root, const char *name, bool stale, SweepRemoval *removal) {
+  return choose(root, name, stale, NULL, removal);
 }
 
 /* The sweep that has the run; CORE_USAGE when there are several. */
@@ -252,7 +258,7 @@ static int compact(const char *root, const SweepRemoval *removal, StoreForget *f
   return sweep_manifest_write(root, rest);
 }
 
-int sweep_removal_carry_out(const char *root, const SweepRemoval *removal) {
+static int remove_all(const char *root, const SweepRemoval *removal) {
   char path[CORE_PATH_MAX];
   SweepManifest rest = {0};
   StoreForget forget = {.runs = (const char(*)[CORE_RUN_ID])removal->ids, .run_count = removal->count};
@@ -267,4 +273,40 @@ int sweep_removal_carry_out(const char *root, const SweepRemoval *removal) {
   TRY(store_annotations_remove(root, STORE_OF_SWEEP, removal->name));
   TRY(store_path_sweep(root, removal->name, NULL, path));
   return sweep_removal_folder(path);
+}
+
+/* Of what was chosen, what may go as the sweep stands now: somebody may have submitted while a person was asked. */
+static int choose_again(const char *root, SweepRemoval *removal) {
+  SweepRemoval now;
+  SweepIdSet chosen = {0};
+  for (size_t i = 0; i < removal->manifest.count; i++)
+    if (removal->goes[i]) sweep_id_set_add(&chosen, removal->manifest.ids[i], NULL);
+  int code = choose(root, removal->name, !removal->whole, &chosen, &now);
+  sweep_id_set_free(&chosen);
+  TRY(code);
+  const size_t more = now.manifest.count - now.count - now.shared;
+  if (removal->whole && more > 0) {
+    sweep_removal_free(&now);
+    return core_error(CORE_FAIL, "%s has %zu runs that it did not have before; nothing of it was removed: look again, "
+                      "with sweep rm %s", removal->name, more, removal->name);
+  }
+  sweep_removal_free(removal);
+  *removal = now;
+  return CORE_OK;
+}
+
+/* A sweep's under its lock, so that no submit writes the manifest meanwhile. */
+int sweep_removal_carry_out(const char *root, SweepRemoval *removal) {
+  char path[CORE_PATH_MAX], owner[SWEEP_NAME];
+  int lock;
+  if (!removal->goes) {
+    TRY(find_owner(root, removal->ids[0], owner));
+    return remove_all(root, removal);
+  }
+  TRY(store_path_sweep(root, removal->name, "manifest.lock", path));
+  TRY(core_files_lock(path, true, &lock));
+  int code = choose_again(root, removal);
+  if (code == CORE_OK) code = remove_all(root, removal);
+  core_files_unlock(&lock);
+  return code;
 }

@@ -14,7 +14,7 @@ typedef struct SweepRemoval {
   char name[SWEEP_NAME];      /* the sweep; "": a run that no sweep has */
   bool whole;                 /* the sweep itself too */
   SweepManifest manifest;     /* of `name`; empty without */
-  bool *goes;                 /* [manifest.count]: the runs that go */
+  bool *goes;                 /* [manifest.count]: the runs that go; NULL: of one run */
   char (*ids)[CORE_RUN_ID];   /* [count]: the same, as a list */
   size_t count;
   size_t shared;              /* asked for, but other sweeps have them too: they stay */
@@ -31,7 +31,10 @@ int sweep_removal_check(const char *root, const SweepRemoval *removal);
  * frees. */
 int sweep_removal_folder(const char *path);
 double sweep_removal_bytes(const char *path);
-int sweep_removal_carry_out(const char *root, const SweepRemoval *removal);
+/* Does it. Of the runs that were chosen those stay that the sweep's file has again by now, or that another sweep has
+ * taken up; *removal is then what has gone. CORE_FAIL: all of a sweep was to go, and it has got more runs since;
+ * CORE_USAGE: the run belongs to several sweeps by now. */
+int sweep_removal_carry_out(const char *root, SweepRemoval *removal);
 void sweep_removal_free(SweepRemoval *removal);
 
 #endif

@@ -92,6 +92,7 @@ static int carry_out(const RemoveOptions *options, SweepRemoval *removals, const
       return core_error(CORE_USAGE, "sweep rm asks first, and there is no terminal to ask on; --yes removes without "
                         "asking, --dry-run says what would go");
     TRY(ask(removals, count));
+    for (size_t i = 0; i < count; i++) TRY(sweep_removal_check(root, &removals[i])); /* it may run since */
   }
   for (size_t i = 0; i < count && !options->dry_run; i++) {
     if (i > 0) { /* runs that the sweeps before it shared are its own now */

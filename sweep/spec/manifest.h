@@ -37,7 +37,7 @@ int sweep_manifest_merge(const char *root, const SweepGrid *grid, SweepManifest 
  * A frozen spec leaves sweep.ini as it is. The run folders are not touched: see store_run_prepare. */
 int sweep_manifest_record(const char *root, const SweepGrid *grid, SweepManifest *manifest,
                           SweepManifestChange *change);
-/* As it stands, without a lock: sweep rm's, of a sweep that nobody works on. */
+/* As it stands: sweep rm's, which holds manifest.lock. */
 int sweep_manifest_write(const char *root, const SweepManifest *manifest);
 void sweep_manifest_free(SweepManifest *manifest);
 

@@ -76,6 +76,39 @@ tap_run "a removal goes on" 0 "removed d: 2 runs" sweep rm d --yes
 tap_check "nothing is left behind" "$(find "$root" -name '.removed-*')"
 tap_run "results.db is whole" 0 "0 damaged, 0 warnings" analyze check "$root/results.db"
 
+# ---- a sweep that is submitted again while the question stands
+during() { # ANSWER OPERANDS -- COMMAND...: runs the command between sweep rm's question and the answer; the words: rm
+  local answer=$1 operands=$2; shift 3
+  : >rm; rm -f answer; mkfifo answer
+  script -qec "sweep rm $operands" /dev/null <answer >rm 2>&1 4>&- & asker=$!
+  exec 4>answer
+  tap_wait 60 grep -q "for good?" rm
+  "$@" >/dev/null
+  echo "$answer" >&4
+  exec 4>&-
+  wait $asker
+}
+members() { tail -n +3 "$root/sweeps/f/manifest.tsv" | cut -f2 | sort; }
+again() { experiment f "$1"; sweep submit f.ini --no-start; }
+if command -v script >/dev/null; then
+  again 0.61 >/dev/null; members >kept
+  again 0.61,0.62 >/dev/null; again 0.61 >/dev/null
+  during y "f --stale" -- again 0.61,0.63
+  tap_run "an answer after a submit removes what was shown" 0 "removed f: 2 stale runs" cat rm
+  tap_check "and keeps what was submitted" "$(n=$(members | wc -l); [ "$n" = 4 ] || members; comm -13 <(members) kept)"
+  tap_check "in results.db too" "$(n=$(rows "SELECT count(*) FROM sweep_run WHERE sweep = 'f'"); [ "$n" = 4 ] || echo "$n")"
+  again 0.61 >/dev/null
+  during y "f --stale" -- again 0.61,0.63
+  tap_run "what the file has again stays" 0 "removed f: 0 stale runs" cat rm
+  tap_check "with its place" "$(n=$(members | wc -l); [ "$n" = 4 ] || members)"
+  during y f -- again 0.61,0.63,0.64
+  tap_run "all of a sweep does not go with runs that nobody was shown" 0 "f has 2 runs that it did not have before; nothing of it was removed" cat rm
+  tap_check "it is there" "$(n=$(members | wc -l); [ "$n" = 6 ] || members)"
+  during n f -- true
+  tap_run "no is no" 0 "nothing was removed" cat rm
+  sweep rm f --yes >/dev/null
+else tap_skip "what happens while sweep rm asks" "no script(1)"; fi
+
 # ---- what runs stays
 bytes=$(sweep rm b --dry-run --json | tool json what 0 runs | tr -d '[]"' | tr ',' '\n' | wc -l)
 tap_check "--json lists the runs" "$([ "$bytes" = 4 ] || echo "$bytes")"
