@@ -8,7 +8,10 @@
  * goes on even if they are fewer than eta; else a small sweep would end without a finished run.
  *
  * Rungs are filled from the first one up: what an earlier promotion brings into a rung is ranked there in the same
- * pass. So the decisions are a function of the trials and their levels, not of their order. */
+ * pass. So the decisions are a function of the trials and their levels, not of their order.
+ *
+ * The log may be of other rules, or of other rungs. What another rule has stopped stays stopped: it counts as ended
+ * where it is, and no promotion is for it. Rungs that there are no more have been passed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +23,7 @@ typedef struct Setting {
   size_t task, number;   /* number: its place in the file, which settles equal values */
   int level, before;     /* rungs promoted from, now and before this pass */
   bool is_broken;        /* one of its runs failed, or ended without a value: it is never promoted */
+  bool rests, goes;      /* some runs are stopped by another rule; some have no end yet and are not */
   double value;          /* at the rung looked at */
 } Setting;
 
@@ -36,11 +40,22 @@ typedef struct Asha {
   SweepDecisions *decisions;
 } Asha;
 
+static int count_rungs(const SweepStop *rule, double budget) {
+  int rungs = 0;
+  while (isfinite(sweep_stop_rung(rule, budget, rungs))) rungs++;
+  return rungs;
+}
+
 static double budget_of(const Asha *asha, size_t task) {
   double least = INFINITY;
   for (size_t i = 0; i < asha->count; i++)
     if (asha->trials[i].task == task) least = fmin(least, asha->trials[i].budget);
   return least;
+}
+
+/* By median or stagnation, before the sweep had this rule. */
+static bool is_stopped_by_another(const SweepTrial *trial) {
+  return trial->is_stopped && !trial->is_over && trial->stopped_rung < 0;
 }
 
 static void gather(Asha *asha, size_t *tasks) {
@@ -56,8 +71,20 @@ static void gather(Asha *asha, size_t *tasks) {
     Setting *setting = &asha->settings[trial->setting];
     setting->number = trial->setting;
     setting->task = trial->task;
-    setting->is_broken |= trial->is_broken || (trial->is_over && trial->count == 0);
+    const bool rests = is_stopped_by_another(trial);
+    setting->is_broken |= trial->is_broken || ((trial->is_over || rests) && trial->count == 0);
+    setting->rests |= rests, setting->goes |= !rests && !trial->is_over;
     if (trial->level > setting->level) setting->level = setting->before = trial->level;
+  }
+  for (size_t s = 0; s < asha->setting_count; s++) /* nobody would go on with its promotion */
+    asha->settings[s].is_broken |= asha->settings[s].rests && !asha->settings[s].goes;
+}
+
+/* Levels of a task that are above its rungs, since the log is of more of them: all that there are have been passed. */
+static void bound_levels(Asha *asha, size_t task, int rungs) {
+  for (size_t s = 0; s < asha->setting_count; s++) {
+    Setting *setting = &asha->settings[s];
+    if (setting->task == task && setting->level > rungs) setting->level = setting->before = rungs;
   }
 }
 
@@ -68,7 +95,7 @@ static void measure(Asha *asha, int rung, double at, bool *arrived) {
   for (size_t s = 0; s < asha->setting_count; s++) arrived[s] = true;
   for (size_t i = 0; i < asha->count; i++) {
     const SweepTrial *trial = &asha->trials[i];
-    const bool ended = trial->is_over && trial->count > 0;
+    const bool ended = (trial->is_over || is_stopped_by_another(trial)) && trial->count > 0;
     double value = sweep_trial_value_at(trial, at);
     if (isnan(value) && ended) value = trial->points[trial->count - 1].value;
     arrived[trial->setting] = arrived[trial->setting] && !isnan(value);
@@ -148,12 +175,13 @@ static void say_stop(const Asha *asha, size_t trial, const Setting *setting, dou
 }
 
 /* What follows for the runs of a task. */
-static void conclude(const Asha *asha, size_t task, double budget) {
+static void conclude(const Asha *asha, size_t task, double budget, int rungs) {
   for (size_t i = 0; i < asha->count; i++) {
     const SweepTrial *trial = &asha->trials[i];
     const Setting *setting = &asha->settings[trial->setting];
-    if (trial->task != task || trial->is_over) continue;
-    const bool goes_on = trial->is_stopped && trial->stopped_rung < setting->level;
+    if (trial->task != task || trial->is_over || is_stopped_by_another(trial)) continue;
+    const int rung = trial->stopped_rung < rungs ? trial->stopped_rung : rungs - 1; /* of those that there are */
+    const bool goes_on = trial->is_stopped && setting->level > 0 && rung < setting->level;
     if (goes_on || (setting->level > setting->before)) say_promotion(asha, i, setting, budget);
     const double at = sweep_stop_rung(asha->rule, budget, setting->level);
     const bool rests = trial->is_stopped && !goes_on;
@@ -167,18 +195,20 @@ void sweep_rule_asha(const SweepStop *rule, const SweepTrial *trials, size_t cou
   gather(&asha, &tasks);
   double greatest = 0;
   for (size_t i = 0; i < count; i++) greatest = fmax(greatest, trials[i].budget);
-  while (isfinite(sweep_stop_rung(rule, greatest, asha.rungs))) asha.rungs++;
+  asha.rungs = count_rungs(rule, greatest);
   asha.cuts = core_memory_zero_allocate(tasks * (size_t)asha.rungs + 1, sizeof *asha.cuts);
   asha.values = core_memory_zero_allocate((size_t)asha.rungs * asha.setting_count + 1, sizeof *asha.values);
   bool *arrived = core_memory_zero_allocate(asha.setting_count + 1, sizeof *arrived);
   for (size_t task = 0; task < tasks; task++) {
     const double budget = budget_of(&asha, task);
+    const int rungs = count_rungs(rule, budget);
     bool closed = true;
-    for (int rung = 0; isfinite(sweep_stop_rung(rule, budget, rung)); rung++) {
+    bound_levels(&asha, task, rungs);
+    for (int rung = 0; rung < rungs; rung++) {
       measure(&asha, rung, sweep_stop_rung(rule, budget, rung), arrived);
       promote(&asha, task, rung, arrived, &closed);
     }
-    conclude(&asha, task, budget);
+    conclude(&asha, task, budget, rungs);
   }
   free(arrived);
   free(asha.values);

@@ -19,7 +19,7 @@ typedef struct SweepTrial {
   bool is_stopped;         /* by an earlier decision that holds */
   bool is_exempt;          /* a person took it up */
   int level;               /* asha: rungs that it was promoted from */
-  int stopped_rung;        /* asha: where it is stopped; -1 */
+  int stopped_rung;        /* where asha has stopped it; -1: nowhere, or is_stopped is another rule's */
 } SweepTrial;
 
 typedef struct SweepDecision {

@@ -152,7 +152,8 @@ static void take_log(const SweepStopLog *log, SweepTrial *trial) {
   trial->is_stopped = standing->is_stopped;
   trial->is_exempt = standing->is_exempt;
   trial->level = standing->level;
-  if (standing->is_stopped) trial->stopped_rung = log->entries[standing->entry].rung;
+  const SweepStopEntry *last = &log->entries[standing->entry];
+  if (standing->is_stopped && last->rule == SWEEP_STOP_asha) trial->stopped_rung = last->rung;
 }
 
 int sweep_trials_read(StoreDatabase *database, const SweepGrid *grid, const SweepStopLog *log, SweepTrials *trials) {

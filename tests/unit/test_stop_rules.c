@@ -337,6 +337,48 @@ static void test_asha_tasks_and_max(void **state) {
   assert_true(isinf(sweep_stop_rung(&rule, 4, 1)));
 }
 
+/* The sweep had another rule before: what that one stopped stays stopped, and holds up nobody. */
+static void test_asha_after_another_rule(void **state) {
+  (void)state;
+  const SweepStop rule = asha(2, 2);
+  Table table = {.step = 1};
+  ADD(&table, 0, 8, 0.9, 0.9, 0.9)->is_stopped = true; /* the best: all of its setting */
+  ADD(&table, 1, 8, 0.7)->is_stopped = true;           /* before the first rung, where the 0.7 counts */
+  ADD(&table, 1, 8, 0.6, 0.6);
+  ADD(&table, 2, 8, 0.2, 0.2);
+  ADD(&table, 3, 8, 0.3, 0.3);
+  add(&table, 4, 8, NULL, 0)->is_stopped = true;       /* never measured */
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 3); /* of five settings two are promotable: 0.65 and 0.3 */
+  assert_non_null(find(&decisions, 2, SWEEP_PROMOTES));
+  assert_non_null(find(&decisions, 3, SWEEP_STOPS));
+  assert_non_null(find(&decisions, 4, SWEEP_PROMOTES));
+  assert_float_equal(find(&decisions, 2, SWEEP_PROMOTES)->threshold, 0.3, 1e-12);
+  carry_out(&table, &decisions);
+  sweep_decisions_free(&decisions);
+  table.trials[0].is_stopped = false, table.trials[0].is_exempt = true; /* a person takes it up */
+  assert_int_equal(count_of(&rule, &table), 1);
+}
+
+/* The log is of a longer ladder, or lines of it are gone: no rung is looked at that there is not. */
+static void test_asha_fewer_rungs(void **state) {
+  (void)state;
+  const SweepStop rule = asha(2, 2); /* rungs at 2 and 4 */
+  Table table = {.step = 1};
+  SweepTrial *passed = ADD(&table, 0, 8, 0.9, 0.9, 0.9, 0.9, 0.9), *goes = ADD(&table, 1, 8, 0.8, 0.8, 0.8, 0.8);
+  SweepTrial *torn = ADD(&table, 2, 8, 0.1, 0.1);
+  passed->level = 900, passed->is_stopped = true, passed->stopped_rung = 900;
+  goes->level = 900;
+  torn->is_stopped = true, torn->stopped_rung = 900; /* its promotions are lost */
+  SweepDecisions decisions = decide(&rule, &table);
+  assert_int_equal(decisions.count, 1);
+  assert_int_equal(decisions.items[0].trial, 0);
+  assert_int_equal(decisions.items[0].verb, SWEEP_PROMOTES);
+  assert_int_equal(decisions.items[0].rung, 1);
+  assert_non_null(strstr(decisions.items[0].why, "promoted from rung 1 (4 transitions): among the best 1 of 2"));
+  sweep_decisions_free(&decisions);
+}
+
 /* The order of the trials does not matter, but for the numbers that name them. */
 static void test_order(void **state) {
   (void)state;
@@ -627,7 +669,9 @@ int main(void) {
   const struct CMUnitTest rules[] = {
     cmocka_unit_test(test_median), cmocka_unit_test(test_median_conditions), cmocka_unit_test(test_median_untrained),
     cmocka_unit_test(test_stagnation), cmocka_unit_test(test_asha_by_hand), cmocka_unit_test(test_asha_seeds),
-    cmocka_unit_test(test_asha_small), cmocka_unit_test(test_asha_tasks_and_max), cmocka_unit_test(test_order),
+    cmocka_unit_test(test_asha_small), cmocka_unit_test(test_asha_tasks_and_max),
+    cmocka_unit_test(test_asha_after_another_rule), cmocka_unit_test(test_asha_fewer_rungs),
+    cmocka_unit_test(test_order),
     cmocka_unit_test(test_bad_input), cmocka_unit_test(test_section), cmocka_unit_test(test_documented)};
   const struct CMUnitTest workspace[] = {cmocka_unit_test(test_database), cmocka_unit_test(test_retry),
                                          cmocka_unit_test(test_two_at_once), cmocka_unit_test(test_damaged_log)};
