@@ -265,15 +265,24 @@ static int run_quietly(const AnalysisFigure *figure, int argc, char **argv, char
   return code;
 }
 
+static const char *const image_kinds[][2] = {{"svg", "data:image/svg+xml;base64,"},
+                                             {"png", "data:image/png;base64,"}};
+
+/* An earlier report's pictures may lie in the folder, of other runs: what is there afterwards is this report's. */
+static void remove_images(const char *folder, const char *name) {
+  char path[CORE_PATH_MAX];
+  for (size_t i = 0; i < 2; i++)
+    if (core_files_path(path, "%s/figures/%s.%s", folder, name, image_kinds[i][0]) == CORE_OK) (void)unlink(path);
+}
+
 /* data:image/svg+xml of <folder>/figures/<name>.svg, or of a .png; NULL when the figure drew none. */
 static char *read_image(const char *folder, const char *name) {
-  static const char *const kinds[][2] = {{"svg", "data:image/svg+xml;base64,"}, {"png", "data:image/png;base64,"}};
   for (size_t i = 0; i < 2; i++) {
     char path[CORE_PATH_MAX], *bytes = NULL;
     size_t size;
-    if (core_files_path(path, "%s/figures/%s.%s", folder, name, kinds[i][0]) != CORE_OK ||
+    if (core_files_path(path, "%s/figures/%s.%s", folder, name, image_kinds[i][0]) != CORE_OK ||
         core_files_read(path, IMAGE_BYTES_MAX, &bytes, &size) != CORE_OK) continue;
-    char *image = analysis_report_base64(kinds[i][1], bytes, size);
+    char *image = analysis_report_base64(image_kinds[i][1], bytes, size);
     free(bytes);
     return image;
   }
@@ -298,8 +307,9 @@ int analysis_report_add_figures(const AnalysisReport *report, const char *folder
     argv[argc++] = "-o";
     argv[argc++] = figures;
     for (size_t i = 0; i < argument_count; i++) argv[argc++] = arguments[i];
+    remove_images(folder, f->name);
     int code = run_quietly(f, argc, (char **)argv, &output);
-    char *image = read_image(folder, f->name);
+    char *image = code == CORE_OK ? read_image(folder, f->name) : NULL;
     if (image) {
       json_array_append_new(drawn, json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "summary", f->summary, "image",
                                              json_string(image), "text", analysis_report_text(output ? output : "")));

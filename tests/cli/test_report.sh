@@ -15,7 +15,10 @@ tap_check "a database of hostile names" "$(tool sql "$db" "UPDATE run SET host =
   UPDATE run SET message = CAST(x'fffe3c' AS TEXT) WHERE seed = 2; UPDATE sweep SET ini = $text;
   UPDATE run SET config = json_set(config, '$.env.levels', 'l/<b>bold</b>''\"\`\$(x)') WHERE seed = 0" 2>&1)"
 cp "$db" "$tap_dir/results.db" # away from the workspace, whose import would bring the true states back
+mkdir -p "$tap_dir/report/figures" # of an earlier report: a figure that fails on these runs, and one that draws nothing
+for name in heatmap.svg table.png; do echo '<svg>of an earlier report</svg>' >"$tap_dir/report/figures/$name"; done
 tap_run "report writes a page" 0 "index.html" analyze report "$tap_dir/results.db" -o "$tap_dir/report"
+tap_check "pictures of an earlier report are not shown as its own" "$(grep -oE '"name":"(heatmap|table)"[^}]*"image"' "$page"; cd "$tap_dir/report/figures" && ls heatmap.svg table.png 2>/dev/null)"
 tap_result "it has two scripts, its data and its own" "$([ "$(grep -o '<script' "$page" | wc -l)" = 2 ]; echo $?)"
 tap_result "markup of the database is not markup of the page" "$(! has '<img src=x' "$page"; echo $?)"
 tap_result "it loads nothing" "$(! grep -qE '(src|href)="?(https?:)?//' "$page"; echo $?)"
