@@ -70,7 +70,8 @@ static bool note_end(ServeAction *action, int how) {
 
 /* ---- actions ----------------------------------------------------------------------------------------------------- */
 
-/* A failed run on this machine is taken up again by submitting its sweep: what is finished stays. */
+/* A failed run on this machine is taken up again by submitting its sweep: what is finished stays. It stays here, too,
+ * where there is a Slurm. */
 static size_t make_arguments(const char *root, const ServeAction *action, bool is_steered,
                              const char *arguments[ARGUMENTS_MAX]) {
   size_t count = 0;
@@ -78,7 +79,7 @@ static size_t make_arguments(const char *root, const ServeAction *action, bool i
   arguments[count++] = action->verb == SERVE_STOP ? is_steered ? "cancel" : "stop" : is_steered ? "retry" : "submit";
   arguments[count++] = "--root";
   arguments[count++] = root;
-  if (action->verb == SERVE_STOP && !is_steered) arguments[count++] = "--no-wait";
+  if (!is_steered) arguments[count++] = action->verb == SERVE_STOP ? "--no-wait" : "--local";
   arguments[count++] = "--";
   if (is_steered || action->verb == SERVE_RETRY || !action->run[0]) arguments[count++] = action->sweep;
   if (action->run[0] && (is_steered || action->verb == SERVE_STOP)) arguments[count++] = action->run;

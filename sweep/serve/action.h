@@ -1,6 +1,6 @@
 /* What --control allows: stop and retry. Each is this program's own command (`sweep stop`, `sweep retry`, `sweep
- * submit`) started as a process of its own, without a shell, with names that the workspace is known to have. The
- * server does not wait for it; what it said can be read afterwards. */
+ * submit --local`) started as a process of its own, without a shell, with names that the workspace is known to have.
+ * The server does not wait for it; what it said can be read afterwards. */
 #ifndef SWEEP_SERVE_ACTION_H
 #define SWEEP_SERVE_ACTION_H
 #include <stdbool.h>
@@ -26,8 +26,8 @@ typedef struct ServeAction {
 typedef struct ServeActions { ServeAction of[SERVE_ACTIONS]; int64_t count; } ServeActions; /* zero-initialise */
 
 /* Of sweep `sweep`, or of its run `run` (NULL: all). `is_steered`: by `sweep cancel` and `sweep retry`, which are for
- * what Slurm has, and for runs that a rule has stopped; else by `sweep stop` and `sweep submit`. CORE_FAIL: it can not
- * be started, or too many are under way. */
+ * what Slurm has, and for runs that a rule has stopped; else by `sweep stop` and `sweep submit --local`. CORE_FAIL:
+ * it can not be started, or too many are under way. */
 int serve_action_start(ServeActions *actions, const char *root, ServeVerb verb, bool is_steered, const char *sweep,
                        const char *run, int64_t *number);
 /* Those remembered, the latest first: [{"action", "sweep", "run", "state", "exit_code", "said"}]. true in *ended: one

@@ -22,6 +22,7 @@ settings() { printf '[sweep]\nname = %s\nseeds = 2\n[train]\ntotal_steps = %s\nt
 video=video_every=2; trainer info | grep -q 'libgd *no' && video=
 settings study 1024 "$video" >study.ini; settings broken 2048 "" >broken.ini; settings long 100000000 "" >long.ini
 printf '[grid all]\nppo.epsilon = 0.1, 0.2\n' >>study.ini
+printf '[slurm]\napi = cli\n' >>broken.ini # without --local it is for Slurm, whatever this machine has of it
 sweep submit study.ini --local --wait --jobs 2 >/dev/null 2>&1
 env SWEEP_TRAINER="$(command -v false)" sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
 
@@ -188,7 +189,7 @@ is "or one that the browser calls foreign: 403" 403 "$(code -X POST -H "Authoriz
 is "what there is not can not be stopped" 404 "$(code -X POST -H "Authorization: Bearer $token" "$url/api/stop?sweep=--help")"
 is "an own page's POST is taken" 202 "$(code -X POST -H "Authorization: Bearer $token" -H "Origin: $url" -H 'Sec-Fetch-Site: same-origin' "$url/api/retry?sweep=broken")"
 finished() { [ "$(get "/api/status?sweep=broken" | tool json 0 count finished)" = 2 ]; }
-tap_wait 120 finished; tap_result "retry lets failed runs go on" $? "$(get /api/actions)"
+tap_wait 120 finished; tap_result "retry lets failed runs go on, on this machine" $? "$(get /api/actions)"
 sweep submit long.ini --local --jobs 1 >/dev/null 2>&1
 running() { [ "$(get "/api/status?sweep=long" | tool json 0 count running 2>/dev/null)" = 1 ]; }
 tap_wait 120 running; tap_result "a run is seen to run" $?
