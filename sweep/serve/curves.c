@@ -95,7 +95,7 @@ static void take_row(const Drawing *drawing, Curve *curve) {
   add_point(curve, store_query_real(drawing->next, drawing->by_iteration ? 0 : 1), store_query_real(drawing->next, 2));
 }
 
-/* Evaluations are few. Of many each k-th, and the last. */
+/* Evaluations are few. Of many each k-th, and the last. An import may add some after they were counted. */
 static int draw_scores(const Drawing *drawing, const char *id, Curve *curve) {
   bool row = false;
   int64_t rows = 0, at = 0;
@@ -104,7 +104,7 @@ static int draw_scores(const Drawing *drawing, const char *id, Curve *curve) {
   while ((code = store_query_step(drawing->next, &row)) == CORE_OK && row) rows++;
   store_query_reset(drawing->next);
   TRY(code);
-  const int64_t every = (rows + drawing->points - 1) / drawing->points;
+  const int64_t every = rows > 0 ? (rows + drawing->points - 1) / drawing->points : 1;
   store_query_bind_text(drawing->next, 1, id);
   while ((code = store_query_step(drawing->next, &row)) == CORE_OK && row)
     if (at++ % every == 0 || at == rows) take_row(drawing, curve);
