@@ -20,7 +20,7 @@ class Options(ctypes.Structure):
     _fields_ = [("seed", c_uint64), ("first_world", c_uint32), ("worlds", c_int32), ("threads", c_int32),
                 ("frame_skip", c_int32), ("max_steps", c_int32), ("dense_reward", c_float), ("auto_reset", c_int32),
                 ("compact_observations", c_int32), ("pad_writes_zero", c_int32), ("actions", c_int32),
-                ("reset", c_int32), ("new_size", c_int32), ("reserved", c_int32 * 18)]
+                ("reset", c_int32), ("new_size", c_int32), ("done_reason", c_int32), ("reserved", c_int32 * 17)]
 
 
 class Step(ctypes.Structure):

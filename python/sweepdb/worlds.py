@@ -202,7 +202,8 @@ class KinetixEnv(gymnasium.Env):
 
     def _start(self, seed: int) -> None:
         options = _options(1, seed, self._settings)
-        self._batch, self._max_steps = libsim.Batch(options, self._levels), options.max_steps
+        options.done_reason = 1
+        self._batch = libsim.Batch(options, self._levels)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None,
               ) -> tuple[np.ndarray, dict[str, Any]]:
@@ -214,14 +215,12 @@ class KinetixEnv(gymnasium.Env):
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         observation, reward = np.empty(self._batch.length, np.float32), np.empty(1, np.float32)
-        done, solved = np.zeros(1, np.bool_), np.zeros(1, np.bool_)
+        done, solved = np.zeros(1, np.uint8), np.zeros(1, np.bool_)
         level, steps = np.zeros(1, np.int32), np.zeros(1, np.int32)
         out = libsim.Step(*(a.ctypes.data for a in (observation, reward, done, solved, level, steps)))
         self._batch.step(self._actions.take(np.asarray(action)[None]), out)
-        # no other end leaves a world unsolved at the last step without red's -1
-        late = bool(done[0] and not solved[0] and steps[0] >= self._max_steps and reward[0] > -0.5)
         info = {"solved": bool(solved[0]), "level": int(level[0]), "episode_steps": int(steps[0])}
-        return observation, float(reward[0]), bool(done[0]) and not late, late, info
+        return observation, float(reward[0]), bool(done[0] == 1), bool(done[0] == 2), info
 
     def close(self) -> None:
         self._batch.close()

@@ -19,6 +19,8 @@ static int check_options(const SimBatchOptions *o) {
     return core_error(CORE_USAGE, "world numbers %u + %d exceed 32 bits", o->first_world, o->worlds);
   if (o->drawn_slots < 0 || (o->drawn_slots > 0 && !o->backend.table))
     return core_error(CORE_USAGE, "%d places for drawn levels: there are such on devices only", o->drawn_slots);
+  if (o->done_reason && o->backend.table)
+    return core_error(CORE_USAGE, "a device does not tell why an episode has ended");
   if (o->frame_skip < 1) return core_error(CORE_USAGE, "frame_skip must be at least 1, not %d", o->frame_skip);
   if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
   if ((int)o->actions < SIM_MULTI_DISCRETE || (int)o->actions > SIM_CONTINUOUS)

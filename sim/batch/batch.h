@@ -36,6 +36,7 @@ typedef struct SimBatchOptions {
   float dense_reward;        /* reward a metre; 0 = sparse */
   bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
   bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
+  bool done_reason;          /* on the host: `done` is 2 where only the time limit ended the episode */
   SimObservationKind observation;
   bool compact_observations; /* flat: leave out features that are 0 on every level of the set at all times; all are
                                 given where levels are new, since nobody knows what comes */

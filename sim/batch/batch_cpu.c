@@ -110,6 +110,7 @@ static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, con
                         const Outputs *outputs) {
   const SimStepOut *out = outputs->out;
   sim_world_report(&batch->worlds[w], result, batch->level_count, (size_t)w, out);
+  if (batch->options.done_reason && result->late && out->done) out->done[w] = 2;
   if (result->done) observe(batch, w, shown, outputs->final_observations);
   const bool starts = result->done && batch->options.auto_reset;
   if (starts) next_episode(batch, w);

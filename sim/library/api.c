@@ -31,7 +31,7 @@ LibsimOptions libsim_options_default(void) {
     .frame_skip = defaults.frame_skip, .max_steps = defaults.max_steps, .dense_reward = defaults.dense_reward,
     .auto_reset = defaults.auto_reset, .compact_observations = defaults.compact_observations,
     .pad_writes_zero = defaults.pad_writes_zero, .actions = (int32_t)defaults.actions,
-    .reset = (int32_t)defaults.reset,
+    .reset = (int32_t)defaults.reset, .done_reason = defaults.done_reason,
   };
 }
 
@@ -46,6 +46,7 @@ static SimBatchOptions translate(const LibsimOptions *options) {
   inside.auto_reset = options->auto_reset != 0;
   inside.compact_observations = options->compact_observations != 0;
   inside.pad_writes_zero = options->pad_writes_zero != 0;
+  inside.done_reason = options->done_reason != 0;
   inside.actions = (SimActionSpace)options->actions;
   inside.reset = (SimReset)options->reset;
   if (options->new_size) inside.new_size = *sim_api_size(options->new_size);

@@ -95,7 +95,8 @@ typedef struct LibsimOptions {
   int32_t actions;              /* LIBSIM_MULTI_DISCRETE: a LibsimActions */
   int32_t reset;                /* LIBSIM_RESET_LEVEL_SET: a LibsimReset */
   int32_t new_size;             /* 0: new levels use all slots of the set; 's', 'm', 'l': those of a smaller size */
-  int32_t reserved[18];         /* 0 */
+  int32_t done_reason;          /* 0; 1: LibsimStep.done tells the time limit from other ends */
+  int32_t reserved[17];         /* 0 */
 } LibsimOptions;
 LIBSIM_API LibsimOptions libsim_options_default(void);
 
@@ -120,7 +121,8 @@ LIBSIM_API int libsim_reset_to(LibsimBatch *batch, const int32_t *level, float *
 typedef struct LibsimStep {
   float *observations;    /* [worlds][length] */
   float *reward;
-  uint8_t *done;          /* the episode has ended: solved, failed, out of time, or no longer finite */
+  uint8_t *done;          /* 1: the episode has ended: solved, failed, out of time, or no longer finite. With
+                             options.done_reason 2 where only the time is out: the world might have gone on */
   uint8_t *solved;        /* it has ended at the goal */
   int32_t *level;         /* that was played; -1: a new one, in no set */
   int32_t *episode_steps; /* so far */

@@ -13,6 +13,7 @@ typedef struct SimTaskResult {
   real reward;
   real distance;      /* m, between green and blue: when the episode ended, else after the last physics step */
   bool done, solved, nonfinite;
+  bool late;          /* done, and only because the time is over */
 } SimTaskResult;
 
 /* The command of each binding, for any action space: motors -1..1, thrusters 0..1 (NaN where the action had it). */
@@ -118,7 +119,9 @@ SIM_FN void sim_task_judge(const SimModel *model, const SimBody *body, int bits,
 SIM_FN void sim_task_close(const SimTaskRules *rules, bool nonfinite, SimWorld *world, SimTaskResult *result) {
   world->timestep++;
   result->nonfinite = nonfinite;
-  result->done = result->done || result->nonfinite || world->timestep >= rules->max_steps;
+  const bool has_ended = result->done || result->nonfinite;
+  result->late = !has_ended && world->timestep >= rules->max_steps;
+  result->done = has_ended || result->late;
   result->reward += sim_task_dense_reward(rules, world->last_distance, result->distance);
   world->last_distance = result->done ? -1.0f : result->distance;
 }

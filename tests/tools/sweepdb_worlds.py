@@ -98,6 +98,14 @@ def check_single():
     env.reset(seed=0)
     ends = [env.step(np.array([0] * 6))[2:4] for _ in range(5)]
     assert ends == [(False, False)] * 4 + [(False, True)], ends
+    last = []
+    for motors in (1, 2):                       # away from blue, or nearer: what is paid for it tells no end
+        env = sweepdb.KinetixEnv(CAR, max_steps=5, dense_reward=1000.0)
+        env.reset(seed=0)
+        ends = [env.step(np.array([motors] * 4 + [0] * 2))[1:4] for _ in range(5)]
+        assert [end[1:] for end in ends] == [(False, False)] * 4 + [(False, True)], ends
+        last.append(ends[-1][0])
+    assert min(last) < -0.5, last
 
 
 def check_final():

@@ -123,6 +123,45 @@ static void last_observations_are_those_before_the_reset(void **state) {
   libsim_destroy(&batch), libsim_destroy(&blind), libsim_destroy(&other);
 }
 
+/* Why each episode ended, from rewards without their dense part: red's -1, blue's +1, else the time. With the dense
+ * part nobody could tell it from them. Nothing else differs. */
+static void done_tells_the_time_limit(void **state) {
+  static const char *const KERNELS[] = {"scalar", "avx2", "avx512"};
+  for (int k = 0; k < 3; k++) {
+    setenv("SIM_KERNELS", KERNELS[k], 1);
+    LibsimOptions options = small();
+    LibsimLevels *levels;
+    LibsimBatch *plain, *telling;
+    int64_t late = 0, others = 0, misleading = 0;
+    uint8_t actions[WORLDS * SIM_ACTIONS], done[2][WORLDS], solved[2][WORLDS];
+    float reward[2][WORLDS];
+    int32_t steps[2][WORLDS];
+    assert_ok(libsim_levels_random('s', 1, 0, 40, 0, &levels));
+    options.dense_reward = 0;
+    assert_ok(libsim_create(&options, levels, &plain));
+    options.dense_reward = 50, options.done_reason = 1;
+    assert_ok(libsim_create(&options, levels, &telling));
+    libsim_levels_destroy(&levels);
+    for (uint32_t t = 0; t < 10 * STEPS; t++) {
+      fill(actions, sizeof actions, t);
+      assert_ok(libsim_step(plain, actions, &(LibsimStep){NULL, reward[0], done[0], solved[0], NULL, steps[0]}));
+      assert_ok(libsim_step(telling, actions, &(LibsimStep){NULL, reward[1], done[1], solved[1], NULL, steps[1]}));
+      for (int w = 0; w < WORLDS; w++) {
+        assert_int_equal(done[1][w], done[0][w] == 0 ? 0 : reward[0][w] == 0 ? 2 : 1);
+        late += done[1][w] == 2, others += done[1][w] == 1;
+        misleading += done[1][w] == 2 && reward[1][w] < -0.5f;
+        if (done[1][w] == 2) assert_int_equal(steps[1][w], options.max_steps);
+      }
+      assert_memory_equal(solved[0], solved[1], sizeof solved[0]);
+      assert_memory_equal(steps[0], steps[1], sizeof steps[0]);
+    }
+    assert_true(late > 100 && others > 5 && misleading > 10);
+    assert_int_equal(libsim_nonfinite(telling), 0);
+    libsim_destroy(&plain), libsim_destroy(&telling);
+  }
+  unsetenv("SIM_KERNELS");
+}
+
 static void a_saved_state_goes_on_the_same(void **state) {
   LibsimBatch *first = make(small(), NULL), *second = make(small(), NULL);
   size_t bytes = libsim_state_bytes(first);
@@ -271,7 +310,7 @@ static void wrong_options_are_refused(void **state) {
   REFUSED(bad.actions = 3, "action space");
   REFUSED(bad.reset = -1, "kind of reset");
   REFUSED(bad.new_size = 'q', "new_size");
-  REFUSED(bad.reserved[17] = 1, "reserved");
+  REFUSED(bad.reserved[16] = 1, "reserved");
 #undef REFUSED
   libsim_levels_destroy(&levels);
 }
@@ -306,9 +345,11 @@ static void null_is_an_error_not_a_crash(void **state) {
  * begins again from good numbers; whatever the kernels. */
 static void a_level_that_runs_to_nan_ends_its_episodes(void **state) {
   static const char *const KERNELS[] = {"scalar", "avx2", "avx512"};
+  LibsimOptions options = small();
+  options.done_reason = 1;
   for (int k = 0; k < 3; k++) {
     setenv("SIM_KERNELS", KERNELS[k], 1);
-    LibsimBatch *batch = make(small(), RUNS_TO_NAN);
+    LibsimBatch *batch = make(options, RUNS_TO_NAN);
     const size_t length = (size_t)libsim_observation_length(batch);
     float *observations = malloc(WORLDS * length * sizeof *observations), reward[WORLDS];
     uint8_t actions[WORLDS * SIM_ACTIONS], done[WORLDS], solved[WORLDS];
@@ -318,7 +359,7 @@ static void a_level_that_runs_to_nan_ends_its_episodes(void **state) {
       fill(actions, sizeof actions, t);
       assert_ok(libsim_step(batch, actions, &out));
       for (int w = 0; w < WORLDS; w++) {
-        assert_true(isfinite(reward[w]) && !solved[w]);
+        assert_true(isfinite(reward[w]) && !solved[w] && done[w] < 2);
         ended += done[w];
       }
       for (size_t i = 0; i < WORLDS * length; i++) assert_true(fabsf(observations[i]) <= 10);
@@ -334,7 +375,7 @@ static void a_level_that_runs_to_nan_ends_its_episodes(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(steps_are_those_of_a_batch), cmocka_unit_test(last_observations_are_those_before_the_reset),
-    cmocka_unit_test(a_saved_state_goes_on_the_same),
+    cmocka_unit_test(done_tells_the_time_limit), cmocka_unit_test(a_saved_state_goes_on_the_same),
     cmocka_unit_test(actions_and_resets_are_passed_on), cmocka_unit_test(fields_are_where_they_say),
     cmocka_unit_test(worlds_can_be_drawn), cmocka_unit_test(levels_come_from_everywhere),
     cmocka_unit_test(wrong_options_are_refused), cmocka_unit_test(null_is_an_error_not_a_crash),
