@@ -182,11 +182,16 @@ static int refuse_merged(const char *path) {
                 : CORE_OK;
 }
 
-int store_rebuild(const char *root, StoreImport *result) {
+int store_rebuild_lock(const char *root, int *fd) {
+  char path[CORE_PATH_MAX];
+  TRY(core_files_path(path, "%s/.rebuild.lock", root));
+  return core_files_lock(path, true, fd);
+}
+
+static int rebuild_locked(const char *root, StoreImport *result) {
   char path[CORE_PATH_MAX], fresh[CORE_PATH_MAX];
   int lock;
   bool busy;
-  *result = (StoreImport){0};
   TRY(store_path_database(root, path));
   TRY(core_files_path(fresh, "%s.new", path));
   TRY(refuse_merged(path));
@@ -198,6 +203,15 @@ int store_rebuild(const char *root, StoreImport *result) {
     remove_database(fresh);
     code = core_error_context(code, "nothing was rebuilt, and %s is as it was", path);
   }
+  core_files_unlock(&lock);
+  return code;
+}
+
+int store_rebuild(const char *root, StoreImport *result) {
+  int lock;
+  *result = (StoreImport){0};
+  TRY(store_rebuild_lock(root, &lock));
+  const int code = rebuild_locked(root, result);
   core_files_unlock(&lock);
   return code;
 }

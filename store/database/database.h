@@ -56,13 +56,12 @@ typedef struct StoreImport {
   char first_damage[512];  /* "runs/<id>/stats.1.tsv:17: damaged line, skipped"; "" when nothing was wrong */
 } StoreImport;
 int store_import(StoreDatabase *database, const char *root, const char *sweep, bool wait, StoreImport *result);
-/* The lock under which imports and rebuilds work; core_files_unlock ends it. What is written under it can not go into a
- * file that a rebuild is about to put aside: open the database after taking it. *held_elsewhere: another process has
- * it; with `wait` only after CORE_FILES_LOCK_WAIT_S, and an error either way. */
-int store_import_lock(const char *root, bool wait, int *fd, bool *held_elsewhere);
 /* results.db anew from runs/ and sweeps/ alone; the old file, damaged or not, is kept as results.db.old. Waits for an
  * importer at work. On an error the old file stays in its place. */
 int store_rebuild(const char *root, StoreImport *result);
+/* The lock that a rebuild holds; core_files_unlock ends it. What is written under it can not go into a file that a
+ * rebuild is about to put aside: open the database after taking it. Waits like core_files_lock. */
+int store_rebuild_lock(const char *root, int *fd);
 
 /* A consistent copy of the database as it was last committed, also while others write: `path`, replaced atomically. */
 int store_backup(StoreDatabase *database, const char *path);

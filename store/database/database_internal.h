@@ -48,5 +48,6 @@ int store_database_put_config(StoreDatabase *database, const CoreConfig *config,
 
 /* The import without its lock, for store_rebuild, which holds it already. */
 int store_import_unlocked(StoreDatabase *database, const char *root, const char *sweep, StoreImport *result);
+int store_import_lock(const char *root, bool wait, int *fd, bool *held_elsewhere);
 
 #endif

@@ -1,5 +1,5 @@
-/* Is an open database still the file of its name? sweep rebuild exchanges it; who stays with the old one reads and writes
- * what nobody else sees. */
+/* Is an open database still the file of its name? sweep rebuild exchanges it; who stays with the old one reads and
+ * writes what nobody else sees. */
 #include <sys/stat.h>
 
 #include "store/database/database_internal.h"

@@ -34,7 +34,7 @@ static void append_text(const SweepSpec *spec, CoreText *text) {
   else core_text_append(text, core_text_string(&spec->source));
 }
 
-/* Is there anything to write? Then nobody has to wait for an import or a rebuild. */
+/* Is there anything to write? Then nobody has to wait for a rebuild. */
 static int needs_recording(const char *path, const SweepSpec *spec, const char *text, const SweepManifest *manifest,
                            bool *needed) {
   StoreDatabase *database;
@@ -84,12 +84,11 @@ static int record(const char *path, const SweepGrid *grid, const char *text, con
   return code;
 }
 
-/* Under the lock of imports: a rebuild at work has read the manifests already, and puts aside the file that there is. */
+/* A rebuild at work has read the manifests already, and puts aside the file that there is. */
 static int record_locked(const char *root, const char *path, const SweepGrid *grid, const char *text,
                          const SweepManifest *manifest) {
   int lock;
-  bool held_elsewhere;
-  int code = store_import_lock(root, true, &lock, &held_elsewhere);
+  int code = store_rebuild_lock(root, &lock);
   if (code != CORE_OK)
     return core_error_context(code, "the runs of %s could not be written into %s, and none was started; sweep submit "
                               "%s goes on", grid->spec->name, path, grid->spec->name);

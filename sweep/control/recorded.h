@@ -5,8 +5,8 @@
 #include "sweep/spec/manifest.h"
 
 /* Every run of the file into results.db, so that even a run that never started is known there, and the sweep's text:
- * the file's, or where it has a search the resolved one (sweep.ini), which `analyze search` reads. Waits for an import
- * or a rebuild at work, unless all of it is there already. */
+ * the file's, or where it has a search the resolved one (sweep.ini), which `analyze search` reads. Waits for a
+ * rebuild at work, unless all of it is there already. */
 int sweep_record_runs(const char *root, const SweepSpec *spec, const SweepGrid *grid, const SweepManifest *manifest);
 
 #endif

@@ -169,8 +169,8 @@ static bool executor_continue(Executor *executor, JobSet *set) {
   return code == CORE_OK && !is_idle(set);
 }
 
-/* A sweep with nothing left leaves the queue. false: somebody has submitted it again meanwhile, so it stays. On a stop of
- * ours it stays in the queue for the next executor. */
+/* A sweep with nothing left leaves the queue. false: somebody has submitted it again meanwhile, so it stays. On a stop
+ * of ours it stays in the queue for the next executor. */
 static bool executor_release(const Executor *executor, const JobSet *set) {
   bool again;
   if (executor->stopping) return true;

@@ -16,9 +16,9 @@ int sweep_wave_has_ended(const char *root, const SweepSpec *spec, bool *ended);
 /* Proposes the next wave of each search of the spec whose wave has ended; waves that repeat earlier runs only count as
  * ended at once. *proposed: trials, 0 when there is still something to run, or nothing to propose. A trial is as good
  * as the mean over its runs (seeds, grid cells; the geometric one of DDR and KL); one with a run that failed or
- * diverged counts as worse than all others. Only what every cell of the grid takes is proposed (sweep_grid_check_trial);
- * of what is not, another is drawn. CORE_USAGE: no run has measured the goal, or no draw can be run; names the line, and
- * writes nothing. CORE_FAIL: sweep_judge. */
+ * diverged counts as worse than all others. Only what every cell of the grid takes is proposed
+ * (sweep_grid_check_trial); in the place of other draws there are more. CORE_USAGE: no run has measured the goal, or
+ * no draw can be run; names the line, and writes nothing. CORE_FAIL: sweep_judge. */
 int sweep_wave_propose(const char *root, SweepSpec *spec, size_t *proposed);
 
 #endif

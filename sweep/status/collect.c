@@ -131,8 +131,8 @@ static bool is_known(StoreDatabase *database, const char *name) {
   return row;
 }
 
-/* A results.db that an import alone has made (the old one was deleted, and a rebuild killed) has rows, but no sweep. One
- * may be missing, too: its submit was killed, or it was copied here. */
+/* A results.db that an import alone has made (the old one was deleted, and a rebuild killed) has rows, but no sweep.
+ * One may be missing, too: its submit was killed, or it was copied here. */
 static void report_unknown_sweeps(StoreDatabase *database, const char *root) {
   enum { NAMED = 10 };
   char **names;

@@ -66,8 +66,8 @@ rm -r "$root/sweeps/lost"
 printf '[sweep]\nname = late\n[env]\nnum = 16\nlevel_count = 8\n[ppo]\nnum_steps = 16\nnum_minibatches = 2\n[train]\ntotal_steps = 512\n[net]\nwidth = 8\n' >"$tap_dir/late.ini"
 late() { sweep submit "$tap_dir/late.ini" --root "$root" --no-start; }
 mkfifo "$tap_dir/hold"
-hold() { # the lock of imports, as a rebuild has it; until descriptor 4 is closed
-  tool hold "$root/.import.lock" 600 <"$tap_dir/hold" >"$tap_dir/said" & holder=$!
+hold() { # a rebuild's lock, until descriptor 4 is closed
+  tool hold "$root/.rebuild.lock" 600 <"$tap_dir/hold" >"$tap_dir/said" & holder=$!
   exec 4>"$tap_dir/hold"
   tap_wait 60 grep -q locked "$tap_dir/said"
 }

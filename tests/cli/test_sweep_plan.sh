@@ -58,7 +58,7 @@ tap_result "planning wrote nothing" "$(ls -A "$root" | wc -l)" "$(ls -A "$root")
 for experiment in "$OLDPWD"/experiments/*.ini; do
   for profile in "" $(sed -nE 's/^\[profile ([^] ]+)\].*/\1/p' "$experiment"); do
     out=$(plan "$experiment" ${profile:+--profile "$profile"} 2>&1); rc=$?
-    if [ $rc = 2 ] && grep -qE 'levels: .*kinetix/.*No such file|run `make mujoco`' <<<"$out"; then # neither is ours
+    if [ $rc = 2 ] && grep -qE 'levels: .*kinetix/.*No such file|run `make mujoco`|has no package gymnasium' <<<"$out"; then # neither is ours
       out=$(plan "$experiment" ${profile:+--profile "$profile"} --no-check 2>&1); rc=$?
     fi
     tap_result "${experiment##*/} ${profile:-without profile} can be planned" $rc "$out"

@@ -248,7 +248,8 @@ static void test_proposals(void **state) {
 
 /* A trial is looked at in every cell that it would have, of each part, and taken away without a trace. */
 static void test_one_trial(void **state) {
-  const char *const text = HEAD "[env]\nnum = 96\n[search m]\nmethod = tpe\ntrials = 9\nstartup = 1\nppo.num_minibatches = choice 2, 3\n"
+  const char *const text = HEAD "[env]\nnum = 96\n[search m]\nmethod = tpe\ntrials = 9\nstartup = 1\n"
+                           "ppo.num_minibatches = choice 2, 3\n"
                            "[zip z]\nppo.num_steps = 24, 32\nppo.epochs = 1, 2\n[grid g]\nppo.epsilon = 0.1\n"
                            "[grid h]\nenv.num = 512, %d\nppo.epsilon = 0.1, 0.2\n";
   for (int env_num = 513; env_num <= 514; env_num++) { /* 32 * 514 is no multiple of 3, nor is 512 * 32 */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "store/workspace/paths.h"
 #include "store/workspace/run_name.h"
@@ -41,8 +42,10 @@ int run_files_find(const char *text, const char *root_option, RunFiles *files) {
   char config[CORE_PATH_MAX];
   const size_t length = strlen(text);
   if (is_kind(text, S_IFREG)) return of_file(text, files);
-  if (length > 5 && strcmp(text + length - 5, ".ckpt") == 0)
+  if (length > 5 && strcmp(text + length - 5, ".ckpt") == 0) {
+    if (access(text, F_OK) == 0) return of_file(text, files); /* a pipe: its reader says so */
     return core_error(CORE_USAGE, "there is no checkpoint %.200s", text);
+  }
   if (core_files_path(config, "%s/config.ini", text) == CORE_OK && is_kind(config, S_IFREG))
     return of_folder(text, files);
   return of_run(text, root_option, files);
