@@ -142,6 +142,7 @@ study:           ## run the study of docs/study.md in study/ (4 hours on 2 cores
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) all
 	@tests/tools/study.sh $(BUILD) study run
+	@tests/tools/study.sh $(BUILD) study extend
 	@tests/tools/study.sh $(BUILD) study draw
 bench:           ## figures as CSV: part,case,metric,value,unit,threads,machine,commit  (ONLY=store|sweep|serve|search|slurm|sim|mujoco|environments|trainer|analysis|peers)
 	@tests/tools/dependencies.sh install >&2

@@ -45,9 +45,18 @@ tap_check "the changes' first heading is the Makefile's VERSION" "$(grep -m1 '^#
 tap_check "so is the Python package's" "$(grep -q "^__version__ = \"$version\" " python/sweepdb/__init__.py || grep '^__version__' python/sweepdb/__init__.py)"
 for program in sweep trainer analyze; do tap_run "and $program's" 0 "$program $version (commit " "$program" --version; done
 
+# ---- libraries that are not there
+lacking() { # HEADER: the check on a machine without it
+  printf '#!/bin/sh\ninput=$(cat)\ncase $input in *"<%s>"*) exit 1 ;; esac\nprintf "%%s\\n" "$input" | gcc "$@"\n' "$1" >"$tap_dir/lacking"
+  chmod +x "$tap_dir/lacking"
+  (mkdir -p "$tap_dir/empty" && cd "$tap_dir/empty" && rm -rf build && CC=$tap_dir/lacking bash "$top/tests/tools/dependencies.sh" check)
+}
+tap_run "a build can do without oneDNN, and is told" 0 "building without libdnnl-dev" lacking oneapi/dnnl/dnnl.h
+tap_run "without SQLite there is none" 1 "apt-get install libsqlite3-dev" lacking sqlite3.h
+
 # ---- recipes
 tap_check "Debian: the build depends on what dependencies.sh installs" "$(comm -23 \
-  <({ sed -nE 's/^ *"(command|header):[^|]*\|([^|]*)\|.*/\2/p' tests/tools/dependencies.sh | tr ' ' '\n'; echo libopenmpi-dev; } | sort) \
+  <({ sed -nE 's/^ *"(needed|wanted):[^|]*\|([^|]*)\|.*/\2/p' tests/tools/dependencies.sh | tr ' ' '\n'; echo libopenmpi-dev; } | sort) \
   <(sed -n '/^Build-Depends:/,/^$/p' packaging/debian/control | grep -oE '[a-z0-9][a-z0-9.+-]+' | sort))"
 if command -v python3 >/dev/null; then
   out=$(PYTHONDONTWRITEBYTECODE=1 python3 tests/tools/spack_recipe.py "$top" 2>&1)

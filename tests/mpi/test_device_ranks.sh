@@ -8,6 +8,7 @@ set -u
 . "$(dirname "$0")/launch.sh"
 begin "ranks with devices" 576 train.device=cuda
 export CORE_DEVICE=emulated
+unjudged=(--set eval.count=0) # on an emulated device evaluations take most of the time; some runs below do have them
 near() { # what root root limit
   local difference; difference=$("$tests/ranks_difference" "$(newest "$2")" "$(newest "$3")")
   tap_result "$1: weights $difference apart after 3 iterations" \
@@ -27,7 +28,7 @@ tap_result "2 ranks' minibatches are queued with what goes between them" \
 train 1 one >out 2>&1
 train 2 cpu --set train.device=cpu >out 2>&1
 train 2 two >out 2>&1
-train 3 three --set comm.bucket_kb=1 >out 2>&1 # a bucket a layer
+train 3 three "${unjudged[@]}" --set comm.bucket_kb=1 >out 2>&1 # a bucket a layer
 near "2 ranks with devices and 2 on CPUs" cpu two 1e-5
 train 2 hosts --set comm.library=mpi >out 2>&1
 tap_result "2 ranks whose hosts decide on each step: the same bits" \
@@ -36,13 +37,14 @@ tap_result "2 ranks whose hosts decide on each step: the same bits" \
 near "2 ranks with devices and one" one two 1e-5
 near "3 ranks, each layer's gradient sent by itself, and one" one three 1e-5
 # A common trunk, whose gradient is complete last; layer norm; Gaussians, whose deviations follow the layers in the vector.
-trunk=(--set net.sharing=shared --set net.norm=layer --set env.actions=continuous --set comm.bucket_kb=1)
+trunk=("${unjudged[@]}" --set net.sharing=shared --set net.norm=layer --set env.actions=continuous --set comm.bucket_kb=1)
 train 1 trunk1 "${trunk[@]}" >out 2>&1
 train 3 trunk3 "${trunk[@]}" >out 2>&1
 near "the same with a common trunk, layer norm and real-valued actions" trunk1 trunk3 1e-5
 # 12 worlds in minibatches of whole worlds: some ranks have no row of some minibatch.
-train 1 worlds1 --set ppo.minibatch_by=environments --set ppo.num_minibatches=6 >out 2>&1
-train 4 worlds4 --set ppo.minibatch_by=environments --set ppo.num_minibatches=6 >out 2>&1
+worlds=("${unjudged[@]}" --set ppo.minibatch_by=environments --set ppo.num_minibatches=6)
+train 1 worlds1 "${worlds[@]}" >out 2>&1
+train 4 worlds4 "${worlds[@]}" >out 2>&1
 near "4 ranks, of which some have no row of a minibatch" worlds1 worlds4 1e-5
 
 for ranks in 1 2 3; do
@@ -55,10 +57,10 @@ q=(--set comm.deterministic=yes --set algo.name=pqn --set env.actions=discrete -
   --set train.observation_storage=state)
 for ranks in 1 3; do train $ranks "q$ranks" "${q[@]}" >out 2>&1 || cat out; contents "q$ranks" >"q.$ranks"; done
 tap_result "and with Q values, observations kept as what changes" "$([ -s q.1 ] && cmp -s q.1 q.3; echo $?)" "$(diff q.1 q.3)"
-memory=(--set comm.deterministic=yes --set net.memory=lstm --set net.memory_width=8 --set ppo.sequence_length=8)
+memory=("${unjudged[@]}" --set comm.deterministic=yes --set net.memory=lstm --set net.memory_width=8 --set ppo.sequence_length=8)
 for ranks in 1 3; do train $ranks "m$ranks" "${memory[@]}" >out 2>&1 || cat out; contents "m$ranks" >"m.$ranks"; done
 tap_result "and of policies with memory" "$([ -s m.1 ] && cmp -s m.1 m.3; echo $?)" "$(diff m.1 m.3)"
-saved=(--set comm.deterministic=yes --set checkpoint.every=0 --set eval.count=0)
+saved=("${unjudged[@]}" --set comm.deterministic=yes --set checkpoint.every=0)
 train 1 whole "${saved[@]}" >out 2>&1
 hold
 launch 2 moved "${saved[@]}"
@@ -71,10 +73,10 @@ tap_result "3 devices go on from a checkpoint of 2, to the bits of a run that ne
 
 # Running statistics, of all ranks' worlds at each of them; and a curriculum, whose new levels and searches of 25 levels do
 # not divide evenly.
-running=(--set env.normalize_observations=cleanrl --set env.normalize_rewards=cleanrl)
+running=("${unjudged[@]}" --set env.normalize_observations=cleanrl --set env.normalize_rewards=cleanrl)
 each=(--set env.normalize_observations=cleanrl_each --set env.normalize_rewards=cleanrl_each --set eval.actions=mean)
-slowly=(--set env.normalize_observations=stoix --set env.normalize_warmup=5 --set env.normalize_rewards=ppo_ewma)
-sfl=(--set env.task=random_s --set env.curriculum=sfl --set env.level_count=6 --set env.max_steps=16 --set sfl.batch_size=25
+slowly=("${unjudged[@]}" --set env.normalize_observations=stoix --set env.normalize_warmup=5 --set env.normalize_rewards=ppo_ewma)
+sfl=("${unjudged[@]}" --set env.task=random_s --set env.curriculum=sfl --set env.level_count=6 --set env.max_steps=16 --set sfl.batch_size=25
   --set sfl.num_batches=2 --set sfl.rollout_steps=32 --set sfl.buffer_size=8 --set sfl.period=2 --set sfl.sampled_ratio=0.4
   --set env.normalize_observations=rl_games)
 # SAPG: ranks divide the worlds and not the blocks; three ranks of which the middle one has no world of the leader.
@@ -82,7 +84,7 @@ sapg=(--set algo.name=sapg --set env.actions=continuous --set sapg.blocks=3 --se
   --set sapg.off_policy_ratio=2 --set ppo.num_minibatches=4 --set env.normalize_observations=rl_games
   --set train.observation_storage=float16)
 # Filtered levels, tried ahead of their time, some of them too late.
-filtered=(--set env.task=random_s --set env.level_count=1 --set env.reset=new_filtered --set env.max_steps=10
+filtered=("${unjudged[@]}" --set env.task=random_s --set env.level_count=1 --set env.reset=new_filtered --set env.max_steps=10
   --set train.observation_storage=state)
 for what in running each slowly sfl sapg filtered; do
   declare -n settings=$what
@@ -135,5 +137,5 @@ tap_expect "NCCL that can not be had" 2 "comm.library = nccl: .*set comm.library
   mpirun -n 2 trainer --config small.ini --root nccl --quiet --set comm.library=nccl
 tap_run "a run that diverges does so at all ranks, and says where" 1 "diverged in iteration" mpirun -n 2 trainer --config small.ini \
   --root one --quiet --set ppo.learning_rate=10 --set ppo.max_grad_norm=inf --set net.activation=relu --set net.depth=12 \
-  --set eval.count=0 --set algo.name=ppo
+  "${unjudged[@]}" --set algo.name=ppo
 tap_done

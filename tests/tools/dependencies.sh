@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
 # Libraries this project builds with. "check" (fast, silent when all are there), "install" (apt as root or sudo), or
 # "install packaging", with what makes Debian packages.
-# Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops. What is "optional" is
-# installed where that is possible, and does without otherwise.
+# Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops. What is "wanted" a build
+# can do without, though not the demo and the tests: "check" only names it. What is "optional" is installed where that is
+# possible, and all do without otherwise.
 set -u
 mode=${1:-check} also=${2:-}
-# what proves it is there (optional: a program, a header, or a plugin of Slurm) | Debian | Fedora | Spack
+# kind:what proves it is there (a program, a header, or a plugin of Slurm) | Debian | Fedora | Spack
 needs=(
-  "command:gcc|gcc libc6-dev|gcc|gcc"
-  "command:pkg-config|pkg-config|pkgconf-pkg-config|pkgconf"
-  "header:sqlite3.h|libsqlite3-dev|sqlite-devel|sqlite"
-  "header:jansson.h|libjansson-dev|jansson-devel|jansson"
-  "header:sodium.h|libsodium-dev|libsodium-devel|libsodium"
-  "header:archive.h|libarchive-dev|libarchive-devel|libarchive"
-  "header:Random123/philox.h|librandom123-dev|random123-devel|random123"
-  "header:oneapi/dnnl/dnnl.h|libdnnl-dev|onednn-devel|onednn"
-  "header:gd.h|libgd-dev|gd-devel|libgd"
-  "command:gnuplot|gnuplot-nox|gnuplot|gnuplot"
+  "needed:gcc|gcc libc6-dev|gcc|gcc"
+  "needed:pkg-config|pkg-config|pkgconf-pkg-config|pkgconf"
+  "needed:sqlite3.h|libsqlite3-dev|sqlite-devel|sqlite"
+  "needed:jansson.h|libjansson-dev|jansson-devel|jansson"
+  "needed:sodium.h|libsodium-dev|libsodium-devel|libsodium"
+  "needed:archive.h|libarchive-dev|libarchive-devel|libarchive"
+  "needed:Random123/philox.h|librandom123-dev|random123-devel|random123"
+  "wanted:oneapi/dnnl/dnnl.h|libdnnl-dev|onednn-devel|onednn"
+  "wanted:gd.h|libgd-dev|gd-devel|libgd"
+  "wanted:gnuplot|gnuplot-nox|gnuplot|gnuplot"
   "optional:mpirun|libopenmpi-dev openmpi-bin|openmpi-devel|openmpi"
   "optional:slurmctld|slurm-wlm munge|slurm-slurmctld slurm-slurmd munge|slurm munge"
   "optional:auth_jwt.so|slurm-wlm-jwt-plugin|slurm|slurm"
@@ -24,29 +25,29 @@ needs=(
   "optional:pip3|python3-pip python3-venv|python3-pip|py-pip"
   "optional:curl-config|libcurl4-openssl-dev|libcurl-devel|curl"
   "optional:microhttpd.h|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd"
-  "header:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
+  "wanted:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )
 [ "$also" != packaging ] || needs+=("optional:dh|debhelper dpkg-dev lintian|debhelper dpkg-dev|")
+included() { printf '#include <%s>\n' "$@" | ${CC:-gcc} -E -x c - >/dev/null 2>&1; }
 present() {
   case $1 in
-    optional:*.so) [ -n "$(ls /usr/lib*/*/slurm-wlm/"${1#*:}" /usr/lib*/slurm/"${1#*:}" 2>/dev/null)" ] ;; # Slurm's
-    optional:*.h) printf '#include <%s>\n' "${1#*:}" | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
-    command:*|optional:*) PATH=$PATH:/usr/sbin:/sbin command -v "${1#*:}" >/dev/null 2>&1 ;;
-    header:cmocka.h) printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
-    header:*) printf '#include <%s>\n' "${1#*:}" | ${CC:-gcc} -E -x c - >/dev/null 2>&1 ;;
+    *.so) [ -n "$(ls /usr/lib*/*/slurm-wlm/"$1" /usr/lib*/slurm/"$1" 2>/dev/null)" ] ;; # Slurm's
+    cmocka.h) included stdarg.h stddef.h stdint.h setjmp.h cmocka.h ;;
+    *.h) included "$1" ;;
+    *) PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null 2>&1 ;;
   esac
 }
 stamp=build/dependencies.$mode$also
 if [ -e "$stamp" ] && [ "$stamp" -nt "$0" ]; then exit 0; fi
 collect() {
-  debian=() fedora=() spack=() required=0
+  debian=() fedora=() spack=() without=() required=0
   for row in "${needs[@]}"; do
     IFS='|' read -r proof d f s <<<"$row"
     case $mode:$proof in check:optional:*) continue ;; esac
-    if ! present "$proof"; then
-      debian+=($d); fedora+=("$f"); spack+=($s)
-      case $proof in optional:*) ;; *) required=$((required + 1)) ;; esac
-    fi
+    present "${proof#*:}" && continue
+    case $mode:$proof in check:wanted:*) without+=("$d"); continue ;; esac
+    debian+=($d); fedora+=("$f"); spack+=($s)
+    case $proof in optional:*) ;; *) required=$((required + 1)) ;; esac
   done
 }
 collect
@@ -76,4 +77,5 @@ if [ ${#debian[@]} -gt 0 ]; then
   [ $required -eq 0 ]
   exit
 fi
+[ ${#without[@]} -eq 0 ] || echo "building without ${without[*]} (make info says what that means; make deps installs it)" >&2
 mkdir -p build && touch "$stamp"

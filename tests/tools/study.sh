@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The study of docs/study.md. Usage:
 #   tests/tools/study.sh BUILD ROOT run [EXPERIMENT...]   its experiments in their order, in the workspace ROOT; goes on where it was stopped
+#   tests/tools/study.sh BUILD ROOT extend                five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT draw                  docs/study/: pictures, the runs as CSV, verdicts, the controller against the grid
 set -eu
 cd "$(dirname "$0")/../.."
@@ -8,10 +9,16 @@ build=$(cd "$1/bin" && pwd) target=$PWD/docs/study
 mkdir -p "$2" && root=$(cd "$2" && pwd)
 order="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs ddr_target fig1a_com fig9_scaling fig12_com_epsilon fig7_minibatch fig4_learning_rate"
 
+second="fig3a_switch fig6_epochs"
+
 run() {
   for experiment in ${*:-$order}; do
     "$build/sweep" submit "experiments/$experiment.ini" --profile study --root "$root" --local --wait
   done
+}
+
+extend() {
+  for experiment in $second; do "$build/sweep" extend "$experiment" seeds=10 --root "$root" --local --wait; done
 }
 
 claims="com_low com_high com_gradient com_kl switch_up switch_down switch_same lr_independent lr_no_rescue epsilon_high epsilon_low
@@ -86,6 +93,7 @@ draw_all() {
 
 case "${3:-}" in
   run) shift 3; run "$@" ;;
+  extend) extend ;;
   draw) draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|draw" >&2; exit 2 ;;
 esac
