@@ -132,7 +132,7 @@ submit over --force --wait >/dev/null 2>&1
 tap_check "asked again, all are started over again" "$([ "$(attempts over 1) $(attempts over 2)" = "3 3" ] || echo "attempts $(attempts over 1), $(attempts over 2)")"
 
 # ---- runs that two sweeps share
-done_of() { grep -o "$1: done, .*" "$SWEEP_ROOT/executor.log"; } # SWEEP
+done_of() { grep -o "$1: done, .*" "$SWEEP_ROOT/executor.log"; } # SWEEP: written after the sweep has left the queue
 experiment elder 0.18
 experiment kin 0.18 '[grid children]
 ppo.epsilon = 0.19, 0.195
@@ -147,6 +147,7 @@ submit "$tap_dir/after.ini" --jobs 4 >/dev/null
 tap_wait 60 is after 1 running # by now the executor has passed kin
 fast
 tap_wait 60 idle elder; tap_wait 60 idle kin; tap_wait 60 idle after
+tap_wait 60 done_of kin >/dev/null
 tap_check "a child waits for its parent, which another sweep trains" "$(done_of kin | grep -qx 'kin: done, 3 finished and 0 failed in this session' || said)"
 
 experiment first 0.24,0.25,0.26
@@ -166,6 +167,7 @@ submit "$tap_dir/next.ini" --jobs 2 >/dev/null
 tap_wait 60 is next 2 finished # by now the executor has passed what first has left
 kill -CONT "$trainer"
 tap_wait 60 idle first; tap_wait 60 idle shares
+tap_wait 60 done_of first >/dev/null
 tap_check "a run that another sweep has begun is no failure" "$(done_of first | grep -qx 'first: done, 3 finished and 0 failed in this session' || said)"
 
 # ---- somebody else imports while a sweep ends
@@ -174,9 +176,9 @@ experiment joins 0.33
 experiment closes 0.34
 hold_import
 submit "$tap_dir/ended.ini" >/dev/null
-process=$(executor)
 waits() { grep -q 'another process imports' "$SWEEP_ROOT/executor.log"; }
 tap_wait 60 waits
+process=$(executor)
 tap_run "a submission meanwhile is taken" 0 "added to executor" submit "$tap_dir/joins.ini"
 tap_wait 60 is joins 1 finished; tap_result "and its run is trained" $? "$(said)"
 queued ended; tap_result "the sweep that has ended waits for its last import" $?
