@@ -59,11 +59,12 @@ static void append_differences(const CoreConfig *base, const CoreConfig *config,
   core_text_free(&value);
 }
 
-void sweep_batch_begin(const char *name, int64_t number, const SlurmSettings *settings, bool force,
+void sweep_batch_begin(const char *root, const char *name, int64_t number, const SlurmSettings *settings, bool force,
                        const CoreConfig *base, CoreText *text) {
   const CoreConfig defaults = core_config_default();
   CoreText lines = {0};
   core_text_appendf(text, "# batch %d %s %lld\n", BATCH_VERSION, name, (long long)number);
+  core_text_appendf(text, "root\t%.*s\n", (int)strcspn(root, "\n"), root);
   if (force) core_text_append(text, "set\tforce=yes\n");
   slurm_settings_print(settings, "=", "\n", &lines);
   char *save = NULL;
@@ -145,6 +146,8 @@ static int read_text(const char *path, const char *name, int64_t number, char *t
       if (strcmp(line, head) != 0) return damaged(path, at, "this is no such batch");
     } else if (in_runs) {
       if (!read_run(line, batch)) return damaged(path, at, "expected an index, a tab and a run id");
+    } else if (strncmp(line, "root\t", 5) == 0) {
+      continue; /* only tells this file, and with it its hash, from those of other workspaces */
     } else if (strncmp(line, "set\t", 4) == 0) {
       if (read_setting(batch, line + 4) != CORE_OK) return damaged(path, at, core_error_message());
     } else if (strncmp(line, "base\t", 5) == 0) {

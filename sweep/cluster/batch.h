@@ -3,6 +3,7 @@
  * meanwhile; job scripts carry only its number and a task's index.
  *
  *   # batch 1 <name> <number>
+ *   root <tab> /home/ada/study               the workspace: jobs of the same sweep in another one are not ours
  *   set <tab> slurm.cpus_per_run=4           resources and manner, what differs from the defaults
  *   base <tab> ppo.epochs=8                  settings of all runs, what differs from the defaults
  *   index <tab> run <tab> settings ...
@@ -42,7 +43,7 @@ typedef struct SweepBatch {
 
 /* A batch file is put together as text, so that a preview can have its hash without the file: its head, then a line for
  * each run, of what differs from `base`. */
-void sweep_batch_begin(const char *name, int64_t number, const SlurmSettings *settings, bool force,
+void sweep_batch_begin(const char *root, const char *name, int64_t number, const SlurmSettings *settings, bool force,
                        const CoreConfig *base, CoreText *text);
 void sweep_batch_add(const CoreConfig *base, int64_t index, const char *id, const CoreConfig *config, CoreText *text);
 void sweep_batch_hash(const CoreText *text, char hash[SWEEP_HASH]);

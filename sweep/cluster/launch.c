@@ -130,7 +130,8 @@ static int write_batch(const SweepSubmission *s, SweepGenerationBatch *generatio
   CoreText text = {0};
   int code = CORE_OK;
   base.train.seed = core_config_default().train.seed;
-  sweep_batch_begin(launch->name, generation->split.number, launch->settings, launch->force, &base, &text);
+  sweep_batch_begin(launch->root, launch->name, generation->split.number, launch->settings, launch->force, &base,
+                    &text);
   for (size_t i = 0; i < generation->order.count && code == CORE_OK; i++) {
     const SweepWanted *wanted = &s->wanted[generation->order.first + i];
     code = sweep_submission_config(s, wanted, &config);

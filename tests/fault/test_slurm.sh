@@ -84,6 +84,22 @@ counts both 40 10
 total=$(cat "$SWEEP_ROOT"/sweeps/both/batches/*.tsv | grep -cE '^[0-9]+	')
 [ "$total" = 40 ]
 tap_result "two submissions at once hand over each run once" $? "$total runs: $(cat "$tap_dir/one" "$tap_dir/two")"
+# one experiment in two workspaces: what Slurm has of the one is not the other's, whose submission was killed
+experiment same 4 10
+submit same --held >/dev/null
+echo before >"$tap_dir/stop_at"
+other() { sweep "$1" --root "$tap_dir/other" "${@:2}"; }
+mkdir "$tap_dir/other"
+PATH=$tap_dir/bin:$PATH sweep submit --root "$tap_dir/other" "$tap_dir/same.ini" --held >/dev/null 2>&1 & pid=$!
+tap_wait 60 test -s "$tap_dir/stopped"
+kill -9 $pid "$(cat "$tap_dir/stopped")"; wait $pid 2>/dev/null
+rm "$tap_dir/stopped" "$tap_dir/stop_at"
+tap_run "the same experiment in another workspace has jobs of its own" 0 "4 runs submitted in 1 array" other submit "$tap_dir/same.ini" --held
+tap_run "and cancels no others" 0 "4 runs cancelled" other cancel same
+[ "$(in_queue same)" = 4 ]; tap_result "those of the first are still there" $? "$(squeue)"
+sweep release same >/dev/null
+tap_wait 300 queue_empty
+counts same 4 10
 counts killed 60 10
 counts down 4 10
 counts frozen 4 10

@@ -16,14 +16,18 @@
 
 static char root[] = "/tmp/test_submission.XXXXXX";
 
-static void write_batch(int64_t number, char hash[SWEEP_HASH]) {
+static void make_batch(const char *workspace, int64_t number, CoreText *text) {
   const SlurmSettings settings = slurm_settings_default();
   const CoreConfig config = core_config_default();
   char id[CORE_RUN_ID];
-  CoreText text = {0};
   core_config_id(&config, id);
-  sweep_batch_begin("study", number, &settings, false, &config, &text);
-  sweep_batch_add(&config, 0, id, &config, &text);
+  sweep_batch_begin(workspace, "study", number, &settings, false, &config, text);
+  sweep_batch_add(&config, 0, id, &config, text);
+}
+
+static void write_batch(int64_t number, char hash[SWEEP_HASH]) {
+  CoreText text = {0};
+  make_batch(root, number, &text);
   sweep_batch_hash(&text, hash);
   if (sweep_batch_write(root, "study", number, &text) != CORE_OK) fail_msg("%s", core_error_message());
   core_text_free(&text);
@@ -73,8 +77,39 @@ static void test_older(void **state) {
   assert_non_null(strstr(path, "/batches/000050.0.log"));
 }
 
+/* Jobs are known by their batch's hash: two people may submit one experiment, each in their own workspace. */
+static void test_workspaces(void **state) {
+  (void)state;
+  static const char *const workspaces[] = {"/home/ada/study", "/home/ben/study", "/home/ada/study"};
+  char hash[3][SWEEP_HASH];
+  for (int i = 0; i < 3; i++) {
+    CoreText text = {0};
+    make_batch(workspaces[i], 1, &text);
+    sweep_batch_hash(&text, hash[i]);
+    core_text_free(&text);
+  }
+  assert_string_not_equal(hash[0], hash[1]);
+  assert_string_equal(hash[0], hash[2]);
+}
+
+/* Of a version that wrote no workspace into it. */
+static void test_without_workspace(void **state) {
+  (void)state;
+  char hash[SWEEP_HASH];
+  CoreText text = {0};
+  make_batch(root, 60, &text);
+  char *line = strstr(text.data, "root\t"), *next = strchr(line, '\n') + 1;
+  text.length -= (size_t)(next - line);
+  memmove(line, next, strlen(next) + 1);
+  sweep_batch_hash(&text, hash);
+  assert_int_equal(sweep_batch_write(root, "study", 60, &text), CORE_OK);
+  core_text_free(&text);
+  assert_reads(60, hash);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_folders), cmocka_unit_test(test_older)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_folders), cmocka_unit_test(test_older),
+                                     cmocka_unit_test(test_workspaces), cmocka_unit_test(test_without_workspace)};
   if (!mkdtemp(root)) return 1;
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
   if (core_files_remove_tree(root) != CORE_OK) return 1;
