@@ -185,6 +185,12 @@ static void print_allowance(const SweepSubmission *s) {
   core_text_free(&text);
 }
 
+static size_t count_in_queue(const SweepSubmission *s) {
+  size_t count = 0;
+  for (size_t i = 0; i < s->manifest->count; i++) count += is_in_queue(s, i);
+  return count;
+}
+
 static int launch_generations(SweepSubmission *s) {
   const SweepLaunch *launch = s->launch;
   int code = sweep_submission_find_parents(s);
@@ -193,7 +199,7 @@ static int launch_generations(SweepSubmission *s) {
   const bool only_talk = launch->preview || launch->dry_run || launch->test_only;
   if (!only_talk) {
     sweep_archived_end(launch->root, launch->name);
-    sweep_notify_begin(launch->root, launch->name);
+    sweep_notify_begin(launch->root, launch->name, s->manifest->count - s->count - count_in_queue(s));
   }
   if (launch->cluster && !launch->preview) print_allowance(s);
   for (size_t w = 0; w < s->generation_count && code == CORE_OK && (only_talk || s->room != 0); w++)

@@ -96,7 +96,7 @@ static int wait_for(const char *root, const SweepGrid *grid) {
   return sweep_missing_judge_all(root, grid);
 }
 
-static int start(const SubmitOptions *options, const SweepGrid *grid, const SweepMissing *missing) {
+static int start(const SubmitOptions *options, const SweepGrid *grid, size_t recorded, const SweepMissing *missing) {
   const char *root = options->common.root, *name = grid->spec->name;
   if (missing->todo + missing->running == 0) {
     printf("nothing to start: %zu runs are finished", missing->finished);
@@ -109,7 +109,7 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, const Swee
   const SweepRequest request = {
     .jobs = options->jobs, .force = options->force, .asked_unix_s = core_clock_unix_s()};
   sweep_archived_end(root, name);
-  sweep_notify_begin(root, name);
+  sweep_notify_begin(root, name, recorded - missing->todo - missing->running);
   TRY(sweep_queue_write(root, name, &request));
   int64_t process;
   bool joined;
@@ -251,7 +251,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   tell_count(options, "running", missing.running);
   tell_count(options, "stopped_by_rule", missing.stopped);
   if (options->dry_run) printf("%zu runs would be started on this machine; nothing was written\n", missing.todo);
-  else code = start(options, grid, &missing);
+  else code = start(options, grid, manifest.count, &missing);
 done:
   sweep_manifest_free(&manifest);
   return code;

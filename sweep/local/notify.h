@@ -25,8 +25,9 @@ void sweep_notify_ended(const char *root, const char *name, size_t ended, const 
 /* A run of the sweep has failed while others go on: told once, with that run's reason. */
 void sweep_notify_failed(const char *root, const char *name);
 
-/* Runs are submitted, for the first time or again. What was told before is forgotten, so that it can be told again. */
-void sweep_notify_begin(const char *root, const char *name);
+/* Runs are submitted, for the first time or again. What was told before is forgotten, so that it can be told again.
+ * `over`: how many of the sweep's runs nobody is to do now: done before, by another sweep, or no longer in its file. */
+void sweep_notify_begin(const char *root, const char *name, size_t over);
 
 /* Sends one message now, by all ways. A program of the user's has the message as its input, and SWEEP_EVENT,
  * SWEEP_NAME, SWEEP_RUNS, SWEEP_FINISHED, SWEEP_FAILED and SWEEP_DIVERGED in its environment. CORE_FAIL says which ways

@@ -101,13 +101,13 @@ static void test_faults(void **state) {
 
 static SweepManifest manifest;
 
-static void make_sweep(const char *name) {
-  static const char text[] = "[sweep]\nname = %s\nseeds = 4\n[env]\nnum = 8\n";
+static void make_sweep_of(const char *name, int seeds) {
+  static const char text[] = "[sweep]\nname = %s\nseeds = %d\n[env]\nnum = 8\n";
   char experiment[256];
   SweepSpec spec;
   SweepGrid grid;
   SweepManifestChange change;
-  snprintf(experiment, sizeof experiment, text, name);
+  snprintf(experiment, sizeof experiment, text, name, seeds);
   assert_int_equal(sweep_spec_parse("x.ini", experiment, NULL, NULL, 0, &spec), CORE_OK);
   assert_int_equal(sweep_grid_expand(&spec, &grid), CORE_OK);
   assert_int_equal(sweep_manifest_record(root, &grid, &manifest, &change), CORE_OK);
@@ -121,6 +121,8 @@ static void make_sweep(const char *name) {
   sweep_spec_free(&spec);
 }
 
+static void make_sweep(const char *name) { make_sweep_of(name, 4); }
+
 static void end_run(size_t index, StoreStatus status) {
   const StoreState run = {.status = status, .attempt = 1};
   assert_int_equal(store_run_state_write(root, manifest.ids[index], &run), CORE_OK);
@@ -130,7 +132,7 @@ static void test_end(void **state) {
   HttpServer server;
   start(&server, "plain", "both");
   make_sweep("ends");
-  sweep_notify_begin(root, "ends");
+  sweep_notify_begin(root, "ends", 0);
   for (size_t i = 0; i < 3; i++) {
     end_run(i, i == 1 ? STORE_FAILED : STORE_FINISHED);
     sweep_notify_ended(root, "ends", 1, i == 1 ? "out of luck" : NULL);
@@ -145,11 +147,47 @@ static void test_end(void **state) {
   assert_non_null(strstr(server.calls[1].body, "\"finished\":3,\"failed\":1"));
   sweep_notify_ended(root, "ends", 1, NULL); /* two that end at once: told once */
   assert_int_equal(server.count, 2);
-  sweep_notify_begin(root, "ends"); /* a retry */
+  sweep_notify_begin(root, "ends", 3); /* a retry */
   end_run(1, STORE_FINISHED);
   sweep_notify_ended(root, "ends", 1, NULL);
   assert_int_equal(server.count, 3);
   assert_non_null(strstr(server.calls[2].body, "\"finished\":4,\"failed\":0"));
+  sweep_manifest_free(&manifest);
+  stop(&server);
+}
+
+/* Some runs were done before: by another sweep that has them too, or before anybody was to be told. */
+static void test_shared(void **state) {
+  HttpServer server;
+  start(&server, "plain", "both");
+  make_sweep("shares");
+  for (size_t i = 0; i < 3; i++) end_run(i, STORE_FINISHED);
+  end_run(3, STORE_PENDING);
+  sweep_notify_begin(root, "shares", 3);
+  end_run(3, STORE_FINISHED);
+  sweep_notify_ended(root, "shares", 1, NULL);
+  assert_int_equal(server.count, 1);
+  assert_non_null(strstr(server.calls[0].body, "\"finished\":4,\"failed\":0"));
+  sweep_manifest_free(&manifest);
+  stop(&server);
+}
+
+/* Nobody waits for runs that a changed file no longer has. */
+static void test_dropped(void **state) {
+  HttpServer server;
+  start(&server, "plain", "both");
+  make_sweep_of("changes", 4);
+  sweep_manifest_free(&manifest);
+  make_sweep_of("changes", 2);
+  assert_int_equal(manifest.count, 4);
+  for (size_t i = 0; i < 4; i++) end_run(i, STORE_PENDING);
+  sweep_notify_begin(root, "changes", 2);
+  for (size_t i = 0; i < 2; i++) {
+    end_run(i, STORE_FINISHED);
+    sweep_notify_ended(root, "changes", 1, NULL);
+    assert_int_equal(server.count, i); /* the first is not the end */
+  }
+  assert_non_null(strstr(server.calls[0].body, "\"finished\":2,\"failed\":0"));
   sweep_manifest_free(&manifest);
   stop(&server);
 }
@@ -259,7 +297,7 @@ static void test_first_failure(void **state) {
   make_program("tell", "#!/bin/sh\ncat >>\"${0%/*}/left\"\n");
   site_of("command = tell");
   make_sweep("fails");
-  sweep_notify_begin(root, "fails");
+  sweep_notify_begin(root, "fails", 0);
   const StoreState run = {.status = STORE_FAILED, .attempt = 1, .message = "out of luck"};
   assert_int_equal(store_run_state_write(root, manifest.ids[2], &run), CORE_OK);
   sweep_notify_failed(root, "fails");
@@ -267,7 +305,7 @@ static void test_first_failure(void **state) {
   snprintf(expected, sizeof expected, "sweep fails: a run failed\nfails/2 (%s): out of luck\n", manifest.ids[2]);
   assert_left(expected);
   site_of("command = tell\non = end");
-  sweep_notify_begin(root, "fails");
+  sweep_notify_begin(root, "fails", 0);
   sweep_notify_failed(root, "fails");
   char path[128];
   snprintf(path, sizeof path, "%s/left", root);
@@ -298,7 +336,8 @@ int main(void) {
     cmocka_unit_test(test_command), cmocka_unit_test(test_mail), cmocka_unit_test(test_programs_that_fail),
     cmocka_unit_test(test_first_failure), cmocka_unit_test(test_bad_sites)};
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_styles), cmocka_unit_test(test_faults),
-                                     cmocka_unit_test(test_end), cmocka_unit_test(test_choice),
+                                     cmocka_unit_test(test_end), cmocka_unit_test(test_shared),
+                                     cmocka_unit_test(test_dropped), cmocka_unit_test(test_choice),
                                      cmocka_unit_test(test_stall)};
   if (!mkdtemp(root)) return 2;
   snprintf(site_path, sizeof site_path, "/tmp/test_notify.%d.ini", (int)getpid());
