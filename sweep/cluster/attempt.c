@@ -64,6 +64,24 @@ static void share_out(const SweepArrayTask *task, size_t place, SweepTrainer *tr
   trainer->gpus_per_run = s->gpus_per_run;
 }
 
+/* Its first start for this submission? Batches are counted sweep by sweep, and sweeps share runs: the job says whose. */
+static bool is_first_start(const SweepArrayTask *task, const SweepRecord *record, bool known) {
+  return !known || record->batch != task->batch.number || record->job != task->job;
+}
+
+/* The record says that it starts before it does. */
+static int begin(const SweepArrayTask *task, size_t place, SweepAttempt *attempt, bool from_start) {
+  TRY(sweep_record_write(task->root, attempt->id, &attempt->record));
+  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .from_start = from_start};
+  share_out(task, place, &trainer);
+  char log[CORE_PATH_MAX];
+  TRY(store_path_run(task->root, attempt->id, "log.txt", log));
+  attempt->log_start = sweep_joblog_end(log);
+  TRY(sweep_trainer_start(&trainer, &attempt->process));
+  attempt->begun = true, attempt->begun_s = core_clock_s();
+  return CORE_OK;
+}
+
 static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt) {
   CoreConfig config;
   char id[CORE_RUN_ID];
@@ -80,8 +98,9 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
     return CORE_OK;
   }
   TRY(sweep_record_read(task->root, attempt->id, record, &known));
-  const bool is_new = !known || record->batch != task->batch.number; /* its first start for this submission */
-  const bool from_start = task->batch.force && is_new;
+  const bool is_new = is_first_start(task, record, known);
+  /* Until the trainer has begun an attempt of its own: an earlier start may have been killed before. */
+  const bool from_start = task->batch.force && (is_new || record->over == state.attempt);
   const bool done = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
   if (done && !from_start) return CORE_OK;
   if (sweep_task_rule_stops(&task->rule, attempt->id)) {
@@ -103,6 +122,7 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
                           .starts = record->starts + 1,
                           .stalled = stalled ? record->stalled + 1 : 0,
                           .iteration = state.iteration,
+                          .over = from_start ? state.attempt : -1,
                           .started_unix_s = now};
   gethostname(record->node, sizeof record->node - 1);
   if (record->stalled > task->batch.settings.max_restarts) {
@@ -114,15 +134,7 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
     fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
     return CORE_OK;
   }
-  TRY(sweep_record_write(task->root, attempt->id, record));
-  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .from_start = from_start};
-  share_out(task, place, &trainer);
-  char log[CORE_PATH_MAX];
-  TRY(store_path_run(task->root, attempt->id, "log.txt", log));
-  attempt->log_start = sweep_joblog_end(log);
-  TRY(sweep_trainer_start(&trainer, &attempt->process));
-  attempt->begun = true, attempt->begun_s = core_clock_s();
-  return CORE_OK;
+  return begin(task, place, attempt, from_start);
 }
 
 void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt) {

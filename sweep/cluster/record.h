@@ -27,6 +27,7 @@ typedef struct SweepRecord {
   int64_t starts;             /* of the program, over all tasks */
   int64_t stalled;            /* of these, the last ones in a row that began at the same iteration */
   int64_t iteration;          /* at the last start */
+  int64_t over;               /* the attempt that this job starts over (--force); -1: none */
   SweepCause cause;
   double started_unix_s, ended_unix_s;
   /* Over all starts, for sweep report: */

@@ -84,6 +84,20 @@ tap_run "retry submits failed runs again, with more memory" 0 "2 runs submitted 
 grep -q "slurm.mem=150M" "$SWEEP_ROOT/sweeps/broken/batches/000002.tsv"; tap_result "150 M" $?
 tap_wait 300 queue_empty
 counts broken 2 20
+# batches are counted sweep by sweep, also where sweeps share runs; a start that was killed does not count
+sed 's/^name = .*/name = again/' "$tap_dir/broken.ini" >"$tap_dir/again.ini"
+cat >"$tap_dir/dies_once" <<SH
+#!/bin/sh
+mkdir "$tap_dir/died" 2>/dev/null && kill -9 \$\$
+exec "$SWEEP_BUILD/bin/trainer" "\$@"
+SH
+chmod +x "$tap_dir/dies_once"
+attempts() { for id in $(tail -n +3 "$SWEEP_ROOT/sweeps/again/manifest.tsv" | cut -f2); do grep -h ^attempt= "$(folder_of "$id")/state"; done; }
+before=$(attempts)
+SWEEP_TRAINER=$tap_dir/dies_once submit again --no-check --force >/dev/null
+tap_wait 300 queue_empty
+tap_result "--force starts runs over that another sweep has finished, also when a start is killed" \
+  "$([ -d "$tap_dir/died" ] && [ "$(attempts)" = $'attempt=2\nattempt=2' ]; echo $?)" "$before, then $(attempts)"
 # runs that a changed file no longer has are Slurm's as long as it has them
 experiment changed 2 20
 submit changed --held >/dev/null
