@@ -103,6 +103,10 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
   const bool from_start = task->batch.force && (is_new || record->over == state.attempt);
   const bool done = state.status == STORE_FINISHED || state.status == STORE_DIVERGED;
   if (done && !from_start) return CORE_OK;
+  if (state.status == STORE_FAILED && !is_new && task->batch.settings.runs_per_task > 1) { /* others go on */
+    attempt->failed = true;
+    return CORE_OK;
+  }
   if (sweep_task_rule_stops(&task->rule, attempt->id)) {
     core_info("run %s is stopped by rule: sweep retry takes it up", attempt->id);
     return CORE_OK;

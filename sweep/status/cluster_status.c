@@ -24,6 +24,8 @@ typedef struct Judge {
   bool asked;                 /* Slurm's queue is known */
   SlurmTasks history;         /* of the accounting database, when it was needed */
   SweepIdSet ids;               /* of the runs, when it was needed */
+  const SweepArray *silent;     /* whose script's words were asked for last, and these */
+  char words[256];
 } Judge;
 
 static const char *const kind_names[SWEEP_KINDS] = {
@@ -136,8 +138,21 @@ static void judge_over(const Judge *judge, size_t index, const SlurmTask *row, c
   else SAY("ended before the run began (%s)%s%.200s", slurm_state_name(row->state), *words ? ": " : "", words);
 }
 
+/* What its script said, where that has kept all runs of its array from beginning. "": nothing, or it may have been
+ * another task's. */
+static const char *words_before_runs(Judge *judge, const SweepJobMapRun *place) {
+  if (judge->silent == place->array) return judge->words;
+  judge->silent = place->array;
+  script_words(judge, place, judge->words, sizeof judge->words);
+  for (size_t i = 0; i < judge->progress->runs && *judge->words; i++)
+    if (judge->job_map.places[i].array == place->array && judge->progress->run[i].state.attempt > 0)
+      judge->words[0] = '\0';
+  if (strstr(judge->words, "CANCELLED AT")) judge->words[0] = '\0'; /* by a node's daemon: scancel while it began */
+  return judge->words;
+}
+
 /* Slurm does not know the task (any more), and the run is not done. */
-static void judge_unknown(const Judge *judge, size_t index, const SweepRecord *record, SweepRunStatus *status) {
+static void judge_unknown(Judge *judge, size_t index, const SweepRecord *record, SweepRunStatus *status) {
   const SweepJobMapRun *place = &judge->job_map.places[index];
   const StoreState *state = &judge->progress->run[index].state;
   if (!judge->asked) {
@@ -155,6 +170,9 @@ static void judge_unknown(const Judge *judge, size_t index, const SweepRecord *r
     status->kind = SWEEP_STOPPED;
     SAY("%s after iteration %lld, and is not in the queue; sweep submit goes on",
         record->cause == SWEEP_CAUSE_PREEMPTED ? "preempted" : "stopped", (long long)state->iteration);
+  } else if (state->attempt == 0 && record->starts == 0 && *words_before_runs(judge, place)) {
+    status->kind = SWEEP_FAILED;
+    SAY("ended before the run began: %.200s", judge->words);
   } else if (state->attempt == 0 && record->starts == 0) { /* waiting tasks that are cancelled leave no trace */
     judge_cancelled(judge, index, NULL, " before it started", status);
   } else {
@@ -209,17 +227,30 @@ static bool judge_orphan(Judge *judge, size_t index, SweepRunStatus *status) {
   return true;
 }
 
+/* The last run of a task ends it; one that failed, or was stopped by its rule, before the others of its task has. */
+static bool has_ended_before_others(const Judge *judge, size_t index, const SweepRecord *record) {
+  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const StoreStatus status = judge->progress->run[index].state.status;
+  return (status == STORE_FAILED || status == STORE_STOPPED_BY_RULE) &&
+         judge->job_map.batches[place->batch].settings.runs_per_task > 1 && record->job == place->array->job &&
+         record->batch == place->array->batch && record->ended_unix_s > 0;
+}
+
 static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
   const StoreState *state = &judge->progress->run[index].state;
   const SweepJobMapRun *place = &judge->job_map.places[index];
   const SlurmTask *row = sweep_job_map_row(&judge->job_map, place);
-  const bool in_queue = row && !slurm_state_is_over(row->state);
+  bool in_queue = row && !slurm_state_is_over(row->state);
   SweepRecord record = {0};
   bool present = false;
   *status = (SweepRunStatus){.id = sweep_job_map_id(place), .restarts = -1};
   if (state->status == STORE_FINISHED) {
     status->kind = SWEEP_FINISHED;
     return;
+  }
+  if (in_queue && (state->status == STORE_FAILED || state->status == STORE_STOPPED_BY_RULE)) {
+    if (sweep_record_read(judge->root, judge->progress->run[index].id, &record, &present) != CORE_OK) present = false;
+    if (present && has_ended_before_others(judge, index, &record)) in_queue = false;
   }
   if (in_queue && row->state == SLURM_PENDING) {
     if (strcmp(row->reason, "DependencyNeverSatisfied") != 0 || !judge_orphan(judge, index, status))

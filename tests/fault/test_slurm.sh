@@ -138,4 +138,28 @@ for i in 1 2 3; do sweep status >/dev/null & done; wait %?status 2>/dev/null
 tap_wait 300 queue_empty
 kill $follow; wait $follow 2>/dev/null
 counts long 4 300
+
+# ---- of two runs that share a task one fails, the other goes on: also when Slurm requeues the task
+experiment packed 2 300 "runs_per_task = 2"
+submit packed --no-start >/dev/null
+hold
+id=$(sed -n 3p "$SWEEP_ROOT/sweeps/packed/manifest.tsv" | cut -f2)
+mkdir -p "$(folder_of "$id")"
+echo "no folder" >"$(folder_of "$id")/ckpt"
+submit packed >/dev/null
+one_failed() { fresh_status packed | grep -q "1 running, 1 failed"; }
+tap_wait 60 one_failed; tap_result "a run that has failed is not said to be starting while its task goes on" $? "$(fresh_status packed --runs)"
+task=$(squeue -h -n packed -o %A)
+tap_wait 60 waits
+tap_wait 60 begin_time
+tap_run "nor to be queued" 0 "1 queued, 1 failed" fresh_status packed
+scontrol update JobId="$task" StartTime=now
+tap_wait 60 one_failed; tap_result "the task goes on with the other one" $? "$(fresh_status packed --runs)"
+grep -qx "starts=1" "$(folder_of "$id")/job"; tap_result "what has failed is not tried again by itself" $? "$(cat "$(folder_of "$id")/job")"
+fast
+tap_wait 60 queue_empty
+rm "$(folder_of "$id")/ckpt"
+tap_run "but by sweep retry" 0 "1 runs submitted again" sweep retry packed --failed
+tap_wait 60 queue_empty
+counts packed 2 300
 tap_done

@@ -110,4 +110,12 @@ experiment waited 2 20
 tap_run "submit --wait stays until all have ended" 0 "2 finished" submit waited --wait
 tap_run "cancel of a sweep that is done" 0 "none of these runs is in the queue" sweep cancel broken
 tap_run "--local runs on this machine" 0 "executor" submit later --force --local --wait
+
+# ---- what Slurm has forgotten, without an accounting database
+experiment modules 2 20 "modules = nowhere/1"
+sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure
+submit modules >/dev/null
+forgotten() { [ -z "$(squeue -h -t all -n modules -o %i)" ]; }
+tap_wait 300 forgotten; tap_result "slurmctld has forgotten the jobs" $? "$(squeue -t all)"
+tap_run "a module that is missing is still the reason" 0 "2 failed: ended before the run began: module load failed" fresh_status modules
 tap_done
