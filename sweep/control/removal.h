@@ -32,8 +32,8 @@ int sweep_removal_check(const char *root, const SweepRemoval *removal);
 int sweep_removal_folder(const char *path);
 double sweep_removal_bytes(const char *path);
 /* Does it. Of the runs that were chosen those stay that the sweep's file has again by now, or that another sweep has
- * taken up; *removal is then what has gone. CORE_FAIL: all of a sweep was to go, and it has got more runs since;
- * CORE_USAGE: the run belongs to several sweeps by now. */
+ * taken up; *removal is then what has gone. CORE_FAIL: all of a sweep was to go, and it has got more runs since, or
+ * somebody submits it just now; CORE_USAGE: the run belongs to several sweeps by now, or is in a queue. */
 int sweep_removal_carry_out(const char *root, SweepRemoval *removal);
 void sweep_removal_free(SweepRemoval *removal);
 
