@@ -64,7 +64,8 @@ static void share_out(const SweepArrayTask *task, size_t place, SweepTrainer *tr
   trainer->gpus_per_run = s->gpus_per_run;
 }
 
-/* Its first start for this submission? Batches are counted sweep by sweep, and sweeps share runs: the job says whose. */
+/* Its first start for this submission? Batches are counted sweep by sweep, and sweeps share runs: the job says whose
+ * it is. */
 static bool is_first_start(const SweepArrayTask *task, const SweepRecord *record, bool known) {
   return !known || record->batch != task->batch.number || record->job != task->job;
 }

@@ -174,6 +174,18 @@ int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBa
   return code;
 }
 
+bool sweep_batch_is_forced(const char *root, const char *name, int64_t number) {
+  char path[CORE_PATH_MAX], *line = NULL;
+  size_t size = 0;
+  bool forced = false;
+  FILE *file = batch_path(root, name, number, path) == CORE_OK ? fopen(path, "re") : NULL;
+  for (int i = 0; file && i < 3 && !forced && getline(&line, &size, file) > 0; i++) /* behind its name and its root */
+    forced = strcmp(line, "set\tforce=yes\n") == 0;
+  free(line);
+  if (file) fclose(file);
+  return forced;
+}
+
 void sweep_batch_free(SweepBatch *batch) {
   free(batch->runs);
   free(batch->memory);

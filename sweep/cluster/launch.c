@@ -28,10 +28,18 @@ static bool is_in_queue(const SweepSubmission *s, size_t index) {
   return row && !slurm_state_is_over(row->state);
 }
 
+/* Is it to be started over, and not submitted for that yet? */
+static bool is_forced(const SweepSubmission *s, size_t index) {
+  const SweepArray *array = index < s->job_map.count ? s->job_map.places[index].array : NULL;
+  const int64_t from = s->launch->forced_from;
+  return s->launch->force && (from == 0 || !array || array->batch < from);
+}
+
 /* Is there anything to do for this run? Counts it either way. */
 static int choose(SweepSubmission *s, const char *id, size_t index, bool *wanted) {
   SweepLaunched *done = s->done;
   StoreState state;
+  const bool force = is_forced(s, index);
   *wanted = false;
   if (is_in_queue(s, index)) {
     done->queued++;
@@ -39,8 +47,8 @@ static int choose(SweepSubmission *s, const char *id, size_t index, bool *wanted
   }
   if (store_run_state_read(s->launch->root, id, true, &state) != CORE_OK) core_warn("%s", core_error_message());
   if (state.status == STORE_RUNNING) done->running++;
-  else if (state.status == STORE_FINISHED && !s->launch->force) done->finished++;
-  else if (state.status == STORE_DIVERGED && !s->launch->force) done->diverged++;
+  else if (state.status == STORE_FINISHED && !force) done->finished++;
+  else if (state.status == STORE_DIVERGED && !force) done->diverged++;
   else if (state.status == STORE_FAILED && s->launch->keep_failed) done->failed++;
   else if (sweep_stop_log_stops(&s->stops, id)) done->stopped++;
   else *wanted = true;
@@ -203,7 +211,7 @@ static int launch_generations(SweepSubmission *s) {
   }
   if (launch->cluster && !launch->preview) print_allowance(s);
   for (size_t w = 0; w < s->generation_count && code == CORE_OK && (only_talk || s->room != 0); w++)
-    code = launch_generation(s, &s->generations[w], s->job_map.journal.batches + 1 + (int64_t)w);
+    code = launch_generation(s, &s->generations[w], s->done->batch + (int64_t)w);
   if (code == CORE_OK && !only_talk) s->done->waiting = s->count - s->done->submitted;
   if (code != CORE_OK && (s->done->submitted || *s->done->refusal)) s->done->refused = s->count - s->done->submitted;
   return code;
@@ -216,6 +224,7 @@ static int begin(SweepSubmission *s, int *lock) {
   *lock = -1;
   if (!only_talk) TRY(sweep_journal_lock(s->launch->root, s->launch->name, lock));
   TRY(sweep_job_map_read(s->launch->root, s->manifest, &s->job_map));
+  s->done->batch = s->job_map.journal.batches + 1;
   if (!s->launch->cluster) return CORE_OK;
   TRY(slurm_limits(s->launch->cluster, &s->limits));
   TRY(slurm_allowance(s->launch->cluster, s->launch->settings->account, s->launch->settings->qos, &s->allowance));

@@ -23,6 +23,7 @@ typedef struct SweepLaunch {
   SlurmCluster *cluster;          /* NULL only with dry_run */
   const SlurmSettings *settings;
   bool force;                     /* also finished and diverged runs, from the beginning */
+  int64_t forced_from;            /* but none that is in this batch or a later one; 0: all */
   bool keep_failed;               /* failed runs stay as they are */
   bool dry_run, test_only;        /* say what would be done; change nothing */
   SweepPreview *preview;          /* not NULL: as dry_run, and says nothing */
@@ -40,6 +41,7 @@ typedef struct SweepLaunched {
   size_t arrays, tasks;
   size_t refused;                 /* runs that Slurm did not take; refusal says why */
   char refusal[512];
+  int64_t batch;                  /* the first that this submission made, or would have */
   size_t waiting;                 /* runs that the account's limit on queued jobs keeps out for now */
 } SweepLaunched;
 

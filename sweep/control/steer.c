@@ -286,14 +286,21 @@ static int retry_settings(const RetryOptions *options, const Chosen *chosen, con
   return slurm_settings_check(settings);
 }
 
+/* What the account's limit on queued jobs has kept out. */
+static int judge_waiting(const RetryOptions *options, const Chosen *chosen, const SweepLaunched *done) {
+  if (options->dry_run || done->waiting == 0) return CORE_OK;
+  return core_error(CORE_REQUEUE, "%zu runs are not submitted yet: the limit on jobs in the queue is reached; sweep %s "
+                    "%s when some have ended", done->waiting, options->by_rule ? "submit" : "retry", chosen->name);
+}
+
 static void tell_retry(const RetryOptions *options, const Chosen *chosen, const SweepLaunched *done,
                        const int64_t *indices, size_t count) {
   json_t *runs = json_array();
   for (size_t i = 0; i < count; i++) json_array_append_new(runs, json_string(chosen->manifest.ids[indices[i]]));
-  core_json_print(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:o}", "sweep", chosen->name, "action", "retried",
-                            "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted, "queued_already",
+  core_json_print(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", chosen->name, "action",
+                            "retried", "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted, "queued_already",
                             (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",
-                            (json_int_t)done->arrays, "run", runs));
+                            (json_int_t)done->arrays, "waiting", (json_int_t)done->waiting, "run", runs));
 }
 
 /* ---- what a [stop] rule has stopped ------------------------------------------------------------------------------ */
@@ -368,8 +375,9 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
   if (done.orphans)
     fprintf(words, "  %zu begin from runs that are neither done nor in a queue (%s): retry those too\n", done.orphans,
             done.orphan);
+  if (code == CORE_OK) code = judge_waiting(options, chosen, &done);
 out:
-  if (code == CORE_OK && chosen->json) tell_retry(options, chosen, &done, indices, count);
+  if ((code == CORE_OK || code == CORE_REQUEUE) && chosen->json) tell_retry(options, chosen, &done, indices, count);
   slurm_cluster_close(&cluster);
   free(indices);
   return code;

@@ -168,13 +168,15 @@ static int watch(const char *root, const SweepGrid *grid) {
   return sweep_missing_judge(root, grid);
 }
 
+/* `first`: the batch with which this command began; 0: it begins. What it has started over since is not again. */
 static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest,
-                           const SlurmSettings *settings, SlurmCluster *cluster) {
+                           const SlurmSettings *settings, SlurmCluster *cluster, int64_t first) {
   const SweepLaunch launch = {.root = options->common.root,
                               .name = grid->spec->name,
                               .cluster = cluster,
                               .settings = settings,
                               .force = options->force && !options->keep_failed, /* of the first wave */
+                              .forced_from = first,
                               .keep_failed = options->keep_failed,
                               .dry_run = options->dry_run,
                               .test_only = options->test_only,
@@ -202,14 +204,14 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   if (done.waiting > 0 && !options->wait)
     return core_error(
       CORE_REQUEUE,
-      "%zu runs are not submitted yet: the limit on jobs in the queue is reached; sweep submit again when some have "
-      "ended, or submit --wait, which does so by itself",
-      done.waiting);
+      "%zu runs are not submitted yet: the limit on jobs in the queue is reached; %s, which does so by itself",
+      done.waiting, launch.force ? "start those over with sweep retry RUN --force when some have ended, or take submit "
+                                   "--force --wait" : "sweep submit again when some have ended, or submit --wait");
   if (!options->wait || options->dry_run || options->test_only) return CORE_OK;
   if (done.submitted + done.queued == 0 && done.waiting > 0) sleep(ROOM_POLL_S); /* others of ours fill the queue */
   const int verdict = watch(options->common.root, grid);
   if (done.waiting == 0 || verdict == CORE_FAIL) return verdict; /* failed runs are for a person to look at */
-  return submit_to_slurm(options, grid, manifest, settings, cluster);
+  return submit_to_slurm(options, grid, manifest, settings, cluster, first ? first : done.batch);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
@@ -239,7 +241,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   printf("\n");
   fflush(stdout);
   if (cluster) {
-    code = submit_to_slurm(options, grid, &manifest, settings, cluster);
+    code = submit_to_slurm(options, grid, &manifest, settings, cluster, 0);
     goto done;
   }
   code = CORE_OK;

@@ -1,7 +1,7 @@
 /* Who is the last one? Asking every run's state at every end would cost ten thousand times ten thousand opens. So each
- * end appends bytes to sweeps/<name>/ended, one a run, as does a submission for what is not to do; only who finds as many as there are runs looks at all states,
- * and when some have not ended after all (retries, runs shared with another sweep) cuts the file to the number that
- * have. What is said, and how it gets there, is notify_send.c's. */
+ * end appends bytes to sweeps/<name>/ended, one a run, and a submission for what is not to do; only who finds as many
+ * as there are runs looks at all states, and when some have not ended after all (retries, runs shared with another
+ * sweep) cuts the file to the number that have. What is said, and how it gets there, is notify_send.c's. */
 #include "sweep/local/notify.h"
 
 #include <errno.h>

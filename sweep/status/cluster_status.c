@@ -236,6 +236,17 @@ static bool has_ended_before_others(const Judge *judge, size_t index, const Swee
          record->batch == place->array->batch && record->ended_unix_s > 0;
 }
 
+/* Done, and in the queue with --force: its task has not begun with it. */
+static bool is_to_start_over(const Judge *judge, size_t index) {
+  const SweepJobMapRun *place = &judge->job_map.places[index];
+  const SweepRunState *run = &judge->progress->run[index];
+  SweepRecord record;
+  bool present = false;
+  if (!judge->job_map.batches[place->batch].force) return false;
+  if (sweep_record_read(judge->root, run->id, &record, &present) != CORE_OK || !present) return true;
+  return record.job != place->array->job || record.batch != place->array->batch || record.over == run->state.attempt;
+}
+
 static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
   const StoreState *state = &judge->progress->run[index].state;
   const SweepJobMapRun *place = &judge->job_map.places[index];
@@ -244,7 +255,7 @@ static void judge_run(Judge *judge, size_t index, SweepRunStatus *status) {
   SweepRecord record = {0};
   bool present = false;
   *status = (SweepRunStatus){.id = sweep_job_map_id(place), .restarts = -1};
-  if (state->status == STORE_FINISHED) {
+  if (state->status == STORE_FINISHED && !(in_queue && is_to_start_over(judge, index))) {
     status->kind = SWEEP_FINISHED;
     return;
   }

@@ -59,9 +59,24 @@ bool sweep_shown_is_busy(const SweepShown *shown) {
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
-static bool is_unfinished(const SweepProgress *progress) {
-  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] + progress->count[STORE_STOPPED_BY_RULE] <
-         progress->runs;
+/* Runs that are done may be in the queue all the same, to be started over. */
+static bool is_forced(const char *root, const char *name) {
+  SweepJournal journal;
+  int64_t batch = 0;
+  bool forced = false;
+  if (sweep_journal_read(root, name, &journal) != CORE_OK) return true; /* who makes the status says why */
+  for (size_t i = 0; i < journal.count && !forced; i++) {
+    if (journal.arrays[i].batch != batch) forced = sweep_batch_is_forced(root, name, journal.arrays[i].batch);
+    batch = journal.arrays[i].batch;
+  }
+  sweep_journal_free(&journal);
+  return forced;
+}
+
+/* Can Slurm have anything of it? What a rule has stopped may have been taken up again. */
+static bool is_unfinished(const char *root, const SweepProgress *progress) {
+  return progress->count[STORE_FINISHED] + progress->count[STORE_DIVERGED] < progress->runs ||
+         is_forced(root, progress->name);
 }
 
 /* Joins with Slurm what is Slurm's. */
@@ -72,7 +87,8 @@ static int join(const SweepShownAsked *asked, SweepShown *shown, size_t count) {
   SlurmTasks tasks = {0};
   for (size_t i = 0; i < count; i++) {
     shown[i].is_slurm = sweep_journal_exists(asked->root, shown[i].progress.name);
-    if (shown[i].is_slurm && is_unfinished(&shown[i].progress)) names[waiting++] = shown[i].progress.name;
+    if (shown[i].is_slurm && is_unfinished(asked->root, &shown[i].progress))
+      names[waiting++] = shown[i].progress.name;
   }
   const bool known = waiting == 0 || sweep_cluster_status_ask(names, waiting, asked->queue_age_s, &tasks) == CORE_OK;
   if (!known) snprintf(problem, sizeof problem, "%s", core_error_message());

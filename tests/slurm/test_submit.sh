@@ -111,6 +111,52 @@ tap_run "submit --wait stays until all have ended" 0 "2 finished" submit waited 
 tap_run "cancel of a sweep that is done" 0 "none of these runs is in the queue" sweep cancel broken
 tap_run "--local runs on this machine" 0 "executor" submit later --force --local --wait
 
+# ---- a limit on the jobs in the queue: what scontrol says of it where there is an accounting database
+mkdir "$tap_dir/limited"
+cat >"$tap_dir/limited/scontrol" <<SH
+#!/bin/bash
+if [ "\$1 \$2" = "show config" ]; then
+  $(command -v scontrol) "\$@" | sed 's,^AccountingStorageType .*,AccountingStorageType = accounting_storage/slurmdbd,'
+  exit
+fi
+[ "\$1 \$2" = "show assoc_mgr" ] || exec $(command -v scontrol) "\$@"
+echo "ClusterName=test Account=lab UserName=$(id -un)($(id -u)) Partition= Priority=0 ID=4"
+echo "    ParentAccount= Lft=3 DefAssoc=Yes"
+echo "    MaxJobs= MaxJobsAccrue= MaxSubmitJobs=2(\$(squeue -h -r -o %i | wc -l)) MaxWallPJ="
+SH
+chmod +x "$tap_dir/limited/scontrol"
+limited() { PATH=$tap_dir/limited:$PATH timeout 600 "$@"; }
+attempts_of() { for id in $(tail -n +3 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cut -f2); do sed -n 's/^attempt=//p' "$(folder_of "$id")/state"; done | tr '\n' ' '; }
+experiment few 5 20
+SWEEP_TRAINER=/nonexistent/trainer submit few --no-check >/dev/null
+tap_wait 300 queue_empty
+tap_run "retry submits what fits, and says what waits" 75 "3 runs are not submitted yet" limited sweep retry few --failed
+for i in 1 2; do tap_wait 300 queue_empty; limited sweep retry few --failed >/dev/null 2>&1; done
+tap_wait 300 queue_empty
+counts few 5 20
+tap_run "submit --force --wait stays, and starts each run over once" 0 "5 finished" limited sweep submit few --force --wait
+[ "$(attempts_of few)" = "2 2 2 2 2 " ]; tap_result "all of them" $? "$(attempts_of few)"
+
+# ---- sweep rm while somebody submits
+mkdir "$tap_dir/bin"
+cat >"$tap_dir/bin/sbatch" <<SH
+#!/bin/bash
+touch "$tap_dir/asked"
+while [ ! -e "$tap_dir/go" ]; do sleep 0.1; done
+exec $(command -v sbatch) "\$@"
+SH
+chmod +x "$tap_dir/bin/sbatch"
+experiment leaving 2 20
+PATH=$tap_dir/bin:$PATH sweep submit "$tap_dir/leaving.ini" --held >"$tap_dir/out" 2>&1 & pid=$!
+tap_wait 60 test -e "$tap_dir/asked"
+tap_run "a sweep that is being submitted is not removed" 1 "is being submitted or changed by somebody else" sweep rm leaving --yes
+touch "$tap_dir/go"
+wait $pid; tap_result "its submission goes on" $? "$(cat "$tap_dir/out")"
+tap_run "nor one that is in the queue" 2 "is in Slurm's queue" sweep rm leaving --yes
+sweep cancel leaving >/dev/null
+tap_wait 60 queue_empty
+tap_run "one that is not is" 0 "removed leaving: 2 runs" sweep rm leaving --yes
+
 # ---- what Slurm has forgotten, without an accounting database
 experiment modules 2 20 "modules = nowhere/1"
 sed -i 's/^MinJobAge=.*/MinJobAge=2/' "$SLURM_CONF" && scontrol reconfigure
