@@ -102,9 +102,13 @@ static int remove_checkpoints(const char *root, const char *id) {
 
 /* The marker first: who is interrupted has said what is missing. */
 static int carry_out(const char *root, const Archive *archive) {
-  TRY(sweep_archived_begin(root, archive->all.name));
-  for (size_t i = 0; i < archive->all.count; i++) TRY(remove_checkpoints(root, archive->all.ids[i]));
-  return CORE_OK;
+  int lock;
+  TRY(sweep_removal_lock(root, &archive->all, &lock));
+  int code = sweep_archived_begin(root, archive->all.name);
+  for (size_t i = 0; i < archive->all.count && code == CORE_OK; i++)
+    code = remove_checkpoints(root, archive->all.ids[i]);
+  core_files_unlock(&lock);
+  return code;
 }
 
 static void print_json(const ArchiveOptions *options, const Archive *archives, size_t count) {

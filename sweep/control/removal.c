@@ -295,14 +295,11 @@ static int choose_again(const char *root, SweepRemoval *removal) {
   return CORE_OK;
 }
 
-/* Takes the lock of submissions, where there was one, and looks at the queue once more: somebody may have submitted
- * since it was looked at. CORE_FAIL at once while somebody submits. */
-static int lock_submissions(const char *root, const SweepRemoval *removal, int *lock) {
+int sweep_removal_lock(const char *root, const SweepRemoval *removal, int *lock) {
   char path[CORE_PATH_MAX];
   *lock = -1;
   TRY(store_path_sweep(root, removal->name, "submit.lock", path));
-  if (!core_files_exists(path)) return CORE_OK;
-  TRY(sweep_journal_lock(root, removal->name, lock));
+  if (core_files_exists(path)) TRY(sweep_journal_lock(root, removal->name, lock));
   const int code = sweep_removal_check(root, removal);
   if (code != CORE_OK) core_files_unlock(lock);
   return code;
@@ -318,7 +315,7 @@ int sweep_removal_carry_out(const char *root, SweepRemoval *removal) {
   }
   TRY(store_path_sweep(root, removal->name, "manifest.lock", path));
   TRY(core_files_lock(path, true, &lock));
-  int code = lock_submissions(root, removal, &submissions);
+  int code = sweep_removal_lock(root, removal, &submissions);
   if (code == CORE_OK) code = choose_again(root, removal);
   if (code == CORE_OK) code = remove_all(root, removal);
   core_files_unlock(&submissions);

@@ -27,6 +27,9 @@ int sweep_removal_of_sweep(const char *root, const char *name, bool stale, Sweep
 int sweep_removal_of_run(const char *root, const char *id, SweepRemoval *removal);
 /* CORE_USAGE: some of it runs or is in a queue; says which, and what ends it. */
 int sweep_removal_check(const char *root, const SweepRemoval *removal);
+/* The same once more, as somebody may have submitted since, under the sweep's lock of submissions where it has one.
+ * CORE_FAIL at once while somebody submits. core_files_unlock. */
+int sweep_removal_lock(const char *root, const SweepRemoval *removal, int *lock);
 /* Removes a folder, out of everybody's sight first; one that is not there is no error. Bytes on the disk that this
  * frees. */
 int sweep_removal_folder(const char *path);

@@ -71,3 +71,22 @@ counts() {
 }
 # Every run has been started by one process at a time: no attempt number twice, none left out.
 attempts_of() { ls "$SWEEP_ROOT"/runs/*/*/stats.*.tsv 2>/dev/null | wc -l; }
+
+# limit JOBS: as many a user may have in the queue (MaxSubmitJobs), for what `limited COMMAND...` runs and the tasks that it submits: what
+# scontrol would say of it with an accounting database.
+limit() {
+  mkdir -p "$tap_dir/limited"
+  cat >"$tap_dir/limited/scontrol" <<SH
+#!/bin/bash
+if [ "\$1 \$2" = "show config" ]; then
+  $(command -v scontrol) "\$@" | sed 's,^AccountingStorageType .*,AccountingStorageType = accounting_storage/slurmdbd,'
+  exit
+fi
+[ "\$1 \$2" = "show assoc_mgr" ] || exec $(command -v scontrol) "\$@"
+echo "ClusterName=test Account=lab UserName=$(id -un)($(id -u)) Partition= Priority=0 ID=4"
+echo "    ParentAccount= Lft=3 DefAssoc=Yes"
+echo "    MaxJobs= MaxJobsAccrue= MaxSubmitJobs=$1(\$(squeue -h -r -o %i | wc -l)) MaxWallPJ="
+SH
+  chmod +x "$tap_dir/limited/scontrol"
+}
+limited() { PATH=$tap_dir/limited:$PATH timeout 600 "$@"; }

@@ -111,21 +111,8 @@ tap_run "submit --wait stays until all have ended" 0 "2 finished" submit waited 
 tap_run "cancel of a sweep that is done" 0 "none of these runs is in the queue" sweep cancel broken
 tap_run "--local runs on this machine" 0 "executor" submit later --force --local --wait
 
-# ---- a limit on the jobs in the queue: what scontrol says of it where there is an accounting database
-mkdir "$tap_dir/limited"
-cat >"$tap_dir/limited/scontrol" <<SH
-#!/bin/bash
-if [ "\$1 \$2" = "show config" ]; then
-  $(command -v scontrol) "\$@" | sed 's,^AccountingStorageType .*,AccountingStorageType = accounting_storage/slurmdbd,'
-  exit
-fi
-[ "\$1 \$2" = "show assoc_mgr" ] || exec $(command -v scontrol) "\$@"
-echo "ClusterName=test Account=lab UserName=$(id -un)($(id -u)) Partition= Priority=0 ID=4"
-echo "    ParentAccount= Lft=3 DefAssoc=Yes"
-echo "    MaxJobs= MaxJobsAccrue= MaxSubmitJobs=2(\$(squeue -h -r -o %i | wc -l)) MaxWallPJ="
-SH
-chmod +x "$tap_dir/limited/scontrol"
-limited() { PATH=$tap_dir/limited:$PATH timeout 600 "$@"; }
+# ---- a limit on the jobs in the queue
+limit 2
 attempts_of() { for id in $(tail -n +3 "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cut -f2); do sed -n 's/^attempt=//p' "$(folder_of "$id")/state"; done | tr '\n' ' '; }
 experiment few 5 20
 SWEEP_TRAINER=/nonexistent/trainer submit few --no-check >/dev/null
@@ -149,7 +136,8 @@ chmod +x "$tap_dir/bin/sbatch"
 experiment leaving 2 20
 PATH=$tap_dir/bin:$PATH sweep submit "$tap_dir/leaving.ini" --held >"$tap_dir/out" 2>&1 & pid=$!
 tap_wait 60 test -e "$tap_dir/asked"
-tap_run "a sweep that is being submitted is not removed" 1 "is being submitted or changed by somebody else" sweep rm leaving --yes
+tap_run "a sweep that is being submitted is not archived" 1 "is being submitted or changed by somebody else" sweep archive leaving --yes
+tap_run "nor removed" 1 "is being submitted or changed by somebody else" sweep rm leaving --yes
 touch "$tap_dir/go"
 wait $pid; tap_result "its submission goes on" $? "$(cat "$tap_dir/out")"
 tap_run "nor one that is in the queue" 2 "is in Slurm's queue" sweep rm leaving --yes
