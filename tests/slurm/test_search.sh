@@ -25,6 +25,13 @@ tap_check "three batches" "$(ls "$SWEEP_ROOT"/sweeps/waves/batches | grep -cE '^
 counts waves 14 20
 tap_run "submitting again submits nothing" 0 "nothing to submit" submit waves
 
+# ---- a limit on the jobs in the queue: who ends submits what it has kept out
+limit 3
+experiment narrow 2 20 "time = 00:20:00" "${tpe[@]}"
+tap_run "as much of the first wave as fits" 75 "3 runs submitted in 1 array" limited sweep submit "$tap_dir/narrow.ini"
+tap_wait 600 ended narrow 14; tap_result "the rest and the other waves follow by themselves" $? "$(squeue; fresh_status narrow)"
+counts narrow 14 20
+
 # ---- a run that fails, and one sweep with --wait
 cat >"$tap_dir/failing" <<SH
 #!/bin/sh
