@@ -54,7 +54,8 @@ static SlurmFault classify(const SlurmOutput *output) {
   if (output->timed_out) return SLURM_TIMED_OUT;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (says(output, known[i].words)) return known[i].fault;
-  return output->exit_code > 128 ? SLURM_TIMED_OUT : SLURM_REFUSED;
+  /* Ended by a signal; above are Slurm's own errors cut to a byte: scancel's "Access/permission denied" is 210. */
+  return output->exit_code > 128 && output->exit_code <= 128 + 64 ? SLURM_TIMED_OUT : SLURM_REFUSED;
 }
 
 static int failed(const char *program, const SlurmOutput *output, SlurmFault *fault) {

@@ -68,6 +68,15 @@ static bool read_cancel(SweepJournal *journal, char **field, size_t count) {
   return true;
 }
 
+/* The last cancels were not done; nothing was asked for in between, since their writer had the lock. */
+static bool read_uncancel(SweepJournal *journal, char **field, size_t count) {
+  int64_t last;
+  if (count != 4 || !core_text_to_int(field[3], &last) || last < 0 || (uint64_t)last > journal->cancel_count)
+    return false;
+  journal->cancel_count -= (size_t)last;
+  return true;
+}
+
 static bool take_line(void *context, char **field, size_t count) {
   SweepJournal *journal = context;
   double at;
@@ -75,6 +84,7 @@ static bool take_line(void *context, char **field, size_t count) {
   if (!core_text_to_real(field[0], &at)) return false;
   if (strcmp(field[2], "ask") == 0) return read_ask(journal, at, field, count);
   if (strcmp(field[2], "cancel") == 0) return read_cancel(journal, field, count);
+  if (strcmp(field[2], "uncancel") == 0) return read_uncancel(journal, field, count);
   if (count < 5 || !core_text_to_int(field[3], &batch) || !core_text_to_int(field[4], &number)) return false;
   SweepArray *array = find_array(journal, batch, number);
   if (!array) return false;

@@ -7,6 +7,7 @@
  *   refused  batch array reason                      Slurm said no
  *   gone     batch array                             asked, but Slurm never took it; a task of it ends at once
  *   cancel   run-id | all                            by sweep cancel
+ *   uncancel number                                  Slurm has refused: so many of the last cancels were not done
  *
  * A line without its closing ';' was cut short by a crash or a full disk, before its step was taken. It does not
  * count. */

@@ -6,6 +6,7 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "slurm/cluster.h"
 #include "store/workspace/run_name.h"
@@ -129,12 +130,31 @@ static SlurmId *find_tasks(const Chosen *chosen, const Queue *queue, Verb verb, 
 }
 
 /* The journal comes first: it tells the tasks, and later status, that this was meant. */
-static int note_cancel(const Chosen *chosen) {
-  if (chosen->all) return sweep_journal_append(chosen->common.root, chosen->name, "cancel\tall");
-  for (size_t i = 0; i < chosen->manifest.count; i++)
-    if (chosen->flags[i])
-      TRY(sweep_journal_append(chosen->common.root, chosen->name, "cancel\t%s", chosen->manifest.ids[i]));
-  return CORE_OK;
+static int note_cancel(const Chosen *chosen, size_t *noted) {
+  *noted = 0;
+  for (size_t i = 0; i < chosen->manifest.count && !chosen->all; i++) {
+    if (!chosen->flags[i]) continue;
+    TRY(sweep_journal_append(chosen->common.root, chosen->name, "cancel\t%s", chosen->manifest.ids[i]));
+    (*noted)++;
+  }
+  if (!chosen->all) return CORE_OK;
+  *noted = 1;
+  return sweep_journal_append(chosen->common.root, chosen->name, "cancel\tall");
+}
+
+/* With the journal first. What Slurm surely has not done is taken back there: a task that is told to end for another
+ * reason would take it for cancelled, and go back into no queue. */
+static int cancel(const Chosen *chosen, const Queue *queue, const SlurmId *ids, size_t count) {
+  char words[512];
+  size_t noted;
+  TRY(note_cancel(chosen, &noted));
+  const int code = slurm_cancel(queue->cluster, ids, count);
+  const SlurmFault fault = slurm_fault(queue->cluster);
+  if (code == CORE_OK || fault == SLURM_TIMED_OUT || fault == SLURM_GARBLED) return code;
+  snprintf(words, sizeof words, "%s", core_error_message());
+  if (sweep_journal_append(chosen->common.root, chosen->name, "uncancel\t%zu", noted) != CORE_OK)
+    core_warn("%s", core_error_message());
+  return core_error(code, "%s", words);
 }
 
 /* The runs that these tasks carry, more than were named where runs share a task: the ids, in the manifest's order. */
@@ -172,9 +192,8 @@ static int act(const Chosen *chosen, Verb verb) {
   TRY_GOTO(code, out, open_queue(chosen, &queue));
   ids = find_tasks(chosen, &queue, verb, &count);
   if (count > 0) {
-    if (verb == CANCEL) TRY_GOTO(code, out, note_cancel(chosen));
-    code =
-      verb == CANCEL ? slurm_cancel(queue.cluster, ids, count) : slurm_hold(queue.cluster, ids, count, verb == HOLD);
+    code = verb == CANCEL ? cancel(chosen, &queue, ids, count)
+                          : slurm_hold(queue.cluster, ids, count, verb == HOLD);
     sweep_cluster_status_forget();
     if (code != CORE_OK) goto out;
   }
@@ -298,8 +317,8 @@ static void tell_retry(const RetryOptions *options, const Chosen *chosen, const 
   json_t *runs = json_array();
   for (size_t i = 0; i < count; i++) json_array_append_new(runs, json_string(chosen->manifest.ids[indices[i]]));
   core_json_print(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", chosen->name, "action",
-                            "retried", "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted, "queued_already",
-                            (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",
+                            "retried", "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted,
+                            "queued_already", (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",
                             (json_int_t)done->arrays, "waiting", (json_int_t)done->waiting, "run", runs));
 }
 
