@@ -57,6 +57,13 @@ static double seconds_under_way(const SweepRecord *record, const StoreState *sta
   return fmax(0, state->heartbeat_unix_s - record->started_unix_s);
 }
 
+/* Batches are counted sweep by sweep: has this sweep's carried the run, or that of another one which shares it? */
+static bool is_ours(const SweepJournal *journal, const SweepRecord *record) {
+  for (size_t i = 0; i < journal->count; i++)
+    if (journal->arrays[i].batch == record->batch && journal->arrays[i].job == record->job) return true;
+  return false;
+}
+
 static void read_share(SweepRunUsage *run, const SlurmSettings *settings) {
   run->cpus = (double)(settings->cpus_per_run * settings->ranks_per_run);
   run->gpus = settings->gpus_per_run;
@@ -75,7 +82,7 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
   run->wait_s = run->cpus = run->gpus = NAN;
   run->spent_s = state_seconds(&state);
   if (known) {
-    const SweepBatch *batch = find_batch(batches, root, name, record.batch);
+    const SweepBatch *batch = is_ours(journal, &record) ? find_batch(batches, root, name, record.batch) : NULL;
     run->spent_s = record.spent_s + seconds_under_way(&record, &state);
     if (record.first_unix_s > 0) run->wait_s = record.first_unix_s - asked_before(journal, record.first_unix_s);
     run->peak_mb = record.peak_mb;
