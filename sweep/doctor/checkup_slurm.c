@@ -195,7 +195,8 @@ static int send_job(SlurmCluster *cluster, const char *root, const SlurmSettings
   char program[CORE_PATH_MAX];
   SlurmSettings settings = *given;
   CoreText script = {0};
-  TRY(sweep_checkup_program("sweep", program, sizeof program));
+  if (*settings.container) snprintf(program, sizeof program, "sweep"); /* the image's, as for tasks (split.c) */
+  else TRY(sweep_checkup_program("sweep", program, sizeof program));
   settings.time = JOB_TIME_S, settings.signal_lead = 0, settings.nodes = 1, settings.ranks_per_run = 1,
   settings.runs_per_task = 1;
   if (settings.gpus_per_run > 1) settings.gpus_per_run = 1;

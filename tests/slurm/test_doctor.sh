@@ -34,6 +34,17 @@ said "agrees with this machine's" "the node's clock"
 said "trainer on the node +runs" "the trainer on the node"
 tap_run "a partition that is not there" 1 "is none of them" doctor --set slurm.partition=nowhere
 tap_run "a job that no node can run" 1 "keeps sweeps from running" doctor --job --wait 5 --set slurm.cpus_per_run=64
+mkdir "$tap_dir/fake"
+cat >"$tap_dir/fake/apptainer" <<'SH'
+#!/bin/bash
+# exec --bind FOLDER IMAGE COMMAND...: an image that has programs of its own, and none of the host's
+[ "$5" = sweep ] && exec "${@:5}"
+echo "no $5 in the image" >&2
+exit 255
+SH
+chmod +x "$tap_dir/fake/apptainer"
+inside() { PATH=$tap_dir/fake:$SWEEP_BUILD/bin:$PATH doctor --job --wait 60 --set slurm.container=/images/sweep.sif; }
+tap_run "in a container the job calls the image's own sweep" 0 "and sees the workspace" inside
 [ -z "$(ls -A "$SWEEP_ROOT")" ]; tap_result "the job leaves nothing behind" $? "$(ls -A "$SWEEP_ROOT")"
 cluster_controller stop
 tap_run "slurmctld is down" 1 "can not be reached" doctor
