@@ -130,6 +130,30 @@ static void test_between_learners(void **state) {
   training_destroy(&child);
 }
 
+/* A critic that speaks in units of its own is worth nothing without them. */
+static void test_units_of_values(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  CoreConfig config = small_config(), plain;
+  set(&config, "init.restore=weights");
+  plain = config;
+  set(&config, "ppo.normalize_value=yes");
+  Training *parent = make_parent(&config, id), *child = make_child(config, id);
+  const double *units = ppo_of(&child->learner)->value_moments;
+  assert_true(units[0] > 1);
+  assert_memory_equal(units, ppo_of(&parent->learner)->value_moments, VALUE_MOMENTS * sizeof *units);
+  assert_int_equal(ppo_of(&child->learner)->actor_optimizer.t, 0);
+  iterate(child, 1);
+  training_destroy(&child);
+  training_destroy(&parent);
+  parent = make_parent(&plain, id);
+  child = make_child(config, id); /* at first those of rewards */
+  units = ppo_of(&child->learner)->value_moments;
+  assert_true(units[0] == 1 && units[1] == 0 && units[2] == 1);
+  training_destroy(&child);
+  training_destroy(&parent);
+}
+
 /* A curriculum's checkpoint holds no worlds, so a child may have another fixed set, whose random play has another box:
  * cells are counted anew. */
 static void test_coverage_of_other_levels(void **state) {
@@ -171,6 +195,34 @@ static void test_refusals(void **state) {
   snprintf(from, sizeof from, "init.from=run:%s@3", id);
   assert_refused(config, from, CORE_USAGE, "no checkpoint of iteration 3");
   assert_refused(config, "init.from=/nowhere/x.ckpt", CORE_USAGE, "no such file");
+}
+
+/* The same weights, but inputs or values in other units. */
+static void test_refused_units(void **state) {
+  (void)state;
+  static const char *const modes[] = {"init.restore=weights", "init.restore=all"};
+  for (int mode = 0; mode < 2; mode++) {
+    char id[CORE_RUN_ID], from[64];
+    CoreConfig config = small_config(), plain = small_config();
+    set(&config, "env.normalize_observations=cleanrl");
+    set(&config, "ppo.normalize_value=yes");
+    Training *parent = make_parent(&config, id);
+    training_destroy(&parent);
+    snprintf(from, sizeof from, "init.from=run:%s", id);
+    set(&config, from), set(&config, modes[mode]);
+    assert_refused(config, "env.normalize_observations=none", CORE_USAGE,
+                   "its env.normalize_observations is cleanrl, here it is none");
+    assert_refused(config, "ppo.normalize_value=no", CORE_USAGE, "its ppo.normalize_value is yes, here it is no");
+    parent = make_parent(&plain, id);
+    training_destroy(&parent);
+    snprintf(from, sizeof from, "init.from=run:%s", id);
+    set(&plain, from), set(&plain, modes[mode]);
+    assert_refused(plain, "env.normalize_observations=stoix", CORE_USAGE,
+                   "its env.normalize_observations is none, here it is stoix");
+    if (mode == 1)
+      assert_refused(plain, "env.normalize_rewards=cleanrl", CORE_USAGE,
+                     "its env.normalize_rewards is none, here it is cleanrl");
+  }
 }
 
 static void test_damaged(void **state) {
@@ -295,7 +347,8 @@ int main(void) {
     WORKSPACE_TEST(test_all), WORKSPACE_TEST(test_weights), WORKSPACE_TEST(test_on_a_device),
     WORKSPACE_TEST(test_between_learners),
     WORKSPACE_TEST(test_coverage_of_other_levels),
-    WORKSPACE_TEST(test_refusals), WORKSPACE_TEST(test_damaged), cmocka_unit_test(test_names),
+    WORKSPACE_TEST(test_units_of_values), WORKSPACE_TEST(test_refusals), WORKSPACE_TEST(test_refused_units),
+    WORKSPACE_TEST(test_damaged), cmocka_unit_test(test_names),
     cmocka_unit_test(test_positions_where_no_run_can_be),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

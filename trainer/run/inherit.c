@@ -8,6 +8,7 @@
 #include "core/config/origin.h"
 #include "store/workspace/paths.h"
 #include "trainer/envs/tasks/tasks.h"
+#include "trainer/learners/rl_games.h"
 #include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
 
@@ -124,6 +125,16 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
   return restore_coverage(&training->coverage, parent);
 }
 
+/* The units that the parent's critic speaks in, where it has such. */
+static int restore_units(const Checkpoint *sections, const Parent *parent) {
+  bool there;
+  TRY(checkpoint_has_section(parent->checkpoint, RL_GAMES_VALUES_SECTION, &there));
+  for (int i = 0; i < sections->sections && there; i++)
+    if (strcmp(sections->section[i].name, RL_GAMES_VALUES_SECTION) == 0)
+      TRY(read_section(parent, &sections->section[i]));
+  return CORE_OK;
+}
+
 static int restore_weights(Training *training, const Checkpoint *sections, const Parent *parent) {
   for (int i = 0; i < sections->sections; i++)
     if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
@@ -131,6 +142,7 @@ static int restore_weights(Training *training, const Checkpoint *sections, const
   training_device_put(training);
   rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
+  TRY(restore_units(sections, parent)); /* which a start forgets */
   training_device_fetch(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;
@@ -182,6 +194,24 @@ static int check_same(const char *key, const char *theirs, const char *ours) {
   return core_error(CORE_USAGE, "its %s is %s, here it is %s", key, theirs, ours);
 }
 
+static const char *value_units(const CoreConfig *config, const char **key) {
+  const bool is_sapg = strcmp(config->algo.name, "sapg") == 0;
+  *key = is_sapg ? "sapg.normalize_value" : "ppo.normalize_value";
+  return (is_sapg ? config->sapg.normalize_value : config->ppo.normalize_value) ? "yes" : "no";
+}
+
+/* What the networks see, and in what units the critic speaks. Units may be new: their first are those of rewards. */
+static int check_units(const CoreConfig *theirs, const CoreConfig *ours, bool all) {
+  const char *seen = theirs->env.normalize_observations, *sees = ours->env.normalize_observations, *key;
+  const bool was_normal = strcmp(seen, "none") != 0, is_normal = strcmp(sees, "none") != 0;
+  const bool needs_each = all && strcmp(sees, "cleanrl_each") == 0;
+  const char *scaled = theirs->env.normalize_rewards, *scales = ours->env.normalize_rewards;
+  if (was_normal != is_normal || needs_each) TRY(check_same("env.normalize_observations", seen, sees));
+  if (all && strcmp(scales, "none") != 0) TRY(check_same("env.normalize_rewards", scaled, scales));
+  const char *spoke = value_units(theirs, &key), *speaks = value_units(ours, &key);
+  return strcmp(spoke, "yes") == 0 ? check_same(key, spoke, speaks) : CORE_OK;
+}
+
 static int check_settings(const Training *training, const Parent *parent, bool all) {
   const CoreConfig *ours = &training->config;
   CoreConfig theirs = *ours;
@@ -200,6 +230,7 @@ static int check_settings(const Training *training, const Parent *parent, bool a
   TRY(check_same("net.activation", theirs.net.activation, ours->net.activation));
   TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
   TRY(check_features(training, &theirs));
+  TRY(check_units(&theirs, ours, all));
   return all ? check_count(training, &theirs, parent) : CORE_OK;
 }
 

@@ -10,8 +10,8 @@ enum { INHERIT_PARENT = 48 };
  * state to go on from. First rank only. `sections`: of the run that starts, by training_add_sections.
  *   init.restore = all      everything: weights, Adam's moments, proximal weights (the weights, where the parent had
  *                           none), worlds, iteration; the run goes on counting where its parent was
- *   init.restore = weights  the networks and the statistics that normalise their inputs; all else starts afresh, from
- *                           iteration 0
+ *   init.restore = weights  the networks, the statistics that normalise their inputs and the units of the critic's
+ *                           values (ppo.normalize_value); all else starts afresh, from iteration 0
  * parent: "<id>@<iteration>". CORE_USAGE: no such checkpoint, other shapes, or a budget that is used up. CORE_FAIL: a
  * damaged file. Training is undefined then. */
 int inherit_restore(Training *training, const Checkpoint *sections, const char *root, char parent[INHERIT_PARENT]);
