@@ -100,6 +100,20 @@ static void test_one_plane_for_all_runs(void **state) {
   training_destroy(&b);
 }
 
+/* A checkpoint whose record is damaged has been read by then, box and all. */
+static void test_starting_over(void **state) {
+  (void)state;
+  CoreConfig config = CONFIGURED_SMALL();
+  Training *training = make(&config);
+  CoverageRecord *record = training->coverage.record, *fresh = calloc(1, sizeof *fresh);
+  *fresh = *record;
+  memset(record, 0x40, sizeof *record);
+  training_start(training);
+  assert_memory_equal(record, fresh, sizeof *record);
+  free(fresh);
+  training_destroy(&training);
+}
+
 /* With all states looked at and an iteration's rollout still in memory, its cells can be counted again. */
 static void test_book_holds_the_states(void **state) {
   (void)state;
@@ -226,7 +240,8 @@ static void test_file_of_the_sample(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cells), cmocka_unit_test(test_shares_and_entropies),
-    cmocka_unit_test(test_one_plane_for_all_runs), cmocka_unit_test(test_book_holds_the_states),
+    cmocka_unit_test(test_one_plane_for_all_runs), cmocka_unit_test(test_starting_over),
+    cmocka_unit_test(test_book_holds_the_states),
     cmocka_unit_test(test_other_settings), cmocka_unit_test(test_shares_of_iterations),
     cmocka_unit_test(test_sample_holds_states), cmocka_unit_test(test_file_of_the_sample),
   };

@@ -99,7 +99,12 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) 
     row[0] *= scale, row[1] *= scale;
   }
   memset(coverage->record, 0, sizeof *coverage->record);
-  if (levels->outside == NULL) return fix_box(coverage, levels, head);
+  if (levels->outside == NULL) {
+    TRY(fix_box(coverage, levels, head));
+    memcpy(coverage->low, coverage->record->low, sizeof coverage->low);
+    memcpy(coverage->high, coverage->record->high, sizeof coverage->high);
+    return CORE_OK;
+  }
   coverage->levels = levels;
   coverage->head = *head;
   return CORE_OK;
@@ -113,7 +118,10 @@ static int along(double x, double low, double high) {
 }
 
 void coverage_forget(Coverage *coverage) {
-  memset(coverage->record->count, 0, sizeof coverage->record->count);
+  CoverageRecord *record = coverage->record;
+  memset(record->count, 0, sizeof record->count);
+  memcpy(record->low, coverage->low, sizeof record->low);
+  memcpy(record->high, coverage->high, sizeof record->high);
 }
 
 int coverage_cell(const CoverageRecord *record, const double point[2]) {

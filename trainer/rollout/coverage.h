@@ -40,6 +40,7 @@ typedef struct Coverage {
   const EnvPixels *pixels;           /* of the environment; borrowed */
   double *omega;                     /* [features][2], divided by sqrt(features) */
   CoverageRecord *record;
+  double low[2], high[2];            /* the box as it was played here; zeros where it is played later */
   int64_t *fresh;                    /* [COVERAGE_CELLS] of this iteration, this rank */
   /* Of the iteration that is measured. */
   Shards shards;
@@ -57,7 +58,7 @@ void coverage_register(Coverage *coverage, const Env *levels, const Shards *shar
 /* After the arena's commit: the plane, the box and an empty record. The box of worlds outside of this process is played
  * by coverage_begin, unless the record of a checkpoint has it. levels: borrowed. */
 int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head);
-/* No state was seen; the box stays. */
+/* No state was seen, and the box is that of coverage_create, whatever a checkpoint has left there. */
 void coverage_forget(Coverage *coverage);
 /* Before a rollout that is measured. Looks at the states that metrics.c takes (metrics_state). As Env.sibling fails. */
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
