@@ -35,6 +35,12 @@ tap_result "6 worlds x 160 steps have 96 of them" \
     "$tap_dir"/count/runs/*/*/stats.*.tsv)" = 96 ]; echo $?)"
 tap_run "four workers" 0 "finished, 10 of 10" train four --set env.workers=4 --set eval.count=1
 tap_result "count the same" "$([ "$(column four episode_length)$(column four episode_return)" = "10 55 " ]; echo $?)"
+looks=(--set metrics.every=1 --set metrics.representation_every=1 --set eval.count=0)
+tap_run "states are looked at" 0 "finished" train seen "${looks[@]}"
+parent=$(basename "$tap_dir"/seen/runs/*/*)
+tap_run "a run goes on from it" 0 "starting from" train seen "${looks[@]}" --set train.total_steps=1056 --set "init.from=run:$parent"
+tap_result "and counts on what its parent has seen" "$(grep -q 1056 <<<"$(column seen coverage_states)"; echo $?)" \
+  "$(column seen coverage_states)"
 tap_run "more workers than worlds are as many as worlds" 0 "finished" train many --set env.workers=100
 
 # ---- halves of the worlds in flight: the bytes of all together

@@ -129,14 +129,26 @@ int coverage_cell(const CoverageRecord *record, const double point[2]) {
          along(point[0], record->low[0], record->high[0]);
 }
 
+/* A box has a width. */
+static bool has_box(const CoverageRecord *record) { return record->low[0] != record->high[0]; }
+
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration) {
-  const CoverageRecord *record = coverage->record;
-  if (coverage->levels && record->low[0] == record->high[0]) /* a box has a width */
+  if (coverage->levels && !has_box(coverage->record))
     TRY(ranks_agree(fix_box(coverage, coverage->levels, &coverage->head)));
   memset(coverage->fresh, 0, COVERAGE_CELLS * sizeof *coverage->fresh);
   coverage->seed = seed;
   coverage->iteration = iteration;
   coverage->next = 0;
+  return CORE_OK;
+}
+
+int coverage_take_over(Coverage *coverage, const CoverageRecord *before) {
+  CoverageRecord *own = coverage->record;
+  if (!has_box(before)) return CORE_OK; /* which has never counted */
+  if (coverage->levels && !has_box(own)) TRY(fix_box(coverage, coverage->levels, &coverage->head));
+  const bool is_same = memcmp(own->low, before->low, sizeof own->low) == 0 &&
+                       memcmp(own->high, before->high, sizeof own->high) == 0;
+  if (is_same) *own = *before;
   return CORE_OK;
 }
 

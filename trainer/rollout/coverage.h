@@ -60,6 +60,8 @@ void coverage_register(Coverage *coverage, const Env *levels, const Shards *shar
 int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head);
 /* No state was seen, and the box is that of coverage_create, whatever a checkpoint has left there. */
 void coverage_forget(Coverage *coverage);
+/* Goes on from another run's record, where its box is that of these levels. Any one rank. As Env.sibling fails. */
+int coverage_take_over(Coverage *coverage, const CoverageRecord *before);
 /* Before a rollout that is measured. Looks at the states that metrics.c takes (metrics_state). As Env.sibling fails. */
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
 /* What the environment shows after step t of it, [worlds of this rank][features]. */

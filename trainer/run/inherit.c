@@ -2,10 +2,12 @@
 #include "trainer/run/inherit.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "core/config/origin.h"
+#include "core/memory.h"
 #include "store/workspace/paths.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/learners/rl_games.h"
@@ -91,19 +93,15 @@ static int make_section(Training *training, const Parent *parent, const Checkpoi
 
 /* The cells that the parent's states have reached, where it had the same levels, and with them the same box. */
 static int restore_coverage(Coverage *coverage, const Parent *parent) {
-  CoverageRecord *stats = coverage->record;
-  const size_t box = sizeof stats->low + sizeof stats->high;
-  double own[4];
   int64_t iteration;
   bool there;
   TRY(checkpoint_has_section(parent->checkpoint, COVERAGE_SECTION, &there));
   if (!there) return CORE_OK;
-  memcpy(own, stats, box);
-  TRY(checkpoint_read_section(parent->checkpoint, NULL, COVERAGE_SECTION, stats, sizeof *stats, &iteration));
-  if (memcmp(own, stats, box) == 0) return CORE_OK;
-  memset(stats, 0, sizeof *stats);
-  memcpy(stats, own, box);
-  return CORE_OK;
+  CoverageRecord *record = core_memory_allocate(sizeof *record);
+  int code = checkpoint_read_section(parent->checkpoint, NULL, COVERAGE_SECTION, record, sizeof *record, &iteration);
+  if (code == CORE_OK) code = coverage_take_over(coverage, record);
+  free(record);
+  return code;
 }
 
 static int restore_all(Training *training, const Checkpoint *sections, const Parent *parent) {
