@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "store_workspace.h"
 #include "trainer/learners/ppo.h"
+#include "trainer/learners/pqn.h"
 #include "trainer/run/inherit.h"
 #include "training_tools.h"
 
@@ -152,6 +153,45 @@ static void test_units_of_values(void **state) {
   assert_true(units[0] == 1 && units[1] == 0 && units[2] == 1);
   training_destroy(&child);
   training_destroy(&parent);
+}
+
+/* Random actions become rarer by the child's own settings, from its first iteration on. */
+static void test_schedule_of_random_actions(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  CoreConfig config = small_config();
+  set(&config, "algo.name=pqn");
+  set(&config, "env.actions=discrete");
+  set(&config, "pqn.exploration_fraction=0.25");
+  Training *parent = make_parent(&config, id), *same = make_child(config, id);
+  set(&config, "pqn.exploration_fraction=1");
+  Training *child = make_child(config, id);
+  assert_true(same->agent.epsilon == parent->agent.epsilon && same->agent.epsilon == config.pqn.epsilon_end);
+  assert_true(child->agent.epsilon == pqn_epsilon(&config, 3) && child->agent.epsilon > 0.4);
+  training_destroy(&parent);
+  training_destroy(&same);
+  training_destroy(&child);
+}
+
+/* What holds the DDR: the parent's COM is no epsilon, and the child's limits count at once. */
+static void test_control_of_the_ddr(void **state) {
+  (void)state;
+  char id[CORE_RUN_ID];
+  CoreConfig config = small_config();
+  set(&config, "ppo.ddr_target=1e4");
+  Training *parent = make_parent(&config, id), *same = make_child(config, id);
+  const double com = ppo_of(&parent->learner)->ddr.value;
+  assert_true(com != 4 && ppo_of(&same->learner)->ddr.value == com);
+  set(&config, "ppo.com_max=0.5");
+  Training *bounded = make_child(config, id);
+  assert_true(com > 0.5 && ppo_of(&bounded->learner)->ddr.value == 0.5);
+  set(&config, "algo.name=ppo");
+  Training *other = make_child(config, id);
+  assert_true(ppo_of(&other->learner)->ddr.value == config.ppo.epsilon);
+  training_destroy(&parent);
+  training_destroy(&same);
+  training_destroy(&bounded);
+  training_destroy(&other);
 }
 
 /* A curriculum's checkpoint holds no worlds, so a child may have another fixed set, whose random play has another box:
@@ -346,7 +386,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_all), WORKSPACE_TEST(test_weights), WORKSPACE_TEST(test_on_a_device),
     WORKSPACE_TEST(test_between_learners),
-    WORKSPACE_TEST(test_coverage_of_other_levels),
+    WORKSPACE_TEST(test_coverage_of_other_levels), WORKSPACE_TEST(test_schedule_of_random_actions),
+    WORKSPACE_TEST(test_control_of_the_ddr),
     WORKSPACE_TEST(test_units_of_values), WORKSPACE_TEST(test_refusals), WORKSPACE_TEST(test_refused_units),
     WORKSPACE_TEST(test_damaged), cmocka_unit_test(test_names),
     cmocka_unit_test(test_positions_where_no_run_can_be),

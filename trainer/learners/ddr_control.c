@@ -6,7 +6,7 @@
 
 static const double MOST_RATIO = 10;
 
-static DdrControlKind kind_of(const CoreConfig *config) {
+DdrControlKind ddr_control_kind(const CoreConfig *config) {
   const bool ewma = strcmp(config->algo.name, "ppo_ewma") == 0;
   if (config->ppo.ddr_target == 0) return DDR_CONTROL_NONE;
   if (strcmp(config->ppo.ddr_by, "auto") == 0) return ewma ? DDR_CONTROL_COM : DDR_CONTROL_EPSILON;
@@ -26,7 +26,7 @@ static Range range_of(const DdrControl *control) {
 static double within(const Range *range, double value) { return fmin(fmax(value, range->low), range->high); }
 
 int ddr_control_create(const CoreConfig *config, DdrControl *control) {
-  *control = (DdrControl){.config = config, .kind = kind_of(config)};
+  *control = (DdrControl){.config = config, .kind = ddr_control_kind(config)};
   if (!ddr_control_is_on(control)) return CORE_OK;
   const Range range = range_of(control);
   if (control->kind == DDR_CONTROL_COM && strcmp(config->algo.name, "ppo_ewma") != 0)
@@ -42,6 +42,11 @@ int ddr_control_create(const CoreConfig *config, DdrControl *control) {
 void ddr_control_start(DdrControl *control) {
   const Range range = range_of(control);
   control->value = within(&range, range.start);
+}
+
+void ddr_control_bound(DdrControl *control) {
+  const Range range = range_of(control);
+  if (ddr_control_is_on(control)) control->value = within(&range, control->value);
 }
 
 double ddr_control_target(const CoreConfig *config, double transitions) {

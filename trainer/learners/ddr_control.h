@@ -21,11 +21,15 @@ typedef struct DdrControl {
   double value;        /* COM or epsilon of the next update; it is all of the state, and a checkpoint's */
 } DdrControl;
 
+/* What moves. */
+DdrControlKind ddr_control_kind(const CoreConfig *config);
 /* ppo.ddr_target and what belongs to it; config must outlive it. CORE_USAGE: settings that can not be together. */
 int ddr_control_create(const CoreConfig *config, DdrControl *control);
 static inline bool ddr_control_is_on(const DdrControl *control) { return control->kind != DDR_CONTROL_NONE; }
 /* ppo.com or ppo.epsilon again, or the limit next to it. */
 void ddr_control_start(DdrControl *control);
+/* A value that another run has left: within this one's limits. */
+void ddr_control_bound(DdrControl *control);
 /* The target after so many transitions: ppo.ddr_target, or what ppo.ddr_schedule makes of it. */
 double ddr_control_target(const CoreConfig *config, double transitions);
 /* After an iteration, whose DDR is given: the value of the next one. A ratio to the target beyond 10 counts as 10;

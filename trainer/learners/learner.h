@@ -72,6 +72,9 @@ typedef struct LearnerKind {
   /* Makes a section that another learner's checkpoint does not have from those that are restored; false: it can not.
    * NULL: it never can. */
   bool (*derive)(void *state, const char *section);
+  /* After another run's checkpoint of `iteration`: what this run's settings make of that iteration, and their limits.
+   * NULL: nothing. */
+  void (*schedule)(void *state, int64_t iteration);
   /* NULL: all epochs cut the rollout into ppo.num_minibatches. */
   LearnerSize (*size)(const CoreConfig *config);
 } LearnerKind;

@@ -447,6 +447,12 @@ static bool derive(void *state, const char *section) {
   return true;
 }
 
+static void schedule(void *state, int64_t iteration) {
+  Ppo *ppo = state;
+  (void)iteration;
+  ddr_control_bound(&ppo->ddr);
+}
+
 /* Graphs have epsilon by value. */
 static void follow(void *state, double transitions, double ddr) {
   Ppo *ppo = state;
@@ -457,7 +463,8 @@ static void follow(void *state, double transitions, double ddr) {
 
 #define ENTRY(learner) \
   {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, .follow = follow, \
-   .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .derive = derive}
+   .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .derive = derive, \
+   .schedule = schedule}
 const LearnerKind ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
 #undef ENTRY
 

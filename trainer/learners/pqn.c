@@ -154,6 +154,12 @@ static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate
   update->value_loss += stats->mean[OPS_STATS_VALUE];
 }
 
+/* Epsilon of the iteration after this one. */
+static void schedule(void *state, int64_t iteration) {
+  Pqn *pqn = state;
+  pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(pqn->config, iteration + 1);
+}
+
 static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
   Pqn *pqn = state;
   const CoreConfig *config = pqn->config;
@@ -170,7 +176,7 @@ static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *u
   ranks_sum(&update->value_loss, 1);
   descent_average(update, epochs_steps(config), step->measure);
   update->entropy = entropy_of(pqn->agent->epsilon, pqn->agent->head.logits);
-  pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(config, step->iteration + 1); /* the policy that acts next */
+  schedule(pqn, step->iteration); /* the policy that acts next */
   return descent_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
 }
 
@@ -209,7 +215,7 @@ static void destroy(void *state) {
 static void start(void *state) {
   Pqn *pqn = state;
   descent_restart(pqn->agent->device, &pqn->optimizer, pqn->agent->actor.n);
-  pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(pqn->config, 1);
+  schedule(pqn, 0);
 }
 
 static void add_sections(void *state, Checkpoint *checkpoint) {
@@ -231,4 +237,4 @@ static void set_count(void *state, const LearnerCount *count) {
 
 const LearnerKind pqn_learner = {.name = "pqn", .create = create, .destroy = destroy, .start = start,
                                  .update = update_weights, .add_sections = add_sections, .get_count = get_count,
-                                 .set_count = set_count};
+                                 .set_count = set_count, .schedule = schedule};

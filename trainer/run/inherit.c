@@ -10,6 +10,7 @@
 #include "core/memory.h"
 #include "store/workspace/paths.h"
 #include "trainer/envs/tasks/tasks.h"
+#include "trainer/learners/ddr_control.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
@@ -18,6 +19,7 @@ typedef struct Parent {
   char checkpoint[CORE_PATH_MAX], config[CORE_PATH_MAX]; /* files */
   char run[CORE_RUN_ID];
   int64_t iteration;
+  bool moves_other; /* its ppo.ddr_target moves COM where ours moves epsilon, or the other way round */
 } Parent;
 
 /* ---- which file ------------------------------------------------------------------------------------------------ */
@@ -110,7 +112,7 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     const CheckpointSection *section = &sections->section[i];
     there[i] = strcmp(section->name, "clock") == 0 || /* time is the run's own, and so is the way of its products */
                strcmp(section->name, TRAINING_BF16_SECTION) == 0 || strcmp(section->name, COVERAGE_SECTION) == 0;
-    if (there[i]) continue;
+    if (there[i] || (parent->moves_other && strcmp(section->name, DDR_CONTROL_SECTION) == 0)) continue;
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));
   }
@@ -118,6 +120,8 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
   training_device_put(training); /* the learner makes its own of what is there */
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
+  if (training->learner.kind->schedule)
+    training->learner.kind->schedule(training->learner.state, training->position.iteration);
   training_device_fetch(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return restore_coverage(&training->coverage, parent);
@@ -210,7 +214,7 @@ static int check_units(const CoreConfig *theirs, const CoreConfig *ours, bool al
   return strcmp(spoke, "yes") == 0 ? check_same(key, spoke, speaks) : CORE_OK;
 }
 
-static int check_settings(const Training *training, const Parent *parent, bool all) {
+static int check_settings(const Training *training, Parent *parent, bool all) {
   const CoreConfig *ours = &training->config;
   CoreConfig theirs = *ours;
   if (core_files_exists(parent->config)) {
@@ -229,6 +233,7 @@ static int check_settings(const Training *training, const Parent *parent, bool a
   TRY(check_same("net.trunk_activation", theirs.net.trunk_activation, ours->net.trunk_activation));
   TRY(check_features(training, &theirs));
   TRY(check_units(&theirs, ours, all));
+  parent->moves_other = ddr_control_kind(&theirs) != ddr_control_kind(ours);
   return all ? check_count(training, &theirs, parent) : CORE_OK;
 }
 
