@@ -74,8 +74,9 @@ static bool summarise(const Advice *advice, size_t group, double *room, Candidat
   double *final = room, *gain = room + runs, *ddr = gain + runs, *best = ddr + runs, *speed = best + runs;
   for (size_t r = 0; r < runs; r++) {
     const AnalysisMeasured *m = &advice->measured[r];
+    const bool began_elsewhere = advice->selection.runs[r].parent[0]; /* its neighbours would need its parents */
     if (advice->groups.group_of[r] != group || !m->ended || isnan(m->value[ANALYSIS_MEASURE_final]) ||
-        !(m->value[ANALYSIS_MEASURE_ddr] > 0)) continue;
+        !(m->value[ANALYSIS_MEASURE_ddr] > 0) || began_elsewhere) continue;
     final[n] = m->value[ANALYSIS_MEASURE_final];
     gain[n] = m->value[ANALYSIS_MEASURE_gain];
     ddr[n] = m->value[ANALYSIS_MEASURE_ddr];
@@ -136,12 +137,27 @@ static const Candidate *runner_up(Advice *advice, bool *told) {
 
 /* ---- proposals -------------------------------------------------------------------------------------------------- */
 
+/* A scaled run's settings are there as they came out: a scheme beside them would scale them again. */
+static CoreConfig without_scheme(const CoreConfig *config) {
+  const CoreConfig plain = core_config_default();
+  CoreConfig settings = *config;
+  settings.scale = plain.scale;
+  return settings;
+}
+
 static bool has_run(const Advice *advice, const CoreConfig *config) {
-  char cell[CORE_RUN_ID];
+  char cell[CORE_RUN_ID], other[CORE_RUN_ID];
   core_config_cell_id(config, cell);
-  for (size_t r = 0; r < advice->selection.count; r++)
-    if (strcmp(advice->selection.runs[r].cell, cell) == 0) return true;
+  for (size_t r = 0; r < advice->selection.count; r++) {
+    const CoreConfig settings = without_scheme(&advice->selection.runs[r].config);
+    core_config_cell_id(&settings, other);
+    if (strcmp(other, cell) == 0) return true;
+  }
   return false;
+}
+
+static CoreConfig best_settings(const Advice *advice) {
+  return without_scheme(advice->groups.groups[advice->candidates[advice->best].group].config);
 }
 
 static bool is_proposed(const Advice *advice, const CoreConfig *config) {
@@ -173,7 +189,7 @@ static void propose(Advice *advice, const Request *request, const CoreConfig *co
 /* Runs that hold a DDR of `factor` times the best one's. */
 static void propose_target(Advice *advice, const Request *request, double factor, const char *reason) {
   const Candidate *best = &advice->candidates[advice->best];
-  CoreConfig config = *advice->groups.groups[best->group].config;
+  CoreConfig config = best_settings(advice);
   char change[64], number[32];
   if (strcmp(config.algo.name, "ppo_ewma") != 0 && strcmp(config.algo.name, "ppo") != 0) return;
   snprintf(number, sizeof number, "%.2g", factor * (config.ppo.ddr_target > 0 ? config.ppo.ddr_target : best->ddr));
@@ -184,7 +200,7 @@ static void propose_target(Advice *advice, const Request *request, double factor
 
 /* The setting that moves DDR in this algorithm: up when `factor` is above 1. */
 static void propose_step(Advice *advice, const Request *request, double factor, const char *reason) {
-  CoreConfig config = *advice->groups.groups[advice->candidates[advice->best].group].config;
+  CoreConfig config = best_settings(advice);
   char change[160], number[32];
   if (config.ppo.ddr_target > 0) {
     propose_target(advice, request, factor, reason);
@@ -205,7 +221,7 @@ static void propose_step(Advice *advice, const Request *request, double factor, 
 }
 
 static void propose_epochs(Advice *advice, const Request *request, bool more, const char *reason) {
-  CoreConfig config = *advice->groups.groups[advice->candidates[advice->best].group].config;
+  CoreConfig config = best_settings(advice);
   char change[64];
   if (!more && config.ppo.epochs < 2) return;
   config.ppo.epochs = more ? 2 * config.ppo.epochs : config.ppo.epochs / 2;
@@ -215,7 +231,7 @@ static void propose_epochs(Advice *advice, const Request *request, bool more, co
 
 /* More environments with more minibatches of the same size (the paper's scheme): the inner loop stays as it is. */
 static void propose_environments(Advice *advice, const Request *request, int64_t times, const char *reason) {
-  CoreConfig config = *advice->groups.groups[advice->candidates[advice->best].group].config;
+  CoreConfig config = best_settings(advice);
   char change[96];
   config.env.num *= times;
   config.ppo.num_minibatches *= times;
@@ -225,7 +241,7 @@ static void propose_environments(Advice *advice, const Request *request, int64_t
 }
 
 static void propose_time(Advice *advice, const Request *request, const char *reason) {
-  CoreConfig config = *advice->groups.groups[advice->candidates[advice->best].group].config;
+  CoreConfig config = best_settings(advice);
   char change[64];
   config.train.total_steps *= 2;
   snprintf(change, sizeof change, "train.total_steps = %lld", (long long)config.train.total_steps);
@@ -300,8 +316,7 @@ static void append_proposal(const CoreConfig *base, const Proposal *p, size_t nu
 }
 
 static int write_experiment(const Advice *advice, const Request *request) {
-  const Candidate *best = &advice->candidates[advice->best];
-  const CoreConfig *base = advice->groups.groups[best->group].config;
+  const CoreConfig base = best_settings(advice);
   CoreText ini = {0};
   size_t number = 0;
   TRY(core_text_check_name(request->name, "--name"));
@@ -309,9 +324,9 @@ static int write_experiment(const Advice *advice, const Request *request) {
                    "; Written by `analyze advise`: neighbours of the best configuration so far. Look at it, then\n"
                    "; sweep plan this file.\n\n");
   core_text_appendf(&ini, "[sweep]\nname  = %s\nseeds = %lld\n", request->name, (long long)request->seeds);
-  append_settings(base, &ini);
+  append_settings(&base, &ini);
   for (size_t i = 0; i < advice->proposal_count; i++) {
-    if (advice->proposals[i].taken) append_proposal(base, &advice->proposals[i], ++number, &ini);
+    if (advice->proposals[i].taken) append_proposal(&base, &advice->proposals[i], ++number, &ini);
   }
   int code = number ? core_files_write_atomic(request->output, ini.data, ini.length) : CORE_OK;
   core_text_free(&ini);
@@ -336,8 +351,12 @@ static void print_state(Advice *advice) {
   printf("  final score %s, gained in the second half %s: %s\n", final, gain, phases[advice->phase]);
   printf("  DDR %s, %zu of %zu from the lowest%s\n", core_text_count(best->ddr, ddr), advice->best + 1, advice->count,
          advice->best == 0 ? ": the lowest tried" : advice->best + 1 == advice->count ? ": the highest tried" : "");
-  size_t censored = 0;
-  for (size_t r = 0; r < advice->selection.count; r++) censored += advice->measured[r].censored;
+  size_t censored = 0, children = 0;
+  for (size_t r = 0; r < advice->selection.count; r++) {
+    censored += advice->measured[r].censored;
+    children += advice->selection.runs[r].parent[0] != '\0';
+  }
+  if (children) printf("  %zu runs began from others' checkpoints: they are not used here\n", children);
   if (censored) printf("  %zu runs were stopped by rule (censored): they are not used here\n", censored);
   if (told) return;
   printf("  not told from the second best (%s)", advice->groups.groups[second->group].label);

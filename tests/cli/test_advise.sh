@@ -26,6 +26,18 @@ tap_run "advise: a bad name" 2 "--name" analyze advise "$db" --name '../x' -o "$
 tap_run "advise: a folder that is not there" 1 "nowhere" analyze advise "$db" -o "$tap_dir/nowhere/x.ini"
 tap_run "advise: no seeds" 2 "positive" analyze advise "$db" --seeds 0
 tap_run "advise --help" 0 "Usage:" analyze advise --help
+# the best runs came of a scaling scheme: their settings are written as they came out, and are not scaled again
+cp "$db" "$tap_dir/scaled.db"
+tool sql "$tap_dir/scaled.db" "UPDATE run SET config = json_set(config, '$.scale.scheme', 'more_minibatches', '$.scale.factor', 2) WHERE json_extract(config, '$.algo.name') = 'ppo_ewma'"
+num=$(tool sql "$db" "SELECT DISTINCT 2 * json_extract(config, '$.env.num') FROM run")
+analyze advise "$tap_dir/scaled.db" -o "$ini" >/dev/null
+tap_check "advise: runs of a scaling scheme are not scaled twice" "$(grep -qx "num = $num" "$ini" || echo "no num = $num"
+  grep -n -A2 '^\[scale\]' "$ini")"
+# the best runs began from others: each seed has its own parent, which no file of neighbours could name
+cp "$db" "$tap_dir/begun.db"
+tool sql "$tap_dir/begun.db" "UPDATE run SET config = json_set(config, '$.init.from', 'run:' || (SELECT min(id) FROM run) || '@5') WHERE json_extract(config, '$.ppo.com') = 512 AND json_extract(config, '$.algo.name') = 'ppo_ewma'"
+tap_run "advise: runs begun from others are said" 0 "3 runs began from others' checkpoints" analyze advise "$tap_dir/begun.db" -o "$ini"
+tap_run "advise: and sweep plan takes the file" 0 "seeds        3" sweep plan "$ini" --root "$tap_dir/work"
 
 # ---- watch
 tap_run "watch: a sweep that has ended is drawn once" 0 "36 runs, 0 still going" analyze watch two_grids --root "$tap_dir/work"
