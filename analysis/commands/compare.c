@@ -10,6 +10,7 @@
 #include "analysis/runs/measures.h"
 #include "analysis/statistics/stratified.h"
 #include "core/command/options.h"
+#include "core/config/task.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
@@ -37,6 +38,19 @@ typedef struct Side {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
+/* The values of core_config_task_keys, to be freed: what makes a task in every figure. */
+static char *name_task(const CoreConfig *config) {
+  char *names = core_text_duplicate(core_config_task_keys), *rest = names;
+  CoreText task = {0}, value = {0};
+  for (char *name; (name = strsep(&rest, ","));) {
+    const CoreConfigRow *row = core_config_find(name);
+    if (row) core_text_appendf(&task, "%s%s", task.length ? " " : "", core_config_get(config, row, &value));
+  }
+  core_text_free(&value);
+  free(names);
+  return task.data;
+}
+
 /* "com=8,epochs=4" as conditions beside the common ones. */
 static int read_side(StoreDatabase *database, const Request *request, AnalysisMeasure measure, Side *side) {
   char *copy = core_text_duplicate(side->text), *save = NULL;
@@ -51,23 +65,12 @@ static int read_side(StoreDatabase *database, const Request *request, AnalysisMe
   free(copy);
   if (code != CORE_OK) return core_error_context(code, "%s", side->text);
   side->task = core_memory_zero_allocate(side->selection.count + 1, sizeof *side->task);
-  static const char *const keys[] = {"env.task",         "env.size",       "env.levels",
-                                     "env.morphologies", "env.difficulty", "env.curriculum"};
-  CoreText value = {0};
   for (size_t r = 0; r < side->selection.count; r++) {
-    CoreText task = {0};
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-      const CoreConfigRow *row = core_config_find(keys[k]);
-      if (!row) continue;
-      core_text_clear(&value);
-      core_text_appendf(&task, "%s%s", k ? " " : "", core_config_get(&side->selection.runs[r].config, row, &value));
-    }
-    side->task[r] = task.data;
+    side->task[r] = name_task(&side->selection.runs[r].config);
     side->unfinished += !side->measured[r].ended;
     side->censored += side->measured[r].censored;
     side->without += side->measured[r].ended && isnan(side->measured[r].value[measure]);
   }
-  core_text_free(&value);
   return CORE_OK;
 }
 

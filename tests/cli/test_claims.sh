@@ -18,6 +18,9 @@ tap_run "compare: runs that have not ended are told" 0 "1 runs that have not end
 tap_run "compare: two conditions" 0 "eps=0.1,seed=1" analyze compare "$db" eps=0.1,seed=1 eps=0.2,seed=1
 tap_run "compare: seeds needed" 0 "seeds a side" analyze compare "$db" com=2 com=8
 tap_run "compare: a measure of iterations" 0 "mean KL" analyze compare "$db" com=2 com=8 -m kl
+cp "$db" "$tap_dir/levels.db"
+tool sql "$tap_dir/levels.db" "UPDATE run SET config = json_set(config, '$.env.curriculum', 'sfl') WHERE json_extract(config, '$.ppo.com') = 8"
+tap_run "compare: a curriculum is a setting, no task of its own" 0 "1 task" analyze compare "$tap_dir/levels.db" env.curriculum=none,com=128 env.curriculum=sfl
 tap_run "compare: a budget" 0 "final score" analyze compare "$db" com=2 com=8 --budget 100000
 tap_run "compare --json" 0 '"improvement"' analyze compare "$db" com=2 com=8 --json
 tap_run "compare: an unknown measure" 2 "did you mean final" analyze compare "$db" com=2 com=8 -m finall
