@@ -86,10 +86,8 @@ static void aggregate_group(Bars *b, size_t g, size_t *run) {
 static void bootstrap(Bars *b) {
   AnalysisDraws draws = {0};
   for (size_t g = 0; g < b->groups.count; g++)
-    analysis_stratified_aggregates(&draws, &b->scores[g].scores, b->wanted, b->wanted_count, ANALYSIS_REPLICATES, 0.95,
-                                   BOOTSTRAP_SEED, &b->aggregates[g * b->wanted_count]);
-  for (size_t i = 0; i < b->groups.count * b->wanted_count; i++)
-    if (b->aggregates[i].n < ANALYSIS_SEEDS_LEAST) b->aggregates[i].low = b->aggregates[i].high = NAN;
+    analysis_scored_bootstraps(&b->scored, b->scored.measure, &draws, &b->scores[g].scores, b->wanted, b->wanted_count,
+                               &b->aggregates[g * b->wanted_count]);
   analysis_draws_free(&draws);
 }
 

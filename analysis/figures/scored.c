@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/runs/tasks.h"
-#include "analysis/statistics/stratified.h"
 #include "core/memory.h"
 
 const char analysis_scored_query[] = "measures of each run from evaluation(solve_rate) and iteration(kl, ddr, "
@@ -88,6 +87,24 @@ static void take_values(const AnalysisScored *scored, AnalysisMeasure measure, c
   }
 }
 
+void analysis_scored_bootstraps(const AnalysisScored *scored, AnalysisMeasure measure, AnalysisDraws *draws,
+                                const AnalysisScores *scores, const AnalysisAggregate *wanted, size_t count,
+                                AnalysisInterval *interval) {
+  const bool logarithmic = analysis_measure_range(measure, scored->runs, scored->count).logarithmic;
+  const size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
+  double *value = core_memory_allocate((n + 1) * sizeof *value);
+  for (size_t i = 0; i < n; i++)
+    value[i] = !logarithmic ? scores->score[i] : scores->score[i] > 0 ? log(scores->score[i]) : NAN;
+  const AnalysisScores of = {value, scores->first, scores->tasks};
+  analysis_stratified_aggregates(draws, &of, wanted, count, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED, interval);
+  for (size_t k = 0; k < count; k++) {
+    AnalysisInterval *i = &interval[k];
+    if (logarithmic) *i = (AnalysisInterval){exp(i->center), exp(i->low), exp(i->high), i->n};
+    if (i->n < ANALYSIS_SEEDS_LEAST) i->low = i->high = NAN;
+  }
+  free(value);
+}
+
 AnalysisInterval analysis_scored_bootstrap(const AnalysisScored *scored, AnalysisMeasure measure,
                                            AnalysisAggregate aggregate, const size_t *run, size_t count) {
   double *value;
@@ -95,9 +112,7 @@ AnalysisInterval analysis_scored_bootstrap(const AnalysisScored *scored, Analysi
   take_values(scored, measure, run, count, &value, &task);
   AnalysisTaskScores sorted = analysis_tasks_scores(value, task, count, scored->tasks);
   AnalysisInterval interval;
-  analysis_stratified_aggregates(NULL, &sorted.scores, &aggregate, 1, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED,
-                                 &interval);
-  if (interval.n < ANALYSIS_SEEDS_LEAST) interval.low = interval.high = NAN;
+  analysis_scored_bootstraps(scored, measure, NULL, &sorted.scores, &aggregate, 1, &interval);
   analysis_tasks_scores_free(&sorted);
   free(value);
   free(task);
@@ -143,7 +158,7 @@ static bool is_return(const AnalysisScored *scored, const AnalysisContext *conte
 }
 
 bool analysis_scored_is_log(const AnalysisScored *scored) {
-  return scored->measure == ANALYSIS_MEASURE_ddr || scored->measure == ANALYSIS_MEASURE_kl;
+  return analysis_measure_range(scored->measure, scored->runs, scored->count).logarithmic;
 }
 
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context) {

@@ -4,6 +4,7 @@
 #include "analysis/figures/figure.h"
 #include "analysis/runs/measures.h"
 #include "analysis/runs/normalized.h"
+#include "analysis/statistics/stratified.h"
 
 typedef struct AnalysisScored {
   const char *name;          /* --measure; NULL: final */
@@ -38,6 +39,10 @@ AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, Analysis
  * NaN ends with fewer than three. */
 AnalysisInterval analysis_scored_bootstrap(const AnalysisScored *scored, AnalysisMeasure measure,
                                            AnalysisAggregate aggregate, const size_t *run, size_t count);
+/* Of several aggregates of one configuration's scores: interval[count]. draws: as of analysis_stratified_aggregates. */
+void analysis_scored_bootstraps(const AnalysisScored *scored, AnalysisMeasure measure, AnalysisDraws *draws,
+                                const AnalysisScores *scores, const AnalysisAggregate *wanted, size_t count,
+                                AnalysisInterval *interval);
 extern const char analysis_bootstrap_words[]; /* what the interval is, for files */
 /* --aggregate, --interval. CORE_USAGE names what was given. */
 int analysis_aggregate_find(const char *name, AnalysisAggregate *aggregate);

@@ -121,6 +121,14 @@ tap_run "figures --json" 0 '"experiment": "experiments/fig9_scaling.ini"' analyz
 tap_run "report --json" 0 '"bytes": ' analyze report "$db" -w com=8 -w algo.name=ppo_ewma -o "$tap_dir/report" --no-figures --json
 tap_run "merge --json" 0 '"runs_added": 36' analyze merge "$db" -o "$tap_dir/merged.db" --json
 tap_run "bars --interval bootstrap" 0 "95 % stratified bootstrap" draw bars "$db" --group com --interval bootstrap
+# KL's mean is geometric, whatever its interval is
+for figure in "bars --aggregate mean,iqm" "settings --x algo"; do
+  means() { draw $figure "$db" --group none --measure kl --interval "$1" >/dev/null; rows "${figure%% *}" | awk -F, '{ print $(NF-2) }'; }
+  same "${figure%% *} --interval bootstrap: the geometric mean of KL" "$(means t)" "$(means bootstrap)"
+done
+cp "$db" "$tap_dir/consecutive.db"
+tool sql "$tap_dir/consecutive.db" "UPDATE run SET config = json_set(config, '$.metrics.profile_every', 1); UPDATE iteration_chunk SET kl_consecutive = iif((chunk >> 24) % 2, 0.001, 0.1)"
+tap_run "the mean of consecutive KL is said to be geometric too" 0 "Means are geometric." draw bars "$tap_dir/consecutive.db" --measure kl_consecutive -w com=8
 
 # ---- how it is drawn: what the SVGs hold, to a hundredth of a pixel
 # Dots of a group that is alone at its places (squares: PPO-EWMA, above the axis) stand where the ticks stand.
