@@ -135,16 +135,22 @@ static int merge_sweep(StoreDatabase *target, StoreDatabase *source, Sweeps *s, 
   return merge_annotations(target, source, "sweep", name, chosen);
 }
 
+/* Two places may have put other runs at one index (a search that saw other results): the later comes behind all. */
+static const char member_sql[] =
+  "INSERT INTO sweep_run SELECT ?1, iif(EXISTS(SELECT 1 FROM sweep_run WHERE sweep = ?1 AND idx = ?2),"
+  " (SELECT max(idx) + 1 FROM sweep_run WHERE sweep = ?1), ?2), ?3"
+  " WHERE NOT EXISTS(SELECT 1 FROM sweep_run WHERE sweep = ?1 AND run_id = ?3)";
+
 static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge *merge) {
   Sweeps s = {0};
   int step = SQLITE_DONE;
   int code = store_database_prepare(source, "SELECT name, ini, created FROM sweep ORDER BY name", &s.read);
   if (code == CORE_OK)
-    code = store_database_prepare(source, "SELECT idx, run_id FROM sweep_run WHERE sweep = ?1", &s.members);
+    code = store_database_prepare(source, "SELECT idx, run_id FROM sweep_run WHERE sweep = ?1 ORDER BY idx", &s.members);
   if (code == CORE_OK) code = store_database_prepare(target, "SELECT ini FROM sweep WHERE name = ?1", &s.find);
   if (code == CORE_OK) code = store_database_prepare(target, "INSERT INTO sweep VALUES(?1, ?2, ?3)", &s.write);
   if (code == CORE_OK)
-    code = store_database_prepare(target, "INSERT OR IGNORE INTO sweep_run VALUES(?1, ?2, ?3)", &s.member);
+    code = store_database_prepare(target, member_sql, &s.member);
   while (code == CORE_OK && (step = sqlite3_step(s.read)) == SQLITE_ROW) code = merge_sweep(target, source, &s, merge);
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
   sqlite3_finalize(s.read);
@@ -232,10 +238,10 @@ static int merge_iterations(StoreDatabase *source, Runs *r, int64_t source_key, 
 
 static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
   char read[512], write[768];
-  TRY(store_database_prepare(source, "SELECT id, key, attempt, coalesce(iteration, 0), coalesce(heartbeat, 0)"
+  TRY(store_database_prepare(source, "SELECT id, key, coalesce(iteration, 0), attempt, coalesce(heartbeat, 0)"
                              " FROM run ORDER BY id", &r->list));
   TRY(store_database_prepare(target,
-                             "SELECT key, (attempt, coalesce(iteration, 0), coalesce(heartbeat, 0)) < (?2, ?3, ?4)"
+                             "SELECT key, (coalesce(iteration, 0), attempt, coalesce(heartbeat, 0)) < (?2, ?3, ?4)"
                              " FROM run WHERE id = ?1",
                              &r->find));
   for (int i = 0; i < REMOVALS; i++) TRY(store_database_prepare(target, remove_sql[i], &r->remove[i]));

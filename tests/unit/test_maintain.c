@@ -378,6 +378,50 @@ static void test_merge(void **state) {
   assert_int_equal(strncmp(once, other_way, (size_t)(line - once)), 0);
 }
 
+/* More attempts are not further: here the run ended in its first, there it was stopped again and again. */
+static void test_merge_further(void **state) {
+  (void)state;
+  char first[CORE_PATH_MAX], second[CORE_PATH_MAX], all[CORE_PATH_MAX];
+  make_clusters(first, second);
+  spoil_rows(second, "UPDATE run SET iteration = 10, attempt = 5, status = 'stopped' WHERE seed = 1");
+  for (int order = 0; order < 2; order++) {
+    assert_ok(core_files_path(all, "%s/all%d.db", root, order));
+    merge_into(all, order ? second : first);
+    merge_into(all, order ? first : second);
+    sqlite3 *handle;
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_open(all, &handle), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(handle, "SELECT iteration, attempt FROM run WHERE seed = 1", -1, &statement,
+                                        NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(statement, 0), ROWS);
+    assert_int_equal(sqlite3_column_int(statement, 1), 1);
+    sqlite3_finalize(statement);
+    sqlite3_close(handle);
+  }
+}
+
+/* One experiment at two places, whose runs at one index differ: all stay members, and merging again adds none. */
+static void test_merge_members(void **state) {
+  (void)state;
+  char first[CORE_PATH_MAX], second[CORE_PATH_MAX], all[CORE_PATH_MAX];
+  static char once[65536], twice[65536];
+  make_clusters(first, second);
+  spoil_rows(first, "UPDATE sweep_run SET run_id = (SELECT id FROM run WHERE seed = 2)");
+  spoil_rows(second, "UPDATE sweep SET ini = (SELECT '[sweep]' || char(10));"
+             "UPDATE sweep_run SET run_id = (SELECT id FROM run WHERE seed = 3)");
+  assert_ok(core_files_path(all, "%s/all.db", root));
+  merge_into(all, first);
+  merge_into(all, second);
+  dump(all, once, sizeof once);
+  const char *member = strstr(once, "s study 0 ");
+  assert_true(member && strstr(member, "s study 1 "));
+  merge_into(all, second);
+  merge_into(all, first);
+  dump(all, twice, sizeof twice);
+  assert_string_equal(once, twice);
+}
+
 /* A source of version 1 lacks columns; they are not measured in the union. */
 static void test_merge_old(void **state) {
   char old[CORE_PATH_MAX];
@@ -400,7 +444,8 @@ int main(void) {
     WORKSPACE_TEST(test_sound),        WORKSPACE_TEST(test_orphans),       WORKSPACE_TEST(test_gap),
     WORKSPACE_TEST(test_bins),         WORKSPACE_TEST(test_logs),          WORKSPACE_TEST(test_values),
     WORKSPACE_TEST(test_damaged_file), WORKSPACE_TEST(test_damaged_chunk), WORKSPACE_TEST(test_merge),
-    WORKSPACE_TEST(test_merge_old),    WORKSPACE_TEST(test_continued),
+    WORKSPACE_TEST(test_merge_further), WORKSPACE_TEST(test_merge_members), WORKSPACE_TEST(test_merge_old),
+    WORKSPACE_TEST(test_continued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
