@@ -12,6 +12,7 @@
 #include "analysis/commands/tensorboard.h"
 #include "analysis/plot/csv.h"
 #include "analysis/runs/select.h"
+#include "analysis/runs/sweep_names.h"
 #include "core/command/options.h"
 #include "core/json.h"
 #include "core/memory.h"
@@ -214,11 +215,14 @@ static const struct Exporter {
 static int answer(void *asked, const char **operands, size_t count) {
   const Request *request = asked;
   StoreDatabase *database = NULL;
+  if (request->sweep && strchr(request->sweep, ','))
+    return core_error(CORE_USAGE, "--sweep %s: export takes one sweep", request->sweep);
   if (request->every < 1) return core_error(CORE_USAGE, "--every %lld: at least 1", (long long)request->every);
   for (size_t i = 0; i < sizeof EXPORTERS / sizeof *EXPORTERS; i++) {
     if (strcmp(operands[0], EXPORTERS[i].format) != 0) continue;
     TRY(analysis_database_open(analysis_database_choose(operands + 1, count - 1), &database));
-    const int code = EXPORTERS[i].work(request, database);
+    int code = request->sweep ? analysis_sweeps_check(database, request->sweep) : CORE_OK;
+    if (code == CORE_OK) code = EXPORTERS[i].work(request, database);
     store_database_close(&database);
     return code;
   }

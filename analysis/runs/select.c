@@ -11,6 +11,7 @@
 
 #include "analysis/runs/annotated.h"
 #include "analysis/runs/parents.h"
+#include "analysis/runs/sweep_names.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "store/care/maintain.h"
@@ -18,7 +19,7 @@
 #include "store/workspace/paths.h"
 
 static const char runs_sql[] =
-  "SELECT id, config, status, git_commit FROM run"
+  "SELECT id, config, status, git_commit, iteration FROM run"
   " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE instr(',' || ?1 || ',', ',' || sweep || ','))"
   " ORDER BY seed, id";
 
@@ -180,6 +181,7 @@ static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
   core_config_cell_id(&run->config, run->cell);
   apply_scale(run);
   TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
+  run->iteration = store_query_int(query, 4);
   if (!status || !store_status_from_name(status, &run->status)) run->status = STORE_PENDING;
   return core_text_copy(run->commit, sizeof run->commit, commit ? commit : "", "commit");
 }
@@ -187,15 +189,17 @@ static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
 static int by_cell(const void *left, const void *right) {
-  static const int further[] = {[STORE_FINISHED] = 3, [STORE_DIVERGED] = 2, [STORE_RUNNING] = 1};
+  static const int ended[] = {[STORE_FINISHED] = 2, [STORE_DIVERGED] = 1};
   const AnalysisRun *a = *(AnalysisRun *const *)left, *b = *(AnalysisRun *const *)right;
   const int order = strcmp(a->cell, b->cell);
   if (order != 0) return order;
   if (a->config.train.seed != b->config.train.seed) return a->config.train.seed < b->config.train.seed ? -1 : 1;
-  const size_t known = sizeof further / sizeof *further;
-  const int first = (size_t)a->status < known ? further[a->status] : 0;
-  const int second = (size_t)b->status < known ? further[b->status] : 0;
-  return first != second ? second - first : strcmp(a->id, b->id);
+  const size_t known = sizeof ended / sizeof *ended;
+  const int first = (size_t)a->status < known ? ended[a->status] : 0;
+  const int second = (size_t)b->status < known ? ended[b->status] : 0;
+  if (first != second) return second - first;
+  if (a->iteration != b->iteration) return a->iteration > b->iteration ? -1 : 1;
+  return strcmp(a->id, b->id);
 }
 
 /* Of runs of one cell and seed the first of by_cell stays. */
@@ -249,43 +253,6 @@ static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelecti
 }
 
 /* ---- filters ---------------------------------------------------------------------------------------------------- */
-
-/* CORE_USAGE: a sweep that is none of `names`. */
-static int check_sweep(const char *sweep, const char **names, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(names[i], sweep) == 0) return CORE_OK;
-  const char *near = core_text_nearest(sweep, names, count);
-  if (near) return core_error(CORE_USAGE, "no sweep %s here; did you mean %s?", sweep, near);
-  CoreText all = {0};
-  for (size_t i = 0; i < count; i++) core_text_appendf(&all, "%s%s", i ? ", " : "", names[i]);
-  const int code = core_error(CORE_USAGE, "no sweep %s here; there %s: %.400s", sweep, count == 1 ? "is" : "are",
-                              count ? core_text_string(&all) : "none");
-  core_text_free(&all);
-  return code;
-}
-
-static int check_sweeps(StoreDatabase *database, const char *sweeps) {
-  const char **names = NULL;
-  size_t count = 0;
-  StoreQuery *query = NULL;
-  bool row = true;
-  TRY(store_query_open(database, "SELECT name FROM sweep ORDER BY name", &query));
-  int code = CORE_OK;
-  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
-    names = core_memory_resize(names, (count + 1) * sizeof *names);
-    names[count++] = core_text_duplicate(store_query_text(query, 0) ? store_query_text(query, 0) : "");
-  }
-  store_query_close(&query);
-  char *asked = core_text_duplicate(sweeps), *rest = asked;
-  for (char *name = asked; rest && code == CORE_OK; name = rest) {
-    if ((rest = strchr(name, ','))) *rest++ = '\0';
-    code = check_sweep(name, names, count);
-  }
-  for (size_t i = 0; i < count; i++) free((char *)names[i]);
-  free(names);
-  free(asked);
-  return code;
-}
 
 typedef struct Condition {
   const CoreConfigRow *row;
@@ -423,7 +390,7 @@ static int select_runs(StoreDatabase *database, const char *sweep, Condition *co
   size_t count = 0; /* of conditions on settings */
   for (size_t i = 0; i < where_count; i++)
     if (!analysis_is_annotation(where[i])) TRY(condition_parse(where[i], &conditions[count++]));
-  if (sweep) TRY(check_sweeps(database, sweep));
+  if (sweep) TRY(analysis_sweeps_check(database, sweep));
   TRY(read_runs(database, sweep, selection));
   TRY(analysis_parents_name(database, selection));
   if (selection->count == 0) {

@@ -29,6 +29,7 @@ typedef struct AnalysisRun {
   CoreConfig config;      /* as it ran: with a scale.scheme, what it comes to; init.from names its parent in words */
   bool scaled;            /* by a scale.scheme: env.num and the like follow from scale.factor */
   StoreStatus status;
+  int64_t iteration;      /* done so far */
   char commit[48];        /* of the trainer; "" when unknown */
   char parent[CORE_RUN_ID]; /* the run whose checkpoint it began from; "" without one */
 } AnalysisRun;

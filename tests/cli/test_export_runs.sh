@@ -19,7 +19,10 @@ tap_run "of a sweep" 0 "runs, " analyze export tensorboard $db --sweep "$sweep" 
 tap_run "each 100th iteration is less" 0 "$runs runs, " analyze export tensorboard $db --every 100 -o thin
 tap_check "but has the last" "$([ "$(du -sb thin | cut -f1)" -lt "$(du -sb events | cut -f1)" ] || du -sb thin events)"
 tap_run "without a database: that of the workspace" 0 "$runs runs, " env SWEEP_ROOT="$tap_dir/work" analyze export tensorboard -o again
-tap_run "an unknown sweep" 2 "results.db has no runs of the sweep nosuch" analyze export tensorboard $db --sweep nosuch -o none
+tap_run "an unknown sweep" 2 "no sweep nosuch here" analyze export tensorboard $db --sweep nosuch -o none
+tap_run "of which no empty tables are written either" 2 "did you mean two_grids" analyze export csv $db --sweep two_grid -o none
+tap_run "nor of several sweeps" 2 "takes one sweep" analyze export csv $db --sweep two_grids,two_grids -o none
+tap_check "no file of it" "$(ls -d none 2>/dev/null)"
 tap_run "no iteration at all" 2 "--every 0: at least 1" analyze export tensorboard $db --every 0 -o none
 tap_run "a folder that is a file" 1 "out" analyze export tensorboard $db -o out
 tap_run "no database" 2 "no such file" analyze export tensorboard nowhere.db -o none

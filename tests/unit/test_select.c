@@ -351,6 +351,32 @@ static void test_curve_geometric(void **state) {
   for (int i = 0; i < 4; i++) analysis_curve_free(&curves[i]);
 }
 
+/* Of duplicates of which none has ended the one with more iterations stays, whatever their ids are. */
+static void test_copies_unfinished(void **state) {
+  const Fixture *fixture = *state;
+  const Workspace workspace = {fixture->root, ITERATIONS, 4, SEEDS};
+  CoreConfig config[2];
+  char id[2][CORE_RUN_ID];
+  for (int i = 0; i < 2; i++) {
+    config[i] = workspace_config(&workspace, WORKSPACE_EWMA, 9);
+    config[i].ppo.com = i == 0 ? 8 : 128; /* which PPO does not read */
+    core_config_id(&config[i], id[i]);
+  }
+  const int further = strcmp(id[0], id[1]) > 0 ? 0 : 1;
+  for (int i = 0; i < 2; i++) {
+    const int64_t iterations = i == further ? ITERATIONS / 2 : ITERATIONS / 4;
+    ASSERT_OK(workspace_write_run(&workspace, &config[i], iterations, i == further ? STORE_STOPPED : STORE_RUNNING));
+  }
+  StoreDatabase *database = open_database(state);
+  AnalysisSelection selection;
+  const char *where[] = {"algo.name=ppo", "eps=0.025", "seed=9"};
+  ASSERT_OK(select_where(database, NULL, where, 3, &selection));
+  assert_int_equal(selection.count, 1);
+  assert_string_equal(selection.runs[0].id, id[further]);
+  analysis_selection_free(&selection);
+  store_database_close(&database);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_all_runs_in_order), cmocka_unit_test(test_where),
@@ -359,7 +385,8 @@ int main(void) {
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
     cmocka_unit_test(test_several_sweeps),
-    cmocka_unit_test(test_copies), /* last: it adds runs */
+    cmocka_unit_test(test_copies), /* last: they add runs */
+    cmocka_unit_test(test_copies_unfinished),
   };
   return cmocka_run_group_tests(tests, make_workspace, remove_workspace);
 }
