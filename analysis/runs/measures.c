@@ -143,6 +143,8 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
     run->value[ANALYSIS_MEASURE_final_return] = given;
     run->value[ANALYSIS_MEASURE_best_return] = fmax(run->value[ANALYSIS_MEASURE_best_return], given);
   }
+  if (run->evaluations == 0) /* of the untrained policy alone, which is no result */
+    run->value[ANALYSIS_MEASURE_final_return] = run->value[ANALYSIS_MEASURE_best_return] = NAN;
   fill_scores(s, fmin(budget, (double)of->config.train.total_steps), run);
   return code;
 }
