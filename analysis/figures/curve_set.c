@@ -410,10 +410,28 @@ static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
   return CORE_OK;
 }
 
-void analysis_curve_set_infinite(const AnalysisCurveSet *set, CoreText *text) {
+size_t analysis_curve_set_hidden(const AnalysisCurveSet *set, size_t *runs) {
+  size_t hidden = 0;
+  *runs = 0;
+  for (size_t r = 0; r < set->context.selection.count - set->context.selection.repeats; r++) {
+    const size_t before = hidden;
+    for (size_t c = 0; c < set->column_count; c++)
+      for (size_t i = 0; i < set->curves[c][r].n && analysis_curve_set_is_log(set, c); i++)
+        hidden += set->curves[c][r].y[i] <= 0;
+    *runs += hidden > before;
+  }
+  return hidden;
+}
+
+void analysis_curve_set_passed_over(const AnalysisCurveSet *set, CoreText *text) {
+  size_t runs;
+  const size_t hidden = analysis_curve_set_hidden(set, &runs);
   if (set->infinite)
     core_text_appendf(text, " Infinite values, passed over: %zu, in %zu run%s.", set->infinite, set->infinite_runs,
                       set->infinite_runs == 1 ? "" : "s");
+  if (hidden)
+    core_text_appendf(text, " At or below 0, which a log axis can not show, and not in its means: %zu, in %zu run%s.",
+                      hidden, runs, runs == 1 ? "" : "s");
 }
 
 int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {

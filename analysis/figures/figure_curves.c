@@ -48,7 +48,7 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   static const char *const words[] = {"mean", "median of task means", "interquartile mean"};
   static const char *const bands[] = {"95 % interval", "one standard deviation",
                                       "95 % interval (stratified bootstrap)"};
-  size_t fewest = SIZE_MAX, most = 0;
+  size_t fewest = SIZE_MAX, most = 0, hidden_runs;
   bool shorter = false, logarithmic = false;
   for (size_t i = 0; i < set->line_count; i++) {
     const AnalysisLineData *line = &set->lines[i];
@@ -67,7 +67,9 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   if (most >= ANALYSIS_CURVE_BAND) core_text_appendf(text, "Band: %s. ", bands[set->spread]);
   if (fewest < ANALYSIS_CURVE_BAND && most > 1)
     core_text_append(text, "Faint: single runs, where fewer than three make no interval. ");
-  if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
+  if (shorter && analysis_curve_set_hidden(set, &hidden_runs))
+    core_text_append(text, "Dashed: where runs have ended, or have no value above 0. ");
+  else if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
   if (set->choice_count > 1)
     core_text_appendf(text,
                       "Each line is the best of up to %zu by its runs' last values, chosen on the same runs: biased "
@@ -87,7 +89,7 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   analysis_describe_runs(&set->context, &text);
   core_text_append(&text, ".");
   if (set->without) core_text_appendf(&text, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
-  analysis_curve_set_infinite(set, &text);
+  analysis_curve_set_passed_over(set, &text);
   core_text_append(&text, analysis_scale_words(set->scale));
   if (set->columns[0]->evaluation && set->context.level_sets > 1)
     core_text_appendf(&text, " Levels: %s.", set->context.level_set);
@@ -242,7 +244,7 @@ static void print_table(const AnalysisCurveSet *set) {
   analysis_describe_runs(&set->context, &runs);
   core_text_append(&runs, ".");
   if (set->without) core_text_appendf(&runs, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
-  analysis_curve_set_infinite(set, &runs);
+  analysis_curve_set_passed_over(set, &runs);
   core_text_append(&runs, analysis_scale_words(set->scale));
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
@@ -255,10 +257,13 @@ static void print_json(const AnalysisCurveSet *set) {
   CoreText interval = {0};
   char name[256];
   analysis_curve_set_interval(set, &interval);
-  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I}", "figure", set->request.argv[0], "x",
+  size_t hidden_runs;
+  const size_t hidden = analysis_curve_set_hidden(set, &hidden_runs);
+  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "figure", set->request.argv[0], "x",
                            analysis_abscissa_names[set->abscissa], "y", set->columns[0]->name, "filter",
                            set->context.selection.filter, "interval", core_text_string(&interval),
-                           "without_value", (json_int_t)set->without, "infinite_values", (json_int_t)set->infinite);
+                           "without_value", (json_int_t)set->without, "infinite_values", (json_int_t)set->infinite,
+                           "values_without_logarithm", (json_int_t)hidden);
   json_t *list = json_array();
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];

@@ -167,6 +167,16 @@ static size_t add_line(const Settings *s, AnalysisPlot *plot, size_t first, Anal
   return end;
 }
 
+static bool is_log_y(const Settings *s) { return s->log_y || analysis_scored_is_log(&s->scored); }
+
+/* Runs whose value a log axis can not show. */
+static size_t count_hidden(const Settings *s) {
+  size_t hidden = 0;
+  for (size_t r = 0; r < s->context.selection.count - s->context.selection.repeats && is_log_y(s); r++)
+    hidden += analysis_scored_value(&s->scored, r) <= 0;
+  return hidden;
+}
+
 static void add_caption(const Settings *s, AnalysisPlot *plot) {
   CoreText text = {0};
   core_text_appendf(&text, "Dot: a run%s. Line: %s. Vertical: 95 %% interval%s, from three runs on.",
@@ -180,6 +190,8 @@ static void add_caption(const Settings *s, AnalysisPlot *plot) {
   analysis_describe_runs(&s->context, &text);
   core_text_append(&text, ".");
   analysis_scored_describe(&s->scored, &text);
+  if (count_hidden(s))
+    core_text_appendf(&text, " Without a dot, at or below 0, but in the means: %zu.", count_hidden(s));
   analysis_plot_caption(plot, core_text_string(&text));
   core_text_free(&text);
 }
@@ -188,9 +200,8 @@ static void add_caption(const Settings *s, AnalysisPlot *plot) {
 static AnalysisPlot *make_plot(const Settings *s) {
   AnalysisMark *marks = analysis_marks_create(&s->groups, s->context.style);
   CoreText value = {0};
-  bool log_y = s->log_y || analysis_scored_is_log(&s->scored);
   AnalysisPlot *plot = analysis_plot_create(s->context.style, s->x.keys[0]->name, s->log_x,
-                                            analysis_scored_title(&s->scored, &s->context), log_y);
+                                            analysis_scored_title(&s->scored, &s->context), is_log_y(s));
   for (size_t x = 0; x < s->x.count && s->named; x++)
     analysis_plot_category_x(plot, analysis_key_shown(s->x.groups[x].config, s->x.keys[0], &value));
   const bool ticks = !s->named && s->x.count <= TICKS_MAX;

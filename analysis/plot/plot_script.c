@@ -145,9 +145,9 @@ static void write_whiskers(const Writer *w, size_t panel) {
   core_text_appendf(w->script, "$whiskers_%zu << EOD\n", panel);
   for (size_t i = 0; i < p->whisker_count; i++) {
     const PlotWhisker *k = &p->whiskers[i];
-    double cap[2];
+    double cap[2], low = y_axis->log ? fmax(k->y[0], y_axis->low) : k->y[0]; /* as of bands; then without a cap */
     const bool level = k->y[0] == k->y[1] && k->x[0] != k->x[1];
-    write_stroke(w->script, k->x[0], k->y[0], k->x[1], k->y[1], k->color);
+    write_stroke(w->script, k->x[0], low, k->x[1], k->y[1], k->color);
     for (int end = 0; end < 2; end++) {
       if (level) {
         cap_ends(y_axis, w->layout.panel_height, k->y[end], cap);

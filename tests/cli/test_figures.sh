@@ -129,6 +129,19 @@ done
 cp "$db" "$tap_dir/consecutive.db"
 tool sql "$tap_dir/consecutive.db" "UPDATE run SET config = json_set(config, '$.metrics.profile_every', 1); UPDATE iteration_chunk SET kl_consecutive = iif((chunk >> 24) % 2, 0.001, 0.1)"
 tap_run "the mean of consecutive KL is said to be geometric too" 0 "Means are geometric." draw bars "$tap_dir/consecutive.db" --measure kl_consecutive -w com=8
+# what a log axis can not show is said: two runs whose solve rate is 0 are not in the means of curves
+cp "$db" "$tap_dir/zeros.db"
+tool sql "$tap_dir/zeros.db" "UPDATE evaluation SET solve_rate = 0 WHERE run_id IN (SELECT id FROM run WHERE seed = 1 AND json_extract(config, '$.ppo.com') IN (8, 32) AND json_extract(config, '$.algo.name') = 'ppo_ewma')"
+tap_run "curves --log y: runs at 0 are counted" 0 "and not in its means: 42, in 2 runs." draw curves "$tap_dir/zeros.db" --log y -w com=8 -w com=32
+tap_run "and in the picture" 0 "in 2 runs." grep -o "in 2 runs[.]" "$f/curves.svg"
+tap_run "the dashed line of those that are left is no later one" 0 "or have no value above 0" grep -o "or have no value above 0" "$f/curves.svg"
+draw settings "$tap_dir/zeros.db" --x com --log-y -w algo=ppo_ewma >/dev/null
+tap_run "settings --log-y: dots at 0 are counted" 0 "below 0, but in the means: 2." eval 'sed -n "s/^set label [0-9]* .\(.*\). at screen.*/\1/p" "$f/settings.gp" | tr "\n" " "'
+# an interval that reaches below 0 is drawn down to the axis
+draw settings "$tap_dir/zeros.db" --x com --log-y --measure gain -w algo=ppo_ewma >/dev/null
+low=$(grep -o '^set yrange \[[^:]*' "$f/settings.gp" | tail -1 | cut -d'[' -f2)
+tap_check "settings --log-y: no interval vanishes" "$(sed -n '/^\$whiskers_0/,/^EOD/p' "$f/settings.gp" |
+  awk -v low="$low" 'NF == 5 && $3 == 0 { n++; if ($2 < low) print } END { if (n != 6) print n + 0 " intervals" }')"
 
 # ---- how it is drawn: what the SVGs hold, to a hundredth of a pixel
 # Dots of a group that is alone at its places (squares: PPO-EWMA, above the axis) stand where the ticks stand.
