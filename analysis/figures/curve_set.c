@@ -190,23 +190,29 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
 
 /* ---- averaging -------------------------------------------------------------------------------------------------- */
 
-static void average_sd(const AnalysisCurveSet *set, AnalysisLineData *line, bool logarithmic) {
+/* About the same mean as the other kinds have, in which tasks count alike. */
+static void average_sd(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
   double *values = core_memory_allocate((line->curve_count + 1) * sizeof *values);
+  size_t *task = core_memory_allocate((line->curve_count + 1) * sizeof *task);
   for (size_t i = 0; i < set->grid_count[line->column]; i++) {
     size_t here = 0;
     for (size_t c = 0; c < line->curve_count; c++) {
       const AnalysisCurve *curve = &line->curves[c];
       double y = analysis_interpolate(curve->x, curve->y, curve->n, set->grid[line->column][i]);
       if (logarithmic) y = y > 0 ? log(y) : NAN;
+      task[here] = line->task[c];
       if (!isnan(y)) values[here++] = y;
     }
-    double mean = analysis_mean(values, here), sd = analysis_sd(values, here);
+    const double sd = analysis_sd(values, here);
+    const double mean =
+      analysis_tasks_interval(values, task, here, tasks, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_FREE).center;
     line->mean[i] = logarithmic ? exp(mean) : mean;
     line->low[i] = logarithmic ? exp(mean - sd) : mean - sd;
     line->high[i] = logarithmic ? exp(mean + sd) : mean + sd;
     line->runs[i] = here;
   }
   free(values);
+  free(task);
 }
 
 /* Whole runs are drawn, task by task; score[point][run sorted by task]. */
@@ -253,7 +259,7 @@ static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t 
   line->high = line->low + n;
   line->runs = core_memory_zero_allocate(n + 1, sizeof *line->runs);
   if (set->spread == ANALYSIS_SPREAD_BOOTSTRAP) average_bootstrap(set, line, tasks, logarithmic);
-  else if (set->spread == ANALYSIS_SPREAD_SD) average_sd(set, line, logarithmic);
+  else if (set->spread == ANALYSIS_SPREAD_SD) average_sd(set, line, tasks, logarithmic);
   else
     analysis_curve_average(line->curves, line->curve_count, &manner, set->grid[line->column], n, line->mean, line->low,
                            line->high, line->runs);

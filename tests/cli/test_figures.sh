@@ -129,6 +129,12 @@ done
 cp "$db" "$tap_dir/consecutive.db"
 tool sql "$tap_dir/consecutive.db" "UPDATE run SET config = json_set(config, '$.metrics.profile_every', 1); UPDATE iteration_chunk SET kl_consecutive = iif((chunk >> 24) % 2, 0.001, 0.1)"
 tap_run "the mean of consecutive KL is said to be geometric too" 0 "Means are geometric." draw bars "$tap_dir/consecutive.db" --measure kl_consecutive -w com=8
+# tasks count alike in a mean, whatever the band is: one run of another task weighs as much as the two that are left
+cp "$db" "$tap_dir/tasks.db"
+tool sql "$tap_dir/tasks.db" "UPDATE run SET config = json_set(config, '$.env.difficulty', '0') WHERE seed = 0; UPDATE evaluation SET solve_rate = solve_rate / 4 WHERE run_id IN (SELECT id FROM run WHERE seed = 0)"
+means() { draw curves "$tap_dir/tasks.db" -w com=8 --group none --interval "$1" >/dev/null; rows curves | awk -F, '{ print $(NF-2) }'; }
+same "curves --interval sd: the mean of the other intervals" "$(means sd)" "$(means t)"
+
 # what a log axis can not show is said: two runs whose solve rate is 0 are not in the means of curves
 cp "$db" "$tap_dir/zeros.db"
 tool sql "$tap_dir/zeros.db" "UPDATE evaluation SET solve_rate = 0 WHERE run_id IN (SELECT id FROM run WHERE seed = 1 AND json_extract(config, '$.ppo.com') IN (8, 32) AND json_extract(config, '$.algo.name') = 'ppo_ewma')"
