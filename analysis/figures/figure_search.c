@@ -20,6 +20,7 @@ typedef struct Judged {
   AnalysisInterval score;
   size_t bad;               /* runs that failed or diverged: TPE counts such a trial as worse than all others */
   size_t unfinished;        /* runs that have not ended */
+  size_t censored;          /* of these, stopped by the sweep's rule: they never will */
 } Judged;
 
 typedef struct Search {
@@ -49,6 +50,7 @@ static void judge(Search *s) {
       const bool is_bad = status == STORE_DIVERGED || status == STORE_FAILED;
       judged->bad += is_bad;
       judged->unfinished += !is_bad && !s->scored.runs[trial->runs[i]].ended;
+      judged->censored += !is_bad && s->scored.runs[trial->runs[i]].censored;
     }
   }
 }
@@ -127,7 +129,10 @@ static void print_best(const Search *s) {
     core_table_cell(table, "%zu", i + 1);
     core_table_cell(table, "%zu", t);
     core_table_cell(table, "%zu", s->trials.trials[t].count);
-    core_table_cell(table, "%s%s", text, s->judged[t].unfinished ? " (running)" : "");
+    const size_t censored = s->judged[t].censored, open = s->judged[t].unfinished - censored;
+    if (open) core_table_cell(table, "%s (%zu not ended)", text, open);
+    else if (censored) core_table_cell(table, "%s (%zu stopped by rule)", text, censored);
+    else core_table_cell(table, "%s", text);
     for (size_t a = 0; a < space->count; a++) core_table_cell(table, "%s", value_of(s, t, a, &value));
   }
   core_table_print(table, stdout);
@@ -164,13 +169,18 @@ static void print_importance(const Search *s) {
 
 static void describe(const Search *s, CoreText *text) {
   const CoreSearch *space = &s->trials.space;
-  size_t bad = 0, unfinished = 0;
-  for (size_t t = 0; t < s->trials.count; t++) bad += s->judged[t].bad > 0, unfinished += s->judged[t].unfinished > 0;
+  size_t bad = 0, unfinished = 0, censored = 0;
+  for (size_t t = 0; t < s->trials.count; t++) {
+    bad += s->judged[t].bad > 0;
+    unfinished += s->judged[t].unfinished > s->judged[t].censored;
+    censored += s->judged[t].censored > 0;
+  }
   core_text_appendf(text, "%zu of %lld trials (%s) for %s %s.", s->trials.count, (long long)space->trials,
                     core_search_method_name(space->method), space->minimise ? "min" : "max",
                     analysis_measure_name(s->scored.measure));
   if (bad) core_text_appendf(text, " %zu with runs that failed or diverged: not ranked.", bad);
   if (unfinished) core_text_appendf(text, " %zu with runs that have not ended.", unfinished);
+  if (censored) core_text_appendf(text, " %zu with runs stopped by rule, taken as they stand.", censored);
   if (s->trials.elsewhere)
     core_text_appendf(text, " %zu runs of the sweep are not of this space.", s->trials.elsewhere);
   core_text_append(text, " The best of many is chosen by its noise too: run it again with other seeds before you "
@@ -385,7 +395,8 @@ static int draw_slices(Search *s) {
   core_text_free(&values);
   add_ranks(s, plot, false);
   return write_figure(s, plot, "slices",
-                      "A dot a trial, over each of its settings; the settings by what they explain. ");
+                      "A dot a trial (hollow: not all its runs have ended), over each of its settings; the settings by "
+                      "what they explain. ");
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */

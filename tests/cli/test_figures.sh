@@ -135,6 +135,13 @@ tool sql "$tap_dir/tasks.db" "UPDATE run SET config = json_set(config, '$.env.di
 means() { draw curves "$tap_dir/tasks.db" -w com=8 --group none --interval "$1" >/dev/null; rows curves | awk -F, '{ print $(NF-2) }'; }
 same "curves --interval sd: the mean of the other intervals" "$(means sd)" "$(means t)"
 
+# a trial that a rule has stopped does not run
+cp "$db" "$tap_dir/search.db"
+tool sql "$tap_dir/search.db" "UPDATE sweep SET ini = '[search s]' || char(10) || 'trials = 6' || char(10) || 'seeds = 3' || char(10) || 'ppo.com = log 2 .. 4096'; UPDATE run SET status = 'stopped by rule' WHERE seed = 1 AND json_extract(config, '$.ppo.com') = 8; UPDATE run SET status = 'running' WHERE seed = 1 AND json_extract(config, '$.ppo.com') = 32"
+search() { draw search "$tap_dir/search.db" two_grids -w algo=ppo_ewma; }
+tap_run "search: a trial stopped by rule" 0 "(1 stopped by rule)" search
+tap_run "search: one that runs" 0 "(1 not ended)" search
+
 # what a log axis can not show is said: two runs whose solve rate is 0 are not in the means of curves
 cp "$db" "$tap_dir/zeros.db"
 tool sql "$tap_dir/zeros.db" "UPDATE evaluation SET solve_rate = 0 WHERE run_id IN (SELECT id FROM run WHERE seed = 1 AND json_extract(config, '$.ppo.com') IN (8, 32) AND json_extract(config, '$.algo.name') = 'ppo_ewma')"
