@@ -64,7 +64,9 @@ static void add_cell(const Heatmap *h, AnalysisPlot *plot, size_t c) {
   uint32_t color = analysis_ramp(shade(h, cell->center));
   if (fabs(cell->center) >= 1000) core_text_count(cell->center, number);
   else
-    snprintf(number, sizeof number, analysis_scored_is_rate(&h->scored, &h->context) ? "%.2f" : "%.2g", cell->center);
+    snprintf(number, sizeof number,
+             analysis_scored_is_rate(&h->scored, &h->context) ? "%.2f" : fabs(cell->center) < 99.5 ? "%.2g" : "%.0f",
+             cell->center);
   snprintf(text, sizeof text, cell->n < h->most ? "%s (%zu)" : "%s", number, cell->n);
   analysis_plot_box(plot, 0, x - 0.485, y - 0.485, x + 0.485, y + 0.485, color);
   analysis_plot_text(plot, 0, x, y, text, analysis_text_on(color));

@@ -142,6 +142,12 @@ search() { draw search "$tap_dir/search.db" two_grids -w algo=ppo_ewma; }
 tap_run "search: a trial stopped by rule" 0 "(1 stopped by rule)" search
 tap_run "search: one that runs" 0 "(1 not ended)" search
 
+# numbers of three digits stand as such in a heat map's cells
+cp "$db" "$tap_dir/returns.db"
+tool sql "$tap_dir/returns.db" "UPDATE evaluation SET solve_rate = NULL, episode_return = 432"
+draw heatmap "$tap_dir/returns.db" --x com --y algo -w algo=ppo_ewma >/dev/null
+tap_check "heatmap: returns of hundreds" "$(grep -q "'432'" "$f/heatmap.gp" || grep -o "'4[^']*'" "$f/heatmap.gp" | head -3)"
+
 # what a log axis can not show is said: two runs whose solve rate is 0 are not in the means of curves
 cp "$db" "$tap_dir/zeros.db"
 tool sql "$tap_dir/zeros.db" "UPDATE evaluation SET solve_rate = 0 WHERE run_id IN (SELECT id FROM run WHERE seed = 1 AND json_extract(config, '$.ppo.com') IN (8, 32) AND json_extract(config, '$.algo.name') = 'ppo_ewma')"
