@@ -215,6 +215,17 @@ static void average_sd(const AnalysisCurveSet *set, AnalysisLineData *line, size
   free(task);
 }
 
+/* The runs that reach a place, each task's first but one left out: as analysis_interval_has_runs counts them. */
+static size_t reached_runs(const double *score, const size_t *first, size_t tasks) {
+  size_t runs = 1;
+  for (size_t t = 0; t < tasks; t++) {
+    size_t here = 0;
+    for (size_t i = first[t]; i < first[t + 1]; i++) here += !isnan(score[i]);
+    runs += here > 0 ? here - 1 : 0;
+  }
+  return runs;
+}
+
 /* Whole runs are drawn, task by task; score[point][run sorted by task]. */
 static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
   size_t points = set->grid_count[line->column], at = 0, kept = 0;
@@ -242,7 +253,8 @@ static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *lin
     line->low[i] = logarithmic ? exp(interval[i].low) : interval[i].low;
     line->high[i] = logarithmic ? exp(interval[i].high) : interval[i].high;
     line->runs[i] = interval[i].n;
-    if (interval[i].n < ANALYSIS_SEEDS_LEAST) line->low[i] = line->high[i] = NAN;
+    if (reached_runs(score + i * line->run_count, first, kept) < ANALYSIS_SEEDS_LEAST)
+      line->low[i] = line->high[i] = NAN;
   }
   free(score);
   free(first);
@@ -414,30 +426,6 @@ static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
                                        &set->grid_count[c]);
   }
   return CORE_OK;
-}
-
-size_t analysis_curve_set_hidden(const AnalysisCurveSet *set, size_t *runs) {
-  size_t hidden = 0;
-  *runs = 0;
-  for (size_t r = 0; r < set->context.selection.count - set->context.selection.repeats; r++) {
-    const size_t before = hidden;
-    for (size_t c = 0; c < set->column_count; c++)
-      for (size_t i = 0; i < set->curves[c][r].n && analysis_curve_set_is_log(set, c); i++)
-        hidden += set->curves[c][r].y[i] <= 0;
-    *runs += hidden > before;
-  }
-  return hidden;
-}
-
-void analysis_curve_set_passed_over(const AnalysisCurveSet *set, CoreText *text) {
-  size_t runs;
-  const size_t hidden = analysis_curve_set_hidden(set, &runs);
-  if (set->infinite)
-    core_text_appendf(text, " Infinite values, passed over: %zu, in %zu run%s.", set->infinite, set->infinite_runs,
-                      set->infinite_runs == 1 ? "" : "s");
-  if (hidden)
-    core_text_appendf(text, " At or below 0, which a log axis can not show, and not in its means: %zu, in %zu run%s.",
-                      hidden, runs, runs == 1 ? "" : "s");
 }
 
 int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {

@@ -75,10 +75,6 @@ void analysis_curve_set_free(AnalysisCurveSet *set);
 /* Where a panel's reference stands; NaN: none of its runs has it. */
 double analysis_curve_set_reference(const AnalysisCurveSet *set, const AnalysisReference *reference, size_t panel,
                                     size_t column);
-/* " Infinite values, passed over: 3, in 1 run." when there are any; the same of what log axes can not show. */
-void analysis_curve_set_passed_over(const AnalysisCurveSet *set, CoreText *text);
-/* Values at or below 0 of columns on log axes, and *runs that have some. */
-size_t analysis_curve_set_hidden(const AnalysisCurveSet *set, size_t *runs);
 /* Is the column drawn on a log axis, and averaged as logarithms? */
 bool analysis_curve_set_is_log(const AnalysisCurveSet *set, size_t column);
 /* analysis_interval_words or another kind's, for files. */

@@ -116,6 +116,9 @@ static void make_profiles(Bars *b) {
   for (size_t g = 0; g < b->groups.count; g++)
     analysis_stratified_profile(&draws, &b->scores[g].scores, b->tau, PROFILE_POINTS, ANALYSIS_REPLICATES_CURVE, 0.95,
                                 BOOTSTRAP_SEED, &b->profile[g * PROFILE_POINTS]);
+  for (size_t i = 0; i < b->groups.count * PROFILE_POINTS; i++)
+    if (!analysis_interval_has_runs(&b->scores[i / PROFILE_POINTS].scores))
+      b->profile[i].low = b->profile[i].high = NAN;
   analysis_draws_free(&draws);
 }
 
@@ -168,7 +171,7 @@ static AnalysisPlot *plot_profiles(const Bars *b) {
   size_t panel = analysis_plot_panel(plot, "", "");
   double share[PROFILE_POINTS], low[PROFILE_POINTS], high[PROFILE_POINTS];
   for (size_t g = 0; g < b->groups.count; g++) {
-    bool band = score_count(b, g) >= ANALYSIS_SEEDS_LEAST;
+    const bool band = analysis_interval_has_runs(&b->scores[g].scores);
     for (size_t i = 0; i < PROFILE_POINTS; i++) {
       const AnalysisInterval *point = &b->profile[g * PROFILE_POINTS + i];
       share[i] = point->center;

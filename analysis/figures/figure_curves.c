@@ -44,6 +44,32 @@ static size_t last_run_count(const AnalysisLineData *line, size_t n) {
   return n > 0 ? line->runs[n - 1] : 0;
 }
 
+/* Values at or below 0 of columns on log axes, and *runs that have some. */
+static size_t count_hidden(const AnalysisCurveSet *set, size_t *runs) {
+  size_t hidden = 0;
+  *runs = 0;
+  for (size_t r = 0; r < set->context.selection.count - set->context.selection.repeats; r++) {
+    const size_t before = hidden;
+    for (size_t c = 0; c < set->column_count; c++)
+      for (size_t i = 0; i < set->curves[c][r].n && analysis_curve_set_is_log(set, c); i++)
+        hidden += set->curves[c][r].y[i] <= 0;
+    *runs += hidden > before;
+  }
+  return hidden;
+}
+
+/* " Infinite values, passed over: 3, in 1 run." when there are any; the same of what log axes can not show. */
+static void append_passed_over(const AnalysisCurveSet *set, CoreText *text) {
+  size_t runs;
+  const size_t hidden = count_hidden(set, &runs);
+  if (set->infinite)
+    core_text_appendf(text, " Infinite values, passed over: %zu, in %zu run%s.", set->infinite, set->infinite_runs,
+                      set->infinite_runs == 1 ? "" : "s");
+  if (hidden)
+    core_text_appendf(text, " At or below 0, which a log axis can not show, and not in its means: %zu, in %zu run%s.",
+                      hidden, runs, runs == 1 ? "" : "s");
+}
+
 static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   static const char *const words[] = {"mean", "median of task means", "interquartile mean"};
   static const char *const bands[] = {"95 % interval", "one standard deviation",
@@ -67,7 +93,7 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   if (most >= ANALYSIS_CURVE_BAND) core_text_appendf(text, "Band: %s. ", bands[set->spread]);
   if (fewest < ANALYSIS_CURVE_BAND && most > 1)
     core_text_append(text, "Faint: single runs, where fewer than three make no interval. ");
-  if (shorter && analysis_curve_set_hidden(set, &hidden_runs))
+  if (shorter && count_hidden(set, &hidden_runs))
     core_text_append(text, "Dashed: where runs have ended, or have no value above 0. ");
   else if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
   if (set->choice_count > 1)
@@ -89,7 +115,7 @@ static void add_caption(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   analysis_describe_runs(&set->context, &text);
   core_text_append(&text, ".");
   if (set->without) core_text_appendf(&text, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
-  analysis_curve_set_passed_over(set, &text);
+  append_passed_over(set, &text);
   core_text_append(&text, analysis_scale_words(set->scale));
   if (set->columns[0]->evaluation && set->context.level_sets > 1)
     core_text_appendf(&text, " Levels: %s.", set->context.level_set);
@@ -244,7 +270,7 @@ static void print_table(const AnalysisCurveSet *set) {
   analysis_describe_runs(&set->context, &runs);
   core_text_append(&runs, ".");
   if (set->without) core_text_appendf(&runs, " Without a value of %s: %zu.", set->columns[0]->name, set->without);
-  analysis_curve_set_passed_over(set, &runs);
+  append_passed_over(set, &runs);
   core_text_append(&runs, analysis_scale_words(set->scale));
   printf("\n");
   core_terminal_print_wrapped(stdout, core_text_string(&runs), 0, 0);
@@ -258,7 +284,7 @@ static void print_json(const AnalysisCurveSet *set) {
   char name[256];
   analysis_curve_set_interval(set, &interval);
   size_t hidden_runs;
-  const size_t hidden = analysis_curve_set_hidden(set, &hidden_runs);
+  const size_t hidden = count_hidden(set, &hidden_runs);
   json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "figure", set->request.argv[0], "x",
                            analysis_abscissa_names[set->abscissa], "y", set->columns[0]->name, "filter",
                            set->context.selection.filter, "interval", core_text_string(&interval),

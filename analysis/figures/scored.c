@@ -100,7 +100,7 @@ void analysis_scored_bootstraps(const AnalysisScored *scored, AnalysisMeasure me
   for (size_t k = 0; k < count; k++) {
     AnalysisInterval *i = &interval[k];
     if (logarithmic) *i = (AnalysisInterval){exp(i->center), exp(i->low), exp(i->high), i->n};
-    if (i->n < ANALYSIS_SEEDS_LEAST) i->low = i->high = NAN;
+    if (!analysis_interval_has_runs(scores)) i->low = i->high = NAN;
   }
   free(value);
 }

@@ -8,6 +8,10 @@
 const char analysis_interval_words[] =
   "95 % Student t over the runs of each task, Wilson's within the quantity's bounds; none for fewer than three runs";
 
+bool analysis_interval_has_runs(const AnalysisScores *scores) {
+  return scores->tasks > 0 && scores->first[scores->tasks] - scores->tasks + 1 >= ANALYSIS_SEEDS_LEAST;
+}
+
 /* ---- standard errors -------------------------------------------------------------------------------------------- */
 
 /* The square of an estimate's standard error and its degrees of freedom; degrees 0: too few runs for one. */
@@ -24,7 +28,7 @@ static Error error_of_means(const double *value, const AnalysisScores *scores, c
     degrees += n - 1;
     if (n > 1) pooled += sd * sd * (double)(n - 1);
   }
-  if (degrees + 1 < ANALYSIS_SEEDS_LEAST) return (Error){0, 0};
+  if (!analysis_interval_has_runs(scores)) return (Error){0, 0};
   pooled /= (double)degrees;
   for (size_t t = 0; t < scores->tasks; t++) {
     const size_t n = scores->first[t + 1] - scores->first[t];

@@ -28,6 +28,8 @@ typedef struct AnalysisRange { double low, high; bool logarithmic; } AnalysisRan
 /* Fewer runs of a task make no interval: Student's t of one degree of freedom is 12.7, and says nothing. Over several
  * tasks: fewer than ANALYSIS_SEEDS_LEAST - 1 runs more than there are tasks. */
 enum { ANALYSIS_SEEDS_LEAST = 3 };
+/* Are there so many? Of one run a task a stratified bootstrap, too, would be an interval without width. */
+bool analysis_interval_has_runs(const AnalysisScores *scores);
 
 /* What the interval is, for the files of figures and for captions. */
 extern const char analysis_interval_words[];

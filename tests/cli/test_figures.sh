@@ -148,6 +148,16 @@ tool sql "$tap_dir/returns.db" "UPDATE evaluation SET solve_rate = NULL, episode
 draw heatmap "$tap_dir/returns.db" --x com --y algo -w algo=ppo_ewma >/dev/null
 tap_check "heatmap: returns of hundreds" "$(grep -q "'432'" "$f/heatmap.gp" || grep -o "'4[^']*'" "$f/heatmap.gp" | head -3)"
 
+# of one run a task no bootstrap knows a spread: no interval, as of every other kind
+cp "$db" "$tap_dir/single.db"
+tool sql "$tap_dir/single.db" "UPDATE run SET config = json_set(config, '$.env.difficulty', CAST(seed AS TEXT))"
+for figure in "bars --group com" "settings --x com --aggregate iqm" "curves --group com --aggregate iqm" "profiles --group com"; do
+  option="--interval bootstrap"; [ "${figure%% *}" = profiles ] && option=
+  draw $figure "$tap_dir/single.db" -w algo=ppo_ewma $option >"$tap_dir/out" 2>&1
+  tap_check "${figure%% *}: no interval of one run a task" "$(rows "${figure%% *}" | awk -F, '{ n++ } $(NF-1) $NF != "" { print; exit }
+    END { if (!n) print "no rows" }'; grep -F -- '[0' "$tap_dir/out" | head -2)"
+done
+
 # what a log axis can not show is said: two runs whose solve rate is 0 are not in the means of curves
 cp "$db" "$tap_dir/zeros.db"
 tool sql "$tap_dir/zeros.db" "UPDATE evaluation SET solve_rate = 0 WHERE run_id IN (SELECT id FROM run WHERE seed = 1 AND json_extract(config, '$.ppo.com') IN (8, 32) AND json_extract(config, '$.algo.name') = 'ppo_ewma')"
