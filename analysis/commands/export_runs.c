@@ -17,8 +17,10 @@ const ExportTable export_evaluations = {
   "evaluation", ", level_set", evaluation_columns, sizeof evaluation_columns / sizeof *evaluation_columns};
 
 int export_runs_open(StoreDatabase *database, const char *sweep, StoreQuery **query) {
-  TRY(store_query_open(database, "SELECT id, status, config, started, finished, iteration FROM run WHERE ?1 IS NULL OR "
-                                 "id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id", query));
+  static const char sql[] =
+    "SELECT id, status, config, coalesce((SELECT min(started) FROM attempt WHERE run_id = id), started), finished,"
+    " iteration FROM run WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE sweep = ?1) ORDER BY id";
+  TRY(store_query_open(database, sql, query));
   store_query_bind_text(*query, 1, sweep);
   return CORE_OK;
 }

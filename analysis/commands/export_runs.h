@@ -16,7 +16,8 @@ extern const ExportTable export_iterations, export_evaluations;
 typedef struct ExportRun {
   char id[CORE_RUN_ID];
   const char *status, *config;   /* the configuration as JSON; NULL: unknown. Both until the next step */
-  double started_s, ended_s;     /* Unix time; of a run that never began, when that was seen, or now */
+  double started_s, ended_s;     /* Unix time; its first attempt's start; of a run that never began, when that was seen,
+                                  * or now */
   int64_t iteration;             /* done */
 } ExportRun;
 

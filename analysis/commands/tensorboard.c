@@ -172,14 +172,31 @@ static int write_iterations(Board *board, const ExportRun *run) {
   return code;
 }
 
+/* Seconds of training before an iteration's evaluation; 0 before all, or where it is not known. */
+static int read_seconds(StoreQuery *query, const char *id, int64_t iteration, double *seconds) {
+  bool row;
+  store_query_reset(query);
+  store_query_bind_text(query, 1, id);
+  store_query_bind_int(query, 2, iteration);
+  TRY(store_query_step(query, &row));
+  *seconds = row ? store_query_real(query, 0) : 0;
+  if (!isfinite(*seconds)) *seconds = 0;
+  return CORE_OK;
+}
+
 static int write_evaluations(Board *board, const ExportRun *run) {
+  static const char seconds_sql[] = "SELECT wall_seconds FROM iteration_row WHERE row = (SELECT key FROM run WHERE id ="
+                                    " ?1) << 32 | ?2";
   const ExportTable *table = &export_evaluations;
   const int steps = 2 + export_column(table, "transitions");
-  StoreQuery *query;
+  StoreQuery *query, *of_seconds;
+  double seconds = 0;
   bool row;
   int code;
-  TRY(export_rows_open(board->database, table, run->id, -1, &query));
-  while ((code = store_query_step(query, &row)) == CORE_OK && row) {
+  TRY(store_query_open(board->database, seconds_sql, &of_seconds));
+  code = export_rows_open(board->database, table, run->id, -1, &query);
+  while (code == CORE_OK && (code = store_query_step(query, &row)) == CORE_OK && row) {
+    if ((code = read_seconds(of_seconds, run->id, store_query_int(query, 0), &seconds)) != CORE_OK) break;
     const char *set = store_query_text(query, 1);
     CoreText summary = {0};
     for (int i = 0; i < table->count; i++) {
@@ -188,9 +205,10 @@ static int write_evaluations(Board *board, const ExportRun *run) {
       snprintf(tag, sizeof tag, "eval/%.150s/%s", set && core_text_is_utf8(set) ? set : "?", table->columns[i]);
       if (isfinite(value)) add_scalar(&summary, tag, value);
     }
-    write_summary(board, run->started_s, whole(store_query_real(query, steps)), &summary);
+    write_summary(board, run->started_s + seconds, whole(store_query_real(query, steps)), &summary);
   }
   store_query_close(&query);
+  store_query_close(&of_seconds);
   return code;
 }
 

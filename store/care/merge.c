@@ -146,11 +146,11 @@ static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge
   int step = SQLITE_DONE;
   int code = store_database_prepare(source, "SELECT name, ini, created FROM sweep ORDER BY name", &s.read);
   if (code == CORE_OK)
-    code = store_database_prepare(source, "SELECT idx, run_id FROM sweep_run WHERE sweep = ?1 ORDER BY idx", &s.members);
+    code = store_database_prepare(source, "SELECT idx, run_id FROM sweep_run WHERE sweep = ?1 ORDER BY idx",
+                                  &s.members);
   if (code == CORE_OK) code = store_database_prepare(target, "SELECT ini FROM sweep WHERE name = ?1", &s.find);
   if (code == CORE_OK) code = store_database_prepare(target, "INSERT INTO sweep VALUES(?1, ?2, ?3)", &s.write);
-  if (code == CORE_OK)
-    code = store_database_prepare(target, member_sql, &s.member);
+  if (code == CORE_OK) code = store_database_prepare(target, member_sql, &s.member);
   while (code == CORE_OK && (step = sqlite3_step(s.read)) == SQLITE_ROW) code = merge_sweep(target, source, &s, merge);
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
   sqlite3_finalize(s.read);

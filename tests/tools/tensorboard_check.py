@@ -60,6 +60,11 @@ def check_iterations(found):
 def check_evaluations(found):
     rows = table("evaluation")
     assert rows
+    seconds = {row["iteration"]: float(row["wall_seconds"] or 0) for row in table("iteration")}
+    begin = min(float(row["started"]) for row in table("attempt") if row["started"])
+    times = [event.wall_time for event in found.Scalars("eval/train/solve_rate")]
+    expected = [begin + seconds.get(row["iteration"], 0) for row in rows if row["level_set"] == "train"]
+    assert max(seconds.values()) > 0 and all(abs(a - b) < 1e-3 for a, b in zip(times, expected)), "times"
     for level_set in {row["level_set"] for row in rows}:
         compare(found, f"eval/{level_set}", [row for row in rows if row["level_set"] == level_set],
                 {"run_id", "iteration", "level_set"})
