@@ -176,9 +176,8 @@ experiment joins 0.33
 experiment closes 0.34
 hold_import
 submit "$tap_dir/ended.ini" >/dev/null
-waits() { grep -q 'another process imports' "$SWEEP_ROOT/executor.log"; }
+waits() { process=$(executor); [ -n "$process" ] && sed -n "/executor $process of/,\$p" "$SWEEP_ROOT/executor.log" | grep -q 'another process imports'; }
 tap_wait 60 waits
-process=$(executor)
 tap_run "a submission meanwhile is taken" 0 "added to executor" submit "$tap_dir/joins.ini"
 tap_wait 60 is joins 1 finished; tap_result "and its run is trained" $? "$(said)"
 queued ended; tap_result "the sweep that has ended waits for its last import" $?
