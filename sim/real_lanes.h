@@ -27,6 +27,7 @@ SIM_FN int real_any(mask m) { return !_mm256_testz_si256((__m256i)m, (__m256i)m)
 SIM_FN real real_min(real a, real b) { return _mm256_min_ps(a, b); }
 SIM_FN real real_max(real a, real b) { return _mm256_max_ps(a, b); }
 SIM_FN real real_sqrt(real x) { return _mm256_sqrt_ps(x); }
+SIM_FN unsigned lanes_bits(mask m) { return (unsigned)_mm256_movemask_ps((__m256)m); }
 #elif SIM_LANES == 16 && defined(__AVX512DQ__)
 SIM_FN real real_select(mask m, real yes, real no) {
   return _mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)m), no, yes);
@@ -35,6 +36,7 @@ SIM_FN int real_any(mask m) { return _mm512_movepi32_mask((__m512i)m) != 0; }
 SIM_FN real real_min(real a, real b) { return _mm512_min_ps(a, b); }
 SIM_FN real real_max(real a, real b) { return _mm512_max_ps(a, b); }
 SIM_FN real real_sqrt(real x) { return _mm512_sqrt_ps(x); }
+SIM_FN unsigned lanes_bits(mask m) { return _mm512_movepi32_mask((__m512i)m); }
 #else
 SIM_FN real real_select(mask m, real yes, real no) { return (real)(((mask)yes & m) | ((mask)no & ~m)); }
 SIM_FN real real_min(real a, real b) { return real_select(a < b, a, b); }
@@ -48,8 +50,28 @@ SIM_FN real real_sqrt(real x) {
   for (int i = 0; i < SIM_LANES; i++) x[i] = __builtin_sqrtf(x[i]);
   return x;
 }
+SIM_FN unsigned lanes_bits(mask m) {
+  unsigned bits = 0;
+  for (int i = 0; i < SIM_LANES; i++) bits |= (unsigned)(m[i] & 1) << i;
+  return bits;
+}
 #endif
 SIM_FN integer integer_select(mask m, integer yes, integer no) { return (integer)real_select(m, (real)yes, (real)no); }
+
+/* Some of the lanes, as it is kept in memory; lanes_bits has a bit for each lane of a mask. */
+#if SIM_LANES == 16 && defined(__AVX512DQ__)
+typedef uint16_t lanes_set;
+SIM_FN lanes_set lanes_set_of(unsigned bits) { return (lanes_set)bits; }
+SIM_FN real lanes_choose(lanes_set set, real yes, real no) { return _mm512_mask_blend_ps(set, no, yes); }
+#else
+typedef mask lanes_set;
+SIM_FN lanes_set lanes_set_of(unsigned bits) {
+  mask m;
+  for (int i = 0; i < SIM_LANES; i++) m[i] = 1 << i;
+  return (m & integer_of((int)bits)) != 0;
+}
+SIM_FN real lanes_choose(lanes_set set, real yes, real no) { return real_select(set, yes, no); }
+#endif
 
 /* ---- between memory and lanes: eight floats of every lane at once ------------------------------------------------ */
 

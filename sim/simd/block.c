@@ -23,7 +23,7 @@ _Static_assert(sizeof(SimOutline) == SIM_LANES_OUTLINE * sizeof(float) &&
                offsetof(SimOutline, triangle) == 32 * sizeof(float), "outlines");
 _Static_assert(sizeof(SimBox) == SIM_LANES_BOX * sizeof(float), "boxes");
 _Static_assert((int)SIM_LANES_JOINTS == (int)SIM_MAX_JOINTS && (int)SIM_LANES_CONTACTS >= (int)SIM_MAX_CONTACTS &&
-               (int)SIM_LANES_GROUPS == (int)SIM_MAX_GROUPS &&
+               (int)SIM_LANES_GROUPS == (int)SIM_MAX_GROUPS && (int)SIM_LANES_SLOTS >= (int)SIM_MAX_SHAPES &&
                (int)SIM_LANES_POSITIONS == (int)SIM_LANES_GROUPS * (int)SIM_SOLVER_LANES, "sizes");
 
 /* ---- which kernels ----------------------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ static void plan_pair(SimBlockPlan *plan, SimScratch *s, const SimPair *pair, in
   plan->bits |= points > 0 ? pair->reward : 0;
   for (int k = 0; k < points && pair->resolved; k++) {
     touching->contact[k] = (uint8_t)(number + k);
-    lane->listing[lane->contact_count++] = (uint8_t)(number + k);
+    lane->listing[lane->contact_count++] = (uint8_t)(number + k); /* until plan_order: its number */
     sim_step_note_contact(plan->warm, (unsigned)pair->slot + (unsigned)k);
   }
 }
@@ -183,31 +183,80 @@ static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
 
 /* Keys by which worlds are sorted for the solver, most important first: the numbers of joints and contacts; the level,
- * so that contacts are between the same bodies; the sizes of groups. */
+ * so that contacts are between the same bodies; the sizes of groups. Contacts descend for even numbers of joints and
+ * ascend for odd ones: so worlds that share a vector across two numbers of joints have like numbers of contacts. */
 enum { COUNTED_CONTACTS = 32, COUNTED_LEVELS = 256, COUNTED_GROUPS = 64 };
 enum { SORT_KEYS = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
 
 static SimLanesSortKey sort_key_of(const SimLanesWorld *lane, int level) {
   const int contacts = lane->contact_count < COUNTED_CONTACTS ? lane->contact_count : COUNTED_CONTACTS - 1;
+  const int rank = lane->joint_count % 2 ? contacts : COUNTED_CONTACTS - 1 - contacts;
   unsigned ends = 0;
   for (int g = 0; g < lane->group_count; g++) ends += (g + 7u) * lane->group_end[g];
-  return (SimLanesSortKey){(uint8_t)(lane->joint_count * COUNTED_CONTACTS + contacts),
-                            (uint8_t)(level % COUNTED_LEVELS), (uint8_t)(ends % COUNTED_GROUPS)};
+  return (SimLanesSortKey){(uint8_t)(lane->joint_count * COUNTED_CONTACTS + rank), (uint8_t)(level % COUNTED_LEVELS),
+                            (uint8_t)(ends % COUNTED_GROUPS)};
 }
 
-/* Fills in world w for the solver, after plan_contacts. */
-static void plan_solver(SimBlock *block, int w) {
+/* The slots of a world's bodies, while they are given out. */
+typedef struct Slots {
+  SimLanesWorld *lane;
+  const SimModel *model;
+  int moving, still;          /* the next free ones */
+  uint8_t of[SIM_MAX_SHAPES]; /* a shape's, if `given` has its bit */
+  unsigned given;
+} Slots;
+
+static unsigned slot_of(Slots *slots, int k) {
+  if (!(slots->given >> k & 1)) {
+    const int slot = slots->model->moves[k] ? slots->moving++ : slots->still--;
+    slots->given |= 1u << k;
+    slots->of[k] = (uint8_t)slot;
+    slots->lane->slots |= (uint16_t)(1u << slot);
+    slots->lane->slot_body[slot] = (uint8_t)k;
+  }
+  return slots->of[k];
+}
+
+/* The contacts in the order of the solver, and where in it the model's order finds them. They are in order where each
+ * body that moves meets them by ascending numbers. */
+static void plan_order(SimLanesWorld *lane, const SimScratch *s, const SimContact *contact, Slots *slots) {
+  uint8_t place[SIM_LANES_CONTACTS], least[SIM_MAX_SHAPES] = {0};
+  lane->in_order = true;
+  for (int i = 0; i < s->order_count; i++) {
+    const unsigned number = s->order[i];
+    const uint8_t body[2] = {contact[number].a, contact[number].b};
+    for (int k = 0; k < 2; k++) {
+      if (!slots->model->moves[body[k]]) continue;
+      lane->in_order = lane->in_order && number >= least[body[k]];
+      least[body[k]] = (uint8_t)number;
+    }
+    const unsigned a = slot_of(slots, body[0]), b = slot_of(slots, body[1]);
+    lane->order[i] = (SimLanesEntry)(number | a << SIM_LANES_ENTRY_A | b << SIM_LANES_ENTRY_B);
+    place[number] = (uint8_t)i;
+  }
+  for (int i = 0; i < lane->contact_count; i++) lane->listing[i] = place[lane->listing[i]];
+}
+
+/* Fills in world w for the solver, after plan_contacts. Joints get their slots before contacts, so that worlds with
+ * similar joints have their bodies in the same slots. */
+static void plan_solver(SimBlock *block, int w, const SimContact *contact) {
   const SimScratch *s = &block->scratch;
+  const SimModel *model = block->model[w];
   SimLanesWorld *lane = &block->plan[w].lane;
+  Slots slots = {.lane = lane, .model = model, .still = SIM_LANES_SLOTS - 1};
   lane->body = (float *)block->world[w]->body;
-  lane->moves = block->model[w]->moves;
   lane->contact_impulse = (float *)block->world[w]->contact_impulse;
-  lane->joint = (const float *)block->model[w]->joint;
+  lane->joint = (const float *)model->joint;
   lane->joint_impulse = (float *)block->world[w]->joint_impulse;
   lane->joint_spin_impulse = block->world[w]->joint_spin_impulse;
   lane->group_count = s->group_count;
-  lane->joint_count = block->model[w]->joint_count;
-  memcpy(lane->order, s->order, (size_t)s->order_count);
+  lane->joint_count = model->joint_count;
+  lane->slots = 0;
+  for (int i = 0; i < model->joint_count; i++) {
+    const unsigned a = slot_of(&slots, model->joint[i].a), b = slot_of(&slots, model->joint[i].b);
+    lane->joint_slots[i] = (uint8_t)(a | b << 4);
+  }
+  plan_order(lane, s, contact, &slots);
   memcpy(lane->group_end, s->group_end, (size_t)s->group_count);
   lane->sort_key = sort_key_of(lane, block->world[w]->level);
 }
@@ -227,7 +276,7 @@ static void plan_world(SimBlock *block, int w, int first, const SimContact *cont
     memcpy(plan->pair, pair, (size_t)count);
     memcpy(plan->points, points, (size_t)count);
     plan_contacts(block, w, contact);
-    plan_solver(block, w);
+    plan_solver(block, w, contact);
   }
   memcpy(world->touching, plan->touching, sizeof world->touching);
   if (memcmp(world->warm, plan->warm, sizeof world->warm) == 0) return;

@@ -10,11 +10,12 @@
 #include <stdint.h>
 
 enum {
-  SIM_LANES_SOLVE = 16,        /* worlds that the solver takes at once */
+  SIM_LANES_SOLVE = 32,        /* worlds that the solver takes at once */
   SIM_LANES_CONTACTS = 192,    /* of a world */
   SIM_LANES_GROUPS = 32,
   SIM_LANES_POSITIONS = 16 * SIM_LANES_GROUPS, /* contacts of the common schedule of several worlds (lanes_solve.h) */
   SIM_LANES_JOINTS = 6,
+  SIM_LANES_SLOTS = 16,        /* for the bodies of a world */
   SIM_LANES_BODY = 8,          /* floats from one body to the next */
   SIM_LANES_SHOWN = 8,         /* floats from what is shown of one body to the next */
   SIM_LANES_CONTACT = 16,      /* floats from one contact to the next */
@@ -25,18 +26,27 @@ enum {
 
 typedef struct SimLanesSortKey { uint8_t counts, level, groups; } SimLanesSortKey;
 
-/* A world in the solver. Its contacts are numbered in the order of the model, with gaps. */
+/* A contact of a world in the solver: its number (in the order of the model, with gaps) and its bodies' slots. */
+typedef uint16_t SimLanesEntry;
+enum { SIM_LANES_ENTRY_NUMBER = 255, SIM_LANES_ENTRY_A = 8, SIM_LANES_ENTRY_B = 12 }; /* its bits; where slots begin */
+
+/* A world in the solver. Its bodies have slots there (lanes_slot.h), in the order in which joints and contacts name
+ * them: those that move from slot 0 up, others from the last slot down. */
 typedef struct SimLanesWorld {
   float *body;                 /* SimBody records, by shape */
-  const bool *moves;           /* [shapes]: which can move */
   const float *contact;        /* SimContact records by number */
   const float *joint;          /* SimJointModel records */
   float *contact_impulse;      /* of SimWorld, by slot; out: the accumulated impulses */
   float *joint_impulse, *joint_spin_impulse; /* of SimWorld; by the joint's slot */
   int contact_count, group_count, joint_count;
+  bool in_order;               /* bodies are pushed by contacts in the same order in `order` and in `listing` */
   SimLanesSortKey sort_key;    /* of block.c */
-  uint8_t listing[SIM_LANES_CONTACTS]; /* contacts in the order of the model */
-  uint8_t order[SIM_LANES_CONTACTS], group_end[SIM_LANES_GROUPS]; /* as in SimScratch */
+  uint16_t slots;              /* bits: which are in use */
+  uint8_t slot_body[SIM_LANES_SLOTS]; /* by slot: the shape */
+  uint8_t joint_slots[SIM_LANES_JOINTS]; /* a's, and 16 times b's */
+  uint8_t group_end[SIM_LANES_GROUPS];   /* as in SimScratch */
+  SimLanesEntry order[SIM_LANES_CONTACTS]; /* contacts in the order of the solver */
+  uint8_t listing[SIM_LANES_CONTACTS];   /* in the order of the model: where they are in `order` */
 } SimLanesWorld;
 
 /* A pair of shapes to test. */

@@ -9,70 +9,39 @@
 #include "sim/physics/joint.h"
 #include "sim/simd/lanes_slot.h"
 
-/* Each lane's two bodies of a contact or joint. */
-typedef struct LanesEnds { float *a[SIM_LANES], *b[SIM_LANES]; } LanesEnds;
-
 typedef union LanesContact {
   real row[SIM_LANES_CONTACT];
   SimContact contact;
 } LanesContact;
 
+/* A contact of each lane. What it knows of its bodies' positions is kept where no joint moves them. */
+typedef struct LanesPosition {
+  LanesContact contact;
+  SimContactArms arms;
+  LanesSide a, b;
+  unsigned has;                    /* bits: lanes that have one */
+} LanesPosition;
+
 typedef struct LanesSolver {
-  LanesContact contact[SIM_LANES_POSITIONS]; /* by position in the common schedule */
-  LanesSide contact_a[SIM_LANES_POSITIONS], contact_b[SIM_LANES_POSITIONS];
-  float *contact_impulse[SIM_LANES_POSITIONS][SIM_LANES];
-  SimContactArms arms[SIM_LANES_POSITIONS];
-  mask forgets[SIM_LANES_POSITIONS];
+  LanesPosition at[SIM_LANES_POSITIONS]; /* the common schedule */
   int group_end[SIM_LANES_GROUPS], group_count;
+  bool forgets;                    /* some contact does (SimPair) */
   LanesJoint joint[SIM_LANES_JOINTS];
   SimJointStep joint_step[SIM_LANES_JOINTS];
   LanesSide joint_a[SIM_LANES_JOINTS], joint_b[SIM_LANES_JOINTS];
   int joint_count;
   SimPush push[SIM_SOLVER_LANES]; /* of a group */
   LanesSlots slots;
-  float idle_body[SIM_LANES_BODY], idle_contact[SIM_LANES_CONTACT], idle_joint[SIM_LANES_JOINT], idle_impulse[2];
+  float idle_body[SIM_LANES_BODY], idle_contact[SIM_LANES_CONTACT], idle_joint[SIM_LANES_JOINT];
 } LanesSolver;
-
-SIM_FN void lanes_push(SimBody *body, SimVec velocity, real spin) {
-  body->velocity = sim_vec_add(body->velocity, velocity);
-  body->angular_velocity += spin;
-}
-
-/* Gives two bodies, as just loaded, what they receive. */
-SIM_FN void lanes_apply_push(const LanesEnds *ends, SimBody *a, SimBody *b, const SimPush *push) {
-  lanes_push(a, push->a_velocity, push->a_spin);
-  lanes_push(b, push->b_velocity, push->b_spin);
-  lanes_store_motion(ends->a, a);
-  lanes_store_motion(ends->b, b);
-}
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
-/* The bytes that follow a contact's or joint's reals. */
-enum { LANES_CONTACT_A = 0, LANES_CONTACT_B = 1, LANES_CONTACT_FORGETS = 4, LANES_CONTACT_SLOT = 6 };
-enum { LANES_JOINT_A = 0, LANES_JOINT_B = 1, LANES_JOINT_SLOT = 2 };
-SIM_FN const uint8_t *lanes_contact_bytes(const float *record) { return (const uint8_t *)(record + SIM_CONTACT_REALS); }
+/* The bytes after a contact's reals, as words: which of its word has what block.c asserts. */
+enum { LANES_CONTACT_FLAGS = SIM_CONTACT_REALS + 1, LANES_FORGETS = 255, LANES_SLOT = 16 };
+enum { LANES_JOINT_SLOT = 2 };
 SIM_FN const uint8_t *lanes_joint_bytes(const float *record) { return (const uint8_t *)(record + SIM_JOINT_REALS); }
 
-SIM_FN void lanes_set_ends(LanesSolver *s, LanesEnds *ends, int lane, float *body, const uint8_t *bytes) {
-  ends->a[lane] = body ? body + SIM_LANES_BODY * bytes[0] : s->idle_body;
-  ends->b[lane] = body ? body + SIM_LANES_BODY * bytes[1] : s->idle_body;
-}
-
-SIM_FN unsigned lanes_contact_slot(const float *record) {
-  uint16_t slot;
-  memcpy(&slot, lanes_contact_bytes(record) + LANES_CONTACT_SLOT, sizeof slot);
-  return slot;
-}
-
-SIM_FN void lanes_load_contact(LanesContact *c, const float *const record[SIM_LANES]) {
-  const float *second[SIM_LANES];
-  lanes_load(record, c->row);
-  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
-  lanes_load(second, c->row + 8);
-}
-
-/* Joints are gathered before contacts, so that worlds with similar joints have their bodies in the same slots. */
 SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int count) {
   s->joint_count = 0;
   for (int i = 0; i < count; i++) {
@@ -80,65 +49,78 @@ SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int
   }
   for (int k = 0; k < s->joint_count; k++) {
     const float *record[SIM_LANES];
-    LanesSideDraft a = {.slots = 0}, b = {.slots = 0};
+    unsigned has = 0;
+    integer ends = integer_of(0);
     SimJointStep *step = &s->joint_step[k];
     step->impulse = sim_vec(real_of(0.0f), real_of(0.0f));
     step->spin_impulse = real_of(0.0f);
-    for (int i = 0; i < SIM_LANES; i++) {
-      bool has = i < count && k < world[i]->joint_count;
-      record[i] = has ? world[i]->joint + SIM_LANES_JOINT * k : s->idle_joint;
-      if (!has) continue;
-      const uint8_t *bytes = lanes_joint_bytes(record[i]);
-      const int slot = bytes[LANES_JOINT_SLOT];
-      lanes_draft_side(&a, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_JOINT_A]), i);
-      lanes_draft_side(&b, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_JOINT_B]), i);
+    for (int i = 0; i < SIM_LANES; i++) record[i] = s->idle_joint;
+    for (int i = 0; i < count; i++) {
+      if (k >= world[i]->joint_count) continue;
+      record[i] = world[i]->joint + SIM_LANES_JOINT * k;
+      const int slot = lanes_joint_bytes(record[i])[LANES_JOINT_SLOT];
+      has |= 1u << i;
+      ends[i] = world[i]->joint_slots[k];
       step->impulse.x[i] = world[i]->joint_impulse[2 * slot];
       step->impulse.y[i] = world[i]->joint_impulse[2 * slot + 1];
       step->spin_impulse[i] = world[i]->joint_spin_impulse[slot];
     }
     lanes_load_joint(record, &s->joint[k]);
-    lanes_make_side(&s->joint_a[k], &a);
-    lanes_make_side(&s->joint_b[k], &b);
+    lanes_make_side(&s->joint_a[k], ends & 15, has);
+    lanes_make_side(&s->joint_b[k], ends >> 4, has);
   }
+}
+
+/* Where each lane's next contacts are. */
+typedef struct LanesQueue {
+  const float *contact[SIM_LANES];
+  const SimLanesEntry *next[SIM_LANES];
+  int members[SIM_LANES];
+} LanesQueue;
+
+/* The k-th contact of each lane's queue, where it has so many. */
+SIM_FN void lanes_gather_contact(LanesSolver *s, const LanesQueue *queue, int k, LanesPosition *at) {
+  const float *record[SIM_LANES], *second[SIM_LANES];
+  integer entry;
+  at->has = 0;
+  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) {
+    const bool has = k < queue->members[i];
+    const SimLanesEntry e = queue->next[i][k]; /* there is room for more than any world has */
+    entry[i] = e;
+    record[i] = has ? queue->contact[i] + SIM_LANES_CONTACT * (e & SIM_LANES_ENTRY_NUMBER) : s->idle_contact;
+    at->has |= (unsigned)has << i;
+  }
+  lanes_load(record, at->contact.row);
+  LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
+  lanes_load(second, at->contact.row + 8);
+  lanes_make_side(&at->a, entry >> SIM_LANES_ENTRY_A & 15, at->has);
+  lanes_make_side(&at->b, entry >> SIM_LANES_ENTRY_B, at->has);
 }
 
 /* The common schedule: each group is as long as in the world that has most contacts in it. */
 SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
+  LanesQueue queue;
   int position = 0;
   s->group_count = 0;
-  for (int i = 0; i < count; i++) {
-    if (world[i]->group_count > s->group_count) s->group_count = world[i]->group_count;
+  s->forgets = false;
+  for (int i = 0; i < SIM_LANES; i++) {
+    const SimLanesWorld *w = world[i < count ? i : 0];
+    queue.contact[i] = w->contact;
+    queue.next[i] = w->order;
+    queue.members[i] = 0;
+    if (w->group_count > s->group_count) s->group_count = w->group_count;
   }
   for (int g = 0; g < s->group_count; g++) {
-    int size = 0, begin[SIM_LANES], members[SIM_LANES];
-    for (int i = 0; i < SIM_LANES; i++) {
-      bool has = i < count && g < world[i]->group_count;
-      begin[i] = has && g > 0 ? world[i]->group_end[g - 1] : 0;
-      members[i] = has ? world[i]->group_end[g] - begin[i] : 0;
-      if (members[i] > size) size = members[i];
+    int size = 0;
+    for (int i = 0; i < count; i++) {
+      queue.next[i] += queue.members[i];
+      queue.members[i] = g < world[i]->group_count ? world[i]->group_end[g] - (g > 0 ? world[i]->group_end[g - 1] : 0) : 0;
+      if (queue.members[i] > size) size = queue.members[i];
     }
     for (int k = 0; k < size; k++, position++) {
-      const float *record[SIM_LANES];
-      LanesEnds ends;
-      LanesSideDraft a_side = {.slots = 0}, b_side = {.slots = 0};
-      for (int i = 0; i < SIM_LANES; i++) {
-        bool has = k < members[i];
-        record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->order[begin[i] + k] : s->idle_contact;
-        const uint8_t *bytes = lanes_contact_bytes(record[i]);
-        lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, bytes);
-        if (has) lanes_draft_side(&a_side, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_CONTACT_A]), i);
-        if (has) lanes_draft_side(&b_side, lanes_slot_of(&s->slots, i, world[i], bytes[LANES_CONTACT_B]), i);
-        s->contact_impulse[position][i] =
-          has ? world[i]->contact_impulse + 2 * lanes_contact_slot(record[i]) : s->idle_impulse;
-        s->forgets[position][i] = -(int)bytes[LANES_CONTACT_FORGETS];
-      }
-      lanes_load_contact(&s->contact[position], record);
-      lanes_make_side(&s->contact_a[position], &a_side);
-      lanes_make_side(&s->contact_b[position], &b_side);
-      SimBody a, b;
-      lanes_load_pose(ends.a, &a);
-      lanes_load_pose(ends.b, &b);
-      s->arms[position] = sim_contact_arms(&s->contact[position].contact, a.position, b.position);
+      LanesPosition *at = &s->at[position];
+      lanes_gather_contact(s, &queue, k, at);
+      s->forgets |= real_any((mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_FORGETS) != 0);
     }
     s->group_end[g] = position;
   }
@@ -146,31 +128,54 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
 
 /* ---- the steps of the solver ------------------------------------------------------------------------------------- */
 
-/* In the order of the model, not of the solver. */
-SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
-  int most = 0;
-  for (int i = 0; i < count; i++) {
-    if (world[i]->contact_count > most) most = world[i]->contact_count;
-  }
-  for (int k = 0; k < most; k++) {
-    const float *record[SIM_LANES];
-    LanesEnds ends;
-    LanesContact c;
-    for (int i = 0; i < SIM_LANES; i++) {
-      bool has = i < count && k < world[i]->contact_count;
-      record[i] = has ? world[i]->contact + SIM_LANES_CONTACT * world[i]->listing[k] : s->idle_contact;
-      lanes_set_ends(s, &ends, i, has ? world[i]->body : NULL, lanes_contact_bytes(record[i]));
-    }
-    lanes_load_contact(&c, record);
-    SimBody a = lanes_load_body(ends.a), b = lanes_load_body(ends.b);
-    SimPush push = sim_contact_warm_start(&c.contact, &a, &b);
-    lanes_apply_push(&ends, &a, &b, &push);
-  }
-}
-
 SIM_FN void lanes_push_sides(LanesSlots *slots, const LanesSide *a, const LanesSide *b, const SimPush *push) {
   lanes_side_push(slots, a, push->a_velocity, push->a_spin);
   lanes_side_push(slots, b, push->b_velocity, push->b_spin);
+}
+
+SIM_FN void lanes_warm_start_contact(LanesSlots *slots, LanesPosition *at) {
+  SimBody a, b;
+  lanes_side_place(slots, &at->a, &a);
+  lanes_side_place(slots, &at->b, &b);
+  const SimPush push = sim_contact_warm_start(&at->contact.contact, &a, &b);
+  lanes_push_sides(slots, &at->a, &at->b, &push);
+}
+
+/* In the order of the model, not of the solver: a world where that differs for some body needs its contacts again. */
+SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
+  SimLanesEntry entry[SIM_LANES][SIM_LANES_CONTACTS];
+  LanesQueue queue;
+  LanesPosition other;
+  bool in_order = true;
+  int most = 0;
+  for (int i = 0; i < count; i++) in_order = in_order && world[i]->in_order;
+  if (in_order) {
+    for (int k = 0; s->group_count > 0 && k < s->group_end[s->group_count - 1]; k++)
+      lanes_warm_start_contact(&s->slots, &s->at[k]);
+    return;
+  }
+  for (int i = 0; i < SIM_LANES; i++) {
+    const SimLanesWorld *w = world[i < count ? i : 0];
+    queue.contact[i] = w->contact;
+    queue.next[i] = entry[i];
+    queue.members[i] = i < count ? w->contact_count : 0;
+    if (queue.members[i] > most) most = queue.members[i];
+    for (int k = 0; k < queue.members[i]; k++) entry[i][k] = w->order[w->listing[k]];
+  }
+  for (int k = 0; k < most; k++) {
+    lanes_gather_contact(s, &queue, k, &other);
+    lanes_warm_start_contact(&s->slots, &other);
+  }
+}
+
+SIM_FN void lanes_begin_contacts(LanesSolver *s) {
+  if (s->joint_count > 0) return;
+  for (int k = 0; s->group_count > 0 && k < s->group_end[s->group_count - 1]; k++) {
+    SimBody a, b;
+    lanes_side_place(&s->slots, &s->at[k].a, &a);
+    lanes_side_place(&s->slots, &s->at[k].b, &b);
+    s->at[k].arms = sim_contact_arms(&s->at[k].contact.contact, a.position, b.position);
+  }
 }
 
 SIM_FN void lanes_begin_joints(LanesSolver *s) {
@@ -189,10 +194,8 @@ SIM_FN void lanes_begin_joints(LanesSolver *s) {
 SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
   const LanesSide *a_side = &s->joint_a[k], *b_side = &s->joint_b[k];
   SimBody a, b;
-  lanes_side_motion(&s->slots, a_side, &a);
-  lanes_side_motion(&s->slots, b_side, &b);
-  lanes_side_position(&s->slots, a_side, &a);
-  lanes_side_position(&s->slots, b_side, &b);
+  lanes_side_place(&s->slots, a_side, &a);
+  lanes_side_place(&s->slots, b_side, &b);
   SimJointPush push = sim_joint_resolve(&s->joint[k].joint, &s->joint_step[k], &a, &b);
   lanes_side_shift(&s->slots, a_side, push.a_shift);
   lanes_side_shift(&s->slots, b_side, push.b_shift);
@@ -200,18 +203,24 @@ SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
 }
 
 SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int position) {
-  const LanesSide *a_side = &s->contact_a[position], *b_side = &s->contact_b[position];
-  SimContact *c = &s->contact[position].contact;
+  LanesPosition *at = &s->at[position];
+  SimContact *c = &at->contact.contact;
+  SimContactArms arms;
   SimBody a, b;
-  lanes_side_motion(&s->slots, a_side, &a);
-  lanes_side_motion(&s->slots, b_side, &b);
   if (s->joint_count > 0) {
-    lanes_side_position(&s->slots, a_side, &a);
-    lanes_side_position(&s->slots, b_side, &b);
-    s->arms[position] = sim_contact_arms(c, a.position, b.position);
+    lanes_side_place(&s->slots, &at->a, &a);
+    lanes_side_place(&s->slots, &at->b, &b);
+    arms = sim_contact_arms(c, a.position, b.position);
+  } else {
+    lanes_side_motion(&s->slots, &at->a, &a);
+    lanes_side_motion(&s->slots, &at->b, &b);
+    arms = at->arms;
   }
-  SimPush push = sim_contact_resolve(c, &s->arms[position], &a, &b);
-  c->impulse = sim_vec_select(s->forgets[position], sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
+  SimPush push = sim_contact_resolve(c, &arms, &a, &b);
+  if (s->forgets) {
+    const mask forgets = (mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_FORGETS) != 0;
+    c->impulse = sim_vec_select(forgets, sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
+  }
   return push;
 }
 
@@ -219,24 +228,27 @@ SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int position) {
 SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
   if (end - begin == 1) {
     SimPush push = lanes_resolve_contact(s, begin);
-    lanes_push_sides(&s->slots, &s->contact_a[begin], &s->contact_b[begin], &push);
+    lanes_push_sides(&s->slots, &s->at[begin].a, &s->at[begin].b, &push);
     return;
   }
   for (int k = begin; k < end; k++) s->push[k - begin] = lanes_resolve_contact(s, k);
   for (int k = begin; k < end; k++)
-    lanes_side_push(&s->slots, &s->contact_a[k], s->push[k - begin].a_velocity, s->push[k - begin].a_spin);
+    lanes_side_push(&s->slots, &s->at[k].a, s->push[k - begin].a_velocity, s->push[k - begin].a_spin);
   for (int k = begin; k < end; k++)
-    lanes_side_push(&s->slots, &s->contact_b[k], s->push[k - begin].b_velocity, s->push[k - begin].b_spin);
+    lanes_side_push(&s->slots, &s->at[k].b, s->push[k - begin].b_velocity, s->push[k - begin].b_spin);
 }
 
 /* Accumulated impulses back to the worlds. */
 SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int count) {
   const int positions = s->group_count ? s->group_end[s->group_count - 1] : 0;
   for (int k = 0; k < positions; k++) {
-    const SimContact *c = &s->contact[k].contact;
-    for (int i = 0; i < count; i++) {
-      s->contact_impulse[k][i][0] = c->impulse.x[i];
-      s->contact_impulse[k][i][1] = c->impulse.y[i];
+    const LanesPosition *at = &s->at[k];
+    const real_word flags = real_bits(at->contact.row[LANES_CONTACT_FLAGS]);
+    for (unsigned left = at->has; left; left &= left - 1) {
+      const int i = __builtin_ctz(left);
+      float *impulse = world[i]->contact_impulse + 2 * (flags[i] >> LANES_SLOT);
+      impulse[0] = at->contact.contact.impulse.x[i];
+      impulse[1] = at->contact.contact.impulse.y[i];
     }
   }
   for (int k = 0; k < s->joint_count; k++) {
@@ -265,11 +277,11 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count) {
     memset(one->idle_body, 0, sizeof one->idle_body);
     memset(one->idle_contact, 0, sizeof one->idle_contact);
     memset(one->idle_joint, 0, sizeof one->idle_joint);
-    lanes_slots_begin(&one->slots, one->idle_body);
+    lanes_slots_load(&one->slots, part[solvers], size[solvers], one->idle_body);
     lanes_gather_joints(one, part[solvers], size[solvers]);
     lanes_gather_contacts(one, part[solvers], size[solvers]);
     lanes_warm_start_contacts(one, part[solvers], size[solvers]);
-    lanes_slots_load(&one->slots);
+    lanes_begin_contacts(one);
     lanes_begin_joints(one);
     if (one->joint_count > joints) joints = one->joint_count;
     if (one->group_count > groups) groups = one->group_count;
