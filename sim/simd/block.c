@@ -51,12 +51,13 @@ const SimLanesKernels *sim_block_kernels(void) {
 
 /* ---- what moves -------------------------------------------------------------------------------------------------- */
 
-/* Lists what moves in world w, and sets the boxes of what does not. */
+/* Lists what moves in world w, and sets corners and boxes of what does not. */
 static void begin_world(SimBlock *block, int w) {
   const SimModel *model = block->model[w];
   SimBody *body = block->world[w]->body;
   SimGeometry *geometry = &block->geometry[w];
   memcpy(geometry->box, model->box, (size_t)model->shapes * sizeof geometry->box[0]);
+  memcpy(geometry->corner, model->corner, (size_t)model->size.polygons * sizeof geometry->corner[0]);
   for (int i = 0; i < model->moving_count; i++) {
     const int k = model->moving[i];
     block->body[block->body_count++] = (float *)&body[k];
@@ -97,30 +98,22 @@ static void run_pending(SimBlockPending *pending) {
   pending->count = 0;
 }
 
-static const float *corner_of(const SimBlock *block, int w, int k) {
+/* Gathers pair i of world w, which is of this kind, for its narrow-phase kernel. */
+static void test_pair(SimBlock *block, int w, int kind, int i, SimContact *contact, uint8_t *points) {
   const SimModel *model = block->model[w];
-  return (const float *)(model->moves[k] ? block->geometry[w].corner[k] : model->corner[k]);
-}
-
-/* Gathers pair i of world w for its narrow-phase kernel. */
-static void test_pair(SimBlock *block, int w, int i, SimContact *contact, uint8_t *points) {
-  const SimModel *model = block->model[w];
-  SimWorld *world = block->world[w];
   const SimPair *pair = &model->pair[i];
-  const int kind = (i >= model->pair_end[SIM_RR]) + (i >= model->pair_end[SIM_CR]);
+  SimWorld *world = block->world[w];
+  SimGeometry *geometry = &block->geometry[w];
   SimBlockPending *pending = &block->pending[kind == SIM_RR ? !pair->resolved : kind + 1];
   pending->pair[pending->count++] = (SimLanesPair){
     .a_body = (float *)&world->body[pair->a], .b_body = (float *)&world->body[pair->b],
     .a_outline = (const float *)&model->outline[pair->a], .b_outline = (const float *)&model->outline[pair->b],
-    .a_corner = kind == SIM_RR ? corner_of(block, w, pair->a) : NULL,
-    .b_corner = kind == SIM_RR ? corner_of(block, w, pair->b) : NULL,
+    .a_corner = kind == SIM_RR ? (const float *)geometry->corner[pair->a] : NULL,
+    .b_corner = kind == SIM_RR ? (const float *)geometry->corner[pair->b] : NULL,
     .pair = (const float *)pair, .impulse = (const float *)&world->contact_impulse[pair->slot],
     .contact = (float *)contact, .points = points};
   if (pending->count == SIM_BLOCK_PENDING) run_pending(pending);
 }
-
-/* Most contacts that pair i may have. */
-static int contacts_of(const SimModel *model, int i) { return i < model->pair_end[SIM_RR] ? 2 : 1; }
 
 /* Gathers the pairs of world w whose boxes overlap, as pair[first].. Their contacts go to `contact`; returns the end of
  * that memory. */
@@ -128,14 +121,16 @@ static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *con
   const SimModel *model = block->model[w];
   const int pairs = model->pair_end[SIM_CC];
   uint64_t meeting[(SIM_MAX_PAIRS + 63) / 64];
+  int kind = SIM_RR;
   block->kernels->find_meeting((const float *)block->geometry[w].box, model->pair_box, pairs, meeting);
   for (int word = 0; 64 * word < pairs; word++) {
     const uint64_t existing = pairs - 64 * word < 64 ? (1ull << (pairs - 64 * word)) - 1 : ~0ull;
     for (uint64_t left = meeting[word] & existing; left; left &= left - 1, first++) {
       const int i = 64 * word + __builtin_ctzll(left);
+      while (i >= model->pair_end[kind]) kind++; /* they are listed kind by kind */
       block->pair[first] = (uint8_t)i;
-      test_pair(block, w, i, contact, &block->points[first]);
-      contact += contacts_of(model, i);
+      test_pair(block, w, kind, i, contact, &block->points[first]);
+      contact += kind == SIM_RR ? 2 : 1; /* the most that it may have */
     }
   }
   block->pair_end[w] = first;
@@ -261,6 +256,15 @@ static void plan_solver(SimBlock *block, int w, const SimContact *contact) {
   lane->sort_key = sort_key_of(lane, block->world[w]->level);
 }
 
+/* Compares a few bytes, mostly fewer than sixteen; what follows them may be read. */
+static bool same_bytes(const uint8_t *a, const uint8_t *b, int count) {
+  typedef uint64_t word __attribute__((aligned(1), may_alias));
+  for (; count >= 8; count -= 8, a += 8, b += 8) {
+    if (*(const word *)a != *(const word *)b) return false;
+  }
+  return count == 0 || (*(const word *)a ^ *(const word *)b) << (64 - 8 * count) == 0;
+}
+
 /* The plan of world w, whose pairs are pair[first].. with contacts at `contact`. Old impulses of contacts that it has
  * are left: the solver has read them, and writes new ones. */
 static void plan_world(SimBlock *block, int w, int first, const SimContact *contact) {
@@ -269,8 +273,8 @@ static void plan_world(SimBlock *block, int w, int first, const SimContact *cont
   const int count = block->pair_end[w] - first;
   const uint8_t *pair = block->pair + first, *points = block->points + first;
   plan->lane.contact = (const float *)contact;
-  if (plan->model != block->model[w] || plan->pair_count != count || memcmp(plan->pair, pair, (size_t)count) != 0 ||
-      memcmp(plan->points, points, (size_t)count) != 0) {
+  if (plan->model != block->model[w] || plan->pair_count != count || !same_bytes(plan->pair, pair, count) ||
+      !same_bytes(plan->points, points, count)) {
     plan->model = block->model[w];
     plan->pair_count = count;
     memcpy(plan->pair, pair, (size_t)count);

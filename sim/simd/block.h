@@ -28,7 +28,7 @@ typedef struct SimBlockPlan {
   SimLanesWorld lane;
   const SimModel *model;      /* that it is of; NULL: of nothing yet */
   int pair_count, bits;       /* bits: the pairs' reward */
-  uint8_t pair[SIM_MAX_PAIRS], points[SIM_MAX_PAIRS]; /* [pair_count], as SimBlock has them */
+  uint8_t pair[SIM_MAX_PAIRS + 7], points[SIM_MAX_PAIRS + 7]; /* [pair_count], as SimBlock has them */
   uint32_t touching[(SIM_MAX_PAIRS + 31) / 32];       /* what SimWorld gets */
   uint64_t warm[SIM_WARM_WORDS];
 } SimBlockPlan;
@@ -52,8 +52,8 @@ typedef struct SimBlock {
   float spin[SIM_BLOCK_WORLDS][SIM_MAX_JOINTS]; /* angular impulses of motors */
   SimGeometry geometry[SIM_BLOCK_WORLDS];
   /* Pairs whose boxes overlap, as indices in SimModel.pair; the number of contacts of each; where each world's pairs
-   * end. */
-  uint8_t pair[SIM_BLOCK_PAIRS], points[SIM_BLOCK_PAIRS];
+   * end. Eight bytes can be read at each. */
+  uint8_t pair[SIM_BLOCK_PAIRS + 7], points[SIM_BLOCK_PAIRS + 7];
   int pair_end[SIM_BLOCK_WORLDS];
   SimBlockPending pending[SIM_BLOCK_TESTS];
   SimContact contact[2 * SIM_BLOCK_PAIRS];
