@@ -14,17 +14,17 @@ typedef union LanesContact {
   SimContact contact;
 } LanesContact;
 
-/* A contact of each lane. What it knows of its bodies' positions is kept where no joint moves them. */
+/* A contact of each lane. */
 typedef struct LanesPosition {
   LanesContact contact;
-  SimContactArms arms;
+  SimContactArms arms;             /* kept where no joint moves bodies */
   LanesSide a, b;
   unsigned has;                    /* bits: lanes that have one */
 } LanesPosition;
 
 typedef struct LanesSolver {
   LanesPosition at[SIM_LANES_POSITIONS]; /* the common schedule */
-  int group_end[SIM_LANES_GROUPS], group_count;
+  int group_end[SIM_LANES_GROUPS], group_count, position_count;
   bool forgets;                    /* some contact does (SimPair) */
   LanesJoint joint[SIM_LANES_JOINTS];
   SimJointStep joint_step[SIM_LANES_JOINTS];
@@ -37,7 +37,7 @@ typedef struct LanesSolver {
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
-/* The bytes after a contact's reals, as words: which of its word has what block.c asserts. */
+/* The second word after a contact's reals: whether it forgets, and its slot from bit 16 on (SimContact). */
 enum { LANES_CONTACT_FLAGS = SIM_CONTACT_REALS + 1, LANES_FORGETS = 255, LANES_SLOT = 16 };
 enum { LANES_JOINT_SLOT = 2 };
 SIM_FN const uint8_t *lanes_joint_bytes(const float *record) { return (const uint8_t *)(record + SIM_JOINT_REALS); }
@@ -97,11 +97,14 @@ SIM_FN void lanes_gather_contact(LanesSolver *s, const LanesQueue *queue, int k,
   lanes_make_side(&at->b, entry >> SIM_LANES_ENTRY_B, at->has);
 }
 
+SIM_FN int lanes_group_size(const SimLanesWorld *world, int g) {
+  return g < world->group_count ? world->group_end[g] - (g > 0 ? world->group_end[g - 1] : 0) : 0;
+}
+
 /* The common schedule: each group is as long as in the world that has most contacts in it. */
 SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
   LanesQueue queue;
-  int position = 0;
-  s->group_count = 0;
+  s->group_count = s->position_count = 0;
   s->forgets = false;
   for (int i = 0; i < SIM_LANES; i++) {
     const SimLanesWorld *w = world[i < count ? i : 0];
@@ -114,15 +117,15 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
     int size = 0;
     for (int i = 0; i < count; i++) {
       queue.next[i] += queue.members[i];
-      queue.members[i] = g < world[i]->group_count ? world[i]->group_end[g] - (g > 0 ? world[i]->group_end[g - 1] : 0) : 0;
+      queue.members[i] = lanes_group_size(world[i], g);
       if (queue.members[i] > size) size = queue.members[i];
     }
-    for (int k = 0; k < size; k++, position++) {
-      LanesPosition *at = &s->at[position];
+    for (int k = 0; k < size; k++) {
+      LanesPosition *at = &s->at[s->position_count++];
       lanes_gather_contact(s, &queue, k, at);
       s->forgets |= real_any((mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_FORGETS) != 0);
     }
-    s->group_end[g] = position;
+    s->group_end[g] = s->position_count;
   }
 }
 
@@ -141,36 +144,41 @@ SIM_FN void lanes_warm_start_contact(LanesSlots *slots, LanesPosition *at) {
   lanes_push_sides(slots, &at->a, &at->b, &push);
 }
 
-/* In the order of the model, not of the solver: a world where that differs for some body needs its contacts again. */
-SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
+/* A queue of a world's contacts in the order of the model. */
+SIM_FN int lanes_list_contacts(const SimLanesWorld *world, SimLanesEntry entry[SIM_LANES_CONTACTS]) {
+  for (int k = 0; k < world->contact_count; k++) entry[k] = world->order[world->listing[k]];
+  return world->contact_count;
+}
+
+/* For worlds of which some have another order than the solver's, so that their contacts are gathered again. */
+SIM_FN void lanes_warm_start_listed(LanesSolver *s, SimLanesWorld *const *world, int count) {
   SimLanesEntry entry[SIM_LANES][SIM_LANES_CONTACTS];
   LanesQueue queue;
-  LanesPosition other;
-  bool in_order = true;
+  LanesPosition at;
   int most = 0;
-  for (int i = 0; i < count; i++) in_order = in_order && world[i]->in_order;
-  if (in_order) {
-    for (int k = 0; s->group_count > 0 && k < s->group_end[s->group_count - 1]; k++)
-      lanes_warm_start_contact(&s->slots, &s->at[k]);
-    return;
-  }
   for (int i = 0; i < SIM_LANES; i++) {
-    const SimLanesWorld *w = world[i < count ? i : 0];
-    queue.contact[i] = w->contact;
+    queue.contact[i] = world[i < count ? i : 0]->contact;
     queue.next[i] = entry[i];
-    queue.members[i] = i < count ? w->contact_count : 0;
+    queue.members[i] = i < count ? lanes_list_contacts(world[i], entry[i]) : 0;
     if (queue.members[i] > most) most = queue.members[i];
-    for (int k = 0; k < queue.members[i]; k++) entry[i][k] = w->order[w->listing[k]];
   }
   for (int k = 0; k < most; k++) {
-    lanes_gather_contact(s, &queue, k, &other);
-    lanes_warm_start_contact(&s->slots, &other);
+    lanes_gather_contact(s, &queue, k, &at);
+    lanes_warm_start_contact(&s->slots, &at);
   }
+}
+
+/* In the order of the model, not of the solver. */
+SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
+  bool in_order = true;
+  for (int i = 0; i < count; i++) in_order = in_order && world[i]->in_order;
+  if (!in_order) lanes_warm_start_listed(s, world, count);
+  for (int k = 0; in_order && k < s->position_count; k++) lanes_warm_start_contact(&s->slots, &s->at[k]);
 }
 
 SIM_FN void lanes_begin_contacts(LanesSolver *s) {
   if (s->joint_count > 0) return;
-  for (int k = 0; s->group_count > 0 && k < s->group_end[s->group_count - 1]; k++) {
+  for (int k = 0; k < s->position_count; k++) {
     SimBody a, b;
     lanes_side_place(&s->slots, &s->at[k].a, &a);
     lanes_side_place(&s->slots, &s->at[k].b, &b);
@@ -240,8 +248,7 @@ SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
 
 /* Accumulated impulses back to the worlds. */
 SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int count) {
-  const int positions = s->group_count ? s->group_end[s->group_count - 1] : 0;
-  for (int k = 0; k < positions; k++) {
+  for (int k = 0; k < s->position_count; k++) {
     const LanesPosition *at = &s->at[k];
     const real_word flags = real_bits(at->contact.row[LANES_CONTACT_FLAGS]);
     for (unsigned left = at->has; left; left &= left - 1) {
