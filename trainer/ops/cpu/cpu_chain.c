@@ -198,11 +198,12 @@ static void transpose_kernels(const Run *run) {
     if (way_of(run, l) == OPS_BF16_LIBRARY) continue;
     const int in = run->layers[l].in, out = run->layers[l].out;
     const float *kernel = kernel_operand(run, l).data;
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
     for (int first = 0; first < out; first += TRANSPOSE_ROWS)
       cpu_transpose(kernel + first, (size_t)out, in, first + TRANSPOSE_ROWS < out ? TRANSPOSE_ROWS : out - first,
                     run->state->kernels + kernel_place(run, l) + (size_t)first * (size_t)in, (size_t)in);
   }
+#pragma omp barrier
 }
 
 /* dx = dy W^T of a block. */

@@ -37,13 +37,13 @@ enum {
   CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
 };
 
-/* Where a block of rows is zero (cpu_zeros.c). Lines are its rows or its columns. */
-enum { CPU_ZEROS_COLUMNS = 384, CPU_ZEROS_LINES = 384 };
+/* Where a block of rows is not zero (cpu_zeros.c). Lines are its rows or its columns; those of a kind go together. */
+enum { CPU_ZEROS_COLUMNS = 384, CPU_ZEROS_LINES = 384, CPU_ZEROS_WORDS = CPU_ROWS * CPU_ZEROS_COLUMNS / 16 };
 typedef struct CpuPatterns {
-  uint16_t bits[CPU_ROWS * CPU_ZEROS_COLUMNS / 16]; /* [lines][words] where a line is not zero */
-  uint16_t next[CPU_ZEROS_LINES];  /* line of the same kind, which lines with the same bits have */
-  uint16_t first[CPU_ZEROS_LINES]; /* lines of kinds */
   int kinds, words;
+  uint16_t line[CPU_ZEROS_LINES];  /* kind after kind */
+  uint16_t end[CPU_ZEROS_LINES];   /* [kinds] in `line` */
+  uint16_t bits[CPU_ZEROS_WORDS];  /* [kinds][words] where any line of a kind is not zero */
 } CpuPatterns;
 /* Of rows that gather_inputs took: of each block those of rows and of columns. */
 typedef struct CpuInputs {

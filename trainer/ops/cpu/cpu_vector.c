@@ -11,6 +11,8 @@
 
 enum { LANES = 16 }; /* independent accumulators of a sum: fixed, so that every instruction set adds in one order */
 
+enum { ALONE = 1 << 16 }; /* numbers of a vector that one thread adds up before others have begun */
+
 /* -------- parts ---------------------------------------------------------------------------------------------- */
 
 typedef struct Parts { size_t n, size; int count; } Parts;
@@ -58,7 +60,7 @@ CPU_VECTOR static double part_distance(const float *x, const float *y, size_t n)
 double cpu_norm_squared(Ops *ops, const float *x, size_t n) {
   double sums[CPU_SUM_PARTS], sum = 0;
   Parts parts = parts_of(n);
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (n > ALONE)
   for (int part = 0; part < parts.count; part++)
     sums[part] = part_norm(x + part_first(parts, part), part_count(parts, part));
   for (int part = 0; part < parts.count; part++) sum += sums[part];
@@ -68,7 +70,7 @@ double cpu_norm_squared(Ops *ops, const float *x, size_t n) {
 double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n) {
   double sums[CPU_SUM_PARTS], sum = 0;
   Parts parts = parts_of(n);
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (n > ALONE)
   for (int part = 0; part < parts.count; part++) {
     size_t first = part_first(parts, part);
     sums[part] = part_distance(x + first, y + first, part_count(parts, part));
@@ -270,7 +272,7 @@ void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double ke
     return;
   }
   Parts parts = parts_of(n);
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (n > ALONE)
   for (int part = 0; part < parts.count; part++) {
     size_t first = part_first(parts, part);
     part_ewma(proximal + first, theta + first, part_count(parts, part), (float)(1 - keep));

@@ -36,11 +36,12 @@ bool cpu_zeros_are_many(const CpuState *state, const float *x, const uint32_t *i
 enum {
   VECTOR = 16, VECTORS = 4, PANEL = VECTOR * VECTORS, /* columns of the product that are made at once */
   TALLEST = 6,            /* rows of the product at once, as many as the registers hold */
-  WORDS_MOST = CPU_ZEROS_COLUMNS / VECTOR,
+  WORDS_ALONG = CPU_ZEROS_COLUMNS / VECTOR, WORDS_ACROSS = CPU_ROWS / VECTOR, /* of a line */
   KINDS = 1024,           /* which kind_of tells apart */
   NONE = 0xffff,
 };
-_Static_assert((CPU_ROWS / VECTOR) % 4 == 0 && WORDS_MOST % 4 == 0, "words of bits fill those of 64 bits");
+_Static_assert(WORDS_ALONG % 4 == 0 && WORDS_ACROSS % 4 == 0 && WORDS_ALONG >= WORDS_ACROSS,
+               "words of bits fill those of 64 bits, and those of rows are more");
 
 /* ---- patterns ---------------------------------------------------------------------------------------------------- */
 
@@ -48,28 +49,26 @@ AVX512 static inline __mmask16 nonzero(__m512 x) { return _mm512_cmp_ps_mask(x, 
 static inline __mmask16 first_of(int n) { return (__mmask16)(n < VECTOR ? (1u << n) - 1 : 0xffff); }
 
 /* Lines are rows. */
-AVX512 static void look_along(const float *x, int rows, int columns, CpuPatterns *patterns) {
+AVX512 static void look_along(const float *x, int rows, int columns, uint16_t *bits) {
   const int whole = columns / VECTOR;
   const __mmask16 last = first_of(columns % VECTOR);
-  for (int r = 0; r < rows; r++, x += columns) {
-    uint16_t *bits = patterns->bits + r * patterns->words;
+  for (int r = 0; r < rows; r++, x += columns, bits += WORDS_ALONG) {
     for (int w = 0; w < whole; w++) bits[w] = nonzero(_mm512_loadu_ps(x + w * VECTOR));
     if (last) bits[whole] = nonzero(_mm512_maskz_loadu_ps(last, x + whole * VECTOR));
   }
 }
 
 /* Lines are columns: 16 of them at a time, whose bits are turned. */
-AVX512 static void look_across(const float *x, int rows, int columns, CpuPatterns *patterns) {
+AVX512 static void look_across(const float *x, int rows, int columns, uint16_t *bits) {
   uint32_t seen[CPU_ROWS] = {0};
-  for (int first = 0; first < columns; first += VECTOR) {
+  for (int first = 0; first < columns; first += VECTOR, bits += VECTOR * WORDS_ACROSS) {
     const __mmask16 there = first_of(columns - first);
-    uint16_t *bits = patterns->bits + first * patterns->words;
     for (int r = 0; r < rows; r++)
       seen[r] = nonzero(_mm512_maskz_loadu_ps(there, x + (size_t)r * (size_t)columns + first));
     for (int w = 0; w * VECTOR < rows; w++) {
       const __m512i words = _mm512_loadu_si512(seen + w * VECTOR);
       UNROLL for (int i = 0; i < VECTOR; i++)
-        bits[i * patterns->words + w] = _mm512_test_epi32_mask(words, _mm512_set1_epi32(1 << i));
+        bits[i * WORDS_ACROSS + w] = _mm512_test_epi32_mask(words, _mm512_set1_epi32(1 << i));
     }
   }
 }
@@ -81,44 +80,50 @@ static uint64_t four_words(const uint16_t *bits) {
 }
 
 static unsigned kind_of(const uint16_t *bits, int words) {
-  static const uint64_t odd[WORDS_MOST / 4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
+  static const uint64_t odd[WORDS_ALONG / 4] = {0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
                                                0x85ebca77c2b2ae63, 0x27d4eb2f165667c5, 0xff51afd7ed558ccd};
   uint64_t sum = 0;
   for (int w = 0; w < words; w += 4) sum += four_words(bits + w) * odd[w / 4];
   return (unsigned)((sum ^ sum >> 29) * odd[0] >> 54);
 }
 
-static void sort(int lines, CpuPatterns *patterns) {
+/* Lines of the same kind, one after the other from first[kind] on; returns the number of kinds. */
+static int chain_kinds(const uint16_t *bits, int words, int lines, uint16_t *first, uint16_t *next) {
   uint16_t last[KINDS];
+  int kinds = 0;
   memset(last, NONE & 0xff, sizeof last);
-  patterns->kinds = 0;
   for (int i = 0; i < lines; i++) {
-    const unsigned kind = kind_of(patterns->bits + i * patterns->words, patterns->words);
-    if (last[kind] == NONE) patterns->first[patterns->kinds++] = (uint16_t)i;
-    else patterns->next[last[kind]] = (uint16_t)i;
-    patterns->next[i] = NONE;
+    const unsigned kind = kind_of(bits + i * words, words);
+    if (last[kind] == NONE) first[kinds++] = (uint16_t)i;
+    else next[last[kind]] = (uint16_t)i;
+    next[i] = NONE;
     last[kind] = (uint16_t)i;
+  }
+  return kinds;
+}
+
+/* Lines whose bits differ may share a kind; then what any of them has counts for all. */
+static void collect_kinds(const uint16_t *bits, int lines, CpuPatterns *patterns) {
+  uint16_t first[CPU_ZEROS_LINES], next[CPU_ZEROS_LINES], count = 0;
+  const int words = patterns->words;
+  patterns->kinds = chain_kinds(bits, words, lines, first, next);
+  for (int kind = 0; kind < patterns->kinds; kind++) {
+    uint64_t any[WORDS_ALONG / 4] = {0};
+    for (uint16_t i = first[kind]; i != NONE; i = next[i]) {
+      for (int w = 0; w < words; w += 4) any[w / 4] |= four_words(bits + i * words + w);
+      patterns->line[count++] = i;
+    }
+    memcpy(patterns->bits + kind * words, any, (size_t)words * sizeof *bits);
+    patterns->end[kind] = count;
   }
 }
 
 void cpu_zeros_find(const float *x, int rows, int columns, int transposed, CpuPatterns *patterns) {
-  patterns->words = transposed ? CPU_ROWS / VECTOR : WORDS_MOST;
-  memset(patterns->bits, 0, sizeof patterns->bits);
-  if (transposed) look_across(x, rows, columns, patterns);
-  else look_along(x, rows, columns, patterns);
-  sort(transposed ? columns : rows, patterns);
-}
-
-/* The lines of a kind, and where any of them is not zero. */
-static int gather_kind(const CpuPatterns *patterns, int kind, uint16_t *line, uint16_t any[WORDS_MOST]) {
-  uint64_t all[WORDS_MOST / 4] = {0};
-  int count = 0;
-  for (uint16_t i = patterns->first[kind]; i != NONE; i = patterns->next[i]) {
-    for (int w = 0; w < patterns->words; w += 4) all[w / 4] |= four_words(patterns->bits + i * patterns->words + w);
-    line[count++] = i;
-  }
-  memcpy(any, all, sizeof all);
-  return count;
+  uint16_t bits[CPU_ZEROS_WORDS] = {0};
+  patterns->words = transposed ? WORDS_ACROSS : WORDS_ALONG;
+  if (transposed) look_across(x, rows, columns, bits);
+  else look_along(x, rows, columns, bits);
+  collect_kinds(bits, transposed ? columns : rows, patterns);
 }
 
 /* The places of bits, ascending; returns how many. */
@@ -171,10 +176,9 @@ TILE(1) TILE(2) TILE(3) TILE(4) TILE(5) TILE(6)
 static Multiply *const multiply[TALLEST + 1] = {NULL,       multiply_1, multiply_2, multiply_3,
                                                 multiply_4, multiply_5, multiply_6};
 
-static void multiply_kind(Factors factors, const CpuPatterns *patterns, int kind, int n, int k) {
-  uint16_t line[CPU_ZEROS_LINES], any[WORDS_MOST];
+static void multiply_kind(Factors factors, const uint16_t *line, int lines, const uint16_t *bits, int n, int k) {
   uint32_t list[CPU_ZEROS_COLUMNS + VECTOR];
-  const int lines = gather_kind(patterns, kind, line, any), count = list_places(any, k, list);
+  const int count = list_places(bits, k, list);
   for (; n > 0; n -= PANEL, factors.b += PANEL, factors.c += PANEL)
     for (int first = 0, tiles = (lines + TALLEST - 1) / TALLEST, tall; first < lines; first += tall, tiles--) {
       tall = (lines - first + tiles - 1) / tiles; /* about the same for all */
@@ -188,7 +192,9 @@ bool cpu_zeros_product(const CpuPatterns *patterns, int transposed, int m, int n
   const Factors factors = {.a = a, .b = b, .c = c, .line_step = transposed ? 1 : (size_t)lda,
                            .step = transposed ? (size_t)lda : 1, .ldb = (size_t)ldb, .ldc = (size_t)ldc,
                            .accumulate = accumulate};
-  for (int kind = 0; kind < patterns->kinds; kind++) multiply_kind(factors, patterns, kind, n, k);
+  for (int kind = 0, first = 0; kind < patterns->kinds; first = patterns->end[kind++])
+    multiply_kind(factors, patterns->line + first, patterns->end[kind] - first, patterns->bits + kind * patterns->words,
+                  n, k);
   return true;
 }
 #else
