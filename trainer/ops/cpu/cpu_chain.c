@@ -236,12 +236,19 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   }
 }
 
+/* A thread that has all parts, of a block each, adds their kernels up as it goes: the same sums as those of fold_parts.
+ * Of products that cpu_small.c makes it is known that they add up so. */
+static bool adds_up(const Run *run, int l) {
+  const OpsLayer *layer = &run->layers[l];
+  return run->state->threads == 1 && run->parts == cpu_blocks(run->rows) && run->state->library->has_small &&
+         way_of(run, l) == OPS_BF16_FLOAT32 && cpu_small_takes(layer->in, layer->out, CPU_ROWS);
+}
+
 /* One block of part p, from the last layer to the first; the part's first block sets the sums. */
 static void backward_block(const Run *run, int part, int block, bool is_first) {
   CpuState *state = run->state;
   const size_t row = (size_t)block * CPU_ROWS;
   const int rows = cpu_block_rows(run->rows, block);
-  float *dw = state->kernel_parts + (size_t)part * run->kernels;
   double *db = state->bias_sums + (size_t)part * run->biases;
   float *dy = run->dy + row * (size_t)run->layers[run->count - 1].out;
   if (is_first) memset(db, 0, run->biases * sizeof *db);
@@ -256,7 +263,9 @@ static void backward_block(const Run *run, int part, int block, bool is_first) {
     before_activation(run, l, x, layer->y + row * (size_t)out, dy, rows, db + bias_place(run, l));
     const CpuOperand upstream = cpu_operand(way, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
     if (dx) multiply_below(run, l, rows, upstream, dx);
-    multiply_x(run, l, block, 1, in, out, rows, x, upstream, !is_first, dw + kernel_place(run, l));
+    float *copy = state->kernel_parts + (size_t)part * run->kernels + kernel_place(run, l);
+    const bool direct = adds_up(run, l);
+    multiply_x(run, l, block, 1, in, out, rows, x, upstream, direct ? part > 0 : !is_first, direct ? layer->dw : copy);
     dy = dx;
   }
 }
@@ -272,8 +281,9 @@ static void fold_parts(const Run *run) {
   const CpuState *state = run->state;
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
-    cpu_fold_kernel(state->kernel_parts + kernel_place(run, l), run->parts, run->kernels, kernel_size(layer),
-                    layer->dw);
+    if (!adds_up(run, l))
+      cpu_fold_kernel(state->kernel_parts + kernel_place(run, l), run->parts, run->kernels, kernel_size(layer),
+                      layer->dw);
 #pragma omp for schedule(static) nowait
     for (int c = 0; c < layer->out; c++) {
       const double *sums = state->bias_sums + bias_place(run, l) + c;

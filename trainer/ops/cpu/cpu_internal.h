@@ -105,6 +105,7 @@ CpuOperand cpu_operand(OpsBf16Way way, const float *x, int rows, int columns, in
 void cpu_product(const CpuState *state, OpsBf16Way way, int transpose_a, int transpose_b, int m, int n, int k,
                  CpuOperand a, CpuOperand b, int accumulate, float *c, int ldc);
 /* cpu_small.c: as a library's product, on processors with AVX-512. false: not of these shapes, and nothing is done. */
+bool cpu_small_takes(int m, int n, int k);
 bool cpu_small_product(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
                        int ldb, int accumulate, float *c, int ldc);
 /* cpu_zeros.c: the same of rows x with many zeros, whose patterns are known, of a block. false: not of these shapes. */
