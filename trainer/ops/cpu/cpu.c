@@ -1,6 +1,7 @@
 /* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_chain.c, cpu_dense.c,
  * cpu_norm.c, cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in
- * cpu_library.c, its use in the run's precision in cpu_product.c, and the choice of it in cpu_bf16.c. */
+ * cpu_library.c, what takes its place in small networks in cpu_small.c and cpu_zeros.c, its use in the run's
+ * precision in cpu_product.c, and the choice of it in cpu_bf16.c. */
 #include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static const Ops cpu_table = {
     .name = "cpu",
     .dense_forward = cpu_dense_forward, .dense_backward = cpu_dense_backward,
     .chain_forward = cpu_chain_forward, .chain_backward = cpu_chain_backward, .norm_forward = cpu_norm_forward,
-    .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows,
+    .norm_backward = cpu_norm_backward, .gather_rows = cpu_gather_rows, .gather_inputs = cpu_gather_inputs,
     .gather_fields = cpu_gather_fields, .gather_halves = cpu_gather_halves,
     .store_halves = cpu_store_halves, .add = cpu_add,
     .q_policy = cpu_q_policy, .q_values = cpu_q_values, .q_loss = cpu_q_loss,
@@ -60,6 +61,7 @@ static void register_buffers(CpuState *state, CoreArena *arena) {
   CORE_ARENA(arena, state->rows_scratch, (size_t)state->threads * CPU_SCRATCHES * CPU_ROWS * (size_t)width,
              "row scratch [threads][scratches][rows][width]");
   CORE_ARENA(arena, state->sum_parts, (size_t)cpu_blocks(rows) * CPU_SUMS, "sums of blocks [blocks][sums]");
+  CORE_ARENA(arena, state->inputs.blocks, (size_t)cpu_blocks(rows), "zeros of inputs [blocks]");
 }
 
 static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops) {

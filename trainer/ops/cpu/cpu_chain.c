@@ -66,6 +66,8 @@ typedef struct Run {
   int count, rows, parts;
   size_t kernels, biases; /* of all layers: sizes of a part's copy */
   const float *x;
+  bool has_zeros;         /* x: many */
+  CpuPatterns (*patterns)[2]; /* [blocks] of them, where they are known */
   float *dy, *dx;         /* [rows][...] above and below; dx may be NULL */
 } Run;
 
@@ -109,6 +111,29 @@ static void round_kernels(const Run *run) {
   }
 }
 
+/* C[m][n] of layer l and a block of rows, whose left factor is x, transposed or not. */
+static void multiply_x(const Run *run, int l, int block, int transposed, int m, int n, int k, CpuOperand x,
+                       CpuOperand b, int accumulate, float *c) {
+  if (l == 0 && run->has_zeros) {
+    CpuPatterns own;
+    const CpuPatterns *patterns = run->patterns ? &run->patterns[block][transposed] : &own;
+    if (!run->patterns) cpu_zeros_find(x.data, transposed ? k : m, x.stride, transposed, &own);
+    if (cpu_zeros_product(patterns, transposed, m, n, k, x.data, x.stride, b.data, b.stride, accumulate, c, n)) return;
+  }
+  cpu_product(run->state, way_of(run, l), transposed, 0, m, n, k, x, b, accumulate, c, n);
+}
+
+/* Layers' outputs have no zeros in the same places of many rows; the input of all may have. */
+static void look_for_zeros(const float *input, Run *run) {
+  const CpuInputs *inputs = &run->state->inputs;
+  const int in = run->layers[0].in;
+  if (run->x != input || way_of(run, 0) != OPS_BF16_FLOAT32) return;
+  if (run->x == inputs->x && run->rows == inputs->rows && in == inputs->columns) {
+    run->has_zeros = inputs->has_zeros;
+    run->patterns = inputs->blocks;
+  } else run->has_zeros = cpu_zeros_are_many(run->state, run->x, NULL, run->rows, in);
+}
+
 static void forward_block(const Run *run, int block) {
   CpuState *state = run->state;
   const size_t first = (size_t)block * CPU_ROWS;
@@ -119,7 +144,7 @@ static void forward_block(const Run *run, int block) {
     float *y = layer->y + first * (size_t)layer->out;
     const OpsBf16Way way = way_of(run, l);
     const CpuOperand operand = cpu_operand(way, x, some, layer->in, layer->in, cpu_thread_rows(state, CPU_X_SCRATCH));
-    cpu_product(state, way, 0, 0, some, layer->out, layer->in, operand, kernel_operand(run, l), 0, y, layer->out);
+    multiply_x(run, l, block, 0, some, layer->out, layer->in, operand, kernel_operand(run, l), 0, y);
     cpu_activate(layer->activation, y, layer->b, some, layer->out);
     x = y;
   }
@@ -150,8 +175,9 @@ void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int cou
   CpuState *state = cpu_state(ops);
   for (int first = 0, end; first < count; first = end) {
     end = end_of_run(state, layers, first, count);
-    const Run run = {.state = state, .layers = layers + first, .count = end - first, .rows = rows,
-                     .x = first > 0 ? layers[first - 1].y : x};
+    Run run = {.state = state, .layers = layers + first, .count = end - first, .rows = rows,
+               .x = first > 0 ? layers[first - 1].y : x};
+    look_for_zeros(x, &run);
     forward_run(&run);
   }
   for (int l = 0; l < count; l++) ops->flops += 2.0 * rows * layers[l].in * layers[l].out;
@@ -172,11 +198,12 @@ static void transpose_kernels(const Run *run) {
     if (way_of(run, l) == OPS_BF16_LIBRARY) continue;
     const int in = run->layers[l].in, out = run->layers[l].out;
     const float *kernel = kernel_operand(run, l).data;
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
     for (int first = 0; first < out; first += TRANSPOSE_ROWS)
       cpu_transpose(kernel + first, (size_t)out, in, first + TRANSPOSE_ROWS < out ? TRANSPOSE_ROWS : out - first,
                     run->state->kernels + kernel_place(run, l) + (size_t)first * (size_t)in, (size_t)in);
   }
+#pragma omp barrier
 }
 
 /* dx = dy W^T of a block. */
@@ -209,12 +236,19 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   }
 }
 
+/* A thread that has all parts, of a block each, adds their kernels up as it goes: the same sums as those of fold_parts.
+ * Of products that cpu_small.c makes it is known that they add up so. */
+static bool adds_up(const Run *run, int l) {
+  const OpsLayer *layer = &run->layers[l];
+  return run->state->threads == 1 && run->parts == cpu_blocks(run->rows) && run->state->library->has_small &&
+         way_of(run, l) == OPS_BF16_FLOAT32 && cpu_small_takes(layer->in, layer->out, CPU_ROWS);
+}
+
 /* One block of part p, from the last layer to the first; the part's first block sets the sums. */
 static void backward_block(const Run *run, int part, int block, bool is_first) {
   CpuState *state = run->state;
   const size_t row = (size_t)block * CPU_ROWS;
   const int rows = cpu_block_rows(run->rows, block);
-  float *dw = state->kernel_parts + (size_t)part * run->kernels;
   double *db = state->bias_sums + (size_t)part * run->biases;
   float *dy = run->dy + row * (size_t)run->layers[run->count - 1].out;
   if (is_first) memset(db, 0, run->biases * sizeof *db);
@@ -229,7 +263,9 @@ static void backward_block(const Run *run, int part, int block, bool is_first) {
     before_activation(run, l, x, layer->y + row * (size_t)out, dy, rows, db + bias_place(run, l));
     const CpuOperand upstream = cpu_operand(way, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
     if (dx) multiply_below(run, l, rows, upstream, dx);
-    cpu_product(state, way, 1, 0, in, out, rows, x, upstream, !is_first, dw + kernel_place(run, l), out);
+    float *copy = state->kernel_parts + (size_t)part * run->kernels + kernel_place(run, l);
+    const bool direct = adds_up(run, l);
+    multiply_x(run, l, block, 1, in, out, rows, x, upstream, direct ? part > 0 : !is_first, direct ? layer->dw : copy);
     dy = dx;
   }
 }
@@ -245,8 +281,9 @@ static void fold_parts(const Run *run) {
   const CpuState *state = run->state;
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
-    cpu_fold_kernel(state->kernel_parts + kernel_place(run, l), run->parts, run->kernels, kernel_size(layer),
-                    layer->dw);
+    if (!adds_up(run, l))
+      cpu_fold_kernel(state->kernel_parts + kernel_place(run, l), run->parts, run->kernels, kernel_size(layer),
+                      layer->dw);
 #pragma omp for schedule(static) nowait
     for (int c = 0; c < layer->out; c++) {
       const double *sums = state->bias_sums + bias_place(run, l) + c;
@@ -299,6 +336,7 @@ void cpu_chain_backward(Ops *ops, const float *x, const OpsLayer *layers, int co
                .dx = target};
     run.kernels = kernel_place(&run, run.count);
     run.biases = bias_place(&run, run.count);
+    look_for_zeros(x, &run);
     if (is_too_large) cpu_dense_backward_large(state, below, lowest, dy, target, rows);
     else backward_run(&run);
     for (int l = first; l < end; l++) ops->flops += backward_flops(&layers[l], rows, l > first || target != NULL);

@@ -37,6 +37,22 @@ enum {
   CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
 };
 
+/* Where a block of rows is not zero (cpu_zeros.c). Lines are its rows or its columns; those of a kind go together. */
+enum { CPU_ZEROS_COLUMNS = 384, CPU_ZEROS_LINES = 384, CPU_ZEROS_WORDS = CPU_ROWS * CPU_ZEROS_COLUMNS / 16 };
+typedef struct CpuPatterns {
+  int kinds, words;
+  uint16_t line[CPU_ZEROS_LINES];  /* kind after kind */
+  uint16_t end[CPU_ZEROS_LINES];   /* [kinds] in `line` */
+  uint16_t bits[CPU_ZEROS_WORDS];  /* [kinds][words] where any line of a kind is not zero */
+} CpuPatterns;
+/* Of rows that gather_inputs took: of each block those of rows and of columns. */
+typedef struct CpuInputs {
+  const float *x;         /* NULL: of none */
+  int rows, columns;
+  bool has_zeros;
+  CpuPatterns (*blocks)[2];
+} CpuInputs;
+
 typedef struct CpuState {
   int threads;            /* at most those of rows_scratch, fewer while others hold processors */
   int max_rows, max_width;
@@ -54,6 +70,7 @@ typedef struct CpuState {
   float *gain_parts;      /* the same for the gains of a layer norm */
   float *rows_scratch;    /* [threads][CPU_SCRATCHES][CPU_ROWS][max_width] */
   double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
+  CpuInputs inputs;
 } CpuState;
 enum { CPU_SUMS = 8 };
 /* Blocks of rows that each thread has for itself: a product, the gradients between layers, a sum of rows, and factors
@@ -88,8 +105,16 @@ CpuOperand cpu_operand(OpsBf16Way way, const float *x, int rows, int columns, in
 void cpu_product(const CpuState *state, OpsBf16Way way, int transpose_a, int transpose_b, int m, int n, int k,
                  CpuOperand a, CpuOperand b, int accumulate, float *c, int ldc);
 /* cpu_small.c: as a library's product, on processors with AVX-512. false: not of these shapes, and nothing is done. */
+bool cpu_small_takes(int m, int n, int k);
 bool cpu_small_product(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
                        int ldb, int accumulate, float *c, int ldc);
+/* cpu_zeros.c: the same of rows x with many zeros, whose patterns are known, of a block. false: not of these shapes. */
+bool cpu_zeros_product(const CpuPatterns *patterns, int transposed, int m, int n, int k, const float *a, int lda,
+                       const float *b, int ldb, int accumulate, float *c, int ldc);
+/* transposed: patterns of columns, for the product of x transposed. rows <= CPU_ROWS, columns <= CPU_ZEROS_COLUMNS */
+void cpu_zeros_find(const float *x, int rows, int columns, int transposed, CpuPatterns *patterns);
+/* Whether rows of x [*][columns] are such that the two above pay. index NULL: the first rows. */
+bool cpu_zeros_are_many(const CpuState *state, const float *x, const uint32_t *index, int rows, int columns);
 /* cpu_bf16.c */
 /* What TRAINER_BF16 says: *forced false where it is not set. CORE_USAGE: an unknown way, or one that is not here. */
 int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Way *way);
@@ -189,6 +214,8 @@ extern const struct OpsRecurrent CPU_RECURRENT;
 void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
                  uint32_t *scratch);
 void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
+/* Finds the patterns of the rows, too, for the chains that read them. */
+void cpu_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void cpu_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);
 void cpu_add(Ops *ops, float *x, const float *y, size_t n);

@@ -6,7 +6,7 @@
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/row_policy_internal.h"
 
-enum { GROUP = 16 };
+enum { GROUP = 16, VALUES_ALONE = 2048 }; /* rows of values: one thread has them before others have begun */
 _Static_assert(CPU_ROWS % GROUP == 0, "a block holds whole groups");
 
 /* A group of rows of one head, logits outermost. Rows past the end hold zeros and are never stored. */
@@ -314,7 +314,7 @@ void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const 
   CpuState *state = cpu_state(ops);
   float bound = clip ? (float)epsilon : INFINITY, scale = (float)(value_coef / rows);
   CORE_CHECK(rows <= state->max_rows);
-#pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
+#pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > VALUES_ALONE)
   for (int block = 0; block < cpu_blocks(rows); block++) {
     float error[CPU_ROWS];
     double sum = 0;

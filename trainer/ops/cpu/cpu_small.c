@@ -6,10 +6,15 @@
  * (tests/unit/test_small.c). */
 #include "trainer/ops/cpu/cpu_internal.h"
 
+enum { COLUMNS = 64, DEPTH = 384 };
+
+/* One row or column is another product of the library's, which sums in another order. */
+bool cpu_small_takes(int m, int n, int k) { return m >= 2 && n >= 2 && n <= COLUMNS && k <= DEPTH; }
+
 #if defined(__x86_64__) && CORE_HAS_DNNL
 #include <immintrin.h>
 
-enum { VECTOR = 16, COLUMNS = 4 * VECTOR, DEPTH = 384 };
+enum { VECTOR = 16 };
 
 /* A's rows lie row_step floats apart, its columns column_step. last: which columns of the last vector there are. */
 typedef struct Steps {
@@ -59,10 +64,9 @@ static const Tall tiles[][5] = {
   {{8, multiply_8_3}, {4, multiply_4_3}, {2, multiply_2_3}, {1, multiply_1_3}},
   {{6, multiply_6_4}, {4, multiply_4_4}, {2, multiply_2_4}, {1, multiply_1_4}}};
 
-/* One row or column is another product of the library's, which sums in another order. */
 bool cpu_small_product(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
                        int ldb, int accumulate, float *c, int ldc) {
-  if (transpose_b || m < 2 || n < 2 || n > COLUMNS || k > DEPTH) return false;
+  if (transpose_b || !cpu_small_takes(m, n, k)) return false;
   const Steps steps = {.row_step = transpose_a ? 1 : (size_t)lda, .column_step = transpose_a ? (size_t)lda : 1,
                        .ldb = (size_t)ldb, .ldc = (size_t)ldc, .k = k, .accumulate = accumulate,
                        .last = (__mmask16)(n % VECTOR ? (1 << n % VECTOR) - 1 : 0xffff)};

@@ -11,6 +11,8 @@
 
 enum { LANES = 16 }; /* independent accumulators of a sum: fixed, so that every instruction set adds in one order */
 
+enum { ALONE = 1 << 16 }; /* numbers of a vector that one thread adds up before others have begun */
+
 /* -------- parts ---------------------------------------------------------------------------------------------- */
 
 typedef struct Parts { size_t n, size; int count; } Parts;
@@ -58,7 +60,7 @@ CPU_VECTOR static double part_distance(const float *x, const float *y, size_t n)
 double cpu_norm_squared(Ops *ops, const float *x, size_t n) {
   double sums[CPU_SUM_PARTS], sum = 0;
   Parts parts = parts_of(n);
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (n > ALONE)
   for (int part = 0; part < parts.count; part++)
     sums[part] = part_norm(x + part_first(parts, part), part_count(parts, part));
   for (int part = 0; part < parts.count; part++) sum += sums[part];
@@ -68,7 +70,7 @@ double cpu_norm_squared(Ops *ops, const float *x, size_t n) {
 double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n) {
   double sums[CPU_SUM_PARTS], sum = 0;
   Parts parts = parts_of(n);
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (n > ALONE)
   for (int part = 0; part < parts.count; part++) {
     size_t first = part_first(parts, part);
     sums[part] = part_distance(x + first, y + first, part_count(parts, part));
@@ -154,10 +156,41 @@ void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int w
     for (int t = 0; t < steps; t++) *rows++ = (uint32_t)t * (uint32_t)worlds + world[w];
 }
 
-void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
-  for (int row = 0; row < rows; row++)
+/* Rows lie anywhere, so a processor can not guess the next one. Long rows: it sees soon enough how they go on. */
+static inline void ask_for_row(const float *row, int columns) {
+  enum { LINE = 64 / sizeof(float), MOST = 32 * LINE };
+  for (int c = 0; c < columns && c < MOST; c += LINE) __builtin_prefetch(row + c);
+}
+
+static void gather_some(const float *source, const uint32_t *index, float *target, int rows, int columns) {
+  const int ahead = 3;
+  for (int row = 0; row < rows; row++) {
+    if (row + ahead < rows) ask_for_row(source + (size_t)index[row + ahead] * columns, columns);
     memcpy(target + (size_t)row * columns, source + (size_t)index[row] * columns, sizeof(float) * (size_t)columns);
+  }
+}
+
+void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
+  const int some = 16;
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads)
+  for (int row = 0; row < rows; row += some)
+    gather_some(source, index + row, target + (size_t)row * columns, rows - row < some ? rows - row : some, columns);
+}
+
+void cpu_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
+  CpuState *state = cpu_state(ops);
+  CpuInputs *inputs = &state->inputs;
+  CORE_CHECK(rows <= state->max_rows);
+  inputs->x = target, inputs->rows = rows, inputs->columns = columns;
+  inputs->has_zeros = cpu_zeros_are_many(state, source, index, rows, columns);
+#pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
+  for (int block = 0; block < cpu_blocks(rows); block++) {
+    const int first = block * CPU_ROWS, some = cpu_block_rows(rows, block);
+    float *x = target + (size_t)first * columns;
+    if (index) gather_some(source, index + first, x, some, columns);
+    for (int transposed = 0; inputs->has_zeros && transposed < 2; transposed++)
+      cpu_zeros_find(x, some, columns, transposed, &inputs->blocks[block][transposed]);
+  }
 }
 
 void cpu_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows) {
@@ -239,7 +272,7 @@ void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double ke
     return;
   }
   Parts parts = parts_of(n);
-#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
+#pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (n > ALONE)
   for (int part = 0; part < parts.count; part++) {
     size_t first = part_first(parts, part);
     part_ewma(proximal + first, theta + first, part_count(parts, part), (float)(1 - keep));
