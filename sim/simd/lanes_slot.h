@@ -105,7 +105,7 @@ SIM_FN void lanes_side_body(const LanesSlots *s, const LanesSide *side, SimBody 
   }
 }
 
-/* Applies a push, or a shift, to a side's bodies. Other lanes are unchanged, to the sign of a zero. */
+/* Applies a push, or a push and a shift, to a side's bodies. Other lanes are unchanged, to the sign of a zero. */
 SIM_FN void lanes_side_push(LanesSlots *s, const LanesSide *side, SimVec velocity, real spin) {
   if (side->whole) {
     SimBody *body = &s->body[side->slot[0]];
@@ -119,9 +119,11 @@ SIM_FN void lanes_side_push(LanesSlots *s, const LanesSide *side, SimVec velocit
     body->angular_velocity = lanes_choose(side->lanes[n], body->angular_velocity + spin, body->angular_velocity);
   }
 }
-SIM_FN void lanes_side_shift(LanesSlots *s, const LanesSide *side, SimVec shift) {
+SIM_FN void lanes_side_move(LanesSlots *s, const LanesSide *side, SimVec velocity, real spin, SimVec shift) {
   LANES_ROLLED for (int n = 0; n < side->count; n++) {
     SimBody *body = &s->body[side->slot[n]];
+    body->velocity = lanes_choose_vec(side->lanes[n], sim_vec_add(body->velocity, velocity), body->velocity);
+    body->angular_velocity = lanes_choose(side->lanes[n], body->angular_velocity + spin, body->angular_velocity);
     body->position = lanes_choose_vec(side->lanes[n], sim_vec_add(body->position, shift), body->position);
   }
 }

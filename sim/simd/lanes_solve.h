@@ -205,9 +205,8 @@ SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
   lanes_side_place(&s->slots, a_side, &a);
   lanes_side_place(&s->slots, b_side, &b);
   SimJointPush push = sim_joint_resolve(&s->joint[k].joint, &s->joint_step[k], &a, &b);
-  lanes_side_shift(&s->slots, a_side, push.a_shift);
-  lanes_side_shift(&s->slots, b_side, push.b_shift);
-  lanes_push_sides(&s->slots, a_side, b_side, &push.on);
+  lanes_side_move(&s->slots, a_side, push.on.a_velocity, push.on.a_spin, push.a_shift);
+  lanes_side_move(&s->slots, b_side, push.on.b_velocity, push.on.b_spin, push.b_shift);
 }
 
 SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int position) {
