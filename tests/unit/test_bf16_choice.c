@@ -38,7 +38,7 @@ static void test_the_faster_way_is_taken(void **unused) {
   Ops *ops = make_bf16_ops();
   OpsBf16 choice = two_layers();
   ops->flops = 7;
-  ops_cpu_bf16_choose(ops, ROWS, &choice);
+  ops_cpu_bf16_choose(ops, ROWS, NULL, &choice);
   assert_true(ops->flops == 7); /* no work of the run */
   assert_int_equal(ops_bf16_check(&choice, &choice), CORE_OK);
   for (int i = 0; i < choice.layers; i++) {
@@ -52,11 +52,34 @@ static void test_the_faster_way_is_taken(void **unused) {
   ops_destroy(&ops);
 }
 
+/* An input that is nearly all zeros: nothing is faster than to skip them. */
+static void test_zeros_of_the_input_count(void **unused) {
+  force("");
+  Ops *ops = make_bf16_ops();
+  if (!has_library(ops) || !cpu_state(ops)->library->has_small) {
+    ops_destroy(&ops);
+    skip();
+  }
+  enum { INPUTS = 320, OUTPUTS = 64, ROWS_SHOWN = 5 };
+  float x[ROWS_SHOWN * INPUTS] = {0};
+  for (int i = 0; i < ROWS_SHOWN; i++) x[i * INPUTS + 3] = 1;
+  const OpsBf16Input input = {x, ROWS_SHOWN, INPUTS};
+  OpsBf16 dense = {.layers = 0}, sparse = {.layers = 0};
+  ops_bf16_add(&dense, INPUTS, OUTPUTS);
+  ops_bf16_add(&sparse, INPUTS, OUTPUTS);
+  ops_cpu_bf16_choose(ops, ROWS, NULL, &dense);
+  ops_cpu_bf16_choose(ops, ROWS, &input, &sparse);
+  assert_int_equal(sparse.layer[0].way, OPS_BF16_FLOAT32);
+  assert_true(sparse.layer[0].seconds[OPS_BF16_FLOAT32] < dense.layer[0].seconds[OPS_BF16_FLOAT32]);
+  assert_null(cpu_state(ops)->inputs.x);
+  ops_destroy(&ops);
+}
+
 static void test_a_forced_way_is_taken_for_all(void **unused) {
   force("rounded");
   Ops *ops = make_bf16_ops();
   OpsBf16 choice = two_layers();
-  ops_cpu_bf16_choose(ops, ROWS, &choice);
+  ops_cpu_bf16_choose(ops, ROWS, NULL, &choice);
   assert_true(choice.forced == 1 && choice.rows == 0);
   for (int i = 0; i < choice.layers; i++) assert_int_equal(choice.layer[i].way, OPS_BF16_ROUNDED);
   ops_destroy(&ops);
@@ -137,7 +160,7 @@ static void test_a_choice_moves_to_another_processor(void **unused) {
   Ops *ops = make_bf16_ops();
   const OpsBf16 own = two_layers();
   OpsBf16 made = own, moved;
-  ops_cpu_bf16_choose(ops, ROWS, &made);
+  ops_cpu_bf16_choose(ops, ROWS, NULL, &made);
   made.layer[0].way = OPS_BF16_ROUNDED;
   made.layer[1].way = OPS_BF16_FLOAT32;
   moved = made;
@@ -293,6 +316,7 @@ static void test_float32_has_no_choice(void **unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_faster_way_is_taken),
+    cmocka_unit_test(test_zeros_of_the_input_count),
     cmocka_unit_test(test_a_forced_way_is_taken_for_all),
     cmocka_unit_test(test_every_layer_is_multiplied_as_chosen),
     cmocka_unit_test(test_a_choice_moves_to_another_processor),

@@ -39,10 +39,14 @@ int ops_bf16_check(const OpsBf16 *restored, const OpsBf16 *own);
 /* "256x256 by oneDNN (0.31 ms, float32 0.80 ms), 256x1 in float32 (...)" joins text. */
 void ops_bf16_describe(const OpsBf16 *choice, CoreText *text);
 
+/* Rows x [rows][columns] such as the first layer reads. Their zeros count: float32 skips them (cpu_zeros.c). */
+typedef struct OpsBf16Input { const float *x; int rows, columns; } OpsBf16Input;
+
 /* ops: of ops_cpu_create_bf16. Chooses for each added layer, by passes over some of `rows` rows that take a few
- * milliseconds: the library's kernels where they are at least 1.3 times as fast as float32, else float32. TRAINER_BF16
- * decides for all layers where it is set. */
-void ops_cpu_bf16_choose(Ops *ops, int rows, OpsBf16 *choice);
+ * milliseconds: the library's kernels where they are at least 1.3 times as fast as float32, else float32. Layers with
+ * as many inputs as `input` has columns (NULL: none) are measured with its rows, others with numbers that are not zero.
+ * TRAINER_BF16 decides for all layers where it is set. */
+void ops_cpu_bf16_choose(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16 *choice);
 /* A choice out of a checkpoint for this processor. With the library and processor that made it nothing changes, and
  * results keep their bits. With others, a layer that was rounded stays so, by the faster of both ways here; one in
  * float32 stays in float32. layers = OPS_BF16_EARLIER becomes what earlier versions took here, for the layers of `own`.

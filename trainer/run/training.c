@@ -224,9 +224,9 @@ void training_start(Training *training) {
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
   training->learner.kind->start(training->learner.state);
-  training_bf16_start(training);
   coverage_forget(&training->coverage); /* what a damaged checkpoint may have left there */
   rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed);
+  training_bf16_start(training); /* by what the worlds show now */
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */

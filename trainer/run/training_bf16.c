@@ -36,14 +36,23 @@ static void tell(const OpsBf16 *choice, const char *what) {
   core_text_free(&text);
 }
 
+/* What the first layer will read, at the beginning of the run's episodes. x NULL: not known before it is normalised or
+ * encoded. */
+static OpsBf16Input input_of(const Training *training) {
+  const Rollout *rollout = &training->rollout;
+  const bool is_known = !rollout->observer.active && training->agent.encoder.shape.kind == ENCODER_NONE;
+  return (OpsBf16Input){is_known ? rollout_last_observations(rollout) : NULL, rollout->worlds, rollout->features};
+}
+
 void training_bf16_start(Training *training) {
   OpsBf16 *choice = &training->bf16;
   if (!is_bf16(training)) return;
   *choice = (OpsBf16){.layers = 0};
   if (!chooses(training)) return;
   if (ranks_is_first()) {
+    const OpsBf16Input input = input_of(training);
     agent_add_layers(&training->agent, choice);
-    ops_cpu_bf16_choose(training->ops, training->plan.minibatch_rows, choice);
+    ops_cpu_bf16_choose(training->ops, training->plan.minibatch_rows, input.x ? &input : NULL, choice);
     tell(choice, "");
   }
   follow_the_first(training);

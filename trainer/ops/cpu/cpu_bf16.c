@@ -69,7 +69,8 @@ static void fill(float *x, size_t n) {
   }
 }
 
-static Trial begin_trial(Ops *ops, int rows, int in, int out) {
+/* input: as ops_cpu_bf16_choose has it. Of a first layer no gradient goes on below. */
+static Trial begin_trial(Ops *ops, int rows, const OpsBf16Input *input, int in, int out) {
   const size_t x = (size_t)rows * (size_t)in, y = (size_t)rows * (size_t)out, w = (size_t)in * (size_t)out;
   const size_t n = 2 * x + 2 * y + 2 * w + 2 * (size_t)out;
   float *all = core_memory_allocate(n * sizeof *all);
@@ -78,7 +79,17 @@ static Trial begin_trial(Ops *ops, int rows, int in, int out) {
   trial.layer = (OpsLayer){.in = in, .out = out, .activation = OPS_LINEAR, .y = all + 2 * x + y, .w = weights,
                            .dw = weights + w, .b = weights + 2 * w, .db = weights + 2 * w + out};
   fill(all, n);
+  if (input == NULL || input->columns != in) return trial;
+  for (int row = 0; row < rows; row++)
+    memcpy(trial.x + (size_t)row * in, input->x + (size_t)(row % input->rows) * in, (size_t)in * sizeof *all);
+  trial.dx = NULL;
+  ops->gather_inputs(ops, trial.x, NULL, trial.x, rows, in);
   return trial;
+}
+
+static void end_trial(Trial *trial) {
+  cpu_state(trial->ops)->inputs.x = NULL;
+  free(trial->all);
 }
 
 static double processor_s(void) {
@@ -96,19 +107,19 @@ static double time_pass(const Trial *t) {
 }
 
 /* The faster of `plain` and the library, with the times of both. */
-static void measure(Ops *ops, int rows, OpsBf16Way plain, OpsBf16Layer *layer) {
+static void measure(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16Way plain, OpsBf16Layer *layer) {
   const OpsBf16Way ways[] = {plain, OPS_BF16_LIBRARY};
   CpuState *state = cpu_state(ops);
   const OpsBf16Way way_before = state->way;
   const double flops_before = ops->flops;
-  Trial trial = begin_trial(ops, rows, layer->in, layer->out);
+  Trial trial = begin_trial(ops, rows, input, layer->in, layer->out);
   double best[] = {INFINITY, INFINITY};
   for (int i = 0; i < 2 * (TRIES + 1); i++) { /* the first of each makes what stays: threads, the library's kernels */
     state->way = ways[i % 2];
     const double seconds = time_pass(&trial);
     if (i >= 2 && seconds < best[i % 2]) best[i % 2] = seconds;
   }
-  free(trial.all);
+  end_trial(&trial);
   state->way = way_before;
   ops->flops = flops_before;
   layer->way = best[1] * GAIN < best[0] ? OPS_BF16_LIBRARY : plain;
@@ -116,7 +127,7 @@ static void measure(Ops *ops, int rows, OpsBf16Way plain, OpsBf16Layer *layer) {
 }
 
 /* Measures the layers that were not in float32, or all of a new choice. */
-static void measure_all(Ops *ops, int rows, bool is_new, OpsBf16 *choice) {
+static void measure_all(Ops *ops, int rows, const OpsBf16Input *input, bool is_new, OpsBf16 *choice) {
   CpuState *state = cpu_state(ops);
   const OpsBf16 before = state->bf16;
   const int threads_before = state->threads;
@@ -127,7 +138,7 @@ static void measure_all(Ops *ops, int rows, bool is_new, OpsBf16 *choice) {
   for (int i = 0; i < choice->layers; i++) {
     OpsBf16Layer *layer = &choice->layer[i];
     if (is_new || layer->way != OPS_BF16_FLOAT32)
-      measure(ops, rows, is_new ? OPS_BF16_FLOAT32 : OPS_BF16_ROUNDED, layer);
+      measure(ops, rows, input, is_new ? OPS_BF16_FLOAT32 : OPS_BF16_ROUNDED, layer);
   }
   state->bf16 = before;
   state->threads = threads_before;
@@ -155,11 +166,11 @@ static bool choose_forced(const CpuLibrary *library, OpsBf16 *choice) {
   return true;
 }
 
-void ops_cpu_bf16_choose(Ops *ops, int rows, OpsBf16 *choice) {
+void ops_cpu_bf16_choose(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16 *choice) {
   const CpuLibrary *library = cpu_state(ops)->library;
   if (choose_forced(library, choice)) return;
   begin_choice(choice, OPS_BF16_FLOAT32);
-  if (library->product_bf16) measure_all(ops, rows, true, choice);
+  if (library->product_bf16) measure_all(ops, rows, input, true, choice);
 }
 
 /* Layers that were rounded stay so, by what is here. */
@@ -172,7 +183,7 @@ static void adapt_ways(Ops *ops, int rows, OpsBf16 *choice) {
     memset(layer->seconds, 0, sizeof layer->seconds);
     if (layer->way == OPS_BF16_LIBRARY) layer->way = OPS_BF16_ROUNDED;
   }
-  if (has_library) measure_all(ops, rows, false, choice);
+  if (has_library) measure_all(ops, rows, NULL, false, choice);
 }
 
 static bool same_ways(const OpsBf16 *a, const OpsBf16 *b) {
@@ -185,7 +196,7 @@ bool ops_cpu_bf16_adapt(Ops *ops, int rows, const OpsBf16 *own, OpsBf16 *choice)
   const CpuLibrary *library = cpu_state(ops)->library;
   if (choice->layers == 0) { /* trained on a GPU until now */
     *choice = *own;
-    ops_cpu_bf16_choose(ops, rows, choice);
+    ops_cpu_bf16_choose(ops, rows, NULL, choice);
     return true;
   }
   const bool is_earlier = choice->layers == OPS_BF16_EARLIER;
@@ -271,7 +282,7 @@ const char *ops_cpu_bf16_description(void) {
   CoreText text = {0};
   if (ops_cpu_create_bf16(0, USUAL_BLOCKS * CPU_ROWS, USUAL_WIDTH, &ops) != CORE_OK) return core_error_message();
   ops_bf16_add(&usual, USUAL_WIDTH, USUAL_WIDTH);
-  ops_cpu_bf16_choose(ops, USUAL_BLOCKS * CPU_ROWS, &usual);
+  ops_cpu_bf16_choose(ops, USUAL_BLOCKS * CPU_ROWS, NULL, &usual);
   ops_destroy(&ops);
   ops_bf16_describe(&usual, &text);
   snprintf(description, sizeof description, "%s", core_text_string(&text));
