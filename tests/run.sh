@@ -77,9 +77,10 @@ wanted() { # name
   [ ${#only[@]} -eq 0 ]
 }
 
-# The scripts that take longest first, programs of a second last.
-longest=$(ls tests/{tools,mpi,fault}/test_*.sh)
-for path in $longest $(ls tests/*/test_*.sh | grep -vxF "$longest") tests/unit/test_*.c; do
+# What takes longest first, programs of a second last, so that both ends of the queue keep all processors busy.
+longest=$(ls tests/{tools,mpi,fault,runtime,ptx}/test_*.sh tests/cli/test_{bridge,figures,hosted,atari,procgen}.sh \
+  tests/unit/test_{batch_bits,device_rollout,device_training,compact,store_fault,device_update}.c)
+for path in $longest $(ls tests/*/test_*.sh tests/unit/test_*.c | grep -vxF "$longest"); do
   name=${path#tests/} name=${name%.c} kind=other
   case "$long:$name" in :long/*) continue ;; 1:long/*) ;; 1:*) continue ;; esac
   wanted "$name" || continue

@@ -21,9 +21,9 @@ $(BUILD)/tests/%: tests/%.c $(TESTED) | deps-present
 $(BUILD)/tests/unit/test_extension: | $(ROWS)
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
-# The simulator's bits need none of the rest (tests/tools/test_compilers.sh).
-$(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(call archives,sim core)
-	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -Itests -o $@ $^ $(LIBS_ALL) $(LIBS_TRAINER) -lcmocka
+# The simulator's bits need libsim's objects and none of the rest (tests/tools/test_compilers.sh).
+$(BUILD)/bits/test_batch_bits: tests/unit/test_batch_bits.c $(LIBSIM_O)
+	@mkdir -p $(@D); $(CC) $(CFLAGS_ALL) -Itests -o $@ $^ $(LIBS_ALL) -lcmocka
 # The trainer that tests hold up: each call of that function goes to tests/fault/pace.c first.
 PACED := $(BUILD)/tests/fault/paced_trainer
 $(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call archives,trainer sim store core)
@@ -36,7 +36,7 @@ $(PACED): tests/fault/pace.c $(BUILD)/obj/trainer/main.o $(call archives,trainer
 PTX := $(BUILD)/tests/ptx
 PTX_PARTS := 0 1 2 3
 PTX_WITHOUT := ops_tile_gradient # tensor cores, whose bits PTX leaves open
-PTX_CFLAGS := -std=gnu17 -I. -O1 -w $(BASELINE) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
+PTX_CFLAGS := -std=gnu17 -I. -Og -w $(BASELINE) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno \
   -fno-strict-aliasing -fwrapv
 PTX_TRANSLATE_O := $(patsubst %,$(BUILD)/obj/tests/ptx/%.o,main read operands instruction translate library)
 PTX_MACHINE := tests/ptx/machine.h tests/ptx/instructions.def core/device/emulated_code.h

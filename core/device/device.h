@@ -147,7 +147,7 @@ void core_device_close(CoreDevice **device);
 const char *core_device_description(void);
 
 /* How the emulator schedules threads and streams. A right program gives the same result under all three.
- * - FORWARD: threads by number between two barriers; each operation is done as soon as it is given.
+ * - FORWARD: threads by number between two barriers; operations in the order in which they were given.
  * - BACKWARD: threads in reverse; streams lag behind until somebody waits for them.
  * - ISOLATED: each thread sees shared memory as the last barrier left it, with its own writes. Two threads that write
  *   different values to one address between two barriers end the program. Streams do one operation each after each one

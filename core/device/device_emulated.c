@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { PROCESSORS = 3 };
+enum { PROCESSORS = 3, LAG_MOST = 1024 };
 
 typedef struct Exchange { CoreExchange *function; void *target; const void *source; size_t bytes; } Exchange;
 
@@ -24,6 +24,7 @@ typedef struct Emulator {
   CoreDevice table;
   CoreDeviceOrder order;
   CoreEmulatedMemory memory, pinned; /* the device's; page-locked, which the host always may touch */
+  bool is_open;               /* memory */
   Exchange waiting[CORE_EMULATED_HANDED]; /* of the communication stream */
   int exchanges;
   CoreEmulatedThreads *threads;
@@ -64,19 +65,30 @@ typedef struct Stream {
 } Stream;
 
 static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
+static void catch_up(Emulator *emulator, int stream);
 
 static int allocate(CoreDevice *device, size_t bytes, void **memory) {
   return core_emulated_memory_allocate(&emulator_of(device)->memory, bytes, device->memory_bytes, memory);
 }
 
 static void release(CoreDevice *device, void *memory) {
+  catch_up(emulator_of(device), 0);
   core_emulated_memory_release(&emulator_of(device)->memory, memory);
 }
 
+/* Memory opens for the first of the operations that follow each other, and closes before the host goes on. */
+static void open_memory(Emulator *emulator) {
+  if (!emulator->is_open) core_emulated_memory_open(&emulator->memory);
+  emulator->is_open = true;
+}
+static void close_memory(Emulator *emulator) {
+  if (emulator->is_open) core_emulated_memory_close(&emulator->memory);
+  emulator->is_open = false;
+}
+
 static void move(Emulator *emulator, void *target, const void *source, size_t bytes) {
-  core_emulated_memory_open(&emulator->memory);
+  open_memory(emulator);
   memmove(target, source, bytes);
-  core_emulated_memory_close(&emulator->memory);
 }
 
 /* ---- operations, and who does them ------------------------------------------------------------------------------- */
@@ -98,21 +110,20 @@ static void record(CoreGraph *graph, Operation operation) {
   graph->operation[graph->count++] = operation;
 }
 
-static void carry_out(Emulator *emulator, const Operation *o);
-static void catch_up(Emulator *emulator, int stream);
-static void take_turns(Emulator *emulator);
-
 static int stream_at_hand(const Emulator *emulator) { return emulator->entered[emulator->depth]; }
 
-/* Records an operation, gives it to a stream that lags behind, or does it. */
+/* Records an operation, or gives it to a stream. With FORWARD all go through the default stream, in the order in which
+ * they were issued. That one lags behind the host only: opening memory takes longer than most operations, so it is
+ * opened once for many. */
 static void issue(Emulator *emulator, Operation operation) {
-  const int stream = stream_at_hand(emulator);
-  if (emulator->recording) record(emulator->recording, operation);
-  else if (stream > 0 && emulator->order != CORE_DEVICE_FORWARD) record(&emulator->stream[stream].queue, operation);
-  else {
-    carry_out(emulator, &operation);
-    if (emulator->order == CORE_DEVICE_ISOLATED) take_turns(emulator);
+  const int stream = emulator->order == CORE_DEVICE_FORWARD ? 0 : stream_at_hand(emulator);
+  if (emulator->recording) {
+    record(emulator->recording, operation);
+    return;
   }
+  if (stream > 0) catch_up(emulator, 0);
+  record(&emulator->stream[stream].queue, operation);
+  if (stream == 0 && emulator->stream[0].queue.count == LAG_MOST) catch_up(emulator, 0);
 }
 
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
@@ -122,6 +133,7 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
   core_emulated_memory_check_host(&emulator_of(device)->memory, host, bytes);
   device->transfers++;
   move(emulator_of(device), target, host, bytes);
+  close_memory(emulator_of(device));
 }
 
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
@@ -132,6 +144,7 @@ static void to_host(CoreDevice *device, void *host, const void *source, size_t b
   device->transfers++;
   device->synchronisations++;
   move(emulator_of(device), host, source, bytes);
+  close_memory(emulator_of(device));
 }
 
 static int allocate_pinned(CoreDevice *device, size_t bytes, void **memory) {
@@ -142,6 +155,7 @@ static int allocate_pinned(CoreDevice *device, size_t bytes, void **memory) {
 }
 
 static void release_pinned(CoreDevice *device, void *memory) {
+  catch_up(emulator_of(device), 0);
   core_emulated_memory_release(&emulator_of(device)->pinned, memory);
 }
 
@@ -188,9 +202,10 @@ static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
     record(emulator->recording, (Operation){.kind = HAND_OVER, .target = memory, .bytes = bytes});
     return;
   }
-  core_emulated_memory_open(&emulator->memory);
+  catch_up(emulator, 0);
+  open_memory(emulator);
   core_emulated_memory_hand_over(&emulator->memory, memory, bytes);
-  core_emulated_memory_close(&emulator->memory);
+  close_memory(emulator);
 }
 
 static void take_back(CoreDevice *device) {
@@ -200,14 +215,15 @@ static void take_back(CoreDevice *device) {
     record(emulator->recording, (Operation){.kind = TAKE_BACK});
     return;
   }
-  core_emulated_memory_open(&emulator->memory);
+  catch_up(emulator, 0);
+  open_memory(emulator);
   for (int i = 0; i < emulator->exchanges; i++) {
     const Exchange *e = &emulator->waiting[i];
     e->function(e->target, e->source, e->bytes);
   }
   emulator->exchanges = 0;
   core_emulated_memory_take_back(&emulator->memory);
-  core_emulated_memory_close(&emulator->memory);
+  close_memory(emulator);
 }
 
 static void exchange(CoreDevice *device, CoreExchange *function, void *target, const void *source, size_t bytes) {
@@ -227,9 +243,10 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
     emulator->waiting[emulator->exchanges++] = e;
     return;
   }
-  core_emulated_memory_open(&emulator->memory);
+  catch_up(emulator, 0);
+  open_memory(emulator);
   function(target, source, bytes);
-  core_emulated_memory_close(&emulator->memory);
+  close_memory(emulator);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
@@ -269,6 +286,9 @@ static void forget(Stream *stream) {
   stream->queue.count = 0;
 }
 
+static void carry_out(Emulator *emulator, const Operation *o);
+static void take_turns(Emulator *emulator);
+
 /* Runs a stream's operations until `until` of them are done. */
 static void advance(Emulator *emulator, int number, size_t until) {
   Stream *stream = &emulator->stream[number];
@@ -278,26 +298,34 @@ static void advance(Emulator *emulator, int number, size_t until) {
     if (o.kind == WAIT) advance(emulator, o.stream, o.until);
     else carry_out(emulator, &o);
     free(o.arguments);
+    if (number == 0 && emulator->order == CORE_DEVICE_ISOLATED) take_turns(emulator);
   }
   if (stream->done == given(stream)) forget(stream);
 }
 
-static void catch_up(Emulator *emulator, int stream) { advance(emulator, stream, given(&emulator->stream[stream])); }
-
-/* Runs one operation of each stream that has any left. */
+/* Runs one operation of each stream but the default one that has any left. */
 static void take_turns(Emulator *emulator) {
   for (int stream = 1; stream < CORE_STREAMS; stream++)
     if (emulator->stream[stream].done < given(&emulator->stream[stream]))
       advance(emulator, stream, emulator->stream[stream].done + 1);
 }
 
-/* The stream at hand waits for what `stream` was given. The default stream never lags behind, and with FORWARD none
- * does. */
+/* Runs what the default stream was given, and then what `stream` was. */
+static void catch_up(Emulator *emulator, int stream) {
+  advance(emulator, 0, given(&emulator->stream[0]));
+  advance(emulator, stream, given(&emulator->stream[stream]));
+  close_memory(emulator);
+}
+
+/* The stream at hand waits for what `stream` was given. No other stream is given anything while the default one lags
+ * behind, and with FORWARD none is. */
 static void wait_for(Emulator *emulator, int stream) {
-  const size_t until = given(&emulator->stream[stream]);
   const int waiting = stream_at_hand(emulator);
-  if (stream == 0 || emulator->stream[stream].done == until) return;
-  if (waiting == 0) advance(emulator, stream, until);
+  if (stream == 0 || emulator->order == CORE_DEVICE_FORWARD) return;
+  catch_up(emulator, 0);
+  const size_t until = given(&emulator->stream[stream]);
+  if (emulator->stream[stream].done == until) return;
+  if (waiting == 0) catch_up(emulator, stream);
   else record(&emulator->stream[waiting].queue, (Operation){.kind = WAIT, .stream = stream, .until = until});
 }
 
@@ -334,19 +362,18 @@ static int find_memory(uint64_t address, uint64_t *first, uint64_t *end) {
 
 static void carry_out(Emulator *emulator, const Operation *o) {
   if (o->kernel) {
-    core_emulated_memory_open(&emulator->memory);
+    open_memory(emulator);
     launching = emulator;
     CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
     core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
-    core_emulated_memory_close(&emulator->memory);
   } else if (o->call) {
-    o->call(o->target); /* device memory is closed: the host may not touch it */
+    close_memory(emulator); /* the host may not touch it */
+    o->call(o->target);
   } else if (o->source) {
     move(emulator, o->target, o->source, o->bytes);
   } else {
-    core_emulated_memory_open(&emulator->memory);
+    open_memory(emulator);
     memset(o->target, o->byte, o->bytes);
-    core_emulated_memory_close(&emulator->memory);
   }
 }
 

@@ -11,9 +11,9 @@ num = 2
 workers = 2
 [train]
 threads = 1
-total_steps = 1200
+total_steps = 400
 [ppo]
-num_steps = 300
+num_steps = 100
 num_minibatches = 4
 epochs = 1
 [net]

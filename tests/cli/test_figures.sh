@@ -202,7 +202,7 @@ if command -v script >/dev/null; then
       script -qc "stty cols $width rows 50; analyze $figure -o $f" /dev/null </dev/null 2>&1 | tr -d '\r' | grep -v "^$f/" >"$tap_dir/out"
       tap_check "${figure%% *} at $width columns" "$(LC_ALL=C tr -d '\200-\277' <"$tap_dir/out" | awk -v w="$width" 'length($0) > w { print } END { if (NR < 8) print NR " lines" }'
         grep -F … "$tap_dir/out"
-        for word in $(analyze ${figure%% *} ${figure#"${figure%% *}"} -o "$f" | grep -v "^$f/" | tr -c 'a-zA-Z0-9_\n' ' '); do grep -qF -- "$word" "$tap_dir/out" || echo "no $word"; done)"
+        for word in $(analyze ${figure%% *} ${figure#"${figure%% *}"} -o "$f" | grep -v "^$f/" | tr -sc 'a-zA-Z0-9_' '\n' | sort -u); do grep -qF -- "$word" "$tap_dir/out" || echo "no $word"; done)"
     done
   done
 else

@@ -6,6 +6,7 @@ set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
 . tests/fault/resume.sh
+. tests/cli/procgen.sh
 export CORE_DEVICE=emulated SWEEP_PYTHON=$SWEEP_BUILD/python/bin/python
 unset CORE_DEVICE_CODE
 gcc -O2 -std=c17 -shared -fPIC -Itrainer/envs/library -x c -o "$tap_dir/corridor.so" \
@@ -91,6 +92,7 @@ else
   each=(--set env.normalize_observations=cleanrl_each --set env.normalize_rewards=cleanrl_each)
   compare each "${mujoco[@]}" "${each[@]}"
 fi
+quick_pictures
 if ! train none --dry-run --set env.task=procgen/maze >"$tap_dir/out" 2>&1; then
   tap_skip "Procgen" "$(tail -n 1 "$tap_dir/out")"
 else

@@ -5,6 +5,7 @@ set -u
 . tests/cli/tap.sh
 . tests/fault/pace.sh
 . tests/fault/resume.sh
+. tests/cli/procgen.sh
 cat >"$tap_dir/small.ini" <<'INI'
 [env]
 task = procgen/maze
@@ -45,6 +46,7 @@ echo "int libenv_version(void) { return 7; }" >"$tap_dir/other.c"
 gcc -shared -fPIC -o "$tap_dir/text/procgen/data/prebuilt/libenv.so" "$tap_dir/other.c"
 tap_run "a library without the functions" 2 "has no libenv_make" text
 
+quick_pictures
 tap_run "a run trains to its end" 0 "finished, 10 of 10 iterations" train whole
 stopped_and_resumed parts
 tap_result "a stop saves it, and it goes on" $?
@@ -73,7 +75,7 @@ tap_run "levels that are none" 2 "eval.levels: 9-3 names no levels of Procgen" d
 tap_run "a folder is none" 2 "eval.levels: kinetix_s names no levels" dry "${evaluated[@]}" --set eval.levels=all+kinetix_s
 
 # ---- pixels as bytes
-impala=(--set net.encoder=impala --set train.total_steps=320)
+impala=(--set net.encoder=impala --set train.total_steps=192)
 train pixels --quiet "${impala[@]}"
 stopped_and_resumed pixel_parts "${impala[@]}"
 tap_result "an encoder of pixels, stopped and resumed" $?

@@ -84,7 +84,7 @@ if command -v mpirun >/dev/null 2>&1 && ! trainer info | grep -q '^MPI  *no'; th
   export CORE_DEVICE=emulated
   cd "$tap_dir" || exit 1
   printf '%s\n' '[env]' morphologies=car difficulty=0 level_count=4 num=12 '[train]' total_steps=384 device=cuda \
-    '[ppo]' num_steps=16 num_minibatches=2 epochs=2 '[net]' width=16 depth=2 >small.ini
+    '[ppo]' num_steps=16 num_minibatches=2 epochs=2 '[net]' width=16 depth=2 '[eval]' count=2 episodes=6 >small.ini
   train 2 own >out 2>&1
   CORE_DEVICE_CODE=$ptx/kernels.so train 2 theirs >out 2>&1
   [ -s "$(newest theirs)" ] && cmp -s <(contents own) <(contents theirs)

@@ -85,6 +85,7 @@ void runtime_stream_perform(const RuntimeOperation *o, int device) {
 
 /* What is performed may come back here for another stream, not for this one: nothing waits for what comes later. */
 static void finish_to(cudaStream_t stream, size_t until) {
+  if (stream->first == stream->count) return; /* opening memory takes longer than most operations */
   runtime_memory_open(stream->device);
   while (stream->first < until && stream->first < stream->count) {
     const RuntimeOperation o = stream->queue[stream->first];

@@ -125,6 +125,7 @@ static bool has_python(void) {
   setenv("SWEEP_TEST_ENVIRONMENTS", "1", 1);
   setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
   setenv("PYTHONWARNINGS", "ignore", 1);
+  setenv("OPENBLAS_NUM_THREADS", "1", 1); /* numpy's threads, which nothing here needs, are busy when they begin */
   const int code = env_create(&config, 1, 1, &env);
   env_destroy(&env);
   if (code == CORE_OK) return true;

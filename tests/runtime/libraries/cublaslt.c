@@ -310,16 +310,21 @@ static void multiply(void *data) {
   const Product *p = data;
   CORE_CHECK(*p->workspace == p); /* else two products have one workspace at once */
   const bool ta = p->description.transpose_a != CUBLAS_OP_N, tb = p->description.transpose_b != CUBLAS_OP_N;
+  float *left = core_memory_allocate((p->m + p->n) * p->k * sizeof *left), *right = left + p->m * p->k;
+  for (uint64_t k = 0; k < p->k; k++) { /* each factor once: converting them takes longer than the products */
+    for (uint64_t i = 0; i < p->m; i++) left[i * p->k + k] = factor(p, p->a_at, &p->a, ta, i, k);
+    for (uint64_t j = 0; j < p->n; j++) right[j * p->k + k] = factor(p, p->b_at, &p->b, tb, k, j);
+  }
   for (uint64_t i = 0; i < p->m; i++) {
     float gradient = 0;
     for (uint64_t j = 0; j < p->n; j++) {
       float sum = 0;
-      for (uint64_t k = 0; k < p->k; k++)
-        sum += factor(p, p->a_at, &p->a, ta, i, k) * factor(p, p->b_at, &p->b, tb, k, j);
+      for (uint64_t k = 0; k < p->k; k++) sum += left[i * p->k + k] * right[j * p->k + k];
       store(p->d_at, p->d.type, i + j * (uint64_t)p->d.stride, finish(p, i, j, p->alpha * sum, &gradient));
     }
     if (p->description.epilogue == CUBLASLT_EPILOGUE_DRELU_BGRAD) store(p->description.bias, p->d.type, i, gradient);
   }
+  free(left);
 }
 
 /* What is launched lives as long as the program, since a graph may launch it again. */
