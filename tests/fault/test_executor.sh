@@ -90,12 +90,12 @@ done < <(grep -oE '\b[0-9a-f]{16}\b' "$SWEEP_ROOT/sweeps/killed/manifest.tsv" | 
 [ $began -gt 0 ] && [ -z "$bare" ]; tap_result "stopped runs have checkpoints" $? "$began began, without a checkpoint: $bare"
 tap_run "a stopped sweep goes on where it was" 0 "4 runs to do" sweep submit "$tap_dir/killed.ini"
 sweep stop killed >/dev/null
-last=$(executor_pid second)
 sweep submit second --wait >/dev/null 2>&1
 tap_run "the sweep that joined is finished too" 0 "4 finished" sweep status second
 
-# Failures: a trainer that can not start, a run that fails. An executor that still lives would take them.
-pids=$last; tap_wait 60 gone
+# Failures: a trainer that can not start, a run that fails. An executor that still lives would take them, and which one
+# was the last `queued` no longer says.
+pids=$(sed -n 's/.*executor \([0-9]*\) of .*/\1/p' "$SWEEP_ROOT/executor.log"); tap_wait 60 gone
 experiment broken 4
 tap_run "a trainer that is not there fails the runs with the reason" 1 "can not start" \
   env SWEEP_TRAINER=/nonexistent/trainer sweep submit "$tap_dir/broken.ini" --wait
