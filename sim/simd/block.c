@@ -307,8 +307,8 @@ static void solve(SimBlock *block, int first, int end) {
   sort(sorted, other, count, offsetof(SimLanesSortKey, groups), COUNTED_GROUPS);
   sort(other, sorted, count, offsetof(SimLanesSortKey, level), COUNTED_LEVELS);
   sort(sorted, other, count, offsetof(SimLanesSortKey, counts), SORT_KEYS);
-  for (int i = 0; i < count; i += SIM_LANES_SOLVE)
-    block->kernels->solve(other + i, count - i < SIM_LANES_SOLVE ? count - i : SIM_LANES_SOLVE);
+  const int most = block->kernels->solve_most;
+  for (int i = 0; i < count; i += most) block->kernels->solve(other + i, count - i < most ? count - i : most);
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 enum {
-  SIM_LANES_SOLVE = 32,        /* worlds that the solver takes at once */
   SIM_LANES_CONTACTS = 192,    /* of a world */
   SIM_LANES_GROUPS = 32,
   SIM_LANES_POSITIONS = 16 * SIM_LANES_GROUPS, /* contacts of the common schedule of several worlds (lanes_solve.h) */
@@ -94,7 +93,8 @@ typedef struct SimLanesKernels {
   void (*advance)(float *const *body, int count);
   /* What flat observations show of `count` bodies (sim_observe_moving), in its order: seven floats each, and a zero. */
   void (*show)(float *const *body, int count, float *shown);
-  /* Warm start and all solver iterations of `count` <= SIM_LANES_SOLVE worlds. */
+  /* Warm start and all solver iterations of `count` <= solve_most worlds. */
+  int solve_most;
   void (*solve)(SimLanesWorld *const *world, int count);
 } SimLanesKernels;
 

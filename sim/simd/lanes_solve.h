@@ -269,13 +269,12 @@ SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int
   }
 }
 
-/* Interleaves several solvers: each application depends on the one before, so the processor overlaps independent
- * ones. */
+/* Interleaves SIM_LANES_SOLVERS solvers: each application depends on the one before, so the processor overlaps
+ * independent ones. A solver takes up to 2 MB of a thread's stack. */
 SIM_FN void lanes_solve(SimLanesWorld *const *world, int count) {
-  enum { SOLVERS = SIM_LANES_SOLVE / SIM_LANES };
-  LanesSolver s[SOLVERS];
-  SimLanesWorld *const *part[SOLVERS];
-  int size[SOLVERS] = {0}, solvers = 0, joints = 0, groups = 0;
+  LanesSolver s[SIM_LANES_SOLVERS];
+  SimLanesWorld *const *part[SIM_LANES_SOLVERS];
+  int size[SIM_LANES_SOLVERS] = {0}, solvers = 0, joints = 0, groups = 0;
   for (; solvers * SIM_LANES < count; solvers++) {
     LanesSolver *one = &s[solvers];
     part[solvers] = world + solvers * SIM_LANES;
