@@ -67,16 +67,22 @@ SIM_FN SimVec lanes_choose_vec(lanes_set set, SimVec yes, SimVec no) {
   return sim_vec(lanes_choose(set, yes.x, no.x), lanes_choose(set, yes.y, no.y));
 }
 
+SIM_FN void lanes_choose_motion(lanes_set set, const SimBody *yes, SimBody *body) {
+  body->velocity = lanes_choose_vec(set, yes->velocity, body->velocity);
+  body->angular_velocity = lanes_choose(set, yes->angular_velocity, body->angular_velocity);
+}
+SIM_FN void lanes_push_some(lanes_set set, SimBody *body, SimVec velocity, real spin) {
+  body->velocity = lanes_choose_vec(set, sim_vec_add(body->velocity, velocity), body->velocity);
+  body->angular_velocity = lanes_choose(set, body->angular_velocity + spin, body->angular_velocity);
+}
+
 /* Motion, motion and position, or all of a side's bodies. */
 SIM_FN void lanes_side_motion(const LanesSlots *s, const LanesSide *side, SimBody *body) {
   const SimBody *first = &s->body[side->slot[0]];
   body->velocity = first->velocity;
   body->angular_velocity = first->angular_velocity;
-  LANES_ROLLED for (int n = 1; n < side->count; n++) {
-    const SimBody *other = &s->body[side->slot[n]];
-    body->velocity = lanes_choose_vec(side->lanes[n], other->velocity, body->velocity);
-    body->angular_velocity = lanes_choose(side->lanes[n], other->angular_velocity, body->angular_velocity);
-  }
+  LANES_ROLLED for (int n = 1; n < side->count; n++)
+    lanes_choose_motion(side->lanes[n], &s->body[side->slot[n]], body);
 }
 SIM_FN void lanes_side_place(const LanesSlots *s, const LanesSide *side, SimBody *body) {
   const SimBody *first = &s->body[side->slot[0]];
@@ -85,8 +91,7 @@ SIM_FN void lanes_side_place(const LanesSlots *s, const LanesSide *side, SimBody
   body->position = first->position;
   LANES_ROLLED for (int n = 1; n < side->count; n++) {
     const SimBody *other = &s->body[side->slot[n]];
-    body->velocity = lanes_choose_vec(side->lanes[n], other->velocity, body->velocity);
-    body->angular_velocity = lanes_choose(side->lanes[n], other->angular_velocity, body->angular_velocity);
+    lanes_choose_motion(side->lanes[n], other, body);
     body->position = lanes_choose_vec(side->lanes[n], other->position, body->position);
   }
 }
@@ -113,17 +118,13 @@ SIM_FN void lanes_side_push(LanesSlots *s, const LanesSide *side, SimVec velocit
     body->angular_velocity += spin;
     return;
   }
-  LANES_ROLLED for (int n = 0; n < side->count; n++) {
-    SimBody *body = &s->body[side->slot[n]];
-    body->velocity = lanes_choose_vec(side->lanes[n], sim_vec_add(body->velocity, velocity), body->velocity);
-    body->angular_velocity = lanes_choose(side->lanes[n], body->angular_velocity + spin, body->angular_velocity);
-  }
+  LANES_ROLLED for (int n = 0; n < side->count; n++)
+    lanes_push_some(side->lanes[n], &s->body[side->slot[n]], velocity, spin);
 }
 SIM_FN void lanes_side_move(LanesSlots *s, const LanesSide *side, SimVec velocity, real spin, SimVec shift) {
   LANES_ROLLED for (int n = 0; n < side->count; n++) {
     SimBody *body = &s->body[side->slot[n]];
-    body->velocity = lanes_choose_vec(side->lanes[n], sim_vec_add(body->velocity, velocity), body->velocity);
-    body->angular_velocity = lanes_choose(side->lanes[n], body->angular_velocity + spin, body->angular_velocity);
+    lanes_push_some(side->lanes[n], body, velocity, spin);
     body->position = lanes_choose_vec(side->lanes[n], sim_vec_add(body->position, shift), body->position);
   }
 }

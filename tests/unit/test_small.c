@@ -1,23 +1,8 @@
 /* trainer/ops/cpu/cpu_small.c: narrow products by their definition, and with the bits of the library whose place they
  * take. */
-#include "core/memory.h"
-#include "tests/unit/ops_tools.h"
-#include "trainer/ops/cpu/cpu_internal.h"
+#include "tests/unit/products_tools.h"
 
 enum { CASES = 3000, ROWS_MOST = 160, COLUMNS_MOST = 64, DEPTH_MOST = 384, ROOM = 420 * 420 };
-
-static const CpuLibrary *library_with_small(void) {
-  size_t count;
-  const CpuLibrary *libraries = cpu_libraries(&count);
-  for (size_t i = 0; i < count; i++)
-    if (libraries[i].has_small) return &libraries[i];
-  return NULL;
-}
-
-/* One of `most` numbers from `least` on. */
-static int pick(uint32_t word, int least, int most) {
-  return least + (int)core_random_below(word, (uint32_t)(most - least + 1));
-}
 
 /* A chain of fused multiply-adds in the order of k. */
 static float element(int transpose_a, int k, const float *a, int lda, const float *b, int ldb, int row, int column) {

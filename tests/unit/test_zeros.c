@@ -1,22 +1,8 @@
 /* trainer/ops/cpu/cpu_zeros.c: products of rows with zeros in few patterns have the bits of the products whose place
  * they take, and so have chains whose input is such. */
-#include "tests/unit/ops_tools.h"
-#include "trainer/ops/cpu/cpu_internal.h"
+#include "tests/unit/products_tools.h"
 
 enum { CASES = 400, PATTERNS = 9, WIDE = 384, OUT_MOST = 256, CHAIN_ROWS = 500, CHAIN_IN = 289, CHAIN_OUT = 64 };
-
-static const CpuLibrary *library_with_small(void) {
-  size_t count;
-  const CpuLibrary *libraries = cpu_libraries(&count);
-  for (size_t i = 0; i < count; i++)
-    if (libraries[i].has_small) return &libraries[i];
-  return NULL;
-}
-
-/* One of `most` numbers from `least` on. */
-static int pick(uint32_t word, int least, int most) {
-  return least + (int)core_random_below(word, (uint32_t)(most - least + 1));
-}
 
 /* Each row takes one of a few patterns, and now and then has a zero of its own. Zeros of both signs. */
 static void put_zeros(uint32_t number, float *x, int rows, int columns) {
