@@ -178,6 +178,7 @@ mujoco:          ## fetch MuJoCo and Gymnasium's models into build/mujoco, and b
 	@tests/tools/mujoco.sh $(BUILD)/mujoco
 	@$(MAKE) --no-print-directory MUJOCO_HOME=$(abspath $(BUILD))/mujoco $(BUILD)/bin/trainer
 procgen:         ## fetch Procgen into build/procgen (x86-64)
+	@tests/tools/dependencies.sh install procgen
 	@tests/tools/procgen.sh $(BUILD)/procgen
 python:          ## a Python with what the tests' environments need, in build/python; SWEEP_PYTHON=build/python/bin/python
 	@tests/tools/python.sh $(BUILD)/python

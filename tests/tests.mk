@@ -121,14 +121,14 @@ FETCH_MUJOCO := $(if $(and $(call has,MUJOCO),$(filter-out $(abspath $(BUILD))/m
 tests: $(KERNELS_O) lib bridge $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
-	@tests/tools/dependencies.sh install packaging
+	@tests/tools/dependencies.sh install packaging procgen
 	@$(FETCH_MUJOCO)
 	@$(MAKE_PYTHON)
 	@$(FETCH_PROCGEN)
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) $(ONLY)
 check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)
-	@tests/tools/dependencies.sh install
+	@tests/tools/dependencies.sh install procgen
 	@$(FETCH_MUJOCO)
 	@$(MAKE_PYTHON)
 	@$(FETCH_PROCGEN)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Libraries this project builds with. "check" (fast, silent when all are there), "install" (apt as root or sudo), or
-# "install packaging", with what makes Debian packages.
+# Libraries this project builds with. "check" (fast, silent when all are there), or "install" (apt as root or sudo), which
+# may be followed by "packaging", what makes Debian packages, and "procgen", what Procgen's library opens.
 # Where nothing can be installed it prints the packages for Debian, Fedora and Spack, and stops. What is "wanted" a build
 # can do without, though not the demo and the tests: "check" only names it. What is "optional" is installed where that is
 # possible, and all do without otherwise.
 set -u
-mode=${1:-check} also=${2:-}
-# kind:what proves it is there (a program, a header, or a plugin of Slurm) | Debian | Fedora | Spack
+mode=${1:-check} also=" ${*:2} "
+# kind:what proves it is there (a program, a header, a shared library, or a plugin of Slurm) | Debian | Fedora | Spack
 needs=(
   "needed:gcc|gcc libc6-dev|gcc|gcc"
   "needed:pkg-config|pkg-config|pkgconf-pkg-config|pkgconf"
@@ -27,17 +27,23 @@ needs=(
   "optional:microhttpd.h|libmicrohttpd-dev|libmicrohttpd-devel|libmicrohttpd"
   "wanted:cmocka.h|libcmocka-dev|libcmocka-devel|cmocka"
 )
-[ "$also" != packaging ] || needs+=("optional:dh|debhelper dpkg-dev lintian|debhelper dpkg-dev|")
+[[ $also != *" packaging "* ]] || needs+=("optional:dh|debhelper dpkg-dev lintian|debhelper dpkg-dev|")
+[[ $also != *" procgen "* ]] || needs+=(
+  "optional:libGL.so.1|libgl1|libglvnd-glx|libglvnd"
+  "optional:libglib-2.0.so.0|libglib2.0-0|glib2|glib"
+  "optional:libX11.so.6|libx11-6|libX11|libx11"
+)
 included() { printf '#include <%s>\n' "$@" | ${CC:-gcc} -E -x c - >/dev/null 2>&1; }
 present() {
   case $1 in
+    *.so.[0-9]*) PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | grep -qF "$1 " ;;
     *.so) [ -n "$(ls /usr/lib*/*/slurm-wlm/"$1" /usr/lib*/slurm/"$1" 2>/dev/null)" ] ;; # Slurm's
     cmocka.h) included stdarg.h stddef.h stdint.h setjmp.h cmocka.h ;;
     *.h) included "$1" ;;
     *) PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null 2>&1 ;;
   esac
 }
-stamp=build/dependencies.$mode$also
+stamp=build/dependencies.$mode${also// /}
 if [ -e "$stamp" ] && [ "$stamp" -nt "$0" ]; then exit 0; fi
 collect() {
   debian=() fedora=() spack=() without=() required=0
