@@ -179,7 +179,7 @@ static void time_task(const Bench *bench, const char *name) {
 static int bench_task(const char *task, const char *name) {
   const EnvBatch batch = {.worlds = WORLDS, .seed = 1};
   Bench bench = {0};
-  TRY(mujoco_env_create(task, &batch, &bench.env));
+  TRY(mujoco_env_create(task, NULL, &batch, &bench.env));
   TRY(mujoco_model_create(mujoco_task_find(task), &bench.model));
   bench.threads = mujoco_model_threads(bench.model, WORLDS);
   bench.out = make_step(bench.env);
@@ -214,7 +214,7 @@ static int bench_memory(const char *task, const char *name, int threads) {
   const EnvBatch batch = {.worlds = MANY, .seed = 1};
   const double before = resident_bytes();
   Env *env;
-  TRY(mujoco_env_create(task, &batch, &env));
+  TRY(mujoco_env_create(task, NULL, &batch, &env));
   EnvStep out = make_step(env);
   const double actions_bytes = (double)MANY * env->action_values * sizeof(float);
   float *actions = core_memory_zero_allocate((size_t)MANY * (size_t)env->action_values, sizeof *actions);

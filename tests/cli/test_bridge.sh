@@ -120,7 +120,15 @@ tap_result "but not on the trainer's output" "$(trainer --config "$tap_dir/small
 timeout 300 trainer --config "$tap_dir/small.ini" --root "$tap_dir/quiet" --quiet --set env.task=gym/Forks-v0 \
   >/dev/null 2>&1
 tap_result "a fork of it holds nothing up" $?
-pkill -9 -f "worker.py .* gym/Forks-v0" 2>/dev/null
+processes_of() { grep -lzxF -- "$1" /proc/[0-9]*/cmdline 2>/dev/null; }
+tap_check "and ends with it" "$(processes_of gym/Forks-v0)"
+train plain --quiet
+train doubles --quiet --set env.task=gym/Doubles-v0
+tap_result "one that comes back as the worker changes nothing" \
+  "$([ -n "$(column plain kl)" ] && [ "$(column plain kl)" = "$(column doubles kl)" ]; echo $?)" "$(column doubles kl)"
+none_of() { [ -z "$(processes_of "$1")" ]; }
+tap_wait 20 none_of gym/Doubles-v0
+tap_check "and ends" "$(processes_of gym/Doubles-v0)"
 
 # ---- stops
 stopped parts; code=$?
@@ -130,13 +138,23 @@ tap_run "and ends" 0 "transitions=960" cat "$tap_dir"/parts/runs/*/*/state
 mkdir "$tap_dir/killed"
 hold
 "$paced" --config "$tap_dir/small.ini" --root "$tap_dir/killed" --quiet & pid=$!
-has_workers() { workers=$(pgrep -P $pid -f worker.py); [ -n "$workers" ] && ls "$tap_dir"/killed/runs/*/*/stats* >/dev/null 2>&1; }
+has_workers() { workers=$(children_of $pid); [ -n "$workers" ] && ls "$tap_dir"/killed/runs/*/*/stats* >/dev/null 2>&1; }
 tap_wait 60 has_workers
 kill -9 $pid; wait $pid 2>/dev/null
 fast
 are_gone() { for worker in $workers; do [ ! -e "/proc/$worker" ] || grep -q '^State:.*Z' "/proc/$worker/status" || return 1; done; }
 tap_wait 20 are_gone
-tap_result "a killed trainer takes its workers along" $?
+tap_result "a killed trainer takes its workers along" $? "workers: $workers"
+mkdir "$tap_dir/orphans"
+hold
+"$paced" --config "$tap_dir/small.ini" --root "$tap_dir/orphans" --quiet --set env.task=gym/Forks-v0 & pid=$!
+has_forked() { [ "$(processes_of gym/Forks-v0 | wc -l)" -ge 3 ]; } # a worker and two of its forks
+tap_wait 60 has_forked
+tap_result "its workers have forked" $?
+kill -9 $pid; wait $pid 2>/dev/null
+fast
+tap_wait 20 none_of gym/Forks-v0
+tap_result "and what these have forked" $? "$(processes_of gym/Forks-v0)"
 # ---- a module that an experiment file names
 mkdir -p "$tap_dir/modules" "$tap_dir/workspace"
 cat >"$tap_dir/modules/mine.py" <<'PY'

@@ -15,6 +15,7 @@ same_bytes() {
     "$(diff <(contents "$2") <(contents "$3"))"
 }
 has_checkpoint() { ls "$tap_dir/$1"/runs/*/*/ckpt/*[1-9].ckpt >/dev/null 2>&1; }
+children_of() { grep -lE "^PPid:[[:space:]]+$1\$" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3; } # a bare Debian has no pgrep
 # stopped ROOT OPTIONS...: stopped by a signal when it has saved; the trainer's exit code is ours
 stopped() {
   local root=$1; shift
@@ -22,7 +23,7 @@ stopped() {
   hold
   "$paced" --config "$tap_dir/small.ini" --root "$tap_dir/$root" --quiet "$@" & pid=$!
   tap_wait 60 has_checkpoint "$root"
-  workers=$(pgrep -P $pid | wc -l)
+  workers=$(children_of $pid | wc -l)
   kill -USR1 $pid
   wait $pid; local code=$?
   fast

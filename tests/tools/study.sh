@@ -2,6 +2,7 @@
 # The study of docs/study.md. Usage:
 #   tests/tools/study.sh BUILD ROOT run [EXPERIMENT...]   its experiments in their order, in the workspace ROOT; goes on where it was stopped
 #   tests/tools/study.sh BUILD ROOT extend                five seeds more, where claims were undecided with five
+#   tests/tools/study.sh BUILD ROOT restore               a new workspace ROOT with the runs of docs/study/runs.csv: their evaluations, DDR, no more
 #   tests/tools/study.sh BUILD ROOT draw                  docs/study/: pictures, the runs as CSV, verdicts, the controller against the grid
 set -eu
 cd "$(dirname "$0")/../.."
@@ -9,7 +10,7 @@ build=$(cd "$1/bin" && pwd) target=$PWD/docs/study
 mkdir -p "$2" && root=$(cd "$2" && pwd)
 order="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs ddr_target fig1a_com fig9_scaling fig12_com_epsilon fig7_minibatch fig4_learning_rate"
 
-second="fig3a_switch fig6_epochs"
+second="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs"
 
 run() {
   for experiment in ${*:-$order}; do
@@ -19,6 +20,16 @@ run() {
 
 extend() {
   for experiment in $second; do "$build/sweep" extend "$experiment" seeds=10 --root "$root" --local --wait; done
+}
+
+# What is finished here is not trained again; `run` and `extend` train what is missing. Memberships first, so that each
+# run's configuration is known.
+restore() {
+  for experiment in $order; do
+    "$build/sweep" submit "experiments/$experiment.ini" --profile study --root "$root" --local --no-start --no-check
+  done
+  python3 tests/tools/study_restore.py "$target/runs.csv" "$root"
+  "$build/sweep" collect --root "$root"
 }
 
 claims="com_low com_high com_gradient com_kl switch_up switch_down switch_same lr_independent lr_no_rescue epsilon_high epsilon_low
@@ -43,6 +54,8 @@ runs_sql="SELECT run.id, (SELECT group_concat(DISTINCT sweep) FROM sweep_run WHE
   json_extract(config, '$.scale.scheme') AS scheme, json_extract(config, '$.scale.factor') AS factor,
   json_extract(config, '$.init.from') AS begun_from, json_extract(config, '$.init.restore') AS restored, run.seed, run.status,
   run.transitions, round(run.train_seconds) AS seconds, printf('%.6g', (SELECT ddr FROM run_ddr WHERE run_id = run.id)) AS ddr,
+  (SELECT iif(count(grad_norm_actor) > 0, printf('%.6g', avg(grad_norm_actor)), '') FROM iteration
+    WHERE run_id = run.id AND iteration >= run.iteration - run.iteration / 4) AS grad_norm,
   (SELECT group_concat(printf('%.4g', solve_rate), ' ') FROM (SELECT solve_rate FROM evaluation WHERE run_id = run.id
     ORDER BY iteration)) AS solve_rates FROM run ORDER BY sweeps, algorithm, com, epsilon, epochs, environments, begun_from, run.seed"
 
@@ -94,6 +107,7 @@ draw_all() {
 case "${3:-}" in
   run) shift 3; run "$@" ;;
   extend) extend ;;
+  restore) restore ;;
   draw) draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|draw" >&2; exit 2 ;;
 esac

@@ -144,6 +144,7 @@ static const char *const pinned_defaults[][2] = {
   {"env.workers", "1"},
   {"env.python", ""},
   {"env.timeout", "60"},
+  {"hand.success_tolerance", "0.1"},
   {"procgen.mode", "easy"},
   {"procgen.num_levels", "0"},
   {"procgen.start_level", "0"},

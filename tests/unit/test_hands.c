@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@
 #include "trainer/envs/hands/rotation.h"
 #include "trainer/envs/mujoco/mujoco_env.h"
 #include "trainer/envs/mujoco/mujoco_goal.h"
+#include "tests/training_tools.h"
+#include "trainer/envs/tasks/tasks.h"
 
 #if CORE_HAS_MUJOCO
 enum { GOAL = 0, REACHED = 4, ACTION = 5 }; /* in userdata (mujoco_reorient.c) */
@@ -171,7 +174,7 @@ typedef struct Side {
 static void make_side(Side *side, const char *task) {
   const EnvBatch batch = {.worlds = WORLDS, .seed = 5};
   *side = (Side){0};
-  if (mujoco_env_create(task, &batch, &side->env) != CORE_OK) fail_msg("%s", core_error_message());
+  if (mujoco_env_create(task, NULL, &batch, &side->env) != CORE_OK) fail_msg("%s", core_error_message());
   side->observations = core_memory_zero_allocate(WORLDS * (size_t)side->env->observation_length, sizeof(float));
   side->env->reset(side->env, side->observations);
 }
@@ -227,10 +230,31 @@ static void check_worlds(Hand *hand) {
 }
 static void test_worlds(void **state) { (void)state, with_each(check_worlds); }
 
+/* A tolerance that any rotation is within: each step reaches a goal. */
+static void check_tolerance(Hand *hand) {
+  const char *const task = hand->model->task->name;
+  Side narrow, wide = {0};
+  make_side(&narrow, task);
+  CoreConfig config = CONFIGURED("hand.success_tolerance=3.1");
+  snprintf(config.env.task, sizeof config.env.task, MUJOCO_PREFIX "%s", task);
+  assert_int_equal(env_create(&config, WORLDS, 5, &wide.env), CORE_OK);
+  wide.observations = core_memory_zero_allocate(WORLDS * (size_t)wide.env->observation_length, sizeof(float));
+  wide.env->reset(wide.env, wide.observations);
+  assert_memory_equal(narrow.observations, wide.observations,
+                      WORLDS * (size_t)wide.env->observation_length * sizeof *wide.observations);
+  for (uint32_t t = 0; t < 3; t++) {
+    step_side(&narrow, t);
+    step_side(&wide, t);
+    for (int w = 0; w < WORLDS; w++) assert_true(wide.rewards[w] > 200 && narrow.rewards[w] < 50);
+  }
+  free_side(&narrow), free_side(&wide);
+}
+static void test_tolerance(void **state) { (void)state, with_each(check_tolerance); }
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_start), cmocka_unit_test(test_actions), cmocka_unit_test(test_goals),
-    cmocka_unit_test(test_weight), cmocka_unit_test(test_worlds),
+    cmocka_unit_test(test_weight), cmocka_unit_test(test_worlds), cmocka_unit_test(test_tolerance),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ typedef struct Side {
 
 static void make_side(Side *side, const char *task, int worlds, uint32_t first_world) {
   const EnvBatch batch = {.worlds = worlds, .first_world = first_world, .seed = SEED};
-  if (mujoco_env_create(task, &batch, &side->env) != CORE_OK) fail_msg("%s", core_error_message());
+  if (mujoco_env_create(task, NULL, &batch, &side->env) != CORE_OK) fail_msg("%s", core_error_message());
   const size_t n = (size_t)worlds, seen = (size_t)side->env->observation_length;
   side->observations = core_memory_zero_allocate(n * seen, sizeof(float));
   side->final_observations = core_memory_zero_allocate(n * seen, sizeof(float));
@@ -314,7 +314,7 @@ static void test_ten_thousand_worlds_take_less_than_200_megabytes(void **state) 
   NEED_MUJOCO();
   Env *env = NULL;
   double bytes;
-  assert_int_equal(mujoco_env_create("Humanoid-v4", &(EnvBatch){.worlds = 1}, &env), CORE_OK);
+  assert_int_equal(mujoco_env_create("Humanoid-v4", NULL, &(EnvBatch){.worlds = 1}, &env), CORE_OK);
   assert_int_equal(env_estimate_bytes(env, 10000, &bytes), CORE_OK);
   assert_true(bytes > 10000 * 195 * 8.0 && bytes < 200e6);
   env_destroy(&env);
@@ -323,9 +323,9 @@ static void test_ten_thousand_worlds_take_less_than_200_megabytes(void **state) 
 static void test_names_that_are_none(void **state) {
   (void)state;
   Env *env = NULL;
-  assert_int_equal(mujoco_env_create("HalfCheeta-v4", &(EnvBatch){.worlds = 1}, &env), CORE_USAGE);
+  assert_int_equal(mujoco_env_create("HalfCheeta-v4", NULL, &(EnvBatch){.worlds = 1}, &env), CORE_USAGE);
   assert_message("did you mean mujoco/HalfCheetah-v");
-  assert_int_equal(mujoco_env_create("../etc", &(EnvBatch){.worlds = 1}, &env), CORE_USAGE);
+  assert_int_equal(mujoco_env_create("../etc", NULL, &(EnvBatch){.worlds = 1}, &env), CORE_USAGE);
   assert_null(env);
 }
 

@@ -54,6 +54,15 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
             if os.fork() == 0:
                 time.sleep(1000)
 
+    class Doubles(Count):
+        """Forks a process that goes on as if it were the worker."""
+
+        worker = os.getpid()
+
+        def wrong(self):
+            if os.getpid() == self.worker:
+                os.fork()
+
     class Nan(Count):
         def see(self):
             return numpy.array([numpy.nan if self.steps == 3 else 0.0, 1.0], numpy.float32)
@@ -164,6 +173,6 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
         def see(self):
             return super().see().astype(float if self.steps == 3 else numpy.uint8)
 
-    for kind in (Count, Ahead, Raises, Hangs, Dies, Prints, Forks, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
+    for kind in (Count, Ahead, Raises, Hangs, Dies, Prints, Forks, Doubles, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
                  Stacked, StackedColours, Row, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

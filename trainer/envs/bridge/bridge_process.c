@@ -34,23 +34,31 @@ static int find_file(const char *name, char path[CORE_PATH_MAX]) {
 
 /* ---- ending ------------------------------------------------------------------------------------------------------ */
 
+/* Its process is still to be waited for, so that no other one has its number. */
+static bool has_ended(const BridgeWorker *worker) {
+  siginfo_t info = {0};
+  return waitid(P_PID, (id_t)worker->process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == worker->process;
+}
+
+/* Ends what is left of it and of the processes that its environments have started. Gives its status. */
+static int bury(BridgeWorker *worker) {
+  int status = 0;
+  kill(-worker->process, SIGKILL);
+  kill(worker->process, SIGKILL);
+  waitpid(worker->process, &status, 0);
+  worker->process = 0;
+  return status;
+}
+
 static void end(BridgeWorker *worker) {
   if (worker->process > 0) {
-    bool ended = false;
     if (worker->shared && !worker->shared->failed) bridge_worker_ask(worker, BRIDGE_QUIT);
-    for (int i = 0; i < QUIT_CHECKS && !ended; i++) {
-      ended = waitpid(worker->process, NULL, WNOHANG) == worker->process;
-      if (!ended) usleep(5000);
-    }
-    if (!ended) {
-      kill(worker->process, SIGKILL);
-      waitpid(worker->process, NULL, 0);
-    }
+    for (int i = 0; i < QUIT_CHECKS && !has_ended(worker); i++) usleep(5000);
+    bury(worker);
   }
   if (worker->shared) munmap(worker->shared, worker->mapped);
   if (worker->file >= 0) close(worker->file);
   worker->shared = NULL;
-  worker->process = 0;
   worker->file = -1;
 }
 
@@ -74,6 +82,7 @@ static int share_memory(BridgeWorker *worker) {
 
 static _Noreturn void become_worker(const char *python, char *const arguments[]) {
   const int nothing = open("/dev/null", O_RDONLY);
+  setpgid(0, 0); /* a group of its own: with it ends what its environments start */
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
@@ -188,11 +197,10 @@ int bridge_worker_await(BridgeWorker *worker) {
   Bridge *shared = worker->shared;
   const uint32_t wanted = atomic_load(&shared->asked.number) + 1;
   const double checks = worker->order.timeout_s * 1e9 / CHECK_NS;
-  int status, code;
+  int code;
   for (double i = 0; !bridge_wait(&shared->answered, wanted, CHECK_NS, &worker->patience); i++) {
-    if (waitpid(worker->process, &status, WNOHANG) == worker->process) {
-      worker->process = 0;
-      code = tell_end(worker, status);
+    if (has_ended(worker)) {
+      code = tell_end(worker, bury(worker));
       end(worker);
       return code;
     }
@@ -233,16 +241,13 @@ static void empty(Spare *spare) {
   *spare = (Spare){.worker.file = -1};
 }
 
-static bool lives(const BridgeWorker *worker) { return waitpid(worker->process, NULL, WNOHANG) == 0; }
-
 /* Takes a spare for the order. False: there is none. */
 static bool take_spare(const BridgeOrder *order, BridgeWorker *worker) {
   char *key = key_of(order);
   bool found = false;
   for (int i = 0; i < SPARES && !found; i++) {
     if (!spares[i].key || strcmp(spares[i].key, key) != 0) continue;
-    found = lives(&spares[i].worker);
-    if (!found) spares[i].worker.process = 0;
+    found = !has_ended(&spares[i].worker);
     *worker = spares[i].worker;
     worker->order = *order;
     if (!found) end(worker);

@@ -1,5 +1,7 @@
 /* The worker's half of the bridge, for worker.py to call through ctypes: build/lib/sweep/bridge_side.so. ctypes lets go
  * of Python's lock during a call, so other threads of the worker go on while it waits. */
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,8 +19,10 @@ SIDE void *bridge_side_array(Bridge *bridge, const char *name);
 SIDE int bridge_side_next(Bridge *bridge);
 SIDE uint64_t bridge_side_seed(const Bridge *bridge);
 SIDE void bridge_side_answer(Bridge *bridge, const char *message);
+SIDE void bridge_side_forked(Bridge *bridge, int by_main_thread);
 
 static int parent_process;
+static bool forked; /* this is not the worker but a process that its environment forked */
 static uint32_t turns; /* answered so far */
 static BridgePatience patience;
 
@@ -26,7 +30,7 @@ static BridgePatience patience;
 Bridge *bridge_side_open(int file, int parent) {
   Bridge *bridge = mmap(NULL, sizeof *bridge, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   parent_process = parent;
-  prctl(PR_SET_PDEATHSIG, 9);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (bridge == MAP_FAILED || bridge->version != BRIDGE_VERSION || getppid() != parent) return NULL;
   return bridge;
 }
@@ -65,6 +69,7 @@ uint64_t bridge_side_seed(const Bridge *bridge) { return bridge->seed; }
 
 /* Waits for what the trainer asks next. */
 int bridge_side_next(Bridge *bridge) {
+  if (forked) _exit(0);
   patience.look_ns = bridge->look_ns;
   while (!bridge_wait(&bridge->asked, turns + 1, 2000000000, &patience))
     if (getppid() != parent_process) return BRIDGE_QUIT;
@@ -77,4 +82,16 @@ void bridge_side_answer(Bridge *bridge, const char *message) {
   if (message) snprintf(bridge->message, sizeof bridge->message, "%s", message);
   turns = atomic_load(&bridge->asked.number);
   bridge_raise(&bridge->answered);
+}
+
+/* In a process that the environment has just forked: what it writes is its own, it ends with the worker, and at once
+ * where it comes back for the next turn. The signal is sent when the thread that forked ends: only the main one lasts. */
+void bridge_side_forked(Bridge *bridge, int by_main_thread) {
+  const size_t bytes = bridge->arrays.bytes > sizeof *bridge ? bridge->arrays.bytes : sizeof *bridge;
+  const BridgeArrays arrays = bridge->arrays;
+  forked = true;
+  if (mmap(bridge, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+    _exit(1);
+  bridge->arrays = arrays;
+  if (by_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
 }

@@ -13,6 +13,7 @@ itself: single environments go through SyncVectorEnv with same-step resets, EnvP
 import ctypes
 import os
 import sys
+import threading
 import traceback
 
 RESET, STEP, QUIT = 1, 2, 3  # BridgeCommand
@@ -365,6 +366,7 @@ def load(path):
     side.bridge_side_next.argtypes = [ctypes.c_void_p]
     side.bridge_side_seed.argtypes, side.bridge_side_seed.restype = [ctypes.c_void_p], ctypes.c_uint64
     side.bridge_side_answer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    side.bridge_side_forked.argtypes = [ctypes.c_void_p, ctypes.c_int]
     return side
 
 
@@ -477,6 +479,8 @@ def main():
     bridge = side.bridge_side_open(file, trainer)
     if not bridge:
         sys.exit("worker.py is started by the trainer, and of the same version")
+    thread = threading.get_ident()
+    os.register_at_fork(after_in_child=lambda: side.bridge_side_forked(bridge, threading.get_ident() == thread))
     try:
         env = make(task, worlds, options)
         bridge = offer(side, bridge, file, env)

@@ -259,18 +259,19 @@ static int sibling(const Env *env, const EnvBatch *batch, Env **made) {
   return CORE_OK;
 }
 
-int mujoco_env_create(const char *name, const EnvBatch *batch, Env **env) {
+int mujoco_env_create(const char *name, const MujocoSettings *settings, const EnvBatch *batch, Env **env) {
   const MujocoTask *task = mujoco_task_find(name);
   MujocoModel *model;
   if (task == NULL) return mujoco_task_unknown(name);
   TRY(mujoco_model_create(task, &model));
+  if (settings) model->reorient.tolerance = settings->success_tolerance;
   *env = make(model, batch);
   return CORE_OK;
 }
 
 #else
-int mujoco_env_create(const char *name, const EnvBatch *batch, Env **env) {
-  (void)batch, (void)env;
+int mujoco_env_create(const char *name, const MujocoSettings *settings, const EnvBatch *batch, Env **env) {
+  (void)settings, (void)batch, (void)env;
   if (mujoco_task_find(name) == NULL) return mujoco_task_unknown(name);
   return core_error_context(mujoco_library_open(), "env.task = " MUJOCO_PREFIX "%s", name);
 }

@@ -166,6 +166,7 @@ int mujoco_model_create(const MujocoTask *task, MujocoModel **made) {
   MujocoModel *model = core_memory_zero_allocate(1, sizeof *model);
   model->task = task;
   model->users = 1;
+  if (task->reorient) model->reorient = *task->reorient;
   const int code = read_model(model);
   if (code != CORE_OK) {
     mujoco_model_release(model);

@@ -14,6 +14,7 @@ struct MujocoGoalRules;
 
 typedef struct MujocoModel {
   const MujocoTask *task;
+  ReorientTask reorient;   /* of a task that turns an object: its numbers, with what the run has chosen of them */
   const struct MujocoGoalRules *goals; /* of a task with goals (mujoco_goal.h); NULL: Gymnasium's rules */
   mjModel *model;
   double dt;               /* seconds an environment step */

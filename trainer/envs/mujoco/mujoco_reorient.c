@@ -15,7 +15,7 @@ enum { JOINTS_MAX = 32, GOAL = 0, REACHED = 4, ACTION = 5 };
 
 static const double *goal_of(const mjData *data) { return data->userdata + GOAL; }
 static const double *object_of(const MujocoModel *model, const mjData *data) {
-  return data->qpos + model->task->reorient->joints;
+  return data->qpos + model->reorient.joints;
 }
 
 static void find_goal_place(const ReorientTask *task, double place[3]) {
@@ -36,8 +36,8 @@ static double find_reach(const MujocoModel *model) {
   double place[3], nearest = INFINITY;
   CORE_CHECK(data != NULL);
   mujoco.mj_forward(m, data);
-  find_goal_place(model->task->reorient, place);
-  for (int i = 0; i < model->task->reorient->joints; i++) {
+  find_goal_place(&model->reorient, place);
+  for (int i = 0; i < model->reorient.joints; i++) {
     const double *x = data->xpos + 3 * (size_t)m->jnt_bodyid[i];
     const double away[3] = {x[0] - place[0], x[1] - place[1], x[2] - place[2]};
     nearest = fmin(nearest, sqrt(away[0] * away[0] + away[1] * away[1] + away[2] * away[2]));
@@ -47,17 +47,17 @@ static double find_reach(const MujocoModel *model) {
 }
 
 static int check_reach(const MujocoModel *model, const char *path) {
-  const double reach = find_reach(model), most = model->task->reorient->fall_distance;
+  const double reach = find_reach(model), most = model->reorient.fall_distance;
   double place[3];
   if (reach < most) return CORE_OK;
-  find_goal_place(model->task->reorient, place);
+  find_goal_place(&model->reorient, place);
   return core_error(CORE_USAGE, "%.300s has the hand %.2f m from where the goals of %s are (%g %g %g), out of reach; "
                     "it must be nearer than %g m", path, reach, model->task->name, place[0], place[1], place[2], most);
 }
 
 static int check(const MujocoModel *model, const char *path) {
   const mjModel *m = model->model;
-  const ReorientTask *task = model->task->reorient;
+  const ReorientTask *task = &model->reorient;
   TRY(mujoco_goal_check(model, path, ACTION + m->nu));
   CORE_CHECK(task->joints <= JOINTS_MAX && task->joints + 7 == model->task->nq);
   for (int i = 0; i < m->njnt; i++)
@@ -80,14 +80,14 @@ static void draw_goal(const MujocoModel *model, mjData *data, const MujocoRandom
   static const double shown[3] = {-0.2, -0.06, 0.12};
   const double u = uniform(random, -1, 1);
   rotation_random(u, uniform(random, -1, 1), data->userdata + GOAL);
-  find_goal_place(model->task->reorient, data->mocap_pos);
+  find_goal_place(&model->reorient, data->mocap_pos);
   for (int i = 0; i < 3; i++) data->mocap_pos[i] += shown[i];
   memcpy(data->mocap_quat, goal_of(data), 4 * sizeof *data->mocap_quat);
 }
 
 static void reset(const MujocoModel *model, mjData *data, const MujocoRandom *random) {
   const mjModel *m = model->model;
-  const ReorientTask *task = model->task->reorient;
+  const ReorientTask *task = &model->reorient;
   mujoco.mj_resetData(m, data);
   draw_goal(model, data, random);
   double *object = data->qpos + task->joints;
@@ -101,7 +101,7 @@ static void reset(const MujocoModel *model, mjData *data, const MujocoRandom *ra
 }
 
 static void advance(const MujocoModel *model, mjData *data, const MujocoRandom *random) {
-  if (rotation_distance(object_of(model, data) + 3, goal_of(data)) <= model->task->reorient->tolerance)
+  if (rotation_distance(object_of(model, data) + 3, goal_of(data)) <= model->reorient.tolerance)
     draw_goal(model, data, random);
 }
 
@@ -115,12 +115,12 @@ static void act(const MujocoModel *model, mjData *data, const float *action) {
     const double *range = m->jnt_range + 2 * (size_t)m->actuator_trnid[2 * i];
     const double wish = fmin(fmax((double)action[i], -1), 1);
     data->userdata[ACTION + i] = wish;
-    data->ctrl[i] = reorient_target(model->task->reorient, wish, data->ctrl[i], range[0], range[1], model->dt);
+    data->ctrl[i] = reorient_target(&model->reorient, wish, data->ctrl[i], range[0], range[1], model->dt);
   }
 }
 
 static double reward(const MujocoModel *model, mjData *data, bool *ended) {
-  const ReorientTask *task = model->task->reorient;
+  const ReorientTask *task = &model->reorient;
   const double *object = object_of(model, data);
   double place[3];
   find_goal_place(task, place);
@@ -156,7 +156,7 @@ static void see_tip(const MujocoModel *model, const mjData *data, int body, doub
 
 static void observe(const MujocoModel *model, const mjData *data, double *observation) {
   const mjModel *m = model->model;
-  const ReorientTask *task = model->task->reorient;
+  const ReorientTask *task = &model->reorient;
   const double *object = object_of(model, data), *moves = data->qvel + task->joints;
   double low[JOINTS_MAX], high[JOINTS_MAX], place[3], spin[3];
   for (int i = 0; i < task->joints; i++) {
