@@ -86,6 +86,19 @@ out:
   return code;
 }
 
+int sweep_plan_check_speed(double speed) {
+  if (speed >= 0 && isfinite(speed)) return CORE_OK;
+  return core_error(CORE_USAGE, "--speed %g: expected transitions a second, more than 0", speed);
+}
+
+int sweep_plan_price(SweepPlan *plan, double speed) {
+  TRY(sweep_plan_check_speed(speed));
+  if (speed == 0) return CORE_OK;
+  plan->speed = speed;
+  plan->seconds_left = plan->transitions_left / speed;
+  return CORE_OK;
+}
+
 void sweep_plan_free(SweepPlan *plan) {
   sweep_grid_free(&plan->grid);
   sweep_manifest_free(&plan->manifest);
@@ -202,7 +215,8 @@ static int plan_one(const PlanOptions *options, const char *operand) {
   int code = sweep_plan_make(options->common.root, &spec, &plan);
   if (code == CORE_OK) {
     SlurmCluster *cluster = find_cluster(&spec);
-    code = show(options, cluster, &plan);
+    code = sweep_plan_price(&plan, options->speed);
+    if (code == CORE_OK) code = show(options, cluster, &plan);
     slurm_cluster_close(&cluster);
     sweep_plan_free(&plan);
   }
@@ -226,7 +240,7 @@ int sweep_plan(int argc, char **argv) {
     SWEEP_OPTION_ROOT(given.common),
     {"runs", 0, CORE_OPTION_FLAG, &given.runs, NULL, "list each run with its id, its status and what differs"},
     {"speed", 0, CORE_OPTION_REAL, &given.speed, "N",
-     "of several files: price them at N transitions a second, not as measured"},
+     "price the runs at N transitions a second, not as measured"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON instead of tables"},
     {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
      "print the batch script that sweep submit would hand to Slurm now, to the byte"},

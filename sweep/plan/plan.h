@@ -26,6 +26,7 @@ typedef struct SweepPlan {
   size_t partly;                     /* of these, begun: they go on from their checkpoints */
   double transitions, transitions_left;
   double seconds_left;               /* the runs one after another; NaN when no speed is known */
+  double speed;                      /* given, transitions a second; 0: as measured */
   size_t speed_runs;                 /* measured runs that the estimate rests on */
   bool speed_exact;                  /* all of the same task, network and epochs as what is planned */
   char speed_problem[512];           /* why results.db could not be asked; "" when it could */
@@ -36,6 +37,11 @@ typedef struct SweepPlan {
 /* Expands the spec and looks at the workspace. Caller calls sweep_plan_free; spec must outlive the plan. */
 int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan);
 void sweep_plan_free(SweepPlan *plan);
+/* What is left, at `speed` transitions a second instead of what was measured; 0: nothing changes. CORE_USAGE: no such
+ * speed. */
+int sweep_plan_price(SweepPlan *plan, double speed);
+/* CORE_USAGE: --speed can not be this. */
+int sweep_plan_check_speed(double speed);
 
 /* The transitions that a run trains on: the whole budget, less what it takes over from a checkpoint (init.from with
  * init.restore = all counts on from there; a parent without a stated iteration counts for nothing). */

@@ -115,15 +115,33 @@ static void print_estimate(const SweepPlan *plan) {
                                                                                                 left));
   if (plan->to_run == 0) {
     printf("estimate     nothing left to run\n");
+  } else if (plan->speed > 0) {
+    printf("estimate     %s of runs, one after another (at %s transitions/s)\n",
+           core_text_duration(plan->seconds_left, time), core_text_count(plan->speed, all));
   } else if (plan->speed_problem[0]) {
     printf("estimate     none: %s\n", plan->speed_problem);
   } else if (isnan(plan->seconds_left)) {
-    printf("estimate     unknown speed: run one to measure\n");
+    printf("estimate     unknown speed: run one to measure, or give --speed\n");
   } else {
     printf("estimate     %s of runs, one after another (measured on %zu run%s %s)\n",
            core_text_duration(plan->seconds_left, time), plan->speed_runs, plan->speed_runs == 1 ? "" : "s",
            plan->speed_exact ? "with the same task, network and epochs" : "with the nearest task, network and epochs");
   }
+}
+
+/* Of runs that [slurm] gives many processors. */
+static void print_processors(const SweepPlan *plan) {
+  SlurmSettings s = slurm_settings_default();
+  char hours[32];
+  if (plan->to_run == 0 || isnan(plan->seconds_left) || sweep_spec_slurm(plan->spec, &s) != CORE_OK) {
+    core_error_clear(); /* what is wrong with [slurm] is told by who needs it */
+    return;
+  }
+  const double processors = (double)(s.ranks_per_run * s.cpus_per_run);
+  if (processors == 1) return;
+  core_text_count(plan->seconds_left / 3600 * processors, hours);
+  printf("processors   %g a run (%lld rank%s of %lld): %s processor hours\n", processors, (long long)s.ranks_per_run,
+         s.ranks_per_run == 1 ? "" : "s", (long long)s.cpus_per_run, hours);
 }
 
 /* The smallest budget decides about rungs. */
@@ -201,6 +219,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_counts(plan);
   print_later(plan);
   print_estimate(plan);
+  print_processors(plan);
   print_stop(plan);
   print_check(plan);
   if (with_runs) print_runs(plan);

@@ -153,8 +153,7 @@ int sweep_plan_several(const SweepCommon *common, const char *const *operands, s
   Prices prices = {.root = common->root, .speed = speed, .sum = {.name = "all, each run once"}};
   char path[CORE_PATH_MAX];
   int code = CORE_OK;
-  if (!(speed >= 0) || isinf(speed))
-    return core_error(CORE_USAGE, "--speed %g: expected transitions a second, more than 0", speed);
+  TRY(sweep_plan_check_speed(speed));
   TRY(core_files_path(path, "%s/runs", common->root));
   bool has_runs = core_files_exists(path);
   if (sweep_speeds_load(common->root, &prices.speeds) != CORE_OK)

@@ -41,6 +41,8 @@ EOF
 tap_run "the axes of a grid are listed" 0 "8, 64, 512" plan good.ini
 tap_run "cells are counted block by block" 0 "14 (com 6, eps 4, both 4)" plan good.ini
 tap_run "duplicates are merged and counted" 0 "24 (4 duplicates merged)" plan good.ini
+tap_run "--speed prices them" 0 "one after another (at 1 k transitions/s)" plan good.ini --speed 1e3
+tap_run "--speed of nothing" 2 "--speed -1: expected transitions a second" plan good.ini --speed=-1
 tap_run "without measurements the speed is unknown" 0 "unknown speed: run one to measure" plan good.ini
 tap_run "a profile selects" 0 "runs         6" plan good.ini --profile demo
 tap_run "--set overrides" 0 "runs         12" plan good.ini --set sweep.seeds=1

@@ -136,6 +136,21 @@ static void test_joint_differs_by_the_clip_alone(void **state) {
   }
 }
 
+/* What actions deviate by at the start; nothing else is drawn otherwise. */
+static void test_deviations_begin_as_set(void **state) {
+  CoreConfig config = small_config();
+  set(&config, "env.actions=continuous");
+  Training *wide = make(&config);
+  set(&config, "net.log_std_init=-1.5");
+  Training *narrow = make(&config);
+  const AgentNetwork *a = &wide->agent.actor, *b = &narrow->agent.actor;
+  assert_true(a->embedding > a->log_sigma);
+  for (size_t k = a->log_sigma; k < a->embedding; k++) assert_true(a->theta[k] == 0 && b->theta[k] == -1.5f);
+  assert_memory_equal(a->theta, b->theta, a->log_sigma * sizeof *a->theta);
+  training_destroy(&wide);
+  training_destroy(&narrow);
+}
+
 /* Every layout learns, measures and repeats, with either algorithm. */
 static void test_layouts_train(void **state) {
   static const char *const layouts[][4] = {
@@ -162,6 +177,7 @@ int main(void) {
     cmocka_unit_test(test_acting_in_pieces),
     cmocka_unit_test(test_parameter_counts),
     cmocka_unit_test(test_joint_differs_by_the_clip_alone),
+    cmocka_unit_test(test_deviations_begin_as_set),
     cmocka_unit_test(test_layouts_train),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,6 +126,7 @@ static const char *const pinned_defaults[][2] = {
   {"pqn.exploration_fraction", "0.5"},
   {"pqn.max_grad_norm", "10"},
   {"net.action_head", "gaussian"},
+  {"net.log_std_init", "0"},
   {"ppo.ddr_target", "0"},
   {"ppo.ddr_by", "auto"},
   {"ppo.ddr_gain", "0.1"},

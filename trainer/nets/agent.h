@@ -74,6 +74,7 @@ typedef struct Agent {
   bool is_q; /* the actor's outputs are Q values: the policy takes the greatest but with probability
               * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
   double epsilon;
+  float log_std;                    /* GAUSSIAN: what log_sigma begins with */
   float *activation_block;          /* the trunk's, then those of the tower that ran last: actor's or critic's; of
                                      * networks that are apart, the actor's and then the critic's */
   CoreDevice *device;               /* where weights and activations are; NULL: the host */

@@ -52,6 +52,11 @@ static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed,
   memset(network->theta + own, 0, (network->n - own) * sizeof *network->theta);
 }
 
+static void initialise_deviations(const Agent *agent) {
+  const AgentNetwork *actor = &agent->actor;
+  for (size_t k = actor->log_sigma; k < actor->embedding; k++) actor->theta[k] = agent->log_std;
+}
+
 /* N(0, 1), so that blocks differ from the start. */
 static void initialise_embedding(AgentNetwork *actor, uint64_t seed) {
   float *embedding = actor->theta + actor->embedding;
@@ -86,6 +91,7 @@ static void initialise_all(Agent *agent, uint64_t seed) {
   const bool has_memory = agent_has_memory(agent);
   initialise(agent, &agent->actor, seed, ACTOR_TENSOR, on_input && !has_memory);
   initialise_memory(agent, &agent->actor, seed, ACTOR_MEMORY_TENSOR, on_input);
+  initialise_deviations(agent);
   initialise_embedding(&agent->actor, seed);
   initialise_encoder(agent, &agent->actor, seed, ACTOR_ENCODER_TENSOR);
   if (agent->is_q) return;

@@ -134,7 +134,8 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
                    .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
                    .features = env->features, .whole_inputs = env->whole_length,
                    .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
-                   .epsilon = config->pqn.epsilon_end, .device = core_arena_device(arena)};
+                   .epsilon = config->pqn.epsilon_end, .log_std = (float)config->net.log_std_init,
+                   .device = core_arena_device(arena)};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;
   int entrance, trunk[CORE_CONFIG_LAYERS_MAX];
   const int below = register_below(agent, config, env, &entrance, trunk, arena);
