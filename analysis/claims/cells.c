@@ -27,7 +27,14 @@ AnalysisTable analysis_table_create(const AnalysisSelection *selection, const An
                                     const AnalysisMembership *membership) {
   AnalysisTable table = {.selection = selection, .measured = measured, .membership = membership};
   const CoreConfigRow *rows = core_config_rows(&table.rows);
+  const CoreConfig defaults = core_config_default();
   CoreText text = {0};
+  table.name = core_memory_allocate(2 * table.rows * sizeof *table.name);
+  table.default_hash = table.name + table.rows;
+  for (size_t i = 0; i < table.rows; i++) {
+    table.name[i] = hash_text(rows[i].name);
+    table.default_hash[i] = hash_text(analysis_key_value(&defaults, &rows[i], &text));
+  }
   table.hash = core_memory_allocate((selection->count * table.rows + 1) * sizeof *table.hash);
   for (size_t r = 0; r < selection->count; r++) {
     for (size_t i = 0; i < table.rows; i++)
@@ -39,6 +46,7 @@ AnalysisTable analysis_table_create(const AnalysisSelection *selection, const An
 
 void analysis_table_free(AnalysisTable *table) {
   free(table->hash);
+  free(table->name);
   memset(table, 0, sizeof *table);
 }
 
@@ -187,13 +195,17 @@ static void mark_members(const AnalysisTable *table, const char *data, bool *is_
   }
 }
 
-/* Hash of the settings that are not free. */
+/* Hash of the settings that are not free. Defaults count for nothing: a version with more settings draws the same
+ * random orders, and has the same verdicts. */
 static uint64_t hash_settings(const AnalysisTable *table, size_t run, const bool *is_free) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   uint64_t hash = 1;
-  for (size_t i = 0; i < table->rows; i++)
-    if (rows[i].identity && !is_free[i]) hash = hash_mix(hash, table->hash[run * table->rows + i]);
+  for (size_t i = 0; i < table->rows; i++) {
+    const uint64_t value = table->hash[run * table->rows + i];
+    if (rows[i].identity && !is_free[i] && value != table->default_hash[i])
+      hash = hash_mix(hash_mix(hash, table->name[i]), value);
+  }
   return hash;
 }
 

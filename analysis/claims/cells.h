@@ -13,6 +13,7 @@ typedef struct AnalysisTable {
   const AnalysisMembership *membership; /* NULL: every run belongs to every sweep */
   size_t rows;             /* settings */
   uint64_t *hash;          /* [run][rows] */
+  uint64_t *name, *default_hash; /* [rows] */
 } AnalysisTable;
 
 AnalysisTable analysis_table_create(const AnalysisSelection *selection, const AnalysisMeasured *measured,

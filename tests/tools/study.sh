@@ -3,6 +3,7 @@
 #   tests/tools/study.sh BUILD ROOT run [EXPERIMENT...]   its experiments in their order, in the workspace ROOT; goes on where it was stopped
 #   tests/tools/study.sh BUILD ROOT extend                five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore               a new workspace ROOT with the runs of docs/study/runs.csv: their evaluations, DDR, no more
+#   tests/tools/study.sh BUILD ROOT claims                the verdicts
 #   tests/tools/study.sh BUILD ROOT draw                  docs/study/: pictures, the runs as CSV, verdicts, the controller against the grid
 set -eu
 cd "$(dirname "$0")/../.."
@@ -35,6 +36,8 @@ restore() {
 claims="com_low com_high com_gradient com_kl switch_up switch_down switch_same lr_independent lr_no_rescue epsilon_high epsilon_low
   epochs_weak epochs_strong epochs_com epochs_epsilon epochs_clip epochs_zero batch_com batch_epsilon batch_com_weak
   batch_epsilon_weak ddr_ends ddr_low ddr_high ddr_budget scale_minibatches scale_larger scale_sqrt scale_smaller com_epsilon"
+
+verdicts() { COLUMNS=80 "$build/analyze" claims "$root/results.db" --correct $(printf -- '--claim %s ' $claims); }
 
 sql() { "$build/analyze" sql results.db "$1" --csv; }
 
@@ -98,7 +101,7 @@ draw_all() {
     --color-by algo.name,ppo.ddr_target,ppo.ddr_schedule
   draw controller-curves curves results.db --sweep ddr_target
   sql "$runs_sql" >"$target/runs.csv"
-  "$build/analyze" claims results.db --correct $(printf -- '--claim %s ' $claims) >"$target/claims.txt"
+  verdicts >"$target/claims.txt"
   controller >"$target/controller.csv"
   rm -rf study study.txt
   du -sh "$target"
@@ -108,6 +111,7 @@ case "${3:-}" in
   run) shift 3; run "$@" ;;
   extend) extend ;;
   restore) restore ;;
+  claims) verdicts ;;
   draw) draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|draw" >&2; exit 2 ;;
 esac
