@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The study of docs/study.md. Usage:
 #   tests/tools/study.sh BUILD ROOT run [EXPERIMENT...]   its experiments in their order, in the workspace ROOT; goes on where it was stopped
-#   tests/tools/study.sh BUILD ROOT extend                five seeds more, where claims were undecided with five
+#   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore               a new workspace ROOT with the runs of docs/study/runs.csv: their evaluations, DDR, no more
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
 #   tests/tools/study.sh BUILD ROOT draw                  docs/study/: pictures, the runs as CSV, verdicts, the controller against the grid
@@ -19,16 +19,19 @@ run() {
   done
 }
 
-extend() {
-  for experiment in $second; do "$build/sweep" extend "$experiment" seeds=10 --root "$root" --local --wait; done
+more() { # EXPERIMENT OPTIONS...
+  local experiment=$1; shift
+  "$build/sweep" extend "$experiment" seeds=10 --root "$root" --local "$@"
 }
+extend() { for experiment in ${*:-$second}; do more "$experiment" --wait; done; }
 
-# What is finished here is not trained again; `run` and `extend` train what is missing. Memberships first, so that each
+# What is finished here is not trained again; `extend EXPERIMENT` trains five seeds more. Memberships first, so that each
 # run's configuration is known.
 restore() {
   for experiment in $order; do
     "$build/sweep" submit "experiments/$experiment.ini" --profile study --root "$root" --local --no-start --no-check
   done
+  for experiment in $second; do more "$experiment" --no-start --no-check; done
   python3 tests/tools/study_restore.py "$target/runs.csv" "$root"
   "$build/sweep" collect --root "$root"
 }
@@ -109,7 +112,7 @@ draw_all() {
 
 case "${3:-}" in
   run) shift 3; run "$@" ;;
-  extend) extend ;;
+  extend) shift 3; extend "$@" ;;
   restore) restore ;;
   claims) verdicts ;;
   draw) draw_all ;;

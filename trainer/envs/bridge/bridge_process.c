@@ -37,7 +37,8 @@ static int find_file(const char *name, char path[CORE_PATH_MAX]) {
 /* Its process is still to be waited for, so that no other one has its number. */
 static bool has_ended(const BridgeWorker *worker) {
   siginfo_t info = {0};
-  return waitid(P_PID, (id_t)worker->process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == worker->process;
+  if (waitid(P_PID, (id_t)worker->process, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
+  return info.si_pid == worker->process;
 }
 
 /* Ends what is left of it and of the processes that its environments have started. Gives its status. */

@@ -85,7 +85,7 @@ void bridge_side_answer(Bridge *bridge, const char *message) {
 }
 
 /* In a process that the environment has just forked: what it writes is its own, it ends with the worker, and at once
- * where it comes back for the next turn. The signal is sent when the thread that forked ends: only the main one lasts. */
+ * where it comes back for the next turn. The signal comes when the thread that forked ends: only the main one lasts. */
 void bridge_side_forked(Bridge *bridge, int by_main_thread) {
   const size_t bytes = bridge->arrays.bytes > sizeof *bridge ? bridge->arrays.bytes : sizeof *bridge;
   const BridgeArrays arrays = bridge->arrays;

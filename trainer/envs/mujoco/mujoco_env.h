@@ -5,7 +5,9 @@
 #include "trainer/envs/env.h"
 
 /* What of a task a run may choose. */
-typedef struct MujocoSettings { double success_tolerance; /* rad; of tasks that turn an object to goals */ } MujocoSettings;
+typedef struct MujocoSettings {
+  double success_tolerance; /* rad; of tasks that turn an object to goals */
+} MujocoSettings;
 
 /* The task `name`, without "mujoco/". settings NULL: the task's own. CORE_USAGE: there is none of this name, or no
  * MuJoCo. */

@@ -22,8 +22,8 @@ bool task_is_environment(const char *name) {
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   const char *task = config->env.task;
   const EnvBatch batch = {.worlds = worlds, .seed = seed};
-  if (begins(task, MUJOCO_PREFIX))
-    return mujoco_env_create(task + strlen(MUJOCO_PREFIX), &(MujocoSettings){config->hand.success_tolerance}, &batch, env);
+  const MujocoSettings mujoco = {.success_tolerance = config->hand.success_tolerance};
+  if (begins(task, MUJOCO_PREFIX)) return mujoco_env_create(task + strlen(MUJOCO_PREFIX), &mujoco, &batch, env);
   if (begins(task, PROCGEN_PREFIX)) return procgen_env_create(config, &batch, env);
   if (begins(task, LIBRARY_PREFIX)) return library_env_create(config, &batch, env);
   if (bridge_env_has(task)) return bridge_env_create(config, &batch, env);
