@@ -140,8 +140,8 @@ static void print_processors(const SweepPlan *plan) {
   const double processors = (double)(s.ranks_per_run * s.cpus_per_run);
   if (processors == 1) return;
   core_text_count(plan->seconds_left / 3600 * processors, hours);
-  printf("processors   %g a run (%lld rank%s of %lld): %s processor hours\n", processors, (long long)s.ranks_per_run,
-         s.ranks_per_run == 1 ? "" : "s", (long long)s.cpus_per_run, hours);
+  printf("processors   [slurm] gives a run %g (%lld rank%s of %lld): %s processor hours\n", processors,
+         (long long)s.ranks_per_run, s.ranks_per_run == 1 ? "" : "s", (long long)s.cpus_per_run, hours);
 }
 
 /* The smallest budget decides about rungs. */

@@ -42,6 +42,8 @@ tap_run "the axes of a grid are listed" 0 "8, 64, 512" plan good.ini
 tap_run "cells are counted block by block" 0 "14 (com 6, eps 4, both 4)" plan good.ini
 tap_run "duplicates are merged and counted" 0 "24 (4 duplicates merged)" plan good.ini
 tap_run "--speed prices them" 0 "one after another (at 1 k transitions/s)" plan good.ini --speed 1e3
+tap_expect "and says what they cost on several processors" 0 "gives a run 6 \(2 ranks of 3\): [0-9.]+ k? ?processor hours" \
+  plan good.ini --speed 1e3 --set slurm.ranks_per_run=2 --set slurm.cpus_per_run=3
 tap_run "--speed of nothing" 2 "--speed -1: expected transitions a second" plan good.ini --speed=-1
 tap_run "without measurements the speed is unknown" 0 "unknown speed: run one to measure" plan good.ini
 tap_run "a profile selects" 0 "runs         6" plan good.ini --profile demo
