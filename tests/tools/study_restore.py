@@ -18,9 +18,9 @@ def run_log(kind, run, names, rows):
     return f"#runlog 1 {kind} {run} 1 {zlib.crc32(names.encode()):08x}\n{names}\n" + "".join(checked)
 
 
-def evaluated(first, last, total):
-    """Iterations after which a run that did `first` to `last` of `total` iterations was evaluated."""
-    due = [i for i in range(first + 1, last + 1) if i * EVALUATIONS // total > (i - 1) * EVALUATIONS // total]
+def evaluated(first, last):
+    """Iterations after which a run that went from iteration `first` to its last one was evaluated."""
+    due = [i for i in range(first + 1, last + 1) if i * EVALUATIONS // last > (i - 1) * EVALUATIONS // last]
     return [first] + due
 
 
@@ -33,8 +33,8 @@ def restore(row, root):
     run, done = row["id"], int(row["transitions"])
     each = round(int(row["environments"]) * float(row["factor"])) * STEPS
     last = done // each
-    parent = row["begun_from"].removeprefix("run:") if row["restored"] == "all" else ""
-    at = evaluated(int(parent.split("@")[1]) if parent else 0, last, last)
+    goes_on = row["begun_from"] and row["restored"] == "all"
+    at = evaluated(int(row["begun_from"].split("@")[1]) if goes_on else 0, last)
     solved = [round(float(rate) * EPISODES) / EPISODES for rate in row["solve_rates"].split()]
     assert len(at) == len(solved), (run, at, len(solved))
     folder = f"{root}/runs/{run[:2]}/{run}"
@@ -42,7 +42,7 @@ def restore(row, root):
     ddr = float(row["ddr"])
     files = {
         "stats.1.tsv": run_log("stats", run, ["iteration", "transitions[transitions]", "kl[nat]", "grad_norm_actor"],
-                               [[str(last), str(done), f"{each / ddr:.9g}", row.get("grad_norm", "")]]),
+                               [[str(last), str(done), f"{each / ddr:.9g}", row["grad_norm"]]]),
         "eval.1.tsv": run_log("eval", run, ["iteration", "level_set", "transitions[transitions]", "solve_rate", "episodes[episodes]"],
                               [[str(i), "train", str(i * each), f"{rate:.9g}", str(EPISODES)] for i, rate in zip(at, solved)]),
         "state": state({"status": row["status"], "attempt": 1, "iteration": last, "iterations": last, "transitions": done,

@@ -171,12 +171,16 @@ typedef struct Side {
   int32_t episode_steps[WORLDS];
 } Side;
 
+static void begin_side(Side *side) {
+  side->observations = core_memory_zero_allocate(WORLDS * (size_t)side->env->observation_length, sizeof(float));
+  side->env->reset(side->env, side->observations);
+}
+
 static void make_side(Side *side, const char *task) {
   const EnvBatch batch = {.worlds = WORLDS, .seed = 5};
   *side = (Side){0};
   if (mujoco_env_create(task, NULL, &batch, &side->env) != CORE_OK) fail_msg("%s", core_error_message());
-  side->observations = core_memory_zero_allocate(WORLDS * (size_t)side->env->observation_length, sizeof(float));
-  side->env->reset(side->env, side->observations);
+  begin_side(side);
 }
 
 static void free_side(Side *side) {
@@ -238,8 +242,7 @@ static void check_tolerance(Hand *hand) {
   CoreConfig config = CONFIGURED("hand.success_tolerance=3.1");
   snprintf(config.env.task, sizeof config.env.task, MUJOCO_PREFIX "%s", task);
   assert_int_equal(env_create(&config, WORLDS, 5, &wide.env), CORE_OK);
-  wide.observations = core_memory_zero_allocate(WORLDS * (size_t)wide.env->observation_length, sizeof(float));
-  wide.env->reset(wide.env, wide.observations);
+  begin_side(&wide);
   assert_memory_equal(narrow.observations, wide.observations,
                       WORLDS * (size_t)wide.env->observation_length * sizeof *wide.observations);
   for (uint32_t t = 0; t < 3; t++) {
