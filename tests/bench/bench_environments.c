@@ -1,8 +1,9 @@
 /* Environments of other people in the trainer: a turn of the bridge, and environment steps a second without a policy,
  * under random actions, beside the same environment in its own Python. Prints CSV.
  *
- *   turn      256 worlds that do nothing (peers/sitecustomize.py), from the actions to the observations in the
- * trainer's buffers. The environment says how long its own step took, which is taken off each turn
+ *   bridge    a turn of 256 worlds that do nothing (peers/sitecustomize.py), from the actions to the observations in
+ * the trainer's buffers. The environment says how long its own step took, which is taken off each turn. bridge_busy:
+ * beside a busy program for each processor
  *   CartPole  256 worlds through the bridge; theirs: the same vector class, and Gymnasium's own vectorised one
  *   Breakout  CleanRL's preprocessing, whole games; theirs: AtariVectorEnv with as many threads as there are
  * processors. Breakout_lives: a lost life is an end. Ours plays a step more there, which presses FIRE and is not
@@ -10,7 +11,8 @@
  *   starpilot 64 worlds in this process; theirs: ProcgenGym3Env, which has threads of its own
  *
  *   ppo_Breakout, ppo_starpilot  PPO end to end with CleanRL's settings, rollout and update; starpilot with 32 steps
- * and one minibatch, for its 256 and eight take minutes
+ * and one minibatch, for its 256 and eight take minutes. ppo_Breakout_together, ..._halves: with two workers and
+ * comm.deterministic, by train.rollout_halves
  *
  * Ours and theirs take turns; figures are medians over the turns. The trainer's Python is SWEEP_PYTHON, that of the
  * peers PEER_ENVIRONMENTS, else the same.
@@ -19,6 +21,9 @@
 #include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "core/memory.h"
@@ -27,7 +32,7 @@
 #include "tests/bench/bench_ppo.h"
 #include "trainer/envs/tasks/tasks.h"
 
-enum { TURNS = 7, ACTIONS = 16, BRIDGE_TURNS = 20000 };
+enum { TURNS = 7, ACTIONS = 16, BRIDGE_TURNS = 20000, BUSY_TURNS = 2000 };
 static const double turn_seconds = 1.0;
 
 typedef struct Case {
@@ -145,15 +150,15 @@ static int time_case(const Case *wanted) {
 /* ---- a turn of the bridge ---------------------------------------------------------------------------------------- */
 
 /* µs; the reward of world 0 is how long the environment's own step took. */
-static int time_turn(void) {
+static int time_turns(const char *name, int turns) {
   static const Case still = {"bridge", "gym/Still-v0", "none", 0, 256, 1, 0, 0, 0, 0};
-  double *beyond = core_memory_allocate(BRIDGE_TURNS * sizeof *beyond);
-  double *whole = core_memory_allocate(BRIDGE_TURNS * sizeof *whole);
+  double *beyond = core_memory_allocate((size_t)turns * sizeof *beyond);
+  double *whole = core_memory_allocate((size_t)turns * sizeof *whole);
   Bench bench;
   setenv("SWEEP_BENCH_STILL", "1", 1);
   int code = open_bench(&still, &bench);
   unsetenv("SWEEP_BENCH_STILL");
-  for (int i = -1000; code == CORE_OK && i < BRIDGE_TURNS; i++) {
+  for (int i = -turns / 20; code == CORE_OK && i < turns; i++) {
     const double begun = bench_seconds();
     step(&bench);
     const double took = 1e6 * (bench_seconds() - begun);
@@ -162,13 +167,28 @@ static int time_turn(void) {
   if (code == CORE_OK) code = env_check(bench.env);
   if (code == CORE_OK) {
     const int threads = omp_get_num_procs();
-    bench_row("environments", still.name, "turn of 256 worlds", bench_median(whole, BRIDGE_TURNS), "us", threads);
-    bench_row("environments", still.name, "turn beyond the environment", bench_median(beyond, BRIDGE_TURNS), "us",
-              threads);
-    bench_row("environments", still.name, "the same; 99 of 100 below", beyond[BRIDGE_TURNS / 100 * 99], "us", threads);
+    bench_row("environments", name, "turn of 256 worlds", bench_median(whole, turns), "us", threads);
+    bench_row("environments", name, "turn beyond the environment", bench_median(beyond, turns), "us", threads);
+    bench_row("environments", name, "the same; 99 of 100 below", beyond[turns / 100 * 99], "us", threads);
   }
   close_bench(&bench);
   free(beyond), free(whole);
+  return code;
+}
+
+/* Beside other programs, one a processor. */
+static int time_turns_busy(const char *name, int turns) {
+  pid_t busy[256];
+  const int count = omp_get_num_procs() < 256 ? omp_get_num_procs() : 256;
+  for (int i = 0; i < count; i++) {
+    if ((busy[i] = fork()) == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (volatile int forever = 1; forever;) continue;
+    }
+    if (busy[i] < 0) return core_error_errno(CORE_FAIL, "another process");
+  }
+  const int code = time_turns(name, turns);
+  for (int i = 0; i < count; i++) kill(busy[i], SIGKILL), waitpid(busy[i], NULL, 0);
   return code;
 }
 
@@ -195,11 +215,16 @@ static const Case cases[] = {
   {"env.workers", "1"}, {"ppo.gae_lambda", "0.95"}, {"ppo.entropy_coef", "0.01"}, {"ppo.value_coef", "0.5"}, \
     {"ppo.max_grad_norm", "0.5"}, {"ppo.norm_epsilon", "1e-6"}, {"ppo.normalize_advantage", "minibatch_unbiased"}, \
     {"ppo.adam_epsilon", "1e-5"}, {"net.sharing", "shared"}, {"net.depth", "0"}, {"net.activation", "relu"}
-static const char *const breakout[][2] = {
-  CLEANRL, {"env.task", "atari/Breakout"}, {"env.num", "8"}, {"env.clip_rewards", "sign"}, {"ppo.num_steps", "128"},
-  {"ppo.num_minibatches", "4"}, {"ppo.epochs", "4"}, {"ppo.epsilon", "0.1"}, {"ppo.gamma", "0.99"},
-  {"ppo.learning_rate", "2.5e-4"}, {"ppo.lr_schedule", "linear"}, {"net.encoder", "nature"},
-  {"net.trunk_width", "512"}, {"train.total_steps", "1e7"}, {0}};
+#define BREAKOUT \
+  CLEANRL, {"env.task", "atari/Breakout"}, {"env.num", "8"}, {"env.clip_rewards", "sign"}, {"ppo.num_steps", "128"}, \
+    {"ppo.num_minibatches", "4"}, {"ppo.epochs", "4"}, {"ppo.epsilon", "0.1"}, {"ppo.gamma", "0.99"}, \
+    {"ppo.learning_rate", "2.5e-4"}, {"ppo.lr_schedule", "linear"}, {"net.encoder", "nature"}, \
+    {"net.trunk_width", "512"}, {"train.total_steps", "1e7"}
+static const char *const breakout[][2] = {BREAKOUT, {0}};
+/* Beside it: the same with two workers, without and with halves of the worlds under way. */
+#define TWO_WORKERS {"env.workers", "2"}, {"comm.deterministic", "yes"}
+static const char *const together[][2] = {BREAKOUT, TWO_WORKERS, {"train.rollout_halves", "1"}, {0}};
+static const char *const halves[][2] = {BREAKOUT, TWO_WORKERS, {"train.rollout_halves", "2"}, {0}};
 static const char *const starpilot[][2] = {
   CLEANRL, {"env.task", "procgen/starpilot"}, {"env.num", "64"}, {"env.normalize_rewards", "cleanrl"},
   {"env.normalize_rewards_gamma", "0.999"}, {"ppo.num_steps", "32"}, {"ppo.num_minibatches", "1"}, {"ppo.epochs", "3"},
@@ -212,17 +237,23 @@ static bool is_wanted(const char *name, int count, char **names) {
   return count == 0;
 }
 
+static const struct { const char *name; const char *const (*settings)[2]; } trainings[] = {
+  {"ppo_Breakout", breakout}, {"ppo_Breakout_together", together}, {"ppo_Breakout_halves", halves},
+  {"ppo_starpilot", starpilot}};
+
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN); /* a peer that died is no reason to */
-  bool good = !is_wanted("bridge", argc - 1, argv + 1) || tell("bridge", time_turn());
+  const int count = argc - 1, threads = omp_get_num_procs();
+  char **names = argv + 1;
+  bool good = !is_wanted("bridge", count, names) || tell("bridge", time_turns("bridge", BRIDGE_TURNS));
+  if (is_wanted("bridge_busy", count, names) && !tell("bridge_busy", time_turns_busy("bridge_busy", BUSY_TURNS)))
+    good = false;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    if (is_wanted(cases[i].name, argc - 1, argv + 1) && !tell(cases[i].name, time_case(&cases[i]))) good = false;
-  const int threads = omp_get_num_procs();
-  if (is_wanted("ppo_Breakout", argc - 1, argv + 1) &&
-      !tell("ppo_Breakout", bench_ppo("environments", "ppo_Breakout", breakout, threads)))
-    good = false;
-  if (is_wanted("ppo_starpilot", argc - 1, argv + 1) &&
-      !tell("ppo_starpilot", bench_ppo("environments", "ppo_starpilot", starpilot, threads)))
-    good = false;
+    if (is_wanted(cases[i].name, count, names) && !tell(cases[i].name, time_case(&cases[i]))) good = false;
+  for (size_t i = 0; i < sizeof trainings / sizeof *trainings; i++) {
+    const char *name = trainings[i].name;
+    if (is_wanted(name, count, names) && !tell(name, bench_ppo("environments", name, trainings[i].settings, threads)))
+      good = false;
+  }
   return good ? 0 : 1;
 }

@@ -6,8 +6,9 @@
  * environment step, the same actions, and a new start where the task would end the episode, for a robot that lies on
  * the ground costs other steps than one that stands. No observations, rewards, random numbers or worlds' states. Where
  * goals follow each other, the task's rules say what an action does and when an episode ends: the loop repeats targets
- * and first states of one world that was recorded before. Both take turns, and figures are medians over the
- * turns. */
+ * and first states of one world that was recorded before, each thread from another place on. Worlds are then at all
+ * ages of an episode, since an object that was just dropped costs other steps than one that lies in a hand. Both take
+ * turns, and figures are medians over the turns. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 #include "trainer/envs/mujoco/mujoco_goal.h"
 
 #if CORE_HAS_MUJOCO
-enum { RECORDED = 32768, WORLDS = 512, MANY = 10000, TURNS = 9, ACTIONS = 16 };
+enum { RECORDED = 32768, WORLDS = 512, MANY = 10000, TURNS = 9, ACTIONS = 16, AGES = 16 };
 static const double turn_seconds = 0.4;
 
 /* One task, and all that stepping it needs. */
@@ -35,6 +36,7 @@ typedef struct Bench {
   double *targets;        /* [RECORDED][nu] that actuators got in a recorded world; NULL: the actions themselves */
   double *starts;         /* [episodes][model->state] first states */
   int *start;             /* [RECORDED] which of them comes before the step; -1: none */
+  size_t *next;           /* [threads] the recorded step that a thread's bare loop comes to next */
 } Bench;
 
 static EnvStep make_step(const Env *env) {
@@ -75,6 +77,17 @@ static double step_ours(const Bench *bench, int calls) {
   for (int i = 0; i < calls; i++)
     bench->env->step(bench->env, bench->actions + (size_t)(i % ACTIONS) * set, &bench->out);
   return bench_seconds() - begun;
+}
+
+/* Worlds go on by different numbers of steps, the last ones by nearly an episode. */
+static void spread_ages(const Bench *bench) {
+  Env *env = bench->env;
+  const int limit = bench->model->task->limit, some = WORLDS / AGES;
+  const size_t set = (size_t)WORLDS * (size_t)env->action_values;
+  for (int i = 0; i < limit * (AGES - 1) / AGES; i++) {
+    const int first = (i * AGES / limit + 1) * some;
+    env->parts->step(env, first, WORLDS - first, bench->actions + (size_t)(i % ACTIONS) * set, &bench->out);
+  }
 }
 
 static bool is_healthy(const MujocoHealth *health, const mjData *data) {
@@ -136,16 +149,27 @@ static void record(Bench *bench) {
   }
 }
 
+/* Where threads begin: at first states of episodes, spread over the record. */
+static void place_threads(Bench *bench) {
+  bench->next = core_memory_allocate((size_t)bench->threads * sizeof *bench->next);
+  for (int i = 0; i < bench->threads; i++) {
+    size_t at = (size_t)i * RECORDED / (size_t)bench->threads;
+    while (bench->start[at] < 0) at = (at + 1) % RECORDED;
+    bench->next[i] = at;
+  }
+}
+
 static void step_recorded_thread(const Bench *bench, mjData *data, int64_t steps) {
   const MujocoTask *task = bench->model->task;
   mjModel *model = mujoco_model_of(bench->model, data);
-  for (int64_t i = 0; i < steps; i++) {
-    const size_t at = (size_t)(i % RECORDED);
+  size_t at = bench->next[omp_get_thread_num()];
+  for (int64_t i = 0; i < steps; i++, at = (at + 1) % RECORDED) {
     if (bench->start[at] >= 0)
       mujoco_take(bench->model, data, bench->starts + (size_t)(bench->start[at] * bench->model->state));
     memcpy(data->ctrl, bench->targets + at * (size_t)task->nu, (size_t)task->nu * sizeof *data->ctrl);
     for (int k = 0; k < task->frame_skip; k++) mujoco.mj_step(model, data);
   }
+  bench->next[omp_get_thread_num()] = at;
 }
 
 /* Seconds of as many environment steps as `calls` calls of the other. */
@@ -161,7 +185,8 @@ static double step_bare(const Bench *bench, int calls) {
 
 static void time_task(const Bench *bench, const char *name) {
   double ours[TURNS], bare[TURNS], share[TURNS];
-  step_ours(bench, 40); /* past the first falls */
+  if (bench->targets) spread_ages(bench);
+  else step_ours(bench, 40); /* past the first falls */
   const double once = step_ours(bench, 10) / 10;
   const int calls = 1 + (int)(turn_seconds / once);
   const double steps = (double)calls * WORLDS;
@@ -185,12 +210,16 @@ static int bench_task(const char *task, const char *name) {
   bench.out = make_step(bench.env);
   bench.actions = draw_actions(bench.env);
   bench.env->reset(bench.env, bench.out.observations);
-  if (bench.model->goals) record(&bench);
+  if (bench.model->goals) {
+    record(&bench);
+    place_threads(&bench);
+  }
   time_task(&bench, name);
   free(bench.actions);
   free(bench.targets);
   free(bench.starts);
   free(bench.start);
+  free(bench.next);
   free_step(&bench.out);
   mujoco_model_release(bench.model);
   bench.env->destroy(bench.env);
