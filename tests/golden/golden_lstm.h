@@ -121,20 +121,11 @@ static void lstm_make(Check *check, GoldLstm *l) {
   g->arena = core_arena_create("golden lstm");
   agent_register(&g->agent, &g->config, &g->env, g->rows, g->arena);
   lstm_narrow(check, &g->agent);
-  agent_register_gradient(&g->agent, &g->gradient, g->rows, g->arena);
-  if (core_arena_commit(g->arena) != CORE_OK) check_give_up(check, "%s", core_error_message());
-  agent_place(&g->agent);
-  const size_t n = g->agent.actor.n + g->agent.critic.n, rows = (size_t)g->rows;
-  g->m = check_floats(check, n);
-  g->v = check_floats(check, n);
-  g->doutput = check_floats(check, rows * (size_t)g->agent.head.logits);
-  g->dvalue = check_floats(check, rows);
-  g->logp = check_floats(check, rows);
-  g->actor = gold_optimizer(check, g, g->m, g->v);
-  g->critic = gold_optimizer(check, g, g->m + g->agent.actor.n, g->v + g->agent.actor.n);
+  gold_allocate(check, g);
   lstm_list(check, l);
   for (int i = 0; i < g->tensors; i++) gold_read_tensor(check, g, &g->tensor[i]);
   l->entropy_coef = check_floats(check, (size_t)l->blocks);
+  const size_t rows = (size_t)g->rows;
   l->no_block = check_memory(check, rows * sizeof *l->no_block);
   l->index = check_memory(check, rows * sizeof *l->index);
   for (int b = 0; b < l->blocks; b++)

@@ -227,14 +227,8 @@ static Optimizer gold_optimizer(Check *check, const GoldPictures *g, float *m, f
                      .max_norm = check_real(check, "hp/max_norm"), .norm_epsilon = check_real(check, "hp/norm_eps")};
 }
 
-static void gold_make(Check *check, GoldPictures *g) {
-  g->rows = check_int(check, "hp/B", 1, 1 << 10);
-  g->steps = check_int(check, "hp/steps", 1, 1000);
-  gold_configure(check, g);
-  if (agent_check(&g->config) != CORE_OK || agent_check_env(&g->config, &g->env) != CORE_OK)
-    check_give_up(check, "%s", core_error_message());
-  g->arena = core_arena_create("golden pictures");
-  agent_register(&g->agent, &g->config, &g->env, g->rows, g->arena);
+/* Memory of a registered agent, its gradient and its optimizers. */
+static void gold_allocate(Check *check, GoldPictures *g) {
   agent_register_gradient(&g->agent, &g->gradient, g->rows, g->arena);
   if (core_arena_commit(g->arena) != CORE_OK) check_give_up(check, "%s", core_error_message());
   agent_place(&g->agent);
@@ -246,6 +240,17 @@ static void gold_make(Check *check, GoldPictures *g) {
   g->logp = check_floats(check, rows);
   g->actor = gold_optimizer(check, g, g->m, g->v);
   g->critic = gold_optimizer(check, g, g->m + g->agent.actor.n, g->v + g->agent.actor.n);
+}
+
+static void gold_make(Check *check, GoldPictures *g) {
+  g->rows = check_int(check, "hp/B", 1, 1 << 10);
+  g->steps = check_int(check, "hp/steps", 1, 1000);
+  gold_configure(check, g);
+  if (agent_check(&g->config) != CORE_OK || agent_check_env(&g->config, &g->env) != CORE_OK)
+    check_give_up(check, "%s", core_error_message());
+  g->arena = core_arena_create("golden pictures");
+  agent_register(&g->agent, &g->config, &g->env, g->rows, g->arena);
+  gold_allocate(check, g);
   gold_list(check, g);
   for (int i = 0; i < g->tensors; i++) gold_read_tensor(check, g, &g->tensor[i]);
 }
