@@ -1,96 +1,12 @@
-/* The tests behind `analyze claims` on runs whose truth is known: an effect is found, its reverse contradicts, noise
- * decides nothing more often than 95 % intervals allow, and unequal settings are never compared. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-#include <omp.h>
-
-#include "analysis/claims/claims.h"
-#include "core/random.h"
-
-enum { RUNS_MAX = 600 };
-static const AnalysisClaimsAsked all = {0}, together = {.correct = true};
-
-typedef struct World {
-  AnalysisRun *runs;
-  AnalysisMeasured *measured;
-  size_t count;
-} World;
-
-static World world_create(void) {
-  return (World){calloc(RUNS_MAX, sizeof(AnalysisRun)), calloc(RUNS_MAX, sizeof(AnalysisMeasured)), 0};
-}
-
-static void world_free(World *world) {
-  free(world->runs);
-  free(world->measured);
-}
-
-/* A finished run in which every measure is `score`. */
-static AnalysisMeasured *add_run(World *world, const CoreConfig *config, double score) {
-  AnalysisRun *run = &world->runs[world->count];
-  AnalysisMeasured *measured = &world->measured[world->count++];
-  run->config = *config;
-  run->status = STORE_FINISHED;
-  core_config_id(&run->config, run->id);
-  for (size_t m = 0; m < ANALYSIS_MEASURES; m++) measured->value[m] = score;
-  measured->ended = true;
-  return measured;
-}
-
-static double noise(uint64_t seed, uint32_t a, uint32_t b) {
-  CoreRandom4 words = core_random_4(seed, CORE_RANDOM_TEST, a, b, 0);
-  double first, second;
-  core_random_normal_pair(words.v[0], words.v[1], &first, &second);
-  return first;
-}
-
-static CoreConfig ewma(double com, int seed) {
-  CoreConfig config = core_config_default();
-  snprintf(config.algo.name, sizeof config.algo.name, "ppo_ewma");
-  config.ppo.com = com;
-  config.train.seed = seed;
-  return config;
-}
-
-static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
-  AnalysisSelection selection = {.runs = world->runs, .count = world->count};
-  AnalysisFindingOfClaim *list, found = {0};
-  size_t count;
-  if (analysis_claims_judge(NULL, &selection, world->measured, NULL, &all, &list, &count) != CORE_OK)
-    fail_msg("%s", core_error_message());
-  for (size_t i = 0; i < count; i++) {
-    if (strcmp(list[i].claim->id, id) == 0) found = list[i];
-  }
-  free(list);
-  assert_non_null(found.claim);
-  return found;
-}
+/* The tests behind `analyze claims` on runs whose truth is known: an effect is found, its reverse contradicts, and
+ * unequal settings are never compared. */
+#include "claims_world.h"
 
 static void assert_verdict(const World *world, const char *id, AnalysisVerdict verdict) {
   AnalysisFindingOfClaim f = finding_of(world, id);
   if (f.verdict != verdict)
     fail_msg("%s is %s: %g [%g, %g] %s", id, analysis_verdict_name(f.verdict), f.interval.center, f.interval.low,
              f.interval.high, f.reason);
-}
-
-/* COM 2, 8, ..., 512 with the given mean scores, 5 seeds. */
-static World com_world(const double *mean, double sd) {
-  World world = world_create();
-  for (int c = 0; c < 5; c++) {
-    for (int seed = 0; seed < 5; seed++) {
-      CoreConfig config = ewma(2 * pow(4, c), seed);
-      add_run(&world, &config, mean[c] + sd * noise(1, (uint32_t)c, (uint32_t)seed));
-    }
-  }
-  return world;
 }
 
 static void test_ends(void **state) {
@@ -455,108 +371,13 @@ static void test_profiles(void **state) {
   world_free(&world);
 }
 
-/* Holm: of two claims of p = 0.02 both sides neither stands, and what was surely true still does. */
-static void test_correction(void **state) {
-  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
-  World world = com_world(hill, 0.03);
-  const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
-  AnalysisFindingOfClaim *plain, *corrected;
-  size_t count, stands = 0;
-  assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &plain, &count),
-                   CORE_OK);
-  assert_int_equal(
-    analysis_claims_judge(NULL, &selection, world.measured, NULL, &together, &corrected, &count),
-    CORE_OK);
-  for (size_t i = 0; i < count; i++) {
-    if (isnan(plain[i].p_for)) continue;
-    assert_true(fmin(corrected[i].p_for, corrected[i].p_against) >= fmin(plain[i].p_for, plain[i].p_against));
-    if (corrected[i].verdict != ANALYSIS_UNDECIDED) assert_int_equal(corrected[i].verdict, plain[i].verdict);
-    stands += corrected[i].verdict != ANALYSIS_UNDECIDED;
-  }
-  assert_true(stands > 0);
-  free(plain);
-  free(corrected);
-  world_free(&world);
-}
-
-/* Nothing differs: how often does a claim find something? Each of several tests, over 40 worlds of noise: one
- * side of 95 % is 2.5 %, and more than 5 of 40 would be four standard deviations off. */
-static void test_noise(void **state) {
-  static const char *const ids[] = {"com_kl", "com_low", "com_high", "ddr_low", "ddr_ends"};
-  enum { WORLDS = 40, IDS = sizeof ids / sizeof *ids };
-  int decided[IDS] = {0}, hopeful = 0, open = 0;
-  for (int w = 0; w < WORLDS; w++) {
-    World world = world_create();
-    for (int c = 0; c < 6; c++) {
-      for (int seed = 0; seed < 5; seed++) {
-        CoreConfig config = ewma(2 * pow(4, c), seed);
-        AnalysisMeasured *run = add_run(&world, &config, 0);
-        for (uint32_t m = 0; m < ANALYSIS_MEASURES; m++)
-          run->value[m] = noise((uint64_t)w + 100, (uint32_t)(c * 8 + seed), m);
-      }
-    }
-    AnalysisSelection selection = {.runs = world.runs, .count = world.count};
-    AnalysisFindingOfClaim *list;
-    size_t count;
-    assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
-    for (size_t i = 0; i < count; i++) {
-      for (int k = 0; k < IDS; k++) {
-        if (strcmp(list[i].claim->id, ids[k]) != 0) continue;
-        decided[k] += list[i].verdict == ANALYSIS_SUPPORTED;
-        open += list[i].verdict == ANALYSIS_UNDECIDED;
-        hopeful += list[i].more_seeds > list[i].seeds;
-      }
-    }
-    free(list);
-    world_free(&world);
-  }
-  for (int k = 0; k < IDS; k++) {
-    print_message("# %s: supported by noise in %d of %d worlds\n", ids[k], decided[k], WORLDS);
-    assert_true(decided[k] <= 5);
-  }
-  assert_true(open > 0 && hopeful > 0);
-}
-
-static void test_threads(void **state) {
-  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
-  World world = com_world(hill, 0.1);
-  int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
-  AnalysisFindingOfClaim one = finding_of(&world, "com_low"), trend = finding_of(&world, "com_kl");
-  omp_set_num_threads(5);
-  AnalysisFindingOfClaim five = finding_of(&world, "com_low"), trend_five = finding_of(&world, "com_kl");
-  omp_set_num_threads(threads);
-  assert_memory_equal(&one.interval, &five.interval, sizeof one.interval);
-  assert_memory_equal(&trend.interval, &trend_five.interval, sizeof trend.interval);
-  world_free(&world);
-}
-
-/* Every row of claims.def names settings and measures that exist, whatever runs there are. */
-static void test_table(void **state) {
-  World world = world_create();
-  AnalysisSelection selection = {.runs = world.runs, .count = 0};
-  AnalysisFindingOfClaim *list;
-  size_t count;
-  assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &all, &list, &count), CORE_OK);
-  assert_true(count > 40);
-  for (size_t i = 0; i < count; i++) {
-    assert_int_equal(list[i].verdict, ANALYSIS_UNDECIDED);
-    assert_true(list[i].reason[0] != '\0' && list[i].claim->sentence[0] != '\0' && list[i].claim->data[0] != '\0');
-    for (size_t k = 0; k < i; k++) assert_string_not_equal(list[i].claim->id, list[k].claim->id);
-  }
-  free(list);
-  world_free(&world);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_table),  cmocka_unit_test(test_ends),       cmocka_unit_test(test_trend),
-    cmocka_unit_test(test_unfinished), cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data),
-    cmocka_unit_test(test_robust), cmocka_unit_test(test_middle),     cmocka_unit_test(test_switch),
-    cmocka_unit_test(test_children_of_one_parent),
-    cmocka_unit_test(test_noise),  cmocka_unit_test(test_threads),    cmocka_unit_test(test_membership),
-    cmocka_unit_test(test_mixed),  cmocka_unit_test(test_equal),      cmocka_unit_test(test_gains),
-    cmocka_unit_test(test_correction), cmocka_unit_test(test_not_worse), cmocka_unit_test(test_best_equal),
+    cmocka_unit_test(test_ends), cmocka_unit_test(test_trend), cmocka_unit_test(test_unfinished),
+    cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data), cmocka_unit_test(test_robust),
+    cmocka_unit_test(test_middle), cmocka_unit_test(test_switch), cmocka_unit_test(test_children_of_one_parent),
+    cmocka_unit_test(test_membership), cmocka_unit_test(test_mixed), cmocka_unit_test(test_equal),
+    cmocka_unit_test(test_gains), cmocka_unit_test(test_not_worse), cmocka_unit_test(test_best_equal),
     cmocka_unit_test(test_profiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,88 @@
+/* Included by tests of `analyze claims`: runs whose truth is known, and what is found in them. */
+#ifndef TESTS_UNIT_CLAIMS_WORLD_H
+#define TESTS_UNIT_CLAIMS_WORLD_H
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/claims/claims.h"
+#include "core/random.h"
+
+enum { RUNS_MAX = 600 };
+static const AnalysisClaimsAsked all = {0};
+
+typedef struct World {
+  AnalysisRun *runs;
+  AnalysisMeasured *measured;
+  size_t count;
+} World;
+
+static World world_create(void) {
+  return (World){calloc(RUNS_MAX, sizeof(AnalysisRun)), calloc(RUNS_MAX, sizeof(AnalysisMeasured)), 0};
+}
+
+static void world_free(World *world) {
+  free(world->runs);
+  free(world->measured);
+}
+
+/* A finished run in which every measure is `score`. */
+static AnalysisMeasured *add_run(World *world, const CoreConfig *config, double score) {
+  AnalysisRun *run = &world->runs[world->count];
+  AnalysisMeasured *measured = &world->measured[world->count++];
+  run->config = *config;
+  run->status = STORE_FINISHED;
+  core_config_id(&run->config, run->id);
+  for (size_t m = 0; m < ANALYSIS_MEASURES; m++) measured->value[m] = score;
+  measured->ended = true;
+  return measured;
+}
+
+static double noise(uint64_t seed, uint32_t a, uint32_t b) {
+  CoreRandom4 words = core_random_4(seed, CORE_RANDOM_TEST, a, b, 0);
+  double first, second;
+  core_random_normal_pair(words.v[0], words.v[1], &first, &second);
+  return first;
+}
+
+static CoreConfig ewma(double com, int seed) {
+  CoreConfig config = core_config_default();
+  snprintf(config.algo.name, sizeof config.algo.name, "ppo_ewma");
+  config.ppo.com = com;
+  config.train.seed = seed;
+  return config;
+}
+
+static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
+  AnalysisSelection selection = {.runs = world->runs, .count = world->count};
+  AnalysisFindingOfClaim *list, found = {0};
+  size_t count;
+  if (analysis_claims_judge(NULL, &selection, world->measured, NULL, &all, &list, &count) != CORE_OK)
+    fail_msg("%s", core_error_message());
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(list[i].claim->id, id) == 0) found = list[i];
+  }
+  free(list);
+  assert_non_null(found.claim);
+  return found;
+}
+
+/* COM 2, 8, ..., 512 with the given mean scores, 5 seeds. */
+static World com_world(const double *mean, double sd) {
+  World world = world_create();
+  for (int c = 0; c < 5; c++) {
+    for (int seed = 0; seed < 5; seed++) {
+      CoreConfig config = ewma(2 * pow(4, c), seed);
+      add_run(&world, &config, mean[c] + sd * noise(1, (uint32_t)c, (uint32_t)seed));
+    }
+  }
+  return world;
+}
+#endif
