@@ -138,7 +138,7 @@ demo:            ## install, build, run the demo sweep, draw the figure (at most
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) all
 	@tests/tools/demo.sh $(BUILD)
-study:           ## run the study of docs/study.md in study/ (6 hours on 2 cores; goes on where it stopped) and draw it
+study:           ## run the study of docs/study.md in study/ (7 hours on 2 cores; goes on where it stopped) and draw it
 	@tests/tools/dependencies.sh install
 	@+$(BUILD_ALL) all
 	@tests/tools/study.sh $(BUILD) study run

@@ -4,14 +4,14 @@
 #   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore               a new workspace ROOT with the runs of docs/study/runs.csv: their evaluations, DDR, no more
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
-#   tests/tools/study.sh BUILD ROOT draw                  docs/study/: pictures, the runs as CSV, verdicts, the controller against the grid
+#   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
+#                                                         the grid. fig2b, fig2c, fig8, controller need whole runs: not those of `restore`
 set -eu
 cd "$(dirname "$0")/../.."
 build=$(cd "$1/bin" && pwd) target=$PWD/docs/study
 mkdir -p "$2" && root=$(cd "$2" && pwd)
 order="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs ddr_target fig1a_com fig9_scaling fig12_com_epsilon fig7_minibatch fig4_learning_rate"
-
-second="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs"
+second="fig3a_switch fig8_ddr fig5_regularisation fig6_epochs fig9_scaling fig7_minibatch fig4_learning_rate"
 
 run() {
   for experiment in ${*:-$order}; do
@@ -46,6 +46,7 @@ sql() { "$build/analyze" sql results.db "$1" --csv; }
 
 draw() { # picture, then what analyze is told
   local picture=$1; shift
+  case " ${pictures:-$picture} " in *" $picture "*) ;; *) return ;; esac
   if ! "$build/analyze" "$@" -o study >study.txt 2>&1; then echo "$picture: $(tail -1 study.txt)" >&2; return; fi
   cp "study/$1.svg" "$target/$picture.svg"
 }
@@ -115,6 +116,6 @@ case "${3:-}" in
   extend) shift 3; extend "$@" ;;
   restore) restore ;;
   claims) verdicts ;;
-  draw) draw_all ;;
+  draw) shift 3; pictures=$*; draw_all ;;
   *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|draw" >&2; exit 2 ;;
 esac
