@@ -180,15 +180,16 @@ static int time_turns(const char *name, int turns) {
 static int time_turns_busy(const char *name, int turns) {
   pid_t busy[256];
   const int count = omp_get_num_procs() < 256 ? omp_get_num_procs() : 256;
-  for (int i = 0; i < count; i++) {
-    if ((busy[i] = fork()) == 0) {
+  int made = 0, code = CORE_OK;
+  for (; code == CORE_OK && made < count; made += code == CORE_OK) {
+    if ((busy[made] = fork()) == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       for (volatile int forever = 1; forever;) continue;
     }
-    if (busy[i] < 0) return core_error_errno(CORE_FAIL, "another process");
+    if (busy[made] < 0) code = core_error_errno(CORE_FAIL, "another process");
   }
-  const int code = time_turns(name, turns);
-  for (int i = 0; i < count; i++) kill(busy[i], SIGKILL), waitpid(busy[i], NULL, 0);
+  if (code == CORE_OK) code = time_turns(name, turns);
+  for (int i = 0; i < made; i++) kill(busy[i], SIGKILL), waitpid(busy[i], NULL, 0);
   return code;
 }
 
