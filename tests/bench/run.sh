@@ -62,13 +62,14 @@ case "$only" in
     tests/bench/peers/run.sh PEER_TORCH torch_convolution.py | tee -a "$rows"
     tests/bench/peers/run.sh PEER_CLEANRL_PYTHON cleanrl_ppo.py ppo_Breakout ppo_starpilot | tee -a "$rows" ;;
 esac
-# Our best figure over the peer's, wherever both were measured just now with the same threads.
+# Our best figure over the peer's, wherever both were measured just now with the same threads
+# (_kept: a peer that keeps its memory, peers/rows.py).
 awk -F, -v OFS=, '
   $1 == "peer" { theirs[$2, $3, $8] = $4; threads[$2, $3, $8] = $6; next }
   /^#/ { next }
   { ours[$2, $3, $6] = $4; machine = $7; commit = $8 }
   END { for (k in theirs) {
-    split(k, at, SUBSEP); name = at[1]; sub(/^torch_update/, "ppo", name)
+    split(k, at, SUBSEP); name = at[1]; sub(/^torch_update/, "ppo", name); sub(/_kept$/, "", name)
     value = ours[name, at[2], threads[k]]
     if (value > 0) print "ratio", at[1], at[2], sprintf("%.4g", value / theirs[k]), "times " at[3], threads[k], machine, commit
   } }' "$rows" | sort

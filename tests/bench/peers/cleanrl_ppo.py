@@ -4,15 +4,15 @@
   ppo_Breakout     ppo_atari.py, 8 x 128
   ppo_starpilot    ppo_procgen.py, 64 x 32 and one minibatch, which has the 2048 rows of its 64 x 256 and eight
 
-The scripts are no part of this tree: PEER_CLEANRL names their folder, or one of them. They count steps a second since
-their start. Usage: cleanrl_ppo.py [CASE ...]"""
+Each runs as it is, and again where it keeps its memory (rows.py). The scripts are no part of this tree: PEER_CLEANRL
+names their folder, or one of them. They count steps a second since their start. Usage: cleanrl_ppo.py [CASE ...]"""
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-from rows import THREADS, row
+from rows import KEPT, THREADS, row
 
 CASES = {
     "ppo_HalfCheetah": ("ppo_continuous_action.py", "--env-id HalfCheetah-v4 --total-timesteps 40960"),
@@ -40,7 +40,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def measure(case, folder):
+def measure(case, folder, suffix, settings):
     name, options = CASES[case]
     script = os.path.join(folder, name)
     if not os.path.exists(script):
@@ -49,10 +49,10 @@ def measure(case, folder):
     command = [sys.executable, "-W", "ignore", "-c", START % (THREADS, folder), script, *options.split(), "--no-cuda"]
     with tempfile.TemporaryDirectory() as runs:  # it writes runs/
         done = subprocess.run(command, cwd=runs, capture_output=True, text=True,
-                              env=os.environ | {"OMP_WAIT_POLICY": "PASSIVE"})
+                              env=os.environ | {"OMP_WAIT_POLICY": "PASSIVE"} | settings)
     speeds = re.findall(r"SPS: (\d+)", done.stdout)
     if speeds:
-        row(case, "steps_per_second", float(speeds[-1]), "environment steps/s", "CleanRL")
+        row(case + suffix, "steps_per_second", float(speeds[-1]), "environment steps/s", "CleanRL")
     else:
         last = (done.stderr.strip().splitlines() or ["it printed no SPS"])[-1]
         print(f"# peer CleanRL, {case}: {last}", flush=True)
@@ -64,4 +64,5 @@ if not where:
     sys.exit()
 where = os.path.abspath(where)
 for wanted in sys.argv[1:] or CASES:
-    measure(wanted, where if os.path.isdir(where) else os.path.dirname(where))
+    for suffix, settings in (("", {}), ("_kept", KEPT)):
+        measure(wanted, where if os.path.isdir(where) else os.path.dirname(where), suffix, settings)

@@ -1,10 +1,11 @@
 """The update of tests/bench/bench_convolution.c in PyTorch: the same networks, shapes, minibatches and epochs, and
-CleanRL's way to keep a rollout (pixels as float32) and to step (Adam and clipping one after the other).
+CleanRL's way to keep a rollout (pixels as float32) and to step (Adam and clipping one after the other). As PyTorch is
+installed, and again where it keeps its memory (rows.py).
 Usage: torch_convolution.py"""
 import time
 
 import torch
-from rows import THREADS, row
+from rows import THREADS, row, run_kept
 from torch import nn
 from torch.nn import functional
 
@@ -87,3 +88,4 @@ def measure(name, network, shape, actions, batch, minibatches, epochs, updates):
 torch.set_num_threads(THREADS)
 measure("update_nature", Nature(), (4, 84, 84), 4, 8 * 128, 4, 4, 5)
 measure("update_impala", Impala(), (64, 64, 3), 15, 64 * 256, 8, 1, 1)
+run_kept(__file__)

@@ -1,9 +1,10 @@
 """Transitions per second of the PPO update alone in PyTorch: separate 3x256 tanh networks, 8 epochs, minibatches of 16 384,
-for the observation lengths of S, M and L. Usage: torch_update.py"""
+for the observation lengths of S, M and L. As PyTorch is installed, and again where it keeps its memory (rows.py).
+Usage: torch_update.py"""
 import time
 
 import torch
-from rows import THREADS, row
+from rows import THREADS, row, run_kept
 from torch import nn
 
 INPUTS = {"s": 140, "m": 247, "l": 679}
@@ -67,3 +68,4 @@ def measure(size, inputs):
 torch.set_num_threads(THREADS)
 for size, inputs in INPUTS.items():
     measure(size, inputs)
+run_kept(__file__)
