@@ -13,6 +13,7 @@
 #include "tests/golden/golden_normalise.h"
 #include "tests/golden/golden_lstm.h"
 #include "tests/golden/golden_picture.h"
+#include "tests/golden/golden_ppo_moments.h"
 #include "tests/golden/golden_ppo_parts.h"
 #include "tests/golden/golden_ppo_update.h"
 #include "tests/golden/golden_pqn.h"

@@ -109,6 +109,7 @@ part 10 "libraries: where they are" cat "$work/libraries"
 # ---- are the numbers right? ---------------------------------------------------------------------------------------
 part 60 "physics: the CPU's hash" env TEST_BITS=gpu "$unit/test_batch_bits"
 tests 60 "ops: the CPU's numbers" "$unit/test_device_ops"
+tests 60 "heads and losses: the CPU's numbers" "$unit/test_device_heads"
 
 part 60 "layers in bf16: the definition" "$unit/test_device_chain"
 
@@ -209,12 +210,15 @@ checked() { # SECONDS TOOL WHAT COMMAND...
   else lacking "$tool, $what" "$attaches"; fi
 }
 checked 90 memcheck "ops, each buffer alone" env CORE_ARENA_GUARD=1 "$unit/test_device_ops"
+checked 60 memcheck "heads and losses, each buffer alone" env CORE_ARENA_GUARD=1 "$unit/test_device_heads"
 checked 90 racecheck "physics" env TEST_BITS=gpu_brief "$unit/test_batch_bits"
 checked 90 synccheck "physics" env TEST_BITS=gpu_brief "$unit/test_batch_bits"
 checked 90 memcheck "physics, each buffer alone" env TEST_BITS=gpu_brief CORE_ARENA_GUARD=1 "$unit/test_batch_bits"
 checked 90 racecheck "ops" "$unit/test_device_ops"
+checked 60 racecheck "heads and losses" "$unit/test_device_heads"
 checked 60 synccheck "ops" "$unit/test_device_ops"
 checked 60 initcheck "ops" "$unit/test_device_ops"
+checked 60 initcheck "heads and losses" "$unit/test_device_heads"
 checked 90 memcheck "training, each buffer alone" env CORE_ARENA_GUARD=1 "$trainer" --root "$work/checked" --set train.device=cuda --set eval.count=0 --set env.num=64 \
   --set ppo.num_steps=16 --set train.total_steps=2048
 

@@ -7,55 +7,11 @@
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/kernels/kernels_bodies.h"
 
-#include "device_tools.h"
-#include "ops_tools.h"
+#define PARTS(F) \
+  F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm)
+#include "device_parts.h"
 
-enum { ROWS = 300, IN = 37, OUT = 21, N = 20000, BUFFERS = 32 };
-
-static CoreDevice *device;
-static Ops *host_ops, *ops;
-static void *buffer[BUFFERS];
-static size_t size_of[BUFFERS];
-static int buffers;
-
-/* Device memory with a copy of host's. */
-static void *up(const void *host, size_t bytes) {
-  assert_true(buffers < BUFFERS);
-  assert_int_equal(device->allocate(device, bytes, &buffer[buffers]), CORE_OK);
-  core_device_to_device(device, buffer[buffers], host, bytes);
-  size_of[buffers] = bytes;
-  return buffer[buffers++];
-}
-#define UP(x, n) up((x), (n) * sizeof *(x))
-
-static void *down(const void *memory, size_t bytes) {
-  void *host = core_memory_zero_allocate(1, bytes);
-  core_device_to_host(device, host, memory, bytes);
-  return host;
-}
-
-static void forget(void) {
-  while (buffers > 0) device->release(device, buffer[--buffers]);
-}
-
-static bool is_gpu(void) { return device->stream != NULL; }
-
-/* The same bits; on a GPU at most so far apart, relative to the largest. tolerance 0: the same there too. */
-static void assert_same(const float *host, const float *memory, size_t n, double tolerance) {
-  float *got = down(memory, n * sizeof *got);
-  double largest = 0;
-  if (!is_gpu() || tolerance == 0) assert_memory_equal(got, host, n * sizeof *got);
-  for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs((double)host[i]));
-  for (size_t i = 0; i < n; i++) assert_near((double)got[i], (double)host[i], tolerance * largest);
-  free(got);
-}
-static void assert_close(const float *host, const float *memory, size_t n, double tolerance) {
-  float *got = down(memory, n * sizeof *got);
-  double largest = 0;
-  for (size_t i = 0; i < n; i++) largest = fmax(largest, fabs((double)host[i]));
-  for (size_t i = 0; i < n; i++) assert_near((double)got[i], (double)host[i], tolerance * largest);
-  free(got);
-}
+enum { IN = 37, OUT = 21, N = 20000 };
 
 /* ---- long vectors ------------------------------------------------------------------------------------------------ */
 
@@ -103,13 +59,6 @@ static void test_elementwise(void) {
   ops->bound(ops, dm, N, -0.5f, 0.25f, dv), host_ops->bound(host_ops, m, N, -0.5f, 0.25f, v);
   assert_same(v, dv, N, 0);
   free(theta), free(gradient), free(m), free(v);
-}
-
-static uint32_t *random_rows(int rows, uint32_t of) {
-  uint32_t *index = core_memory_allocate((size_t)rows * sizeof *index);
-  for (int i = 0; i < rows; i++)
-    index[i] = core_random_below(core_random_4(9, CORE_RANDOM_TEST, (uint32_t)i, 0, 0).v[0], of);
-  return index;
 }
 
 static void test_gather(void) {
@@ -318,156 +267,6 @@ static void test_norm(void) {
   free(z), free(gain), free(offset), free(upstream);
 }
 
-/* ---- heads and losses -------------------------------------------------------------------------------------------- */
-
-static const OpsHead gaussian = {.kind = OPS_GAUSSIAN, .factors = 3, .logits = 6, .low = -1, .high = 1};
-static const OpsHead affine = {.kind = OPS_TANH_AFFINE, .factors = 3, .logits = 6, .low = -1, .high = 1};
-static const OpsHead one_factor = {.factors = 1, .logits = 11, .size = {11}};
-
-static void check_head(const OpsHead *head) {
-  const size_t width = (size_t)head->logits, bytes = ops_head_action_bytes(head);
-  const double exact = ops_head_is_continuous(head) ? 1e-6 : 0; /* which take the machine's exponentials */
-  float *logits = normals(20, ROWS * width, 1), *other = normals(21, ROWS * width, 1);
-  float logp[ROWS], behaviour[ROWS], proximal[ROWS], *advantage = normals(22, ROWS, 1);
-  float *dlogits = normals(23, ROWS * width, 1);
-  uint8_t *actions = core_memory_zero_allocate(ROWS, bytes);
-  float *glogits = UP(logits, ROWS * width), *gother = UP(other, ROWS * width), *glogp = UP(logp, ROWS);
-  float *gdlogits = UP(dlogits, ROWS * width);
-  uint8_t *gactions = UP(actions, ROWS * bytes), *got;
-  double kl[4];
-  host_ops->policy_sample(host_ops, head, logits, ROWS, 5, CORE_RANDOM_TEST, 1000, 17, actions, logp);
-  ops->policy_sample(ops, head, glogits, ROWS, 5, CORE_RANDOM_TEST, 1000, 17, gactions, glogp);
-  got = down(gactions, ROWS * bytes);
-  if (!is_gpu() || !ops_head_is_continuous(head)) assert_memory_equal(got, actions, ROWS * bytes);
-  core_device_to_device(device, gactions, actions, ROWS * bytes);
-  free(got);
-  assert_same(logp, glogp, ROWS, exact);
-  host_ops->policy_logp(host_ops, head, other, actions, logp, ROWS);
-  ops->policy_logp(ops, head, gother, gactions, glogp, ROWS);
-  assert_same(logp, glogp, ROWS, exact);
-  host_ops->policy_kl(host_ops, head, logits, other, ROWS, &kl[0], &kl[1]);
-  ops->policy_kl(ops, head, glogits, gother, ROWS, &kl[2], &kl[3]);
-  assert_near(kl[2], kl[0], 1e-12 * fabs(kl[0]));
-  assert_near(kl[3], kl[1], 1e-12 * fabs(kl[1]));
-  for (int i = 0; i < ROWS; i++)
-    behaviour[i] = logp[i] + 0.2f * (float)sin(i), proximal[i] = logp[i] + 0.1f * (float)cos(i);
-  float *gbehaviour = UP(behaviour, ROWS), *gproximal = UP(proximal, ROWS), *gadvantage = UP(advantage, ROWS);
-  for (int ewma = 0; ewma < 2; ewma++) {
-    OpsPolicySums a, b;
-    host_ops->policy_loss(host_ops, head, other, actions, behaviour, ewma ? proximal : NULL, advantage, ROWS, 0.1, 0.01,
-                          dlogits, &a);
-    ops->policy_loss(ops, head, gother, gactions, gbehaviour, ewma ? gproximal : NULL, gadvantage, ROWS, 0.1, 0.01,
-                     gdlogits, &b);
-    assert_same(dlogits, gdlogits, ROWS * width, exact);
-    const double *left = (const double *)&a, *right = (const double *)&b;
-    for (size_t k = 0; k < sizeof a / sizeof *left; k++)
-      assert_near(right[k], left[k], 1e-6 * (is_gpu() ? 1 : 1e-6) * (1 + fabs(left[k])));
-  }
-  free(logits), free(other), free(advantage), free(dlogits), free(actions);
-}
-
-static void test_heads(void) {
-  const OpsHead *heads[] = {&kinetix, &one_factor, &gaussian, &affine};
-  for (int i = 0; i < 4; i++) {
-    check_head(heads[i]);
-    forget();
-  }
-}
-
-static void test_continuous_extras(void) {
-  enum { SETS = 3, FACTORS = 3, WIDTH = 6 };
-  float *logits = normals(24, ROWS * WIDTH, 1), *dlogits = normals(25, ROWS * WIDTH, 1), noise[ROWS * FACTORS];
-  float mean[ROWS * FACTORS], sigma[SETS * FACTORS], coefficient[SETS] = {0.1f, 0, 0.3f};
-  uint32_t *index = random_rows(ROWS, 100000);
-  int32_t set[ROWS];
-  for (int i = 0; i < ROWS; i++) set[i] = (i / 7) % SETS;
-  float *glogits = UP(logits, ROWS * WIDTH), *gdlogits = UP(dlogits, ROWS * WIDTH), *gnoise = UP(noise, ROWS * FACTORS);
-  float *gmean = UP(mean, ROWS * FACTORS), *gsigma = UP(sigma, SETS * FACTORS), *gcoefficient = UP(coefficient, SETS);
-  uint32_t *gindex = UP(index, ROWS);
-  int32_t *gset = UP(set, ROWS);
-  OpsGaussianSums a, b;
-  host_ops->normal_rows(host_ops, 3, CORE_RANDOM_TEST, index, 8, ROWS, FACTORS, noise);
-  ops->normal_rows(ops, 3, CORE_RANDOM_TEST, gindex, 8, ROWS, FACTORS, gnoise);
-  assert_same(noise, gnoise, ROWS * FACTORS, 1e-6);
-  double entropy, gentropy;
-  ops->policy_sampled_entropy(ops, &affine, glogits, gnoise, ROWS, 0.02, gdlogits, &gentropy);
-  host_ops->policy_sampled_entropy(host_ops, &affine, logits, noise, ROWS, 0.02, dlogits, &entropy);
-  assert_near(gentropy, entropy, 1e-8);
-  assert_same(dlogits, gdlogits, ROWS * WIDTH, 1e-6);
-  host_ops->gaussian_regularise(host_ops, &gaussian, logits, set, coefficient, 0.5, 0.1, ROWS, dlogits, &a);
-  ops->gaussian_regularise(ops, &gaussian, glogits, gset, gcoefficient, 0.5, 0.1, ROWS, gdlogits, &b);
-  assert_same(dlogits, gdlogits, ROWS * WIDTH, 1e-6);
-  assert_near(b.entropy, a.entropy, 1e-9);
-  assert_near(b.bounds, a.bounds, 1e-9);
-  host_ops->gaussian_split(host_ops, dlogits, set, ROWS, FACTORS, SETS, mean, sigma);
-  core_device_to_device(device, gdlogits, dlogits, ROWS * WIDTH * sizeof *dlogits);
-  ops->gaussian_split(ops, gdlogits, gset, ROWS, FACTORS, SETS, gmean, gsigma);
-  assert_same(mean, gmean, ROWS * FACTORS, 0);
-  assert_close(sigma, gsigma, SETS * FACTORS, 1e-7);
-  core_device_to_device(device, gsigma, sigma, sizeof sigma);
-  host_ops->gaussian_join(host_ops, mean, sigma, set, ROWS, FACTORS, logits);
-  ops->gaussian_join(ops, gmean, gsigma, gset, ROWS, FACTORS, glogits);
-  assert_same(logits, glogits, ROWS * WIDTH, 0);
-  free(logits), free(dlogits), free(index);
-}
-
-static void test_values_and_q(void) {
-  enum { COLUMNS = 5 };
-  float *value = normals(26, ROWS, 1), *old = normals(27, ROWS, 1), *target = normals(28, ROWS, 1), dvalue[ROWS];
-  float *q = normals(29, ROWS * COLUMNS, 1), dq[ROWS * COLUMNS], values[ROWS];
-  uint8_t actions[ROWS];
-  OpsValueSums a, b;
-  for (int i = 0; i < ROWS; i++) actions[i] = (uint8_t)(i % COLUMNS);
-  q[3] = q[4] = 9; /* equal ones */
-  float *gvalue = UP(value, ROWS), *gold = UP(old, ROWS), *gtarget = UP(target, ROWS), *gdvalue = UP(dvalue, ROWS);
-  float *gq = UP(q, ROWS * COLUMNS), *gdq = UP(dq, ROWS * COLUMNS), *gvalues = UP(values, ROWS);
-  uint8_t *gactions = UP(actions, ROWS);
-  for (int clip = 0; clip < 2; clip++) {
-    host_ops->value_loss(host_ops, value, old, target, ROWS, clip, 0.2, 0.5, dvalue, &a);
-    ops->value_loss(ops, gvalue, gold, gtarget, ROWS, clip, 0.2, 0.5, gdvalue, &b);
-    assert_same(dvalue, gdvalue, ROWS, 0);
-    assert_near(b.loss, a.loss, 1e-10);
-  }
-  host_ops->q_loss(host_ops, q, actions, target, ROWS, COLUMNS, dq, &a);
-  ops->q_loss(ops, gq, gactions, gtarget, ROWS, COLUMNS, gdq, &b);
-  assert_same(dq, gdq, ROWS * COLUMNS, 0);
-  assert_near(b.loss, a.loss, 1e-10);
-  host_ops->q_values(host_ops, q, ROWS, COLUMNS, values);
-  ops->q_values(ops, gq, ROWS, COLUMNS, gvalues);
-  assert_same(values, gvalues, ROWS, 0);
-  host_ops->q_policy(host_ops, q, ROWS, COLUMNS, 0.1);
-  ops->q_policy(ops, gq, ROWS, COLUMNS, 0.1);
-  assert_same(q, gq, ROWS * COLUMNS, 0);
-  free(value), free(old), free(target), free(q);
-}
-
-static void test_embedding(void) {
-  enum {
-    FEATURES = 5,
-    WIDTH = 4,
-    SETS = 30,
-    JOINED = FEATURES + WIDTH
-  }; /* more sums than a row of the ops has room for */
-  float *x = normals(30, ROWS * (FEATURES + 1), 1), *embedding = normals(31, SETS * WIDTH, 1), joined[ROWS * JOINED];
-  float dembedding[SETS * WIDTH];
-  int32_t set[ROWS], *got;
-  for (int i = 0; i < ROWS; i++) x[i * (FEATURES + 1) + FEATURES] = (float)(i % SETS);
-  float *gx = UP(x, ROWS * (FEATURES + 1)), *gembedding = UP(embedding, SETS * WIDTH),
-        *gjoined = UP(joined, ROWS * JOINED);
-  float *gdembedding = UP(dembedding, SETS * WIDTH);
-  int32_t *gset = UP(set, ROWS);
-  host_ops->embed_forward(host_ops, x, embedding, ROWS, FEATURES, WIDTH, joined, set);
-  ops->embed_forward(ops, gx, gembedding, ROWS, FEATURES, WIDTH, gjoined, gset);
-  assert_same(joined, gjoined, ROWS * JOINED, 0);
-  got = down(gset, sizeof set);
-  assert_memory_equal(got, set, sizeof set);
-  free(got);
-  host_ops->embed_backward(host_ops, joined, set, ROWS, FEATURES, WIDTH, SETS, dembedding);
-  ops->embed_backward(ops, gjoined, gset, ROWS, FEATURES, WIDTH, SETS, gdembedding);
-  assert_close(dembedding, gdembedding, SETS * WIDTH, 1e-7);
-  free(x), free(embedding);
-}
-
 /* ---- the emulator itself ----------------------------------------------------------------------------------------- */
 
 /* Waits in half of its threads only, or lacks the barrier between writing and reading a neighbour's number. */
@@ -550,65 +349,8 @@ static void test_arguments_have_one_layout(void **state) {
 #endif
 }
 
-/* ---- on every device --------------------------------------------------------------------------------------------- */
-
-#define PARTS(F) \
-  F(sums) F(elementwise) F(gather) F(permutation) F(gae) F(episodes) F(dense) F(rounded_factors) F(norm) F(heads) \
-  F(continuous_extras) F(values_and_q) F(embedding)
-
-static void begin(void) {
-  buffers = 0; /* of a part that failed */
-  host_ops = make_ops(1);
-  if (ops_device_create(device, OPS_FLOAT32, ROWS, 64, false, &ops) != CORE_OK) fail_msg("%s", core_error_message());
-}
-
-static void end(void) {
-  ops_destroy(&ops);
-  ops_destroy(&host_ops);
-  core_device_close(&device);
-}
-
-static void run_all(void) {
-  begin();
-#define F(part) test_##part(), forget();
-  PARTS(F)
-#undef F
-  end();
-}
-
-/* In every order of threads, and isolated: what is read without a barrier gives another result. */
-static void test_emulated(void **state) {
-  const CoreDeviceOrder orders[] = {CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED};
-  (void)state;
-  for (int i = 0; i < 3; i++) {
-    device = core_device_emulated(orders[i]);
-    run_all();
-  }
-}
-
-static void test_gpu(void **state) {
-  (void)state;
-  device = open_gpu(false);
-  run_all();
-}
-
-/* TEST_DEVICE=gpu (tests/gpu/all.sh): on the GPU alone, which must be there; each part is a test of its own, so that
- * one that fails hides no other. */
-static void on_gpu(void (*part)(void)) {
-  device = open_gpu(true);
-  begin();
-  part();
-  forget();
-  end();
-}
-#define F(part) static void gpu_##part(void **state) { (void)state, on_gpu(test_##part); }
-PARTS(F)
-#undef F
-
 int main(void) {
-#define F(part) cmocka_unit_test(gpu_##part),
-  const struct CMUnitTest gpu[] = {cmocka_unit_test(test_arguments_have_one_layout), PARTS(F)};
-#undef F
+  const struct CMUnitTest gpu[] = {cmocka_unit_test(test_arguments_have_one_layout), GPU_TESTS};
   if (getenv("TEST_ONLY")) cmocka_set_test_filter(getenv("TEST_ONLY"));
   if (asked_for_gpu()) return cmocka_run_group_tests(gpu, NULL, NULL);
   const struct CMUnitTest tests[] = {
