@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/levels/level_set.h"
 
 #if CORE_HAS_GD
 #include <gd.h>
