@@ -77,6 +77,7 @@ tap_run "a kind that is none" 2 "none of gym, atari, envpool" trainer tasks gmy
 # ---- spaces
 tap_run "dictionaries, tuples, several classes" 0 "finished" train folded --set env.task=gym/Folded-v0
 tap_run "bits" 0 "finished" train bits --set env.task=gym/Bits-v0
+tap_run "actions that are whole numbers" 0 "finished" train whole --set env.task=gym/Whole-v0
 tap_run "bounds that differ" 0 "finished" train uneven --set env.task=gym/Uneven-v0
 tap_run "Pendulum-v1" 0 "finished" train pendulum --set env.task=gym/Pendulum-v1 --set eval.count=1 --set env.normalize_observations=cleanrl
 tap_run "Q values: its classes are known without env.actions" 0 "finished" train q --set algo.name=pqn

@@ -110,7 +110,11 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
         observation_space = gymnasium.spaces.Dict(
             {"a": gymnasium.spaces.Discrete(3), "b": gymnasium.spaces.Tuple((gymnasium.spaces.Box(-1, 1, (2, 2)),))}
         )
-        action_space = gymnasium.spaces.MultiDiscrete([2, 3])
+        action_space = gymnasium.spaces.MultiDiscrete([2, 3], start=[5, -1])
+
+        def step(self, action):
+            assert self.action_space.contains(action), action
+            return super().step(action)
 
         def see(self):
             return {"a": self.steps % 3, "b": (numpy.zeros((2, 2), numpy.float32),)}
@@ -124,6 +128,13 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
 
     class Uneven(Count):
         action_space = gymnasium.spaces.Box(numpy.array([-1.0, 0.0]), numpy.array([1.0, 0.5]), dtype=numpy.float32)
+
+        def step(self, action):
+            assert self.action_space.contains(action), action
+            return super().step(action)
+
+    class Whole(Count):
+        action_space = gymnasium.spaces.Box(-3, 3, (2,), dtype=numpy.int64)
 
         def step(self, action):
             assert self.action_space.contains(action), action
@@ -173,6 +184,6 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
         def see(self):
             return super().see().astype(float if self.steps == 3 else numpy.uint8)
 
-    for kind in (Count, Ahead, Raises, Hangs, Dies, Prints, Forks, Doubles, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Words, Picture, Coloured,
-                 Stacked, StackedColours, Row, Film, Turns, Floats):
+    for kind in (Count, Ahead, Raises, Hangs, Dies, Prints, Forks, Doubles, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Whole, Words, Picture,
+                 Coloured, Stacked, StackedColours, Row, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

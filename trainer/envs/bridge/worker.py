@@ -102,11 +102,11 @@ class Gym:
     def describe_actions(self, gym, space):
         numpy = need("numpy")
         self.factors, self.classes, self.values, self.low, self.high = 0, [], 0, -1.0, 1.0
-        self.start, self.shape, self.cut = 0, space.shape, None
+        self.start, self.shape, self.cut, self.kind = 0, space.shape, None, space.dtype
         if isinstance(space, gym.spaces.Discrete):
             self.classes, self.start = [int(space.n)], int(space.start)
         elif isinstance(space, gym.spaces.MultiDiscrete):
-            self.classes = [int(n) for n in space.nvec.ravel()]
+            self.classes, self.start = [int(n) for n in space.nvec.ravel()], getattr(space, "start", 0)
         elif isinstance(space, gym.spaces.MultiBinary):
             self.classes = [2] * int(numpy.prod(space.shape))
         elif isinstance(space, gym.spaces.Box):
@@ -131,9 +131,10 @@ class Gym:
         """What the trainer gave [worlds][factors or values] as the environments take it."""
         if self.values:
             actions = actions.reshape((len(actions),) + self.shape)
-            return actions if self.cut is None else actions.clip(*self.cut)
+            actions = actions if self.cut is None else actions.clip(*self.cut)
+            return actions if self.kind.kind == "f" else actions.round().astype(self.kind)
         actions = actions.astype("int64")
-        return actions[:, 0] + self.start if self.one else actions.reshape((len(actions),) + self.shape)
+        return (actions[:, 0] if self.one else actions.reshape((len(actions),) + self.shape)) + self.start
 
     def step(self, actions, finals):
         observations, rewards, terminated, truncated, info = self.envs.step(self.translate(actions))
