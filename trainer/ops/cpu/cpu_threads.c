@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/log.h"
 #include "core/terminal.h"
@@ -80,6 +81,18 @@ static CpuThreadsSeen see(CpuThreads *look, double seconds) {
   return seen;
 }
 
+/* Whether this process has started others: environments' workers (bridge_process.c), which the main thread starts. */
+static bool has_children(void) {
+  char path[64];
+  int child;
+  snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  const bool found = fscanf(file, "%d", &child) == 1;
+  fclose(file);
+  return found;
+}
+
 static void begin(CpuThreads *look, int threads) {
   const char *asked = getenv("TRAINER_THREADS");
   look->rule = (CpuThreadsRule){.most = threads, .now = threads};
@@ -87,8 +100,9 @@ static void begin(CpuThreads *look, int threads) {
   if (!look->is_blind) see(look, 1);
 }
 
-void cpu_threads_look(CpuThreads *look, int *threads) {
+void cpu_threads_look(CpuThreads *look, CpuThreadsPhase phase, int *threads) {
   if (look->is_blind) return;
+  if (phase == CPU_THREADS_ACT) look->has_acted = true;
   const double now = core_clock_s(), seconds = now - look->looked;
   if (look->looked > 0 && seconds < LOOK_SECONDS) return;
   const bool first = look->looked == 0;
@@ -98,7 +112,9 @@ void cpu_threads_look(CpuThreads *look, int *threads) {
     return;
   }
   const CpuThreadsSeen seen = see(look, seconds);
-  if (look->is_blind || cpu_threads_next(&look->rule, seen) == *threads) return;
+  const bool counts = !look->has_acted || !has_children();
+  look->has_acted = phase == CPU_THREADS_ACT;
+  if (look->is_blind || !counts || cpu_threads_next(&look->rule, seen) == *threads) return;
   *threads = look->rule.now;
   omp_set_num_threads(*threads);
   if (look->has_told) return;

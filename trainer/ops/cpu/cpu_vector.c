@@ -242,7 +242,7 @@ CPU_VECTOR static void part_adam(float *restrict theta, const float *restrict gr
 
 static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, RowAdam factors) {
   Parts parts = parts_of(n);
-  cpu_threads_look(&cpu_state(ops)->look, &cpu_state(ops)->threads);
+  cpu_threads_look(&cpu_state(ops)->look, CPU_THREADS_UPDATE, &cpu_state(ops)->threads);
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
   for (int part = 0; part < parts.count; part++) {
     size_t first = part_first(parts, part);
