@@ -10,7 +10,7 @@
 #include "device_tools.h"
 #include "ops_tools.h"
 
-enum { ROWS = 300, BUFFERS = 32 };
+enum { ROWS = 300 };
 
 #define F(part) static void test_##part(void);
 PARTS(F)
@@ -18,29 +18,8 @@ PARTS(F)
 
 static CoreDevice *device;
 static Ops *host_ops, *ops;
-static void *buffer[BUFFERS];
-static size_t size_of[BUFFERS];
-static int buffers;
 
-/* Device memory with a copy of host's. */
-static void *up(const void *host, size_t bytes) {
-  assert_true(buffers < BUFFERS);
-  assert_int_equal(device->allocate(device, bytes, &buffer[buffers]), CORE_OK);
-  core_device_to_device(device, buffer[buffers], host, bytes);
-  size_of[buffers] = bytes;
-  return buffer[buffers++];
-}
-#define UP(x, n) up((x), (n) * sizeof *(x))
-
-static void *down(const void *memory, size_t bytes) {
-  void *host = core_memory_zero_allocate(1, bytes);
-  core_device_to_host(device, host, memory, bytes);
-  return host;
-}
-
-static void forget(void) {
-  while (buffers > 0) device->release(device, buffer[--buffers]);
-}
+#include "device_buffers.h"
 
 static bool is_gpu(void) { return device->stream != NULL; }
 

@@ -9,41 +9,14 @@
 #include "ops_tools.h"
 #define DEVICE_TESTS run_all
 #include "tests/device_tools.h"
+#include "device_buffers.h"
 
-enum { ROWS = 24, LEVELS = 12, WIDTH = 12, HEADS = 8, SIZE = 2, BUFFERS = 48 };
+enum { ROWS = 24, LEVELS = 12, WIDTH = 12, HEADS = 8, SIZE = 2 };
 
 static Ops *host_ops, *ops;
 static SimEntityLayout layout;
 static float *observed;        /* [ROWS][layout.length], on the host */
 static OpsRows here, there;
-static float *buffer[BUFFERS];
-static int buffers;
-
-static float *up(const float *host, size_t n) {
-  void *memory;
-  assert_true(buffers < BUFFERS);
-  assert_int_equal(device->allocate(device, n * sizeof *host, &memory), CORE_OK);
-  core_device_to_device(device, memory, host, n * sizeof *host);
-  return buffer[buffers++] = memory;
-}
-
-static void forget(void) {
-  while (buffers > 0) device->release(device, buffer[--buffers]);
-}
-
-/* The same bits, and not all zero. */
-static void assert_same(const float *host, const float *memory, size_t n) {
-  float *got = core_memory_allocate(n * sizeof *got);
-  bool some = false;
-  core_device_to_host(device, got, memory, n * sizeof *got);
-  for (size_t i = 0; i < n; i++) {
-    some |= host[i] != 0;
-    if (memcmp(&got[i], &host[i], sizeof *got) != 0)
-      fail_msg("number %zu: %.9g there, %.9g here", i, (double)got[i], (double)host[i]);
-  }
-  assert_true(some);
-  free(got);
-}
 
 /* Worlds of random levels, a few steps on, so that some shapes touch. */
 static void observe(SimSize size) {
@@ -60,7 +33,7 @@ static void observe(SimSize size) {
   for (int t = 0; t < 20; t++) sim_batch_step(batch, idle, &(SimStepOut){.observations = observed});
   sim_batch_destroy(&batch);
   here = (OpsRows){observed, ROWS, layout.length};
-  there = (OpsRows){up(observed, (size_t)(ROWS * layout.length)), ROWS, layout.length};
+  there = (OpsRows){UP(observed, (size_t)(ROWS * layout.length)), ROWS, layout.length};
 }
 
 /* ---- packing and pooling ----------------------------------------------------------------------------------------- */
@@ -71,18 +44,18 @@ static void test_packing(void) {
                         .columns = columns, .tag = WIDTH + 1};
   const size_t n = (size_t)(ROWS * entities * columns), each = (size_t)(ROWS * shapes * WIDTH);
   float *matrix = normals(1, n, 1), *embedding = normals(2, each, 1);
-  float *dmatrix = up(matrix, n), *dembedding = up(embedding, each);
+  float *dmatrix = UP(matrix, n), *dembedding = UP(embedding, each);
   host_ops->entity->pack(host_ops, here, &pack, embedding, matrix),
     ops->entity->pack(ops, there, &pack, dembedding, dmatrix);
-  assert_same(matrix, dmatrix, n);
+  assert_same_bits(matrix, dmatrix, n);
   host_ops->entity->dummy(host_ops, ROWS, entities, columns, matrix),
     ops->entity->dummy(ops, ROWS, entities, columns, dmatrix);
-  assert_same(matrix, dmatrix, n);
+  assert_same_bits(matrix, dmatrix, n);
   host_ops->entity->unpack(host_ops, here, &pack, matrix, embedding),
     ops->entity->unpack(ops, there, &pack, dmatrix, dembedding);
-  assert_same(embedding, dembedding, each);
+  assert_same_bits(embedding, dembedding, each);
   host_ops->entity->slice(host_ops, here, 5, WIDTH, matrix), ops->entity->slice(ops, there, 5, WIDTH, dmatrix);
-  assert_same(matrix, dmatrix, (size_t)(ROWS * WIDTH));
+  assert_same_bits(matrix, dmatrix, (size_t)(ROWS * WIDTH));
   free(matrix), free(embedding);
 }
 
@@ -91,20 +64,20 @@ static void test_pooling(void) {
   const size_t n = (size_t)(ROWS * entities * WIDTH), weighed = (size_t)(ROWS * entities), each = ROWS * WIDTH;
   float *matrix = normals(3, n, 1), *weights = normals(4, weighed, 1), *out = normals(5, each, 1),
         *dout = normals(6, each, 1);
-  float *there_matrix = up(matrix, n), *there_weights = up(weights, weighed), *there_out = up(out, each),
-        *there_dout = up(dout, each);
+  float *there_matrix = UP(matrix, n), *there_weights = UP(weights, weighed), *there_out = UP(out, each),
+        *there_dout = UP(dout, each);
   host_ops->entity->mean_weights(host_ops, here, layout.polygon_mask, layout.shapes, weights);
   ops->entity->mean_weights(ops, there, layout.polygon_mask, layout.shapes, there_weights);
-  assert_same(weights, there_weights, weighed);
+  assert_same_bits(weights, there_weights, weighed);
   for (int weighted = 0; weighted < 2; weighted++) {
     const OpsActivation activation = weighted ? OPS_LINEAR : OPS_TANH;
     const float *w = weighted ? weights : NULL, *there_w = weighted ? there_weights : NULL;
     host_ops->entity->pool(host_ops, matrix, w, ROWS, entities, WIDTH, activation, out);
     ops->entity->pool(ops, there_matrix, there_w, ROWS, entities, WIDTH, activation, there_out);
-    assert_same(out, there_out, each);
+    assert_same_bits(out, there_out, each);
     host_ops->entity->pool_backward(host_ops, out, dout, w, ROWS, entities, WIDTH, activation, matrix);
     ops->entity->pool_backward(ops, there_out, there_dout, there_w, ROWS, entities, WIDTH, activation, there_matrix);
-    assert_same(matrix, there_matrix, n);
+    assert_same_bits(matrix, there_matrix, n);
   }
   free(matrix), free(weights), free(out), free(dout);
 }
@@ -117,13 +90,13 @@ static void test_attention(void) {
                                   .entities = entities, .heads = HEADS, .size = SIZE};
   const size_t n = (size_t)(ROWS * entities * HEADS * SIZE);
   float *qkv = normals(7, 3 * n, 1), *out = normals(8, n, 1), *dout = normals(9, n, 1), *dqkv = normals(10, 3 * n, 1);
-  float *there_qkv = up(qkv, 3 * n), *there_out = up(out, n), *there_dout = up(dout, n), *there_dqkv = up(dqkv, 3 * n);
+  float *there_qkv = UP(qkv, 3 * n), *there_out = UP(out, n), *there_dout = UP(dout, n), *there_dqkv = UP(dqkv, 3 * n);
   host_ops->entity->attend(host_ops, here, &attention, qkv, out);
   ops->entity->attend(ops, there, &attention, there_qkv, there_out);
-  assert_same(out, there_out, n);
+  assert_same_bits(out, there_out, n);
   host_ops->entity->attend_backward(host_ops, here, &attention, qkv, dout, dqkv);
   ops->entity->attend_backward(ops, there, &attention, there_qkv, there_dout, there_dqkv);
-  assert_same(dqkv, there_dqkv, 3 * n);
+  assert_same_bits(dqkv, there_dqkv, 3 * n);
   free(qkv), free(out), free(dout), free(dqkv);
 }
 
@@ -133,7 +106,7 @@ static void test_gates(void) {
   for (int i = A; i < ALL; i++) {
     const size_t n = (size_t)(i == A || i == DA ? 3 * N : i == U || i == DU ? 2 * N : N);
     h[i] = normals((uint32_t)i, n, 1);
-    d[i] = up(h[i], n);
+    d[i] = UP(h[i], n);
   }
   host_ops->entity->gate_open(host_ops, h[A], h[U], h[BIAS], h[X], ROWS, WIDTH, h[R], h[Z], h[RX]);
   ops->entity->gate_open(ops, d[A], d[U], d[BIAS], d[X], ROWS, WIDTH, d[R], d[Z], d[RX]);
@@ -143,7 +116,7 @@ static void test_gates(void) {
   ops->entity->gate_close_backward(ops, d[DOUT], d[Z], d[H], d[X], ROWS, WIDTH, d[DUG], d[DA], d[DU], d[DX]);
   host_ops->entity->gate_open_backward(host_ops, h[DUG], h[R], h[X], ROWS, WIDTH, h[DA], h[DU], h[DX]);
   ops->entity->gate_open_backward(ops, d[DUG], d[R], d[X], ROWS, WIDTH, d[DA], d[DU], d[DX]);
-  for (int i = R; i < ALL; i++) assert_same(h[i], d[i], (size_t)(i == DA ? 3 * N : i == DU ? 2 * N : N));
+  for (int i = R; i < ALL; i++) assert_same_bits(h[i], d[i], (size_t)(i == DA ? 3 * N : i == DU ? 2 * N : N));
   for (int i = A; i < ALL; i++) free(h[i]);
 }
 
@@ -153,18 +126,18 @@ static void check_messages(const OpsMessage *m) {
   const size_t shapes = (size_t)(ROWS * m->entities * WIDTH), things = (size_t)(ROWS * m->count * WIDTH);
   const size_t gathered = things * (size_t)(m->ends + 1);
   float *h[3] = {normals(30, shapes, 1), normals(31, things, 1), normals(32, gathered, 1)};
-  float *d[3] = {up(h[0], shapes), up(h[1], things), up(h[2], gathered)};
+  float *d[3] = {UP(h[0], shapes), UP(h[1], things), UP(h[2], gathered)};
   host_ops->entity->gather(host_ops, here, m, h[0], h[1], h[2]), ops->entity->gather(ops, there, m, d[0], d[1], d[2]);
-  assert_same(h[2], d[2], gathered);
+  assert_same_bits(h[2], d[2], gathered);
   host_ops->entity->gather_backward(host_ops, here, m, h[2], h[0], h[1]);
   ops->entity->gather_backward(ops, there, m, d[2], d[0], d[1]);
-  assert_same(h[0], d[0], shapes);
-  assert_same(h[1], d[1], things);
+  assert_same_bits(h[0], d[0], shapes);
+  assert_same_bits(h[1], d[1], things);
   host_ops->entity->scatter(host_ops, here, m, h[1], h[0]), ops->entity->scatter(ops, there, m, d[1], d[0]);
-  assert_same(h[0], d[0], shapes);
+  assert_same_bits(h[0], d[0], shapes);
   host_ops->entity->scatter_backward(host_ops, here, m, h[0], h[1]),
     ops->entity->scatter_backward(ops, there, m, d[0], d[1]);
-  assert_same(h[1], d[1], things);
+  assert_same_bits(h[1], d[1], things);
   for (int i = 0; i < 3; i++) free(h[i]);
 }
 

@@ -14,6 +14,7 @@
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/training_device.h"
 #include "training_tools.h"
+#include "message.h"
 
 #define KINETIX "../shared/data/kinetix_levels"
 
@@ -27,10 +28,6 @@ static CoreConfig small_config(const char *const *more) {
   return config;
 }
 #define WITH(...) (const char *const[]){__VA_ARGS__, NULL}
-
-static void assert_message(const char *part) {
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
-}
 
 static void assert_refused(const CoreConfig *config, const char *part) {
   Training *training = NULL;

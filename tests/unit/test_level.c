@@ -15,23 +15,7 @@
 #include "sim/levels/level_set.h"
 #include "sim/physics/level.h"
 
-static char folder[256];
-
-static int make_folder(void **state) {
-  snprintf(folder, sizeof folder, "%s/test_level.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-  return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) { return core_files_remove_tree(folder); }
-
-static void assert_message(const char *part) {
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
-}
-
-static void assert_relative(double got, double want, double tolerance, const char *what, const char *level, int index) {
-  if (!(fabs(got - want) <= tolerance * fabs(want)))
-    fail_msg("%s of shape %d of %s: %.9g instead of %.9g", what, index, level, got, want);
-}
+#include "level_files.h"
 
 /* ---- a small level file that the tests damage ------------------------------------------------------------------ */
 

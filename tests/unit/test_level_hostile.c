@@ -14,6 +14,8 @@
 #include "sim/levels/level_set.h"
 #include "sim/physics/level.h"
 
+#include "message.h"
+
 #define CORPUS "tests/fuzz/corpus/level"
 
 static char folder[256];
@@ -24,10 +26,6 @@ static int make_folder(void **state) {
 }
 
 static int remove_folder(void **state) { return core_files_remove_tree(folder); }
-
-static void assert_message(const char *part) {
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
-}
 
 static void each_wrong_file_is_refused_with_its_place(void **state) {
   static const struct { const char *file, *message; } CASES[] = {

@@ -14,18 +14,11 @@
 #include "sim/levels/level_list.h"
 #include "sim/levels/level_set.h"
 
+#include "level_files.h"
+
 #define PUBLIC_LEVELS "../shared/data/kinetix_levels"
 #define GOLDEN_GENERATED "../shared/data/golden/gen"
 #define GOLDEN_LOCO "../shared/data/golden/loco"
-
-static void assert_message(const char *part) {
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
-}
-
-static void assert_relative(double got, double want, double tolerance, const char *what, const char *level, int index) {
-  if (!(fabs(got - want) <= tolerance * fabs(want)))
-    fail_msg("%s of shape %d of %s: %.9g instead of %.9g", what, index, level, got, want);
-}
 
 /* All load and pass the check, and for shapes in use our masses from outline and density are those in the files. */
 static void check_masses(const char *path, int expected) {
@@ -65,11 +58,11 @@ static void test_published_lists(void **state) {
   assert_null(sim_level_list_find("kinetix"));
   assert_int_equal(sim_level_set_read("kinetix_s", "", &set), CORE_USAGE);
   assert_message("env.level_folder");
-  assert_int_equal(sim_level_set_read("kinetix_s", "no/folder", &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read("kinetix_s", folder, &set), CORE_USAGE);
   assert_message("h0_weak_thrust.json");
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust", "", &set), CORE_USAGE);
   assert_message("env.level_folder");
-  assert_int_equal(sim_level_set_read("s/h0_weak_trust", "no/folder", &set), CORE_USAGE);
+  assert_int_equal(sim_level_set_read("s/h0_weak_trust", folder, &set), CORE_USAGE);
   assert_message("s/h0_weak_trust"); /* none of theirs: a file of ours? */
   if (!core_files_exists(PUBLIC_LEVELS)) skip();
   assert_int_equal(sim_level_set_read("s/h0_weak_thrust+l/grasp_easy", PUBLIC_LEVELS, &set), CORE_OK);
@@ -92,5 +85,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_published_lists), cmocka_unit_test(test_public_levels),
     cmocka_unit_test(test_generated_levels), cmocka_unit_test(test_loco_levels)};
-  return cmocka_run_group_tests_name("published levels", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("published levels", tests, make_folder, remove_folder);
 }

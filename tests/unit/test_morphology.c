@@ -16,6 +16,8 @@
 #include "tests/level_hash.h"
 #include "trainer/tools/morphologies.h"
 
+#include "message.h"
+
 static SimLevelSet all;
 
 static int draw_all(void **state) { return sim_morphology_set("all", "all", SIM_MORPHOLOGY_LEVELS, &all); }
@@ -23,10 +25,6 @@ static int draw_all(void **state) { return sim_morphology_set("all", "all", SIM_
 static int free_all(void **state) {
   sim_level_set_free(&all);
   return 0;
-}
-
-static void assert_message(const char *part) {
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
 }
 
 static bool is_part(const SimShape *shape) { return shape->active && shape->inverse_mass != 0; }

@@ -19,6 +19,8 @@
 #include "trainer/envs/mujoco/mujoco_task.h"
 #include "trainer/envs/tasks/tasks.h"
 
+#include "message.h"
+
 enum { SEED = 7 };
 
 /* A batch with the buffers that its steps fill. */
@@ -70,10 +72,6 @@ static void assert_same(const Side *a, const Side *b, int first, int worlds) {
   assert_memory_equal(a->observations + at * seen, b->observations, n * seen * sizeof(float));
   assert_memory_equal(a->rewards + at, b->rewards, n * sizeof(float));
   assert_memory_equal(a->dones + at, b->dones, n);
-}
-
-static void assert_message(const char *part) {
-  if (!strstr(core_error_message(), part)) fail_msg("'%s' is not in: %s", part, core_error_message());
 }
 
 #define NEED_MUJOCO() \

@@ -63,6 +63,7 @@ if not where:
     print("# peer CleanRL: PEER_CLEANRL names the folder of its scripts (github.com/vwxyzjn/cleanrl, folder cleanrl)")
     sys.exit()
 where = os.path.abspath(where)
+folder = where if os.path.isdir(where) else os.path.dirname(where)
 for wanted in sys.argv[1:] or CASES:
     for suffix, settings in (("", {}), ("_kept", KEPT)):
-        measure(wanted, where if os.path.isdir(where) else os.path.dirname(where), suffix, settings)
+        measure(wanted, folder, suffix, settings)

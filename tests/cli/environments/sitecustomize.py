@@ -106,15 +106,18 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
                 time.sleep(0.001)
             return super().step(action)
 
-    class Folded(Count):
-        observation_space = gymnasium.spaces.Dict(
-            {"a": gymnasium.spaces.Discrete(3), "b": gymnasium.spaces.Tuple((gymnasium.spaces.Box(-1, 1, (2, 2)),))}
-        )
-        action_space = gymnasium.spaces.MultiDiscrete([2, 3], start=[5, -1])
+    class Checked(Count):
+        """Takes what its space has, and nothing else."""
 
         def step(self, action):
             assert self.action_space.contains(action), action
             return super().step(action)
+
+    class Folded(Checked):
+        observation_space = gymnasium.spaces.Dict(
+            {"a": gymnasium.spaces.Discrete(3), "b": gymnasium.spaces.Tuple((gymnasium.spaces.Box(-1, 1, (2, 2)),))}
+        )
+        action_space = gymnasium.spaces.MultiDiscrete([2, 3], start=[5, -1])
 
         def see(self):
             return {"a": self.steps % 3, "b": (numpy.zeros((2, 2), numpy.float32),)}
@@ -126,19 +129,11 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
             assert action.shape == (3,) and set(action) <= {0, 1}
             return super().step(action)
 
-    class Uneven(Count):
+    class Uneven(Checked):
         action_space = gymnasium.spaces.Box(numpy.array([-1.0, 0.0]), numpy.array([1.0, 0.5]), dtype=numpy.float32)
 
-        def step(self, action):
-            assert self.action_space.contains(action), action
-            return super().step(action)
-
-    class Whole(Count):
+    class Whole(Checked):
         action_space = gymnasium.spaces.Box(-3, 3, (2,), dtype=numpy.int64)
-
-        def step(self, action):
-            assert self.action_space.contains(action), action
-            return super().step(action)
 
     class Words(Count):
         observation_space = gymnasium.spaces.Text(10)

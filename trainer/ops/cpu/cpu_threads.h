@@ -37,11 +37,12 @@ typedef struct CpuThreads {
   CpuThread thread[CPU_THREADS_KNOWN], next[CPU_THREADS_KNOWN]; /* at the last look, at this one */
 } CpuThreads;
 
+typedef enum CpuThreadsPhase { CPU_THREADS_ACT, CPU_THREADS_UPDATE } CpuThreadsPhase;
+
 /* Looks, where the last look is long enough ago, while a policy acts or an update goes on. Where worlds step in child
  * processes, who waits while they step tells nothing of other programs, so only updates count. *threads: those to use
  * from now on, of the calling thread's loops too (omp_set_num_threads). TRAINER_THREADS=fixed in the environment:
  * never. */
-typedef enum CpuThreadsPhase { CPU_THREADS_ACT, CPU_THREADS_UPDATE } CpuThreadsPhase;
 void cpu_threads_look(CpuThreads *look, CpuThreadsPhase phase, int *threads);
 
 #endif

@@ -1,0 +1,28 @@
+/* What tests of levels and their files share: a folder of the test's own, messages, tolerances. */
+#ifndef TESTS_UNIT_LEVEL_FILES_H
+#define TESTS_UNIT_LEVEL_FILES_H
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/files.h"
+
+#include "message.h"
+
+static char folder[256];
+
+static inline int make_folder(void **state) {
+  snprintf(folder, sizeof folder, "%s/test_level.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static inline int remove_folder(void **state) { return core_files_remove_tree(folder); }
+
+static inline void assert_relative(double got, double want, double tolerance, const char *what, const char *level,
+                                   int index) {
+  if (!(fabs(got - want) <= tolerance * fabs(want)))
+    fail_msg("%s of shape %d of %s: %.9g instead of %.9g", what, index, level, got, want);
+}
+
+#endif
