@@ -195,15 +195,16 @@ static void mark_members(const AnalysisTable *table, const char *data, bool *is_
   }
 }
 
-/* Hash of the settings that are not free. Defaults count for nothing: a version with more settings draws the same
- * random orders, and has the same verdicts. */
+/* Hashes the settings that are not free, as they ran: what a scale.scheme came to, not its name. Defaults count for
+ * nothing: a version with more settings draws the same random orders, and has the same verdicts. */
 static uint64_t hash_settings(const AnalysisTable *table, size_t run, const bool *is_free) {
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
   uint64_t hash = 1;
   for (size_t i = 0; i < table->rows; i++) {
     const uint64_t value = table->hash[run * table->rows + i];
-    if (rows[i].identity && !is_free[i] && value != table->default_hash[i])
+    const bool counts = rows[i].identity && !is_free[i] && strcmp(rows[i].section, "scale") != 0;
+    if (counts && value != table->default_hash[i])
       hash = hash_mix(hash_mix(hash, table->name[i]), value);
   }
   return hash;
@@ -257,7 +258,34 @@ static int choose_runs(const AnalysisTable *table, const char *data, const char 
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Entry { uint64_t stratum; double second, key; uint64_t cell; size_t run; } Entry;
+typedef struct Entry { uint64_t stratum; double second, key; uint64_t cell; size_t run; const AnalysisRun *of; } Entry;
+
+/* Copies side by side, the one to keep first. */
+static int by_copy(const void *left, const void *right) {
+  const Entry *a = left, *b = right;
+  const int64_t seed_a = a->of->config.train.seed, seed_b = b->of->config.train.seed;
+  if (a->second != b->second) return a->second < b->second ? -1 : 1;
+  if (a->key != b->key) return a->key < b->key ? -1 : 1;
+  if (seed_a != seed_b) return seed_a < seed_b ? -1 : 1;
+  const int order = strcmp(a->of->cell, b->of->cell);
+  return order != 0 ? order : analysis_run_prefer(a->of, b->of);
+}
+
+static bool is_copy(const Entry *a, const Entry *b) {
+  return a->second == b->second && a->key == b->key && a->of->config.train.seed == b->of->config.train.seed &&
+         strcmp(a->of->cell, b->of->cell) == 0;
+}
+
+/* Keeps one of each set of copies, and records for which runs it stands. */
+static size_t drop_copies(Entry *entry, size_t count, size_t *same_as) {
+  size_t kept = 0;
+  qsort(entry, count, sizeof *entry, by_copy);
+  for (size_t i = 0; i < count; i++) {
+    if (kept == 0 || !is_copy(&entry[kept - 1], &entry[i])) entry[kept++] = entry[i];
+    same_as[entry[i].run] = entry[kept - 1].run;
+  }
+  return kept;
+}
 
 static int by_place(const void *left, const void *right) {
   const Entry *a = left, *b = right;
@@ -287,7 +315,7 @@ static int parse_free(const AnalysisArrangement *arrangement, const Key *key, co
 
 static uint64_t stratum_of(const AnalysisTable *table, size_t run, const bool *is_free, bool equal_data) {
   const uint64_t hash = hash_settings(table, run, is_free);
-  const int64_t data = core_config_transitions_per_iteration(&table->selection->runs[run].config);
+  const int64_t data = table->selection->runs[run].transitions_per_iteration;
   return equal_data ? hash_mix(hash, (uint64_t)data) : hash;
 }
 
@@ -337,46 +365,88 @@ static void fill(AnalysisCells *cells, const AnalysisTable *table, const Analysi
   cells->stratum[cells->strata] = cells->cells;
 }
 
+/* Counts the fates of the runs, and keeps those that can be compared: that ended with a value, or broke down. */
+static size_t keep_measured(const AnalysisTable *table, const AnalysisArrangement *arrangement, Entry *entry,
+                            size_t count, AnalysisCells *cells) {
+  size_t kept = 0;
+  cells->censored_at = NAN;
+  for (size_t i = 0; i < count; i++) {
+    const AnalysisMeasured *measured = &table->measured[entry[i].run];
+    const bool worst = measured->broken && analysis_measure_is_score(arrangement->measure);
+    const bool lacks = (isnan(measured->value[arrangement->measure]) && !worst) ||
+                       (arrangement->x_measure >= 0 && isnan(measured->value[arrangement->x_measure]));
+    cells->unfinished += !measured->ended;
+    cells->censored += measured->censored;
+    if (measured->censored) cells->censored_at = fmin(cells->censored_at, measured->transitions);
+    cells->missing += measured->ended && lacks;
+    if (measured->ended && !lacks) entry[kept++] = entry[i];
+  }
+  return kept;
+}
+
+/* Gives runs that broke down without a score the lowest of their stratum, 0 for solve rates. */
+static void fill_worst(AnalysisCells *cells, const AnalysisTable *table, AnalysisMeasure measure) {
+  for (size_t s = 0; s < cells->strata; s++) {
+    const size_t first = cells->first[cells->stratum[s]], end = cells->first[cells->stratum[s + 1]];
+    const AnalysisRange range = analysis_measure_range(measure, table->measured, cells->run + first, end - first);
+    double worst = isfinite(range.low) ? range.low : NAN;
+    for (size_t i = first; i < end && !isfinite(range.low); i++) worst = fmin(worst, cells->score[i]);
+    for (size_t i = first; i < end; i++) {
+      const AnalysisRun *run = &table->selection->runs[cells->run[i]];
+      if (!table->measured[cells->run[i]].broken) continue;
+      cells->diverged += run->status == STORE_DIVERGED;
+      cells->failed += run->status != STORE_DIVERGED;
+      if (isnan(cells->score[i])) cells->score[i] = worst;
+    }
+  }
+}
+
+static size_t take_entries(const AnalysisTable *table, const AnalysisArrangement *arrangement, const Key *key,
+                           const Key *second, const bool *is_free, const size_t *run, size_t count, Entry *entry,
+                           AnalysisCells *cells) {
+  const bool equal_data = strstr(arrangement->beside, "ppo.num_steps") != NULL;
+  bool *seed_is_free = core_memory_zero_allocate(table->rows, sizeof *seed_is_free);
+  CoreText text = {0};
+  size_t used = 0;
+  seed_is_free[row_number(core_config_find("train.seed"))] = true;
+  for (size_t i = 0; i < count; i++) {
+    const AnalysisRun *of = &table->selection->runs[run[i]];
+    const Entry next = {0, key_value(second, &of->config, &text), key_value(key, &of->config, &text), 0, run[i], of};
+    if (!isnan(next.key) && !isnan(next.second)) entry[used++] = next;
+  }
+  used = drop_copies(entry, used, cells->same_as);
+  used = keep_measured(table, arrangement, entry, used, cells);
+  for (size_t i = 0; i < used; i++) {
+    entry[i].stratum = stratum_of(table, entry[i].run, is_free, equal_data);
+    entry[i].cell = hash_settings(table, entry[i].run, seed_is_free); /* all settings but the seed */
+  }
+  core_text_free(&text);
+  free(seed_is_free);
+  return used;
+}
+
 int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement *arrangement, AnalysisCells *cells) {
+  const size_t runs = table->selection->count;
   Key key, second;
-  size_t count = 0, used = 0;
+  size_t count = 0;
   *cells = (AnalysisCells){0};
   TRY(parse_key(arrangement->key, &key));
   TRY(parse_key(arrangement->second, &second));
   bool *is_free = core_memory_zero_allocate(table->rows, sizeof *is_free);
-  size_t *run = core_memory_allocate((table->selection->count + 1) * sizeof *run);
-  Entry *entry = core_memory_allocate((table->selection->count + 1) * sizeof *entry);
-  CoreText text = {0};
+  size_t *run = core_memory_allocate((runs + 1) * sizeof *run);
+  Entry *entry = core_memory_allocate((runs + 1) * sizeof *entry);
+  cells->same_as = core_memory_allocate((runs + 1) * sizeof *cells->same_as);
+  for (size_t r = 0; r < runs; r++) cells->same_as[r] = SIZE_MAX;
   int code = parse_free(arrangement, &key, &second, is_free);
-  bool *seed_is_free = core_memory_zero_allocate(table->rows, sizeof *seed_is_free);
-  size_t seed_row = 0;
-  if (code == CORE_OK) code = find_row("train.seed", &seed_row);
-  seed_is_free[seed_row] = true;
   if (code == CORE_OK) code = choose_runs(table, arrangement->data, arrangement->where, is_free, run, &count);
-  bool equal_data = strstr(arrangement->beside, "ppo.num_steps") != NULL;
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
-    const CoreConfig *config = &table->selection->runs[run[i]].config;
-    const AnalysisMeasured *measured = &table->measured[run[i]];
-    Entry next = {0, key_value(&second, config, &text), key_value(&key, config, &text), 0, run[i]};
-    if (isnan(next.key) || isnan(next.second)) continue;
-    bool lacks = isnan(measured->value[arrangement->measure]) ||
-                 (arrangement->x_measure >= 0 && isnan(measured->value[arrangement->x_measure]));
-    cells->unfinished += !measured->ended;
-    cells->censored += measured->censored;
-    cells->missing += measured->ended && lacks;
-    if (!measured->ended || lacks) continue;
-    next.stratum = stratum_of(table, run[i], is_free, equal_data);
-    next.cell = hash_settings(table, run[i], seed_is_free); /* all settings but the seed */
-    entry[used++] = next;
-  }
   if (code == CORE_OK) {
+    size_t used = take_entries(table, arrangement, &key, &second, is_free, run, count, entry, cells);
     qsort(entry, used, sizeof *entry, by_place);
     if (key.used) used = drop_mixed(entry, used, cells);
     fill(cells, table, arrangement, entry, used);
+    if (analysis_measure_is_score(arrangement->measure)) fill_worst(cells, table, arrangement->measure);
   }
-  core_text_free(&text);
   free(is_free);
-  free(seed_is_free);
   free(run);
   free(entry);
   return code;
@@ -384,6 +454,7 @@ int analysis_cells_create(const AnalysisTable *table, const AnalysisArrangement 
 
 void analysis_cells_free(AnalysisCells *cells) {
   free(cells->run);
+  free(cells->same_as);
   free(cells->score);
   free(cells->x);
   free(cells->first);

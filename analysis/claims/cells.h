@@ -30,6 +30,9 @@ typedef struct AnalysisCells {
   size_t *stratum;         /* [strata + 1] of stratum s in cells */
   size_t cells, strata;
   size_t unfinished, missing, censored; /* censored: of the unfinished, stopped by rule */
+  size_t diverged, failed; /* of `count`: runs that broke down, with the scores of an untrained policy */
+  double censored_at;      /* transitions that all censored runs reached; NaN without one */
+  size_t *same_as;         /* [runs of the selection] the run that stands for it; SIZE_MAX: not of this claim */
   size_t mixed;            /* cells left out: their runs differ in settings that move together with the key */
 } AnalysisCells;
 
@@ -49,7 +52,10 @@ typedef struct AnalysisArrangement {
 /* Does a list such as "fig1a_com fig5_regularisation" name this sweep? */
 bool analysis_data_names(const char *data, const char *sweep);
 
-/* A cell's runs differ in nothing but the seed. With a key, runs that differ in settings beside it too make no cell:
+/* Copies (runs of one cell and seed, which drew the same random numbers) are resolved within the claim's runs, so that
+ * no run of another experiment speaks for them.
+ *
+ * A cell's runs differ in nothing but the seed. With a key, runs that differ in settings beside it too make no cell:
  * they are left out and counted (mixed). Without one (x_measure), every configuration is a cell of its stratum.
  *
  * A run's environments x steps an iteration stay equal within a stratum when ppo.num_steps is beside the key. A run

@@ -10,6 +10,7 @@
 #include "analysis/claims/clock.h"
 #include "analysis/claims/permute.h"
 #include "analysis/claims/switches.h"
+#include "analysis/runs/measure_coverage.h"
 #include "core/memory.h"
 #include "core/text.h"
 
@@ -134,7 +135,7 @@ static size_t fewest_seeds(const AnalysisCells *cells) {
 
 /* Measures without an upper bound are compared as ratios, where all are positive. */
 static void take_margin(const AnalysisTable *table, AnalysisCells *cells, AnalysisFindingOfClaim *f) {
-  const AnalysisRange range = analysis_measure_range(f->claim->measure, table->measured, table->selection->count);
+  const AnalysisRange range = analysis_measure_range(f->claim->measure, table->measured, cells->run, cells->count);
   double sum = 0;
   f->margin = isfinite(range.high) ? 0.05 * range.high : NAN;
   if (isfinite(range.high) || cells->count == 0) return;
@@ -205,8 +206,10 @@ static size_t least_seeds(const AnalysisCells *cells, AnalysisTest test, size_t 
   return 0;
 }
 
+/* Runs that a rule stopped are missing because of what they measured: what is left gives no verdict. */
 static void decide(AnalysisFindingOfClaim *f, double p_for, double p_against) {
-  f->verdict = p_for <= LEVEL ? ANALYSIS_SUPPORTED : p_against <= LEVEL ? ANALYSIS_CONTRADICTED : ANALYSIS_UNDECIDED;
+  f->verdict = f->censored > 0 ? ANALYSIS_UNDECIDED
+               : p_for <= LEVEL ? ANALYSIS_SUPPORTED : p_against <= LEVEL ? ANALYSIS_CONTRADICTED : ANALYSIS_UNDECIDED;
 }
 
 /* Why it is open, and how many seeds would tell when the effect is as seen: a normal's distance grows with the root of
@@ -214,6 +217,11 @@ static void decide(AnalysisFindingOfClaim *f, double p_for, double p_against) {
 static void explain(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
   const size_t least = least_seeds(cells, f->claim->test, f->seeds);
   const double p = fmin(f->p_for, f->p_against);
+  if (f->censored > 0) {
+    snprintf(f->reason, sizeof f->reason, "%zu runs were stopped by a rule; --budget %.6g compares what all reached",
+             f->censored, cells->censored_at);
+    return;
+  }
   if (least > 0) {
     snprintf(f->reason, sizeof f->reason, "undecidable with %zu seeds: at least %zu", f->seeds, least);
     f->more_seeds = least;
@@ -236,7 +244,12 @@ static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const An
                                            claim->beside, timed ? ANALYSIS_MEASURE_final : claim->measure,
                                            measured_x ? (int)x : -1};
   TRY(analysis_cells_create(table, &arrangement, cells));
-  return timed ? analysis_clock_scores(database, table->selection, cells) : CORE_OK;
+  if (timed) return analysis_clock_scores(database, table->selection, cells);
+  if (!database || claim->measure != ANALYSIS_MEASURE_coverage) return CORE_OK;
+  /* At the number of states that this claim's runs have in common, whatever else the database holds. */
+  TRY(analysis_coverage_read(database, table->selection, table->measured, cells->run, cells->count, cells->score));
+  for (size_t i = 0; i < cells->count; i++) cells->missing += isnan(cells->score[i]);
+  return CORE_OK;
 }
 
 /* Would another cell stand in for one that has too few seeds as the end, or as the best? */
@@ -257,6 +270,8 @@ static int evaluate(StoreDatabase *database, const AnalysisClaim *claim, const A
   }
   f->unfinished = cells.unfinished;
   f->censored = cells.censored;
+  f->diverged = cells.diverged;
+  f->failed = cells.failed;
   f->missing = cells.missing;
   f->mixed = cells.mixed;
   const size_t all = cells.cells;
@@ -367,7 +382,7 @@ int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *s
   *finding = NULL;
   *count = 0;
   int code = analysis_membership_read(database, selection, &membership);
-  if (code == CORE_OK) code = analysis_measures_read(database, selection, NULL, 0, &measured);
+  if (code == CORE_OK) code = analysis_measures_read(database, selection, NULL, asked->budget, &measured);
   if (code == CORE_OK) code = analysis_claims_judge(database, selection, measured, &membership, asked, finding, count);
   analysis_membership_free(&membership);
   free(measured);

@@ -63,7 +63,8 @@ typedef struct AnalysisFindingOfClaim {
   size_t cells, strata, runs;  /* that were counted */
   size_t seeds;                /* of the cell with the fewest */
   size_t unfinished, missing;  /* runs of the claim that have not ended, or have no such measure */
-  size_t censored;             /* of the unfinished, stopped by their sweep's rule */
+  size_t censored;             /* of the unfinished, stopped by their sweep's rule: they allow no verdict */
+  size_t diverged, failed;     /* of `runs`: counted with the scores of an untrained policy */
   size_t mixed;                /* cells left out: further settings move together with the key in them */
   size_t more_seeds;           /* a cell, for a verdict when the effect is as seen; 0 = not known or not needed */
 } AnalysisFindingOfClaim;
@@ -75,14 +76,16 @@ typedef struct AnalysisClaimsAsked {
   const char *const *ids;      /* [id_count] only these claims; none: all */
   size_t id_count;
   bool all_runs;               /* every run counts, whatever sweep it is of, not only those of the claim's data */
+  double budget;               /* transitions that are looked at; 0: all */
   bool correct;                /* Holm's (1979) correction over the claims that could be tested */
 } AnalysisClaimsAsked;
 
 /* Do all runs of this sweep (NULL: none was asked for) count for every claim? They do where it is no claim's data. */
 bool analysis_claims_take_all(const char *sweep);
 
-/* finding[*count], in the order of claims.def; free() it. The selection must be all runs that may count. The same
- * database gives the same findings, whatever the number of threads. CORE_USAGE: an unknown id, with the nearest. */
+/* finding[*count], in the order of claims.def; free() it. The selection must be all runs that may count, with copies.
+ * The same database gives the same findings, whatever the number of threads. CORE_USAGE: an unknown id, with the
+ * nearest. */
 int analysis_claims_evaluate(StoreDatabase *database, const AnalysisSelection *selection,
                              const AnalysisClaimsAsked *asked, AnalysisFindingOfClaim **finding, size_t *count);
 

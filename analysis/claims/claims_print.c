@@ -32,9 +32,12 @@ static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
                       f->p_for, f->p_against, f->runs, f->cells, f->strata);
   }
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
-    if (f->more_seeds) core_text_appendf(text, "; %s: about %zu seeds would tell", f->reason, f->more_seeds);
+    if (f->censored) core_text_appendf(text, "; %s", f->reason);
+    else if (f->more_seeds) core_text_appendf(text, "; %s: about %zu seeds would tell", f->reason, f->more_seeds);
     else core_text_appendf(text, "; %s, and more seeds would hardly tell", f->reason);
   }
+  if (f->diverged) core_text_appendf(text, "; %zu diverged, counted as untrained", f->diverged);
+  if (f->failed) core_text_appendf(text, "; %zu failed, counted as untrained", f->failed);
   if (f->unfinished) core_text_appendf(text, "; %zu not ended", f->unfinished);
   if (f->censored) core_text_appendf(text, ", %zu of them stopped by rule (censored, not used)", f->censored);
   if (f->missing) core_text_appendf(text, "; %zu without the measure", f->missing);
@@ -76,13 +79,15 @@ static json_t *claim_json(const AnalysisFindingOfClaim *f) {
                              c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
                              c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
   json_t *found = json_pack(
-    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "verdict",
+    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+    "verdict",
     analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction", f->direction, "estimate",
     number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high), "p_for",
     number(f->p_for), "p_against", number(f->p_against), "margin", number(f->margin), "log_ratio", f->ratio, "reason",
     f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells, "comparisons",
     (json_int_t)f->strata, "more_seeds", (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished,
-    "censored", (json_int_t)f->censored, "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed);
+    "censored", (json_int_t)f->censored, "diverged", (json_int_t)f->diverged, "failed", (json_int_t)f->failed,
+    "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed);
   json_object_update(object, found);
   json_decref(found);
   return object;
@@ -94,7 +99,7 @@ static void print_json(const AnalysisFindingOfClaim *list, size_t count) {
   core_json_print(root);
 }
 
-typedef struct Request { const char *sweep; CoreOptionList where, claim; bool json, correct; } Request;
+typedef struct Request { const char *sweep; CoreOptionList where, claim; double budget; bool json, correct; } Request;
 
 static int answer(void *asked, const char **operands, size_t operand_count) {
   const Request *request = asked;
@@ -103,11 +108,13 @@ static int answer(void *asked, const char **operands, size_t operand_count) {
   AnalysisFindingOfClaim *list = NULL;
   size_t count = 0;
   const char *path = analysis_database_choose(operands, operand_count);
+  if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions, at least 1");
   TRY(analysis_database_open(path, &database));
-  int code = analysis_select_runs(database, request->sweep, request->where.items, request->where.count, &selection);
+  int code = analysis_select_with_copies(database, request->sweep, request->where.items, request->where.count,
+                                         &selection);
   if (code != CORE_OK) core_error_context(code, "%s", path);
   const AnalysisClaimsAsked claims = {request->claim.items, request->claim.count,
-                                      analysis_claims_take_all(request->sweep), request->correct};
+                                      analysis_claims_take_all(request->sweep), request->budget, request->correct};
   if (code == CORE_OK) code = analysis_claims_evaluate(database, &selection, &claims, &list, &count);
   if (code == CORE_OK && request->json) print_json(list, count);
   else if (code == CORE_OK) print_text(list, count, request->correct);
@@ -123,14 +130,17 @@ int analysis_claims(int argc, char **argv) {
     .about = "Each claim of the three papers against the runs of its own experiments: supported, contradicted or "
              "undecided, with the statistic, how probable such data were if the claim, or its opposite, were false, "
              "and how many seeds would tell. Runs are compared only where all settings but the studied one are equal; "
-             "runs that have not ended are counted, not used. Of a sweep that is none of the papers' (--sweep) all "
-             "runs count for every claim.",
+             "runs that diverged or failed count with the scores of an untrained policy; runs that have not ended are "
+             "counted, not used, and where a [stop] rule ended some there is no verdict without --budget. Of a sweep "
+             "that is none of the papers' (--sweep) all runs count for every claim.",
     ANALYSIS_ONE_DATABASE};
   Request request = {0};
   const CoreOption table[] = {
     {"sweep", 0, CORE_OPTION_TEXT, &request.sweep, "NAME", "only the runs of this sweep (default: all runs)"},
     {"where", 'w', CORE_OPTION_LIST, &request.where, "KEY=VALUE", "only runs with this setting"},
     {"claim", 0, CORE_OPTION_LIST, &request.claim, "ID", "only this claim (com_low); may be given several times"},
+    {"budget", 0, CORE_OPTION_REAL, &request.budget, "N",
+     "compare what runs had reached after N transitions (default: their whole budgets)"},
     {"correct", 0, CORE_OPTION_FLAG, &request.correct, NULL,
      "verdicts that hold for all claims asked together (Holm 1979)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},

@@ -7,13 +7,14 @@
 
 #include "core/memory.h"
 
-/* Where the run of that id stands in the cells' list, or of which it is a duplicate; SIZE_MAX: nowhere. */
+/* Finds the place of the run of that id, or of its copy, in the cells' list; SIZE_MAX: it is not there. */
 static size_t find_run(const AnalysisTable *table, const AnalysisCells *cells, const char *id) {
   const AnalysisSelection *selection = table->selection;
-  for (size_t c = 0; c < selection->copies; c++)
-    if (strcmp(selection->copy[c].id, id) == 0) id = selection->copy[c].of;
+  size_t run = 0;
+  while (run < selection->count && strcmp(selection->runs[run].id, id) != 0) run++;
+  if (run == selection->count) return SIZE_MAX;
   for (size_t i = 0; i < cells->count; i++)
-    if (strcmp(selection->runs[cells->run[i]].id, id) == 0) return i;
+    if (cells->run[i] == cells->same_as[run]) return i;
   return SIZE_MAX;
 }
 

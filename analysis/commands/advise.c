@@ -65,8 +65,14 @@ static int by_ddr(const void *left, const void *right) {
   return (a->group > b->group) - (a->group < b->group);
 }
 
-static AnalysisRange range_of(const Advice *advice, AnalysisMeasure measure) {
-  return analysis_measure_range(measure, advice->measured, advice->selection.count);
+/* Returns where the values of a configuration's runs lie. */
+static AnalysisRange range_of(const Advice *advice, size_t group, AnalysisMeasure measure) {
+  size_t *run = core_memory_allocate((advice->selection.count + 1) * sizeof *run), n = 0;
+  for (size_t r = 0; r < advice->selection.count; r++)
+    if (advice->groups.group_of[r] == group) run[n++] = r;
+  const AnalysisRange range = analysis_measure_range(measure, advice->measured, run, n);
+  free(run);
+  return range;
 }
 
 static bool summarise(const Advice *advice, size_t group, double *room, Candidate *candidate) {
@@ -84,8 +90,8 @@ static bool summarise(const Advice *advice, size_t group, double *room, Candidat
     speed[n++] = m->value[ANALYSIS_MEASURE_speed];
   }
   *candidate = (Candidate){group, n, analysis_mean(best, n), analysis_geometric_mean(ddr, n), analysis_mean(speed, n),
-                           analysis_interval_of_mean(final, n, range_of(advice, ANALYSIS_MEASURE_final), 0.95),
-                           analysis_interval_of_mean(gain, n, range_of(advice, ANALYSIS_MEASURE_gain), 0.95),
+                           analysis_interval_of_mean(final, n, range_of(advice, group, ANALYSIS_MEASURE_final), 0.95),
+                           analysis_interval_of_mean(gain, n, range_of(advice, group, ANALYSIS_MEASURE_gain), 0.95),
                            analysis_sd(final, n)};
   return n > 0;
 }

@@ -275,8 +275,8 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
   size_t count = common_tasks(a, b, measure, tasks);
   if (count > 0) {
     AnalysisScores x = gather(a, tasks, count, measure), y = gather(b, tasks, count, measure);
-    const AnalysisRange of_a = analysis_measure_range(measure, a->measured, a->selection.count);
-    const AnalysisRange of_b = analysis_measure_range(measure, b->measured, b->selection.count);
+    const AnalysisRange of_a = analysis_measure_range(measure, a->measured, NULL, a->selection.count);
+    const AnalysisRange of_b = analysis_measure_range(measure, b->measured, NULL, b->selection.count);
     Comparison c = compare(&x, &y, isinf(of_a.low) ? of_a : of_b);
     if (request->json) print_json(a, b, &c, measure);
     else print_answer(a, b, &c, measure);

@@ -36,12 +36,6 @@ const char *analysis_ddr_words(const AnalysisDdr *ddr) { return ddr->is_return ?
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
-/* The trainer rounds a budget up to whole iterations: what it measures at the end lies past the round number. */
-static double whole_iterations(const CoreConfig *config, double budget) {
-  double each = (double)core_config_transitions_per_iteration(config);
-  return each > 0 ? ceil(budget / each) * each : budget;
-}
-
 static int read_ddr(StoreQuery *query, const AnalysisRun *run, double limit, AnalysisDdrDot *dot) {
   bool row = false;
   store_query_reset(query);
@@ -86,7 +80,7 @@ static int read_dots(AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
     const AnalysisRun *run = &selection->runs[r];
     AnalysisDdrDot *dot = &panel->dots[r];
-    double limit = whole_iterations(&run->config, panel->budget);
+    double limit = analysis_run_whole_iterations(run, panel->budget);
     code = read_ddr(iterations, run, limit, dot);
     if (code == CORE_OK) code = read_evaluations(ddr, evaluations, run, limit, dot);
     dot->reached = dot->transitions >= panel->budget;

@@ -127,7 +127,7 @@ static int fit_task(const Coverages *c, size_t task, size_t used, AnalysisPlane 
 static int place_run(Coverages *c, size_t run, const AnalysisPlane *plane, Panel *panel, size_t *cells) {
   AnalysisStates states;
   size_t features = plane->features, want = c->states[panel->task];
-  const double iterations = (double)core_config_iterations(&c->context.selection.runs[run].config);
+  const double iterations = (double)c->context.selection.runs[run].iterations;
   TRY(read_states(c, run, &features, &states));
   memset(cells, 0, FINE * FINE * sizeof *cells);
   for (size_t i = 0; i < want; i++) {

@@ -104,7 +104,7 @@ static int find_profiles(const char *folder, bool deeper, double last, int64_t n
 static int read_run(const Profiles *p, const AnalysisRun *run, Profile *read) {
   char path[CORE_PATH_MAX];
   int64_t nearest[PHASES] = {0};
-  const double last = (double)core_config_iterations(&run->config);
+  const double last = (double)run->iterations;
   TRY(store_path_run(p->root, run->id, NULL, path));
   TRY(find_profiles(path, false, last, nearest));
   TRY(store_path_run(p->root, run->id, "profile", path));

@@ -90,7 +90,7 @@ static void take_values(const AnalysisScored *scored, AnalysisMeasure measure, c
 void analysis_scored_bootstraps(const AnalysisScored *scored, AnalysisMeasure measure, AnalysisDraws *draws,
                                 const AnalysisScores *scores, const AnalysisAggregate *wanted, size_t count,
                                 AnalysisInterval *interval) {
-  const bool logarithmic = analysis_measure_range(measure, scored->runs, scored->count).logarithmic;
+  const bool logarithmic = analysis_measure_range(measure, NULL, NULL, 0).logarithmic;
   const size_t n = scores->tasks ? scores->first[scores->tasks] : 0;
   double *value = core_memory_allocate((n + 1) * sizeof *value);
   for (size_t i = 0; i < n; i++)
@@ -125,7 +125,7 @@ AnalysisInterval analysis_scored_interval(const AnalysisScored *scored, Analysis
   size_t *task;
   take_values(scored, measure, run, count, &value, &task);
   const AnalysisInterval interval = analysis_tasks_interval(
-    value, task, count, scored->tasks, aggregate, analysis_measure_range(measure, scored->runs, scored->count));
+    value, task, count, scored->tasks, aggregate, analysis_measure_range(measure, scored->runs, run, count));
   free(value);
   free(task);
   return interval;
@@ -142,7 +142,7 @@ void analysis_scored_free(AnalysisScored *scored) {
 bool analysis_scored_is_rate(const AnalysisScored *scored, const AnalysisContext *context) {
   bool score = scored->measure == ANALYSIS_MEASURE_final || scored->measure == ANALYSIS_MEASURE_best ||
                scored->measure == ANALYSIS_MEASURE_early || scored->measure == ANALYSIS_MEASURE_normalized_score;
-  return score && analysis_measure_range(scored->measure, scored->runs, context->selection.count).low == 0;
+  return score && analysis_measure_range(scored->measure, scored->runs, NULL, context->selection.count).low == 0;
 }
 
 /* All scores are returns: no run has a solve rate. */
@@ -158,7 +158,7 @@ static bool is_return(const AnalysisScored *scored, const AnalysisContext *conte
 }
 
 bool analysis_scored_is_log(const AnalysisScored *scored) {
-  return analysis_measure_range(scored->measure, scored->runs, scored->count).logarithmic;
+  return analysis_measure_range(scored->measure, NULL, NULL, 0).logarithmic;
 }
 
 const char *analysis_scored_title(const AnalysisScored *scored, const AnalysisContext *context) {

@@ -56,6 +56,7 @@ typedef struct Request {
 static int open_report(AnalysisReport *report, const Request *request) {
   TRY(analysis_database_open(report->path, &report->database));
   report->sweep = request->sweep;
+  report->where = &request->where;
   int code = analysis_select_runs(report->database, request->sweep, request->where.items, request->where.count,
                                   &report->selection);
   if (code != CORE_OK) return core_error_context(code, "%s", report->path);

@@ -5,6 +5,7 @@
 
 #include "analysis/runs/group.h"
 #include "analysis/runs/measures.h"
+#include "core/command/options.h"
 
 /* The chosen runs with all that the parts of the report need. */
 typedef struct AnalysisReport {
@@ -14,6 +15,7 @@ typedef struct AnalysisReport {
   AnalysisGrouping groups;      /* configurations */
   AnalysisMeasured *measured;   /* [run] */
   const char *sweep;            /* that was asked for; NULL: all */
+  const CoreOptionList *where;  /* --where */
 } AnalysisReport;
 
 /* A string value for any bytes: what is no UTF-8 is shown as '?'. NULL is null. */

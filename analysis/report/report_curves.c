@@ -98,21 +98,23 @@ static json_t *numbers(const double *value, size_t n) {
 }
 
 /* As `analyze curves` has them: KL and DDR as geometric means. */
-static AnalysisRange series_range(const AnalysisReport *report, size_t measure) {
+static AnalysisRange series_range(const AnalysisReport *report, const size_t *run, size_t runs, size_t measure) {
   const AnalysisColumn *column;
-  if (measure == 0) return analysis_measure_range(ANALYSIS_MEASURE_best, report->measured, report->selection.count);
+  if (measure == 0) return analysis_measure_range(ANALYSIS_MEASURE_best, report->measured, run, runs);
   if (analysis_column_find("report", series_measures[measure].column, &column) != CORE_OK) return ANALYSIS_RANGE_FREE;
   return analysis_column_range(column, analysis_column_is_log(column));
 }
 
-/* One configuration's curves of one measure on the grid; NULL when no run has a value. */
+/* Averages the curves of one measure of one configuration, whose runs are run[runs], on the grid; NULL when no run has
+ * a value. */
 static json_t *average(const AnalysisReport *report, const AnalysisCurve *curves, const size_t *task, size_t tasks,
-                       size_t runs, size_t measure, const double *grid, size_t n) {
+                       const size_t *run, size_t runs, size_t measure, const double *grid, size_t n) {
   AnalysisCurve *of = core_memory_allocate((runs + 1) * sizeof *of);
   double *mean = core_memory_allocate((3 * n + 1) * sizeof *mean);
   size_t *reached = core_memory_allocate((n + 1) * sizeof *reached), most = 0;
   for (size_t r = 0; r < runs; r++) of[r] = curves[r * MEASURES + measure];
-  const AnalysisCurveManner manner = {ANALYSIS_AGGREGATE_MEAN, series_range(report, measure), task, tasks};
+  const AnalysisCurveManner manner = {ANALYSIS_AGGREGATE_MEAN, series_range(report, run, runs, measure), task,
+                                       tasks};
   analysis_curve_average(of, runs, &manner, grid, n, mean, mean + n, mean + 2 * n, reached);
   json_t *counts = json_array();
   for (size_t i = 0; i < n; i++) {
@@ -146,14 +148,17 @@ static int add_series(const AnalysisReport *report, Queries *q, size_t group, co
   size_t runs = report->groups.groups[group].run_count;
   AnalysisCurve *curves = core_memory_zero_allocate(runs * MEASURES + 1, sizeof *curves);
   size_t *task_of = core_memory_allocate((report->selection.count + 1) * sizeof *task_of);
-  size_t *task = core_memory_allocate((runs + 1) * sizeof *task), at = 0;
+  size_t *task = core_memory_allocate(2 * (runs + 1) * sizeof *task), *run = task + runs + 1, at = 0;
   const size_t tasks = analysis_tasks_find(&report->selection, task_of);
-  for (size_t r = 0; r < report->selection.count; r++)
-    if (report->groups.group_of[r] == group) task[at++] = task_of[r];
+  for (size_t r = 0; r < report->selection.count; r++) {
+    if (report->groups.group_of[r] != group) continue;
+    run[at] = r;
+    task[at++] = task_of[r];
+  }
   json_t *values = json_object();
   int code = read_group(report, q, group, curves);
   for (size_t m = 0; m < MEASURES && code == CORE_OK; m++) {
-    json_t *curve = average(report, curves, task, tasks, runs, m, grid, PLACES + 1);
+    json_t *curve = average(report, curves, task, tasks, run, runs, m, grid, PLACES + 1);
     if (curve) json_object_set_new(values, series_measures[m].name, curve);
   }
   json_array_append_new(

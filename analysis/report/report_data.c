@@ -97,8 +97,8 @@ static int add_runs(const AnalysisReport *report, json_t *root) {
 
 /* ---- configurations --------------------------------------------------------------------------------------------- */
 
-/* Of the runs that have ended. value, task: room for all runs. */
-typedef struct Room { double *value; size_t *task, *task_of, tasks; } Room;
+/* Of the runs that have ended. value, task, run: room for all runs. */
+typedef struct Room { double *value; size_t *task, *run, *task_of, tasks; } Room;
 
 static AnalysisInterval score_interval(const AnalysisReport *report, size_t group, AnalysisMeasure measure,
                                        const Room *room) {
@@ -107,10 +107,11 @@ static AnalysisInterval score_interval(const AnalysisReport *report, size_t grou
     const double value = report->measured[r].value[measure];
     if (report->groups.group_of[r] != group || !report->measured[r].ended || !isfinite(value)) continue;
     room->value[n] = value;
+    room->run[n] = r;
     room->task[n++] = room->task_of[r];
   }
   return analysis_tasks_interval(room->value, room->task, n, room->tasks, ANALYSIS_AGGREGATE_MEAN,
-                                 analysis_measure_range(measure, report->measured, report->selection.count));
+                                 analysis_measure_range(measure, report->measured, room->run, n));
 }
 
 static void add_configurations(const AnalysisReport *report, json_t *root) {
@@ -120,6 +121,7 @@ static void add_configurations(const AnalysisReport *report, json_t *root) {
   const size_t runs = report->selection.count + 1;
   Room whole = {.value = core_memory_allocate(runs * sizeof(double)),
                 .task = core_memory_allocate(runs * sizeof(size_t)),
+                .run = core_memory_allocate(runs * sizeof(size_t)),
                 .task_of = core_memory_allocate(runs * sizeof(size_t))}, *room = &whole;
   room->tasks = analysis_tasks_find(&report->selection, room->task_of);
   for (size_t g = 0; g < report->groups.count; g++) {
@@ -141,6 +143,7 @@ static void add_configurations(const AnalysisReport *report, json_t *root) {
   }
   free(room->value);
   free(room->task);
+  free(room->run);
   free(room->task_of);
   json_object_set_new(root, "configurations", list);
 }
@@ -190,12 +193,10 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
   json_t *claims = json_array();
   json_object_set_new(root, "claims", claims);
   const AnalysisClaimsAsked asked = {.all_runs = analysis_claims_take_all(report->sweep)};
-  AnalysisMembership membership = {0};
-  int code = analysis_membership_read(report->database, &report->selection, &membership);
-  if (code == CORE_OK)
-    code = analysis_claims_judge(report->database, &report->selection, report->measured, &membership, &asked, &list,
-                                 &count);
-  analysis_membership_free(&membership);
+  AnalysisSelection selection = {0};
+  int code = analysis_select_with_copies(report->database, report->sweep, report->where->items, report->where->count,
+                                         &selection);
+  if (code == CORE_OK) code = analysis_claims_evaluate(report->database, &selection, &asked, &list, &count);
   for (size_t i = 0; i < count && code == CORE_OK; i++) {
     const AnalysisFindingOfClaim *f = &list[i];
     json_t *object = json_object();
@@ -219,6 +220,7 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
     json_array_append_new(claims, object);
   }
   free(list);
+  analysis_selection_free(&selection);
   return code;
 }
 
@@ -306,7 +308,7 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
   add_pair(list, "filter", report->selection.filter);
   add_pair(list, "query", report->selection.sql);
   CoreText intervals = {0};
-  core_text_appendf(&intervals, "%s; claims: bootstrap, see there", analysis_interval_words);
+  core_text_appendf(&intervals, "%s; claims: permutations and Student t, see there", analysis_interval_words);
   add_pair(
     list, "intervals",
     core_text_string(&intervals));

@@ -40,46 +40,57 @@ static int read_coverage(StoreQuery *query, int64_t key, int64_t last, double st
   return CORE_OK;
 }
 
-/* What the runs of r's task and budget have in common: the fewest states of those that have ended. */
-static double common_states(const AnalysisSelection *selection, const size_t *task, const AnalysisMeasured *measured,
-                            const double *states, size_t r) {
+typedef struct Compared {
+  const AnalysisSelection *selection;
+  const AnalysisMeasured *measured;
+  const size_t *run, *task;       /* [count] of the selection; task[run of the selection] */
+  double *states;                 /* [count] looked at by the last row; NaN: not measured */
+  size_t count;
+} Compared;
+
+/* What the runs of i's task and budget have in common: the fewest states of those that reached it. */
+static double common_states(const Compared *c, size_t i) {
+  const AnalysisRun *runs = c->selection->runs;
   double fewest = INFINITY;
-  for (size_t i = 0; i < selection->count; i++) {
-    const bool alike = task[i] == task[r] &&
-                       selection->runs[i].config.train.total_steps == selection->runs[r].config.train.total_steps;
-    if (alike && measured[i].ended && states[i] < fewest) fewest = states[i];
+  for (size_t k = 0; k < c->count; k++) {
+    const AnalysisMeasured *m = &c->measured[c->run[k]];
+    const bool alike = c->task[c->run[k]] == c->task[c->run[i]] &&
+                       runs[c->run[k]].config.train.total_steps == runs[c->run[i]].config.train.total_steps;
+    if (alike && m->ended && !m->broken && c->states[k] < fewest) fewest = c->states[k];
   }
   return fewest;
 }
 
-static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const AnalysisSelection *selection,
-                    const int64_t *key, const int64_t *last, double *states, size_t *task, AnalysisMeasured *measured) {
-  analysis_tasks_find(selection, task);
-  for (size_t r = 0; r < selection->count; r++) {
-    states[r] = NAN;
-    const bool has_worlds = !core_config_has_no_worlds(&selection->runs[r].config);
-    if (last[r] > 0 && has_worlds) TRY(read_states(of_states, &selection->runs[r], key[r], last[r], &states[r]));
+static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const Compared *c, double *value) {
+  for (size_t i = 0; i < c->count; i++) {
+    const AnalysisRun *run = &c->selection->runs[c->run[i]];
+    const AnalysisMeasured *m = &c->measured[c->run[i]];
+    value[i] = c->states[i] = NAN;
+    if (m->iteration > 0 && !core_config_has_no_worlds(&run->config))
+      TRY(read_states(of_states, run, m->key, m->iteration, &c->states[i]));
   }
-  for (size_t r = 0; r < selection->count; r++) {
-    if (isnan(states[r])) continue;
-    const double common = common_states(selection, task, measured, states, r);
-    if (states[r] >= common)
-      TRY(read_coverage(of_coverage, key[r], last[r], common, &measured[r].value[ANALYSIS_MEASURE_coverage]));
+  for (size_t i = 0; i < c->count; i++) {
+    if (isnan(c->states[i])) continue;
+    const AnalysisMeasured *m = &c->measured[c->run[i]];
+    const double common = common_states(c, i);
+    if (c->states[i] >= common) TRY(read_coverage(of_coverage, m->key, m->iteration, common, &value[i]));
   }
   return CORE_OK;
 }
 
-int analysis_measures_read_coverage(StoreDatabase *database, const AnalysisSelection *selection, const int64_t *key,
-                                    const int64_t *last, AnalysisMeasured *measured) {
+int analysis_coverage_read(StoreDatabase *database, const AnalysisSelection *selection,
+                           const AnalysisMeasured *measured, const size_t *run, size_t count, double *value) {
   StoreQuery *of_states = NULL, *of_coverage = NULL;
-  double *states = core_memory_allocate((selection->count + 1) * sizeof *states);
   size_t *task = core_memory_allocate((selection->count + 1) * sizeof *task);
+  const Compared compared = {selection, measured, run, task,
+                             core_memory_allocate((count + 1) * sizeof(double)), count};
+  analysis_tasks_find(selection, task);
   int code = store_query_open(database, states_sql, &of_states);
   if (code == CORE_OK) code = store_query_open(database, coverage_sql, &of_coverage);
-  if (code == CORE_OK) code = read_all(of_states, of_coverage, selection, key, last, states, task, measured);
+  if (code == CORE_OK) code = read_all(of_states, of_coverage, &compared, value);
   store_query_close(&of_states);
   store_query_close(&of_coverage);
-  free(states);
+  free(compared.states);
   free(task);
   return code;
 }

@@ -4,11 +4,11 @@
 #define ANALYSIS_MEASURE_COVERAGE_H
 #include "analysis/runs/measures.h"
 
-/* Fills in value[coverage] of measured[selection->count], whose other values are read: coverage_50 (a random
- * projection's; trainer/rollout/coverage.h) when the run had looked at as many states as that of the runs of its
- * task and budget (train.total_steps) which had looked at the fewest when it ended. NaN: not measured, or not so far
- * yet. last[run]: its last iteration that counts, 0 without one; key[run]: of its rows. */
-int analysis_measures_read_coverage(StoreDatabase *database, const AnalysisSelection *selection, const int64_t *key,
-                                    const int64_t *last, AnalysisMeasured *measured);
+/* Reads value[count], that of the runs run[count] of the selection: coverage_50 (a random projection's;
+ * trainer/rollout/coverage.h) when the run had looked at as many states as that of these runs of its task and budget
+ * (train.total_steps) which had looked at the fewest when it reached its budget. NaN: not measured, or not so far yet.
+ * A run that broke down early does not count: it would compare all others at its few states. */
+int analysis_coverage_read(StoreDatabase *database, const AnalysisSelection *selection,
+                           const AnalysisMeasured *measured, const size_t *run, size_t count, double *value);
 
 #endif

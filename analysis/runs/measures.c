@@ -24,13 +24,17 @@ static const struct { const char *name, *words; AnalysisRange range; } measures[
 const char *analysis_measure_name(AnalysisMeasure measure) { return measures[measure].name; }
 const char *analysis_measure_words(AnalysisMeasure measure) { return measures[measure].words; }
 
-static bool is_score(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_early; }
+static bool is_rate(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_early; }
 
-AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisMeasured *measured, size_t count) {
+bool analysis_measure_is_score(AnalysisMeasure measure) { return measure <= ANALYSIS_MEASURE_normalized_score; }
+
+AnalysisRange analysis_measure_range(AnalysisMeasure measure, const AnalysisMeasured *measured, const size_t *run,
+                                     size_t count) {
   const bool normalized = measure == ANALYSIS_MEASURE_normalized_score;
-  for (size_t r = 0; r < count && (is_score(measure) || normalized); r++) {
-    if (isnan(measured[r].value[measure])) continue;
-    if (!measured[r].rated || (normalized && measured[r].normalized)) return ANALYSIS_RANGE_FREE;
+  for (size_t i = 0; i < count && (is_rate(measure) || normalized); i++) {
+    const AnalysisMeasured *m = &measured[run ? run[i] : i];
+    if (isnan(m->value[measure])) continue;
+    if (!m->rated || (normalized && m->normalized)) return ANALYSIS_RANGE_FREE;
   }
   return measures[measure].range;
 }
@@ -106,25 +110,44 @@ static double fall_by_chance(const Scores *s) {
   return sqrt(squares / (double)n / 2) * analysis_student_quantile(rank, 1e6);
 }
 
-static void fill_scores(const Scores *s, double end, AnalysisMeasured *run) {
-  if (run->evaluations == 0) return;
+/* s: of evaluations after training began. untrained: the score before; NaN without one. */
+static void fill_scores(const Scores *s, const AnalysisRun *of, double end, AnalysisMeasured *run) {
+  if (s->count == 0) return;
+  const double last = s->score[s->count - 1], tenth = analysis_run_whole_iterations(of, end / 10);
   double best = -INFINITY, early = -INFINITY;
   for (size_t i = 0; i < s->count; i++) {
     best = fmax(best, s->score[i]);
-    if (s->at[i] <= end / 10) early = fmax(early, s->score[i]);
+    if (s->at[i] <= tenth) early = fmax(early, s->score[i]);
   }
-  run->value[ANALYSIS_MEASURE_final] = s->score[s->count - 1];
-  if (s->count > 1) run->value[ANALYSIS_MEASURE_last_two] = (s->score[s->count - 1] + s->score[s->count - 2]) / 2;
+  run->value[ANALYSIS_MEASURE_final] = last;
+  if (s->count > 1) run->value[ANALYSIS_MEASURE_last_two] = (last + s->score[s->count - 2]) / 2;
   run->value[ANALYSIS_MEASURE_best] = best;
-  run->value[ANALYSIS_MEASURE_fall] = best - s->score[s->count - 1];
-  run->value[ANALYSIS_MEASURE_fall_excess] = best - s->score[s->count - 1] - fall_by_chance(s);
+  run->value[ANALYSIS_MEASURE_fall] = best - last;
+  run->value[ANALYSIS_MEASURE_fall_excess] = best - last - fall_by_chance(s);
   run->value[ANALYSIS_MEASURE_rise_second] = mean_between(s, 0.75, 1) - mean_between(s, 0.25, 0.5);
-  run->value[ANALYSIS_MEASURE_gain] = s->score[s->count - 1] - score_before(s, end / 2);
+  run->value[ANALYSIS_MEASURE_gain] = last - score_before(s, analysis_run_whole_iterations(of, end / 2));
   run->value[ANALYSIS_MEASURE_early] = isinf(early) ? NAN : early;
+}
+
+/* Gives a run that broke down the scores of its untrained policy (measures.h). */
+static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained, double untrained_return, double end,
+                        AnalysisMeasured *run) {
+  const double half = score_before(s, analysis_run_whole_iterations(of, end / 2));
+  const double second = mean_between(s, 0.25, 0.5), best = run->value[ANALYSIS_MEASURE_best];
+  run->value[ANALYSIS_MEASURE_final] = run->value[ANALYSIS_MEASURE_last_two] = untrained;
+  run->value[ANALYSIS_MEASURE_best] = run->value[ANALYSIS_MEASURE_best_other] = untrained;
+  run->value[ANALYSIS_MEASURE_gain] = isnan(half) ? 0 : untrained - half;
+  run->value[ANALYSIS_MEASURE_fall] = run->value[ANALYSIS_MEASURE_fall_excess] =
+    isnan(best) ? 0 : fmax(best - untrained, 0);
+  run->value[ANALYSIS_MEASURE_rise_second] = isnan(second) ? 0 : untrained - second;
+  if (isnan(run->value[ANALYSIS_MEASURE_early])) run->value[ANALYSIS_MEASURE_early] = untrained;
+  run->value[ANALYSIS_MEASURE_final_return] = run->value[ANALYSIS_MEASURE_best_return] = untrained_return;
 }
 
 static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
                        AnalysisMeasured *run) {
+  double untrained = NAN, untrained_return = NAN;
+  const double end = fmin(budget, (double)of->config.train.total_steps);
   bool row = false;
   int code;
   s->count = 0;
@@ -134,18 +157,21 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
   store_query_bind_text(query, 2, level_set);
   store_query_bind_real(query, 3, budget);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
-    double score = store_query_real(query, 2);
+    const double score = store_query_real(query, 2), given = store_query_real(query, 4);
     if (!isfinite(score)) continue;
-    scores_add(s, store_query_real(query, 1), score);
-    run->evaluations += store_query_int(query, 0) > 0;
     run->rated = run->rated && store_query_int(query, 3) != 0;
-    const double given = store_query_real(query, 4);
+    if (store_query_int(query, 0) == 0) {
+      untrained = score;
+      untrained_return = given;
+      continue;
+    }
+    run->evaluations++;
+    scores_add(s, store_query_real(query, 1), score);
     run->value[ANALYSIS_MEASURE_final_return] = given;
     run->value[ANALYSIS_MEASURE_best_return] = fmax(run->value[ANALYSIS_MEASURE_best_return], given);
   }
-  if (run->evaluations == 0) /* of the untrained policy alone, which is no result */
-    run->value[ANALYSIS_MEASURE_final_return] = run->value[ANALYSIS_MEASURE_best_return] = NAN;
-  fill_scores(s, fmin(budget, (double)of->config.train.total_steps), run);
+  fill_scores(s, of, end, run);
+  if (run->broken) fill_broken(s, of, untrained, untrained_return, end, run);
   return code;
 }
 
@@ -154,7 +180,7 @@ static void normalize(const AnalysisRun *of, AnalysisMeasured *run) {
   const AnalysisBounds bounds = analysis_bounds_of(&of->config);
   double *score = &run->value[ANALYSIS_MEASURE_normalized_score];
   run->normalized = bounds.scale != ANALYSIS_SCALE_NONE;
-  if (run->evaluations == 0) return;
+  if (run->evaluations == 0 && !run->broken) return;
   if (run->normalized) *score = analysis_normalize(&bounds, run->value[ANALYSIS_MEASURE_final_return]);
   else if (run->rated) *score = run->value[ANALYSIS_MEASURE_final];
 }
@@ -167,7 +193,7 @@ static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, A
   store_query_bind_text(query, 2, ANALYSIS_LEVELS_OTHER);
   store_query_bind_real(query, 3, budget);
   TRY(store_query_step(query, &row));
-  if (row && run->evaluations > 0) run->value[ANALYSIS_MEASURE_best_other] = store_query_real(query, 0);
+  if (row && run->evaluations > 0 && !run->broken) run->value[ANALYSIS_MEASURE_best_other] = store_query_real(query, 0);
   return CORE_OK;
 }
 
@@ -226,26 +252,36 @@ static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, c
   if (second >= 0) store_query_bind_int(query, 3, second);
   TRY(store_query_step(query, &row));
   for (size_t i = 0; i < count && row; i++) {
-    double value = store_query_real(query, (int)i);
-    run->value[list[i]] = isfinite(value) ? value : NAN;
+    const double value = store_query_real(query, (int)i);
+    /* One infinite KL makes the mean infinite and DDR 0: both still have a rank. */
+    run->value[list[i]] = isfinite(value) || list[i] == ANALYSIS_MEASURE_kl ? value : NAN;
   }
   return CORE_OK;
 }
 
-/* *last_row, *run_key: the last iteration that counts, and where its rows are. */
-static int read_iterations(Queries *q, const AnalysisRun *of, double budget, AnalysisMeasured *run, int64_t *last_row,
-                           int64_t *run_key) {
-  static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final};
+/* The last iteration that counts, where its rows are, and what the run's status means for the budget. */
+static int read_end(Queries *q, const AnalysisRun *of, double budget, double limit, AnalysisMeasured *run) {
   bool row = false;
   store_query_reset(q->last);
   store_query_bind_text(q->last, 1, of->id);
-  store_query_bind_real(q->last, 2, budget);
+  store_query_bind_real(q->last, 2, limit);
   TRY(store_query_step(q->last, &row));
-  if (!row) return CORE_OK;
-  int64_t last = store_query_int(q->last, 0), key = store_query_int(q->last, 1);
-  run->transitions = store_query_real(q->last, 2);
-  *last_row = last;
-  *run_key = key;
+  if (row) {
+    run->iteration = store_query_int(q->last, 0);
+    run->key = store_query_int(q->last, 1);
+    run->transitions = store_query_real(q->last, 2);
+  }
+  const bool reached = of->status == STORE_FINISHED || (budget > 0 && run->transitions >= budget);
+  run->broken = !reached && (of->status == STORE_DIVERGED || of->status == STORE_FAILED);
+  run->ended = reached || run->broken;
+  run->censored = !run->ended && of->status == STORE_STOPPED_BY_RULE;
+  return CORE_OK;
+}
+
+static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisMeasured *run) {
+  static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final};
+  const int64_t last = run->iteration, key = run->key;
+  if (last == 0) return CORE_OK;
   TRY(take(q->kl, key, last, -1, kl_measures, 2, run));
   TRY(take(last <= SHORT_RUN ? q->short_late : q->late, key, last - last / 4, last, late, sizeof late / sizeof *late,
            run));
@@ -255,31 +291,39 @@ static int read_iterations(Queries *q, const AnalysisRun *of, double budget, Ana
   /* noisy_sgd has no evaluations: its score is how near it came. */
   if (!core_config_has_no_worlds(&of->config)) return CORE_OK;
   run->rated = false;
-  return take(q->distance, key, last, -1, final, 1, run);
+  return run->broken ? CORE_OK : take(q->distance, key, last, -1, final, 1, run);
 }
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 static int read_run(Queries *q, const AnalysisRun *of, const char *level_set, double budget, Scores *s,
-                    AnalysisMeasured *run, int64_t *last, int64_t *key) {
-  double each = (double)core_config_transitions_per_iteration(&of->config), limit = INFINITY;
-  if (budget > 0) limit = each > 0 ? ceil(budget / each) * each : budget; /* a budget ends with a whole iteration */
+                    AnalysisMeasured *run) {
+  const double limit = budget > 0 ? analysis_run_whole_iterations(of, budget) : INFINITY;
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) run->value[m] = NAN;
+  TRY(read_end(q, of, budget, limit, run));
   TRY(read_scores(q->scores, of, level_set, limit, s, run));
   normalize(of, run);
   if (of->config.eval.levels[0]) TRY(read_other(q->other, of, limit, run));
-  TRY(read_iterations(q, of, limit, run, last, key));
-  run->ended =
-    of->status == STORE_FINISHED || of->status == STORE_DIVERGED || (budget > 0 && run->transitions >= budget);
-  run->censored = !run->ended && of->status == STORE_STOPPED_BY_RULE;
-  return CORE_OK;
+  return read_iterations(q, of, run);
+}
+
+/* Coverage at equal numbers of states, of all runs that the selection has. */
+static int read_coverage(StoreDatabase *database, const AnalysisSelection *selection, AnalysisMeasured *measured) {
+  size_t *run = core_memory_allocate((selection->count + 1) * sizeof *run);
+  double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
+  for (size_t r = 0; r < selection->count; r++) run[r] = r;
+  const int code = analysis_coverage_read(database, selection, measured, run, selection->count, value);
+  for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
+    measured[r].value[ANALYSIS_MEASURE_coverage] = value[r];
+  free(run);
+  free(value);
+  return code;
 }
 
 int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *selection, const char *level_set,
                            double budget, AnalysisMeasured **measured) {
   Queries q = {0};
   Scores s = {0};
-  int64_t *last = core_memory_zero_allocate(2 * selection->count + 1, sizeof *last), *key = last + selection->count;
   *measured = core_memory_zero_allocate(selection->count + 1, sizeof **measured);
   int code = store_query_open(database, evaluation_sql, &q.scores);
   if (code == CORE_OK) code = store_query_open(database, other_sql, &q.other);
@@ -290,8 +334,8 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   if (code == CORE_OK) code = store_query_open(database, profile_sql, &q.profile);
   if (code == CORE_OK) code = store_query_open(database, distance_sql, &q.distance);
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++)
-    code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r], &last[r], &key[r]);
-  if (code == CORE_OK) code = analysis_measures_read_coverage(database, selection, key, last, *measured);
+    code = read_run(&q, &selection->runs[r], level_set, budget, &s, &(*measured)[r]);
+  if (code == CORE_OK) code = read_coverage(database, selection, *measured);
   store_query_close(&q.scores);
   store_query_close(&q.other);
   store_query_close(&q.last);
@@ -302,6 +346,5 @@ int analysis_measures_read(StoreDatabase *database, const AnalysisSelection *sel
   store_query_close(&q.distance);
   free(s.at);
   free(s.score);
-  free(last);
   return code;
 }

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,6 +162,9 @@ int analysis_config_from_json(const char *text, CoreConfig *config) {
 static void apply_scale(AnalysisRun *run) {
   CoreConfig resolved;
   run->scaled = core_config_is_scaled(&run->config) && core_config_resolve(&run->config, &resolved) == CORE_OK;
+  if (!run->scaled) resolved = run->config;
+  run->transitions_per_iteration = core_config_transitions_per_iteration(&resolved);
+  run->iterations = core_config_iterations(&resolved);
   if (!run->scaled) return;
   resolved.scale = run->config.scale;
   run->config = resolved;
@@ -188,18 +192,28 @@ static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-static int by_cell(const void *left, const void *right) {
-  static const int ended[] = {[STORE_FINISHED] = 2, [STORE_DIVERGED] = 1};
-  const AnalysisRun *a = *(AnalysisRun *const *)left, *b = *(AnalysisRun *const *)right;
-  const int order = strcmp(a->cell, b->cell);
-  if (order != 0) return order;
-  if (a->config.train.seed != b->config.train.seed) return a->config.train.seed < b->config.train.seed ? -1 : 1;
+double analysis_run_whole_iterations(const AnalysisRun *run, double budget) {
+  const double each = (double)run->transitions_per_iteration;
+  return each > 0 ? ceil(budget / each) * each : budget;
+}
+
+int analysis_run_prefer(const AnalysisRun *a, const AnalysisRun *b) {
+  static const int ended[] = {[STORE_FINISHED] = 3, [STORE_DIVERGED] = 2, [STORE_FAILED] = 1};
   const size_t known = sizeof ended / sizeof *ended;
   const int first = (size_t)a->status < known ? ended[a->status] : 0;
   const int second = (size_t)b->status < known ? ended[b->status] : 0;
   if (first != second) return second - first;
   if (a->iteration != b->iteration) return a->iteration > b->iteration ? -1 : 1;
+  if (a->scaled != b->scaled) return a->scaled ? 1 : -1;
   return strcmp(a->id, b->id);
+}
+
+static int by_cell(const void *left, const void *right) {
+  const AnalysisRun *a = *(AnalysisRun *const *)left, *b = *(AnalysisRun *const *)right;
+  const int order = strcmp(a->cell, b->cell);
+  if (order != 0) return order;
+  if (a->config.train.seed != b->config.train.seed) return a->config.train.seed < b->config.train.seed ? -1 : 1;
+  return analysis_run_prefer(a, b);
 }
 
 /* Of runs of one cell and seed the first of by_cell stays. */
@@ -385,7 +399,7 @@ static char *describe_filter(const char *sweep, const Condition *conditions, siz
 }
 
 /* said: gets the part of the filter that is about tags and pins. */
-static int select_runs(StoreDatabase *database, const char *sweep, Condition *conditions, const char *const *where,
+static int filter_runs(StoreDatabase *database, const char *sweep, Condition *conditions, const char *const *where,
                        size_t where_count, AnalysisSelection *selection, CoreText *said) {
   size_t count = 0; /* of conditions on settings */
   for (size_t i = 0; i < where_count; i++)
@@ -400,23 +414,29 @@ static int select_runs(StoreDatabase *database, const char *sweep, Condition *co
   TRY(analysis_keep_annotated(database, where, where_count, selection, said));
   find_extremes(selection, conditions, count);
   if (count > 0) TRY(apply_conditions(selection, conditions, count));
-  drop_copies(selection);
   selection->filter = describe_filter(sweep, conditions, count, core_text_string(said));
   return CORE_OK;
 }
 
-int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
-                         AnalysisSelection *selection) {
+int analysis_select_with_copies(StoreDatabase *database, const char *sweep, const char *const *where,
+                                size_t where_count, AnalysisSelection *selection) {
   memset(selection, 0, sizeof *selection);
   selection->sql = runs_sql;
   Condition *conditions = core_memory_zero_allocate(where_count + 1, sizeof *conditions);
   CoreText said = {0};
-  int code = select_runs(database, sweep, conditions, where, where_count, selection, &said);
+  int code = filter_runs(database, sweep, conditions, where, where_count, selection, &said);
   core_text_free(&said);
   for (size_t i = 0; i < where_count; i++) free(conditions[i].value);
   free(conditions);
   if (code != CORE_OK) analysis_selection_free(selection);
   return code;
+}
+
+int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
+                         AnalysisSelection *selection) {
+  TRY(analysis_select_with_copies(database, sweep, where, where_count, selection));
+  drop_copies(selection);
+  return CORE_OK;
 }
 
 /* The other values of the condition's key, each once, in the order of the runs; free each and the array. */

@@ -28,6 +28,7 @@ typedef struct AnalysisRun {
   char cell[CORE_RUN_ID]; /* core_config_cell_id: what all seeds of its configuration have in common */
   CoreConfig config;      /* as it ran: with a scale.scheme, what it comes to; init.from names its parent in words */
   bool scaled;            /* by a scale.scheme: env.num and the like follow from scale.factor */
+  int64_t transitions_per_iteration, iterations; /* N*K, and iterations of the whole budget, as it ran */
   StoreStatus status;
   int64_t iteration;      /* done so far */
   char commit[48];        /* of the trainer; "" when unknown */
@@ -56,6 +57,15 @@ typedef struct AnalysisSelection {
  * database is empty or which values the key has. */
 int analysis_select_runs(StoreDatabase *database, const char *sweep, const char *const *where, size_t where_count,
                          AnalysisSelection *selection);
+/* The same with all copies kept: for claims, each of which resolves the copies within its own data (cells.h). */
+int analysis_select_with_copies(StoreDatabase *database, const char *sweep, const char *const *where,
+                                size_t where_count, AnalysisSelection *selection);
+/* The transitions of a budget rounded up to whole iterations of the run: the trainer evaluates at the end of the
+ * iteration that reaches a budget, not at the round number. */
+double analysis_run_whole_iterations(const AnalysisRun *run, double budget);
+/* Orders runs a and b of one cell and seed: below 0 where a is the one to keep, the one that got furthest; of equals
+ * the one without scale.scheme, whose own settings are those that it ran with. */
+int analysis_run_prefer(const AnalysisRun *a, const AnalysisRun *b);
 void analysis_selection_free(AnalysisSelection *selection);
 
 /* "key=value" of runs that belong to every group of the key: a reference of which a scheme's panel is a part. Each such

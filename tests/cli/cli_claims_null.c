@@ -231,7 +231,7 @@ static void add_effect(World *world, const AnalysisSelection *selection, const A
         const double early = size * change_of(claim, &cells, s, c, 1);
         for (size_t i = cells.first[c]; i < cells.first[c + 1]; i++) {
           AnalysisMeasured *m = &world->measured[cells.run[i]];
-          const AnalysisRange range = analysis_measure_range(claim->measure, world->measured, world->count);
+          const AnalysisRange range = analysis_measure_range(claim->measure, world->measured, NULL, world->count);
           if (is_of_margin(claim->test) && !isfinite(range.high)) m->value[claim->measure] *= pow(1.25, change / 0.05);
           else m->value[claim->measure] += change * (isfinite(range.high) ? range.high : 1);
           if (claim->measure != ANALYSIS_MEASURE_early) m->value[ANALYSIS_MEASURE_early] += early;

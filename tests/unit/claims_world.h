@@ -40,6 +40,8 @@ static AnalysisMeasured *add_run(World *world, const CoreConfig *config, double 
   run->config = *config;
   run->status = STORE_FINISHED;
   core_config_id(&run->config, run->id);
+  core_config_cell_id(&run->config, run->cell);
+  run->transitions_per_iteration = core_config_transitions_per_iteration(&run->config);
   for (size_t m = 0; m < ANALYSIS_MEASURES; m++) measured->value[m] = score;
   measured->ended = true;
   return measured;

@@ -211,7 +211,7 @@ static void test_membership(void **state) {
   for (int any = 0; any < 2; any++) {
     AnalysisFindingOfClaim *list;
     size_t count;
-    const AnalysisClaimsAsked asked = {(const char *const[]){"com_high"}, 1, any != 0, false};
+    const AnalysisClaimsAsked asked = {.ids = (const char *const[]){"com_high"}, .id_count = 1, .all_runs = any != 0};
     assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, &membership, &asked, &list, &count),
                      CORE_OK);
     assert_int_equal(count, 1);
