@@ -37,6 +37,12 @@ enum {
   CORE_RANDOM_FOLLOWERS = 22, /* SAPG: whose transitions the leader learns from: (iteration) */
   CORE_RANDOM_COVERAGE = 25,  /* the plane of state coverage, and the play that its box comes from: (world, step) */
   CORE_RANDOM_TRIAL = 26,     /* values of a search's trials: (trial, draw); the seed is of sweep, search, setting */
+  /* Seeds of worlds that draw their own random numbers (EnvForeign): training's (world, reset), the warm-up's and the
+   * coverage box's (world, 0), an evaluation's (attempt, evaluation). */
+  CORE_RANDOM_WORLD = 27,
+  CORE_RANDOM_WORLD_WARM_UP = 28,
+  CORE_RANDOM_WORLD_COVERAGE = 29,
+  CORE_RANDOM_WORLD_EVALUATE = 30,
 };
 
 typedef struct CoreRandom4 { uint32_t v[4]; } CoreRandom4;

@@ -51,7 +51,7 @@ static int command_train(int argc, char **argv) {
              "state. The id is a hash of the configuration, so the same configuration is the same run.\n\n"
              "mpirun -n 4 trainer ... (or srun) divides the environments over 4 processes.\n\n"
              "Exit codes: 0 finished, 1 failed or diverged, 2 wrong use, 75 stopped by SIGUSR1, SIGUSR2, SIGTERM or "
-             "SIGINT after finishing the iteration and saving it (run again with --resume to go on).\n\n"
+             "SIGINT, with a checkpoint (run again with --resume to go on).\n\n"
              "Other commands: trainer config, info, tasks, checkpoint, morphologies, scaling, show, play, export, "
              "check-level; trainer help lists them.",
     .more = core_config_help,

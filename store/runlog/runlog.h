@@ -117,7 +117,7 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(transitions, "transitions", "environment steps trained so far") \
   X(solve_rate, "", "mean over levels of solved / attempts") \
   X(solve_rate_se, "", "its standard error (NaN with one attempt a level)") \
-  X(episodes, "episodes", "attempts") \
+  X(episodes, "episodes", "attempts that ended: what the means are over") \
   X(episode_return, "", "mean") \
   X(episode_length, "steps", "mean") \
   X(goals, "", "goals reached in an episode, mean")

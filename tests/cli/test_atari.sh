@@ -56,11 +56,11 @@ same() {
 count() { awk -v c="$1" '$c == 1' "$tap_dir/ours" | wc -l; } # lines with a 1 in that column
 same "whole games" "atari/Breakout 3 220 train.seed=5 env.workers=2 atari.episodic_life=no" "breakout 3 220 5 0"
 tap_result "some ended" "$([ "$(count 5)" -gt 0 ] && [ "$(count 5)" = "$(count 7)" ]; echo $?)" "$(count 5) $(count 7)"
-same "lives" "atari/Breakout 2 320 train.seed=5 env.workers=2" "breakout 2 320 5 1"
+same "lives" "atari/Breakout 2 480 train.seed=5 env.workers=2" "breakout 2 480 5 1"
 tap_result "more of which ended than games" "$([ "$(count 7)" -gt 0 ] && [ "$(count 5)" -gt $((3 * $(count 7))) ]; echo $?)" \
   "$(count 5) $(count 7)"
 cp "$tap_dir/ours" "$tap_dir/two"
-same "one worker for both worlds" "atari/Breakout 2 320 train.seed=5 env.workers=1" "breakout 2 320 5 1"
+same "one worker for both worlds" "atari/Breakout 2 480 train.seed=5 env.workers=1" "breakout 2 480 5 1"
 tap_result "gives the same" "$(cmp -s "$tap_dir/ours" "$tap_dir/two"; echo $?)"
 same "lives without FIRE" "atari/Qbert 1 200 train.seed=1 atari.fire_reset=no" "qbert 1 200 1 1 use_fire_reset=False"
 same "sticky actions" "atari/Pong 2 40 train.seed=5 atari.episodic_life=no atari.sticky=0.25" "pong 2 40 5 0 repeat_action_probability=0.25"

@@ -108,7 +108,7 @@ static Fixture *make(const char *const *settings, int shards_of_run) {
   shards.shards = shards.all_shards = shards_of_run;
   agent_register(&f->agent, &f->config, &f->env, 64, f->arena);
   rollout_register(&f->rollout, &f->config, &f->env, &shards, STEPS, f->arena);
-  evaluate_register(&f->evaluator, &f->config, &f->env, f->arena);
+  evaluate_register(&f->evaluator, &f->config, &f->env, WORLDS, f->arena);
   if (strcmp(f->config.algo.name, "sapg") == 0)
     sapg_data_register(&f->sapg, &f->config, &f->agent, &f->rollout, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
@@ -414,6 +414,27 @@ static void test_returns_are_of_whole_games(void **state) {
   destroy(f);
 }
 
+/* What an attempt would have come to that takes more steps than there may be is not known: it counts nowhere. */
+static void test_unfinished_attempts_are_not_measured(void **state) {
+  StoreEvaluation row;
+  Fixture *f = make(SETTINGS("env.normalize_rewards=none"), 1);
+  double sum = 0;
+  int ended = 0;
+  for (int w = 0; w < WORLDS; w++)
+    if (last_step(w) == END) sum += 100.0 * (w + 1) * END, ended++;
+  assert_true(END < CUT && ended > 0 && ended < WORLDS);
+  f->evaluator.env->max_steps = END;
+  assert_int_equal(evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row), CORE_OK);
+  assert_float_equal(row.episodes, ended, 0);
+  assert_float_equal(row.episode_return, sum / ended, 1e-9);
+  assert_float_equal(row.episode_length, END, 0);
+  f->evaluator.env->max_steps = END - 1;
+  assert_int_equal(evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row), CORE_OK);
+  assert_float_equal(row.episodes, 0, 0);
+  assert_true(isnan(row.episode_return) && isnan(row.episode_length) && isnan(row.solve_rate) && isnan(row.goals));
+  destroy(f);
+}
+
 /* ---- mean actions ------------------------------------------------------------------------------------------------ */
 
 static void test_mean_actions(void **state) {
@@ -466,7 +487,8 @@ int main(void) {
     cmocka_unit_test(test_refusals), cmocka_unit_test(test_sapg),
     cmocka_unit_test(test_statistics_of_each_world),
     cmocka_unit_test(test_returns_are_not_scaled),
-    cmocka_unit_test(test_returns_are_of_whole_games), cmocka_unit_test(test_clipped_rewards),
+    cmocka_unit_test(test_returns_are_of_whole_games),
+    cmocka_unit_test(test_unfinished_attempts_are_not_measured), cmocka_unit_test(test_clipped_rewards),
     cmocka_unit_test(test_mean_actions),
     cmocka_unit_test(test_sampled_actions_differ), cmocka_unit_test(test_most_probable_classes),
   };

@@ -41,6 +41,14 @@ int env_check_on_host(const Env *env, const EnvBatch *batch) {
   return env_lacks(env, "train.device", "cuda", "worlds on a GPU", "train.device to cpu");
 }
 
+void env_seed(Env *env, const EnvSeeds *seeds) {
+  if (env->foreign) env->foreign->seed(env, seeds);
+}
+
+int env_worlds_at_once(const Env *env, int worlds, int trained) {
+  return env->foreign && trained < worlds ? trained : worlds;
+}
+
 void env_synchronise(Env *env) {
   if (env->parts && env->parts->synchronise) env->parts->synchronise(env);
 }

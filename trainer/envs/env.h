@@ -137,6 +137,18 @@ typedef struct EnvOutside {
   int (*check)(const Env *env); /* CORE_FAIL with the message of the first failure so far */
 } EnvOutside;
 
+/* The random numbers of a reset's episodes: they follow from the batch's seed, `purpose` (CORE_RANDOM_WORLD_...; 0: the
+ * training worlds'), `number` (which evaluation; 0 where there is one only) and the world's number, not from the
+ * numbers of worlds, workers or ranks. */
+typedef struct EnvSeeds { uint32_t purpose, number, first_world; } EnvSeeds;
+
+/* Worlds that are objects of code outside of the trainer, so of unknown size and start: evaluations and the coverage
+ * box take turns over at most as many of them as this rank trains on. */
+typedef struct EnvForeign {
+  /* Chooses the seeds of the next resets. A batch begins with training's. */
+  void (*seed)(Env *env, const EnvSeeds *seeds);
+} EnvForeign;
+
 /* A physics engine. */
 typedef struct EnvPhysics {
   int64_t (*nonfinite)(const Env *env); /* worlds whose physics reached NaN or infinity so far */
@@ -188,7 +200,8 @@ struct Env {
   const EnvPixels *pixels; /* what a row of pixels is; NULL: it is numbers; borrowed. Only where env_wants_pixels */
   const SimEntityLayout *entities; /* where things are in an entity observation; NULL: it is another kind; borrowed */
   int level_count;        /* that results are counted by; 1 without EnvLevels */
-  int max_steps;          /* of an episode */
+  int max_steps;          /* of an episode; attempts of evaluations that take more are not measured */
+  bool has_no_limit;      /* max_steps is the evaluations' alone: nothing cuts an episode in training */
   OpsHead head;           /* an action of classes: one a factor, as uint8_t [worlds][head.factors] */
   int action_values;      /* an action of so many real numbers, as float [worlds][action_values]; 0: of classes */
   float action_low, action_high; /* bounds of each of these numbers */
@@ -222,6 +235,7 @@ struct Env {
   const EnvParts *parts;
   const EnvPhysics *physics;
   const EnvOutside *outside;
+  const EnvForeign *foreign;
   const EnvPicture *picture;
   void *state;            /* the implementation's own */
 };
@@ -244,6 +258,10 @@ int env_create_evaluation(const CoreConfig *config, const Env *trained, int set,
 
 /* CORE_USAGE: the batch is to be on a device, and this environment's worlds are on the host only. */
 int env_check_on_host(const Env *env, const EnvBatch *batch);
+/* EnvForeign.seed, where worlds are foreign. */
+void env_seed(Env *env, const EnvSeeds *seeds);
+/* Worlds of a batch that is to play `worlds` beside a rank's `trained` worlds: fewer where they are foreign. */
+int env_worlds_at_once(const Env *env, int worlds, int trained);
 /* EnvParts.synchronise, where there is something to wait for. */
 void env_synchronise(Env *env);
 /* Are buffers on a device and worlds on the host? */

@@ -101,12 +101,12 @@ static void place_buffer(Curriculum *curriculum, Env *env) {
                          curriculum->own_generated);
 }
 
-static void search(Curriculum *curriculum, Env *env, const TrialPlayer *player, uint64_t seed,
-                   int64_t iteration) {
+static int search(Curriculum *curriculum, Env *env, const TrialPlayer *player, uint64_t seed, int64_t iteration) {
   uint64_t key = key_of(seed, iteration);
-  level_search_run(&curriculum->search, player, seed, key, iteration, &curriculum->buffer, &curriculum->summary);
+  TRY(level_search_run(&curriculum->search, player, seed, key, iteration, &curriculum->buffer, &curriculum->summary));
   curriculum->position = (CurriculumPosition){key, iteration, curriculum->buffer.count};
   place_buffer(curriculum, env);
+  return CORE_OK;
 }
 
 /* The draw of world number `world` of the run from the buffer does not depend on the other worlds. */
@@ -123,18 +123,19 @@ static void choose_places(Curriculum *curriculum, uint64_t seed, int64_t iterati
       w < generated ? w : generated + draw_from_buffer(curriculum, seed, iteration, curriculum->first_world + w);
 }
 
-void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
-                      int64_t iteration) {
+int curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
+                     int64_t iteration) {
   curriculum->searched_now = curriculum_search_due(curriculum, iteration);
   const TrialPlayer player = {agent, &rollout->observer, ops};
   if (curriculum->searched_now) observer_pool(&rollout->observer);
-  if (curriculum->searched_now) search(curriculum, env, &player, seed, iteration);
+  if (curriculum->searched_now) TRY(search(curriculum, env, &player, seed, iteration));
   if (curriculum->own_generated > 0)
     env->generator->draw(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,
                          curriculum->numbers);
   choose_places(curriculum, seed, iteration);
   rollout->level_of_slot = curriculum->own_worlds < curriculum->worlds ? curriculum->level_of_slot : NULL;
   rollout_start_on(rollout, env, curriculum->slot);
+  return CORE_OK;
 }
 
 /* Mean over the levels first .. end - 1 that an episode ended on. */

@@ -48,9 +48,10 @@ void curriculum_destroy(Curriculum *curriculum);
 
 /* Is a search due before this iteration (1, 2, ...)? */
 bool curriculum_search_due(const Curriculum *curriculum, int64_t iteration);
-/* Searches when due, then puts every world of the rollout's environment on its level of the iteration. */
-void curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
-                      int64_t iteration);
+/* Searches when due, then puts every world of the rollout's environment on its level of the iteration. CORE_REQUEUE:
+ * the search was told to stop; what a checkpoint has of it is as it was. */
+int curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
+                     int64_t iteration);
 /* What the iteration's rollout says of new and sampled levels, and what the search found where there was one. */
 void curriculum_fill_row(const Curriculum *curriculum, const Rollout *rollout, StoreIteration *row);
 

@@ -16,35 +16,37 @@ int32_t evaluate_level(int world, int attempts, int levels) {
   return (int32_t)((int64_t)world * levels / attempts);
 }
 
-void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena) {
+void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, int trained,
+                       CoreArena *arena) {
   const int64_t all = evaluate_attempts(config->eval.episodes, levels->level_count);
   const int64_t rank = ranks_rank(), ranks = ranks_size();
-  *evaluator = (Evaluator){.all_worlds = (int)all, .first_world = (int)(all * rank / ranks),
+  *evaluator = (Evaluator){.all_attempts = (int)all, .first_attempt = (int)(all * rank / ranks),
                            .levels = levels->level_count, .solves = levels->solves,
                            .counts_goals = levels->counts_goals};
-  evaluator->worlds = (int)(all * (rank + 1) / ranks) - evaluator->first_world;
+  evaluator->attempts = (int)(all * (rank + 1) / ranks) - evaluator->first_attempt;
+  evaluator->worlds = env_worlds_at_once(levels, evaluator->attempts, trained);
   size_t n = (size_t)evaluator->worlds;
-  CORE_ARENA(arena, evaluator->level, n, "evaluation level [worlds]");
+  CORE_ARENA(arena, evaluator->level, (size_t)evaluator->attempts, "evaluation level [attempts]");
   trial_register(&evaluator->trial, config, levels, evaluator->worlds, arena);
   evaluator->trial.acts_by_mean = strcmp(config->eval.actions, "mean") == 0;
   CORE_ARENA(arena, evaluator->finished, n, "evaluation finished [worlds]");
   CORE_ARENA(arena, evaluator->returns, n, "evaluation returns [worlds]");
-  CORE_ARENA(arena, evaluator->attempts, (size_t)levels->level_count, "evaluation attempts [levels]");
+  CORE_ARENA(arena, evaluator->ended, (size_t)levels->level_count, "evaluation attempts [levels]");
   CORE_ARENA(arena, evaluator->solutions, (size_t)levels->level_count, "evaluation solutions [levels]");
 }
 
 int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed, CoreDevice *device) {
-  const EnvBatch batch = {evaluator->worlds, (uint32_t)evaluator->first_world, seed, device};
-  for (int w = 0; w < evaluator->worlds; w++)
-    evaluator->level[w] = evaluate_level(evaluator->first_world + w, evaluator->all_worlds, levels->level_count);
+  const EnvBatch batch = {evaluator->worlds, (uint32_t)evaluator->first_attempt, seed, device};
+  for (int i = 0; i < evaluator->attempts; i++)
+    evaluator->level[i] = evaluate_level(evaluator->first_attempt + i, evaluator->all_attempts, levels->level_count);
   if (evaluator->worlds == 0) return CORE_OK;
   return levels->sibling(levels, &batch, &evaluator->env);
 }
 
 void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }
 
-/* Counts the worlds whose first episode ended in this step; returns how many. */
-static int stats_step(Evaluator *evaluator, StoreEvaluation *row) {
+/* Counts the worlds whose attempt ended in this step; returns how many. level: of this turn's attempts. */
+static int stats_step(Evaluator *evaluator, const int32_t *level, StoreEvaluation *row) {
   const uint8_t *ends = evaluator->trial.ends ? evaluator->trial.ends : evaluator->trial.dones;
   int ended = 0;
   for (int w = 0; w < evaluator->worlds; w++) {
@@ -52,7 +54,8 @@ static int stats_step(Evaluator *evaluator, StoreEvaluation *row) {
     evaluator->returns[w] += (double)evaluator->trial.rewards[w];
     if (!ends[w]) continue;
     evaluator->finished[w] = 1;
-    evaluator->solutions[evaluator->level[w]] += evaluator->trial.solved[w] != 0;
+    evaluator->ended[level[w]]++;
+    evaluator->solutions[level[w]] += evaluator->trial.solved[w] != 0;
     row->episode_return += evaluator->returns[w];
     row->episode_length += evaluator->trial.episode_steps[w];
     row->goals += evaluator->trial.solved[w];
@@ -74,53 +77,82 @@ void evaluate_average(const int64_t *attempts, const int64_t *solutions, int lev
     if (m > 1) variances += p * (1 - p) / (double)(m - 1);
     if (m < fewest) fewest = m;
   }
-  row->solve_rate = rates / played;
-  row->solve_rate_se = fewest > 1 ? sqrt(variances) / played : NAN;
+  row->solve_rate = played > 0 ? rates / played : NAN;
+  row->solve_rate_se = played > 0 && fewest > 1 ? sqrt(variances) / played : NAN;
 }
 
-static void clear_stats(Evaluator *evaluator) {
-  const size_t n = (size_t)evaluator->worlds, levels = (size_t)evaluator->levels;
-  memset(evaluator->finished, 0, n);
+/* A turn: attempts first .. first + worlds - 1 of this rank, as far as there are so many. */
+typedef struct Turn { const TrialPlayer *player; TrialKey key; int64_t number; int first, attempts; } Turn;
+
+static void begin_turn(Evaluator *evaluator, const Turn *turn) {
+  Env *env = evaluator->env;
+  const size_t n = (size_t)evaluator->worlds;
+  for (int w = 0; w < evaluator->worlds; w++) evaluator->finished[w] = w >= turn->attempts;
   memset(evaluator->returns, 0, n * sizeof *evaluator->returns);
-  memset(evaluator->attempts, 0, levels * sizeof *evaluator->attempts);
-  memset(evaluator->solutions, 0, levels * sizeof *evaluator->solutions);
-  for (int w = 0; w < evaluator->worlds; w++) evaluator->attempts[evaluator->level[w]]++;
+  env_seed(env, &(EnvSeeds){CORE_RANDOM_WORLD_EVALUATE, (uint32_t)turn->number, turn->key.first_world});
+  if (env->levels) env->levels->reset_to(env, evaluator->level + turn->first, evaluator->trial.raw);
+  else env->reset(env, evaluator->trial.raw);
+  trial_begin(&evaluator->trial, turn->player->ops->device);
+}
+
+/* Adds up in *row; *left: attempts that did not end. */
+static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *row, int *left) {
+  Env *env = evaluator->env;
+  TrialKey key = turn->key;
+  const EvaluateWatcher *watcher = key.first_world == 0 ? &evaluator->watcher : &(EvaluateWatcher){0};
+  *left = turn->attempts;
+  begin_turn(evaluator, turn);
+  for (int t = 0; t < env->max_steps && *left > 0; t++) {
+    TRY(ranks_check_stop());
+    if (watcher->look && !evaluator->finished[0]) watcher->look(watcher->context, env, t);
+    key.step = (uint32_t)(turn->number * env->max_steps + t);
+    trial_step(&evaluator->trial, env, turn->player, &key);
+    trial_fetch(&evaluator->trial, turn->player);
+    *left -= stats_step(evaluator, evaluator->level + turn->first, row);
+    TRY(env_check(env)); /* a lost worker ends no episode */
+  }
+  return CORE_OK;
 }
 
 /* This rank's attempts, into sums. */
-static void play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
-                 int64_t number, StoreEvaluation *row) {
-  Env *env = evaluator->env;
-  const TrialPlayer player = {agent, observer, ops};
-  TrialKey key = {seed, CORE_RANDOM_EVALUATE, (uint32_t)evaluator->first_world, 0};
-  if (env->levels) env->levels->reset_to(env, evaluator->level, evaluator->trial.raw);
-  else env->reset(env, evaluator->trial.raw);
-  trial_begin(&evaluator->trial, ops->device);
-  const EvaluateWatcher *watcher = evaluator->first_world == 0 ? &evaluator->watcher : &(EvaluateWatcher){0};
-  for (int t = 0, left = evaluator->worlds; t < env->max_steps && left > 0; t++) {
-    if (watcher->look && !evaluator->finished[0]) watcher->look(watcher->context, env, t);
-    key.step = (uint32_t)(number * env->max_steps + t);
-    trial_step(&evaluator->trial, env, &player, &key);
-    trial_fetch(&evaluator->trial, &player);
-    left -= stats_step(evaluator, row);
-    if (env_check(env) != CORE_OK) return; /* a lost worker ends no episode; whoever asked finds out */
+static int play(Evaluator *evaluator, const TrialPlayer *player, uint64_t seed, int64_t number, StoreEvaluation *row) {
+  for (int first = 0; first < evaluator->attempts; first += evaluator->worlds) {
+    const int rest = evaluator->attempts - first, attempts = rest < evaluator->worlds ? rest : evaluator->worlds;
+    const Turn turn = {player, {seed, CORE_RANDOM_EVALUATE, (uint32_t)(evaluator->first_attempt + first), 0}, number,
+                       first, attempts};
+    int left;
+    TRY(play_turn(evaluator, &turn, row, &left));
+    if (first == 0 && left == attempts) break;
   }
+  return CORE_OK;
 }
 
-void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
-                   int64_t number, StoreEvaluation *row) {
+static void clear_stats(Evaluator *evaluator) {
+  const size_t levels = (size_t)evaluator->levels;
+  memset(evaluator->ended, 0, levels * sizeof *evaluator->ended);
+  memset(evaluator->solutions, 0, levels * sizeof *evaluator->solutions);
+}
+
+/* Of attempts that ended. */
+static double mean(double sum, double ended) { return ended > 0 ? sum / ended : NAN; }
+
+int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+                  int64_t number, StoreEvaluation *row) {
+  const TrialPlayer player = {agent, observer, ops};
   clear_stats(evaluator);
-  *row = (StoreEvaluation){.episodes = evaluator->all_worlds};
+  *row = (StoreEvaluation){0};
   core_text_copy(row->level_set, sizeof row->level_set, "train", "level set");
-  if (evaluator->env) play(evaluator, ops, agent, observer, seed, number, row);
+  TRY(ranks_agree(evaluator->env ? play(evaluator, &player, seed, number, row) : CORE_OK));
 
   double sums[] = {row->episode_return, row->episode_length, row->goals};
   ranks_sum(sums, 3);
-  ranks_sum_counts(evaluator->attempts, (size_t)evaluator->levels);
+  ranks_sum_counts(evaluator->ended, (size_t)evaluator->levels);
   ranks_sum_counts(evaluator->solutions, (size_t)evaluator->levels);
-  row->episode_return = sums[0] / evaluator->all_worlds;
-  row->episode_length = sums[1] / evaluator->all_worlds;
-  row->goals = evaluator->counts_goals ? sums[2] / evaluator->all_worlds : NAN;
+  for (int i = 0; i < evaluator->levels; i++) row->episodes += (double)evaluator->ended[i];
+  row->episode_return = mean(sums[0], row->episodes);
+  row->episode_length = mean(sums[1], row->episodes);
+  row->goals = evaluator->counts_goals ? mean(sums[2], row->episodes) : NAN;
   row->solve_rate = row->solve_rate_se = NAN;
-  if (evaluator->solves) evaluate_average(evaluator->attempts, evaluator->solutions, evaluator->levels, row);
+  if (evaluator->solves) evaluate_average(evaluator->ended, evaluator->solutions, evaluator->levels, row);
+  return CORE_OK;
 }

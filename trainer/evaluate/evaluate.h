@@ -15,16 +15,17 @@ typedef struct EvaluateWatcher {
 
 typedef struct Evaluator {
   Env *env;              /* owned; NULL where there are fewer attempts than ranks and none is left for this one */
-  int all_worlds;        /* attempts an evaluation */
-  int first_world, worlds; /* this rank's of them */
+  int all_attempts;      /* of an evaluation */
+  int first_attempt, attempts; /* this rank's of them */
+  int worlds;            /* at once: all attempts, or as many as train, in turns (EnvForeign) */
   int levels;
   bool solves;           /* episodes have goals; else solve rates are NaN */
   bool counts_goals;     /* an episode may have several; else their number is NaN */
-  int32_t *level;        /* [worlds]; never changes */
+  int32_t *level;        /* [attempts]; never changes */
   Trial trial;           /* of this rank's worlds */
-  uint8_t *finished;
-  double *returns;
-  int64_t *attempts, *solutions; /* [levels] */
+  uint8_t *finished;     /* [worlds] 1: this turn's attempt has ended, or there is none */
+  double *returns;       /* [worlds] of this turn's attempts */
+  int64_t *ended, *solutions; /* [levels] attempts that ended, and of them at the goal */
   EvaluateWatcher watcher; /* of the next evaluation */
 } Evaluator;
 
@@ -36,15 +37,22 @@ int32_t evaluate_level(int world, int attempts, int levels);
  * sqrt(sum p (1 - p) / (m - 1)) / levels, which needs two attempts on each. NaN where they are not defined. */
 void evaluate_average(const int64_t *attempts, const int64_t *solutions, int levels, StoreEvaluation *row);
 
-void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, CoreArena *arena);
+/* trained: worlds that this rank trains on. */
+void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env *levels, int trained,
+                       CoreArena *arena);
 /* After the arena's commit: makes the worlds. device: the arena's. */
 int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed, CoreDevice *device);
 void evaluate_destroy(Evaluator *evaluator);
 
-/* All ranks together. Plays and fills all of *row but iteration and transitions. The agent sees through the
- * training's observer, whose statistics stay as they are. `number`: which evaluation of the run this is (0, 1,
- * ...); with the seed it fixes the actions' randomness. */
-void evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+/* All ranks together, which all return the same. Plays and fills all of *row but iteration and transitions. The agent
+ * sees through the training's observer, whose statistics stay as they are. `number`: which evaluation of the run this
+ * is (0, 1, ...); with the seed it fixes the randomness of actions and of foreign worlds.
+ *
+ * An attempt that takes more than Env.max_steps has no result: means are over those that ended, row->episodes of them,
+ * and NaN without any. If none of the first turn's attempts ends, the others are not played.
+ *
+ * CORE_REQUEUE: a rank was told to stop; CORE_FAIL: an environment failed. *row is not filled then. */
+int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
                    int64_t number, StoreEvaluation *row);
 
 #endif

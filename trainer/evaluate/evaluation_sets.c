@@ -18,7 +18,8 @@ static int check_name(const EvaluationSets *sets, int i) {
                     sets->set[i].name);
 }
 
-int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, CoreArena *arena) {
+int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, int worlds,
+                             CoreArena *arena) {
   int count = 0;
   if (config->eval.count > 0) TRY(env_evaluation_sets(config, trained, &count));
   for (int i = 0; i < count; i++) {
@@ -26,7 +27,7 @@ int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, con
     TRY(env_create_evaluation(config, trained, i, &(EnvBatch){.worlds = 1}, &set->levels, set->name));
     sets->count++;
     TRY(check_name(sets, i));
-    evaluate_register(&set->evaluator, config, set->levels, arena);
+    evaluate_register(&set->evaluator, config, set->levels, worlds, arena);
   }
   return CORE_OK;
 }
@@ -55,9 +56,10 @@ void evaluation_sets_destroy(EvaluationSets *sets) {
   sets->count = 0;
 }
 
-void evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
-                          uint64_t seed, int64_t number, StoreEvaluation *row) {
+int evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
+                         uint64_t seed, int64_t number, StoreEvaluation *row) {
   const uint64_t stream = seed | (uint64_t)(i + 1) << 32; /* seeds have 32 bits */
-  evaluate_play(&sets->set[i].evaluator, ops, agent, observer, stream, number, row);
+  TRY(evaluate_play(&sets->set[i].evaluator, ops, agent, observer, stream, number, row));
   core_text_copy(row->level_set, sizeof row->level_set, sets->set[i].name, "level set");
+  return CORE_OK;
 }

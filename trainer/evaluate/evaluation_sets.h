@@ -19,15 +19,16 @@ typedef struct EvaluationSets {
 } EvaluationSets;
 
 /* Reads the sets; none without evaluations. CORE_USAGE: a set that is not there, that does not fit, or two
- * of one name; or the environment has no levels. */
-int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, CoreArena *arena);
+ * of one name; or the environment has no levels. worlds: that this rank trains on. */
+int evaluation_sets_register(EvaluationSets *sets, const CoreConfig *config, const Env *trained, int worlds,
+                             CoreArena *arena);
 int evaluation_sets_estimate_bytes(const EvaluationSets *sets, double *bytes);
 /* After the arena's commit: makes the worlds. device: the arena's. */
 int evaluation_sets_create(EvaluationSets *sets, uint64_t seed, CoreDevice *device);
 void evaluation_sets_destroy(EvaluationSets *sets);
 
 /* Evaluates on set `i`, as evaluate_play does. */
-void evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
-                          uint64_t seed, int64_t number, StoreEvaluation *row);
+int evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
+                         uint64_t seed, int64_t number, StoreEvaluation *row);
 
 #endif

@@ -1,9 +1,11 @@
 /* Playing a search's levels, batch by batch, and offering each to the buffer. */
 #include "trainer/evaluate/level_search.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/device/arena.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "trainer/ranks/ranks.h"
 
@@ -50,8 +52,8 @@ int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, C
 void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
 
 /* This rank's of the levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
-static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
-                 uint32_t first) {
+static int play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+                uint32_t first) {
   Env *env = search->env;
   Ops *ops = player->ops;
   const size_t bytes = (size_t)search->own * sizeof *search->own_episodes;
@@ -63,6 +65,7 @@ static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, 
   core_device_zero(ops->device, search->own_episodes, bytes);
   core_device_zero(ops->device, search->own_solutions, bytes);
   for (int t = 0; t < search->steps; t++) {
+    TRY(ranks_check_stop());
     uint64_t step = (uint64_t)iteration * (uint64_t)search->steps + (uint64_t)t;
     const TrialKey trial = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
                             .purpose = CORE_RANDOM_SEARCH, .first_world = begin, .step = (uint32_t)step};
@@ -72,15 +75,17 @@ static void play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, 
   }
   core_device_to_host(ops->device, search->episodes + search->first, search->own_episodes, bytes);
   core_device_to_host(ops->device, search->solutions + search->first, search->own_solutions, bytes);
+  return CORE_OK;
 }
 
 /* A batch, of which every rank then knows all: each counted its own levels and left those of the others at 0. */
-static void play_batch(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
-                       uint32_t first) {
+static int play_batch(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+                      uint32_t first) {
   const size_t all = 3 * (size_t)search->at_once;
   memset(search->episodes, 0, all * sizeof *search->episodes);
-  if (search->env) play(search, player, seed, key, iteration, first);
+  TRY(ranks_agree(search->env ? play(search, player, seed, key, iteration, first) : CORE_OK));
   ranks_sum_counts(search->episodes, all);
+  return CORE_OK;
 }
 
 static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer, LevelSearchSummary *summary) {
@@ -96,15 +101,32 @@ static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer
   }
 }
 
-void level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key,
-                      int64_t iteration, LevelBuffer *buffer, LevelSearchSummary *summary) {
-  *summary = (LevelSearchSummary){0};
+/* All batches. An interruption leaves the buffer partly filled. */
+static int fill(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+                LevelBuffer *buffer, LevelSearchSummary *summary) {
   level_buffer_clear(buffer);
   for (int batch = 0; batch < search->batches; batch++) {
     uint32_t first = (uint32_t)batch * (uint32_t)search->at_once;
-    play_batch(search, player, seed, key, iteration, first);
+    TRY(play_batch(search, player, seed, key, iteration, first));
     offer(search, first, buffer, summary);
   }
+  return CORE_OK;
+}
+
+int level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+                     LevelBuffer *buffer, LevelSearchSummary *summary) {
+  const int count = buffer->count;
+  const size_t bytes = (size_t)buffer->capacity * sizeof *buffer->entry;
+  LevelBufferEntry *before = core_memory_allocate(bytes);
+  memcpy(before, buffer->entry, bytes);
+  *summary = (LevelSearchSummary){0};
+  const int code = fill(search, player, seed, key, iteration, buffer, summary);
+  if (code != CORE_OK) {
+    buffer->count = count;
+    memcpy(buffer->entry, before, bytes);
+  }
+  free(before);
+  TRY(code);
   level_buffer_close(buffer);
   for (int i = 0; i < buffer->count; i++) {
     double p = buffer->entry[i].solve_rate;
@@ -112,4 +134,5 @@ void level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t s
   }
   summary->solve_rate /= (double)summary->levels;
   summary->learnability /= (double)summary->levels;
+  return CORE_OK;
 }

@@ -48,8 +48,9 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
 int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, CoreDevice *device);
 void level_search_destroy(LevelSearch *search);
 
-/* All ranks together: fills the buffer anew with levels of the sequence `key`. */
-void level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key,
-                      int64_t iteration, LevelBuffer *buffer, LevelSearchSummary *summary);
+/* All ranks together: fills the buffer anew with levels of the sequence `key`. CORE_REQUEUE: a rank was told to stop;
+ * the buffer is as it was. */
+int level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+                     LevelBuffer *buffer, LevelSearchSummary *summary);
 
 #endif

@@ -1,5 +1,6 @@
 /* The star of connections and the thread that watches it (lifeline.h). Nothing but single bytes goes over it once it
- * stands: ENDING when the first rank takes the others down, or the number of the signal that is killing the sender. */
+ * stands: STOPPING when a rank has been told to stop, ENDING when the first rank takes the others down, or the number
+ * of the signal that is killing the sender. */
 #include "trainer/ranks/lifeline.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@
 #include "core/memory.h"
 #include "trainer/ranks/ranks.h"
 
-enum { ENDING = 255, PATIENCE_S = 10, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 1024 };
+enum { STOPPING = 254, ENDING = 255, PATIENCE_S = 10, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 1024 };
 
 /* What the first rank tells the others through MPI, and what each of them says first on its connection. */
 typedef struct Address { int32_t port; char host[64]; unsigned char token[TOKEN]; } Address;
@@ -68,12 +70,25 @@ static void take_down(int rank, int word) {
   _exit(CORE_FAIL);
 }
 
-/* One connection has something to say, or has ended. */
+/* A stop that some rank was told: whether this rank knows of it, and has passed it on. */
+static struct { atomic_bool known, is_shared; } stop;
+
+bool lifeline_share_stop(bool told) {
+  if (told) atomic_store(&stop.known, true);
+  if (told && !atomic_exchange(&stop.is_shared, true)) say(STOPPING);
+  return atomic_load(&stop.known);
+}
+
+/* One connection has something to say, or has ended. The first rank passes a stop on to the others. */
 static void hear(int i) {
   unsigned char words[64];
   ssize_t n = recv(lifeline.line[i].fd, words, sizeof words, MSG_DONTWAIT);
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  take_down(lifeline.rank[i], n > 0 ? words[n - 1] : -1);
+  for (ssize_t k = 0; k < n; k++) {
+    if (words[k] != STOPPING) take_down(lifeline.rank[i], words[k]);
+    lifeline_share_stop(true);
+  }
+  if (n <= 0) take_down(lifeline.rank[i], -1);
 }
 
 static void *watch(void *unused) {

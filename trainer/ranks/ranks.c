@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/signals.h"
 #include "trainer/ranks/lifeline.h"
 
 #if CORE_HAS_MPI
@@ -52,6 +53,15 @@ int ranks_launched(void) {
     if (tasks > most && tasks <= 1 << 20) most = tasks;
   }
   return (int)most;
+}
+
+bool ranks_stop_told(void) {
+  const bool own = core_signals_stop() != 0;
+  return CORE_HAS_MPI ? lifeline_share_stop(own) : own;
+}
+
+int ranks_check_stop(void) {
+  return ranks_stop_told() ? core_error(CORE_REQUEUE, "stopped by a signal") : CORE_OK;
 }
 
 #if CORE_HAS_MPI

@@ -39,6 +39,12 @@ void ranks_on_loss(RanksOnLoss *handler, void *context);
 /* All: CORE_OK when every rank says so. Else the code and message of the first rank that does not, on every rank. */
 int ranks_agree(int code);
 
+/* Tells whether this rank, or any other that could tell it, has received a stop signal (core_signals_stop). Any thread
+ * may call it. Ranks may hear of a stop at different moments: what one of them interrupts ends in ranks_agree. */
+bool ranks_stop_told(void);
+/* CORE_REQUEUE with a message once ranks_stop_told; for loops that step environments. */
+int ranks_check_stop(void);
+
 /* All: from the first rank to all. */
 void ranks_broadcast(void *data, size_t bytes);
 /* All: `bytes` of each rank, side by side in rank order at the first rank (`all` is not used elsewhere); and back. */

@@ -52,40 +52,78 @@ static void fix_side(CoverageRecord *record, int axis, double *sorted, size_t n)
   record->high[axis] = high + margin;
 }
 
-/* Random play from seed 0, whatever the run's: all runs on the same levels have the same box. */
-static void play(Coverage *coverage, Env *env, const OpsHead *head) {
-  const size_t worlds = (size_t)env->worlds, row = (size_t)coverage->row, n = PLAY_STATES;
-  float *shown = core_memory_zero_allocate(worlds * row, sizeof *shown);
-  float *rewards = core_memory_zero_allocate(worlds, sizeof *rewards);
-  float *room = core_memory_zero_allocate(worlds * (size_t)head->factors, sizeof *room);
-  uint8_t *actions = core_memory_zero_allocate(worlds, ops_head_action_bytes(head));
-  uint8_t *flags = core_memory_zero_allocate(worlds, 2);
-  int32_t *counts = core_memory_zero_allocate(worlds, 2 * sizeof *counts);
-  double *side = core_memory_zero_allocate(2 * n, sizeof *side);
-  const EnvStep out = {.observations = shown, .rewards = rewards, .dones = flags, .solved = flags + worlds,
-                       .levels = counts, .episode_steps = counts + worlds};
-  env->reset(env, shown);
-  for (size_t t = 0; t < n / worlds; t++) {
-    action_random(head, env->worlds, 0, CORE_RANDOM_COVERAGE, 0, (uint32_t)t, actions);
-    env->step(env, action_for_env(NULL, head, actions, env->worlds, room), &out);
-    for (size_t w = 0; w < worlds; w++) {
-      double point[2];
-      coverage_project(coverage, shown + w * row, point);
-      side[t * worlds + w] = point[0];
-      side[n + t * worlds + w] = point[1];
-    }
-  }
-  fix_side(coverage->record, 0, side, n);
-  fix_side(coverage->record, 1, side + n, n);
-  free(side), free(counts), free(flags), free(actions), free(room), free(rewards), free(shown);
+/* Buffers of the play, of the environment's worlds. */
+typedef struct Play {
+  Env *env;
+  const OpsHead *head;
+  float *shown, *rewards, *bounded;
+  uint8_t *actions, *flags;
+  int32_t *counts;
+  int worlds, steps;   /* of all turns; a world's */
+  double *side;        /* [2][worlds x steps] coordinates of the states */
+} Play;
+
+static Play allocate_play(const Coverage *coverage, Env *env, const OpsHead *head, int worlds) {
+  const size_t n = (size_t)env->worlds;
+  return (Play){.env = env, .head = head, .worlds = worlds, .steps = PLAY_STATES / worlds,
+                .shown = core_memory_zero_allocate(n * (size_t)coverage->row, sizeof(float)),
+                .rewards = core_memory_zero_allocate(n, sizeof(float)),
+                .bounded = core_memory_zero_allocate(n * (size_t)head->factors, sizeof(float)),
+                .actions = core_memory_zero_allocate(n, ops_head_action_bytes(head)),
+                .flags = core_memory_zero_allocate(n, 2), .counts = core_memory_zero_allocate(n, 2 * sizeof(int32_t)),
+                .side = core_memory_zero_allocate(2 * (size_t)PLAY_STATES, sizeof(double))};
 }
 
+static void free_play(Play *play) {
+  free(play->side), free(play->counts), free(play->flags), free(play->actions), free(play->bounded);
+  free(play->rewards), free(play->shown);
+}
+
+/* A turn: worlds first, first + 1 ... as many as the environment has and the play wants. */
+static int play_turn(const Coverage *coverage, Play *play, int first) {
+  Env *env = play->env;
+  const size_t n = (size_t)env->worlds, row = (size_t)coverage->row, states = PLAY_STATES;
+  const int rest = play->worlds - first, worlds = rest < env->worlds ? rest : env->worlds;
+  const EnvStep out = {.observations = play->shown, .rewards = play->rewards, .dones = play->flags,
+                       .solved = play->flags + n, .levels = play->counts, .episode_steps = play->counts + n};
+  env_seed(env, &(EnvSeeds){CORE_RANDOM_WORLD_COVERAGE, 0, (uint32_t)first});
+  env->reset(env, play->shown);
+  for (int t = 0; t < play->steps; t++) {
+    TRY(ranks_check_stop());
+    action_random(play->head, env->worlds, 0, CORE_RANDOM_COVERAGE, (uint32_t)first, (uint32_t)t, play->actions);
+    env->step(env, action_for_env(NULL, play->head, play->actions, env->worlds, play->bounded), &out);
+    TRY(env_check(env));
+    for (int w = 0; w < worlds; w++) {
+      const size_t state = (size_t)t * (size_t)play->worlds + (size_t)(first + w);
+      double point[2];
+      coverage_project(coverage, play->shown + (size_t)w * row, point);
+      play->side[state] = point[0];
+      play->side[states + state] = point[1];
+    }
+  }
+  return CORE_OK;
+}
+
+static int worlds_of_play(const Env *levels) { return levels->outside ? PLAY_WORLDS_OUTSIDE : PLAY_WORLDS; }
+
+int coverage_worlds(const Env *levels, const Shards *shards) {
+  return env_worlds_at_once(levels, worlds_of_play(levels), shards->worlds);
+}
+
+/* Random play from seed 0, whatever the run's: all runs on the same levels have the same box. */
 static int fix_box(Coverage *coverage, const Env *levels, const OpsHead *head) {
-  const EnvBatch batch = {.worlds = levels->outside ? PLAY_WORLDS_OUTSIDE : PLAY_WORLDS};
+  const int worlds = worlds_of_play(levels);
+  const EnvBatch batch = {.worlds = coverage_worlds(levels, &coverage->shards)};
   Env *env = NULL;
+  int code = CORE_OK;
   TRY(levels->sibling(levels, &batch, &env));
-  play(coverage, env, head);
-  const int code = env_check(env);
+  Play play = allocate_play(coverage, env, head, worlds);
+  for (int first = 0; first < worlds && code == CORE_OK; first += env->worlds) code = play_turn(coverage, &play, first);
+  if (code == CORE_OK) {
+    fix_side(coverage->record, 0, play.side, PLAY_STATES);
+    fix_side(coverage->record, 1, play.side + PLAY_STATES, PLAY_STATES);
+  }
+  free_play(&play);
   env_destroy(&env);
   return code;
 }

@@ -6,7 +6,8 @@
  * goes to x Omega / sqrt(d), Omega [d][2] of a Gaussian with a fixed seed: nothing is fitted, so runs, ranks and
  * iterations share one plane. Its box is fixed before any learning, by random play on the same levels: the 0.5 % and
  * 99.5 % quantiles of each coordinate, with half their distance more on either side for what a policy learns to reach.
- * The play has 4096 states: 64 steps of 64 worlds, or 512 steps of 8 worlds of worker processes.
+ * The play has 4096 states: 64 steps of 64 worlds, or 512 steps of 8 worlds of worker processes, which take turns where
+ * a rank trains on fewer (EnvForeign).
  * Points outside go to the border's cells. Captions must say that this is a random projection.
  *
  * Runs are compared at equal numbers of states (`coverage_states`), since a share of cells grows with them. */
@@ -56,8 +57,11 @@ typedef struct Coverage {
 void coverage_register(Coverage *coverage, const Env *levels, const Shards *shards, int64_t states, int64_t total,
                        CoreArena *arena);
 /* After the arena's commit: the plane, the box and an empty record. The box of worlds outside of this process is played
- * by coverage_begin, unless the record of a checkpoint has it. levels: borrowed. */
+ * by coverage_begin, unless the record of a checkpoint has it. levels: borrowed. As Env.sibling fails; CORE_REQUEUE: a
+ * rank was told to stop. So do the others that may play. */
 int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head);
+/* Worlds at once that the box is played on. */
+int coverage_worlds(const Env *levels, const Shards *shards);
 /* No state was seen, and the box is that of coverage_create, whatever a checkpoint has left there. */
 void coverage_forget(Coverage *coverage);
 /* Goes on from another run's record, where its box is that of these levels. Any one rank. As Env.sibling fails. */

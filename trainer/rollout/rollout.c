@@ -6,15 +6,37 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/terminal.h"
+#include "trainer/ranks/ranks.h"
 #include "trainer/rollout/rollout_internal.h"
 #include "trainer/wrappers/action.h"
 
 enum { GRAPH_STEPS_MAX = 1024 }; /* longer rollouts are launched kernel by kernel: a graph takes memory for each */
+
+typedef struct Statistic { void *data; size_t bytes; } Statistic;
+
+/* Statistics that rollouts change. */
+static void list_statistics(const Rollout *rollout, Statistic statistic[3]) {
+  const Observer *observer = &rollout->observer;
+  const RewardScale *rewards = &rollout->reward_scale;
+  memset(statistic, 0, 3 * sizeof *statistic);
+  if (observer->has_moments)
+    statistic[0] = (Statistic){observer->normaliser.moments, observer_section_bytes(observer)};
+  if (observer->is_each) statistic[1] = (Statistic){observer->each.moments, observer_each_section_bytes(observer)};
+  if (rewards->rule != REWARD_NONE)
+    statistic[2] = (Statistic){rewards->moments, reward_moments(rewards) * sizeof *rewards->moments};
+}
+
+static size_t statistics_bytes(const Rollout *rollout) {
+  Statistic all[3];
+  list_statistics(rollout, all);
+  return all[0].bytes + all[1].bytes + all[2].bytes;
+}
 
 void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env, const Shards *shards, int steps,
                       CoreArena *arena) {
@@ -65,6 +87,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   CORE_ARENA(arena, rollout->solutions, (size_t)env->level_count, "solutions [levels]");
   CORE_ARENA_DEVICE(arena, rollout->stats.finished, core_arena_device(arena) ? n : 1, "returns of finished episodes");
   CORE_ARENA_DEVICE(arena, rollout->stats.count, OPS_EPISODE_COUNTS, "episodes, their steps and goals");
+  if (env->outside) CORE_ARENA(arena, rollout->before, statistics_bytes(rollout), "statistics before a rollout");
   if (core_arena_device(arena) == NULL) return;
   CORE_ARENA_DEVICE(arena, rollout->clock, 1, "the first step's number");
   CORE_ARENA_DEVICE(arena, rollout->stats.attempts, (size_t)env->level_count, "attempts [levels]");
@@ -173,15 +196,22 @@ static void draw_actions(Rollout *rollout, uint64_t seed, int step) {
   if (rollout->device) free(drawn);
 }
 
-/* Statistics of observations before the first iteration, outside of the budget. */
-static void warm_up(Rollout *rollout, Env *env, uint64_t seed) {
+/* Statistics of observations before the first iteration, outside of the budget. In each step ranks exchange what their
+ * worlds showed, so they decide together that they stop. */
+static int warm_up(Rollout *rollout, Env *env, uint64_t seed) {
+  const uint32_t first = (uint32_t)rollout->shards.first_world;
+  env_seed(env, &(EnvSeeds){CORE_RANDOM_WORLD_WARM_UP, 0, first});
   env->reset(env, shown_at(rollout, 0));
   for (int step = 0; step < rollout->observer.warm_up; step++) {
+    const int code = ranks_check_stop();
+    TRY(ranks_agree(code == CORE_OK ? env_check(env) : code));
     draw_actions(rollout, seed, step);
     observer_count_acted_on(&rollout->observer);
     step_env(rollout, env, NULL, 0, all_worlds(rollout));
   }
   observer_advance(&rollout->observer);
+  env_seed(env, &(EnvSeeds){.first_world = first});
+  return CORE_OK;
 }
 
 void rollout_connect(Rollout *rollout, struct Communicator *communicator) {
@@ -195,13 +225,15 @@ static void clear_episodes(const Rollout *rollout) {
   states_clear(&rollout->states);
 }
 
-void rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
+int rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
   observer_start(&rollout->observer);
   reward_start(&rollout->reward_scale);
-  if (rollout->observer.warm_up > 0) warm_up(rollout, env, seed);
+  if (rollout->observer.warm_up > 0) TRY(warm_up(rollout, env, seed));
   env->reset(env, shown_at(rollout, rollout->steps));
+  TRY(ranks_agree(env_check(env)));
   observer_count_arrived(&rollout->observer, NULL);
   clear_episodes(rollout);
+  return CORE_OK;
 }
 
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
@@ -215,6 +247,24 @@ void rollout_begin_again(Rollout *rollout, Env *env) {
   env->reset(env, shown_at(rollout, rollout->steps));
   reward_restart(&rollout->reward_scale);
   clear_episodes(rollout);
+}
+
+/* ---- a rollout that is undone ------------------------------------------------------------------------------------ */
+
+static void keep_statistics(Rollout *rollout) {
+  Statistic all[3];
+  uint8_t *at = rollout->before;
+  list_statistics(rollout, all);
+  for (int i = 0; i < 3; at += all[i++].bytes)
+    if (all[i].bytes > 0) core_device_to_host(rollout->device, at, all[i].data, all[i].bytes);
+}
+
+void rollout_undo(Rollout *rollout) {
+  Statistic all[3];
+  const uint8_t *at = rollout->before;
+  list_statistics(rollout, all);
+  for (int i = 0; i < 3; at += all[i++].bytes)
+    if (all[i].bytes > 0) core_device_to_device(rollout->device, all[i].data, at, all[i].bytes);
 }
 
 void rollout_add_sections(Rollout *rollout, Sections *sections) {
@@ -426,6 +476,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
                      RolloutEpisodes *episodes) {
   const Draw draw = {seed, (uint64_t)(iteration - 1) * (uint64_t)rollout->steps};
   *episodes = (RolloutEpisodes){0};
+  if (env->outside) keep_statistics(rollout);
   if (env_is_hosted(env)) env->device->host_seconds(env); /* not those before */
   episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
   rollout_read_stats(rollout, episodes);

@@ -57,6 +57,8 @@ typedef struct Rollout {
   /* Carried from rollout to rollout, so part of a checkpoint (rollout_add_sections). */
   double *returns;       /* [worlds] reward so far of the episode that runs */
 
+  uint8_t *before;       /* statistics as they were before the rollout, on the host; only of worlds outside */
+
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   uint8_t *ends;         /* [worlds] of episodes as they are counted (EnvStep.ends); NULL: dones */
@@ -96,8 +98,9 @@ static inline const uint8_t *rollout_truncated(const Rollout *rollout) {
 }
 /* The state that the next rollout starts from: [worlds][features]. */
 float *rollout_last_observations(const Rollout *rollout);
-/* New episodes in every world; before, where the observer asks for it, steps of random actions. */
-void rollout_start(Rollout *rollout, Env *env, uint64_t seed);
+/* New episodes in every world; before, where the observer asks for it, steps of random actions. All ranks return the
+ * same. CORE_REQUEUE: one of them was told to stop; CORE_FAIL: an environment failed. */
+int rollout_start(Rollout *rollout, Env *env, uint64_t seed);
 /* New episodes in every world w, all of them on level[w]. */
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
 
@@ -105,6 +108,10 @@ void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level);
  * since the run's start); `iteration` counts from 1. */
 void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, uint64_t seed, int64_t iteration,
                      RolloutEpisodes *episodes);
+
+/* After a rollout that worlds outside (EnvOutside) did not finish: statistics are those before it, as a checkpoint of
+ * the last iteration has them. Episodes begin anew all the same. */
+void rollout_undo(Rollout *rollout);
 
 /* Rows `index` of the observations -> observations [rows][features]. */
 void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows,

@@ -69,13 +69,14 @@ void evaluation_film_begin(Training *training, const char *root, const char *id,
   *film = made;
 }
 
-void evaluation_film_end(Training *training, Progress *progress, EvaluationFilm **film) {
+void evaluation_film_end(Training *training, Progress *progress, bool is_finished, EvaluationFilm **film) {
   EvaluationFilm *made = *film;
   training->evaluator.watcher = (EvaluateWatcher){0};
   if (!made) return;
-  if (made->has_frame) note(made, add_frame(made, true));
-  if (made->code == CORE_OK) note(made, picture_write(made->picture));
-  if (made->code != CORE_OK) progress_note(progress, "warning: no video of this evaluation: %s", made->problem);
+  if (is_finished && made->has_frame) note(made, add_frame(made, true));
+  if (is_finished && made->code == CORE_OK) note(made, picture_write(made->picture));
+  if (is_finished && made->code != CORE_OK)
+    progress_note(progress, "warning: no video of this evaluation: %s", made->problem);
   picture_destroy(&made->picture);
   free(made);
   *film = NULL;

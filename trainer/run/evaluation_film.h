@@ -10,7 +10,8 @@ typedef struct EvaluationFilm EvaluationFilm;
 int evaluation_film_check(const CoreConfig *config, const Env *env);
 /* Before the evaluation, on the rank that has the first attempt. *film: NULL where none is due. */
 void evaluation_film_begin(Training *training, const char *root, const char *id, EvaluationFilm **film);
-/* After it: writes the file. Training goes on without a film that can not be made; why is said. NULL: nothing to do. */
-void evaluation_film_end(Training *training, Progress *progress, EvaluationFilm **film);
+/* After it: writes the file, unless the evaluation was not finished. Training goes on without a film that cannot be
+ * made, with a warning. NULL: nothing to do. */
+void evaluation_film_end(Training *training, Progress *progress, bool is_finished, EvaluationFilm **film);
 
 #endif

@@ -111,7 +111,8 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
   for (int i = 0; i < sections->sections; i++) {
     const CheckpointSection *section = &sections->section[i];
     there[i] = strcmp(section->name, "clock") == 0 || /* time is the run's own, and so is the way of its products */
-               strcmp(section->name, TRAINING_BF16_SECTION) == 0 || strcmp(section->name, COVERAGE_SECTION) == 0;
+               strcmp(section->name, TRAINING_BF16_SECTION) == 0 || strcmp(section->name, COVERAGE_SECTION) == 0 ||
+               strcmp(section->name, TRAINING_EVALUATION_SECTION) == 0;
     if (there[i] || (parent->moves_other && strcmp(section->name, DDR_CONTROL_SECTION) == 0)) continue;
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));

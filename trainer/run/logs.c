@@ -45,14 +45,20 @@ int run_logs_flush(RunLogs *logs, Progress *progress, bool durable) {
   return code;
 }
 
-void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row) {
+void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts) {
   char rate[96] = "", goals[32] = "", error[64] = ""; /* there may be no goal; one episode a level has no error */
+  char unfinished[64] = "";
   store_runlog_evaluation(logs->evaluations, row);
   if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
   if (isfinite(row->solve_rate)) snprintf(rate, sizeof rate, "solve rate %.4f%s, ", row->solve_rate, error);
   if (isfinite(row->goals)) snprintf(goals, sizeof goals, "goals %.3f, ", row->goals);
-  core_info("evaluation after iteration %" PRId64 " on %s: %s%sreturn %.3f", row->iteration, row->level_set, rate,
-            goals, row->episode_return);
+  if (row->episodes < attempts)
+    snprintf(unfinished, sizeof unfinished, " (%.0f of %d attempts ended)", row->episodes, attempts);
+  if (row->episodes == 0)
+    core_info("evaluation after iteration %" PRId64 " on %s: not measured%s", row->iteration, row->level_set,
+              unfinished);
+  else core_info("evaluation after iteration %" PRId64 " on %s: %s%sreturn %.3f%s", row->iteration, row->level_set, rate,
+                 goals, row->episode_return, unfinished);
 }
 
 /* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on

@@ -24,6 +24,6 @@ int run_logs_flush(RunLogs *logs, Progress *progress, bool durable);
 /* An iteration: its line, its layers, and its files. Flushes every few seconds. Training goes on without files that can
  * not be written. */
 void run_logs_iteration(RunLogs *logs, Progress *progress, Training *training, const StoreIteration *row);
-void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row);
+void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts);
 
 #endif

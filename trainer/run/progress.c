@@ -93,6 +93,15 @@ static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
   if (config->eval.count > 0 && *config->eval.levels) printf("; as often on    %s\n", config->eval.levels);
 }
 
+/* Objects of the environment's own code, whose size and start nobody here knows. */
+static void print_instances(const TrainingPlan *plan) {
+  const int trained = plan->instances - plan->evaluation_worlds - plan->coverage_worlds - 1;
+  printf("; instances      of the environment %d at once: %d to train, %d to evaluate", plan->instances, trained,
+         plan->evaluation_worlds);
+  if (plan->evaluation_worlds > 0 && plan->evaluation_worlds < plan->attempts) printf(" in turns");
+  printf(", %d for the box of coverage, 1 to describe it\n", plan->coverage_worlds);
+}
+
 void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
   char id[CORE_RUN_ID], a[32], b[32], c[32], d[32];
   CoreText ini = {0}, scaling = {0};
@@ -106,6 +115,7 @@ void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan) {
          plan->transitions_per_iteration, core_text_count(transitions, a));
   if (!core_config_has_no_worlds(config)) print_learning(config, plan);
   if (plan->ranks > 1) printf("; ranks          %d, each with\n", plan->ranks);
+  if (plan->are_foreign) print_instances(plan);
   printf("; threads        %d\n", plan->threads);
   printf("; memory         about %sB (buffers %sB, worlds %sB); this process may use %sB\n",
          core_text_count(plan->buffer_bytes + plan->environment_bytes, a), core_text_count(plan->buffer_bytes, b),
@@ -130,6 +140,7 @@ void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan
     "buffer_bytes", plan->buffer_bytes, "environment_bytes", plan->environment_bytes, "machine_bytes",
     plan->machine_bytes);
   core_text_free(&text);
+  if (plan->are_foreign) json_object_set_new(all, "environment_instances", json_integer(plan->instances));
   if (!core_config_has_no_worlds(config))
     json_object_update_new(
       all, json_pack("{s:I, s:i, s:i, s:i, s:i, s:I, s:I, s:f, s:f}", "updates_per_iteration",

@@ -21,11 +21,11 @@
 #include "store/workspace/run.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/run/evaluation_film.h"
 #include "trainer/run/heartbeat.h"
 #include "trainer/run/inherit.h"
 #include "trainer/run/logs.h"
 #include "trainer/run/progress.h"
+#include "trainer/run/run_evaluate.h"
 
 static const double RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* of a checkpoint that failed */
 
@@ -48,7 +48,7 @@ typedef struct Run {
   Progress progress;
   RunClock clock;              /* as of the last checkpoint */
   StoreIteration row;          /* of the last iteration of this attempt */
-  bool diverged, worlds_warned;
+  bool diverged, worlds_warned, unfinished_warned;
   int stop;                    /* the signal that some rank was told to stop by, known to all of them; 0 = none */
   double started_s, saved_s; /* core_clock_s */
   double retry_s, retry_at_s;  /* a checkpoint has failed: wait between tries, and when the next one is; 0: not so */
@@ -120,18 +120,10 @@ static void update_state(Run *run) {
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
 static int evaluate_if_due(Run *run) {
-  StoreEvaluation row;
-  EvaluationFilm *film = NULL;
-  if (!training_evaluation_due(run->training)) return CORE_OK;
-  if (ranks_is_first()) evaluation_film_begin(run->training, run->root, run->id, &film);
-  const int code = training_evaluate(run->training, &row);
-  evaluation_film_end(run->training, &run->progress, &film);
-  TRY(code);
-  if (ranks_is_first()) run_logs_evaluation(&run->logs, &row);
-  for (int set = 0; set < run->training->others.count; set++) {
-    training_evaluate_other(run->training, set, &row);
-    if (ranks_is_first()) run_logs_evaluation(&run->logs, &row);
-  }
+  const RunEvaluation evaluation = {run->training, &run->logs, &run->progress, run->root, run->id};
+  const bool was_interrupted = run->training->evaluation_due >= 0;
+  TRY(run_evaluate_if_due(&evaluation, &run->unfinished_warned));
+  if (was_interrupted) run->saved_iteration = -1; /* what is saved says that it is due */
   return CORE_OK;
 }
 
@@ -167,7 +159,7 @@ static int iterate(Run *run) {
   while (!training_finished(run->training) && run->stop == 0) {
     core_signals_guard(); /* what libraries have installed meanwhile */
     int code = training_iterate(run->training, &run->row);
-    run->diverged = code != CORE_OK && !run->training->env_failed;
+    run->diverged = code != CORE_OK && code != CORE_REQUEUE && !run->training->env_failed;
     if (code != CORE_OK) return code;
     TRY(training_check_weights(run->training));
     run->row.wall_seconds = train_seconds(run);
@@ -183,10 +175,14 @@ static int iterate(Run *run) {
 
 /* From a started or restored state to the end of the budget or a signal. */
 static int train(Run *run) {
-  if (run->saved_iteration < 0) TRY(evaluate_if_due(run)); /* before training; a restored run has done its own */
-  TRY(iterate(run));
+  const bool is_due = run->saved_iteration < 0 || run->training->evaluation_due >= 0;
+  bool save_now;
+  int code = is_due ? evaluate_if_due(run) : CORE_OK; /* before training; or what the last attempt did not finish */
+  if (code == CORE_OK) code = iterate(run);
+  if (code != CORE_OK && code != CORE_REQUEUE) return code;
   TRY(save(run));
-  if (training_finished(run->training)) return CORE_OK;
+  if (code == CORE_OK && training_finished(run->training)) return CORE_OK;
+  agree_on_next(run, &save_now);
   progress_note(&run->progress, "stopped by signal %d after iteration %" PRId64 " of %" PRId64 "; --resume goes on",
                 run->stop, run->training->position.iteration, run->training->plan.iterations);
   return CORE_REQUEUE;
@@ -236,7 +232,7 @@ static int restore_or_start(Run *run) {
   if (run->saved_iteration >= 0) return CORE_OK;
   run->clock = (RunClock){0};
   run->state.parent[0] = '\0';
-  training_start(training);
+  TRY(training_start(training));
   return *run->config->init.from ? inherit(run) : CORE_OK;
 }
 
@@ -253,6 +249,11 @@ static void check_signals(void) {
   if (*thread) core_warn("%s takes signals: if it computes, one that comes can damage memory", thread);
 }
 
+/* Of a stop before there is anything to save. */
+static void note_early_stop(Run *run) {
+  progress_note(&run->progress, "stopped by signal %d before training began; --resume starts it", core_signals_stop());
+}
+
 static int attempt(Run *run) {
   int code = ranks_agree(training_allocate(run->training));
   if (code == CORE_OK) code = training_connect(run->training);
@@ -266,8 +267,11 @@ static int attempt(Run *run) {
     run->progress = progress_start(run->options->quiet, run->training->position.iteration);
     update_state(run);
     if (ranks_is_first()) heartbeat_update(run->heartbeat, &run->state);
+    run_evaluate_warn(run->training, &run->progress);
     code = train(run);
     update_state(run);
+  } else if (code == CORE_REQUEUE) {
+    note_early_stop(run);
   }
   return run_logs_close(&run->logs, code);
 }
@@ -432,6 +436,7 @@ static int run_in_folder(Run *run) {
 static int run_together(const CoreConfig *config, const RunOptions *options) {
   Run run = {.config = config, .options = options, .progress = progress_start(options->quiet, 0)};
   int code = ranks_agree(training_plan(config, &run.training));
+  if (code == CORE_REQUEUE) note_early_stop(&run);
   if (code == CORE_OK && options->dry_run) {
     if (ranks_is_first()) (options->json ? progress_print_plan_json : progress_print_plan)(config, &run.training->plan);
   } else if (code == CORE_OK) {
@@ -452,6 +457,7 @@ int run_train(const CoreConfig *config, const RunOptions *options) {
     core_log_open(NULL, CORE_LOG_WARN);
   }
   int code = run_together(config, &own);
+  if (code == CORE_REQUEUE) core_error_clear(); /* no fault, and told already */
   ranks_stop();
   return ranks_is_first() ? code : CORE_OK; /* which has said it for all */
 }

@@ -18,8 +18,8 @@ typedef struct RunOptions {
  *   CORE_OK       finished (now or before)
  *   CORE_FAIL     failed or diverged; the state file says which, the last good checkpoint is kept
  *   CORE_USAGE    wrong use; nothing was changed
- *   CORE_REQUEUE  a signal (SIGUSR1, SIGUSR2, SIGTERM, SIGINT) came: the iteration was finished and saved;
- *                 resume goes on */
+ *   CORE_REQUEUE  a signal (SIGUSR1, SIGUSR2, SIGTERM, SIGINT) came: the last finished iteration was saved;
+ *                 resume goes on, with an evaluation that was interrupted from its beginning */
 int run_train(const CoreConfig *config, const RunOptions *options);
 
 #endif

@@ -46,8 +46,8 @@ static int register_buffers(Training *training, int max_rows) {
     visited_register(&training->visited, levels, &training->shards, config->metrics.visited_states,
                      core_config_iterations(config), core_config_transitions_per_iteration(config), arena);
   TRY(evaluation_film_check(config, levels));
-  if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, arena);
-  return evaluation_sets_register(&training->others, config, levels, arena);
+  if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, training->shards.worlds, arena);
+  return evaluation_sets_register(&training->others, config, levels, training->shards.worlds, arena);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -129,13 +129,14 @@ static int fill_plan(Training *training) {
     .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->level_count,
     .observation_length = training->levels->observation_length,
-    .attempts = training->evaluator.all_worlds,
+    .attempts = training->evaluator.all_attempts,
     .actor_parameters = training->agent.actor.n,
     .critic_parameters = training->agent.critic.n,
     .ranks = ranks_size(),
     .threads = machine_threads((int)config->train.threads),
     .generated = training->curriculum ? training->curriculum->generated : 0,
   };
+  training_memory_count(training);
   return estimate_memory(training);
 }
 
@@ -216,17 +217,18 @@ int training_allocate(Training *training) { return training_memory_explain(train
 
 int training_connect(Training *training) { return training_device_connect(training); }
 
-void training_start(Training *training) {
+int training_start(Training *training) {
   training->position = (TrainingPosition){.count.proximal_weight = 1, .solve_rate = NAN};
   if (training->sgd) {
     noisy_sgd_start(training->sgd);
-    return;
+    return CORE_OK;
   }
   agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
   training->learner.kind->start(training->learner.state);
   coverage_forget(&training->coverage); /* what a damaged checkpoint may have left there */
-  rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed);
+  TRY(rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed));
   training_bf16_start(training); /* by what the worlds show now */
+  return CORE_OK;
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------------------------- */
@@ -234,6 +236,9 @@ void training_start(Training *training) {
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
   Sections *sections = &training->sections;
   sections->checkpoint = checkpoint;
+  training->evaluation_due = -1; /* what stays where a file has no such section */
+  checkpoint_add_optional(checkpoint, TRAINING_EVALUATION_SECTION, &training->evaluation_due,
+                          sizeof training->evaluation_due);
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
   if (training->sgd) {
     checkpoint_add(checkpoint, "x", training->sgd->x, (size_t)training->sgd->dimensions * sizeof(double));
@@ -426,21 +431,22 @@ int training_iterate(Training *training, StoreIteration *row) {
 
   double start = core_clock_s();
   if (training->curriculum)
-    curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
-                     iteration);
+    TRY(curriculum_begin(training->curriculum, training->env, training->ops, &training->agent, &training->rollout, seed,
+                         iteration));
   double begun = core_clock_s();
-  training->env_failed = choose_metrics(training, seed, iteration) != CORE_OK;
-  if (training->env_failed) return core_error_context(CORE_FAIL, "iteration %" PRId64 ", states seen", iteration);
+  int code = training_env_result(training, choose_metrics(training, seed, iteration));
+  if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64 ", states seen", iteration);
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, seed, iteration, &episodes);
-  training->env_failed = ranks_agree(env_check(training->env)) != CORE_OK;
-  if (training->env_failed) return core_error_context(CORE_FAIL, "iteration %" PRId64, iteration);
+  code = training_env_result(training, ranks_agree(env_check(training->env)));
+  if (code == CORE_REQUEUE) rollout_undo(&training->rollout);
+  if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64, iteration);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
   const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
                             .measure = training->metrics.depth >= METRICS_REPRESENTATION,
                             .before = training->metrics.step_before,
                             .profile = training->profiled ? &training->profile : NULL};
-  int code = training->learner.kind->update(training->learner.state, &step, &update);
+  code = training->learner.kind->update(training->learner.state, &step, &update);
   if (code != CORE_OK) return core_error_context(code, "diverged in iteration %" PRId64, iteration);
   double updated = core_clock_s();
   *row = store_iteration_unmeasured(iteration);

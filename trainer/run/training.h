@@ -19,6 +19,9 @@
 typedef struct TrainingPlan {
   int64_t iterations, transitions_per_iteration, updates_per_iteration;
   int minibatch_rows, levels, observation_length, attempts; /* attempts: of an evaluation */
+  bool are_foreign;              /* worlds are objects of other code (EnvForeign); then of this rank: */
+  int instances;                 /* of the environment, at most at once */
+  int evaluation_worlds, coverage_worlds; /* of them; those trained on and the one that describes the task make the rest */
   size_t actor_parameters, critic_parameters;
   int ranks, threads;            /* threads: of this rank */
   int generated;               /* env.curriculum: worlds on new levels in every iteration */
@@ -33,6 +36,8 @@ typedef struct TrainingPosition {
   LearnerCount count;
   double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
 } TrainingPosition;
+
+#define TRAINING_EVALUATION_SECTION "evaluation due"
 
 /* A checkpoint's section that lies on the device, and its copy on the host. */
 typedef struct TrainingMirror { void *device, *host; size_t bytes; } TrainingMirror;
@@ -64,6 +69,7 @@ typedef struct Training {
   Evaluator evaluator;         /* on the training levels */
   EvaluationSets others;
   TrainingPosition position;
+  int64_t evaluation_due;      /* iteration whose evaluation was interrupted, for checkpoints; -1: none */
   double episode_return;       /* as position.solve_rate, where episodes have no goal; NaN elsewhere */
   Shards shards;               /* this rank's worlds */
   Sections sections;
@@ -83,8 +89,9 @@ int training_allocate(Training *training);
 int training_connect(Training *training);
 void training_destroy(Training **training);
 
-/* Initial weights and worlds. */
-void training_start(Training *training);
+/* Initial weights and worlds. All ranks return the same. CORE_REQUEUE: one was told to stop while statistics of
+ * observations were made (env.normalize_warmup); CORE_FAIL: an environment failed. */
+int training_start(Training *training);
 
 /* Names everything that a checkpoint must hold; `checkpoint` must outlive the training. All ranks call
  * training_before_save before the first one's checkpoint_write, and training_after_load after that has restored some or
@@ -97,12 +104,17 @@ bool training_finished(const Training *training);
 int64_t training_transitions(const Training *training); /* of all worlds since the start */
 
 /* The next iteration, of all ranks together, which all return the same. CORE_FAIL when it diverged: the message
- * names tensor, element and iteration; the last checkpoint is the last good state. wall_seconds of the row is left
- * to the caller. */
+ * names tensor, element and iteration; the last checkpoint is the last good state. CORE_REQUEUE: the run was told to
+ * stop, in a search of levels, in the play of the coverage box or in a rollout of worlds outside; training is as it was
+ * before the iteration. wall_seconds of the row is left to the caller. */
 int training_iterate(Training *training, StoreIteration *row);
 
 /* Of an iteration's row: what progress shows until there is an evaluation. Called by training_iterate. */
 void training_note_results(Training *training, const StoreIteration *row);
+
+/* What became of an environment's steps: the code, CORE_FAIL for all but CORE_OK and CORE_REQUEUE; notes in env_failed
+ * whether they failed. */
+int training_env_result(Training *training, int code);
 
 /* Ranks hold the same weights because they compute the same; where they do not (a damaged processor, libraries that
  * differ between machines), what follows would be wrong without anybody noticing. All ranks; CORE_FAIL says so. */
@@ -112,9 +124,9 @@ int training_check_weights(const Training *training);
 int64_t training_evaluation_number(const Training *training);
 /* Is an evaluation due now? Before training (when eval.count > 0), then evenly, the last at the end. */
 bool training_evaluation_due(const Training *training);
-/* CORE_FAIL: an environment failed; there is no row then. All ranks alike. */
+/* CORE_FAIL: an environment failed; CORE_REQUEUE: a rank was told to stop. There is no row then. All ranks alike. */
 int training_evaluate(Training *training, StoreEvaluation *row);
 /* The same on set 0 .. others.count - 1 of eval.levels. */
-void training_evaluate_other(Training *training, int set, StoreEvaluation *row);
+int training_evaluate_other(Training *training, int set, StoreEvaluation *row);
 
 #endif

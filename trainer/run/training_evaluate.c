@@ -33,22 +33,30 @@ static void place_row(const Training *training, StoreEvaluation *row) {
   row->transitions = (double)training_transitions(training);
 }
 
+int training_env_result(Training *training, int code) {
+  training->env_failed = code != CORE_OK && code != CORE_REQUEUE;
+  return training->env_failed ? CORE_FAIL : code;
+}
+
 int training_evaluate(Training *training, StoreEvaluation *row) {
-  const Env *env = training->evaluator.env;
   observer_pool(&training->rollout.observer);
-  evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
-                (uint64_t)training->config.train.seed, training_evaluation_number(training), row);
-  training->env_failed = ranks_agree(env ? env_check(env) : CORE_OK) != CORE_OK;
-  if (training->env_failed) return core_error_context(CORE_FAIL, "an evaluation");
+  const int code = training_env_result(
+    training, evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+                            (uint64_t)training->config.train.seed, training_evaluation_number(training), row));
+  if (code != CORE_OK) return core_error_context(code, "an evaluation");
   place_row(training, row);
   training->position.solve_rate = row->solve_rate;
   if (!training->levels->solves) training->episode_return = row->episode_return;
   return CORE_OK;
 }
 
-void training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
+int training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
   observer_pool(&training->rollout.observer);
-  evaluation_sets_play(&training->others, set, training->ops, &training->agent, &training->rollout.observer,
-                       (uint64_t)training->config.train.seed, training_evaluation_number(training), row);
+  const int code = training_env_result(
+    training, evaluation_sets_play(&training->others, set, training->ops, &training->agent,
+                                   &training->rollout.observer, (uint64_t)training->config.train.seed,
+                                   training_evaluation_number(training), row));
+  if (code != CORE_OK) return core_error_context(code, "an evaluation");
   place_row(training, row);
+  return CORE_OK;
 }

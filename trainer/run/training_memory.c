@@ -75,6 +75,15 @@ static const char *setting_for(const Training *training, const char *label) {
   return "lower env.num or ppo.num_steps";
 }
 
+/* The coverage box is played beside training and evaluation. */
+void training_memory_count(Training *training) {
+  TrainingPlan *plan = &training->plan;
+  plan->are_foreign = training->levels->foreign != NULL;
+  plan->evaluation_worlds = training->evaluator.worlds;
+  plan->coverage_worlds = coverage_worlds(training->levels, &training->shards);
+  plan->instances = 1 + training->shards.worlds + plan->evaluation_worlds + plan->coverage_worlds;
+}
+
 int training_memory_check(const Training *training) {
   const TrainingPlan *plan = &training->plan;
   CoreArenaEntry largest[NAMED];

@@ -236,6 +236,9 @@ static const EnvGenerator generator = {.create_slots = create_slots, .draw = dra
 static int check_outside(const Env *env) { return env_check(settled(env)); }
 static const EnvOutside outside = {.check = check_outside};
 
+static void seed(Env *env, const EnvSeeds *seeds) { env_seed(settled(env), seeds); }
+static const EnvForeign foreign = {.seed = seed};
+
 static int64_t nonfinite(const Env *env) {
   const Env *host = settled(env);
   return host->physics->nonfinite(host);
@@ -303,6 +306,7 @@ int hosted_create(Env *host, CoreDevice *device, Env **made) {
   if (host->sets) env->sets = &sets;
   if (host->generator) env->generator = &generator;
   if (host->outside) env->outside = &outside;
+  if (host->foreign) env->foreign = &foreign;
   if (host->physics) env->physics = &physics;
   if (host->picture) env->picture = &picture;
   *made = env;

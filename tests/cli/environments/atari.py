@@ -12,6 +12,7 @@ import sys
 
 import numpy
 from ale_py.vector_env import AtariVectorEnv
+from seeds import world_seed
 
 rom, worlds, steps, seed, lives = sys.argv[1], *(int(word) for word in sys.argv[2:6])
 options = {key: ast.literal_eval(value) for key, value in (word.split("=") for word in sys.argv[6:])}
@@ -38,7 +39,7 @@ def line(t, world, shown, reward=0, done=0, truncated=0, end=0, length=0, last=N
 def play_together():
     env = AtariVectorEnv(rom, worlds, **options)
     count, length = env.single_action_space.n, [0] * worlds
-    shown = env.reset(seed=seed)[0]
+    shown = env.reset(seed=numpy.array([world_seed(seed, world) for world in range(worlds)]))[0]
     for world in range(worlds):
         line(-1, world, shown[world])
     for t in range(steps):
@@ -57,7 +58,7 @@ def play_lives(world):
     env = AtariVectorEnv(rom, 1, **options | {"use_fire_reset": False})
     names = [known.name for known in env.ale.get_action_set()]
     starts = [names.index("FIRE"), 2] if fire and "FIRE" in names else []
-    env.reset(seed=seed + world)
+    env.reset(seed=world_seed(seed, world))
 
     def begin(actions):
         """The first frame of a life, its lives and rewards."""
@@ -74,7 +75,7 @@ def play_lives(world):
     if starts:
         seen, left, _ = begin(starts)
     else:
-        shown, info = env.reset(seed=seed + world)
+        shown, info = env.reset(seed=world_seed(seed, world))
         seen, left = [shown[0][-1]] * 4, info["lives"][0]
     line(-1, world, see())
     length = 0

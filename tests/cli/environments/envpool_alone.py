@@ -2,13 +2,14 @@
 
     envpool_alone.py ID WORLDS STEPS SEED
 
-A pool a world, seeded SEED + world. The step after an end, whose action does nothing, is played and counts for nothing.
+A pool a world, seeded as the trainer does with SEED. The step after an end, whose action does nothing, is played and counts for nothing.
 """
 
 import sys
 
 import envpool
 import numpy
+from seeds import pool_seed
 
 name, worlds, steps, seed = sys.argv[1], *(int(word) for word in sys.argv[2:5])
 
@@ -24,7 +25,7 @@ def fnv(row):
 lines = {}
 for world in range(worlds):
     count = int(envpool.make_spec(name).gymnasium_action_space.n)
-    pool = envpool.make(name, env_type="gymnasium", num_envs=1, seed=seed + world)
+    pool = envpool.make(name, env_type="gymnasium", num_envs=1, seed=pool_seed(seed, world))
     shown, length = pool.reset()[0], 0
     lines[-1, world] = f"-1 {world} {fnv(shown[0])} 0 0 0 0 0 {'0' * 16}"
     for t in range(steps):

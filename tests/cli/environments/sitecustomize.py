@@ -8,6 +8,7 @@ import time
 if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") and "SWEEP_TEST_ENVIRONMENTS" in os.environ:
     import gymnasium
     import numpy
+    import seeds
 
     class Count(gymnasium.Env):
         """Episodes of ten steps; observations and rewards are the number of the step."""
@@ -83,13 +84,14 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
             return numpy.zeros(3 if self.steps == 3 else 2, numpy.float32)
 
     class Ahead(Count):
-        """Of two worlds, seeded 1000 and 1001, the second one's step ends when the first one's next step has begun."""
+        """Of two worlds of a run with seed 1000 the second one's step ends when the first one's next step has begun."""
 
         world, all = -1, 0
 
         def reset(self, seed=None, options=None):
             if seed is not None:
-                self.world, self.all = seed - 1000, 0
+                own = [seeds.world_seed(1000, world) for world in range(2)]
+                self.world, self.all = own.index(seed) if seed in own else -1, 0
             return super().reset(seed=seed)
 
         def step(self, action):

@@ -26,6 +26,7 @@ BridgeArrays bridge_arrange(const BridgeSpaces *spaces, int32_t worlds) {
   arrays.terminated = place(&end, n);
   arrays.truncated = place(&end, n);
   arrays.ends = place(&end, n);
+  arrays.seeds = place(&end, n * sizeof(int64_t));
   arrays.bytes = end;
   return arrays;
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BRIDGE_VERSION = 3, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
+enum { BRIDGE_VERSION = 4, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
 
 typedef enum BridgeCommand { BRIDGE_RESET = 1, BRIDGE_STEP, BRIDGE_QUIT } BridgeCommand;
 
@@ -51,13 +51,13 @@ typedef struct BridgeArrays {
   uint64_t rewards;              /* float */
   uint64_t terminated, truncated; /* uint8_t */
   uint64_t ends;                 /* uint8_t: episodes that ended as they are counted */
+  uint64_t seeds;                /* int64_t, 0 to 2^31 - 1: of the next reset */
   uint64_t bytes;                /* of the whole */
 } BridgeArrays;
 
 typedef struct Bridge {
   uint32_t version;
   int32_t worlds;
-  uint64_t seed;         /* of the next reset */
   BridgeSpaces spaces;
   BridgeArrays arrays;
   int32_t command;

@@ -8,13 +8,15 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/random.h"
 #include "core/text.h"
 #include "trainer/envs/bridge/bridge_process.h"
 
-enum { LIMIT_UNKNOWN = 1 << 20 }; /* steps of an episode where the environment does not say */
+enum { EVALUATION_LIMIT = 10000 }; /* steps of an evaluation's attempt where the environment states no limit */
 enum { LOOK_NS = 50000 };         /* a core wakes in less than that */
 
-static const char *const prefixes[] = {"gym/", "atari/", "envpool/"};
+static const char ENVPOOL[] = "envpool/";
+static const char *const prefixes[] = {"gym/", "atari/", ENVPOOL};
 
 typedef struct BridgeEnv {
   char task[CORE_CONFIG_TEXT], python[CORE_CONFIG_TEXT], message[1024];
@@ -27,8 +29,8 @@ typedef struct BridgeEnv {
   int *first;            /* [workers + 1] worlds that each begins with */
   int32_t *steps;        /* [worlds] of the episode that runs */
   uint64_t seed;
-  uint32_t first_world;
-  uint32_t resets;       /* so far: each has other seeds */
+  EnvSeeds seeds;        /* of the next resets */
+  uint32_t resumed;      /* how often the run was: training's number among its seeds */
   int code;              /* CORE_OK, or what became of the first worker that failed */
 } BridgeEnv;
 
@@ -74,13 +76,24 @@ static void fetch(const Env *env, int i, uint64_t offset, size_t row_bytes, void
 
 static size_t observation_bytes(const Env *env) { return (size_t)env->observation_length * sizeof(float); }
 
-/* World w of the run begins with seed + w, as in Gymnasium's vector environments, however many workers there are. */
+/* The seed of world w: 31 bits, which every environment takes, of Philox. EnvPool gives its i-th environment the seed
+ * of its first plus i; so there the first world's alone is drawn, with room for those after it. */
+static int64_t draw_seed(const BridgeEnv *batch, int w) {
+  static const uint32_t NO_WORLD = UINT32_MAX;
+  const EnvSeeds *seeds = &batch->seeds;
+  const uint32_t purpose = seeds->purpose ? seeds->purpose : CORE_RANDOM_WORLD;
+  const uint32_t number = seeds->purpose ? seeds->number : batch->resumed, world = seeds->first_world + (uint32_t)w;
+  if (strncmp(batch->task, ENVPOOL, strlen(ENVPOOL)) == 0)
+    return (int64_t)(core_random_4(batch->seed, purpose, NO_WORLD, number, 0).v[0] >> 2) + world;
+  return core_random_4(batch->seed, purpose, world, number, 0).v[0] >> 1;
+}
+
 static void reset(Env *env, float *observations) {
   BridgeEnv *batch = batch_of(env);
   memset(batch->steps, 0, (size_t)env->worlds * sizeof *batch->steps);
   for (int i = 0; i < batch->workers && batch->code == CORE_OK; i++) {
-    batch->worker[i].shared->seed =
-      batch->seed + batch->first_world + (uint64_t)batch->first[i] + (uint64_t)batch->resets * 1000003;
+    int64_t *seeds = bridge_worker_array(&batch->worker[i], batch->worker[i].shared->arrays.seeds);
+    for (int w = batch->first[i]; w < batch->first[i + 1]; w++) *seeds++ = draw_seed(batch, w);
     bridge_worker_ask(&batch->worker[i], BRIDGE_RESET);
   }
   if (batch->code == CORE_OK) await_crew(batch, all_workers(batch));
@@ -91,6 +104,9 @@ static void reset(Env *env, float *observations) {
   for (int i = 0; i < batch->workers; i++)
     fetch(env, i, batch->worker[i].shared->arrays.observations, observation_bytes(env), observations);
 }
+
+static void seed(Env *env, const EnvSeeds *seeds) { batch_of(env)->seeds = *seeds; }
+static const EnvForeign foreign = {.seed = seed};
 
 static size_t action_bytes(const Env *env) {
   return env->action_values ? (size_t)env->action_values * sizeof(float) : (size_t)env->head.factors;
@@ -190,19 +206,19 @@ static int check(const Env *env) {
 
 static const EnvOutside outside = {.check = check};
 
-/* ---- saved states: how often worlds were reset; environments of Gymnasium have no way to be saved ---------------- */
+/* ---- saved states: how often the run was resumed; environments of Gymnasium have no way to be saved -------------- */
 
 static size_t state_bytes(const Env *env) {
   (void)env;
   return sizeof(uint32_t);
 }
 
-static void save(const Env *env, void *state) { memcpy(state, &batch_of(env)->resets, sizeof(uint32_t)); }
+static void save(const Env *env, void *state) { memcpy(state, &batch_of(env)->resumed, sizeof(uint32_t)); }
 
 static int load(Env *env, const void *state, size_t bytes) {
   if (bytes != sizeof(uint32_t)) return core_error(CORE_USAGE, "the saved worlds are of another environment");
-  memcpy(&batch_of(env)->resets, state, bytes);
-  batch_of(env)->resets++; /* not the episodes again that were played already */
+  memcpy(&batch_of(env)->resumed, state, bytes);
+  batch_of(env)->resumed++; /* not the episodes again that were played already */
   return CORE_OK;
 }
 
@@ -235,7 +251,8 @@ static void describe(const BridgeSpaces *spaces, Env *env) {
   env->pixels = picture->height > 0 ? pixels : NULL;
   env->has_lives = spaces->lives != 0;
   env->observation_length = env->whole_length = spaces->observations;
-  env->max_steps = spaces->limit > 0 ? spaces->limit : LIMIT_UNKNOWN;
+  env->has_no_limit = spaces->limit <= 0;
+  env->max_steps = env->has_no_limit ? EVALUATION_LIMIT : spaces->limit;
   env->action_values = spaces->values;
   env->action_low = spaces->low;
   env->action_high = spaces->high;
@@ -273,9 +290,9 @@ static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
   Env *env = core_memory_zero_allocate(1, sizeof *env);
   *batch = *like;
   batch->code = CORE_OK;
-  batch->resets = 0;
+  batch->resumed = 0;
   batch->seed = wanted->seed;
-  batch->first_world = wanted->first_world;
+  batch->seeds = (EnvSeeds){.first_world = wanted->first_world};
   batch->workers = like->most_workers < wanted->worlds ? like->most_workers : wanted->worlds;
   batch->worker = core_memory_zero_allocate((size_t)batch->workers, sizeof *batch->worker);
   batch->first = core_memory_zero_allocate((size_t)batch->workers + 1, sizeof *batch->first);
@@ -284,7 +301,7 @@ static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
   *env = (Env){
     .name = "gym", .worlds = wanted->worlds, .level_count = 1, .truncates = true, .world_bytes = 0,
     .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
-    .sibling = sibling, .destroy = destroy, .parts = &parts, .outside = &outside, .state = batch,
+    .sibling = sibling, .destroy = destroy, .parts = &parts, .outside = &outside, .foreign = &foreign, .state = batch,
   };
   const int code = start_workers(batch, wanted->worlds);
   if (code != CORE_OK) {
@@ -301,13 +318,15 @@ static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
   return make(batch_of(env), wanted, made);
 }
 
-/* What workers are told of the settings. */
+/* What workers are told of the settings. env.max_steps is a limit where it is not the default (config.def). */
 static void write_options(const CoreConfig *config, BridgeEnv *settings) {
   const char *encoder = env_wants_pixels(config) ? config->net.encoder : "none";
+  const int64_t limit = config->env.max_steps, no_limit = core_config_default().env.max_steps;
   snprintf(settings->options, sizeof settings->options,
-           "encoder=%s frame_skip=%d sticky=%.9g noop_max=%d fire_reset=%d episodic_life=%d full_actions=%d", encoder,
+           "encoder=%s frame_skip=%d sticky=%.9g noop_max=%d fire_reset=%d episodic_life=%d full_actions=%d "
+           "max_steps=%d", encoder,
            (int)config->atari.frame_skip, config->atari.sticky, (int)config->atari.noop_max, config->atari.fire_reset,
-           config->atari.episodic_life, config->atari.full_actions);
+           config->atari.episodic_life, config->atari.full_actions, limit == no_limit ? 0 : (int)limit);
 }
 
 int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {

@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/program.h"
 #include "core/text.h"
+#include "trainer/ranks/ranks.h"
 
 enum { CHECK_NS = 100000000, QUIT_CHECKS = 20 }; /* how often it is checked that a worker lives */
 
@@ -51,10 +52,14 @@ static int bury(BridgeWorker *worker) {
   return status;
 }
 
+/* One that is in the midst of a turn is not waited for. */
 static void end(BridgeWorker *worker) {
   if (worker->process > 0) {
-    if (worker->shared && !worker->shared->failed) bridge_worker_ask(worker, BRIDGE_QUIT);
-    for (int i = 0; i < QUIT_CHECKS && !has_ended(worker); i++) usleep(5000);
+    const Bridge *shared = worker->shared;
+    const bool waits = shared && !shared->failed &&
+                       atomic_load(&shared->asked.number) + 1 == atomic_load(&shared->answered.number);
+    if (waits) bridge_worker_ask(worker, BRIDGE_QUIT);
+    for (int i = 0; waits && i < QUIT_CHECKS && !has_ended(worker); i++) usleep(5000);
     bury(worker);
   }
   if (worker->shared) munmap(worker->shared, worker->mapped);
@@ -154,7 +159,10 @@ static int start_anew(const BridgeOrder *order, BridgeWorker *worker) {
   *worker = (BridgeWorker){.order = *order, .file = -1};
   int code = share_memory(worker);
   if (code == CORE_OK) code = start_process(worker);
-  if (code == CORE_OK) code = bridge_worker_await(worker) == CORE_OK ? CORE_OK : CORE_USAGE;
+  if (code == CORE_OK) {
+    code = bridge_worker_await(worker);
+    if (code == CORE_FAIL) code = CORE_USAGE;
+  }
   if (code == CORE_OK) code = map_whole(worker);
   if (code != CORE_OK) end(worker);
   return code;
@@ -194,26 +202,25 @@ static int tell_end(const BridgeWorker *worker, int status) {
                     WEXITSTATUS(status));
 }
 
-int bridge_worker_await(BridgeWorker *worker) {
+/* CORE_OK: there is an answer. */
+static int wait_for_answer(BridgeWorker *worker) {
   Bridge *shared = worker->shared;
   const uint32_t wanted = atomic_load(&shared->asked.number) + 1;
   const double checks = worker->order.timeout_s * 1e9 / CHECK_NS;
-  int code;
+  TRY(ranks_check_stop());
   for (double i = 0; !bridge_wait(&shared->answered, wanted, CHECK_NS, &worker->patience); i++) {
-    if (has_ended(worker)) {
-      code = tell_end(worker, bury(worker));
-      end(worker);
-      return code;
-    }
-    if (i < checks) continue;
-    code = core_error(CORE_FAIL, "%.100s: its worker gave no answer within %g s; env.timeout sets how long it may take",
-                      worker->order.task, worker->order.timeout_s);
-    end(worker);
-    return code;
+    if (has_ended(worker)) return tell_end(worker, bury(worker));
+    TRY(ranks_check_stop());
+    if (i >= checks)
+      return core_error(CORE_FAIL, "%.100s: its worker gave no answer within %g s; env.timeout sets how long it may "
+                        "take", worker->order.task, worker->order.timeout_s);
   }
-  if (!shared->failed) return CORE_OK;
-  code = tell_error(worker);
-  end(worker);
+  return shared->failed ? tell_error(worker) : CORE_OK;
+}
+
+int bridge_worker_await(BridgeWorker *worker) {
+  const int code = wait_for_answer(worker);
+  if (code != CORE_OK) end(worker);
   return code;
 }
 

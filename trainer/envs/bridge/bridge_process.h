@@ -25,11 +25,12 @@ typedef struct BridgeWorker {
 } BridgeWorker;
 
 /* Starts a worker and waits until its environments are made. CORE_USAGE: there is no such Python, package or
- * environment; CORE_FAIL: it died or did not answer. Nothing is left then. */
+ * environment; CORE_REQUEUE: the run was told to stop. Nothing is left then. */
 int bridge_worker_start(const BridgeOrder *order, BridgeWorker *worker);
 /* Asks for a reset or a step of all its worlds; the answer is in shared memory after bridge_worker_await. */
 void bridge_worker_ask(BridgeWorker *worker, BridgeCommand command);
-/* CORE_FAIL: it raised an error, died, or did not answer in time; it is ended then. */
+/* CORE_FAIL: it raised an error, died, or did not answer in time; CORE_REQUEUE: the run was told to stop, whatever the
+ * worker is doing. It is ended then. */
 int bridge_worker_await(BridgeWorker *worker);
 /* Ends it; without a worker nothing. */
 void bridge_worker_end(BridgeWorker *worker);

@@ -17,7 +17,6 @@ SIDE Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const
                                const char *name);
 SIDE void *bridge_side_array(Bridge *bridge, const char *name);
 SIDE int bridge_side_next(Bridge *bridge);
-SIDE uint64_t bridge_side_seed(const Bridge *bridge);
 SIDE void bridge_side_answer(Bridge *bridge, const char *message);
 SIDE void bridge_side_forked(Bridge *bridge, int by_main_thread);
 
@@ -59,13 +58,11 @@ void *bridge_side_array(Bridge *bridge, const char *name) {
   const struct { const char *name; uint64_t at; } all[] = {
     {"observations", arrays->observations}, {"finals", arrays->finals}, {"actions", arrays->actions},
     {"rewards", arrays->rewards}, {"terminated", arrays->terminated}, {"truncated", arrays->truncated},
-    {"ends", arrays->ends}};
+    {"ends", arrays->ends}, {"seeds", arrays->seeds}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (strcmp(all[i].name, name) == 0) return (char *)bridge + all[i].at;
   return NULL;
 }
-
-uint64_t bridge_side_seed(const Bridge *bridge) { return bridge->seed; }
 
 /* Waits for what the trainer asks next. */
 int bridge_side_next(Bridge *bridge) {

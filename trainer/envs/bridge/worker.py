@@ -59,7 +59,7 @@ def picture_of(space):
     return shape[1:] + (shape[0], 1) if len(shape) == 4 and shape[3] in colours else None
 
 
-# ---- environments: each has observations, factors or values, low, high, limit, name, reset(seed), step(actions) -------
+# ---- environments: each has observations, factors or values, low, high, limit, name, reset(seeds), step(actions) ------
 
 
 class Gym:
@@ -71,18 +71,22 @@ class Gym:
         gym = need("gymnasium")
         from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+        limit = int(options["max_steps"])  # of an environment that states none
+
         def make():
             try:
                 env = gym.make(name)
             except gym.error.Error as error:
                 raise Problem(f"gymnasium {gym.__version__}: {error}") from None
+            if limit and not env.spec.max_episode_steps:
+                env = gym.wrappers.TimeLimit(env, limit)
             flat = gym.spaces.Dict, gym.spaces.Tuple, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary
             return gym.wrappers.FlattenObservation(env) if isinstance(env.observation_space, flat) else env
 
         one = make()
         self.describe_observations(gym, one.observation_space, options)
         self.describe_actions(gym, one.action_space)
-        self.limit = one.spec.max_episode_steps or 0
+        self.limit = one.spec.max_episode_steps or limit
         self.name = f"{name} of gymnasium {gym.__version__}"
         one.close()
         self.envs = SyncVectorEnv([make] * worlds, autoreset_mode=AutoresetMode.SAME_STEP)
@@ -124,8 +128,11 @@ class Gym:
     def attach(self, shared):
         """The arrays shared with the trainer."""
 
-    def reset(self, seed):
-        return self.envs.reset(seed=seed)[0]
+    def reset(self, seeds):
+        for env, seed in zip(self.envs.envs, seeds):  # for environments that draw from their own spaces
+            env.unwrapped.action_space.seed(seed)
+            env.unwrapped.observation_space.seed(seed)
+        return self.envs.reset(seed=seeds)[0]
 
     def translate(self, actions):
         """What the trainer gave [worlds][factors or values] as the environments take it."""
@@ -210,13 +217,13 @@ class Atari(Gym):
         if self.picture[0]:
             self.shown, self.given = shared["observations"].reshape(self.shown.shape), None
 
-    def reset(self, seed):
+    def reset(self, seeds):
         from concurrent.futures import ThreadPoolExecutor
 
         numpy = need("numpy")
 
         def begin(env, part):
-            return env.reset(seed=numpy.array([(seed + world) & 0x7FFFFFFF for world in part]))
+            return env.reset(seed=numpy.array([seeds[world] for world in part]))
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             all = list(pool.map(begin, self.envs, self.parts))
@@ -309,14 +316,16 @@ class EnvPool(Gym):
         spec = envpool.make_spec(name)
         self.describe_observations(gym, spec.gymnasium_observation_space, options)
         self.describe_actions(gym, spec.gymnasium_action_space)
-        self.limit = int(spec.config.max_episode_steps or 0)
+        own, limit = int(spec.config.max_episode_steps or 0), int(options["max_steps"])
+        self.limit = own or limit
+        self.options = {} if own or not limit else {"max_episode_steps": limit}
         self.task, self.name = name, f"{name} of envpool {envpool.__version__}"
         self.envs, self.numbers = None, numpy.arange(worlds)
 
-    def reset(self, seed):
+    def reset(self, seeds):
         if self.envs is not None:
             self.envs.close()
-        self.envs = need("envpool").make(self.task, env_type="gymnasium", num_envs=len(self.numbers), seed=seed)
+        self.envs = need("envpool").make(self.task, env_type="gymnasium", num_envs=len(self.numbers), seed=seeds[0], **self.options)
         return self.envs.reset()[0]
 
     def step(self, actions, finals):
@@ -365,7 +374,6 @@ def load(path):
     side.bridge_side_offer.argtypes += [ctypes.c_float, ctypes.c_float, ctypes.c_int, ctypes.c_char_p]
     side.bridge_side_array.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     side.bridge_side_next.argtypes = [ctypes.c_void_p]
-    side.bridge_side_seed.argtypes, side.bridge_side_seed.restype = [ctypes.c_void_p], ctypes.c_uint64
     side.bridge_side_answer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     side.bridge_side_forked.argtypes = [ctypes.c_void_p, ctypes.c_int]
     return side
@@ -413,6 +421,7 @@ def arrays(side, bridge, env, worlds):
         "terminated": array("terminated", "uint8", 1),
         "truncated": array("truncated", "uint8", 1),
         "ends": array("ends", "uint8", 1),
+        "seeds": array("seeds", "int64", 1),
     }
 
 
@@ -455,7 +464,7 @@ def serve(side, bridge, env, shared):
         if command == QUIT:
             return
         if command == RESET:
-            put(shared["observations"], env.reset(side.bridge_side_seed(bridge) & 0x7FFFFFFF), "observations")
+            put(shared["observations"], env.reset(shared["seeds"].tolist()), "observations")
         elif command == STEP:
             observations, rewards, terminated, truncated, *ends = env.step(shared["actions"], shared["finals"])
             put(shared["observations"], observations, "observations")

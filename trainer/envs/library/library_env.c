@@ -29,7 +29,7 @@ typedef struct LibraryEnv {
   Library call;
   SweepSpaces spaces;
   uint64_t seed;
-  uint32_t first_world;
+  EnvSeeds seeds;         /* of the next resets */
   void **world;           /* [worlds] */
   uint32_t *episode;      /* [worlds] */
   int32_t *steps;         /* [worlds] of the episode that runs */
@@ -48,13 +48,21 @@ static size_t record_bytes(const LibraryEnv *batch) { return (sizeof(Record) + b
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
-static void begin_episode(const LibraryEnv *batch, int w, float *observation) {
-  CoreRandomStream stream =
-    core_random_stream(batch->seed, CORE_RANDOM_RESET, batch->first_world + (uint32_t)w, batch->episode[w]);
-  const uint64_t high = core_random_next(&stream), low = core_random_next(&stream);
-  batch->steps[w] = 0;
-  batch->call.reset(batch->world[w], high << 32 | low, observation);
+static CoreRandom4 draw_seed(const LibraryEnv *batch, int w) {
+  const EnvSeeds *seeds = &batch->seeds;
+  const uint32_t world = seeds->first_world + (uint32_t)w, episode = batch->episode[w];
+  if (seeds->purpose == 0) return core_random_4(batch->seed, CORE_RANDOM_RESET, world, episode, 0);
+  return core_random_4(batch->seed, seeds->purpose, world, seeds->number, episode);
 }
+
+static void begin_episode(const LibraryEnv *batch, int w, float *observation) {
+  const CoreRandom4 words = draw_seed(batch, w);
+  batch->steps[w] = 0;
+  batch->call.reset(batch->world[w], (uint64_t)words.v[0] << 32 | words.v[1], observation);
+}
+
+static void seed(Env *env, const EnvSeeds *seeds) { batch_of(env)->seeds = *seeds; }
+static const EnvForeign foreign = {.seed = seed};
 
 static void reset(Env *env, float *observations) {
   LibraryEnv *batch = batch_of(env);
@@ -237,7 +245,8 @@ static Env *make_env(LibraryEnv *batch, int worlds) {
     .action_values = spaces->values, .action_low = spaces->low, .action_high = spaces->high, .truncates = true,
     .solves = spaces->solves != 0, .world_bytes = record_bytes(batch), .reset = reset, .step = step,
     .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes, .sibling = sibling, .destroy = destroy,
-    .parts = &parts, .physics = &physics, .outside = spaces->state_bytes ? NULL : &unsaved, .state = batch,
+    .parts = &parts, .physics = &physics, .outside = spaces->state_bytes ? NULL : &unsaved,
+    .foreign = &foreign, .state = batch,
   };
   env->head.factors = spaces->factors;
   for (int i = 0; i < spaces->factors; i++) env->head.logits += env->head.size[i] = spaces->classes[i];
@@ -250,7 +259,7 @@ static int make(const LibraryEnv *like, const EnvBatch *wanted, Env **made) {
   LibraryEnv *batch = core_memory_zero_allocate(1, sizeof *batch);
   *batch = *like;
   batch->seed = wanted->seed;
-  batch->first_world = wanted->first_world;
+  batch->seeds = (EnvSeeds){.first_world = wanted->first_world};
   batch->faults = 0;
   batch->world = core_memory_zero_allocate(n, sizeof *batch->world);
   batch->episode = core_memory_zero_allocate(n, sizeof *batch->episode);
