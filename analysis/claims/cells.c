@@ -64,13 +64,18 @@ static int find_row(const char *name, size_t *number) {
 
 /* ---- keys ------------------------------------------------------------------------------------------------------- */
 
-typedef struct Key { size_t row; const char *names; /* "a<b", or NULL for numbers */ bool used; } Key;
+typedef struct Key {
+  size_t row;
+  const char *names; /* "a<b", or NULL for numbers */
+  bool used, descending;
+} Key;
 
 static int parse_key(const char *text, Key *key) {
   char name[64];
   const char *colon = strchr(text, ':');
-  *key = (Key){.names = colon ? colon + 1 : NULL, .used = *text != '\0'};
+  *key = (Key){.names = colon ? colon + 1 : NULL, .used = *text != '\0', .descending = *text == '-'};
   if (!key->used) return CORE_OK;
+  text += key->descending;
   snprintf(name, sizeof name, "%.*s", (int)(colon ? colon - text : (ptrdiff_t)strlen(text)), text);
   return find_row(name, &key->row);
 }
@@ -81,7 +86,7 @@ static double key_value(const Key *key, const CoreConfig *config, CoreText *text
   double value;
   if (!key->used) return 0;
   const char *word = analysis_key_value(config, &core_config_rows(&count)[key->row], text);
-  if (!key->names) return core_text_to_real(word, &value) ? value : NAN;
+  if (!key->names) return core_text_to_real(word, &value) ? (key->descending ? -value : value) : NAN;
   double place = 0;
   for (const char *name = key->names; name; place++) {
     const char *end = strchr(name, '<');
@@ -158,7 +163,7 @@ static int by_group(const void *left, const void *right) {
 /* Keeps the runs with the lowest (highest) value of a setting among those of their group[run]. */
 static size_t keep_extreme(const AnalysisTable *table, const Condition *condition, const uint64_t *group, size_t *run,
                            size_t count) {
-  const Key key = {condition->row, NULL, true};
+  const Key key = {.row = condition->row, .used = true};
   Candidate *list = core_memory_allocate((count + 1) * sizeof *list);
   CoreText text = {0};
   double edge = NAN;

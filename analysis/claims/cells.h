@@ -42,7 +42,7 @@ typedef struct AnalysisArrangement {
    * all settings but key, second, beside, the seed and those of the conditions with min and max: profiles and tasks
    * have their own. */
   const char *where;
-  const char *key;         /* "ppo.com", "net.sharing:shared<joint", or "" */
+  const char *key;         /* "ppo.com", "-ppo.com" in descending order, "net.sharing:shared<joint", or "" */
   const char *second;      /* or "" */
   const char *beside;      /* settings that may differ within a stratum, "a,b" */
   AnalysisMeasure measure;

@@ -50,6 +50,10 @@ static const Meaning meanings[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_LOW_END] = {"best of the others - lowest setting", "> 0", "three settings to compare", OF_KEYS, false},
   [ANALYSIS_TEST_HIGH_END] = {"best of the others - highest setting", "> 0", "three settings to compare", OF_KEYS,
                               false},
+  [ANALYSIS_TEST_LOW_PLATEAU] = {"best of the others - lowest setting, whose late gain is below the margin,", "> 0",
+                                 "three settings to compare", OF_KEYS, true},
+  [ANALYSIS_TEST_HIGH_PLATEAU] = {"best of the others - highest setting, whose late gain is below the margin,", "> 0",
+                                  "three settings to compare", OF_KEYS, true},
   [ANALYSIS_TEST_ROBUST] = {"loss at the lowest setting: smallest scale - largest scale", "> 0",
                             "two settings at two scales", OF_SECOND, false},
   [ANALYSIS_TEST_ROBUST_HIGH] = {"loss at the highest setting: smallest scale - largest scale", "> 0",
@@ -77,16 +81,21 @@ static const Meaning meanings[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_AT_LEAST_95] = {"mean", "> 0.95", "one configuration", OF_MEAN, false},
   [ANALYSIS_TEST_POSITIVE] = {"mean", "> 0", "one configuration", OF_MEAN, false},
   [ANALYSIS_TEST_NEGATIVE] = {"mean", "< 0", "one configuration", OF_MEAN, false},
-  [ANALYSIS_TEST_SWITCH_UP] = {"mean change against the run begun from", "> 0",
+  [ANALYSIS_TEST_SWITCH_UP] = {"mean change against the run begun from, with a gain at once,", "> 0",
                                "three parents of runs that began with another setting (init.from)", OF_SWITCH, false},
-  [ANALYSIS_TEST_SWITCH_DOWN] = {"mean change against the run begun from", "< 0",
-                                 "three parents of runs that began with another setting (init.from)", OF_SWITCH, false},
+  [ANALYSIS_TEST_SWITCH_DOWN] = {"mean change against the run begun from, down to runs with the setting from the "
+                                 "start,", "< 0", "three parents of runs that began with another setting (init.from), and runs "
+                                 "with that setting from the start", OF_SWITCH, true},
   [ANALYSIS_TEST_SWITCH_SAME] = {"runs begun from others - runs with the setting from the start", "none",
                                  "runs with the setting from the start beside those that switched to it", OF_SWITCH,
                                  true},
 };
 
 static bool is_measured_x(AnalysisTest test) { return meanings[test].kind == OF_POINTS; }
+
+static bool is_plateau(AnalysisTest test) {
+  return test == ANALYSIS_TEST_LOW_PLATEAU || test == ANALYSIS_TEST_HIGH_PLATEAU;
+}
 
 /* ---- cells of one claim ------------------------------------------------------------------------------------------ */
 
@@ -133,13 +142,14 @@ static size_t fewest_seeds(const AnalysisCells *cells) {
   return cells->cells > 0 ? least : 0;
 }
 
-/* Measures without an upper bound are compared as ratios, where all are positive. */
+/* Measures without an upper bound are compared as ratios, where all are positive; but those of tests that look at
+ * gains, too, as differences. */
 static void take_margin(const AnalysisTable *table, AnalysisCells *cells, AnalysisFindingOfClaim *f) {
   const AnalysisRange range = analysis_measure_range(f->claim->measure, table->measured, cells->run, cells->count);
   double sum = 0;
   f->margin = isfinite(range.high) ? 0.05 * range.high : NAN;
   if (isfinite(range.high) || cells->count == 0) return;
-  f->ratio = true;
+  f->ratio = meanings[f->claim->test].kind != OF_SWITCH && !is_plateau(f->claim->test);
   for (size_t i = 0; i < cells->count; i++) {
     f->ratio = f->ratio && cells->score[i] > 0;
     sum += fabs(cells->score[i]);
@@ -157,6 +167,13 @@ static AnalysisTested opposite(AnalysisTested tested) {
   return tested;
 }
 
+static AnalysisTested test_mean(const AnalysisTable *table, const AnalysisCells *cells, double null, int sign) {
+  size_t *unit = analysis_cells_units(table, cells);
+  const AnalysisTested tested = analysis_test_mean(cells, unit, null, sign);
+  free(unit);
+  return tested;
+}
+
 static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, AnalysisFindingOfClaim *f) {
   switch (f->claim->test) {
     case ANALYSIS_TEST_RISES: return analysis_test_rises(cells);
@@ -165,6 +182,8 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
     case ANALYSIS_TEST_NOT_WORSE: return analysis_test_not_worse(cells, f->margin);
     case ANALYSIS_TEST_LOW_END: return analysis_test_end(cells, false);
     case ANALYSIS_TEST_HIGH_END: return analysis_test_end(cells, true);
+    case ANALYSIS_TEST_LOW_PLATEAU: return analysis_test_plateau(cells, false, f->margin);
+    case ANALYSIS_TEST_HIGH_PLATEAU: return analysis_test_plateau(cells, true, f->margin);
     case ANALYSIS_TEST_ROBUST: return analysis_test_robust(cells, false);
     case ANALYSIS_TEST_ROBUST_HIGH: return analysis_test_robust(cells, true);
     case ANALYSIS_TEST_SAME_BEST: return analysis_test_same_best(cells, f->margin);
@@ -177,12 +196,12 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
     case ANALYSIS_TEST_MIDDLE: return analysis_test_middle(cells);
     case ANALYSIS_TEST_UP: return analysis_test_rho(cells);
     case ANALYSIS_TEST_DOWN: return opposite(analysis_test_rho(cells));
-    case ANALYSIS_TEST_AT_LEAST_95: return analysis_test_mean(cells, 0.95, 1);
-    case ANALYSIS_TEST_POSITIVE: return analysis_test_mean(cells, 0, 1);
-    case ANALYSIS_TEST_NEGATIVE: return analysis_test_mean(cells, 0, -1);
-    case ANALYSIS_TEST_SWITCH_UP: return analysis_test_switch(table, cells, 1, &f->seeds);
-    case ANALYSIS_TEST_SWITCH_DOWN: return analysis_test_switch(table, cells, -1, &f->seeds);
-    case ANALYSIS_TEST_SWITCH_SAME: return analysis_test_switch_same(table, cells, f->margin, &f->seeds);
+    case ANALYSIS_TEST_AT_LEAST_95: return test_mean(table, cells, 0.95, 1);
+    case ANALYSIS_TEST_POSITIVE: return test_mean(table, cells, 0, 1);
+    case ANALYSIS_TEST_NEGATIVE: return test_mean(table, cells, 0, -1);
+    case ANALYSIS_TEST_SWITCH_UP: return analysis_test_switch_up(table, cells, &f->seeds);
+    case ANALYSIS_TEST_SWITCH_DOWN: return analysis_test_switch_down(table, cells, f->margin, &f->seeds);
+    case ANALYSIS_TEST_SWITCH_SAME: return analysis_test_switch_same(table, cells, 1, f->margin, &f->seeds);
     case ANALYSIS_TEST_GROWS: {
       double *early = core_memory_allocate((cells->count + 1) * sizeof *early);
       for (size_t i = 0; i < cells->count; i++)
@@ -198,11 +217,10 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
 
 /* The fewest seeds with which a permutation could decide; 0: those that are there can, or it is no permutation. */
 static size_t least_seeds(const AnalysisCells *cells, AnalysisTest test, size_t seeds) {
-  const bool end = test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END;
-  if (!end && test != ANALYSIS_TEST_RISES && test != ANALYSIS_TEST_FALLS) return 0;
-  if (analysis_permute_least(cells, end, seeds) <= LEVEL) return 0;
+  if (test != ANALYSIS_TEST_RISES && test != ANALYSIS_TEST_FALLS) return 0;
+  if (analysis_permute_least(cells, seeds) <= LEVEL) return 0;
   for (size_t n = seeds + 1; n < 50; n++)
-    if (analysis_permute_least(cells, end, n) <= LEVEL) return n;
+    if (analysis_permute_least(cells, n) <= LEVEL) return n;
   return 0;
 }
 
@@ -239,10 +257,13 @@ static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const An
   AnalysisMeasure x = ANALYSIS_MEASURE_ddr;
   const bool measured_x = is_measured_x(claim->test);
   const bool timed = database && claim->measure == ANALYSIS_MEASURE_score_at_time;
+  const int beside = is_plateau(claim->test) ? ANALYSIS_MEASURE_late_gain
+                     : claim->test == ANALYSIS_TEST_SWITCH_UP ? ANALYSIS_MEASURE_early_gain
+                                                              : -1;
   if (measured_x) TRY(analysis_measure_find(claim->key, &x));
   const AnalysisArrangement arrangement = {claim->data, claim->where, measured_x ? "" : claim->key, claim->second,
                                            claim->beside, timed ? ANALYSIS_MEASURE_final : claim->measure,
-                                           measured_x ? (int)x : -1};
+                                           measured_x ? (int)x : beside};
   TRY(analysis_cells_create(table, &arrangement, cells));
   if (timed) return analysis_clock_scores(database, table->selection, cells);
   if (!database || claim->measure != ANALYSIS_MEASURE_coverage) return CORE_OK;
@@ -254,7 +275,16 @@ static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const An
 
 /* Would another cell stand in for one that has too few seeds as the end, or as the best? */
 static bool needs_all_cells(AnalysisTest test) {
-  return test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END || meanings[test].kind == OF_SECOND;
+  return test == ANALYSIS_TEST_LOW_END || test == ANALYSIS_TEST_HIGH_END || is_plateau(test) ||
+         meanings[test].kind == OF_SECOND;
+}
+
+/* Whether the runs of some cell differ. */
+static bool has_spread(const AnalysisCells *cells) {
+  for (size_t c = 0; c < cells->cells; c++)
+    for (size_t i = cells->first[c] + 1; i < cells->first[c + 1]; i++)
+      if (cells->score[i] != cells->score[i - 1]) return true;
+  return false;
 }
 
 static int evaluate(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
@@ -275,11 +305,12 @@ static int evaluate(StoreDatabase *database, const AnalysisClaim *claim, const A
   f->missing = cells.missing;
   f->mixed = cells.mixed;
   const size_t all = cells.cells;
+  f->runs = cells.count;
+  if (meaning->kind != OF_SWITCH) analysis_cells_merge_children(table, &cells);
   /* A configuration is a point, however few its seeds; a switch counts parents. */
   drop_thin_cells(&cells, meaning->kind == OF_POINTS || meaning->kind == OF_SWITCH ? 1 : SEEDS_MIN);
   if (cells.cells < all && needs_all_cells(claim->test)) drop_thin_cells(&cells, SIZE_MAX);
   f->cells = cells.cells;
-  f->runs = cells.count;
   f->seeds = fewest_seeds(&cells);
   if (meaning->margin) take_margin(table, &cells, f);
   const AnalysisTested tested = test(table, &cells, f);
@@ -287,7 +318,11 @@ static int evaluate(StoreDatabase *database, const AnalysisClaim *claim, const A
   f->strata = tested.strata;
   f->p_for = tested.p_for;
   f->p_against = tested.p_against;
-  if (!isnan(f->p_for)) {
+  if (f->p_for == 1 && f->p_against == 1 && !has_spread(&cells)) {
+    f->p_for = f->p_against = NAN;
+    snprintf(f->reason, sizeof f->reason, "no spread: all seeds of each setting have one value, which says nothing of "
+             "further seeds");
+  } else if (!isnan(f->p_for)) {
     decide(f, f->p_for, f->p_against);
     if (f->verdict == ANALYSIS_UNDECIDED) explain(&cells, f);
   } else if (all > cells.cells) {

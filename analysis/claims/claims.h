@@ -14,8 +14,11 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_FALLS,       /* a larger key has a smaller measure [the same] */
   ANALYSIS_TEST_EQUAL,       /* all keys alike [two differ by the margin or more; two t tests of one side] */
   ANALYSIS_TEST_NOT_WORSE,   /* the highest key loses less than the margin to the lowest [it loses it or more; t] */
-  ANALYSIS_TEST_LOW_END,     /* the best other key beats the lowest one [no key differs; permutation] */
+  ANALYSIS_TEST_LOW_END,     /* the best other key beats the lowest one [none does; t] */
   ANALYSIS_TEST_HIGH_END,    /* ... the highest one */
+  ANALYSIS_TEST_LOW_PLATEAU, /* LOW_END, and the lowest key gains less than the margin in a quarter of the budget, by
+                                the slope of its last two thirds [it gains it; t] */
+  ANALYSIS_TEST_HIGH_PLATEAU, /* ... the highest one */
   ANALYSIS_TEST_ROBUST,      /* the lowest key loses more at the smallest second key than at the largest [not; t] */
   ANALYSIS_TEST_ROBUST_HIGH, /* the highest key loses more ... */
   ANALYSIS_TEST_SAME_BEST,   /* the best key at one end of the second loses nothing at the other [the margin; t] */
@@ -32,8 +35,10 @@ typedef enum AnalysisTest {
   ANALYSIS_TEST_AT_LEAST_95, /* the mean is above 0.95 [not; t] */
   ANALYSIS_TEST_POSITIVE,    /* the mean is above 0 [not; t] */
   ANALYSIS_TEST_NEGATIVE,    /* the mean is below 0 [not; t] */
-  ANALYSIS_TEST_SWITCH_UP,   /* runs begun from another's checkpoint with a raised key end higher than it [not; t] */
-  ANALYSIS_TEST_SWITCH_DOWN, /* with a lowered key: lower */
+  ANALYSIS_TEST_SWITCH_UP,   /* runs begun from another's checkpoint with a raised key end higher than it, and gain in
+                                the first tenth of the budget after the switch [not; t] */
+  ANALYSIS_TEST_SWITCH_DOWN, /* with a lowered key: lower, and as runs that had it from the start [not, or the margin
+                                apart; t] */
   ANALYSIS_TEST_SWITCH_SAME, /* with a raised key: as runs that had it from the start [the margin apart; t] */
   ANALYSIS_TESTS
 } AnalysisTest;
@@ -60,6 +65,7 @@ typedef struct AnalysisFindingOfClaim {
   const char *statistic;       /* "P(a larger setting has a larger value)" */
   const char *direction;       /* "> 0.5" */
   char reason[160];            /* why it is undecided, "" otherwise */
+  char note[160];              /* what the statistic does not show, as a setting that breaks the order; or "" */
   size_t cells, strata, runs;  /* that were counted */
   size_t seeds;                /* of the cell with the fewest */
   size_t unfinished, missing;  /* runs of the claim that have not ended, or have no such measure */

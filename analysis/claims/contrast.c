@@ -1,6 +1,6 @@
 /* Weights of cells, and what Student's t says of the sums (contrast.h). A choice that is made from the same data is
- * paid for: by Bonferroni, or by taking the competitor that is hardest to beat. */
-#include "analysis/claims/contrast.h"
+ * paid for: by Bonferroni, or by taking the competitor that is hardest to beat. choices.c has the tests of bests. */
+#include "analysis/claims/contrast_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@ static double cell_mean(const AnalysisCells *cells, size_t c) { return analysis_
 
 AnalysisContrast analysis_contrast(const AnalysisCells *cells, const double *weight) {
   double variance = 0, fourth = 0;
+  size_t least = SIZE_MAX, most = 0;
   AnalysisContrast contrast = {0, 0, 1};
   for (size_t c = 0; c < cells->cells; c++) {
     const size_t n = cells->first[c + 1] - cells->first[c];
@@ -21,22 +22,26 @@ AnalysisContrast analysis_contrast(const AnalysisCells *cells, const double *wei
     contrast.estimate += weight[c] * cell_mean(cells, c);
     variance += part;
     fourth += part * part / (double)(n - 1);
+    least = n < least ? n : least;
+    most = n > most ? n : most;
   }
   contrast.error = sqrt(variance);
   if (variance > 0) contrast.degrees = variance * variance / fourth;
+  if (least < most) contrast.degrees = fmin(contrast.degrees, (double)(least - 1));
   return contrast;
 }
 
 double analysis_contrast_above(AnalysisContrast contrast, double bound) {
   const double distance = contrast.estimate - bound, d = contrast.degrees;
   if (isnan(distance) || isnan(contrast.error)) return NAN;
-  if (contrast.error == 0) return distance > 0 ? 0 : distance < 0 ? 1 : 0.5;
+  if (contrast.error == 0) return 1;
   const double t = distance / contrast.error, tail = analysis_incomplete_beta(d / 2, 0.5, d / (d + t * t)) / 2;
   return t >= 0 ? tail : 1 - tail;
 }
 
 double analysis_contrast_below(AnalysisContrast contrast, double bound) {
-  return 1 - analysis_contrast_above(contrast, bound);
+  contrast.estimate = -contrast.estimate;
+  return analysis_contrast_above(contrast, -bound);
 }
 
 AnalysisInterval analysis_contrast_interval(AnalysisContrast contrast, size_t n) {
@@ -56,7 +61,8 @@ static AnalysisTested within(const AnalysisCells *cells, const double *weights, 
     const double above = analysis_contrast_above(contrast, -margin), below = analysis_contrast_below(contrast, margin);
     const double p = fmax(above, below);
     tested.p_for = fmax(tested.p_for, p);
-    outside = fmin(outside, fmin(1 - above, 1 - below));
+    outside = fmin(outside, analysis_contrast_below(contrast, -margin));
+    outside = fmin(outside, analysis_contrast_above(contrast, margin));
     if (i == 0 || fabs(contrast.estimate) > fabs(tested.interval.center))
       tested.interval = analysis_contrast_interval(contrast, cells->count);
   }
@@ -64,15 +70,9 @@ static AnalysisTested within(const AnalysisCells *cells, const double *weights, 
   return tested;
 }
 
-/* Weights of sums over strata become those of means. */
-static void divide(const AnalysisCells *cells, size_t strata, double *weight) {
-  for (size_t c = 0; c < cells->cells; c++) weight[c] /= (double)strata;
-}
-
 /* ---- all keys alike --------------------------------------------------------------------------------------------- */
 
-/* The values of an array, each once, ascending; free them. */
-static double *distinct(const double *value, size_t count, size_t *found) {
+double *analysis_distinct(const double *value, size_t count, size_t *found) {
   double *list = core_memory_allocate((count + 1) * sizeof *list);
   if (count > 0) memcpy(list, value, count * sizeof *list);
   qsort(list, count, sizeof *list, analysis_by_value);
@@ -82,20 +82,18 @@ static double *distinct(const double *value, size_t count, size_t *found) {
   return list;
 }
 
-/* The cell of a stratum with this key (and second key, NaN: whatever); SIZE_MAX: there is none. */
-static size_t find_cell(const AnalysisCells *cells, size_t stratum, double key, double second) {
+size_t analysis_cell_find(const AnalysisCells *cells, size_t stratum, double key, double second) {
   for (size_t c = cells->stratum[stratum]; c < cells->stratum[stratum + 1]; c++)
     if (cells->key[c] == key && (isnan(second) || cells->second[c] == second)) return c;
   return SIZE_MAX;
 }
 
-/* weight += sign x mean over the strata that have both cells; how many. */
-static size_t weigh_pair(const AnalysisCells *cells, double key_a, double second_a, double key_b, double second_b,
-                         double sign, double *weight) {
+size_t analysis_weigh_pair(const AnalysisCells *cells, double key_a, double second_a, double key_b, double second_b,
+                           double sign, double *weight) {
   size_t used = 0;
   for (int pass = 0; pass < 2; pass++) {
     for (size_t s = 0; s < cells->strata; s++) {
-      const size_t a = find_cell(cells, s, key_a, second_a), b = find_cell(cells, s, key_b, second_b);
+      const size_t a = analysis_cell_find(cells, s, key_a, second_a), b = analysis_cell_find(cells, s, key_b, second_b);
       if (a == SIZE_MAX || b == SIZE_MAX) continue;
       if (pass == 0) used++;
       else weight[a] += sign / (double)used, weight[b] -= sign / (double)used;
@@ -107,11 +105,11 @@ static size_t weigh_pair(const AnalysisCells *cells, double key_a, double second
 
 AnalysisTested analysis_test_equal(const AnalysisCells *cells, double margin) {
   size_t keys, count = 0, strata = 0;
-  double *key = distinct(cells->key, cells->cells, &keys);
+  double *key = analysis_distinct(cells->key, cells->cells, &keys);
   double *weights = core_memory_zero_allocate(keys * keys * cells->cells + 1, sizeof *weights);
   for (size_t i = 0; i < keys; i++) {
     for (size_t j = i + 1; j < keys; j++) {
-      const size_t used = weigh_pair(cells, key[j], NAN, key[i], NAN, 1, weights + count * cells->cells);
+      const size_t used = analysis_weigh_pair(cells, key[j], NAN, key[i], NAN, 1, weights + count * cells->cells);
       if (used > strata) strata = used;
       count += used > 0;
     }
@@ -125,15 +123,15 @@ AnalysisTested analysis_test_equal(const AnalysisCells *cells, double margin) {
 
 AnalysisTested analysis_test_not_worse(const AnalysisCells *cells, double margin) {
   size_t keys;
-  double *key = distinct(cells->key, cells->cells, &keys);
+  double *key = analysis_distinct(cells->key, cells->cells, &keys);
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
   AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  if (keys > 1) tested.strata = weigh_pair(cells, key[keys - 1], NAN, key[0], NAN, 1, weight);
+  if (keys > 1) tested.strata = analysis_weigh_pair(cells, key[keys - 1], NAN, key[0], NAN, 1, weight);
   if (tested.strata > 0) {
     const AnalysisContrast contrast = analysis_contrast(cells, weight);
     tested.interval = analysis_contrast_interval(contrast, cells->count);
     tested.p_for = analysis_contrast_above(contrast, -margin);
-    tested.p_against = 1 - tested.p_for;
+    tested.p_against = analysis_contrast_below(contrast, -margin);
   }
   free(weight);
   free(key);
@@ -162,7 +160,8 @@ static AnalysisTested compare_bests(const AnalysisCells *cells, const Axes *axes
     size_t others = 0;
     for (size_t f = 0; f < axes->seconds; f++) {
       memset(weight, 0, (cells->cells + 1) * sizeof *weight);
-      const size_t used = weigh_pair(cells, axes->key[i], axes->second[e], axes->key[j], axes->second[f], 1, weight);
+      const size_t used =
+        analysis_weigh_pair(cells, axes->key[i], axes->second[e], axes->key[j], axes->second[f], 1, weight);
       if (used == 0) continue;
       const AnalysisContrast contrast = analysis_contrast(cells, weight);
       below = fmin(below, analysis_contrast_below(contrast, margin));
@@ -187,8 +186,8 @@ AnalysisTested analysis_test_best_equal(const AnalysisCells *cells, double margi
   AnalysisTested tested = ANALYSIS_NOT_TESTED;
   Axes axes = {0};
   size_t pairs = 0;
-  axes.key = distinct(cells->key, cells->cells, &axes.keys);
-  axes.second = distinct(cells->second, cells->cells, &axes.seconds);
+  axes.key = analysis_distinct(cells->key, cells->cells, &axes.keys);
+  axes.second = analysis_distinct(cells->second, cells->cells, &axes.seconds);
   double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
   for (size_t i = 0; i < axes.keys && axes.seconds > 1; i++) {
     for (size_t j = 0; j < axes.keys; j++) {
@@ -213,24 +212,24 @@ AnalysisTested analysis_test_best_equal(const AnalysisCells *cells, double margi
 
 /* The gain from the lowest to the highest key at second key a, less that at b. */
 static size_t weigh_gains(const AnalysisCells *cells, double low, double high, double a, double b, double *weight) {
-  const size_t first = weigh_pair(cells, high, a, low, a, 1, weight);
-  const size_t other = weigh_pair(cells, high, b, low, b, -1, weight);
+  const size_t first = analysis_weigh_pair(cells, high, a, low, a, 1, weight);
+  const size_t other = analysis_weigh_pair(cells, high, b, low, b, -1, weight);
   return first < other ? first : other;
 }
 
 AnalysisTested analysis_test_gain(const AnalysisCells *cells, int sign) {
   size_t keys, seconds;
-  double *key = distinct(cells->key, cells->cells, &keys), *second = distinct(cells->second, cells->cells, &seconds);
+  double *key = analysis_distinct(cells->key, cells->cells, &keys);
+  double *second = analysis_distinct(cells->second, cells->cells, &seconds);
   double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
   AnalysisTested tested = ANALYSIS_NOT_TESTED;
   if (keys > 1 && seconds > 1)
     tested.strata = weigh_gains(cells, key[0], key[keys - 1], second[seconds - 1], second[0], weight);
   if (tested.strata > 0) {
     const AnalysisContrast contrast = analysis_contrast(cells, weight);
-    const double above = analysis_contrast_above(contrast, 0);
     tested.interval = analysis_contrast_interval(contrast, cells->count);
-    tested.p_for = sign > 0 ? above : 1 - above;
-    tested.p_against = 1 - tested.p_for;
+    tested.p_for = sign > 0 ? analysis_contrast_above(contrast, 0) : analysis_contrast_below(contrast, 0);
+    tested.p_against = sign > 0 ? analysis_contrast_below(contrast, 0) : analysis_contrast_above(contrast, 0);
   }
   free(weight);
   free(key);
@@ -240,7 +239,8 @@ AnalysisTested analysis_test_gain(const AnalysisCells *cells, int sign) {
 
 AnalysisTested analysis_test_gain_equal(const AnalysisCells *cells, double margin) {
   size_t keys, seconds, count = 0, strata = 0;
-  double *key = distinct(cells->key, cells->cells, &keys), *second = distinct(cells->second, cells->cells, &seconds);
+  double *key = analysis_distinct(cells->key, cells->cells, &keys);
+  double *second = analysis_distinct(cells->second, cells->cells, &seconds);
   double *weights = core_memory_zero_allocate(seconds * seconds * cells->cells + 1, sizeof *weights);
   for (size_t i = 0; i < seconds && keys > 1; i++) {
     for (size_t j = i + 1; j < seconds; j++) {
@@ -259,153 +259,47 @@ AnalysisTested analysis_test_gain_equal(const AnalysisCells *cells, double margi
   return tested;
 }
 
-/* ---- the ends of the second key ---------------------------------------------------------------------------------- */
-
-/* Where the cells of the smallest second key end, and those of the largest begin; false when it does not vary. */
-static bool second_ends(const AnalysisCells *cells, size_t s, size_t *small_end, size_t *large_begin) {
-  const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
-  *small_end = begin;
-  *large_begin = end;
-  while (*small_end < end && cells->second[*small_end] == cells->second[begin]) ++*small_end;
-  while (*large_begin > begin && cells->second[*large_begin - 1] == cells->second[end - 1]) --*large_begin;
-  return *small_end < end && *large_begin > begin;
-}
-
-/* The key that is best over both ends together, other than the end key: chosen by sums, tested by differences, which do
- * not depend on each other. pair: best and end at the small scale, best and end at the large one. */
-static bool choose_robust(const AnalysisCells *cells, size_t s, bool high, size_t pair[4]) {
-  const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
-  size_t small_end, large_begin, chosen = SIZE_MAX;
-  double best = -INFINITY;
-  if (!second_ends(cells, s, &small_end, &large_begin)) return false;
-  const size_t last = high ? small_end - 1 : begin;
-  const double second = cells->second[end - 1];
-  if (find_cell(cells, s, cells->key[last], second) == SIZE_MAX) return false;
-  for (size_t c = begin; c < small_end; c++) {
-    const size_t other = find_cell(cells, s, cells->key[c], second);
-    if (c == last || other == SIZE_MAX) continue;
-    const double sum = cell_mean(cells, c) + cell_mean(cells, other);
-    if (sum > best) best = sum, chosen = c;
-  }
-  if (chosen == SIZE_MAX) return false;
-  pair[0] = chosen;
-  pair[1] = last;
-  pair[2] = find_cell(cells, s, cells->key[chosen], second);
-  pair[3] = find_cell(cells, s, cells->key[last], second);
-  return true;
-}
-
-AnalysisTested analysis_test_robust(const AnalysisCells *cells, bool high) {
-  double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  size_t pair[4];
-  for (size_t s = 0; s < cells->strata; s++) {
-    if (!choose_robust(cells, s, high, pair)) continue;
-    tested.strata++;
-    weight[pair[0]]++, weight[pair[1]]--, weight[pair[2]]--, weight[pair[3]]++;
-  }
-  if (tested.strata > 0) {
-    divide(cells, tested.strata, weight);
-    const AnalysisContrast contrast = analysis_contrast(cells, weight);
-    tested.interval = analysis_contrast_interval(contrast, cells->count);
-    tested.p_for = analysis_contrast_above(contrast, 0);
-    tested.p_against = 1 - tested.p_for;
-  }
-  free(weight);
-  return tested;
-}
-
-static size_t best_of(const AnalysisCells *cells, size_t begin, size_t end) {
-  size_t best = begin;
-  for (size_t c = begin; c < end; c++)
-    if (cell_mean(cells, c) > cell_mean(cells, best)) best = c;
-  return best;
-}
-
-/* side 0: what the largest second key's best key loses at the smallest one; 1: the other way round. Gives the number
- * of keys to choose from; 0: no such stratum. */
-static size_t weigh_loss(const AnalysisCells *cells, int side, double *weight, size_t *strata) {
-  size_t choices = 0;
-  *strata = 0;
-  for (size_t s = 0; s < cells->strata; s++) {
-    size_t small_end, large_begin;
-    const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
-    if (!second_ends(cells, s, &small_end, &large_begin) || small_end - begin < 3 || end - large_begin < 3) continue;
-    const size_t small = best_of(cells, begin, small_end), large = best_of(cells, large_begin, end);
-    const size_t here = side == 0 ? small : large;
-    const size_t taken = find_cell(cells, s, cells->key[side == 0 ? large : small], cells->second[here]);
-    if (taken == SIZE_MAX) continue;
-    ++*strata;
-    if (small_end - begin > choices) choices = small_end - begin;
-    weight[here]++, weight[taken]--; /* nothing where both are one cell */
-  }
-  if (*strata > 0) divide(cells, *strata, weight);
-  return choices;
-}
-
-AnalysisTested analysis_test_same_best(const AnalysisCells *cells, double margin) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
-  for (int side = 0; side < 2; side++) {
-    size_t strata;
-    memset(weight, 0, (cells->cells + 1) * sizeof *weight);
-    const size_t choices = weigh_loss(cells, side, weight, &strata);
-    if (choices == 0) continue;
-    const AnalysisContrast contrast = analysis_contrast(cells, weight);
-    const double p_for = analysis_contrast_below(contrast, margin);
-    const double p_against = fmin(1, (1 - p_for) * 2 * (double)(choices - 1));
-    if (tested.strata == 0 || contrast.estimate > tested.interval.center)
-      tested.interval = analysis_contrast_interval(contrast, cells->count);
-    tested.p_for = tested.strata == 0 ? p_for : fmax(tested.p_for, p_for);
-    tested.p_against = tested.strata == 0 ? p_against : fmin(tested.p_against, p_against);
-    tested.strata = strata;
-  }
-  free(weight);
-  return tested;
-}
-
-/* The best cell at the end of the second key against the best one elsewhere, in each stratum. */
-AnalysisTested analysis_test_best_at(const AnalysisCells *cells, bool high) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  size_t there = 1, elsewhere = 1;
-  double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight);
-  for (size_t s = 0; s < cells->strata; s++) {
-    size_t small_end, large_begin;
-    const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
-    if (!second_ends(cells, s, &small_end, &large_begin)) continue;
-    const size_t from = high ? large_begin : begin, to = high ? end : small_end;
-    const size_t at = best_of(cells, from, to), other = high ? best_of(cells, begin, from) : best_of(cells, to, end);
-    tested.strata++;
-    there = to - from > there ? to - from : there;
-    elsewhere = end - begin - (to - from) > elsewhere ? end - begin - (to - from) : elsewhere;
-    weight[other]++, weight[at]--;
-  }
-  if (tested.strata > 0) {
-    divide(cells, tested.strata, weight);
-    const AnalysisContrast contrast = analysis_contrast(cells, weight);
-    const double above = analysis_contrast_above(contrast, 0);
-    tested.interval = analysis_contrast_interval(contrast, cells->count);
-    tested.p_for = fmin(1, above * (double)elsewhere);
-    tested.p_against = fmin(1, (1 - above) * (double)there);
-  }
-  free(weight);
-  return tested;
-}
-
 /* ---- one mean ---------------------------------------------------------------------------------------------------- */
 
-AnalysisTested analysis_test_mean(const AnalysisCells *cells, double null, int sign) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
-  for (size_t c = 0; c < cells->cells; c++) weight[c] = 1 / (double)cells->cells;
-  if (cells->cells > 0) {
-    const AnalysisContrast contrast = analysis_contrast(cells, weight);
-    const double above = analysis_contrast_above(contrast, null);
-    tested.interval = analysis_contrast_interval(contrast, cells->count);
-    tested.p_for = sign > 0 ? above : 1 - above;
-    tested.p_against = 1 - tested.p_for;
-    tested.strata = cells->strata;
+/* Sum of squares of the units' contributions to a mean over cells; *shared: some unit has runs in several cells. */
+static double spread_of_units(const AnalysisCells *cells, const size_t *unit, bool *shared) {
+  double *part = core_memory_zero_allocate(cells->count + 1, sizeof *part), sum = 0;
+  size_t *cell = core_memory_allocate((cells->count + 1) * sizeof *cell); /* of the unit's first run */
+  *shared = false;
+  for (size_t c = 0; c < cells->cells; c++) {
+    const size_t first = cells->first[c], end = cells->first[c + 1];
+    const double n = (double)(end - first), mean = cell_mean(cells, c);
+    for (size_t i = first; i < end; i++) {
+      size_t of = 0;
+      while (unit[of] != unit[i]) of++;
+      if (of == i) cell[i] = c;
+      *shared = *shared || cell[of] != c;
+      part[of] += (cells->score[i] - mean) / sqrt(n * (n - 1)) / (double)cells->cells;
+    }
   }
+  for (size_t i = 0; i < cells->count; i++) sum += part[i] * part[i];
+  free(part);
+  free(cell);
+  return sum;
+}
+
+AnalysisTested analysis_test_mean(const AnalysisCells *cells, const size_t *unit, double null, int sign) {
+  AnalysisTested tested = ANALYSIS_NOT_TESTED;
+  if (cells->cells == 0) return tested;
+  double *weight = core_memory_allocate(cells->cells * sizeof *weight), least = INFINITY;
+  bool shared;
+  for (size_t c = 0; c < cells->cells; c++) {
+    weight[c] = 1 / (double)cells->cells;
+    least = fmin(least, (double)(cells->first[c + 1] - cells->first[c]));
+  }
+  AnalysisContrast contrast = analysis_contrast(cells, weight);
+  const double error = sqrt(spread_of_units(cells, unit, &shared));
+  if (shared) contrast.degrees = least - 1;
+  contrast.error = shared ? error : contrast.error;
+  tested.interval = analysis_contrast_interval(contrast, cells->count);
+  tested.p_for = sign > 0 ? analysis_contrast_above(contrast, null) : analysis_contrast_below(contrast, null);
+  tested.p_against = sign > 0 ? analysis_contrast_below(contrast, null) : analysis_contrast_above(contrast, null);
+  tested.strata = cells->strata;
   free(weight);
   return tested;
 }

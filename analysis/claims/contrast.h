@@ -1,6 +1,7 @@
 /* Tests of claims that compare means of cells: a linear contrast, sum of weight x mean, has a standard error from the
- * spread of the seeds in each cell, and Satterthwaite's (1946) degrees of freedom. A probability is one-sided: that of
- * an estimate as far off, were the truth just at the bound. */
+ * spread of the seeds in each cell, and Satterthwaite's (1946) degrees of freedom; where cells differ in their numbers
+ * of seeds, at most those of the smallest. A probability is one-sided: that of an estimate as far off, were the truth
+ * just at the bound. Cells without any spread (all seeds solve all) are no evidence: the probability is 1. */
 #ifndef ANALYSIS_CONTRAST_H
 #define ANALYSIS_CONTRAST_H
 #include <math.h>
@@ -32,12 +33,22 @@ AnalysisInterval analysis_contrast_interval(AnalysisContrast contrast, size_t n)
 AnalysisTested analysis_test_equal(const AnalysisCells *cells, double margin);
 AnalysisTested analysis_test_not_worse(const AnalysisCells *cells, double margin);
 AnalysisTested analysis_test_best_equal(const AnalysisCells *cells, double margin);
-AnalysisTested analysis_test_robust(const AnalysisCells *cells, bool high);
-AnalysisTested analysis_test_same_best(const AnalysisCells *cells, double margin);
 AnalysisTested analysis_test_gain(const AnalysisCells *cells, int sign);
 AnalysisTested analysis_test_gain_equal(const AnalysisCells *cells, double margin);
+/* Tests of the mean of all cells against `null`; sign -1: the claim is that it lies below. Cells share seeds, and with
+ * them initial weights, levels and evaluation episodes: unit[i] is the seed, or whatever makes runs alike, of run i,
+ * and the spread is that of the units' contributions. */
+AnalysisTested analysis_test_mean(const AnalysisCells *cells, const size_t *unit, double null, int sign);
+
+/* Tests in which the best of several settings matters. Which one that is has to be learned from the same data. A
+ * statement about it is supported where it holds for each setting that is not shown to be worse than another one
+ * (intersection-union, Berger 1982; multiple comparisons with the best, Hsu 1984): for each, the smaller of the two
+ * probabilities, doubled; of all, the largest. */
+AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high);
+/* The same, and the end gains less than the margin late: cells->x is each run's late_gain (measures.def). */
+AnalysisTested analysis_test_plateau(const AnalysisCells *cells, bool high, double margin);
+AnalysisTested analysis_test_robust(const AnalysisCells *cells, bool high);
+AnalysisTested analysis_test_same_best(const AnalysisCells *cells, double margin);
 AnalysisTested analysis_test_best_at(const AnalysisCells *cells, bool high);
-/* Mean of all cells against `null`; sign -1: the claim is that it lies below. */
-AnalysisTested analysis_test_mean(const AnalysisCells *cells, double null, int sign);
 
 #endif

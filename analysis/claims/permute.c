@@ -77,126 +77,93 @@ static void exchange_runs(const Permutation *p, double *value, uint32_t order) {
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-/* Share of pairs in which the later cell's run is greater, ties half. */
-static double wins(const AnalysisCells *cells, const double *value, size_t low, size_t high) {
-  double sum = 0;
-  for (size_t i = cells->first[high]; i < cells->first[high + 1]; i++)
-    for (size_t j = cells->first[low]; j < cells->first[low + 1]; j++)
-      sum += value[i] > value[j] ? 1 : value[i] == value[j] ? 0.5 : 0;
-  const size_t pairs = (cells->first[high + 1] - cells->first[high]) * (cells->first[low + 1] - cells->first[low]);
-  return sum / (double)pairs;
-}
-
 static size_t cells_of(const AnalysisCells *cells, size_t s) { return cells->stratum[s + 1] - cells->stratum[s]; }
 
-static double rising(const Permutation *p, const double *value) {
+/* The share of wins of later cells, with its variance from the placements of runs among the other cells' (Brunner and
+ * Munzel 2000, DeLong et al. 1988), and Satterthwaite's degrees of freedom. */
+typedef struct Rise { double share, variance, degrees; } Rise;
+
+/* Adds to placement[] of the runs of stratum s how much of the pairs each wins for a rising order; returns the wins. */
+static double place_runs(const AnalysisCells *cells, const double *value, size_t s, double *placement) {
+  const size_t begin = cells->stratum[s], end = cells->stratum[s + 1];
   double sum = 0;
-  size_t used = 0;
-  for (size_t s = 0; s < p->cells->strata; s++) {
-    double stratum = 0;
-    size_t pairs = 0;
-    for (size_t i = p->cells->stratum[s]; i < p->cells->stratum[s + 1]; i++)
-      for (size_t j = i + 1; j < p->cells->stratum[s + 1]; j++, pairs++) stratum += wins(p->cells, value, i, j);
-    if (pairs) sum += stratum / (double)pairs;
-    used += pairs > 0;
+  for (size_t i = cells->first[begin]; i < cells->first[end]; i++) placement[i] = 0;
+  for (size_t low = begin; low < end; low++) {
+    for (size_t high = low + 1; high < end; high++) {
+      const double n = (double)(cells->first[low + 1] - cells->first[low]);
+      const double m = (double)(cells->first[high + 1] - cells->first[high]);
+      double pair = 0;
+      for (size_t i = cells->first[high]; i < cells->first[high + 1]; i++) {
+        for (size_t j = cells->first[low]; j < cells->first[low + 1]; j++) {
+          const double win = value[i] > value[j] ? 1 : value[i] == value[j] ? 0.5 : 0;
+          placement[i] += win / n;
+          placement[j] += win / m;
+          pair += win;
+        }
+      }
+      sum += pair / (n * m);
+    }
   }
-  return used ? sum / (double)used : NAN;
-}
-
-static size_t end_of(const AnalysisCells *cells, size_t s, bool high) {
-  return high ? cells->stratum[s + 1] - 1 : cells->stratum[s];
-}
-
-static size_t best_other(const AnalysisCells *cells, const double *value, size_t s, size_t end) {
-  size_t best = SIZE_MAX;
-  for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++)
-    if (c != end &&
-        (best == SIZE_MAX || analysis_cells_mean(cells, value, c) > analysis_cells_mean(cells, value, best))) best = c;
-  return best;
-}
-
-/* Sum of squares of the cell's runs about their mean. */
-static double squares(const AnalysisCells *cells, const double *value, size_t c) {
-  const double mean = analysis_cells_mean(cells, value, c);
-  double sum = 0;
-  for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) sum += (value[i] - mean) * (value[i] - mean);
   return sum;
 }
 
-static double runs_less_one(const AnalysisCells *cells, size_t c) {
-  return (double)(cells->first[c + 1] - cells->first[c]) - 1;
-}
-
-/* Of seeds: pooled over the stratum's cells, or over the two that are compared where these spread more. */
-static double seed_variance(const AnalysisCells *cells, const double *value, size_t s, size_t best, size_t end) {
-  double sum = 0, degrees = 0;
-  for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
-    sum += squares(cells, value, c);
-    degrees += runs_less_one(cells, c);
-  }
-  const double pair = squares(cells, value, best) + squares(cells, value, end);
-  return fmax(sum / degrees, pair / (runs_less_one(cells, best) + runs_less_one(cells, end)));
-}
-
-typedef struct End { bool high, in_seeds; } End;
-
-/* Mean over strata of best other - end; in_seeds: in standard deviations of a seed, so that cells which are far from
- * both do not hide the difference when runs are exchanged with theirs (Chung & Romano 2013). */
-static double end_gap(const Permutation *p, const double *value) {
-  const End *which = p->context;
-  double sum = 0, variance = 0;
+/* placement: [count], work. Runs of a cell that win alike are no proof that others would: each cell's deviation is at
+ * least one (n + 1)th of a pair. */
+static Rise rise_of(const AnalysisCells *cells, const double *value, double *placement) {
+  Rise rise = {0, 0, 1};
+  double fourth = 0;
   size_t used = 0;
-  for (size_t s = 0; s < p->cells->strata; s++) {
-    if (cells_of(p->cells, s) < 3) continue;
-    const size_t end = end_of(p->cells, s, which->high), best = best_other(p->cells, value, s, end);
-    sum += analysis_cells_mean(p->cells, value, best) - analysis_cells_mean(p->cells, value, end);
-    if (which->in_seeds) variance += seed_variance(p->cells, value, s, best, end);
+  for (size_t s = 0; s < cells->strata; s++) {
+    const double k = (double)cells_of(cells, s), pairs = k * (k - 1) / 2;
+    if (pairs < 1) continue;
+    rise.share += place_runs(cells, value, s, placement) / pairs;
     used++;
+    for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
+      const size_t n = cells->first[c + 1] - cells->first[c];
+      const double sd = fmax(analysis_sd(placement + cells->first[c], n), 1 / (double)(n + 1)) / pairs;
+      const double part = sd * sd / (double)n;
+      rise.variance += part;
+      fourth += part * part / (double)(n > 1 ? n - 1 : 1);
+    }
   }
-  if (used == 0) return NAN;
-  return which->in_seeds ? sum / fmax(sqrt(variance * (double)used), 1e-300) : sum / (double)used;
+  if (used == 0) return (Rise){NAN, NAN, NAN};
+  rise.share /= (double)used;
+  rise.degrees = rise.variance * rise.variance / fourth;
+  rise.variance /= (double)used * (double)used;
+  return rise;
 }
 
+static double rising(const Permutation *p, const double *value) {
+  double *placement = core_memory_allocate((p->count + 1) * sizeof *placement);
+  const Rise rise = rise_of(p->cells, value, placement);
+  free(placement);
+  return (rise.share - 0.5) / sqrt(rise.variance);
+}
+
+/* The larger of two probabilities: of a studentised permutation, which is exact where no setting differs in anything
+ * (Chung and Romano 2013), and of Brunner and Munzel's t, which holds where spreads or numbers of seeds differ. */
 AnalysisTested analysis_test_rises(const AnalysisCells *cells) {
   AnalysisTested tested = ANALYSIS_NOT_TESTED;
   const Permutation p = {cells, cells->score, cells->count, rising, exchange_runs, NULL};
   for (size_t s = 0; s < cells->strata; s++) tested.strata += cells_of(cells, s) > 1;
   if (tested.strata == 0) return tested;
-  tested.interval = (AnalysisInterval){rising(&p, cells->score), NAN, NAN, cells->count};
-  ask(&p, tested.interval.center, &tested.p_for, &tested.p_against);
-  return tested;
-}
-
-AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high) {
-  AnalysisTested tested = ANALYSIS_NOT_TESTED;
-  const End shown = {high, false}, tested_by = {high, true};
-  const Permutation p = {cells, cells->score, cells->count, end_gap, exchange_runs, &tested_by};
-  const Permutation plain = {cells, cells->score, cells->count, end_gap, exchange_runs, &shown};
-  double *weight = core_memory_zero_allocate(cells->cells + 1, sizeof *weight), unused;
-  for (size_t s = 0; s < cells->strata; s++) tested.strata += cells_of(cells, s) >= 3;
-  if (tested.strata > 0) {
-    for (size_t s = 0; s < cells->strata; s++) {
-      if (cells_of(cells, s) < 3) continue;
-      const size_t end = end_of(cells, s, high);
-      weight[best_other(cells, cells->score, s, end)] += 1 / (double)tested.strata;
-      weight[end] -= 1 / (double)tested.strata;
-    }
-    tested.interval = (AnalysisInterval){end_gap(&plain, cells->score), NAN, NAN, cells->count};
-    ask(&p, end_gap(&p, cells->score), &tested.p_for, &unused);
-    tested.p_against = analysis_contrast_below(analysis_contrast(cells, weight), 0);
-  }
-  free(weight);
+  double *placement = core_memory_allocate((cells->count + 1) * sizeof *placement);
+  const Rise rise = rise_of(cells, cells->score, placement);
+  const AnalysisContrast student = {rise.share, sqrt(rise.variance), rise.degrees};
+  free(placement);
+  tested.interval = (AnalysisInterval){rise.share, NAN, NAN, cells->count};
+  ask(&p, rising(&p, cells->score), &tested.p_for, &tested.p_against);
+  tested.p_for = fmax(tested.p_for, analysis_contrast_above(student, 0.5));
+  tested.p_against = fmax(tested.p_against, analysis_contrast_below(student, 0.5));
   return tested;
 }
 
 /* log of n! / (product of the cells' own). */
-double analysis_permute_least(const AnalysisCells *cells, bool end, size_t n) {
+double analysis_permute_least(const AnalysisCells *cells, size_t n) {
   double log_orders = 0;
   for (size_t s = 0; s < cells->strata; s++) {
     const double each = (double)n, k = (double)cells_of(cells, s);
-    if (k < (end ? 3 : 2)) continue;
-    if (end) log_orders += lgamma(k * each + 1) - lgamma(each + 1) - lgamma((k - 1) * each + 1);
-    else log_orders += lgamma(k * each + 1) - k * lgamma(each + 1);
+    if (k > 1) log_orders += lgamma(k * each + 1) - k * lgamma(each + 1);
   }
   return fmax(exp(-log_orders), 1.0 / (ORDERS + 1));
 }

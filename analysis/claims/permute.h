@@ -1,18 +1,15 @@
 /* Tests of claims by permutation (Fisher 1935): were the claim's setting without effect, the runs of a stratum could
- * have come in any order, so the data are put into other orders and asked again. What is chosen from the data (the best
- * cell) is chosen anew in each. Few runs have few orders: analysis_permute_least says how small a probability can be.
- * */
+ * have come in any order, so the data are put into other orders and asked again.  Few runs have few orders:
+ * analysis_permute_least says how small a probability can be. */
 #ifndef ANALYSIS_PERMUTE_H
 #define ANALYSIS_PERMUTE_H
 #include "analysis/claims/contrast.h"
 
 /* RISES (and FALLS: p_for and p_against exchanged): P(a run of a larger key has a larger measure), ties half, over the
- * pairs of cells of each stratum; mean over strata. Runs are exchanged between the cells of a stratum. */
+ * pairs of cells of each stratum; mean over strata. Runs are exchanged between the cells of a stratum, and the
+ * statistic is in units of its own standard error; where cells spread differently or differ in their numbers of seeds,
+ * Brunner and Munzel's (2000) t must agree. */
 AnalysisTested analysis_test_rises(const AnalysisCells *cells);
-/* LOW_END, HIGH_END: mean of the best other cell - mean of the lowest (highest) key's cell, mean over strata of three
- * cells or more. It is tested in standard deviations of a seed. p_against: the end cell against that best one, by
- * Welch's t. */
-AnalysisTested analysis_test_end(const AnalysisCells *cells, bool high);
 
 /* The following look at configurations: a cell is a point, its means of x and of the measure. Points are exchanged
  * within strata of six or more.
@@ -24,7 +21,7 @@ AnalysisTested analysis_test_rho(const AnalysisCells *cells);
  * ranks are exchanged. */
 AnalysisTested analysis_test_grows(const AnalysisCells *cells, const double *early);
 
-/* The smallest probability that RISES (end: LOW_END, HIGH_END) can give with n seeds in each of these cells. */
-double analysis_permute_least(const AnalysisCells *cells, bool end, size_t n);
+/* The smallest probability that RISES can give with n seeds in each of these cells. */
+double analysis_permute_least(const AnalysisCells *cells, size_t n);
 
 #endif

@@ -110,9 +110,28 @@ static double fall_by_chance(const Scores *s) {
   return sqrt(squares / (double)n / 2) * analysis_student_quantile(rank, 1e6);
 }
 
-/* s: of evaluations after training began. untrained: the score before; NaN without one. */
-static void fill_scores(const Scores *s, const AnalysisRun *of, double end, AnalysisMeasured *run) {
+/* Fits a line to the scores of the last two thirds of the budget; returns its slope, per transition; NaN: fewer than
+ * three. */
+static double late_slope(const Scores *s, double end) {
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (size_t i = 0; i < s->count; i++) {
+    if (s->at[i] <= end / 3) continue;
+    const double at = s->at[i] / end;
+    n++;
+    x += at;
+    y += s->score[i];
+    xx += at * at;
+    xy += at * s->score[i];
+  }
+  const double spread = xx - x * x / n;
+  return n >= 3 && spread > 0 ? (xy - x * y / n) / spread / end : NAN;
+}
+
+/* s: of evaluations after training began. untrained: the score before; NaN without one, as for a run that began from a
+ * checkpoint, whose first evaluation is of that. */
+static void fill_scores(const Scores *s, const AnalysisRun *of, double end, double untrained, AnalysisMeasured *run) {
   if (s->count == 0) return;
+  const double start = isnan(untrained) ? s->at[0] : 0, before = isnan(untrained) ? s->score[0] : untrained;
   const double last = s->score[s->count - 1], tenth = analysis_run_whole_iterations(of, end / 10);
   double best = -INFINITY, early = -INFINITY;
   for (size_t i = 0; i < s->count; i++) {
@@ -126,6 +145,10 @@ static void fill_scores(const Scores *s, const AnalysisRun *of, double end, Anal
   run->value[ANALYSIS_MEASURE_fall_excess] = best - last - fall_by_chance(s);
   run->value[ANALYSIS_MEASURE_rise_second] = mean_between(s, 0.75, 1) - mean_between(s, 0.25, 0.5);
   run->value[ANALYSIS_MEASURE_gain] = last - score_before(s, analysis_run_whole_iterations(of, end / 2));
+  run->value[ANALYSIS_MEASURE_late_gain] = late_slope(s, end) * end / 4;
+  if (of->parent[0] || !isnan(untrained))
+    run->value[ANALYSIS_MEASURE_early_gain] =
+      score_before(s, analysis_run_whole_iterations(of, start + end / 10)) - before;
   run->value[ANALYSIS_MEASURE_early] = isinf(early) ? NAN : early;
 }
 
@@ -137,6 +160,8 @@ static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained
   run->value[ANALYSIS_MEASURE_final] = run->value[ANALYSIS_MEASURE_last_two] = untrained;
   run->value[ANALYSIS_MEASURE_best] = run->value[ANALYSIS_MEASURE_best_other] = untrained;
   run->value[ANALYSIS_MEASURE_gain] = isnan(half) ? 0 : untrained - half;
+  run->value[ANALYSIS_MEASURE_late_gain] = 0;
+  if (isnan(run->value[ANALYSIS_MEASURE_early_gain])) run->value[ANALYSIS_MEASURE_early_gain] = 0;
   run->value[ANALYSIS_MEASURE_fall] = run->value[ANALYSIS_MEASURE_fall_excess] =
     isnan(best) ? 0 : fmax(best - untrained, 0);
   run->value[ANALYSIS_MEASURE_rise_second] = isnan(second) ? 0 : untrained - second;
@@ -170,7 +195,7 @@ static int read_scores(StoreQuery *query, const AnalysisRun *of, const char *lev
     run->value[ANALYSIS_MEASURE_final_return] = given;
     run->value[ANALYSIS_MEASURE_best_return] = fmax(run->value[ANALYSIS_MEASURE_best_return], given);
   }
-  fill_scores(s, of, end, run);
+  fill_scores(s, of, end, untrained, run);
   if (run->broken) fill_broken(s, of, untrained, untrained_return, end, run);
   return code;
 }

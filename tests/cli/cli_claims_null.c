@@ -36,8 +36,12 @@ static void add_run(World *world, const CoreConfig *config, const char *id) {
   CoreOrigin origin;
   *run = (AnalysisRun){.config = *config, .status = STORE_FINISHED};
   memcpy(run->id, id, sizeof run->id);
+  core_config_cell_id(config, run->cell);
   run->scaled = core_config_is_scaled(config) && core_config_resolve(config, &resolved) == CORE_OK;
   if (run->scaled) resolved.scale = config->scale, run->config = resolved; /* scheme and factor tell runs apart */
+  CoreConfig as_run = run->config;
+  snprintf(as_run.scale.scheme, sizeof as_run.scale.scheme, "none");
+  run->transitions_per_iteration = core_config_transitions_per_iteration(&as_run);
   if (config->init.from[0] && core_origin_parse(config->init.from, &origin) == CORE_OK && origin.is_run)
     memcpy(run->parent, origin.run, sizeof run->parent);
   core_error_clear();
@@ -143,6 +147,9 @@ static void fill(World *world, const AnalysisClaim *claim, uint32_t number) {
     for (size_t k = 0; k < ANALYSIS_MEASURES; k++) m->value[k] = NAN;
     m->value[claim->measure] = center_of(claim) + SD * noise(world, number, r);
     m->value[ANALYSIS_MEASURE_early] = CENTER + SD * normal(number, (uint32_t)r, 1);
+    /* The second condition of plateaus and of switches is met: their first one is at its edge. */
+    m->value[ANALYSIS_MEASURE_late_gain] = SD / 4 * normal(number, (uint32_t)r, 5);
+    m->value[ANALYSIS_MEASURE_early_gain] = CENTER + SD * normal(number, (uint32_t)r, 6);
     if (x < ANALYSIS_MEASURES) {
       CoreConfig config = world->runs[r].config;
       config.train.seed = 0;
@@ -188,7 +195,9 @@ static double change_of(const AnalysisClaim *claim, const AnalysisCells *cells, 
     case ANALYSIS_TEST_EQUAL: return c == begin ? -1 : 0;
     case ANALYSIS_TEST_NOT_WORSE: return c == end - 1 ? -1 : 0;
     case ANALYSIS_TEST_BEST_EQUAL: return cells->key[c] == lowest_key(cells) ? -1 : 0;
-    case ANALYSIS_TEST_LOW_END: return c == begin ? -1 : 0;
+    case ANALYSIS_TEST_LOW_END:
+    case ANALYSIS_TEST_LOW_PLATEAU: return c == begin ? -1 : 0;
+    case ANALYSIS_TEST_HIGH_PLATEAU:
     case ANALYSIS_TEST_HIGH_END: return c == end - 1 ? -1 : 0;
     case ANALYSIS_TEST_ROBUST: return at == low && c == first ? -1 : 0;
     case ANALYSIS_TEST_ROBUST_HIGH: return at == low && c == last ? -1 : 0;

@@ -156,7 +156,7 @@ static void test_switch(void **state) {
     memcpy(parent, world.runs[world.count - 1].id, CORE_RUN_ID);
     child = low;
     snprintf(child.init.from, sizeof child.init.from, "com 512");
-    add_run(&world, &child, 0.45 + 0.01 * seed);
+    add_run(&world, &child, 0.41 + 0.01 * seed);
     memcpy(world.runs[world.count - 1].parent, parent, CORE_RUN_ID);
   }
   for (size_t r = 0; r < world.count; r++) world.measured[r].rated = true;
@@ -166,6 +166,32 @@ static void test_switch(void **state) {
   assert_true(fabs(finding_of(&world, "switch_up").interval.center - (0.703 - 0.415)) < 1e-12);
   for (size_t r = 1; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] += 0.1;
   assert_verdict(&world, "switch_same", ANALYSIS_CONTRADICTED);
+  /* lower than its parent, but not down to the plateau */
+  for (size_t r = 3; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] += 0.15;
+  assert_verdict(&world, "switch_down", ANALYSIS_CONTRADICTED);
+  /* higher in the end, but not at once */
+  for (size_t r = 1; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_early_gain] = -0.1 - 0.001 * (double)r;
+  assert_verdict(&world, "switch_up", ANALYSIS_CONTRADICTED);
+  world_free(&world);
+}
+
+/* A slow learner ends as low as one that has stalled. */
+static void test_plateau(void **state) {
+  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
+  World world = com_world(hill, 0.03);
+  assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
+  for (size_t r = 0; r < 5; r++)
+    world.measured[r].value[ANALYSIS_MEASURE_late_gain] = 0.3 + 0.01 * noise(4, 0, (uint32_t)r);
+  assert_verdict(&world, "com_low", ANALYSIS_CONTRADICTED);
+  world_free(&world);
+}
+
+/* All seeds at the ceiling say nothing of the next one. */
+static void test_no_spread(void **state) {
+  const double ceiling[] = {1, 1, 1, 1, 1};
+  World world = com_world(ceiling, 0);
+  assert_verdict(&world, "com_low", ANALYSIS_UNDECIDED);
+  assert_non_null(strstr(finding_of(&world, "com_low").reason, "no spread"));
   world_free(&world);
 }
 
@@ -375,7 +401,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ends), cmocka_unit_test(test_trend), cmocka_unit_test(test_unfinished),
     cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data), cmocka_unit_test(test_robust),
-    cmocka_unit_test(test_middle), cmocka_unit_test(test_switch), cmocka_unit_test(test_children_of_one_parent),
+    cmocka_unit_test(test_middle), cmocka_unit_test(test_switch),
+    cmocka_unit_test(test_plateau), cmocka_unit_test(test_no_spread), cmocka_unit_test(test_children_of_one_parent),
     cmocka_unit_test(test_membership), cmocka_unit_test(test_mixed), cmocka_unit_test(test_equal),
     cmocka_unit_test(test_gains), cmocka_unit_test(test_not_worse), cmocka_unit_test(test_best_equal),
     cmocka_unit_test(test_profiles),
