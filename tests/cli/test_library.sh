@@ -81,6 +81,26 @@ wrong "no observations" "shows no numbers" 's/.observations = PLACES/.observatio
 wrong "no actions" "0 factors and 0 values" 's/.factors = 1/.factors = 0/'
 wrong "too many classes" "300 classes" 's/{2}/{300}/'
 wrong "a world that can not be put back" "not sweep_environment_save" 's/sweep_environment_load/load/'
+wrong "a saved world that no memory holds" "a saved world of 18446744073709551600 bytes; at most 1073741824" \
+  's/.state_bytes = sizeof(Corridor)/.state_bytes = (size_t)-16/'
+wrong "too many observations" "observations of 2000000000 numbers; at most" 's/.observations = PLACES/.observations = 2000000000/'
+wrong "a limit that is none" "the limit must be 1 to 1048576" 's/.limit = LIMIT/.limit = 2147483647/'
+# ends NAME CODE STATEMENT: the library runs STATEMENT in its sixth step; the run has failed, and its state says why
+ends() {
+  sed -e 's/#include <stdlib.h>/&\n#include <signal.h>\n#include <unistd.h>/' -e "s/^  result->reward = /  if (corridor->steps == 6) $3;\n&/" \
+    docs/examples/corridor.c >"$tap_dir/ends.c"
+  gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/ends.so" "$tap_dir/ends.c" || return
+  rm -rf "$tap_dir/ends"
+  tap_run "$1" "$2" "ends.so/corridor" train ends --set "env.task=library:$tap_dir/ends.so/corridor" --set train.total_steps=2048
+  tap_run "which the state says" 0 "message=$4" grep -A30 "^status=failed" "$tap_dir"/ends/runs/*/*/state
+}
+ends "a library that calls exit(0)" 1 'exit(0)' "library:$tap_dir/ends.so/corridor called exit(0)"
+ends "a library that calls _exit(7)" 1 '_exit(7)' "library:$tap_dir/ends.so/corridor called exit(7)"
+ends "a library that aborts" 134 'abort()' "signal 6 (Aborted) in library:"
+ends "a library that writes to nowhere" 139 'raise(SIGSEGV)' "signal 11 (Segmentation fault) in library:"
+sed 's/^int sweep_environment_version(void) {/&\n  exit(0);/' docs/examples/corridor.c >"$tap_dir/wrong.c"
+gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/wrong.so" "$tap_dir/wrong.c"
+tap_run "exit() while a run is planned" 1 "called exit(0)" dry "library:$tap_dir/wrong.so/corridor"
 sed 's/result->reward = .*/result->reward = 0.0f \/ (float)(corridor->place - 3);/' docs/examples/corridor.c >"$tap_dir/nan.c"
 gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/nan.so" "$tap_dir/nan.c"
 tap_run "numbers that are not finite end episodes, and are told" 0 "reached NaN or infinity" \

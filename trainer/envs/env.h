@@ -19,6 +19,8 @@
 
 typedef struct Env Env;
 enum { ENV_SET_NAME = 64 }; /* bytes of a level set's name */
+/* Of environments of other people: numbers of an observation, and steps of an episode that count as a limit. */
+enum { ENV_OBSERVATIONS_MAX = 1 << 24, ENV_STEPS_MAX = 1 << 20 };
 
 /* What a step gives; `levels`, `truncated`, `final_observations` and `ends` may be NULL, the others not. The flags
  * speak of the step that ended; `levels` of the level it was played on. `dones` has every end of an episode, the time

@@ -57,8 +57,8 @@ void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts
   if (row->episodes == 0)
     core_info("evaluation after iteration %" PRId64 " on %s: not measured%s", row->iteration, row->level_set,
               unfinished);
-  else core_info("evaluation after iteration %" PRId64 " on %s: %s%sreturn %.3f%s", row->iteration, row->level_set, rate,
-                 goals, row->episode_return, unfinished);
+  else core_info("evaluation after iteration %" PRId64 " on %s: %s%sreturn %.3f%s", row->iteration, row->level_set,
+                 rate, goals, row->episode_return, unfinished);
 }
 
 /* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on

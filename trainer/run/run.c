@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/command/options.h"
+#include "core/exit_guard.h"
 #include "core/log.h"
 #include "core/signals.h"
 #include "core/version.h"
@@ -308,7 +309,8 @@ static void note_scaling(const CoreConfig *config) {
   core_text_free(&text);
 }
 
-/* Called by the thread that watches the other ranks, while the main thread may wait for one that is gone. */
+/* Called by the thread that watches the other ranks, while the main thread may wait for one that is gone; and where
+ * other people's code ends this process. */
 static void on_loss(void *context, const char *message) {
   Run *run = context;
   core_log(CORE_LOG_ERROR, "%s", message);
@@ -345,6 +347,7 @@ static int attempt_with_state(Run *run) {
   begin_state(run);
   TRY(ranks_agree(heartbeat_start(run->root, run->id, &run->state, &run->heartbeat)));
   ranks_on_loss(on_loss, run);
+  core_exit_guard(on_loss, run);
   note_start(run);
   note_device(run);
   int code = attempt(run);
@@ -352,6 +355,7 @@ static int attempt_with_state(Run *run) {
   if (code == CORE_FAIL || code == CORE_USAGE) core_log(CORE_LOG_ERROR, "%s", core_error_message());
   else core_info("%s", store_status_name(run->state.status));
   ranks_on_loss(NULL, NULL);
+  core_exit_guard(NULL, NULL);
   int stopped = heartbeat_stop(&run->heartbeat, &run->state);
   return code == CORE_OK || code == CORE_REQUEUE ? (stopped == CORE_OK ? code : stopped) : code;
 }

@@ -12,8 +12,8 @@ typedef struct RunEvaluation {
 } RunEvaluation;
 
 /* All ranks together, after each iteration and before the first: evaluates where that is due, on all level sets, and
- * logs the rows. Warns once of attempts that did not end. CORE_REQUEUE: a rank was told to stop; no row is logged, and the
- * training notes for its checkpoint that the evaluation is due. CORE_FAIL: an environment failed. */
+ * logs the rows. Warns once of attempts that did not end. CORE_REQUEUE: a rank was told to stop; no row is logged, and
+ * the training notes for its checkpoint that the evaluation is due. CORE_FAIL: an environment failed. */
 int run_evaluate_if_due(const RunEvaluation *evaluation, bool *unfinished_warned);
 /* Before training: of an environment that states no time limit. */
 void run_evaluate_warn(const Training *training, Progress *progress);

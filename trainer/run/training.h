@@ -21,7 +21,7 @@ typedef struct TrainingPlan {
   int minibatch_rows, levels, observation_length, attempts; /* attempts: of an evaluation */
   bool are_foreign;              /* worlds are objects of other code (EnvForeign); then of this rank: */
   int instances;                 /* of the environment, at most at once */
-  int evaluation_worlds, coverage_worlds; /* of them; those trained on and the one that describes the task make the rest */
+  int evaluation_worlds, coverage_worlds; /* of them; the rest are trained on, but for one that describes the task */
   size_t actor_parameters, critic_parameters;
   int ranks, threads;            /* threads: of this rank */
   int generated;               /* env.curriculum: worlds on new levels in every iteration */

@@ -251,7 +251,7 @@ static void describe(const BridgeSpaces *spaces, Env *env) {
   env->pixels = picture->height > 0 ? pixels : NULL;
   env->has_lives = spaces->lives != 0;
   env->observation_length = env->whole_length = spaces->observations;
-  env->has_no_limit = spaces->limit <= 0;
+  env->has_no_limit = spaces->limit <= 0 || spaces->limit > ENV_STEPS_MAX;
   env->max_steps = env->has_no_limit ? EVALUATION_LIMIT : spaces->limit;
   env->action_values = spaces->values;
   env->action_low = spaces->low;
@@ -267,6 +267,9 @@ static int check_spaces(const BridgeEnv *batch, const BridgeSpaces *spaces) {
   int logits = 0;
   for (int i = 0; i < spaces->factors; i++) logits += spaces->classes[i];
   if (spaces->observations < 1) return core_error(CORE_USAGE, "%.100s shows no numbers", batch->task);
+  if (spaces->observations > ENV_OBSERVATIONS_MAX)
+    return core_error(CORE_USAGE, "%.100s: observations of %d numbers; at most %d are possible", batch->task,
+                      spaces->observations, ENV_OBSERVATIONS_MAX);
   if (spaces->factors > OPS_FACTORS_MAX || spaces->values > OPS_FACTORS_MAX || logits > OPS_LOGITS_MAX)
     return core_error(CORE_USAGE, "%.100s takes %d actions; at most %d, with %d classes together, can be had",
                       batch->task, spaces->factors + spaces->values, OPS_FACTORS_MAX, OPS_LOGITS_MAX);

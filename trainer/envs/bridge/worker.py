@@ -42,6 +42,11 @@ def nearest(prefix, name, names):
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
+def stated(limit):
+    """A time limit as an environment states it; 0: none, and what is too large to be one (some register 10**9)."""
+    return int(limit) if limit and 0 < limit <= 1 << 20 else 0  # ENV_STEPS_MAX
+
+
 # ---- pictures: height, width, channels of a frame, frames, whether channels are a frame's last dimension (BridgePicture)
 
 NO_PICTURE = 0, 0, 0, 0, 0
@@ -78,7 +83,7 @@ class Gym:
                 env = gym.make(name)
             except gym.error.Error as error:
                 raise Problem(f"gymnasium {gym.__version__}: {error}") from None
-            if limit and not env.spec.max_episode_steps:
+            if limit and not stated(env.spec.max_episode_steps):
                 env = gym.wrappers.TimeLimit(env, limit)
             flat = gym.spaces.Dict, gym.spaces.Tuple, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary
             return gym.wrappers.FlattenObservation(env) if isinstance(env.observation_space, flat) else env
@@ -86,7 +91,7 @@ class Gym:
         one = make()
         self.describe_observations(gym, one.observation_space, options)
         self.describe_actions(gym, one.action_space)
-        self.limit = one.spec.max_episode_steps or limit
+        self.limit = stated(one.spec.max_episode_steps) or limit
         self.name = f"{name} of gymnasium {gym.__version__}"
         one.close()
         self.envs = SyncVectorEnv([make] * worlds, autoreset_mode=AutoresetMode.SAME_STEP)
@@ -316,7 +321,7 @@ class EnvPool(Gym):
         spec = envpool.make_spec(name)
         self.describe_observations(gym, spec.gymnasium_observation_space, options)
         self.describe_actions(gym, spec.gymnasium_action_space)
-        own, limit = int(spec.config.max_episode_steps or 0), int(options["max_steps"])
+        own, limit = stated(spec.config.max_episode_steps), int(options["max_steps"])
         self.limit = own or limit
         self.options = {} if own or not limit else {"max_episode_steps": limit}
         self.task, self.name = name, f"{name} of envpool {envpool.__version__}"
@@ -388,6 +393,8 @@ def offer(side, bridge, file, env):
     classes = (ctypes.c_int32 * max(1, env.factors))(*env.classes)
     if env.factors > 32 or max(env.classes, default=0) > 255:
         raise Problem(f"{env.factors} actions of up to {max(env.classes)} classes; at most 32 of 255 can be had")
+    if words(env) > 1 << 24:  # ENV_OBSERVATIONS_MAX
+        raise Problem(f"observations of {words(env)} numbers; at most {1 << 24} are possible")
     picture = (ctypes.c_int32 * 5)(*env.picture)
     whole = side.bridge_side_offer(bridge, file, words(env), picture, env.lives, env.factors, classes, env.values, env.low,
                                    env.high, env.limit, env.name.encode())

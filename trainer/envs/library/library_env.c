@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/exit_guard.h"
 #include "core/files.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/text.h"
 #include "trainer/envs/library/environment.h"
+
+static const size_t STATE_BYTES_MAX = (size_t)1 << 30; /* of a world */
 
 #define FUNCTIONS(F) F(version) F(spaces) F(make) F(destroy) F(reset) F(step)
 
@@ -58,7 +61,9 @@ static CoreRandom4 draw_seed(const LibraryEnv *batch, int w) {
 static void begin_episode(const LibraryEnv *batch, int w, float *observation) {
   const CoreRandom4 words = draw_seed(batch, w);
   batch->steps[w] = 0;
+  core_exit_name(batch->task);
   batch->call.reset(batch->world[w], (uint64_t)words.v[0] << 32 | words.v[1], observation);
+  core_exit_name(NULL);
 }
 
 static void seed(Env *env, const EnvSeeds *seeds) { batch_of(env)->seeds = *seeds; }
@@ -86,7 +91,9 @@ static bool step_world(const Env *env, int w, const void *action, const EnvStep 
   const size_t length = (size_t)env->observation_length;
   float *observation = out->observations + (size_t)w * length;
   SweepResult result = {0};
+  core_exit_name(batch->task);
   batch->call.step(batch->world[w], action, &result, observation);
+  core_exit_name(NULL);
   const bool fault = !isfinite(result.reward) || !is_finite(observation, env->observation_length);
   const bool done = fault || result.terminated || result.truncated;
   out->rewards[w] = fault ? 0 : result.reward;
@@ -135,11 +142,13 @@ static size_t state_bytes(const Env *env) { return (size_t)env->worlds * record_
 static void save(const Env *env, void *state) {
   const LibraryEnv *batch = batch_of(env);
   memset(state, 0, state_bytes(env));
+  core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++) {
     char *record = (char *)state + (size_t)w * record_bytes(batch);
     memcpy(record, &(Record){batch->episode[w], batch->steps[w]}, sizeof(Record));
     if (batch->spaces.state_bytes) batch->call.save(batch->world[w], record + sizeof(Record));
   }
+  core_exit_name(NULL);
 }
 
 static int load(Env *env, const void *state, size_t bytes) {
@@ -147,6 +156,7 @@ static int load(Env *env, const void *state, size_t bytes) {
   if (bytes != state_bytes(env))
     return core_error(CORE_USAGE, "the saved worlds of %.200s are %zu bytes long, not %zu: of another version of it?",
                       batch->task, bytes, state_bytes(env));
+  core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++) {
     const char *record = (const char *)state + (size_t)w * record_bytes(batch);
     Record known;
@@ -155,6 +165,7 @@ static int load(Env *env, const void *state, size_t bytes) {
     batch->steps[w] = known.steps;
     if (batch->spaces.state_bytes) batch->call.load(batch->world[w], record + sizeof known);
   }
+  core_exit_name(NULL);
   batch->resumed = batch->spaces.state_bytes == 0;
   return CORE_OK;
 }
@@ -171,7 +182,7 @@ static int split_task(LibraryEnv *batch, char path[CORE_PATH_MAX]) {
   return core_files_path(path, "%s%.*s", strchr(whole, '/') == slash ? "./" : "", (int)(slash - whole), whole);
 }
 
-static int open_library(LibraryEnv *batch, const char *path) {
+static int use_library(LibraryEnv *batch, const char *path) {
   Library *call = &batch->call;
   void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (file == NULL) return core_error(CORE_USAGE, "%.200s: %.300s", batch->task, dlerror());
@@ -192,10 +203,34 @@ static int open_library(LibraryEnv *batch, const char *path) {
   return CORE_OK;
 }
 
+/* What the library runs when it is opened counts as its own. */
+static int open_library(LibraryEnv *batch, const char *path) {
+  core_exit_name(batch->task);
+  const int code = use_library(batch, path);
+  core_exit_name(NULL);
+  return code;
+}
+
+/* Sums and products of these sizes, with numbers of worlds and steps, are far from overflowing their types. */
+static int check_sizes(const LibraryEnv *batch) {
+  const SweepSpaces *spaces = &batch->spaces;
+  if (spaces->observations < 1) return core_error(CORE_USAGE, "%.200s shows no numbers", batch->task);
+  if (spaces->observations > ENV_OBSERVATIONS_MAX)
+    return core_error(CORE_USAGE, "%.200s: observations of %d numbers; at most %d are possible", batch->task,
+                      spaces->observations, ENV_OBSERVATIONS_MAX);
+  if (spaces->limit < 1 || spaces->limit > ENV_STEPS_MAX)
+    return core_error(CORE_USAGE, "%.200s: an episode of at most %d steps; the limit must be 1 to %d", batch->task,
+                      spaces->limit, ENV_STEPS_MAX);
+  if (spaces->state_bytes > STATE_BYTES_MAX)
+    return core_error(CORE_USAGE, "%.200s: a saved world of %zu bytes; at most %zu are possible", batch->task,
+                      spaces->state_bytes, STATE_BYTES_MAX);
+  return CORE_OK;
+}
+
 static int check_spaces(const LibraryEnv *batch) {
   const SweepSpaces *spaces = &batch->spaces;
   int logits = 0;
-  if (spaces->observations < 1) return core_error(CORE_USAGE, "%.200s shows no numbers", batch->task);
+  TRY(check_sizes(batch));
   if ((spaces->factors > 0) == (spaces->values > 0) || spaces->factors < 0 || spaces->values < 0 ||
       spaces->factors > OPS_FACTORS_MAX || spaces->values > OPS_FACTORS_MAX)
     return core_error(CORE_USAGE, "%.200s: %d factors and %d values; an action is 1 to %d of either", batch->task,
@@ -212,8 +247,6 @@ static int check_spaces(const LibraryEnv *batch) {
   if (spaces->values > 0 && !(spaces->low < spaces->high))
     return core_error(CORE_USAGE, "%.200s: bounds %g .. %g of its actions", batch->task, (double)spaces->low,
                       (double)spaces->high);
-  if (spaces->limit < 1)
-    return core_error(CORE_USAGE, "%.200s: an episode of at most %d steps", batch->task, spaces->limit);
   if (spaces->state_bytes > 0 && (batch->call.save == NULL || batch->call.load == NULL))
     return core_error(CORE_USAGE, "%.200s has state_bytes, but not sweep_environment_save and _load", batch->task);
   return CORE_OK;
@@ -225,8 +258,10 @@ static size_t bytes(const Env *env) { return state_bytes(env); }
 
 static void destroy(Env *env) {
   LibraryEnv *batch = batch_of(env);
+  core_exit_name(batch->task);
   for (int w = 0; w < env->worlds; w++)
     if (batch->world[w]) batch->call.destroy(batch->world[w]);
+  core_exit_name(NULL);
   free(batch->world);
   free(batch->episode);
   free(batch->steps);
@@ -266,7 +301,9 @@ static int make(const LibraryEnv *like, const EnvBatch *wanted, Env **made) {
   batch->steps = core_memory_zero_allocate(n, sizeof *batch->steps);
   Env *env = make_env(batch, wanted->worlds);
   for (size_t w = 0; w < n; w++) {
+    core_exit_name(batch->task);
     batch->world[w] = batch->call.make(batch->name);
+    core_exit_name(NULL);
     if (batch->world[w]) continue;
     destroy(env);
     return core_error(CORE_FAIL, "%.200s made no world %zu", like->task, w);

@@ -1,0 +1,132 @@
+/* exit() is heard of by on_exit(3), _exit() by a function of that name. A fatal signal's handler may do next to nothing
+ * where the heap may be damaged, so it wakes a thread that tells the guard, and waits a moment for it. */
+#include "core/exit_guard.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/error.h"
+
+static const int FATAL[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+static _Thread_local const char *code_name;
+
+static struct {
+  _Atomic(CoreExitGuard *) call;
+  void *context;
+  pid_t process;        /* that set it */
+  atomic_bool is_hearing; /* of signals: there is a thread */
+  sem_t crashed, told;
+  const char *crash_name; /* of the thread that crashed */
+  atomic_int crash;     /* signal; 0: none */
+} guard;
+
+/* True: the guard was told. */
+static bool tell(const char *message) {
+  CoreExitGuard *call = atomic_exchange(&guard.call, NULL);
+  if (!call || getpid() != guard.process) return false;
+  call(guard.context, message);
+  return true;
+}
+
+static _Noreturn void end_process(int status) {
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+/* ---- exit() ------------------------------------------------------------------------------------------------------ */
+
+static void on_program_exit(int status, void *unused) {
+  char message[512];
+  (void)unused;
+  if (!code_name && !atomic_load(&guard.call)) return;
+  if (getpid() != guard.process) return; /* a forked one, which may end as it likes */
+  snprintf(message, sizeof message, "%.300s called exit(%d)", code_name ? code_name : "a library", status);
+  if (!tell(message)) fprintf(stderr, "%s: %s\n", program_invocation_short_name, message);
+  fflush(NULL);
+  end_process(CORE_FAIL);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which have functions of their own */
+/* Stands before glibc's, so that other people's code comes here too. */
+void _exit(int status) {
+  if (code_name) on_program_exit(status, NULL);
+  end_process(status);
+}
+
+void _Exit(int status) { _exit(status); }
+#endif
+
+static void begin(void) {
+  guard.process = getpid();
+  on_exit(on_program_exit, NULL);
+}
+
+static void begin_once(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, begin);
+}
+
+void core_exit_name(const char *code) {
+  if (code && guard.process == 0) begin_once();
+  code_name = code;
+}
+
+/* ---- fatal signals ----------------------------------------------------------------------------------------------- */
+
+static void *tell_of_crash(void *unused) {
+  char message[512];
+  while (sem_wait(&guard.crashed) != 0) {}
+  const int number = atomic_load(&guard.crash);
+  snprintf(message, sizeof message, "signal %d (%s)%s%.300s", number, strsignal(number),
+           guard.crash_name ? " in " : "", guard.crash_name ? guard.crash_name : "");
+  tell(message);
+  sem_post(&guard.told);
+  return unused;
+}
+
+/* Ends the process by the same signal when it returns: the action is the default one by now. */
+static void on_fatal_signal(int number) {
+  enum { PATIENCE_MS = 3000 };
+  int none = 0;
+  raise(number);
+  if (!atomic_load(&guard.call) || getpid() != guard.process) return;
+  if (!atomic_compare_exchange_strong(&guard.crash, &none, number)) return;
+  guard.crash_name = code_name;
+  sem_post(&guard.crashed);
+  for (int waited = 0; waited < PATIENCE_MS && sem_trywait(&guard.told) != 0; waited += 10)
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+static void hear_signals(void) {
+  pthread_t thread;
+  pthread_attr_t detached;
+  if (atomic_exchange(&guard.is_hearing, true)) return;
+  sem_init(&guard.crashed, 0, 0);
+  sem_init(&guard.told, 0, 0);
+  pthread_attr_init(&detached);
+  pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+  const bool has_thread = pthread_create(&thread, &detached, tell_of_crash, NULL) == 0;
+  pthread_attr_destroy(&detached);
+  for (size_t i = 0; has_thread && i < sizeof FATAL / sizeof *FATAL; i++) {
+    struct sigaction before, action = {.sa_handler = on_fatal_signal, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(FATAL[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) sigaction(FATAL[i], &action, NULL);
+  }
+}
+
+void core_exit_guard(CoreExitGuard *call, void *context) {
+  begin_once();
+  guard.context = context;
+  atomic_store(&guard.call, call);
+  if (call) hear_signals();
+}
