@@ -13,9 +13,12 @@
 #include "analysis/runs/measure_coverage.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "store/workspace/paths.h"
 
 enum { SEEDS_MIN = ANALYSIS_SEEDS_MIN, MORE_SEEDS_MAX = 1000 };
-static const double LEVEL = 0.025; /* of each side */
+
+/* The level of each side for 1, 2, ... looks of which any may decide (Pocock 1977, table 1, halved). */
+static const double level_of_looks[ANALYSIS_LOOKS_MAX] = {0.025, 0.0147, 0.01105, 0.0091, 0.0079};
 
 static const AnalysisClaim claims[] = {
 #define CLAIM(id, paper, figure, sentence, data, where, beside, test, key, second, measure) \
@@ -84,8 +87,9 @@ static const Meaning meanings[ANALYSIS_TESTS] = {
   [ANALYSIS_TEST_SWITCH_UP] = {"mean change against the run begun from, with a gain at once,", "> 0",
                                "three parents of runs that began with another setting (init.from)", OF_SWITCH, false},
   [ANALYSIS_TEST_SWITCH_DOWN] = {"mean change against the run begun from, down to runs with the setting from the "
-                                 "start,", "< 0", "three parents of runs that began with another setting (init.from), and runs "
-                                 "with that setting from the start", OF_SWITCH, true},
+                                 "start,", "< 0",
+                                 "three parents of runs that began with another setting (init.from), and runs with "
+                                 "that setting from the start", OF_SWITCH, true},
   [ANALYSIS_TEST_SWITCH_SAME] = {"runs begun from others - runs with the setting from the start", "none",
                                  "runs with the setting from the start beside those that switched to it", OF_SWITCH,
                                  true},
@@ -216,25 +220,34 @@ static AnalysisTested test(const AnalysisTable *table, AnalysisCells *cells, Ana
 }
 
 /* The fewest seeds with which a permutation could decide; 0: those that are there can, or it is no permutation. */
-static size_t least_seeds(const AnalysisCells *cells, AnalysisTest test, size_t seeds) {
+static size_t least_seeds(const AnalysisCells *cells, AnalysisTest test, size_t seeds, double level) {
   if (test != ANALYSIS_TEST_RISES && test != ANALYSIS_TEST_FALLS) return 0;
-  if (analysis_permute_least(cells, seeds) <= LEVEL) return 0;
+  if (analysis_permute_least(cells, seeds) <= level) return 0;
   for (size_t n = seeds + 1; n < 50; n++)
-    if (analysis_permute_least(cells, n) <= LEVEL) return n;
+    if (analysis_permute_least(cells, n) <= level) return n;
   return 0;
 }
 
 /* Runs that a rule stopped are missing because of what they measured: what is left gives no verdict. */
 static void decide(AnalysisFindingOfClaim *f, double p_for, double p_against) {
-  f->verdict = f->censored > 0 ? ANALYSIS_UNDECIDED
-               : p_for <= LEVEL ? ANALYSIS_SUPPORTED : p_against <= LEVEL ? ANALYSIS_CONTRADICTED : ANALYSIS_UNDECIDED;
+  f->verdict = ANALYSIS_UNDECIDED;
+  if (f->censored > 0) return;
+  if (p_for <= f->level) f->verdict = ANALYSIS_SUPPORTED;
+  else if (p_against <= f->level) f->verdict = ANALYSIS_CONTRADICTED;
 }
 
-/* Why it is open, and how many seeds would tell when the effect is as seen: a normal's distance grows with the root of
- * their number. */
+/* Returns how many seeds of each cell would give a verdict at this level with probability 0.5, when the effect is as
+ * seen: a normal's distance grows with the root of their number. 0: not known. */
+static size_t seeds_needed(size_t seeds, double p, double level) {
+  if (!(p < 0.5)) return 0;
+  const double there = analysis_student_quantile(1 - p, 1e6), wanted = analysis_student_quantile(1 - level, 1e6);
+  const double needed = ceil((double)seeds * (wanted / there) * (wanted / there));
+  return isfinite(needed) && needed <= MORE_SEEDS_MAX ? (size_t)fmax(needed, (double)seeds + 1) : 0;
+}
+
+/* Says why a claim is undecided, and how many seeds would tell. */
 static void explain(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
-  const size_t least = least_seeds(cells, f->claim->test, f->seeds);
-  const double p = fmin(f->p_for, f->p_against);
+  const size_t least = least_seeds(cells, f->claim->test, f->seeds, f->level);
   if (f->censored > 0) {
     snprintf(f->reason, sizeof f->reason, "%zu runs were stopped by a rule; --budget %.6g compares what all reached",
              f->censored, cells->censored_at);
@@ -246,10 +259,20 @@ static void explain(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
     return;
   }
   snprintf(f->reason, sizeof f->reason, "the data go with both answers");
-  if (p >= 0.5 || is_measured_x(f->claim->test)) return;
-  const double there = analysis_student_quantile(1 - p, 1e6), wanted = analysis_student_quantile(1 - LEVEL, 1e6);
-  const double seeds = ceil((double)f->seeds * (wanted / there) * (wanted / there));
-  if (isfinite(seeds) && seeds <= MORE_SEEDS_MAX) f->more_seeds = (size_t)fmax(seeds, (double)f->seeds + 1);
+  if (!is_measured_x(f->claim->test)) f->more_seeds = seeds_needed(f->seeds, fmin(f->p_for, f->p_against), f->level);
+}
+
+/* Returns how often the claim's data have been looked at with growing numbers of seeds. */
+static int looks_at(const AnalysisClaimsAsked *asked, const AnalysisClaim *claim) {
+  char name[128], path[CORE_PATH_MAX];
+  if (asked->looks > 0) return (int)asked->looks;
+  for (const char *word = claim->data; asked->root && *word; word += strspn(word, " ")) {
+    const size_t length = strcspn(word, " ");
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    word += length;
+    if (store_path_sweep(asked->root, name, "extended", path) == CORE_OK && core_files_exists(path)) return 2;
+  }
+  return 1;
 }
 
 static int arrange(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
@@ -287,12 +310,25 @@ static bool has_spread(const AnalysisCells *cells) {
   return false;
 }
 
-static int evaluate(StoreDatabase *database, const AnalysisClaim *claim, const AnalysisTable *table,
-                    AnalysisFindingOfClaim *f) {
+/* Says of an order that is there on the average where it is broken: the statistic does not show that. */
+static void note_order(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
+  const int sign = f->claim->test == ANALYSIS_TEST_RISES ? 1 : f->claim->test == ANALYSIS_TEST_FALLS ? -1 : 0;
+  double pair[3];
+  if (sign == 0 || f->verdict != ANALYSIS_SUPPORTED || strchr(f->claim->key, ':')) return;
+  const double p = analysis_order_broken(cells, sign, pair);
+  if (p <= f->level)
+    snprintf(f->note, sizeof f->note, "but not everywhere: %s from %g to %g %s %.3g (p = %.2g)", f->claim->key, pair[0],
+             pair[1], sign > 0 ? "loses" : "gains", pair[2], p);
+}
+
+static int evaluate(StoreDatabase *database, const AnalysisClaimsAsked *asked, const AnalysisClaim *claim,
+                    const AnalysisTable *table, AnalysisFindingOfClaim *f) {
   const Meaning *meaning = &meanings[claim->test];
+  const int looks = looks_at(asked, claim);
   AnalysisCells cells;
   *f = (AnalysisFindingOfClaim){.claim = claim, .interval = {NAN, NAN, NAN, 0}, .statistic = meaning->statistic,
-                                .direction = meaning->direction, .p_for = NAN, .p_against = NAN, .margin = NAN};
+                                .direction = meaning->direction, .p_for = NAN, .p_against = NAN, .margin = NAN,
+                                .looks = looks, .level = level_of_looks[looks - 1]};
   const int code = arrange(database, claim, table, &cells);
   if (code != CORE_OK) {
     analysis_cells_free(&cells);
@@ -325,6 +361,7 @@ static int evaluate(StoreDatabase *database, const AnalysisClaim *claim, const A
   } else if (!isnan(f->p_for)) {
     decide(f, f->p_for, f->p_against);
     if (f->verdict == ANALYSIS_UNDECIDED) explain(&cells, f);
+    note_order(&cells, f);
   } else if (all > cells.cells) {
     f->cells = all;
     lacks(f, "3 seeds a configuration");
@@ -358,11 +395,14 @@ static void correct(AnalysisFindingOfClaim *finding, size_t count) {
     AnalysisFindingOfClaim *f = order[k];
     before = fmax(before, fmin(1, two_sided(f) * (double)(tested - k)));
     const bool is_for = f->p_for <= f->p_against, was_open = f->verdict == ANALYSIS_UNDECIDED;
+    const double alone = fmin(f->p_for, f->p_against);
     if (is_for) f->p_for = before / 2, f->p_against = fmax(f->p_against, before / 2);
     else f->p_against = before / 2, f->p_for = fmax(f->p_for, before / 2);
     decide(f, f->p_for, f->p_against);
-    if (f->verdict == ANALYSIS_UNDECIDED && !was_open)
-      snprintf(f->reason, sizeof f->reason, "not sure enough among %zu claims", tested);
+    if (f->verdict != ANALYSIS_UNDECIDED || f->censored > 0) continue;
+    if (!was_open) snprintf(f->reason, sizeof f->reason, "not sure enough among %zu claims", tested);
+    if (!is_measured_x(f->claim->test))
+      f->more_seeds = seeds_needed(f->seeds, alone, f->level / (double)(tested - k));
   }
   free(order);
 }
@@ -404,7 +444,7 @@ int analysis_claims_judge(StoreDatabase *database, const AnalysisSelection *sele
   *finding = core_memory_zero_allocate(CLAIMS, sizeof **finding);
   *count = 0;
   for (size_t i = 0; i < CLAIMS && code == CORE_OK; i++)
-    if (is_asked(asked, &claims[i])) code = evaluate(database, &claims[i], &table, &(*finding)[(*count)++]);
+    if (is_asked(asked, &claims[i])) code = evaluate(database, asked, &claims[i], &table, &(*finding)[(*count)++]);
   if (code == CORE_OK && asked->correct) correct(*finding, *count);
   analysis_table_free(&table);
   return code;

@@ -57,7 +57,9 @@ typedef enum AnalysisVerdict { ANALYSIS_UNDECIDED, ANALYSIS_SUPPORTED, ANALYSIS_
 
 typedef struct AnalysisFindingOfClaim {
   const AnalysisClaim *claim;
-  AnalysisVerdict verdict;     /* supported: p_for <= 0.025; contradicted: p_against <= 0.025; 5 % together */
+  AnalysisVerdict verdict;     /* supported: p_for <= level; contradicted: p_against <= level */
+  int looks;                   /* at data of growing numbers of seeds, that `level` pays for */
+  double level;                /* 0.025 of each side, 5 % together; with several looks Pocock's (1977) */
   double p_for, p_against;     /* of data like these if the claim, and if its opposite, were false; NaN: not tested */
   AnalysisInterval interval;   /* of the statistic, 95 %; NaN ends where the test is a permutation */
   bool ratio;                  /* the statistic is a ratio of measures, not a difference */
@@ -72,10 +74,12 @@ typedef struct AnalysisFindingOfClaim {
   size_t censored;             /* of the unfinished, stopped by their sweep's rule: they allow no verdict */
   size_t diverged, failed;     /* of `runs`: counted with the scores of an untrained policy */
   size_t mixed;                /* cells left out: further settings move together with the key in them */
-  size_t more_seeds;           /* a cell, for a verdict when the effect is as seen; 0 = not known or not needed */
+  size_t more_seeds;           /* a cell, for a verdict with probability 0.5 when the effect is as seen; 0: not known */
 } AnalysisFindingOfClaim;
 
 const char *analysis_verdict_name(AnalysisVerdict verdict);
+
+enum { ANALYSIS_LOOKS_MAX = 5 };
 
 /* What a command line asks beyond the runs. Zero-initialise. */
 typedef struct AnalysisClaimsAsked {
@@ -83,6 +87,9 @@ typedef struct AnalysisClaimsAsked {
   size_t id_count;
   bool all_runs;               /* every run counts, whatever sweep it is of, not only those of the claim's data */
   double budget;               /* transitions that are looked at; 0: all */
+  int64_t looks;               /* times that the claims are tested while seeds are added, 1 to ANALYSIS_LOOKS_MAX; 0: 2
+                                  where a sweep of the claim has seeds of `sweep extend`, else 1 */
+  const char *root;            /* of the workspace, which says that; NULL: unknown */
   bool correct;                /* Holm's (1979) correction over the claims that could be tested */
 } AnalysisClaimsAsked;
 

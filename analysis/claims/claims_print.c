@@ -33,9 +33,11 @@ static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
   }
   if (f->verdict == ANALYSIS_UNDECIDED && !isnan(f->interval.center)) {
     if (f->censored) core_text_appendf(text, "; %s", f->reason);
-    else if (f->more_seeds) core_text_appendf(text, "; %s: about %zu seeds would tell", f->reason, f->more_seeds);
+    else if (f->more_seeds)
+      core_text_appendf(text, "; %s: about %zu seeds would tell (power 0.5)", f->reason, f->more_seeds);
     else core_text_appendf(text, "; %s, and more seeds would hardly tell", f->reason);
   }
+  if (f->note[0]) core_text_appendf(text, "; %s", f->note);
   if (f->diverged) core_text_appendf(text, "; %zu diverged, counted as untrained", f->diverged);
   if (f->failed) core_text_appendf(text, "; %zu failed, counted as untrained", f->failed);
   if (f->unfinished) core_text_appendf(text, "; %zu not ended", f->unfinished);
@@ -49,6 +51,7 @@ static void append_test(const AnalysisFindingOfClaim *f, CoreText *text) {
 static void print_text(const AnalysisFindingOfClaim *list, size_t count, bool corrected) {
   size_t verdicts[3] = {0};
   bool none = true;
+  int looks = 1;
   CoreText text = {0};
   for (size_t i = 0; i < count; i++) {
     const AnalysisFindingOfClaim *f = &list[i];
@@ -65,9 +68,13 @@ static void print_text(const AnalysisFindingOfClaim *list, size_t count, bool co
   }
   printf("\n%zu claims: %zu supported, %zu contradicted, %zu undecided\n", count, verdicts[ANALYSIS_SUPPORTED],
          verdicts[ANALYSIS_CONTRADICTED], verdicts[ANALYSIS_UNDECIDED]);
+  for (size_t i = 0; i < count; i++) looks = list[i].looks > looks ? list[i].looks : looks;
   if (none) printf("no run is of the papers' experiments; --sweep NAME lets all runs of a sweep count\n");
   if (corrected) printf("p and verdicts are Holm's, over all claims that could be tested\n");
   else printf("each verdict is wrong in at most 5 %% of cases, were it asked alone; --correct: all together\n");
+  if (looks > 1)
+    printf("claims of extended sweeps are tested at %d looks: p <= 0.0147 a side at two (Pocock 1977); --looks N\n",
+           looks);
   core_text_free(&text);
 }
 
@@ -79,15 +86,15 @@ static json_t *claim_json(const AnalysisFindingOfClaim *f) {
                              c->figure, "sentence", c->sentence, "data", c->data, "where", c->where, "test",
                              c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
   json_t *found = json_pack(
-    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-    "verdict",
-    analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction", f->direction, "estimate",
-    number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high), "p_for",
+    "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, "
+    "s:f, s:s}", "verdict", analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction", f->direction,
+    "estimate", number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high), "p_for",
     number(f->p_for), "p_against", number(f->p_against), "margin", number(f->margin), "log_ratio", f->ratio, "reason",
     f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells, "comparisons",
     (json_int_t)f->strata, "more_seeds", (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished,
     "censored", (json_int_t)f->censored, "diverged", (json_int_t)f->diverged, "failed", (json_int_t)f->failed,
-    "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed);
+    "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed, "looks", f->looks,
+    "level", f->level, "note", f->note);
   json_object_update(object, found);
   json_decref(found);
   return object;
@@ -99,7 +106,13 @@ static void print_json(const AnalysisFindingOfClaim *list, size_t count) {
   core_json_print(root);
 }
 
-typedef struct Request { const char *sweep; CoreOptionList where, claim; double budget; bool json, correct; } Request;
+typedef struct Request {
+  const char *sweep;
+  CoreOptionList where, claim;
+  double budget;
+  int64_t looks;
+  bool json, correct;
+} Request;
 
 static int answer(void *asked, const char **operands, size_t operand_count) {
   const Request *request = asked;
@@ -108,13 +121,18 @@ static int answer(void *asked, const char **operands, size_t operand_count) {
   AnalysisFindingOfClaim *list = NULL;
   size_t count = 0;
   const char *path = analysis_database_choose(operands, operand_count);
+  char root[CORE_PATH_MAX];
+  if (request->looks < 0 || request->looks > ANALYSIS_LOOKS_MAX)
+    return core_error(CORE_USAGE, "--looks: expected 1 to %d", ANALYSIS_LOOKS_MAX);
   if (!(request->budget >= 0)) return core_error(CORE_USAGE, "--budget: expected a number of transitions, at least 1");
   TRY(analysis_database_open(path, &database));
   int code = analysis_select_with_copies(database, request->sweep, request->where.items, request->where.count,
                                          &selection);
   if (code != CORE_OK) core_error_context(code, "%s", path);
-  const AnalysisClaimsAsked claims = {request->claim.items, request->claim.count,
-                                      analysis_claims_take_all(request->sweep), request->budget, request->correct};
+  const AnalysisClaimsAsked claims = {
+    .ids = request->claim.items, .id_count = request->claim.count, .correct = request->correct,
+    .all_runs = analysis_claims_take_all(request->sweep), .budget = request->budget, .looks = request->looks,
+    .root = analysis_database_in_workspace(path, root) ? root : NULL};
   if (code == CORE_OK) code = analysis_claims_evaluate(database, &selection, &claims, &list, &count);
   if (code == CORE_OK && request->json) print_json(list, count);
   else if (code == CORE_OK) print_text(list, count, request->correct);
@@ -141,6 +159,8 @@ int analysis_claims(int argc, char **argv) {
     {"claim", 0, CORE_OPTION_LIST, &request.claim, "ID", "only this claim (com_low); may be given several times"},
     {"budget", 0, CORE_OPTION_REAL, &request.budget, "N",
      "compare what runs had reached after N transitions (default: their whole budgets)"},
+    {"looks", 0, CORE_OPTION_INT, &request.looks, "N",
+     "how often the claims are tested while seeds are added (default: 2 for extended sweeps, else 1)"},
     {"correct", 0, CORE_OPTION_FLAG, &request.correct, NULL,
      "verdicts that hold for all claims asked together (Holm 1979)"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print the claims as JSON"},

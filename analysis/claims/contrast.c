@@ -259,6 +259,31 @@ AnalysisTested analysis_test_gain_equal(const AnalysisCells *cells, double margi
   return tested;
 }
 
+/* ---- order ------------------------------------------------------------------------------------------------------- */
+
+double analysis_order_broken(const AnalysisCells *cells, int sign, double pair[3]) {
+  size_t keys, pairs = 0;
+  double *key = analysis_distinct(cells->key, cells->cells, &keys), least = 1;
+  double *weight = core_memory_allocate((cells->cells + 1) * sizeof *weight);
+  for (size_t i = 0; i < keys; i++) {
+    for (size_t j = i + 1; j < keys; j++) {
+      memset(weight, 0, (cells->cells + 1) * sizeof *weight);
+      if (analysis_weigh_pair(cells, key[j], NAN, key[i], NAN, sign, weight) == 0) continue;
+      const AnalysisContrast contrast = analysis_contrast(cells, weight);
+      const double p = analysis_contrast_below(contrast, 0);
+      pairs++;
+      if (!(p < least)) continue;
+      least = p;
+      pair[0] = key[i];
+      pair[1] = key[j];
+      pair[2] = -contrast.estimate;
+    }
+  }
+  free(weight);
+  free(key);
+  return fmin(1, least * (double)(pairs > 0 ? pairs : 1));
+}
+
 /* ---- one mean ---------------------------------------------------------------------------------------------------- */
 
 /* Sum of squares of the units' contributions to a mean over cells; *shared: some unit has runs in several cells. */

@@ -35,6 +35,10 @@ AnalysisTested analysis_test_not_worse(const AnalysisCells *cells, double margin
 AnalysisTested analysis_test_best_equal(const AnalysisCells *cells, double margin);
 AnalysisTested analysis_test_gain(const AnalysisCells *cells, int sign);
 AnalysisTested analysis_test_gain_equal(const AnalysisCells *cells, double margin);
+/* Finds the pair of keys, one later than the other, whose means go most surely against the order (sign 1: rising), by
+ * Welch's t with Bonferroni over all pairs; returns that probability, 1 without a pair. pair: the earlier key, the
+ * later, and by how much its mean is less. */
+double analysis_order_broken(const AnalysisCells *cells, int sign, double pair[3]);
 /* Tests of the mean of all cells against `null`; sign -1: the claim is that it lies below. Cells share seeds, and with
  * them initial weights, levels and evaluation episodes: unit[i] is the seed, or whatever makes runs alike, of run i,
  * and the spread is that of the units' contributions. */

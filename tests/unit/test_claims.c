@@ -186,6 +186,26 @@ static void test_plateau(void **state) {
   world_free(&world);
 }
 
+/* An order on the average may be broken; a second look costs some of the level. */
+static void test_order_and_looks(void **state) {
+  const double hill[] = {0.2, 0.4, 0.5, 0.9, 0.6};
+  World world = com_world(hill, 0.03);
+  for (size_t r = 0; r < world.count; r++) world.measured[r].value[ANALYSIS_MEASURE_kl] = -world.measured[r].value[0];
+  const AnalysisFindingOfClaim f = finding_of(&world, "com_kl");
+  assert_int_equal(f.verdict, ANALYSIS_SUPPORTED);
+  assert_non_null(strstr(f.note, "ppo.com from 128 to 512 gains"));
+  const AnalysisSelection selection = {.runs = world.runs, .count = world.count};
+  for (int looks = 1; looks <= 2; looks++) {
+    const AnalysisClaimsAsked asked = {.ids = (const char *const[]){"com_kl"}, .id_count = 1, .looks = looks};
+    AnalysisFindingOfClaim *list;
+    size_t count;
+    assert_int_equal(analysis_claims_judge(NULL, &selection, world.measured, NULL, &asked, &list, &count), CORE_OK);
+    assert_true(list[0].level == (looks == 1 ? 0.025 : 0.0147));
+    free(list);
+  }
+  world_free(&world);
+}
+
 /* All seeds at the ceiling say nothing of the next one. */
 static void test_no_spread(void **state) {
   const double ceiling[] = {1, 1, 1, 1, 1};
@@ -402,7 +422,8 @@ int main(void) {
     cmocka_unit_test(test_ends), cmocka_unit_test(test_trend), cmocka_unit_test(test_unfinished),
     cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data), cmocka_unit_test(test_robust),
     cmocka_unit_test(test_middle), cmocka_unit_test(test_switch),
-    cmocka_unit_test(test_plateau), cmocka_unit_test(test_no_spread), cmocka_unit_test(test_children_of_one_parent),
+    cmocka_unit_test(test_plateau), cmocka_unit_test(test_no_spread),
+    cmocka_unit_test(test_order_and_looks), cmocka_unit_test(test_children_of_one_parent),
     cmocka_unit_test(test_membership), cmocka_unit_test(test_mixed), cmocka_unit_test(test_equal),
     cmocka_unit_test(test_gains), cmocka_unit_test(test_not_worse), cmocka_unit_test(test_best_equal),
     cmocka_unit_test(test_profiles),
