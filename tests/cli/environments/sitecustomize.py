@@ -108,6 +108,53 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
                 time.sleep(0.001)
             return super().step(action)
 
+    class Told(Count):
+        """Writes its seeds to the file $SWEEP_TEST_SEEDS, and a line to $SWEEP_TEST_MADE for each instance."""
+
+        def __init__(self):
+            with open(os.environ["SWEEP_TEST_MADE"], "a") as file:
+                file.write(f"{os.getpid()}\n")
+
+        def reset(self, seed=None, options=None):
+            if seed is not None:
+                with open(os.environ["SWEEP_TEST_SEEDS"], "a") as file:
+                    file.write(f"{seed}\n")
+            return super().reset(seed=seed)
+
+    class Endless(Count):
+        def step(self, action):
+            observation, _, _, truncated, info = super().step(action)
+            return observation, 1.0, False, truncated, info
+
+    class Some(Endless):
+        """Worlds with an even seed end at their tenth step, the others never."""
+
+        def reset(self, seed=None, options=None):
+            self.ends = seed % 2 == 0 if seed is not None else self.ends
+            return super().reset(seed=seed)
+
+        def step(self, action):
+            observation, reward, _, truncated, info = super().step(action)
+            return observation, reward, self.ends and self.steps == 10, truncated, info
+
+    class Stuck(Count):
+        """In a run with seed 0: the worlds of one purpose ($SWEEP_TEST_STUCK: its number and which of them) do not come back
+        from their fourth step. The file $SWEEP_TEST_MARK is then there."""
+
+        stuck = False
+
+        def reset(self, seed=None, options=None):
+            if seed is not None and "SWEEP_TEST_STUCK" in os.environ:
+                purpose, number = (int(word) for word in os.environ["SWEEP_TEST_STUCK"].split())
+                self.stuck = seed in [seeds.world_seed(0, world, purpose, number) for world in range(8)]
+            return super().reset(seed=seed)
+
+        def step(self, action):
+            if self.stuck and self.steps == 3:
+                open(os.environ["SWEEP_TEST_MARK"], "w").close()
+                time.sleep(1000)
+            return super().step(action)
+
     class Checked(Count):
         """Takes what its space has, and nothing else."""
 
@@ -181,6 +228,6 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
         def see(self):
             return super().see().astype(float if self.steps == 3 else numpy.uint8)
 
-    for kind in (Count, Ahead, Raises, Hangs, Dies, Prints, Forks, Doubles, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Whole, Words, Picture,
+    for kind in (Count, Told, Endless, Some, Stuck, Ahead, Raises, Hangs, Dies, Prints, Forks, Doubles, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Whole, Words, Picture,
                  Coloured, Stacked, StackedColours, Row, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)
