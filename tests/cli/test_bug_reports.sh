@@ -63,6 +63,10 @@ INI
   # Three runs of 4 training worlds and 2 evaluations of 8 attempts; the coverage's box has 8 worlds, the same for all runs.
   tap_check "G6: no seed is given twice, but those of the coverage's box to each run" \
     "$(sort "$root/seeds" | uniq -c | awk '{ n[$1]++ } END { if (n[1] != 60 || n[3] != 8 || length(n) != 2) for (k in n) print n[k] " seeds " k " times" }')"
+  first_evaluation() { one_run --quiet --set env.task=gym/CartPole-v1 --set eval.episodes=30 "$@"; results | head -1; }
+  first_evaluation >"$root/four"
+  tap_check "G6: an evaluation does not depend on the number of workers" "$(first_evaluation --set env.workers=3 | diff "$root/four" -)"
+  tap_check "G6: nor of worlds" "$(first_evaluation --set env.num=7 --set ppo.num_minibatches=1 | diff "$root/four" -)"
   rm -f "$root/made"
   tap_run "G7: a plan says how many instances there are" 0 "instances      of the environment 13 at once: 4 to train, 4 to evaluate in turns" \
     one_run --dry-run --set env.task=gym/Told-v0 --set eval.episodes=512

@@ -76,14 +76,21 @@ if ! command -v mpirun >/dev/null 2>&1 || trainer info | grep -q '^MPI  *no'; th
   tap_skip "a stop that one of two ranks is told" "no MPI"
   tap_done
 fi
-rm -f "$SWEEP_TEST_MARK"; mkdir "$tap_dir/ranks"
-SWEEP_TEST_STUCK="30 0" mpirun -n 2 trainer --config "$tap_dir/small.ini" --root "$tap_dir/ranks" "${evaluations[@]}" >"$tap_dir/out" 2>&1 & pid=$!
-tap_wait 60 is_stuck
-kill -USR1 "$(process_of 1 "$tap_dir/ranks")"
-tap_wait 60 has_ended $pid
-wait $pid
-tap_result "a stop that one of two ranks is told: both stop in an evaluation" "$([ $? = 75 ] && [ "$(state "$tap_dir/ranks" status)" = stopped ]; echo $?)" \
-  "$(tail -5 "$tap_dir/out")"
-tap_run "and go on, as one process" 0 "finished, 15 of 15" timeout 200 trainer --config "$tap_dir/small.ini" --root "$tap_dir/ranks" \
-  --resume "${evaluations[@]}"
+# told NAME "PURPOSE NUMBER" RANK
+told() {
+  local root=$tap_dir/ranks.${2% *}
+  rm -f "$SWEEP_TEST_MARK"; mkdir "$root"
+  SWEEP_TEST_STUCK=$2 mpirun -n 2 trainer --config "$tap_dir/small.ini" --root "$root" "${evaluations[@]}" >"$tap_dir/out" 2>&1 & pid=$!
+  tap_wait 60 is_stuck
+  kill -USR1 "$(process_of "$3" "$root")"
+  tap_wait 60 has_ended $pid
+  wait $pid
+  tap_result "a stop that rank $3 of two is told: both stop in $1" "$([ $? = 75 ] && [ "$(state "$root" status)" = stopped ]; echo $?)" \
+    "$(tail -5 "$tap_dir/out")"
+  tap_run "and go on, as one process" 0 "finished, 15 of 15" timeout 200 trainer --config "$tap_dir/small.ini" --root "$root" \
+    --resume "${evaluations[@]}"
+}
+told "an evaluation" "30 0" 1
+told "a rollout" "27 0" 1
+told "statistics before training" "28 0" 0
 tap_done
