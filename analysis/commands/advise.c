@@ -135,7 +135,7 @@ static const Candidate *runner_up(Advice *advice, bool *told) {
     if (c != advice->best && (!second || other->final.center > second->final.center)) second = other;
   }
   double difference = best->final.center - second->final.center;
-  advice->seeds_needed = analysis_seeds_needed(difference, best->sd, second->sd, 0.95, 0.8);
+  advice->seeds_needed = analysis_seeds_needed(difference, best->sd, second->sd, 1, 0.95, 0.8);
   *told =
     advice->seeds_needed > 0 && advice->seeds_needed <= (best->seeds < second->seeds ? best->seeds : second->seeds);
   return second;

@@ -8,14 +8,12 @@
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
 #include "analysis/runs/measures.h"
-#include "analysis/statistics/stratified.h"
+#include "analysis/statistics/interval.h"
 #include "core/command/options.h"
 #include "core/config/task.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
-
-enum { BOOTSTRAP_SEED = 9 };
 
 typedef struct Request {
   const char *sweep, *level_set, *measure;
@@ -34,7 +32,17 @@ typedef struct Side {
   size_t *first;               /* [tasks + 1] */
   size_t used, unfinished, without, elsewhere; /* runs: counted; not at the end; without a value; other tasks */
   size_t censored;                             /* of the unfinished: stopped by their sweep's rule */
+  size_t broken;                               /* of the used: diverged or failed, with an untrained policy's score */
+  size_t siblings;                             /* runs left out since one that began from the same checkpoint is used */
 } Side;
+
+/* A run that broke down has a score, the lowest if need be. Means of KL and DDR are geometric, of numbers above 0. */
+static bool is_usable(const Side *side, size_t r, AnalysisMeasure measure) {
+  const AnalysisMeasured *m = &side->measured[r];
+  const double value = m->value[measure];
+  if (analysis_measure_range(measure, NULL, NULL, 0).logarithmic) return m->ended && value > 0 && isfinite(value);
+  return m->ended && (!isnan(value) || (m->broken && analysis_measure_is_score(measure)));
+}
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
@@ -69,13 +77,9 @@ static int read_side(StoreDatabase *database, const Request *request, AnalysisMe
     side->task[r] = name_task(&side->selection.runs[r].config);
     side->unfinished += !side->measured[r].ended;
     side->censored += side->measured[r].censored;
-    side->without += side->measured[r].ended && isnan(side->measured[r].value[measure]);
+    side->without += side->measured[r].ended && !is_usable(side, r, measure);
   }
   return CORE_OK;
-}
-
-static bool is_usable(const Side *side, size_t r, AnalysisMeasure measure) {
-  return side->measured[r].ended && !isnan(side->measured[r].value[measure]);
 }
 
 static bool has_task(const Side *side, const char *task, AnalysisMeasure measure) {
@@ -100,18 +104,54 @@ static size_t common_tasks(const Side *a, const Side *b, AnalysisMeasure measure
   return distinct;
 }
 
+/* The mean over the usable runs of the task that began from the same checkpoint as run r, which share its luck; *first:
+ * none of them stands before r. */
+static double mean_of_siblings(const Side *side, size_t r, AnalysisMeasure measure, bool *first) {
+  const bool logarithmic = analysis_measure_range(measure, NULL, NULL, 0).logarithmic;
+  const AnalysisRun *runs = side->selection.runs;
+  double sum = 0, n = 0;
+  *first = true;
+  for (size_t k = 0; k < side->selection.count; k++) {
+    const bool alike = k == r || (runs[r].parent[0] && strcmp(runs[k].parent, runs[r].parent) == 0 &&
+                                  strcmp(side->task[k], side->task[r]) == 0 && is_usable(side, k, measure));
+    if (!alike) continue;
+    *first = *first && k >= r;
+    sum += logarithmic ? log(side->measured[k].value[measure]) : side->measured[k].value[measure];
+    n++;
+  }
+  return logarithmic ? exp(sum / n) : sum / n;
+}
+
 static AnalysisScores gather(Side *side, const char *const *tasks, size_t count, AnalysisMeasure measure) {
   side->score = core_memory_allocate((side->selection.count + 1) * sizeof *side->score);
   side->first = core_memory_zero_allocate(count + 1, sizeof *side->first);
   for (size_t t = 0; t < count; t++) {
     for (size_t r = 0; r < side->selection.count; r++) {
-      if (is_usable(side, r, measure) && strcmp(side->task[r], tasks[t]) == 0)
-        side->score[side->used++] = side->measured[r].value[measure];
+      bool first;
+      if (!is_usable(side, r, measure) || strcmp(side->task[r], tasks[t]) != 0) continue;
+      const double score = mean_of_siblings(side, r, measure, &first);
+      side->broken += side->measured[r].broken;
+      if (first) side->score[side->used++] = score;
+      else side->siblings++;
     }
     side->first[t + 1] = side->used;
   }
-  side->elsewhere = side->selection.count - side->unfinished - side->without - side->used;
+  side->elsewhere = side->selection.count - side->unfinished - side->without - side->siblings - side->used;
   return (AnalysisScores){side->score, side->first, count};
+}
+
+/* Gives runs that broke down without a score the lowest of their task on both sides, 0 for solve rates. */
+static void fill_worst(Side *a, Side *b, size_t tasks, AnalysisRange range) {
+  Side *sides[2] = {a, b};
+  for (size_t t = 0; t < tasks; t++) {
+    double worst = isfinite(range.low) ? range.low : NAN;
+    for (int s = 0; s < 2; s++)
+      for (size_t i = sides[s]->first[t]; i < sides[s]->first[t + 1]; i++)
+        if (!isfinite(range.low)) worst = fmin(worst, sides[s]->score[i]);
+    for (int s = 0; s < 2; s++)
+      for (size_t i = sides[s]->first[t]; i < sides[s]->first[t + 1]; i++)
+        if (isnan(sides[s]->score[i])) sides[s]->score[i] = worst;
+  }
 }
 
 /* A run on both sides would be compared with itself. */
@@ -152,6 +192,18 @@ static void side_free(Side *side) {
   analysis_selection_free(&side->selection);
 }
 
+/* Whether some of the common tasks have solve rates, and others returns. */
+static bool mixes(const Side *a, const Side *b, const char *const *tasks, size_t count, AnalysisMeasure measure) {
+  const Side *sides[2] = {a, b};
+  bool is[2] = {false, false};
+  for (int s = 0; s < 2; s++)
+    for (size_t r = 0; r < sides[s]->selection.count; r++)
+      for (size_t t = 0; t < count && !isnan(sides[s]->measured[r].value[measure]); t++)
+        if (is_usable(sides[s], r, measure) && strcmp(sides[s]->task[r], tasks[t]) == 0)
+          is[sides[s]->measured[r].rated] = true;
+  return is[0] && is[1];
+}
+
 /* ---- the answer ------------------------------------------------------------------------------------------------- */
 
 typedef struct Comparison {
@@ -163,38 +215,43 @@ typedef struct Comparison {
   const char *verdict;
 } Comparison;
 
-/* Unbiased, about each task's own mean. */
-static double sd_within(const AnalysisScores *scores) {
+/* Unbiased, about each task's own mean; of a logarithmic range of the logarithms. */
+static double sd_within(const AnalysisScores *scores, bool logarithmic) {
   double squares = 0;
-  size_t degrees = 0;
+  size_t degrees = 0, all = scores->first[scores->tasks];
+  double *value = core_memory_allocate((all + 1) * sizeof *value);
+  for (size_t i = 0; i < all; i++) value[i] = logarithmic ? log(scores->score[i]) : scores->score[i];
   for (size_t t = 0; t < scores->tasks; t++) {
-    size_t n = scores->first[t + 1] - scores->first[t];
-    double sd = analysis_sd(scores->score + scores->first[t], n);
+    const size_t n = scores->first[t + 1] - scores->first[t];
+    const double sd = analysis_sd(value + scores->first[t], n);
     if (n > 1) squares += sd * sd * (double)(n - 1);
     degrees += n - 1;
   }
+  free(value);
   return degrees ? sqrt(squares / (double)degrees) : NAN;
 }
 
 static Comparison compare(const AnalysisScores *a, const AnalysisScores *b, AnalysisRange range) {
   Comparison c = {.tasks = a->tasks, .ratio = range.logarithmic};
   const AnalysisScores *sides[2] = {a, b};
+  double spread[2]; /* in the units of the difference: of KL and DDR, of logarithms */
   for (int s = 0; s < 2; s++) {
     c.mean[s] = analysis_interval(sides[s], ANALYSIS_AGGREGATE_MEAN, range, 0.95);
     c.iqm[s] = analysis_interval(sides[s], ANALYSIS_AGGREGATE_IQM, range, 0.95);
-    c.sd[s] = sd_within(sides[s]);
+    c.sd[s] = sd_within(sides[s], false);
+    spread[s] = sd_within(sides[s], c.ratio);
   }
   c.difference = analysis_interval_of_difference(a, b, ANALYSIS_AGGREGATE_MEAN, range, 0.95);
-  c.improvement = analysis_stratified_improvement(a, b, ANALYSIS_REPLICATES, 0.95, BOOTSTRAP_SEED);
+  c.improvement = analysis_interval_of_improvement(a, b, 0.95);
   const bool few = isnan(c.difference.low);
   if (few) c.improvement.low = c.improvement.high = NAN;
-  c.seeds_needed =
-    analysis_seeds_needed(c.ratio ? analysis_aggregate(a, ANALYSIS_AGGREGATE_MEAN) -
-                                      analysis_aggregate(b, ANALYSIS_AGGREGATE_MEAN) : c.difference.center,
-                          c.sd[0], c.sd[1], 0.95, 0.8);
+  c.seeds_needed = analysis_seeds_needed(c.ratio ? log(c.difference.center) : c.difference.center, spread[0],
+                                         spread[1], c.tasks, 0.95, 0.8);
   if (c.seeds_needed && c.seeds_needed < ANALYSIS_SEEDS_LEAST) c.seeds_needed = ANALYSIS_SEEDS_LEAST;
   const double equal = c.ratio ? 1 : 0;
+  const bool no_spread = spread[0] == 0 && spread[1] == 0;
   c.verdict = few                            ? "too few runs for a verdict, which takes 3 a side"
+              : no_spread ? "no verdict: all seeds of a side have one value, which says nothing of further seeds"
               : c.difference.low > equal     ? "A scores higher"
               : c.difference.high < equal    ? "B scores higher" : "not distinguishable";
   return c;
@@ -208,10 +265,16 @@ static void print_side(CoreTable *table, const char *name, const Side *side, con
   core_table_cell(table, "%s", text);
   analysis_format_interval(c->iqm[s], text, sizeof text);
   core_table_cell(table, "%s", text);
-  core_table_cell(table, "%.3g", c->sd[s]);
+  if (isnan(c->sd[s])) core_table_cell(table, "-");
+  else core_table_cell(table, "%.3g", c->sd[s]);
 }
 
 static void print_left_out(const char *name, const Side *side) {
+  if (side->broken)
+    printf("%s: %zu runs diverged or failed and count with the score of their untrained policy\n", name, side->broken);
+  if (side->siblings)
+    printf("%s: runs that began from one checkpoint count as one, with their mean: %zu fewer\n", name,
+           side->siblings);
   if (side->unfinished + side->without + side->elsewhere == 0) return;
   printf("%s leaves out %zu runs that have not ended, %zu without a value, %zu on tasks that the other side lacks\n",
          name, side->unfinished, side->without, side->elsewhere);
@@ -232,10 +295,10 @@ static void print_answer(const Side *a, const Side *b, const Comparison *c, Anal
   analysis_format_interval(c->difference, text, sizeof text);
   printf("%s: %s\n", c->ratio ? "A / B" : "A - B", text);
   analysis_format_interval(c->improvement, text, sizeof text);
-  printf("P(A > B): %s (bootstrap)\n%s", text, c->verdict);
+  printf("P(A > B): %s\n%s", text, c->verdict);
   if (c->seeds_needed)
     printf("; a difference of this size is told with %zu seeds a side (95 %%, power 0.8)", c->seeds_needed);
-  else printf("; no number of seeds up to 10000 tells this difference");
+  else if (isfinite(c->sd[0]) && isfinite(c->sd[1])) printf("; no number of seeds up to 10000 tells this difference");
   printf("\n");
   print_left_out("A", a);
   print_left_out("B", b);
@@ -249,11 +312,12 @@ static json_t *interval_json(AnalysisInterval i) {
 
 static json_t *side_json(const Side *side, const Comparison *c, int s) {
   json_t *text = json_string(side->text);
-  return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n",
+  return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n",
                    (json_int_t)side->used, "mean", interval_json(c->mean[s]), "iqm", interval_json(c->iqm[s]), "sd",
                    number(c->sd[s]), "unfinished", (json_int_t)side->unfinished, "censored",
                    (json_int_t)side->censored, "without_value", (json_int_t)side->without, "other_tasks",
-                   (json_int_t)side->elsewhere);
+                   (json_int_t)side->elsewhere, "broken", (json_int_t)side->broken, "siblings",
+                   (json_int_t)side->siblings);
 }
 
 static void print_json(const Side *a, const Side *b, const Comparison *c, AnalysisMeasure measure) {
@@ -277,7 +341,14 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
     AnalysisScores x = gather(a, tasks, count, measure), y = gather(b, tasks, count, measure);
     const AnalysisRange of_a = analysis_measure_range(measure, a->measured, NULL, a->selection.count);
     const AnalysisRange of_b = analysis_measure_range(measure, b->measured, NULL, b->selection.count);
-    Comparison c = compare(&x, &y, isinf(of_a.low) ? of_a : of_b);
+    const AnalysisRange range = isinf(of_a.low) ? of_a : of_b;
+    if (analysis_measure_is_score(measure) && mixes(a, b, tasks, count, measure)) {
+      free(tasks);
+      return core_error(CORE_FAIL, "--measure %s: a mean over tasks would mix solve rates with returns; choose tasks "
+                        "with --where env.task=...", request->measure);
+    }
+    fill_worst(a, b, count, range);
+    Comparison c = compare(&x, &y, range);
     if (request->json) print_json(a, b, &c, measure);
     else print_answer(a, b, &c, measure);
   }

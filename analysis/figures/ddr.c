@@ -104,9 +104,9 @@ static int by_x(const void *left, const void *right) {
   return a->x != b->x ? (a->x > b->x) - (a->x < b->x) : (a->y > b->y) - (a->y < b->y);
 }
 
-/* Where a rank correlation is blind: the paper's relation falls at both ends. The runs in three equal parts by DDR. */
-static void fill_thirds(AnalysisDdrPanel *panel, const double *x, const double *y) {
-  const size_t n = panel->counted;
+/* Adds, where a rank correlation is blind because the paper's relation falls at both ends, the means of a task's runs
+ * in three equal parts by DDR. */
+static void add_thirds(double third[3], const double *x, const double *y, size_t n) {
   Point *points = core_memory_allocate((n + 1) * sizeof *points);
   for (size_t i = 0; i < n; i++) points[i] = (Point){x[i], y[i]};
   qsort(points, n, sizeof *points, by_x);
@@ -114,35 +114,63 @@ static void fill_thirds(AnalysisDdrPanel *panel, const double *x, const double *
     const size_t begin = part * n / 3, end = (part + 1) * n / 3;
     double sum = 0;
     for (size_t i = begin; i < end; i++) sum += points[i].y;
-    panel->third[part] = panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS ? sum / (double)(end - begin) : NAN;
+    third[part] += sum / (double)(end - begin);
   }
   free(points);
 }
 
-/* Points and clusters in the order of the configurations, so that equal data draw equal replicates. */
+/* A configuration on one task: the geometric mean of its runs' DDR, and the mean of what they solve. Returns how many
+ * of its runs count; adds their points. */
+static size_t add_configuration(const AnalysisDdr *ddr, const AnalysisDdrPanel *panel, const size_t *task, size_t t,
+                                size_t c, double point[2], double *run_x, double *run_y) {
+  size_t n = 0;
+  double x = 0, y = 0;
+  for (size_t r = 0; r < ddr->context->selection.count; r++) {
+    const AnalysisDdrDot *dot = &panel->dots[r];
+    if (task[r] != t || ddr->context->configurations.group_of[r] != c || !dot->counted) continue;
+    run_x[n] = dot->ddr;
+    run_y[n++] = analysis_ddr_measured(ddr, dot);
+    x += log(dot->ddr);
+    y += run_y[n - 1];
+  }
+  point[0] = exp(x / (double)n);
+  point[1] = y / (double)n;
+  return n;
+}
+
+/* Correlates configurations within each task: seeds of one configuration repeat its point. */
 static void correlate(const AnalysisDdr *ddr, AnalysisDdrPanel *panel) {
-  size_t runs = ddr->context->selection.count;
-  double *x = core_memory_allocate(2 * runs * sizeof *x), *y = x + runs;
-  size_t *cluster = core_memory_allocate(runs * sizeof *cluster);
-  for (size_t c = 0; c < ddr->context->configurations.count; c++) {
-    size_t before = panel->counted;
-    for (size_t r = 0; r < runs; r++) {
-      const AnalysisDdrDot *dot = &panel->dots[r];
-      if (ddr->context->configurations.group_of[r] != c || !dot->counted) continue;
-      cluster[panel->counted] = panel->clusters;
-      x[panel->counted] = dot->ddr;
-      y[panel->counted++] = analysis_ddr_measured(ddr, dot);
+  const size_t runs = ddr->context->selection.count, groups = ddr->context->configurations.count;
+  size_t *memory = core_memory_allocate(3 * (runs + 1) * sizeof *memory), *cluster = memory,
+         *stratum = memory + runs + 1, *task = stratum + runs + 1, used = 0;
+  double *value = core_memory_allocate(4 * (runs + 1) * sizeof *value), *x = value, *y = x + runs + 1,
+         *run_x = y + runs + 1, *run_y = run_x + runs + 1, third[3] = {0, 0, 0};
+  const size_t tasks = analysis_tasks_find(&ddr->context->selection, task);
+  for (size_t t = 0; t < tasks; t++) {
+    size_t of_task = 0;
+    for (size_t c = 0; c < groups; c++) {
+      double point[2];
+      const size_t n = add_configuration(ddr, panel, task, t, c, point, run_x + of_task, run_y + of_task);
+      if (n == 0) continue;
+      x[panel->clusters] = point[0];
+      y[panel->clusters] = point[1];
+      cluster[panel->clusters] = panel->clusters;
+      stratum[panel->clusters++] = t;
+      of_task += n;
     }
-    panel->clusters += panel->counted > before;
+    panel->counted += of_task;
+    if (of_task < 3) continue;
+    add_thirds(third, run_x, run_y, of_task);
+    used++;
   }
-  panel->rho = (AnalysisInterval){NAN, NAN, NAN, panel->counted};
-  fill_thirds(panel, x, y);
-  if (panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS) {
-    panel->rho =
-        analysis_spearman_interval(x, y, cluster, panel->counted, panel->clusters, REPLICATES, 0.95, BOOTSTRAP_SEED);
-  }
-  free(x);
-  free(cluster);
+  const bool enough = panel->clusters >= ANALYSIS_DDR_CONFIGURATIONS;
+  panel->rho = (AnalysisInterval){NAN, NAN, NAN, panel->clusters};
+  for (size_t part = 0; part < 3; part++) panel->third[part] = enough && used > 0 ? third[part] / (double)used : NAN;
+  if (enough)
+    panel->rho = analysis_spearman_interval(x, y, cluster, panel->clusters, panel->clusters, stratum, REPLICATES, 0.95,
+                                            BOOTSTRAP_SEED);
+  free(memory);
+  free(value);
 }
 
 /* Mean solve rate of the evaluations at iteration 0: the policy as it was initialised. */

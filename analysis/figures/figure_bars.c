@@ -264,6 +264,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_context_open(&b->context, &b->request, analysis_database_choose(operands, count)));
   TRY(analysis_group_runs_without(&b->context.selection, b->group_keys, core_config_task_keys, &b->groups));
   TRY(analysis_scored_read(&b->scored, &b->context));
+  TRY(analysis_scored_refuse_mixed(&b->scored, &b->context, (const AnalysisGrouping *const[]){&b->groups}, 1));
   collect(b);
   aggregate(b);
   if (b->profiles) make_profiles(b);

@@ -44,7 +44,7 @@ static void append_correlation(const AnalysisDdr *ddr, CoreText *text) {
   } else if (panel->rho.high < 0) {
     core_text_appendf(text,
                       "At %s transitions a higher DDR goes with a lower %s (negative at 95 %%). The paper's best DDR "
-                      "grows with the budget: this one is small.",
+                      "grows with the budget.",
                       budget, analysis_ddr_words(ddr));
   } else {
     core_text_appendf(

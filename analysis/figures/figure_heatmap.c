@@ -172,6 +172,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(axis(h, "--x", h->x_name, &h->x));
   TRY(axis(h, "--y", h->y_name, &h->y));
   TRY(analysis_scored_read(&h->scored, &h->context));
+  TRY(analysis_scored_refuse_mixed(&h->scored, &h->context, (const AnalysisGrouping *const[]){&h->x, &h->y}, 2));
   make_cells(h);
   if (!h->request.json) print_table(h);
   fflush(stdout);

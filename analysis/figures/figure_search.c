@@ -34,6 +34,7 @@ typedef struct Search {
   size_t *order;            /* [trial] the best first; those without a value last */
   size_t valued;            /* trials with one */
   double *main, *pair;      /* importance: [axes], [axes * axes] */
+  double explained;         /* out-of-bag R^2 of the forest behind it */
 } Search;
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
@@ -93,7 +94,7 @@ static void explain(Search *s) {
   }
   s->main = core_memory_allocate(space->count * sizeof *s->main);
   s->pair = core_memory_allocate(space->count * space->count * sizeof *s->pair);
-  analysis_importance(x, y, s->valued, space->count, FOREST_SEED, PAIRS, s->main, s->pair);
+  s->explained = analysis_importance(x, y, s->valued, space->count, FOREST_SEED, PAIRS, s->main, s->pair);
   free(x);
   free(y);
 }
@@ -144,6 +145,11 @@ static void print_importance(const Search *s) {
   static const char *const headers[] = {"setting", "explains", "most with"};
   const CoreSearch *space = &s->trials.space;
   size_t axes[CORE_SEARCH_AXES_MAX];
+  if (s->explained <= 0) {
+    printf("\nThese trials do not tell how much each setting matters: a forest predicts trials that it has not seen no "
+           "better than their mean (out-of-bag R^2 %.2f).\n", s->explained);
+    return;
+  }
   if (isnan(s->main[0])) {
     printf("\nHow much each setting matters can be said from %d different trials with a value; there are %zu.\n",
            ANALYSIS_IMPORTANCE_LEAST, s->valued);
@@ -165,6 +171,8 @@ static void print_importance(const Search *s) {
   printf("\n");
   core_table_print(table, stdout);
   core_table_destroy(&table);
+  printf("Of trials that it has not seen, the forest predicts %.0f %% of the variance (out-of-bag R^2).\n",
+         100 * s->explained);
 }
 
 static void describe(const Search *s, CoreText *text) {

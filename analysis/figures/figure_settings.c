@@ -318,6 +318,9 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_context_open(&s->context, &s->request, analysis_database_choose(operands, count)));
   TRY(group(s));
   TRY(analysis_scored_read(&s->scored, &s->context));
+  const AnalysisGrouping *together[] = {&s->x, &s->groups, s->panel_keys ? &s->panels : NULL,
+                                        s->best_keys ? &s->choices : NULL};
+  TRY(analysis_scored_refuse_mixed(&s->scored, &s->context, together, sizeof together / sizeof *together));
   choose_axis(s);
   make_places(s);
   if (!s->request.json) print_table(s);

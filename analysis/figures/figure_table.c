@@ -332,6 +332,7 @@ static int answer(void *figure, const char **operands, size_t count) {
   TRY(analysis_context_open(&t->context, &t->request, analysis_database_choose(operands, count)));
   TRY(analysis_group_runs(&t->context.selection, t->group_keys, &t->groups));
   TRY(analysis_scored_read(&t->scored, &t->context));
+  TRY(analysis_scored_refuse_mixed(&t->scored, &t->context, (const AnalysisGrouping *const[]){&t->groups}, 1));
   make_rows(t);
   make_cells(t);
   print_table(t);

@@ -18,9 +18,47 @@ int analysis_scored_check(AnalysisScored *scored) {
   return code == CORE_OK ? CORE_OK : core_error_context(code, "--measure");
 }
 
+/* NaN: not measured, or not part of a mean: an infinite KL, and the DDR of 0 that goes with it, have no logarithm. */
+static double value_for_means(const AnalysisScored *scored, AnalysisMeasure measure, size_t run) {
+  const double value = scored->runs[run].value[measure];
+  const bool logarithmic = analysis_measure_range(measure, NULL, NULL, 0).logarithmic;
+  return isfinite(value) && (!logarithmic || value > 0) ? value : NAN;
+}
+
 double analysis_scored_value(const AnalysisScored *scored, size_t run) {
-  double value = scored->runs[run].value[scored->measure];
-  return isfinite(value) ? value : NAN;
+  return value_for_means(scored, scored->measure, run);
+}
+
+typedef struct Member { size_t group; bool rated; } Member;
+
+static int by_member(const void *left, const void *right) {
+  const Member *a = left, *b = right;
+  return a->group != b->group ? (a->group > b->group) - (a->group < b->group) : (int)a->rated - (int)b->rated;
+}
+
+int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisContext *context,
+                                 const AnalysisGrouping *const *groupings, size_t count) {
+  const size_t runs = context->selection.count;
+  if (!analysis_measure_is_score(scored->measure)) return CORE_OK;
+  Member *member = core_memory_allocate((runs + 1) * sizeof *member);
+  size_t members = 0;
+  bool mixed = false;
+  for (size_t r = 0; r < runs; r++) {
+    if (isnan(analysis_scored_value(scored, r))) continue;
+    member[members] = (Member){0, scored->runs[r].rated};
+    for (size_t g = 0; g < count; g++)
+      if (groupings[g])
+        member[members].group = member[members].group * (groupings[g]->count + 1) + groupings[g]->group_of[r];
+    members++;
+  }
+  qsort(member, members, sizeof *member, by_member);
+  for (size_t i = 1; i < members; i++)
+    mixed = mixed || (member[i].group == member[i - 1].group && member[i].rated != member[i - 1].rated);
+  free(member);
+  if (!mixed) return CORE_OK;
+  return core_error(CORE_FAIL, "--measure %s: a mean over tasks would mix solve rates with returns; choose tasks with "
+                    "--where env.task=..., or keep them apart with --group or --panel task",
+                    analysis_measure_name(scored->measure));
 }
 
 int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context) {
@@ -81,8 +119,7 @@ static void take_values(const AnalysisScored *scored, AnalysisMeasure measure, c
   *value = core_memory_allocate((count + 1) * sizeof **value);
   *task = core_memory_allocate((count + 1) * sizeof **task);
   for (size_t i = 0; i < count; i++) {
-    const double measured = scored->runs[run[i]].value[measure];
-    (*value)[i] = isfinite(measured) ? measured : NAN;
+    (*value)[i] = value_for_means(scored, measure, run[i]);
     (*task)[i] = scored->task_of[run[i]];
   }
 }

@@ -28,6 +28,10 @@ typedef struct AnalysisScored {
  * value, or runs are normalised by different scales. */
 int analysis_scored_check(AnalysisScored *scored);
 int analysis_scored_read(AnalysisScored *scored, const AnalysisContext *context);
+/* CORE_FAIL where a mean over the runs that are together in all of these groupings (NULL: one of all) would mix solve
+ * rates with returns, which have no common unit. */
+int analysis_scored_refuse_mixed(const AnalysisScored *scored, const AnalysisContext *context,
+                                 const AnalysisGrouping *const *groupings, size_t count);
 void analysis_scored_free(AnalysisScored *scored);
 
 double analysis_scored_value(const AnalysisScored *scored, size_t run);

@@ -97,19 +97,6 @@ static double mean_between(const Scores *s, double from, double to) {
   return n ? sum / (double)n : NAN;
 }
 
-/* By how much the best of n evaluations of a policy that does not change lies above the last one: the noise, from the
- * differences of neighbours in the second half (von Neumann 1941), times the expected maximum of n normals (Blom
- * 1958). */
-static double fall_by_chance(const Scores *s) {
-  double squares = 0;
-  size_t n = 0;
-  for (size_t i = s->count / 2 + 1; i < s->count; i++, n++)
-    squares += (s->score[i] - s->score[i - 1]) * (s->score[i] - s->score[i - 1]);
-  if (n < 2) return NAN;
-  const double rank = ((double)s->count - 0.375) / ((double)s->count + 0.25);
-  return sqrt(squares / (double)n / 2) * analysis_student_quantile(rank, 1e6);
-}
-
 /* Fits a line to the scores of the last two thirds of the budget; returns its slope, per transition; NaN: fewer than
  * three. */
 static double late_slope(const Scores *s, double end) {
@@ -142,7 +129,6 @@ static void fill_scores(const Scores *s, const AnalysisRun *of, double end, doub
   if (s->count > 1) run->value[ANALYSIS_MEASURE_last_two] = (last + s->score[s->count - 2]) / 2;
   run->value[ANALYSIS_MEASURE_best] = best;
   run->value[ANALYSIS_MEASURE_fall] = best - last;
-  run->value[ANALYSIS_MEASURE_fall_excess] = best - last - fall_by_chance(s);
   run->value[ANALYSIS_MEASURE_rise_second] = mean_between(s, 0.75, 1) - mean_between(s, 0.25, 0.5);
   run->value[ANALYSIS_MEASURE_gain] = last - score_before(s, analysis_run_whole_iterations(of, end / 2));
   run->value[ANALYSIS_MEASURE_late_gain] = late_slope(s, end) * end / 4;
@@ -162,8 +148,7 @@ static void fill_broken(const Scores *s, const AnalysisRun *of, double untrained
   run->value[ANALYSIS_MEASURE_gain] = isnan(half) ? 0 : untrained - half;
   run->value[ANALYSIS_MEASURE_late_gain] = 0;
   if (isnan(run->value[ANALYSIS_MEASURE_early_gain])) run->value[ANALYSIS_MEASURE_early_gain] = 0;
-  run->value[ANALYSIS_MEASURE_fall] = run->value[ANALYSIS_MEASURE_fall_excess] =
-    isnan(best) ? 0 : fmax(best - untrained, 0);
+  run->value[ANALYSIS_MEASURE_fall] = isnan(best) ? 0 : fmax(best - untrained, 0);
   run->value[ANALYSIS_MEASURE_rise_second] = isnan(second) ? 0 : untrained - second;
   if (isnan(run->value[ANALYSIS_MEASURE_early])) run->value[ANALYSIS_MEASURE_early] = untrained;
   run->value[ANALYSIS_MEASURE_final_return] = run->value[ANALYSIS_MEASURE_best_return] = untrained_return;

@@ -207,6 +207,44 @@ static void grow_forest(const double *x, const double *y, size_t n, size_t dimen
   free(list);
 }
 
+static double predict(const AnalysisBoxes *boxes, const double *point) {
+  for (size_t i = 0; i < boxes->count; i++) {
+    bool inside = true;
+    for (size_t d = 0; d < boxes->dimensions && inside; d++) {
+      const size_t at = i * boxes->dimensions + d;
+      inside = point[d] >= boxes->low[at] && point[d] <= boxes->high[at];
+    }
+    if (inside) return boxes->value[i];
+  }
+  return NAN;
+}
+
+/* The share of the variance of y that the trees predict of points that they were grown without. */
+static double out_of_bag(const AnalysisBoxes *forest, const double *x, const double *y, size_t n, size_t dimensions,
+                         uint64_t seed) {
+  double *sum = core_memory_zero_allocate(2 * n + 1, sizeof *sum), *trees = sum + n;
+  size_t *list = core_memory_allocate(n * sizeof *list);
+  bool *drawn = core_memory_allocate(n * sizeof *drawn);
+  for (uint32_t t = 0; t < ANALYSIS_TREES; t++) {
+    draw_points(seed, t, n, list);
+    memset(drawn, 0, n * sizeof *drawn);
+    for (size_t i = 0; i < n; i++) drawn[list[i]] = true;
+    for (size_t i = 0; i < n; i++)
+      if (!drawn[i]) sum[i] += predict(&forest[t], x + i * dimensions), trees[i]++;
+  }
+  const double mean = analysis_mean(y, n);
+  double error = 0, variance = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (trees[i] == 0) continue;
+    error += (y[i] - sum[i] / trees[i]) * (y[i] - sum[i] / trees[i]);
+    variance += (y[i] - mean) * (y[i] - mean);
+  }
+  free(sum);
+  free(list);
+  free(drawn);
+  return variance > 0 ? 1 - error / variance : NAN;
+}
+
 /* Mean over the trees of a share of each one's variance; a == b: a main effect, else an interaction. */
 static double mean_share(const AnalysisBoxes *forest, size_t a, size_t b) {
   double sum = 0;
@@ -231,17 +269,20 @@ static size_t rank_of(const double *main, size_t dimensions, size_t d) {
   return rank;
 }
 
-void analysis_importance(const double *x, const double *y, size_t n, size_t dimensions, uint64_t seed, size_t pairs,
-                         double *main, double *pair) {
+double analysis_importance(const double *x, const double *y, size_t n, size_t dimensions, uint64_t seed, size_t pairs,
+                           double *main, double *pair) {
   AnalysisBoxes forest[ANALYSIS_TREES] = {{0}};
   const bool enough = n >= ANALYSIS_IMPORTANCE_LEAST;
   if (enough) grow_forest(x, y, n, dimensions, seed, forest);
-  for (size_t d = 0; d < dimensions; d++) main[d] = enough ? mean_share(forest, d, d) : NAN;
+  const double explained = enough ? out_of_bag(forest, x, y, n, dimensions, seed) : NAN;
+  const bool says = explained > 0;
+  for (size_t d = 0; d < dimensions; d++) main[d] = says ? mean_share(forest, d, d) : NAN;
   for (size_t a = 0; a < dimensions && pair; a++)
     for (size_t b = 0; b < dimensions; b++) {
       const bool wanted =
-        enough && a < b && rank_of(main, dimensions, a) < pairs && rank_of(main, dimensions, b) < pairs;
+        says && a < b && rank_of(main, dimensions, a) < pairs && rank_of(main, dimensions, b) < pairs;
       if (a <= b) pair[a * dimensions + b] = pair[b * dimensions + a] = wanted ? mean_share(forest, a, b) : 0;
     }
   for (size_t t = 0; t < ANALYSIS_TREES && enough; t++) analysis_boxes_free(&forest[t]);
+  return explained;
 }

@@ -27,10 +27,12 @@ void analysis_boxes_free(AnalysisBoxes *boxes);
 
 enum { ANALYSIS_TREES = 64, ANALYSIS_IMPORTANCE_LEAST = 8 /* points, below which nothing can be said */ };
 
-/* main[dimensions]: the share of the variance that each setting explains by itself; pair[dimensions * dimensions]
- * (NULL: not wanted): what two explain together beyond that, for those of the `pairs` largest main effects, else 0.
- * Means over the trees that vary at all; NaN with fewer than ANALYSIS_IMPORTANCE_LEAST points, or where none does. */
-void analysis_importance(const double *x, const double *y, size_t n, size_t dimensions, uint64_t seed, size_t pairs,
-                         double *main, double *pair);
+/* Computes main[dimensions], the share of the variance that each setting explains by itself, and pair[dimensions *
+ * dimensions] (NULL: not wanted), what two explain together beyond that, for those of the `pairs` largest main effects,
+ * else 0. Means over the trees that vary at all; NaN with fewer than ANALYSIS_IMPORTANCE_LEAST points, or where none
+ * does. Fully grown trees explain noise, too: returns the share of the points' variance that trees grown without a
+ * point predict of it (out-of-bag R^2, Breiman 2001); at most 0, main is NaN. */
+double analysis_importance(const double *x, const double *y, size_t n, size_t dimensions, uint64_t seed, size_t pairs,
+                           double *main, double *pair);
 
 #endif

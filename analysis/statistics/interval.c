@@ -17,25 +17,25 @@ bool analysis_interval_has_runs(const AnalysisScores *scores) {
 /* The square of an estimate's standard error and its degrees of freedom; degrees 0: too few runs for one. */
 typedef struct Error { double variance, degrees; } Error;
 
-/* Adds up weighted variances of tasks' means, with Satterthwaite's degrees of freedom. A task of one run has the
- * variance of all others. weight: [tasks] of each task's mean in the estimate; value: as the scores. */
+/* Adds up weighted variances of tasks' means. A task of one run has the pooled variance of the others: that is a
+ * further weight on each of these, and what they share is in the degrees of freedom (Satterthwaite 1946). weight:
+ * [tasks] of each task's mean in the estimate; value: as the scores. */
 static Error error_of_means(const double *value, const AnalysisScores *scores, const double *weight) {
-  double pooled = 0, variance = 0, spread = 0;
+  double variance = 0, spread = 0, single = 0;
   size_t degrees = 0;
-  for (size_t t = 0; t < scores->tasks; t++) {
-    const size_t n = scores->first[t + 1] - scores->first[t];
-    const double sd = analysis_sd(value + scores->first[t], n);
-    degrees += n - 1;
-    if (n > 1) pooled += sd * sd * (double)(n - 1);
-  }
   if (!analysis_interval_has_runs(scores)) return (Error){0, 0};
-  pooled /= (double)degrees;
   for (size_t t = 0; t < scores->tasks; t++) {
     const size_t n = scores->first[t + 1] - scores->first[t];
-    const double sd = analysis_sd(value + scores->first[t], n);
-    const double of_mean = weight[t] * weight[t] * (n > 1 ? sd * sd : pooled) / (double)n;
-    variance += of_mean;
-    spread += of_mean * of_mean / (double)(n > 1 ? n - 1 : degrees);
+    degrees += n - 1;
+    if (n == 1) single += weight[t] * weight[t];
+  }
+  for (size_t t = 0; t < scores->tasks; t++) {
+    const size_t n = scores->first[t + 1] - scores->first[t];
+    if (n == 1) continue;
+    const double sd = analysis_sd(value + scores->first[t], n), own = weight[t] * weight[t] / (double)n;
+    const double part = (own + (double)(n - 1) / (double)degrees * single) * sd * sd;
+    variance += part;
+    spread += part * part / (double)(n - 1);
   }
   return (Error){variance, variance > 0 ? variance * variance / spread : (double)degrees};
 }
@@ -200,5 +200,44 @@ AnalysisInterval analysis_interval_of_difference(const AnalysisScores *x, const 
   const double whole = range.high - range.low; /* infinite where a side has no bound */
   set_ends(&interval, (Error){variance, variance > 0 ? variance * variance / spread : a.degrees + b.degrees},
            (AnalysisRange){-whole, whole, false}, level);
+  return interval;
+}
+
+/* ---- probability of improvement ---------------------------------------------------------------------------------- */
+
+/* The variance of the share of wins where its truth is p, mean over tasks. */
+static double variance_of_wins(const AnalysisScores *x, const AnalysisScores *y, double p) {
+  double sum = 0;
+  for (size_t t = 0; t < x->tasks; t++) {
+    const double m = (double)(x->first[t + 1] - x->first[t]), n = (double)(y->first[t + 1] - y->first[t]);
+    const double others = (m + n) / 2 - 1;
+    sum += p * (1 - p) * (1 + others * (1 - p) / (2 - p) + others * p / (1 + p)) / (m * n);
+  }
+  return sum / ((double)x->tasks * (double)x->tasks);
+}
+
+/* The p farthest from the estimate towards `bound` that is within t standard errors of it: bisection. */
+static double farthest(const AnalysisScores *x, const AnalysisScores *y, double estimate, double bound, double t) {
+  double inside = estimate, outside = bound;
+  for (int i = 0; i < 60; i++) {
+    /* At the bound itself the variance is 0, next to it it is not. */
+    const double p = inside + (outside - inside) / 2;
+    const bool is_inside = fabs(p - estimate) <= t * sqrt(variance_of_wins(x, y, p));
+    if (is_inside) inside = p;
+    else outside = p;
+  }
+  return inside;
+}
+
+AnalysisInterval analysis_interval_of_improvement(const AnalysisScores *x, const AnalysisScores *y, double level) {
+  const double estimate = analysis_probability_of_improvement(x, y);
+  if (isnan(estimate)) return (AnalysisInterval){NAN, NAN, NAN, 0};
+  const size_t n = x->first[x->tasks] + y->first[y->tasks];
+  const double degrees = (double)n - 2 * (double)x->tasks;
+  AnalysisInterval interval = {estimate, NAN, NAN, n};
+  if (!analysis_interval_has_runs(x) || !analysis_interval_has_runs(y)) return interval;
+  const double t = analysis_student_quantile((1 + level) / 2, degrees);
+  interval.low = farthest(x, y, estimate, 0, t);
+  interval.high = farthest(x, y, estimate, 1, t);
   return interval;
 }

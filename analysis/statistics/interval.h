@@ -48,4 +48,10 @@ AnalysisInterval analysis_interval(const AnalysisScores *scores, AnalysisAggrega
 AnalysisInterval analysis_interval_of_difference(const AnalysisScores *x, const AnalysisScores *y,
                                                  AnalysisAggregate aggregate, AnalysisRange range, double level);
 
+/* P(a run of x has a greater score than one of y), ties half, mean over tasks. Newcombe's (2006, Statistics in Medicine
+ * 25:559, method 5) score interval, whose variance is that at the probability asked about, so it does not vanish where
+ * every run of one side wins; with Student's t for few runs. Simulated with 3, 5 and 10 runs of normal scores it holds
+ * the truth in 95 to 99 % of cases, where one side spreads four times as much in 87 to 98 % (docs/results.md). */
+AnalysisInterval analysis_interval_of_improvement(const AnalysisScores *x, const AnalysisScores *y, double level);
+
 #endif

@@ -3,6 +3,7 @@
 #include "analysis/statistics/statistics.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,16 +91,16 @@ double analysis_student_quantile(double probability, double degrees) {
   return kept[slot].quantile;
 }
 
-size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, double level, double power) {
+size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, size_t tasks, double level, double power) {
   enum { MOST = 10000 };
   double spread = sd_x * sd_x + sd_y * sd_y;
   if (isnan(difference) || isnan(spread) || difference == 0) return 0;
   size_t low = 1, high = MOST + 1; /* enough falls with n: bisection for the first n that is */
   while (high - low > 1) {
     size_t n = low + (high - low) / 2;
-    double degrees = 2 * (double)n - 2;
+    double degrees = (double)tasks * (2 * (double)n - 2);
     double t = analysis_student_quantile((1 + level) / 2, degrees) + analysis_student_quantile(power, degrees);
-    if (t * sqrt(spread / (double)n) <= fabs(difference)) high = n;
+    if (t * sqrt(spread / ((double)n * (double)tasks)) <= fabs(difference)) high = n;
     else low = n;
   }
   return high > MOST ? 0 : high;
@@ -208,18 +209,24 @@ static Clusters clusters_create(const size_t *cluster, size_t n, size_t count) {
 }
 
 static double replicate_statistic(AnalysisStatistic statistic, const void *context, const Clusters *clusters,
-                                  size_t count, uint64_t seed, size_t replicate, size_t *index) {
+                                  const size_t *stratum, size_t count, uint64_t seed, size_t replicate,
+                                  size_t *index) {
   CoreRandomStream stream = core_random_stream(seed, CORE_RANDOM_BOOTSTRAP, (uint32_t)replicate, 0);
-  size_t n = 0;
+  size_t n = 0, first = 0, end = count;
   for (size_t draw = 0; draw < count; draw++) {
-    size_t c = core_random_below(core_random_next(&stream), (uint32_t)count);
+    if (stratum && (draw == 0 || draw == end)) {
+      first = draw;
+      for (end = first; end < count && stratum[end] == stratum[first]; end++) {}
+    }
+    const size_t c = first + core_random_below(core_random_next(&stream), (uint32_t)(end - first));
     for (size_t m = clusters->first[c]; m < clusters->first[c + 1]; m++) index[n++] = clusters->member[m];
   }
   return statistic(context, index, n);
 }
 
 AnalysisInterval analysis_bootstrap(AnalysisStatistic statistic, const void *context, const size_t *cluster, size_t n,
-                                    size_t cluster_count, size_t replicates, double level, uint64_t seed) {
+                                    size_t cluster_count, const size_t *stratum, size_t replicates, double level,
+                                    uint64_t seed) {
   AnalysisInterval interval = {NAN, NAN, NAN, n};
   if (n == 0 || cluster_count == 0 || cluster_count > UINT32_MAX) return interval;
   Clusters clusters = clusters_create(cluster, n, cluster_count);
@@ -229,7 +236,7 @@ AnalysisInterval analysis_bootstrap(AnalysisStatistic statistic, const void *con
     size_t *index = core_memory_allocate((cluster_count * clusters.largest + n) * sizeof *index);
 #pragma omp for
     for (size_t r = 0; r < replicates; r++) {
-      values[r] = replicate_statistic(statistic, context, &clusters, cluster_count, seed, r, index);
+      values[r] = replicate_statistic(statistic, context, &clusters, stratum, cluster_count, seed, r, index);
     }
 #pragma omp single
     {
@@ -250,12 +257,13 @@ AnalysisInterval analysis_bootstrap(AnalysisStatistic statistic, const void *con
   return interval;
 }
 
-/* The points of a rank correlation. Sorted once: a replicate is then how often each point was drawn, and its ranks come
- * from one walk along each order instead of a sort. */
+/* The points of a rank correlation, by stratum. Sorted once: a replicate is then how often each point was drawn, and
+ * its ranks come from one walk along each order instead of a sort. */
 typedef struct Pairs {
   const double *x, *y;
-  size_t n;
-  size_t *by_x, *by_y;   /* [n] points in ascending order */
+  const size_t *first;   /* [strata + 1] */
+  size_t n, strata;
+  size_t *by_x, *by_y;   /* [n] points of each stratum in ascending order, numbered within it */
 } Pairs;
 
 static size_t *sorted_places(const double *x, size_t n) {
@@ -290,29 +298,55 @@ static double drawn_pearson(const double *x, const double *y, const uint32_t *co
   return xx > 0 && yy > 0 ? xy / (sqrt(xx) * sqrt(yy)) : NAN;
 }
 
+/* The mean of the strata's correlations, weighted by their points. */
 static double spearman_of(const void *context, const size_t *index, size_t n) {
   const Pairs *pairs = context;
   if (n < 2) return NAN;
   uint32_t *count = core_memory_zero_allocate(pairs->n + 1, sizeof *count);
-  double *rank = core_memory_allocate((2 * pairs->n + 1) * sizeof *rank);
+  double *rank = core_memory_allocate((2 * pairs->n + 1) * sizeof *rank), sum = 0, weight = 0;
   for (size_t i = 0; i < n; i++) count[index[i]]++;
-  drawn_ranks(pairs->x, pairs->by_x, pairs->n, count, rank);
-  drawn_ranks(pairs->y, pairs->by_y, pairs->n, count, rank + pairs->n);
-  double rho = drawn_pearson(rank, rank + pairs->n, count, pairs->n, n);
+  for (size_t s = 0; s < pairs->strata; s++) {
+    const size_t first = pairs->first[s], points = pairs->first[s + 1] - first;
+    size_t drawn = 0;
+    for (size_t i = 0; i < points; i++) drawn += count[first + i];
+    drawn_ranks(pairs->x + first, pairs->by_x + first, points, count + first, rank);
+    drawn_ranks(pairs->y + first, pairs->by_y + first, points, count + first, rank + pairs->n);
+    const double rho = drawn_pearson(rank, rank + pairs->n, count + first, points, drawn);
+    if (isnan(rho)) continue;
+    sum += (double)drawn * rho;
+    weight += (double)drawn;
+  }
   free(count);
   free(rank);
-  return rho;
+  return weight > 0 ? sum / weight : NAN;
 }
 
 AnalysisInterval analysis_spearman_interval(const double *x, const double *y, const size_t *cluster, size_t n,
-                                            size_t cluster_count, size_t replicates, double level, uint64_t seed) {
+                                            size_t cluster_count, const size_t *stratum, size_t replicates,
+                                            double level, uint64_t seed) {
   for (size_t i = 0; i < n; i++) {
     if (isnan(x[i]) || isnan(y[i])) return (AnalysisInterval){NAN, NAN, NAN, n};
   }
-  Pairs pairs = {x, y, n, sorted_places(x, n), sorted_places(y, n)};
+  size_t *first = core_memory_zero_allocate(cluster_count + 2, sizeof *first);
+  Pairs pairs = {x, y, first, n, 0, core_memory_allocate((n + 1) * sizeof(size_t)),
+                 core_memory_allocate((n + 1) * sizeof(size_t))};
+  for (size_t i = 0; i < n; i++) {
+    const bool is_new = i == 0 || (stratum && stratum[cluster[i]] != stratum[cluster[i - 1]]);
+    if (is_new) first[pairs.strata++] = i;
+    first[pairs.strata] = i + 1;
+  }
+  for (size_t s = 0; s < pairs.strata; s++) {
+    const size_t begin = first[s], points = first[s + 1] - begin;
+    size_t *by_x = sorted_places(x + begin, points), *by_y = sorted_places(y + begin, points);
+    memcpy(pairs.by_x + begin, by_x, points * sizeof *by_x);
+    memcpy(pairs.by_y + begin, by_y, points * sizeof *by_y);
+    free(by_x);
+    free(by_y);
+  }
   AnalysisInterval interval =
-    analysis_bootstrap(spearman_of, &pairs, cluster, n, cluster_count, replicates, level, seed);
+    analysis_bootstrap(spearman_of, &pairs, cluster, n, cluster_count, stratum, replicates, level, seed);
   free(pairs.by_x);
   free(pairs.by_y);
+  free(first);
   return interval;
 }

@@ -29,10 +29,11 @@ double analysis_incomplete_beta(double a, double b, double x);
  * NaN unless 0 < probability < 1. */
 double analysis_student_quantile(double probability, double degrees);
 
-/* Seeds a side that would tell a difference from 0 at `level` with probability `power` (0.8): the smallest n >= 2 with
- * (t_{(1 + level)/2} + t_power) sqrt((sd_x^2 + sd_y^2) / n) <= |difference|, t of 2n - 2 degrees (Cohen 1988, 2.3). At
- * most 10000; 0 when that is not enough, or something is NaN. */
-size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, double level, double power);
+/* Returns the seeds a side, of each task, that would tell a mean difference over tasks from 0 at `level` with
+ * probability `power` (0.8): the smallest n >= 2 with (t_{(1 + level)/2} + t_power) sqrt((sd_x^2 + sd_y^2) / (n tasks))
+ * <= |difference|, t of tasks (2n - 2) degrees (Cohen 1988, 2.3). At most 10000; 0 when that is not enough, or
+ * something is NaN. */
+size_t analysis_seeds_needed(double difference, double sd_x, double sd_y, size_t tasks, double level, double power);
 
 /* Linear interpolation between order statistics at rank q (n - 1), q in 0..1 (numpy's; Hyndman & Fan's type 7). */
 double analysis_percentile(const double *x, size_t n, double q);
@@ -52,12 +53,16 @@ typedef double (*AnalysisStatistic)(const void *context, const size_t *index, si
  * many clusters as there are, with replacement, takes all their points, and recomputes the statistic. cluster[i] in
  * 0..cluster_count-1 names the cluster of point i; cluster[i] = i is the ordinary bootstrap. Replicates in which the
  * statistic is NaN (all points equal) are left out. Replicate r draws from Philox (seed; CORE_RANDOM_BOOTSTRAP, r),
- * so the result is the same for any number of threads. center = the statistic of the points as they are. */
+ * so the result is the same for any number of threads. center = the statistic of the points as they are. stratum
+ * [cluster_count]: clusters are drawn within strata, which are neighbours; NULL: there is one. */
 AnalysisInterval analysis_bootstrap(AnalysisStatistic statistic, const void *context, const size_t *cluster, size_t n,
-                                    size_t cluster_count, size_t replicates, double level, uint64_t seed);
+                                    size_t cluster_count, const size_t *stratum, size_t replicates, double level,
+                                    uint64_t seed);
 
-/* analysis_bootstrap of analysis_spearman. */
+/* analysis_bootstrap of analysis_spearman within each stratum, averaged with the numbers of points as weights. Points
+ * come by cluster. */
 AnalysisInterval analysis_spearman_interval(const double *x, const double *y, const size_t *cluster, size_t n,
-                                            size_t cluster_count, size_t replicates, double level, uint64_t seed);
+                                            size_t cluster_count, const size_t *stratum, size_t replicates,
+                                            double level, uint64_t seed);
 
 #endif

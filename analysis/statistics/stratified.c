@@ -156,64 +156,6 @@ void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *
   analysis_draws_free(&own);
 }
 
-/* ---- two sides -------------------------------------------------------------------------------------------------- */
-
-/* wins[task's offset + i * n_y + j] = 1, 0.5 or 0 for run i of x against run j of y; offset[tasks + 1]. */
-static double *win_table(const AnalysisScores *x, const AnalysisScores *y, size_t *offset) {
-  offset[0] = 0;
-  for (size_t t = 0; t < x->tasks; t++)
-    offset[t + 1] = offset[t] + (x->first[t + 1] - x->first[t]) * (y->first[t + 1] - y->first[t]);
-  double *wins = core_memory_allocate(offset[x->tasks] * sizeof *wins);
-  for (size_t t = 0, at = 0; t < x->tasks; t++) {
-    for (size_t i = x->first[t]; i < x->first[t + 1]; i++) {
-      for (size_t j = y->first[t]; j < y->first[t + 1]; j++)
-        wins[at++] = x->score[i] > y->score[j] ? 1 : x->score[i] == y->score[j] ? 0.5 : 0;
-    }
-  }
-  return wins;
-}
-
-static double drawn_improvement(const AnalysisScores *x, const AnalysisScores *y, const double *wins,
-                                const size_t *offset, const uint32_t *of_x, const uint32_t *of_y) {
-  double sum = 0;
-  for (size_t t = 0; t < x->tasks; t++) {
-    const double *win = wins + offset[t];
-    double task = 0;
-    for (size_t i = x->first[t]; i < x->first[t + 1]; i++) {
-      double row = 0;
-      for (size_t j = y->first[t]; j < y->first[t + 1]; j++) row += of_y[j] * *win++;
-      task += of_x[i] * row;
-    }
-    sum += task / (double)(offset[t + 1] - offset[t]);
-  }
-  return sum / (double)x->tasks;
-}
-
-AnalysisInterval analysis_stratified_improvement(const AnalysisScores *x, const AnalysisScores *y, size_t replicates,
-                                                 double level, uint64_t seed) {
-  double center = analysis_probability_of_improvement(x, y);
-  if (isnan(center) || replicates == 0) return (AnalysisInterval){center, NAN, NAN, 0};
-  size_t n_x = x->first[x->tasks], n_y = y->first[y->tasks];
-  size_t *offset = core_memory_allocate((x->tasks + 1) * sizeof *offset);
-  double *wins = win_table(x, y, offset), *value = core_memory_allocate(replicates * sizeof *value);
-#pragma omp parallel
-  {
-    uint32_t *of_x = core_memory_allocate((n_x + n_y) * sizeof *of_x), *of_y = of_x + n_x;
-#pragma omp for schedule(static)
-    for (size_t r = 0; r < replicates; r++) {
-      analysis_stratified_draw(x->first, x->tasks, seed, (uint32_t)r, 0, of_x);
-      analysis_stratified_draw(y->first, y->tasks, seed, (uint32_t)r, 1, of_y);
-      value[r] = drawn_improvement(x, y, wins, offset, of_x, of_y);
-    }
-    free(of_x);
-  }
-  AnalysisInterval interval = interval_of(center, value, replicates, level, n_x + n_y);
-  free(value);
-  free(wins);
-  free(offset);
-  return interval;
-}
-
 /* ---- profiles and curves ---------------------------------------------------------------------------------------- */
 
 /* The share of drawn runs above tau. */

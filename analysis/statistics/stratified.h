@@ -22,10 +22,6 @@ void analysis_stratified_aggregates(AnalysisDraws *draws, const AnalysisScores *
                                     size_t count, size_t replicates, double level, uint64_t seed,
                                     AnalysisInterval *interval);
 
-/* Probability that a run of x scores higher than one of y (scores.h). Both sides are resampled, independently. */
-AnalysisInterval analysis_stratified_improvement(const AnalysisScores *x, const AnalysisScores *y, size_t replicates,
-                                                 double level, uint64_t seed);
-
 /* Performance profile over runs with pointwise bands: interval[i] at tau[i]. draws: as above. */
 void analysis_stratified_profile(AnalysisDraws *draws, const AnalysisScores *scores, const double *tau, size_t count,
                                  size_t replicates, double level, uint64_t seed, AnalysisInterval *interval);

@@ -37,7 +37,7 @@ static void bench_bootstrap(void) {
     cluster[i] = i % CLUSTERS;
   }
   double start = bench_seconds();
-  analysis_spearman_interval(x, y, cluster, POINTS, CLUSTERS, REPLICATES, 0.95, 1);
+  analysis_spearman_interval(x, y, cluster, POINTS, CLUSTERS, NULL, REPLICATES, 0.95, 1);
   print_row("spearman bootstrap of 400 runs", "replicates", REPLICATES / (bench_seconds() - start), "1/s");
 }
 

@@ -137,6 +137,33 @@ static void test_tasks(void **state) {
   assert_close(median.low, strata.low);
 }
 
+/* A task of one run has the pooled variance of the others, which are counted once (worked out by hand: a_1 = 7/27, V =
+ * 49/27, 2 degrees). */
+static void test_single_runs(void **state) {
+  const double score[] = {1, 2, 6, 3, 5};
+  const size_t first[] = {0, 3, 4, 5};
+  const AnalysisScores tasks = {score, first, 3};
+  const AnalysisInterval i = analysis_interval(&tasks, ANALYSIS_AGGREGATE_MEAN, ANALYSIS_RANGE_FREE, 0.95);
+  assert_close(i.center, 11.0 / 3);
+  assert_close(i.low, 11.0 / 3 - analysis_student_quantile(0.975, 2) * sqrt(49.0 / 27));
+  assert_true(fabs(i.low + 2.130) < 1e-3 && fabs(i.high - 9.463) < 1e-3);
+}
+
+/* Newcombe's interval solves a quadratic-like equation whose root is checked; of a clear win it still has a width. */
+static void test_improvement(void **state) {
+  const double low[] = {0.1, 0.2, 0.3}, high[] = {0.5, 0.6, 0.7};
+  const size_t first[] = {0, 3};
+  const AnalysisScores x = {low, first, 1}, y = {high, first, 1};
+  const AnalysisInterval won = analysis_interval_of_improvement(&y, &x, 0.95);
+  assert_close(won.center, 1);
+  assert_close(won.high, 1);
+  const double p = won.low, t = analysis_student_quantile(0.975, 4);
+  const double variance = p * (1 - p) * (1 + 2 * (1 - p) / (2 - p) + 2 * p / (1 + p)) / 9;
+  assert_close((1 - p) * (1 - p), t * t * variance);
+  const AnalysisInterval lost = analysis_interval_of_improvement(&x, &y, 0.95);
+  assert_close(lost.high, 1 - won.low);
+}
+
 /* A normal random number of replicate r and run i. */
 static double draw(uint32_t r, uint32_t i) {
   double a, b;
@@ -191,7 +218,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_unbounded),  cmocka_unit_test(test_share), cmocka_unit_test(test_positive),
     cmocka_unit_test(test_logarithmic), cmocka_unit_test(test_few), cmocka_unit_test(test_edges),
-    cmocka_unit_test(test_tasks), cmocka_unit_test(test_coverage),
+    cmocka_unit_test(test_tasks), cmocka_unit_test(test_single_runs),
+    cmocka_unit_test(test_improvement), cmocka_unit_test(test_coverage),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

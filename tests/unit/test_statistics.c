@@ -183,19 +183,28 @@ static void test_bootstrap_threads(void **state) {
   }
   int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  AnalysisInterval one = analysis_spearman_interval(x, y, cluster, 40, 10, 500, 0.95, 3);
+  AnalysisInterval one = analysis_spearman_interval(x, y, cluster, 40, 10, NULL, 500, 0.95, 3);
   omp_set_num_threads(5);
-  AnalysisInterval five = analysis_spearman_interval(x, y, cluster, 40, 10, 500, 0.95, 3);
-  AnalysisInterval other = analysis_spearman_interval(x, y, cluster, 40, 10, 500, 0.95, 4);
+  AnalysisInterval five = analysis_spearman_interval(x, y, cluster, 40, 10, NULL, 500, 0.95, 3);
+  AnalysisInterval other = analysis_spearman_interval(x, y, cluster, 40, 10, NULL, 500, 0.95, 4);
   omp_set_num_threads(threads);
   assert_memory_equal(&one, &five, sizeof one);
   assert_true(other.low != one.low);
   assert_true(one.low < one.center && one.center < one.high && one.center == analysis_spearman(x, y, 40));
   for (size_t i = 0; i < 40; i++) x[i] = round(x[i]), y[i] = round(2 * y[i]); /* ties: mean ranks, as one by one */
-  AnalysisInterval tied = analysis_spearman_interval(x, y, cluster, 40, 10, 500, 0.95, 3);
+  AnalysisInterval tied = analysis_spearman_interval(x, y, cluster, 40, 10, NULL, 500, 0.95, 3);
   assert_near(tied.center, analysis_spearman(x, y, 40), 1e-12);
   x[7] = NAN;
-  assert_true(isnan(analysis_spearman_interval(x, y, cluster, 40, 10, 500, 0.95, 3).center));
+  assert_true(isnan(analysis_spearman_interval(x, y, cluster, 40, 10, NULL, 500, 0.95, 3).center));
+}
+
+/* Within each of two strata y rises with x; over both it falls. */
+static void test_spearman_strata(void **state) {
+  (void)state;
+  const double x[] = {1, 2, 3, 11, 12, 13}, y[] = {10, 11, 12, 1, 2, 3};
+  const size_t cluster[] = {0, 1, 2, 3, 4, 5}, stratum[] = {0, 0, 0, 1, 1, 1};
+  assert_near(analysis_spearman_interval(x, y, cluster, 6, 6, stratum, 100, 0.95, 3).center, 1, 1e-12);
+  assert_true(analysis_spearman_interval(x, y, cluster, 6, 6, NULL, 100, 0.95, 3).center < 0);
 }
 
 /* The percentile interval of a mean is close to the normal one; clusters of identical points widen it by sqrt(4). */
@@ -214,10 +223,10 @@ static void test_bootstrap_width(void **state) {
     }
   }
   double expected = 2 * 1.96 * analysis_sd(x, POINTS) / sqrt(POINTS);
-  AnalysisInterval plain = analysis_bootstrap(mean_of, x, own, POINTS, POINTS, 4000, 0.95, 1);
-  AnalysisInterval clustered = analysis_bootstrap(mean_of, repeated, cluster, POINTS * COPIES, POINTS, 4000, 0.95, 1);
+  AnalysisInterval plain = analysis_bootstrap(mean_of, x, own, POINTS, POINTS, NULL, 4000, 0.95, 1);
+  AnalysisInterval clustered = analysis_bootstrap(mean_of, repeated, cluster, POINTS * COPIES, POINTS, NULL, 4000, 0.95, 1);
   AnalysisInterval blind =
-      analysis_bootstrap(mean_of, repeated, apart, POINTS * COPIES, POINTS * COPIES, 4000, 0.95, 1);
+      analysis_bootstrap(mean_of, repeated, apart, POINTS * COPIES, POINTS * COPIES, NULL, 4000, 0.95, 1);
   assert_true(fabs((plain.high - plain.low) / expected - 1) < 0.08);
   assert_true(fabs((clustered.high - clustered.low) / expected - 1) < 0.08);
   assert_true(fabs((blind.high - blind.low) * 2 / expected - 1) < 0.08);
@@ -227,12 +236,12 @@ static void test_bootstrap_edges(void **state) {
   (void)state;
   const double x[] = {1, 2, 3}, y[] = {5, 5, 5};
   const size_t cluster[] = {0, 0, 0};
-  AnalysisInterval constant = analysis_spearman_interval(x, y, cluster, 3, 1, 50, 0.95, 0);
+  AnalysisInterval constant = analysis_spearman_interval(x, y, cluster, 3, 1, NULL, 50, 0.95, 0);
   assert_true(isnan(constant.center) && isnan(constant.low) && isnan(constant.high));
-  AnalysisInterval single = analysis_spearman_interval(x, x, cluster, 3, 1, 50, 0.95, 0);
+  AnalysisInterval single = analysis_spearman_interval(x, x, cluster, 3, 1, NULL, 50, 0.95, 0);
   assert_near(single.low, 1, 1e-15);
   assert_near(single.high, 1, 1e-15);
-  AnalysisInterval empty = analysis_spearman_interval(x, x, cluster, 0, 0, 50, 0.95, 0);
+  AnalysisInterval empty = analysis_spearman_interval(x, x, cluster, 0, 0, NULL, 50, 0.95, 0);
   assert_true(isnan(empty.center) && empty.n == 0);
 }
 
@@ -245,12 +254,13 @@ static void test_two_sides(void **state) {
   double t = (interval.high - interval.low) / 2 / sqrt(0.00102 / 5 + 0.0019 / 9);
   assert_true(t < 2.5706 && t > 2.4469);
   assert_near(t, analysis_student_quantile(0.975, 5.271582687621528), 1e-10);
-  assert_int_equal(analysis_seeds_needed(0.1, 0.1, 0.1, 0.95, 0.8), 17);
-  assert_int_equal(analysis_seeds_needed(-0.2, 0.1, 0.1, 0.95, 0.8), 6);
-  assert_int_equal(analysis_seeds_needed(0, 0.1, 0.1, 0.95, 0.8), 0);
-  assert_int_equal(analysis_seeds_needed(1e-9, 0.1, 0.1, 0.95, 0.8), 0);
-  assert_int_equal(analysis_seeds_needed(1, 0, 0, 0.95, 0.8), 2);
-  assert_int_equal(analysis_seeds_needed(NAN, 0.1, 0.1, 0.95, 0.8), 0);
+  assert_int_equal(analysis_seeds_needed(0.1, 0.1, 0.1, 1, 0.95, 0.8), 17);
+  assert_int_equal(analysis_seeds_needed(-0.2, 0.1, 0.1, 1, 0.95, 0.8), 6);
+  assert_int_equal(analysis_seeds_needed(0, 0.1, 0.1, 1, 0.95, 0.8), 0);
+  assert_int_equal(analysis_seeds_needed(1e-9, 0.1, 0.1, 1, 0.95, 0.8), 0);
+  assert_int_equal(analysis_seeds_needed(1, 0, 0, 1, 0.95, 0.8), 2);
+  assert_int_equal(analysis_seeds_needed(0.1, 0.1, 0.1, 4, 0.95, 0.8), 5); /* 16 degrees: t 2.12 + 0.865 */
+  assert_int_equal(analysis_seeds_needed(NAN, 0.1, 0.1, 1, 0.95, 0.8), 0);
 }
 
 int main(void) {
@@ -259,7 +269,7 @@ int main(void) {
     cmocka_unit_test(test_student_tables),
     cmocka_unit_test(test_incomplete_beta),   cmocka_unit_test(test_small_values),
     cmocka_unit_test(test_spearman),          cmocka_unit_test(test_bootstrap_threads),
-    cmocka_unit_test(test_bootstrap_width),   cmocka_unit_test(test_bootstrap_edges),
+    cmocka_unit_test(test_spearman_strata), cmocka_unit_test(test_bootstrap_width),   cmocka_unit_test(test_bootstrap_edges),
     cmocka_unit_test(test_two_sides),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
