@@ -408,6 +408,14 @@ static bool is_lost_to_another(const JobSet *set, const Job *job) {
   return state.status == STORE_RUNNING && state.pid != job->process;
 }
 
+/* Has its trainer ended in the midst of its work? Code inside of it may have ended the process with success. */
+static bool is_unfinished(const JobSet *set, const Job *job) {
+  StoreState state;
+  if (store_run_state_read(set->root, job_id(set, job), true, &state) == CORE_OK) return state.status == STORE_LOST;
+  core_warn("%s", core_error_message());
+  return false;
+}
+
 bool job_set_ended(JobSet *set, pid_t process, int status) {
   Job *job = NULL;
   for (size_t i = 0; i < set->grid.runs && !job; i++)
@@ -425,16 +433,18 @@ bool job_set_ended(JobSet *set, pid_t process, int status) {
     return true;
   }
   const int code = WEXITSTATUS(status);
-  if (code == CORE_OK) set->finished++, job->by_rule = false;
+  const bool is_early = code == CORE_OK && is_unfinished(set, job);
+  if (code == CORE_OK && !is_early) set->finished++, job->by_rule = false;
   if (code == CORE_REQUEUE && job->told) set->stopped++;
-  if (code == CORE_OK || code == CORE_REQUEUE) return true; /* 75: stopped on request, has its checkpoint */
+  if ((code == CORE_OK && !is_early) || code == CORE_REQUEUE) return true; /* 75: stopped on request, has its checkpoint */
   if (is_lost_to_another(set, job)) {
     enter(set, job, JOB_ELSEWHERE);
     return true;
   }
   set->failed++;
   char reason[64];
-  snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
+  if (is_early) snprintf(reason, sizeof reason, "ended with exit code 0 before the run had finished");
+  else snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
   record_failure(set, job, reason);
   core_warn("%s: %s", job_id(set, job), reason);
   return true;

@@ -116,6 +116,15 @@ tap_result "nothing has run" "$([ ! -e "$root/runs" ]; echo $?)"
 tap_run "once trusted it runs" 0 "" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait --trust
 tap_run "the workspace remembers" 0 "$library" cat "$root/trusted"
 tap_run "so a plan is made" 0 "" sweep plan "$tap_dir/sweep.ini" --root "$root"
+sed -e 's/#include <stdlib.h>/&\n#include <sys\/syscall.h>\n#include <unistd.h>/' -e 's/^  result->reward = /  if (corridor->steps == 6) syscall(SYS_exit_group, 0);\n&/' \
+  docs/examples/corridor.c >"$tap_dir/gone.c"
+mkdir "$tap_dir/gone"
+gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/gone.so" "$tap_dir/gone.c"
+sed -e "s|corridor.so/|gone.so/|" "$tap_dir/sweep.ini" >"$tap_dir/gone.ini"
+tap_expect "a process that a library ends behind everybody's back has not finished its run" 1 "1 failed" \
+  sweep submit "$tap_dir/gone.ini" --root "$tap_dir/gone" --local --wait --trust
+tap_expect "which the status says" 0 "failed .*ended with exit code 0 before the run had finished" \
+  sweep status corridor --runs --root "$tap_dir/gone"
 sed 's/LIMIT = 50/LIMIT = 51/' docs/examples/corridor.c >"$tap_dir/changed.c"
 compile "$tap_dir/changed.c" "$library"
 tap_run "another file under that name is another one" 2 "brings code" sweep plan "$tap_dir/sweep.ini" --root "$root"

@@ -66,7 +66,7 @@ static int sibling_bytes(const Env *env, int worlds, double *bytes) {
 int env_estimate_bytes(const Env *env, int64_t worlds, double *bytes) {
   enum { SMALL = 64 }; /* several of the widest blocks of worlds that a batch may be cut into */
   double one, two;
-  if (env->outside) { /* a process each: only what is shared with it is ours */
+  if (env->foreign) { /* what an object of other code takes is not known, and making some may take long */
     *bytes = (double)env->bytes(env) / env->worlds * (double)worlds;
     return CORE_OK;
   }
