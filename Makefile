@@ -138,10 +138,11 @@ $(BUILD)/obj/core/device/device_cuda.o: CFLAGS_ALL += $(if $(CUDA_LEAST),-DCORE_
 $(CUDA_USERS): CFLAGS_ALL += $(addprefix -isystem ,$(addsuffix /include,$(NCCL_HOME) $(if $(NVCC),$(CUDA_HOME))))
 # Procgen is opened at run time and needs no headers.
 PROCGEN_HOME ?= $(abspath $(BUILD))/procgen
-$(BUILD)/obj/trainer/envs/procgen/procgen_game.o: CFLAGS_ALL += -DCORE_PROCGEN_HOME='"$(PROCGEN_HOME)"'
+$(BUILD)/obj/store/code/place.o: CFLAGS_ALL += -DCORE_PROCGEN_HOME='"$(PROCGEN_HOME)"' \
+  $(if $(call has,MUJOCO),-DCORE_MUJOCO_HOME='"$(MUJOCO_HOME)"')
+$(BUILD)/obj/store/code/place.o: $(BUILD)/mujoco.stamp
 # Made anew when MuJoCo comes or moves.
-MUJOCO_CFLAGS := -DCORE_HAS_MUJOCO=$(HAS_MUJOCO) $(if $(call has,MUJOCO),-isystem $(MUJOCO_HOME)/include \
-  -DCORE_MUJOCO_HOME='"$(MUJOCO_HOME)"')
+MUJOCO_CFLAGS := -DCORE_HAS_MUJOCO=$(HAS_MUJOCO) $(if $(call has,MUJOCO),-isystem $(MUJOCO_HOME)/include)
 MUJOCO_O := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard trainer/envs/mujoco/*.c))
 $(MUJOCO_O): CFLAGS_ALL += $(MUJOCO_CFLAGS)
 $(MUJOCO_O): $(BUILD)/mujoco.stamp

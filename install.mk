@@ -47,12 +47,14 @@ $(ROWS): $(patsubst %,$(BUILD)/extension/store/%.o,database/extension database/r
 	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lm
 
 # Workers that run environments of Python for the trainer (trainer/envs/bridge).
-BRIDGE := $(addprefix $(BUILD)/lib/sweep/,bridge_side.so worker.py)
+BRIDGE := $(addprefix $(BUILD)/lib/sweep/,bridge_side.so worker.py find_code.py)
 bridge: $(BRIDGE)
 $(BUILD)/lib/sweep/bridge_side.so: $(patsubst %,$(BUILD)/pic/trainer/envs/bridge/%.o,bridge_side bridge)
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^
 $(BUILD)/lib/sweep/worker.py: trainer/envs/bridge/worker.py
+	@mkdir -p $(@D); cp $< $@
+$(BUILD)/lib/sweep/find_code.py: store/code/find_code.py
 	@mkdir -p $(@D); cp $< $@
 
 $(BUILD)/share/made.stamp: $(PROGRAMS)
@@ -76,7 +78,7 @@ install-rows: $(ROWS) ## sweep_rows.so into lib/sweep: PREFIX=/usr/local, DESTDI
 install-bridge: bridge ## workers for environments in Python, and the header for those in C: PREFIX, DESTDIR
 	install -d $(TARGET_FOLDER)/lib/sweep
 	install -m 755 $(BUILD)/lib/sweep/bridge_side.so $(TARGET_FOLDER)/lib/sweep
-	install -m 644 $(BUILD)/lib/sweep/worker.py $(TARGET_FOLDER)/lib/sweep
+	install -m 644 $(BUILD)/lib/sweep/worker.py $(BUILD)/lib/sweep/find_code.py $(TARGET_FOLDER)/lib/sweep
 	install -d $(TARGET_FOLDER)/include/sweep
 	install -m 644 trainer/envs/library/environment.h $(TARGET_FOLDER)/include/sweep
 install: all install-lib install-rows install-bridge ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR

@@ -18,3 +18,15 @@ int core_program_folder(char folder[CORE_PATH_MAX]) {
   *strrchr(folder, '/') = '\0'; /* the path is a whole one */
   return CORE_OK;
 }
+
+int core_program_library_file(const char *name, char path[CORE_PATH_MAX]) {
+  char folder[CORE_PATH_MAX];
+  TRY(core_program_path(folder));
+  for (char *slash; (slash = strrchr(folder, '/')) != NULL;) {
+    *slash = '\0';
+    TRY(core_files_path(path, "%s/lib/sweep/%s", folder, name));
+    if (core_files_exists(path)) return CORE_OK;
+  }
+  return core_error(CORE_FAIL, "lib/sweep/%s is not there; make it with `make`, or install it with `make install`",
+                    name);
+}

@@ -4,6 +4,7 @@
 #include "core/command/options.h"
 #include "core/config/config.h"
 #include "core/signals.h"
+#include "store/code/trust.h"
 #include "store/workspace/paths.h"
 #include "store/workspace/run_name.h"
 #include "trainer/export/export.h"
@@ -16,7 +17,7 @@
 #include "trainer/tools/scaling.h"
 #include "trainer/tools/show.h"
 
-typedef struct TrainOptions { const char *file; CoreOptionList sets; RunOptions run; } TrainOptions;
+typedef struct TrainOptions { const char *file; CoreOptionList sets; RunOptions run; bool trusted_only; } TrainOptions;
 
 /* A parent whose id is cut short is refused with the whole one, where the workspace has it. */
 static int load(const TrainOptions *options, CoreConfig *config) {
@@ -41,6 +42,7 @@ static int train(void *given, const char **operands, size_t count) {
   if (options->run.json && !options->run.dry_run)
     return core_error(CORE_USAGE, "--json goes with --dry-run; a run's state is sweep status --json's to tell");
   TRY(load(options, &config));
+  if (options->trusted_only) TRY(store_trust_check(&config, false));
   return run_train(&config, &options->run);
 }
 
@@ -65,6 +67,8 @@ static int command_train(int argc, char **argv) {
     {"resume", 0, CORE_OPTION_FLAG, &given.run.resume, NULL, "go on from the newest good checkpoint, if there is one"},
     {"force", 0, CORE_OPTION_FLAG, &given.run.force, NULL, "start over, whatever was done before"},
     {"quiet", 'q', CORE_OPTION_FLAG, &given.run.quiet, NULL, "print nothing but errors"},
+    {"trusted-only", 0, CORE_OPTION_FLAG, &given.trusted_only, NULL,
+     "refuse code that the configuration names and that this user has not trusted, as sweep does"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &given.run.dry_run, NULL, "print settings, sizes and memory; write nothing"},
     {"json", 0, CORE_OPTION_FLAG, &given.run.json, NULL, "with --dry-run: for scripts"},
     {0}};

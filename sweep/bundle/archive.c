@@ -161,7 +161,16 @@ static int make_folder_of(char *path) {
   return code;
 }
 
-static int unpack_member(struct archive *reader, struct archive_entry *entry, const char *path, const char *folder) {
+/* An archive that is read. */
+typedef struct Unpacking {
+  struct archive *reader;
+  const char *path, *folder;
+  bool (*is_known)(const char *name);
+  CoreText *names;
+} Unpacking;
+
+static int unpack_member(const Unpacking *unpacking, struct archive_entry *entry) {
+  const char *path = unpacking->path;
   const char *name = archive_entry_pathname(entry);
   char target[CORE_PATH_MAX];
   int fd;
@@ -170,22 +179,29 @@ static int unpack_member(struct archive *reader, struct archive_entry *entry, co
       !bundle_archive_stays_inside(name))
     return core_error(CORE_FAIL, "%s: its member %.200s is no plain file inside of it; it and the rest are left out",
                       path, name ? name : "without a name");
-  TRY(core_files_path(target, "%s/%s", folder, name));
+  if (!unpacking->is_known(name))
+    return core_error(CORE_FAIL, "%s: sweep bundle writes no member %.200s; it and the rest are left out, and nothing "
+                      "of the archive should be relied on", path, name);
+  core_text_appendf(unpacking->names, "%s\n", name);
+  TRY(core_files_path(target, "%s/%s", unpacking->folder, name));
   TRY(make_folder_of(target));
   TRY(core_files_open(target, CORE_FILES_NEW, &fd));
-  int code = archive_read_data_into_fd(reader, fd) == ARCHIVE_OK ? CORE_OK : read_error(reader, path);
+  int code = archive_read_data_into_fd(unpacking->reader, fd) == ARCHIVE_OK ? CORE_OK
+                                                                           : read_error(unpacking->reader, path);
   if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "cannot write %s", target);
   return code;
 }
 
-static int unpack_all(struct archive *reader, const char *path, const char *folder) {
+static int unpack_all(const Unpacking *unpacking) {
+  struct archive *reader = unpacking->reader;
+  const char *path = unpacking->path;
   struct archive_entry *entry;
   int status;
   if (archive_read_support_filter_zstd(reader) != ARCHIVE_OK || archive_read_support_format_tar(reader) != ARCHIVE_OK ||
       archive_read_open_filename(reader, path, PIECE) != ARCHIVE_OK)
     return read_error(reader, path);
   while ((status = archive_read_next_header(reader, &entry)) == ARCHIVE_OK)
-    TRY(unpack_member(reader, entry, path, folder));
+    TRY(unpack_member(unpacking, entry));
   return status == ARCHIVE_EOF ? CORE_OK : read_error(reader, path);
 }
 
@@ -199,10 +215,10 @@ static int check_empty(const char *folder) {
   return count == 0 ? CORE_OK : core_error(CORE_USAGE, "%s is not empty; name a folder that is, or a new one", folder);
 }
 
-int bundle_archive_unpack(const char *path, const char *folder) {
+int bundle_archive_unpack(const char *path, const char *folder, bool (*is_known)(const char *name), CoreText *names) {
   TRY(check_empty(folder));
-  struct archive *reader = archive_read_new();
-  const int code = reader ? unpack_all(reader, path, folder) : core_error(CORE_FAIL, "out of memory");
-  if (reader) archive_read_free(reader);
+  const Unpacking unpacking = {archive_read_new(), path, folder, is_known, names};
+  const int code = unpacking.reader ? unpack_all(&unpacking) : core_error(CORE_FAIL, "out of memory");
+  if (unpacking.reader) archive_read_free(unpacking.reader);
   return code;
 }

@@ -24,9 +24,9 @@ int bundle_archive_add_bytes(BundleArchive *archive, const char *name, const voi
 /* Puts it in its place. Frees *archive in any case; `keep` false: nothing is left of it. */
 int bundle_archive_finish(BundleArchive **archive, bool keep);
 
-/* Unpacks into `folder`, which is made and must be empty. CORE_USAGE: it is not empty. CORE_FAIL: no such archive, a
- * damaged one, or one with a member that is no plain file or whose name leads out of the folder; what was unpacked
- * before stays. */
-int bundle_archive_unpack(const char *path, const char *folder);
+/* Unpacks into `folder`, which is made and must be empty, and appends the members' names to `names`, a line each.
+ * CORE_USAGE: it is not empty. CORE_FAIL: no such archive, a damaged one, or one with a member that is no plain file,
+ * whose name leads out of the folder, or that `is_known` refuses; what was unpacked before stays. */
+int bundle_archive_unpack(const char *path, const char *folder, bool (*is_known)(const char *name), CoreText *names);
 
 #endif

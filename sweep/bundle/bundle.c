@@ -252,6 +252,40 @@ static int check_sums(const char *folder, size_t *checked) {
   return code;
 }
 
+/* What write_bundle writes: other files would mean something in the workspace that the folder is, as results.db-wal
+ * or code beside an experiment. */
+static bool is_known(const char *name) {
+  static const char sweeps[] = "sweeps/";
+  char sweep[SWEEP_NAME];
+  if (strcmp(name, SUMS) == 0 || strcmp(name, DATABASE) == 0 || strcmp(name, CHECKPOINTS) == 0) return true;
+  if (strncmp(name, sweeps, sizeof sweeps - 1) != 0) return false;
+  const char *at = name + sizeof sweeps - 1, *slash = strchr(at, '/');
+  if (!slash || (size_t)(slash - at) >= sizeof sweep || strchr(slash + 1, '/')) return false;
+  snprintf(sweep, sizeof sweep, "%.*s", (int)(slash - at), at);
+  const bool named = core_text_check_name(sweep, "sweep") == CORE_OK;
+  core_error_clear();
+  return named && is_member(slash + 1);
+}
+
+/* Is each member in the list of sums? */
+static int check_listed(const char *folder, char *names) {
+  char path[CORE_PATH_MAX], *sums, *rest;
+  size_t size;
+  CoreText line = {0};
+  TRY(core_files_path(path, "%s/%s", folder, SUMS));
+  TRY(core_files_read(path, 0, &sums, &size));
+  int code = CORE_OK;
+  for (char *name = strtok_r(names, "\n", &rest); name && code == CORE_OK; name = strtok_r(NULL, "\n", &rest)) {
+    core_text_clear(&line);
+    core_text_appendf(&line, "  %s\n", name);
+    if (strcmp(name, SUMS) != 0 && !strstr(sums, line.data))
+      code = core_error(CORE_FAIL, "%s does not list %.200s; nothing of the archive should be relied on", SUMS, name);
+  }
+  core_text_free(&line);
+  free(sums);
+  return code;
+}
+
 typedef struct UnbundleOptions { bool json; } UnbundleOptions;
 
 static int unbundle(void *given, const char **operands, size_t count) {
@@ -259,8 +293,12 @@ static int unbundle(void *given, const char **operands, size_t count) {
   const char *folder = operands[1];
   size_t checked = 0;
   (void)count;
-  TRY(bundle_archive_unpack(operands[0], folder));
-  TRY(check_sums(folder, &checked));
+  CoreText names = {0};
+  int code = bundle_archive_unpack(operands[0], folder, is_known, &names);
+  if (code == CORE_OK) code = check_sums(folder, &checked);
+  if (code == CORE_OK) code = check_listed(folder, names.data);
+  core_text_free(&names);
+  if (code != CORE_OK) return code;
   if (options->json)
     core_json_print(json_pack("{s:s, s:I, s:b}", "folder", folder, "files", (json_int_t)checked, "verified", 1));
   else
@@ -273,7 +311,8 @@ int sweep_unbundle(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep unbundle FILE FOLDER [options]",
     .about = "Unpacks what sweep bundle wrote into a new or empty folder and checks each file against the checksums "
-             "inside. The folder is a workspace to look at: analyze and sweep status take it.",
+             "inside; a member that sweep bundle does not write is refused. The folder is a workspace to look at: "
+             "analyze and sweep status take it.",
     .least = 2, .most = 2};
   UnbundleOptions given = {0};
   const CoreOption options[] = {{"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON"}, {0}};

@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "core/terminal.h"
 #include "slurm/cluster.h"
+#include "store/code/code.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
@@ -19,9 +20,9 @@
 #include "sweep/local/notify.h"
 #include "sweep/local/queue.h"
 #include "sweep/plan/check.h"
+#include "sweep/plan/code.h"
 #include "sweep/plan/duplicates.h"
 #include "sweep/plan/searches.h"
-#include "sweep/plan/trust.h"
 #include "sweep/search/wave.h"
 #include "sweep/spec/archived.h"
 #include "sweep/spec/extension.h"
@@ -267,7 +268,8 @@ static int check(const SubmitOptions *options, const SlurmSettings *settings, co
     .root = options->common.root, .slurm = cluster ? settings : NULL, .in_root = cluster != NULL};
   TRY(sweep_searches_check(grid));
   TRY(sweep_duplicates_check(grid));
-  TRY(sweep_trust_check(options->common.root, grid, options->trust && !options->dry_run));
+  store_code_forget(); /* files may have changed since the wave before */
+  TRY(sweep_code_check_trust(grid, options->trust && !options->dry_run && !options->test_only));
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&asked, grid, &checked));
   if (checked.problem[0])
@@ -383,7 +385,8 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
      "ask Slurm whether it would take it and when it would start; submit nothing"},
     {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL,
      "do not ask the trainer first whether the runs would start"},
-    {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL, "from now on code that env.task names may run here"},
+    {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
+     "allow the code that env.task, env.python and env.code name to run, now and later; asked again when it changes"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; what people read goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};

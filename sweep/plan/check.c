@@ -13,7 +13,7 @@
 #include "core/memory.h"
 #include "store/workspace/run.h"
 #include "sweep/plan/checker.h"
-#include "sweep/plan/trust.h"
+#include "sweep/plan/code.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/sweep.h"
@@ -278,7 +278,7 @@ int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecke
                                 .config = config_of_shape,
                                 .context = &look};
   *checked = (SweepChecked){0};
-  TRY(sweep_trust_check(check->root, grid, false)); /* the trainer would open it */
+  TRY(sweep_code_check_trust(grid, false)); /* the trainer would open it */
   find_shapes(&look);
   SweepVerdict *verdicts = core_memory_zero_allocate(look.shape_count + 1, sizeof *verdicts);
   checked->distinct = look.shape_count;

@@ -12,6 +12,7 @@
 #include "slurm/cluster.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
+#include "sweep/plan/code.h"
 #include "sweep/plan/duplicates.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/speed.h"
@@ -103,6 +104,7 @@ void sweep_plan_free(SweepPlan *plan) {
   sweep_grid_free(&plan->grid);
   sweep_manifest_free(&plan->manifest);
   free(plan->status);
+  core_text_free(&plan->untrusted);
   *plan = (SweepPlan){0};
 }
 
@@ -112,7 +114,8 @@ static const CoreManual manual = {
   .usage = "sweep plan FILE|NAME... [options]",
   .about = "Shows what an experiment file would run: its axes, cells, seeds and runs, what of it is done already, how "
            "many transitions are left and how long they take at the speed measured so far. Has the trainer look at "
-           "each distinct configuration: levels, encoders, parents, memory. Writes and starts nothing. "
+           "each distinct configuration: levels, encoders, parents, memory; where code that the file names is not "
+           "trusted, the plan says so instead. Writes and starts nothing. "
            "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
            "one adds to those before it (shared runs count once), and what all of them cost.",
   .least = 1, .most = SIZE_MAX};
@@ -122,15 +125,18 @@ static const double CHECK_S = 30;
 
 typedef struct PlanOptions {
   SweepCommon common;
-  bool json, runs, script, no_check;
+  bool json, runs, script, no_check, trust;
   double speed;
   int64_t array;
 } PlanOptions;
 
 /* Would the runs start, where sweep submit would start them? A [slurm] section without a Slurm here means that a
  * cluster is meant, whose machines are not this one. */
-static int check(const char *root, SlurmCluster *cluster, SweepPlan *plan) {
+static int check(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
+  const char *root = options->common.root;
   SlurmSettings settings = slurm_settings_default();
+  TRY(sweep_code_look_at_trust(&plan->grid, options->trust, &plan->untrusted));
+  if (options->no_check || plan->untrusted.length > 0) return CORE_OK;
   const bool elsewhere = cluster || plan->spec->resource_count > 0;
   TRY(sweep_spec_slurm(plan->spec, &settings));
   const SweepCheck asked = {
@@ -189,7 +195,7 @@ static int print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
 
 static int show(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
   const char *root = options->common.root;
-  if (!options->no_check) TRY(check(root, cluster, plan));
+  TRY(check(options, cluster, plan));
   if (options->script) return print_script(root, plan, options->array);
   if (options->json) {
     sweep_plan_print_json(plan, options->runs);
@@ -245,6 +251,8 @@ int sweep_plan(int argc, char **argv) {
     {"script", 0, CORE_OPTION_FLAG, &given.script, NULL,
      "print the batch script that sweep submit would hand to Slurm now, to the byte"},
     {"no-check", 0, CORE_OPTION_FLAG, &given.no_check, NULL, "do not ask the trainer whether the runs would start"},
+    {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
+     "allow the code that env.task, env.python and env.code name to run, now and later; asked again when it changes"},
     {"array", 0, CORE_OPTION_INT, &given.array, "N",
      "with --script: of array N, where submit would make several (default: 0)"},
     {0}};

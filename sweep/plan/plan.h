@@ -32,6 +32,7 @@ typedef struct SweepPlan {
   char speed_problem[512];           /* why results.db could not be asked; "" when it could */
   bool is_checked;                   /* `checked` was filled in */
   SweepChecked checked;
+  CoreText untrusted;                /* what may not run and was not checked for that; "": nothing */
 } SweepPlan;
 
 /* Expands the spec and looks at the workspace. Caller calls sweep_plan_free; spec must outlive the plan. */

@@ -166,6 +166,7 @@ static void print_stop(const SweepPlan *plan) {
 
 static void print_check(const SweepPlan *plan) {
   const SweepChecked *checked = &plan->checked;
+  if (plan->untrusted.length > 0) printf("not checked  %s\n", core_text_string(&plan->untrusted));
   if (!plan->is_checked) return;
   if (checked->problem[0])
     printf("checked      %zu of %zu configurations: %s\n", checked->checked, checked->distinct, checked->problem);
@@ -321,6 +322,8 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
   json_object_set_new(root, "hours_left",
                       isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
+  if (plan->untrusted.length > 0)
+    json_object_set_new(root, "untrusted", json_string(core_text_string(&plan->untrusted)));
   if (plan->is_checked)
     json_object_set_new(root, "checked",
                         json_pack("{s:o, s:o, s:s*}", "configurations", json_of_count(plan->checked.distinct),

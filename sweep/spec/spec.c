@@ -3,6 +3,7 @@
  * which blocks) is spec_resolve.c's. */
 #include "sweep/spec/spec.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -361,6 +362,37 @@ int sweep_spec_parse(const char *name, const char *text, const char *profile, co
   return code;
 }
 
+/* ---- where its code lies ----------------------------------------------------------------------------------------- */
+
+/* Does the task name a module or a library? */
+static bool names_code(const char *task) {
+  return strncmp(task, "library:", 8) == 0 || (strncmp(task, "gym/", 4) == 0 && strchr(task, ':'));
+}
+
+static bool blocks_name_code(const SweepBlock *blocks, size_t count) {
+  for (size_t b = 0; b < count; b++)
+    for (size_t l = 0; l < blocks[b].count; l++)
+      for (size_t v = 0; v < blocks[b].lists[l].count; v++)
+        if (strcmp(blocks[b].lists[l].row->name, "env.task") == 0 && names_code(blocks[b].lists[l].values[v].text))
+          return true;
+  return false;
+}
+
+/* Modules, libraries and env.code count from the experiment file's folder, wherever the runs are started. A path that
+ * is too long for a setting is left out: they count from the current folder then. */
+static void take_folder(const char *path, SweepSpec *spec) {
+  CoreConfig *base = &spec->base;
+  char whole[PATH_MAX], folder[CORE_PATH_MAX];
+  bool wanted = *base->env.folder || *base->env.code || names_code(base->env.task) ||
+                blocks_name_code(spec->grids, spec->grid_count) || blocks_name_code(spec->zips, spec->zip_count);
+  for (size_t i = 0; i < spec->search_count && !wanted; i++) wanted = blocks_name_code(&spec->searches[i].block, 1);
+  if (!wanted || *base->env.folder == '/' || !realpath(path, whole)) return;
+  *strrchr(whole, '/') = '\0';
+  if (core_files_path(folder, "%s%s%s", whole, *base->env.folder ? "/" : "", base->env.folder) == CORE_OK &&
+      strlen(folder) < sizeof base->env.folder)
+    memcpy(base->env.folder, folder, strlen(folder) + 1);
+}
+
 int sweep_spec_read(const char *path, const char *profile, const char *const *sets, size_t set_count, SweepSpec *spec) {
   char *text;
   size_t size;
@@ -369,6 +401,7 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
                  ? sweep_spec_parse(path, text, profile, sets, set_count, spec)
                  : core_error(CORE_USAGE, "%s: holds a NUL byte; is this an experiment file?", path);
   free(text);
+  if (code == CORE_OK) take_folder(path, spec);
   return code;
 }
 

@@ -4,6 +4,7 @@ tap_dir=$(mktemp -d "${TMPDIR:-/tmp}/sweep-test.XXXXXX")
 # Open MPI's launchers of a user share a folder, which one that ends can remove while another begins: "orte_session_dir
 # failed". Each test has its own. Both names of the setting: Open MPI 4's and 5's.
 export OMPI_MCA_orte_tmpdir_base=$tap_dir/.mpi PRTE_MCA_prte_tmpdir_base=$tap_dir/.mpi
+export XDG_CONFIG_HOME=$tap_dir/.config # the user's list of trusted code
 tool() { "$SWEEP_BUILD/tests/cli/cli_tool" "$@"; } # SQLite, CRC-32 and JSON for tests: its opening comment says how
 tap_cleanup() { rm -rf "$tap_dir"; }
 trap tap_cleanup EXIT

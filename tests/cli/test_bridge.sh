@@ -166,15 +166,18 @@ PY
 export PYTHONPATH=$tap_dir/modules${PYTHONPATH:+:$PYTHONPATH}
 sed -e 's|^task = .*|task = gym/mine:Mine-v0|' -e '1i [sweep]\nname = mine' "$tap_dir/small.ini" >"$tap_dir/mine.ini"
 submit() { sweep submit "$tap_dir/mine.ini" --root "$tap_dir/workspace" --local --wait "$@"; }
+hash=$(b2sum -l 128 "$tap_dir/modules/mine.py" | cut -c1-32)
 tap_run "by hand it runs" 0 "finished" train mine --set env.task=gym/mine:Mine-v0
-tap_run "a plan names it" 2 "brings code: Python module mine (BLAKE2b" sweep plan "$tap_dir/mine.ini" --root "$tap_dir/workspace"
-tap_run "a submit refuses it" 2 "give --trust to sweep submit once" submit
+tap_run "a plan names it" 0 "$tap_dir/modules/mine.py (BLAKE2b $hash)" sweep plan "$tap_dir/mine.ini" --root "$tap_dir/workspace"
+tap_run "a submit refuses it" 2 "give --trust once" submit
 tap_run "once trusted it runs" 0 "" submit --trust
-tap_run "the workspace remembers" 0 "Python module mine" cat "$tap_dir/workspace/trusted"
-tap_run "a module that is none" 2 "nowhere" train none --set env.task=gym/nowhere:Mine-v0
+tap_run "the user's list has it" 0 "modules/mine.py" cat "$XDG_CONFIG_HOME/sweep/trusted"
+echo "# changed" >>"$tap_dir/modules/mine.py"
+tap_run "changed, it is asked about again" 2 "give --trust once" submit
+tap_run "a module that is none" 2 "has no module nowhere, neither installed nor in" train none --set env.task=gym/nowhere:Mine-v0
 
 # ---- a plan asks one Python about all runs of an environment
-printf '#!/bin/sh\necho start >>"%s"\nexec "%s" "$@"\n' "$tap_dir/starts" "$SWEEP_PYTHON" >"$tap_dir/counted"
+printf '#!/bin/sh\ncase $1 in *worker.py) echo start >>"%s" ;; esac\nexec "%s" "$@"\n' "$tap_dir/starts" "$SWEEP_PYTHON" >"$tap_dir/counted"
 chmod +x "$tap_dir/counted"
 { printf '%s\n' '[sweep]' 'name = counted' '[grid g]' 'env.task = gym/Count-v0, gym/CartPole-v1'
   printf '%s\n' 'ppo.epsilon = 0.1, 0.2, 0.3'; sed '/^task = /d' "$tap_dir/small.ini"; } >"$tap_dir/counted.ini"

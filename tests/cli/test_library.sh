@@ -109,13 +109,26 @@ tap_run "numbers that are not finite end episodes, and are told" 0 "reached NaN 
 # ---- sweeps
 root=$tap_dir/workspace
 mkdir "$root"
-tap_run "a plan names the code" 2 "brings code: $library (BLAKE2b" sweep plan "$tap_dir/sweep.ini" --root "$root"
-tap_run "and a submit refuses it" 2 "give --trust to sweep submit once" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait
-tap_run "with --no-check too" 2 "give --trust" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait --no-check
+plan() { sweep plan "$tap_dir/sweep.ini" --root "$root" "$@"; }
+submit() { sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait "$@"; }
+tap_run "a plan names the code, and its hash" 0 "brings code that you have not trusted: $library (BLAKE2b $(b2sum -l 128 "$library" | cut -c1-32))" plan
+tap_run "and a submit refuses it" 2 "give --trust once" submit
+tap_run "with --no-check too" 2 "give --trust once" submit --no-check
+tap_run "and a try" 2 "give --trust once" submit --dry-run --trust
 tap_result "nothing has run" "$([ ! -e "$root/runs" ]; echo $?)"
-tap_run "once trusted it runs" 0 "" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --wait --trust
-tap_run "the workspace remembers" 0 "$library" cat "$root/trusted"
-tap_run "so a plan is made" 0 "" sweep plan "$tap_dir/sweep.ini" --root "$root"
+tap_run "once trusted it runs" 0 "" submit --trust
+tap_run "the user's list has it" 0 "$library" cat "$XDG_CONFIG_HOME/sweep/trusted"
+tap_check "and nobody else may write it" "$([ "$(stat -c %a "$XDG_CONFIG_HOME/sweep/trusted")" = 600 ] || stat -c %a "$XDG_CONFIG_HOME/sweep/trusted")"
+tap_result "the workspace has no such list" "$([ ! -e "$root/trusted" ]; echo $?)"
+tap_run "so a plan is checked" 0 "the trainer would start it" plan
+chmod g+w "$XDG_CONFIG_HOME/sweep/trusted"
+tap_run "a list that others may write does not count" 1 "which nobody else may write" submit
+chmod g-w "$XDG_CONFIG_HOME/sweep/trusted"
+mv "$XDG_CONFIG_HOME" "$tap_dir/others"; cp "$tap_dir/others/sweep/trusted" "$root"
+tap_run "nor one of the workspace" 0 "that you have not trusted" plan
+mkdir -p "$tap_dir/home/.config"; mv "$tap_dir/others/sweep" "$tap_dir/home/.config"
+tap_run "without XDG_CONFIG_HOME it is that of the home" 0 "the trainer would start it" env -u XDG_CONFIG_HOME HOME="$tap_dir/home" sweep plan "$tap_dir/sweep.ini" --root "$root"
+mkdir "$XDG_CONFIG_HOME"; mv "$tap_dir/home/.config/sweep" "$XDG_CONFIG_HOME"
 sed -e 's/#include <stdlib.h>/&\n#include <sys\/syscall.h>\n#include <unistd.h>/' -e 's/^  result->reward = /  if (corridor->steps == 6) syscall(SYS_exit_group, 0);\n&/' \
   docs/examples/corridor.c >"$tap_dir/gone.c"
 mkdir "$tap_dir/gone"
@@ -127,5 +140,22 @@ tap_expect "which the status says" 0 "failed .*ended with exit code 0 before the
   sweep status corridor --runs --root "$tap_dir/gone"
 sed 's/LIMIT = 50/LIMIT = 51/' docs/examples/corridor.c >"$tap_dir/changed.c"
 compile "$tap_dir/changed.c" "$library"
-tap_run "another file under that name is another one" 2 "brings code" sweep plan "$tap_dir/sweep.ini" --root "$root"
+tap_run "another file under that name is another one" 0 "that you have not trusted" plan
+
+# ---- where an untrusted library would run
+cat >"$tap_dir/loud.c" <<C
+#include <stdio.h>
+__attribute__((constructor)) static void begin(void) { FILE *f = fopen("$tap_dir/ran", "a"); if (f) fclose(f); }
+C
+gcc -O1 -shared -fPIC -o "$library" "$tap_dir/loud.c"
+tap_run "a plan of it" 0 "that you have not trusted" plan
+tap_run "a submission" 2 "that you have not trusted" submit
+tap_run "more seeds" 2 "that you have not trusted" sweep extend corridor seeds=3 --root "$root" --local --wait
+tap_run "a trainer that sweep starts" 2 "that you have not trusted" \
+  trainer --root "$root" --set "env.task=library:$library/corridor" --trusted-only --quiet
+cp "$library" "$tap_dir/kept.so"; compile docs/examples/corridor.c "$library"
+tap_run "a sweep of it is prepared" 0 "" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --no-start --trust --set env.num=8
+cp "$tap_dir/kept.so" "$library" # changed between the submission and the start
+tap_run "and refused when it has changed since" 2 "that you have not trusted" sweep submit corridor --root "$root" --local --wait
+tap_result "nothing of it has run" "$([ ! -e "$tap_dir/ran" ]; echo $?)"
 tap_done

@@ -27,7 +27,7 @@ core store slurm sweep
 core store analysis"
 floors="core core/config core/search core/device core/command
 sim sim/physics sim/levels sim/task sim/simd sim/batch sim/device sim/draw sim/library
-store store/workspace store/runlog store/database store/care
+store store/code store/workspace store/runlog store/database store/care
 trainer/math trainer/ops trainer/ops/cpu trainer/ops/kernels trainer/ops/device trainer/ranks trainer/checkpoint trainer/envs
 trainer/envs/hands trainer/envs/mujoco trainer/envs/library trainer/envs/procgen trainer/envs/bridge trainer/envs/tasks trainer/picture trainer/wrappers trainer/nets trainer/rollout trainer/update trainer/measure trainer/learners trainer/evaluate trainer/run
 trainer/tools trainer/export trainer/main

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/text.h"
+#include "store/code/code.h"
 #include "trainer/envs/bridge/bridge_process.h"
 
 enum { EVALUATION_LIMIT = 10000 }; /* steps of an evaluation's attempt where the environment states no limit */
@@ -332,12 +335,29 @@ static void write_options(const CoreConfig *config, BridgeEnv *settings) {
            config->atari.episodic_life, config->atari.full_actions, limit == no_limit ? 0 : (int)limit);
 }
 
+/* Tells the workers that are started from now on which modules are not installed, where they lie and the hashes of
+ * their files: as a file without a name, which they inherit. */
+static int tell_modules(const CoreConfig *config) {
+  static int file = -1;
+  const StoreCode *code;
+  char path[32];
+  TRY(store_code_find(config, &code));
+  if (file < 0) file = memfd_create("sweep-modules", 0);
+  const size_t size = strlen(code->modules);
+  if (file < 0 || ftruncate(file, 0) != 0 || pwrite(file, code->modules, size, 0) != (ssize_t)size)
+    return core_error_errno(CORE_FAIL, "memory to share with a worker");
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  setenv("SWEEP_MODULES", path, 1);
+  return CORE_OK;
+}
+
 int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env) {
   BridgeEnv settings = {.timeout_s = config->env.timeout, .most_workers = (int)config->env.workers};
   if (config->train.rollout_halves == 2) settings.most_workers += settings.most_workers % 2; /* a half each */
   core_text_copy(settings.task, sizeof settings.task, config->env.task, "env.task");
   core_text_copy(settings.python, sizeof settings.python, config->env.python, "env.python");
   write_options(config, &settings);
+  TRY(tell_modules(config));
   const int code = make(&settings, batch, env);
   return code == CORE_OK ? CORE_OK : core_error_context(code, "env.task");
 }

@@ -16,22 +16,10 @@
 #include "core/log.h"
 #include "core/program.h"
 #include "core/text.h"
+#include "store/code/code.h"
 #include "trainer/ranks/ranks.h"
 
 enum { CHECK_NS = 100000000, QUIT_CHECKS = 20 }; /* how often it is checked that a worker lives */
-
-/* lib/sweep/NAME above the program's folder: where `make` and `make install` put it. */
-static int find_file(const char *name, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
-  TRY(core_program_path(folder));
-  for (char *slash; (slash = strrchr(folder, '/')) != NULL;) {
-    *slash = '\0';
-    TRY(core_files_path(path, "%s/lib/sweep/%s", folder, name));
-    if (core_files_exists(path)) return CORE_OK;
-  }
-  return core_error(CORE_FAIL, "lib/sweep/%s is not there; make it with `make`, or install it with `make install`",
-                    name);
-}
 
 /* ---- ending ------------------------------------------------------------------------------------------------------ */
 
@@ -86,6 +74,21 @@ static int share_memory(BridgeWorker *worker) {
   return CORE_OK;
 }
 
+/* Folders of PYTHONPATH that are not whole paths count from the current folder, where a sitecustomize.py of other
+ * people may lie: Python starts without them. A module of the task is found there all the same (find_code.py). */
+static void keep_whole_paths(void) {
+  const char *given = getenv("PYTHONPATH");
+  CoreText kept = {0};
+  for (const char *at = given; at; at = *at ? at + 1 : NULL) {
+    const size_t length = strcspn(at, ":");
+    if (*at == '/') core_text_appendf(&kept, "%s%.*s", kept.length ? ":" : "", (int)length, at);
+    at += length;
+  }
+  if (kept.length) setenv("PYTHONPATH", kept.data, 1);
+  else unsetenv("PYTHONPATH");
+  core_text_free(&kept);
+}
+
 static _Noreturn void become_worker(const char *python, char *const arguments[]) {
   const int nothing = open("/dev/null", O_RDONLY);
   setpgid(0, 0); /* a group of its own: with it ends what its environments start */
@@ -96,22 +99,18 @@ static _Noreturn void become_worker(const char *python, char *const arguments[])
   const int kept[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}; /* the trainer decides when its workers end */
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) signal(kept[i], SIG_IGN);
   if (nothing >= 0) dup2(nothing, 0);
+  keep_whole_paths();
   execvp(python, arguments);
   fprintf(stderr, "can not start %s: %s\n", python, strerror(errno));
   _exit(127);
 }
 
-/* env.python; "": $SWEEP_PYTHON, else python3. */
-static const char *python_of(const char *setting) {
-  const char *wanted = *setting ? setting : getenv("SWEEP_PYTHON");
-  return wanted && *wanted ? wanted : "python3";
-}
-
 int bridge_list(const char *python, const char *kind, bool json) {
   char program[CORE_PATH_MAX];
   int status = 0;
-  TRY(find_file("worker.py", program));
-  char *const arguments[] = {(char *)python_of(python), program, "list", (char *)kind, json ? "json" : "lines", NULL};
+  TRY(core_program_library_file("worker.py", program));
+  char *const arguments[] = {(char *)store_code_python(python), program, "list", (char *)kind, json ? "json" : "lines",
+                             NULL};
   fflush(stdout);
   const pid_t process = fork();
   if (process == 0) become_worker(arguments[0], arguments);
@@ -124,10 +123,10 @@ int bridge_list(const char *python, const char *kind, bool json) {
 
 static int start_process(BridgeWorker *worker) {
   const BridgeOrder *order = &worker->order;
-  const char *python = python_of(order->python);
+  const char *python = store_code_python(order->python);
   char program[CORE_PATH_MAX], library[CORE_PATH_MAX], file[16], parent[24], worlds[16];
-  TRY(find_file("worker.py", program));
-  TRY(find_file("bridge_side.so", library));
+  TRY(core_program_library_file("worker.py", program));
+  TRY(core_program_library_file("bridge_side.so", library));
   snprintf(file, sizeof file, "%d", worker->file);
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   snprintf(worlds, sizeof worlds, "%d", order->worlds);

@@ -11,6 +11,8 @@ itself: single environments go through SyncVectorEnv with same-step resets, EnvP
 """
 
 import ctypes
+import hashlib
+import importlib.machinery
 import os
 import sys
 import threading
@@ -45,6 +47,68 @@ def nearest(prefix, name, names):
 def stated(limit):
     """A time limit as an environment states it; 0: none, and what is too large to be one (some register 10**9)."""
     return int(limit) if limit and 0 < limit <= 1 << 20 else 0  # ENV_STEPS_MAX
+
+
+# ---- modules that are not installed: exactly the files that the trainer has hashed (find_code.py)
+
+
+class Source(importlib.machinery.SourceFileLoader):
+    """Runs a source whose hash is known, never a compiled file that lies beside it."""
+
+    hashes = {}  # path: BLAKE2b-128
+
+    def get_code(self, name):
+        path = self.get_filename(name)
+        data = self.get_data(path)
+        check_hash(path, data)
+        return self.source_to_code(data, path)
+
+
+class Extension(importlib.machinery.ExtensionFileLoader):
+    def create_module(self, spec):
+        with open(spec.origin, "rb") as file:
+            check_hash(spec.origin, file.read())
+        return super().create_module(spec)
+
+
+def check_hash(path, data):
+    known = Source.hashes.get(os.path.abspath(path))
+    if known is None:
+        raise ImportError(f"{path} is none of the files that this run's code consists of; name it by env.code")
+    if hashlib.blake2b(data, digest_size=16).hexdigest() != known:
+        raise ImportError(f"{path} has changed since the run began")
+
+
+class OwnModules:
+    """Finds top-level modules in the folders that find_code.py has found them in, and what their packages hold."""
+
+    def __init__(self, roots):
+        self.roots = roots
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top not in self.roots:
+            return None
+        machinery = importlib.machinery
+        kinds = (Extension, machinery.EXTENSION_SUFFIXES), (Source, machinery.SOURCE_SUFFIXES)
+        for folder in [self.roots[top]] if path is None else path:
+            spec = machinery.FileFinder(folder, *kinds).find_spec(name)
+            if spec and spec.loader is None:
+                folders, spec = spec.submodule_search_locations, machinery.ModuleSpec(name, None, is_package=True)
+                spec.submodule_search_locations = list(folders)
+            if spec:
+                return spec
+        return None
+
+
+def take_modules(path):
+    roots = {}
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        for line in file.read().splitlines():
+            kind, name, value = line.split("\t")
+            (roots if kind == "root" else Source.hashes)[name] = value
+    if roots:
+        sys.meta_path.insert(0, OwnModules(roots))
 
 
 # ---- pictures: height, width, channels of a frame, frames, whether channels are a frame's last dimension (BridgePicture)
@@ -496,6 +560,8 @@ def main():
     bridge = side.bridge_side_open(file, trainer)
     if not bridge:
         sys.exit("worker.py is started by the trainer, and of the same version")
+    if "SWEEP_MODULES" in os.environ:
+        take_modules(os.environ["SWEEP_MODULES"])
     thread = threading.get_ident()
     os.register_at_fork(after_in_child=lambda: side.bridge_side_forked(bridge, threading.get_ident() == thread))
     try:

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "core/exit_guard.h"
-#include "core/files.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/text.h"
+#include "store/code/code.h"
 #include "trainer/envs/library/environment.h"
 
 static const size_t STATE_BYTES_MAX = (size_t)1 << 30; /* of a world */
@@ -172,16 +172,6 @@ static int load(Env *env, const void *state, size_t bytes) {
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
-/* "library:FILE/NAME" */
-static int split_task(LibraryEnv *batch, char path[CORE_PATH_MAX]) {
-  const char *whole = batch->task + strlen(LIBRARY_PREFIX), *slash = strrchr(whole, '/');
-  if (slash == NULL || slash == whole || slash[1] == '\0')
-    return core_error(CORE_USAGE, "%.200s: must be library:FILE/NAME, a shared library and an environment of it",
-                      batch->task);
-  TRY(core_text_copy(batch->name, sizeof batch->name, slash + 1, "env.task"));
-  return core_files_path(path, "%s%.*s", strchr(whole, '/') == slash ? "./" : "", (int)(slash - whole), whole);
-}
-
 static int use_library(LibraryEnv *batch, const char *path) {
   Library *call = &batch->call;
   void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -321,7 +311,8 @@ int library_env_create(const CoreConfig *config, const EnvBatch *wanted, Env **e
   LibraryEnv batch = {0};
   char path[CORE_PATH_MAX];
   TRY(core_text_copy(batch.task, sizeof batch.task, config->env.task, "env.task"));
-  TRY(split_task(&batch, path));
+  TRY(store_code_library(config, path));
+  TRY(core_text_copy(batch.name, sizeof batch.name, strrchr(batch.task, '/') + 1, "env.task"));
   TRY(open_library(&batch, path));
   TRY(check_spaces(&batch));
   return make(&batch, wanted, env);

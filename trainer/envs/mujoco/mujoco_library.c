@@ -7,12 +7,12 @@
 
 #if CORE_HAS_MUJOCO
 #include <dlfcn.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/files.h"
 #include "core/text.h"
+#include "store/code/code.h"
 
 MujocoLibrary mujoco;
 MujocoDrawing mujoco_drawing;
@@ -31,22 +31,10 @@ static void give_up(const char *text) {
   core_error_abort(__FILE__, __LINE__, "MuJoCo can go on");
 }
 
-/* The only lib/libmujoco.so* of a folder, or the last one by name. */
-static bool find(const char *folder, char path[CORE_PATH_MAX]) {
-  char pattern[CORE_PATH_MAX];
-  glob_t found;
-  if (snprintf(pattern, sizeof pattern, "%s/lib/libmujoco.so*", folder) >= (int)sizeof pattern) return false;
-  const bool any = glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0;
-  const bool fits = any && snprintf(path, CORE_PATH_MAX, "%s", found.gl_pathv[found.gl_pathc - 1]) < CORE_PATH_MAX;
-  globfree(&found);
-  return fits;
-}
-
-/* MUJOCO_HOME of the environment, else of the build. */
 static int find_home(char folder[CORE_PATH_MAX], char path[CORE_PATH_MAX]) {
-  const char *asked = getenv("MUJOCO_HOME");
-  const char *place = asked && *asked ? asked : CORE_MUJOCO_HOME;
-  if (!find(place, path)) return core_error(CORE_USAGE, "%.200s has no lib/libmujoco.so*" AWAY, place, WANTED);
+  const char *place;
+  if (!store_code_mujoco(&place, path))
+    return core_error(CORE_USAGE, "%.200s has no lib/libmujoco.so*" AWAY, place, WANTED);
   return core_text_copy(folder, CORE_PATH_MAX, place, "MUJOCO_HOME");
 }
 

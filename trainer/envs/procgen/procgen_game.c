@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "store/code/code.h"
 
 /* ---- the interface of libenv, version 1 -------------------------------------------------------------------------- */
 
@@ -85,11 +86,10 @@ static int find_functions(void *file) {
 }
 
 static int open_library(void) {
-  const char *asked = getenv("PROCGEN_HOME");
-  const char *home = asked && *asked ? asked : CORE_PROCGEN_HOME;
+  const char *home;
   char path[CORE_PATH_MAX], pictures[CORE_PATH_MAX];
   if (assets[0]) return CORE_OK;
-  TRY(core_files_path(path, "%s/procgen/data/prebuilt/libenv.so", home));
+  TRY(store_code_procgen(&home, path));
   TRY(core_files_path(pictures, "%s/procgen/data/assets/", home));
   if (!core_files_exists(path)) return core_error(CORE_USAGE, "Procgen's library is not at %.300s" AWAY, path);
   if (!core_files_exists(pictures))

@@ -1,0 +1,342 @@
+/* Files and versions to hashes (code.h). */
+#include "store/code/code.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/process.h"
+#include "core/program.h"
+
+enum { FOUND_MAX = 16, FILES_SHOWN = 6, SHORT_HASH = 12, FINDER_S = 120 };
+static const char library_prefix[] = "library:", gym_prefix[] = "gym/";
+
+/* One answer and what it answers. */
+typedef struct Found {
+  char *key;
+  StoreCode code;
+} Found;
+
+static Found found[FOUND_MAX];
+static size_t found_count;
+
+/* What is put together. */
+typedef struct Draft {
+  CoreText lines, brought, files, modules, summary;
+  size_t file_count, cut;
+  bool runs;          /* its files would run */
+} Draft;
+
+/* ---- hashes ------------------------------------------------------------------------------------------------------ */
+
+void store_code_hash_bytes(const void *bytes, size_t size, char hash[STORE_CODE_HASH]) {
+  unsigned char sum[(STORE_CODE_HASH - 1) / 2];
+  crypto_generichash(sum, sizeof sum, bytes, size, NULL, 0);
+  sodium_bin2hex(hash, STORE_CODE_HASH, sum, sizeof sum);
+}
+
+int store_code_hash_file(const char *path, char hash[STORE_CODE_HASH]) {
+  unsigned char sum[(STORE_CODE_HASH - 1) / 2], piece[1 << 16];
+  crypto_generichash_state state;
+  FILE *file;
+  TRY(core_files_open_plain(path, &file));
+  crypto_generichash_init(&state, NULL, 0, sizeof sum);
+  for (size_t got; (got = fread(piece, 1, sizeof piece, file)) > 0;)
+    crypto_generichash_update(&state, piece, (unsigned long long)got);
+  const int code = ferror(file) ? core_error_errno(CORE_FAIL, "%s", path) : CORE_OK;
+  fclose(file);
+  crypto_generichash_final(&state, sum, sizeof sum);
+  sodium_bin2hex(hash, STORE_CODE_HASH, sum, sizeof sum);
+  return code;
+}
+
+/* ---- a draft ----------------------------------------------------------------------------------------------------- */
+
+/* Names that do not fit are counted. */
+static void summarize(Draft *draft, const char *name, const char *value, int digits) {
+  const size_t room = STORE_CODE_SUMMARY - 32;
+  if (draft->cut > 0 || draft->summary.length + strlen(name) + (size_t)digits + 3 > room) draft->cut++;
+  else core_text_appendf(&draft->summary, "%s%s %.*s", draft->summary.length ? ", " : "", name, digits, value);
+}
+
+static int add_file(Draft *draft, const char *name, const char *path) {
+  char hash[STORE_CODE_HASH];
+  TRY(store_code_hash_file(path, hash));
+  core_text_appendf(&draft->lines, "file\t%s\t%s\n", name, hash);
+  core_text_appendf(&draft->brought, "%s\t%s\n", name, hash);
+  core_text_appendf(&draft->modules, "file\t%s\t%s\n", path, hash);
+  if (draft->file_count++ < FILES_SHOWN)
+    core_text_appendf(&draft->files, "%s%s (BLAKE2b %s)", draft->files.length ? ", " : "", path, hash);
+  summarize(draft, name, hash, SHORT_HASH);
+  return CORE_OK;
+}
+
+/* A library that comes with no experiment: which one it is counts, not whether it may run. */
+static int add_library(Draft *draft, const char *path) {
+  char hash[STORE_CODE_HASH];
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  TRY(store_code_hash_file(path, hash));
+  core_text_appendf(&draft->lines, "library\t%s\t%s\n", name, hash);
+  summarize(draft, name, hash, SHORT_HASH);
+  return CORE_OK;
+}
+
+static void add_package(Draft *draft, const char *name, const char *version) {
+  core_text_appendf(&draft->lines, "package\t%s\t%s\n", name, version);
+  summarize(draft, name, version, (int)strlen(version));
+}
+
+static void finish(Draft *draft, StoreCode *code) {
+  *code = (StoreCode){.lines = core_text_duplicate(core_text_string(&draft->lines)),
+                      .modules = core_text_duplicate(core_text_string(&draft->modules))};
+  if (draft->lines.length > 0) store_code_hash_bytes(draft->lines.data, draft->lines.length, code->hash);
+  if (draft->runs && draft->file_count > 0)
+    store_code_hash_bytes(draft->brought.data, draft->brought.length, code->brought);
+  if (draft->file_count > FILES_SHOWN)
+    core_text_appendf(&draft->files, " and %zu more files (BLAKE2b %s of all)", draft->file_count - FILES_SHOWN,
+                      code->brought);
+  code->files = core_text_duplicate(core_text_string(&draft->files));
+  if (draft->cut > 0) core_text_appendf(&draft->summary, " and %zu more", draft->cut);
+  snprintf(code->summary, sizeof code->summary, "%s", core_text_string(&draft->summary));
+}
+
+static void free_draft(Draft *draft) {
+  core_text_free(&draft->lines);
+  core_text_free(&draft->brought);
+  core_text_free(&draft->files);
+  core_text_free(&draft->modules);
+  core_text_free(&draft->summary);
+}
+
+/* ---- Python ------------------------------------------------------------------------------------------------------ */
+
+const char *store_code_python(const char *setting) {
+  const char *wanted = *setting ? setting : getenv("SWEEP_PYTHON");
+  return wanted && *wanted ? wanted : "python3";
+}
+
+bool store_code_needs_python(const char *task) {
+  return strncmp(task, gym_prefix, strlen(gym_prefix)) == 0 || strncmp(task, "atari/", 6) == 0 ||
+         strncmp(task, "envpool/", 8) == 0;
+}
+
+/* Packages whose versions change what a task does; by the id, as nothing may be imported. */
+static void list_packages(const char *task, CoreText *packages) {
+  static const struct { const char *word, *package; } kinds[] = {
+    {"atari/", "ale-py"}, {"gym/ALE/", "ale-py"}, {"envpool/", "envpool"}, {"gym/HalfCheetah-", "mujoco"},
+    {"gym/Ant-", "mujoco"}, {"gym/Hopper-", "mujoco"}, {"gym/Walker2d-", "mujoco"}, {"gym/Humanoid-", "mujoco"},
+    {"gym/HumanoidStandup-", "mujoco"}, {"gym/Swimmer-", "mujoco"}, {"gym/Reacher-", "mujoco"},
+    {"gym/Pusher-", "mujoco"}, {"gym/InvertedPendulum-", "mujoco"}, {"gym/InvertedDoublePendulum-", "mujoco"},
+    {"gym/LunarLander", "box2d box2d-py"}, {"gym/BipedalWalker", "box2d box2d-py"},
+    {"gym/CarRacing", "box2d box2d-py"}};
+  core_text_append(packages, "gymnasium numpy");
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strncmp(task, kinds[i].word, strlen(kinds[i].word)) == 0)
+      core_text_appendf(packages, " %s", kinds[i].package);
+}
+
+/* A line of find_code.py. */
+static int take_line(Draft *draft, char *line) {
+  const char *kind = strsep(&line, "\t"), *name = line ? strsep(&line, "\t") : NULL;
+  if (!line) return core_error(CORE_FAIL, "find_code.py is of another version");
+  if (strcmp(kind, "file") == 0) return add_file(draft, name, line);
+  if (strcmp(kind, "package") == 0) add_package(draft, name, line);
+  if (strcmp(kind, "root") == 0) core_text_appendf(&draft->modules, "root\t%s\t%s\n", name, line);
+  return CORE_OK;
+}
+
+static int take_lines(Draft *draft, char *text) {
+  char *rest;
+  for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) TRY(take_line(draft, line));
+  return CORE_OK;
+}
+
+/* "a.py b.py", a line each. */
+static void append_words(CoreText *lines, const char *words) {
+  for (const char *word = words + strspn(words, " \t"); *word; word += strspn(word, " \t")) {
+    const size_t length = strcspn(word, " \t");
+    core_text_append_bytes(lines, word, length);
+    core_text_append(lines, "\n");
+    word += length;
+  }
+}
+
+static int run_finder(const CoreConfig *config, const char *module, CoreProcessOutput *output) {
+  char program[CORE_PATH_MAX];
+  CoreText packages = {0}, files = {0};
+  const char *python = store_code_python(config->env.python);
+  int code = core_program_library_file("find_code.py", program);
+  list_packages(config->env.task, &packages);
+  append_words(&files, config->env.code);
+  const char *const arguments[] = {python, "-E", program, module, config->env.folder, core_text_string(&files),
+                                   core_text_string(&packages), NULL};
+  if (code == CORE_OK) code = core_process_run(arguments, NULL, NULL, FINDER_S, output);
+  core_text_free(&packages);
+  core_text_free(&files);
+  return code;
+}
+
+static int find_in_python(const CoreConfig *config, Draft *draft) {
+  const char *name = config->env.task + strlen(gym_prefix), *colon = strchr(config->env.task, ':');
+  char module[CORE_CONFIG_TEXT] = "";
+  CoreProcessOutput output = {0};
+  const bool has_module = strncmp(config->env.task, gym_prefix, strlen(gym_prefix)) == 0 && colon;
+  if (has_module) snprintf(module, sizeof module, "%.*s", (int)(colon - name), name);
+  int code = run_finder(config, module, &output);
+  const bool needed = has_module || *config->env.code;
+  if (code == CORE_OK && output.exit_code != 0) {
+    const size_t length = strcspn(core_text_string(&output.error), "\n");
+    code = core_error(CORE_USAGE, "env.task = %.200s: %.*s", config->env.task, (int)(length < 600 ? length : 600),
+                      output.error.length ? output.error.data : "its Python ended without a word");
+  }
+  if (code == CORE_OK && output.out.data) code = take_lines(draft, output.out.data);
+  core_process_output_free(&output);
+  draft->runs = needed;
+  if (code == CORE_OK || needed) return code;
+  core_error_clear(); /* no Python with these packages is here: the trainer says so where it needs one */
+  return CORE_OK;
+}
+
+/* ---- other tasks ------------------------------------------------------------------------------------------------- */
+
+int store_code_library(const CoreConfig *config, char path[CORE_PATH_MAX]) {
+  const char *task = config->env.task, *whole = task + strlen(library_prefix), *slash = strrchr(whole, '/');
+  if (slash == NULL || slash == whole || slash[1] == '\0')
+    return core_error(CORE_USAGE, "env.task = %.200s: must be library:FILE/NAME, a shared library and an environment "
+                      "of it", task);
+  const int length = (int)(slash - whole);
+  if (*whole != '/' && *config->env.folder) {
+    TRY(core_files_path(path, "%s/%.*s", config->env.folder, length, whole));
+    if (core_files_exists(path)) return CORE_OK;
+  }
+  return core_files_path(path, "%s%.*s", strchr(whole, '/') == slash ? "./" : "", length, whole);
+}
+
+/* env.code of a task that runs without Python. */
+static int add_given_files(const CoreConfig *config, Draft *draft) {
+  CoreText words = {0};
+  char *rest, path[CORE_PATH_MAX];
+  int code = CORE_OK;
+  append_words(&words, config->env.code);
+  for (char *word = words.data ? strtok_r(words.data, "\n", &rest) : NULL; word && code == CORE_OK;
+       word = strtok_r(NULL, "\n", &rest)) {
+    const bool whole = *word == '/' || !*config->env.folder;
+    code = core_files_path(path, "%s%s%s", whole ? "" : config->env.folder, whole ? "" : "/", word);
+    if (code == CORE_OK) code = add_file(draft, word, path);
+    if (code != CORE_OK) code = core_error_context(CORE_USAGE, "env.code");
+  }
+  core_text_free(&words);
+  return code;
+}
+
+static int find_in_library(const CoreConfig *config, Draft *draft) {
+  char path[CORE_PATH_MAX];
+  TRY(store_code_library(config, path));
+  const char *slash = strrchr(path, '/');
+  draft->runs = true;
+  TRY(add_file(draft, slash ? slash + 1 : path, path));
+  return add_given_files(config, draft);
+}
+
+/* Without the library there the trainer says what is missing. */
+static int find_in_build(const CoreConfig *config, Draft *draft) {
+  char path[CORE_PATH_MAX];
+  const char *home;
+  const bool mujoco = strncmp(config->env.task, "mujoco/", 7) == 0;
+  if (mujoco && store_code_mujoco(&home, path)) TRY(add_library(draft, path));
+  if (strncmp(config->env.task, "procgen/", 8) == 0) {
+    TRY(store_code_procgen(&home, path));
+    if (core_files_exists(path)) TRY(add_library(draft, path));
+  }
+  return add_given_files(config, draft);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+static int find(const CoreConfig *config, StoreCode *code) {
+  Draft draft = {0};
+  int result;
+  if (store_code_needs_python(config->env.task)) result = find_in_python(config, &draft);
+  else if (strncmp(config->env.task, library_prefix, strlen(library_prefix)) == 0)
+    result = find_in_library(config, &draft);
+  else result = find_in_build(config, &draft);
+  if (result == CORE_OK) finish(&draft, code);
+  free_draft(&draft);
+  return result;
+}
+
+static void free_found(Found *item) {
+  free(item->key);
+  free(item->code.lines);
+  free(item->code.files);
+  free(item->code.modules);
+  *item = (Found){0};
+}
+
+void store_code_forget(void) {
+  while (found_count > 0) free_found(&found[--found_count]);
+}
+
+int store_code_find(const CoreConfig *config, const StoreCode **code) {
+  CoreText key = {0};
+  core_text_appendf(&key, "%s\n%s\n%s\n%s", config->env.task, config->env.python, config->env.code,
+                    config->env.folder);
+  for (size_t i = 0; i < found_count; i++) {
+    if (strcmp(found[i].key, key.data) != 0) continue;
+    core_text_free(&key);
+    *code = &found[i].code;
+    return CORE_OK;
+  }
+  if (found_count == FOUND_MAX) store_code_forget();
+  Found fresh = {.key = key.data};
+  const int result = find(config, &fresh.code);
+  if (result != CORE_OK) {
+    free_found(&fresh);
+    return result;
+  }
+  found[found_count] = fresh;
+  *code = &found[found_count++].code;
+  return CORE_OK;
+}
+
+/* ---- differences ------------------------------------------------------------------------------------------------- */
+
+/* The value of `name` in a summary; NULL: it is not there. *length: of the value. */
+static const char *value_of(const char *summary, const char *name, size_t name_length, size_t *length) {
+  for (const char *item = summary; item; item = strstr(item, ", ")) {
+    if (*item == ',') item += 2;
+    if (strncmp(item, name, name_length) != 0 || item[name_length] != ' ') continue;
+    const char *value = item + name_length + 1;
+    *length = strcspn(value, ",");
+    if (strcspn(value, " ") < *length) *length = strcspn(value, " ");
+    return value;
+  }
+  return NULL;
+}
+
+/* Of the items of `from`: those that `other` has not, as `gone`; with `gone` NULL those that differ. */
+static void compare_items(const char *from, const char *other, const char *gone, CoreText *text) {
+  for (const char *item = from; item && *item; item = strstr(item, ", ")) {
+    if (*item == ',') item += 2;
+    const size_t name = strcspn(item, " ");
+    size_t before = 0, now = 0;
+    const char *mine = value_of(item, item, name, &before), *theirs = value_of(other, item, name, &now);
+    if (!mine || strncmp(item, "and ", 4) == 0 || (gone != NULL) != (theirs == NULL)) continue;
+    if (theirs && before == now && strncmp(mine, theirs, now) == 0) continue;
+    core_text_appendf(text, "%s%.*s ", text->length ? ", " : "", (int)name, item);
+    const bool is_file = before == SHORT_HASH && memchr(item, '.', name);
+    if (gone) core_text_append(text, gone);
+    else if (is_file) core_text_append(text, "changed");
+    else core_text_appendf(text, "%.*s -> %.*s", (int)before, mine, (int)now, theirs);
+  }
+}
+
+void store_code_compare(const char *before, const char *now, CoreText *text) {
+  CoreText own = {0};
+  compare_items(before, now, NULL, &own);
+  compare_items(now, before, "added", &own);
+  compare_items(before, now, "gone", &own);
+  core_text_append(text, own.length ? own.data : "files that are not listed changed");
+  core_text_free(&own);
+}

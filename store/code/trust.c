@@ -1,0 +1,171 @@
+/* This user's list of trusted code (trust.h). */
+#include "store/code/trust.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "store/code/code.h"
+
+
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
+
+/* $XDG_CONFIG_HOME counts when it is a whole path, as its specification says; without $HOME the user's entry in the
+ * password database does. */
+static int find_folder(char folder[CORE_PATH_MAX]) {
+  const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+  if (config && *config == '/') return core_files_path(folder, "%s/sweep", config);
+  if (!home || *home != '/') {
+    const struct passwd *user = getpwuid(geteuid());
+    home = user ? user->pw_dir : NULL;
+  }
+  if (home && *home == '/') return core_files_path(folder, "%s/.config/sweep", home);
+  return core_error(CORE_FAIL, "cannot tell where this user's trusted code is listed; set HOME or XDG_CONFIG_HOME");
+}
+
+static int check_owner(const char *path, const struct stat *status, mode_t kind) {
+  if ((status->st_mode & S_IFMT) == kind && status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH)))
+    return CORE_OK;
+  return core_error(CORE_FAIL, "%s: must be a plain %s of this user, which nobody else may write; mend it by chmod "
+                    "go-w, or remove it", path, kind == S_IFDIR ? "folder" : "file");
+}
+
+/* Opens the list; *file < 0: there is none. append: it is made. */
+static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
+  char folder[CORE_PATH_MAX];
+  struct stat status;
+  *file = -1;
+  TRY(find_folder(folder));
+  if (append) {
+    char *slash = strrchr(folder, '/');
+    *slash = '\0';
+    TRY(core_files_make_directories(folder));
+    *slash = '/';
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) return core_error_errno(CORE_FAIL, "%s", folder);
+  }
+  if (lstat(folder, &status) != 0)
+    return errno == ENOENT && !append ? CORE_OK : core_error_errno(CORE_FAIL, "%s", folder);
+  TRY(check_owner(folder, &status, S_IFDIR));
+  TRY(core_files_path(path, "%s/trusted", folder));
+  const int flags = append ? O_WRONLY | O_APPEND | O_CREAT : O_RDONLY;
+  *file = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  if (*file < 0) return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s", path);
+  int code = fstat(*file, &status) == 0 ? check_owner(path, &status, S_IFREG) : core_error_errno(CORE_FAIL, "%s", path);
+  if (code != CORE_OK) close(*file), *file = -1;
+  return code;
+}
+
+/* Does a line begin with the hash? */
+static int is_listed(const char *hash, bool *listed) {
+  char path[CORE_PATH_MAX], *line = NULL;
+  size_t capacity = 0;
+  int file;
+  *listed = false;
+  TRY(open_list(false, &file, path));
+  if (file < 0) return CORE_OK;
+  FILE *stream = fdopen(file, "r");
+  if (!stream) {
+    close(file);
+    return core_error_errno(CORE_FAIL, "%s", path);
+  }
+  while (!*listed && getline(&line, &capacity, stream) > 0)
+    *listed = strncmp(line, hash, STORE_CODE_HASH - 1) == 0 && line[STORE_CODE_HASH - 1] == '\t';
+  free(line);
+  fclose(stream);
+  return CORE_OK;
+}
+
+static int append_line(const char *hash, const char *what) {
+  char path[CORE_PATH_MAX];
+  CoreText line = {0};
+  int file;
+  TRY(open_list(true, &file, path));
+  core_text_appendf(&line, "%s\t%s\n", hash, what);
+  for (size_t i = STORE_CODE_HASH; i + 1 < line.length; i++)
+    if ((unsigned char)line.data[i] < ' ') line.data[i] = ' ';
+  const bool written = write(file, line.data, line.length) == (ssize_t)line.length && fsync(file) == 0;
+  core_text_free(&line);
+  close(file);
+  return written ? CORE_OK : core_error_errno(CORE_FAIL, "%s", path);
+}
+
+/* ---- what is asked ----------------------------------------------------------------------------------------------- */
+
+static int look_up(const char *setting, const char *value, const char *what, const char *hash, bool grant,
+                   char message[STORE_TRUST_MESSAGE]) {
+  bool listed;
+  TRY(is_listed(hash, &listed));
+  if (listed) return CORE_OK;
+  if (grant) {
+    core_info("trusted from now on: %s", what);
+    return append_line(hash, what);
+  }
+  snprintf(message, STORE_TRUST_MESSAGE, "%s = %.200s brings code that you have not trusted: %.1500s; look at it, then "
+           "give --trust once", setting, value, what);
+  return CORE_OK;
+}
+
+/* The file that a shell would run. False: there is none. */
+static bool find_program(const char *name, char path[CORE_PATH_MAX]) {
+  char folder[CORE_PATH_MAX];
+  if (strchr(name, '/')) {
+    if (*name == '/') return core_files_path(path, "%s", name) == CORE_OK && access(path, X_OK) == 0;
+    if (!getcwd(folder, sizeof folder)) return false;
+    return core_files_path(path, "%s/%s", folder, name) == CORE_OK && access(path, X_OK) == 0;
+  }
+  const char *at = getenv("PATH");
+  for (; at && *name; at = *at ? at + 1 : NULL) {
+    const size_t length = strcspn(at, ":");
+    if (core_files_path(path, "%.*s%s%s", (int)length, at, length ? "/" : "", name) == CORE_OK &&
+        access(path, X_OK) == 0)
+      return true;
+    at += length;
+  }
+  return false;
+}
+
+/* A Python other than the user's own. Its path counts, too: a virtual environment's program is a link to the system's,
+ * and what it loads lies beside it. */
+static int look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
+  char path[CORE_PATH_MAX], usual[CORE_PATH_MAX], hash[STORE_CODE_HASH];
+  CoreText text = {0};
+  if (!*config->env.python) return CORE_OK;
+  if (!find_program(config->env.python, path))
+    return core_error(CORE_USAGE, "env.python = %.200s: there is no such program", config->env.python);
+  if (find_program(store_code_python(""), usual) && strcmp(path, usual) == 0) return CORE_OK;
+  TRY(store_code_hash_file(path, hash));
+  core_text_appendf(&text, "program\t%s\t%s", path, hash);
+  char *slash = strrchr(path, '/'), venv[CORE_PATH_MAX], sum[STORE_CODE_HASH];
+  if (core_files_path(venv, "%.*s/../pyvenv.cfg", slash ? (int)(slash - path) : 1, slash ? path : ".") == CORE_OK &&
+      core_files_exists(venv) && store_code_hash_file(venv, sum) == CORE_OK)
+    core_text_appendf(&text, "\t%s", sum);
+  core_error_clear();
+  store_code_hash_bytes(text.data, text.length, hash);
+  core_text_clear(&text);
+  core_text_appendf(&text, "the program %s (BLAKE2b %s of its path and bytes)", path, hash);
+  const int code = look_up("env.python", config->env.python, core_text_string(&text), hash, grant, message);
+  core_text_free(&text);
+  return code;
+}
+
+int store_trust_look(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
+  const StoreCode *code;
+  *message = '\0';
+  if (store_code_needs_python(config->env.task)) TRY(look_at_python(config, grant, message));
+  if (*message) return CORE_OK; /* it is the one that would find the module */
+  TRY(store_code_find(config, &code));
+  if (!*code->brought) return CORE_OK;
+  return look_up("env.task", config->env.task, code->files, code->brought, grant, message);
+}
+
+int store_trust_check(const CoreConfig *config, bool grant) {
+  char message[STORE_TRUST_MESSAGE];
+  TRY(store_trust_look(config, grant, message));
+  return *message ? core_error(CORE_USAGE, "%s", message) : CORE_OK;
+}

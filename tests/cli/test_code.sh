@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Which code a run is trained on: modules beside the experiment file are found, run as they were hashed and not before this
+# user trusts them; a Python of the file's choice is not started either. TAP.
+set -u
+. tests/cli/tap.sh
+python=${SWEEP_PYTHON:-python3}
+"$python" -c 'import gymnasium' 2>/dev/null || { tap_skip "code of Python environments" "no Python with gymnasium"; tap_done; }
+python=$(realpath -s "$(command -v "$python")"); export SWEEP_PYTHON=$python
+unset PYTHONPATH
+study=$tap_dir/study root=$tap_dir/workspace ran=$tap_dir/ran
+mkdir "$study" "$root" "$tap_dir/elsewhere"
+cat >"$study/walk.py" <<PY
+import gymnasium, numpy
+from rewards import step_reward
+open("$ran", "a").write("walk\n")
+class Walk(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(0, 10, (1,), numpy.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.place = 5
+        return numpy.array([self.place], numpy.float32), {}
+    def step(self, action):
+        self.place += 1 if action else -1
+        return numpy.array([self.place], numpy.float32), step_reward(self.place), self.place in (0, 10), False, {}
+gymnasium.register("Walk-v0", entry_point=Walk, max_episode_steps=30)
+PY
+echo "def step_reward(place): return float(place == 10)" >"$study/rewards.py"
+cat >"$study/walk.ini" <<INI
+[sweep]
+name = walk
+seeds = 2
+[env]
+task = gym/walk:Walk-v0
+num = 2
+[train]
+threads = 1
+total_steps = 64
+[ppo]
+num_steps = 8
+num_minibatches = 2
+epochs = 1
+[net]
+width = 8
+depth = 1
+[eval]
+count = 1
+episodes = 2
+INI
+hash_of() { b2sum -l 128 "$1" | cut -c1-32; }
+nothing_ran() { tap_result "$1" "$([ ! -e "$ran" ]; echo $?)" "$(cat "$ran" 2>/dev/null)"; rm -f "$ran"; }
+cd "$tap_dir/elsewhere" || exit 1
+sweep_here() { sweep "$1" "$study/walk.ini" --root "$root" "${@:2}"; }
+
+# ---- trust
+tap_run "a plan names the module that is not trusted, with the hash of its file" 0 "walk.py (BLAKE2b $(hash_of "$study/walk.py"))" sweep_here plan
+tap_run "and what it imports from beside it" 0 "rewards.py (BLAKE2b $(hash_of "$study/rewards.py"))" sweep_here plan
+tap_run "and says so in JSON" 0 '"untrusted"' sweep_here plan --json
+for words in "submit --local --wait" "submit --dry-run" "submit --no-check --local --wait"; do
+  tap_run "sweep $words refuses it" 2 "that you have not trusted" sweep_here $words
+done
+nothing_ran "none of this has run it"
+for file in sitecustomize usercustomize gymnasium numpy json ast cv2; do echo "open('$ran', 'a').write('$file\n')" >"$study/$file.py"; done
+cp "$study"/*.py .
+tap_run "modules of the folder are not imported by a plan" 0 "not checked" env PYTHONPATH=:. "$(command -v sweep)" plan "$study/walk.ini" --root "$root"
+nothing_ran "neither beside the file nor in the current folder"
+sed 's|^task = .*|task = gym/CartPole-v1|; s/name = walk/name = pole/' "$study/walk.ini" >"$study/pole.ini"
+tap_run "nor for a task that names no module" 0 "the trainer would start it" env PYTHONPATH=:. "$(command -v sweep)" plan "$study/pole.ini" --root "$root"
+nothing_ran "nor do they run"
+rm -f ./*.py "$study"/{sitecustomize,usercustomize,gymnasium,numpy,json,ast,cv2}.py
+tap_run "a plan can trust" 0 "the trainer would start it" sweep_here plan --trust
+rm -f "$ran"
+tap_run "a trusted module is found beside the experiment, from any folder" 0 "2 finished" sweep_here submit --local --wait
+tap_run "and it is what ran" 0 "walk" cat "$ran"
+tap_run "its file has no compiled one beside it" 1 "" test -e "$study/__pycache__"
+rm -f "$ran"
+echo "def step_reward(place): return float(place == 0)" >"$study/rewards.py"
+tap_run "a change of what it imports is asked about" 0 "rewards.py (BLAKE2b $(hash_of "$study/rewards.py"))" sweep_here plan
+tap_run "more seeds too" 2 "that you have not trusted" sweep extend walk seeds=3 --root "$root" --local --wait
+nothing_ran "and has not run"
+echo "def step_reward(place): return float(place == 10)" >"$study/rewards.py"
+# a compiled file that claims to be of this source
+mkdir "$study/__pycache__"
+"$python" - "$study/rewards.py" "$ran" <<'PY'
+import importlib.util, marshal, sys
+code = compile(f"open({sys.argv[2]!r}, 'a').write('compiled\\n')\ndef step_reward(place): return 0.0", sys.argv[1], "exec")
+data = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)  # never checked against it
+open(importlib.util.cache_from_source(sys.argv[1]), "wb").write(data)
+PY
+tap_run "a compiled file beside it does not count" 0 "" sweep_here submit --local --wait --force
+tap_check "the source runs" "$(grep compiled "$ran")"
+rm -rf "$ran" "$study/__pycache__"
+
+# ---- a package, and files that are named
+mkdir -p "$study/maze/parts"
+sed 's/from rewards/from .parts.rewards/; s/Walk-v0/Maze-v0/' "$study/walk.py" >"$study/maze/__init__.py"
+cp "$study/rewards.py" "$study/maze/parts/"
+printf 'def never(): import elsewhere_made\n' >"$study/maze/tail.py"
+sed 's|^task = .*|task = gym/maze:Maze-v0|; s/name = walk/name = maze/' "$study/walk.ini" >"$study/maze.ini"
+tap_run "a package is all of its files" 0 "maze/parts/rewards.py (BLAKE2b" sweep plan "$study/maze.ini" --root "$root"
+tap_run "a package runs" 0 "2 finished" sweep submit "$study/maze.ini" --root "$root" --local --wait --trust
+echo "size = 3" >"$study/data.txt"
+tap_run "env.code adds files" 0 "data.txt (BLAKE2b $(hash_of "$study/data.txt"))" sweep plan "$study/maze.ini" --root "$root" --set env.code=data.txt
+tap_run "that must be there" 2 "env.code: $study/nothing.txt is no plain file" sweep plan "$study/maze.ini" --root "$root" --set env.code=nothing.txt
+nothing_before=$(cat "$ran"); rm -f "$ran"
+
+# ---- a Python of the file's choice
+printf '#!/bin/sh\necho python >>"%s"\nexec "%s" "$@"\n' "$ran" "$python" >"$tap_dir/other_python"; chmod +x "$tap_dir/other_python"
+sed "s|^task = .*|task = gym/CartPole-v1\npython = $tap_dir/other_python|; s/name = walk/name = other/" "$study/walk.ini" >"$study/other.ini"
+tap_run "a plan does not start a Python that is not trusted" 0 "env.python = $tap_dir/other_python brings code" sweep plan "$study/other.ini" --root "$root"
+tap_run "nor does a try" 2 "that you have not trusted" sweep submit "$study/other.ini" --root "$root" --dry-run
+tap_run "nor a submission" 2 "that you have not trusted" sweep submit "$study/other.ini" --root "$root" --local --wait
+nothing_ran "it has not run"
+tap_run "the user's own is trusted" 0 "the trainer would start it" env SWEEP_PYTHON="$tap_dir/other_python" sweep plan "$study/other.ini" --root "$root"
+tap_run "another one by --trust" 0 "the trainer would start it" sweep plan "$study/other.ini" --root "$root" --trust
+rm -f "$ran"; echo "# changed" >>"$tap_dir/other_python"
+tap_run "and asked about when it changes" 0 "brings code that you have not trusted" sweep plan "$study/other.ini" --root "$root"
+nothing_ran "and not started"
+
+# ---- what comes in a bundle
+sweep bundle walk --root "$root" -o "$tap_dir/walk.tar.zst" >/dev/null 2>&1
+plant() { # NAME FILE: a bundle with one more member, listed and hashed as the others are
+  rm -rf "$tap_dir/mix" "$tap_dir/out"; mkdir "$tap_dir/mix"; zstd -dqc "$tap_dir/walk.tar.zst" | tar x -C "$tap_dir/mix"
+  mkdir -p "$(dirname "$tap_dir/mix/$1")"; cp "$2" "$tap_dir/mix/$1"
+  (cd "$tap_dir/mix" && sha256sum "$1" >>SHA256SUMS && tar -c SHA256SUMS $(find . -type f ! -name SHA256SUMS | cut -c3-) | zstd -q) >"$tap_dir/planted.tar.zst"
+}
+for name in trusted walk.py results.so runs/ab/abcdef0123456789/config.ini results.db-wal sweeps/walk/queued sweeps/walk/kept annotations/sweep-walk.json; do
+  plant "$name" "$study/walk.py"
+  tap_run "a bundle with a member $name is refused" 1 "sweep bundle writes no member $name" sweep unbundle "$tap_dir/planted.tar.zst" "$tap_dir/out"
+  tap_result "and $name is not there" "$([ ! -e "$tap_dir/out/$name" ]; echo $?)"
+done
+tap_done
