@@ -436,7 +436,8 @@ bool job_set_ended(JobSet *set, pid_t process, int status) {
   const bool is_early = code == CORE_OK && is_unfinished(set, job);
   if (code == CORE_OK && !is_early) set->finished++, job->by_rule = false;
   if (code == CORE_REQUEUE && job->told) set->stopped++;
-  if ((code == CORE_OK && !is_early) || code == CORE_REQUEUE) return true; /* 75: stopped on request, has its checkpoint */
+  if (code == CORE_OK && !is_early) return true;
+  if (code == CORE_REQUEUE) return true; /* stopped on request, has its checkpoint */
   if (is_lost_to_another(set, job)) {
     enter(set, job, JOB_ELSEWHERE);
     return true;
