@@ -1,4 +1,4 @@
-/* exit() is heard of by on_exit(3), _exit() by a function of that name. A fatal signal's handler may do next to nothing
+/* Catches exit() by on_exit(3), and _exit() by a function of that name. A fatal signal's handler may do next to nothing
  * where the heap may be damaged, so it wakes a thread that tells the guard, and waits a moment for it. */
 #include "core/exit_guard.h"
 

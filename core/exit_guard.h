@@ -1,6 +1,5 @@
-/* Ends of the process that the program did not choose: exit() called by other people's code in it, and fatal signals. A
- * guard hears of both while the process still lives, so that a run can say why it has ended. Processes that are forked
- * meanwhile have no guard. */
+/* Unexpected ends of the process: exit() called by a library that it has loaded, and fatal signals. A guard is called in
+ * both cases while the process still lives, so that a run can record why it ended. Forked processes have no guard. */
 #ifndef CORE_EXIT_GUARD_H
 #define CORE_EXIT_GUARD_H
 

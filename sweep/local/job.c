@@ -408,7 +408,7 @@ static bool is_lost_to_another(const JobSet *set, const Job *job) {
   return state.status == STORE_RUNNING && state.pid != job->process;
 }
 
-/* Has its trainer ended in the midst of its work? Code inside of it may have ended the process with success. */
+/* Tells whether a trainer with exit code 0 has left its run unfinished: code that it loads may end the process. */
 static bool is_unfinished(const JobSet *set, const Job *job) {
   StoreState state;
   if (store_run_state_read(set->root, job_id(set, job), true, &state) == CORE_OK) return state.status == STORE_LOST;

@@ -134,7 +134,7 @@ sed -e 's/#include <stdlib.h>/&\n#include <sys\/syscall.h>\n#include <unistd.h>/
 mkdir "$tap_dir/gone"
 gcc -O1 -shared -fPIC -I"$tap_dir/include" -o "$tap_dir/gone.so" "$tap_dir/gone.c"
 sed -e "s|corridor.so/|gone.so/|" "$tap_dir/sweep.ini" >"$tap_dir/gone.ini"
-tap_expect "a process that a library ends behind everybody's back has not finished its run" 1 "1 failed" \
+tap_expect "a process that a library ends by a system call has not finished its run" 1 "1 failed" \
   sweep submit "$tap_dir/gone.ini" --root "$tap_dir/gone" --local --wait --trust
 tap_expect "which the status says" 0 "failed .*ended with exit code 0 before the run had finished" \
   sweep status corridor --runs --root "$tap_dir/gone"

@@ -95,7 +95,7 @@ static void begin_turn(Evaluator *evaluator, const Turn *turn) {
   trial_begin(&evaluator->trial, turn->player->ops->device);
 }
 
-/* Adds up in *row; *left: attempts that did not end. */
+/* Plays a turn and adds its results to *row; *left: attempts that did not end. */
 static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *row, int *left) {
   Env *env = evaluator->env;
   TrialKey key = turn->key;
@@ -114,7 +114,7 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
   return CORE_OK;
 }
 
-/* This rank's attempts, into sums. */
+/* Plays this rank's attempts and sums up their results. */
 static int play(Evaluator *evaluator, const TrialPlayer *player, uint64_t seed, int64_t number, StoreEvaluation *row) {
   for (int first = 0; first < evaluator->attempts; first += evaluator->worlds) {
     const int rest = evaluator->attempts - first, attempts = rest < evaluator->worlds ? rest : evaluator->worlds;
@@ -133,7 +133,7 @@ static void clear_stats(Evaluator *evaluator) {
   memset(evaluator->solutions, 0, levels * sizeof *evaluator->solutions);
 }
 
-/* Of attempts that ended. */
+/* Averages over attempts that ended. */
 static double mean(double sum, double ended) { return ended > 0 ? sum / ended : NAN; }
 
 int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,

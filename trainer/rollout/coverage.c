@@ -79,7 +79,7 @@ static void free_play(Play *play) {
   free(play->rewards), free(play->shown);
 }
 
-/* A turn: worlds first, first + 1 ... as many as the environment has and the play wants. */
+/* Plays worlds first, first + 1 ..., as many as the environment has and the play needs. */
 static int play_turn(const Coverage *coverage, Play *play, int first) {
   Env *env = play->env;
   const size_t n = (size_t)env->worlds, row = (size_t)coverage->row, states = PLAY_STATES;

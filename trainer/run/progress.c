@@ -93,7 +93,7 @@ static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
   if (config->eval.count > 0 && *config->eval.levels) printf("; as often on    %s\n", config->eval.levels);
 }
 
-/* Objects of the environment's own code, whose size and start nobody here knows. */
+/* Prints how many instances of the environment the run makes; their size is not in the estimate of memory. */
 static void print_instances(const TrainingPlan *plan) {
   const int trained = plan->instances - plan->evaluation_worlds - plan->coverage_worlds - 1;
   printf("; instances      of the environment %d at once: %d to train, %d to evaluate", plan->instances, trained,

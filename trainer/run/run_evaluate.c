@@ -8,7 +8,7 @@
 
 static const char NO_LIMIT_HINT[] = "set env.max_steps, or register the environment with max_episode_steps";
 
-/* On the training levels and the other sets: row[1 + others.count]. */
+/* Evaluates on the training levels and the other sets: row[1 + others.count]. */
 static int evaluate(const RunEvaluation *evaluation, StoreEvaluation *row) {
   Training *training = evaluation->training;
   EvaluationFilm *film = NULL;
@@ -20,7 +20,7 @@ static int evaluate(const RunEvaluation *evaluation, StoreEvaluation *row) {
   return CORE_OK;
 }
 
-/* An attempt that does not end has no result. Each line of the log has their number; progress warns of the first. */
+/* Warns once of attempts that did not end, which have no result. Each line of the log has their number. */
 static void warn_of_unfinished(const RunEvaluation *evaluation, const StoreEvaluation *row, int attempts,
                                bool *warned) {
   const Env *env = evaluation->training->levels;

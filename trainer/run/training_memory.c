@@ -75,7 +75,7 @@ static const char *setting_for(const Training *training, const char *label) {
   return "lower env.num or ppo.num_steps";
 }
 
-/* The coverage box is played beside training and evaluation. */
+/* Adds up the instances that exist while the coverage box is played, beside those of training and evaluation. */
 void training_memory_count(Training *training) {
   TrainingPlan *plan = &training->plan;
   plan->are_foreign = training->levels->foreign != NULL;

@@ -231,3 +231,4 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
     for kind in (Count, Told, Endless, Some, Stuck, Ahead, Raises, Hangs, Dies, Prints, Forks, Doubles, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Whole, Words, Picture,
                  Coloured, Stacked, StackedColours, Row, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)
+    gymnasium.register("Endless-v1", entry_point=Endless, max_episode_steps=10**9)

@@ -79,8 +79,8 @@ static void fetch(const Env *env, int i, uint64_t offset, size_t row_bytes, void
 
 static size_t observation_bytes(const Env *env) { return (size_t)env->observation_length * sizeof(float); }
 
-/* The seed of world w: 31 bits, which every environment takes, of Philox. EnvPool gives its i-th environment the seed
- * of its first plus i; so there the first world's alone is drawn, with room for those after it. */
+/* Draws the seed of world w by Philox: 31 bits, which every environment takes. EnvPool seeds its i-th environment with
+ * the pool's seed plus i; so only the first world's is drawn there, with room for those after it. */
 static int64_t draw_seed(const BridgeEnv *batch, int w) {
   static const uint32_t NO_WORLD = UINT32_MAX;
   const EnvSeeds *seeds = &batch->seeds;

@@ -193,7 +193,7 @@ static int use_library(LibraryEnv *batch, const char *path) {
   return CORE_OK;
 }
 
-/* What the library runs when it is opened counts as its own. */
+/* Opens the library; its constructors and queries run under its name. */
 static int open_library(LibraryEnv *batch, const char *path) {
   core_exit_name(batch->task);
   const int code = use_library(batch, path);
