@@ -9,6 +9,7 @@
 #include "store/workspace/run_name.h"
 #include "trainer/export/export.h"
 #include "trainer/run/run.h"
+#include "trainer/run/run_code.h"
 #include "trainer/tools/check_configs.h"
 #include "trainer/tools/check_level.h"
 #include "trainer/tools/describe.h"
@@ -42,6 +43,7 @@ static int train(void *given, const char **operands, size_t count) {
   if (options->run.json && !options->run.dry_run)
     return core_error(CORE_USAGE, "--json goes with --dry-run; a run's state is sweep status --json's to tell");
   TRY(load(options, &config));
+  TRY(run_code_check_option(options->run.if_changed));
   if (options->trusted_only) TRY(store_trust_check(&config, false));
   return run_train(&config, &options->run);
 }
@@ -67,6 +69,9 @@ static int command_train(int argc, char **argv) {
     {"resume", 0, CORE_OPTION_FLAG, &given.run.resume, NULL, "go on from the newest good checkpoint, if there is one"},
     {"force", 0, CORE_OPTION_FLAG, &given.run.force, NULL, "start over, whatever was done before"},
     {"quiet", 'q', CORE_OPTION_FLAG, &given.run.quiet, NULL, "print nothing but errors"},
+    {"if-changed", 0, CORE_OPTION_TEXT, &given.run.if_changed, "WHAT",
+     "with --resume, when the code that the run is trained on has changed: refuse (default), keep it and go on, "
+     "restart, or go on only with code of these hashes"},
     {"trusted-only", 0, CORE_OPTION_FLAG, &given.trusted_only, NULL,
      "refuse code that the configuration names and that this user has not trusted, as sweep does"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &given.run.dry_run, NULL, "print settings, sizes and memory; write nothing"},

@@ -20,7 +20,7 @@ from .errors import ColumnError, DamagedError, Error, FormatError, MissingError,
 from .packed import PLACES, PackError, unpack
 from .where import Between, Where, holds, mask
 
-SCHEMA_VERSION = 9          # store/database/schema.h
+SCHEMA_VERSION = 10         # store/database/schema.h
 SCHEMA_OLDEST = 6           # the first that packs iterations
 APPLICATION = 0x53574250    # PRAGMA application_id, "SWBP"
 _BATCH = 512                # chunks that are unpacked together

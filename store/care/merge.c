@@ -15,9 +15,9 @@
 
 static const char *const run_columns =
   "seed, config, status, attempt, host, pid, device, git_commit, started, heartbeat, finished, iteration, iterations,"
-  " transitions, transitions_total, steps_per_second, solve_rate, train_seconds, message";
+  " transitions, transitions_total, steps_per_second, solve_rate, train_seconds, message, code, code_files";
 static const char *const attempt_columns =
-  "run_id, attempt, status, host, pid, device, git_commit, started, heartbeat, finished, message";
+  "run_id, attempt, status, host, pid, device, git_commit, started, heartbeat, finished, message, code, code_files";
 
 /* The columns of a table that both have: a source of an older version lacks the last ones. */
 static int common_columns(StoreDatabase *target, StoreDatabase *source, const char *table, CoreText *list) {

@@ -114,7 +114,7 @@ static int exchange(const char *path, const char *fresh) {
 /* What only the old database knows of attempts: those of before attempts.tsv was written. Whatever is wrong with it is
  * no matter here. */
 static int keep_attempts(StoreDatabase *fresh, const char *path) {
-#define ATTEMPT "status, host, pid, device, git_commit, started, heartbeat, finished, message"
+#define ATTEMPT "status, host, pid, device, git_commit, started, heartbeat, finished, message, code, code_files"
   StoreDatabase *old = NULL;
   sqlite3_stmt *read = NULL, *write = NULL;
   int code = CORE_OK, step;
@@ -126,13 +126,13 @@ static int keep_attempts(StoreDatabase *fresh, const char *path) {
     return CORE_OK;
   }
   TRY_GOTO(code, out, store_database_prepare(fresh,
-    "INSERT INTO attempt(run_id, attempt, " ATTEMPT ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11"
+    "INSERT INTO attempt(run_id, attempt, " ATTEMPT ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
     " WHERE EXISTS (SELECT 1 FROM run WHERE id = ?1)"
-    " ON CONFLICT(run_id, attempt) DO UPDATE SET (" ATTEMPT ") = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+    " ON CONFLICT(run_id, attempt) DO UPDATE SET (" ATTEMPT ") = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
     " WHERE attempt.status IS NULL", &write));
   TRY_GOTO(code, out, store_database_begin(fresh));
   while (code == CORE_OK && (step = sqlite3_step(read)) == SQLITE_ROW) {
-    for (int c = 0; c < 11; c++) sqlite3_bind_value(write, c + 1, sqlite3_column_value(read, c));
+    for (int c = 0; c < 13; c++) sqlite3_bind_value(write, c + 1, sqlite3_column_value(read, c));
     code = store_database_run(fresh, write);
   }
   if (code == CORE_OK) code = store_database_commit(fresh);

@@ -132,10 +132,11 @@ static bool find_program(const char *name, char path[CORE_PATH_MAX]) {
 
 /* A Python other than the user's own. Its path counts, too: a virtual environment's program is a link to the system's,
  * and what it loads lies beside it. */
-static int look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
+int store_trust_look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
   char path[CORE_PATH_MAX], usual[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
-  if (!*config->env.python) return CORE_OK;
+  *message = '\0';
+  if (!*config->env.python || !store_code_needs_python(config->env.task)) return CORE_OK;
   if (!find_program(config->env.python, path))
     return core_error(CORE_USAGE, "env.python = %.200s: there is no such program", config->env.python);
   if (find_program(store_code_python(""), usual) && strcmp(path, usual) == 0) return CORE_OK;
@@ -156,8 +157,7 @@ static int look_at_python(const CoreConfig *config, bool grant, char message[STO
 
 int store_trust_look(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
   const StoreCode *code;
-  *message = '\0';
-  if (store_code_needs_python(config->env.task)) TRY(look_at_python(config, grant, message));
+  TRY(store_trust_look_at_python(config, grant, message));
   if (*message) return CORE_OK; /* it is the one that would find the module */
   TRY(store_code_find(config, &code));
   if (!*code->brought) return CORE_OK;

@@ -13,6 +13,8 @@ enum { STORE_TRUST_MESSAGE = 2048 };
 /* Puts into `message` what of this configuration's code is not trusted, and the way out; "": all of it is. grant: it
  * is from now on. Errors are those of finding the code (code.h), and of a file `trusted` that others may write. */
 int store_trust_look(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
+/* The same of env.python alone: may it be started, so that the code can be found? */
+int store_trust_look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]);
 /* The same, where untrusted code is an error, CORE_USAGE. */
 int store_trust_check(const CoreConfig *config, bool grant);
 

@@ -59,10 +59,10 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     "UPDATE run SET status = ?2, attempt = ?3, host = ?4, pid = ?5, device = ?6, git_commit = ?7, started = ?8,"
     " heartbeat = ?9, finished = ?10, message = ?11, iteration = ?12, iterations = coalesce(?13, iterations),"
     " transitions = ?14, transitions_total = coalesce(?15, transitions_total), steps_per_second = ?16,"
-    " solve_rate = ?17, train_seconds = ?18 WHERE id = ?1",
+    " solve_rate = ?17, train_seconds = ?18, code = ?19, code_files = ?20 WHERE id = ?1",
   [PUT_ATTEMPT] =
     ("INSERT OR REPLACE INTO attempt(run_id, status, attempt, host, pid, device, git_commit, started, heartbeat,"
-     " finished, message) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
+     " finished, message, code, code_files) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?19, ?20)"),
   [END_ATTEMPTS] = "UPDATE attempt SET status = 'lost' WHERE run_id = ?1 AND attempt < ?2 AND status = 'running'",
   [PUT_SEEN] = "INSERT OR REPLACE INTO run_import(run, folder_time, mark) VALUES(?1, ?2, ?3)",
 };
@@ -224,7 +224,7 @@ static int commit_progress(StoreBlock *block) {
   return CORE_OK;
 }
 
-/* The columns that `run` and `attempt` share: 1 to 11 in both statements. */
+/* The columns that `run` and `attempt` share: 1 to 11, 19 and 20 in both statements. */
 static void bind_state(sqlite3_stmt *statement, const StoreRunSeen *item) {
   const StoreState *state = &item->state;
   sqlite3_bind_text(statement, 1, item->id, -1, SQLITE_STATIC);
@@ -238,6 +238,8 @@ static void bind_state(sqlite3_stmt *statement, const StoreRunSeen *item) {
   bind_time(statement, 9, state->heartbeat_unix_s);
   bind_time(statement, 10, state->finished_unix_s);
   bind_text(statement, 11, state->message);
+  bind_text(statement, 19, state->code);
+  bind_text(statement, 20, state->code_files);
 }
 
 static int commit_attempts(StoreBlock *block) {

@@ -61,6 +61,7 @@ int store_older_imitate(StoreDatabase *database, int64_t version) {
   TRY(imitate_table(database, "evaluation", "run_id", STORE_LOG_EVAL));
   if (version < STORE_SCHEMA_LAYERS) TRY(store_database_execute(database, store_schema_no_layers));
   if (version < STORE_SCHEMA_ANNOTATIONS) TRY(store_database_execute(database, store_schema_no_annotations));
+  if (version < STORE_SCHEMA_CODE) TRY(store_database_execute(database, store_schema_no_code));
   if (version < STORE_SCHEMA_VERSION) TRY(imitate_views(database));
   if (version >= STORE_SCHEMA_CHUNKS) return CORE_OK;
   TRY(imitate_table(database, "iteration_row", "row", STORE_LOG_STATS));

@@ -11,8 +11,10 @@
 
 enum {
   /* PRAGMA user_version; 2: more columns; 3: more, and views by level set; 4: more; 5: bins; 6: iterations in chunks;
-   * 7: layers; 8: views that DuckDB reads too; 9: annotations */
-  STORE_SCHEMA_VERSION = 9,
+   * 7: layers; 8: views that DuckDB reads too; 9: annotations;
+   * 10: the code of runs */
+  STORE_SCHEMA_VERSION = 10,
+  STORE_SCHEMA_CODE = 10,   /* the first with the columns code and code_files */
   STORE_SCHEMA_ANNOTATIONS = 9, /* the first with the table annotation */
   STORE_SCHEMA_LAYERS = 7,  /* the first with the table layer */
   STORE_SCHEMA_CHUNKS = 6,  /* the first with iteration_chunk; before it, iteration_row was a table */
@@ -100,6 +102,16 @@ static const char store_schema_annotations[] =
   "  PRIMARY KEY(subject, name, key, value)\n"
   ") WITHOUT ROWID;\n";
 
+/* Comes to a file of a version before it. */
+static const char store_schema_code[] =
+  "ALTER TABLE run ADD COLUMN code TEXT; ALTER TABLE run ADD COLUMN code_files TEXT;"
+  "ALTER TABLE attempt ADD COLUMN code TEXT; ALTER TABLE attempt ADD COLUMN code_files TEXT;";
+
+/* For a file of a version before it that is only read. */
+static const char store_schema_no_code[] =
+  "CREATE TEMP VIEW run AS SELECT *, NULL AS code, NULL AS code_files FROM main.run;"
+  "CREATE TEMP VIEW attempt AS SELECT *, NULL AS code, NULL AS code_files FROM main.attempt;";
+
 /* For a file of a version before it that is only read. */
 static const char store_schema_no_annotations[] =
   "CREATE TEMP VIEW annotation AS SELECT '' AS subject, '' AS name, '' AS key, '' AS value WHERE 0;\n";
@@ -149,7 +161,8 @@ static const char store_schema_views[] =
   "  CAST((SELECT group_concat(value, ' ') FROM annotation\n"
   "        WHERE subject = 'run' AND name = run.id AND key = 'tag') AS TEXT) AS tags,\n"
   "  CAST((SELECT max(value) FROM annotation\n"
-  "        WHERE subject = 'run' AND name = run.id AND key = 'note') AS TEXT) AS note\n"
+  "        WHERE subject = 'run' AND name = run.id AND key = 'note') AS TEXT) AS note,\n"
+  "  run.code, run.code_files\n"
   "FROM run;\n";
 
 /* The rows of `iteration` in connections that have rows.c's `iteration_row`: ours, and those that load extension.c. */

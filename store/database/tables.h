@@ -40,7 +40,10 @@
   X(steps_per_second, "REAL", "transitions/s", "environment steps a second, latest") \
   X(solve_rate, "REAL", "", "share of training episodes that were solved, latest") \
   X(train_seconds, "REAL", "s", "time spent training, all attempts") \
-  X(message, "TEXT", "", "the last error")
+  X(message, "TEXT", "", "the last error") \
+  X(code, "TEXT", "", "hash of the code that it is trained on beside the trainer's; several, '+' between, when it " \
+    "went on under other code; NULL: the trainer's alone, or not known") \
+  X(code_files, "TEXT", "", "that code: files with the first 12 digits of their hashes, versions of packages")
 
 #define STORE_MEMBER_COLUMNS(X) \
   X(sweep, "TEXT NOT NULL", "", "sweep.name") \
@@ -58,7 +61,10 @@
   X(started, "REAL", "s", "Unix time") \
   X(heartbeat, "REAL", "s", "Unix time: when it last said that it is alive") \
   X(finished, "REAL", "s", "Unix time: when it ended") \
-  X(message, "TEXT", "", "its error")
+  X(message, "TEXT", "", "its error") \
+  X(code, "TEXT", "", "hash of the code that it is trained on beside the trainer's; several, '+' between, when it " \
+    "went on under other code; NULL: the trainer's alone, or not known") \
+  X(code_files, "TEXT", "", "that code: files with the first 12 digits of their hashes, versions of packages")
 
 #define STORE_LOG_FILE_COLUMNS(X) \
   X(run_id, "TEXT NOT NULL", "", "run.id") \
@@ -147,7 +153,9 @@
   X(git_commit, "TEXT", "", "of the trainer of the latest attempt") \
   X(message, "TEXT", "", "the last error") \
   X(tags, "TEXT", "", "of the run itself, a space between") \
-  X(note, "TEXT", "", "on the run itself")
+  X(note, "TEXT", "", "on the run itself") \
+  X(code, "TEXT", "", "as in run") \
+  X(code_files, "TEXT", "", "as in run")
 
 typedef struct StoreTableColumn { const char *name, *type, *unit, *comment; } StoreTableColumn;
 

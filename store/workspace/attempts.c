@@ -14,9 +14,10 @@
 #include "store/workspace/crc32_internal.h"
 #include "store/workspace/paths.h"
 
-enum { FIELDS = 11, FILE_BYTES_MAX = 16 << 20 };
+enum { FIELDS = 13, FIELDS_WITHOUT_CODE = 11, FILE_BYTES_MAX = 16 << 20 };
 static const char header[] =
-  "#attempt\tstatus\thost\tpid\tdevice\tcommit\tstarted_unix_s\theartbeat_unix_s\tfinished_unix_s\tmessage\tcrc32\n";
+  "#attempt\tstatus\thost\tpid\tdevice\tcommit\tstarted_unix_s\theartbeat_unix_s\tfinished_unix_s\tmessage"
+  "\tcode\tcode_files\tcrc32\n";
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
@@ -49,6 +50,8 @@ static int append_line(const char *root, const char *id, const StoreState *state
   append_real(&line, state->heartbeat_unix_s);
   append_real(&line, state->finished_unix_s);
   append_text(&line, state->message);
+  append_text(&line, state->code);
+  append_text(&line, state->code_files);
   core_text_appendf(&line, "\t%08x\n", store_crc32(line.data + begin, line.length - begin));
   const bool written = write(fd, line.data, line.length) == (ssize_t)line.length;
   const int number = errno;
@@ -81,16 +84,21 @@ static bool read_line(char *line, StoreState *state) {
     return false;
   for (char *rest = line; rest && count < FIELDS;) field[count++] = strsep(&rest, "\t");
   *state = (StoreState){0};
-  if (count != FIELDS || !core_text_to_int(field[0], &attempt) || attempt < 1 || attempt > 999999999 ||
+  const bool has_code = count == FIELDS;
+  if ((!has_code && count != FIELDS_WITHOUT_CODE) || !core_text_to_int(field[0], &attempt) || attempt < 1 ||
+      attempt > 999999999 ||
       !store_status_from_name(field[1], &state->status) || !core_text_to_int(field[3], &state->pid) ||
       !core_text_to_real(field[6], &state->started_unix_s) || !core_text_to_real(field[7], &state->heartbeat_unix_s) ||
-      !core_text_to_real(field[8], &state->finished_unix_s) || !core_text_is_utf8(field[9]))
+      !core_text_to_real(field[8], &state->finished_unix_s) || !core_text_is_utf8(field[9]) ||
+      (has_code && !(core_text_is_utf8(field[10]) && core_text_is_utf8(field[11]))))
     return false;
   state->attempt = (int)attempt;
   snprintf(state->host, sizeof state->host, "%s", field[2]);
   snprintf(state->device, sizeof state->device, "%s", field[4]);
   snprintf(state->commit, sizeof state->commit, "%s", field[5]);
   snprintf(state->message, sizeof state->message, "%s", field[9]);
+  if (has_code) snprintf(state->code, sizeof state->code, "%s", field[10]);
+  if (has_code) snprintf(state->code_files, sizeof state->code_files, "%s", field[11]);
   return true;
 }
 

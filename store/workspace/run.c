@@ -116,6 +116,7 @@ static const Field fields[] = {
   FIELD(train_seconds, FIELD_REAL),
   FIELD(device, FIELD_TEXT),            FIELD(commit, FIELD_TEXT),
   FIELD(parent, FIELD_TEXT),            FIELD(message, FIELD_TEXT),
+  FIELD(code, FIELD_TEXT),              FIELD(code_files, FIELD_TEXT),
 };
 #undef FIELD
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -159,7 +160,7 @@ static bool read_field(StoreState *state, const Field *field, const char *value)
 
 static void write_field(const StoreState *state, const Field *field, CoreText *text) {
   const void *source = (const char *)state + field->offset;
-  char buffer[sizeof state->message];
+  char buffer[sizeof state->code_files]; /* the longest */
   switch (field->kind) {
     case FIELD_STATUS:
       core_text_appendf(text, "%s=%s\n", field->key, store_status_name(*(const StoreStatus *)source));

@@ -3,7 +3,7 @@
  *
  *   config.ini   the resolved configuration        log.txt      the program's own messages
  *   state        key=value lines, replaced atomically          ckpt/  checkpoints
- *   attempts.tsv how each attempt ended
+ *   attempts.tsv how each attempt ended            code.<attempt>.tsv  files and versions of its code
  *   lease        fcntl-locked by the writer         stats.<attempt>.tsv, eval.<attempt>.tsv  run logs (runlog.h)
  *
  * A locked lease means a live writer on this host; state carries host, pid and heartbeat for every other reader. */
@@ -41,6 +41,9 @@ typedef struct StoreState {
   char device[64], commit[48];
   char parent[48];               /* "<id>@<iteration>" that it started from (init.from); empty: none */
   char message[512];             /* the last error, one line */
+  char code[264];                /* hash of the code that it is trained on (store/code); of a run that went on under
+                                  * other code all of them, oldest first, '+' between; empty: the trainer's alone */
+  char code_files[1024];         /* its files with their hashes, and versions of packages */
 } StoreState;
 
 enum { STORE_HEARTBEAT_S = 5, STORE_LOST_AFTER_S = 60 };

@@ -10,6 +10,7 @@
 #include "store/workspace/run.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/local/trainer.h"
+#include "sweep/spec/kept.h"
 
 enum { OTHER_WRITER_WAIT_S = STORE_LOST_AFTER_S + 30 };
 
@@ -73,12 +74,17 @@ static bool is_first_start(const SweepArrayTask *task, const SweepRecord *record
 /* The record says that it starts before it does. */
 static int begin(const SweepArrayTask *task, size_t place, SweepAttempt *attempt, bool from_start) {
   TRY(sweep_record_write(task->root, attempt->id, &attempt->record));
-  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .from_start = from_start};
+  CoreText kept = {0};
+  if (!task->batch.force) TRY(sweep_kept_read(task->root, task->name, &kept));
+  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .from_start = from_start,
+                          .if_changed = task->batch.force ? "restart" : core_text_string(&kept)};
   share_out(task, place, &trainer);
   char log[CORE_PATH_MAX];
-  TRY(store_path_run(task->root, attempt->id, "log.txt", log));
-  attempt->log_start = sweep_joblog_end(log);
-  TRY(sweep_trainer_start(&trainer, &attempt->process));
+  int code = store_path_run(task->root, attempt->id, "log.txt", log);
+  if (code == CORE_OK) attempt->log_start = sweep_joblog_end(log);
+  if (code == CORE_OK) code = sweep_trainer_start(&trainer, &attempt->process);
+  core_text_free(&kept);
+  TRY(code);
   attempt->begun = true, attempt->begun_s = core_clock_s();
   return CORE_OK;
 }

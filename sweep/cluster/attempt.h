@@ -9,7 +9,7 @@
 
 /* A task of a Slurm array, as the run's trainers and records need to know it. */
 typedef struct SweepArrayTask {
-  const char *root;           /* the workspace */
+  const char *root, *name;    /* the workspace, the sweep */
   SweepBatch batch;
   int64_t job, index;         /* SLURM_ARRAY_JOB_ID, SLURM_ARRAY_TASK_ID */
   int64_t slurm_job;          /* SLURM_JOB_ID: the task's own number */

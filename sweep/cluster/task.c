@@ -360,7 +360,7 @@ static int carry_out(Task *task) {
 static int run_task(void *given, const char **operands, size_t count) {
   SweepCommon *common = given;
   const char *root = common->root, *name = operands[0];
-  Task task = {.name = name, .self.root = root};
+  Task task = {.name = name, .self.root = root, .self.name = name};
   int64_t number, array;
   bool ours;
   TRY(sweep_common_open(common));

@@ -14,6 +14,7 @@
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
+#include "sweep/plan/code.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/status/cluster_status.h"
@@ -210,6 +211,7 @@ out:
 typedef struct RetryOptions {
   bool failed, lost, by_rule, dry_run, force;
   const char *mem, *time;
+  SweepCodeChoice code;
 } RetryOptions;
 
 /* "+50%" of what it was, or a size. */
@@ -409,7 +411,11 @@ typedef struct Order { Chosen chosen; Verb verb; RetryOptions retry; } Order;
 static int carry_out(void *given, const char **operands, size_t count) {
   Order *order = given;
   Chosen *chosen = &order->chosen;
+  SweepCodeChoice *code_choice = &order->retry.code;
   int code = choose(chosen, operands, count);
+  code_choice->force = order->retry.force, code_choice->dry_run = order->retry.dry_run;
+  if (code == CORE_OK && order->verb == RETRY)
+    code = sweep_code_admit_sweep(&chosen->common, chosen->name, code_choice);
   if (code == CORE_OK && order->verb == RETRY && chosen->is_local) code = retry_here(&order->retry, chosen);
   else if (code == CORE_OK && (code = check_submitted(chosen)) == CORE_OK)
     code = order->verb == RETRY ? retry(&order->retry, chosen) : act(chosen, order->verb);
@@ -470,6 +476,8 @@ int sweep_retry(int argc, char **argv) {
     {"mem", 0, CORE_OPTION_TEXT, &given->mem, "SIZE", "memory of a run: 8G, or +50% of what it had"},
     {"time", 0, CORE_OPTION_TEXT, &given->time, "TIME", "time limit of a task: 04:00:00"},
     {"force", 'f', CORE_OPTION_FLAG, &given->force, NULL, "start the named runs over, also finished and diverged ones"},
+    {"keep", 0, CORE_OPTION_FLAG, &given->code.keep, NULL, "go on beside runs that were made by other code"},
+    {"trust", 0, CORE_OPTION_FLAG, &given->code.trust, NULL, "allow the code that the sweep names, as sweep submit"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &given->dry_run, NULL, "say what would be submitted; change nothing"},
     JSON_OPTION(order.chosen),
     {0}};

@@ -10,7 +10,6 @@
 #include "core/log.h"
 #include "core/terminal.h"
 #include "slurm/cluster.h"
-#include "store/code/code.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
@@ -37,7 +36,7 @@ enum { ROOM_POLL_S = 10 };
 
 typedef struct SubmitOptions {
   SweepCommon common;
-  bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, json;
+  bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, keep, json;
   int64_t jobs;
   bool on_cluster, keep_failed;
   json_t *told;              /* what --json prints */
@@ -268,8 +267,9 @@ static int check(const SubmitOptions *options, const SlurmSettings *settings, co
     .root = options->common.root, .slurm = cluster ? settings : NULL, .in_root = cluster != NULL};
   TRY(sweep_searches_check(grid));
   TRY(sweep_duplicates_check(grid));
-  store_code_forget(); /* files may have changed since the wave before */
-  TRY(sweep_code_check_trust(grid, options->trust && !options->dry_run && !options->test_only));
+  const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
+                                  .dry_run = options->dry_run || options->test_only};
+  TRY(sweep_code_admit(options->common.root, grid, &choice));
   if (options->no_check) return CORE_OK;
   TRY(sweep_check_grid(&asked, grid, &checked));
   if (checked.problem[0])
@@ -355,6 +355,8 @@ static int submit_telling(SubmitOptions *options, SweepSpec *spec) {
 static int submit(void *given, const char **operands, size_t count) {
   SubmitOptions *options = given;
   SweepSpec spec;
+  if (options->force && options->keep)
+    return core_error(CORE_USAGE, "--force and --keep exclude each other: runs by other code start over or stay");
   if (options->jobs < 0) return core_error(CORE_USAGE, "--jobs %lld: at least 1", (long long)options->jobs);
   const bool nothing = options->dry_run || options->test_only;
   TRY(nothing ? sweep_common_open(&options->common) : sweep_common_make(&options->common));
@@ -376,7 +378,8 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
     {"jobs", 'j', CORE_OPTION_INT, &given.jobs, "N",
      "runs at a time; the cores are shared out among them (default: one a core)"},
     {"wait", 'w', CORE_OPTION_FLAG, &given.wait, NULL, "stay, show progress, return 1 if a run failed"},
-    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL, "run finished and diverged runs again, as new attempts"},
+    {"force", 'f', CORE_OPTION_FLAG, &given.force, NULL,
+     "run finished and diverged runs again, as new attempts, and start over what other code began"},
     {"no-start", 0, CORE_OPTION_FLAG, &given.no_start, NULL, "record the manifest and start nothing"},
     {"local", 0, CORE_OPTION_FLAG, &given.local, NULL, "run on this machine, whether there is a Slurm or not"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &given.dry_run, NULL,
@@ -387,6 +390,8 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
      "do not ask the trainer first whether the runs would start"},
     {"trust", 0, CORE_OPTION_FLAG, &given.trust, NULL,
      "allow the code that env.task, env.python and env.code name to run, now and later; asked again when it changes"},
+    {"keep", 0, CORE_OPTION_FLAG, &given.keep, NULL,
+     "go on beside runs that were made by other code, and from their checkpoints; recorded in sweeps/NAME/kept"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; what people read goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};

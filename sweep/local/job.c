@@ -15,6 +15,7 @@
 #include "sweep/local/executor.h"
 #include "sweep/local/trainer.h"
 #include "sweep/spec/id_set.h"
+#include "sweep/spec/kept.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/search.h"
 #include "sweep/spec/sweep.h"
@@ -282,9 +283,13 @@ static int job_start(JobSet *set, Job *job) {
   sweep_grid_config(&set->grid, job->run, &config);
   config.train.threads = set->threads; /* as the trainer is told: it finds its config.ini as it would write it */
   TRY(store_run_prepare(set->root, &config, id));
-  const SweepTrainer trainer = {
-    .root = set->root, .id = id, .threads = set->threads, .from_start = job->force, .place = -1};
-  return sweep_trainer_start(&trainer, &job->process);
+  CoreText kept = {0};
+  int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
+  const SweepTrainer trainer = {.root = set->root, .id = id, .threads = set->threads, .from_start = job->force,
+                                .if_changed = set->request.force ? "restart" : core_text_string(&kept), .place = -1};
+  if (code == CORE_OK) code = sweep_trainer_start(&trainer, &job->process);
+  core_text_free(&kept);
+  return code;
 }
 
 /* Writes a failure into a state that the trainer left open. */

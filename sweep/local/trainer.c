@@ -104,7 +104,8 @@ static int make_words(const SweepTrainer *trainer, Words *words) {
   }
   char *const own[] = {words->program, "--root",      (char *)trainer->root,
                        "--config",     words->config, "--set",
-                       words->threads, "--quiet",     "--trusted-only",
+                       words->threads, "--quiet",     "--trusted-only", "--if-changed",
+                       (char *)(trainer->if_changed && *trainer->if_changed ? trainer->if_changed : "refuse"),
                        trainer->from_start ? "--force" : "--resume"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++) words->arguments[count++] = own[i];
   words->arguments[count] = NULL;

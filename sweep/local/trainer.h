@@ -12,6 +12,7 @@ typedef struct SweepTrainer {
   const char *root, *id;
   int threads;            /* of one process */
   bool from_start;        /* forget checkpoints; else go on from the newest */
+  const char *if_changed; /* what a run with a checkpoint of other code does: trainer --if-changed */
   /* On a cluster only: */
   int ranks, nodes;       /* more than one rank: started by srun */
   const char *mpi;        /* srun --mpi= */

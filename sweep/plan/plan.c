@@ -12,7 +12,6 @@
 #include "slurm/cluster.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
-#include "sweep/plan/code.h"
 #include "sweep/plan/duplicates.h"
 #include "sweep/plan/searches.h"
 #include "sweep/plan/speed.h"
@@ -105,6 +104,7 @@ void sweep_plan_free(SweepPlan *plan) {
   sweep_manifest_free(&plan->manifest);
   free(plan->status);
   core_text_free(&plan->untrusted);
+  sweep_code_free(&plan->codes);
   *plan = (SweepPlan){0};
 }
 
@@ -136,6 +136,7 @@ static int check(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *p
   const char *root = options->common.root;
   SlurmSettings settings = slurm_settings_default();
   TRY(sweep_code_look_at_trust(&plan->grid, options->trust, &plan->untrusted));
+  TRY(sweep_code_compare(root, &plan->grid, &plan->codes));
   if (options->no_check || plan->untrusted.length > 0) return CORE_OK;
   const bool elsewhere = cluster || plan->spec->resource_count > 0;
   TRY(sweep_spec_slurm(plan->spec, &settings));

@@ -8,6 +8,7 @@
 
 #include "store/workspace/run.h"
 #include "sweep/plan/check.h"
+#include "sweep/plan/code.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/spec.h"
@@ -33,6 +34,7 @@ typedef struct SweepPlan {
   bool is_checked;                   /* `checked` was filled in */
   SweepChecked checked;
   CoreText untrusted;                /* what may not run and was not checked for that; "": nothing */
+  SweepCodes codes;                  /* the runs' code, and runs that were made by other code */
 } SweepPlan;
 
 /* Expands the spec and looks at the workspace. Caller calls sweep_plan_free; spec must outlive the plan. */

@@ -164,6 +164,23 @@ static void print_stop(const SweepPlan *plan) {
   core_text_free(&text);
 }
 
+/* What the runs are trained on, and which were trained on something else. */
+static void print_code(const SweepPlan *plan) {
+  const SweepCodes *codes = &plan->codes;
+  CoreText text = {0};
+  const char *line = core_text_string(&codes->now);
+  for (const char *label = "code"; *line; label = "", line = strchr(line, '\n') + 1) {
+    const char *summary = strchr(line, '\t') + 1;
+    printf("%-12s %.*s\n", label, (int)strcspn(summary, "\n"), summary);
+  }
+  sweep_code_describe(codes, &text);
+  if (text.length > 0)
+    printf("other code   %s; %s\n", text.data,
+           codes->kept == codes->ended + codes->begun ? "kept"
+                                                      : "--force starts them over, --keep mixes them knowingly");
+  core_text_free(&text);
+}
+
 static void print_check(const SweepPlan *plan) {
   const SweepChecked *checked = &plan->checked;
   if (plan->untrusted.length > 0) printf("not checked  %s\n", core_text_string(&plan->untrusted));
@@ -222,6 +239,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_estimate(plan);
   print_processors(plan);
   print_stop(plan);
+  print_code(plan);
   print_check(plan);
   if (with_runs) print_runs(plan);
 }
@@ -291,6 +309,22 @@ static json_t *json_of_runs(const SweepPlan *plan) {
   return runs;
 }
 
+static json_t *json_of_codes(const SweepCodes *codes) {
+  json_t *list = json_array();
+  for (const char *line = core_text_string(&codes->now); *line; line = strchr(line, '\n') + 1) {
+    const size_t hash = strcspn(line, "\t"), end = strcspn(line, "\n");
+    json_array_append_new(list, json_pack("{s:s%, s:s%}", "hash", line, hash, "files", line + hash + 1,
+                                          end - hash - 1));
+  }
+  return list;
+}
+
+static json_t *json_of_other_code(const SweepCodes *codes) {
+  return json_pack("{s:o, s:o, s:o, s:s}", "finished", json_of_count(codes->ended), "unfinished",
+                   json_of_count(codes->begun), "kept", json_of_count(codes->kept), "differs",
+                   core_text_string(&codes->what));
+}
+
 static json_t *json_of_statuses(const SweepPlan *plan) {
   json_t *statuses = json_object();
   for (int status = 0; status < SWEEP_STATUS_COUNT; status++)
@@ -322,6 +356,9 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
   json_object_set_new(root, "hours_left",
                       isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
+  json_object_set_new(root, "code", json_of_codes(&plan->codes));
+  if (plan->codes.ended + plan->codes.begun > 0)
+    json_object_set_new(root, "other_code", json_of_other_code(&plan->codes));
   if (plan->untrusted.length > 0)
     json_object_set_new(root, "untrusted", json_string(core_text_string(&plan->untrusted)));
   if (plan->is_checked)

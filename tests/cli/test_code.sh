@@ -49,7 +49,7 @@ episodes = 2
 INI
 hash_of() { b2sum -l 128 "$1" | cut -c1-32; }
 nothing_ran() { tap_result "$1" "$([ ! -e "$ran" ]; echo $?)" "$(cat "$ran" 2>/dev/null)"; rm -f "$ran"; }
-cd "$tap_dir/elsewhere" || exit 1
+tree=$PWD; cd "$tap_dir/elsewhere" || exit 1
 sweep_here() { sweep "$1" "$study/walk.ini" --root "$root" "${@:2}"; }
 
 # ---- trust
@@ -116,6 +116,62 @@ tap_run "another one by --trust" 0 "the trainer would start it" sweep plan "$stu
 rm -f "$ran"; echo "# changed" >>"$tap_dir/other_python"
 tap_run "and asked about when it changes" 0 "brings code that you have not trusted" sweep plan "$study/other.ini" --root "$root"
 nothing_ran "and not started"
+
+# ---- runs by other code
+root=$tap_dir/changes; mkdir "$root"
+walk() { sweep "$1" "$study/walk.ini" --root "$root" "${@:2}"; }
+here=(--local --wait --trust)
+query() { sweep collect --root "$root" >/dev/null; tool sql "$root/results.db" "$1"; }
+tap_run "runs are made" 0 "2 finished" walk submit "${here[@]}"
+short=$(hash_of "$study/walk.py" | cut -c1-12)
+tap_run "a plan names the code" 0 "code         rewards.py $(hash_of "$study/rewards.py" | cut -c1-12), walk.py $short, gymnasium " walk plan
+tap_check "each run's log begins with it" "$(for log in "$root"/runs/*/*/log.txt; do head -2 "$log" | grep -q "code [0-9a-f]\{32\}: rewards.py .*walk.py $short" || head -2 "$log"; done)"
+tap_check "its folder has the whole hashes" "$(for file in "$root"/runs/*/*/code.1.tsv; do grep -q "^file	walk.py	$(hash_of "$study/walk.py")" "$file" || cat "$file"; done)"
+tap_check "results.db has it" "$([ "$(query "SELECT count(*) FROM run_summary WHERE length(code) = 32 AND code_files LIKE '%walk.py $short, gymnasium%'")" = 2 ] || query "SELECT code, code_files FROM run_summary")"
+tap_check "for each attempt" "$([ "$(query "SELECT count(*) FROM attempt JOIN run ON id = run_id WHERE attempt.code = run.code")" = 2 ] || echo differs)"
+first=$(query "SELECT DISTINCT code FROM run")
+sed -i 's/== 10)$/== 0)/' "$study/rewards.py"
+tap_run "a plan says which runs other code made" 0 "other code   2 finished runs were made by other code (rewards.py changed); --force starts them over, --keep mixes them knowingly" walk plan --trust
+tap_run "in JSON too" 0 '"differs": "rewards.py changed"' walk plan --json
+tap_run "nothing is submitted beside them" 2 "2 finished runs were made by other code (rewards.py changed); --force" walk submit --local --wait
+tap_run "nor in a try" 2 "made by other code" walk submit --local --dry-run
+tap_run "nor is a seed added" 2 "made by other code" sweep extend walk seeds=3 --root "$root" --local --wait
+tap_check "which leaves the sweep as it was" "$([ "$(ls -d "$root"/runs/*/* | wc -l)" = 2 ] && [ ! -e "$root/sweeps/walk/extended" ] || ls "$root"/sweeps/walk)"
+tap_run "both answers at once are none" 2 "exclude each other" walk submit --local --force --keep
+tap_run "--keep mixes them" 0 "3 finished" sweep extend walk seeds=3 --root "$root" --local --wait --keep
+tap_run "which is recorded" 0 "keep" cat "$root/sweeps/walk/kept"
+tap_run "and said by a plan" 0 "2 finished runs were made by other code (rewards.py changed); kept" walk plan
+tap_run "it needs not be said again" 0 "nothing to start" walk submit --local
+[ "$(query "SELECT count(DISTINCT code) FROM run")" = 2 ]; tap_result "the runs tell them apart" $?
+tap_run "--force starts them over" 0 "3 finished" walk submit --local --wait --force
+[ "$(query "SELECT count(DISTINCT code) FROM run")" = 1 ]; tap_result "and they are of one code" $?
+[ "$(query "SELECT count(*) FROM attempt WHERE code = '$first'")" = 2 ]; tap_result "the attempts before keep theirs" $?
+tap_run "a data file is code" 2 "made by other code (data.txt added)" walk submit --local --set env.code=data.txt --trust
+sweep bundle walk --root "$root" -o "$tap_dir/walk2.tar.zst" >/dev/null 2>&1 && sweep unbundle "$tap_dir/walk2.tar.zst" "$tap_dir/looked" >/dev/null
+tap_check "a bundle has the code of its runs" "$([ "$(tool sql "$tap_dir/looked/results.db" "SELECT count(*) FROM run_summary WHERE code_files LIKE '%walk.py $short%'")" = 3 ] || echo none)"
+
+# a checkpoint of other code
+. "$tree/tests/fault/pace.sh"
+one() { # the run by hand: ROOT OPTIONS
+  (cd "$study" && "$paced" --config "$tap_dir/one.ini" --root "$1" --quiet "${@:2}")
+}
+sed -e '/^\[sweep\]/,/^seeds/d' -e 's/total_steps = 64/total_steps = 640/' "$study/walk.ini" >"$tap_dir/one.ini"
+mkdir "$tap_dir/one"
+hold
+one "$tap_dir/one" & pid=$!
+tap_wait 60 eval 'grep -q "^iteration=[1-9]" "$tap_dir"/one/runs/*/*/state 2>/dev/null'
+fast; slow 100; kill -TERM "$(pgrep -P $pid | head -1)" 2>/dev/null || kill -TERM $pid
+wait $pid; fast
+tap_check "a run is stopped on its way" "$(grep -q '^status=stopped' "$tap_dir"/one/runs/*/*/state || cat "$tap_dir"/one/runs/*/*/state)"
+sed -i 's/== 0)$/== 9)/' "$study/rewards.py"
+tap_run "it does not go on under other code" 1 "its checkpoint was made by other code (rewards.py changed); sweep submit --force" one "$tap_dir/one" --resume
+tap_run "nor when other code is named" 1 "made by other code" one "$tap_dir/one" --resume --if-changed 00000000000000000000000000000000
+cp -r "$tap_dir/one" "$tap_dir/over"
+tap_run "knowingly it does" 0 "" one "$tap_dir/one" --resume --if-changed keep
+tap_check "and its record has both" "$(grep -Eq '^code=[0-9a-f]{32}\+[0-9a-f]{32}$' "$tap_dir"/one/runs/*/*/state && grep -q '^code_files=.*; before: rewards.py' "$tap_dir"/one/runs/*/*/state || grep code "$tap_dir"/one/runs/*/*/state)"
+tap_run "or it starts over" 0 "" one "$tap_dir/over" --resume --if-changed restart
+tap_check "with one code" "$(grep -Eq '^code=[0-9a-f]{32}$' "$tap_dir"/over/runs/*/*/state || grep code "$tap_dir"/over/runs/*/*/state)"
+root=$tap_dir/workspace
 
 # ---- what comes in a bundle
 sweep bundle walk --root "$root" -o "$tap_dir/walk.tar.zst" >/dev/null 2>&1

@@ -139,6 +139,8 @@ static const char *const pinned_defaults[][2] = {
   {"env.workers", "1"},
   {"env.python", ""},
   {"env.timeout", "60"},
+  {"env.code", ""},
+  {"env.folder", ""},
   {"hand.success_tolerance", "0.1"},
   {"procgen.mode", "easy"},
   {"procgen.num_levels", "0"},

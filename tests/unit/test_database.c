@@ -33,7 +33,7 @@ static void test_schema(void **state) {
   store_database_close(&database);
   assert_null(database);
   assert_query("PRAGMA journal_mode", "wal\n");
-  assert_query("SELECT version FROM schema_version", "9\n");
+  assert_query("SELECT version FROM schema_version", "10\n");
   assert_query("PRAGMA integrity_check", "ok\n");
   assert_int_equal(query_int("PRAGMA application_id"), 0x53574250);
   /* The names that scripts rely on. */
@@ -46,7 +46,8 @@ static void test_schema(void **state) {
   free(query_text("SELECT run_id, status, sweeps, best_solve_rate, ddr FROM run_summary"));
   free(query_text("SELECT subject, name, key, value FROM annotation"));
   free(query_text("SELECT tags, note FROM run_summary"));
-  free(query_text("SELECT run_id, attempt, status FROM attempt"));
+  free(query_text("SELECT run_id, attempt, status, code, code_files FROM attempt"));
+  free(query_text("SELECT run_id, code, code_files FROM run_summary"));
   free(query_text("SELECT run_id, iteration, network, layer, weight_norm, dormant FROM layer"));
   free(query_text("SELECT run_id, iteration, network, layer, metric, value FROM layer_metric"));
 }

@@ -63,9 +63,10 @@ static void test_rebuild(void **state) {
 /* A stopped attempt, a lost one, a failed one and a finished one: the same tables, with the old database or without. */
 static void test_rebuild_keeps_attempts(void **state) {
   static const char all[] =
-    "SELECT run_id, attempt, status, host, pid, device, git_commit, started, heartbeat, finished, message FROM attempt";
+    "SELECT run_id, attempt, status, host, pid, device, git_commit, started, heartbeat, finished, message, code,"
+    " code_files FROM attempt";
   StoreImport result;
-  StoreState now = {.host = "node1", .device = "cpu", .commit = "abc"};
+  StoreState now = {.host = "node1", .device = "cpu", .commit = "abc", .code = "12+34", .code_files = "a.py 34"};
   char path[CORE_PATH_MAX];
   const StoreStatus ends[] = {STORE_STOPPED, STORE_RUNNING, STORE_FAILED, STORE_FINISHED};
   (void)state;
@@ -83,7 +84,8 @@ static void test_rebuild_keeps_attempts(void **state) {
   import_all();
   char *before = query_text(all);
   assert_non_null(strstr(before, "|2|lost|node1|101|"));
-  assert_non_null(strstr(before, "|3|failed|node1|102|cpu|abc|3000.375|5002.5|6002.25|killed by signal 6 (Aborted)\n"));
+  assert_non_null(strstr(before, "|3|failed|node1|102|cpu|abc|3000.375|5002.5|6002.25|killed by signal 6 (Aborted)|"
+                                  "12+34|a.py 34\n"));
   for (int i = 0; i < 3; i++) {
     if (i == 1) unlink(database_path);
     assert_ok(store_path_run(root, id, "attempts.tsv", path));

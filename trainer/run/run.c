@@ -26,6 +26,7 @@
 #include "trainer/run/inherit.h"
 #include "trainer/run/logs.h"
 #include "trainer/run/progress.h"
+#include "trainer/run/run_code.h"
 #include "trainer/run/run_evaluate.h"
 
 static const double RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* of a checkpoint that failed */
@@ -324,6 +325,7 @@ static void note_start(const Run *run) {
   core_info("attempt %d, version %s commit %s, %s, %d threads", run->state.attempt, core_version(), core_commit(),
             run->state.device, plan->threads);
   for (int rank = 0; rank < plan->ranks && plan->ranks > 1; rank++) core_info("%s", ranks_describe(rank, who));
+  run_code_note(run->config, run->root, run->id, &run->state);
   note_scaling(run->config);
 }
 
@@ -364,16 +366,19 @@ static int attempt_with_state(Run *run) {
 
 /* May this run start now, given what its folder holds? */
 static int check_start(Run *run) {
+  const CoreConfig *config = run->config;
   int64_t newest;
-  if (run->options->force) return checkpoint_remove_all(&run->checkpoint);
-  if (run->state.status == STORE_DIVERGED)
+  bool restart = run->options->force;
+  if (run->state.status == STORE_DIVERGED && !restart)
     return core_error(CORE_FAIL, "run %s diverged before and would again (%s); --force starts over", run->id,
                       run->state.message);
   TRY(checkpoint_newest(&run->checkpoint, &newest));
-  if (newest >= 0 && !run->options->resume)
+  if (newest >= 0 && !run->options->resume && !restart)
     return core_error(CORE_USAGE, "run %s has a checkpoint at iteration %" PRId64 "; --resume continues, --force "
                       "starts over", run->id, newest);
-  return CORE_OK;
+  if (newest >= 0 && !restart) TRY(run_code_may_resume(config, &run->state, run->options->if_changed, &restart));
+  if (restart) TRY(checkpoint_remove_all(&run->checkpoint));
+  return run_code_begin(config, newest >= 0 && !restart, &run->state);
 }
 
 /* Nobody else writes here now. The state is read again, since another trainer may have finished while we waited. */

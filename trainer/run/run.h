@@ -12,6 +12,7 @@ typedef struct RunOptions {
   bool quiet;         /* print nothing but errors */
   bool dry_run;       /* print what would be done; write nothing */
   bool json;          /* with dry_run: for scripts */
+  const char *if_changed; /* resume: what to do when the run's code has changed (run_code.h); NULL: refuse */
 } RunOptions;
 
 /* Trains to the end of the budget.
