@@ -17,6 +17,13 @@
 
 #include "core/error.h"
 
+/* Sanitizers have functions and handlers of their own. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#else
+#define IS_SANITIZED 0
+#endif
+
 static const int FATAL[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
 static _Thread_local const char *code_name;
@@ -56,7 +63,7 @@ static void on_program_exit(int status, void *unused) {
   end_process(CORE_FAIL);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which have functions of their own */
+#if !IS_SANITIZED
 /* Stands before glibc's, so that other people's code comes here too. */
 void _exit(int status) {
   if (code_name) on_program_exit(status, NULL);
@@ -108,6 +115,7 @@ static void on_fatal_signal(int number) {
 }
 
 static void hear_signals(void) {
+  if (IS_SANITIZED) return; /* sanitizers report faults themselves */
   pthread_t thread;
   pthread_attr_t detached;
   if (atomic_exchange(&guard.is_hearing, true)) return;
@@ -118,9 +126,9 @@ static void hear_signals(void) {
   const bool has_thread = pthread_create(&thread, &detached, tell_of_crash, NULL) == 0;
   pthread_attr_destroy(&detached);
   for (size_t i = 0; has_thread && i < sizeof FATAL / sizeof *FATAL; i++) {
-    struct sigaction before, action = {.sa_handler = on_fatal_signal, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_fatal_signal, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
-    if (sigaction(FATAL[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL) sigaction(FATAL[i], &action, NULL);
+    sigaction(FATAL[i], &action, NULL); /* in the place of MPI's, too */
   }
 }
 

@@ -1,5 +1,5 @@
 /* Unexpected ends of the process: exit() called by a library that it has loaded, and fatal signals. A guard is called
- * in both cases while the process still lives, so that a run can record why it ended. Forked processes have no guard. */
+ * in both cases while the process still lives, so that a run can record why it ended. Forked processes have none. */
 #ifndef CORE_EXIT_GUARD_H
 #define CORE_EXIT_GUARD_H
 
