@@ -193,6 +193,14 @@ static bool ended_by_rule(const Task *task, const SweepAttempt *attempt, int sta
          (WIFEXITED(status) ? WEXITSTATUS(status) == CORE_REQUEUE : WTERMSIG(status) == SIGTERM);
 }
 
+/* Tells whether a trainer with exit code 0 has left its run unfinished: code that it loads may end the process. */
+static bool is_early(const Task *task, const SweepAttempt *attempt) {
+  StoreState state;
+  if (store_run_state_read(task->self.root, attempt->id, true, &state) == CORE_OK) return state.status == STORE_LOST;
+  core_warn("%s", core_error_message());
+  return false;
+}
+
 static void ended(Task *task, SweepAttempt *attempt, int status, const struct rusage *usage) {
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   attempt->process = 0;
@@ -213,6 +221,9 @@ static void ended(Task *task, SweepAttempt *attempt, int status, const struct ru
     snprintf(reason, sizeof reason, code == 127 ? "the trainer can not be started" : "exit code %d", code);
     sweep_attempt_fail_with_last_line(&task->self, attempt, code == 127 ? SWEEP_CAUSE_NOT_STARTED : SWEEP_CAUSE_NONE,
                                       reason);
+  } else if (is_early(task, attempt)) {
+    sweep_attempt_fail_with_last_line(&task->self, attempt, SWEEP_CAUSE_NONE,
+                                      "ended with exit code 0 before the run had finished");
   } else if (sweep_record_write(task->self.root, attempt->id, &attempt->record) != CORE_OK) {
     core_warn("%s", core_error_message());
   }
