@@ -82,6 +82,7 @@ static int begin(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
   char log[CORE_PATH_MAX];
   int code = store_path_run(task->root, attempt->id, "log.txt", log);
   if (code == CORE_OK) attempt->log_start = sweep_joblog_end(log);
+  sweep_memory_probe_begin(task->root, attempt->id, &attempt->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &attempt->process);
   core_text_free(&kept);
   TRY(code);
@@ -125,7 +126,6 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
   if (!(lost > 0)) lost = 0;
   *record = (SweepRecord){.first_unix_s = record->first_unix_s > 0 ? record->first_unix_s : now,
                           .spent_s = record->spent_s + lost,
-                          .peak_mb = record->peak_mb,
                           .batch = task->batch.number,
                           .job = task->job,
                           .task = task->index,

@@ -6,6 +6,7 @@
 #include "sweep/cluster/batch.h"
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/task_rule.h"
+#include "sweep/local/run_memory.h"
 
 /* A task of a Slurm array, as the run's trainers and records need to know it. */
 typedef struct SweepArrayTask {
@@ -28,6 +29,7 @@ typedef struct SweepAttempt {
   double begun_s;             /* the last start, by the monotonic clock: the record's times are the calendar's, which
                                * may be set */
   SweepRecord record;
+  SweepMemoryProbe memory;
 } SweepAttempt;
 
 /* Starts the trainer, unless the run is done, stopped by rule, or carried out by another process: waits for that one's

@@ -15,6 +15,7 @@
 #include "sweep/cluster/record.h"
 #include "sweep/cluster/submission.h"
 #include "sweep/local/notify.h"
+#include "sweep/local/run_memory.h"
 #include "sweep/spec/archived.h"
 #include "sweep/spec/id_set.h"
 
@@ -62,6 +63,8 @@ static int choose(SweepSubmission *s, const char *id, size_t index, bool *wanted
   if ((row && row->state == SLURM_OUT_OF_MEMORY) ||
       (present && sweep_joblog_ran_out(s->launch->root, s->launch->name, &s->job_map.journal, &record))) {
     const int64_t before = place->array ? s->job_map.batches[place->batch].settings.mem : 0;
+    if (s->launch->cluster && !s->launch->dry_run && !s->launch->test_only && !s->launch->preview)
+      TRY(sweep_run_memory_exceed(s->launch->root, id, before));
     if (s->launch->settings->mem <= before) { /* it would end in the same way */
       done->exhausted++;
       *wanted = false;

@@ -33,7 +33,7 @@ typedef struct SweepRecord {
   /* Over all starts, for sweep report: */
   double first_unix_s;        /* the first start */
   double spent_s;             /* seconds that the program ran, also what was lost and done again */
-  int64_t peak_mb; /* the most memory that a start used (one rank alone: srun's are not seen); 0: not known */
+  int64_t peak_mb; /* of older versions: memory of the largest process alone; run_memory.h has what counts. 0: none */
   char node[64];
 } SweepRecord;
 

@@ -33,7 +33,8 @@
 enum {
   TICK_S = 1,
   REQUEUE_WAIT_S = 120,
-  KILL_WAIT_S = 900
+  KILL_WAIT_S = 900,
+  MEASURE_REST = 50 /* times as long as a measurement of memory took until the next */
 };
 
 /* Why runs were told to end; a later reason counts when it is further down. */
@@ -45,7 +46,7 @@ typedef struct Task {
   SweepArray array;
   char log[CORE_PATH_MAX];    /* the batch scripts' output, where Slurm says why it ends them (joblog.h) */
   int64_t log_start;          /* its size when this task began */
-  double started_s;
+  double started_s, measure_s; /* start; the next measurement of memory is not before */
   SweepAttempt *attempts;
   size_t count;
   Stop stop;
@@ -164,6 +165,7 @@ static void killed(Task *task, SweepAttempt *attempt, int signal) {
   char reason[160];
   if (ran_out_of_memory(task, attempt, word)) {
     const int64_t mem = task->self.batch.settings.mem;
+    if (sweep_run_memory_exceed(task->self.root, attempt->id, mem) != CORE_OK) core_warn("%s", core_error_message());
     snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more",
              (long long)mem);
     sweep_attempt_fail_with_last_line(&task->self, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
@@ -179,12 +181,35 @@ static void killed(Task *task, SweepAttempt *attempt, int signal) {
     sweep_attempt_start(&task->self, (size_t)(attempt - task->attempts), attempt);
 }
 
+/* The job's control group belongs to a run only where the run has the job for itself. */
+static void measure_group(const Task *task, SweepAttempt *attempt) {
+  if (task->count == 1 && attempt->process > 0)
+    sweep_memory_probe_take(&attempt->memory, SWEEP_MEMORY_CGROUP, sweep_cgroup_peak_mb(task->self.slurm_job));
+}
+
+static void measure(Task *task) {
+  const double now_s = core_clock_s();
+  if (now_s < task->measure_s) return;
+  const char **ids = core_memory_allocate((task->count + 1) * sizeof *ids);
+  SweepMemoryProbe **probes = core_memory_allocate((task->count + 1) * sizeof *probes);
+  size_t count = 0;
+  for (size_t i = 0; i < task->count; i++) {
+    if (task->attempts[i].process <= 0) continue;
+    measure_group(task, &task->attempts[i]);
+    ids[count] = task->attempts[i].id;
+    probes[count++] = &task->attempts[i].memory;
+  }
+  sweep_memory_probe_sample(task->self.root, ids, probes, count);
+  free(ids);
+  free(probes);
+  task->measure_s = core_clock_s() + MEASURE_REST * (core_clock_s() - now_s);
+}
+
 static void account(Task *task, SweepAttempt *attempt, const struct rusage *usage) {
   SweepRecord *record = &attempt->record;
-  const int64_t peak_mb = usage->ru_maxrss / 1024; /* Linux counts in KB */
   record->ended_unix_s = core_clock_unix_s();
   record->spent_s += core_clock_s() - attempt->begun_s;
-  if (task->self.batch.settings.ranks_per_run == 1 && peak_mb > record->peak_mb) record->peak_mb = peak_mb;
+  sweep_memory_probe_end(task->self.root, attempt->id, &attempt->memory, usage->ru_maxrss);
 }
 
 /* It was told to, and has saved; or had nothing to save yet. */
@@ -203,6 +228,7 @@ static bool is_early(const Task *task, const SweepAttempt *attempt) {
 
 static void ended(Task *task, SweepAttempt *attempt, int status, const struct rusage *usage) {
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  measure_group(task, attempt);
   attempt->process = 0;
   account(task, attempt, usage);
   if (ended_by_rule(task, attempt, status)) {
@@ -358,6 +384,7 @@ static int carry_out(Task *task) {
   }
   for (size_t i = 0; i < task->count; i++) sweep_attempt_start(&task->self, i, &task->attempts[i]);
   while (count_living(task) > 0) {
+    measure(task);
     reap(task);
     follow_rule(task);
     if (count_living(task) > 0) wait_signal(task, &signals, TICK_S);

@@ -18,6 +18,7 @@
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/status/cluster_status.h"
+#include "sweep/status/usage.h"
 #include "sweep/stop/decide.h"
 
 /* A sweep and the chosen ones of its runs. */
@@ -283,6 +284,25 @@ static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t
   return code;
 }
 
+/* A limit that a run has exceeded is none to try again. Each run keeps the limits that it exceeded. */
+static int check_memory(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count,
+                        int64_t limit_mb) {
+  SweepUsage usage;
+  int code = CORE_OK;
+  TRY(sweep_usage_read(chosen->common.root, chosen->name, &usage));
+  const int64_t needed_mb = sweep_usage_memory_needed(&usage);
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    const SweepRunUsage *run = &usage.run[indices[i]];
+    if (run->memory.exceeded_mb == 0) continue;
+    if (!options->dry_run) code = sweep_run_memory_exceed(chosen->common.root, run->id, run->memory.exceeded_mb);
+    if (code == CORE_OK && options->mem && limit_mb > 0 && limit_mb <= run->memory.exceeded_mb)
+      code = core_error(CORE_USAGE, "--mem %s: run %s ran out of memory at %lldM; --mem %lldM gives it more",
+                        options->mem, run->id, (long long)run->memory.exceeded_mb, (long long)needed_mb);
+  }
+  sweep_usage_free(&usage);
+  return code;
+}
+
 /* As the sweep was submitted (its frozen [slurm] section), with what this retry changes. */
 static int retry_settings(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count,
                           SlurmSettings *settings) {
@@ -304,6 +324,7 @@ static int retry_settings(const RetryOptions *options, const Chosen *chosen, con
   if (memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
   if (options->mem) TRY(raise_memory(settings, options->mem, memory));
   if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
+  TRY(check_memory(options, chosen, indices, count, settings->mem));
   return slurm_settings_check(settings);
 }
 

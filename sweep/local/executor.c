@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,13 +24,15 @@
 #include "sweep/local/queue.h"
 #include "sweep/spec/sweep.h"
 
-enum { POLL_MS = 500, IMPORT_EVERY_S = 20, IMPORT_REST = 20, START_WAIT_S = 60, RETRY_S = 2 };
+enum { POLL_MS = 500, IMPORT_EVERY_S = 20, IMPORT_REST = 20, START_WAIT_S = 60, RETRY_S = 2,
+       MEASURE_EVERY_S = 1, MEASURE_REST = 50 };
 
 typedef struct Executor {
   const char *root;
   JobSet **sets;         /* one a sweep that was taken */
   size_t set_count;
   double imported_at_s, import_took_s;
+  double measured_at_s, measure_took_s; /* memory */
   double ending_since_s; /* sweeps have ended and wait for an import since then; 0: none does */
   bool stopping;
 } Executor;
@@ -227,9 +230,19 @@ static void executor_finish_sets(Executor *executor) {
 static void executor_reap(Executor *executor) {
   int status;
   pid_t pid;
-  while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+  struct rusage usage;
+  while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
     for (size_t i = 0; i < executor->set_count; i++)
-      if (job_set_ended(executor->sets[i], pid, status)) break;
+      if (job_set_ended(executor->sets[i], pid, status, usage.ru_maxrss)) break;
+}
+
+/* Memory, each second, but for at most a fiftieth of the time. */
+static void executor_measure(Executor *executor) {
+  const double now_s = core_clock_s();
+  if (now_s - executor->measured_at_s < fmax(MEASURE_EVERY_S, MEASURE_REST * executor->measure_took_s)) return;
+  for (size_t i = 0; i < executor->set_count; i++) job_set_measure(executor->sets[i]);
+  executor->measured_at_s = core_clock_s();
+  executor->measure_took_s = executor->measured_at_s - now_s;
 }
 
 /* Starts waiting runs, the oldest sweep first, while that sweep's places allow and the machine has a free one. */
@@ -248,6 +261,7 @@ static void executor_fill(Executor *executor) {
 /* Until the queue is empty, or SIGTERM: then the trainers are told to checkpoint and are waited for. */
 static void executor_loop(Executor *executor, const sigset_t *signals) {
   for (;;) {
+    executor_measure(executor);
     executor_reap(executor);
     executor_tell_failures(executor);
     if (!executor->stopping) { /* else what ends stays in the queue, for the next executor, and would be taken again */

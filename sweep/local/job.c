@@ -13,6 +13,7 @@
 #include "core/terminal.h"
 #include "store/workspace/run.h"
 #include "sweep/local/executor.h"
+#include "sweep/local/run_memory.h"
 #include "sweep/local/trainer.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/kept.h"
@@ -44,6 +45,7 @@ typedef struct Job {
   bool told;       /* to end, by the sweep's [stop] rule */
   bool was_stopped; /* told to end because the sweep was stopped; it may have been submitted again since */
   bool by_rule;    /* it ended by that: it goes on when it is promoted, or a person takes it up */
+  SweepMemoryProbe memory;
   int level;       /* rungs that it was promoted from: the highest go on first, as in ASHA */
   size_t
     parent; /* in the grid: the run whose checkpoint this one begins from; NO_PARENT when it is not of this sweep */
@@ -287,6 +289,7 @@ static int job_start(JobSet *set, Job *job) {
   int code = set->request.force ? CORE_OK : sweep_kept_read(set->root, set->spec.name, &kept);
   const SweepTrainer trainer = {.root = set->root, .id = id, .threads = set->threads, .from_start = job->force,
                                 .if_changed = set->request.force ? "restart" : core_text_string(&kept), .place = -1};
+  sweep_memory_probe_begin(set->root, id, &job->memory);
   if (code == CORE_OK) code = sweep_trainer_start(&trainer, &job->process);
   core_text_free(&kept);
   return code;
@@ -421,11 +424,26 @@ static bool is_unfinished(const JobSet *set, const Job *job) {
   return false;
 }
 
-bool job_set_ended(JobSet *set, pid_t process, int status) {
+void job_set_measure(JobSet *set) {
+  const char **ids = core_memory_allocate((set->count[JOB_RUNNING] + 1) * sizeof *ids);
+  SweepMemoryProbe **probes = core_memory_allocate((set->count[JOB_RUNNING] + 1) * sizeof *probes);
+  size_t count = 0;
+  for (size_t i = 0; i < set->grid.runs; i++) {
+    if (set->jobs[i].phase != JOB_RUNNING) continue;
+    ids[count] = job_id(set, &set->jobs[i]);
+    probes[count++] = &set->jobs[i].memory;
+  }
+  sweep_memory_probe_sample(set->root, ids, probes, count);
+  free(ids);
+  free(probes);
+}
+
+bool job_set_ended(JobSet *set, pid_t process, int status, int64_t largest_kb) {
   Job *job = NULL;
   for (size_t i = 0; i < set->grid.runs && !job; i++)
     if (set->jobs[i].phase == JOB_RUNNING && set->jobs[i].process == process) job = &set->jobs[i];
   if (!job) return false;
+  sweep_memory_probe_end(set->root, job_id(set, job), &job->memory, largest_kb);
   job->by_rule = job->told;
   enter(set, job, JOB_ENDED);
   if (is_taken_up(set, job, status)) {

@@ -40,8 +40,10 @@ bool job_set_start_next(JobSet *set, JobSet *const *all, size_t count);
 /* Looks at the runs that somebody else trains: those that have ended are waited for no longer. */
 void job_set_look_elsewhere(JobSet *set, JobSet *const *all, size_t count);
 /* A child has ended. true when it was this set's. Killed ones are tried again twice; a run stopped on
- * request is not. */
-bool job_set_ended(JobSet *set, pid_t process, int status);
+ * request is not. largest_kb: ru_maxrss. */
+bool job_set_ended(JobSet *set, pid_t process, int status, int64_t largest_kb);
+/* Samples the memory of what runs (run_memory.h). */
+void job_set_measure(JobSet *set);
 /* Has its rule decide from what was imported last, stops what it stops (SIGTERM) and takes up what it promotes. Without
  * a rule: nothing. false: another process decides just now. */
 bool job_set_look(JobSet *set, StoreDatabase *database);

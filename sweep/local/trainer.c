@@ -15,6 +15,7 @@
 #include "core/program.h"
 #include "core/text.h"
 #include "store/workspace/paths.h"
+#include "sweep/local/run_memory.h"
 
 enum { ARGUMENTS_MAX = 24 };
 
@@ -73,6 +74,7 @@ static _Noreturn void become_trainer(const SweepTrainer *trainer, char *const ar
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(CORE_REQUEUE); /* it died before prctl */
   dup2(log, 1), dup2(log, 2);
+  setenv(SWEEP_RUN_VARIABLE, trainer->id, 1);
   if (trainer->place >= 0 && trainer->ranks <= 1) {
     share_processors(trainer);
     share_gpus(trainer);

@@ -16,11 +16,13 @@ static const char *seconds_or_dash(double seconds, char *buffer) {
 }
 
 static json_t *run_json(const SweepRunUsage *run, size_t index) {
-  return json_pack("{s:I, s:s, s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:I}", "index", (json_int_t)index, "run",
+  return json_pack("{s:I, s:s, s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:I, s:s, s:I}", "index", (json_int_t)index, "run",
                    run->id, "status", store_status_name(run->status), "starts", (json_int_t)run->starts, "wait_s",
                    core_json_real(run->wait_s), "spent_s", run->spent_s, "useful_s", run->useful_s, "efficiency",
                    core_json_real(sweep_usage_efficiency(run->useful_s, run->spent_s)), "cpus",
-                   core_json_real(run->cpus), "gpus", core_json_real(run->gpus), "peak_mb", (json_int_t)run->peak_mb);
+                   core_json_real(run->cpus), "gpus", core_json_real(run->gpus), "peak_mb", (json_int_t)run->memory.peak_mb,
+                   "peak_of", sweep_memory_source_name(run->memory.source), "exceeded_mb",
+                   (json_int_t)run->memory.exceeded_mb);
 }
 
 static void print_json(const char *name, const SweepUsage *usage, const SweepSaid *said, const CoreText *advice) {
@@ -61,7 +63,7 @@ static void print_csv(const SweepUsage *usage) {
     csv_real(run->wait_s), csv_real(run->spent_s), csv_real(run->useful_s),
       csv_real(sweep_usage_efficiency(run->useful_s, run->spent_s));
     csv_real(run->cpus), csv_real(run->gpus);
-    if (run->peak_mb > 0) printf(",%lld\n", (long long)run->peak_mb);
+    if (run->memory.peak_mb > 0) printf(",%lld\n", (long long)run->memory.peak_mb);
     else printf(",\n");
   }
 }
@@ -82,7 +84,7 @@ static void print_runs(const SweepUsage *usage) {
     if (isfinite(efficiency))
       core_table_cell_color(table, efficiency < 0.5 ? CORE_RED : CORE_PLAIN, "%.0f %%", 100 * efficiency);
     else core_table_cell(table, "-");
-    if (run->peak_mb > 0) core_table_cell(table, "%lld MB", (long long)run->peak_mb);
+    if (run->memory.peak_mb > 0) core_table_cell(table, "%lld MB", (long long)run->memory.peak_mb);
     else core_table_cell(table, "-");
   }
   core_table_print(table, stdout);
@@ -123,7 +125,11 @@ static void print_text(const char *name, const SweepUsage *usage, const SweepSai
     printf("  CPU-hours  %.3f, %.3f wasted\n", usage->cpu_hours, usage->cpu_hours_wasted);
     if (usage->gpu_hours > 0) printf("  GPU-hours  %.3f, %.3f wasted\n", usage->gpu_hours, usage->gpu_hours_wasted);
   }
-  if (usage->peak_max_mb > 0) printf("  memory     %lld MB at most\n", (long long)usage->peak_max_mb);
+  if (usage->peak_max_mb > 0)
+    printf("  memory     %lld MB at most%s\n", (long long)usage->peak_max_mb,
+           usage->peak_source == SWEEP_MEMORY_LARGEST_PROCESS ? " (of some only the largest process is known)" : "");
+  if (usage->exceeded_max_mb > 0)
+    printf("             slurm.mem = %lldM was too little\n", (long long)usage->exceeded_max_mb);
   if (advice->length) printf("%s", core_text_string(advice));
 }
 
@@ -137,7 +143,7 @@ static int report(void *given, const char **operands, size_t count) {
   TRY(sweep_common_open(&options->common));
   TRY(sweep_common_name(&options->common, operands[0], name));
   TRY(sweep_usage_read(options->common.root, name, &usage));
-  sweep_usage_advise(&usage, &advice);
+  sweep_usage_advise(&usage, name, &advice);
   SweepSaidFiles files;
   sweep_said_files(options->common.root, false, &files);
   sweep_said_read(options->common.root, name, &files, &said);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "sweep/cluster/batch.h"
@@ -14,7 +15,7 @@
 #include "sweep/spec/manifest.h"
 
 enum { TIME_STEP_S = 300, MEMORY_STEP_MB = 100 };
-static const double time_spare = 1.5, memory_spare = 1.3,
+static const double time_spare = 1.5, memory_spare = 1.3, memory_raise = 1.5,
                     worth_it = 2; /* advice is given for limits twice as large as needed */
 
 typedef struct Batches { SweepBatch *batch; size_t count; } Batches;
@@ -76,6 +77,7 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
   bool known;
   TRY(store_run_state_read(root, run->id, true, &state));
   TRY(sweep_record_read(root, run->id, &record, &known));
+  if (sweep_run_memory_read(root, run->id, &run->memory) != CORE_OK) core_warn("%s", core_error_message());
   run->status = state.status;
   run->transitions = (double)state.transitions, run->budget = (double)state.transitions_total;
   run->starts = known ? record.starts : state.attempt;
@@ -85,10 +87,13 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
     const SweepBatch *batch = is_ours(journal, &record) ? find_batch(batches, root, name, record.batch) : NULL;
     run->spent_s = record.spent_s + seconds_under_way(&record, &state);
     if (record.first_unix_s > 0) run->wait_s = record.first_unix_s - asked_before(journal, record.first_unix_s);
-    run->peak_mb = record.peak_mb;
+    if (run->memory.source == SWEEP_MEMORY_UNKNOWN && record.peak_mb > 0)
+      run->memory.peak_mb = record.peak_mb, run->memory.source = SWEEP_MEMORY_LARGEST_PROCESS;
     run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_ran_out(root, name, journal, &record);
     run->cut = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;
     if (batch) read_share(run, &batch->settings);
+    if (batch && run->out_of_memory && batch->settings.mem > run->memory.exceeded_mb)
+      run->memory.exceeded_mb = batch->settings.mem;
     if (batch && (!usage->is_slurm || batch->number == journal->batches)) usage->settings = batch->settings;
     usage->is_slurm |= batch != NULL;
   }
@@ -119,7 +124,11 @@ static void add_up(SweepUsage *usage) {
     if (run->status == STORE_STOPPED_BY_RULE)
       usage->stopped_by_rule++, usage->transitions_saved += fmax(0, run->budget - run->transitions);
     if (run->status == STORE_FINISHED && run->spent_s > usage->finished_max_s) usage->finished_max_s = run->spent_s;
-    if (run->peak_mb > usage->peak_max_mb) usage->peak_max_mb = run->peak_mb;
+    if (run->memory.peak_mb > usage->peak_max_mb) usage->peak_max_mb = run->memory.peak_mb;
+    if (run->memory.summed_mb > usage->summed_max_mb) usage->summed_max_mb = run->memory.summed_mb;
+    if (run->memory.exceeded_mb > usage->exceeded_max_mb) usage->exceeded_max_mb = run->memory.exceeded_mb;
+    if (run->memory.peak_mb > 0 && (!usage->peak_source || run->memory.source < usage->peak_source))
+      usage->peak_source = run->memory.source;
   }
   qsort(waits, count, sizeof *waits, compare);
   usage->wait_median_s = count ? (waits[(count - 1) / 2] + waits[count / 2]) / 2 : NAN;
@@ -160,6 +169,15 @@ void sweep_usage_free(SweepUsage *usage) {
 
 static int64_t round_up(double value, int64_t step) { return (int64_t)ceil(value / (double)step) * step; }
 
+/* Runs still to come, or to go on, may take more than those that have finished. */
+static bool all_have_ended(const SweepUsage *usage) {
+  for (size_t i = 0; i < usage->count; i++) {
+    const StoreStatus status = usage->run[i].status;
+    if (status != STORE_FINISHED && status != STORE_DIVERGED && status != STORE_STOPPED_BY_RULE) return false;
+  }
+  return true;
+}
+
 static void advise_time(const SweepUsage *usage, CoreText *lines) {
   char now[32], better[32];
   size_t cut = 0;
@@ -173,28 +191,53 @@ static void advise_time(const SweepUsage *usage, CoreText *lines) {
   if (usage->settings.time > 0 && cut > 0 && usage->settings.time < needed)
     core_text_appendf(lines, "slurm.time = %s lets each run end in one piece (now %s, and %zu runs needed several)\n",
                       better, now, cut);
-  else if (usage->settings.time == 0 || (double)usage->settings.time > worth_it * (double)needed)
+  else if (all_have_ended(usage) &&
+           (usage->settings.time == 0 || (double)usage->settings.time > worth_it * (double)needed))
     core_text_appendf(lines, "slurm.time = %s is enough (%s%s): short jobs start sooner, in gaps\n", better,
                       usage->settings.time ? "now " : "now the partition's default", usage->settings.time ? now : "");
 }
 
-static void advise_memory(const SweepUsage *usage, CoreText *lines) {
-  size_t killed = 0;
-  for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;
-  const int64_t needed = round_up(memory_spare * (double)usage->peak_max_mb, MEMORY_STEP_MB), now = usage->settings.mem;
-  if (killed > 0)
-    core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry --mem +50%%\n", killed,
-                      (long long)now);
-  else if (usage->peak_max_mb > 0 && (double)now > worth_it * (double)needed)
-    core_text_appendf(lines,
-                      "slurm.mem = %lldM is enough (now %lldM; the most that was used: %lldM): more runs fit a node\n",
-                      (long long)needed, (long long)now, (long long)usage->peak_max_mb);
+/* Is the memory of every run known well enough to lower a limit by it? */
+static bool is_measured(const SweepUsage *usage) {
+  enum { SAMPLES_LEAST = 2 };
+  for (size_t i = 0; i < usage->count; i++) {
+    const SweepRunUsage *run = &usage->run[i];
+    const bool sampled = run->memory.source == SWEEP_MEMORY_PROCESSES && run->memory.samples >= SAMPLES_LEAST;
+    if (run->status == STORE_FINISHED && !sampled && run->memory.source != SWEEP_MEMORY_CGROUP) return false;
+  }
+  return all_have_ended(usage) && usage->peak_max_mb > 0;
 }
 
-void sweep_usage_advise(const SweepUsage *usage, CoreText *lines) {
+int64_t sweep_usage_memory_needed(const SweepUsage *usage) {
+  const double most_mb = fmax((double)usage->peak_max_mb, (double)usage->summed_max_mb);
+  const int64_t measured_mb = round_up(memory_spare * most_mb, MEMORY_STEP_MB),
+                raised_mb = round_up(memory_raise * (double)usage->exceeded_max_mb, MEMORY_STEP_MB);
+  return raised_mb > measured_mb ? raised_mb : measured_mb;
+}
+
+static void advise_memory(const SweepUsage *usage, const char *name, CoreText *lines) {
+  size_t killed = 0;
+  for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;
+  const int64_t needed = sweep_usage_memory_needed(usage), now = usage->settings.mem;
+  if (killed > 0)
+    core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry %s --failed --mem %lldM\n",
+                      killed, (long long)now, name, (long long)needed);
+  else if (is_measured(usage) && (double)now > worth_it * (double)needed) {
+    core_text_appendf(lines, "slurm.mem = %lldM is enough (now %lldM; the most that was used: %lldM", (long long)needed,
+                      (long long)now, (long long)usage->peak_max_mb);
+    if (usage->summed_max_mb > usage->peak_max_mb)
+      core_text_appendf(lines, ", or %lldM with shared memory counted in each process",
+                        (long long)usage->summed_max_mb);
+    if (usage->exceeded_max_mb > 0)
+      core_text_appendf(lines, "; %lldM was too little", (long long)usage->exceeded_max_mb);
+    core_text_append(lines, "): more runs fit a node\n");
+  }
+}
+
+void sweep_usage_advise(const SweepUsage *usage, const char *name, CoreText *lines) {
   if (!usage->is_slurm) return;
   advise_time(usage, lines);
-  advise_memory(usage, lines);
+  advise_memory(usage, name, lines);
   const double efficiency = sweep_usage_efficiency(usage->useful_s, usage->spent_s);
   if (efficiency < 0.8)
     core_text_appendf(lines,

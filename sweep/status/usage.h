@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "store/workspace/run.h"
 #include "slurm/settings.h"
+#include "sweep/local/run_memory.h"
 
 typedef struct SweepRunUsage {
   char id[CORE_RUN_ID];
@@ -18,7 +19,7 @@ typedef struct SweepRunUsage {
   double wait_s;                /* in the queue before the first start; NaN when not known */
   double spent_s, useful_s;
   double cpus, gpus;            /* that it held; NaN when not known (this machine's executor) */
-  int64_t peak_mb;              /* 0: not known */
+  SweepRunMemory memory;
   bool out_of_memory, cut;      /* cut: it reached a time limit and went on */
   double transitions, budget;   /* done; planned (0: not known) */
 } SweepRunUsage;
@@ -34,7 +35,8 @@ typedef struct SweepUsage {
   size_t stopped_by_rule;       /* runs */
   double transitions_saved;     /* that they did not do */
   double finished_max_s;        /* the longest finished run, all its starts together */
-  int64_t peak_max_mb;
+  int64_t peak_max_mb, summed_max_mb, exceeded_max_mb; /* over runs, as in SweepRunMemory */
+  SweepMemorySource peak_source; /* the least of the runs' */
 } SweepUsage;
 
 /* Reads manifest, states and records. Caller frees. */
@@ -44,7 +46,12 @@ void sweep_usage_free(SweepUsage *usage);
 /* Useful of spent, 0..1; NaN when nothing was spent. */
 double sweep_usage_efficiency(double useful_s, double spent_s);
 
-/* A line each: what to set instead of the present time limit and memory. Nothing to say: none. */
-void sweep_usage_advise(const SweepUsage *usage, CoreText *lines);
+/* Limit for slurm.mem that the runs suggest: 1.3 times the most that one took, and 1.5 times the largest limit that one
+ * exceeded, rounded up to 100 MB; 0: nothing is known. */
+int64_t sweep_usage_memory_needed(const SweepUsage *usage);
+
+/* A line each: what to set instead of the present time limit and memory. A lower limit is advised only when all runs
+ * have ended and all of their processes were measured. Nothing to say: none. */
+void sweep_usage_advise(const SweepUsage *usage, const char *name, CoreText *lines);
 
 #endif

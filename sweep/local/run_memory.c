@@ -1,0 +1,167 @@
+/* The walk through /proc, and the file (run_memory.h). */
+#include "sweep/local/run_memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "store/workspace/paths.h"
+
+static const char *const names[] = {"unknown", "largest process", "all processes", "cgroup"};
+enum { SOURCES = sizeof names / sizeof *names };
+
+const char *sweep_memory_source_name(SweepMemorySource source) { return names[source]; }
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+int sweep_run_memory_write(const char *root, const char *id, const SweepRunMemory *memory) {
+  char path[CORE_PATH_MAX], text[256];
+  TRY(store_path_run(root, id, "memory", path));
+  const int length = snprintf(text, sizeof text, "peak_mb=%lld\nsummed_mb=%lld\nsamples=%lld\nexceeded_mb=%lld\n"
+                              "source=%s\n", (long long)memory->peak_mb, (long long)memory->summed_mb,
+                              (long long)memory->samples, (long long)memory->exceeded_mb, names[memory->source]);
+  return core_files_replace(path, text, (size_t)length);
+}
+
+int sweep_run_memory_read(const char *root, const char *id, SweepRunMemory *memory) {
+  char path[CORE_PATH_MAX], *data, source[32] = "";
+  size_t size;
+  long long peak, summed, samples, exceeded;
+  *memory = (SweepRunMemory){0};
+  TRY(store_path_run(root, id, "memory", path));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY(core_files_read(path, 4096, &data, &size));
+  const int fields = sscanf(data, "peak_mb=%lld summed_mb=%lld samples=%lld exceeded_mb=%lld source=%31[^\n]", &peak,
+                            &summed, &samples, &exceeded, source);
+  free(data);
+  if (fields < 5) return CORE_OK;
+  *memory = (SweepRunMemory){.peak_mb = peak, .summed_mb = summed, .samples = samples, .exceeded_mb = exceeded};
+  for (int i = 0; i < SOURCES; i++)
+    if (strcmp(source, names[i]) == 0) memory->source = (SweepMemorySource)i;
+  return CORE_OK;
+}
+
+int sweep_run_memory_exceed(const char *root, const char *id, int64_t limit_mb) {
+  SweepRunMemory memory;
+  TRY(sweep_run_memory_read(root, id, &memory));
+  if (limit_mb <= memory.exceeded_mb) return CORE_OK;
+  memory.exceeded_mb = limit_mb;
+  return sweep_run_memory_write(root, id, &memory);
+}
+
+/* ---- processes --------------------------------------------------------------------------------------------------- */
+
+/* Reads a file of /proc up to its end or the buffer's, and ends it by NUL. Its size; 0 when the process is gone. */
+static size_t read_proc(int folder, const char *name, const char *file, char *buffer, size_t capacity) {
+  char path[64];
+  snprintf(path, sizeof path, "%.16s/%s", name, file);
+  const int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+  size_t length = 0;
+  ssize_t got = 1;
+  while (fd >= 0 && got > 0 && length + 1 < capacity) {
+    got = read(fd, buffer + length, capacity - 1 - length);
+    if (got > 0) length += (size_t)got;
+  }
+  if (fd >= 0) close(fd);
+  buffer[length] = '\0';
+  return length;
+}
+
+/* Number behind `key` at the start of a line, in kB; 0 when there is none. */
+static int64_t field_kb(const char *text, const char *key) {
+  long long kb;
+  const char *at = strstr(text, key);
+  return at && sscanf(at + strlen(key), " %lld", &kb) == 1 ? kb : 0;
+}
+
+/* The run that a process belongs to, by its environment; count: none of them. */
+static size_t find_run(const char *environment, size_t size, const char *const *ids, size_t count) {
+  static const char key[] = SWEEP_RUN_VARIABLE "=";
+  for (const char *at = environment; at < environment + size; at += strlen(at) + 1) {
+    if (strncmp(at, key, sizeof key - 1) != 0) continue;
+    for (size_t i = 0; i < count; i++)
+      if (strcmp(at + sizeof key - 1, ids[i]) == 0) return i;
+  }
+  return count;
+}
+
+typedef struct Sums { int64_t pss_kb, peaks_kb; } Sums;
+
+static void add_process(int proc, const char *name, const char *const *ids, size_t count, Sums *sums, char *buffer,
+                        size_t capacity) {
+  struct stat folder;
+  if (fstatat(proc, name, &folder, 0) != 0 || folder.st_uid != geteuid()) return;
+  const size_t run = find_run(buffer, read_proc(proc, name, "environ", buffer, capacity), ids, count);
+  if (run == count) return;
+  if (read_proc(proc, name, "status", buffer, capacity) == 0) return;
+  const int64_t peak_kb = field_kb(buffer, "VmHWM:"), rss_kb = field_kb(buffer, "VmRSS:");
+  read_proc(proc, name, "smaps_rollup", buffer, capacity);
+  const int64_t pss_kb = field_kb(buffer, "\nPss:");
+  sums[run].pss_kb += pss_kb > 0 ? pss_kb : rss_kb;
+  sums[run].peaks_kb += peak_kb;
+}
+
+/* Adds up all processes of each run. */
+static void walk(const char *const *ids, size_t count, Sums *sums) {
+  enum { ENVIRONMENT_MAX = 1 << 20 };
+  DIR *proc = opendir("/proc");
+  if (!proc) return;
+  char *buffer = core_memory_allocate(ENVIRONMENT_MAX);
+  for (struct dirent *entry; (entry = readdir(proc));)
+    if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+      add_process(dirfd(proc), entry->d_name, ids, count, sums, buffer, ENVIRONMENT_MAX);
+  free(buffer);
+  closedir(proc);
+}
+
+/* ---- attempts ---------------------------------------------------------------------------------------------------- */
+
+static void write_or_warn(const char *root, const char *id, SweepMemoryProbe *probe) {
+  if (sweep_run_memory_write(root, id, &probe->run) != CORE_OK) core_warn("%s", core_error_message());
+  probe->written_mb = larger(probe->run.peak_mb, probe->run.summed_mb);
+}
+
+void sweep_memory_probe_begin(const char *root, const char *id, SweepMemoryProbe *probe) {
+  *probe = (SweepMemoryProbe){0};
+  if (sweep_run_memory_read(root, id, &probe->run) != CORE_OK) core_warn("%s", core_error_message());
+  probe->written_mb = larger(probe->run.peak_mb, probe->run.summed_mb);
+}
+
+void sweep_memory_probe_take(SweepMemoryProbe *probe, SweepMemorySource source, int64_t peak_mb) {
+  if (peak_mb <= 0) return;
+  probe->run.peak_mb = larger(probe->run.peak_mb, peak_mb);
+  if (source > probe->run.source) probe->run.source = source;
+}
+
+void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMemoryProbe *const *probes,
+                               size_t count) {
+  if (count == 0) return;
+  Sums *sums = core_memory_zero_allocate(count, sizeof *sums);
+  walk(ids, count, sums);
+  for (size_t i = 0; i < count; i++) {
+    SweepMemoryProbe *probe = probes[i];
+    if (sums[i].pss_kb == 0) continue;
+    sweep_memory_probe_take(probe, SWEEP_MEMORY_PROCESSES, (sums[i].pss_kb + 1023) / 1024);
+    probe->run.summed_mb = larger(probe->run.summed_mb, (sums[i].peaks_kb + 1023) / 1024);
+    probe->run.samples = larger(probe->run.samples, ++probe->samples);
+    const int64_t known_mb = larger(probe->run.peak_mb, probe->run.summed_mb);
+    if (20 * known_mb > 21 * probe->written_mb) write_or_warn(root, ids[i], probe);
+  }
+  free(sums);
+}
+
+void sweep_memory_probe_end(const char *root, const char *id, SweepMemoryProbe *probe, int64_t largest_kb) {
+  const int64_t largest_mb = (largest_kb + 1023) / 1024;
+  sweep_memory_probe_take(probe, SWEEP_MEMORY_LARGEST_PROCESS, largest_mb);
+  probe->run.summed_mb = larger(probe->run.summed_mb, largest_mb);
+  write_or_warn(root, id, probe);
+}
