@@ -120,11 +120,12 @@ MAKE_PYTHON := tests/tools/python.sh $(BUILD)/python || echo "going on without P
 FETCH_MUJOCO := $(if $(and $(call has,MUJOCO),$(filter-out $(abspath $(BUILD))/mujoco,$(MUJOCO_HOME))),true,tests/tools/mujoco.sh $(BUILD)/mujoco || echo "going on without MuJoCo" >&2)
 tests: $(KERNELS_O) lib bridge $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
+# Unit tests that need what is fetched are skipped without it.
 check:           ## all tests; the last line is "N passed, N failed, N skipped"
 	@tests/tools/dependencies.sh install packaging procgen
-	@$(FETCH_MUJOCO)
-	@$(MAKE_PYTHON)
-	@$(FETCH_PROCGEN)
+	@$(if $(filter unit unit/%,$(ONLY)),,$(FETCH_MUJOCO))
+	@$(if $(filter unit unit/%,$(ONLY)),,$(MAKE_PYTHON))
+	@$(if $(filter unit unit/%,$(ONLY)),,$(FETCH_PROCGEN))
 	@+$(BUILD_ALL) tests
 	@tests/run.sh $(BUILD) $(ONLY)
 check-long:      ## the tests of tests/long, minutes to hours (ONLY=part of a name)

@@ -27,6 +27,7 @@
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/task_search.h"
 #include "sweep/commands.h"
+#include "sweep/local/environment.h"
 #include "sweep/local/notify.h"
 #include "sweep/spec/sweep.h"
 
@@ -420,7 +421,12 @@ static int run_task(void *given, const char **operands, size_t count) {
   TRY(sweep_batch_read(root, name, number, &task.self.batch));
   int code = strcmp(task.self.batch.hash, task.array.hash) == 0 ? CORE_OK
              : core_error(CORE_FAIL, "%s: batch %lld was changed after it was submitted", name, (long long)number);
-  if (code == CORE_OK) code = carry_out(&task);
+  const SlurmSettings *settings = &task.self.batch.settings;
+  const bool prepared = *settings->modules || *settings->container; /* what these set is not to be written over */
+  if (code == CORE_OK) {
+    sweep_environment_apply(root, name, prepared ? SWEEP_ENVIRONMENT_UNDER : SWEEP_ENVIRONMENT_OVER);
+    code = carry_out(&task);
+  }
   free(task.attempts);
   sweep_task_rule_close(&task.self.rule);
   sweep_batch_free(&task.self.batch);

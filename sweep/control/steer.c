@@ -14,6 +14,7 @@
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
+#include "sweep/local/environment.h"
 #include "sweep/plan/code.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/sweep.h"
@@ -210,7 +211,7 @@ out:
 /* ---- retry ------------------------------------------------------------------------------------------------------- */
 
 typedef struct RetryOptions {
-  bool failed, lost, by_rule, dry_run, force;
+  bool failed, lost, by_rule, dry_run, force, same_environment;
   const char *mem, *time;
   SweepCodeChoice code;
 } RetryOptions;
@@ -284,25 +285,6 @@ static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t
   return code;
 }
 
-/* A limit that a run has exceeded is none to try again. Each run keeps the limits that it exceeded. */
-static int check_memory(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count,
-                        int64_t limit_mb) {
-  SweepUsage usage;
-  int code = CORE_OK;
-  TRY(sweep_usage_read(chosen->common.root, chosen->name, &usage));
-  const int64_t needed_mb = sweep_usage_memory_needed(&usage);
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
-    const SweepRunUsage *run = &usage.run[indices[i]];
-    if (run->memory.exceeded_mb == 0) continue;
-    if (!options->dry_run) code = sweep_run_memory_exceed(chosen->common.root, run->id, run->memory.exceeded_mb);
-    if (code == CORE_OK && options->mem && limit_mb > 0 && limit_mb <= run->memory.exceeded_mb)
-      code = core_error(CORE_USAGE, "--mem %s: run %s ran out of memory at %lldM; --mem %lldM gives it more",
-                        options->mem, run->id, (long long)run->memory.exceeded_mb, (long long)needed_mb);
-  }
-  sweep_usage_free(&usage);
-  return code;
-}
-
 /* As the sweep was submitted (its frozen [slurm] section), with what this retry changes. */
 static int retry_settings(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count,
                           SlurmSettings *settings) {
@@ -324,7 +306,8 @@ static int retry_settings(const RetryOptions *options, const Chosen *chosen, con
   if (memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
   if (options->mem) TRY(raise_memory(settings, options->mem, memory));
   if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
-  TRY(check_memory(options, chosen, indices, count, settings->mem));
+  TRY(sweep_usage_check_memory(chosen->common.root, chosen->name, indices, count, options->mem ? settings->mem : 0,
+                               !options->dry_run));
   return slurm_settings_check(settings);
 }
 
@@ -388,13 +371,12 @@ static int retry_here(const RetryOptions *options, const Chosen *chosen) {
 
 static int retry(const RetryOptions *options, const Chosen *chosen) {
   int64_t *indices = core_memory_allocate((chosen->manifest.count + 1) * sizeof *indices);
-  size_t count;
+  size_t count, taken;
+  int code;
   SlurmSettings settings;
   SweepLaunched done = {0};
   SlurmCluster *cluster = NULL;
   FILE *words = words_of(chosen);
-  size_t taken;
-  int code;
   TRY_GOTO(code, out, find_meant(options, chosen, indices, &count));
   if (count > 0 && !options->dry_run) TRY_GOTO(code, out, take_up(chosen, indices, count, &taken));
   if (count == 0) {
@@ -410,6 +392,7 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
                               .words = words,
                               .force = options->force,
                               .dry_run = options->dry_run};
+  if (!options->dry_run) TRY_GOTO(code, out, sweep_environment_record(launch.root, launch.name));
   code = sweep_launch_again(&launch, &chosen->manifest, indices, count, &done);
   sweep_cluster_status_forget();
   if (done.submitted) fprintf(words, "%s: %zu runs submitted again\n", chosen->name, done.submitted);
@@ -428,12 +411,13 @@ out:
 /* ---- the commands ------------------------------------------------------------------------------------------------ */
 
 typedef struct Order { Chosen chosen; Verb verb; RetryOptions retry; } Order;
-
 static int carry_out(void *given, const char **operands, size_t count) {
   Order *order = given;
   Chosen *chosen = &order->chosen;
   SweepCodeChoice *code_choice = &order->retry.code;
   int code = choose(chosen, operands, count);
+  if (code == CORE_OK && order->retry.same_environment)
+    sweep_environment_apply(chosen->common.root, chosen->name, SWEEP_ENVIRONMENT_EXACT);
   code_choice->force = order->retry.force, code_choice->dry_run = order->retry.dry_run;
   if (code == CORE_OK && order->verb == RETRY)
     code = sweep_code_admit_sweep(&chosen->common, chosen->name, code_choice);
@@ -499,6 +483,7 @@ int sweep_retry(int argc, char **argv) {
     {"force", 'f', CORE_OPTION_FLAG, &given->force, NULL, "start the named runs over, also finished and diverged ones"},
     {"keep", 0, CORE_OPTION_FLAG, &given->code.keep, NULL, "go on beside runs that were made by other code"},
     {"trust", 0, CORE_OPTION_FLAG, &given->code.trust, NULL, "allow the code that the sweep names, as sweep submit"},
+    {"same-environment", 0, CORE_OPTION_FLAG, &given->same_environment, NULL, "as submitted last (docs/cluster.md)"},
     {"dry-run", 'n', CORE_OPTION_FLAG, &given->dry_run, NULL, "say what would be submitted; change nothing"},
     JSON_OPTION(order.chosen),
     {0}};

@@ -15,6 +15,7 @@
 #include "sweep/commands.h"
 #include "sweep/control/missing.h"
 #include "sweep/control/recorded.h"
+#include "sweep/local/environment.h"
 #include "sweep/local/executor.h"
 #include "sweep/local/notify.h"
 #include "sweep/local/queue.h"
@@ -36,7 +37,7 @@ enum { ROOM_POLL_S = 10 };
 
 typedef struct SubmitOptions {
   SweepCommon common;
-  bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, keep, json;
+  bool wait, force, no_start, local, dry_run, test_only, held, no_check, trust, keep, json, same_environment;
   int64_t jobs;
   bool on_cluster, keep_failed;
   json_t *told;              /* what --json prints */
@@ -110,6 +111,7 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, size_t rec
     .jobs = options->jobs, .force = options->force, .asked_unix_s = core_clock_unix_s()};
   sweep_archived_end(root, name);
   sweep_notify_begin(root, name, recorded - missing->todo - missing->running);
+  TRY(sweep_environment_record(root, name));
   TRY(sweep_queue_write(root, name, &request));
   int64_t process;
   bool joined;
@@ -182,6 +184,7 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
                               .test_only = options->test_only,
                               .held = options->held};
   SweepLaunched done;
+  if (!options->dry_run && !options->test_only) TRY(sweep_environment_record(launch.root, launch.name));
   const int code = sweep_launch_grid(&launch, grid, manifest, &done);
   if (!options->dry_run && !options->test_only) sweep_cluster_status_forget();
   tell_count(options, "submitted", done.submitted);
@@ -318,6 +321,7 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
 /* With --wait wave after wave; on this machine it is the executor that goes on (next_wave.h). A wave with failed or
  * diverged runs has ended as well, and is not run again. Tasks may have proposed and submitted meanwhile. */
 static int submit_spec(SubmitOptions *options, SweepSpec *spec) {
+  if (options->same_environment) sweep_environment_apply(options->common.root, spec->name, SWEEP_ENVIRONMENT_EXACT);
   int code = submit_once(options, spec);
   bool more = true;
   while (more && options->wait && options->on_cluster && (code == CORE_OK || code == CORE_FAIL) &&
@@ -392,6 +396,8 @@ static int command(const CoreManual *manual, int argc, char **argv, CoreAnswer a
      "allow the code that env.task, env.python and env.code name to run, now and later; asked again when it changes"},
     {"keep", 0, CORE_OPTION_FLAG, &given.keep, NULL,
      "go on beside runs that were made by other code, and from their checkpoints; recorded in sweeps/NAME/kept"},
+    {"same-environment", 0, CORE_OPTION_FLAG, &given.same_environment, NULL,
+     "with the variables and directory of the sweep's last submission, not this shell's"},
     {"json", 0, CORE_OPTION_FLAG, &given.json, NULL, "print JSON; what people read goes to stderr"},
     {"held", 0, CORE_OPTION_FLAG, &given.held, NULL, "Slurm: submit held; sweep release lets the runs start"},
     {0}};

@@ -15,6 +15,7 @@
 #include "core/program.h"
 #include "core/text.h"
 #include "store/workspace/paths.h"
+#include "sweep/local/environment.h"
 #include "sweep/local/run_memory.h"
 
 enum { ARGUMENTS_MAX = 24 };
@@ -67,28 +68,32 @@ static void share_gpus(const SweepTrainer *trainer) {
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void become_trainer(const SweepTrainer *trainer, char *const arguments[], int log, pid_t parent) {
+/* Numbers and paths behind `arguments`. */
+typedef struct Words {
+  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], threads[64], mpi[64], nodes[32], ranks[32], cpus[32];
+  char *arguments[ARGUMENTS_MAX];
+} Words;
+
+static _Noreturn void become_trainer(const SweepTrainer *trainer, Words *words, int log, pid_t parent) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(CORE_REQUEUE); /* it died before prctl */
   dup2(log, 1), dup2(log, 2);
+  if (trainer->sweep) {
+    sweep_environment_apply(trainer->root, trainer->sweep, SWEEP_ENVIRONMENT_EXACT);
+    if (sweep_trainer_program(words->program) != CORE_OK) fprintf(stderr, "%s\n", core_error_message());
+  }
   setenv(SWEEP_RUN_VARIABLE, trainer->id, 1);
   if (trainer->place >= 0 && trainer->ranks <= 1) {
     share_processors(trainer);
     share_gpus(trainer);
   }
-  execvp(arguments[0], arguments);
-  fprintf(stderr, "can not start %s: %s\n", arguments[0], strerror(errno));
+  execvp(words->arguments[0], words->arguments);
+  fprintf(stderr, "cannot start %s: %s\n", words->arguments[0], strerror(errno));
   _exit(127);
 }
-
-/* Numbers and paths behind `arguments`. */
-typedef struct Words {
-  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], threads[64], mpi[64], nodes[32], ranks[32], cpus[32];
-  char *arguments[ARGUMENTS_MAX];
-} Words;
 
 static int make_words(const SweepTrainer *trainer, Words *words) {
   size_t count = 0;
@@ -123,7 +128,7 @@ int sweep_trainer_start(const SweepTrainer *trainer, pid_t *process) {
   int log;
   TRY(core_files_open(path, CORE_FILES_APPEND, &log));
   const pid_t parent = getpid(), child = fork();
-  if (child == 0) become_trainer(trainer, words.arguments, log, parent);
+  if (child == 0) become_trainer(trainer, &words, log, parent);
   close(log);
   if (child < 0) return core_error_errno(CORE_FAIL, "can not start a process");
   *process = child;

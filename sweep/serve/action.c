@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 extern char **environ;
-enum { SAID_MAX = 8 << 10, ARGUMENTS_MAX = 10 };
+enum { SAID_MAX = 8 << 10, ARGUMENTS_MAX = 11 };
 static const char *const verbs[] = {"stop", "retry"};
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
@@ -80,6 +80,7 @@ static size_t make_arguments(const char *root, const ServeAction *action, bool i
   arguments[count++] = "--root";
   arguments[count++] = root;
   if (!is_steered) arguments[count++] = action->verb == SERVE_STOP ? "--no-wait" : "--local";
+  if (action->verb == SERVE_RETRY) arguments[count++] = "--same-environment"; /* nobody meant the server's */
   arguments[count++] = "--";
   if (is_steered || action->verb == SERVE_RETRY || !action->run[0]) arguments[count++] = action->sweep;
   if (action->run[0] && (is_steered || action->verb == SERVE_STOP)) arguments[count++] = action->run;

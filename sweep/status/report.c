@@ -16,11 +16,13 @@ static const char *seconds_or_dash(double seconds, char *buffer) {
 }
 
 static json_t *run_json(const SweepRunUsage *run, size_t index) {
-  return json_pack("{s:I, s:s, s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:I, s:s, s:I}", "index", (json_int_t)index, "run",
-                   run->id, "status", store_status_name(run->status), "starts", (json_int_t)run->starts, "wait_s",
+  return json_pack("{s:I, s:s, s:s, s:I, s:o, s:f, s:f, s:o, s:o, s:o, s:I, s:s, s:I}", "index", (json_int_t)index,
+                   "run", run->id, "status", store_status_name(run->status), "starts",
+                   (json_int_t)run->starts, "wait_s",
                    core_json_real(run->wait_s), "spent_s", run->spent_s, "useful_s", run->useful_s, "efficiency",
                    core_json_real(sweep_usage_efficiency(run->useful_s, run->spent_s)), "cpus",
-                   core_json_real(run->cpus), "gpus", core_json_real(run->gpus), "peak_mb", (json_int_t)run->memory.peak_mb,
+                   core_json_real(run->cpus), "gpus", core_json_real(run->gpus), "peak_mb",
+                   (json_int_t)run->memory.peak_mb,
                    "peak_of", sweep_memory_source_name(run->memory.source), "exceeded_mb",
                    (json_int_t)run->memory.exceeded_mb);
 }

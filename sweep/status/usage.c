@@ -215,6 +215,23 @@ int64_t sweep_usage_memory_needed(const SweepUsage *usage) {
   return raised_mb > measured_mb ? raised_mb : measured_mb;
 }
 
+int sweep_usage_check_memory(const char *root, const char *name, const int64_t *indices, size_t count,
+                             int64_t limit_mb, bool record) {
+  SweepUsage usage;
+  TRY(sweep_usage_read(root, name, &usage));
+  int code = CORE_OK;
+  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+    const SweepRunUsage *run = &usage.run[indices[i]];
+    if (record) code = sweep_run_memory_exceed(root, run->id, run->memory.exceeded_mb);
+    if (code == CORE_OK && limit_mb > 0 && limit_mb <= run->memory.exceeded_mb)
+      code = core_error(CORE_USAGE, "--mem: %lldM is too little: run %s ran out of memory at %lldM; --mem %lldM gives "
+                        "it more", (long long)limit_mb, run->id, (long long)run->memory.exceeded_mb,
+                        (long long)sweep_usage_memory_needed(&usage));
+  }
+  sweep_usage_free(&usage);
+  return code;
+}
+
 static void advise_memory(const SweepUsage *usage, const char *name, CoreText *lines) {
   size_t killed = 0;
   for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;

@@ -50,6 +50,11 @@ double sweep_usage_efficiency(double useful_s, double spent_s);
  * exceeded, rounded up to 100 MB; 0: nothing is known. */
 int64_t sweep_usage_memory_needed(const SweepUsage *usage);
 
+/* Is `limit_mb` (0: not looked at) more than what each of the runs `indices` has exceeded? CORE_USAGE: no. record: the
+ * runs keep what they have exceeded, so that another attempt does not hide it. */
+int sweep_usage_check_memory(const char *root, const char *name, const int64_t *indices, size_t count,
+                             int64_t limit_mb, bool record);
+
 /* A line each: what to set instead of the present time limit and memory. A lower limit is advised only when all runs
  * have ended and all of their processes were measured. Nothing to say: none. */
 void sweep_usage_advise(const SweepUsage *usage, const char *name, CoreText *lines);

@@ -1,0 +1,250 @@
+/* Which variables are recorded, and the file: a line of its kind, the directory, a line a variable, with \\ and \n for
+ * backslashes and newlines (environment.h). */
+#include "sweep/local/environment.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "store/workspace/paths.h"
+
+extern char **environ;
+
+enum { ENVIRONMENT_MAX = 8 << 20 };
+static const char head[] = "# environment 1\n", directory_key[] = "directory ";
+
+/* ---- which ------------------------------------------------------------------------------------------------------- */
+
+/* Names of a login session, a terminal, a machine or a job; with * at the end: all that begin so. */
+static const char *const foreign[] = {
+  "_", "PWD", "OLDPWD", "SHLVL", "HOME", "USER", "LOGNAME", "SHELL", "MAIL", "HOSTNAME", "HOST", "TMPDIR", "TMP",
+  "TEMP", "SSH_*", "GPG_*", "DISPLAY", "WAYLAND_*", "XAUTHORITY", "XDG_SESSION_*", "XDG_RUNTIME_DIR", "XDG_SEAT",
+  "XDG_VTNR",
+  "DBUS_*", "DESKTOP_*", "TERM*", "COLORTERM", "COLUMNS", "LINES", "LS_COLORS", "LESS*", "PAGER", "EDITOR", "VISUAL",
+  "PS1", "PS2", "PROMPT*", "HIST*", "TMUX*", "STY", "WINDOW*", "VTE_*", "BASH_*", "ENV", "MAKEFLAGS", "MAKELEVEL",
+  "MFLAGS", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_*", "NOTIFY_SOCKET", "LISTEN_*",
+  "SLURM_*", "SLURMD_*", "SLURMRESTD*", "SBATCH_*", "SRUN_*", "SALLOC_*", "SPANK_*", "PMI*", "PMIX_*", "OMPI_COMM_*",
+  "OMPI_UNIVERSE_*", "PRTE_*", "HYDRA_*", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "FLUX_*", "PBS_*", "LSB_*",
+  "SWEEP_ROOT", "SWEEP_RUN", "SWEEP_SITE", "CORE_DEVICE_SHARE"};
+
+/* Parts of names of what nobody else may read. */
+static const char *const secret[] = {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS_", "_PASS", "_KEY",
+                                     "APIKEY", "CREDENTIAL", "_JWT", "COOKIE", "NETRC", "_AUTH", "PGPASS", "_DSN"};
+
+/* What Slurm gives a job: its own GPUs, and processors. */
+static const char *const of_job[] = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+                                     "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK", "CUDA_MPS_*"};
+
+static bool is_of(const char *name, size_t length, const char *const *list, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const size_t whole = strlen(list[i]);
+    const bool is_family = whole > 1 && list[i][whole - 1] == '*';
+    if (is_family ? strncmp(name, list[i], whole - 1) == 0 : whole == length && strncmp(name, list[i], length) == 0)
+      return true;
+  }
+  return false;
+}
+
+#define IS_OF(name, length, list) is_of(name, length, list, sizeof list / sizeof *list)
+
+static bool is_secret(const char *name, size_t length) {
+  char upper[256];
+  if (length >= sizeof upper) return true;
+  for (size_t i = 0; i < length; i++) upper[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 32) : name[i];
+  upper[length] = '\0';
+  if (strcmp(upper, "KEY") == 0 || strcmp(upper, "PASS") == 0) return true;
+  for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
+    if (strstr(upper, secret[i])) return true;
+  return false;
+}
+
+static bool is_recorded(const char *name, size_t length) {
+  return length > 0 && !IS_OF(name, length, foreign) && !is_secret(name, length);
+}
+
+bool sweep_environment_is_recorded(const char *name) { return is_recorded(name, strlen(name)); }
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Record {
+  char *directory;
+  char **variables;          /* "NAME=value" */
+  size_t count;
+  char *memory;              /* owns the texts */
+} Record;
+
+static void free_record(Record *record) {
+  free(record->variables);
+  free(record->memory);
+  *record = (Record){0};
+}
+
+static void append_escaped(CoreText *text, const char *value) {
+  for (; *value; value++) {
+    if (*value == '\\') core_text_append(text, "\\\\");
+    else if (*value == '\n') core_text_append(text, "\\n");
+    else core_text_append_bytes(text, value, 1);
+  }
+  core_text_append(text, "\n");
+}
+
+static void unescape(char *line) {
+  char *to = line;
+  for (const char *from = line; *from; from++) {
+    if (*from == '\\' && from[1]) from++, *to++ = *from == 'n' ? '\n' : *from;
+    else *to++ = *from;
+  }
+  *to = '\0';
+}
+
+static int compare(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static int print(CoreText *text) {
+  char directory[CORE_PATH_MAX], **sorted;
+  size_t count = 0, kept = 0;
+  if (!getcwd(directory, sizeof directory)) return core_error_errno(CORE_FAIL, "cannot read the working directory");
+  while (environ[count]) count++;
+  sorted = core_memory_allocate((count + 1) * sizeof *sorted);
+  for (size_t i = 0; i < count; i++)
+    if (is_recorded(environ[i], strcspn(environ[i], "=")) && strchr(environ[i], '=')) sorted[kept++] = environ[i];
+  qsort(sorted, kept, sizeof *sorted, compare);
+  core_text_append(text, head);
+  core_text_append(text, directory_key);
+  append_escaped(text, directory);
+  for (size_t i = 0; i < kept; i++) append_escaped(text, sorted[i]);
+  free(sorted);
+  return CORE_OK;
+}
+
+static bool parse(char *text, Record *record) {
+  size_t lines = 0;
+  if (strncmp(text, head, sizeof head - 1) != 0) return false;
+  for (const char *c = text; *c; c++) lines += *c == '\n';
+  record->variables = core_memory_allocate((lines + 1) * sizeof *record->variables);
+  for (char *line = text + sizeof head - 1, *end; (end = strchr(line, '\n')); line = end + 1) {
+    *end = '\0';
+    unescape(line);
+    if (!record->directory && strncmp(line, directory_key, sizeof directory_key - 1) == 0)
+      record->directory = line + sizeof directory_key - 1;
+    else if (strchr(line, '=')) record->variables[record->count++] = line;
+  }
+  return record->directory != NULL;
+}
+
+/* false: there is none that is ours. A file of another user, with a second name, or that others may write, is not. */
+static bool read_record(const char *root, const char *name, Record *record) {
+  char path[CORE_PATH_MAX];
+  struct stat file;
+  *record = (Record){0};
+  if (store_path_sweep(root, name, "environment", path) != CORE_OK) return false;
+  const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) {
+    if (access(path, F_OK) == 0)
+      core_warn("%s: cannot be read; the runs get the environment of this process", path);
+    return false;
+  }
+  const bool is_ours = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
+                       file.st_nlink == 1 && (file.st_mode & 022) == 0 && file.st_size < ENVIRONMENT_MAX;
+  size_t length = 0;
+  ssize_t got = 1;
+  if (is_ours) record->memory = core_memory_zero_allocate((size_t)file.st_size + 1, 1);
+  while (is_ours && length < (size_t)file.st_size && got > 0) {
+    got = read(fd, record->memory + length, (size_t)file.st_size - length);
+    if (got > 0) length += (size_t)got;
+  }
+  close(fd);
+  if (is_ours && parse(record->memory, record)) return true;
+  core_warn("%s: is not this user's record; the runs get the environment of this process", path);
+  free_record(record);
+  return false;
+}
+
+/* ---- recording --------------------------------------------------------------------------------------------------- */
+
+static const char *find(const Record *record, const char *variable) {
+  const size_t length = strcspn(variable, "=") + 1;
+  for (size_t i = 0; i < record->count; i++)
+    if (strncmp(record->variables[i], variable, length) == 0) return record->variables[i];
+  return NULL;
+}
+
+static void add_name(const char *variable, size_t *count, CoreText *names) {
+  enum { NAMED_MAX = 8 };
+  if (++*count <= NAMED_MAX)
+    core_text_appendf(names, "%s%.*s", *count > 1 ? ", " : "", (int)strcspn(variable, "="), variable);
+  else if (*count == NAMED_MAX + 1) core_text_append(names, ", ...");
+}
+
+static void compare_with(const Record *before, const Record *now, const char *name) {
+  CoreText names = {0};
+  size_t count = 0;
+  for (size_t i = 0; i < now->count; i++) {
+    const char *old = find(before, now->variables[i]);
+    if (!old || strcmp(old, now->variables[i]) != 0) add_name(now->variables[i], &count, &names);
+  }
+  for (size_t i = 0; i < before->count; i++)
+    if (!find(now, before->variables[i])) add_name(before->variables[i], &count, &names);
+  if (strcmp(before->directory, now->directory) != 0) add_name("the working directory", &count, &names);
+  if (count > 0)
+    core_warn("%s: the environment differs from that of its last submission in %s; runs that start from now on get the "
+              "present one", name, core_text_string(&names));
+  core_text_free(&names);
+}
+
+int sweep_environment_record(const char *root, const char *name) {
+  char path[CORE_PATH_MAX];
+  CoreText text = {0};
+  Record before, now = {0};
+  TRY(store_path_sweep(root, name, "environment", path));
+  TRY(print(&text));
+  if (access(path, F_OK) == 0 && read_record(root, name, &before)) {
+    now.memory = core_text_duplicate(text.data);
+    if (parse(now.memory, &now)) compare_with(&before, &now, name);
+    free_record(&now);
+    free_record(&before);
+  }
+  const mode_t mask = umask(077);
+  const int code = core_files_write_atomic(path, text.data, text.length);
+  umask(mask);
+  core_text_free(&text);
+  return code;
+}
+
+/* ---- applying ---------------------------------------------------------------------------------------------------- */
+
+static void unset_others(const Record *record) {
+  size_t count = 0;
+  while (environ[count]) count++;
+  char **names = core_memory_allocate((count + 1) * sizeof *names);
+  for (size_t i = 0; i < count; i++) names[i] = core_text_duplicate(environ[i]);
+  for (size_t i = 0; i < count; i++) {
+    const size_t length = strcspn(names[i], "=");
+    if (names[i][length] == '=' && is_recorded(names[i], length) && !find(record, names[i])) {
+      names[i][length] = '\0';
+      unsetenv(names[i]);
+    }
+    free(names[i]);
+  }
+  free(names);
+}
+
+void sweep_environment_apply(const char *root, const char *name, SweepEnvironmentHow how) {
+  Record record;
+  if (!read_record(root, name, &record)) return;
+  if (how == SWEEP_ENVIRONMENT_EXACT) unset_others(&record);
+  for (size_t i = 0; i < record.count; i++) {
+    char *variable = record.variables[i];
+    const size_t length = strcspn(variable, "=");
+    if (!is_recorded(variable, length) || (how != SWEEP_ENVIRONMENT_EXACT && IS_OF(variable, length, of_job))) continue;
+    variable[length] = '\0';
+    setenv(variable, variable + length + 1, how != SWEEP_ENVIRONMENT_UNDER);
+  }
+  if (how == SWEEP_ENVIRONMENT_EXACT && chdir(record.directory) != 0)
+    core_warn("%s: cannot be entered; the runs of %s work where they are started", record.directory, name);
+  free_record(&record);
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# The runs of a sweep get the environment and the directory of the shell that submitted it, whichever executor starts
+# them. The trainers write theirs down before they begin. TAP.
+set -u
+. "$(dirname "$0")/tap.sh"
+cd "$tap_dir" || exit 1
+export SWEEP_ROOT=$tap_dir/workspace
+mkdir -p first second third
+cat >note <<'END'
+#!/bin/sh
+[ -z "${SWEEP_RUN:-}" ] || { env; echo "directory=$(pwd -P)"; } >"$NOTES/$SWEEP_RUN.$$"
+exec "$TRAINER" "$@"
+END
+chmod +x note
+ln -s note other-note
+export TRAINER=$SWEEP_BUILD/bin/trainer NOTES=$tap_dir/notes
+mkdir notes
+
+experiment() { # name, seeds, steps
+  cat >"$1.ini" <<END
+[sweep]
+name = $1
+seeds = $2
+[env]
+task = simulator
+num = 8
+[ppo]
+num_steps = 16
+[train]
+total_steps = $3
+END
+}
+experiment long 1 20M
+experiment short 2 1k
+experiment again 1 1k
+sed -i '/^task/d' ./*.ini
+run_of() { awk -v row="${2:-1}" '$1 ~ /^[0-9]+$/ && ++n == row { print $2 }' "$SWEEP_ROOT/sweeps/$1/manifest.tsv"; }
+noted() { cat "$NOTES/$(run_of "$1" "${2:-1}")".* 2>/dev/null | grep -Fqx -- "$3"; }
+ended() { [ ! -e "$SWEEP_ROOT/sweeps/$1/queued" ]; }
+
+(cd first && MARK=one ONLY_FIRST=1 SWEEP_TRAINER=$tap_dir/note sweep submit ../long.ini -j 4 --no-check) >out 2>&1
+tap_wait 60 noted long 1 MARK=one
+tap_result "a first sweep runs with its shell's variables" $? "$(cat out)"
+tap_run "a second submission joins the executor" 0 "added to executor" \
+  sh -c 'cd second && MARK="two
+lines" LIBRARY=/second SWEEP_TRAINER='"$tap_dir"'/other-note GROUP_TOKEN=hush sweep submit ../short.ini --no-check -j 4'
+tap_wait 60 ended short
+noted short 1 LIBRARY=/second; tap_result "its runs get its variables" $? "$(cat notes/* | grep LIBRARY)"
+noted short 1 lines; tap_result "with newlines in them" $?
+noted short 1 "SWEEP_TRAINER=$tap_dir/other-note"; tap_result "its trainer" $?
+noted short 1 "directory=$(cd second && pwd -P)"; tap_result "its directory" $?
+! noted short 1 ONLY_FIRST=1; tap_result "and nothing of the executor's shell" $?
+! noted long 1 LIBRARY=/second; tap_result "the first sweep keeps its own" $?
+[ "$(stat -c %a "$SWEEP_ROOT/sweeps/short/environment")" = 600 ]; tap_result "the record is its owner's alone" $?
+! grep -rq hush "$SWEEP_ROOT/sweeps"; tap_result "secrets are not recorded" $?
+
+tap_run "a changed environment is said, by its names" 0 "differs from that of its last submission in LIBRARY" \
+  sh -c 'cd third && LIBRARY=/third SWEEP_TRAINER='"$tap_dir"'/note sweep extend short seeds=4 --no-check -j 4 2>&1'
+tap_wait 60 ended short
+noted short 3 LIBRARY=/third; tap_result "runs that start then get the present one" $?
+(cd first && LIBRARY=/first sweep submit short --force --no-check --same-environment -j 4) >out 2>&1
+grep -q differs out && tap_result "--same-environment changes nothing" 1 "$(cat out)" || tap_result "--same-environment changes nothing" 0
+tap_wait 60 ended short
+! noted short 1 LIBRARY=/first && noted short 1 LIBRARY=/third
+tap_result "runs that start over by it get the recorded one" $? "$(cat out)"
+
+chmod 666 "$SWEEP_ROOT/sweeps/short/environment"
+LIBRARY=/own SWEEP_TRAINER=$tap_dir/note sweep submit again.ini --no-check -j 4 >/dev/null 2>&1
+sed -i 's|^LIBRARY=.*|LIBRARY=/evil|' "$SWEEP_ROOT/sweeps/short/environment"
+tap_run "a record that others may write is not taken" 0 "is not this user's record" \
+  sh -c "sweep submit short --force --no-check --same-environment -j 4 2>&1"
+tap_wait 60 ended short
+! grep -rqx LIBRARY=/evil notes; tap_result "nothing of it reaches a run" $?
+sweep stop long >/dev/null 2>&1
+tap_done
