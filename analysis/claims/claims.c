@@ -10,6 +10,7 @@
 #include "analysis/claims/clock.h"
 #include "analysis/claims/permute.h"
 #include "analysis/claims/switches.h"
+#include "analysis/runs/codes.h"
 #include "analysis/runs/measure_coverage.h"
 #include "core/memory.h"
 #include "core/text.h"
@@ -231,7 +232,7 @@ static size_t least_seeds(const AnalysisCells *cells, AnalysisTest test, size_t 
 /* Runs that a rule stopped are missing because of what they measured: what is left gives no verdict. */
 static void decide(AnalysisFindingOfClaim *f, double p_for, double p_against) {
   f->verdict = ANALYSIS_UNDECIDED;
-  if (f->censored > 0) return;
+  if (f->censored > 0 || f->codes > 0) return;
   if (p_for <= f->level) f->verdict = ANALYSIS_SUPPORTED;
   else if (p_against <= f->level) f->verdict = ANALYSIS_CONTRADICTED;
 }
@@ -251,6 +252,11 @@ static void explain(const AnalysisCells *cells, AnalysisFindingOfClaim *f) {
   if (f->censored > 0) {
     snprintf(f->reason, sizeof f->reason, "%zu runs were stopped by a rule; --budget %.6g compares what all reached",
              f->censored, cells->censored_at);
+    return;
+  }
+  if (f->codes > 0) {
+    snprintf(f->reason, sizeof f->reason, "%zu configurations have runs by different code; --where code=HASH takes "
+             "those of one", f->codes);
     return;
   }
   if (least > 0) {
@@ -302,6 +308,22 @@ static bool needs_all_cells(AnalysisTest test) {
          meanings[test].kind == OF_SECOND;
 }
 
+/* Returns the number of cells with runs by different code. */
+static size_t count_codes(const AnalysisSelection *selection, const AnalysisCells *cells) {
+  size_t count = 0;
+  for (size_t c = 0; c < cells->cells; c++) {
+    const AnalysisRun *one = NULL;
+    bool differs = false;
+    for (size_t i = cells->first[c]; i < cells->first[c + 1]; i++) {
+      const AnalysisRun *run = &selection->runs[cells->run[i]];
+      if (!one || one->code == 0) one = run;
+      differs |= !analysis_codes_agree(selection, one, run);
+    }
+    count += differs;
+  }
+  return count;
+}
+
 /* Whether the runs of some cell differ. */
 static bool has_spread(const AnalysisCells *cells) {
   for (size_t c = 0; c < cells->cells; c++)
@@ -340,6 +362,7 @@ static int evaluate(StoreDatabase *database, const AnalysisClaimsAsked *asked, c
   f->failed = cells.failed;
   f->missing = cells.missing;
   f->mixed = cells.mixed;
+  f->codes = count_codes(table->selection, &cells);
   const size_t all = cells.cells;
   f->runs = cells.count;
   if (meaning->kind != OF_SWITCH) analysis_cells_merge_children(table, &cells);
@@ -399,7 +422,7 @@ static void correct(AnalysisFindingOfClaim *finding, size_t count) {
     if (is_for) f->p_for = before / 2, f->p_against = fmax(f->p_against, before / 2);
     else f->p_against = before / 2, f->p_for = fmax(f->p_for, before / 2);
     decide(f, f->p_for, f->p_against);
-    if (f->verdict != ANALYSIS_UNDECIDED || f->censored > 0) continue;
+    if (f->verdict != ANALYSIS_UNDECIDED || f->censored > 0 || f->codes > 0) continue;
     if (!was_open) snprintf(f->reason, sizeof f->reason, "not sure enough among %zu claims", tested);
     if (!is_measured_x(f->claim->test))
       f->more_seeds = seeds_needed(f->seeds, alone, f->level / (double)(tested - k));

@@ -72,6 +72,7 @@ typedef struct AnalysisFindingOfClaim {
   size_t seeds;                /* of the cell with the fewest */
   size_t unfinished, missing;  /* runs of the claim that have not ended, or have no such measure */
   size_t censored;             /* of the unfinished, stopped by their sweep's rule: they allow no verdict */
+  size_t codes;                /* configurations with runs by different code: they allow no verdict */
   size_t diverged, failed;     /* of `runs`: counted with the scores of an untrained policy */
   size_t mixed;                /* cells left out: further settings move together with the key in them */
   size_t more_seeds;           /* a cell, for a verdict with probability 0.5 when the effect is as seen; 0: not known */

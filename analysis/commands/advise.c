@@ -10,6 +10,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
+#include "analysis/runs/codes.h"
 #include "analysis/runs/group.h"
 #include "analysis/runs/measures.h"
 #include "analysis/statistics/statistics.h"
@@ -419,6 +420,7 @@ static int advise(const char *path, const Request *request, Advice *advice) {
   TRY(analysis_database_open(path, &database));
   int code =
     analysis_select_runs(database, request->sweep, request->where.items, request->where.count, &advice->selection);
+  if (code == CORE_OK) analysis_codes_warn(&advice->selection);
   if (code == CORE_OK) code = analysis_group_runs(&advice->selection, NULL, &advice->groups);
   if (code == CORE_OK) code = analysis_measures_read(database, &advice->selection, NULL, 0, &advice->measured);
   if (code == CORE_OK) code = look(advice);

@@ -7,6 +7,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
+#include "analysis/runs/codes.h"
 #include "analysis/runs/measures.h"
 #include "analysis/statistics/interval.h"
 #include "core/command/options.h"
@@ -152,6 +153,24 @@ static void fill_worst(Side *a, Side *b, size_t tasks, AnalysisRange range) {
       for (size_t i = sides[s]->first[t]; i < sides[s]->first[t + 1]; i++)
         if (isnan(sides[s]->score[i])) sides[s]->score[i] = worst;
   }
+}
+
+/* Seeds of one configuration by different code give no verdict; sides by different code are told of. */
+static int check_codes(const Side *a, const Side *b) {
+  const Side *const sides[2] = {a, b};
+  CoreText text = {0};
+  int code = CORE_OK;
+  for (int s = 0; s < 2 && code == CORE_OK; s++) {
+    core_text_clear(&text);
+    analysis_codes_describe(&sides[s]->selection, &text);
+    if (text.length > 0) code = core_error(CORE_FAIL, "%s: no verdict: %s", sides[s]->text, text.data);
+  }
+  core_text_clear(&text);
+  if (code == CORE_OK) analysis_codes_compare(&a->selection, &b->selection, &text);
+  if (code == CORE_OK && text.length > 0)
+    fprintf(stderr, "note: %s and %s were trained on different code (%s)\n", a->text, b->text, text.data);
+  core_text_free(&text);
+  return code;
 }
 
 /* A run on both sides would be compared with itself. */
@@ -335,6 +354,7 @@ static int answer(StoreDatabase *database, const Request *request, Side *a, Side
   TRY(read_side(database, request, measure, a));
   TRY(read_side(database, request, measure, b));
   TRY(check_disjoint(a, b));
+  TRY(check_codes(a, b));
   const char **tasks = core_memory_allocate((a->selection.count + 1) * sizeof *tasks);
   size_t count = common_tasks(a, b, measure, tasks);
   if (count > 0) {

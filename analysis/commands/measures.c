@@ -7,6 +7,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/plot/csv.h"
+#include "analysis/runs/codes.h"
 #include "analysis/runs/measures.h"
 #include "core/command/options.h"
 #include "core/json.h"
@@ -108,6 +109,7 @@ static int answer(void *given, const char **operands, size_t count) {
   TRY(read_names(m));
   TRY(analysis_database_open(analysis_database_choose(operands, count), &database));
   int code = analysis_select_runs(database, m->sweep, m->where.items, m->where.count, &m->selection);
+  if (code == CORE_OK) analysis_codes_warn(&m->selection);
   if (code == CORE_OK)
     code = analysis_measures_read(database, &m->selection, m->level_set, m->budget, &m->measured);
   if (code == CORE_OK) {

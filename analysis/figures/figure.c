@@ -10,6 +10,7 @@
 #include "analysis/figures/papers.h"
 #include "analysis/plot/csv.h"
 #include "analysis/plot/render.h"
+#include "analysis/runs/codes.h"
 #include "core/version.h"
 #include "store/database/query.h"
 
@@ -171,6 +172,7 @@ static int open_context(AnalysisContext *context) {
   TRY(analysis_database_open(context->path, &context->database));
   int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count,
                                   &context->selection);
+  if (code == CORE_OK) analysis_codes_warn(&context->selection);
   if (code == CORE_OK) code = choose_level_set(context);
   if (code == CORE_OK && request->common) code = analysis_selection_repeat(&context->selection, request->common);
   return code == CORE_OK ? group_configurations(context) : open_error(context, code);
@@ -291,7 +293,11 @@ int analysis_figure_write(const AnalysisContext *context, AnalysisPlot *plot, co
                           CoreText *csv) {
   CoreText source = {0};
   const char *name = context->name;
+  CoreText mixed = {0};
   analysis_describe_source(context, query, interval, &source);
+  analysis_codes_describe(&context->selection, &mixed);
+  if (mixed.length > 0) analysis_plot_caption(plot, mixed.data);
+  core_text_free(&mixed);
   int code = analysis_render(plot, context->folder, name, core_text_string(&source), core_text_string(csv));
   core_text_free(&source);
   if (context->request->json && !context->request->json_done) analysis_csv_print_json(core_text_string(csv));

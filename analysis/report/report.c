@@ -9,6 +9,7 @@
 
 #include "analysis/commands.h"
 #include "analysis/figures/figure.h"
+#include "analysis/runs/codes.h"
 #include "core/command/options.h"
 #include "core/embed.h"
 #include "core/json.h"
@@ -60,6 +61,7 @@ static int open_report(AnalysisReport *report, const Request *request) {
   int code = analysis_select_runs(report->database, request->sweep, request->where.items, request->where.count,
                                   &report->selection);
   if (code != CORE_OK) return core_error_context(code, "%s", report->path);
+  analysis_codes_warn(&report->selection);
   TRY(analysis_group_runs(&report->selection, NULL, &report->groups));
   return analysis_measures_read(report->database, &report->selection, NULL, 0, &report->measured);
 }

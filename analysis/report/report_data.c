@@ -6,6 +6,7 @@
 
 #include "analysis/claims/claims.h"
 #include "analysis/report/report.h"
+#include "analysis/runs/codes.h"
 #include "analysis/runs/tasks.h"
 #include "core/command/options.h"
 #include "core/memory.h"
@@ -307,6 +308,10 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
   add_pair(list, "date", date);
   add_pair(list, "filter", report->selection.filter);
   add_pair(list, "query", report->selection.sql);
+  CoreText mixed = {0};
+  analysis_codes_describe(&report->selection, &mixed);
+  if (mixed.length > 0) add_pair(list, "code", mixed.data);
+  core_text_free(&mixed);
   CoreText intervals = {0};
   core_text_appendf(&intervals, "%s; claims: permutations and Student t, see there", analysis_interval_words);
   add_pair(

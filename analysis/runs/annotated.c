@@ -5,14 +5,16 @@
 
 #include "store/database/query.h"
 
-static const char TAG[] = "tag=", PINNED[] = "pinned=";
+static const char TAG[] = "tag=", PINNED[] = "pinned=", CODE[] = "code=";
 
 static const char *value_of(const char *pair, const char *key) {
   const size_t length = strlen(key);
   return strncmp(pair, key, length) == 0 ? pair + length : NULL;
 }
 
-bool analysis_is_annotation(const char *pair) { return value_of(pair, TAG) || value_of(pair, PINNED); }
+bool analysis_is_annotation(const char *pair) { 
+  return value_of(pair, TAG) || value_of(pair, PINNED) || value_of(pair, CODE);
+}
 
 static int check(const char *pair) {
   const char *tag = value_of(pair, TAG), *pinned = value_of(pair, PINNED);
@@ -20,6 +22,10 @@ static int check(const char *pair) {
   if (tag && core_text_check_name(tag, "tag") != CORE_OK) return core_error_context(CORE_USAGE, "--where %.80s", pair);
   if (pinned && !core_text_to_bool(pinned, &ignored))
     return core_error(CORE_USAGE, "--where %.80s: pinned is yes or no", pair);
+  const char *code = value_of(pair, CODE);
+  if (code && (!*code || strspn(code, "0123456789abcdef+") != strlen(code)))
+    return core_error(CORE_USAGE, "--where %.80s: expected the first digits of a hash of code, as run_summary has it",
+                      pair);
   return CORE_OK;
 }
 
@@ -52,13 +58,27 @@ static int meets(const Marks *marks, const char *const *where, size_t count, con
   return CORE_OK;
 }
 
+/* Is the run's code one of those that the conditions begin? */
+static bool has_code(const AnalysisSelection *selection, const AnalysisRun *run, const char *const *where,
+                     size_t count) {
+  bool asked = false;
+  for (size_t i = 0; i < count; i++) {
+    const char *value = value_of(where[i], CODE);
+    if (!value) continue;
+    asked = true;
+    if (run->code > 0 && strncmp(selection->code[run->code - 1].hash, value, strlen(value)) == 0) return true;
+  }
+  return !asked;
+}
+
 static int keep(const Marks *marks, const char *const *where, size_t count, AnalysisSelection *selection) {
   size_t kept = 0;
   for (size_t r = 0; r < selection->count; r++) {
     bool tagged, pinned;
     TRY(meets(marks, where, count, TAG, selection->runs[r].id, &tagged));
     TRY(meets(marks, where, count, PINNED, selection->runs[r].id, &pinned));
-    if (!tagged || !pinned) continue;
+    const bool coded = has_code(selection, &selection->runs[r], where, count);
+    if (!tagged || !pinned || !coded) continue;
     if (kept != r) selection->runs[kept] = selection->runs[r];
     kept++;
   }
@@ -77,9 +97,10 @@ static int nothing_left(StoreDatabase *database) {
     core_text_appendf(&tags, "%s%s", tags.length ? ", " : "", store_query_text(query, 0));
   store_query_close(&query);
   if (code == CORE_OK && tags.length)
-    code = core_error(CORE_FAIL, "no run has this tag or pin; there are the tags %.400s", core_text_string(&tags));
+    code = core_error(CORE_FAIL, "no run has this tag, pin or code; there are the tags %.400s",
+                      core_text_string(&tags));
   else if (code == CORE_OK)
-    code = core_error(CORE_FAIL, "no run has this tag or pin; sweep tag SWEEP|RUN TAG gives one");
+    code = core_error(CORE_FAIL, "no run has this tag, pin or code; sweep tag SWEEP|RUN TAG gives one");
   core_text_free(&tags);
   return code;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analysis/runs/annotated.h"
+#include "analysis/runs/codes.h"
 #include "analysis/runs/parents.h"
 #include "analysis/runs/sweep_names.h"
 #include "core/error.h"
@@ -20,7 +21,7 @@
 #include "store/workspace/paths.h"
 
 static const char runs_sql[] =
-  "SELECT id, config, status, git_commit, iteration FROM run"
+  "SELECT id, config, status, git_commit, iteration, code, code_files FROM run"
   " WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE instr(',' || ?1 || ',', ',' || sweep || ','))"
   " ORDER BY seed, id";
 
@@ -171,7 +172,7 @@ static void apply_scale(AnalysisRun *run) {
 }
 
 /* *readable = false: the run's configuration is missing or damaged, so that it can not be placed in any figure. */
-static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
+static int read_run(StoreQuery *query, AnalysisSelection *selection, AnalysisRun *run, bool *readable) {
   const char *id = store_query_text(query, 0), *config = store_query_text(query, 1);
   const char *status = store_query_text(query, 2), *commit = store_query_text(query, 3);
   memset(run, 0, sizeof *run);
@@ -186,6 +187,7 @@ static int read_run(StoreQuery *query, AnalysisRun *run, bool *readable) {
   apply_scale(run);
   TRY(core_text_copy(run->id, sizeof run->id, id, "run id"));
   run->iteration = store_query_int(query, 4);
+  run->code = analysis_codes_add(selection, store_query_text(query, 5), store_query_text(query, 6));
   if (!status || !store_status_from_name(status, &run->status)) run->status = STORE_PENDING;
   return core_text_copy(run->commit, sizeof run->commit, commit ? commit : "", "commit");
 }
@@ -257,7 +259,7 @@ static int read_runs(StoreDatabase *database, const char *sweep, AnalysisSelecti
       selection->runs = core_memory_resize(selection->runs, capacity * sizeof *selection->runs);
     }
     bool readable = false;
-    code = read_run(query, &selection->runs[selection->count], &readable);
+    code = read_run(query, selection, &selection->runs[selection->count], &readable);
     if (readable) selection->count++;
     else selection->unreadable++;
     if (code == CORE_OK) code = store_query_step(query, &row);
@@ -480,6 +482,7 @@ int analysis_selection_repeat(AnalysisSelection *selection, const char *pair) {
 void analysis_selection_free(AnalysisSelection *selection) {
   free(selection->runs);
   free(selection->copy);
+  analysis_codes_free(selection);
   free(selection->filter);
   memset(selection, 0, sizeof *selection);
 }

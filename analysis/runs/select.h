@@ -32,11 +32,15 @@ typedef struct AnalysisRun {
   StoreStatus status;
   int64_t iteration;      /* done so far */
   char commit[48];        /* of the trainer; "" when unknown */
+  size_t code;            /* of the selection's, from 1: what it was trained on beside the trainer; 0: not known */
   char parent[CORE_RUN_ID]; /* the run whose checkpoint it began from; "" without one */
 } AnalysisRun;
 
 /* A run that was left out since it repeats another one: same seed, and differences that no run reads. */
 typedef struct AnalysisCopy { char id[CORE_RUN_ID], of[CORE_RUN_ID]; } AnalysisCopy;
+
+/* Code that runs were trained on (codes.h): a hash, and files and versions in words. */
+typedef struct AnalysisCode { char *hash, *files; } AnalysisCode;
 
 typedef struct AnalysisSelection {
   AnalysisRun *runs;      /* by seed, then by id */
@@ -44,6 +48,8 @@ typedef struct AnalysisSelection {
   size_t unreadable;      /* runs left out because their configuration can not be read */
   AnalysisCopy *copy;     /* [copies] runs that are left out because they repeat another one */
   size_t copies;
+  AnalysisCode *code;     /* [codes], each once; of all runs of the sweep, those that were left out too */
+  size_t codes;
   size_t repeats;         /* the last so many runs are earlier ones again (analysis_selection_repeat) */
   char *filter;           /* for people: "all runs", "sweep fig8; ppo.com=8 or ppo.com=16" */
   const char *sql;        /* the statement that chose them */
@@ -51,7 +57,8 @@ typedef struct AnalysisSelection {
 
 /* sweep: a name, or several with commas; NULL = all sweeps. where: "key=value" each; the same key twice means either,
  * different keys mean both; a number's value may be max or min: of the sweep's runs that meet the conditions on other
- * keys; tag=NAME and pinned=yes are of what people said (annotated.h). Runs that are copies of one another are one run,
+ * keys; tag=NAME and pinned=yes are of what people said, code=HASH is of what a run was
+ * trained on (annotated.h). Runs that are copies of one another are one run,
  * the one that got furthest: they would count as seeds, though they drew the same random numbers. CORE_USAGE: unknown
  * sweep, key (with the nearest) or value of the wrong type. CORE_FAIL: no run is left; the message says whether the
  * database is empty or which values the key has. */

@@ -223,30 +223,28 @@ static int pack_iterations(StoreDatabase *database) {
 
 /* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
  * and from 5 to 6 iterations went into chunks, which makes the steps before it needless; from 6 to 7 came the table of
- * layers, empty, from 7 to 8 views changed, from 8 to 9 came annotations, and from 9 to 10 the code
- * of runs and attempts. A later version puts its other steps
- * here, each from the version before. */
+ * layers, empty, from 7 to 8 views changed, from 8 to 9 came annotations, and from 9 to 10 the code of runs and
+ * attempts. A later version adds its step to `steps`. */
 static int migrate(StoreDatabase *database) {
-  static const struct { int version; const char *sql; } steps[] = {{STORE_SCHEMA_LAYERS, store_schema_layers},
-    {STORE_SCHEMA_ANNOTATIONS, store_schema_annotations}, {STORE_SCHEMA_CODE, store_schema_code}};
+  static const struct { int version; const char *sql; } steps[] = {
+    {STORE_SCHEMA_LAYERS, store_schema_layers}, {STORE_SCHEMA_ANNOTATIONS, store_schema_annotations},
+    {STORE_SCHEMA_CODE, store_schema_code}};
   int64_t version;
   TRY(store_database_begin(database));
   int code = identify(database, &version); /* again: another process may have done it meanwhile */
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION) code = keep_old_version(database, version);
   if (code == CORE_OK && version == 0) code = create_schema(database);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_CHUNKS) code = pack_iterations(database);
-  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-    if (code == CORE_OK && version > 0 && version < steps[i].version)
-      code = store_database_execute(database, steps[i].sql);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CORE_OK && version > 0; i++)
+    if (version < steps[i].version) code = store_database_execute(database, steps[i].sql);
   for (int table = 0; table < LOG_TABLES && code == CORE_OK; table++) code = add_columns(database, &log_tables[table]);
   if (code == CORE_OK && version > 0) code = make_views(database);
   if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
   if (code == CORE_OK) code = store_database_commit(database);
   if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION)
-    core_info(
-      "%s was brought forward from version %lld to %d; as it was it stands beside it as %s.v%lld. Programs of an "
-      "older version refuse it from now on",
-      database->path, (long long)version, STORE_SCHEMA_VERSION, database->path, (long long)version);
+    core_info("%s was brought forward from version %lld to %d; as it was it stands beside it as %s.v%lld. Programs of "
+              "an older version refuse it from now on", database->path, (long long)version,
+              STORE_SCHEMA_VERSION, database->path, (long long)version);
   if (code != CORE_OK) store_database_rollback(database);
   return code;
 }

@@ -64,7 +64,8 @@ static CoreConfig ewma(double com, int seed) {
 }
 
 static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
-  AnalysisSelection selection = {.runs = world->runs, .count = world->count};
+  static AnalysisCode codes[] = {{"aa", "a.py aa"}, {"bb", "a.py bb"}, {"aa+bb", "a.py bb; before: a.py aa"}};
+  AnalysisSelection selection = {.runs = world->runs, .count = world->count, .code = codes, .codes = 3};
   AnalysisFindingOfClaim *list, found = {0};
   size_t count;
   if (analysis_claims_judge(NULL, &selection, world->measured, NULL, &all, &list, &count) != CORE_OK)

@@ -70,6 +70,24 @@ static void test_unfinished(void **state) {
   world_free(&world);
 }
 
+/* Seeds of one setting by different code give no verdict; settings of one code each do, and so does code that some runs
+ * do not tell. */
+static void test_different_code(void **state) {
+  const double hill[] = {0.3, 0.5, 0.7, 0.6, 0.4};
+  World world = com_world(hill, 0.03);
+  for (size_t r = 0; r < world.count; r++) world.runs[r].code = r % 5 == 0 ? 0 : 1 + r / 5 % 2;
+  assert_verdict(&world, "com_low", ANALYSIS_SUPPORTED);
+  world.runs[7].code = world.runs[6].code == 1 ? 2 : 1;
+  AnalysisFindingOfClaim f = finding_of(&world, "com_low");
+  assert_int_equal(f.verdict, ANALYSIS_UNDECIDED);
+  assert_int_equal(f.codes, 1);
+  assert_non_null(strstr(f.reason, "1 configurations have runs by different code; --where code=HASH"));
+  world.runs[7].code = world.runs[6].code;
+  world.runs[3].code = 3; /* it went on under other code */
+  assert_verdict(&world, "com_low", ANALYSIS_UNDECIDED);
+  world_free(&world);
+}
+
 /* The lowest COM has another learning rate: it stands in a stratum of its own, and is not the low end. */
 static void test_only_like_with_like(void **state) {
   const double hill[] = {0.9, 0.5, 0.7, 0.6, 0.4};
@@ -420,6 +438,7 @@ static void test_profiles(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ends), cmocka_unit_test(test_trend), cmocka_unit_test(test_unfinished),
+    cmocka_unit_test(test_different_code),
     cmocka_unit_test(test_only_like_with_like), cmocka_unit_test(test_equal_data), cmocka_unit_test(test_robust),
     cmocka_unit_test(test_middle), cmocka_unit_test(test_switch),
     cmocka_unit_test(test_plateau), cmocka_unit_test(test_no_spread),
