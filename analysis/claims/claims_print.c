@@ -87,8 +87,8 @@ static json_t *claim_json(const AnalysisFindingOfClaim *f) {
                              c->test_name, "key", c->key, "measure", analysis_measure_name(c->measure));
   json_t *found = json_pack(
     "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-    "s:i, s:f, s:s}", "verdict", analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction", f->direction,
-    "estimate", number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high), "p_for",
+    "s:i, s:f, s:s}", "verdict", analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction",
+    f->direction, "estimate", number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high), "p_for",
     number(f->p_for), "p_against", number(f->p_against), "margin", number(f->margin), "log_ratio", f->ratio, "reason",
     f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells, "comparisons",
     (json_int_t)f->strata, "more_seeds", (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished,

@@ -96,7 +96,7 @@ class Finder:
         self.seen.add(name)
         spec, own = self.find(name)
         if spec is None:
-            return name in sys.builtin_module_names
+            return False
         if not own and not wanted:
             return True
         before = set(self.files)
@@ -109,6 +109,8 @@ class Finder:
             self.add_file(os.path.basename(spec.origin), spec.origin)
             if own:
                 self.roots[name] = os.path.dirname(os.path.abspath(spec.origin))
+        if wanted and set(self.files) == before:
+            raise Problem(f"module {name} has no files: one in an archive, or built in, cannot be checked")
         if own:
             self.add_imports(set(self.files) - before)
         return True
@@ -119,7 +121,7 @@ class Finder:
             try:
                 with open(path, "rb") as file:
                     tree = ast.parse(file.read(), path)
-            except (SyntaxError, ValueError):
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue  # the run will say so
             for node in ast.walk(tree):
                 if isinstance(node, ast.Import):
@@ -158,6 +160,8 @@ def main():
     top = module.partition(".")[0]
     for path in filter(None, files.split("\n")):
         finder.add_extra(path)
+    if module and not all(part.isidentifier() for part in module.split(".")):
+        raise Problem(f"{module} is no name of a module")
     if module and not finder.add(top, True):
         places = ", ".join([folder] + finder.given)
         raise Problem(f"{sys.executable} has no module {top}, neither installed nor in {places}")

@@ -104,6 +104,18 @@ tap_run "env.code adds files" 0 "data.txt (BLAKE2b $(hash_of "$study/data.txt"))
 tap_run "that must be there" 2 "env.code: $study/nothing.txt is no plain file" sweep plan "$study/maze.ini" --root "$root" --set env.code=nothing.txt
 nothing_before=$(cat "$ran"); rm -f "$ran"
 
+named() { sweep plan "$study/walk.ini" --root "$root" --set "env.task=gym/$1:Walk-v0"; }
+tap_run "a module that is built in has no file that could be checked" 2 "has no module sys" named sys
+tap_run "a folder without a file is none" 2 "has no files" named "$(mkdir "$study/hollow"; echo hollow)"
+tap_run "a path is no name of a module" 2 "../walk is no name of a module" named ../walk
+(cd "$study" && "$python" -c 'import zipfile; zipfile.ZipFile("packed.zip", "w").writestr("packed.py", "x = 1")')
+tap_run "nor is one in an archive" 2 "module packed has no files" env PYTHONPATH="$study/packed.zip" "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set env.task=gym/packed:Walk-v0
+{ printf 'x = '; printf '%5000s' | tr ' ' '('; } >"$study/deep.py"
+tap_run "source that cannot be read as Python is a file all the same" 0 "deep.py (BLAKE2b" named deep
+mkfifo "$study/pipe.py" "$study/pipe.so"
+tap_run "a pipe is no module" 2 "has no module pipe" timeout 20 "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set env.task=gym/pipe:Walk-v0
+tap_run "and no library" 1 "pipe.so: it is no plain file" timeout 20 "$(command -v sweep)" plan "$study/walk.ini" --root "$root" --set "env.task=library:$study/pipe.so/x"
+
 # ---- a Python of the file's choice
 printf '#!/bin/sh\necho python >>"%s"\nexec "%s" "$@"\n' "$ran" "$python" >"$tap_dir/other_python"; chmod +x "$tap_dir/other_python"
 sed "s|^task = .*|task = gym/CartPole-v1\npython = $tap_dir/other_python|; s/name = walk/name = other/" "$study/walk.ini" >"$study/other.ini"
