@@ -188,7 +188,8 @@ static void test_switch(void **state) {
   for (size_t r = 3; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_final] += 0.15;
   assert_verdict(&world, "switch_down", ANALYSIS_CONTRADICTED);
   /* higher in the end, but not at once */
-  for (size_t r = 1; r < world.count; r += 4) world.measured[r].value[ANALYSIS_MEASURE_early_gain] = -0.1 - 0.001 * (double)r;
+  for (size_t r = 1; r < world.count; r += 4)
+    world.measured[r].value[ANALYSIS_MEASURE_early_gain] = -0.1 - 0.001 * (double)r;
   assert_verdict(&world, "switch_up", ANALYSIS_CONTRADICTED);
   world_free(&world);
 }

@@ -224,7 +224,8 @@ static void test_bootstrap_width(void **state) {
   }
   double expected = 2 * 1.96 * analysis_sd(x, POINTS) / sqrt(POINTS);
   AnalysisInterval plain = analysis_bootstrap(mean_of, x, own, POINTS, POINTS, NULL, 4000, 0.95, 1);
-  AnalysisInterval clustered = analysis_bootstrap(mean_of, repeated, cluster, POINTS * COPIES, POINTS, NULL, 4000, 0.95, 1);
+  AnalysisInterval clustered =
+    analysis_bootstrap(mean_of, repeated, cluster, POINTS * COPIES, POINTS, NULL, 4000, 0.95, 1);
   AnalysisInterval blind =
       analysis_bootstrap(mean_of, repeated, apart, POINTS * COPIES, POINTS * COPIES, NULL, 4000, 0.95, 1);
   assert_true(fabs((plain.high - plain.low) / expected - 1) < 0.08);
@@ -269,7 +270,8 @@ int main(void) {
     cmocka_unit_test(test_student_tables),
     cmocka_unit_test(test_incomplete_beta),   cmocka_unit_test(test_small_values),
     cmocka_unit_test(test_spearman),          cmocka_unit_test(test_bootstrap_threads),
-    cmocka_unit_test(test_spearman_strata), cmocka_unit_test(test_bootstrap_width),   cmocka_unit_test(test_bootstrap_edges),
+    cmocka_unit_test(test_spearman_strata), cmocka_unit_test(test_bootstrap_width),
+    cmocka_unit_test(test_bootstrap_edges),
     cmocka_unit_test(test_two_sides),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
