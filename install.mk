@@ -13,13 +13,19 @@ INSTALLED := $(foreach f,$(EXPERIMENTS),$(f):share/sweep/$(f)) \
 # Folders of manual pages and completions, which the programs make of their own tables.
 MADE := share/man/man1 share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d
 TARGET_FOLDER = $(DESTDIR)$(PREFIX)
+# make splits paths at blanks, and half an installation would lie elsewhere.
+ifneq ($(filter install% uninstall,$(MAKECMDGOALS)),)
+ifneq ($(words x$(PREFIX)) $(words x$(DESTDIR)),1 1)
+$(error PREFIX and DESTDIR cannot hold blanks: '$(DESTDIR)' '$(PREFIX)'; install to a folder without)
+endif
+endif
 .PHONY: lib bridge install-lib install-rows install-bridge install uninstall
 
 # libsim: sim/ without libgd, and what it needs of core/. Outside programs see the names of sim/library/sim.h only.
 # The archive is therefore one object, whose other symbols are local.
 LIBSIM_O := $(patsubst %.c,$(BUILD)/pic/%.o,$(filter-out sim/draw/draw_image.c,$(call sources,sim,c)) \
   $(patsubst %,core/%.c,device/arena device/device device/device_emulated device/emulated_code device/emulated_memory \
-  device/emulated_threads error files files_guard memory text version))
+  device/emulated_threads error files files_guard memory text unicode version))
 lib: $(BUILD)/lib/libsim.a $(BUILD)/lib/libsim.so   ## build/lib/libsim.a and libsim.so.1: the simulator alone (docs/libsim.md)
 $(BUILD)/pic/%.o: %.c | deps-present
 	@mkdir -p $(@D)
@@ -42,7 +48,7 @@ $(BUILD)/extension/%.o: %.c | deps-present
 	@mkdir -p $(@D)
 	@echo "  pic  $<"; $(CC) $(CFLAGS_ALL) -DSTORE_AS_EXTENSION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 $(ROWS): $(patsubst %,$(BUILD)/extension/store/%.o,database/extension database/rows database/pack runlog/number) \
-  $(patsubst %,$(BUILD)/pic/core/%.o,error memory text)
+  $(patsubst %,$(BUILD)/pic/core/%.o,error memory text unicode)
 	@mkdir -p $(@D)
 	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lm
 

@@ -9,17 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/unicode.h"
+
 enum { MESSAGE_CAPACITY = 4096 };
 
 static _Thread_local char last_message[MESSAGE_CAPACITY];
-
-/* Messages quote what users and files say: without this an escape sequence in a file name would reach the terminal. */
-static void make_printable(char *text) {
-  for (char *c = text; *c; c++) {
-    unsigned char byte = (unsigned char)*c;
-    if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) *c = '?';
-  }
-}
 
 /* Formats into a buffer of its own first: the arguments may point into the present message. */
 static void set_message(const char *format, va_list arguments, const char *separator, const char *tail) {
@@ -27,7 +21,7 @@ static void set_message(const char *format, va_list arguments, const char *separ
   vsnprintf(text, sizeof text, format, arguments);
   size_t length = strlen(text);
   snprintf(text + length, sizeof text - length, "%s%s", separator, tail);
-  make_printable(text);
+  core_unicode_mask(text); /* messages quote what users and files say */
   memcpy(last_message, text, strlen(text) + 1);
 }
 

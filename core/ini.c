@@ -15,6 +15,7 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/unicode.h"
 
 enum { LINE_MAX_BYTES = 64 << 10, FILE_MAX_BYTES = 16 << 20 };
 
@@ -92,6 +93,35 @@ static int cut_comment(Reader *r, const char *end) {
   return CORE_OK;
 }
 
+/* All of the line, comments too: it is recorded in results.db as text. */
+static int check_bytes(const Reader *r, const char *end) {
+  for (const char *c = r->line; c < end;) {
+    const char *here = c;
+    if (*c == '\0') return fault(r, c, "byte 0x00 cannot stand in a text file; is this the right file?");
+    const uint32_t code = core_unicode_next(&c);
+    if (code == CORE_UNICODE_INVALID || c > end)
+      return fault(r, here, "byte 0x%02x is not UTF-8 text; save the file as UTF-8, or see whether it is the right one",
+                   (unsigned char)*here);
+    if (code != '\t' && core_unicode_is_control(code))
+      return fault(r, here, "control character U+%04X cannot stand in a text file; is this the right file?",
+                   (unsigned)code);
+  }
+  return CORE_OK;
+}
+
+/* The line without its comment: what looks like a blank, a minus or nothing at all would give riddles as part of a key
+ * or of a value. */
+static int check_characters(const Reader *r) {
+  for (const char *c = r->line; c < r->line_end;) {
+    const char *here = c;
+    const uint32_t code = core_unicode_next(&c);
+    if (core_unicode_name(code))
+      return fault(r, here, "character U+%04X (%s) is only accepted in comments; type the plain character", (unsigned)code,
+                   core_unicode_name(code));
+  }
+  return CORE_OK;
+}
+
 static int next_line(Reader *r) {
   const char *newline = memchr(r->next, '\n', (size_t)(r->end - r->next));
   const char *end = newline ? newline : r->end;
@@ -100,10 +130,9 @@ static int next_line(Reader *r) {
   r->next = newline ? newline + 1 : r->end;
   if (end - r->line > LINE_MAX_BYTES) return fault(r, r->line, "this line is longer than %d bytes", LINE_MAX_BYTES);
   if (end > r->line && end[-1] == '\r') end--;
-  for (const char *c = r->line; c < end; c++)
-    if ((unsigned char)*c < 0x20 && *c != '\t')
-      return fault(r, c, "byte 0x%02x can not stand in a text file; is this the right file?", (unsigned char)*c);
-  return cut_comment(r, end);
+  TRY(check_bytes(r, end));
+  TRY(cut_comment(r, end));
+  return check_characters(r);
 }
 
 /* ---- one line's content --------------------------------------------------------------------------------------- */

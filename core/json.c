@@ -3,11 +3,13 @@
 #include "core/json.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/error.h"
+#include "core/unicode.h"
 
 static void append_line(int indent, int depth, CoreText *text) {
   if (indent == 0) return;
@@ -18,7 +20,12 @@ static void append_line(int indent, int depth, CoreText *text) {
 static void append_string(const json_t *value, CoreText *text) {
   char *encoded = json_dumps(value, JSON_ENCODE_ANY);
   CORE_CHECK(encoded);
-  core_text_append(text, encoded);
+  for (const char *at = encoded; *at;) { /* jansson escapes C0 controls only, and JSON is printed to terminals, too */
+    const char *here = at;
+    const uint32_t code = core_unicode_next(&at);
+    if (core_unicode_is_control(code)) core_text_appendf(text, "\\u%04x", (unsigned)code);
+    else core_text_append_bytes(text, here, (size_t)(at - here));
+  }
   free(encoded);
 }
 
@@ -37,7 +44,7 @@ static void append_object(const json_t *object, int indent, int depth, CoreText 
   bool first = true;
   core_text_append(text, "{");
   for (void *at = json_object_iter(mutable); at; at = json_object_iter_next(mutable, at), first = false) {
-    json_t *name = json_string(json_object_iter_key(at));
+    json_t *name = core_json_text(json_object_iter_key(at));
     if (!first) core_text_append(text, indent ? "," : ", ");
     append_line(indent, depth + 1, text);
     append_string(name, text);
@@ -79,13 +86,76 @@ void core_json_append(const json_t *value, int indent, CoreText *text) { append_
 json_t *core_json_real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 json_t *core_json_text(const char *text) {
-  json_t *value = json_string(text);
+  if (!text) return json_null();
+  json_t *value = (json_string)(text);
   if (value) return value;
-  char *plain = core_text_duplicate(text);
-  for (char *c = plain; *c; c++)
-    if ((unsigned char)*c >= 0x80) *c = '?';
-  value = json_string(plain);
-  free(plain);
+  CoreText plain = {0};
+  core_text_append_utf8(&plain, text);
+  value = (json_string)(core_text_string(&plain));
+  core_text_free(&plain);
+  return value;
+}
+
+/* The rest of a format, and its arguments. */
+typedef struct Packing { const char *format; va_list arguments; } Packing;
+
+static char next(Packing *p) {
+  p->format += strspn(p->format, " ,:");
+  return *p->format ? *p->format++ : '\0';
+}
+
+static json_t *pack(Packing *p, char kind);
+
+/* "s%": the text's length follows as a size_t. */
+static json_t *pack_text(Packing *p) {
+  const char *text = va_arg(p->arguments, const char *);
+  if (*p->format != '%') return core_json_text(text);
+  p->format++;
+  CoreText part = {0};
+  core_text_append_bytes(&part, text, va_arg(p->arguments, size_t));
+  json_t *value = core_json_text(core_text_string(&part));
+  core_text_free(&part);
+  return value;
+}
+
+static json_t *pack_object(Packing *p) {
+  json_t *object = json_object();
+  for (char kind = next(p); kind != '}'; kind = next(p)) {
+    CORE_CHECK(kind == 's');
+    const char *key = va_arg(p->arguments, const char *);
+    json_object_set_new(object, key, pack(p, next(p)));
+  }
+  return object;
+}
+
+static json_t *pack_array(Packing *p) {
+  json_t *array = json_array();
+  for (char kind = next(p); kind != ']'; kind = next(p)) json_array_append_new(array, pack(p, kind));
+  return array;
+}
+
+static json_t *pack(Packing *p, char kind) {
+  json_t *given;
+  switch (kind) {
+    case '{': return pack_object(p);
+    case '[': return pack_array(p);
+    case 's': return pack_text(p);
+    case 'f': return core_json_real(va_arg(p->arguments, double));
+    case 'i': return json_integer(va_arg(p->arguments, int));
+    case 'I': return json_integer(va_arg(p->arguments, json_int_t));
+    case 'b': return json_boolean(va_arg(p->arguments, int));
+    case 'n': return json_null();
+    case 'o': return (given = va_arg(p->arguments, json_t *)) ? given : json_null();
+    case 'O': return (given = va_arg(p->arguments, json_t *)) ? json_incref(given) : json_null();
+    default: CORE_CHECK(!"a format of core_json_pack"); return NULL;
+  }
+}
+
+json_t *core_json_pack(const char *format, ...) {
+  Packing packing = {.format = format};
+  va_start(packing.arguments, format);
+  json_t *value = pack(&packing, next(&packing));
+  va_end(packing.arguments);
   return value;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/text.h"
+#include "core/unicode.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *log_stream; /* NULL: stderr, which is no constant expression */
@@ -29,6 +30,7 @@ void core_log(CoreLogLevel level, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
+  core_unicode_mask(message);
   pthread_mutex_lock(&lock);
   if (level >= log_lowest) {
     FILE *stream = log_stream ? log_stream : stderr;

@@ -14,6 +14,7 @@
 
 #include "core/memory.h"
 #include "core/text.h"
+#include "core/unicode.h"
 
 /* ---- the terminal --------------------------------------------------------------------------------------------- */
 
@@ -168,7 +169,8 @@ static void add_cell(CoreTable *table, CoreColor color, char *text) {
   }
   /* A cell is one line of plain text: its colour is given apart, and a newline would break the row. */
   for (char *c = text; *c; c++)
-    if ((unsigned char)*c < 0x20) *c = ' ';
+    if (*c == '\n' || *c == '\t') *c = ' ';
+  core_unicode_mask(text);
   table->cells[table->count++] = (Cell){text, color};
 }
 

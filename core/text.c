@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "core/memory.h"
+#include "core/unicode.h"
 
 /* ---- the growing buffer ------------------------------------------------------------------------------------- */
 
@@ -209,6 +210,7 @@ const char *core_text_number_hint(const char *string) {
   if (ends_with_suffix && letters == 1 && blanks) return ": no blank may stand before the suffix, as in 50k";
   if (ends_with_suffix && letters == 1 && !digits) return ": there are no digits before the suffix, as in 50k";
   if (ends_with_suffix && (*rest == 'e' || *rest == 'E')) return ": it has an exponent and a suffix; one is enough";
+  if (rest[0] == ',' && digits) return ": decimals have a point, as in 0.25";
   if (digits && letters && letters <= 3) return ": suffixes are k, M, G and T, for 1e3, 1e6, 1e9 and 1e12";
   return "";
 }
@@ -336,20 +338,31 @@ int core_text_check_name(const char *name, const char *what) {
 }
 
 bool core_text_is_utf8(const char *string) {
-  const unsigned char *s = (const unsigned char *)string;
-  while (*s) {
-    unsigned code = *s++;
-    if (code < 0x80) continue;
-    int more = code >= 0xf0 && code < 0xf5 ? 3 : code >= 0xe0 && code < 0xf0 ? 2 : code >= 0xc2 && code < 0xe0 ? 1 : 0;
-    if (!more) return false;
-    unsigned lowest = more == 3 ? 0x10000 : more == 2 ? 0x800 : 0x80;
-    for (code &= 0x3fu >> more; more; more--, s++) {
-      if ((*s & 0xc0) != 0x80) return false;
-      code = code << 6 | (*s & 0x3f);
-    }
-    if (code < lowest || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-  }
+  while (*string)
+    if (core_unicode_next(&string) == CORE_UNICODE_INVALID) return false;
   return true;
+}
+
+char *core_text_pair(const char *pair) {
+  const char *equals = strchr(pair, '=');
+  if (!equals) return core_text_duplicate(pair);
+  pair += strspn(pair, " \t");
+  const char *key_end = equals, *value = equals + 1 + strspn(equals + 1, " \t"), *end = value + strlen(value);
+  while (key_end > pair && (key_end[-1] == ' ' || key_end[-1] == '\t')) key_end--;
+  while (end > value && (end[-1] == ' ' || end[-1] == '\t')) end--;
+  CoreText text = {0};
+  core_text_append_bytes(&text, pair, (size_t)(key_end - pair));
+  core_text_append(&text, "=");
+  core_text_append_bytes(&text, value, (size_t)(end - value));
+  return text.data;
+}
+
+void core_text_append_utf8(CoreText *text, const char *string) {
+  while (*string) {
+    const char *here = string;
+    if (core_unicode_next(&string) == CORE_UNICODE_INVALID) core_text_append(text, "\xef\xbf\xbd");
+    else core_text_append_bytes(text, here, (size_t)(string - here));
+  }
 }
 
 enum { NEAREST_LENGTH_MAX = 128 };

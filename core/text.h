@@ -52,6 +52,10 @@ int core_text_check_name(const char *name, const char *what);
 
 /* Well-formed UTF-8 (no overlong forms, no surrogates)? */
 bool core_text_is_utf8(const char *string);
+/* Copies "key = value" as "key=value", without blanks around either; text without '=' as it is. Free it. */
+char *core_text_pair(const char *pair);
+/* Appends the text with U+FFFD for each byte that belongs to no character of UTF-8. */
+void core_text_append_utf8(CoreText *text, const char *string);
 
 /* The candidate nearest to `word` (edit distance, at most a third of its length + 1), or NULL. */
 const char *core_text_nearest(const char *word, const char *const *candidates, size_t count);

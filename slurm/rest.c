@@ -397,7 +397,7 @@ static int call_for(Rest *rest, const char *method, const char *body, const Slur
 static int cancel_list(Rest *rest, const SlurmId *ids, size_t count, SlurmFault *fault) {
   json_t *names = json_array(), *answer;
   char name[48];
-  for (size_t i = 0; i < count; i++) json_array_append_new(names, json_string(slurm_id_format(ids[i], name)));
+  for (size_t i = 0; i < count; i++) json_array_append_new(names, core_json_text(slurm_id_format(ids[i], name)));
   json_t *request = json_pack("{s:o}", "jobs", names);
   char *body = json_dumps(request, JSON_COMPACT);
   json_decref(request);

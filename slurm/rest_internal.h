@@ -3,7 +3,7 @@
  * reads either shape whatever the version, since versions between mix them. rest.c is who talks. */
 #ifndef SLURM_REST_INTERNAL_H
 #define SLURM_REST_INTERNAL_H
-#include <jansson.h>
+#include "core/json.h"
 
 #include "slurm/cluster.h"
 

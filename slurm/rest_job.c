@@ -67,7 +67,7 @@ static json_t *object_number(const Writer *w, int64_t number) {
 static json_t *words(const Writer *w, const char *value) {
   char upper[SLURM_TEXT];
   size_t i = 0;
-  if (!is_newer(w)) return json_string(value);
+  if (!is_newer(w)) return core_json_text(value);
   for (; value[i] && i + 1 < sizeof upper; i++)
     upper[i] = (char)(value[i] >= 'a' && value[i] <= 'z' ? value[i] - 'a' + 'A' : value[i]);
   upper[i] = '\0';
@@ -82,7 +82,7 @@ static json_t *gres(const Writer *w, const char *value, bool has_name) {
                     : w->version >= 41 ? "gres/"
                                        : "gres:",
                     has_name ? "" : "gpu:", value);
-  json_t *string = json_string(core_text_string(&text));
+  json_t *string = core_json_text(core_text_string(&text));
   core_text_free(&text);
   return string;
 }
@@ -93,7 +93,7 @@ static void set_signal(Writer *w, const char *value) {
   char name[16];
   long long lead;
   if (!is_newer(w) || sscanf(value, "B:%15[A-Z0-9]@%lld", name, &lead) != 2) return;
-  json_object_set_new(w->job, "kill_warning_signal", json_string(name));
+  json_object_set_new(w->job, "kill_warning_signal", core_json_text(name));
   json_object_set_new(w->job, "kill_warning_delay", object_number(w, lead));
   json_object_set_new(w->job, "kill_warning_flags", json_pack("[s]", "BATCH_JOB"));
 }
@@ -107,14 +107,14 @@ static int64_t leading_number(const char *text) {
 
 static json_t *value_of(const Writer *w, Shape shape, const char *value) {
   switch (shape) {
-    case WORD: return json_string(value);
+    case WORD: return core_json_text(value);
     case NUMBER: return json_integer((json_int_t)leading_number(value));
     case OBJECT: return object_number(w, leading_number(value));
     case WORDS: return words(w, value);
     case MINUTES: return object_number(w, (slurm_time_parse(value) + 59) / 60);
     case MEGABYTES: return object_number(w, leading_number(value));
     case GRES: return gres(w, value, true);
-    case GPUS: return is_newer(w) ? gres(w, value, false) : json_string(value);
+    case GPUS: return is_newer(w) ? gres(w, value, false) : core_json_text(value);
     case YES: return json_true();
     case NO: return json_false();
     default: return NULL;
@@ -158,17 +158,17 @@ static json_t *make_environment(bool newer) {
     if (!is_kept || !equals || !core_text_is_utf8(*variable)) continue;
     has_path |= strncmp(*variable, "PATH=", 5) == 0;
     if (newer) {
-      json_array_append_new(environment, json_string(*variable));
+      json_array_append_new(environment, core_json_text(*variable));
       continue;
     }
     char *name = core_text_duplicate(*variable);
     name[equals - *variable] = '\0';
-    json_object_set_new(environment, name, json_string(equals + 1));
+    json_object_set_new(environment, name, core_json_text(equals + 1));
     free(name);
   }
-  if (!has_path && newer) json_array_append_new(environment, json_string("PATH=/usr/bin:/bin"));
+  if (!has_path && newer) json_array_append_new(environment, core_json_text("PATH=/usr/bin:/bin"));
   else if (!has_path)
-    json_object_set_new(environment, "PATH", json_string("/usr/bin:/bin")); /* an empty one is refused */
+    json_object_set_new(environment, "PATH", core_json_text("/usr/bin:/bin")); /* an empty one is refused */
   return environment;
 }
 
@@ -193,16 +193,16 @@ static void add_names(Writer *w, const SlurmJob *job) {
   CoreText text = {0};
   core_text_appendf(&text, "0-%lld", (long long)job->tasks - 1);
   if (job->running_max > 0) core_text_appendf(&text, "%%%lld", (long long)job->running_max);
-  json_object_set_new(w->job, "array", json_string(core_text_string(&text)));
+  json_object_set_new(w->job, "array", core_json_text(core_text_string(&text)));
   core_text_clear(&text);
   slurm_options_dependency(job, &text);
-  if (text.length) json_object_set_new(w->job, "dependency", json_string(core_text_string(&text)));
+  if (text.length) json_object_set_new(w->job, "dependency", core_json_text(core_text_string(&text)));
   if (job->after_each && is_newer(w)) json_object_set_new(w->job, "flags", json_pack("[s]", "KILL_INVALID_DEPENDENCY"));
   else if (job->after_each) json_object_set_new(w->job, "kill_on_invalid_dependency", json_true());
-  json_object_set_new(w->job, "name", json_string(job->name));
-  json_object_set_new(w->job, "comment", json_string(job->comment));
-  json_object_set_new(w->job, "current_working_directory", json_string(job->folder));
-  json_object_set_new(w->job, "standard_output", json_string(job->output ? job->output : "/dev/null"));
+  json_object_set_new(w->job, "name", core_json_text(job->name));
+  json_object_set_new(w->job, "comment", core_json_text(job->comment));
+  json_object_set_new(w->job, "current_working_directory", core_json_text(job->folder));
+  json_object_set_new(w->job, "standard_output", core_json_text(job->output ? job->output : "/dev/null"));
   if (job->held) json_object_set_new(w->job, "hold", json_true());
   core_text_free(&text);
 }
@@ -225,7 +225,7 @@ int rest_job_write(const SlurmJob *job, int version, char **body) {
   json_object_set_new(w.job, "environment", make_environment(is_newer(&w)));
   char *script = make_script(job, version);
   json_t *request = json_object();
-  json_object_set_new(is_newer(&w) ? w.job : request, "script", json_string(script));
+  json_object_set_new(is_newer(&w) ? w.job : request, "script", core_json_text(script));
   json_object_set_new(request, "job", w.job);
   free(script);
   *body = json_dumps(request, JSON_COMPACT);

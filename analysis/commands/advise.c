@@ -412,7 +412,7 @@ static void print_json(Advice *advice, const Request *request) {
     "ddr", number(best->ddr), "phase", phases[advice->phase], "second", advice->groups.groups[second->group].label,
     "told_from_second", told, "seeds_needed",
     advice->seeds_needed ? json_integer((json_int_t)advice->seeds_needed) : json_null(), "proposals", list, "written",
-    written ? json_string(request->output) : json_null()));
+    written ? core_json_text(request->output) : json_null()));
 }
 
 static int advise(const char *path, const Request *request, Advice *advice) {

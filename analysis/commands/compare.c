@@ -330,7 +330,7 @@ static json_t *interval_json(AnalysisInterval i) {
 }
 
 static json_t *side_json(const Side *side, const Comparison *c, int s) {
-  json_t *text = json_string(side->text);
+  json_t *text = core_json_text(side->text);
   return json_pack("{s:o, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "runs_of", text ? text : json_null(), "n",
                    (json_int_t)side->used, "mean", interval_json(c->mean[s]), "iqm", interval_json(c->iqm[s]), "sd",
                    number(c->sd[s]), "unfinished", (json_int_t)side->unfinished, "censored",

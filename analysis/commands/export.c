@@ -70,7 +70,7 @@ static int write_schema(const char *folder, Format format, const int64_t *rows) 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
 static void append_json_string(CoreText *line, const char *text) {
-  json_t *string = json_string(text);
+  json_t *string = core_json_text(text);
   char *encoded = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
   core_text_append(line, encoded ? encoded : "null"); /* no UTF-8 */
   free(encoded);
@@ -200,6 +200,10 @@ static int export_tensorboard(const Request *request, StoreDatabase *database) {
 
 static int export_mlflow(const Request *request, StoreDatabase *database) {
   MlflowTarget target = request->mlflow;
+  const char *environment = getenv("MLFLOW_TRACKING_URI");
+  if (!target.url && environment && *environment)
+    return core_error(CORE_USAGE, "MLFLOW_TRACKING_URI=%.100s is no server: runs are sent by HTTP; start one with "
+                      "`mlflow server --backend-store-uri ...` and give its --url http://host:port", environment);
   if (!target.url)
     return core_error(CORE_USAGE, "analyze export mlflow needs --url http://host:port, or MLFLOW_TRACKING_URI");
   target.every = request->every;

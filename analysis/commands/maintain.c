@@ -22,7 +22,7 @@ static void tell(void *context, const StoreFinding *finding) {
   static const CoreColor colors[] = {CORE_DIM, CORE_YELLOW, CORE_RED};
   Report *report = context;
   if (report->json) {
-    json_t *text = json_string(finding->text); /* NULL when the database holds no UTF-8 there */
+    json_t *text = core_json_text(finding->text); /* NULL when the database holds no UTF-8 there */
     json_array_append_new(report->list,
                           json_pack("{s:s, s:s, s:o, s:b, s:s}", "severity", severity_names[finding->severity],
                                     "subject", finding->subject, "text", text ? text : json_null(), "repairable",
@@ -130,7 +130,7 @@ static int refuse_same_file(const char *output, const char *source) {
 }
 
 static json_t *merge_json(const StoreMerge *merge, const char *path) {
-  json_t *name = json_string(path);
+  json_t *name = core_json_text(path);
   return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "source", name ? name : json_null(), "runs_added",
                    (json_int_t)merge->runs_added, "runs_replaced", (json_int_t)merge->runs_replaced, "runs_kept",
                    (json_int_t)merge->runs_kept, "iterations", (json_int_t)merge->iterations, "evaluations",

@@ -4,8 +4,9 @@
  * twice is one to MLflow). */
 #include "analysis/commands/mlflow.h"
 
-#include <jansson.h>
+#include "core/json.h"
 #include <math.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ enum { TIMEOUT_S = 30, TRIES = 3, METRICS_MAX = 1000, PARAMETERS_MAX = 100, VALU
 typedef struct Mirror {
   CoreHttp *http;
   const MlflowTarget *target;
-  char authorization[TOKEN_MAX + 32]; /* a header; "": none */
+  char authorization[3 * TOKEN_MAX + 32]; /* a header; "": none */
   char experiment[64], run[64];       /* MLflow's ids */
   json_t *metrics;                    /* not yet sent */
   int64_t sent, runs;
@@ -26,14 +27,20 @@ typedef struct Mirror {
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
+static const char *of_status(int status) {
+  if (status == 401)
+    return "it wants a login: MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN";
+  return status == 403 ? "this login may not do that" : "no reason given";
+}
+
 static int refused(const Mirror *m, const char *what, const CoreHttpAnswer *answer, const json_t *json) {
   char host[CORE_HTTP_HOST], words[300];
   const char *message = json_string_value(json_object_get(json, "message"));
   size_t length = 0;
-  for (const char *c = message ? message : "no reason given"; *c && length + 1 < sizeof words; c++)
+  for (const char *c = message ? message : of_status(answer->status); *c && length + 1 < sizeof words; c++)
     words[length++] = *c >= ' ' && *c <= '~' ? *c : ' ';
   words[length] = '\0';
-  const char *token = *m->authorization ? m->authorization + strlen("Authorization: Bearer ") : NULL;
+  const char *token = *m->authorization ? strrchr(m->authorization, ' ') + 1 : NULL;
   if (token && strstr(words, token)) snprintf(words, sizeof words, "(its words repeat the token)");
   return core_error(CORE_FAIL, "MLflow at %s, %s: HTTP status %d: %s", core_http_host(m->target->url, host), what,
                     answer->status, words);
@@ -283,13 +290,33 @@ static int send_all(Mirror *m, StoreDatabase *database, const char *sweep) {
   return code == CORE_OK && m->runs == 0 ? export_runs_none(sweep) : code;
 }
 
-static int take_token(Mirror *m) {
-  const char *token = getenv("MLFLOW_TRACKING_TOKEN");
-  if (!token || !*token) return CORE_OK;
-  for (const char *c = token; *c; c++)
-    if (*c <= ' ' || *c > '~' || c - token >= TOKEN_MAX)
-      return core_error(CORE_USAGE, "MLFLOW_TRACKING_TOKEN is no token: one word of at most %d characters", TOKEN_MAX);
-  snprintf(m->authorization, sizeof m->authorization, "Authorization: Bearer %s", token);
+/* An environment variable that goes into a header; *value NULL: it is not set. */
+static int take_variable(const char *name, const char **value) {
+  *value = getenv(name);
+  if (*value && !**value) *value = NULL;
+  for (const char *c = *value; c && *c; c++)
+    if (*c <= ' ' || *c > '~' || c - *value >= TOKEN_MAX)
+      return core_error(CORE_USAGE, "%s: expected one word of at most %d characters", name, TOKEN_MAX);
+  return CORE_OK;
+}
+
+/* A token, or as MLflow's own client a name and a password. */
+static int take_login(Mirror *m) {
+  const char *token, *user, *password;
+  TRY(take_variable("MLFLOW_TRACKING_TOKEN", &token));
+  TRY(take_variable("MLFLOW_TRACKING_USERNAME", &user));
+  TRY(take_variable("MLFLOW_TRACKING_PASSWORD", &password));
+  if (user && password) {
+    char pair[2 * TOKEN_MAX + 2], encoded[sodium_base64_ENCODED_LEN(2 * TOKEN_MAX + 2, sodium_base64_VARIANT_ORIGINAL)];
+    snprintf(pair, sizeof pair, "%s:%s", user, password);
+    sodium_bin2base64(encoded, sizeof encoded, (const unsigned char *)pair, strlen(pair),
+                      sodium_base64_VARIANT_ORIGINAL);
+    snprintf(m->authorization, sizeof m->authorization, "Authorization: Basic %s", encoded);
+    explicit_bzero(pair, sizeof pair);
+    explicit_bzero(encoded, sizeof encoded);
+  } else if (token) {
+    snprintf(m->authorization, sizeof m->authorization, "Authorization: Bearer %s", token);
+  }
   return CORE_OK;
 }
 
@@ -300,7 +327,7 @@ int mlflow_export(StoreDatabase *database, const char *sweep, const MlflowTarget
   int code;
   TRY_GOTO(code, done, core_http_check_url(target->url, "--url"));
   TRY_GOTO(code, done, core_text_check_name(experiment, "experiment"));
-  TRY_GOTO(code, done, take_token(&m));
+  TRY_GOTO(code, done, take_login(&m));
   TRY_GOTO(code, done, core_http_open(&m.http));
   TRY_GOTO(code, done, find_experiment(&m, experiment));
   code = send_all(&m, database, sweep);

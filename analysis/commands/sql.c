@@ -49,7 +49,7 @@ static json_t *json_value(StoreQuery *query, int column) {
   if (kind == STORE_VALUE_INT) return json_integer((json_int_t)store_query_int(query, column));
   double number = kind == STORE_VALUE_REAL ? store_query_real(query, column) : NAN;
   if (isfinite(number)) return json_real(number);
-  json_t *string = json_string(store_query_text(query, column)); /* infinities too: JSON has no number for them */
+  json_t *string = core_json_text(store_query_text(query, column)); /* infinities too: JSON has no number for them */
   return string ? string : json_null(); /* not UTF-8 */
 }
 

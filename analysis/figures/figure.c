@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "analysis/figures/papers.h"
@@ -110,11 +111,17 @@ static int choose_level_set(AnalysisContext *context) {
   return CORE_OK;
 }
 
+/* Beside the database; here where that is a folder of others. */
 static int choose_folder(AnalysisContext *context) {
+  char beside[CORE_PATH_MAX];
   if (context->request->folder) return core_files_path(context->folder, "%s", context->request->folder);
   const char *slash = strrchr(context->path, '/');
   if (!slash) return core_files_path(context->folder, "figures");
-  return core_files_path(context->folder, "%.*s/figures", (int)(slash - context->path), context->path);
+  TRY(core_files_path(context->folder, "%.*s/figures", (int)(slash - context->path), context->path));
+  TRY(core_files_path(beside, "%.*s", (int)(slash - context->path), slash > context->path ? context->path : "/"));
+  if (access(core_files_exists(context->folder) ? context->folder : beside, W_OK) == 0) return CORE_OK;
+  fprintf(stderr, "note: %s cannot be written: figures go to ./figures; -o DIR names another folder\n", beside);
+  return core_files_path(context->folder, "figures");
 }
 
 static int choose_name(AnalysisContext *context) {

@@ -222,7 +222,7 @@ static json_t *trial_json(const Search *s, size_t t) {
                                                               ? json_null()
                                                               : core_config_setting_json(config, space->axes[a].row));
   for (size_t i = 0; i < trial->count; i++)
-    json_array_append_new(runs, json_string(s->context.selection.runs[trial->runs[i]].id));
+    json_array_append_new(runs, core_json_text(s->context.selection.runs[trial->runs[i]].id));
   core_text_free(&text);
   return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "trial", (json_int_t)t, "value",
                    number(judged->score.center), "low", number(judged->score.low), "high", number(judged->score.high),

@@ -55,9 +55,9 @@ static const char *read_field(const char *at, CoreText *field, bool *end) {
 static json_t *json_of_field(const char *name, const char *text) {
   double number;
   if (!*text) return json_null();
-  if (strcmp(name, "run") == 0) return json_string(text);
+  if (strcmp(name, "run") == 0) return core_json_text(text);
   if (core_text_to_real(text, &number) && isfinite(number)) return json_real(number);
-  return json_string(text);
+  return core_json_text(text);
 }
 
 void analysis_csv_print_json(const char *csv) {

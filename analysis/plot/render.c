@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/memory.h"
 
 extern char **environ;
 
@@ -30,10 +31,27 @@ static void last_line(const char *path, char *line, size_t size) {
   free(text);
 }
 
+/* The environment without what changes gnuplot's defaults; free it. */
+static char **plain_environment(void) {
+  static const char *const prefixes[] = {"GNU", "GDFONTPATH=", "FIT_", "PAGER=", "XDG_CONFIG_HOME="};
+  size_t count = 0, kept = 0;
+  while (environ[count]) count++;
+  char **plain = core_memory_allocate((count + 1) * sizeof *plain);
+  for (size_t i = 0; i < count; i++) {
+    bool drop = false;
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
+      drop = drop || strncmp(environ[i], prefixes[k], strlen(prefixes[k])) == 0;
+    if (!drop) plain[kept++] = environ[i];
+  }
+  plain[kept] = NULL;
+  return plain;
+}
+
 /* One pass of the script: one picture of the three. The process is to be waited for. */
 static int start_gnuplot(const char *folder, const char *script, int pass, pid_t *child) {
   char messages[CORE_PATH_MAX], variables[64];
-  char *const arguments[] = {"gnuplot", "-e", variables, (char *)script, NULL};
+  /* -d: neither gnuplotrc nor ~/.gnuplot, which may set terminals and encodings */
+  char *const arguments[] = {"gnuplot", "-d", "-e", variables, (char *)script, NULL};
   posix_spawn_file_actions_t actions;
   snprintf(variables, sizeof variables, "alone = 1; pass = %d", pass);
   TRY(core_files_path(messages, "%s/messages.%d", folder, pass));
@@ -42,7 +60,9 @@ static int start_gnuplot(const char *folder, const char *script, int pass, pid_t
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, messages, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_addchdir_np(&actions, folder);
-  int fault = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, environ);
+  char **plain = plain_environment();
+  int fault = posix_spawnp(child, "gnuplot", &actions, NULL, arguments, plain);
+  free(plain);
   posix_spawn_file_actions_destroy(&actions);
   if (fault == 0) return CORE_OK;
   errno = fault;

@@ -1,7 +1,7 @@
 /* What the page of `analyze report` shows, as JSON (report_data.c); the page itself is report_page.html. */
 #ifndef ANALYSIS_REPORT_H
 #define ANALYSIS_REPORT_H
-#include <jansson.h>
+#include "core/json.h"
 
 #include "analysis/runs/group.h"
 #include "analysis/runs/measures.h"

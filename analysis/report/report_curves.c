@@ -203,7 +203,7 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   for (size_t r = 0; r < report->selection.count; r++) last = fmax(last, report->measured[r].transitions);
   for (size_t i = 0; i <= PLACES; i++) grid[i] = last * (double)i / PLACES;
   for (size_t m = 0; m < MEASURES; m++)
-    json_object_set_new(words, series_measures[m].name, json_string(series_measures[m].words));
+    json_object_set_new(words, series_measures[m].name, core_json_text(series_measures[m].words));
   json_t *curves = json_pack("{s:o, s:o, s:o}", "x", numbers(grid, PLACES + 1), "series", series, "measures", words);
   json_object_set_new(root, "curves", curves);
   int code = store_query_open(report->database, evaluation_sql, &q.evaluation);
@@ -219,7 +219,7 @@ int analysis_report_add_curves(const AnalysisReport *report, json_t *root) {
   if (q.infinite)
     snprintf(note + length, sizeof note - (size_t)length, " Infinite values, passed over: %zu, in %zu run%s.",
              q.infinite, q.infinite_runs, q.infinite_runs == 1 ? "" : "s");
-  json_object_set_new(curves, "note", json_string(note));
+  json_object_set_new(curves, "note", core_json_text(note));
   free(order);
   store_query_close(&q.evaluation);
   store_query_close(&q.iteration);
@@ -317,7 +317,7 @@ int analysis_report_add_figures(const AnalysisReport *report, const char *folder
     char *image = code == CORE_OK ? read_image(folder, f->name) : NULL;
     if (image) {
       json_array_append_new(drawn, json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "summary", f->summary, "image",
-                                             json_string(image), "text", analysis_report_text(output ? output : "")));
+                                             core_json_text(image), "text", analysis_report_text(output ? output : "")));
     } else {
       json_array_append_new(missing,
                             json_pack("{s:s, s:s, s:o}", "name", f->name, "summary", f->summary, "reason",

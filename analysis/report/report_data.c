@@ -16,13 +16,13 @@
 
 json_t *analysis_report_text(const char *text) {
   if (!text) return json_null();
-  json_t *string = json_string(text);
+  json_t *string = core_json_text(text);
   if (string) return string;
   char *plain = core_text_duplicate(text);
   for (char *c = plain; *c; c++) {
     if ((unsigned char)*c >= 0x80) *c = '?';
   }
-  string = json_string(plain);
+  string = core_json_text(plain);
   free(plain);
   return string ? string : json_null();
 }
@@ -154,7 +154,7 @@ static void add_differences(const AnalysisReport *report, json_t *root) {
   const AnalysisGrouping *groups = &report->groups;
   json_t *keys = json_array(), *rows = json_array();
   CoreText value = {0}, shared = {0};
-  for (size_t k = 0; k < groups->key_count; k++) json_array_append_new(keys, json_string(groups->keys[k]->name));
+  for (size_t k = 0; k < groups->key_count; k++) json_array_append_new(keys, core_json_text(groups->keys[k]->name));
   for (size_t g = 0; g < groups->count; g++) {
     json_t *values = json_array();
     for (size_t k = 0; k < groups->key_count; k++)
@@ -229,7 +229,7 @@ int analysis_report_add_claims(const AnalysisReport *report, json_t *root) {
 
 static void add_pair(json_t *list, const char *what, const char *value) {
   json_t *pair = json_array();
-  json_array_append_new(pair, json_string(what));
+  json_array_append_new(pair, core_json_text(what));
   json_array_append_new(pair, analysis_report_text(value));
   json_array_append_new(list, pair);
 }

@@ -3,7 +3,7 @@
  * import. */
 #include "analysis/runs/select.h"
 
-#include <jansson.h>
+#include "core/json.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -276,11 +276,13 @@ typedef struct Condition {
   int extreme;              /* 1, -1: "max", "min" of a number, which is known once the runs are */
 } Condition;
 
-static int condition_parse(const char *pair, Condition *condition) {
-  const char *equals = strchr(pair, '=');
-  if (!equals || equals == pair) return core_error(CORE_USAGE, "--where %s: expected key=value", pair);
-  char *name = core_text_duplicate(pair);
-  name[equals - pair] = '\0';
+static int condition_parse(const char *given, Condition *condition) {
+  char *name = core_text_pair(given), *equals = strchr(name, '=');
+  if (!equals || equals == name) {
+    free(name);
+    return core_error(CORE_USAGE, "--where %s: expected key=value", given);
+  }
+  *equals = '\0';
   CoreConfig config = core_config_default();
   CoreText text = {0};
   int code = analysis_find_key(name, &condition->row);
@@ -289,7 +291,7 @@ static int condition_parse(const char *pair, Condition *condition) {
   if (number) condition->extreme = strcmp(equals + 1, "max") == 0 ? 1 : strcmp(equals + 1, "min") == 0 ? -1 : 0;
   if (code == CORE_OK && !condition->extreme) code = core_config_set(&config, condition->row->name, equals + 1);
   if (code == CORE_OK) condition->value = core_text_duplicate(core_config_get(&config, condition->row, &text));
-  else code = core_error_context(code, "--where %s", pair);
+  else code = core_error_context(code, "--where %s", given);
   core_text_free(&text);
   free(name);
   return code;

@@ -8,9 +8,11 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/config/config_internal.h"
+#include "core/unicode.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------------ */
 
@@ -169,8 +171,11 @@ void core_config_append_range(const CoreConfigRow *row, CoreText *text) {
 static int bad_value(const CoreConfigRow *row, const char *value, const char *fault, const char *hint) {
   CoreText range = {0};
   core_config_append_range(row, &range);
-  int code = core_error(CORE_USAGE, "%s = %.80s %s%s; possible: %s", row->name, *value ? value : "(empty)", fault, hint,
-                        core_text_string(&range));
+  CoreText odd = {0};
+  if (core_unicode_find_odd(value, &odd)) hint = core_text_string(&odd);
+  int code = core_error(CORE_USAGE, "%s = %.80s %s%s%s; possible: %s", row->name, *value ? value : "(empty)", fault,
+                        odd.length ? ": it holds " : "", hint, core_text_string(&range));
+  core_text_free(&odd);
   core_text_free(&range);
   return code;
 }
@@ -235,9 +240,11 @@ static int set_text(char *field, const CoreConfigRow *row, const char *text) {
                       CORE_CONFIG_TEXT - 1);
   if (row->kind == CORE_CONFIG_ENUM && !core_config_is_choice(row->choices, text)) return bad_choice(row, text);
   /* Canonical text is a line each, and JSON is UTF-8. */
-  for (const char *c = text; *c; c++)
-    if ((unsigned char)*c < 0x20) return core_error(CORE_USAGE, "%s holds a newline or control character", row->name);
-  if (!core_text_is_utf8(text)) return core_error(CORE_USAGE, "%s is no UTF-8 text", row->name);
+  CoreText odd = {0};
+  const int code = core_unicode_find_odd(text, &odd)
+                     ? core_error(CORE_USAGE, "%s holds %s", row->name, core_text_string(&odd)) : CORE_OK;
+  core_text_free(&odd);
+  if (code != CORE_OK) return code;
   memcpy(field, text, length);
   memset(field + length, 0, CORE_CONFIG_TEXT - length);
   return CORE_OK;
@@ -262,13 +269,16 @@ int core_config_set(CoreConfig *config, const char *name, const char *value) {
 }
 
 int core_config_set_pair(CoreConfig *config, const char *pair) {
-  char name[128];
-  const char *equals = strchr(pair, '=');
-  if (!equals) return core_error(CORE_USAGE, "'%.80s' is no key=value", pair);
-  if (equals - pair >= (ptrdiff_t)sizeof name) return core_error(CORE_USAGE, "'%.80s...' is no setting", pair);
-  memcpy(name, pair, (size_t)(equals - pair));
-  name[equals - pair] = '\0';
-  return core_config_set(config, name, equals + 1);
+  char *plain = core_text_pair(pair), *equals = strchr(plain, '=');
+  int code;
+  if (!equals) {
+    code = core_error(CORE_USAGE, "'%.80s' is no key=value", pair);
+  } else {
+    *equals = '\0';
+    code = core_config_set(config, plain, equals + 1);
+  }
+  free(plain);
+  return code;
 }
 
 /* ---- config files --------------------------------------------------------------------------------------------- */

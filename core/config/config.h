@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
+#include "core/json.h"
 #include "core/help.h"
 #include "core/ini.h"
 #include "core/text.h"

@@ -3,7 +3,7 @@
  * path. Ignored as the reference's loader ignores them: collision matrix, manifolds, accumulators, gravity,
  * env_params. */
 #include <errno.h>
-#include <jansson.h>
+#include "core/json.h"
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -454,9 +454,12 @@ int store_database_put_sweep(StoreDatabase *database, const char *name, const ch
                              " ON CONFLICT(name) DO UPDATE SET ini = excluded.ini WHERE ini IS NOT excluded.ini",
                              &statement));
   sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-  sqlite3_bind_text(statement, 2, ini_text, -1, SQLITE_STATIC);
+  CoreText text = {0}; /* a file that an older version took may hold bytes of another encoding */
+  core_text_append_utf8(&text, ini_text);
+  sqlite3_bind_text(statement, 2, core_text_string(&text), -1, SQLITE_STATIC);
   sqlite3_bind_double(statement, 3, core_clock_unix_s());
   int code = store_database_run(database, statement);
+  core_text_free(&text);
   sqlite3_finalize(statement);
   return code;
 }

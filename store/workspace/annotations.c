@@ -78,11 +78,11 @@ bool store_annotations_are_empty(const StoreAnnotations *annotations) {
 
 json_t *store_annotations_json(const StoreAnnotations *annotations, StoreSubject subject) {
   json_t *tags = json_array();
-  for (size_t i = 0; i < annotations->tag_count; i++) json_array_append_new(tags, json_string(annotations->tags[i]));
+  for (size_t i = 0; i < annotations->tag_count; i++) json_array_append_new(tags, core_json_text(annotations->tags[i]));
   json_t *object = json_pack("{s:o, s:o}", "tags", tags, "note",
                              *annotations->note ? core_json_text(annotations->note) : json_null());
   if (subject == STORE_OF_SWEEP)
-    json_object_set_new(object, "pinned", *annotations->pinned ? json_string(annotations->pinned) : json_null());
+    json_object_set_new(object, "pinned", *annotations->pinned ? core_json_text(annotations->pinned) : json_null());
   return object;
 }
 

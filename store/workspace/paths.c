@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 #include <limits.h>
 
 #include "core/memory.h"
@@ -18,6 +19,8 @@ int store_root(const char *option, char root[CORE_PATH_MAX]) {
   if (!chosen) chosen = environment && *environment ? environment : ".";
   struct stat status;
   char real[PATH_MAX];
+  if (chosen[0] != '/' && !getcwd(real, sizeof real) && errno == ENOENT)
+    return core_error(CORE_FAIL, "the current directory no longer exists; change to another one");
   const bool found = realpath(chosen, real) && stat(real, &status) == 0;
   if (!found && errno == ENOENT && *chosen)
     return core_error(CORE_FAIL, "there is no workspace '%s' yet: no such folder%s; sweep submit FILE makes it, as "

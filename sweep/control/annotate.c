@@ -25,7 +25,7 @@ static const char *name_of(const Order *order) { return order->named.is_sweep ? 
 
 static void print_json(const Order *order, const StoreAnnotations *said) {
   json_t *object = store_annotations_json(said, subject_of(order));
-  json_object_set_new(object, store_subject_name(subject_of(order)), json_string(name_of(order)));
+  json_object_set_new(object, store_subject_name(subject_of(order)), core_json_text(name_of(order)));
   core_json_print(object);
 }
 

@@ -42,7 +42,7 @@ static int stop_run(const StopOptions *options, const char *id) {
   if (kill((pid_t)state.pid, SIGTERM) != 0)
     return core_error_errno(CORE_FAIL, "run %s: can not signal process %lld", id, (long long)state.pid);
   fprintf(words_of(options), "run %s: told to checkpoint and end\n", id);
-  if (options->runs) json_array_append_new(options->runs, json_string(id));
+  if (options->runs) json_array_append_new(options->runs, core_json_text(id));
   return CORE_OK;
 }
 

@@ -67,9 +67,9 @@ static void print_json(const RemoveOptions *options, const SweepRemoval *removal
   for (size_t i = 0; i < count; i++) {
     const SweepRemoval *removal = &removals[i];
     json_t *ids = json_array();
-    for (size_t k = 0; k < removal->count; k++) json_array_append_new(ids, json_string(removal->ids[k]));
+    for (size_t k = 0; k < removal->count; k++) json_array_append_new(ids, core_json_text(removal->ids[k]));
     json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:I, s:f}", "sweep",
-                                          removal->name[0] ? json_string(removal->name) : json_null(), "whole",
+                                          removal->name[0] ? core_json_text(removal->name) : json_null(), "whole",
                                           removal->whole, "runs", ids, "kept", (json_int_t)removal->shared, "bytes",
                                           removal->bytes));
     bytes += removal->bytes;

@@ -166,7 +166,7 @@ static json_t *list_runs_of(const Chosen *chosen, const Queue *queue, const Slur
   for (size_t i = 0; i < queue->job_map.count; i++) {
     const SlurmId id = sweep_job_map_id(&queue->job_map.places[i]);
     if (id.job > 0 && bsearch(&id, ids, count, sizeof *ids, by_id))
-      json_array_append_new(runs, json_string(chosen->manifest.ids[i]));
+      json_array_append_new(runs, core_json_text(chosen->manifest.ids[i]));
   }
   return runs;
 }
@@ -321,7 +321,7 @@ static int judge_waiting(const RetryOptions *options, const Chosen *chosen, cons
 static void tell_retry(const RetryOptions *options, const Chosen *chosen, const SweepLaunched *done,
                        const int64_t *indices, size_t count) {
   json_t *runs = json_array();
-  for (size_t i = 0; i < count; i++) json_array_append_new(runs, json_string(chosen->manifest.ids[indices[i]]));
+  for (size_t i = 0; i < count; i++) json_array_append_new(runs, core_json_text(chosen->manifest.ids[indices[i]]));
   core_json_print(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:o}", "sweep", chosen->name, "action",
                             "retried", "dry_run", options->dry_run, "submitted", (json_int_t)done->submitted,
                             "queued_already", (json_int_t)done->queued, "orphaned", (json_int_t)done->orphans, "arrays",

@@ -238,7 +238,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   tell_count(options, "runs", grid->runs);
   tell_count(options, "new", change.added);
   tell_count(options, "not_in_file", change.absent);
-  tell(options, "where", json_string(options->no_start ? "nowhere" : cluster ? "slurm" : "here"));
+  tell(options, "where", core_json_text(options->no_start ? "nowhere" : cluster ? "slurm" : "here"));
   printf("%s: %zu runs, %zu new in the manifest", spec->name, grid->runs, change.added);
   if (change.absent) printf("; %zu earlier ones are no longer in the file and stay as they are", change.absent);
   printf("\n");
@@ -351,7 +351,7 @@ static int submit_telling(SubmitOptions *options, SweepSpec *spec) {
   fflush(stdout);
   dup2(kept, STDOUT_FILENO);
   close(kept);
-  json_object_set_new(options->told, "error", code == CORE_OK ? json_null() : json_string(core_error_message()));
+  json_object_set_new(options->told, "error", code == CORE_OK ? json_null() : core_json_text(core_error_message()));
   core_json_print(options->told);
   return code;
 }

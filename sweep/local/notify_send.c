@@ -1,6 +1,6 @@
 /* What is said of a sweep, and the ways it goes: a webhook, a program of the user's, the system's sendmail. No shell
  * reads any of it, and each way has SWEEP_NOTIFY_S seconds. */
-#include <jansson.h>
+#include "core/json.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -256,11 +256,11 @@ static json_t *json_of_list(const SweepValueList *list) {
       case CORE_CONFIG_INT: json_array_append_new(values, json_integer(value->number.integer)); break;
       case CORE_CONFIG_REAL: /* JSON knows no infinity */
         json_array_append_new(values,
-                              isfinite(value->number.real) ? json_real(value->number.real) : json_string("inf"));
+                              isfinite(value->number.real) ? json_real(value->number.real) : core_json_text("inf"));
         break;
       case CORE_CONFIG_BOOL: json_array_append_new(values, json_boolean(value->number.boolean)); break;
       case CORE_CONFIG_ENUM:
-      case CORE_CONFIG_STRING: json_array_append_new(values, json_string(value->text)); break;
+      case CORE_CONFIG_STRING: json_array_append_new(values, core_json_text(value->text)); break;
     }
   }
   return values;
@@ -276,13 +276,13 @@ static json_t *json_of_parts(const SweepGrid *grid) {
       json_t *axis = json_object(), *settings = json_object();
       for (size_t i = 0; i < part->axes[a].list_count; i++)
         json_object_set_new(settings, part->axes[a].lists[i].row->name, json_of_list(&part->axes[a].lists[i]));
-      json_object_set_new(axis, "zip", part->axes[a].zip ? json_string(part->axes[a].zip) : json_null());
+      json_object_set_new(axis, "zip", part->axes[a].zip ? core_json_text(part->axes[a].zip) : json_null());
       json_object_set_new(axis, "length", json_of_count(part->axes[a].length));
       json_object_set_new(axis, "settings", settings);
       json_array_append_new(axes, axis);
     }
-    json_object_set_new(entry, "name", part->block ? json_string(part->block->name) : json_null());
-    if (part->search) json_object_set_new(entry, "search", json_string(part->search->name));
+    json_object_set_new(entry, "name", part->block ? core_json_text(part->block->name) : json_null());
+    if (part->search) json_object_set_new(entry, "search", core_json_text(part->search->name));
     json_object_set_new(entry, "cells", json_of_count(part->cells));
     json_object_set_new(entry, "axes", axes);
     json_array_append_new(parts, entry);
@@ -299,9 +299,9 @@ static json_t *json_of_runs(const SweepPlan *plan) {
     core_text_clear(&text);
     sweep_grid_describe(&plan->grid, run, &text);
     json_object_set_new(entry, "index", json_of_count(index_of(&places, plan->grid.ids[run])));
-    json_object_set_new(entry, "id", json_string(plan->grid.ids[run]));
-    json_object_set_new(entry, "status", json_string(store_status_name((StoreStatus)plan->status[run])));
-    json_object_set_new(entry, "differs", json_string(core_text_string(&text)));
+    json_object_set_new(entry, "id", core_json_text(plan->grid.ids[run]));
+    json_object_set_new(entry, "status", core_json_text(store_status_name((StoreStatus)plan->status[run])));
+    json_object_set_new(entry, "differs", core_json_text(core_text_string(&text)));
     json_array_append_new(runs, entry);
   }
   core_text_free(&text);
@@ -336,13 +336,13 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   const SweepSpec *spec = plan->spec;
   json_t *root = json_object(), *seeds = json_array();
   for (size_t i = 0; i < spec->seed_count; i++) json_array_append_new(seeds, json_integer(spec->seeds[i]));
-  json_object_set_new(root, "sweep", json_string(spec->name));
-  json_object_set_new(root, "file", json_string(spec->ini.file));
-  json_object_set_new(root, "profile", spec->profile[0] ? json_string(spec->profile) : json_null());
+  json_object_set_new(root, "sweep", core_json_text(spec->name));
+  json_object_set_new(root, "file", core_json_text(spec->ini.file));
+  json_object_set_new(root, "profile", spec->profile[0] ? core_json_text(spec->profile) : json_null());
   json_object_set_new(root, "grids", json_of_parts(&plan->grid));
   if (spec->search_count > 0) json_object_set_new(root, "searches", sweep_searches_json(spec));
   json_object_set_new(root, "seeds", seeds);
-  json_object_set_new(root, "stop_rule", json_string(sweep_stop_kind_name(spec->stop.rule)));
+  json_object_set_new(root, "stop_rule", core_json_text(sweep_stop_kind_name(spec->stop.rule)));
   json_object_set_new(root, "extended_seeds", json_of_count(spec->extended_seeds));
   json_object_set_new(root, "cells", json_of_count(plan->grid.cells));
   json_object_set_new(root, "runs", json_of_count(plan->grid.runs));
@@ -360,10 +360,10 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   if (plan->codes.ended + plan->codes.begun > 0)
     json_object_set_new(root, "other_code", json_of_other_code(&plan->codes));
   if (plan->untrusted.length > 0)
-    json_object_set_new(root, "untrusted", json_string(core_text_string(&plan->untrusted)));
+    json_object_set_new(root, "untrusted", core_json_text(core_text_string(&plan->untrusted)));
   if (plan->is_checked)
     json_object_set_new(root, "checked",
-                        json_pack("{s:o, s:o, s:s*}", "configurations", json_of_count(plan->checked.distinct),
+                        json_pack("{s:o, s:o, s:s}", "configurations", json_of_count(plan->checked.distinct),
                                   "checked", json_of_count(plan->checked.checked), "problem",
                                   plan->checked.problem[0] ? plan->checked.problem : NULL));
   if (with_runs) json_object_set_new(root, "run_list", json_of_runs(plan));

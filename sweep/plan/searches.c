@@ -92,7 +92,7 @@ static json_t *json_of(const SweepSearch *search) {
   for (size_t i = 0; i < space->count; i++) {
     core_text_clear(&text);
     core_search_axis_print(space, i, &text);
-    json_object_set_new(settings, space->axes[i].row->name, json_string(core_text_string(&text)));
+    json_object_set_new(settings, space->axes[i].row->name, core_json_text(core_text_string(&text)));
   }
   core_text_free(&text);
   return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:o}", "name", search->name, "method",

@@ -2,7 +2,7 @@
  * that trials draw nothing that nobody reads. */
 #ifndef SWEEP_SEARCHES_H
 #define SWEEP_SEARCHES_H
-#include <jansson.h>
+#include "core/json.h"
 
 #include "sweep/spec/grid.h"
 

@@ -64,7 +64,7 @@ static json_t *run_tags_json(const SweepSaid *said) {
   for (size_t i = 0; i < said->runs; i++)
     for (size_t t = 0; t < said->run[i].said.tag_count; t++)
       json_object_set_new(tags, said->run[i].said.tags[t], json_true());
-  json_object_foreach(tags, tag, value) json_array_append_new(list, json_string(tag));
+  json_object_foreach(tags, tag, value) json_array_append_new(list, core_json_text(tag));
   json_decref(tags);
   return list;
 }

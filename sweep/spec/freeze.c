@@ -2,7 +2,10 @@
  * submitted again by its name alone, on any machine, after the original file has changed or gone. */
 #include "sweep/spec/freeze.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "core/unicode.h"
 
 enum { WRAP_COLUMN = 100, COMMENT_MAX = 4000 };
 static const char frozen_mark[] =
@@ -116,19 +119,21 @@ static void append_resources(CoreText *text, const SweepSpec *spec) {
 
 /* ---- comments -------------------------------------------------------------------------------------------------- */
 
-/* One comment a line of `string`; a very long line is cut into several, since the reader bounds lines. */
+/* Appends a comment for each line of `string`; a very long line is cut into several, since the reader bounds lines.
+ * --set and file names may hold what no INI line may. */
 static void append_comment(CoreText *text, const char *prefix, const char *string) {
-  while (*string) {
-    size_t length = strcspn(string, "\n");
+  char *plain = core_text_duplicate(string);
+  core_unicode_mask(plain);
+  for (const char *rest = plain; *rest;) {
+    const size_t length = strcspn(rest, "\n");
     size_t taken = length < COMMENT_MAX ? length : COMMENT_MAX;
+    while (taken < length && ((unsigned char)rest[taken] & 0xc0) == 0x80) taken--; /* between characters */
     core_text_append(text, prefix);
-    for (size_t i = 0; i < taken; i++) { /* --set and file names may hold what no INI line may */
-      unsigned char byte = (unsigned char)string[i];
-      core_text_append_bytes(text, byte < 0x20 && byte != '\t' ? "?" : &string[i], 1);
-    }
+    core_text_append_bytes(text, rest, taken);
     core_text_append(text, "\n");
-    string += taken + (taken == length && string[length] == '\n');
+    rest += taken + (taken == length && rest[length] == '\n');
   }
+  free(plain);
 }
 
 /* Of a frozen file that is frozen again (sweep extend) it is the one inside: else it would hold itself. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/log.h"
 #include "core/memory.h"
 
 /* An error that points at the character `at` of the entry's value (NULL: its beginning). Where the INI reader took
@@ -117,6 +118,30 @@ static int add_item(Builder *b, const char *item, const char *at) {
   return CORE_OK;
 }
 
+static bool is_digits(const char *text, size_t length) {
+  return length > 0 && strspn(text, "0123456789") >= length;
+}
+
+/* Warns of "0,25" and "2,5e-4" in a list of numbers that need not be whole: two values, where a person whose decimals
+ * have commas means one. */
+static void warn_of_comma(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row) {
+  for (const char *item = entry->value; row->kind == CORE_CONFIG_REAL && *item; item += strspn(item, ", ")) {
+    const size_t whole = strcspn(item, ", ");
+    const char *sign = item + (*item == '-' || *item == '+'), *rest = item + whole + 1;
+    const size_t length = whole - (size_t)(sign - item), next = item[whole] ? strcspn(rest, ", ") : 0;
+    const size_t digits = next > 0 ? strspn(rest, "0123456789") : 0;
+    const bool exponent = digits > 0 && digits < next && (rest[digits] == 'e' || rest[digits] == 'E');
+    if (item[whole] == ',' && is_digits(sign, length) && digits > 0 &&
+        ((length == 1 && *sign == '0' && digits == next) || exponent)) {
+      core_warn("%s%s%.*s,%.*s are two values of %s; if one was meant, write %.*s.%.*s, else a blank behind the comma",
+                ini ? ini->file : "--set", ini ? ": " : " ", (int)whole, item, (int)next, rest, row->name, (int)whole,
+                item, (int)next, rest);
+      return;
+    }
+    item += whole;
+  }
+}
+
 int sweep_value_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const CoreConfigRow *row,
                            SweepValueList *list) {
   *list = (SweepValueList){.row = row, .entry = entry};
@@ -124,6 +149,7 @@ int sweep_value_list_parse(const CoreIni *ini, const CoreIniEntry *entry, const 
   CoreText item = {0};
   const char *rest = entry->value, *start;
   int code = CORE_OK;
+  warn_of_comma(ini, entry, row);
   while (code == CORE_OK && core_ini_next_item(&rest, &item, &start))
     code = add_item(&b, core_text_string(&item), start);
   if (code != CORE_OK) sweep_value_list_free(list);

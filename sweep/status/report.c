@@ -36,7 +36,7 @@ static void print_json(const char *name, const SweepUsage *usage, const SweepSai
   }
   char *copy = core_text_duplicate(core_text_string(advice)), *save = NULL;
   for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-    json_array_append_new(lines, json_string(line));
+    json_array_append_new(lines, core_json_text(line));
   json_t *all =
     json_pack("{s:s, s:o, s:o, s:f, s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:I, s:I, s:f, s:o, s:o}", "name", name,
               "wait_median_s",

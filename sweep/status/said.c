@@ -110,7 +110,7 @@ void sweep_said_draw(const SweepSaid *said, const char *name, CoreText *text) {
 
 void sweep_said_add(const SweepSaid *said, json_t *object) {
   json_t *own = store_annotations_json(&said->sweep, STORE_OF_SWEEP);
-  json_object_set_new(own, "archived", *said->archived ? json_string(said->archived) : json_null());
+  json_object_set_new(own, "archived", *said->archived ? core_json_text(said->archived) : json_null());
   json_object_update_new(object, own);
 }
 

@@ -7,7 +7,7 @@ static json_t *moment(double unix_s) { return unix_s > 0 ? json_real(unix_s) : j
 
 static json_t *folder_json(const SweepShown *shown, const char *id) {
   char folder[STORE_RUN_FOLDER];
-  return store_path_run_folder(shown->root, id, folder) == CORE_OK ? json_string(folder) : json_null();
+  return store_path_run_folder(shown->root, id, folder) == CORE_OK ? core_json_text(folder) : json_null();
 }
 
 static void add_progress(const StoreState *state, json_t *object) {
@@ -33,16 +33,16 @@ json_t *sweep_shown_run_json(SweepShown *shown, size_t index) {
   char job[48] = "";
   json_t *object = json_object();
   json_object_set_new(object, "index", json_integer((json_int_t)index));
-  json_object_set_new(object, "run", json_string(run->id));
+  json_object_set_new(object, "run", core_json_text(run->id));
   json_object_set_new(object, "folder", folder_json(shown, run->id));
   json_object_set_new(object, "settings", sweep_members_settings(&shown->members, index));
   json_object_set_new(object, "in_file",
                       shown->members.places ? json_boolean(!shown->members.absent[index]) : json_null());
-  json_object_set_new(object, "status", json_string(store_status_name(run->state.status)));
-  json_object_set_new(object, "standing", json_string(sweep_shown_status(shown, index)));
+  json_object_set_new(object, "status", core_json_text(store_status_name(run->state.status)));
+  json_object_set_new(object, "standing", core_json_text(sweep_shown_status(shown, index)));
   json_object_set_new(object, "reason", core_json_text(sweep_shown_reason(shown, index)));
   if (shown->is_slurm && shown->cluster.run[index].id.job > 0) slurm_id_format(shown->cluster.run[index].id, job);
-  json_object_set_new(object, "job", json_string(job));
+  json_object_set_new(object, "job", core_json_text(job));
   add_progress(&run->state, object);
   sweep_said_add_run(&shown->said, index, object);
   return object;

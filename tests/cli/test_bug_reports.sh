@@ -92,7 +92,75 @@ evaluations_bug_reports
 # ---- X, figures and tables ----------------------------------------------------------------------------------------------
 
 # ---- H, hosts, paths and processes --------------------------------------------------------------------------------------
+small="-s train.total_steps=512 -s env.num=4 -s ppo.num_steps=32 -s ppo.num_minibatches=2 -s eval.count=1 -s eval.episodes=2 -s net.width=8"
+printf '[sweep]\nname = %s\nseeds = 1\n[grid g]\nppo.epsilon = 0.1, 0.4\n' host >host.ini
+latin=$(printf 'caf\xe9')
+mkdir -p "$latin" && cp host.ini "$latin/"
+in_latin() { (cd "$latin" && "$@"); }
+tap_run "H1: --json in a folder whose name is not UTF-8: submit" 0 '"runs": 2' in_latin sweep submit host.ini --no-start --no-check --json
+tap_run "H1: extend" 0 '"runs": 4' in_latin sweep extend host seeds=2 --no-start --no-check --json
+tap_run "H1: plan" 0 '"runs": 4' in_latin sweep plan host --json --no-check
+tap_run "H1: status" 0 '"sweep": "host"' in_latin sweep status host --json
+tap_run "H1: bundle" 0 '"runs": 4' in_latin sweep bundle host --json
+tap_run "H1: unbundle" 0 '"verified": true' in_latin sweep unbundle host.tar.zst out --json
+tap_check "H1: what is printed is UTF-8" "$(in_latin sweep status host --json | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1 || echo "it is not")"
+tap_run "H2: without HOME and other variables" 0 "4 pending" env -i PATH="$PATH" sweep status host --root "$latin"
+mkdir gone
+in_gone() { (cd gone && rmdir ../gone && "$@"); }
+tap_run "H3: a current directory that was removed" 1 "the current directory no longer exists" in_gone sweep status
+tap_run "H4: /dev/full" 1 "" bash -c 'sweep status host --root "$1" >/dev/full' _ "$latin"
+tap_run "H5: twenty open files" 0 "4 pending" bash -c 'ulimit -n 20; sweep status host --root "$1"' _ "$latin"
+tap_run "H7: OMP_NUM_THREADS of no number" 0 "" env OMP_NUM_THREADS=abc trainer --dry-run
+tap_run "H8: a time zone that is none" 0 "4 pending" env TZ=No/Where TERM=none COLUMNS=7 sweep status host --root "$latin"
+cp -r "$latin" copy && mv copy moved
+tap_run "H10, H11: a workspace that was copied and moved" 0 "4 pending" sweep status host --root moved
+tap_run "H13: a PREFIX with a blank" 2 "cannot hold blanks" make -C "$top" --no-print-directory -n install PREFIX="$tap_dir/in st"
+mkdir "with blank" && cp host.ini "with blank/"
+tap_run "H14: blanks in paths" 0 "2 new in the manifest" sweep submit "with blank/host.ini" --root "with blank/work" --no-start --no-check
+tap_run "H15: --set with blanks" 0 "ppo.gamma=0.9" sweep plan host.ini --no-check --set "ppo.gamma = 0.9"
+tap_run "H15: and of the trainer" 0 "" trainer --dry-run --set "ppo.gamma = 0.9"
+tap_run "H15: an experiment from a pipe" 0 "host" bash -c 'sweep plan <(cat host.ini) --no-check'
+sed 's/0.1, 0.4/0.2, 0.3/' host.ini >other.ini
+tap_run "H16: another file of the same name loses nothing" 0 "earlier ones are no longer in the file and stay as they are" sweep submit other.ini --root moved --no-start --no-check
+tap_run "X4: MLflow: an address that is no server" 2 "is no server" env MLFLOW_TRACKING_URI=file:/tmp/runs analyze export mlflow moved/results.db
+for hostile in $'esc\e[31m' $'c1\xc2\x9b31m' $'raw\x9b31m' $'turn\xe2\x80\xaetxt'; do
+  tap_check "F6: no control reaches the terminal: $(cat -v <<<"$hostile")" "$(
+    { sweep plan "$hostile.ini"; sweep status "$hostile"; trainer --set "env.levels=$hostile" --dry-run; sweep plan host.ini --set "$hostile=1"
+      sweep plan host.ini --set "env.levels=$hostile" --json; analyze table moved/results.db --where "levels=$hostile"; } 2>&1 |
+      LC_ALL=C grep -naP '\x1b|\xc2[\x80-\x9f]|(?<![\x80-\xbf\xc2-\xf4])[\x80-\x9f]|\xe2\x80\xae' | cat -v)"
+done
 
 # ---- I, experiment files ------------------------------------------------------------------------------------------------
+ini() { printf "$1" >reported.ini; } # TEXT, as printf reads it
+plan() { sweep plan reported.ini --no-check; }
+ini '\xef\xbb\xbf[sweep]\r\nname = crlf\r\n[grid g]\r\nppo.epsilon = 0.1, 0.2'
+tap_run "I1: a byte order mark, CRLF, no last newline" 0 "crlf" plan
+ini '[\x00s\x00w\x00'
+tap_run "I2: UTF-16" 2 "reported.ini: holds a NUL byte" plan
+ini '[sweep]\nname = x\n[grid g]\nppo.num_steps =\xc2\xa016\n'
+tap_run "I3: a no-break space" 2 "reported.ini:4:16: character U+00A0 (no-break space)" plan
+ini '[sweep]\nname = x\n\xc2\xa0[grid g]\nppo.num_steps = 16\n'
+tap_run "I3: an indentation of one" 2 "reported.ini:3:1: character U+00A0" plan
+ini '[sweep]\nname = x\n[grid g]\nppo.epsilon = 0.1, \xe2\x88\x920.2\n'
+tap_run "I3: a minus sign of typography" 2 "reported.ini:4:20: character U+2212 (minus sign)" plan
+ini '[sweep]\nname = x\n\xef\xbb\xbf[grid g]\nppo.epsilon = 0.1\n'
+tap_run "I3: a byte order mark inside, after cat" 2 "reported.ini:3:1: character U+FEFF (byte order mark)" plan
+ini '[sweep]\nname = \xe2\x80\x9cx\xe2\x80\x9d\n'
+tap_run "I3: quotation marks of typography" 2 "double quotation mark" plan
+ini '; \xc2\xa0 \xe2\x80\x93 caf\xc3\xa9\n[sweep]\nname = x\n[grid g]\nppo.epsilon = 0.1 ; \xe2\x88\x92\n'
+tap_run "I3: all of them are accepted in comments" 0 "x" plan
+ini '[sweep]\nname = x\n[grid g]\nppo.epsilon = 0,25\n'
+tap_run "I4: a decimal comma in a list" 0 "if one was meant, write 0.25" plan
+ini '[sweep]\nname = x\n[grid g]\nppo.epsilon = 0, 25\n'
+tap_check "I4: but not two values with a blank" "$(plan 2>&1 | grep "if one was meant")"
+tap_run "I4: a decimal comma of one value" 2 "decimals have a point" trainer --dry-run --set ppo.epsilon=0,25
+ini '; caf\xe9\n[sweep]\nname = x\n'
+tap_run "X5: a comment in Windows-1252" 2 "reported.ini:1:6: byte 0xe9 is not UTF-8 text" plan
+ini '[sweep]\nname: x\n'
+tap_run "I5: a colon for an equals sign" 2 "reported.ini:2:1:" plan
+ini '[sweep]\nname = x\n[grid g]\nppo.epsilon = [0.1, 0.2]\n'
+tap_run "I5: a list in brackets" 2 "reported.ini:4:" plan
+ini '[sweep]\nname = x\n[search s]\ntrials = 4\nppo.learning_rate = log 0 .. 1\n'
+tap_run "I6: the logarithm of 0" 2 "reported.ini:5:" plan
 
 tap_done

@@ -69,6 +69,8 @@ done
 result "each folder has a row in docs/architecture.md, and at most 25 modules" "$problems"
 
 result "sqlite3.h is included in store/ only" "$(grep -rlE 'include <sqlite3(ext)?.h>' --include='*.[ch]' . | grep -vE '^\./(store|tests|build)/')"
+result "jansson.h is included in core/json.h only, which makes its packing safe" \
+  "$(grep -rl 'include <jansson.h>' --include='*.[ch]' . | grep -vE '^\./(core/json\.h$|tests/|build/)')"
 result "mpi.h, nccl.h and BLAS headers are included in trainer/ only" \
   "$(grep -rlE 'include <(mpi|nccl|cblas|oneapi/dnnl/dnnl|dnnl)\.h>' --include='*.[chu]' . | grep -vE '^\./(trainer|tests|build)/')"
 result "mpi.h is included in trainer/ranks/ranks.c only" "$(grep -rl 'include <mpi.h>' --include='*.[chu]' . | grep -vE '^\./(trainer/ranks/ranks\.c$|build/)')"

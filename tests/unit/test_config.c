@@ -71,9 +71,9 @@ static void wrong_values_say_what_is_possible(void **state) {
     {"algo.name=ppo|ppo_ewma",
      "algo.name = ppo|ppo_ewma is none of: ppo, ppo_ewma, sapg, pqn, noisy_sgd; did you mean ppo_ewma?"},
     {"net.activation=gelu", "net.activation = gelu is none of: tanh, relu, silu, elu; did you mean relu?"},
-    {"env.levels=a\nb", "env.levels holds a newline or control character"},
-    {"env.levels=a\tb", "env.levels holds a newline or control character"},
-    {"env.levels=\xff", "env.levels is no UTF-8 text"},
+    {"env.levels=a\nb", "env.levels holds a newline"},
+    {"env.levels=a\tb", "env.levels holds control character U+0009"},
+    {"env.levels=\xff", "env.levels holds byte 0xff, which is not UTF-8"},
   };
   CoreConfig config = core_config_default(), before = config;
   (void)state;

@@ -119,8 +119,8 @@ static void faults_name_line_and_column(void **state) {
     {"a = \"x\n", "f:1:5: the closing quote is missing"},
     {"a = 5\" ; inch\n", "f:1:6: the closing quote is missing"},
     {"a = 1 \\\n", "f:1:7: the file ends after '\\', which announces another line"},
-    {"a = 1\x01\n", "f:1:6: byte 0x01 can not stand in a text file; is this the right file?"},
-    {"a = 1\rb = 2\n", "f:1:6: byte 0x0d can not stand in a text file; is this the right file?"},
+    {"a = 1\x01\n", "f:1:6: control character U+0001 cannot stand in a text file; is this the right file?"},
+    {"a = 1\rb = 2\n", "f:1:6: control character U+000D cannot stand in a text file; is this the right file?"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

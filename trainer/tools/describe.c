@@ -35,11 +35,11 @@ static json_t *setting_json(const CoreConfig *defaults, const CoreConfigRow *row
   if (row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL) {
     json_object_set_new(object, "lowest", core_json_real(row->lowest));
     json_object_set_new(object, "highest", core_json_real(row->highest));
-    json_object_set_new(object, "unit", json_string(row->unit ? row->unit : ""));
+    json_object_set_new(object, "unit", core_json_text(row->unit ? row->unit : ""));
   }
   if (row->choices) json_object_set_new(object, "choices", choices_of(row->choices));
   json_object_set_new(object, "identity", json_boolean(row->identity));
-  json_object_set_new(object, "help", json_string(row->help));
+  json_object_set_new(object, "help", core_json_text(row->help));
   return object;
 }
 
@@ -164,7 +164,7 @@ static json_t *contents_json(const char *file, const CheckpointContents *content
   }
   json_t *object = json_object();
   json_object_set_new(object, "file", core_json_text(file));
-  json_object_set_new(object, "run", json_string(contents->run_id));
+  json_object_set_new(object, "run", core_json_text(contents->run_id));
   json_object_set_new(object, "iteration", json_integer(contents->iteration));
   json_object_set_new(object, "sections", sections);
   return object;
