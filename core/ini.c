@@ -116,8 +116,8 @@ static int check_characters(const Reader *r) {
     const char *here = c;
     const uint32_t code = core_unicode_next(&c);
     if (core_unicode_name(code))
-      return fault(r, here, "character U+%04X (%s) is only accepted in comments; type the plain character", (unsigned)code,
-                   core_unicode_name(code));
+      return fault(r, here, "character U+%04X (%s) is only accepted in comments; type the plain character",
+                   (unsigned)code, core_unicode_name(code));
   }
   return CORE_OK;
 }

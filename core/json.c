@@ -11,6 +11,8 @@
 #include "core/error.h"
 #include "core/unicode.h"
 
+#undef json_string /* here jansson's own is meant */
+
 static void append_line(int indent, int depth, CoreText *text) {
   if (indent == 0) return;
   core_text_append(text, "\n");
@@ -87,11 +89,11 @@ json_t *core_json_real(double value) { return isfinite(value) ? json_real(value)
 
 json_t *core_json_text(const char *text) {
   if (!text) return json_null();
-  json_t *value = (json_string)(text);
+  json_t *value = json_string(text);
   if (value) return value;
   CoreText plain = {0};
   core_text_append_utf8(&plain, text);
-  value = (json_string)(core_text_string(&plain));
+  value = json_string(core_text_string(&plain));
   core_text_free(&plain);
   return value;
 }

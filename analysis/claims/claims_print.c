@@ -88,14 +88,14 @@ static json_t *claim_json(const AnalysisFindingOfClaim *f) {
   json_t *found = json_pack(
     "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
     "s:i, s:f, s:s}", "verdict", analysis_verdict_name(f->verdict), "statistic", f->statistic, "direction",
-    f->direction, "estimate", number(f->interval.center), "low", number(f->interval.low), "high", number(f->interval.high), "p_for",
-    number(f->p_for), "p_against", number(f->p_against), "margin", number(f->margin), "log_ratio", f->ratio, "reason",
-    f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells, "comparisons",
+    f->direction, "estimate", number(f->interval.center), "low", number(f->interval.low), "high",
+    number(f->interval.high), "p_for", number(f->p_for), "p_against", number(f->p_against), "margin",
+    number(f->margin), "log_ratio", f->ratio,
+    "reason", f->reason, "runs", (json_int_t)f->runs, "configurations", (json_int_t)f->cells, "comparisons",
     (json_int_t)f->strata, "more_seeds", (json_int_t)f->more_seeds, "unfinished", (json_int_t)f->unfinished,
     "censored", (json_int_t)f->censored, "diverged", (json_int_t)f->diverged, "failed", (json_int_t)f->failed,
     "without_measure", (json_int_t)f->missing, "mixed", (json_int_t)f->mixed, "by_different_code",
-    (json_int_t)f->codes, "looks", f->looks,
-    "level", f->level, "note", f->note);
+    (json_int_t)f->codes, "looks", f->looks, "level", f->level, "note", f->note);
   json_object_update(object, found);
   json_decref(found);
   return object;

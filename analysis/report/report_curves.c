@@ -317,7 +317,8 @@ int analysis_report_add_figures(const AnalysisReport *report, const char *folder
     char *image = code == CORE_OK ? read_image(folder, f->name) : NULL;
     if (image) {
       json_array_append_new(drawn, json_pack("{s:s, s:s, s:o, s:o}", "name", f->name, "summary", f->summary, "image",
-                                             core_json_text(image), "text", analysis_report_text(output ? output : "")));
+                                             core_json_text(image), "text",
+                                             analysis_report_text(output ? output : "")));
     } else {
       json_array_append_new(missing,
                             json_pack("{s:s, s:s, s:o}", "name", f->name, "summary", f->summary, "reason",

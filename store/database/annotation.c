@@ -2,6 +2,7 @@
  * table, and the file's own is only written where the two differ. */
 #include "store/database/annotation_internal.h"
 
+#include "core/terminal.h"
 #include "store/database/known_runs_internal.h"
 #include "store/workspace/annotations.h"
 
@@ -58,4 +59,24 @@ int store_import_annotations(StoreDatabase *database, const char *root, StoreImp
                          "EXISTS(SELECT * FROM temp.wanted_annotation EXCEPT SELECT * FROM main.annotation)",
                          &differ));
   return differ ? write_rows(database) : CORE_OK;
+}
+
+/* ---- experiments' files ------------------------------------------------------------------------------------------ */
+
+int store_database_put_sweep(StoreDatabase *database, const char *name, const char *ini_text) {
+  sqlite3_stmt *statement = NULL;
+  TRY(core_text_check_name(name, "the sweep's name"));
+  TRY(store_database_prepare(database,
+                             "INSERT INTO sweep(name, ini, created) VALUES(?1, ?2, ?3)"
+                             " ON CONFLICT(name) DO UPDATE SET ini = excluded.ini WHERE ini IS NOT excluded.ini",
+                             &statement));
+  sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+  CoreText text = {0}; /* a file that an older version took may hold bytes of another encoding */
+  core_text_append_utf8(&text, ini_text);
+  sqlite3_bind_text(statement, 2, core_text_string(&text), -1, SQLITE_STATIC);
+  sqlite3_bind_double(statement, 3, core_clock_unix_s());
+  int code = store_database_run(database, statement);
+  core_text_free(&text);
+  sqlite3_finalize(statement);
+  return code;
 }

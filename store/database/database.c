@@ -446,24 +446,6 @@ void store_database_rollback(StoreDatabase *database) {
 
 /* ---- sweeps and runs -------------------------------------------------------------------------------------------- */
 
-int store_database_put_sweep(StoreDatabase *database, const char *name, const char *ini_text) {
-  sqlite3_stmt *statement = NULL;
-  TRY(core_text_check_name(name, "the sweep's name"));
-  TRY(store_database_prepare(database,
-                             "INSERT INTO sweep(name, ini, created) VALUES(?1, ?2, ?3)"
-                             " ON CONFLICT(name) DO UPDATE SET ini = excluded.ini WHERE ini IS NOT excluded.ini",
-                             &statement));
-  sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-  CoreText text = {0}; /* a file that an older version took may hold bytes of another encoding */
-  core_text_append_utf8(&text, ini_text);
-  sqlite3_bind_text(statement, 2, core_text_string(&text), -1, SQLITE_STATIC);
-  sqlite3_bind_double(statement, 3, core_clock_unix_s());
-  int code = store_database_run(database, statement);
-  core_text_free(&text);
-  sqlite3_finalize(statement);
-  return code;
-}
-
 int store_database_put_config(StoreDatabase *database, const CoreConfig *config, const char *id) {
   if (!store_is_run_id(id)) return core_error(CORE_USAGE, "'%.40s' is no run id", id);
   TRY(store_database_prepare(database,

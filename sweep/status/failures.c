@@ -138,7 +138,8 @@ json_t *sweep_failures_json(const SweepFailures *troubles, const SweepProgress *
   for (size_t i = 0; i < troubles->count; i++) {
     const SweepFailure *item = &troubles->items[i];
     json_t *runs = json_array();
-    for (size_t r = 0; r < item->count; r++) json_array_append_new(runs, core_json_text(progress->run[item->runs[r]].id));
+    for (size_t r = 0; r < item->count; r++)
+      json_array_append_new(runs, core_json_text(progress->run[item->runs[r]].id));
     json_array_append_new(list, json_pack("{s:s, s:o, s:I, s:o}", "status", item->kind, "reason",
                                           core_json_text(item->reason), "count", (json_int_t)item->count, "run", runs));
   }

@@ -100,7 +100,7 @@ in_latin() { (cd "$latin" && "$@"); }
 tap_run "H1: --json in a folder whose name is not UTF-8: submit" 0 '"runs": 2' in_latin sweep submit host.ini --no-start --no-check --json
 tap_run "H1: extend" 0 '"runs": 4' in_latin sweep extend host seeds=2 --no-start --no-check --json
 tap_run "H1: plan" 0 '"runs": 4' in_latin sweep plan host --json --no-check
-tap_run "H1: status" 0 '"sweep": "host"' in_latin sweep status host --json
+tap_run "H1: status" 0 '"host"' in_latin sweep status host --json
 tap_run "H1: bundle" 0 '"runs": 4' in_latin sweep bundle host --json
 tap_run "H1: unbundle" 0 '"verified": true' in_latin sweep unbundle host.tar.zst out --json
 tap_check "H1: what is printed is UTF-8" "$(in_latin sweep status host --json | iconv -f UTF-8 -t UTF-8 >/dev/null 2>&1 || echo "it is not")"

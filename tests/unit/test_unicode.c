@@ -34,7 +34,8 @@ static void test_mask(void **state) {
 static void test_odd(void **state) {
   static const struct { const char *text, *name; } odd[] = {
     {"1\xc2\xa0" "6", "character U+00A0 (no-break space)"}, {"\xe2\x88\x92" "1", "character U+2212 (minus sign)"},
-    {"\xef\xbb\xbf[sweep]", "character U+FEFF (byte order mark)"}, {"\xef\xbc\x91", "character U+FF11 (full-width form)"},
+    {"\xef\xbb\xbf[sweep]", "character U+FEFF (byte order mark)"},
+    {"\xef\xbc\x91", "character U+FF11 (full-width form)"},
     {"a\xe2\x80\x8b", "character U+200B (zero-width space)"}, {"\xe2\x80\x9cx", "double quotation mark"},
     {"\xe9", "byte 0xe9, which is not UTF-8"}, {"\xc2\x85", "control character U+0085"}};
   for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
@@ -86,7 +87,8 @@ static void test_pack(void **state) {
   CoreText text = {0};
   json_t *kept = json_integer(7);
   json_t *value = json_pack("{s:s, s:i, s:I, s:f, s:b, s:n, s:o, s:O, s:{s:[]}}", "none", NULL, "i", 1, "I",
-                                 (json_int_t)2, "nan", 0.0 / 0.0, "b", 1, "n", "missing", NULL, "kept", kept, "deep", "a");
+                                 (json_int_t)2, "nan", 0.0 / 0.0, "b", 1, "n", "missing", NULL, "kept", kept, "deep",
+                                 "a");
   core_json_append(value, 0, &text);
   assert_string_equal(core_text_string(&text),
                       "{\"none\": null, \"i\": 1, \"I\": 2, \"nan\": null, \"b\": true, \"n\": null, "
