@@ -153,6 +153,11 @@ tap_run "a submission" 2 "that you have not trusted" submit
 tap_run "more seeds" 2 "that you have not trusted" sweep extend corridor seeds=3 --root "$root" --local --wait
 tap_run "a trainer that sweep starts" 2 "that you have not trusted" \
   trainer --root "$root" --set "env.task=library:$library/corridor" --trusted-only --quiet
+if [ "$(id -u)" = 0 ]; then # a run of somebody else's
+  one=$(ls -d "$root"/runs/*/* | head -1); chown 12345 "$one/config.ini"
+  tap_run "another user's run is not played" 2 "that you have not trusted" trainer play --checkpoint "$one" -o "$tap_dir/play.gif"
+  chown 0 "$one/config.ini"
+fi
 cp "$library" "$tap_dir/kept.so"; compile docs/examples/corridor.c "$library"
 tap_run "a sweep of it is prepared" 0 "" sweep submit "$tap_dir/sweep.ini" --root "$root" --local --no-start --trust --set env.num=8
 cp "$tap_dir/kept.so" "$library" # changed between the submission and the start

@@ -2,8 +2,11 @@
 #include "trainer/tools/player.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/random.h"
+#include "store/code/trust.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/run_files.h"
@@ -59,9 +62,12 @@ static int load_policy(Player *player, const char *checkpoint) {
 int player_create(const char *checkpoint, const char *root, Player *player) {
   RunFiles files;
   *player = (Player){.iteration = -1};
+  struct stat status;
   TRY(run_files_find(checkpoint, root, &files));
   player->config = core_config_default();
   TRY(core_config_read(files.config, &player->config));
+  if (stat(files.config, &status) != 0 || status.st_uid != geteuid())
+    TRY(store_trust_check(&player->config, false)); /* of another member of the group, who chose its code */
   TRY(core_config_check(&player->config));
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
