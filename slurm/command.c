@@ -85,14 +85,30 @@ static int call(const char *const *arguments, const char *input, SlurmOutput *ou
   return code;
 }
 
+/* Whether a line can be one of an answer: sites greet on standard output, too. */
+static bool is_answer(const char *line) { return strchr(line, '|') != NULL; }
+
 /* "123" or "123;cluster". */
 static bool read_id(const char *text, int64_t *id) {
   char digits[24];
   const size_t length = strspn(text, "0123456789");
-  if (length == 0 || length >= sizeof digits || (text[length] && !strchr(";\n", text[length]))) return false;
+  if (length == 0 || length >= sizeof digits || (text[length] && !strchr(";\r\n", text[length]))) return false;
   memcpy(digits, text, length);
   digits[length] = '\0';
   return core_text_to_int(digits, id) && *id > 0;
+}
+
+/* The job's number in what sbatch --parsable prints: its last line of that form, behind whatever a site's wrapper says. */
+static bool find_id(const char *text, int64_t *id) {
+  bool found = false;
+  for (const char *line = text; line; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    const size_t digits = strspn(line, "0123456789"), length = strcspn(line, "\r\n");
+    const bool name = line[digits] == ';' && strcspn(line + digits, " \t\r\n") == length - digits;
+    if (digits > 0 && (digits == length || name)) found = read_id(line, id) || found;
+    if (!*line) break;
+  }
+  return found;
 }
 
 static int garbled(const char *program, const char *answer, SlurmFault *fault) {
@@ -110,6 +126,9 @@ static int commands_open(void **way, SlurmFault *fault) {
   for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
     if (!slurm_process_exists(needed[i]))
       return core_error(CORE_FAIL, "there is no Slurm here: %s is not in PATH", needed[i]);
+  const int choice = slurm_check_clusters();
+  if (choice != CORE_OK) *fault = SLURM_REFUSED;
+  TRY(choice);
   const char *conf = getenv("SLURM_CONF"); /* the commands would wait a minute for it to appear */
   if (conf && *conf && access(conf, R_OK) != 0)
     return core_error(CORE_FAIL, "there is no Slurm here: SLURM_CONF = %s can not be read", conf);
@@ -205,13 +224,14 @@ static void add_nodes(SlurmPartition **list, size_t *count, char **field) {
 }
 
 static int commands_partitions(void *way, SlurmPartition **partitions, size_t *count, SlurmFault *fault) {
-  static const char *const arguments[] = {"sinfo", "-h", "-e", "-o", "%P|%a|%l|%D|%T|%c|%m|%G", NULL};
+  static const char *const arguments[] = {"sinfo", "-h", "-a", "-e", "-o", "%P|%a|%l|%D|%T|%c|%m|%G", NULL};
   SlurmOutput output;
   char *field[FIELDS_MAX], *save = NULL;
   int code = CORE_OK;
   TRY(call(arguments, NULL, &output, fault));
   for (char *line = output.out.data ? strtok_r(output.out.data, "\n", &save) : NULL; line && code == CORE_OK;
        line = strtok_r(NULL, "\n", &save)) {
+    if (!is_answer(line)) continue;
     if (cut(line, field, 8) == 8) add_nodes(partitions, count, field);
     else code = garbled("sinfo", line, fault);
   }
@@ -226,7 +246,7 @@ static int commands_submit(void *way, const SlurmJob *job, int64_t *id, SlurmFau
   SlurmOutput output;
   TRY(call(arguments, job->script, &output, fault));
   const int code =
-    read_id(core_text_string(&output.out), id) ? CORE_OK : garbled("sbatch", core_text_string(&output.out), fault);
+    find_id(core_text_string(&output.out), id) ? CORE_OK : garbled("sbatch", core_text_string(&output.out), fault);
   slurm_output_free(&output);
   return code;
 }
@@ -283,6 +303,7 @@ static int read_lines(const char *program, SlurmOutput *output, bool (*read)(cha
   char *save = NULL, shown[128];
   for (char *line = output->out.data ? strtok_r(output->out.data, "\n", &save) : NULL; line;
        line = strtok_r(NULL, "\n", &save)) {
+    if (!is_answer(line)) continue;
     COPY(shown, line);
     if (!read(line, tasks)) return garbled(program, shown, fault);
   }
@@ -295,7 +316,7 @@ static int commands_list(void *way, const char *const *names, size_t count, Slur
   core_text_append(&filter, count ? "--name=" : "--me");
   for (size_t i = 0; i < count; i++) core_text_appendf(&filter, "%s%s", i ? "," : "", names[i]);
   const char *const arguments[] = {
-    "squeue", "-h", "-t", "all", "-o", "%F|%K|%T|%r|%M|%l|%V|%S|%u|%P|%N|%k", core_text_string(&filter), NULL};
+    "squeue", "-h", "-a", "-t", "all", "-o", "%F|%K|%T|%r|%M|%l|%V|%S|%u|%P|%N|%k", core_text_string(&filter), NULL};
   int code = call(arguments, NULL, &output, fault);
   if (code == CORE_OK) {
     code = read_lines("squeue", &output, read_queued, tasks, fault);

@@ -14,9 +14,11 @@ bool slurm_process_exists(const char *name) { return core_process_exists(name); 
 static bool is_kept(const char *variable) {
   static const char *const kept[] = {"SBATCH_ACCOUNT=", "SBATCH_PARTITION=", "SBATCH_QOS=", "SBATCH_RESERVATION=",
                                      "SBATCH_DEBUG=", "SLURM_CONF=", "SLURM_JWT=", "SLURMRESTD="};
-  static const char *const dropped[] = {
-    "SBATCH_",           "SQUEUE_",         "SACCT_",           "SINFO_", "SCONTROL_", "SCANCEL_", "SLURM_TIME_FORMAT=",
-    "SLURM_BITSTR_LEN=", "SLURM_CLUSTERS=", "SLURM_EXIT_ERROR="};
+  /* SLURM_*, PMI*, OMPI_COMM_* and the like are of the job or step around us: jobs would take them for their own. */
+  static const char *const dropped[] = {"SBATCH_", "SQUEUE_", "SACCT_", "SINFO_",     "SCONTROL_", "SCANCEL_", "SRUN_",
+                                        "SALLOC_", "SLURM_",  "PMI_",   "PMIX_",      "PMI2_",     "PMIX2_",   "PRTE_",
+                                        "SLURMD_", "SPANK_",  "SLURM=", "OMPI_COMM_", "OMPI_UNIVERSE_",
+                                        "OMPI_APP_CTX_", "OMPI_FIRST_RANKS", "OMPI_NUM_APP_CTX"};
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
     if (strncmp(variable, kept[i], strlen(kept[i])) == 0) return true;
   for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
@@ -45,3 +47,15 @@ int slurm_process_run(const char *const *arguments, const char *input, int timeo
 }
 
 void slurm_output_free(SlurmOutput *output) { core_process_output_free(output); }
+
+int slurm_check_clusters(void) {
+  static const char *const names[] = {"SLURM_CLUSTERS", "SBATCH_CLUSTERS", "SQUEUE_CLUSTERS", "SACCT_CLUSTERS",
+                                      "SCANCEL_CLUSTERS", "SINFO_CLUSTERS"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    const char *value = getenv(names[i]);
+    if (value && *value)
+      return core_error(CORE_USAGE, "%s=%.80s: sweep works with the cluster of slurm.conf alone; unset %s, and set "
+                        "SLURM_CONF to the other cluster's file for another one", names[i], value, names[i]);
+  }
+  return CORE_OK;
+}

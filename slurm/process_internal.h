@@ -15,4 +15,7 @@ void slurm_output_free(SlurmOutput *output);
 /* Is there such a program in PATH? */
 bool slurm_process_exists(const char *name);
 
+/* CORE_USAGE where the environment chooses another cluster, which no call here would ask. */
+int slurm_check_clusters(void);
+
 #endif

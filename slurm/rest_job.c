@@ -35,6 +35,7 @@ static const struct { const char *option, *older, *newer; Shape shape; } keys[] 
   {"--ntasks-per-node", "tasks_per_node", "tasks_per_node", NUMBER},
   {"--cpus-per-task", "cpus_per_task", "cpus_per_task", NUMBER},
   {"--mem", "memory_per_node", "memory_per_node", MEGABYTES},
+  {"--mem-per-cpu", "memory_per_cpu", "memory_per_cpu", MEGABYTES},
   {"--gres", "gres", "tres_per_node", GRES},
   {"--gpus-per-node", "gpus_per_node", "tres_per_node", GPUS},
   {"--signal", NULL, NULL, SIGNAL},

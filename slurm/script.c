@@ -59,6 +59,7 @@ void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
   emit_number(emit, context, "--cpus-per-task", by_srun ? s->cpus_per_run : slurm_settings_task_cpus(s), "");
   if (s->nodes > 1) emit_number(emit, context, "--ntasks-per-node", s->ranks_per_run / s->nodes, "");
   if (s->mem > 0) emit_number(emit, context, "--mem", s->mem * s->runs_per_task, "M");
+  if (s->mem_per_cpu > 0) emit_number(emit, context, "--mem-per-cpu", s->mem_per_cpu, "M");
   emit_gpus(s, emit, context);
   snprintf(text, sizeof text, "B:%s@%lld", s->signal, (long long)s->signal_lead);
   if (s->signal_lead > 0) emit(context, "--signal", text);
@@ -137,7 +138,7 @@ void slurm_script_print(const SlurmJob *job, const char *const *command, CoreTex
   add_pyxis(job, script);
   if (*job->settings->modules)
     core_text_appendf(script, "module load %s || { echo 'module load failed' >&2; exit 1; }\n", job->settings->modules);
-  if (*job->settings->scratch) core_text_appendf(script, "export TMPDIR=%s\n", job->settings->scratch);
+  if (*job->settings->scratch) core_text_appendf(script, "export TMPDIR=\"%s\"\n", job->settings->scratch);
   core_text_append(script, "exec");
   add_container(job, script);
   for (size_t i = 0; command[i]; i++) {

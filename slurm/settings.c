@@ -21,7 +21,26 @@ static bool is_words(const char *value) { return *value != '-' && is_of(value, "
 static bool is_constraint(const char *value) { return *value != '-' && is_of(value, "._-,&|*()[]"); }
 static bool is_modules(const char *value) { return *value != '-' && is_of(value, "._-/+ ") && !strstr(value, " -"); }
 
-static bool is_path(const char *value) { return !*value || (*value == '/' && is_of(value, "._-/+")); }
+/* Plain characters, and variables that Slurm or the site sets on the node. */
+static bool is_path(const char *value) {
+  static const char *const variables[] = {"$USER", "$HOME", "$SLURM_JOB_ID", "$SLURM_TMPDIR", "$TMPDIR",
+                                          "$SLURM_ARRAY_JOB_ID", "$SLURM_ARRAY_TASK_ID", "$LOCAL_SCRATCH", "$SCRATCH"};
+  if (!*value) return true;
+  if (*value != '/' && *value != '$') return false;
+  for (const char *c = value; *c;) {
+    size_t length = strspn(c, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/+");
+    if (*c == '$') {
+      length = 1 + strspn(c + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+      bool known = false;
+      for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        known = known || (strlen(variables[i]) == length && strncmp(c, variables[i], length) == 0);
+      if (!known) return false;
+    }
+    if (length == 0) return false;
+    c += length;
+  }
+  return true;
+}
 static bool is_image(const char *value) { return *value != '-' && is_of(value, "._-/+:@#"); }
 
 static bool is_names(const char *value) {
@@ -57,7 +76,9 @@ static bool is_options(const char *value) {
 static const char *words_expected(bool (*check)(const char *)) {
   if (check == is_constraint) return "features joined by & or |, of letters, digits and ._-&|*()[]";
   if (check == is_modules) return "names of modules, separated by blanks";
-  if (check == is_path) return "an absolute path of letters, digits and ._-+/";
+  if (check == is_path)
+    return "an absolute path of letters, digits and ._-+/, in which $USER, $HOME, $SCRATCH, $LOCAL_SCRATCH, $TMPDIR, "
+           "$SLURM_TMPDIR, $SLURM_JOB_ID, $SLURM_ARRAY_JOB_ID and $SLURM_ARRAY_TASK_ID may stand";
   if (check == is_image) return "a path or an image's name, of letters, digits and ._-/+:@#";
   if (check == is_names) return "names of sweeps, joined by commas";
   if (check == is_options) return "options of the form --name or --name=value that docs/cluster.md lists";
@@ -227,7 +248,13 @@ int slurm_settings_set(SlurmSettings *settings, const char *name, const char *va
   return unknown(key);
 }
 
+int64_t slurm_settings_run_mem(const SlurmSettings *s) {
+  return s->mem > 0 ? s->mem : s->mem_per_cpu * s->cpus_per_run * s->ranks_per_run / s->nodes;
+}
+
 int slurm_settings_check(const SlurmSettings *s) {
+  if (s->mem > 0 && s->mem_per_cpu > 0)
+    return core_error(CORE_USAGE, "slurm.mem and slurm.mem_per_cpu: Slurm takes one of them; leave out the other");
   const double gpus = s->gpus_per_run * (double)s->runs_per_task;
   if (s->nodes > 1 && s->runs_per_task > 1)
     return core_error(CORE_USAGE,

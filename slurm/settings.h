@@ -33,6 +33,8 @@ int slurm_settings_set(SlurmSettings *settings, const char *name, const char *va
 
 /* What goes wrong only together: GPUs that are no whole number for a task, several runs on several nodes, a lead that
  * is longer than the time limit. CORE_USAGE names both keys. */
+/* Returns the memory of one run on a node in MB, by slurm.mem or slurm.mem_per_cpu; 0: the partition's default. */
+int64_t slurm_settings_run_mem(const SlurmSettings *settings);
 int slurm_settings_check(const SlurmSettings *settings);
 
 /* What an array task holds: all its runs together. */

@@ -62,10 +62,10 @@ static int choose(SweepSubmission *s, const char *id, size_t index, bool *wanted
   const SlurmTask *row = sweep_job_map_row(&s->job_map, place);
   if ((row && row->state == SLURM_OUT_OF_MEMORY) ||
       (present && sweep_joblog_ran_out(s->launch->root, s->launch->name, &s->job_map.journal, &record))) {
-    const int64_t before = place->array ? s->job_map.batches[place->batch].settings.mem : 0;
+    const int64_t before = place->array ? slurm_settings_run_mem(&s->job_map.batches[place->batch].settings) : 0;
     if (s->launch->cluster && !s->launch->dry_run && !s->launch->test_only && !s->launch->preview)
       TRY(sweep_run_memory_exceed(s->launch->root, id, before));
-    if (s->launch->settings->mem <= before) { /* it would end in the same way */
+    if (slurm_settings_run_mem(s->launch->settings) <= before) { /* it would end in the same way */
       done->exhausted++;
       *wanted = false;
     }

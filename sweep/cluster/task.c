@@ -73,14 +73,16 @@ static SweepVerdict word_of_slurm(const Task *task) {
 static int find_array(Task *task, int64_t number, int64_t array, bool *ours) {
   SweepJournal journal;
   TRY(sweep_journal_read(task->self.root, task->name, &journal));
-  int code = core_error(CORE_FAIL, "%s: no array %lld of batch %lld was ever asked for", task->name, (long long)array,
-                        (long long)number);
+  int code = CORE_FAIL;
   for (size_t i = 0; i < journal.count; i++) {
     if (journal.arrays[i].batch != number || journal.arrays[i].array != array) continue;
     task->array = journal.arrays[i];
     code = CORE_OK;
   }
   sweep_journal_free(&journal);
+  if (code != CORE_OK)
+    core_error(code, "%s: no array %lld of batch %lld was ever asked for", task->name, (long long)array,
+               (long long)number);
   *ours = code == CORE_OK && (task->array.state == SWEEP_ARRAY_ASKED ||
                               (task->array.state == SWEEP_ARRAY_TAKEN && task->array.job == task->self.job));
   return code;
@@ -165,7 +167,7 @@ static void killed(Task *task, SweepAttempt *attempt, int signal) {
   const SweepVerdict word = word_of_slurm(task);
   char reason[160];
   if (ran_out_of_memory(task, attempt, word)) {
-    const int64_t mem = task->self.batch.settings.mem;
+    const int64_t mem = slurm_settings_run_mem(&task->self.batch.settings);
     if (sweep_run_memory_exceed(task->self.root, attempt->id, mem) != CORE_OK) core_warn("%s", core_error_message());
     snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more",
              (long long)mem);

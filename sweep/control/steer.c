@@ -221,13 +221,20 @@ static int raise_memory(SlurmSettings *settings, const char *text, int64_t befor
   char digits[32];
   double percent;
   const size_t length = strlen(text);
-  if (text[0] != '+' || length < 3 || text[length - 1] != '%') return slurm_settings_set(settings, "slurm.mem", text);
+  if (text[0] != '+' || length < 3 || text[length - 1] != '%') {
+    settings->mem_per_cpu = 0;
+    return slurm_settings_set(settings, "slurm.mem", text);
+  }
   snprintf(digits, sizeof digits, "%.*s", (int)length - 2, text + 1);
   if (!core_text_to_real(digits, &percent) || !(percent > 0 && percent <= 10000))
     return core_error(CORE_USAGE, "--mem %s: expected a size such as 8G, or +50%%", text);
   if (before == 0)
     return core_error(CORE_USAGE, "--mem %s: these runs asked for no memory (slurm.mem); give a size such as 8G", text);
-  settings->mem = (int64_t)ceil((double)before * (1 + percent / 100));
+  const double raised = (double)before * (1 + percent / 100);
+  const int64_t now = slurm_settings_run_mem(settings);
+  if (settings->mem_per_cpu > 0) /* the site's way of asking is kept */
+    settings->mem_per_cpu = (int64_t)ceil((double)settings->mem_per_cpu * raised / (double)now);
+  else settings->mem = (int64_t)ceil(raised);
   return CORE_OK;
 }
 
@@ -299,14 +306,14 @@ static int retry_settings(const RetryOptions *options, const Chosen *chosen, con
   TRY(sweep_job_map_read(chosen->common.root, &chosen->manifest, &job_map));
   for (size_t i = 0; i < count; i++) {
     const SweepJobMapRun *place = &job_map.places[indices[i]];
-    if (place->array && job_map.batches[place->batch].settings.mem > memory)
-      memory = job_map.batches[place->batch].settings.mem;
+    const int64_t of_batch = place->array ? slurm_settings_run_mem(&job_map.batches[place->batch].settings) : 0;
+    if (of_batch > memory) memory = of_batch;
   }
   sweep_job_map_free(&job_map);
-  if (memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
+  if (settings->mem_per_cpu == 0 && memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
   if (options->mem) TRY(raise_memory(settings, options->mem, memory));
   if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
-  TRY(sweep_usage_check_memory(chosen->common.root, chosen->name, indices, count, options->mem ? settings->mem : 0,
+  TRY(sweep_usage_check_memory(chosen->common.root, chosen->name, indices, count, options->mem ? slurm_settings_run_mem(settings) : 0,
                                !options->dry_run));
   return slurm_settings_check(settings);
 }

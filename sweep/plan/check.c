@@ -92,7 +92,7 @@ static void config_of_shape(void *context, size_t i, CoreConfig *config) {
 /* The job's memory, where it says how much; ranks share the worlds, so a run on several nodes takes a part on each. */
 static void judge_memory(Look *look, const Shape *shape, double bytes, double bytes_here) {
   const SlurmSettings *slurm = look->check->slurm;
-  const double has = (double)slurm->mem * 1048576, needs = bytes / (double)slurm->nodes;
+  const double has = (double)slurm_settings_run_mem(slurm) * 1048576, needs = bytes / (double)slurm->nodes;
   char needed[32], given[32], message[512];
   CoreConfig config;
   sweep_grid_config(look->grid, shape->run, &config);

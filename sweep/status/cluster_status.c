@@ -83,7 +83,7 @@ static void script_words(const Judge *judge, const SweepJobMapRun *place, char *
 static void judge_out_of_memory(const Judge *judge, size_t index, SweepRunStatus *status) {
   const SweepJobMapRun *place = &judge->job_map.places[index];
   char had[48] = "";
-  const int64_t mem = judge->job_map.batches[place->batch].settings.mem;
+  const int64_t mem = slurm_settings_run_mem(&judge->job_map.batches[place->batch].settings);
   if (mem > 0) snprintf(had, sizeof had, " (slurm.mem = %lldM)", (long long)mem);
   status->kind = SWEEP_OUT_OF_MEMORY;
   SAY("Slurm killed it for want of memory%s; sweep retry --mem +50%% gives it more", had);

@@ -92,8 +92,8 @@ static int read_run(const char *root, const char *name, const SweepJournal *jour
     run->out_of_memory = run->status != STORE_FINISHED && sweep_joblog_ran_out(root, name, journal, &record);
     run->cut = record.cause == SWEEP_CAUSE_TIME_LIMIT || record.cause == SWEEP_CAUSE_NOT_REQUEUED;
     if (batch) read_share(run, &batch->settings);
-    if (batch && run->out_of_memory && batch->settings.mem > run->memory.exceeded_mb)
-      run->memory.exceeded_mb = batch->settings.mem;
+    const int64_t limit = batch ? slurm_settings_run_mem(&batch->settings) : 0;
+    if (run->out_of_memory && limit > run->memory.exceeded_mb) run->memory.exceeded_mb = limit;
     if (batch && (!usage->is_slurm || batch->number == journal->batches)) usage->settings = batch->settings;
     usage->is_slurm |= batch != NULL;
   }
@@ -235,7 +235,7 @@ int sweep_usage_check_memory(const char *root, const char *name, const int64_t *
 static void advise_memory(const SweepUsage *usage, const char *name, CoreText *lines) {
   size_t killed = 0;
   for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;
-  const int64_t needed = sweep_usage_memory_needed(usage), now = usage->settings.mem;
+  const int64_t needed = sweep_usage_memory_needed(usage), now = slurm_settings_run_mem(&usage->settings);
   if (killed > 0)
     core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry %s --failed --mem %lldM\n",
                       killed, (long long)now, name, (long long)needed);
