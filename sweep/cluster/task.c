@@ -169,8 +169,9 @@ static void killed(Task *task, SweepAttempt *attempt, int signal) {
   if (ran_out_of_memory(task, attempt, word)) {
     const int64_t mem = slurm_settings_run_mem(&task->self.batch.settings);
     if (sweep_run_memory_exceed(task->self.root, attempt->id, mem) != CORE_OK) core_warn("%s", core_error_message());
-    snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem +50%% gives it more",
-             (long long)mem);
+    sweep_memory_probe_begin(task->self.root, attempt->id, &attempt->memory);
+    snprintf(reason, sizeof reason, "out of memory (slurm.mem = %lldM); sweep retry --mem %lldM gives it more",
+             (long long)mem, (long long)sweep_run_memory_needed(&attempt->memory.run));
     sweep_attempt_fail_with_last_line(&task->self, attempt, SWEEP_CAUSE_OUT_OF_MEMORY, reason);
     return;
   }

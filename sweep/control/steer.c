@@ -313,8 +313,8 @@ static int retry_settings(const RetryOptions *options, const Chosen *chosen, con
   if (settings->mem_per_cpu == 0 && memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
   if (options->mem) TRY(raise_memory(settings, options->mem, memory));
   if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
-  TRY(sweep_usage_check_memory(chosen->common.root, chosen->name, indices, count, options->mem ? slurm_settings_run_mem(settings) : 0,
-                               !options->dry_run));
+  const int64_t limit_mb = options->mem ? slurm_settings_run_mem(settings) : 0;
+  TRY(sweep_usage_check_memory(chosen->common.root, chosen->name, indices, count, limit_mb, !options->dry_run));
   return slurm_settings_check(settings);
 }
 

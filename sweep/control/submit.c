@@ -151,7 +151,7 @@ static void print_kept(const SweepLaunched *done, const char *name) {
                {done->diverged, "diverged (--force runs them again)"},
                {done->failed, "failed (sweep retry runs them again)"},
                {done->stopped, "stopped by rule (sweep retry --by-rule takes them up)"},
-               {done->exhausted, "ran out of memory (sweep retry --mem +50% gives them more)"}};
+               {done->exhausted, "ran out of memory (sweep report says how much sweep retry --mem should give them)"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i].count) printf("  %zu %s\n", kinds[i].count, kinds[i].what);
   if (done->orphans)

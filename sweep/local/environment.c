@@ -63,11 +63,22 @@ static bool is_secret(const char *name, size_t length) {
   return false;
 }
 
-static bool is_recorded(const char *name, size_t length) {
-  return length > 0 && !IS_OF(name, length, foreign) && !is_secret(name, length);
+/* "https://user:password@host/" */
+static bool has_password(const char *value) {
+  for (const char *at = value; (at = strstr(at, "://"));) {
+    at += 3;
+    const size_t host = strcspn(at, "/?# \t\n");
+    const char *colon = memchr(at, ':', host);
+    if (colon && memchr(colon, '@', host - (size_t)(colon - at))) return true;
+  }
+  return false;
 }
 
-bool sweep_environment_is_recorded(const char *name) { return is_recorded(name, strlen(name)); }
+bool sweep_environment_is_recorded(const char *variable) {
+  const size_t length = strcspn(variable, "=");
+  return length > 0 && variable[length] == '=' && !IS_OF(variable, length, foreign) && !is_secret(variable, length) &&
+         !has_password(variable + length + 1);
+}
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
@@ -111,7 +122,7 @@ static int print(CoreText *text) {
   while (environ[count]) count++;
   sorted = core_memory_allocate((count + 1) * sizeof *sorted);
   for (size_t i = 0; i < count; i++)
-    if (is_recorded(environ[i], strcspn(environ[i], "=")) && strchr(environ[i], '=')) sorted[kept++] = environ[i];
+    if (sweep_environment_is_recorded(environ[i])) sorted[kept++] = environ[i];
   qsort(sorted, kept, sizeof *sorted, compare);
   core_text_append(text, head);
   core_text_append(text, directory_key);
@@ -224,7 +235,7 @@ static void unset_others(const Record *record) {
   for (size_t i = 0; i < count; i++) names[i] = core_text_duplicate(environ[i]);
   for (size_t i = 0; i < count; i++) {
     const size_t length = strcspn(names[i], "=");
-    if (names[i][length] == '=' && is_recorded(names[i], length) && !find(record, names[i])) {
+    if (sweep_environment_is_recorded(names[i]) && !find(record, names[i])) {
       names[i][length] = '\0';
       unsetenv(names[i]);
     }
@@ -240,7 +251,8 @@ void sweep_environment_apply(const char *root, const char *name, SweepEnvironmen
   for (size_t i = 0; i < record.count; i++) {
     char *variable = record.variables[i];
     const size_t length = strcspn(variable, "=");
-    if (!is_recorded(variable, length) || (how != SWEEP_ENVIRONMENT_EXACT && IS_OF(variable, length, of_job))) continue;
+    if (!sweep_environment_is_recorded(variable) ||
+        (how != SWEEP_ENVIRONMENT_EXACT && IS_OF(variable, length, of_job))) continue;
     variable[length] = '\0';
     setenv(variable, variable + length + 1, how != SWEEP_ENVIRONMENT_UNDER);
   }

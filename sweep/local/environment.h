@@ -2,7 +2,8 @@
  * submitted it last. Whoever starts the runs (executor, Slurm task) takes them from there and not from its own shell.
  *
  * Recorded is the whole environment but for what belongs to a session, a machine or a job (DISPLAY, SSH_*, TMPDIR,
- * SLURM_*, ...), and what looks like a secret (names with TOKEN, KEY, SECRET, PASSWORD, ...). The file is readable by
+ * SLURM_*, ...), and what looks like a secret (names with TOKEN, KEY, SECRET, PASSWORD, ...; URLs with a
+ * password). The file is readable by
  * its owner alone, and only its owner's processes take anything from it: PATH and LD_PRELOAD choose what is
  * executed. */
 #ifndef SWEEP_ENVIRONMENT_H
@@ -11,8 +12,8 @@
 
 #include "core/text.h"
 
-/* Is a variable of that name recorded? */
-bool sweep_environment_is_recorded(const char *name);
+/* Is `variable` ("NAME=value") recorded? */
+bool sweep_environment_is_recorded(const char *variable);
 
 /* Records this process's. Warns when it differs from the sweep's record before, and names the variables. */
 int sweep_environment_record(const char *root, const char *name);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,22 @@ int sweep_run_memory_exceed(const char *root, const char *id, int64_t limit_mb) 
   if (limit_mb <= memory.exceeded_mb) return CORE_OK;
   memory.exceeded_mb = limit_mb;
   return sweep_run_memory_write(root, id, &memory);
+}
+
+void sweep_run_memory_join(SweepRunMemory *most, const SweepRunMemory *run) {
+  if (run->peak_mb > 0 && (most->peak_mb == 0 || run->source < most->source)) most->source = run->source;
+  most->peak_mb = larger(most->peak_mb, run->peak_mb);
+  most->summed_mb = larger(most->summed_mb, run->summed_mb);
+  most->samples = larger(most->samples, run->samples);
+  most->exceeded_mb = larger(most->exceeded_mb, run->exceeded_mb);
+}
+
+int64_t sweep_run_memory_needed(const SweepRunMemory *most) {
+  enum { STEP_MB = 100 };
+  static const double spare = 1.3, raise = 1.5;
+  const double needed_mb = fmax(spare * (double)larger(most->peak_mb, most->summed_mb),
+                                raise * (double)most->exceeded_mb);
+  return (int64_t)ceil(needed_mb / STEP_MB) * STEP_MB;
 }
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */

@@ -54,6 +54,14 @@ void sweep_memory_probe_sample(const char *root, const char *const *ids, SweepMe
 /* The attempt has ended: `largest_kb` is its ru_maxrss. Writes the file. */
 void sweep_memory_probe_end(const char *root, const char *id, SweepMemoryProbe *probe, int64_t largest_kb);
 
+/* Takes the larger of each figure into `most`, and the weaker source: the memory of several runs. Runs of which nothing
+ * is known change nothing. */
+void sweep_run_memory_join(SweepRunMemory *most, const SweepRunMemory *run);
+
+/* Limit for slurm.mem that measured runs suggest, in MB: 1.3 times the most that one took, by either count, and at
+ * least 1.5 times the largest limit that one exceeded, rounded up to 100 MB; 0: nothing is known. */
+int64_t sweep_run_memory_needed(const SweepRunMemory *most);
+
 /* Notes that the run ran out of memory at this limit. */
 int sweep_run_memory_exceed(const char *root, const char *id, int64_t limit_mb);
 

@@ -37,8 +37,13 @@ double sweep_plan_left(const CoreConfig *config, const StoreState *state) {
 static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, size_t run, SweepPlan *plan) {
   CoreConfig config;
   StoreState state = {.status = STORE_PENDING};
+  SweepRunMemory memory;
   sweep_grid_config(&plan->grid, run, &config);
   if (has_runs) TRY(store_run_state_read(root, plan->grid.ids[run], true, &state));
+  if (state.attempt > 0) {
+    TRY(sweep_run_memory_read(root, plan->grid.ids[run], &memory));
+    sweep_run_memory_join(&plan->memory, &memory);
+  }
   double planned = sweep_plan_transitions(&config);
   plan->status[run] = (uint8_t)state.status;
   plan->count[state.status]++;

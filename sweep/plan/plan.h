@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "store/workspace/run.h"
+#include "sweep/local/run_memory.h"
 #include "sweep/plan/check.h"
 #include "sweep/plan/code.h"
 #include "sweep/spec/grid.h"
@@ -33,6 +34,7 @@ typedef struct SweepPlan {
   char speed_problem[512];           /* why results.db could not be asked; "" when it could */
   bool is_checked;                   /* `checked` was filled in */
   SweepChecked checked;
+  SweepRunMemory memory;             /* of the runs that were started */
   CoreText untrusted;                /* what may not run and was not checked for that; "": nothing */
   SweepCodes codes;                  /* the runs' code, and runs that were made by other code */
 } SweepPlan;

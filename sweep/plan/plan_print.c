@@ -155,12 +155,41 @@ static double least_budget(const SweepPlan *plan) {
   return least;
 }
 
+/* What earlier runs took, against [slurm]. */
+static void print_memory(const SweepPlan *plan) {
+  SlurmSettings s = slurm_settings_default();
+  const SweepRunMemory *memory = &plan->memory;
+  if (memory->peak_mb == 0 && memory->exceeded_mb == 0) return;
+  printf("memory       ");
+  if (memory->peak_mb > 0) printf("runs that were started took at most %lld MB", (long long)memory->peak_mb);
+  if (memory->exceeded_mb > 0)
+    printf("%sslurm.mem = %lldM was too little; %lldM would be enough", memory->peak_mb > 0 ? "; " : "",
+           (long long)memory->exceeded_mb, (long long)sweep_run_memory_needed(memory));
+  printf("\n");
+  if (sweep_spec_slurm(plan->spec, &s) != CORE_OK) core_error_clear();
+  else if (slurm_settings_run_mem(&s) > 0 && slurm_settings_run_mem(&s) <= memory->exceeded_mb)
+    printf("             slurm.mem = %lldM is too little: raise it\n", (long long)slurm_settings_run_mem(&s));
+}
+
+/* A rule that looks less than three times in a run decides too late. */
+static void print_seldom(const SweepPlan *plan) {
+  enum { LOOKS_LEAST = 3, LOOKS_WANTED = 10 };
+  const double run_s = plan->to_run > 0 ? plan->seconds_left / (double)plan->to_run : NAN;
+  const double every_s = plan->spec->stop.every;
+  char length[32];
+  if (!(run_s < LOOKS_LEAST * every_s)) return;
+  printf("             stop.every = %g is too seldom for runs of about %s, which end before the rule has looked %d "
+         "times: stop.every = %.2g\n", every_s, core_text_duration(run_s, length), (int)LOOKS_LEAST,
+         fmax(0.1, run_s / LOOKS_WANTED));
+}
+
 static void print_stop(const SweepPlan *plan) {
   CoreText text = {0};
   if (plan->spec->stop.rule == SWEEP_STOP_NONE) return;
   sweep_stop_describe(&plan->spec->stop, least_budget(plan), &text);
   printf("stopping     %s\n", core_text_string(&text));
   if (plan->to_run > 0) printf("             what is left is at most so much: runs that are stopped need less\n");
+  print_seldom(plan);
   core_text_free(&text);
 }
 
@@ -238,6 +267,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_later(plan);
   print_estimate(plan);
   print_processors(plan);
+  print_memory(plan);
   print_stop(plan);
   print_code(plan);
   print_check(plan);
@@ -354,6 +384,9 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "not_in_file", json_of_count(plan->change.absent));
   json_object_set_new(root, "transitions", json_real(plan->transitions));
   json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
+  json_object_set_new(root, "memory_peak_mb", json_integer(plan->memory.peak_mb));
+  json_object_set_new(root, "memory_exceeded_mb", json_integer(plan->memory.exceeded_mb));
+  json_object_set_new(root, "memory_needed_mb", json_integer(sweep_run_memory_needed(&plan->memory)));
   json_object_set_new(root, "hours_left",
                       isnan(plan->seconds_left) ? json_null() : json_real(plan->seconds_left / 3600));
   json_object_set_new(root, "code", json_of_codes(&plan->codes));

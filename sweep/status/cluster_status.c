@@ -14,6 +14,7 @@
 #include "sweep/cluster/job_map.h"
 #include "sweep/cluster/joblog.h"
 #include "sweep/cluster/record.h"
+#include "sweep/local/run_memory.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
 
@@ -82,11 +83,16 @@ static void script_words(const Judge *judge, const SweepJobMapRun *place, char *
 
 static void judge_out_of_memory(const Judge *judge, size_t index, SweepRunStatus *status) {
   const SweepJobMapRun *place = &judge->job_map.places[index];
-  char had[48] = "";
+  char had[48] = "", more[32] = "+50%";
+  SweepRunMemory memory;
   const int64_t mem = slurm_settings_run_mem(&judge->job_map.batches[place->batch].settings);
   if (mem > 0) snprintf(had, sizeof had, " (slurm.mem = %lldM)", (long long)mem);
   status->kind = SWEEP_OUT_OF_MEMORY;
-  SAY("Slurm killed it for want of memory%s; sweep retry --mem +50%% gives it more", had);
+  if (sweep_run_memory_read(judge->root, judge->progress->run[index].id, &memory) != CORE_OK) core_error_clear();
+  if (mem > memory.exceeded_mb) memory.exceeded_mb = mem;
+  const int64_t needed_mb = sweep_run_memory_needed(&memory);
+  if (needed_mb > 0) snprintf(more, sizeof more, "%lldM", (long long)needed_mb);
+  SAY("Slurm killed it for want of memory%s; sweep retry --mem %s gives it more", had, more);
 }
 
 /* Slurm ended the task, and the run is not done. */

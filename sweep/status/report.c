@@ -44,7 +44,7 @@ static void print_json(const char *name, const SweepUsage *usage, const SweepSai
               usage->spent_s, "useful_s", usage->useful_s, "wasted_s", usage->wasted_s, "efficiency",
               core_json_real(sweep_usage_efficiency(usage->useful_s, usage->spent_s)), "cpu_hours", usage->cpu_hours,
               "cpu_hours_wasted", usage->cpu_hours_wasted, "gpu_hours", usage->gpu_hours, "gpu_hours_wasted",
-              usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->peak_max_mb, "stopped_by_rule",
+              usage->gpu_hours_wasted, "peak_max_mb", (json_int_t)usage->most.peak_mb, "stopped_by_rule",
               (json_int_t)usage->stopped_by_rule, "transitions_saved", usage->transitions_saved, "advice", lines,
               "run", runs);
   sweep_said_add(said, all);
@@ -127,11 +127,11 @@ static void print_text(const char *name, const SweepUsage *usage, const SweepSai
     printf("  CPU-hours  %.3f, %.3f wasted\n", usage->cpu_hours, usage->cpu_hours_wasted);
     if (usage->gpu_hours > 0) printf("  GPU-hours  %.3f, %.3f wasted\n", usage->gpu_hours, usage->gpu_hours_wasted);
   }
-  if (usage->peak_max_mb > 0)
-    printf("  memory     %lld MB at most%s\n", (long long)usage->peak_max_mb,
-           usage->peak_source == SWEEP_MEMORY_LARGEST_PROCESS ? " (of some only the largest process is known)" : "");
-  if (usage->exceeded_max_mb > 0)
-    printf("             slurm.mem = %lldM was too little\n", (long long)usage->exceeded_max_mb);
+  if (usage->most.peak_mb > 0)
+    printf("  memory     %lld MB at most%s\n", (long long)usage->most.peak_mb,
+           usage->most.source == SWEEP_MEMORY_LARGEST_PROCESS ? " (of some only the largest process is known)" : "");
+  if (usage->most.exceeded_mb > 0)
+    printf("             slurm.mem = %lldM was too little\n", (long long)usage->most.exceeded_mb);
   if (advice->length) printf("%s", core_text_string(advice));
 }
 

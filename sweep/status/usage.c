@@ -14,9 +14,8 @@
 #include "sweep/cluster/record.h"
 #include "sweep/spec/manifest.h"
 
-enum { TIME_STEP_S = 300, MEMORY_STEP_MB = 100 };
-static const double time_spare = 1.5, memory_spare = 1.3, memory_raise = 1.5,
-                    worth_it = 2; /* advice is given for limits twice as large as needed */
+enum { TIME_STEP_S = 300 };
+static const double time_spare = 1.5, worth_it = 2; /* advice is given for limits twice as large as needed */
 
 typedef struct Batches { SweepBatch *batch; size_t count; } Batches;
 
@@ -124,11 +123,7 @@ static void add_up(SweepUsage *usage) {
     if (run->status == STORE_STOPPED_BY_RULE)
       usage->stopped_by_rule++, usage->transitions_saved += fmax(0, run->budget - run->transitions);
     if (run->status == STORE_FINISHED && run->spent_s > usage->finished_max_s) usage->finished_max_s = run->spent_s;
-    if (run->memory.peak_mb > usage->peak_max_mb) usage->peak_max_mb = run->memory.peak_mb;
-    if (run->memory.summed_mb > usage->summed_max_mb) usage->summed_max_mb = run->memory.summed_mb;
-    if (run->memory.exceeded_mb > usage->exceeded_max_mb) usage->exceeded_max_mb = run->memory.exceeded_mb;
-    if (run->memory.peak_mb > 0 && (!usage->peak_source || run->memory.source < usage->peak_source))
-      usage->peak_source = run->memory.source;
+    sweep_run_memory_join(&usage->most, &run->memory);
   }
   qsort(waits, count, sizeof *waits, compare);
   usage->wait_median_s = count ? (waits[(count - 1) / 2] + waits[count / 2]) / 2 : NAN;
@@ -199,20 +194,13 @@ static void advise_time(const SweepUsage *usage, CoreText *lines) {
 
 /* Is the memory of every run known well enough to lower a limit by it? */
 static bool is_measured(const SweepUsage *usage) {
-  enum { SAMPLES_LEAST = 2 };
+  enum { SAMPLES_LEAST = 5 };
   for (size_t i = 0; i < usage->count; i++) {
     const SweepRunUsage *run = &usage->run[i];
     const bool sampled = run->memory.source == SWEEP_MEMORY_PROCESSES && run->memory.samples >= SAMPLES_LEAST;
     if (run->status == STORE_FINISHED && !sampled && run->memory.source != SWEEP_MEMORY_CGROUP) return false;
   }
-  return all_have_ended(usage) && usage->peak_max_mb > 0;
-}
-
-int64_t sweep_usage_memory_needed(const SweepUsage *usage) {
-  const double most_mb = fmax((double)usage->peak_max_mb, (double)usage->summed_max_mb);
-  const int64_t measured_mb = round_up(memory_spare * most_mb, MEMORY_STEP_MB),
-                raised_mb = round_up(memory_raise * (double)usage->exceeded_max_mb, MEMORY_STEP_MB);
-  return raised_mb > measured_mb ? raised_mb : measured_mb;
+  return all_have_ended(usage) && usage->most.peak_mb > 0;
 }
 
 int sweep_usage_check_memory(const char *root, const char *name, const int64_t *indices, size_t count,
@@ -226,7 +214,7 @@ int sweep_usage_check_memory(const char *root, const char *name, const int64_t *
     if (code == CORE_OK && limit_mb > 0 && limit_mb <= run->memory.exceeded_mb)
       code = core_error(CORE_USAGE, "--mem: %lldM is too little: run %s ran out of memory at %lldM; --mem %lldM gives "
                         "it more", (long long)limit_mb, run->id, (long long)run->memory.exceeded_mb,
-                        (long long)sweep_usage_memory_needed(&usage));
+                        (long long)sweep_run_memory_needed(&usage.most));
   }
   sweep_usage_free(&usage);
   return code;
@@ -235,18 +223,18 @@ int sweep_usage_check_memory(const char *root, const char *name, const int64_t *
 static void advise_memory(const SweepUsage *usage, const char *name, CoreText *lines) {
   size_t killed = 0;
   for (size_t i = 0; i < usage->count; i++) killed += usage->run[i].out_of_memory;
-  const int64_t needed = sweep_usage_memory_needed(usage), now = slurm_settings_run_mem(&usage->settings);
+  const int64_t needed = sweep_run_memory_needed(&usage->most), now = slurm_settings_run_mem(&usage->settings);
   if (killed > 0)
     core_text_appendf(lines, "%zu runs ran out of memory at slurm.mem = %lldM: sweep retry %s --failed --mem %lldM\n",
                       killed, (long long)now, name, (long long)needed);
   else if (is_measured(usage) && (double)now > worth_it * (double)needed) {
     core_text_appendf(lines, "slurm.mem = %lldM is enough (now %lldM; the most that was used: %lldM", (long long)needed,
-                      (long long)now, (long long)usage->peak_max_mb);
-    if (usage->summed_max_mb > usage->peak_max_mb)
+                      (long long)now, (long long)usage->most.peak_mb);
+    if (usage->most.summed_mb > usage->most.peak_mb)
       core_text_appendf(lines, ", or %lldM with shared memory counted in each process",
-                        (long long)usage->summed_max_mb);
-    if (usage->exceeded_max_mb > 0)
-      core_text_appendf(lines, "; %lldM was too little", (long long)usage->exceeded_max_mb);
+                        (long long)usage->most.summed_mb);
+    if (usage->most.exceeded_mb > 0)
+      core_text_appendf(lines, "; %lldM was too little", (long long)usage->most.exceeded_mb);
     core_text_append(lines, "): more runs fit a node\n");
   }
 }

@@ -35,8 +35,7 @@ typedef struct SweepUsage {
   size_t stopped_by_rule;       /* runs */
   double transitions_saved;     /* that they did not do */
   double finished_max_s;        /* the longest finished run, all its starts together */
-  int64_t peak_max_mb, summed_max_mb, exceeded_max_mb; /* over runs, as in SweepRunMemory */
-  SweepMemorySource peak_source; /* the least of the runs' */
+  SweepRunMemory most;          /* over runs */
 } SweepUsage;
 
 /* Reads manifest, states and records. Caller frees. */
@@ -45,10 +44,6 @@ void sweep_usage_free(SweepUsage *usage);
 
 /* Useful of spent, 0..1; NaN when nothing was spent. */
 double sweep_usage_efficiency(double useful_s, double spent_s);
-
-/* Limit for slurm.mem that the runs suggest: 1.3 times the most that one took, and 1.5 times the largest limit that one
- * exceeded, rounded up to 100 MB; 0: nothing is known. */
-int64_t sweep_usage_memory_needed(const SweepUsage *usage);
 
 /* Is `limit_mb` (0: not looked at) more than what each of the runs `indices` has exceeded? CORE_USAGE: no. record: the
  * runs keep what they have exceeded, so that another attempt does not hide it. */

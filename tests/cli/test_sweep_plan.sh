@@ -133,6 +133,15 @@ tap_run "an unknown command" 2 "did you mean" sweep plam good.ini
 tap_run "help names the options" 0 "--profile" sweep plan --help
 tap_run "help without a command" 0 "rebuild" sweep --help
 
+# ---- a rule that looks too seldom
+printf '[train]\ntotal_steps = 6144\n[ppo]\nnum_steps = 16\n[env]\nnum = 8\n[stop]\nrule = median\n' | file seldom.ini
+tap_run "stop.every is held against the length of runs" 0 "stop.every = 20 is too seldom for runs of about 6.1 s" plan seldom.ini --speed 1000 --no-check
+tap_run "and one is named that is not" 0 "times: stop.every = 0.61" plan seldom.ini --speed 1000 --no-check
+seldom() { plan seldom.ini --no-check "$@" | grep -q "too seldom"; }
+! seldom --speed 10; tap_result "runs of ten minutes are long enough" $?
+! seldom --speed 1000 --set stop.every=0.61; tap_result "so is the named one" $?
+! seldom; tap_result "without a known speed nothing is said" $?
+
 # ---- around an existing sweep
 mkdir -p "$root/sweeps/good"; printf 'garbage\n' >"$root/sweeps/good/manifest.tsv"
 tap_run "a damaged manifest is told" 1 "manifest.tsv:1: this is no manifest" plan good.ini

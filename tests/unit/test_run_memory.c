@@ -97,11 +97,7 @@ static SweepUsage usage_of(SweepRunUsage *runs, size_t count, int64_t mem) {
                       .spent_s = 100, .useful_s = 100, .finished_max_s = 100};
   usage.settings.mem = mem;
   usage.settings.time = 86400;
-  for (size_t i = 0; i < count; i++) {
-    if (runs[i].memory.peak_mb > usage.peak_max_mb) usage.peak_max_mb = runs[i].memory.peak_mb;
-    if (runs[i].memory.summed_mb > usage.summed_max_mb) usage.summed_max_mb = runs[i].memory.summed_mb;
-    if (runs[i].memory.exceeded_mb > usage.exceeded_max_mb) usage.exceeded_max_mb = runs[i].memory.exceeded_mb;
-  }
+  for (size_t i = 0; i < count; i++) sweep_run_memory_join(&usage.most, &runs[i].memory);
   return usage;
 }
 
@@ -137,7 +133,7 @@ static void an_exceeded_limit_is_never_advised(void **state) {
     SweepRunUsage runs[2] = {finished(measured), finished(measured)};
     runs[0].memory.exceeded_mb = exceeded;
     const SweepUsage usage = usage_of(runs, 2, 100000);
-    assert_true(sweep_usage_memory_needed(&usage) > exceeded);
+    assert_true(sweep_run_memory_needed(&usage.most) > exceeded);
   }
   SweepRunUsage runs[1] = {finished(measured)};
   runs[0].status = STORE_FAILED, runs[0].out_of_memory = true, runs[0].memory.exceeded_mb = 300;
