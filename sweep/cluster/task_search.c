@@ -94,7 +94,7 @@ void sweep_task_search_go_on(const char *root, const char *name) {
   bool due, waits;
   int code = is_due(root, name, &due, &waits);
   if (code == CORE_OK && !due && !waits) return;
-  if (code == CORE_OK && due) code = sweep_next_wave(root, name);
+  if (code == CORE_OK && due) code = sweep_next_wave(root, name, false); /* the task has its environment */
   if (code == CORE_OK) code = submit(root, name);
   for (int i = 1; i < TRIES && code == CORE_FAIL; i++) {
     sleep(TRY_S);

@@ -166,7 +166,7 @@ static bool executor_continue(Executor *executor, JobSet *set) {
   if (executor->stopping || !job_set_is_open(set)) return false;
   int code = sweep_queue_read(executor->root, job_set_name(set), &request, &queued);
   if (code == CORE_OK && !queued) return false;
-  if (code == CORE_OK) code = sweep_next_wave(executor->root, job_set_name(set));
+  if (code == CORE_OK) code = sweep_next_wave(executor->root, job_set_name(set), true);
   if (code == CORE_OK) code = job_set_continue(set, &request);
   if (code != CORE_OK) core_log(CORE_LOG_ERROR, "%s", core_error_message());
   return code == CORE_OK && !is_idle(set);

@@ -13,12 +13,13 @@ static void say(const CoreText *text) {
   if (length > 0) core_info("%.*s", (int)length, text->data);
 }
 
-int sweep_next_wave(const char *root, const char *name) {
+int sweep_next_wave(const char *root, const char *name, bool same_environment) {
   enum { LONGEST_S = 2 * 3600 };
   char program[CORE_PATH_MAX];
   CoreProcessOutput output = {0};
   TRY(core_program_path(program));
-  const char *const arguments[] = {program, "submit", name, "--root", root, "--no-start", "--no-check", NULL};
+  const char *const arguments[] = {program, "submit", name, "--root", root, "--no-start", "--no-check",
+                                   same_environment ? "--same-environment" : NULL, NULL};
   TRY(core_process_run(arguments, NULL, NULL, LONGEST_S, &output));
   say(&output.out);
   say(&output.error);

@@ -2,8 +2,10 @@
  * records the next trials. The executor then loads the sweep again. */
 #ifndef SWEEP_NEXT_WAVE_H
 #define SWEEP_NEXT_WAVE_H
+#include <stdbool.h>
 
-/* Waits for it, seconds; its words go into the log. CORE_FAIL: it ended with an error. */
-int sweep_next_wave(const char *root, const char *name);
+/* Waits for it, seconds; its words go into the log. CORE_FAIL: it ended with an error. same_environment: in the
+ * sweep's recorded environment (environment.h), since what it checks depends on it. */
+int sweep_next_wave(const char *root, const char *name, bool same_environment);
 
 #endif

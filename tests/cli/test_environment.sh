@@ -59,5 +59,38 @@ tap_run "a record that others may write is not taken" 0 "is not this user's reco
   sh -c "sweep submit short --force --no-check --same-environment -j 4 2>&1"
 tap_wait 60 ended short
 ! grep -rqx LIBRARY=/evil notes; tap_result "nothing of it reaches a run" $?
+# ---- a module that only the submitter's PYTHONPATH has
+python=$SWEEP_BUILD/python/bin/python
+if "$python" -c "import gymnasium" 2>/dev/null; then
+  mkdir modules
+  cat >modules/far_away.py <<'END'
+import gymnasium, numpy
+
+class Point(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,), numpy.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return numpy.zeros(2, numpy.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        return numpy.zeros(2, numpy.float32), float(action), self.steps == 5, False, {}
+
+gymnasium.register("Point-v0", entry_point=Point)
+END
+  { printf '[sweep]\nname = far\nseeds = 1\n[env]\nnum = 2\ntask = gym/far_away:Point-v0\n'; small_settings
+    printf '[search it]\nmethod = tpe\ntrials = 6\nstartup = 2\nwave = 2\nppo.learning_rate = log 1e-4 .. 1e-2\n'
+  } | sed 's/^total_steps.*/total_steps = 64/; s/^count = 0/count = 1/' >far.ini
+  there() { env SWEEP_PYTHON="$python" PYTHONPATH="$PWD/modules" PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore "$@"; }
+  tap_run "it is planned" 0 "trainer would start" there sweep plan far.ini --trust
+  tap_run "submitted to the executor of another shell" 0 "added to executor" there sweep submit far.ini --trust -j 4
+  tap_wait 120 ended far
+  tap_run "its runs are trained, those of later waves too" 0 "6 finished" sweep status far
+else
+  tap_skip "a module of the submitter's PYTHONPATH" "no Gymnasium in build/python: make python"
+fi
 sweep stop long >/dev/null 2>&1 # waits for its end
 tap_done
