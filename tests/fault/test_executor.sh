@@ -97,7 +97,7 @@ tap_run "the sweep that joined is finished too" 0 "4 finished" sweep status seco
 # was the last `queued` no longer says.
 pids=$(sed -n 's/.*executor \([0-9]*\) of .*/\1/p' "$SWEEP_ROOT/executor.log"); tap_wait 60 gone
 experiment broken 4
-tap_run "a trainer that is not there fails the runs with the reason" 1 "can not start" \
+tap_run "a trainer that is not there fails the runs with the reason" 1 "cannot start" \
   env SWEEP_TRAINER=/nonexistent/trainer sweep submit "$tap_dir/broken.ini" --wait
 tap_run "--failed lists them" 0 "failed" sweep status broken --failed
 tap_run "a file with other runs is judged by those alone" 0 "4 failed" sweep submit "$tap_dir/broken.ini" --set ppo.gamma=0.97 --wait

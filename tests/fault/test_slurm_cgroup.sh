@@ -27,7 +27,10 @@ tap_run "status says that memory ran out" 0 "2 out of memory" fresh_status kerne
 tap_check "by the kernel's hand, as sweep task saw it" "$(grep -L '^cause=out_of_memory' "$SWEEP_ROOT"/runs/*/*/job)"
 tap_run "submit does not try again" 0 "2 ran out of memory" submit kernel
 tap_check "each was started once" "$(grep -Lx 'starts=1' "$SWEEP_ROOT"/runs/*/*/job)"
+tap_run "nor does retry at a limit that was exceeded" 2 "ran out of memory at 40M" sweep retry kernel --mem 40M
 tap_run "retry gives them more" 0 "2 runs submitted again" sweep retry kernel --mem 1G
 tap_wait 120 ended
 counts kernel 2 20
+tap_check "memory is what the job's control group had at most" "$(grep -L '^source=cgroup' "$SWEEP_ROOT"/runs/*/*/memory)"
+tap_run "the exceeded limit is not forgotten" 0 "40M was too little): more runs fit a node" sweep report kernel
 tap_done
