@@ -53,11 +53,12 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **data, siz
 }
 
 /* plain: anything else is refused, and opening it never waits. */
-static int open_reading(const char *path, bool plain, int *file) {
+static int open_plain(const char *path, int *file) {
   struct stat status;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | (plain ? O_NONBLOCK : 0));
+  if (core_files_is_guarded(path)) return core_files_open_reading(path, file);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
-  if (plain && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
+  if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
     close(fd);
     return core_error(CORE_FAIL, "cannot read %s: it is no plain file; see what it is (ls -l), and move it away", path);
   }
@@ -67,7 +68,7 @@ static int open_reading(const char *path, bool plain, int *file) {
 
 int core_files_open_plain(const char *path, FILE **file) {
   int fd;
-  TRY(open_reading(path, true, &fd));
+  TRY(open_plain(path, &fd));
   *file = fdopen(fd, "rb");
   if (*file) return CORE_OK;
   const int code = core_error_errno(CORE_FAIL, "cannot read %s", path);
@@ -79,7 +80,7 @@ int core_files_read(const char *path, size_t max_bytes, char **data, size_t *siz
   int fd;
   *data = NULL;
   *size = 0;
-  TRY(open_reading(path, core_files_is_guarded(path), &fd));
+  TRY(core_files_open_reading(path, &fd));
   int code = read_all(fd, path, max_bytes ? max_bytes : READ_DEFAULT_MAX, data, size);
   close(fd);
   return code;

@@ -1,5 +1,5 @@
-/* Files that are written in place (locks, logs, what is being written before it gets its name) in folders that other
- * people may write too. Whoever may put a link there could otherwise have us overwrite any file of ours. So such a file
+/* Files in folders that other people may write too: those that are written in place (locks, logs, what is being written
+ * before it gets its name), and all that is read. Whoever may put a link there could otherwise have us overwrite any file of ours. So such a file
  * is opened only when it is a plain file with one name, and folders below the workspace are entered step by step, each
  * link looked at before it is followed. Nothing here waits. */
 #include <errno.h>
@@ -167,5 +167,86 @@ int core_files_open(const char *path, CoreFilesHow how, int *fd) {
   close(folder);
   if (code == CORE_OK) *fd = file;
   else if (file >= 0) close(file);
+  return code;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static int refuse_reading(const char *path, const struct stat *status) {
+  char owner[OWNER_BYTES];
+  return core_error(CORE_FAIL, "cannot read %s: it is no plain file but %s of %s's; see where it leads (ls -l), and "
+                    "move it away", path, kind_of(status->st_mode), name_owner(status->st_uid, owner));
+}
+
+static int check_readable(int folder, int fd, const char *path) {
+  struct stat status, around;
+  if (fstat(fd, &status) < 0 || fstat(folder, &around) < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
+  if (!S_ISREG(status.st_mode)) return refuse_reading(path, &status);
+  if (status.st_nlink > 1 && (around.st_mode & (S_IWGRP | S_IWOTH)))
+    return core_error(CORE_FAIL, "cannot read %s: it has %lu names (hard links), in a folder that others may write, and "
+                      "may be another file; put a copy in its place (cp, then mv)", path,
+                      (unsigned long)status.st_nlink);
+  return CORE_OK;
+}
+
+/* The file behind a link that may be followed; -1 with errno. */
+static int open_behind(int folder, const char *name, const struct stat *link) {
+  char target[CORE_PATH_MAX];
+  errno = ELOOP;
+  if (!S_ISLNK(link->st_mode) ||
+      (link->st_uid != geteuid() && link->st_uid != 0 && link->st_uid != guard.owner)) return -1;
+  const ssize_t length = readlinkat(folder, name, target, sizeof target - 1);
+  if (length < 0) return -1;
+  target[length] = '\0';
+  return openat(folder, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+int core_files_open_reading(const char *path, int *fd) {
+  char parent[CORE_PATH_MAX];
+  const char *name;
+  struct stat status;
+  int folder;
+  if (!core_files_is_guarded(path)) {
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    return *fd >= 0 ? CORE_OK : core_error_errno(CORE_FAIL, "cannot read %s", path);
+  }
+  *fd = -1;
+  TRY(core_files_parent(path, parent, &name));
+  TRY(core_files_enter(parent, false, "cannot read", path, &folder));
+  int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), code;
+  int number = errno;
+  const bool odd = file < 0 && fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode);
+  if (odd) file = open_behind(folder, name, &status);
+  errno = number;
+  if (file >= 0) code = check_readable(folder, file, path);
+  else code = odd ? refuse_reading(path, &status) : core_error_errno(CORE_FAIL, "cannot read %s", path);
+  number = errno;
+  close(folder);
+  if (code == CORE_OK) *fd = file;
+  else if (file >= 0) close(file);
+  errno = number;
+  return code;
+}
+
+int core_files_check_reading(const char *path) {
+  char parent[CORE_PATH_MAX];
+  const char *name;
+  struct stat status;
+  int folder, code = CORE_OK;
+  if (!core_files_is_guarded(path)) {
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode)) return CORE_OK;
+    return core_error(CORE_FAIL, "cannot read %s: it is no plain file but %s; see what it is (ls -l), and move it away",
+                      path, kind_of(status.st_mode));
+  }
+  TRY(core_files_parent(path, parent, &name));
+  TRY(core_files_enter(parent, false, "cannot read", path, &folder));
+  if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    const bool ours = status.st_uid == geteuid() || status.st_uid == 0 || status.st_uid == guard.owner;
+    const bool link = S_ISLNK(status.st_mode) && ours;
+    const int fd = openat(folder, name, O_PATH | O_CLOEXEC | (link ? 0 : O_NOFOLLOW));
+    if (fd >= 0) code = check_readable(folder, fd, path);
+    if (fd >= 0) close(fd);
+  }
+  close(folder);
   return code;
 }

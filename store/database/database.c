@@ -287,7 +287,19 @@ static int choose_journal(StoreDatabase *database) {
   return store_database_execute(database, network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
 }
 
+/* SQLite opens by name, and would wait for a pipe. */
+static int check_files(const char *name) {
+  static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
+  char path[CORE_PATH_MAX];
+  for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+    TRY(core_files_path(path, "%s%s", name, beside[i]));
+    TRY(core_files_check_reading(path));
+  }
+  return CORE_OK;
+}
+
 static int connect_file(StoreDatabase *database, const char *name, int flags) {
+  TRY(check_files(name));
   if (sqlite3_open_v2(name, &database->handle, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
     return store_database_error(database, "open");
   sqlite3_busy_timeout(database->handle, STORE_BUSY_MS);

@@ -76,6 +76,10 @@ static int64_t version_of(const char *path) {
   int64_t version = 0;
   if (!core_files_exists(path) || core_files_path(probe.path, "%s%s", *path == '/' ? "" : "./", path) != CORE_OK)
     return 0;
+  if (core_files_check_reading(probe.path) != CORE_OK) {
+    core_error_clear();
+    return 0;
+  }
   if (sqlite3_open_v2(probe.path, &probe.handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {
     sqlite3_busy_timeout(probe.handle, STORE_BUSY_MS);
     if (store_database_int(&probe, "PRAGMA user_version", &version) != CORE_OK) version = 0;

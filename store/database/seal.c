@@ -71,6 +71,10 @@ int store_database_finish(StoreDatabase **database) {
 bool store_file_is_sound(const char *path) {
   sqlite3 *handle = NULL;
   sqlite3_stmt *statement = NULL;
+  if (core_files_check_reading(path) != CORE_OK) {
+    core_error_clear();
+    return false;
+  }
   bool sound = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
   if (sound) sqlite3_busy_timeout(handle, STORE_BUSY_MS);
   sound = sound && sqlite3_prepare_v2(handle, "PRAGMA quick_check(1)", -1, &statement, NULL) == SQLITE_OK &&

@@ -44,10 +44,8 @@ typedef struct Line {
 
 static int reader_open(Reader *reader, const char *path) {
   *reader = (Reader){.path = path};
-  /* Not blocking: something else may have been put under this name, a pipe for one. */
-  reader->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (reader->fd < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
   struct stat status;
+  TRY(core_files_open_reading(path, &reader->fd));
   if (fstat(reader->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
     close(reader->fd);
     return core_error(CORE_FAIL, "%s is no plain file", path);
@@ -385,10 +383,11 @@ int store_runlog_mark(const char *path, int64_t offset, int64_t *size, uint32_t 
   }
   char bytes[MARK_BYTES];
   size_t wanted = offset < MARK_BYTES ? (size_t)offset : MARK_BYTES;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0 || fstat(fd, &status) < 0) {
+  int fd;
+  TRY(core_files_open_reading(path, &fd));
+  if (fstat(fd, &status) < 0) {
     int code = core_error_errno(CORE_FAIL, "cannot read %s", path);
-    if (fd >= 0) close(fd);
+    close(fd);
     return code;
   }
   *size = status.st_size;

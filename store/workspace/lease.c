@@ -47,7 +47,7 @@ bool store_lease_is_held(const char *path) {
   struct stat file;
   if (stat(path, &file) < 0) return false;
   if (is_own(&file)) return true;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;

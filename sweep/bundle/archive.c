@@ -34,16 +34,21 @@ int bundle_archive_hash(const char *path, char sha256[BUNDLE_SHA256], int64_t *b
   unsigned char sum[crypto_hash_sha256_BYTES];
   crypto_hash_sha256_state state;
   char *piece = core_memory_allocate(PIECE);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
   int64_t total = 0;
-  ssize_t got = fd < 0 ? -1 : 0;
+  ssize_t got = 0;
+  int fd;
+  const int opened = core_files_open_reading(path, &fd);
+  if (opened != CORE_OK) {
+    free(piece);
+    return opened;
+  }
   crypto_hash_sha256_init(&state);
-  while (fd >= 0 && (got = read(fd, piece, PIECE)) > 0) {
+  while ((got = read(fd, piece, PIECE)) > 0) {
     crypto_hash_sha256_update(&state, (unsigned char *)piece, (unsigned long long)got);
     total += got;
   }
   const int code = got < 0 ? core_error_errno(CORE_FAIL, "cannot read %s", path) : CORE_OK;
-  if (fd >= 0) close(fd);
+  close(fd);
   free(piece);
   crypto_hash_sha256_final(&state, sum);
   sodium_bin2hex(sha256, BUNDLE_SHA256, sum, sizeof sum);
@@ -109,9 +114,10 @@ static int copy_file(BundleArchive *archive, int fd, const char *path, int64_t s
 
 int bundle_archive_add_file(BundleArchive *archive, const char *name, const char *path) {
   struct stat status;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0 || fstat(fd, &status) != 0) {
-    if (fd >= 0) close(fd);
+  int fd;
+  TRY(core_files_open_reading(path, &fd));
+  if (fstat(fd, &status) != 0) {
+    close(fd);
     return core_error_errno(CORE_FAIL, "cannot read %s", path);
   }
   int code = begin_member(archive, name, status.st_size);
