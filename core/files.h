@@ -41,9 +41,9 @@ typedef enum CoreFilesHow {
   CORE_FILES_NEW,     /* write; whatever had the name loses it first */
 } CoreFilesHow;
 int core_files_open(const char *path, CoreFilesHow how, int *fd);
-/* Opens a file for reading. Below the workspace as if a stranger had prepared it: a plain file with one name, no link but
- * one that we, root or the workspace's owner made, and without waiting; else private files of ours could end up in what
- * others read. Elsewhere links and pipes are what somebody named. The message says what is in the way. */
+/* Opens a file for reading. Below the workspace as if a stranger had prepared it: a plain file with one name, no link
+ * but one that we, root or the workspace's owner made, and without waiting; else private files of ours could end up in
+ * what others read. Elsewhere links and pipes are what somebody named. The message says what is in the way. */
 int core_files_open_reading(const char *path, int *fd);
 /* Checks the same of a file that a library will open by its name; an absent one is good. Opens nothing: closing a file
  * would end the locks that this process has on it. */

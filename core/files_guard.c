@@ -1,7 +1,7 @@
 /* Files in folders that other people may write too: those that are written in place (locks, logs, what is being written
- * before it gets its name), and all that is read. Whoever may put a link there could otherwise have us overwrite any file of ours. So such a file
- * is opened only when it is a plain file with one name, and folders below the workspace are entered step by step, each
- * link looked at before it is followed. Nothing here waits. */
+ * before it gets its name), and all that is read. Whoever may put a link there could otherwise have us overwrite any
+ * file of ours. So such a file is opened only when it is a plain file with one name, and folders below the workspace
+ * are entered step by step, each link looked at before it is followed. Nothing here waits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -183,7 +183,8 @@ static int check_readable(int folder, int fd, const char *path) {
   if (fstat(fd, &status) < 0 || fstat(folder, &around) < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
   if (!S_ISREG(status.st_mode)) return refuse_reading(path, &status);
   if (status.st_nlink > 1 && (around.st_mode & (S_IWGRP | S_IWOTH)))
-    return core_error(CORE_FAIL, "cannot read %s: it has %lu names (hard links), in a folder that others may write, and "
+    return core_error(CORE_FAIL,
+                      "cannot read %s: it has %lu names (hard links), in a folder that others may write, and "
                       "may be another file; put a copy in its place (cp, then mv)", path,
                       (unsigned long)status.st_nlink);
   return CORE_OK;

@@ -98,7 +98,8 @@ static bool read_id(const char *text, int64_t *id) {
   return core_text_to_int(digits, id) && *id > 0;
 }
 
-/* The job's number in what sbatch --parsable prints: its last line of that form, behind whatever a site's wrapper says. */
+/* The job's number in what sbatch --parsable prints: its last line of that form, behind whatever a site's wrapper says.
+ * */
 static bool find_id(const char *text, int64_t *id) {
   bool found = false;
   for (const char *line = text; line; line = strchr(line, '\n')) {
