@@ -16,7 +16,13 @@ function bar(done) {
   return inner;
 }
 
-const runningOf = sweep => countsOf(sweep).reduce((sum, [name, n]) => sum + (name === "running" ? n : 0), 0);
+
+/* The one of the address, else that with most runs that train, else one that waits, else the first. */
+function sweepToOpen(sweeps, wanted) {
+  const running = s => (s.standing || s.count).running || 0, most = sweeps.reduce((a, b) => running(b) > running(a) ? b : a, sweeps[0]);
+  return sweeps.find(s => s.name === wanted) || (most && running(most) ? most : sweeps.find(s => s.busy)) || sweeps[0];
+}
+
 const isTagged = sweep => !page.tag || sweep.tags.includes(page.tag) || sweep.run_tags.includes(page.tag);
 
 /* Hidden where nothing is tagged. */
@@ -144,8 +150,7 @@ async function refresh() {
     drawTags();
     const sweeps = o.sweep.filter(isTagged);
     if (!sweeps.some(s => s.name === page.sweep)) {
-      const wanted = decodeURIComponent(location.hash.slice(1)), most = [...sweeps].sort((a, b) => runningOf(b) - runningOf(a))[0],
-        first = sweeps.find(s => s.name === wanted) || (most && runningOf(most) ? most : sweeps.find(s => s.busy)) || sweeps[0];
+      const first = sweepToOpen(sweeps, decodeURIComponent(location.hash.slice(1)));
       Object.assign(page, {sweep: first ? first.name : null, chosen: [], status: "", offset: 0, at: -1, sort: "index", falling: false});
     }
     document.title = (page.sweep ? page.sweep + " \u2013 " : "") + "sweep";

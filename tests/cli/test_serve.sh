@@ -3,6 +3,7 @@
 # retry, videos. The page in a browser is test_serve_page.sh's. TAP.
 set -u
 . "$(dirname "$0")/tap.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$tap_dir" && mkdir w && export SWEEP_ROOT=$tap_dir/w HOME=$tap_dir SWEEP_SITE=none NO_COLOR=1
 tap_run "sweep serve --help" 0 "--control" sweep serve --help
 tap_run "a port that is none" 2 "--port 70000" sweep serve --port 70000
@@ -24,7 +25,9 @@ settings study 1024 "$video" >study.ini; settings broken 2048 "" >broken.ini; se
 printf '[grid all]\nppo.epsilon = 0.1, 0.2\n' >>study.ini
 printf '[slurm]\napi = cli\n' >>broken.ini # without --local it is for Slurm, whatever this machine has of it
 sweep submit study.ini --local --wait --jobs 2 >/dev/null 2>&1
-env SWEEP_TRAINER="$(command -v false)" sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
+ln -s "$(type -P false)" mended # a retry of the page starts what the submission started
+env SWEEP_TRAINER="$tap_dir/mended" sweep submit broken.ini --local --wait --jobs 2 >/dev/null 2>&1
+ln -sf "$SWEEP_BUILD/bin/trainer" mended
 
 serve() { # NAME OPTIONS...: starts one; its token, port and address are in token, port and url
   local name=$1; shift
@@ -199,6 +202,21 @@ tap_wait 120 stopped; tap_result "stop ends it with a checkpoint" $? "$(get /api
 done_() { [ "$(get /api/actions | tool json 0 state)" = "done" ]; }
 tap_wait 60 done_; tap_result "what was done is listed" $? "$(get /api/actions)"
 kill -TERM $pid; wait $pid
+
+# ---- which sweep the page opens
+if command -v node >/dev/null; then
+  sed -n '/^function sweepToOpen/,/^}/p' "$top/sweep/serve/main.js" >open.js
+  cat >>open.js <<'END'
+const idle = {name: "a", count: {finished: 3}}, waits = {name: "b", count: {pending: 6}, busy: true};
+const trains = {name: "c", count: {pending: 1, running: 2}, busy: true}, queued = {name: "d", standing: {queued: 9}, count: {running: 9}, busy: true};
+const most = {name: "e", standing: {running: 3}, count: {}, busy: true};
+const open = (sweeps, wanted) => (sweepToOpen(sweeps, wanted) || {name: "-"}).name;
+console.log(open([idle, waits, trains, queued], ""), open([idle, waits, trains, queued, most], ""), open([idle, waits], ""), open([idle], ""), open([], ""), open([idle, trains], "a"));
+END
+  is "the page opens on the sweep of which most runs train" "c e b a - a" "$(node open.js 2>&1)"
+else
+  tap_skip "the page opens on the sweep of which most runs train" "no node"
+fi
 
 # ---- a token that stays
 serve kept --token-file "$tap_dir/token"
