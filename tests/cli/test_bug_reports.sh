@@ -7,6 +7,90 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$tap_dir"
 
 # ---- G, environments: observations, actions, rewards, infos -------------------------------------------------------------
+environments_of_reports() {
+  local root=$tap_dir/odd python=$SWEEP_BUILD/python/bin/python kind
+  "$python" -c 'import gymnasium' 2>/dev/null || { tap_skip "G1 to G23: environments in Python" "no Gymnasium in build/python: make python"; return; }
+  mkdir "$root"; cat >"$root/odd_kinds.py" <<'PYTHON'
+import fractions
+import gymnasium
+import numpy
+from gymnasium import spaces
+
+
+class Base(gymnasium.Env):
+    observation_space = spaces.Box(-100, 100, (2,), numpy.float32)
+    action_space = spaces.Discrete(3)
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.see(), self.info()
+
+    def see(self):
+        return numpy.array([self.steps, 1.0], numpy.float32)
+
+    def info(self):
+        return {}
+
+    def reward(self):
+        return float(self.steps)
+
+    def step(self, action):
+        assert self.action_space.contains(action), (action, self.action_space)
+        self.steps += 1
+        return self.see(), self.reward(), self.steps == 6, False, self.info()
+
+
+def kind(name, **members):
+    cls = type(name, (Base,), members)
+    gymnasium.register(f"{name}-v0", entry_point=cls)
+
+
+line = spaces.Box(-100, 100, (), numpy.float32)
+kind("ListObs", see=lambda self: [float(self.steps), 1.0])
+kind("TupleObs", see=lambda self: (self.steps, 1))
+kind("ScalarObs", see=lambda self: float(self.steps), observation_space=line)
+kind("Float64Obs", see=lambda self: numpy.array([self.steps, 1.0]))
+kind("IntObs", see=lambda self: numpy.array([self.steps, 1]), observation_space=spaces.Box(-9, 100, (2,), numpy.int32))
+kind("InfoNone", info=lambda self: {"winner": 1 if self.steps % 2 else None})
+kind("InfoText", info=lambda self: {"reason": 0 if self.steps % 2 else "fell"})
+kind("InfoShapes", info=lambda self: {"path": numpy.zeros((self.steps, 2))})
+kind("InfoFinal", info=lambda self: {"final_obs": 7, "final_info": "x", "_final_obs": None})
+kind("RewardArray", reward=lambda self: numpy.array([self.steps], numpy.float32))
+kind("RewardZero", reward=lambda self: numpy.array(1.0))
+kind("RewardBool", reward=lambda self: True)
+kind("RewardFraction", reward=lambda self: fractions.Fraction(1, 3))
+kind("RewardNone", reward=lambda self: None)
+kind("Strict", action_space=spaces.Box(-0.1, 0.1, (2,), numpy.float64))
+kind("StrictHalf", action_space=spaces.Box(numpy.array([0.0, -numpy.inf]), numpy.array([numpy.inf, 0.3]), dtype=numpy.float64))
+kind("StrictTiny", action_space=spaces.Box(0.1, 0.3, (1,), numpy.float16))
+kind("StrictInt", action_space=spaces.Box(-2, 2, (3,), numpy.int8))
+kind("StrictDiscrete", action_space=spaces.Discrete(3, start=-1))
+kind("StrictMulti", action_space=spaces.MultiDiscrete([2, 3], start=[5, -1]))
+kind("StrictBinary", action_space=spaces.MultiBinary(3))
+kind("Nested", observation_space=spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Tuple((spaces.Box(-1, 1, (2, 2)), spaces.Text(4)))}),
+     see=lambda self: {"a": self.steps % 3, "b": (numpy.zeros((2, 2), numpy.float32), "ab")})
+kind("Mission", observation_space=spaces.Dict({"image": spaces.Box(0, 1, (2,)), "words": spaces.Sequence(spaces.Discrete(3))}))
+kind("Wrong", see=lambda self: numpy.zeros(3, numpy.float32) if self.steps else numpy.zeros(2, numpy.float32))
+PYTHON
+  one() { # KIND SETTINGS...
+    rm -rf "$root/run"
+    (cd "$root" && PYTHONPATH=$root SWEEP_PYTHON=$python OMP_NUM_THREADS=1 timeout 120 trainer --root "$root/run" --set env.task="gym/odd_kinds:$1-v0" \
+      --set env.num=3 --set ppo.num_steps=8 --set ppo.num_minibatches=2 --set ppo.epochs=1 --set net.width=8 --set net.depth=1 \
+      --set train.total_steps=96 --set eval.count=1 --set eval.episodes=3 --set env.max_steps=50 "${@:2}")
+  }
+  for kind in ListObs TupleObs ScalarObs Float64Obs IntObs InfoNone InfoText InfoShapes InfoFinal RewardArray RewardZero RewardBool RewardFraction Strict \
+    StrictHalf StrictTiny StrictInt StrictDiscrete StrictMulti StrictBinary Nested; do
+    tap_run "G1, G2, G4, G5, G17, G19, G23: gym/odd_kinds:$kind-v0 trains" 0 "finished, 4 of 4 iterations" one $kind
+  done
+  tap_run "G10: what has no fixed number of values is named" 2 "observations['words'] of Sequence have no fixed number of values" one Mission
+  tap_run "G16: a reward that is none" 1 "gave the reward None, which is no number" one RewardNone
+  tap_run "an observation that changes its shape" 1 "changed the shape of its observations: world 0 gave (3,), not (2,)" one Wrong
+  mkdir "$root/old"; mkdir "$root/old/gymnasium"; echo '__version__ = "0.26.3"' >"$root/old/gymnasium/__init__.py"
+  tap_run "G9: a version that is too old is named" 2 "has gymnasium 0.26.3; gymnasium 0.29 or newer is needed" \
+    env PYTHONPATH="$root/old" SWEEP_PYTHON="$python" trainer --root "$root/run" --set env.task=gym/CartPole-v1 --dry-run
+}
+environments_of_reports
 
 # ---- G, evaluations and seeds -------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ knows the memory's layout. OPTIONS: words key=value; encoder is net.encoder wher
 settings of [atari]. The trainer starts it; nobody else needs to.
 
 An episode that ends is followed by the next one's first observation in the same step, whatever the environment does by
-itself: single environments go through SyncVectorEnv with same-step resets, EnvPool's are reset by their numbers.
+itself: single environments are reset here, EnvPool's by their numbers.
 """
 
 import ctypes
@@ -132,14 +132,19 @@ def picture_of(space):
 
 
 class Gym:
-    """Environments of Gymnasium, one by one."""
+    """Environments of Gymnasium, one by one. Reads what the trainer needs of each and nothing else: infos may be of any
+    kind."""
 
     lives = False  # ends of episodes as they are counted are those that the learner sees
+    OLDEST = 0, 29
 
     def __init__(self, name, worlds, options):
-        gym = need("gymnasium")
-        from gymnasium.vector import AutoresetMode, SyncVectorEnv
-
+        gym, numpy = need("gymnasium"), need("numpy")
+        if tuple(int(part) for part in gym.__version__.split(".")[:2] if part.isdigit()) < self.OLDEST:
+            raise Problem(
+                f"{sys.executable} has gymnasium {gym.__version__}; gymnasium {'.'.join(map(str, self.OLDEST))} or newer is "
+                f"needed: {sys.executable} -m pip install --upgrade gymnasium"
+            )
         limit = int(options["max_steps"])  # of an environment that states none
 
         def make():
@@ -147,18 +152,46 @@ class Gym:
                 env = gym.make(name)
             except gym.error.Error as error:
                 raise Problem(f"gymnasium {gym.__version__}: {error}") from None
-            if limit and not stated(env.spec.max_episode_steps):
-                env = gym.wrappers.TimeLimit(env, limit)
-            flat = gym.spaces.Dict, gym.spaces.Tuple, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary
-            return gym.wrappers.FlattenObservation(env) if isinstance(env.observation_space, flat) else env
+            return gym.wrappers.TimeLimit(env, limit) if limit and not stated(env.spec.max_episode_steps) else env
 
         one = make()
-        self.describe_observations(gym, one.observation_space, options)
+        self.space = one.observation_space
+        self.describe_observations(gym, self.flat_space(gym, self.space), options)
         self.describe_actions(gym, one.action_space)
         self.limit = stated(one.spec.max_episode_steps) or limit
         self.name = f"{name} of gymnasium {gym.__version__}"
-        one.close()
-        self.envs = SyncVectorEnv([make] * worlds, autoreset_mode=AutoresetMode.SAME_STEP)
+        self.envs = [one] + [make() for _ in range(worlds - 1)]
+        kind = "uint8" if self.picture[0] else "float32"
+        self.rows = numpy.zeros((worlds, self.observations), kind)
+
+    def flat_space(self, gym, space):
+        """The space as one of numbers; self.flatten makes an observation a row of it."""
+        self.flatten, self.expected = None, space.shape
+        several = gym.spaces.Dict, gym.spaces.Tuple, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary
+        if isinstance(space, gym.spaces.Box):
+            return space
+        try:
+            flat = gym.spaces.utils.flatten_space(space) if isinstance(space, several) else None
+        except NotImplementedError:
+            flat = None
+        if not isinstance(flat, gym.spaces.Box):
+            raise Problem(f"{self.odd_part(gym, space)} have no fixed number of values and cannot be flattened; register the "
+                          f"environment with a wrapper that leaves them out, such as FilterObservation or MiniGrid's "
+                          f"ImgObsWrapper")
+        self.flatten, self.expected = lambda observation: gym.spaces.utils.flatten(space, observation), flat.shape
+        return flat
+
+    def odd_part(self, gym, space, name="observations"):
+        """What of a space of several cannot be flattened: "observations['mission'] of MissionSpace"."""
+        parts = getattr(space, "spaces", None)
+        for key, part in parts.items() if hasattr(parts, "items") else enumerate(parts or ()):
+            try:
+                if isinstance(gym.spaces.utils.flatten_space(part), gym.spaces.Box):
+                    continue
+            except NotImplementedError:
+                pass
+            return self.odd_part(gym, part, f"{name}[{key!r}]")
+        return f"{name} of {type(space).__name__}"
 
     def describe_observations(self, gym, space, options):
         if not isinstance(space, gym.spaces.Box):
@@ -175,7 +208,7 @@ class Gym:
     def describe_actions(self, gym, space):
         numpy = need("numpy")
         self.factors, self.classes, self.values, self.low, self.high = 0, [], 0, -1.0, 1.0
-        self.start, self.shape, self.cut, self.kind = 0, space.shape, None, space.dtype
+        self.start, self.shape, self.kind = 0, space.shape, space.dtype
         if isinstance(space, gym.spaces.Discrete):
             self.classes, self.start = [int(space.n)], int(space.start)
         elif isinstance(space, gym.spaces.MultiDiscrete):
@@ -184,11 +217,12 @@ class Gym:
             self.classes = [2] * int(numpy.prod(space.shape))
         elif isinstance(space, gym.spaces.Box):
             self.values = int(numpy.prod(space.shape, dtype=int))
+            self.least, self.most = space.low, space.high
             same = (space.low == space.low.flat[0]).all() and (space.high == space.high.flat[0]).all()
             if same and numpy.isfinite([space.low.flat[0], space.high.flat[0]]).all():
                 self.low, self.high = float(space.low.flat[0]), float(space.high.flat[0])
             else:
-                self.low, self.high, self.cut = -numpy.inf, numpy.inf, (space.low, space.high)
+                self.low, self.high = -numpy.inf, numpy.inf
         else:
             raise Problem(f"actions of {space} can not be had: Discrete, MultiDiscrete, MultiBinary or Box are needed")
         self.factors = len(self.classes)
@@ -197,26 +231,54 @@ class Gym:
     def attach(self, shared):
         """The arrays shared with the trainer."""
 
+    def row_of(self, observation, world):
+        """An observation as a row of numbers, whatever sequence or number it came as."""
+        numpy = need("numpy")
+        try:
+            row = numpy.asarray(self.flatten(observation) if self.flatten else observation)
+            if self.picture[0] and row.dtype != "uint8":
+                raise Problem(f"the environment changed the type of its observations: {row.dtype}, not uint8")
+            if row.shape != self.expected and not row.size == self.observations == 1:
+                raise Problem(f"the environment changed the shape of its observations: world {world} gave {row.shape}, not "
+                              f"{self.expected}")
+            return row.astype(self.rows.dtype, copy=False).ravel()
+        except (TypeError, ValueError, KeyError) as error:
+            raise Problem(f"world {world} gave an observation that is not in {self.space}: {error}") from None
+
     def reset(self, seeds):
-        for env, seed in zip(self.envs.envs, seeds):  # for environments that draw from their own spaces
-            env.unwrapped.action_space.seed(seed)
+        for world, (env, seed) in enumerate(zip(self.envs, seeds)):
+            env.unwrapped.action_space.seed(seed)  # for environments that draw from their own spaces
             env.unwrapped.observation_space.seed(seed)
-        return self.envs.reset(seed=seeds)[0]
+            self.rows[world] = self.row_of(env.reset(seed=seed)[0], world)
+        return self.rows
 
     def translate(self, actions):
-        """What the trainer gave [worlds][factors or values] as the environments take it."""
+        """What the trainer gave [worlds][factors or values] as the environments take it: in the space, of its type."""
         if self.values:
             actions = actions.reshape((len(actions),) + self.shape)
-            actions = actions if self.cut is None else actions.clip(*self.cut)
-            return actions if self.kind.kind == "f" else actions.round().astype(self.kind)
+            if self.kind.kind == "f":
+                return actions.astype(self.kind).clip(self.least, self.most)
+            return actions.astype("float64").round().clip(self.least, self.most).astype(self.kind)
         actions = actions.astype("int64")
-        return (actions[:, 0] if self.one else actions.reshape((len(actions),) + self.shape)) + self.start
+        actions = (actions[:, 0] if self.one else actions.reshape((len(actions),) + self.shape)) + self.start
+        return actions.astype(self.kind)
 
     def step(self, actions, finals):
-        observations, rewards, terminated, truncated, info = self.envs.step(self.translate(actions))
-        for world in (terminated | truncated).nonzero()[0]:
-            finals[world] = info["final_obs"][world].ravel()
-        return observations, rewards, terminated, truncated
+        numpy, worlds = need("numpy"), len(actions)
+        rewards = numpy.zeros(worlds, "float64")
+        terminated, truncated = numpy.zeros(worlds, bool), numpy.zeros(worlds, bool)
+        for world, (env, action) in enumerate(zip(self.envs, self.translate(actions))):
+            observation, reward, terminated[world], truncated[world] = env.step(action)[:4]
+            try:
+                rewards[world] = float(numpy.asarray(reward).item())
+            except (TypeError, ValueError):
+                raise Problem(f"world {world} gave the reward {reward!r:.80}, which is no number") from None
+            row = self.row_of(observation, world)
+            if terminated[world] or truncated[world]:
+                finals[world] = row
+                row = self.row_of(env.reset()[0], world)
+            self.rows[world] = row
+        return self.rows, rewards, terminated, truncated
 
 
 class Atari(Gym):
@@ -456,7 +518,7 @@ def words(env):
 def offer(side, bridge, file, env):
     classes = (ctypes.c_int32 * max(1, env.factors))(*env.classes)
     if env.factors > 32 or max(env.classes, default=0) > 255:
-        raise Problem(f"{env.factors} actions of up to {max(env.classes)} classes; at most 32 of 255 can be had")
+        raise Problem(f"{env.factors} actions of up to {max(env.classes)} classes; at most 32 actions of 255 classes are possible")
     if words(env) > 1 << 24:  # ENV_OBSERVATIONS_MAX
         raise Problem(f"observations of {words(env)} numbers; at most {1 << 24} are possible")
     picture = (ctypes.c_int32 * 5)(*env.picture)
