@@ -44,12 +44,8 @@ typedef struct Line {
 
 static int reader_open(Reader *reader, const char *path) {
   *reader = (Reader){.path = path};
-  struct stat status;
+  TRY(core_files_check_reading(path)); /* opening a pipe would wait for its writer */
   TRY(core_files_open_reading(path, &reader->fd));
-  if (fstat(reader->fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-    close(reader->fd);
-    return core_error(CORE_FAIL, "%s is no plain file", path);
-  }
   reader->buffer = core_memory_zero_allocate(1, BUFFER_BYTES + STORE_NUMBER_SLACK);
   return CORE_OK;
 }
