@@ -47,8 +47,8 @@ const char *ranks_describe(int rank, char text[160]) {
 int ranks_launched(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
   long most = 1;
-  /* A shell of `srun --pty` hands its step's variables to what people start in it, which is no rank: MPI_Init would wait
-   * for the others, and end the step when it fails. */
+  /* A shell of `srun --pty` hands its step's variables to what people start in it, which is no rank: MPI_Init would
+   * wait for the others, and end the step when it fails. */
   if (getenv("SLURM_PTY_PORT")) return 1;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = getenv(names[i]);
