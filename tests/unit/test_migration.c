@@ -48,9 +48,11 @@ static void test_layers_come(void **state) {
   bool row;
   store_database_close(&database);
   assert_int_equal(sqlite3_open(database_path, &handle), SQLITE_OK);
-  assert_int_equal(
-    sqlite3_exec(handle, "DROP VIEW layer_metric; DROP TABLE layer; PRAGMA user_version = 6", NULL, NULL, NULL),
-    SQLITE_OK);
+  const char *const older_schema =
+    "DROP VIEW layer_metric; DROP TABLE layer; DROP VIEW run_summary;"
+    "ALTER TABLE run DROP COLUMN code; ALTER TABLE run DROP COLUMN code_files;"
+    "ALTER TABLE attempt DROP COLUMN code; ALTER TABLE attempt DROP COLUMN code_files; PRAGMA user_version = 6";
+  assert_int_equal(sqlite3_exec(handle, older_schema, NULL, NULL, NULL), SQLITE_OK);
   sqlite3_close(handle);
   assert_ok(store_database_open_to_show(database_path, &database, &older));
   assert_int_equal(older, 6);

@@ -117,11 +117,12 @@ static void test_procgen(void **state) {
 
 static bool has_python(void) {
   CoreConfig config = CONFIGURED("env.task=gym/Count-v0");
-  char python[512];
+  char python[512], environments[CORE_PATH_MAX];
   Env *env = NULL;
   snprintf(python, sizeof python, "%s/python/bin/python", getenv("SWEEP_BUILD") ? getenv("SWEEP_BUILD") : "build");
   setenv("SWEEP_PYTHON", python, 1);
-  setenv("PYTHONPATH", "tests/cli/environments", 1);
+  assert_non_null(realpath("tests/cli/environments", environments));
+  setenv("PYTHONPATH", environments, 1);
   setenv("SWEEP_TEST_ENVIRONMENTS", "1", 1);
   setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
   setenv("PYTHONWARNINGS", "ignore", 1);

@@ -97,7 +97,9 @@ static void test_refused(void **state) {
   refused("[notify]\nstyle = teams\n", "slack, ntfy, plain");
   refused("[notify]\non = always\n", "end, failure, both, never");
   refused("[slurm]\ncontainer = a b\n", "image's name");
-  refused("[slurm]\nscratch = $HOME/x\n", "absolute path");
+  refused("[slurm]\nscratch = $(id)/x\n", "absolute path");
+  refused("[slurm]\nscratch = /tmp/$NO_SUCH\n", "absolute path");
+  refused("[slurm]\nscratch = tmp/x\n", "absolute path");
 }
 
 /* Every site that is installed is one, and they are there: this program lies two folders below the build folder. */
@@ -135,7 +137,7 @@ static void test_containers(void **state) {
   assert_int_equal(slurm_settings_set(&settings, "scratch", "/local/scratch"), CORE_OK);
   settings.gpus_per_run = 1;
   slurm_script_print(&job, command, &script);
-  assert_non_null(strstr(core_text_string(&script), "export TMPDIR=/local/scratch\n"));
+  assert_non_null(strstr(core_text_string(&script), "export TMPDIR=\"/local/scratch\"\n"));
   assert_non_null(strstr(core_text_string(&script),
                          "exec apptainer exec --nv --bind '/work/it'\\''s' '/images/sweep.sif' '/opt/sweep' 'task'\n"));
   assert_int_equal(slurm_settings_set(&settings, "container_runtime", "pyxis"), CORE_OK);
