@@ -131,6 +131,15 @@ def picture_of(space):
 # ---- environments: each has observations, factors or values, low, high, limit, name, reset(seeds), step(actions) ------
 
 
+def flat_box(gym, space):
+    """Flattens a space to a Box of one row; None where its values have no fixed number."""
+    try:
+        flat = gym.spaces.utils.flatten_space(space)
+    except NotImplementedError:
+        return None
+    return flat if isinstance(flat, gym.spaces.Box) else None
+
+
 class Gym:
     """Environments of Gymnasium, one by one. Reads what the trainer needs of each and nothing else: infos may be of any
     kind."""
@@ -167,14 +176,11 @@ class Gym:
     def flat_space(self, gym, space):
         """The space as one of numbers; self.flatten makes an observation a row of it."""
         self.flatten, self.expected = None, space.shape
-        several = gym.spaces.Dict, gym.spaces.Tuple, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary
         if isinstance(space, gym.spaces.Box):
             return space
-        try:
-            flat = gym.spaces.utils.flatten_space(space) if isinstance(space, several) else None
-        except NotImplementedError:
-            flat = None
-        if not isinstance(flat, gym.spaces.Box):
+        several = gym.spaces.Dict, gym.spaces.Tuple, gym.spaces.Discrete, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary
+        flat = flat_box(gym, space) if isinstance(space, several) else None
+        if flat is None:
             raise Problem(f"{self.odd_part(gym, space)} have no fixed number of values and cannot be flattened; register the "
                           f"environment with a wrapper that leaves them out, such as FilterObservation or MiniGrid's "
                           f"ImgObsWrapper")
@@ -185,12 +191,8 @@ class Gym:
         """What of a space of several cannot be flattened: "observations['mission'] of MissionSpace"."""
         parts = getattr(space, "spaces", None)
         for key, part in parts.items() if hasattr(parts, "items") else enumerate(parts or ()):
-            try:
-                if isinstance(gym.spaces.utils.flatten_space(part), gym.spaces.Box):
-                    continue
-            except NotImplementedError:
-                pass
-            return self.odd_part(gym, part, f"{name}[{key!r}]")
+            if flat_box(gym, part) is None:
+                return self.odd_part(gym, part, f"{name}[{key!r}]")
         return f"{name} of {type(space).__name__}"
 
     def describe_observations(self, gym, space, options):
