@@ -38,8 +38,11 @@ tap_run "a gradient norm that is infinite throughout" 0 "Not drawn, without a va
   --where algo.name=ppo_ewma
 tap_run "ddr-vs-solve: a run of infinite KL is counted" 0 "without evaluation yet or a finite DDR above 0: 1." draw ddr-vs-solve "$db" --where algo.name=ppo_ewma
 analyze claims "$db" --sweep two_grids --json >"$tap_dir/json"
-missing=$(for i in $(seq 0 120); do [ "$(tool json "$i" id <"$tap_dir/json" 2>/dev/null)" = com_kl ] && tool json "$i" without_measure <"$tap_dir/json"; done)
-tap_check "claims take the finite values of a run whose KL was infinite at times" "$([ "$missing" = 0 ] || { echo "missing: $missing"; head -30 "$tap_dir/json"; })"
+missing() { # CLAIM: how many of its runs lack the measure
+  for i in $(seq 0 120); do [ "$(tool json "$i" id <"$tap_dir/json" 2>/dev/null)" = "$1" ] && tool json "$i" without_measure <"$tap_dir/json"; done
+}
+tap_check "claims take the finite values of a run whose KL was infinite at times" "$([ "$(missing com_kl)" = 0 ] || { missing com_kl; head -30 "$tap_dir/json"; })"
+tap_check "claims count a run without its measure" "$([ "$(missing com_gradient)" = 1 ] || { missing com_gradient; head -30 "$tap_dir/json"; })"
 tap_run "report" 0 "index.html" analyze report "$db" --no-figures -o "$tap_dir/report"
 tap_check "the page counts them" "$(grep -q 'Infinite values, passed over: [0-9]*, in 1 run' "$tap_dir/report/index.html" || grep -o '"note": *"[^"]*"' "$tap_dir/report/index.html")"
 tap_check "and is JSON all the same" "$(sed -n 's/.*<script[^>]*application\/json[^>]*>//p' "$tap_dir/report/index.html" | sed 's/<\/script>.*//' | head -1 | tool json title 2>&1 >/dev/null)"
