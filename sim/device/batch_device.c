@@ -13,7 +13,8 @@
 #include "sim/device/level_device_internal.h"
 #include "sim/device/observe_kernels.h"
 
-enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, WARPS_WANTED = 8 };
+enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, WARPS_WANTED = 8,
+       WARPS_AT_LEAST = 4, FEW_WORLDS = 4 };
 
 /* How an environment step is launched. */
 typedef struct StepLaunch {
@@ -71,12 +72,15 @@ SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   return (SimDeviceMaker){device_of(batch)->models, device_of(batch)->templates, batch->new_size, batch->size, rules};
 }
 
-/* Worlds of a warp: as many as let a multiprocessor hold WARPS_WANTED warps (measured: docs/cuda-measurements.md). For
- * measurements SIM_WARP_WORLDS in the environment sets it: alone (one thread per world), 2, 4, 8, 16 or 32. */
-static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
+/* Chooses the worlds of a warp: as many as let a multiprocessor hold WARPS_WANTED warps, and down to FEW_WORLDS where the
+ * device would have fewer than WARPS_AT_LEAST a multiprocessor (docs/cuda-measurements.md). For measurements
+ * SIM_WARP_WORLDS in the environment sets it: alone (one thread per world), 2, 4, 8, 16 or 32. */
+static int choose_worlds(const SimBatch *batch, const CoreDevice *device, size_t all, int *worlds) {
   static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
   const char *wanted = getenv("SIM_WARP_WORLDS");
+  const size_t shared = device->shared_bytes, warps = WARPS_AT_LEAST * (size_t)device->processors;
   *worlds = SIM_WARP_LANES;
+  while (*worlds > FEW_WORLDS && all / (size_t)*worlds < warps) *worlds /= 2;
   while (*worlds > 2 && shared / (sim_warp_fit(batch->size, *worlds, shared).bytes + SIM_WARP_RESERVED) < WARPS_WANTED)
     *worlds /= 2;
   if (!wanted || !*wanted) return CORE_OK;
@@ -91,7 +95,7 @@ static int choose_worlds(const SimBatch *batch, size_t shared, int *worlds) {
 /* No more warps than the device holds at once; each steps several sets of worlds. That bounds the memory for contacts
  * that do not fit into shared memory. */
 static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t worlds, StepLaunch *launch) {
-  TRY(choose_worlds(batch, device->shared_bytes, &launch->worlds));
+  TRY(choose_worlds(batch, device, worlds, &launch->worlds));
   launch->kernel = &sim_step_alone_launch;
   launch->blocks = core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX);
   if (launch->worlds == 1) return CORE_OK;

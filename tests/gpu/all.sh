@@ -139,6 +139,27 @@ large=(env.task=random_s ppo.epochs=8 net.width=256 net.depth=3 net.sharing=sepa
 part 60 "training, 1024 worlds" bash -c 'train "$@"' train env.num=1024 ppo.num_steps=32 train.total_steps=131072
 tests 120 "training: as on the CPU" "$unit/test_device_training"
 
+# twice SETTINGS...: a training twice, the second time with each launch waited for. Other bits are a race between streams.
+twice() {
+  local root=$work/twice n setting arguments=()
+  rm -rf "$root"
+  for setting in train.device=cuda eval.count=0 "$@"; do arguments+=(--set "$setting"); done
+  for n in 0 1; do
+    mkdir -p "$root/$n" || return 1
+    CUDA_LAUNCH_BLOCKING=$n "$trainer" --root "$root/$n" "${arguments[@]}" || return
+    "$trainer" checkpoint "$root/$n"/runs/*/*/ckpt/*.ckpt | grep -vE '^file|section +clock' >"$root/bits.$n"
+  done
+  cmp "$root/bits.0" "$root/bits.1"
+}
+export -f twice
+part 60 "the same training twice: the same bits" bash -c 'twice "$@"' twice env.task=random_s env.num=4096 ppo.num_steps=32 \
+  ppo.num_minibatches=8 ppo.epochs=4 net.width=256 net.depth=3 train.precision=bf16 train.rollout_halves=2 train.total_steps=1048576
+sfl=(env.task=random_s env.curriculum=sfl env.max_steps=256 env.observations=entity ppo.epochs=8 ppo.minibatch_by=environments
+  net.sharing=shared net.encoder=transformer net.width=128 net.depth=5 sfl.rollout_steps=512 sfl.num_batches=3 sfl.batch_size=4096
+  sfl.buffer_size=1024 sfl.period=128)
+part 60 "the same SFL training twice: the same bits" bash -c 'twice "$@"' twice "${sfl[@]}" env.num=256 env.max_steps=64 ppo.num_steps=64 \
+  ppo.num_minibatches=4 sfl.rollout_steps=64 sfl.batch_size=256 sfl.buffer_size=64 train.total_steps=49152
+
 # ---- how fast is it? ----------------------------------------------------------------------------------------------
 stage=figures
 part 30 "ceilings: copies, launches, graphs" "$bench" ceilings
@@ -149,6 +170,15 @@ for precision in bf16 tf32 float32; do
     ppo.num_steps=64 ppo.num_minibatches=64 train.total_steps=16777216
 done
 part 60 "figures of rollouts" "$bench" rollouts
+for precision in float32 bf16; do # as a file of experiments has it: all metrics; bound by launches
+  part 60 "training, loco512, 2048 worlds, $precision" bash -c 'train "$@"' train env.task=loco512 env.num=2048 ppo.num_steps=256 \
+    ppo.num_minibatches=32 ppo.epochs=8 net.width=256 net.depth=3 train.precision=$precision metrics.representation_every=10 \
+    train.total_steps=11534336
+done
+part 60 "training, SFL on S, transformer, 2048 worlds" bash -c 'train "$@"' train "${sfl[@]}" env.num=2048 ppo.num_steps=256 \
+  ppo.num_minibatches=32 train.precision=bf16 train.total_steps=1572864
+part 60 "training, random L drawn at each reset" bash -c 'train "$@"' train "${large[@]}" env.task=random_l env.reset=new \
+  env.num=65536 ppo.num_steps=64 ppo.num_minibatches=64 train.precision=bf16 train.total_steps=16777216
 for way in TRAINER_TILES=none TRAINER_PRODUCTS=timed; do
   part 90 "training, 65 536 worlds, bf16, $way" env "$way" bash -c 'train "$@"' train "${large[@]}" train.precision=bf16 \
     env.num=65536 ppo.num_steps=64 ppo.num_minibatches=64 train.total_steps=16777216

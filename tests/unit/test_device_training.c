@@ -187,9 +187,11 @@ static void test_new_levels(void **state) {
 }
 static void test_padded(void **state) { (void)state, compare("algo.name=ppo", WITH("env.observations=padded")); }
 
-static void assert_same_measures(const StoreIteration *x, const StoreIteration *y) {
-#define SAME(field) assert_near_to(#field, x->field, y->field, 1e-9)
+static void assert_same_measures(const StoreIteration *x, const StoreIteration *y, double tolerance) {
+#define SAME(field) assert_near_to(#field, x->field, y->field, fmax(tolerance, 1e-9))
   SAME(clip_fraction_silent);
+  SAME(grad_norm_actor);
+  SAME(grad_norm_critic);
   SAME(grad_kurtosis_actor);
   SAME(grad_kurtosis_critic);
   SAME(grad_kurtosis_nonzero_actor);
@@ -217,24 +219,24 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
     assert_true(ppo_of(&a->learner)->minibatch.room > room);
     ppo_of(&a->learner)->minibatch.room = ppo_of(&b->learner)->minibatch.room = room;
   }
+  /* Pieces of shards are padded where they are queued: on a GPU products of other shapes may add in another order. */
+  const double tolerance = asked_for_gpu() && a->shards.all_shards > 1 ? 1e-3 : 0;
   uint64_t before = 0;
   int measured = 0;
   for (int i = 0; i < ITERATIONS; i++) {
     before = a->device->synchronisations;
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     measured += !isnan(x.grad_kurtosis_actor);
-    assert_near_to("policy_loss", x.policy_loss, y.policy_loss, 1e-9);
-    assert_near_to("entropy", x.entropy, y.entropy, 1e-12);
-    assert_near_to("value_loss", x.value_loss, y.value_loss, 1e-12);
-    assert_near_to("clip_fraction", x.clip_fraction, y.clip_fraction, 1e-12);
-    assert_near_to("kl", x.kl, y.kl, 0);
-    assert_near_to("kl_controller", x.kl_controller, y.kl_controller, 1e-12);
-    assert_near_to("grad_norm_actor", x.grad_norm_actor, y.grad_norm_actor, 1e-12);
-    assert_near_to("grad_norm_critic", x.grad_norm_critic, y.grad_norm_critic, 1e-12);
-    assert_same_measures(&x, &y);
+    assert_near_to("policy_loss", x.policy_loss, y.policy_loss, fmax(100 * tolerance, 1e-9));
+    assert_near_to("entropy", x.entropy, y.entropy, fmax(tolerance, 1e-12));
+    assert_near_to("value_loss", x.value_loss, y.value_loss, fmax(tolerance, 1e-12));
+    assert_near_to("clip_fraction", x.clip_fraction, y.clip_fraction, fmax(tolerance, 1e-12));
+    assert_near_to("kl", x.kl, y.kl, tolerance);
+    assert_near_to("kl_controller", x.kl_controller, y.kl_controller, fmax(tolerance, 1e-12));
+    assert_same_measures(&x, &y, tolerance);
     if (config.ppo.epsilon < 0.01 && !isnan(x.grad_kurtosis_actor)) assert_true(x.clip_fraction_silent > 0.1);
-    assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, 0);
-    assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, 0);
+    assert_close_weights(a, &a->agent.actor, b, &b->agent.actor, tolerance);
+    assert_close_weights(a, &a->agent.critic, b, &b->agent.critic, tolerance);
   }
   assert_int_equal(measured, ITERATIONS / 2);
   const int64_t minibatches = config.ppo.epochs * (recorded ? recorded : config.ppo.num_minibatches);

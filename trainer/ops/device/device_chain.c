@@ -32,9 +32,10 @@ static void round_numbers(DeviceState *state, const float *from, size_t n, uint1
 
 static void round_input(DeviceState *state, const float *x, const uint32_t *index, size_t rows, size_t columns,
                         uint16_t *rounded) {
-  const OpsRound arguments = {x, index, rounded, rows, columns, device_rounded_row(columns), ops_fours(columns)};
+  const size_t stride = device_rounded_row(columns);
+  const OpsRound arguments = {x, index, rounded, rows, columns, stride, ops_fours(stride)};
   CORE_CHECK(rows <= (size_t)state->max_rows && columns <= (size_t)state->max_width);
-  DEVICE_LAUNCH(state, ops_round, rows * ((columns + KERNEL_FOUR - 1) / KERNEL_FOUR), &arguments);
+  DEVICE_LAUNCH(state, ops_round, rows * arguments.fours.number, &arguments);
 }
 
 void device_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns) {
@@ -113,11 +114,21 @@ static int step_of(const OpsLayer *layer, const void *other) {
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
+/* Inputs of layer l that its product takes. Rows of the chain's input end with zeros, and what stands behind the first
+ * layer's kernel, its bias and the next layer, is finite: so the first product may take whole rows, which for 140 columns
+ * is faster (98 columns, cuBLASLt 13 on an H200: 38 us in place of 49), and has the same sums. */
+static size_t product_inputs(const Pass *pass, int l) {
+  const OpsLayer *layer = &pass->layers[l];
+  const size_t in = (size_t)layer->in, all = device_rounded_row(in);
+  const bool has_more = l == 0 && pass->is_whole && pass->count > 1;
+  return has_more && (all - in - 1) * (size_t)layer->out <= parameters_of(layer + 1) ? all : in;
+}
+
 /* x W of layer l, with what of bias and activation the product itself can have. */
 static DeviceProduct forward_product(const Pass *pass, int l, uint16_t *w) {
   const OpsLayer *layer = &pass->layers[l];
   const bool is_last = l + 1 == pass->count, is_relu = layer->activation == OPS_RELU;
-  DeviceProduct p = {.m = (size_t)pass->rows, .n = (size_t)layer->out, .k = (size_t)layer->in,
+  DeviceProduct p = {.m = (size_t)pass->rows, .n = (size_t)layer->out, .k = product_inputs(pass, l),
                      .a = l > 0 ? hidden(layer - 1) : pass->x, .b = w, .c = layer->y,
                      .row_a = l > 0 ? 0 : device_rounded_row((size_t)layer->in), .factors = OPS_NUMBERS_BF16,
                      .result = is_last ? OPS_NUMBERS_FLOAT : OPS_NUMBERS_BF16};

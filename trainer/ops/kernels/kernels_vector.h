@@ -109,25 +109,33 @@ CORE_DEVICE_FN unsigned ops_fold_blocks(const OpsFold *f) {
   return (unsigned)((f->columns + KERNEL_FOLD_COLUMNS - 1) / KERNEL_FOLD_COLUMNS);
 }
 
-CORE_DEVICE_FN double ops_fold_part(const OpsFold *f, size_t i) {
-  if (f->of == OPS_PARTS_DOUBLE) return ((const double *)f->parts)[i];
-  if (f->of == OPS_PARTS_FLOAT) return (double)((const float *)f->parts)[i];
+CORE_DEVICE_FN double ops_fold_part(const OpsFold *f, OpsPartsOf of, size_t i) {
+  if (of == OPS_PARTS_DOUBLE) return ((const double *)f->parts)[i];
+  if (of == OPS_PARTS_FLOAT) return (double)((const float *)f->parts)[i];
   return (double)row_from_bf16(((const uint16_t *)f->parts)[i]);
 }
 
-/* Eight at once, so that as many loads are under way; added one after the other. */
-CORE_DEVICE_FN double ops_fold_group(const OpsFold *f, size_t column, size_t group) {
+/* Adds a group's parts of a column, of which `of` is constant where this is inlined: a branch at each load would have one
+ * load under way at a time (34 us against 16 on an H200). Eight at once, added one after the other. */
+CORE_DEVICE_FN double ops_fold_group_of(const OpsFold *f, const OpsPartsOf of, size_t column, size_t group) {
   enum { AT_ONCE = 8 };
   const size_t first = group * KERNEL_FOLD, end = first + KERNEL_FOLD < f->count ? first + KERNEL_FOLD : f->count;
   double sum = 0;
   size_t part = first;
   for (; part + AT_ONCE <= end; part += AT_ONCE) {
     double x[AT_ONCE];
-    for (size_t k = 0; k < AT_ONCE; k++) x[k] = ops_fold_part(f, (part + k) * f->columns + column);
-    for (size_t k = 0; k < AT_ONCE; k++) sum += x[k];
+    CORE_DEVICE_UNROLL for (size_t k = 0; k < AT_ONCE; k++)
+      x[k] = ops_fold_part(f, of, (part + k) * f->columns + column);
+    CORE_DEVICE_UNROLL for (size_t k = 0; k < AT_ONCE; k++) sum += x[k];
   }
-  for (; part < end; part++) sum += ops_fold_part(f, part * f->columns + column);
+  for (; part < end; part++) sum += ops_fold_part(f, of, part * f->columns + column);
   return sum;
+}
+
+CORE_DEVICE_FN double ops_fold_group(const OpsFold *f, size_t column, size_t group) {
+  if (f->of == OPS_PARTS_DOUBLE) return ops_fold_group_of(f, OPS_PARTS_DOUBLE, column, group);
+  if (f->of == OPS_PARTS_FLOAT) return ops_fold_group_of(f, OPS_PARTS_FLOAT, column, group);
+  return ops_fold_group_of(f, OPS_PARTS_BF16, column, group);
 }
 
 CORE_KERNEL_FN void ops_fold(const CoreDeviceThread *at, const OpsFolds *a) {
