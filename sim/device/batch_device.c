@@ -72,9 +72,9 @@ SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   return (SimDeviceMaker){device_of(batch)->models, device_of(batch)->templates, batch->new_size, batch->size, rules};
 }
 
-/* Chooses the worlds of a warp: as many as let a multiprocessor hold WARPS_WANTED warps, and down to FEW_WORLDS where the
- * device would have fewer than WARPS_AT_LEAST a multiprocessor (docs/cuda-measurements.md). For measurements
- * SIM_WARP_WORLDS in the environment sets it: alone (one thread per world), 2, 4, 8, 16 or 32. */
+/* Chooses the worlds of a warp: as many as let a multiprocessor hold WARPS_WANTED warps, and down to FEW_WORLDS
+ * where the device would have fewer than WARPS_AT_LEAST a multiprocessor (docs/cuda-measurements.md). For
+ * measurements SIM_WARP_WORLDS in the environment sets it: alone (one thread per world), 2, 4, 8, 16 or 32. */
 static int choose_worlds(const SimBatch *batch, const CoreDevice *device, size_t all, int *worlds) {
   static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
   const char *wanted = getenv("SIM_WARP_WORLDS");

@@ -114,9 +114,9 @@ static int step_of(const OpsLayer *layer, const void *other) {
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-/* Inputs of layer l that its product takes. Rows of the chain's input end with zeros, and what stands behind the first
- * layer's kernel, its bias and the next layer, is finite: so the first product may take whole rows, which for 140 columns
- * is faster (98 columns, cuBLASLt 13 on an H200: 38 us in place of 49), and has the same sums. */
+/* Inputs of layer l that its product takes. Rows of the chain's input end with zeros, and what stands behind the
+ * first layer's kernel, its bias and the next layer, is finite: so the first product may take whole rows, which for
+ * 140 columns is faster (98 columns, cuBLASLt 13 on an H200: 38 us in place of 49), and has the same sums. */
 static size_t product_inputs(const Pass *pass, int l) {
   const OpsLayer *layer = &pass->layers[l];
   const size_t in = (size_t)layer->in, all = device_rounded_row(in);

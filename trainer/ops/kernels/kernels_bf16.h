@@ -36,8 +36,8 @@ CORE_DEVICE_FN void ops_put_bf16(const float *x, int step, uint16_t *to) {
 
 /* ---- rounding ---------------------------------------------------------------------------------------------------- */
 
-/* Rows of floats -> the nearest bf16 numbers, rows `stride` apart, filled up with zeros; index NULL: row by row, else the
- * rows that it names. A thread takes four of a row. */
+/* Rows of floats -> the nearest bf16 numbers, rows `stride` apart, filled up with zeros; index NULL: row by row,
+ * else the rows that it names. A thread takes four of a row. */
 typedef struct OpsRound {
   const float *source;
   const uint32_t *index;
@@ -73,8 +73,8 @@ typedef struct OpsHiddenActivate {
 
 typedef struct __attribute__((aligned(16))) OpsFourFloats { float x[KERNEL_FOUR]; } OpsFourFloats;
 
-/* Loads `step` floats, 8 of them by two loads of 16 bytes where the address allows it: one by one, threads 32 bytes apart
- * touch eight times as many lines as the layer's numbers themselves (6 % of ops_hidden_activate on an H200). */
+/* Loads `step` floats, 8 of them by two loads of 16 bytes where the address allows it: one by one, threads 32 bytes
+ * apart touch eight times as many lines as the layer's numbers themselves (6 % of ops_hidden_activate on an H200). */
 CORE_DEVICE_FN void ops_load_floats(const float *from, int step, float *x) {
   if (step == KERNEL_EIGHT && (uintptr_t)from % sizeof(OpsFourFloats) == 0) {
     const OpsFourFloats low = *(const OpsFourFloats *)(const void *)from;

@@ -121,8 +121,8 @@ typedef struct OpsUpdateStep {
   unsigned count[OPS_UPDATE_NETWORKS]; /* parts: the blocks of the first network's come first */
 } OpsUpdateStep;
 
-/* parts = sums of squares: KERNEL_LANES threads a part. A thread fetches several numbers before it adds the first: a block
- * has too few threads to hide one load behind another's. */
+/* parts = sums of squares: KERNEL_LANES threads a part. A thread fetches several numbers before it adds the first:
+ * a block has too few threads to hide one load behind another's. */
 CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const unsigned k = at->block < a->count[0] ? 0 : 1;
   const OpsPart part = ops_part(a->plan.network[k].n, a->size[k], at->block - (k ? a->count[0] : 0));

@@ -115,8 +115,8 @@ CORE_DEVICE_FN double ops_fold_part(const OpsFold *f, OpsPartsOf of, size_t i) {
   return (double)row_from_bf16(((const uint16_t *)f->parts)[i]);
 }
 
-/* Adds a group's parts of a column, of which `of` is constant where this is inlined: a branch at each load would have one
- * load under way at a time (34 us against 16 on an H200). Eight at once, added one after the other. */
+/* Adds a group's parts of a column, of which `of` is constant where this is inlined: a branch at each load would
+ * have one load under way at a time (34 us against 16 on an H200). Eight at once, added one after the other. */
 CORE_DEVICE_FN double ops_fold_group_of(const OpsFold *f, const OpsPartsOf of, size_t column, size_t group) {
   enum { AT_ONCE = 8 };
   const size_t first = group * KERNEL_FOLD, end = first + KERNEL_FOLD < f->count ? first + KERNEL_FOLD : f->count;
