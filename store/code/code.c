@@ -111,9 +111,11 @@ static void free_draft(Draft *draft) {
 
 /* ---- Python ------------------------------------------------------------------------------------------------------ */
 
-const char *store_code_python(const char *setting) {
-  const char *wanted = *setting ? setting : getenv("SWEEP_PYTHON");
-  return wanted && *wanted ? wanted : "python3";
+const char *store_code_python(const char *setting, char path[CORE_PATH_MAX]) {
+  const char *wanted = *setting ? setting : getenv("SWEEP_PYTHON"), *home = getenv("HOME");
+  if (!wanted || !*wanted) wanted = "python3";
+  if (strncmp(wanted, "~/", 2) == 0 && home && core_files_path(path, "%s/%s", home, wanted + 2) == CORE_OK) return path;
+  return wanted;
 }
 
 bool store_code_needs_python(const char *task) {
@@ -163,9 +165,9 @@ static void append_words(CoreText *lines, const char *words) {
 }
 
 static int run_finder(const CoreConfig *config, const char *module, CoreProcessOutput *output) {
-  char program[CORE_PATH_MAX];
+  char program[CORE_PATH_MAX], path[CORE_PATH_MAX];
   CoreText packages = {0}, files = {0};
-  const char *python = store_code_python(config->env.python);
+  const char *python = store_code_python(config->env.python, path);
   int code = core_program_library_file("find_code.py", program);
   list_packages(config->env.task, &packages);
   append_words(&files, config->env.code);

@@ -33,8 +33,9 @@ void store_code_forget(void);
 /* Says what differs between two summaries: "pendulous.py changed, numpy 2.3.1 -> 2.4.0". */
 void store_code_compare(const char *before, const char *now, CoreText *text);
 
-/* Takes the Python of a setting env.python; "": $SWEEP_PYTHON, else python3. */
-const char *store_code_python(const char *setting);
+/* Returns the Python that a setting env.python names; "": $SWEEP_PYTHON, else python3. path: room for one that begins
+ * with "~/", the user's home. */
+const char *store_code_python(const char *setting, char path[CORE_PATH_MAX]);
 /* Do environments of this task run in Python? */
 bool store_code_needs_python(const char *task);
 

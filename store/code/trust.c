@@ -133,13 +133,13 @@ static bool find_program(const char *name, char path[CORE_PATH_MAX]) {
 /* A Python other than the user's own. Its path counts, too: a virtual environment's program is a link to the system's,
  * and what it loads lies beside it. */
 int store_trust_look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
-  char path[CORE_PATH_MAX], usual[CORE_PATH_MAX], hash[STORE_CODE_HASH];
+  char path[CORE_PATH_MAX], usual[CORE_PATH_MAX], named[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
   *message = '\0';
   if (!*config->env.python || !store_code_needs_python(config->env.task)) return CORE_OK;
-  if (!find_program(config->env.python, path))
+  if (!find_program(store_code_python(config->env.python, named), path))
     return core_error(CORE_USAGE, "env.python = %.200s: there is no such program", config->env.python);
-  if (find_program(store_code_python(""), usual) && strcmp(path, usual) == 0) return CORE_OK;
+  if (find_program(store_code_python("", named), usual) && strcmp(path, usual) == 0) return CORE_OK;
   TRY(store_code_hash_file(path, hash));
   core_text_appendf(&text, "program\t%s\t%s", path, hash);
   char *slash = strrchr(path, '/'), venv[CORE_PATH_MAX], sum[STORE_CODE_HASH];

@@ -11,10 +11,14 @@ export OPENBLAS_NUM_THREADS=1 # numpy's threads, which nothing here needs, are b
 { printf '%s\n' '[env]' 'task = gym/Count-v0' 'num = 6'; small_settings; } >"$tap_dir/small.ini"
 
 # ---- what needs no Python
-tap_run "no Python" 2 "there is no Python to run its worker" train none --set env.python=/nowhere/python
+tap_run "no Python" 2 "/nowhere/python can not be run; name one by env.python" train none --set env.python=/nowhere/python
+tap_run "G11: and the message names the path" 2 "$tap_dir/no_python can not be run" env HOME="$tap_dir" trainer --root "$tap_dir/none" \
+  --set env.task=gym/Count-v0 --set env.python="~/no_python" --dry-run
 printf '#!/bin/sh\nexec python3 -S -E "$@"\n' >"$tap_dir/bare"; chmod +x "$tap_dir/bare"
 if command -v python3 >/dev/null; then
   tap_run "a Python without the package" 2 "has no package gymnasium" train none --set env.python="$tap_dir/bare"
+  tap_run "G11: ~ is the home folder" 2 "has no package gymnasium" env HOME="$tap_dir" trainer --root "$tap_dir/none" \
+    --set env.task=gym/Count-v0 --set env.python="~/bare" --dry-run
 fi
 tap_run "no worker" 2 "env.workers = 0 is out of range" train none --set env.workers=0
 if ! "$SWEEP_PYTHON" -c "import gymnasium" 2>/dev/null; then

@@ -106,11 +106,11 @@ static _Noreturn void become_worker(const char *python, char *const arguments[])
 }
 
 int bridge_list(const char *python, const char *kind, bool json) {
-  char program[CORE_PATH_MAX];
+  char program[CORE_PATH_MAX], path[CORE_PATH_MAX];
   int status = 0;
   TRY(core_program_library_file("worker.py", program));
-  char *const arguments[] = {(char *)store_code_python(python), program, "list", (char *)kind, json ? "json" : "lines",
-                             NULL};
+  char *const arguments[] = {(char *)store_code_python(python, path), program, "list", (char *)kind,
+                             json ? "json" : "lines", NULL};
   fflush(stdout);
   const pid_t process = fork();
   if (process == 0) become_worker(arguments[0], arguments);
@@ -123,7 +123,8 @@ int bridge_list(const char *python, const char *kind, bool json) {
 
 static int start_process(BridgeWorker *worker) {
   const BridgeOrder *order = &worker->order;
-  const char *python = store_code_python(order->python);
+  char path[CORE_PATH_MAX];
+  const char *python = store_code_python(order->python, path);
   char program[CORE_PATH_MAX], library[CORE_PATH_MAX], file[16], parent[24], worlds[16];
   TRY(core_program_library_file("worker.py", program));
   TRY(core_program_library_file("bridge_side.so", library));
@@ -188,11 +189,12 @@ static int tell_error(const BridgeWorker *worker) {
 
 /* Of a process that is gone. */
 static int tell_end(const BridgeWorker *worker, int status) {
+  char path[CORE_PATH_MAX];
   const char *task = worker->order.task;
   if (worker->shared->failed) return tell_error(worker);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    return core_error(CORE_FAIL, "%.100s: there is no Python to run its worker; name one by env.python or SWEEP_PYTHON",
-                      task);
+    return core_error(CORE_FAIL, "%.100s: its worker needs a Python, and %.300s can not be run; name one by "
+                      "env.python or SWEEP_PYTHON", task, store_code_python(worker->order.python, path));
   if (WIFSIGNALED(status))
     return core_error(CORE_FAIL, "%.100s: its worker was ended by signal %d (%s)%s", task, WTERMSIG(status),
                       strsignal(WTERMSIG(status)),
