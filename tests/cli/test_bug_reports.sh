@@ -83,6 +83,16 @@ PYTHON
     StrictHalf StrictTiny StrictInt StrictDiscrete StrictMulti StrictBinary Nested; do
     tap_run "G1, G2, G4, G5, G17, G19, G23: gym/odd_kinds:$kind-v0 trains" 0 "finished, 4 of 4 iterations" one $kind
   done
+  exported() { # KIND: the metadata of its exported policy
+    one "$1" >"$root/out" 2>&1 || { cat "$root/out"; return; }
+    (cd "$root" && PYTHONPATH=$root SWEEP_PYTHON=$python trainer export run/runs/*/*/ --onnx policy.onnx >out 2>&1 || cat out
+     grep -a -o '{"type".*' policy.onnx)
+  }
+  tap_expect "X1: an exported policy says the bounds of each number" 0 '"dtype": "float64", "low": \[0.0, null\], "high": \[null, 0.3\]' \
+    exported StrictHalf
+  tap_expect "X2: and that they are whole" 0 '"dtype": "int8", "low": \[-2, -2, -2\]' exported StrictInt
+  tap_expect "X2: and what classes count from" 0 '"dtype": "int64", "start": \[5, -1\]' exported StrictMulti
+  tap_expect "X2: a single one, too" 0 '"type": "Discrete", "shape": \[\], "dtype": "int64", "start": -1' exported StrictDiscrete
   tap_run "G10: what has no fixed number of values is named" 2 "observations['words'] of Sequence have no fixed number of values" one Mission
   tap_run "G16: a reward that is none" 1 "gave the reward None, which is no number" one RewardNone
   tap_run "an observation that changes its shape" 1 "changed the shape of its observations: world 0 gave (3,), not (2,)" one Wrong

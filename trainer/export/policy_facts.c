@@ -40,6 +40,7 @@ void policy_facts(const Player *player, void (*add)(void *to, const char *key, c
   core_text_clear(&text);
   append_actions(head, &text);
   add(to, ops_head_is_continuous(head) ? "bounds" : "classes", core_text_string(&text));
+  if (player->env->action_space) add(to, "action_space", player->env->action_space);
   if (player->observer.has_moments && normaliser->rule != NORMALISE_NONE)
     add(to, "observation_bound", core_text_from_real(normalise_bound(normaliser->rule), number));
   core_text_clear(&text);

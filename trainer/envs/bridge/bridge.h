@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BRIDGE_VERSION = 4, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
+enum { BRIDGE_VERSION = 5, BRIDGE_FACTORS = 32, BRIDGE_TEXT = 8192, BRIDGE_NAME = 128 };
 
 typedef enum BridgeCommand { BRIDGE_RESET = 1, BRIDGE_STEP, BRIDGE_QUIT } BridgeCommand;
 
@@ -65,6 +65,7 @@ typedef struct Bridge {
   int64_t look_ns;       /* BridgePatience of both sides */
   BridgeTurn asked, answered;
   char name[BRIDGE_NAME]; /* what the environment calls itself, with its version */
+  char action_space[BRIDGE_TEXT]; /* of a single environment: what its step takes, as JSON; else "" */
   char message[BRIDGE_TEXT];
 } Bridge;
 

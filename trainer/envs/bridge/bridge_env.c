@@ -31,6 +31,7 @@ typedef struct BridgeEnv {
   BridgeWorker *worker;  /* [workers] */
   int *first;            /* [workers + 1] worlds that each begins with */
   int32_t *steps;        /* [worlds] of the episode that runs */
+  char *action_space;    /* env.h; NULL: none */
   uint64_t seed;
   EnvSeeds seeds;        /* of the next resets */
   uint32_t resumed;      /* how often the run was: training's number among its seeds */
@@ -240,13 +241,15 @@ static void destroy(Env *env) {
   free(batch->worker);
   free(batch->first);
   free(batch->steps);
+  free(batch->action_space);
   free(batch);
   free(env);
 }
 
 static int sibling(const Env *env, const EnvBatch *wanted, Env **made);
 
-static void describe(const BridgeSpaces *spaces, Env *env) {
+static void describe(const Bridge *bridge, Env *env) {
+  const BridgeSpaces *spaces = &bridge->spaces;
   const BridgePicture *picture = &spaces->picture;
   EnvPixels *pixels = &batch_of(env)->pixels;
   *pixels = (EnvPixels){picture->height, picture->width, picture->channels, picture->frames,
@@ -257,6 +260,8 @@ static void describe(const BridgeSpaces *spaces, Env *env) {
   env->has_no_limit = spaces->limit <= 0 || spaces->limit > ENV_STEPS_MAX;
   env->max_steps = env->has_no_limit ? EVALUATION_LIMIT : spaces->limit;
   env->action_values = spaces->values;
+  if (*bridge->action_space) batch_of(env)->action_space = core_text_duplicate(bridge->action_space);
+  env->action_space = batch_of(env)->action_space;
   env->action_low = spaces->low;
   env->action_high = spaces->high;
   env->head.factors = spaces->factors;
@@ -295,6 +300,7 @@ static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
   BridgeEnv *batch = core_memory_zero_allocate(1, sizeof *batch);
   Env *env = core_memory_zero_allocate(1, sizeof *env);
   *batch = *like;
+  batch->action_space = NULL;
   batch->code = CORE_OK;
   batch->resumed = 0;
   batch->seed = wanted->seed;
@@ -314,7 +320,7 @@ static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
     destroy(env);
     return code;
   }
-  describe(&batch->worker[0].shared->spaces, env);
+  describe(batch->worker[0].shared, env);
   *made = env;
   return CORE_OK;
 }

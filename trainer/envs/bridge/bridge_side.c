@@ -14,7 +14,7 @@
 SIDE Bridge *bridge_side_open(int file, int parent);
 SIDE Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const int32_t *picture, int lives,
                                int factors, const int32_t *classes, int values, float low, float high, int limit,
-                               const char *name);
+                               const char *name, const char *action_space);
 SIDE void *bridge_side_array(Bridge *bridge, const char *name);
 SIDE int bridge_side_next(Bridge *bridge);
 SIDE void bridge_side_answer(Bridge *bridge, const char *message);
@@ -37,7 +37,8 @@ Bridge *bridge_side_open(int file, int parent) {
 /* What the environment is; picture: the numbers of BridgePicture. The memory grows, and may lie elsewhere then. NULL:
  * there is not enough. */
 Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const int32_t *picture, int lives, int factors,
-                          const int32_t *classes, int values, float low, float high, int limit, const char *name) {
+                          const int32_t *classes, int values, float low, float high, int limit, const char *name,
+                          const char *action_space) {
   BridgeSpaces spaces = {.observations = observations, .lives = lives, .factors = factors, .values = values,
                          .low = low, .high = high, .limit = limit,
                          .picture = {picture[0], picture[1], picture[2], picture[3], picture[4]}};
@@ -50,6 +51,7 @@ Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const int3
   whole->spaces = spaces;
   whole->arrays = arrays;
   snprintf(whole->name, sizeof whole->name, "%s", name);
+  snprintf(whole->action_space, sizeof whole->action_space, "%s", action_space);
   return whole;
 }
 

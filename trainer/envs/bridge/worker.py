@@ -13,6 +13,7 @@ itself: single environments are reset here, EnvPool's by their numbers.
 import ctypes
 import hashlib
 import importlib.machinery
+import json
 import os
 import sys
 import threading
@@ -210,7 +211,7 @@ class Gym:
     def describe_actions(self, gym, space):
         numpy = need("numpy")
         self.factors, self.classes, self.values, self.low, self.high = 0, [], 0, -1.0, 1.0
-        self.start, self.shape, self.kind = 0, space.shape, space.dtype
+        self.start, self.shape, self.kind, self.action_space = 0, space.shape, space.dtype, space
         if isinstance(space, gym.spaces.Discrete):
             self.classes, self.start = [int(space.n)], int(space.start)
         elif isinstance(space, gym.spaces.MultiDiscrete):
@@ -488,7 +489,7 @@ def list_tasks(kind, form):
     else:
         raise Problem(f"{kind} is none of gym, atari, envpool; the other tasks are listed without a name")
     tasks = [f"{kind}/{name}" for name in sorted(names)]
-    print(__import__("json").dumps(tasks) if form == "json" else "\n".join(tasks))
+    print(json.dumps(tasks) if form == "json" else "\n".join(tasks))
 
 
 # ---- the bridge ------------------------------------------------------------------------------------------------------
@@ -504,7 +505,7 @@ def load(path):
     side.bridge_side_open.restype = side.bridge_side_offer.restype = side.bridge_side_array.restype = ctypes.c_void_p
     side.bridge_side_offer.argtypes = [ctypes.c_void_p] + [ctypes.c_int] * 2 + [ctypes.c_void_p, ctypes.c_int]
     side.bridge_side_offer.argtypes += [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
-    side.bridge_side_offer.argtypes += [ctypes.c_float, ctypes.c_float, ctypes.c_int, ctypes.c_char_p]
+    side.bridge_side_offer.argtypes += [ctypes.c_float, ctypes.c_float, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p]
     side.bridge_side_array.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     side.bridge_side_next.argtypes = [ctypes.c_void_p]
     side.bridge_side_answer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
@@ -517,6 +518,20 @@ def words(env):
     return -(-env.observations // 4) if env.picture[0] else env.observations
 
 
+def describe_action_space(env):
+    """What the environment's own step takes, as JSON, for exported policies; unbounded sides are null."""
+    space = getattr(env, "action_space", None)
+    if space is None:
+        return ""
+    facts = {"type": type(space).__name__, "shape": list(space.shape), "dtype": str(space.dtype)}
+    if env.values:
+        facts.update((side, [number if abs(number) < float("inf") else None for number in bounds.ravel().tolist()])
+                     for side, bounds in (("low", space.low), ("high", space.high)))
+    else:
+        facts["start"] = getattr(env.start, "tolist", lambda: env.start)()
+    return json.dumps(facts)
+
+
 def offer(side, bridge, file, env):
     classes = (ctypes.c_int32 * max(1, env.factors))(*env.classes)
     if env.factors > 32 or max(env.classes, default=0) > 255:
@@ -525,7 +540,7 @@ def offer(side, bridge, file, env):
         raise Problem(f"observations of {words(env)} numbers; at most {1 << 24} are possible")
     picture = (ctypes.c_int32 * 5)(*env.picture)
     whole = side.bridge_side_offer(bridge, file, words(env), picture, env.lives, env.factors, classes, env.values, env.low,
-                                   env.high, env.limit, env.name.encode())
+                                   env.high, env.limit, env.name.encode(), describe_action_space(env).encode())
     if not whole:
         raise Problem("no memory to share")
     return whole
