@@ -27,3 +27,9 @@ void *core_memory_resize(void *memory, size_t bytes) {
   if (!resized) out_of_memory(bytes);
   return resized;
 }
+
+void *core_memory_allocate_aligned(size_t alignment, size_t bytes) {
+  void *memory = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (!memory) out_of_memory(bytes);
+  return memory;
+}

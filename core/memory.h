@@ -7,5 +7,7 @@
 void *core_memory_allocate(size_t bytes);
 void *core_memory_zero_allocate(size_t count, size_t bytes);
 void *core_memory_resize(void *memory, size_t bytes);
+/* At a multiple of `alignment`, a power of two. */
+void *core_memory_allocate_aligned(size_t alignment, size_t bytes);
 
 #endif

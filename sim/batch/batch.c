@@ -91,6 +91,7 @@ void sim_batch_destroy(SimBatch **batch) {
   if (!*batch) return;
   if ((*batch)->backend) (*batch)->backend->destroy(*batch);
   core_arena_destroy(&(*batch)->arena);
+  sim_batch_free_rooms(*batch);
   free(*batch);
   *batch = NULL;
 }

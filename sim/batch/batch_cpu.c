@@ -1,7 +1,9 @@
 /* Stepping and resetting on the CPU: worlds are divided over OpenMP's threads in blocks (block.h). A world's result
  * depends on nothing but itself, so neither the number of threads nor the division matters. */
 #include <omp.h>
+#include <stdlib.h>
 
+#include "core/memory.h"
 #include "sim/batch/batch_cpu.h"
 #include "sim/batch/batch_internal.h"
 #include "sim/batch/batch_world.h"
@@ -179,21 +181,48 @@ static int block_worlds(const SimBatch *batch, int threads) {
   return (share + blocks - 1) / blocks;
 }
 
+/* A thread's working memory. It is some MB, which stacks of threads need not have: they are 2 MB where `ulimit -s` is
+ * unlimited. */
+typedef union Room { SimScratch scratch; SimBlock block; } Room;
+
+/* The calling thread's, which it is the first to touch. Solvers' room follows. */
+static Room *take_room(SimBatch *batch) {
+  const size_t own = (sizeof(Room) + SIM_LANES_ALIGNMENT - 1) / SIM_LANES_ALIGNMENT * SIM_LANES_ALIGNMENT;
+  void **place = &batch->room[omp_get_thread_num()];
+  if (*place) return *place;
+  const size_t solvers = batch->kernels ? batch->kernels->solve_bytes : 0;
+  Room *room = core_memory_allocate_aligned(SIM_LANES_ALIGNMENT, own + solvers);
+  room->block.kernels = batch->kernels;
+  room->block.solver_room = (char *)room + own;
+  return *place = room;
+}
+
+static void make_places_for_rooms(SimBatch *batch, int threads) {
+  if (threads <= batch->rooms) return;
+  batch->room = core_memory_resize(batch->room, (size_t)threads * sizeof *batch->room);
+  for (; batch->rooms < threads; batch->rooms++) batch->room[batch->rooms] = NULL;
+}
+
+void sim_batch_free_rooms(SimBatch *batch) {
+  for (int i = 0; i < batch->rooms; i++) free(batch->room[i]);
+  free(batch->room);
+}
+
 static void step_all(SimBatch *batch, const void *actions, const Outputs *outputs) {
-  const int worlds = batch->options.worlds, each = block_worlds(batch, omp_get_max_threads());
+  const int worlds = batch->options.worlds, threads = omp_get_max_threads(), each = block_worlds(batch, threads);
   int64_t nonfinite = 0;
+  make_places_for_rooms(batch, threads);
 #pragma omp parallel reduction(+ : nonfinite)
   {
-    union { SimScratch scratch; SimBlock block; } memory;
+    Room *memory = take_room(batch);
     if (batch->kernels) {
-      memory.block.kernels = batch->kernels;
 #pragma omp for schedule(static)
       for (int first = 0; first < worlds; first += each)
         nonfinite +=
-          step_block(batch, first, worlds - first < each ? worlds - first : each, actions, outputs, &memory.block);
+          step_block(batch, first, worlds - first < each ? worlds - first : each, actions, outputs, &memory->block);
     } else {
 #pragma omp for schedule(static)
-      for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, outputs, &memory.scratch);
+      for (int w = 0; w < worlds; w++) nonfinite += step_alone(batch, w, actions, outputs, &memory->scratch);
     }
   }
   batch->nonfinite += nonfinite;

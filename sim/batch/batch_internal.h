@@ -55,10 +55,15 @@ struct SimBatch {
   uint32_t *numbers;      /* [worlds] of new levels: which of its world's sequence the present one is */
   const SimLanesKernels *kernels; /* NULL: one world after the other */
   SimBlockPlan *plans;    /* [sim_batch_planned] */
+  void **room;            /* [rooms]: each thread's working memory, once it has stepped (batch_cpu.c) */
+  int rooms;
   int64_t nonfinite;
   const SimBackendTable *backend; /* options.backend's; NULL: the worlds are on the host */
   void *remote;           /* the backend's own */
 };
+
+/* Frees `room` (batch_cpu.c). */
+void sim_batch_free_rooms(SimBatch *batch);
 
 /* Worlds that keep their plans from step to step: the first of those that step side by side, in blocks. More would
  * take a third of a world's own memory each. */

@@ -308,7 +308,8 @@ static void solve(SimBlock *block, int first, int end) {
   sort(other, sorted, count, offsetof(SimLanesSortKey, level), COUNTED_LEVELS);
   sort(sorted, other, count, offsetof(SimLanesSortKey, counts), SORT_KEYS);
   const int most = block->kernels->solve_most;
-  for (int i = 0; i < count; i += most) block->kernels->solve(other + i, count - i < most ? count - i : most);
+  for (int i = 0; i < count; i += most)
+    block->kernels->solve(other + i, count - i < most ? count - i : most, block->solver_room);
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */

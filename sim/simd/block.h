@@ -36,6 +36,7 @@ typedef struct SimBlockPlan {
 /* A thread's working memory. */
 typedef struct SimBlock {
   const SimLanesKernels *kernels;
+  void *solver_room;          /* the kernels' solve_bytes */
   const SimModel *model[SIM_BLOCK_WORLDS];
   SimWorld *world[SIM_BLOCK_WORLDS];
   SimControl control[SIM_BLOCK_WORLDS];

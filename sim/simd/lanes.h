@@ -7,6 +7,7 @@
 #ifndef SIM_LANES_H
 #define SIM_LANES_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -20,6 +21,7 @@ enum {
   SIM_LANES_CONTACT = 16,      /* floats from one contact to the next */
   SIM_LANES_JOINT = 24,        /* floats from one joint to the next */
   SIM_LANES_OUTLINE = 40,      /* floats of an outline */
+  SIM_LANES_ALIGNMENT = 64,    /* bytes: of the memory that solvers get */
   SIM_LANES_BOX = 4, SIM_LANES_PAIR = 4, /* floats from one of them to the next */
 };
 
@@ -93,9 +95,11 @@ typedef struct SimLanesKernels {
   void (*advance)(float *const *body, int count);
   /* What flat observations show of `count` bodies (sim_observe_moving), in its order: seven floats each, and a zero. */
   void (*show)(float *const *body, int count, float *shown);
-  /* Warm start and all solver iterations of `count` <= solve_most worlds. */
+  /* Warm start and all solver iterations of `count` <= solve_most worlds. room: solve_bytes of memory, at a multiple of
+   * SIM_LANES_ALIGNMENT. */
   int solve_most;
-  void (*solve)(SimLanesWorld *const *world, int count);
+  size_t solve_bytes;
+  void (*solve)(SimLanesWorld *const *world, int count, void *room);
 } SimLanesKernels;
 
 extern const SimLanesKernels SIM_LANES_AVX2, SIM_LANES_AVX2X2, SIM_LANES_AVX512;

@@ -11,6 +11,7 @@
     .overlap_polygons = lanes_overlap_polygons, \
     .update_polygons = lanes_update_polygons, .drive_motors = lanes_drive_motors, .advance = lanes_advance, \
     .show = lanes_show, \
-    .solve_most = SIM_LANES * SIM_LANES_SOLVERS, .solve = lanes_solve }
+    .solve_most = SIM_LANES * SIM_LANES_SOLVERS, .solve_bytes = SIM_LANES_SOLVERS * sizeof(LanesSolver), \
+    .solve = lanes_solve }
 
 #endif

@@ -270,9 +270,9 @@ SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int
 }
 
 /* Interleaves SIM_LANES_SOLVERS solvers: each application depends on the one before, so the processor overlaps
- * independent ones. A solver takes up to 2 MB of a thread's stack. */
-SIM_FN void lanes_solve(SimLanesWorld *const *world, int count) {
-  LanesSolver s[SIM_LANES_SOLVERS];
+ * independent ones. room: for the solvers, since up to 2 MB are too much for a thread's stack. */
+SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *room) {
+  LanesSolver *const s = room;
   SimLanesWorld *const *part[SIM_LANES_SOLVERS];
   int size[SIM_LANES_SOLVERS] = {0}, solvers = 0, joints = 0, groups = 0;
   for (; solvers * SIM_LANES < count; solvers++) {

@@ -102,6 +102,15 @@ PYTHON
 }
 environments_of_reports
 
+# ---- H6: small stacks ---------------------------------------------------------------------------------------------------
+
+with_stack() { # KIBIBYTES OF-A-THREAD
+  (ulimit -s "$1"; OMP_STACKSIZE=$2 OMP_NUM_THREADS=2 timeout 60 trainer --root "$tap_dir/h6" --force --set env.task=random_l --set env.reset=new_filtered \
+    --set env.num=8 --set ppo.num_steps=16 --set ppo.num_minibatches=2 --set net.width=8 --set train.total_steps=256 --set eval.count=0)
+}
+tap_run "H6: ulimit -s 1024 is enough" 0 "finished" with_stack 1024 2M
+tap_run "H6: so is OMP_STACKSIZE=256k" 0 "finished" with_stack 8192 256k
+
 # ---- G, evaluations and seeds -------------------------------------------------------------------------------------------
 
 evaluations_bug_reports() {
