@@ -170,7 +170,8 @@ include install.mk packaging/packaging.mk tests/tests.mk
 -include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 # ---- what people type, with install.mk, packaging/packaging.mk and tests/tests.mk ----------------
-.PHONY: all FORCE deps deps-present mujoco procgen python docs info clean help
+.PHONY: all FORCE deps deps-present mujoco procgen python docs info debug asan format lint \
+  compile-commands clean help
 deps:            ## install the libraries (Debian-like machines, as root or with sudo)
 	@tests/tools/dependencies.sh install
 deps-present:
@@ -206,6 +207,27 @@ info:            ## what was found on this machine
 	@echo "MuJoCo     $(if $(call has,MUJOCO),in $(MUJOCO_HOME),no: make mujoco)"
 	@echo "NCCL       $(if $(call has,NCCL),yes,no)"
 	@if [ -x $(BUILD)/bin/trainer ]; then $(BUILD)/bin/trainer info; fi
+# A build of its own, which finds what was fetched into build/.
+VARIANT = $(MAKE) --no-print-directory MUJOCO_HOME=$(MUJOCO_HOME) PROCGEN_HOME=$(PROCGEN_HOME) CUDA_HOME= all
+debug:           ## build without optimization in build/debug, for gdb
+	@+$(VARIANT) BUILD=$(BUILD)/debug OPTIMISE=-Og CFLAGS=-fvar-tracking
+asan:            ## build with AddressSanitizer and UndefinedBehaviorSanitizer in build/asan
+	@+$(VARIANT) BUILD=$(BUILD)/asan OPTIMISE=-O1 SANITIZE=-fsanitize=address,undefined
+C_FILES = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cu')
+CLANG_FORMAT ?= clang-format
+CLANG_TIDY ?= clang-tidy
+# Files that a commit or the working tree changed since BASE.
+BASE ?= HEAD
+CHANGED_C = $(shell git diff --name-only --diff-filter=d $(BASE) -- '*.c' '*.h' '*.cu')
+format:          ## apply .clang-format to the C files that differ from BASE=HEAD
+	@$(if $(CHANGED_C),$(CLANG_FORMAT) -i $(CHANGED_C),true)
+compile-commands: ## write compile_commands.json for clangd and clang-tidy
+	@$(MAKE) --no-print-directory -nB BUILD=$(BUILD) CUDA_HOME=$(CUDA_HOME) all tests 2>/dev/null | \
+	  tests/tools/compile_commands.sh > compile_commands.json
+	@echo "wrote compile_commands.json: $$(grep -c '"file"' compile_commands.json) files"
+lint: compile-commands ## run clang-tidy with the checks of .clang-tidy on all C files, or ONLY=folder; no finding is allowed
+	@git ls-files '*.c' | grep -E '^$(or $(ONLY),(core|sim|store|trainer|slurm|sweep|analysis))/' | \
+	  xargs -P $(shell nproc) -n 8 $(CLANG_TIDY) --quiet -p . 2>/dev/null
 clean:           ## remove build/
 	rm -rf $(BUILD)
 help:            ## this list

@@ -9,7 +9,7 @@ result() { # name, problems (empty = good)
   n=$((n + 1))
   if [ -z "$2" ]; then echo "ok $n - $1"; else bad=1; echo "not ok $n - $1"; sed 's/^/#   /' <<<"$2"; fi
 }
-listed=" .ci .gitignore CHANGELOG.md LICENSE Makefile README.md analysis core docs experiments install.mk packaging python sim slurm store sweep tests trainer "
+listed=" .ci .clang-format .clang-tidy .editorconfig .github .gitignore CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE Makefile README.md SECURITY.md analysis core docs experiments install.mk packaging python sim slurm store sweep tests trainer "
 problems=
 for top in $(git ls-files | cut -d/ -f1 | sort -u); do
   [[ $listed == *" $top "* ]] || problems+="$top is none of the design's folders"$'\n'

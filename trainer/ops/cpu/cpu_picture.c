@@ -12,7 +12,9 @@ static const CpuConv *implementation(void) {
   if (chosen) return chosen;
   const char *wanted = getenv("TRAINER_CONV");
   const CpuConv *library = cpu_conv_library();
-  return chosen = library && !(wanted && strcmp(wanted, "patches") == 0) ? library : cpu_conv_patches();
+  const CpuConv *conv = library && !(wanted && strcmp(wanted, "patches") == 0) ? library : cpu_conv_patches();
+  chosen = conv;
+  return conv;
 }
 
 float *cpu_conv_room(int room, size_t floats) {
