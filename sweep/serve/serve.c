@@ -40,9 +40,11 @@ static void tell(const ServeOptions *options, const Serve *serve, int port) {
     char host[64] = "HOST";
     gethostname(host, sizeof host - 1);
     printf("%s\n"
-           "Who has this address may %s; Ctrl-C ends it. From another machine, first:\n"
+           "Anyone with this URL can %s. Press Ctrl-C to stop the server.\n"
+           "From another machine, first run\n"
            "  ssh -N -L %d:127.0.0.1:%d %s\n",
-           address, serve->control ? "see all results here, stop runs and try them again" : "see all results here",
+           address, serve->control ? "read all results in this workspace, stop runs and retry them"
+                                   : "read all results in this workspace",
            port, port, host);
   }
   fflush(stdout);
