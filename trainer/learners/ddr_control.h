@@ -34,7 +34,7 @@ void ddr_control_bound(DdrControl *control);
 double ddr_control_target(const CoreConfig *config, double transitions);
 /* After an iteration, whose DDR is given: the value of the next one. A ratio to the target beyond 10 counts as 10;
  * a DDR that is NaN or 0 changes nothing. */
-void ddr_control_follow(DdrControl *control, double transitions, double ddr);
+void ddr_control_update(DdrControl *control, double transitions, double ddr);
 /* In use: as controlled, or as configured. */
 double ddr_control_com(const DdrControl *control);
 double ddr_control_epsilon(const DdrControl *control);

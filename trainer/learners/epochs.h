@@ -7,7 +7,7 @@
  * where ranks or shards divide minibatches. */
 #ifndef TRAINER_LEARNERS_EPOCHS_H
 #define TRAINER_LEARNERS_EPOCHS_H
-#include "trainer/learners/recorded.h"
+#include "trainer/learners/captured.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
@@ -19,21 +19,21 @@ typedef struct Epochs {
   const Gradient *gradient;
   Optimizer *actor, *critic;     /* critic NULL: there is only the agent's actor */
   Proximal *proximal;            /* NULL: none */
-  RecordedUpdate *recorded;
-  RateController *controller;    /* NULL: the rate is update's */
+  CapturedUpdate *captured;
+  AdaptiveLr *adaptive_lr;    /* NULL: the rate is update's */
   void *learner;
   /* Minibatch m, decided by the host. CORE_FAIL: a value is not finite; the message says which. */
-  int (*decide)(void *learner, const LearnerStep *step, int m, LearnerUpdate *update);
-  /* The operations of the present step's minibatch (minibatch_take), as recorded_minibatch requires. */
-  void (*record)(void *learner, const LearnerStep *step);
+  int (*step_sync)(void *learner, const UpdateContext *step, int m, UpdateStats *update);
+  /* The operations of the present step's minibatch (minibatch_take), as captured_minibatch requires. */
+  void (*enqueue)(void *learner, const UpdateContext *step);
   /* Adds the losses of the statistics. */
-  void (*add_losses)(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update);
+  void (*add_losses)(void *learner, const OpsUpdateStats *stats, UpdateStats *update);
 } Epochs;
 
 /* Steps of an iteration. */
 int epochs_steps(const CoreConfig *config);
-/* All of them; update gets sums over the steps (descent_average), its rate is set, and with a controller its
+/* All of them; update gets sums over the steps (optim_average_stats), its rate is set, and with a controller its
  * controller_kl is that of the last epoch. CORE_FAIL: what is not finite. */
-int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update);
+int epochs_run(const Epochs *epochs, const UpdateContext *step, UpdateStats *update);
 
 #endif

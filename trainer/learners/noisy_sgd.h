@@ -15,7 +15,7 @@ typedef struct NoisySgd {
   double noise;            /* sqrt(E||noise||^2) */
   double start;            /* ||x|| before the first step */
   uint64_t seed;
-  CoreSchedule rate;
+  CoreSchedule lr;
   CoreDevice *device;      /* where x is; NULL: the host */
   double *x, *noise_now;   /* [dimensions]; noise_now: the host's only */
   double *sums;            /* [2] a device's, of a step */
@@ -30,6 +30,6 @@ void noisy_sgd_start(NoisySgd *sgd);
 int noisy_sgd_step(NoisySgd *sgd, int64_t iteration, StoreIteration *row);
 
 /* x -= rate (2x + noise); returns the squared norm of 2x + noise. */
-double noisy_sgd_descend(double *x, const double *noise, int dimensions, double rate);
+double noisy_sgd_descend(double *x, const double *noise, int dimensions, double lr);
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/device/arena.h"
 #include "trainer/update/advantage.h"
 #include "trainer/learners/ddr_control.h"
-#include "trainer/learners/recorded.h"
+#include "trainer/learners/captured.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
@@ -26,18 +26,18 @@ typedef struct Ppo {
   float *moments_scratch;          /* of reduce_rollout_moments; NULL where it needs none */
   float *doutput, *dvalue;         /* [rows][logits], [rows]: gradients at the networks' outputs */
   float *logp;                     /* [rows] of the present policy, when measured or needed below */
-  float *capped; /* [rows] behaviour's log-probabilities, at least those of ppo.ratio_cap; NULL: off */
-  float *pull, *dpenalty;          /* [rows], [rows][logits] of ppo.kl_penalty; NULL: off */
+  float *capped_logp; /* [rows] behaviour's log-probabilities, at least those of ppo.ratio_cap; NULL: off */
+  float *kl_penalty_weights, *dkl_penalty;          /* [rows], [rows][logits] of ppo.kl_penalty; NULL: off */
   Moments *moments;                /* of advantages, over iterations; NULL: standardised otherwise */
   float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */
-  RateController controller;       /* on with ppo.lr_schedule = kl */
-  float *last_policy;              /* [steps * worlds][logits] that its KL is taken to; NULL: off */
-  int32_t *no_block;               /* [rows] of zeros for ppo.bounds_coef; NULL: off */
-  float *no_entropy;               /* [1] of zero, the weight of entropies that belongs to it */
+  AdaptiveLr adaptive_lr;       /* on with ppo.lr_schedule = kl */
+  float *old_logits;              /* [steps * worlds][logits] that its KL is taken to; NULL: off */
+  int32_t *zero_block_ids;               /* [rows] of zeros for ppo.bounds_coef; NULL: off */
+  float *zero_entropy_coef;               /* [1] of zero, the weight of entropies that belongs to it */
   double *value_moments;           /* [VALUE_MOMENTS] of ppo.normalize_value, on the host; NULL: off */
   float *values;                   /* [steps + 1][worlds] of rewards, then in the critic's units; NULL: off */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
-  RecordedUpdate recorded;                     /* of updates on a device */
+  CapturedUpdate captured;                     /* of updates on a device */
 } Ppo;
 
 /* Adam's step size in an iteration: constant, or linear to 0 over the budget (spec ppo.md 1.6). With ppo.lr_schedule =
@@ -45,8 +45,8 @@ typedef struct Ppo {
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration);
 
 /* The entries of the table. */
-extern const LearnerKind ppo_learner, ppo_ewma_learner;
+extern const LearnerVTable ppo_learner, ppo_ewma_learner;
 /* The state behind an entry of them. */
-Ppo *ppo_of(const Learner *learner);
+Ppo *learner_as_ppo(const Learner *learner);
 
 #endif

@@ -6,6 +6,6 @@
 
 /* All ranks: advantages (standardised over the rollout where the settings say so) and targets, with what is reported of
  * them; values and targets in the critic's units. */
-void ppo_estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update);
+void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateStats *update);
 
 #endif

@@ -6,7 +6,7 @@
 #define TRAINER_LEARNERS_PQN_H
 #include "trainer/learners/learner.h"
 
-extern const LearnerKind pqn_learner;
+extern const LearnerVTable pqn_learner;
 
 /* Probability of a random action in an iteration (from 1): linear from pqn.epsilon_start to pqn.epsilon_end over
  * pqn.exploration_fraction of the budget. */

@@ -9,32 +9,32 @@
 #include "trainer/ops/ops.h"
 #include "trainer/ranks/shards.h"
 
-/* Means of actions beyond +- this are drawn back (ops->gaussian_regularise). */
+/* Means of actions beyond +- this are drawn back (ops->gaussian_regularize). */
 #define RL_GAMES_BOUND 1.1
 
 /* Of a checkpoint. */
-#define RL_GAMES_RATE_SECTION "learning rate"
+#define RL_GAMES_LR_SECTION "learning rate"
 #define RL_GAMES_VALUES_SECTION "value moments"
 
 /* The learning rate after an epoch with this mean KL. threshold 0: as it was. */
-double rl_games_rate(double rate, double kl, double threshold);
+double rl_games_lr(double lr, double kl, double threshold);
 
 /* A learning rate that changes after each epoch. */
-typedef struct RateController {
+typedef struct AdaptiveLr {
   double threshold;    /* nats */
   Shards shards;
-  double *rate;        /* as it stands; NULL: there is no controller */
+  double *lr;        /* as it stands; NULL: there is no controller */
   double *kl;          /* [shards] of an epoch's minibatches, this rank's rows: sums of means over a minibatch */
-} RateController;
-void rate_controller_register(RateController *controller, double threshold, const Shards *shards, CoreArena *arena);
-static inline bool rate_controller_is_on(const RateController *controller) { return controller->rate != NULL; }
+} AdaptiveLr;
+void adaptive_lr_register(AdaptiveLr *adaptive_lr, double threshold, const Shards *shards, CoreArena *arena);
+static inline bool adaptive_lr_is_on(const AdaptiveLr *adaptive_lr) { return adaptive_lr->lr != NULL; }
 /* Before an epoch on whose steps the host decides: no KL yet. */
-void rate_controller_begin(RateController *controller);
+void adaptive_lr_begin_epoch(AdaptiveLr *adaptive_lr);
 /* After it, all ranks together: mean of the minibatches' KL, added up in the order of the shards, so that the rate is
  * the same for any number of ranks. */
-double rate_controller_kl(const RateController *controller, int minibatches);
+double adaptive_lr_mean_kl(const AdaptiveLr *adaptive_lr, int minibatches);
 /* The rate that follows from an epoch's mean KL. */
-void rate_controller_follow(RateController *controller, double kl);
+void adaptive_lr_update(AdaptiveLr *adaptive_lr, double kl);
 
 /* Of values and returns, counted one after the other: number, mean, sum of squared differences. NULL instead of an
  * array: values are as they are, and the functions below do nothing. */

@@ -12,7 +12,7 @@
 #define TRAINER_LEARNERS_SAPG_H
 #include "core/device/arena.h"
 #include "trainer/learners/learner.h"
-#include "trainer/learners/recorded.h"
+#include "trainer/learners/captured.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/math/sapg_layout.h"
 #include "trainer/update/advantage.h"
@@ -73,16 +73,16 @@ typedef struct Sapg {
   SapgData data;
   Optimizer actor_optimizer, critic_optimizer;
   Gradient gradient;
-  RecordedUpdate recorded;                 /* of an epoch's updates */
+  CapturedUpdate captured;                 /* of an epoch's updates */
   float *doutput;              /* [room][logits] */
   float *logp;                 /* [room] of the present policy */
   float *entropy_coef;         /* [blocks] */
-  RateController controller;
+  AdaptiveLr adaptive_lr;
   double *value_moments;       /* [VALUE_MOMENTS] on the host */
 } Sapg;
 
 /* The entry of the table. */
-extern const LearnerKind sapg_learner;
+extern const LearnerVTable sapg_learner;
 
 /* ---- its parts --------------------------------------------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
 /* All ranks together: samples, values, returns and advantages of a rollout, in a fresh order; value_moments as Sapg's
  * (NULL: values are not normalised). Fills what is reported of them. */
 void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
-                       int64_t iteration, double *value_moments, LearnerUpdate *update);
+                       int64_t iteration, double *value_moments, UpdateStats *update);
 /* The part of it that draws followers and decides which samples are in which minibatch. */
 void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration);
 /* Rows of minibatch m, over all ranks. */

@@ -339,7 +339,7 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
   KERNELS_EACH(data->device, ops_sapg_states, ops_sapg_state, states->n, states);
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   sequences_gather(sequences, &rollout->states, ops, data->index, rows);
-  sequences_follow(sequences, agent);
+  sequences_bind(sequences, agent);
   lead(data, rollout, NULL, rows);
   agent_values(agent, ops, data->observations, rows, data->batch_values);
   KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
@@ -348,7 +348,7 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
   if (scatter.states.n > acting - states->first) scatter.states.n = acting - states->first;
   const int acted = (int)scatter.states.n;
   rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
-  sequences_follow(sequences, agent);
+  sequences_bind(sequences, agent);
   agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
   ops->policy_logp(ops, &agent->head, data->policy, data->actions, data->batch_own, acted);
   scatter.of_piece = data->batch_own;
@@ -417,7 +417,7 @@ static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *confi
                      data->columns, data->advantages + base, data->returns + base);
 }
 
-static void report(Ops *ops, SapgData *data, const Moments *advantage, LearnerUpdate *update) {
+static void report(Ops *ops, SapgData *data, const Moments *advantage, UpdateStats *update) {
   const int steps = data->layout.steps;
   Moments target, residual;
   reduce_rollout_moments(ops, &data->shards, data->returns, NULL, steps, data->scratch, &target);
@@ -428,7 +428,7 @@ static void report(Ops *ops, SapgData *data, const Moments *advantage, LearnerUp
 }
 
 void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
-                       int64_t iteration, double *value_moments, LearnerUpdate *update) {
+                       int64_t iteration, double *value_moments, UpdateStats *update) {
   Moments advantage;
   sapg_data_draw(data, ops, (uint64_t)config->train.seed, iteration);
   const size_t on_policy = own_on_policy(data), samples = on_policy + own_off_policy(data);
@@ -436,7 +436,7 @@ void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const
   collect_off_policy(data, ops, config, agent, rollout, value_moments);
   if (data->logp_own) core_device_copy(data->device, data->logp_own, rollout->logp, on_policy * sizeof *data->logp_own);
   measure(data, ops, data->advantages, &advantage);
-  advantage_standardise_by(ops, ADVANTAGE_CLEANRL_MINIBATCH, &advantage, data->advantages, samples);
+  advantage_normalize_by(ops, ADVANTAGE_CLEANRL_MINIBATCH, &advantage, data->advantages, samples);
   report(ops, data, &advantage, update);
   normalise(data, ops, data->values, value_moments);
   normalise(data, ops, data->returns, value_moments);
