@@ -61,7 +61,7 @@ struct CoreGraph {
 typedef struct Stream {
   CoreGraph queue;
   size_t done;                /* operations, since its beginning */
-  size_t popped;           /* operations before the queue's first, since its beginning */
+  size_t popped;              /* operations before the queue's first, since its beginning */
 } Stream;
 
 static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }

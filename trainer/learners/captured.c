@@ -1,4 +1,4 @@
-/* Plans, scalars and graphs of recorded updates (recorded.h). */
+/* Plans, scalars and graphs of captured updates (captured.h). */
 #include "trainer/learners/captured.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* The controller of the data-to-divergence ratio (ddr_control.h). */
+/* DDR controller (ddr_control.h). */
 #include "trainer/learners/ddr_control.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ DdrControlKind ddr_control_kind(const CoreConfig *config) {
   return strcmp(config->ppo.ddr_by, "com") == 0 ? DDR_CONTROL_COM : DDR_CONTROL_EPSILON;
 }
 
-/* What moves: its start and limits. */
+/* The controlled setting: its start and limits. */
 typedef struct Range { const char *name; double start, low, high; } Range;
 
 static Range get_range(const DdrControl *control) {

@@ -1,4 +1,4 @@
-/* Shuffling and going through the minibatches (epochs.h). */
+/* Shuffling and iterating over minibatches (epochs.h). */
 #include "trainer/learners/epochs.h"
 
 int epochs_steps(const CoreConfig *config) { return (int)(config->ppo.epochs * config->ppo.num_minibatches); }
@@ -21,7 +21,7 @@ static int step_epoch_sync(const Epochs *epochs, const UpdateContext *step, int 
   return CORE_OK;
 }
 
-/* ---- recorded ---------------------------------------------------------------------------------------------------- */
+/* ---- without the host -------------------------------------------------------------------------------------------- */
 
 typedef struct Enqueued { const Epochs *epochs; const UpdateContext *step; } Enqueued;
 static void enqueue_one(void *context) {
@@ -42,7 +42,7 @@ static void begin_captured(const Epochs *epochs, const UpdateContext *step, doub
                  epochs->proximal, lr);
 }
 
-/* Takes the step that could not be done once more, for the host to see why. */
+/* Repeats the failed step on the host, which names the value that is not finite. */
 static int repeat_failed_step(const Epochs *epochs, const UpdateContext *step, int failed) {
   const int parts = (int)epochs->config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
   UpdateStats unused = {0};
@@ -50,7 +50,7 @@ static int repeat_failed_step(const Epochs *epochs, const UpdateContext *step, i
   return name_minibatch(captured_diagnose(epochs->step_sync(epochs->learner, step, m, &unused)), epoch, m);
 }
 
-/* Of the epochs from `first` on. */
+/* Finishes the captured update that began with epoch `first`. */
 static int finish_captured(const Epochs *epochs, const UpdateContext *step, int first, UpdateStats *update) {
   OpsUpdateStats stats;
   const int failed = captured_finish(epochs->captured, step->ops, epochs->actor, epochs->critic, epochs->proximal,
@@ -60,7 +60,7 @@ static int finish_captured(const Epochs *epochs, const UpdateContext *step, int 
   return CORE_OK;
 }
 
-/* One epoch, and the learning rate of the next. */
+/* Runs one epoch and sets the learning rate of the next. */
 static int run_adaptive(const Epochs *epochs, const UpdateContext *step, int epoch, UpdateStats *update) {
   AdaptiveLr *adaptive_lr = epochs->adaptive_lr;
   const int minibatches = (int)epochs->config->ppo.num_minibatches;
@@ -81,7 +81,7 @@ static int run_adaptive(const Epochs *epochs, const UpdateContext *step, int epo
 int epochs_run(const Epochs *epochs, const UpdateContext *step, UpdateStats *update) {
   const bool is_captured = captured_is_available(epochs->captured, epochs->agent);
   const bool divided = step->rollout->shards.all_shards > 1;
-  int first_captured = -1; /* the epoch that the open stats begins with */
+  int first_captured = -1; /* first epoch of the captured update in progress; -1: none */
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
     if (epochs->adaptive_lr) {
       TRY(run_adaptive(epochs, step, epoch, update));

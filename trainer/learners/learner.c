@@ -1,4 +1,4 @@
-/* The table of learners (learner.h). A new learner is its two files, its line here and its choice of algo.name. */
+/* Table of learners (learner.h). A new learner needs its two files, its line here and its choice of algo.name. */
 #include "trainer/learners/learner.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ LearnerSize learner_size(const CoreConfig *config) {
 
 int learner_create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, Learner *learner) {
   *learner = (Learner){.kind = learner_find(config->algo.name)};
-  CORE_CHECK(learner->kind != NULL); /* the table of settings has no other choice of algo.name */
+  CORE_CHECK(learner->kind != NULL); /* config.def has no other choice of algo.name */
   return learner->kind->create(config, agent, rollout, arena, &learner->state);
 }
 

@@ -19,7 +19,7 @@ int noisy_sgd_register(NoisySgd *sgd, const CoreConfig *config, CoreArena *arena
   return CORE_OK;
 }
 
-/* Independent N(0, 1) numbers, a function of (seed, step); step 0 of seed 0 is the start's direction. */
+/* Draws independent N(0, 1) values, a function of (seed, step). Step 0 of seed 0 is the direction of the start. */
 static void draw_normal(uint64_t seed, int64_t step, int n, double *values) {
   for (int i = 0; i < n; i += 2) {
     double normal[2];
@@ -51,7 +51,7 @@ double noisy_sgd_descend(double *x, const double *noise, int dimensions, double 
   return sum;
 }
 
-/* A step: sums of squared gradients, and of x^2 after it. The device adds them up in another order. */
+/* Steps. sums: squared gradient, and x^2 after the step. A device adds them in another order. */
 static void descend(NoisySgd *sgd, int64_t iteration, double lr, double sums[2]) {
   const double scale = sgd->noise / sqrt(sgd->dimensions);
   if (sgd->device) {

@@ -1,4 +1,4 @@
-/* Steps down a gradient and what is said of them (descent.h). */
+/* Optimizer steps and their statistics (optim.h). */
 #include "trainer/learners/optim.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ void optim_reset(CoreDevice *device, Optimizer *optimizer, size_t n) {
   optimizer->t = 0;
 }
 
-/* ---- what is not finite, and where ----------------------------------------------------------------------------- */
+/* ---- diagnosis of values that are not finite --------------------------------------------------------------------- */
 
 int optim_check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns) {
   size_t k = ops->first_nonfinite(ops, x, rows * columns);

@@ -14,10 +14,11 @@
 #include "trainer/learners/ppo_internal.h"
 #include "trainer/ranks/ranks.h"
 
-/* Of a checkpoint. */
+/* Checkpoint section names. Pinned: they are part of the file format. */
 static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
 
-/* What rl_games' PPO has beside (rl_games.h). */
+/* Registers the buffers of rl_games' optional features (rl_games.h): KL-adaptive learning rate, bounds on action means,
+ * value normalization. */
 static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena) {
   const CoreConfig *config = ppo->config;
   const bool is_adaptive = strcmp(config->ppo.lr_schedule, "kl") == 0, bounds = config->ppo.bounds_coef > 0;
@@ -109,7 +110,7 @@ double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
   return optim_lr(config, config->ppo.lr_schedule, config->ppo.learning_rate, iteration);
 }
 
-/* What the update is about to learn from. */
+/* Checks rewards, logits, values and targets of the rollout. CORE_FAIL names the first element that is not finite. */
 static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
   size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
   TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
@@ -121,10 +122,11 @@ static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* Log-probabilities of the policy that the clip and the penalty are around. */
+/* Returns the log-probs of the reference policy of the clip and the KL penalty: proximal (PPO-EWMA) or behaviour
+ * (PPO). */
 static const float *ref_logp(const Ppo *ppo) { return ppo->ewma ? ppo->proximal_logp : ppo->minibatch.logp; }
 
-/* Samples of the minibatch whose ratio, to the policy that the clip is around, stands where the clip is flat. */
+/* Counts the samples of the micro-batch whose policy gradient is zero because the ratio is clipped. */
 static double count_zero_grad(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
@@ -132,8 +134,8 @@ static double count_zero_grad(Ppo *ppo, Ops *ops, const float *logits) {
                               ddr_control_epsilon(&ppo->ddr));
 }
 
-/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
- * loss's. sum NULL: recorded. */
+/* Estimates the entropy of a tanh-Gaussian from one fresh sample per state and minibatch, and adds its gradient to the
+ * loss's. sum NULL: the operations are captured. */
 static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -149,8 +151,8 @@ static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum)
                               sum);
 }
 
-/* openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): the behaviour's log-probability is raised, as a
- * constant, to that of a ratio of ppo.ratio_cap. ppo->logp is the present policy's. */
+/* Applies openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): raises the behaviour log-prob, as a
+ * constant, until the ratio is at most ppo.ratio_cap. ppo->logp must hold the current policy's log-probs. */
 static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
   const Minibatch *batch = &ppo->minibatch;
   if (ppo->capped_logp == NULL) return batch->logp;
@@ -158,9 +160,10 @@ static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
   return ppo->capped_logp;
 }
 
-/* ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
- * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: recorded, and
- * then before the policy's own loss, since statistics keep the last one's sums. */
+/* Computes the gradient of ppo.kl_penalty 0.5 E[(logp - logp_ref)^2] (2.3) into ppo->dkl_penalty. It equals that of a
+ * policy loss at ratio 1 with advantages -ppo.kl_penalty (logp - logp_ref). *sum: 0.5 (logp - logp_ref)^2 summed over
+ * the rows; NULL while capturing. Must precede the policy's own loss, since the device's statistics keep the sums of
+ * the last loss only. */
 static void kl_penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -173,8 +176,8 @@ static void kl_penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double 
                    0, ppo->dkl_penalty, sum ? &unused : NULL);
 }
 
-/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
- * r_p = pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput; sums NULL: all is recorded. */
+/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with r_p =
+ * pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput. sums NULL: the operations are captured. */
 typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double sampled_entropy, kl_penalty_weights,
                           kl; } ActorSums;
 static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
@@ -255,7 +258,7 @@ static int critic_gradient(Ppo *ppo, const UpdateContext *step, UpdateStats *upd
   return CORE_OK;
 }
 
-/* How each minibatch's advantages are standardised. */
+/* Returns how each minibatch's advantages are normalized. */
 static AdvantageNorm minibatch_norm(const CoreConfig *config) {
   const char *by = config->ppo.normalize_advantage;
   return strcmp(by, "minibatch") == 0            ? ADVANTAGE_KINETIX_MINIBATCH
@@ -263,7 +266,7 @@ static AdvantageNorm minibatch_norm(const CoreConfig *config) {
                                                  : ADVANTAGE_RAW;
 }
 
-/* This rank's part of the gradients of minibatch m. */
+/* Computes this rank's part of the gradients of minibatch m. */
 static int add_gradients(Ppo *ppo, const UpdateContext *step, int m, UpdateStats *update) {
   const AdvantageNorm norm = minibatch_norm(ppo->config);
   Ops *ops = step->ops;
@@ -292,9 +295,10 @@ static int minibatch_step(void *learner, const UpdateContext *step, int m, Updat
   return CORE_OK;
 }
 
-/* ---- the same, recorded ------------------------------------------------------------------------------------------ */
+/* ---- the same without the host ----------------------------------------------------------------------------------- */
 
-/* Actor beside critic: not where the critic's passes hide the sum of the actor's gradient over ranks. */
+/* Whether actor and critic may run on separate streams. Not with several GPUs: there the critic's backward pass
+ * overlaps the all-reduce of the actor's gradient. */
 static bool can_overlap(const Ppo *ppo, const Ops *ops) {
   return ops->stream_push && agent_is_apart(ppo->agent) && ppo->agent->communicator == NULL;
 }
@@ -309,7 +313,7 @@ static void enqueue_actor(Ppo *ppo, const UpdateContext *step) {
   actor_backward(ppo, ops);
 }
 
-/* As minibatch_step, but that nothing comes to the host. */
+/* Enqueues a minibatch step on the device. Never synchronizes with the host. */
 static void enqueue_full(Ppo *ppo, const UpdateContext *step) {
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
@@ -326,7 +330,7 @@ static void enqueue_full(Ppo *ppo, const UpdateContext *step) {
   captured_step(&ppo->captured, ops);
 }
 
-/* The same where ranks or shards divide the minibatch: a piece a shard. */
+/* Enqueues a minibatch step that ranks or shards divide: one micro-batch per shard. */
 static void enqueue_divided(Ppo *ppo, const UpdateContext *step) {
   const AdvantageNorm norm = minibatch_norm(ppo->config);
   const Shards *shards = &step->rollout->shards;
@@ -347,7 +351,7 @@ static void enqueue_divided(Ppo *ppo, const UpdateContext *step) {
     enqueue_actor(ppo, step);
     if (overlaps) ops->stream_pop(ops);
     critic_loss(ppo, ops, NULL);
-    if (!overlaps) captured_add_sums(&ppo->captured, ops, s == 0, is_last); /* overlaps the sums over ranks */
+    if (!overlaps) captured_add_sums(&ppo->captured, ops, s == 0, is_last); /* overlaps the all-reduce */
     critic_backward(ppo, ops);
     if (overlaps) {
       ops->stream_wait(ops);
@@ -393,7 +397,7 @@ static int update_weights(void *state, const UpdateContext *step, UpdateStats *u
                             .epsilon = ddr_control_epsilon(&ppo->ddr),
                               .learning_rate = is_adaptive ? *ppo->adaptive_lr.lr
                                                                    : ppo_learning_rate(config, step->iteration)};
-  if (is_adaptive) /* the KL is first taken to the policies that acted */
+  if (is_adaptive) /* the first epoch's KL compares with the policies that acted */
     core_device_copy(ops->device, ppo->old_logits, step->rollout->logits,
                      (size_t)step->rollout->steps * (size_t)step->rollout->worlds *
                        (size_t)step->rollout->head.logits * sizeof *ppo->old_logits);
@@ -440,8 +444,8 @@ static void set_count(void *state, const LearnerCounters *count) {
   ppo->proximal.weight = count->proximal_weight;
 }
 
-/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. Moments, a rate that follows the KL, and a COM
- * or epsilon that follows the DDR start anew. */
+/* Initializes sections that PPO's checkpoints lack: the proximal weights start at the current weights; moments, an
+ * adaptive learning rate, and a controlled COM or epsilon start at their initial values. */
 static bool init_missing_section(void *state, const char *section) {
   Ppo *ppo = state;
   if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
@@ -459,7 +463,7 @@ static void apply_schedule(void *state, int64_t iteration) {
   ddr_control_bound(&ppo->ddr);
 }
 
-/* Graphs have epsilon by value. */
+/* Captured graphs hold epsilon by value, so a change invalidates them. */
 static void on_iteration_end(void *state, double transitions, double ddr) {
   Ppo *ppo = state;
   const double epsilon = ddr_control_epsilon(&ppo->ddr);
@@ -468,9 +472,9 @@ static void on_iteration_end(void *state, double transitions, double ddr) {
 }
 
 #define ENTRY(learner) \
-  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, .on_iteration_end = on_iteration_end, \
-   .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .init_missing_section = init_missing_section, \
-   .apply_schedule = apply_schedule}
+  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
+   .on_iteration_end = on_iteration_end, .add_sections = add_sections, .get_count = get_count, \
+   .set_count = set_count, .init_missing_section = init_missing_section, .apply_schedule = apply_schedule}
 const LearnerVTable ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
 #undef ENTRY
 

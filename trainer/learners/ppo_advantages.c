@@ -1,4 +1,4 @@
-/* From a rollout to the advantages and targets that PPO learns from (ppo_internal.h). */
+/* Advantages and targets of a rollout for PPO (ppo_internal.h). */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "trainer/math/estimators.h"
 #include "trainer/update/reduce.h"
 
-/* The values of rewards that the rollout's are, for advantages; and afterwards values and targets as the critic learns
- * them. */
+/* Returns the rollout's values in units of rewards, for advantages. normalise_values() later converts values and
+ * targets to the critic's units. */
 static const float *restore_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
   const size_t n = ((size_t)rollout->steps + 1) * (size_t)rollout->worlds;
   if (ppo->values == NULL) return rollout->values;

@@ -1,5 +1,5 @@
-/* The update of PQN: targets from the rollout's greatest Q values, then epochs of minibatches of squared errors. What
- * the run log has for an actor is here the Q network's; nothing here allocates. */
+/* PQN update: targets from the rollout's greatest Q values, then epochs of minibatches of squared errors. The run log's
+ * actor columns describe the Q network. Nothing here allocates. */
 #include "trainer/learners/pqn.h"
 
 #include <math.h>
@@ -15,20 +15,20 @@
 #include "trainer/update/minibatch.h"
 #include "trainer/update/reduce.h"
 
-/* Of RAdam and of the clip, PyTorch's defaults. */
+/* PyTorch's defaults of RAdam and of gradient clipping. */
 static const double BETA1 = 0.9, BETA2 = 0.999, RADAM_EPSILON = 1e-8, NORM_EPSILON = 1e-6;
 
 typedef struct Pqn {
   const CoreConfig *config;        /* the caller's; must outlive this */
-  Agent *agent;                    /* whose actor is learnt */
+  Agent *agent;                    /* agent whose actor is trained */
   Minibatch minibatch;
   Optimizer optimizer;
   Gradient gradient;
-  float *scratch;                  /* of reduce_rollout_moments; NULL where it needs none */
+  float *scratch;                  /* scratch of reduce_rollout_moments; NULL where it needs none */
   float *errors, *targets;         /* [steps][worlds] of this rank: lambda target - greatest Q; lambda target */
   float *doutput;                  /* [rows][actions]: gradient at the Q values */
-  double epsilon;                  /* of the agent, for checkpoints */
-  CapturedUpdate captured;                     /* of updates on a device */
+  double epsilon;                  /* the agent's epsilon, for checkpoints */
+  CapturedUpdate captured;         /* captured updates on a device */
 } Pqn;
 
 double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
@@ -40,7 +40,7 @@ double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* L = E[(Q(s, a) - R)^2]: this rank's part of its gradient over minibatch m. */
+/* Computes this rank's part of the gradient of L = E[(Q(s, a) - R)^2] over minibatch m. */
 static int add_gradients(Pqn *pqn, const UpdateContext *step, int m, UpdateStats *update) {
   Ops *ops = step->ops;
   const Agent *agent = pqn->agent;
@@ -74,8 +74,8 @@ static int minibatch_step(void *learner, const UpdateContext *step, int m, Updat
 
 /* ---- the iteration ----------------------------------------------------------------------------------------------- */
 
-/* R_t = r_t + gamma (1 - d_t) (lambda R_t+1 + (1 - lambda) max Q_t+1) is the value target of generalised advantage
- * estimation over the values max Q. */
+/* Computes R_t = r_t + gamma (1 - d_t) (lambda R_t+1 + (1 - lambda) max Q_t+1): the value target of generalized
+ * advantage estimation over the values max Q. */
 static int compute_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, UpdateStats *update) {
   const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
   const AdvantageRule rule = {.gamma = pqn->config->pqn.gamma, .lambda = pqn->config->pqn.q_lambda,
@@ -93,7 +93,7 @@ static int compute_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, UpdateSta
   return optim_check_matrix(ops, "rollout: target[step,world]", pqn->targets, k, n);
 }
 
-/* Of the policy, the same in every state. */
+/* Returns the entropy of the epsilon-greedy policy, which is the same in every state. */
 static double policy_entropy(double epsilon, int actions) {
   const double other = epsilon / actions, best = 1 - epsilon + other;
   return -best * log(best) - (other > 0 ? (actions - 1) * other * log(other) : 0);
@@ -103,7 +103,7 @@ static GradientStats unmeasured_gradients(void) {
   return (GradientStats){.norm_mean = NAN, .norm_max = NAN, .clipped_fraction = NAN, .step_norm = NAN};
 }
 
-/* As minibatch_step, but that nothing comes to the host. */
+/* Enqueues the loss of a minibatch; its sum stays on the device. */
 static void enqueue_loss(Pqn *pqn, Ops *ops) {
   const Agent *agent = pqn->agent;
   const Minibatch *batch = &pqn->minibatch;
@@ -126,7 +126,7 @@ static void enqueue_full(Pqn *pqn, const UpdateContext *step) {
   captured_step(&pqn->captured, ops);
 }
 
-/* The same where ranks or shards divide the minibatch: a piece a shard. */
+/* Enqueues a minibatch step that ranks or shards divide: one micro-batch per shard. */
 static void enqueue_divided(Pqn *pqn, const UpdateContext *step) {
   const int shards = step->rollout->shards.shards;
   Ops *ops = step->ops;
@@ -154,7 +154,7 @@ static void add_losses(void *learner, const OpsUpdateStats *stats, UpdateStats *
   update->value_loss += stats->mean[OPS_STATS_VALUE];
 }
 
-/* Epsilon of the iteration after this one. */
+/* Sets epsilon for the next iteration. */
 static void apply_schedule(void *state, int64_t iteration) {
   Pqn *pqn = state;
   pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(pqn->config, iteration + 1);
@@ -168,15 +168,15 @@ static int update_weights(void *state, const UpdateContext *step, UpdateStats *u
     .actor = &pqn->optimizer, .captured = &pqn->captured, .learner = pqn, .step_sync = minibatch_step,
     .enqueue = enqueue_minibatch, .add_losses = add_losses};
   const double lr = optim_lr(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
-  *update = (UpdateStats){.learning_rate = lr, .critic = unmeasured_gradients(), .policy_loss = NAN, .clip_fraction = NAN,
-                            .zero_grad_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
-                            .com = NAN, .epsilon = NAN};
+  *update = (UpdateStats){.learning_rate = lr, .critic = unmeasured_gradients(), .policy_loss = NAN,
+                          .clip_fraction = NAN, .zero_grad_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
+                          .com = NAN, .epsilon = NAN};
   TRY(ranks_agree(compute_targets(pqn, step->ops, step->rollout, update)));
   TRY(epochs_run(&epochs, step, update));
   ranks_sum(&update->value_loss, 1);
   optim_average_stats(update, epochs_steps(config), step->measure);
   update->entropy = policy_entropy(pqn->agent->epsilon, pqn->agent->head.logits);
-  apply_schedule(pqn, step->iteration); /* the policy that acts next */
+  apply_schedule(pqn, step->iteration); /* for the next rollout */
   return optim_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
 }
 
@@ -232,7 +232,7 @@ static void get_count(const void *state, LearnerCounters *count) {
 static void set_count(void *state, const LearnerCounters *count) {
   Pqn *pqn = state;
   pqn->optimizer.t = count->actor_updates;
-  pqn->agent->epsilon = pqn->epsilon; /* read by now */
+  pqn->agent->epsilon = pqn->epsilon; /* restored by now */
 }
 
 const LearnerVTable pqn_learner = {.name = "pqn", .create = create, .destroy = destroy, .start = start,

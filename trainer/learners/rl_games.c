@@ -1,4 +1,4 @@
-/* The rate controller and the units of values (rl_games.h). */
+/* Adaptive learning rate and value normalization (rl_games.h). */
 #include "trainer/learners/rl_games.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The update of SAPG (sapg.h): epochs of minibatches over the samples of sapg_data.c, each one loss for all blocks, and
- * the learning rate that follows the KL (spec ppo.md 7.3). Arithmetic is ops'; nothing here allocates in an update. */
+/* SAPG update (sapg.h): epochs of minibatches over the samples of sapg_data.c, each one loss for all blocks, and a
+ * KL-adaptive learning rate (spec ppo.md 7.3). Arithmetic is in ops; nothing here allocates in an update. */
 #include "trainer/learners/sapg.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ double sapg_entropy_coef(int block, int blocks, double scale) {
   return 0.5 * scale * (1 - (double)block / (blocks - 1));
 }
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
 static LearnerSize update_size(const CoreConfig *config) {
   const SapgMinibatches minibatches = sapg_minibatches(config);
@@ -66,10 +66,10 @@ static void start(void *state) {
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper:
- * around m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's
- * loss with pi_old in the proximal policy's place. On-policy m = 1. The gradient goes to sapg->doutput, the new policy
- * to those that the KL is taken to; sums NULL: all is recorded. */
+/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. sapg.clip = paper:
+ * clip around m = pi_old of the block that learns / pi of the block that acted; since r = (pi / pi_old) m, that is
+ * PPO-EWMA's loss with pi_old as the proximal policy. On-policy m = 1. The gradient goes to sapg->doutput; the new
+ * policy replaces the one that the KL compares with. sums NULL: the operations are captured. */
 typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double kl; } ActorSums;
 static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
   const CoreConfig *config = sapg->config;
@@ -93,10 +93,10 @@ static void actor_backward(Sapg *sapg, Ops *ops) {
                  &sapg->gradient.mean);
 }
 
-/* Log-probabilities of the policy that the clip is around. */
+/* Returns the log-probs of the reference policy of the clip. */
 static const float *ref_logp(const SapgData *data) { return data->logp_own ? data->batch_own : data->batch_logp; }
 
-/* Samples of a piece whose ratio, to the policy that the clip is around, stands where the clip is flat. */
+/* Counts the samples of a micro-batch whose policy gradient is zero because the ratio is clipped. */
 static double count_zero_grad(Sapg *sapg, Ops *ops, const float *logits) {
   const SapgData *data = &sapg->data;
   ops->policy_logp(ops, &sapg->agent->head, logits, data->actions, sapg->logp, data->rows);
@@ -151,7 +151,7 @@ static int critic_gradient(Sapg *sapg, const UpdateContext *step, int all_rows, 
   return CORE_OK;
 }
 
-/* This rank's part of the gradients of minibatch m. */
+/* Computes this rank's part of the gradients of minibatch m. */
 static int add_gradients(Sapg *sapg, const UpdateContext *step, int m, UpdateStats *update) {
   SapgData *data = &sapg->data;
   const int rows = sapg_data_rows(data, m);
@@ -178,7 +178,7 @@ static int name_minibatch(int code, int epoch, int m) {
   return core_error_context(code, "epoch %d, minibatch %d", epoch, m + 1);
 }
 
-/* The host decides on each step. */
+/* Runs an epoch in which the host drives each step. */
 static int step_epoch_sync(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
   adaptive_lr_begin_epoch(&sapg->adaptive_lr);
   for (int m = 0; m < sapg->data.minibatches.count; m++) {
@@ -190,7 +190,7 @@ static int step_epoch_sync(Sapg *sapg, const UpdateContext *step, int number, Up
   return CORE_OK;
 }
 
-/* As minibatch_step, but that nothing comes to the host; m: as sapg_data_take has it. */
+/* Enqueues a minibatch step without synchronizing; m as in sapg_data_take(). */
 typedef struct Enqueued { Sapg *sapg; const UpdateContext *step; } Enqueued;
 static void enqueue_minibatch(const Enqueued *enqueued, int m) {
   Sapg *sapg = enqueued->sapg;
@@ -207,14 +207,14 @@ static void enqueue_minibatch(const Enqueued *enqueued, int m) {
 }
 static void enqueue_one(void *enqueued) { enqueue_minibatch(enqueued, -1); }
 
-/* The step that could not be done once more, for the host to see why. */
+/* Repeats the failed step on the host, which names the value that is not finite. */
 static int repeat_failed_step(Sapg *sapg, const UpdateContext *step, int number, int m) {
   UpdateStats unused = {0};
   return name_minibatch(captured_diagnose(minibatch_step(sapg, step, m, &unused)), number, m);
 }
 
-/* All steps are recorded and the host synchronises once, since the learning rate of the next epoch follows from the KL.
- * A last minibatch that is larger is no part of the graph. */
+/* Enqueues all steps of an epoch. The host synchronizes once, since the next epoch's learning rate depends on the KL. A
+ * larger last minibatch is not part of the graph. */
 static int enqueue_epoch(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
   const SapgMinibatches *all = &sapg->data.minibatches;
   Enqueued enqueued = {sapg, step};
@@ -239,7 +239,8 @@ static int enqueue_epoch(Sapg *sapg, const UpdateContext *step, int number, Upda
 }
 
 static int epoch(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
-  const bool divided = step->rollout->shards.all_shards > 1; /* whose pieces are not filled up to be alike */
+  /* micro-batches of shards differ in size, which a graph cannot express */
+  const bool divided = step->rollout->shards.all_shards > 1;
   if (!divided && captured_is_available(&sapg->captured, sapg->agent)) TRY(enqueue_epoch(sapg, step, number, update));
   else TRY(step_epoch_sync(sapg, step, number, update));
   adaptive_lr_update(&sapg->adaptive_lr, update->controller_kl);
