@@ -97,8 +97,8 @@ struct CoreDevice {
    * communication stream where target was handed over. The emulator makes the memory accessible for the call. NULL on a
    * GPU. */
   void (*exchange)(CoreDevice *device, CoreExchange *function, void *target, const void *source, size_t bytes);
-  /* Between begin_capture and end_capture operations are recorded, not done: launches, copies, fills, exchanges, and all
-   * that concerns streams. Nothing may be copied to or from the host, and nothing synchronised. A launched graph
+  /* Between begin_capture and end_capture operations are recorded, not done: launches, copies, fills, exchanges, and
+   * all that concerns streams. Nothing may be copied to or from the host, and nothing synchronised. A launched graph
    * repeats the operations with the arguments that were recorded, so what changes between launches must be in device
    * memory. At its end every stream that it entered must be left and joined, and all memory taken back. The caller
    * destroys the graph. */
