@@ -290,8 +290,8 @@ static AnalysisPlot *make_plot(const Coverages *c) {
     char label[64];
     snprintf(label, sizeof label, "%s%d to %d %%%s", i == 0 ? "first seen at " : "", 100 * i / STEPS,
              100 * (i + 1) / STEPS, i + 1 == STEPS ? " of training" : "");
-    analysis_plot_legend_entry(plot, label, (AnalysisMark){analysis_ramp(i / (STEPS - 1.0)), ANALYSIS_SQUARE},
-                               false);
+    const AnalysisMark mark = {.color = analysis_ramp(i / (STEPS - 1.0)), .shape = ANALYSIS_SQUARE};
+    analysis_plot_legend_entry(plot, label, mark, false);
   }
   add_caption(c, plot);
   core_text_free(&title);

@@ -290,7 +290,7 @@ static int write_figure(Search *s, AnalysisPlot *plot, const char *what, const c
 /* From the worst (0) to the best (1) trial, by rank. */
 static AnalysisMark mark_of(const Search *s, size_t rank) {
   const double share = s->valued > 1 ? 1 - (double)rank / (double)(s->valued - 1) : 1;
-  return (AnalysisMark){analysis_ramp(0.9 * (1 - share)), ANALYSIS_CIRCLE};
+  return (AnalysisMark){.color = analysis_ramp(0.9 * (1 - share))};
 }
 
 static void add_ranks(const Search *s, AnalysisPlot *plot, bool line) {

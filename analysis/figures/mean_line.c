@@ -55,5 +55,5 @@ void analysis_mean_line_legend(AnalysisPlot *plot, const AnalysisGrouping *group
   if (groups->count < 2) return;
   analysis_plot_legend_head(plot, "");
   analysis_plot_legend_entry(plot, groups->groups[0].label, plain, true);
-  analysis_plot_legend_dashed(plot, groups->groups[1].label, plain);
+  analysis_plot_legend_line(plot, groups->groups[1].label, plain, ANALYSIS_DASHED);
 }

@@ -22,7 +22,11 @@ typedef enum AnalysisShape {
   ANALYSIS_CIRCLE, ANALYSIS_SQUARE, ANALYSIS_TRIANGLE, ANALYSIS_DIAMOND, ANALYSIS_TRIANGLE_DOWN, ANALYSIS_SHAPES
 } AnalysisShape;
 
-typedef struct AnalysisMark { uint32_t color; /* 0xRRGGBB */ AnalysisShape shape; } AnalysisMark;
+typedef struct AnalysisMark {
+  uint32_t color; /* 0xRRGGBB */
+  AnalysisShape shape;
+  double size;    /* scale of a point; 0: 1 */
+} AnalysisMark;
 
 /* One mark a group. Names get Okabe and Ito's colours, ordered numbers a ramp from dark to light: viridis for a single
  * family, a ramp of its own (blues, reds, purples, greys) and a shape of its own for each of several. With two keys in

@@ -27,7 +27,6 @@ void analysis_plot_columns(AnalysisPlot *plot, size_t columns) { plot->columns =
 
 static void panel_free(PlotPanel *panel) {
   for (size_t i = 0; i < panel->curve_count; i++) free(panel->curves[i].values);
-  for (size_t i = 0; i < panel->level_count; i++) free(panel->levels[i].label);
   free(panel->title);
   free(panel->note);
   free(panel->points);
@@ -37,6 +36,7 @@ static void panel_free(PlotPanel *panel) {
   for (size_t i = 0; i < panel->text_count; i++) free(panel->texts[i].text);
   free(panel->boxes);
   free(panel->texts);
+  free((char *)panel->x.title);
   free((char *)panel->y.title);
 }
 
@@ -51,6 +51,7 @@ void analysis_plot_destroy(AnalysisPlot **plot) {
   for (size_t i = 0; i < p->panel_count; i++) panel_free(&p->panels[i]);
   for (size_t i = 0; i < p->entry_count; i++) free(p->entries[i].label);
   for (size_t i = 0; i < p->paragraph_count; i++) free(p->paragraphs[i]);
+  for (size_t i = 0; i < p->level_label_count; i++) free(p->level_labels[i]);
   categories_free(&p->x_names);
   categories_free(&p->y_names);
   for (size_t i = 0; i < p->x_tick_count; i++) free(p->x_ticks[i].label);
@@ -60,6 +61,7 @@ void analysis_plot_destroy(AnalysisPlot **plot) {
   free(p->panels);
   free(p->entries);
   free(p->paragraphs);
+  free(p->level_labels);
   free(p);
   *plot = NULL;
 }
@@ -76,6 +78,12 @@ void analysis_plot_panel_axis(AnalysisPlot *plot, size_t panel, const char *y_ti
   p->y = (AnalysisAxis){.title = core_text_duplicate(y_title), .log = y_log};
 }
 
+void analysis_plot_panel_axis_x(AnalysisPlot *plot, size_t panel) {
+  PlotPanel *p = &plot->panels[panel];
+  p->has_x = true;
+  p->x = (AnalysisAxis){.title = core_text_duplicate(plot->x.title), .log = plot->x.log};
+}
+
 static void add_category(PlotCategories *names, AnalysisAxis *axis, const char *label) {
   *APPEND(names->labels, names->count) = core_text_duplicate(label);
   axis->low = -0.5;
@@ -90,12 +98,13 @@ void analysis_plot_tick_x(AnalysisPlot *plot, double at, const char *label) {
   *APPEND(plot->x_ticks, plot->x_tick_count) = (PlotTick){at, core_text_duplicate(label)};
 }
 
+static AnalysisAxis *x_axis(AnalysisPlot *plot, PlotPanel *panel) { return panel->has_x ? &panel->x : &plot->x; }
 static AnalysisAxis *y_axis(AnalysisPlot *plot, PlotPanel *panel) { return panel->has_y ? &panel->y : &plot->y; }
 
 void analysis_plot_point(AnalysisPlot *plot, size_t panel, double x, double y, AnalysisMark mark, bool hollow) {
   PlotPanel *p = &plot->panels[panel];
   *APPEND(p->points, p->point_count) = (PlotPoint){x, y, mark, hollow};
-  analysis_axis_include(&plot->x, x);
+  analysis_axis_include(x_axis(plot, p), x);
   analysis_axis_include(y_axis(plot, p), y);
 }
 
@@ -113,7 +122,7 @@ void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const doubl
       any |= isfinite(row[k]);
       analysis_axis_include(y_axis(plot, p), row[k]);
     }
-    if (any) analysis_axis_include(&plot->x, x[i]); /* a band may go on where the line has become a dashed one */
+    if (any) analysis_axis_include(x_axis(plot, p), x[i]); /* a band may go on where the line has become a dashed one */
   }
   *APPEND(p->curves, p->curve_count) = (PlotCurve){n, values, mark, line, low && high};
 }
@@ -139,14 +148,18 @@ void analysis_plot_whisker(AnalysisPlot *plot, size_t panel, const double x[2], 
   PlotPanel *p = &plot->panels[panel];
   *APPEND(p->whiskers, p->whisker_count) = (PlotWhisker){{x[0], x[1]}, {y[0], y[1]}, color};
   for (int end = 0; end < 2; end++) {
-    analysis_axis_include(&plot->x, x[end]);
+    analysis_axis_include(x_axis(plot, p), x[end]);
     analysis_axis_include(y_axis(plot, p), y[end]);
   }
 }
 
 void analysis_plot_level(AnalysisPlot *plot, size_t panel, double y, const char *label) {
   PlotPanel *p = &plot->panels[panel];
-  *APPEND(p->levels, p->level_count) = (PlotLevel){y, core_text_duplicate(label)};
+  size_t known = 0;
+  while (known < plot->level_label_count && strcmp(plot->level_labels[known], label) != 0) known++;
+  if (known == plot->level_label_count)
+    *APPEND(plot->level_labels, plot->level_label_count) = core_text_duplicate(label);
+  *APPEND(p->levels, p->level_count) = (PlotLevel){y, known};
   analysis_axis_include(y_axis(plot, p), y);
 }
 
@@ -154,8 +167,8 @@ void analysis_plot_box(AnalysisPlot *plot, size_t panel, double left, double bot
                        uint32_t color) {
   PlotPanel *p = &plot->panels[panel];
   *APPEND(p->boxes, p->box_count) = (PlotBox){left, bottom, right, top, color};
-  analysis_axis_include(&plot->x, left);
-  analysis_axis_include(&plot->x, right);
+  analysis_axis_include(x_axis(plot, p), left);
+  analysis_axis_include(x_axis(plot, p), right);
   analysis_axis_include(y_axis(plot, p), bottom);
   analysis_axis_include(y_axis(plot, p), top);
 }
@@ -166,17 +179,17 @@ void analysis_plot_text(AnalysisPlot *plot, size_t panel, double x, double y, co
 }
 
 void analysis_plot_legend_head(AnalysisPlot *plot, const char *text) {
-  *APPEND(plot->entries, plot->entry_count) = (PlotEntry){.label = core_text_duplicate(text), .head = true};
+  *APPEND(plot->entries, plot->entry_count) = (PlotEntry){.label = core_text_duplicate(text), .sample = PLOT_HEAD};
 }
 
 void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool line) {
   *APPEND(plot->entries, plot->entry_count) =
-    (PlotEntry){.label = core_text_duplicate(label), .mark = mark, .line = line};
+    (PlotEntry){.label = core_text_duplicate(label), .mark = mark, .sample = line ? PLOT_LINE : PLOT_DOT};
 }
 
-void analysis_plot_legend_dashed(AnalysisPlot *plot, const char *label, AnalysisMark mark) {
-  *APPEND(plot->entries, plot->entry_count) =
-      (PlotEntry){.label = core_text_duplicate(label), .mark = mark, .line = true, .dashed = true};
+void analysis_plot_legend_line(AnalysisPlot *plot, const char *label, AnalysisMark mark, AnalysisLine line) {
+  analysis_plot_legend_entry(plot, label, mark, true);
+  plot->entries[plot->entry_count - 1].line = line;
 }
 
 void analysis_plot_caption(AnalysisPlot *plot, const char *text) {

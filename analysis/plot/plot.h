@@ -24,6 +24,8 @@ void analysis_plot_columns(AnalysisPlot *plot, size_t columns);
 size_t analysis_plot_panel(AnalysisPlot *plot, const char *title, const char *note);
 /* Gives the panel a y axis of its own, where panels show different quantities; before its data. */
 void analysis_plot_panel_axis(AnalysisPlot *plot, size_t panel, const char *y_title, bool y_log);
+/* Gives the panel an x axis of its own, where panels show different ranges; before its data. */
+void analysis_plot_panel_axis_x(AnalysisPlot *plot, size_t panel);
 /* Names in place of numbers: the first stands at 0 of the axis, the next at 1 ... Before any data. */
 void analysis_plot_category_x(AnalysisPlot *plot, const char *label);
 void analysis_plot_category_y(AnalysisPlot *plot, const char *label);
@@ -32,7 +34,7 @@ void analysis_plot_category_y(AnalysisPlot *plot, const char *label);
 void analysis_plot_tick_x(AnalysisPlot *plot, double at, const char *label);
 
 void analysis_plot_point(AnalysisPlot *plot, size_t panel, double x, double y, AnalysisMark mark, bool hollow);
-typedef enum AnalysisLine { ANALYSIS_SOLID, ANALYSIS_DASHED, ANALYSIS_FAINT } AnalysisLine;
+typedef enum AnalysisLine { ANALYSIS_SOLID, ANALYSIS_DASHED, ANALYSIS_FAINT, ANALYSIS_THIN } AnalysisLine;
 /* A line through (x, y) with a shaded band between low and high (NaN, or NULL: no band). NaN in y breaks the line. */
 void analysis_plot_curve(AnalysisPlot *plot, size_t panel, size_t n, const double *x, const double *y,
                          const double *low, const double *high, AnalysisMark mark, AnalysisLine line);
@@ -41,7 +43,7 @@ void analysis_plot_steps(AnalysisPlot *plot, size_t panel, size_t n, const doubl
                          const double *low, const double *high, AnalysisMark mark);
 /* An interval as a thin line with a short cap at each end; the ends share an x or a y. */
 void analysis_plot_whisker(AnalysisPlot *plot, size_t panel, const double x[2], const double y[2], uint32_t color);
-/* A dashed horizontal line with a small label. */
+/* A dashed horizontal line, whose label stands in the legend. */
 void analysis_plot_level(AnalysisPlot *plot, size_t panel, double y, const char *label);
 
 /* A filled rectangle (a bar, a cell of a heat map) and a centred text, in the panel's coordinates. */
@@ -52,7 +54,8 @@ void analysis_plot_text(AnalysisPlot *plot, size_t panel, double x, double y, co
 /* The legend stands under the panels: a head ("" for none) begins a new block of columns. */
 void analysis_plot_legend_head(AnalysisPlot *plot, const char *text);
 void analysis_plot_legend_entry(AnalysisPlot *plot, const char *label, AnalysisMark mark, bool line);
-void analysis_plot_legend_dashed(AnalysisPlot *plot, const char *label, AnalysisMark mark);
+/* An entry with a sample of another line than a solid one. */
+void analysis_plot_legend_line(AnalysisPlot *plot, const char *label, AnalysisMark mark, AnalysisLine line);
 /* A paragraph under the legend, wrapped to the figure's width. */
 void analysis_plot_caption(AnalysisPlot *plot, const char *text);
 

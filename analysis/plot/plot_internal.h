@@ -11,15 +11,15 @@ typedef struct PlotCurve {
   AnalysisLine line;
   bool band;
 } PlotCurve;
-typedef struct PlotLevel { double y; char *label; } PlotLevel;
+typedef struct PlotLevel { double y; size_t label; /* index in level_labels */ } PlotLevel;
 typedef struct PlotWhisker { double x[2], y[2]; uint32_t color; } PlotWhisker; /* two ends that share an x or a y */
 typedef struct PlotBox { double left, bottom, right, top; uint32_t color; } PlotBox;
 typedef struct PlotText { double x, y; char *text; uint32_t color; } PlotText;
 
 typedef struct PlotPanel {
   char *title, *note;
-  AnalysisAxis y;      /* of its own, when it has one */
-  bool has_y;
+  AnalysisAxis x, y;   /* the panel's own, if has_x, has_y */
+  bool has_x, has_y;
   PlotPoint *points;
   PlotCurve *curves;
   PlotLevel *levels;
@@ -29,7 +29,14 @@ typedef struct PlotPanel {
   size_t point_count, curve_count, level_count, whisker_count, box_count, text_count;
 } PlotPanel;
 
-typedef struct PlotEntry { char *label; AnalysisMark mark; bool head, line, dashed; } PlotEntry;
+typedef enum PlotSample { PLOT_HEAD, PLOT_DOT, PLOT_LINE, PLOT_LEVEL } PlotSample;
+typedef struct PlotEntry {
+  char *label;
+  AnalysisMark mark;
+  PlotSample sample;
+  AnalysisLine line;   /* for PLOT_LINE */
+  size_t level;        /* for PLOT_LEVEL: its label's index */
+} PlotEntry;
 typedef struct PlotTick { double at; char *label; } PlotTick;
 typedef struct PlotCategories {
   char **labels;
@@ -45,12 +52,16 @@ struct AnalysisPlot {
   PlotPanel *panels;
   PlotEntry *entries;
   char **paragraphs;
-  size_t panel_count, entry_count, paragraph_count;
+  char **level_labels; /* each once */
+  size_t panel_count, entry_count, paragraph_count, level_label_count;
   size_t columns; /* of panels; 0: as plot_layout.c sees fit */
 };
 
+#define PLOT_BOLD_ROOM 1.2      /* bold letters to plain ones, at most */
 enum { PLOT_TICKS_Y = 5 };      /* labels of a y axis, about */
 #define PLOT_TICK_ROOM 0.85     /* between an axis and its labels, in font sizes */
+
+typedef struct PlotPlace { double x, y; } PlotPlace;
 
 /* Where everything stands, in pixels of 1/96 inch. */
 typedef struct PlotLayout {
@@ -60,28 +71,80 @@ typedef struct PlotLayout {
   size_t columns, rows;                 /* of panels */
   bool aslant;                          /* the x axis' names, with so much room for their length */
   double names_room, x_title;           /* x_title: below the axis */
-  double legend_top, legend_column;
-  size_t legend_rows;
+  double legend_top, legend_height, legend_column;
+  PlotPlace *places;                    /* [entry] left end and middle of each line of the legend */
   double caption_top, caption_row;
   size_t caption_lines;
   double wrap;                          /* width of a caption line */
 } PlotLayout;
 
-/* About how wide the text is in Helvetica. */
+/* The state of writing a script. */
+typedef struct PlotWriter {
+  AnalysisPlot *plot;
+  PlotLayout layout;
+  CoreText *script;
+  char **titles;        /* [panel] as they are shown, of title_font */
+  double title_font;
+  int labels, arrows;
+  size_t line;
+} PlotWriter;
+
+/* ---- plot_font.c: widths of text, in the widest of the fonts that a picture names ------------------------------- */
+
 double plot_layout_text_width(const char *text, double font_px);
+double plot_layout_bold_width(const char *text, double font_px);
+/* The width of the character at `text`, and its length in bytes. */
+size_t plot_font_character(const char *text, double font_px, bool bold, double *width);
+
+/* ---- plot_text.c ------------------------------------------------------------------------------------------------ */
+
 /* The text, cut with "…" where it is wider than `room`. The caller frees it. */
 char *plot_layout_cut(const char *text, double font_px, double room);
-/* The widest label of a y axis, all ticks of which are laid out. */
-double plot_layout_tick_width(const AnalysisPlot *plot, const AnalysisAxis *axis, double font);
-/* The size at which a panel's title ends before the next panel's begins. */
-double plot_layout_title_font(const PlotLayout *layout, const char *title);
-PlotLayout plot_layout_make(const AnalysisPlot *plot);
-/* Columns that the legend takes with so many rows: each block begins a column of its own. */
-size_t plot_layout_legend_columns(const AnalysisPlot *plot, size_t rows);
-/* Whether a row of headings is needed: a block may have none. */
-bool plot_layout_legend_has_heads(const AnalysisPlot *plot);
+/* All of [count] texts, each cut where it is wider than `room`: texts that differ still do. What they have in common at
+ * their beginnings is left out for that; if that does not do, they are numbered. Freed with plot_layout_cut_free. */
+char **plot_layout_cut_apart(const char *const *text, size_t count, double font_px, double room);
+void plot_layout_cut_free(char **cut, size_t count);
 /* Breaks a paragraph between words, not between those that belong together ("95 %"); calls back for each line (NULL
  * allowed). Returns the number of lines. */
 size_t plot_layout_wrap(const char *text, double font, double room, void (*line)(void *, const char *), void *context);
+
+/* ---- plot_layout.c ---------------------------------------------------------------------------------------------- */
+
+/* The widest label of a y axis, all ticks of which are laid out. */
+double plot_layout_tick_width(const AnalysisPlot *plot, const AnalysisAxis *axis, double font);
+/* The size at which all panels' titles end before the next panel's begin. */
+double plot_layout_title_font(const AnalysisPlot *plot, const PlotLayout *layout);
+/* Returns the size, at most `font`, at which a text under a panel keeps clear of the next panel's. */
+double plot_layout_note_font(const PlotLayout *layout, const char *text, double font);
+PlotLayout plot_layout_make(const AnalysisPlot *plot);
+void plot_layout_free(PlotLayout *layout);
+
+/* ---- plot_legend.c ---------------------------------------------------------------------------------------------- */
+
+/* Adds the levels of the panels to the legend: a label at the line would lie over data. */
+void plot_legend_add_levels(AnalysisPlot *plot);
+/* The widest entry of the legend. */
+double plot_legend_entry_width(const AnalysisPlot *plot, double font);
+/* Places the legend's entries, and sets its height. */
+void plot_legend_place(const AnalysisPlot *plot, PlotLayout *layout);
+/* Writes the labels, and the data of the samples; then the samples as a plot over the whole page. */
+void plot_legend_write(PlotWriter *w);
+void plot_legend_write_samples(const PlotWriter *w);
+
+/* ---- plot_script.c ---------------------------------------------------------------------------------------------- */
+
+typedef enum PlotFace { PLOT_PLAIN, PLOT_BOLD } PlotFace;
+typedef enum PlotAlignment { PLOT_LEFT, PLOT_CENTER } PlotAlignment;
+
+void plot_write_label(PlotWriter *w, const char *text, double x, double y, PlotAlignment alignment, PlotFace face,
+                      double size, uint32_t color);
+/* One look for each kind of line, in panels and in the legend; what follows is the colour. */
+const char *plot_line_look(AnalysisLine line);
+/* The dashes of a level line. */
+const char *plot_level_look(size_t level);
+int plot_point_type(AnalysisShape shape, bool hollow);
+double plot_point_size(const PlotWriter *w, AnalysisMark mark);
+/* The points of a data block (x y size colour) of one shape, as a part of a plot command. */
+void plot_append_points(const PlotWriter *w, const char *block, AnalysisShape shape, bool hollow);
 
 #endif

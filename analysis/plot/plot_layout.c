@@ -7,50 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adobe's metrics of Helvetica: thousandths of the font size, from space to tilde. */
-static const short helvetica[] = {
-  278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556, 556, 556, 556,
-  556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667,
-  556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, 333, 556,
-  556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722,
-  500, 500, 500, 334, 260, 334, 584};
-
-/* Of the character at `c`, in parts of the font size; 0 for the bytes that only continue one. */
-static double character_width(const char *c) {
-  const unsigned char byte = (unsigned char)*c;
-  if ((byte & 0xc0) == 0x80) return 0;
-  return byte >= ' ' && byte <= '~' ? helvetica[byte - ' '] / 1000.0 : 0.6;
-}
-
-double plot_layout_text_width(const char *text, double font_px) {
-  double width = 0;
-  for (const char *c = text; *c; c++) width += character_width(c);
-  return width * font_px;
-}
-
-char *plot_layout_cut(const char *text, double font_px, double room) {
-  char *copy = core_text_duplicate(text);
-  if (plot_layout_text_width(text, font_px) <= room) return copy;
-  double width = font_px; /* of the three dots */
-  size_t length = 0;
-  while (text[length] && (width += character_width(text + length) * font_px) <= room) length++;
-  CoreText cut = {0};
-  core_text_append_bytes(&cut, text, length);
-  core_text_append(&cut, "…");
-  free(copy);
-  copy = core_text_duplicate(core_text_string(&cut));
-  core_text_free(&cut);
-  return copy;
-}
-
 /* The widest label of a list that analysis_axis_ticks made; "^{...}" is set smaller. */
 static double widest_tick(const char *list, double font) {
   double widest = 0;
   for (const char *c = list; (c = strchr(c, '\'')); c++) {
     double width = 0, scale = 1;
-    for (c++; *c && *c != '\''; c++) {
+    for (c++; *c && *c != '\'';) {
+      double of_character;
+      const size_t length = plot_font_character(c, scale * font, false, &of_character);
       if (*c == '^') scale = 0.8;
-      else if (*c != '{' && *c != '}') width += scale * character_width(c) * font;
+      else if (*c != '{' && *c != '}') width += of_character;
+      c += length;
     }
     widest = fmax(widest, width);
     if (!*c) break;
@@ -72,108 +39,21 @@ double plot_layout_tick_width(const AnalysisPlot *plot, const AnalysisAxis *axis
   return widest;
 }
 
-double plot_layout_title_font(const PlotLayout *layout, const char *title) {
-  static const double BOLD = 1.1, LEAST = 0.6; /* wider than plain letters; smaller can not be read */
-  const double width = BOLD * plot_layout_text_width(title, layout->font);
-  return layout->font * fmin(1, fmax(LEAST, (layout->panel_width + 0.8 * layout->gap) / width));
+/* Between the left ends, or the middles, of two panels' texts. */
+static double text_room(const PlotLayout *layout) {
+  return layout->panel_width + (layout->columns > 1 ? 0.8 : 0.3) * layout->gap;
 }
 
-/* Columns that the legend takes with so many rows: each block begins a column of its own. */
-size_t plot_layout_legend_columns(const AnalysisPlot *plot, size_t rows) {
-  size_t columns = 0, in_column = 0;
-  for (size_t i = 0; i < plot->entry_count; i++) {
-    const PlotEntry *entry = &plot->entries[i];
-    if (entry->head || columns == 0 || in_column == rows) {
-      columns++;
-      in_column = 0;
-    }
-    if (!entry->head) in_column++;
-  }
-  return columns;
-}
-
-bool plot_layout_legend_has_heads(const AnalysisPlot *plot) {
-  for (size_t i = 0; i < plot->entry_count; i++) {
-    if (plot->entries[i].head && plot->entries[i].label[0]) return true;
-  }
-  return false;
-}
-
-static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
-
-/* ASCII, and the first byte of Latin and Greek letters: a dash, a bullet or a sign is none. */
-static bool is_letter(unsigned char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= 0xc3 && c <= 0xcf);
-}
-
-/* Whether the words around the space at text[at] stay on one line: a number and what it counts ("95 % interval", "36
- * runs"), signs and what they say ("n = 3", "–: no run"), single letters ("Student t)"). */
-static bool binds(const char *text, size_t at) {
-  size_t before = 0, after = 0, begin = at;
-  bool number = true;
-  for (size_t i = at + 1; text[i] && text[i] != ' '; i++)
-    after += is_digit((unsigned char)text[i]) ? 2 : is_letter((unsigned char)text[i]);
-  for (; begin > 0 && text[begin - 1] != ' '; begin--) {
-    const unsigned char c = (unsigned char)text[begin - 1];
-    number &= is_digit(c);
-    before += is_digit(c) || is_letter(c);
-  }
-  return after < 2 || before == 0 || number;
-}
-
-/* The length of a line's text: up to a space between words that may part, else up to any, else as much as has room. */
-static size_t line_length(const char *text, double font, double room) {
-  size_t best = 0, any = 0, at = 0;
-  double width = 0;
-  for (; text[at]; at++) {
-    if (text[at] == ' ' && at > 0) {
-      any = at;
-      if (!binds(text, at)) best = at;
-    }
-    width += character_width(text + at) * font;
-    if (width > room && text[at] != ' ') break;
-  }
-  if (!text[at]) return at;
-  if (best || any) return best ? best : any;
-  return at > 0 ? at : 1;
-}
-
-size_t plot_layout_wrap(const char *text, double font, double room, void (*line)(void *, const char *), void *context) {
-  size_t lines = 0;
-  while (*text) {
-    const size_t length = line_length(text, font, room);
-    char *piece = core_text_duplicate(text);
-    piece[length] = '\0';
-    if (line) line(context, piece);
-    free(piece);
-    lines++;
-    text += length;
-    while (*text == ' ') text++;
-  }
-  return lines;
-}
-
-static double legend_entry_width(const PlotEntry *entry, double font) {
-  return plot_layout_text_width(entry->label, font * 0.9) + (entry->head ? 0 : 2.6 * font);
-}
-
-static double widest_entry(const AnalysisPlot *plot, double font) {
+double plot_layout_title_font(const AnalysisPlot *plot, const PlotLayout *layout) {
+  static const double LEAST = 0.6; /* the smallest legible scale */
   double widest = 0;
-  for (size_t i = 0; i < plot->entry_count; i++) widest = fmax(widest, legend_entry_width(&plot->entries[i], font));
-  return widest;
+  for (size_t p = 0; p < plot->panel_count; p++)
+    widest = fmax(widest, plot_layout_bold_width(plot->panels[p].title, layout->font));
+  return layout->font * fmin(1, fmax(LEAST, text_room(layout) / widest));
 }
 
-static void layout_legend(const AnalysisPlot *plot, PlotLayout *layout) {
-  double usable = layout->width - 2 * layout->font;
-  layout->legend_column = fmin(widest_entry(plot, layout->font) + 0.8 * layout->font, usable);
-  size_t fit = (size_t)(usable / layout->legend_column);
-  if (fit < 1) fit = 1;
-  layout->legend_rows = 1;
-  while (layout->legend_rows < plot->entry_count && plot_layout_legend_columns(plot, layout->legend_rows) > fit)
-    layout->legend_rows++;
-  size_t columns = plot_layout_legend_columns(plot, layout->legend_rows);
-  /* Spread the columns over the width, but not so far that a label leaves its column's neighbours. */
-  if (columns > 1) layout->legend_column = fmin(usable / (double)columns, 1.35 * layout->legend_column);
+double plot_layout_note_font(const PlotLayout *layout, const char *text, double font) {
+  return font * fmin(1, text_room(layout) / plot_layout_text_width(text, font));
 }
 
 static bool has_own_axes(const AnalysisPlot *plot) {
@@ -243,7 +123,7 @@ PlotLayout plot_layout_make(const AnalysisPlot *plot) {
   l.rows = (n + l.columns - 1) / l.columns;
   layout_gaps(plot, &l);
   bool wide = n > 1 || l.left > 0.4 * style->column_px || plot->x_names.count > 7 ||
-              widest_entry(plot, l.font) > style->column_px - 2 * l.font;
+              plot_legend_entry_width(plot, l.font) > style->column_px - 2 * l.font;
   l.width = wide ? style->page_px : style->column_px;
   l.above = (titles ? 2.2 : 1.0) * l.font;
   l.below = (notes ? 5.0 : 3.6) * l.font;
@@ -251,15 +131,18 @@ PlotLayout plot_layout_make(const AnalysisPlot *plot) {
   l.panel_width = panel_width(&l);
   layout_names(plot, &l);
   l.panel_height = panel_height(plot, &l);
-  layout_legend(plot, &l);
-  bool heads = plot_layout_legend_has_heads(plot);
   l.legend_top = (double)l.rows * (l.above + l.panel_height + l.below) + 0.4 * l.font;
-  double legend = plot->entry_count ? ((double)l.legend_rows + (heads ? 1 : 0)) * l.row + 0.6 * l.font : 0;
-  l.caption_top = l.legend_top + legend;
+  plot_legend_place(plot, &l);
+  l.caption_top = l.legend_top + l.legend_height;
   l.caption_row = 1.32 * l.small;
-  l.wrap = 0.89 * (l.width - 2 * l.font); /* DejaVu, which stands in for Helvetica on Linux, is an eighth wider */
+  l.wrap = 0.99 * (l.width - 2 * l.font);
   for (size_t i = 0; i < plot->paragraph_count; i++)
     l.caption_lines += plot_layout_wrap(plot->paragraphs[i], l.small, l.wrap, NULL, NULL);
   l.height = ceil(l.caption_top + (double)l.caption_lines * l.caption_row + 0.6 * l.font);
   return l;
+}
+
+void plot_layout_free(PlotLayout *layout) {
+  free(layout->places);
+  layout->places = NULL;
 }

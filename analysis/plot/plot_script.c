@@ -7,23 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- text for gnuplot ------------------------------------------------------------------------------------------- */
+#include "core/memory.h"
 
-typedef enum Face { PLAIN, BOLD } Face;
+/* ---- text for gnuplot ------------------------------------------------------------------------------------------- */
 
 /* Single quotes take everything as it is but the quote itself. Back quotes (command substitution), at signs (macros)
  * and control characters are replaced all the same: no reading of gnuplot's manual should be needed to trust this. Bold
  * is markup, so there its characters are escaped; plain labels are set without markup (noenhanced). */
-static void append_quoted(CoreText *script, const char *text, Face face) {
-  core_text_append(script, face == BOLD ? "'{/:Bold " : "'");
+static void append_quoted(CoreText *script, const char *text, PlotFace face) {
+  core_text_append(script, face == PLOT_BOLD ? "'{/:Bold " : "'");
   for (const char *c = text; *c; c++) {
     if (*c == '\'') core_text_append(script, "\'\'");
     else if (*c == '`') core_text_append(script, "´");
     else if (*c == '@') core_text_append(script, "(at)");
-    else if (face == BOLD && strchr("{}^_&~\\", *c)) core_text_appendf(script, "\\%c", *c);
+    else if (face == PLOT_BOLD && strchr("{}^_&~\\", *c)) core_text_appendf(script, "\\%c", *c);
     else core_text_append_bytes(script, (unsigned char)*c < 0x20 || *c == 0x7f ? " " : c, 1);
   }
-  core_text_append(script, face == BOLD ? "}'" : "'");
+  core_text_append(script, face == PLOT_BOLD ? "}'" : "'");
 }
 
 /* Each line of `text` as a comment; a backslash would join the next line to it. */
@@ -39,19 +39,11 @@ static void append_comment(CoreText *script, const char *text) {
 
 /* ---- the script ------------------------------------------------------------------------------------------------- */
 
-typedef struct Writer {
-  AnalysisPlot *plot;
-  PlotLayout layout;
-  CoreText *script;
-  int labels, arrows;
-  size_t line;
-} Writer;
-
 /* Canvas of a page of slides, in units of 1/96 inch. The bitmap of a longer one (hundreds of configurations in the
  * legend) has as many dots as a page and fewer an inch: drawing it would take longer than reading ten million rows. */
 static const double page_area = 1280.0 * 800;
 
-static void write_devices(const Writer *w, const char *name) {
+static void write_devices(const PlotWriter *w, const char *name) {
   const AnalysisStyle *style = w->plot->style;
   const PlotLayout *l = &w->layout;
   const double scale = 300.0 / 96 * fmin(1, sqrt(page_area / (l->width * l->height))); /* 300 dots an inch */
@@ -84,8 +76,8 @@ static void write_number(CoreText *script, double value) {
   else core_text_append(script, " NaN");
 }
 
-/* Points of one shape and fill share a data block: x y colour. */
-static size_t write_points(const Writer *w, size_t panel, AnalysisShape shape, bool hollow, bool dry) {
+/* Points of one shape and fill share a data block: x y size colour. */
+static size_t write_points(const PlotWriter *w, size_t panel, AnalysisShape shape, bool hollow, bool dry) {
   const PlotPanel *p = &w->plot->panels[panel];
   size_t count = 0;
   for (size_t i = 0; i < p->point_count; i++) {
@@ -95,7 +87,7 @@ static size_t write_points(const Writer *w, size_t panel, AnalysisShape shape, b
     if (!dry) {
       write_number(w->script, point->x);
       write_number(w->script, point->y);
-      core_text_appendf(w->script, " 0x%06x\n", point->mark.color);
+      core_text_appendf(w->script, " %.4g 0x%06x\n", plot_point_size(w, point->mark), point->mark.color);
     }
     count++;
   }
@@ -135,25 +127,33 @@ static void cap_ends(const AnalysisAxis *axis, double length_px, double at, doub
     ends[end] = axis->log ? at * exp(end ? half : -half) : at + (end ? half : -half);
 }
 
+static const AnalysisAxis *x_axis(const PlotWriter *w, const PlotPanel *panel) {
+  return panel->has_x ? &panel->x : &w->plot->x;
+}
+
+static const AnalysisAxis *y_axis(const PlotWriter *w, const PlotPanel *panel) {
+  return panel->has_y ? &panel->y : &w->plot->y;
+}
+
 static void write_stroke(CoreText *script, double x0, double y0, double x1, double y1, uint32_t color) {
   core_text_appendf(script, " %.10g %.10g %.10g %.10g 0x%06x\n", x0, y0, x1 - x0, y1 - y0, color);
 }
 
-static void write_whiskers(const Writer *w, size_t panel) {
+static void write_whiskers(const PlotWriter *w, size_t panel) {
   const PlotPanel *p = &w->plot->panels[panel];
-  const AnalysisAxis *y_axis = p->has_y ? &p->y : &w->plot->y;
+  const AnalysisAxis *y = y_axis(w, p);
   core_text_appendf(w->script, "$whiskers_%zu << EOD\n", panel);
   for (size_t i = 0; i < p->whisker_count; i++) {
     const PlotWhisker *k = &p->whiskers[i];
-    double cap[2], low = y_axis->log ? fmax(k->y[0], y_axis->low) : k->y[0]; /* as of bands; then without a cap */
+    double cap[2], low = y->log ? fmax(k->y[0], y->low) : k->y[0]; /* as of bands; then without a cap */
     const bool level = k->y[0] == k->y[1] && k->x[0] != k->x[1];
     write_stroke(w->script, k->x[0], low, k->x[1], k->y[1], k->color);
     for (int end = 0; end < 2; end++) {
       if (level) {
-        cap_ends(y_axis, w->layout.panel_height, k->y[end], cap);
+        cap_ends(y, w->layout.panel_height, k->y[end], cap);
         write_stroke(w->script, k->x[end], cap[0], k->x[end], cap[1], k->color);
       } else {
-        cap_ends(&w->plot->x, w->layout.panel_width, k->x[end], cap);
+        cap_ends(x_axis(w, p), w->layout.panel_width, k->x[end], cap);
         write_stroke(w->script, cap[0], k->y[end], cap[1], k->y[end], k->color);
       }
     }
@@ -161,7 +161,7 @@ static void write_whiskers(const Writer *w, size_t panel) {
   core_text_append(w->script, "EOD\n");
 }
 
-static void write_data(const Writer *w) {
+static void write_data(const PlotWriter *w) {
   for (size_t panel = 0; panel < w->plot->panel_count; panel++) {
     const PlotPanel *p = &w->plot->panels[panel];
     for (int shape = 0; shape < 2 * ANALYSIS_SHAPES; shape++) {
@@ -175,23 +175,23 @@ static void write_data(const Writer *w) {
       core_text_append(w->script, "EOD\n");
       if (!curve->band) continue;
       core_text_appendf(w->script, "$band_%zu_%zu << EOD\n", panel, c);
-      write_band(w->script, curve, p->has_y ? &p->y : &w->plot->y);
+      write_band(w->script, curve, y_axis(w, p));
       core_text_append(w->script, "EOD\n");
     }
   }
 }
 
 /* Names come from users: they are quoted, and set without markup. */
-static void append_name(CoreText *list, const char *name, double at, double font, double room) {
-  char *shown = plot_layout_cut(name, font, room);
+static void append_name(CoreText *list, const char *name, double at) {
   if (list->length) core_text_append(list, ", ");
-  append_quoted(list, shown, PLAIN);
+  append_quoted(list, name, PLOT_PLAIN);
   core_text_appendf(list, " %.12g", at);
-  free(shown);
 }
 
 static void append_categories(const PlotCategories *names, bool shown, double font, double room, CoreText *list) {
-  for (size_t i = 0; i < names->count; i++) append_name(list, shown ? names->labels[i] : "", (double)i, font, room);
+  char **cut = plot_layout_cut_apart((const char *const *)names->labels, names->count, font, room);
+  for (size_t i = 0; i < names->count; i++) append_name(list, shown ? cut[i] : "", (double)i);
+  plot_layout_cut_free(cut, names->count);
 }
 
 /* Where the axis shows the value, in parts of its length. */
@@ -209,12 +209,12 @@ static void append_chosen(const AnalysisPlot *plot, const PlotLayout *layout, Co
     const double half = plot_layout_text_width(tick->label, font) / 2;
     const double at = place_on(&plot->x, tick->at) * layout->panel_width;
     const bool shown = at - half >= free_from;
-    append_name(list, shown ? tick->label : "", tick->at, font, INFINITY);
+    append_name(list, shown ? tick->label : "", tick->at);
     if (shown) free_from = at + half + 0.4 * font;
   }
 }
 
-static void write_axis(const Writer *w, const char *name, const AnalysisAxis *axis, const PlotCategories *names,
+static void write_axis(const PlotWriter *w, const char *name, const AnalysisAxis *axis, const PlotCategories *names,
                        int ticks, bool numbered) {
   CoreText list = {0};
   const PlotLayout *l = &w->layout;
@@ -236,146 +236,75 @@ static void write_axis(const Writer *w, const char *name, const AnalysisAxis *ax
   core_text_free(&list);
 }
 
-static double screen_x(const Writer *w, double px) { return px / w->layout.width; }
-static double screen_y(const Writer *w, double px) { return 1 - px / w->layout.height; }
+static double screen_x(const PlotWriter *w, double px) { return px / w->layout.width; }
+static double screen_y(const PlotWriter *w, double px) { return 1 - px / w->layout.height; }
 
-static void write_label_turned(Writer *w, const char *text, double x, double y, double size, uint32_t color) {
+static void write_label_turned(PlotWriter *w, const char *text, double x, double y, double size, uint32_t color) {
   core_text_appendf(w->script, "set label %d ", ++w->labels);
-  append_quoted(w->script, text, PLAIN);
+  append_quoted(w->script, text, PLOT_PLAIN);
   core_text_appendf(w->script,
                     " at screen %.5f,%.5f center rotate by 90 noenhanced font ',%.4g' textcolor rgb '#%06x' front\n",
                     screen_x(w, x), screen_y(w, y), size, color);
 }
 
-typedef enum Alignment { ALIGN_LEFT, ALIGN_CENTER } Alignment;
-
-static void write_label(Writer *w, const char *text, double x, double y, Alignment alignment, Face face, double size,
-                        uint32_t color) {
+void plot_write_label(PlotWriter *w, const char *text, double x, double y, PlotAlignment alignment, PlotFace face,
+                      double size, uint32_t color) {
   core_text_appendf(w->script, "set label %d ", ++w->labels);
   append_quoted(w->script, text, face);
   core_text_appendf(w->script, " at screen %.5f,%.5f %s %s font ',%.4g' textcolor rgb '#%06x' front\n", screen_x(w, x),
-                    screen_y(w, y), alignment == ALIGN_LEFT ? "left" : "center",
-                    face == BOLD ? "enhanced" : "noenhanced", size, color);
+                    screen_y(w, y), alignment == PLOT_LEFT ? "left" : "center",
+                    face == PLOT_BOLD ? "enhanced" : "noenhanced", size, color);
 }
 
-static int point_type(AnalysisShape shape, bool hollow) {
+int plot_point_type(AnalysisShape shape, bool hollow) {
   static const int filled[ANALYSIS_SHAPES] = {7, 5, 9, 13, 11};
   return filled[shape] - (hollow ? 1 : 0);
 }
 
-static double point_size(const Writer *w, AnalysisShape shape) {
+double plot_point_size(const PlotWriter *w, AnalysisMark mark) {
   static const double size[ANALYSIS_SHAPES] = {1, 0.92, 1.12, 1.18, 1.12}; /* so that areas look alike */
-  return 0.64 * w->plot->style->point * size[shape];
+  return 0.64 * w->plot->style->point * size[mark.shape] * (mark.size > 0 ? mark.size : 1);
 }
 
-/* One look for each kind of line, in panels and in the legend; what follows is the colour. */
-static const char *line_look(AnalysisLine line) {
-  static const char *const looks[] = {"lw 1.8 lc rgb '#", "lw 1.8 dt (5,3) lc rgb '#", "lw 0.7 lc rgb '#90"};
+const char *plot_line_look(AnalysisLine line) {
+  static const char *const looks[] = {"lw 1.8 lc rgb '#", "lw 1.8 dt (5,3) lc rgb '#", "lw 0.7 lc rgb '#90",
+                                      "lw 0.9 lc rgb '#"};
   return looks[line];
 }
 
-/* A fill that lets others shine through, and a crisp edge; both take their colour from the data's third column. */
-static void append_points(const Writer *w, const char *block, AnalysisShape shape, bool hollow) {
-  const double size = point_size(w, shape);
-  if (!hollow)
-    core_text_appendf(w->script,
-                      ", \\\n  %s using 1:2:($3 + 0x50000000) with points pt %d ps %.3g lc rgb variable notitle", block,
-                      point_type(shape, false), size);
-  core_text_appendf(w->script, ", \\\n  %s using 1:2:3 with points pt %d ps %.3g lw %s lc rgb variable notitle", block,
-                    point_type(shape, true), size, hollow ? "0.9" : "0.6");
+const char *plot_level_look(size_t level) {
+  static const char *const looks[] = {"lw 0.8 dt (6,4) lc rgb '#", "lw 0.8 dt (2,3) lc rgb '#",
+                                      "lw 0.8 dt (10,3,2,3) lc rgb '#", "lw 0.8 lc rgb '#"};
+  return looks[level % (sizeof looks / sizeof *looks)];
 }
 
-static void place_entry(const Writer *w, const PlotEntry *entry, size_t column, size_t row, double *x, double *y) {
-  const PlotLayout *l = &w->layout;
-  const bool heads = plot_layout_legend_has_heads(w->plot);
-  const size_t used = plot_layout_legend_columns(w->plot, l->legend_rows);
-  const double left = used == 1 ? fmin(l->left, l->width - l->legend_column - l->font)
-                                : fmax(l->font, (l->width - (double)used * l->legend_column) / 2);
-  *x = left + (double)(column - 1) * l->legend_column;
-  *y = l->legend_top + ((double)row + (heads && !entry->head ? 1.5 : 0.5)) * l->row;
-}
-
-/* The data of an entry's sample, in pixels of the page. */
-static void write_sample(const Writer *w, const PlotEntry *entry, size_t number, double x, double y) {
-  const double font = w->layout.font;
-  core_text_appendf(w->script, "$key_%zu << EOD\n", number);
-  if (entry->line) core_text_appendf(w->script, " %.2f %.2f %.2f 0\n", x, y, 1.6 * font);
-  else core_text_appendf(w->script, " %.2f %.2f 0x%06x\n", x + 0.7 * font, y, entry->mark.color);
-  core_text_append(w->script, "EOD\n");
-}
-
-static void write_legend(Writer *w) {
-  const AnalysisPlot *plot = w->plot;
-  const PlotLayout *l = &w->layout;
-  size_t column = 0, row = 0;
-  for (size_t i = 0; i < plot->entry_count; i++) {
-    const PlotEntry *entry = &plot->entries[i];
-    double x, y;
-    if (entry->head || column == 0 || row == l->legend_rows) {
-      column++;
-      row = 0;
-    }
-    place_entry(w, entry, column, row, &x, &y);
-    const double indent = entry->head ? 0 : (entry->line ? 2.0 : 1.6) * l->font;
-    char *label = plot_layout_cut(entry->label, 0.9 * l->font, l->width - 0.6 * l->font - x - indent);
-    write_label(w, label, x + indent, y, ALIGN_LEFT, entry->head ? BOLD : PLAIN, 0.9 * l->font,
-                plot->style->foreground);
-    free(label);
-    if (entry->head) continue;
-    write_sample(w, entry, i, x, y);
-    row++;
+/* A fill that lets others shine through, and a crisp edge. */
+void plot_append_points(const PlotWriter *w, const char *block, AnalysisShape shape, bool hollow) {
+  static const char look[] = "with points pt %d ps variable lw %s lc rgb variable notitle";
+  CoreText *s = w->script;
+  if (!hollow) {
+    core_text_appendf(s, ", \\\n  %s using 1:2:3:($4 + 0x50000000) ", block);
+    core_text_appendf(s, look, plot_point_type(shape, false), "0.6");
   }
-}
-
-/* The samples as a plot over the whole page, with the very looks of the panels: arrows would not do, gnuplot's SVG
- * joins a dashed one to a solid one of the same colour. */
-static void write_samples(const Writer *w) {
-  const PlotLayout *l = &w->layout;
-  core_text_appendf(w->script,
-                    "unset border; unset xtics; unset ytics; unset grid; unset logscale\n"
-                    "set lmargin at screen 0; set rmargin at screen 1\n"
-                    "set tmargin at screen 1; set bmargin at screen 0\n"
-                    "set xrange [0:%.0f]; set yrange [%.0f:0]\nplot NaN notitle",
-                    l->width, l->height);
-  for (size_t i = 0; i < w->plot->entry_count; i++) {
-    const PlotEntry *entry = &w->plot->entries[i];
-    char block[32];
-    snprintf(block, sizeof block, "$key_%zu", i);
-    if (entry->head) continue;
-    if (entry->line)
-      core_text_appendf(w->script, ", \\\n  %s using 1:2:3:4 with vectors nohead %s%06x' notitle", block,
-                        line_look(entry->dashed ? ANALYSIS_DASHED : ANALYSIS_SOLID), entry->mark.color);
-    else if (w->plot->panels[0].box_count) /* stands for boxes, which let nothing shine through */
-      core_text_appendf(w->script, ", \\\n  %s using 1:2:3 with points pt %d ps %.3g lc rgb variable notitle", block,
-                        point_type(entry->mark.shape, false), point_size(w, entry->mark.shape));
-    else append_points(w, block, entry->mark.shape, false);
-  }
-  core_text_append(w->script, "\n");
+  core_text_appendf(s, ", \\\n  %s using 1:2:3:4 ", block);
+  core_text_appendf(s, look, plot_point_type(shape, true), hollow ? "0.9" : "0.6");
 }
 
 static void write_caption_line(void *context, const char *text) {
-  Writer *w = context;
+  PlotWriter *w = context;
   double y = w->layout.caption_top + ((double)w->line++ + 0.5) * w->layout.caption_row;
-  write_label(w, text, w->layout.font, y, ALIGN_LEFT, PLAIN, w->layout.small, w->plot->style->muted);
+  plot_write_label(w, text, w->layout.font, y, PLOT_LEFT, PLOT_PLAIN, w->layout.small, w->plot->style->muted);
 }
 
-static void write_levels(Writer *w, const PlotPanel *panel) {
-  const AnalysisStyle *style = w->plot->style;
-  for (size_t i = 0; i < panel->level_count; i++) {
+static void write_levels(PlotWriter *w, const PlotPanel *panel) {
+  for (size_t i = 0; i < panel->level_count; i++)
     core_text_appendf(w->script,
-                      "set arrow %d from graph 0, first %.10g to graph 1, first %.10g nohead dt (6,4) lw 0.8 "
-                      "lc rgb '#%06x' back\n",
-                      ++w->arrows, panel->levels[i].y, panel->levels[i].y, style->muted);
-    core_text_appendf(w->script, "set label %d ", ++w->labels);
-    append_quoted(w->script, panel->levels[i].label, PLAIN);
-    core_text_appendf(w->script,
-                      " at graph 0.985, first %.10g right offset 0,0.45 noenhanced font ',%.4g' textcolor rgb "
-                      "'#%06x' back\n",
-                      panel->levels[i].y, 0.95 * w->layout.small, style->muted);
-  }
+                      "set arrow %d from graph 0, first %.10g to graph 1, first %.10g nohead %s%06x' back\n",
+                      ++w->arrows, panel->levels[i].y, panel->levels[i].y, plot_level_look(panel->levels[i].label),
+                      w->plot->style->muted);
 }
 
-static void write_boxes(const Writer *w, const PlotPanel *panel) {
+static void write_boxes(const PlotWriter *w, const PlotPanel *panel) {
   for (size_t i = 0; i < panel->box_count; i++) {
     const PlotBox *box = &panel->boxes[i];
     core_text_appendf(
@@ -386,7 +315,7 @@ static void write_boxes(const Writer *w, const PlotPanel *panel) {
   }
 }
 
-static void write_texts(Writer *w, const PlotPanel *panel) {
+static void write_texts(PlotWriter *w, const PlotPanel *panel) {
   const AnalysisPlot *plot = w->plot;
   const bool cells = plot->x_names.count && plot->y_names.count;
   for (size_t i = 0; i < panel->text_count; i++) {
@@ -394,14 +323,14 @@ static void write_texts(Writer *w, const PlotPanel *panel) {
     double size = w->layout.small, room = 0.9 * w->layout.panel_width / (double)(plot->x_names.count + !cells);
     if (cells) size *= fmin(1, room / plot_layout_text_width(text->text, size)); /* a cell's text stays in it */
     core_text_appendf(w->script, "set label %d ", ++w->labels);
-    append_quoted(w->script, text->text, PLAIN);
+    append_quoted(w->script, text->text, PLOT_PLAIN);
     core_text_appendf(w->script,
                       " at first %.10g, first %.10g center noenhanced font ',%.4g' textcolor rgb '#%06x' front\n",
                       text->x, text->y, size, text->color);
   }
 }
 
-static void write_panel_plot(const Writer *w, size_t panel) {
+static void write_panel_plot(const PlotWriter *w, size_t panel) {
   const PlotPanel *p = &w->plot->panels[panel];
   CoreText *s = w->script;
   core_text_append(s, "plot NaN notitle");
@@ -413,7 +342,7 @@ static void write_panel_plot(const Writer *w, size_t panel) {
   }
   for (size_t c = 0; c < p->curve_count; c++) {
     core_text_appendf(s, ", \\\n  $curve_%zu_%zu using 1:2 with lines %s%06x' notitle", panel, c,
-                      line_look(p->curves[c].line), p->curves[c].mark.color);
+                      plot_line_look(p->curves[c].line), p->curves[c].mark.color);
   }
   if (p->whisker_count)
     core_text_appendf(s, ", \\\n  $whiskers_%zu using 1:2:3:4:5 with vectors nohead lw 1.1 lc rgb variable notitle",
@@ -424,13 +353,13 @@ static void write_panel_plot(const Writer *w, size_t panel) {
     const bool hollow = k % 2 == 0; /* under the filled ones */
     if (write_points(w, panel, shape, hollow, true) == 0) continue;
     snprintf(block, sizeof block, "$points_%zu_%d_%d", panel, (int)shape, (int)hollow);
-    append_points(w, block, shape, hollow);
+    plot_append_points(w, block, shape, hollow);
   }
   core_text_append(s, "\n");
 }
 
 /* The y axis' title, right of which are the ticks' labels; smaller where it is longer than the axis. */
-static void write_y_title(Writer *w, const AnalysisAxis *axis, double left, double middle) {
+static void write_y_title(PlotWriter *w, const AnalysisAxis *axis, double left, double middle) {
   const PlotLayout *l = &w->layout;
   const double labels = plot_layout_tick_width(w->plot, axis, l->font);
   const double size = l->font * fmin(1, (l->panel_height + l->font) / plot_layout_text_width(axis->title, l->font));
@@ -438,7 +367,20 @@ static void write_y_title(Writer *w, const AnalysisAxis *axis, double left, doub
   write_label_turned(w, axis->title, x, middle, size, w->plot->style->foreground);
 }
 
-static void write_panel(Writer *w, size_t panel) {
+/* Writes the panel's title and the texts under its x axis. */
+static void write_panel_texts(PlotWriter *w, size_t panel, double left, double top) {
+  const PlotPanel *p = &w->plot->panels[panel];
+  const PlotLayout *l = &w->layout;
+  const uint32_t color = w->plot->style->foreground;
+  const char *axis = x_axis(w, p)->title;
+  const double middle = left + l->panel_width / 2, below = top + l->panel_height + l->x_title;
+  plot_write_label(w, w->titles[panel], left, top - 0.9 * l->font, PLOT_LEFT, PLOT_BOLD, w->title_font, color);
+  plot_write_label(w, axis, middle, below, PLOT_CENTER, PLOT_PLAIN, plot_layout_note_font(l, axis, l->font), color);
+  plot_write_label(w, p->note, middle, below + 1.4 * l->font, PLOT_CENTER, PLOT_PLAIN,
+                   plot_layout_note_font(l, p->note, 0.9 * l->font), color);
+}
+
+static void write_panel(PlotWriter *w, size_t panel) {
   const AnalysisPlot *plot = w->plot;
   const PlotLayout *l = &w->layout;
   const PlotPanel *p = &plot->panels[panel];
@@ -450,19 +392,13 @@ static void write_panel(Writer *w, size_t panel) {
                     "set bmargin at screen %.5f\n",
                     screen_x(w, left), screen_x(w, left + l->panel_width), screen_y(w, top), screen_y(w, bottom));
   int labels = w->labels, arrows = w->arrows;
-  double title_font = plot_layout_title_font(l, p->title);
-  char *title = plot_layout_cut(p->title, 1.1 * title_font, l->panel_width + 0.8 * l->gap);
-  write_label(w, title, left, top - 0.9 * l->font, ALIGN_LEFT, BOLD, title_font, plot->style->foreground);
-  free(title);
-  write_label(w, plot->x.title, left + l->panel_width / 2, bottom + l->x_title, ALIGN_CENTER, PLAIN, l->font,
-              plot->style->foreground);
-  write_label(w, p->note, left + l->panel_width / 2, bottom + l->x_title + 1.4 * l->font, ALIGN_CENTER, PLAIN,
-              0.9 * l->font, plot->style->foreground);
+  write_panel_texts(w, panel, left, top);
   write_levels(w, p);
   write_boxes(w, p);
   write_texts(w, p);
-  const AnalysisAxis *y = p->has_y ? &p->y : &plot->y;
+  const AnalysisAxis *y = y_axis(w, p);
   if (column == 0 || p->has_y) write_y_title(w, y, left, (top + bottom) / 2);
+  write_axis(w, "x", x_axis(w, p), &plot->x_names, plot->panel_count > 2 ? 4 : 5, true);
   write_axis(w, "y", y, &plot->y_names, PLOT_TICKS_Y, column == 0 || p->has_y);
   write_panel_plot(w, panel);
   for (int i = labels + 1; i <= w->labels; i++) core_text_appendf(w->script, "unset label %d\n", i);
@@ -470,31 +406,58 @@ static void write_panel(Writer *w, size_t panel) {
   if (p->box_count) core_text_append(w->script, "unset object\n");
 }
 
-void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *header, CoreText *script) {
-  if (plot->panel_count == 0) analysis_plot_panel(plot, "", "");
+/* Titles of one size; those that have no room in it are cut. */
+static void make_titles(PlotWriter *w) {
+  const AnalysisPlot *plot = w->plot;
+  const PlotLayout *l = &w->layout;
+  const char **titles = core_memory_allocate(plot->panel_count * sizeof *titles);
+  for (size_t p = 0; p < plot->panel_count; p++) titles[p] = plot->panels[p].title;
+  w->title_font = plot_layout_title_font(plot, l);
+  w->titles = plot_layout_cut_apart(titles, plot->panel_count, PLOT_BOLD_ROOM * w->title_font,
+                                    l->panel_width + (l->columns > 1 ? 0.8 : 0.3) * l->gap);
+  free(titles);
+}
+
+static void finish_axes(AnalysisPlot *plot) {
   if (!plot->x_names.count) analysis_axis_finish(&plot->x);
   if (!plot->y_names.count) analysis_axis_finish(&plot->y);
-  for (size_t p = 0; p < plot->panel_count; p++) analysis_axis_finish(&plot->panels[p].y);
-  Writer w = {plot, plot_layout_make(plot), script, 0, 0, 0};
+  for (size_t p = 0; p < plot->panel_count; p++) {
+    analysis_axis_finish(&plot->panels[p].x);
+    analysis_axis_finish(&plot->panels[p].y);
+  }
+}
+
+/* Legend and caption. */
+static void write_page(PlotWriter *w) {
+  plot_legend_write(w);
+  for (size_t i = 0; i < w->plot->paragraph_count; i++)
+    plot_layout_wrap(w->plot->paragraphs[i], w->layout.small, w->layout.wrap, write_caption_line, w);
+  plot_legend_write_samples(w);
+  for (; w->labels > 0; w->labels--) core_text_appendf(w->script, "unset label %d\n", w->labels);
+}
+
+void analysis_plot_script(AnalysisPlot *plot, const char *name, const char *header, CoreText *script) {
+  if (plot->panel_count == 0) analysis_plot_panel(plot, "", "");
+  finish_axes(plot);
+  plot_legend_add_levels(plot);
+  PlotWriter w = {.plot = plot, .layout = plot_layout_make(plot), .script = script};
   const AnalysisStyle *style = plot->style;
+  make_titles(&w);
   append_comment(script, header);
   core_text_appendf(script, "# Draw again: gnuplot %s.gp\n\n", name);
   write_devices(&w, name);
   write_data(&w);
   core_text_append(script, "unset key\nset multiplot\n");
-  write_legend(&w);
-  for (size_t i = 0; i < plot->paragraph_count; i++)
-    plot_layout_wrap(plot->paragraphs[i], w.layout.small, w.layout.wrap, write_caption_line, &w);
-  write_samples(&w);
-  for (; w.labels > 0; w.labels--) core_text_appendf(script, "unset label %d\n", w.labels);
+  write_page(&w);
   core_text_appendf(script,
                     "\nset border 3 lw 0.8 lc rgb '#%06x'\nset grid xtics ytics lw 0.6 lt 1 lc rgb '#%06x'\n"
                     "set grid nomxtics\n",
                     style->foreground, style->grid);
   if (plot->x_names.count) core_text_append(script, "set grid noxtics\n");
   if (plot->y_names.count) core_text_append(script, "set grid noytics\n");
-  write_axis(&w, "x", &plot->x, &plot->x_names, plot->panel_count > 2 ? 4 : 5, true);
   for (size_t panel = 0; panel < plot->panel_count; panel++) write_panel(&w, panel);
   core_text_append(script, "\nunset multiplot\nunset output\npass = pass + 1\n"
                    "if (!exists('alone') && (pass <= 2 || (pass == 3 && pdf))) reread\nundefine pass\n");
+  plot_layout_cut_free(w.titles, plot->panel_count);
+  plot_layout_free(&w.layout);
 }

@@ -135,7 +135,7 @@ static void test_csv_fields(void **state) {
 
 static AnalysisPlot *hostile_plot(void) {
   const AnalysisStyle *style = NULL;
-  const AnalysisMark mark = {0x0072b2, ANALYSIS_CIRCLE};
+  const AnalysisMark mark = {.color = 0x0072b2};
   const double x[] = {10, 20, 300}, y[] = {0.1, NAN, 0.3}, low[] = {0, NAN, 0.2}, high[] = {0.2, NAN, 0.4};
   analysis_style_find(NULL, &style);
   AnalysisPlot *plot = analysis_plot_create(style, hostile, true, hostile, false);
@@ -152,7 +152,7 @@ static AnalysisPlot *hostile_plot(void) {
   size_t own = analysis_plot_panel(plot, hostile, hostile);
   analysis_plot_panel_axis(plot, own, hostile, true);
   analysis_plot_point(plot, own, 100, 1e-5, mark, false);
-  analysis_plot_legend_dashed(plot, hostile, mark);
+  analysis_plot_legend_line(plot, hostile, mark, ANALYSIS_DASHED);
   analysis_plot_legend_head(plot, hostile);
   analysis_plot_legend_entry(plot, hostile, mark, true);
   analysis_plot_caption(plot, hostile);
@@ -195,7 +195,7 @@ static void test_captions_break_between_words(void **state) {
     assert_string_equal(core_text_string(&joined), caption);
     core_text_free(&joined);
   }
-  assert_int_equal(plot_layout_wrap("averylongword", 10, 20, NULL, NULL), 4); /* broken where there is no other way */
+  assert_int_equal(plot_layout_wrap("averylongword", 10, 24, NULL, NULL), 4); /* broken where there is no other way */
   assert_int_equal(plot_layout_wrap("1 2 3 4 5 6", 10, 20, NULL, NULL), 3);
 }
 
@@ -207,6 +207,64 @@ static void test_text_is_cut_to_its_room(void **state) {
   assert_string_equal(cut, "ρρρρρρρρρρρ…");
   free(whole);
   free(cut);
+}
+
+/* Texts that differ still do when they are cut; those that have room stay as they are. */
+static void test_cut_texts_stay_apart(void **state) {
+  (void)state;
+  static const char *const labels[] = {
+    "envs 16, morphologies car, eps 0.05, lr 0.0001", "envs 16, morphologies car, eps 0.05, lr 0.0003",
+    "envs 16, morphologies car, eps 0.8, lr 0.0001",  "averyveryverylongnamewithoutanycomma_1",
+    "averyveryverylongnamewithoutanycomma_2",         "com 8",
+    "envs 16, morphologies car, eps 0.05, lr 0.0001"};
+  enum { LABELS = sizeof labels / sizeof *labels };
+  for (double room = 60; room < 400; room += 5) {
+    char **cut = plot_layout_cut_apart(labels, LABELS, 10, room);
+    for (size_t i = 0; i < LABELS; i++) {
+      if (plot_layout_text_width(cut[i], 10) > room) fail_msg("at %g: '%s'", room, cut[i]);
+      if (plot_layout_text_width(labels[i], 10) <= room) assert_string_equal(cut[i], labels[i]);
+      for (size_t k = 0; k < i; k++)
+        if ((strcmp(cut[i], cut[k]) == 0) != (strcmp(labels[i], labels[k]) == 0))
+          fail_msg("at %g: '%s' and '%s'", room, cut[i], cut[k]);
+    }
+    plot_layout_cut_free(cut, LABELS);
+  }
+  char **cut = plot_layout_cut_apart(labels, 3, 10, 130);
+  assert_string_equal(cut[0], "…eps 0.05, lr 0.0001");
+  plot_layout_cut_free(cut, 3);
+}
+
+/* Places of legends with blocks that have room side by side, and with those that have none. */
+static void test_legends_keep_clear(void **state) {
+  (void)state;
+  const AnalysisStyle *style = NULL;
+  static const char settings[] =
+    "lr 0.1, eps 0.2, com 64, epochs 8, width 32, depth 1, minibatches 4, steps 128, envs 64";
+  analysis_style_find(NULL, &style);
+  for (int length = 0; length < (int)sizeof settings; length += 5) {
+    AnalysisPlot *plot = analysis_plot_create(style, "x", false, "y", false);
+    for (int block = 0; block < 4; block++) {
+      char name[240];
+      snprintf(name, sizeof name, "%d %.*s", block, length, settings);
+      analysis_plot_panel(plot, name, name);
+      analysis_plot_legend_head(plot, block ? name : "");
+      for (int i = 0; i <= 3 * block; i++) analysis_plot_legend_entry(plot, name, (AnalysisMark){0}, block % 2);
+    }
+    PlotLayout l = plot_layout_make(plot);
+    for (size_t i = 0; i < plot->entry_count; i++) {
+      if (!plot->entries[i].label[0]) continue; /* a block without a name */
+      assert_true(l.places[i].x >= 0 && l.places[i].y >= l.legend_top);
+      assert_true(l.places[i].y < l.legend_top + l.legend_height);
+      for (size_t k = 0; k < i; k++) {
+        if (!plot->entries[k].label[0]) continue;
+        const bool other_row = fabs(l.places[i].y - l.places[k].y) >= 0.99 * l.row;
+        assert_true(other_row || fabs(l.places[i].x - l.places[k].x) >= l.legend_column - 1e-9);
+      }
+      assert_true(l.places[i].x + l.legend_column <= l.width);
+    }
+    plot_layout_free(&l);
+    analysis_plot_destroy(&plot);
+  }
 }
 
 /* A whisker is a stroke with a cap across each end, on linear and logarithmic axes. */
@@ -332,7 +390,7 @@ static void test_hostile_names(void **state) {
 static void test_legend_is_dashed_as_the_plot(void **state) {
   if (!have_gnuplot()) skip();
   const AnalysisStyle *style = NULL;
-  const AnalysisMark mark = {0x0072b2, ANALYSIS_CIRCLE};
+  const AnalysisMark mark = {.color = 0x0072b2};
   const double x[] = {1, 2}, y[] = {1, 2};
   char output[CORE_PATH_MAX], first[64] = "";
   size_t size, dashes = 0;
@@ -343,7 +401,7 @@ static void test_legend_is_dashed_as_the_plot(void **state) {
   analysis_plot_curve(plot, panel, 2, x, y, NULL, NULL, mark, ANALYSIS_SOLID);
   analysis_plot_curve(plot, panel, 2, y, x, NULL, NULL, mark, ANALYSIS_DASHED);
   analysis_plot_legend_entry(plot, "solid", mark, true);
-  analysis_plot_legend_dashed(plot, "dashed", mark);
+  analysis_plot_legend_line(plot, "dashed", mark, ANALYSIS_DASHED);
   if (analysis_render(plot, output, "dashes", "source", "a\n1\n") != CORE_OK) fail_msg("%s", core_error_message());
   analysis_plot_destroy(&plot);
   char *svg = read_output(output, "dashes.svg", &size);
@@ -428,6 +486,8 @@ int main(void) {
       cmocka_unit_test(test_csv_fields), cmocka_unit_test(test_hostile_labels),    cmocka_unit_test(test_png_is_sound),
       cmocka_unit_test(test_no_gnuplot), cmocka_unit_test(test_unwritable_folder), cmocka_unit_test(test_hostile_names),
       cmocka_unit_test(test_captions_break_between_words), cmocka_unit_test(test_text_is_cut_to_its_room),
+      cmocka_unit_test(test_cut_texts_stay_apart),
+      cmocka_unit_test(test_legends_keep_clear),
       cmocka_unit_test(test_whiskers_have_square_caps), cmocka_unit_test(test_bands_are_not_clipped),
       cmocka_unit_test(test_legend_is_dashed_as_the_plot),
   };
