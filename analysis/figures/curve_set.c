@@ -194,11 +194,11 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
 static void average_sd(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
   double *values = core_memory_allocate((line->curve_count + 1) * sizeof *values);
   size_t *task = core_memory_allocate((line->curve_count + 1) * sizeof *task);
-  for (size_t i = 0; i < set->grid_count[line->column]; i++) {
+  for (size_t i = 0; i < line->n; i++) {
     size_t here = 0;
     for (size_t c = 0; c < line->curve_count; c++) {
       const AnalysisCurve *curve = &line->curves[c];
-      double y = analysis_interpolate(curve->x, curve->y, curve->n, set->grid[line->column][i]);
+      double y = analysis_interpolate(curve->x, curve->y, curve->n, line->grid[i]);
       if (logarithmic) y = y > 0 ? log(y) : NAN;
       task[here] = line->task[c];
       if (!isnan(y)) values[here++] = y;
@@ -228,7 +228,7 @@ static size_t reached_runs(const double *score, const size_t *first, size_t task
 
 /* Whole runs are drawn, task by task; score[point][run sorted by task]. */
 static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks, bool logarithmic) {
-  size_t points = set->grid_count[line->column], at = 0, kept = 0;
+  size_t points = line->n, at = 0, kept = 0;
   double *score = core_memory_allocate((points * line->curve_count + 1) * sizeof *score);
   size_t *first = core_memory_allocate((tasks + 1) * sizeof *first);
   AnalysisInterval *interval = core_memory_allocate(points * sizeof *interval);
@@ -238,7 +238,7 @@ static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *lin
       const AnalysisCurve *curve = &line->curves[c];
       if (line->task[c] != t || curve->n == 0) continue;
       for (size_t i = 0; i < points; i++) {
-        double y = analysis_interpolate(curve->x, curve->y, curve->n, set->grid[line->column][i]);
+        double y = analysis_interpolate(curve->x, curve->y, curve->n, line->grid[i]);
         score[i * line->run_count + at] = !logarithmic ? y : y > 0 ? log(y) : NAN;
       }
       at++;
@@ -262,7 +262,7 @@ static void average_bootstrap(const AnalysisCurveSet *set, AnalysisLineData *lin
 }
 
 static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t tasks) {
-  size_t n = set->grid_count[line->column];
+  size_t n = line->n;
   bool logarithmic = analysis_curve_set_is_log(set, line->column);
   const AnalysisCurveManner manner = {
     set->aggregate, analysis_column_range(set->columns[line->column], logarithmic), line->task, tasks};
@@ -273,7 +273,7 @@ static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t 
   if (set->spread == ANALYSIS_SPREAD_BOOTSTRAP) average_bootstrap(set, line, tasks, logarithmic);
   else if (set->spread == ANALYSIS_SPREAD_SD) average_sd(set, line, tasks, logarithmic);
   else
-    analysis_curve_average(line->curves, line->curve_count, &manner, set->grid[line->column], n, line->mean, line->low,
+    analysis_curve_average(line->curves, line->curve_count, &manner, line->grid, n, line->mean, line->low,
                            line->high, line->runs);
   for (size_t i = 0; i < n && set->spread == ANALYSIS_SPREAD_SD && !logarithmic; i++) { /* it knows of no bounds */
     line->low[i] = isnan(line->low[i]) ? NAN : fmax(line->low[i], manner.range.low);
@@ -285,14 +285,8 @@ static void average(const AnalysisCurveSet *set, AnalysisLineData *line, size_t 
 
 typedef struct Choice { size_t panel, group, choice, column; } Choice;
 
-static size_t panel_of(const AnalysisCurveSet *set, size_t run) {
-  return set->panels.key_count ? set->panels.group_of[run] : set->groups.groups[set->groups.group_of[run]].family;
-}
-
 /* Several columns without --panel share one panel each. */
-static bool in_panel(const AnalysisCurveSet *set, size_t run, size_t panel) {
-  return (set->column_count > 1 && !set->panels.key_count) || panel_of(set, run) == panel;
-}
+static bool in_panel(const AnalysisCurveSet *set, size_t run, size_t panel) { return set->panel_of[run] == panel; }
 
 static bool belongs(const AnalysisCurveSet *set, size_t run, Choice choice) {
   if (set->groups.group_of[run] != choice.group) return false;
@@ -352,71 +346,23 @@ static void add_line(AnalysisCurveSet *set, Choice choice, const size_t *task_of
   core_text_append(&label, set->groups.groups[choice.group].label);
   if (set->choices.key_count) core_text_appendf(&label, " (best: %s)", set->choices.groups[choice.choice].label);
   line->label = label.data;
+  line->grid = set->grid[choice.column];
+  line->n = set->grid_count[choice.column];
+  if (set->own_axes)
+    line->grid = line->own_grid =
+      analysis_curve_grid(line->curves, line->curve_count, ANALYSIS_CURVE_GRID, set->log_x, &line->n);
   average(set, line, tasks);
 }
 
 static void make_lines(AnalysisCurveSet *set) {
   size_t *task_of = core_memory_allocate((set->context.selection.count + 1) * sizeof *task_of);
   size_t tasks = analysis_tasks_find(&set->context.selection, task_of);
-  set->panel_count = set->panels.key_count ? set->panels.count : set->column_count > 1 ? 1 : set->groups.family_count;
   for (size_t i = 0; i < set->column_count * set->panel_count * set->groups.count; i++) {
     const size_t g = i % set->groups.count, p = i / set->groups.count;
     Choice choice = {.panel = p % set->panel_count, .group = g, .column = p / set->panel_count};
     if (choose(set, &choice)) add_line(set, choice, task_of, tasks);
   }
   free(task_of);
-}
-
-/* "5", "1-4", "5-": the first and the last panel, from 1. */
-static bool read_range(const char *text, size_t range[2]) {
-  int64_t first, last = INT64_MAX;
-  char from[16];
-  const size_t length = strcspn(text, "-");
-  if (length >= sizeof from) return false;
-  memcpy(from, text, length);
-  from[length] = '\0';
-  if (!core_text_to_int(from, &first) || first < 1) return false;
-  if (!text[length]) last = first;
-  else if (text[length + 1] && !core_text_to_int(text + length + 1, &last)) return false;
-  range[0] = (size_t)first;
-  range[1] = (size_t)last;
-  return last >= first;
-}
-
-/* --panels: only the runs of those panels stay. */
-static int choose_panels(AnalysisCurveSet *set) {
-  AnalysisGrouping panels = {0};
-  size_t range[2], kept = 0;
-  if (!read_range(set->panel_range, range))
-    return core_error(CORE_USAGE, "--panels %s: expected numbers from 1, as in 1-4, or 5- for all from there on",
-                      set->panel_range);
-  TRY(analysis_group_runs(&set->context.selection, set->panel_keys, &panels));
-  bool *keep = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *keep);
-  for (size_t r = 0; r < set->context.selection.count; r++) {
-    keep[r] = panels.group_of[r] + 1 >= range[0] && panels.group_of[r] + 1 <= range[1];
-    kept += keep[r];
-  }
-  const size_t count = panels.key_count ? panels.count : 1;
-  analysis_grouping_free(&panels);
-  int code = kept ? analysis_context_keep(&set->context, keep)
-                  : core_error(CORE_FAIL, "%s: --panels %s: there are only %zu", set->context.path, set->panel_range,
-                               count);
-  free(keep);
-  return code;
-}
-
-static int group(AnalysisCurveSet *set) {
-  CoreText elsewhere = {0};
-  const AnalysisSelection *selection = &set->context.selection;
-  if (set->panel_keys)
-    core_text_append(&elsewhere, strcmp(set->panel_keys, "task") == 0 ? core_config_task_keys : set->panel_keys);
-  if (set->best_keys) core_text_appendf(&elsewhere, "%s%s", elsewhere.length ? "," : "", set->best_keys);
-  int code =
-    analysis_group_runs_without(selection, set->group_keys, elsewhere.length ? elsewhere.data : NULL, &set->groups);
-  if (code == CORE_OK && set->panel_keys) code = analysis_group_runs(selection, set->panel_keys, &set->panels);
-  if (code == CORE_OK && set->best_keys) code = analysis_group_runs(selection, set->best_keys, &set->choices);
-  core_text_free(&elsewhere);
-  return code;
 }
 
 static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
@@ -433,11 +379,11 @@ int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   TRY(analysis_context_open(&set->context, &set->request, path));
   for (size_t c = 0; c < set->column_count; c++)
     if (set->columns[c]->evaluation) TRY(analysis_context_need_evaluations(&set->context));
-  if (set->panel_range) TRY(choose_panels(set));
-  TRY(group(set));
+  if (set->panel_range) TRY(analysis_curve_set_choose_panels(set));
   bool *has_infinite = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *has_infinite);
   int code = read_columns(set, has_infinite);
   free(has_infinite);
+  if (code == CORE_OK) code = analysis_curve_set_group(set);
   if (code == CORE_OK) make_lines(set);
   return code;
 }
@@ -468,13 +414,20 @@ void analysis_curve_set_free(AnalysisCurveSet *set) {
   for (size_t i = 0; i < set->line_count; i++) {
     free(set->lines[i].label);
     free(set->lines[i].curves);
+    free(set->lines[i].own_grid);
     free(set->lines[i].task);
     free(set->lines[i].mean); /* low and high lie in the same block */
     free(set->lines[i].runs);
   }
   free(set->lines);
+  for (size_t p = 0; set->panel_name && p < set->panel_count; p++) free(set->panel_name[p]);
+  free(set->panel_name);
+  free(set->panel_of);
+  free(set->facet);
   analysis_grouping_free(&set->groups);
   analysis_grouping_free(&set->panels);
   analysis_grouping_free(&set->choices);
+  analysis_grouping_free(&set->targets);
+  free(set->switches.runs);
   analysis_context_close(&set->context);
 }

@@ -35,8 +35,10 @@ typedef struct AnalysisLineData {
   AnalysisCurve *curves;     /* [curve_count] of its runs, empty ones included; not owned */
   size_t *task;              /* [curve_count] */
   size_t curve_count, run_count; /* run_count: with a value */
-  double *mean, *low, *high; /* [grid count] */
-  size_t *runs;              /* [grid count] that reach the place */
+  double *grid, *own_grid;   /* [n] places: the column's, or of its own (which it then owns) */
+  size_t n;
+  double *mean, *low, *high; /* [n] */
+  size_t *runs;              /* [n] that reach the place */
 } AnalysisLineData;
 
 typedef struct AnalysisCurveSet {
@@ -59,6 +61,14 @@ typedef struct AnalysisCurveSet {
   size_t grid_count[ANALYSIS_CURVE_COLUMNS];
   AnalysisLineData *lines;
   size_t line_count, panel_count; /* panel_count: of each column */
+  size_t *panel_of;          /* [run] */
+  char **panel_name;         /* [panel_count] */
+  const CoreConfigRow **facet; /* [family] whose values have panels of their own; NULL: none */
+  bool faceted;              /* some family has a facet */
+  size_t switched;           /* family with runs that went on from others with other settings; SIZE_MAX: none */
+  AnalysisSelection switches; /* its runs; shares all but the array with the context's selection */
+  AnalysisGrouping targets;  /* these runs by their own settings, without init.from */
+  bool own_axes;             /* panels are of different sweeps, whose axes do not compare */
   AnalysisReference reference[ANALYSIS_CURVE_REFERENCES];
   size_t reference_count;
   AnalysisScale scale;       /* of normalised scores, when a column is of them */
@@ -71,6 +81,15 @@ typedef struct AnalysisCurveSet {
  * analysis_curve_set_free. */
 int analysis_curve_set_read(AnalysisCurveSet *set, const char *path);
 void analysis_curve_set_free(AnalysisCurveSet *set);
+
+/* The runs of --panels only. CORE_USAGE: no range. */
+int analysis_curve_set_choose_panels(AnalysisCurveSet *set);
+/* Groups and panels, after the columns have been read: asked for, or all that differs. Of more lines than can be told
+ * apart, those of the setting that explains most, in panels of the next one; both leave the rest averaged. */
+int analysis_curve_set_group(AnalysisCurveSet *set);
+
+/* Appends the settings of lines and panels that were chosen here: "Lines: lr; averaged over eps. ". */
+void analysis_curve_set_describe_lines(const AnalysisCurveSet *set, CoreText *text);
 
 /* Where a panel's reference stands; NaN: none of its runs has it. */
 double analysis_curve_set_reference(const AnalysisCurveSet *set, const AnalysisReference *reference, size_t panel,

@@ -12,6 +12,7 @@
 #include "analysis/plot/csv.h"
 #include "analysis/plot/render.h"
 #include "analysis/runs/codes.h"
+#include "analysis/runs/sweep_cover.h"
 #include "core/version.h"
 #include "store/database/query.h"
 
@@ -180,6 +181,7 @@ static int open_context(AnalysisContext *context) {
   int code = analysis_select_runs(context->database, request->sweep, request->where.items, request->where.count,
                                   &context->selection);
   if (code == CORE_OK) analysis_codes_warn(&context->selection);
+  if (code == CORE_OK) code = analysis_selection_cover(context->database, request->sweep, &context->selection);
   if (code == CORE_OK) code = choose_level_set(context);
   if (code == CORE_OK && request->common) code = analysis_selection_repeat(&context->selection, request->common);
   return code == CORE_OK ? group_configurations(context) : open_error(context, code);

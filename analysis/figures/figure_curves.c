@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/figures/curve_looks.h"
 #include "analysis/figures/curve_set.h"
 #include "analysis/plot/csv.h"
 #include "core/json.h"
@@ -13,33 +14,48 @@
 
 /* ---- the figure ------------------------------------------------------------------------------------------------- */
 
+/* Returns the end of the drawn line: that of the shortest run, if the longest one goes hardly beyond it. Runs with more
+ * transitions an iteration pass the budget a little further. */
+static size_t drawn_end(const AnalysisLineData *line, size_t n) {
+  static const double HARDLY = 0.02; /* share of the line's length */
+  size_t end = n;
+  while (end > 0 && line->runs[end - 1] != line->run_count) end--;
+  const bool hardly = end > 0 && line->grid[n - 1] - line->grid[end - 1] < HARDLY * (line->grid[n - 1] - line->grid[0]);
+  return hardly ? end : n;
+}
+
 /* A solid line with a band while all its runs are there; dashed where the shorter ones have ended. The band ends where
- * fewer than three runs are left. */
-static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line, AnalysisMark mark) {
+ * fewer than three runs are left. A switched run's line has one style throughout. */
+static void add_line(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLineData *line,
+                     const AnalysisLook *look) {
+  const AnalysisMark mark = look->mark;
   bool band = line->run_count >= ANALYSIS_CURVE_BAND, shorter = false;
-  size_t n = set->grid_count[line->column], panel = line->column * set->panel_count + line->panel;
+  size_t n = line->n, panel = line->column * set->panel_count + line->panel;
   double *solid = core_memory_allocate((4 * n + 1) * sizeof *solid), *dashed = solid + n, *low = dashed + n,
          *high = low + n;
+  const size_t end = drawn_end(line, n);
   for (size_t i = 0; i < n; i++) {
-    bool all = line->runs[i] == line->run_count, enough = line->runs[i] >= ANALYSIS_CURVE_BAND;
+    bool all = line->runs[i] == line->run_count, enough = line->runs[i] >= ANALYSIS_CURVE_BAND && i < end;
     low[i] = enough ? line->low[i] : NAN;
     high[i] = enough ? line->high[i] : NAN;
     solid[i] = all ? line->mean[i] : NAN;
-    dashed[i] = !all || (i + 1 < n && line->runs[i + 1] != line->run_count) ? line->mean[i] : NAN;
-    shorter |= !all && line->runs[i] > 0;
+    dashed[i] = i < end && (!all || (i + 1 < end && line->runs[i + 1] != line->run_count)) ? line->mean[i] : NAN;
+    shorter |= !all && line->runs[i] > 0 && i < end;
   }
   for (size_t i = 0; i < line->curve_count && !band && line->run_count > 1; i++) {
     const AnalysisCurve *curve = &line->curves[i];
     if (curve->n) analysis_plot_curve(plot, panel, curve->n, curve->x, curve->y, NULL, NULL, mark, ANALYSIS_FAINT);
   }
-  const double *grid = set->grid[line->column];
-  analysis_plot_curve(plot, panel, n, grid, solid, band ? low : NULL, band ? high : NULL, mark, ANALYSIS_SOLID);
-  if (shorter) analysis_plot_curve(plot, panel, n, grid, dashed, NULL, NULL, mark, ANALYSIS_DASHED);
+  const double *grid = line->grid;
+  const AnalysisLine rest = look->line == ANALYSIS_SOLID ? ANALYSIS_DASHED : look->line;
+  analysis_plot_curve(plot, panel, n, grid, solid, band ? low : NULL, band ? high : NULL, mark, look->line);
+  if (shorter) analysis_plot_curve(plot, panel, n, grid, dashed, NULL, NULL, mark, rest);
   free(solid);
 }
 
 /* Runs that are left where the line ends. */
-static size_t last_run_count(const AnalysisLineData *line, size_t n) {
+static size_t last_run_count(const AnalysisLineData *line) {
+  size_t n = drawn_end(line, line->n);
   while (n > 0 && line->runs[n - 1] == 0) n--;
   return n > 0 ? line->runs[n - 1] : 0;
 }
@@ -78,7 +94,7 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   bool shorter = false, logarithmic = false;
   for (size_t i = 0; i < set->line_count; i++) {
     const AnalysisLineData *line = &set->lines[i];
-    size_t last = last_run_count(line, set->grid_count[line->column]);
+    size_t last = last_run_count(line);
     shorter |= last > 0 && last < line->run_count;
     if (line->run_count < fewest) fewest = line->run_count;
     if (line->run_count > most) most = line->run_count;
@@ -93,9 +109,11 @@ static void append_reading(const AnalysisCurveSet *set, CoreText *text) {
   if (most >= ANALYSIS_CURVE_BAND) core_text_appendf(text, "Band: %s. ", bands[set->spread]);
   if (fewest < ANALYSIS_CURVE_BAND && most > 1)
     core_text_append(text, "Faint: single runs, where fewer than three make no interval. ");
+  shorter = shorter && (set->switched == SIZE_MAX || set->groups.family_count > 1);
   if (shorter && count_hidden(set, &hidden_runs))
     core_text_append(text, "Dashed: where runs have ended, or have no value above 0. ");
   else if (shorter) core_text_append(text, "Dashed: after the shorter runs have ended. ");
+  analysis_curve_set_describe_lines(set, text);
   if (set->choice_count > 1)
     core_text_appendf(text,
                       "Each line is the best of up to %zu by its runs' last values, chosen on the same runs: biased "
@@ -134,12 +152,14 @@ static void add_panels(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   for (size_t i = 0; i < set->column_count * set->panel_count; i++) {
     const size_t p = i % set->panel_count, c = i / set->panel_count;
     const char *name = "";
-    if (set->panels.key_count && several && (c == 0 || !rows)) name = set->panels.groups[p].label;
-    if (!set->panels.key_count && set->column_count == 1) name = set->groups.families[p].name;
+    if ((several || !set->panels.key_count) && (c == 0 || !rows)) name = set->panel_name[p];
     size_t panel = analysis_plot_panel(plot, name, "");
-    if (set->column_count == 1) continue;
+    const bool log = analysis_curve_set_is_log(set, c);
+    const bool comparable = isfinite(analysis_column_range(set->columns[c], log).high);
+    if (set->own_axes) analysis_plot_panel_axis_x(plot, panel);
+    if (set->column_count == 1 && (!set->own_axes || comparable)) continue;
     analysis_column_title(set->columns[c], title, sizeof title);
-    analysis_plot_panel_axis(plot, panel, rows && p > 0 ? "" : title, analysis_curve_set_is_log(set, c));
+    analysis_plot_panel_axis(plot, panel, rows && p > 0 ? "" : title, log);
   }
 }
 
@@ -154,38 +174,39 @@ static void add_references(const AnalysisCurveSet *set, AnalysisPlot *plot) {
   }
 }
 
-static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisMark *marks) {
+static void add_legend(const AnalysisCurveSet *set, AnalysisPlot *plot, const AnalysisLook *looks) {
   const AnalysisGrouping *groups = &set->groups;
   bool heads = groups->family_count > 1 && groups->count > groups->family_count;
   for (size_t g = 0; g < groups->count && groups->count > 1; g++) {
     bool begins = g == 0 || groups->groups[g].family != groups->groups[g - 1].family;
-    const char *label = groups->groups[g].label;
+    const char *label = heads ? groups->groups[g].within : groups->groups[g].label;
     if (begins && heads) analysis_plot_legend_head(plot, groups->families[groups->groups[g].family].name);
+    if (begins && groups->groups[g].family == set->switched) analysis_curve_switch_legend(set, plot);
+    if (groups->groups[g].family == set->switched) continue;
     for (size_t i = 0; i < set->line_count && set->panel_count == 1 && set->column_count == 1; i++)
-      if (set->lines[i].group == g) label = set->lines[i].label; /* with what --best-of chose */
-    analysis_plot_legend_entry(plot, label, marks[g], true);
+      if (set->lines[i].group == g && set->choices.key_count) label = set->lines[i].label;
+    analysis_plot_legend_entry(plot, label, looks[g].mark, true);
   }
 }
 
 static AnalysisPlot *make_plot(const AnalysisCurveSet *set) {
   char title[128];
+  AnalysisLook *looks = analysis_curve_looks(set);
   analysis_column_title(set->columns[0], title, sizeof title);
-  AnalysisMark *marks = analysis_marks_create(&set->groups, set->context.style);
   AnalysisPlot *plot = analysis_plot_create(set->context.style, analysis_abscissa_titles[set->abscissa], set->log_x,
                                             title, analysis_curve_set_is_log(set, 0));
   add_panels(set, plot);
-  for (size_t i = 0; i < set->line_count; i++) add_line(set, plot, &set->lines[i], marks[set->lines[i].group]);
+  for (size_t i = 0; i < set->line_count; i++) add_line(set, plot, &set->lines[i], &looks[set->lines[i].group]);
   add_references(set, plot);
-  add_legend(set, plot, marks);
+  add_legend(set, plot, looks);
   add_caption(set, plot);
-  free(marks);
+  free(looks);
   return plot;
 }
 
 /* The column of several, the value of --panel, or the algorithm; of several columns and panels "column: value". */
 static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineData *line, char room[256]) {
-  const char *panel =
-    set->panels.key_count ? set->panels.groups[line->panel].label : set->groups.families[line->panel].name;
+  const char *panel = set->panel_name[line->panel];
   if (set->column_count == 1) return panel;
   const char *column = set->columns[line->column]->name;
   if (set->panel_count == 1) return column;
@@ -193,23 +214,37 @@ static const char *panel_name(const AnalysisCurveSet *set, const AnalysisLineDat
   return room;
 }
 
+/* The group's values of the grouping's keys; nothing of those that it averages over. */
+static void append_key_values(const AnalysisCurveSet *set, size_t group, CoreText *csv) {
+  const AnalysisGroup *of = &set->groups.groups[group];
+  const AnalysisFamily *family = &set->groups.families[of->family];
+  CoreText value = {0};
+  for (size_t k = 0; k < set->groups.key_count; k++) {
+    bool averaged = false;
+    for (size_t a = 0; a < family->averaged_count; a++) averaged |= family->averaged[a] == set->groups.keys[k];
+    core_text_append(csv, ",");
+    if (!averaged) analysis_csv_field(csv, analysis_key_value(of->config, set->groups.keys[k], &value));
+  }
+  core_text_free(&value);
+}
+
 static void make_csv(const AnalysisCurveSet *set, CoreText *csv) {
   char name[256];
-  bool panels = set->column_count > 1 || set->panels.key_count;
+  bool panels = set->column_count > 1 || set->panels.key_count || set->faceted;
   core_text_appendf(csv, "%sconfiguration", panels ? "panel," : "");
   analysis_csv_keys(csv, &set->groups);
   core_text_appendf(csv, ",%s,n,mean,low,high\n", analysis_abscissa_names[set->abscissa]);
   for (size_t l = 0; l < set->line_count; l++) {
     const AnalysisLineData *line = &set->lines[l];
-    for (size_t i = 0; i < set->grid_count[line->column]; i++) {
+    for (size_t i = 0; i < line->n; i++) {
       if (line->runs[i] == 0) continue;
       if (panels) {
         analysis_csv_field(csv, panel_name(set, line, name));
         core_text_append(csv, ",");
       }
       analysis_csv_field(csv, line->label);
-      analysis_csv_key_values(csv, &set->groups, set->groups.groups[line->group].config);
-      analysis_csv_value(csv, set->grid[line->column][i]);
+      append_key_values(set, line->group, csv);
+      analysis_csv_value(csv, line->grid[i]);
       core_text_appendf(csv, ",%zu", line->runs[i]);
       analysis_csv_value(csv, line->mean[i]);
       analysis_csv_value(csv, line->low[i]);
@@ -236,7 +271,7 @@ static int draw(const AnalysisCurveSet *set) {
 /* The last grid place that all runs of the line reach; SIZE_MAX when there is none. */
 static size_t last_common(const AnalysisCurveSet *set, const AnalysisLineData *line) {
   size_t last = SIZE_MAX;
-  for (size_t i = 0; i < set->grid_count[line->column]; i++) {
+  for (size_t i = 0; i < line->n; i++) {
     if (line->run_count > 0 && line->runs[i] == line->run_count) last = i;
   }
   return last;
@@ -245,7 +280,7 @@ static size_t last_common(const AnalysisCurveSet *set, const AnalysisLineData *l
 static void print_table(const AnalysisCurveSet *set) {
   static const char *const kinds[] = {"95 %", "sd", "95 % bootstrap"};
   char column[128], text[64], number[32], name[256];
-  bool panels = set->column_count > 1 || (set->panels.key_count && set->panel_count > 1);
+  bool panels = set->column_count > 1 || set->faceted || (set->panels.key_count && set->panel_count > 1);
   snprintf(column, sizeof column, "%s [%s]", set->column_count > 1 ? "value" : analysis_column_short(set->columns[0]),
            kinds[set->spread]);
   const char *headers[] = {set->column_count > 1 ? "column" : "panel", "configuration", "runs",
@@ -257,7 +292,7 @@ static void print_table(const AnalysisCurveSet *set) {
     if (panels) core_table_cell(table, "%s", panel_name(set, line, name));
     core_table_cell(table, "%s", line->label);
     core_table_cell(table, "%zu", line->run_count);
-    core_table_cell(table, "%s", at == SIZE_MAX ? "-" : core_text_count(set->grid[line->column][at], number));
+    core_table_cell(table, "%s", at == SIZE_MAX ? "-" : core_text_count(line->grid[at], number));
     if (at == SIZE_MAX) snprintf(text, sizeof text, "-");
     else
       analysis_format_interval((AnalysisInterval){line->mean[at], line->low[at], line->high[at], line->runs[at]}, text,
@@ -298,7 +333,7 @@ static void print_json(const AnalysisCurveSet *set) {
     json_array_append_new(
       list, json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "panel", panel_name(set, line, name), "y",
                       set->columns[line->column]->name, "configuration", line->label, "runs",
-                      (json_int_t)line->run_count, "x", json_number(some ? set->grid[line->column][at] : NAN), "mean",
+                      (json_int_t)line->run_count, "x", json_number(some ? line->grid[at] : NAN), "mean",
                       json_number(some ? line->mean[at] : NAN), "low", json_number(some ? line->low[at] : NAN), "high",
                       json_number(some ? line->high[at] : NAN)));
   }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/runs/group_internal.h"
 #include "analysis/runs/tasks.h"
 #include "core/memory.h"
 
@@ -23,9 +24,7 @@ static int choice_rank(const CoreConfigRow *row, const char *choice) {
   return rank;
 }
 
-/* Numbers as numbers, choices in the order of their list, all else as text; a run that does not use the key comes
- * before those that do. */
-static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
   bool used = analysis_key_applies(a, row);
   if (used != analysis_key_applies(b, row)) return used ? 1 : -1;
   if (!used) return 0;
@@ -50,7 +49,7 @@ static int compare_values(const CoreConfig *a, const CoreConfig *b, const CoreCo
 }
 
 static bool same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
-  return compare_values(a, b, row) == 0;
+  return analysis_group_compare(a, b, row) == 0;
 }
 
 /* ---- which keys ------------------------------------------------------------------------------------------------- */
@@ -111,7 +110,9 @@ static int asked_keys(const char *keys, AnalysisGrouping *grouping) {
 
 /* ---- groups and families ---------------------------------------------------------------------------------------- */
 
-static bool same_group(const AnalysisGrouping *grouping, const CoreConfig *a, const CoreConfig *b) {
+static bool same_group(const AnalysisGrouping *grouping, const AnalysisGroup *group, const AnalysisRun *run) {
+  if (grouping->by_sweep && group->sweep != run->sweep) return false;
+  const CoreConfig *a = group->config, *b = &run->config;
   for (size_t k = 0; k < grouping->key_count; k++) {
     if (!same_value(a, b, grouping->keys[k])) return false;
   }
@@ -123,8 +124,10 @@ static void find_groups(const AnalysisSelection *selection, AnalysisGrouping *gr
   grouping->group_of = core_memory_allocate((selection->count + 1) * sizeof *grouping->group_of);
   for (size_t r = 0; r < selection->count; r++) {
     size_t g = 0;
-    while (g < grouping->count && !same_group(grouping, grouping->groups[g].config, &selection->runs[r].config)) g++;
-    if (g == grouping->count) grouping->groups[grouping->count++].config = &selection->runs[r].config;
+    while (g < grouping->count && !same_group(grouping, &grouping->groups[g], &selection->runs[r])) g++;
+    if (g == grouping->count)
+      grouping->groups[grouping->count++] = (AnalysisGroup){
+        .config = &selection->runs[r].config, .sweep = grouping->by_sweep ? selection->runs[r].sweep : 0};
     grouping->groups[g].run_count++;
     grouping->group_of[r] = g;
   }
@@ -132,14 +135,16 @@ static void find_groups(const AnalysisSelection *selection, AnalysisGrouping *gr
 
 typedef struct Place { const AnalysisGrouping *grouping; size_t group; } Place;
 
-/* The algorithm first, whatever its place among the keys, so that families stay together. */
+/* The sweep and the algorithm first, whatever its place among the keys, so that families stay together. */
 static int compare_places(const void *left, const void *right) {
   const Place *a = left, *b = right;
-  const CoreConfig *first = a->grouping->groups[a->group].config, *second = b->grouping->groups[b->group].config;
+  const AnalysisGroup *of_a = &a->grouping->groups[a->group], *of_b = &b->grouping->groups[b->group];
+  const CoreConfig *first = of_a->config, *second = of_b->config;
+  if (of_a->sweep != of_b->sweep) return of_a->sweep < of_b->sweep ? -1 : 1;
   for (size_t pass = 0; pass < 2; pass++) {
     for (size_t k = 0; k < a->grouping->key_count; k++) {
       const CoreConfigRow *row = a->grouping->keys[k];
-      int order = (row == algorithm_row()) == (pass == 0) ? compare_values(first, second, row) : 0;
+      int order = (row == algorithm_row()) == (pass == 0) ? analysis_group_compare(first, second, row) : 0;
       if (order != 0) return order;
     }
   }
@@ -171,6 +176,31 @@ static char *algorithm_name(const CoreConfig *config) {
   return name;
 }
 
+/* Whether the values of one key tell those of the other, in both directions, among the family's groups. */
+static bool keys_move_together(const AnalysisGrouping *grouping, size_t family, const CoreConfigRow *a,
+                               const CoreConfigRow *b) {
+  for (size_t g = 0; g < grouping->count; g++) {
+    for (size_t e = 0; e < g && grouping->groups[g].family == family; e++) {
+      const CoreConfig *one = grouping->groups[g].config, *other = grouping->groups[e].config;
+      if (grouping->groups[e].family == family && same_value(one, other, a) != same_value(one, other, b)) return false;
+    }
+  }
+  return true;
+}
+
+/* Drops keys that move together with an earlier one from the labels, as a budget that follows the environments. */
+static void drop_followers(AnalysisGrouping *grouping, size_t family) {
+  AnalysisFamily *of = &grouping->families[family];
+  size_t kept = 0;
+  for (size_t k = 0; k < of->key_count; k++) {
+    bool follows = false;
+    for (size_t e = 0; e < kept && !follows; e++)
+      follows = keys_move_together(grouping, family, of->keys[e], of->keys[k]);
+    if (!follows) of->keys[kept++] = of->keys[k];
+  }
+  of->key_count = kept;
+}
+
 static void family_keys(AnalysisGrouping *grouping, size_t family) {
   AnalysisFamily *one = &grouping->families[family];
   one->keys = core_memory_allocate((grouping->key_count + 1) * sizeof *one->keys);
@@ -184,20 +214,45 @@ static void family_keys(AnalysisGrouping *grouping, size_t family) {
     }
     if (varies) one->keys[one->key_count++] = grouping->keys[k];
   }
+  drop_followers(grouping, family);
 }
 
-/* Sorted groups of one algorithm stand together: a family begins where the algorithm changes. */
-static void find_families(AnalysisGrouping *grouping) {
+/* Whether all groups of the sweep are of one algorithm. */
+static bool has_one_algorithm(const AnalysisGrouping *grouping, size_t sweep) {
+  const CoreConfig *first = NULL;
+  for (size_t g = 0; g < grouping->count; g++) {
+    if (grouping->groups[g].sweep != sweep) continue;
+    if (first && !same_value(first, grouping->groups[g].config, algorithm_row())) return false;
+    first = grouping->groups[g].config;
+  }
+  return true;
+}
+
+static char *family_name(const AnalysisGrouping *grouping, const AnalysisSelection *selection,
+                         const AnalysisGroup *group, bool by_algorithm) {
+  CoreText name = {0};
+  char *algorithm = by_algorithm ? algorithm_name(group->config) : core_text_duplicate("");
+  const char *sweep = group->sweep ? selection->sweep[group->sweep - 1] : "no sweep";
+  if (!grouping->by_sweep) core_text_append(&name, algorithm);
+  else if (!by_algorithm || has_one_algorithm(grouping, group->sweep)) core_text_append(&name, sweep);
+  else core_text_appendf(&name, "%s: %s", sweep, algorithm);
+  free(algorithm);
+  return name.data ? name.data : core_text_duplicate("");
+}
+
+/* Sorted groups of one sweep and algorithm stand together: a family begins where one of them changes. */
+static void find_families(const AnalysisSelection *selection, AnalysisGrouping *grouping) {
   bool by_algorithm = false;
   for (size_t k = 0; k < grouping->key_count; k++) by_algorithm |= grouping->keys[k] == algorithm_row();
   grouping->families = core_memory_zero_allocate(grouping->count + 1, sizeof *grouping->families);
   for (size_t g = 0; g < grouping->count; g++) {
     AnalysisGroup *group = &grouping->groups[g];
-    bool begins = g == 0 || (by_algorithm && !same_value(group[-1].config, group->config, algorithm_row()));
+    bool begins = g == 0 || group[-1].sweep != group->sweep ||
+                  (by_algorithm && !same_value(group[-1].config, group->config, algorithm_row()));
     if (begins) grouping->family_count++;
     group->family = grouping->family_count - 1;
     AnalysisFamily *family = &grouping->families[group->family];
-    if (begins) family->name = by_algorithm ? algorithm_name(group->config) : core_text_duplicate("");
+    if (begins) family->name = family_name(grouping, selection, group, by_algorithm);
     family->group_count++;
   }
   for (size_t f = 0; f < grouping->family_count; f++) family_keys(grouping, f);
@@ -205,13 +260,23 @@ static void find_families(AnalysisGrouping *grouping) {
 
 /* ---- labels ----------------------------------------------------------------------------------------------------- */
 
+/* Five digits of a number that has more, as those that a scheme makes do. */
+static const char *shorten(const char *text, const CoreConfigRow *row, char room[32]) {
+  double value;
+  if (row->kind != CORE_CONFIG_REAL || strlen(text) < 9 || !core_text_to_real(text, &value)) return text;
+  snprintf(room, 32, "%.5g", value);
+  return room;
+}
+
 static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family, bool with_family) {
   CoreText label = {0}, value = {0};
+  char room[32];
   if (with_family) core_text_append(&label, family->name);
   for (size_t k = 0; k < family->key_count; k++) {
     const char *text = analysis_key_value(group->config, family->keys[k], &value);
     if (!*text) continue; /* not used, or empty: nothing to say */
-    core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(family->keys[k]), text);
+    core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(family->keys[k]),
+                      shorten(text, family->keys[k], room));
   }
   if (label.length == 0) { /* the only configuration of its family */
     char *name = algorithm_name(group->config);
@@ -223,17 +288,61 @@ static char *make_label(const AnalysisGroup *group, const AnalysisFamily *family
 }
 
 static void make_labels(AnalysisGrouping *grouping) {
-  bool clash = false;
+  bool clash = grouping->by_sweep;
   for (size_t g = 0; g < grouping->count; g++) {
     AnalysisGroup *group = &grouping->groups[g];
-    group->label = make_label(group, &grouping->families[group->family], false);
-    for (size_t k = 0; k < g && !clash; k++) clash = strcmp(grouping->groups[k].label, group->label) == 0;
+    group->within = make_label(group, &grouping->families[group->family], false);
+    for (size_t k = 0; k < g && !clash; k++) clash = strcmp(grouping->groups[k].within, group->within) == 0;
   }
-  for (size_t g = 0; g < grouping->count && clash; g++) {
+  for (size_t g = 0; g < grouping->count; g++) {
     AnalysisGroup *group = &grouping->groups[g];
-    free(group->label);
-    group->label = make_label(group, &grouping->families[group->family], true);
+    group->label = make_label(group, &grouping->families[group->family], clash);
   }
+}
+
+/* ---- by sweep --------------------------------------------------------------------------------------------------- */
+
+static bool varies_in_sweep(const AnalysisSelection *selection, const CoreConfigRow *row, size_t sweep) {
+  const CoreConfig *first = NULL;
+  for (size_t r = 0; r < selection->count; r++) {
+    const CoreConfig *config = &selection->runs[r].config;
+    if (selection->runs[r].sweep != sweep || !analysis_key_applies(config, row)) continue;
+    if (first && !same_value(first, config, row)) return true;
+    first = config;
+  }
+  return false;
+}
+
+static bool is_of_task(const CoreConfigRow *row) {
+  const char *at = strstr(core_config_task_keys, row->name);
+  return at && strchr(",", at[strlen(row->name)]) && (at == core_config_task_keys || at[-1] == ',');
+}
+
+static bool has_several_sweeps(const AnalysisSelection *selection) {
+  bool outside = false;
+  for (size_t r = 0; r < selection->count; r++) outside |= selection->runs[r].sweep == 0;
+  return selection->sweeps + outside > 1 && selection->sweeps > 0;
+}
+
+/* Whether labels that name what differs among all runs would say more than what differs within any sweep: a setting of
+ * the task that each sweep has one value of, or two settings more. */
+static bool sweeps_differ(const AnalysisSelection *selection, const AnalysisGrouping *grouping) {
+  bool task = false;
+  size_t most = 0;
+  bool *within = core_memory_zero_allocate(grouping->key_count + 1, sizeof *within);
+  for (size_t s = 0; s <= selection->sweeps; s++) {
+    size_t varying = 0;
+    for (size_t k = 0; k < grouping->key_count; k++) {
+      const bool varies = varies_in_sweep(selection, grouping->keys[k], s);
+      varying += varies;
+      within[k] |= varies;
+    }
+    if (varying > most) most = varying;
+  }
+  for (size_t k = 0; k < grouping->key_count; k++)
+    task |= !within[k] && is_of_task(grouping->keys[k]);
+  free(within);
+  return task || grouping->key_count > most + 1;
 }
 
 int analysis_group_runs(const AnalysisSelection *selection, const char *keys, AnalysisGrouping *grouping) {
@@ -258,18 +367,23 @@ int analysis_group_runs_without(const AnalysisSelection *selection, const char *
     analysis_grouping_free(grouping);
     return code;
   }
+  grouping->by_sweep = !keys && has_several_sweeps(selection) && sweeps_differ(selection, grouping);
   find_groups(selection, grouping);
   sort_groups(selection, grouping);
-  find_families(grouping);
+  find_families(selection, grouping);
   make_labels(grouping);
   return CORE_OK;
 }
 
 void analysis_grouping_free(AnalysisGrouping *grouping) {
-  for (size_t g = 0; g < grouping->count; g++) free(grouping->groups[g].label);
+  for (size_t g = 0; g < grouping->count; g++) {
+    free(grouping->groups[g].label);
+    free(grouping->groups[g].within);
+  }
   for (size_t f = 0; f < grouping->family_count; f++) {
     free(grouping->families[f].name);
     free(grouping->families[f].keys);
+    free(grouping->families[f].averaged);
   }
   free(grouping->keys);
   free(grouping->families);

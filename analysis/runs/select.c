@@ -486,5 +486,7 @@ void analysis_selection_free(AnalysisSelection *selection) {
   free(selection->copy);
   analysis_codes_free(selection);
   free(selection->filter);
+  for (size_t s = 0; s < selection->sweeps; s++) free(selection->sweep[s]);
+  free(selection->sweep);
   memset(selection, 0, sizeof *selection);
 }

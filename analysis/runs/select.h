@@ -34,6 +34,7 @@ typedef struct AnalysisRun {
   char commit[48];        /* of the trainer; "" when unknown */
   size_t code;            /* of the selection's, from 1: what it was trained on beside the trainer; 0: not known */
   char parent[CORE_RUN_ID]; /* the run whose checkpoint it began from; "" without one */
+  size_t sweep;           /* number in the selection's sweeps, from 1; 0: none, or not known (sweep_cover.h) */
 } AnalysisRun;
 
 /* A run that was left out since it repeats another one: same seed, and differences that no run reads. */
@@ -50,6 +51,8 @@ typedef struct AnalysisSelection {
   size_t copies;
   AnalysisCode *code;     /* [codes], each once; of all runs of the sweep, those that were left out too */
   size_t codes;
+  char **sweep;           /* [sweeps] names of the fewest sweeps that have all runs (sweep_cover.h) */
+  size_t sweeps;
   size_t repeats;         /* the last so many runs are earlier ones again (analysis_selection_repeat) */
   char *filter;           /* for people: "all runs", "sweep fig8; ppo.com=8 or ppo.com=16" */
   const char *sql;        /* the statement that chose them */

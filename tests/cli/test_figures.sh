@@ -75,7 +75,7 @@ tap_run "some of the panels" 0 "24 runs of 12 configurations (2 seeds each)" dra
 [ "$(rows curves | cut -d, -f1 | sort -u | tr '\n' ' ')" = "seed 1 seed 2 " ]; tap_result "and no other" $?
 # levels: what runs begin with and the best of them, from SQL alone
 draw curves "$db" --where algo.name=ppo_ewma --group none --reference untrained,best,optimum=0.9 >/dev/null
-levels=$(sed -n 's/^set arrow [0-9]* from graph 0, first \([0-9.]*\) .*dt (6,4).*/\1/p' "$f/curves.gp" | head -3)
+levels=$(sed -n 's/^set arrow [0-9]* from graph 0, first \([0-9.]*\) .* nohead .*/\1/p' "$f/curves.gp" | head -3)
 same "references: before training, best, a number" "$levels" "$(analyze sql "$db" --csv "SELECT avg(iif(e.iteration = 0, e.solve_rate, NULL)), max(e.solve_rate), 0.9
   FROM evaluation AS e JOIN run ON run.id = run_id WHERE level_set = 'train' AND json_extract(config, '\$.algo.name') = 'ppo_ewma'" | tail -1 | tr , '\n')"
 for kind in svg png pdf csv gp; do [ -s "$f/curves.$kind" ] || [ $kind = pdf ]; tap_result "curves.$kind" $?; done

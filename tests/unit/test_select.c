@@ -256,6 +256,87 @@ static void test_asked_groups(void **state) {
   store_database_close(&database);
 }
 
+/* Runs of two sweeps: eps by lr on one task, and two COM with a budget each on another one. */
+static AnalysisSelection two_sweeps(AnalysisRun *runs, char **names) {
+  static const double rates[] = {1e-4, 0.00070710678118654757, 1e-2};
+  size_t n = 0;
+  for (size_t i = 0; i < 12; i++) {
+    AnalysisRun *run = &runs[n++];
+    run->config = core_config_default();
+    run->config.ppo.epsilon = 0.1 * (double)(1 + i / 3);
+    run->config.ppo.learning_rate = rates[i % 3];
+    run->sweep = 1;
+  }
+  for (size_t i = 0; i < 4; i++) {
+    AnalysisRun *run = &runs[n++];
+    run->config = core_config_default();
+    snprintf(run->config.algo.name, sizeof run->config.algo.name, "ppo_ewma");
+    snprintf(run->config.env.morphologies, sizeof run->config.env.morphologies, "car");
+    run->config.ppo.com = i < 2 ? 8 : 64;
+    run->config.train.total_steps = i < 2 ? 1000 : 2000;
+    run->config.train.seed = (int64_t)(i % 2);
+    run->config.net.width = 32;
+    run->sweep = 2;
+  }
+  return (AnalysisSelection){.runs = runs, .count = n, .sweep = names, .sweeps = 2};
+}
+
+/* Labels name what differs within a sweep, once, and families are the sweeps. */
+static void test_labels_within_sweeps(void **state) {
+  (void)state;
+  AnalysisRun runs[16] = {0};
+  char *names[] = {"grid", "coms"};
+  AnalysisGrouping grouping;
+  AnalysisSelection selection = two_sweeps(runs, names);
+  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_true(grouping.by_sweep);
+  assert_int_equal(grouping.family_count, 2);
+  assert_int_equal(grouping.count, 14);
+  assert_string_equal(grouping.families[0].name, "grid");
+  assert_string_equal(grouping.groups[1].within, "eps 0.1, lr 0.00070711");
+  assert_string_equal(grouping.groups[1].label, "grid, eps 0.1, lr 0.00070711");
+  assert_string_equal(grouping.families[1].name, "coms");
+  assert_true(strcmp(grouping.groups[12].within, "com 8") == 0 ||
+              strcmp(grouping.groups[12].within, "budget 1000") == 0); /* they move together */
+  analysis_grouping_free(&grouping);
+  for (size_t r = 0; r < selection.count; r++) runs[r].sweep = 1; /* all of one: nothing names it */
+  selection.sweeps = 1;
+  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  assert_false(grouping.by_sweep);
+  assert_string_equal(grouping.families[0].name, "PPO");
+  analysis_grouping_free(&grouping);
+}
+
+/* Lines of one setting, the other averaged; of more values than asked for, ranges. */
+static void test_groups_are_merged(void **state) {
+  (void)state;
+  AnalysisRun runs[16] = {0};
+  char *names[] = {"grid", "coms"};
+  AnalysisGrouping grouping;
+  AnalysisSelection selection = two_sweeps(runs, names);
+  const CoreConfigRow *eps = core_config_find("ppo.epsilon"), *rate = core_config_find("ppo.learning_rate");
+  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  analysis_grouping_merge(&selection, &grouping, 0, &rate, 1, 8);
+  assert_int_equal(grouping.count, 5);
+  assert_int_equal(grouping.families[0].group_count, 3);
+  assert_int_equal(grouping.groups[0].run_count, 4);
+  assert_string_equal(grouping.groups[2].within, "lr 0.01");
+  assert_string_equal(grouping.groups[2].label, "grid, lr 0.01");
+  assert_int_equal(grouping.families[0].averaged_count, 1);
+  assert_ptr_equal(grouping.families[0].averaged[0], eps);
+  for (size_t r = 0; r < selection.count; r++)
+    assert_int_equal(grouping.groups[grouping.group_of[r]].family, r < 12 ? 0 : 1);
+  for (size_t r = 0; r < 12; r++)
+    assert_true(grouping.groups[grouping.group_of[r]].config->ppo.learning_rate == runs[r].config.ppo.learning_rate);
+  analysis_grouping_free(&grouping);
+  ASSERT_OK(analysis_group_runs(&selection, NULL, &grouping));
+  analysis_grouping_merge(&selection, &grouping, 0, &eps, 1, 2);
+  assert_int_equal(grouping.families[0].group_count, 2);
+  assert_string_equal(grouping.groups[0].within, "eps 0.1 to 0.2");
+  assert_int_equal(grouping.groups[1].run_count, 6);
+  analysis_grouping_free(&grouping);
+}
+
 /* Two runs of two algorithms that differ in the same key need the algorithm in their labels. */
 static void test_labels_are_unique(void **state) {
   (void)state;
@@ -381,7 +462,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_all_runs_in_order), cmocka_unit_test(test_where),
     cmocka_unit_test(test_where_extremes), cmocka_unit_test(test_where_refusals),    cmocka_unit_test(test_groups),
-    cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_are_unique),
+    cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_within_sweeps),
+    cmocka_unit_test(test_groups_are_merged), cmocka_unit_test(test_labels_are_unique),  cmocka_unit_test(test_labels_within_sweeps),
+      cmocka_unit_test(test_groups_are_merged),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
     cmocka_unit_test(test_several_sweeps),

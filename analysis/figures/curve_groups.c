@@ -1,0 +1,301 @@
+/* Lines and panels of a set of curves (curve_set.h): what was asked for, or what differs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/figures/curve_set.h"
+#include "analysis/runs/tasks.h"
+#include "analysis/statistics/statistics.h"
+#include "core/memory.h"
+
+enum {
+  LINES_MOST = 8,  /* that can be told apart in a panel */
+  RANGES = 5,      /* when a setting has more values than that */
+  FACETS_MOST = 6, /* values of a setting that have panels */
+  PANELS_MOST = 9,
+};
+
+/* ---- asked for -------------------------------------------------------------------------------------------------- */
+
+/* "5", "1-4", "5-": the first and the last panel, from 1. */
+static bool read_range(const char *text, size_t range[2]) {
+  int64_t first, last = INT64_MAX;
+  char from[16];
+  const size_t length = strcspn(text, "-");
+  if (length >= sizeof from) return false;
+  memcpy(from, text, length);
+  from[length] = '\0';
+  if (!core_text_to_int(from, &first) || first < 1) return false;
+  if (!text[length]) last = first;
+  else if (text[length + 1] && !core_text_to_int(text + length + 1, &last)) return false;
+  range[0] = (size_t)first;
+  range[1] = (size_t)last;
+  return last >= first;
+}
+
+/* --panels: only the runs of those panels stay. */
+int analysis_curve_set_choose_panels(AnalysisCurveSet *set) {
+  AnalysisGrouping panels = {0};
+  size_t range[2], kept = 0;
+  if (!read_range(set->panel_range, range))
+    return core_error(CORE_USAGE, "--panels %s: expected numbers from 1, as in 1-4, or 5- for all from there on",
+                      set->panel_range);
+  TRY(analysis_group_runs(&set->context.selection, set->panel_keys, &panels));
+  bool *keep = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *keep);
+  for (size_t r = 0; r < set->context.selection.count; r++) {
+    keep[r] = panels.group_of[r] + 1 >= range[0] && panels.group_of[r] + 1 <= range[1];
+    kept += keep[r];
+  }
+  const size_t count = panels.key_count ? panels.count : 1;
+  analysis_grouping_free(&panels);
+  int code = kept ? analysis_context_keep(&set->context, keep)
+                  : core_error(CORE_FAIL, "%s: --panels %s: there are only %zu", set->context.path, set->panel_range,
+                               count);
+  free(keep);
+  return code;
+}
+
+static int group_as_asked(AnalysisCurveSet *set) {
+  CoreText elsewhere = {0};
+  const AnalysisSelection *selection = &set->context.selection;
+  if (set->panel_keys)
+    core_text_append(&elsewhere, strcmp(set->panel_keys, "task") == 0 ? core_config_task_keys : set->panel_keys);
+  if (set->best_keys) core_text_appendf(&elsewhere, "%s%s", elsewhere.length ? "," : "", set->best_keys);
+  int code =
+    analysis_group_runs_without(selection, set->group_keys, elsewhere.length ? elsewhere.data : NULL, &set->groups);
+  if (code == CORE_OK && set->panel_keys) code = analysis_group_runs(selection, set->panel_keys, &set->panels);
+  if (code == CORE_OK && set->best_keys) code = analysis_group_runs(selection, set->best_keys, &set->choices);
+  core_text_free(&elsewhere);
+  return code;
+}
+
+/* Finds the family that has both runs from the start and runs from others' checkpoints, and groups its runs by all
+ * keys but the checkpoint. */
+static int find_switches(AnalysisCurveSet *set) {
+  const AnalysisGrouping *groups = &set->groups;
+  CoreText others = {0};
+  set->switched = SIZE_MAX;
+  for (size_t f = 0; f < groups->family_count; f++)
+    for (size_t k = 0; k < groups->families[f].key_count && set->switched == SIZE_MAX; k++)
+      if (strcmp(groups->families[f].keys[k]->name, "init.from") == 0) set->switched = f;
+  if (set->switched == SIZE_MAX) return CORE_OK;
+  const AnalysisFamily *family = &groups->families[set->switched];
+  for (size_t k = 0; k < family->key_count; k++)
+    if (strncmp(family->keys[k]->name, "init.", 5) != 0)
+      core_text_appendf(&others, "%s%s", others.length ? "," : "", family->keys[k]->name);
+  const AnalysisSelection *selection = &set->context.selection;
+  set->switches = *selection;
+  set->switches.count = 0;
+  set->switches.runs = core_memory_allocate((selection->count + 1) * sizeof *selection->runs);
+  for (size_t r = 0; r < selection->count; r++)
+    if (groups->groups[groups->group_of[r]].family == set->switched)
+      set->switches.runs[set->switches.count++] = selection->runs[r];
+  const int code = analysis_group_runs(&set->switches, others.length ? others.data : "none", &set->targets);
+  core_text_free(&others);
+  return code;
+}
+
+/* ---- few enough lines ------------------------------------------------------------------------------------------- */
+
+/* The last value of a run's first column, which the settings are to explain; NaN: none. */
+static double last_value(const AnalysisCurveSet *set, size_t run) {
+  const AnalysisCurve *curve = &set->curves[0][run];
+  const double last = curve->n ? curve->y[curve->n - 1] : NAN;
+  return analysis_curve_set_is_log(set, 0) ? log(last) : last; /* NaN, or infinite, where there is no logarithm */
+}
+
+/* A setting of a family: how many values it has, and what share of the runs' differences they explain. */
+typedef struct Candidate {
+  const CoreConfigRow *key;
+  size_t values;
+  double explained;
+} Candidate;
+
+/* Omega squared (Hays 1963), of groups of runs: what as many random groups would explain is taken off. */
+static double omega_squared(const double *value, const size_t *group, size_t n, size_t groups) {
+  double mean = 0, total = 0, within = 0;
+  if (n <= groups) return 0;
+  for (size_t i = 0; i < n; i++) mean += value[i] / (double)n;
+  for (size_t g = 0; g < groups; g++) {
+    double sum = 0, squares = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+      if (group[i] != g) continue;
+      sum += value[i] - mean;
+      squares += (value[i] - mean) * (value[i] - mean);
+      count++;
+    }
+    total += squares;
+    within += count ? squares - sum * sum / (double)count : 0;
+  }
+  const double error = within / (double)(n - groups);
+  return total > 0 ? (total - within - (double)(groups - 1) * error) / (total + error) : 0;
+}
+
+/* Judges a key by the runs of the family. */
+static int judge_key(const AnalysisCurveSet *set, size_t family, const CoreConfigRow *key, Candidate *candidate) {
+  const AnalysisSelection *selection = &set->context.selection;
+  AnalysisGrouping by_key = {0};
+  TRY(analysis_group_runs(selection, key->name, &by_key));
+  double *value = core_memory_allocate((selection->count + 1) * sizeof *value);
+  size_t *group = core_memory_allocate((selection->count + 1) * sizeof *group), n = 0;
+  bool *seen = core_memory_zero_allocate(by_key.count + 1, sizeof *seen);
+  *candidate = (Candidate){.key = key};
+  for (size_t r = 0; r < selection->count; r++) {
+    if (set->groups.groups[set->groups.group_of[r]].family != family) continue;
+    candidate->values += !seen[by_key.group_of[r]];
+    seen[by_key.group_of[r]] = true;
+    value[n] = last_value(set, r);
+    group[n] = by_key.group_of[r];
+    n += isfinite(value[n]);
+  }
+  candidate->explained = omega_squared(value, group, n, by_key.count);
+  free(value);
+  free(group);
+  free(seen);
+  analysis_grouping_free(&by_key);
+  return CORE_OK;
+}
+
+static int by_explained(const void *left, const void *right) {
+  const Candidate *a = left, *b = right;
+  return (a->explained < b->explained) - (a->explained > b->explained);
+}
+
+static bool can_be_lines(const Candidate *candidate) {
+  const bool number = candidate->key->kind == CORE_CONFIG_INT || candidate->key->kind == CORE_CONFIG_REAL;
+  return candidate->values > 1 && (candidate->values <= LINES_MOST || number);
+}
+
+/* Lines by the setting that explains most, panels by the next one that has few values. */
+static void merge_lines(AnalysisCurveSet *set, size_t family, const Candidate *list, size_t count, size_t *panels) {
+  const Candidate *line = NULL, *facet = NULL;
+  for (size_t i = 0; i < count && !line; i++)
+    if (can_be_lines(&list[i])) line = &list[i];
+  if (!line) return;
+  for (size_t i = 0; i < count && !facet && !set->panel_keys && set->column_count == 1; i++)
+    if (&list[i] != line && list[i].values > 1 && list[i].values <= FACETS_MOST &&
+        *panels - 1 + list[i].values <= PANELS_MOST)
+      facet = &list[i];
+  if (facet) {
+    set->facet[family] = facet->key;
+    set->faceted = true;
+    *panels += facet->values - 1;
+  }
+  analysis_grouping_merge(&set->context.selection, &set->groups, family, &line->key, 1,
+                          line->values > LINES_MOST ? RANGES : LINES_MOST);
+}
+
+static int thin_family(AnalysisCurveSet *set, size_t family, size_t *panels) {
+  const AnalysisFamily *of = &set->groups.families[family];
+  Candidate *list = core_memory_zero_allocate(of->key_count + 1, sizeof *list);
+  const size_t count = of->key_count;
+  int code = CORE_OK;
+  for (size_t k = 0; k < count && code == CORE_OK; k++) code = judge_key(set, family, of->keys[k], &list[k]);
+  if (code == CORE_OK) {
+    qsort(list, count, sizeof *list, by_explained);
+    merge_lines(set, family, list, count, panels);
+  }
+  free(list);
+  return code;
+}
+
+
+static int thin_lines(AnalysisCurveSet *set) {
+  AnalysisGrouping *groups = &set->groups;
+  size_t panels = groups->family_count;
+  set->facet = core_memory_zero_allocate(groups->family_count + 1, sizeof(const CoreConfigRow *));
+  if (set->group_keys || set->best_keys) return CORE_OK;
+  for (size_t f = 0; f < groups->family_count; f++)
+    if (f != set->switched && groups->families[f].group_count > LINES_MOST) TRY(thin_family(set, f, &panels));
+  return CORE_OK;
+}
+
+/* ---- panels ----------------------------------------------------------------------------------------------------- */
+
+/* A panel for each group of --panel, in order. */
+static void take_panels(AnalysisCurveSet *set) {
+  const AnalysisGrouping *panels = &set->panels;
+  set->panel_count = panels->count;
+  set->panel_name = core_memory_zero_allocate(panels->count + 1, sizeof *set->panel_name);
+  for (size_t p = 0; p < panels->count; p++) set->panel_name[p] = core_text_duplicate(panels->groups[p].label);
+  for (size_t r = 0; r < set->context.selection.count; r++) set->panel_of[r] = panels->group_of[r];
+}
+
+/* One panel of a family, or one a value of its facet. */
+static int add_family_panels(AnalysisCurveSet *set, size_t family) {
+  const AnalysisSelection *selection = &set->context.selection;
+  const char *name = set->groups.families[family].name;
+  AnalysisGrouping values = {0};
+  TRY(analysis_group_runs(selection, set->facet[family] ? set->facet[family]->name : "none", &values));
+  size_t *place = core_memory_allocate((values.count + 1) * sizeof *place);
+  for (size_t v = 0; v < values.count; v++) place[v] = SIZE_MAX;
+  for (size_t v = 0; v < values.count; v++) {
+    for (size_t r = 0; r < selection->count; r++) {
+      if (values.group_of[r] != v || set->groups.groups[set->groups.group_of[r]].family != family) continue;
+      if (place[v] == SIZE_MAX) {
+        CoreText text = {0};
+        core_text_appendf(&text, "%s%s%s", name, *name && set->facet[family] ? ", " : "",
+                          set->facet[family] ? values.groups[v].label : "");
+        set->panel_name = core_memory_resize(set->panel_name, (set->panel_count + 1) * sizeof *set->panel_name);
+        set->panel_name[set->panel_count] = text.data ? text.data : core_text_duplicate("");
+        place[v] = set->panel_count++;
+      }
+      set->panel_of[r] = place[v];
+    }
+  }
+  free(place);
+  analysis_grouping_free(&values);
+  return CORE_OK;
+}
+
+static int find_panels(AnalysisCurveSet *set) {
+  set->panel_of = core_memory_zero_allocate(set->context.selection.count + 1, sizeof *set->panel_of);
+  if (set->panels.key_count) {
+    take_panels(set);
+    return CORE_OK;
+  }
+  if (set->column_count > 1 && !set->groups.by_sweep) {
+    set->panel_count = 1;
+    set->panel_name = core_memory_zero_allocate(1, sizeof *set->panel_name);
+    set->panel_name[0] = core_text_duplicate("");
+    return CORE_OK;
+  }
+  for (size_t f = 0; f < set->groups.family_count; f++) TRY(add_family_panels(set, f));
+  set->own_axes = set->groups.by_sweep;
+  return CORE_OK;
+}
+
+int analysis_curve_set_group(AnalysisCurveSet *set) {
+  TRY(group_as_asked(set));
+  TRY(find_switches(set)); /* lines of their own, whatever their number */
+  TRY(thin_lines(set));
+  return find_panels(set);
+}
+
+static void append_keys(const CoreConfigRow *const *keys, size_t count, const CoreConfigRow *without, CoreText *text) {
+  bool first = true;
+  for (size_t k = 0; k < count; k++) {
+    if (keys[k] == without) continue;
+    core_text_appendf(text, "%s%s", first ? "" : ", ", analysis_key_name(keys[k]));
+    first = false;
+  }
+}
+
+void analysis_curve_set_describe_lines(const AnalysisCurveSet *set, CoreText *text) {
+  bool any = false;
+  for (size_t f = 0; f < set->groups.family_count; f++) {
+    const AnalysisFamily *family = &set->groups.families[f];
+    const CoreConfigRow *facet = set->facet[f];
+    const size_t rest = family->averaged_count - (facet != NULL);
+    if (!family->averaged_count) continue;
+    core_text_appendf(text, "%s%sines: %s", *family->name ? family->name : "", *family->name ? ": l" : "L",
+                      analysis_key_name(family->keys[0]));
+    if (facet) core_text_appendf(text, "; panels: %s", analysis_key_name(facet));
+    if (rest) core_text_append(text, "; averaged over ");
+    if (rest) append_keys(family->averaged, family->averaged_count, facet, text);
+    core_text_append(text, ". ");
+    any = true;
+  }
+  if (any) core_text_append(text, "Lines are of the setting that explains most of the last values. ");
+}

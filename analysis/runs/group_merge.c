@@ -1,0 +1,136 @@
+/* Fewer groups than configurations (group.h): those that are alike in some keys are put together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/runs/group_internal.h"
+#include "core/memory.h"
+
+/* The groups of a merge, from first to end, each with the number of its bucket. */
+typedef struct Merge {
+  AnalysisGrouping *grouping;
+  size_t first, end, *bucket; /* [end - first] */
+} Merge;
+
+static size_t value_place(const Merge *m, size_t group, const CoreConfigRow *row, size_t *distinct) {
+  size_t place = 0;
+  *distinct = 0;
+  for (size_t g = m->first; g < m->end; g++) {
+    bool earlier = false;
+    for (size_t e = m->first; e < g && !earlier; e++)
+      earlier = (analysis_group_compare(m->grouping->groups[e].config, m->grouping->groups[g].config, row) == 0);
+    if (earlier) continue;
+    ++*distinct;
+    place += analysis_group_compare(m->grouping->groups[g].config, m->grouping->groups[group].config, row) < 0;
+  }
+  return place;
+}
+
+static bool is_number(const CoreConfigRow *row) {
+  return row->kind == CORE_CONFIG_INT || row->kind == CORE_CONFIG_REAL;
+}
+
+/* Refines the buckets by the key's values. */
+static void split_buckets(Merge *m, const CoreConfigRow *row, size_t most) {
+  for (size_t g = m->first; g < m->end; g++) {
+    size_t distinct, place = value_place(m, g, row, &distinct);
+    if (distinct > most && is_number(row)) {
+      place = place * most / distinct;
+      distinct = most;
+    }
+    m->bucket[g - m->first] = m->bucket[g - m->first] * distinct + place;
+  }
+}
+
+/* "lr 0.0001 to 0.001", "eps 0.2": of the bucket's groups. */
+static char *bucket_label(const Merge *m, size_t bucket, const CoreConfigRow *const *keys, size_t key_count) {
+  CoreText label = {0}, value = {0};
+  for (size_t k = 0; k < key_count; k++) {
+    const CoreConfig *low = NULL, *high = NULL;
+    for (size_t g = m->first; g < m->end; g++) {
+      const CoreConfig *config = m->grouping->groups[g].config;
+      if (m->bucket[g - m->first] != bucket) continue;
+      if (!low || analysis_group_compare(config, low, keys[k]) < 0) low = config;
+      if (!high || analysis_group_compare(config, high, keys[k]) > 0) high = config;
+    }
+    const char *text = analysis_key_value(low, keys[k], &value);
+    if (!*text && (analysis_group_compare(low, high, keys[k]) == 0)) text = "none";
+    core_text_appendf(&label, "%s%s %s", label.length ? ", " : "", analysis_key_name(keys[k]), text);
+    if (!(analysis_group_compare(low, high, keys[k]) == 0))
+      core_text_appendf(&label, " to %s", analysis_key_value(high, keys[k], &value));
+  }
+  core_text_free(&value);
+  return label.data ? label.data : core_text_duplicate("all");
+}
+
+static AnalysisGroup merge_bucket(const Merge *m, size_t bucket, const CoreConfigRow *const *keys, size_t key_count) {
+  AnalysisGroup merged = {0};
+  for (size_t g = m->first; g < m->end; g++) {
+    const AnalysisGroup *group = &m->grouping->groups[g];
+    if (m->bucket[g - m->first] != bucket) continue;
+    const size_t runs = merged.run_count + group->run_count;
+    if (!merged.config) merged = *group;
+    merged.run_count = runs;
+  }
+  const char *family = m->grouping->families[merged.family].name;
+  merged.within = bucket_label(m, bucket, keys, key_count);
+  CoreText label = {0};
+  core_text_appendf(&label, "%s%s%s", family, *family ? ", " : "", merged.within);
+  merged.label = label.data;
+  return merged;
+}
+
+/* Settings that vary in the family but not in `keys`, and those whose values were put together; `keys` (some of the
+ * family's) become the family's. */
+static void note_averaged(Merge *m, size_t family, const CoreConfigRow *const *keys, size_t key_count, size_t most) {
+  AnalysisFamily *of = &m->grouping->families[family];
+  of->averaged = core_memory_allocate((of->key_count + 1) * sizeof *of->averaged);
+  for (size_t k = 0; k < of->key_count; k++) {
+    bool kept = false;
+    size_t distinct;
+    value_place(m, m->first, of->keys[k], &distinct);
+    for (size_t i = 0; i < key_count; i++) kept |= keys[i] == of->keys[k];
+    if (!kept || (distinct > most && is_number(of->keys[k]))) of->averaged[of->averaged_count++] = of->keys[k];
+  }
+  for (size_t k = 0; k < key_count; k++) of->keys[k] = keys[k];
+  of->key_count = key_count;
+}
+
+void analysis_grouping_merge(const AnalysisSelection *selection, AnalysisGrouping *grouping, size_t family,
+                             const CoreConfigRow *const *keys, size_t key_count, size_t most) {
+  Merge m = {.grouping = grouping};
+  for (size_t f = 0; f < family; f++) m.first += grouping->families[f].group_count;
+  m.end = m.first + grouping->families[family].group_count;
+  const size_t count = m.end - m.first;
+  m.bucket = core_memory_zero_allocate(count + 1, sizeof *m.bucket);
+  size_t *place = core_memory_allocate((count + 1) * sizeof *place), made = 0, buckets = 0;
+  AnalysisGroup *merged = core_memory_allocate((count + 1) * sizeof *merged);
+  for (size_t k = 0; k < key_count; k++) split_buckets(&m, keys[k], most);
+  for (size_t g = 0; g < count; g++) buckets = m.bucket[g] >= buckets ? m.bucket[g] + 1 : buckets;
+  note_averaged(&m, family, keys, key_count, most);
+  for (size_t b = 0; b < buckets; b++) {
+    bool any = false;
+    for (size_t g = 0; g < count; g++) {
+      if (m.bucket[g] != b) continue;
+      any = true;
+      place[g] = m.first + made;
+    }
+    if (any) merged[made++] = merge_bucket(&m, b, keys, key_count);
+  }
+  for (size_t g = m.first; g < m.end; g++) {
+    free(grouping->groups[g].label);
+    free(grouping->groups[g].within);
+  }
+  memcpy(grouping->groups + m.first, merged, made * sizeof *merged);
+  memmove(grouping->groups + m.first + made, grouping->groups + m.end,
+          (grouping->count - m.end) * sizeof *grouping->groups);
+  for (size_t r = 0; r < selection->count; r++) {
+    size_t *group = &grouping->group_of[r];
+    if (*group >= m.end) *group -= count - made;
+    else if (*group >= m.first) *group = place[*group - m.first];
+  }
+  grouping->count -= count - made;
+  grouping->families[family].group_count = made;
+  free(m.bucket);
+  free(place);
+  free(merged);
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# What pictures say, and that nothing in them lies over anything else or leaves the page: figures of several sweeps, of many
+# lines, of long labels, and the pictures of the documentation. Pango measures the texts, as librsvg would. TAP.
+set -u
+export COLUMNS=200
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/small.sh"
+cd "$(dirname "$0")/../.." || exit 1
+f=$tap_dir/figures root=$tap_dir/work db=$tap_dir/work/results.db
+texts() { # NAME PICTURE...: no text of the pictures is out of place
+  local name=$1 out rc; shift
+  out=$(python3 tests/tools/picture_texts.py "$@" 2>&1); rc=$?
+  if [ "$rc" -eq 77 ]; then tap_skip "$name" "$out"; else tap_result "$name" "$rc" "$out"; fi
+}
+texts "the documentation's pictures" docs/study/*.svg docs/gallery/*.svg
+if ! command -v gnuplot >/dev/null; then tap_skip "figures" "no gnuplot"; tap_done; fi
+
+# ---- two sweeps on two tasks: a grid of 12 settings, and two COM
+sweep_file() { # NAME GRID
+  { printf '[sweep]\nname = %s\nseeds = 1\n[env]\ntask = loco512\nnum = 4\n%s\nlevel_count = 2\n' "$1" "$2"; small_settings | sed "s/^count = 0/count = 3/"
+    printf '[grid main]\n%s\n' "$3"; } >"$tap_dir/$1.ini"
+  sweep submit "$tap_dir/$1.ini" --root "$root" --local --wait >/dev/null 2>"$tap_dir/error" || { echo "Bail out! $(cat "$tap_dir/error")"; exit 1; }
+}
+sweep_file rates 'morphologies = car' $'ppo.epsilon = 0.1, 0.2, 0.4\nppo.learning_rate = 1e-4, 3e-4, 1e-3, 3e-3'
+sweep_file ages 'morphologies = hopper' $'algo.name = ppo_ewma\nppo.com = 8, 64\nppo.epochs = 2'
+rows() { grep -v '^#' "$f/$1.csv" | tail -n +2; }
+tap_run "curves of two sweeps" 0 "14 finished" analyze curves "$db" -o "$f"
+labels=$(rows curves | cut -d, -f1-3 | grep -oE '^("[^"]*"|[^,]*),("[^"]*"|[^,]*)' | sort -u)
+! grep -qE "width|budget|morphologies|envs" <<<"$labels"; tap_result "labels name what differs within a sweep" $? "$labels"
+grep -q "rates" <<<"$labels" && grep -q "ages" <<<"$labels"; tap_result "labels name the sweeps" $? "$labels"
+most=$(rows curves | cut -d, -f1-3 | grep -oE '^("[^"]*"|[^,]*),("[^"]*"|[^,]*)' | sort -u | sed -E 's/^("[^"]*"|[^,]*),.*/\1/' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $1 }')
+[ "$most" -le 8 ]; tap_result "a panel has few lines" $? "$most: $labels"
+tap_run "curves of one sweep" 0 "12 finished" analyze curves "$db" --sweep rates --name one -o "$f"
+[ "$(rows one | cut -d, -f1 | sort -u | wc -l)" -ge 3 ]; tap_result "many lines get panels" $? "$(rows one | head -3)"
+grep -q "panels: " <(tr '\n' ' ' <"$f/one.svg"); tap_result "the caption names the settings of lines and panels" $?
+long=env.task,env.morphologies,env.num,train.total_steps,ppo.num_steps,ppo.num_minibatches,ppo.epochs,ppo.epsilon,ppo.learning_rate,net.width
+tap_run "curves with labels of ten settings" 0 "14 finished" analyze curves "$db" --group "$long" --name long -o "$f"
+for figure in bars profiles ddr-vs-solve table layers; do analyze $figure "$db" -o "$f" >/dev/null 2>&1; done
+analyze settings "$db" --x ppo.learning_rate -o "$f" >/dev/null 2>&1
+analyze bars "$db" --group "$long" --name long-bars -o "$f" >/dev/null 2>&1
+texts "figures of two sweeps, and of long labels" "$f"/*.svg
+cut=$(grep -oE '<text>[^<]*…[^<]*</text>' "$f/long.svg" | sort | uniq -d)
+[ -z "$cut" ]; tap_result "labels that are cut differ" $? "$cut"
+tap_done
