@@ -1,4 +1,4 @@
-# Builds three programs (sweep, trainer, analyze), libsim and an extension of SQLite into build/.
+# Builds three programs (sweep, trainer, analyze) and libsim into build/.
 #   make   the programs    make check   all tests    make demo   a small sweep, with its figure    make help   the rest
 # install.mk says how they are installed, packaging/packaging.mk how they are packed, tests/tests.mk how tests are made.
 SHELL := /bin/bash
@@ -95,7 +95,7 @@ archives = $(patsubst %,$(BUILD)/archive/lib%.a,$(1))
 KERNELS_O := $(foreach folder,$(FOLDERS),$(call kernels,$(folder)))
 
 # Kernels first: they take a minute each, and all programs wait for them.
-all: deps-present $(KERNELS_O) $(PROGRAMS) lib bridge $(BUILD)/lib/sweep/sweep_rows.so $(BUILD)/share/made.stamp
+all: deps-present $(KERNELS_O) $(PROGRAMS) lib bridge $(BUILD)/share/made.stamp
 $(foreach folder,$(FOLDERS),$(eval $(call archives,$(folder)): $(call objects,$(folder))))
 $(call archives,%):
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^

@@ -1,8 +1,7 @@
-# libsim and an extension of SQLite for other people's programs; manual pages and completions; install and uninstall.
+# libsim for other people's programs; manual pages and completions; install and uninstall.
 PREFIX ?= /usr/local
 SIM_ABI := 1
 LIBSIM := $(BUILD)/lib/libsim.so.$(SIM_ABI)
-ROWS := $(BUILD)/lib/sweep/sweep_rows.so
 EXPERIMENTS := $(sort $(wildcard experiments/*.ini experiments/*/*.ini)) # a file a figure
 DOCUMENTS := README.md CHANGELOG.md LICENSE $(sort $(shell find docs -type f))
 # Files that are installed as they are, as source:target.
@@ -19,7 +18,7 @@ ifneq ($(words x$(PREFIX)) $(words x$(DESTDIR)),1 1)
 $(error PREFIX and DESTDIR cannot hold blanks: '$(DESTDIR)' '$(PREFIX)'; install to a folder without)
 endif
 endif
-.PHONY: lib bridge install-lib install-rows install-bridge install uninstall
+.PHONY: lib bridge install-lib install-bridge install uninstall
 
 # libsim: sim/ without libgd, and what it needs of core/. Outside programs see the names of sim/library/sim.h only.
 # The archive is therefore one object, whose other symbols are local.
@@ -41,16 +40,6 @@ $(BUILD)/lib/libsim.a: $(LIBSIM_O)
 	@mkdir -p $(@D); rm -f $@
 	@echo "  link $@"; ld -r -o $(BUILD)/pic/libsim.o $^ && objcopy --localize-hidden $(BUILD)/pic/libsim.o && \
 	  ar rcs $@ $(BUILD)/pic/libsim.o
-
-# The rows of results.db for other programs, as a loadable extension of SQLite (store/database/extension.c).
-# It calls the SQLite that loads it and needs no library but C's.
-$(BUILD)/extension/%.o: %.c | deps-present
-	@mkdir -p $(@D)
-	@echo "  pic  $<"; $(CC) $(CFLAGS_ALL) -DSTORE_AS_EXTENSION -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
-$(ROWS): $(patsubst %,$(BUILD)/extension/store/%.o,database/extension database/rows database/pack runlog/number) \
-  $(patsubst %,$(BUILD)/pic/core/%.o,error memory text unicode)
-	@mkdir -p $(@D)
-	@echo "  link $@"; $(CC) $(filter-out -fopenmp,$(CFLAGS_ALL)) -shared $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $^ -lm
 
 # Workers that run environments of Python for the trainer (trainer/envs/bridge).
 BRIDGE := $(addprefix $(BUILD)/lib/sweep/,bridge_side.so worker.py find_code.py)
@@ -78,16 +67,13 @@ install-lib: lib ## libsim, its header and sim.pc: PREFIX=/usr/local, DESTDIR
 	install -m 644 $(BUILD)/lib/libsim.a $(TARGET_FOLDER)/lib
 	install -m 644 sim/library/sim.h $(TARGET_FOLDER)/include/sim
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' sim/library/sim.pc.in > $(TARGET_FOLDER)/lib/pkgconfig/sim.pc
-install-rows: $(ROWS) ## sweep_rows.so into lib/sweep: PREFIX=/usr/local, DESTDIR
-	install -d $(TARGET_FOLDER)/lib/sweep
-	install -m 755 $(ROWS) $(TARGET_FOLDER)/lib/sweep
 install-bridge: bridge ## workers for environments in Python, and the header for those in C: PREFIX, DESTDIR
 	install -d $(TARGET_FOLDER)/lib/sweep
 	install -m 755 $(BUILD)/lib/sweep/bridge_side.so $(TARGET_FOLDER)/lib/sweep
 	install -m 644 $(BUILD)/lib/sweep/worker.py $(BUILD)/lib/sweep/find_code.py $(TARGET_FOLDER)/lib/sweep
 	install -d $(TARGET_FOLDER)/include/sweep
 	install -m 644 trainer/envs/library/environment.h $(TARGET_FOLDER)/include/sweep
-install: all install-lib install-rows install-bridge ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR
+install: all install-lib install-bridge ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR
 	install -d $(TARGET_FOLDER)/bin $(addprefix $(TARGET_FOLDER)/,$(MADE))
 	install -m 755 $(PROGRAMS) $(TARGET_FOLDER)/bin
 	@for folder in $(MADE); do install -m 644 $(BUILD)/$$folder/* $(TARGET_FOLDER)/$$folder || exit 1; done
@@ -95,7 +81,7 @@ install: all install-lib install-rows install-bridge ## programs, manual pages, 
 uninstall: $(BUILD)/share/made.stamp ## removes what install puts there, and folders that are empty then: PREFIX, DESTDIR
 	@cd $(BUILD) && for file in $(patsubst $(BUILD)/%,%,$(PROGRAMS)) $$(find $(MADE) -type f) \
 	  $(foreach f,$(INSTALLED),$(lastword $(subst :, ,$(f)))) lib/libsim.so $(patsubst $(BUILD)/%,%,$(LIBSIM)) \
-	  lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h include/sweep/environment.h $(patsubst $(BUILD)/%,%,$(ROWS) $(BRIDGE)); do \
+	  lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h include/sweep/environment.h $(patsubst $(BUILD)/%,%,$(BRIDGE)); do \
 	  rm -f "$(TARGET_FOLDER)/$$file"; done
 	@for folder in share/sweep share/doc/sweep include/sim include/sweep lib/sweep; do \
 	  [ ! -d "$(TARGET_FOLDER)/$$folder" ] || find "$(TARGET_FOLDER)/$$folder" -depth -type d -empty -delete; done

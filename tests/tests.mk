@@ -18,7 +18,6 @@ $(filter-out $(BUILD)/tests/bench/%,$(TESTS)): private OPTIMISE := $(TESTS_OPTIM
 $(BUILD)/tests/%: tests/%.c $(TESTED) | deps-present
 	@mkdir -p $(@D)
 	@echo "  test $<"; $(CC) $(CFLAGS_ALL) -Itests -MMD -MP -MF $@.d -o $@ $< $(TESTED) $(LIBS_TESTS) -lcmocka
-$(BUILD)/tests/unit/test_extension: | $(ROWS)
 $(BUILD)/tests/golden_%: $(BUILD)/tests/golden/golden_%
 	@cp $< $@
 # The simulator's bits need libsim's objects and none of the rest (tests/tools/test_compilers.sh).
@@ -118,7 +117,7 @@ FETCH_PROCGEN := tests/tools/procgen.sh $(BUILD)/procgen || echo "going on witho
 MAKE_PYTHON := tests/tools/python.sh $(BUILD)/python || echo "going on without Python's environments" >&2
 # Tests of MuJoCo's tasks are skipped where it can not be had.
 FETCH_MUJOCO := $(if $(and $(call has,MUJOCO),$(filter-out $(abspath $(BUILD))/mujoco,$(MUJOCO_HOME))),true,tests/tools/mujoco.sh $(BUILD)/mujoco || echo "going on without MuJoCo" >&2)
-tests: $(KERNELS_O) lib bridge $(ROWS) $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
+tests: $(KERNELS_O) lib bridge $(TESTS) $(GOLDEN) $(FUZZ_REPLAYS) $(PACED) $(PTX_LIBRARIES) $(RUNTIME) \
   $(RUNTIME_CUBLASLT) $(RUNTIME_NCCL) $(PROGRAMS)
 # Unit tests that need what is fetched are skipped without it.
 check:           ## all tests; the last line is "N passed, N failed, N skipped"

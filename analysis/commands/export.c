@@ -108,14 +108,12 @@ static void append_header(CoreText *line, const StoreTable *table) {
   core_text_append(line, "\n");
 }
 
-/* Constant names only; the sweep is bound. Iterations come in the order of their key as they lie: by run, by iteration;
- * to sort millions of them would take room that there may not be. */
+/* Constant names only; the sweep is bound. The large tables lie in the order of their keys, so nothing is sorted. */
 static void append_query(CoreText *sql, const StoreTable *table) {
   core_text_append(sql, "SELECT ");
   for (const StoreTableColumn *column = table->columns; column->name; column++)
     core_text_appendf(sql, "%s%s", column == table->columns ? "" : ", ", column->name);
-  core_text_appendf(sql, " FROM %s WHERE ?1 IS NULL OR %s", table->name, table->of_sweep);
-  if (strcmp(table->name, "iteration") != 0) core_text_appendf(sql, " ORDER BY %s", table->key);
+  core_text_appendf(sql, " FROM %s WHERE ?1 IS NULL OR %s ORDER BY %s", table->name, table->of_sweep, table->key);
 }
 
 static int write_rows(StoreDatabase *database, const StoreTable *table, const char *sweep, Format format, FILE *file,
@@ -154,8 +152,8 @@ static const CoreManual manual = {
   .usage = "analyze export csv|jsonl|tensorboard [results.db] [-o DIR]\n"
            "  analyze export mlflow [results.db] --url URL",
   .about = "csv, jsonl: writes each table as a file (sweep, run, sweep_run, attempt, evaluation, layer, iteration, "
-           "run_ddr, best_solve_rate, run_summary) and schema.json, which says each column's type, unit and meaning: "
-           "enough to make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing of its own "
+           "metric, run_ddr, best_solve_rate, run_summary) and schema.json, which says each column's type, unit and "
+           "meaning: enough to make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing of its own "
            "is left out; schema.json names it.\n\n"
            "tensorboard: writes an event file a run, for tensorboard --logdir DIR: iterations and evaluations as "
            "scalars by transitions, settings for its HParams page.\n\n"

@@ -11,10 +11,8 @@
 #include "analysis/plot/csv.h"
 #include "analysis/runs/select.h"
 #include "core/command/options.h"
-#include "core/files.h"
 #include "core/json.h"
 #include "core/memory.h"
-#include "core/program.h"
 #include "core/terminal.h"
 #include "store/database/query.h"
 
@@ -88,42 +86,24 @@ static int print_table(StoreQuery *query) {
   return code;
 }
 
-/* Where the loadable extension lies: ../lib/sweep beside this program's folder, built or installed. */
-static int print_extension(void) {
-  char self[CORE_PATH_MAX], path[CORE_PATH_MAX];
-  TRY(core_program_folder(self));
-  char *slash = strrchr(self, '/');
-  if (slash) *slash = '\0';
-  TRY(core_files_path(path, "%s/lib/sweep/sweep_rows.so", self));
-  if (!core_files_exists(path))
-    return core_error(CORE_FAIL, "%s is not there; make it with `make`, or install it with `make install`", path);
-  printf("%s\n", path);
-  return CORE_OK;
-}
-
-typedef struct Request { bool csv, json, extension; } Request;
+typedef struct Request { bool csv, json; } Request;
 
 static const CoreManual manual = {
-  .usage = "analyze sql results.db \"SELECT ...\" [--csv|--json]\n"
-         "  analyze sql --extension",
+  .usage = "analyze sql results.db \"SELECT ...\" [--csv|--json]",
   .about = "Runs one SQL statement on the results and prints its rows; nothing can be changed. Tables: sweep, run, "
-           "attempt, iteration, evaluation, layer; views: run_summary, best_solve_rate, run_ddr. Settings are JSON: "
-           "json_extract(config, '$.ppo.com').\n\n"
+           "attempt, iteration, evaluation, layer, metric; views: run_summary, setting, best_solve_rate, run_ddr.\n\n"
            "Example:\n"
            "  analyze sql results.db \"SELECT run_id, level_set, solve_rate, ddr FROM best_solve_rate "
            "ORDER BY 3 DESC\"\n\n"
-           "Other programs read results.db too: docs/results.md has recipes, and --extension prints where the loadable "
-           "extension of SQLite lies that gives them all iterations at full speed.",
-  .least = 0, .most = 2,
+           "Other programs read results.db too: docs/results.md has recipes.",
+  .least = 2, .most = 2,
   .hint = "expected a database and one quoted statement"};
 
 static int answer(void *asked, const char **operands, size_t count) {
+  (void)count;
   const Request *request = asked;
   StoreDatabase *database = NULL;
   StoreQuery *query = NULL;
-  if (request->extension && count > 0) return core_options_misuse(&manual, "--extension stands alone");
-  if (request->extension) return print_extension();
-  if (count < 2) return core_options_misuse(&manual, count == 0 ? "no database" : "no statement");
   const char *path = operands[0], *sql = operands[1];
   if (request->csv && request->json) return core_error(CORE_USAGE, "--csv and --json exclude each other");
   TRY(analysis_database_open(path, &database)); /* imports what is new */
@@ -145,7 +125,6 @@ int analysis_sql(int argc, char **argv) {
   const CoreOption table[] = {
     {"csv", 0, CORE_OPTION_FLAG, &request.csv, NULL, "print comma-separated values with a header line"},
     {"json", 0, CORE_OPTION_FLAG, &request.json, NULL, "print an array of objects"},
-    {"extension", 0, CORE_OPTION_FLAG, &request.extension, NULL, "print where SQLite's loadable extension lies"},
     {0}};
   return core_options_answer(&manual, table, argc, argv, answer, &request);
 }

@@ -14,16 +14,12 @@ enum { REPLICATES = 2000, BOOTSTRAP_SEED = 8 };
 
 /* Whole bins (sums of 64 iterations) up to the budget, and the rows of the first bin that goes beyond it. */
 const char analysis_ddr_sql[] =
-  "SELECT sum(part_transitions) / sum(part_kl), max(at) FROM (SELECT bin.kl_transitions AS part_transitions,"
-  " bin.kl_sum AS part_kl, bin.transitions AS at FROM run CROSS JOIN iteration_bin AS bin ON bin.bin BETWEEN run.key "
-  "<< 26"
-  " AND run.key << 26 | 67108863 WHERE run.id = ?1 AND bin.transitions <= ?2 UNION ALL"
-  " SELECT iif(kl IS NULL, NULL, data.transitions / (data.row & 4294967295)), max(kl, 1e-12), data.transitions FROM run"
-  " CROSS JOIN iteration_row AS data ON data.row BETWEEN (SELECT min(bin) FROM iteration_bin WHERE bin BETWEEN"
-  " run.key << 26 AND run.key << 26 | 67108863 AND transitions > ?2) << 6 AND ((SELECT min(bin) FROM iteration_bin "
-  "WHERE"
-  " bin BETWEEN run.key << 26 AND run.key << 26 | 67108863 AND transitions > ?2) << 6 | 63)"
-  " WHERE run.id = ?1 AND data.transitions <= ?2)";
+  "WITH beyond AS (SELECT min(bin) AS bin FROM iteration_bin WHERE run_id = ?1 AND transitions > ?2)"
+  " SELECT sum(part_transitions) / sum(part_kl), max(at) FROM (SELECT kl_transitions AS part_transitions,"
+  " kl_sum AS part_kl, transitions AS at FROM iteration_bin WHERE run_id = ?1 AND transitions <= ?2 UNION ALL"
+  " SELECT iif(kl IS NULL, NULL, transitions / iteration), max(kl, 1e-12), transitions FROM iteration"
+  " WHERE run_id = ?1 AND iteration BETWEEN (SELECT bin << 6 FROM beyond) AND (SELECT bin << 6 | 63 FROM beyond)"
+  " AND transitions <= ?2)";
 const char analysis_ddr_evaluation_sql[] =
   "SELECT iteration, transitions, solve_rate FROM evaluation"
   " WHERE run_id = ?1 AND level_set = " ANALYSIS_LEVELS_SQL " AND solve_rate IS NOT NULL ORDER BY iteration";

@@ -38,12 +38,10 @@ static const char evaluation_sql[] =
   " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1) ORDER BY "
   "iteration";
 /* The first iteration at or after a place: at most PLACES look-ups a run, however many rows it has. */
-static const char iteration_sql[] = "SELECT row & 4294967295, transitions, solve_rate, kl, ddr, entropy, "
-                                    "grad_norm_actor, explained_variance FROM iteration_row"
-                                    " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | 4294967295 ORDER BY row LIMIT 1";
-static const char last_sql[] =
-  "SELECT key, (SELECT max(row) & 4294967295 FROM iteration_row WHERE row BETWEEN key << 32 AND key << 32 | 4294967295)"
-  " FROM run WHERE id = ?1";
+static const char iteration_sql[] = "SELECT iteration, transitions, solve_rate, kl, ddr, entropy, grad_norm_actor, "
+                                    "explained_variance FROM iteration WHERE run_id = ?1 AND iteration >= ?2"
+                                    " ORDER BY iteration LIMIT 1";
+static const char last_sql[] = "SELECT max(iteration) FROM iteration WHERE run_id = ?1";
 
 typedef struct Queries {
   StoreQuery *evaluation, *iteration, *last;
@@ -71,11 +69,11 @@ static int read_iterations(Queries *q, const char *id, AnalysisCurve *curves) {
   store_query_reset(q->last);
   store_query_bind_text(q->last, 1, id);
   TRY(store_query_step(q->last, &row));
-  int64_t key = row ? store_query_int(q->last, 0) : 0, last = row ? store_query_int(q->last, 1) : 0, next = 1;
+  int64_t last = row ? store_query_int(q->last, 0) : 0, next = 1;
   for (int64_t place = 1; place <= PLACES && next <= last; place++) {
     int64_t wanted = (last * place + PLACES - 1) / PLACES;
     store_query_reset(q->iteration);
-    store_query_bind_int(q->iteration, 1, key);
+    store_query_bind_text(q->iteration, 1, id);
     store_query_bind_int(q->iteration, 2, wanted > next ? wanted : next);
     TRY(store_query_step(q->iteration, &row));
     if (!row) break;

@@ -9,19 +9,19 @@
 #include "store/runlog/runlog.h"
 
 #define OF_EVALUATION(column) \
-  "SELECT e.transitions, e.iteration, iif(?3, (SELECT wall_seconds FROM iteration_row WHERE row =" \
-  " (SELECT key FROM run WHERE id = ?1) << 32 | e.iteration), NULL), e." #column " FROM evaluation e" \
+  "SELECT e.transitions, e.iteration, iif(?3, (SELECT wall_seconds FROM iteration WHERE run_id = ?1" \
+  " AND iteration = e.iteration), NULL), e." #column " FROM evaluation e" \
   " WHERE e.run_id = ?1 AND e.level_set = " ANALYSIS_LEVELS_SQL " AND e." #column " IS NOT NULL ORDER BY e.iteration"
 #define OF_ITERATION(column) \
-  "SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
-  " FROM run CROSS JOIN iteration_row AS data ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295" \
+  "SELECT data.transitions, data.iteration, iif(?3, data.wall_seconds, NULL), data." #column \
+  " FROM run CROSS JOIN iteration AS data ON data.run_id = run.id" \
   " WHERE run.id = ?1 AND ?2 IS NOT NULL AND data." #column " IS NOT NULL AND coalesce(run.iteration, 0) <= 2048" \
   " UNION ALL" \
-  " SELECT data.transitions, data.row & 4294967295, iif(?3, data.wall_seconds, NULL), data." #column \
-  " FROM run CROSS JOIN iteration_bin AS bin ON bin.bin BETWEEN run.key << 26 AND run.key << 26 | 67108863" \
-  " CROSS JOIN iteration_row AS data ON data.row =" \
-  " (SELECT row FROM iteration_row WHERE row BETWEEN bin.bin << 6 AND (bin.bin << 6 | 63)" \
-  " AND " #column " IS NOT NULL ORDER BY row DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL" \
+  " SELECT data.transitions, data.iteration, iif(?3, data.wall_seconds, NULL), data." #column \
+  " FROM run CROSS JOIN iteration_bin AS bin ON bin.run_id = run.id" \
+  " CROSS JOIN iteration AS data ON data.run_id = run.id AND data.iteration =" \
+  " (SELECT iteration FROM iteration WHERE run_id = ?1 AND iteration BETWEEN bin.bin << 6 AND bin.bin << 6 | 63" \
+  " AND " #column " IS NOT NULL ORDER BY iteration DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL" \
   " AND run.iteration > 2048 ORDER BY 2"
 
 static const AnalysisColumn columns[] = {

@@ -11,17 +11,17 @@
 /* The states that a run has looked at by its last row; coverage is measured in one of so many iterations, so that of a
  * run which has none the whole log need not be read. */
 static const char states_sql[] =
-  "SELECT coverage_states FROM iteration_row WHERE row BETWEEN ?1 << 32 | max(?2 - ?3, 0) AND ?1 << 32 | ?2"
-  " AND coverage_states IS NOT NULL ORDER BY row DESC LIMIT 1";
+  "SELECT coverage_states FROM iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 - ?3 AND ?2"
+  " AND coverage_states IS NOT NULL ORDER BY iteration DESC LIMIT 1";
 static const char coverage_sql[] =
-  "SELECT coverage_50 FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | ?2 AND coverage_states <= ?3"
-  " ORDER BY row DESC LIMIT 1";
+  "SELECT coverage_50 FROM iteration WHERE run_id = ?1 AND iteration <= ?2 AND coverage_states <= ?3"
+  " ORDER BY iteration DESC LIMIT 1";
 
-static int read_states(StoreQuery *query, const AnalysisRun *run, int64_t key, int64_t last, double *states) {
+static int read_states(StoreQuery *query, const AnalysisRun *run, int64_t last, double *states) {
   const int64_t every = run->config.metrics.representation_every, other = run->config.metrics.every;
   bool row = false;
   store_query_reset(query);
-  store_query_bind_int(query, 1, key);
+  store_query_bind_text(query, 1, run->id);
   store_query_bind_int(query, 2, last);
   store_query_bind_int(query, 3, 2 * (every > other ? every : other));
   TRY(store_query_step(query, &row));
@@ -29,10 +29,10 @@ static int read_states(StoreQuery *query, const AnalysisRun *run, int64_t key, i
   return CORE_OK;
 }
 
-static int read_coverage(StoreQuery *query, int64_t key, int64_t last, double states, double *coverage) {
+static int read_coverage(StoreQuery *query, const AnalysisRun *run, int64_t last, double states, double *coverage) {
   bool row = false;
   store_query_reset(query);
-  store_query_bind_int(query, 1, key);
+  store_query_bind_text(query, 1, run->id);
   store_query_bind_int(query, 2, last);
   store_query_bind_real(query, 3, states);
   TRY(store_query_step(query, &row));
@@ -67,13 +67,14 @@ static int read_all(StoreQuery *of_states, StoreQuery *of_coverage, const Compar
     const AnalysisMeasured *m = &c->measured[c->run[i]];
     value[i] = c->states[i] = NAN;
     if (m->iteration > 0 && !core_config_has_no_worlds(&run->config))
-      TRY(read_states(of_states, run, m->key, m->iteration, &c->states[i]));
+      TRY(read_states(of_states, run, m->iteration, &c->states[i]));
   }
   for (size_t i = 0; i < c->count; i++) {
     if (isnan(c->states[i])) continue;
     const AnalysisMeasured *m = &c->measured[c->run[i]];
     const double common = common_states(c, i);
-    if (c->states[i] >= common) TRY(read_coverage(of_coverage, m->key, m->iteration, common, &value[i]));
+    const AnalysisRun *run = &c->selection->runs[c->run[i]];
+    if (c->states[i] >= common) TRY(read_coverage(of_coverage, run, m->iteration, common, &value[i]));
   }
   return CORE_OK;
 }

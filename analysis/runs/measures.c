@@ -211,35 +211,29 @@ static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, A
 
 /* KL and DDR from the sums of 64 iterations (iteration_bin) and, where the budget ends inside one, its rows (ddr.h). */
 static const char last_sql[] =
-  "SELECT data.row & 4294967295, run.key, data.transitions FROM run CROSS JOIN iteration_row AS data ON data.row "
-  "BETWEEN run.key << 32 AND"
-  " run.key << 32 | 4294967295 WHERE run.id = ?1 AND data.transitions <= ?2 ORDER BY data.row DESC LIMIT 1";
+  "SELECT iteration, transitions FROM iteration WHERE run_id = ?1 AND transitions <= ?2"
+  " ORDER BY iteration DESC LIMIT 1";
 static const char kl_sql[] =
   "SELECT sum(part_transitions) / sum(part_kl), sum(part_kl) / sum(n) FROM (SELECT kl_transitions AS part_transitions,"
-  " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND (?1 << 26 | "
-  "(?2 >> 6)) - 1"
-  " UNION ALL SELECT iif(kl IS NULL, NULL, transitions / (row & 4294967295)), max(kl, 1e-12), kl IS NOT NULL FROM "
-  "iteration_row"
-  " WHERE row BETWEEN (?1 << 26 | (?2 >> 6)) << 6 AND ?1 << 32 | ?2)";
+  " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE run_id = ?1 AND bin < ?2 >> 6"
+  " UNION ALL SELECT iif(kl IS NULL, NULL, transitions / iteration), max(kl, 1e-12), kl IS NOT NULL FROM iteration"
+  " WHERE run_id = ?1 AND iteration BETWEEN ?2 >> 6 << 6 AND ?2)";
 /* Of long runs the last quarter is looked at in up to 16 stretches of 11 rows: metrics that are taken every tenth
  * iteration stand in each. */
+#define LATE_MEANS \
+  " avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), avg(dormant_actor)," \
+  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM"
 static const char late_sql[] =
   "WITH RECURSIVE stretch(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM stretch WHERE i < 15)"
-  " SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), "
-  "avg(dormant_actor),"
-  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM stretch CROSS JOIN"
-  " iteration_row ON row BETWEEN ?1 << 32 | (?3 - (i * (?3 - ?2)) / 15 - min(10, (?3 - ?2) / 15 - 1)) AND"
-  " ?1 << 32 | (?3 - (i * (?3 - ?2)) / 15)";
+  " SELECT" LATE_MEANS " stretch CROSS JOIN iteration ON run_id = ?1 AND iteration BETWEEN"
+  " ?3 - (i * (?3 - ?2)) / 15 - min(10, (?3 - ?2) / 15 - 1) AND ?3 - (i * (?3 - ?2)) / 15";
 static const char short_late_sql[] =
-  "SELECT avg(steps_per_second), avg(grad_norm_actor), avg(update_norm_actor), avg(feature_rank_actor), "
-  "avg(dormant_actor),"
-  " avg(weight_norm_actor), avg(grad_kurtosis_actor), avg(policy_variance), avg(ess_percent) FROM iteration_row"
-  " WHERE row BETWEEN ?1 << 32 | ?2 AND ?1 << 32 | ?3";
+  "SELECT" LATE_MEANS " iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 AND ?3";
 /* ?3: minibatches of an iteration. Before kl_consecutive was measured, kl_slope was per minibatch. */
 static const char profile_sql[] =
-  "SELECT avg(kl_slope * iif(kl_consecutive IS NULL, ?3, 1)), avg(kl_monotone), avg(kl_consecutive) FROM iteration_row"
-  " WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | ?2";
-static const char distance_sql[] = "SELECT -distance FROM iteration_row WHERE row = ?1 << 32 | ?2";
+  "SELECT avg(kl_slope * iif(kl_consecutive IS NULL, ?3, 1)), avg(kl_monotone), avg(kl_consecutive) FROM iteration"
+  " WHERE run_id = ?1 AND iteration <= ?2";
+static const char distance_sql[] = "SELECT -distance FROM iteration WHERE run_id = ?1 AND iteration = ?2";
 enum { SHORT_RUN = 2048 }; /* iterations: all of the last quarter are read */
 
 static const AnalysisMeasure kl_measures[] = {ANALYSIS_MEASURE_ddr, ANALYSIS_MEASURE_kl};
@@ -252,12 +246,12 @@ static const AnalysisMeasure late[] = {
 
 typedef struct Queries { StoreQuery *scores, *other, *last, *kl, *late, *short_late, *profile, *distance; } Queries;
 
-/* Runs a statement of a run's key and one or two numbers (second < 0: one), and takes its columns. */
-static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, const AnalysisMeasure *list,
+/* Runs a statement of a run's id and one or two numbers (second < 0: one), and takes its columns. */
+static int take(StoreQuery *query, const char *id, int64_t first, int64_t second, const AnalysisMeasure *list,
                 size_t count, AnalysisMeasured *run) {
   bool row = false;
   store_query_reset(query);
-  store_query_bind_int(query, 1, key);
+  store_query_bind_text(query, 1, id);
   store_query_bind_int(query, 2, first);
   if (second >= 0) store_query_bind_int(query, 3, second);
   TRY(store_query_step(query, &row));
@@ -269,7 +263,7 @@ static int take(StoreQuery *query, int64_t key, int64_t first, int64_t second, c
   return CORE_OK;
 }
 
-/* The last iteration that counts, where its rows are, and what the run's status means for the budget. */
+/* The last iteration that counts, and what the run's status means for the budget. */
 static int read_end(Queries *q, const AnalysisRun *of, double budget, double limit, AnalysisMeasured *run) {
   bool row = false;
   store_query_reset(q->last);
@@ -278,8 +272,7 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
   TRY(store_query_step(q->last, &row));
   if (row) {
     run->iteration = store_query_int(q->last, 0);
-    run->key = store_query_int(q->last, 1);
-    run->transitions = store_query_real(q->last, 2);
+    run->transitions = store_query_real(q->last, 1);
   }
   const bool reached = of->status == STORE_FINISHED || (budget > 0 && run->transitions >= budget);
   run->broken = !reached && (of->status == STORE_DIVERGED || of->status == STORE_FAILED);
@@ -290,18 +283,18 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
 
 static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisMeasured *run) {
   static const AnalysisMeasure final[] = {ANALYSIS_MEASURE_final};
-  const int64_t last = run->iteration, key = run->key;
+  const int64_t last = run->iteration;
   if (last == 0) return CORE_OK;
-  TRY(take(q->kl, key, last, -1, kl_measures, 2, run));
-  TRY(take(last <= SHORT_RUN ? q->short_late : q->late, key, last - last / 4, last, late, sizeof late / sizeof *late,
+  TRY(take(q->kl, of->id, last, -1, kl_measures, 2, run));
+  TRY(take(last <= SHORT_RUN ? q->short_late : q->late, of->id, last - last / 4, last, late, sizeof late / sizeof *late,
            run));
   if (of->config.metrics.profile_every > 0)
-    TRY(take(q->profile, key, last, of->config.ppo.epochs * of->config.ppo.num_minibatches, profile,
+    TRY(take(q->profile, of->id, last, of->config.ppo.epochs * of->config.ppo.num_minibatches, profile,
              sizeof profile / sizeof *profile, run));
   /* noisy_sgd has no evaluations: its score is how near it came. */
   if (!core_config_has_no_worlds(&of->config)) return CORE_OK;
   run->rated = false;
-  return run->broken ? CORE_OK : take(q->distance, key, last, -1, final, 1, run);
+  return run->broken ? CORE_OK : take(q->distance, of->id, last, -1, final, 1, run);
 }
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ typedef struct AnalysisMeasured {
   bool ended;                       /* reached the budget, or broke down before it: its last value is its final one */
   bool broken;                      /* diverged or failed before the budget: has an untrained policy's scores */
   bool censored;                    /* not ended: its sweep's [stop] rule has stopped it, before the budget asked for */
-  int64_t key, iteration;           /* of its rows in the database, and the last one that counts; 0: none */
+  int64_t iteration;                /* the last one that counts; 0: none */
 } AnalysisMeasured;
 
 /* Whether the measure is of scores (solve rates or returns). */

@@ -74,10 +74,8 @@ int analysis_database_open(const char *path, StoreDatabase **database) {
     fprintf(stderr, "note: %s can not be written: new results are not imported\n", path);
     return store_database_open(path, true, database);
   }
-  int64_t older;
-  TRY(store_database_open_to_show(path, database, &older));
-  if (older) fprintf(stderr, "note: " STORE_OLDER_NOTE "\n", path, (long long)older);
-  else if (!store_is_merged(*database)) import_new(*database, root);
+  TRY(store_database_open(path, false, database));
+  if (!store_is_merged(*database)) import_new(*database, root);
   return CORE_OK;
 }
 

@@ -6,6 +6,7 @@ from the caller is bound to a statement or compared in Python, so nothing of it 
 from __future__ import annotations
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -17,13 +18,10 @@ import numpy as np
 
 from . import frames
 from .errors import ColumnError, DamagedError, Error, FormatError, MissingError, VersionError
-from .packed import PLACES, PackError, unpack
 from .where import Between, Where, holds, mask
 
-SCHEMA_VERSION = 10         # store/database/schema.h
-SCHEMA_OLDEST = 6           # the first that packs iterations
+SCHEMA_VERSION = 11         # store/database/schema.h
 APPLICATION = 0x53574250    # PRAGMA application_id, "SWBP"
-_BATCH = 512                # chunks that are unpacked together
 _SUMMARY = ("sweeps", "task", "algorithm", "best_solve_rate", "last_solve_rate", "ddr")  # of run_summary
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -52,7 +50,7 @@ class Database:
             self._handle = self._connect()
         try:
             self._check_version()
-            self._columns = {table: self._read_columns(table) for table in ("run", "iteration_chunk", "evaluation")}
+            self._columns = {table: self._read_columns(table) for table in ("run", "iteration", "evaluation")}
         except Error:
             self._handle.close()
             raise
@@ -72,7 +70,7 @@ class Database:
     def columns(self, of: str = "iterations") -> list[str]:
         """The names that iterations(), evaluations() or runs() know."""
         if of == "iterations":
-            return ["run_id", "iteration", *self._measured()]
+            return list(self._columns["iteration"])
         if of == "evaluations":
             return list(self._columns["evaluation"])
         if of == "runs":
@@ -120,80 +118,40 @@ class Database:
 
     def iterations(self, columns: Sequence[str] | None = None, where: Where | None = None) -> Any:
         """A row an iteration, by run and iteration: run_id, iteration and the columns asked for (None: all), NaN where
-        nothing was measured. where: columns of iterations(), then as of runs(). A million rows take a second or less.
+        nothing was measured. where: columns of iterations(), then as of runs(). A million rows take some seconds.
         """
-        measured = self._measured()
+        measured = self._columns["iteration"][2:]
         wanted = _check_columns(columns, self.columns(), "iterations()")
         wanted = [c for c in wanted if c not in ("run_id", "iteration")]
         of_rows, of_runs = _divide(where, ["iteration", *measured])
         runs = self._select_runs(of_runs)
-        read = list(dict.fromkeys([*wanted, *(name for name in of_rows if name != "iteration")]))
-        parts = [part for chunks in self._chunks(read, runs, of_rows.get("iteration"))
-                 if len((part := self._unpack(chunks, read, wanted, of_rows, runs))[0])]
-        arrays = [np.concatenate(a) for a in zip(*parts)] if parts else None
-        ids = [run["id"] for run in runs]
-        if arrays is None:
-            arrays = [np.empty(0, np.int64), np.empty(0, np.int64), *(np.empty(0) for _ in wanted)]
-        return frames.make(self.frame, {"run_id": frames.Codes(arrays[0], ids), "iteration": arrays[1],
-                                        **dict(zip(wanted, arrays[2:]))})
+        read = list(dict.fromkeys(["iteration", *wanted, *of_rows]))
+        tables = [self._read_run(run["id"], read, of_rows) for run in runs]
+        table = np.concatenate(tables) if tables else np.empty((0, len(read)))
+        place = np.repeat(np.arange(len(runs)), [len(part) for part in tables])
+        return frames.make(self.frame, {"run_id": frames.Codes(place, [run["id"] for run in runs]),
+                                        "iteration": table[:, 0].astype(np.int64),
+                                        **{name: table[:, read.index(name)] for name in wanted}})
 
-    # ---- iterations ----------------------------------------------------------------------------------------------
-
-    def _measured(self) -> list[str]:
-        return self._columns["iteration_chunk"][3:]
-
-    def _chunks(self, read: list[str], runs: list[dict[str, Any]], iterations: Any) -> Iterator[list[tuple]]:
-        """Batches of rows (chunk, n, iteration, columns ...) of these runs, by chunk."""
-        sql = (f"SELECT {_sql_names(['chunk', 'n', 'iteration', *read])} FROM iteration_chunk"
-               " WHERE chunk BETWEEN ?1 AND ?2 ORDER BY chunk")
-        waiting: list[tuple] = []
-        for bounds in _chunk_ranges([run["key"] for run in runs], iterations):
-            with self._errors():
-                cursor = self._handle.execute(sql, bounds)
-                while rows := cursor.fetchmany(_BATCH):
-                    waiting += rows
-                    if len(waiting) >= _BATCH:
-                        yield waiting
-                        waiting = []
-        if waiting:
-            yield waiting
-
-    def _unpack(self, chunks: list[tuple], read: list[str], wanted: list[str], of_rows: Where,
-                runs: list[dict[str, Any]]) -> list[np.ndarray]:
-        """[run's place in runs, iteration, wanted ...] of the chunks' rows that fulfil `of_rows`."""
+    def _read_run(self, run: str, read: list[str], of_rows: Where) -> np.ndarray:
+        """A run's rows [rows][read] that fulfil `of_rows`, by iteration."""
+        bounds = of_rows.get("iteration")
+        low, high = (bounds.low, bounds.high) if isinstance(bounds, Between) else (-math.inf, math.inf)
+        with self._errors():
+            rows = self._handle.execute(f"SELECT {_sql_names(read)} FROM iteration WHERE run_id = ? AND iteration"
+                                        " BETWEEN ? AND ? ORDER BY iteration", (run, low, high)).fetchall()
         try:
-            packed = list(zip(*chunks))
-            keys = np.array(packed[0], dtype=np.int64)
-            here, iteration = self._present(keys, packed)
-            pick = np.ravel if here.all() else lambda table: table[here]
-            values = {name: pick(unpack(packed[3 + at])) for at, name in enumerate(read)}
-        except PackError as error:
-            raise self._damaged(f"chunk {chunks[error.place][0]} can not be unpacked") from None
-        except (TypeError, OverflowError):
-            raise self._damaged("iteration_chunk holds values of a wrong type") from None
-        places = np.searchsorted(np.array([run["key"] for run in runs], dtype=np.int64), keys >> 24)
-        place = np.broadcast_to(places[:, None], here.shape)[here]
-        keep = None
+            table = np.array(rows, dtype=np.float64).reshape(len(rows), len(read))
+        except (TypeError, ValueError, OverflowError):
+            raise self._damaged(f"run {run!r} has values of a wrong type in iteration") from None
         for name, condition in of_rows.items():
-            chosen = mask(condition, iteration if name == "iteration" else values[name])
-            keep = chosen if keep is None else keep & chosen
-        found = [place, iteration, *(values[name] for name in wanted)]
-        return found if keep is None else [array[keep] for array in found]
-
-    def _present(self, keys: np.ndarray, packed: list[tuple]) -> tuple[np.ndarray, np.ndarray]:
-        """Which places are rows, [chunks][256], and their iterations, [rows]; checked against chunk and n."""
-        numbers = unpack(packed[2])
-        here = ~np.isnan(numbers)
-        expected = ((keys & 0xFFFFFF) << 8)[:, None] + np.arange(PLACES)
-        wrong = (here & (numbers != expected)).any(axis=1) | (here.sum(axis=1) != np.array(packed[1]))
-        if wrong.any():
-            raise PackError(int(np.argmax(wrong)))
-        return here, expected[here]
+            table = table[mask(condition, table[:, read.index(name)])]
+        return table
 
     # ---- runs ----------------------------------------------------------------------------------------------------
 
     def _select_runs(self, where: Where, settings: bool = False) -> list[dict[str, Any]]:
-        """The runs that fulfil `where`, by key, each with key and id, and with its settings where they are needed."""
+        """The runs that fulfil `where`, by id, each with its id, and with its settings where they are needed."""
         of_run = {name: c for name, c in where.items() if name in self._columns["run"] and name != "config"}
         if "run_id" in where:
             of_run["id"] = where["run_id"]
@@ -206,12 +164,12 @@ class Database:
                                   f"runs are {', '.join([*self._columns['run'], *_SUMMARY])}; settings look like "
                                   "'ppo.com'")
         settings = settings or bool(of_settings)
-        names = list(dict.fromkeys(["key", "id", *of_run, *(["config"] if settings else [])]))
+        names = list(dict.fromkeys(["id", *of_run, *(["config"] if settings else [])]))
         with self._errors():
-            rows = self._handle.execute(f"SELECT {_sql_names(names)} FROM run ORDER BY key").fetchall()
+            rows = self._handle.execute(f"SELECT {_sql_names(names)} FROM run ORDER BY id").fetchall()
         runs = [dict(zip(names, row)) for row in rows]
-        if not all(isinstance(run["key"], int) and 0 <= run["key"] < 2**39 for run in runs):
-            raise self._damaged("run.key is out of range")
+        if not all(isinstance(run["id"], str) for run in runs):
+            raise self._damaged("run.id is no text")
         runs = [run for run in runs if all(holds(c, run[n]) for n, c in of_run.items())]
         for run in runs:
             run["settings"] = self._settings_of(run) if settings else {}
@@ -275,9 +233,9 @@ class Database:
         if version > SCHEMA_VERSION:
             raise VersionError(f"{self.path}: written by a newer sweep (its schema is {version}, this package knows "
                                f"{SCHEMA_VERSION}); install the package of that version")
-        if version < SCHEMA_OLDEST:
-            raise VersionError(f"{self.path}: written by an older sweep (its schema is {version}, this package reads "
-                               f"{SCHEMA_OLDEST} to {SCHEMA_VERSION}); sweep collect brings it forward")
+        if version < SCHEMA_VERSION:
+            raise VersionError(f"{self.path}: written by an older sweep (its schema is {version}, this package's "
+                               f"{SCHEMA_VERSION}); make it anew from the run logs with: sweep rebuild")
 
     def _read_columns(self, table: str) -> list[str]:
         with self._errors():
@@ -351,23 +309,3 @@ def _flatten(settings: dict[str, Any], before: str = "") -> Iterator[tuple[str, 
             yield from _flatten(value, f"{before}{name}.")
         else:
             yield before + name, value
-
-
-def _chunk_ranges(keys: list[int], iterations: Any) -> Iterator[tuple[int, int]]:
-    """Bounds of chunk numbers: neighbouring runs in one go, unless only some of their iterations are asked for.
-
-    >>> list(_chunk_ranges([1, 2, 4], None)) == [(1 << 24, (3 << 24) - 1), (4 << 24, (5 << 24) - 1)]
-    True
-    """
-    low, high = 0, 0xFFFFFF
-    if isinstance(iterations, Between):
-        low = min(max(int(iterations.low), 0) >> 8, high) if iterations.low > 0 else 0
-        high = min(int(iterations.high) >> 8, high) if iterations.high < 2**32 else high
-    whole = (low, high) == (0, 0xFFFFFF)
-    at = 0
-    while at < len(keys):
-        end = at + 1
-        while whole and end < len(keys) and keys[end] == keys[end - 1] + 1:
-            end += 1
-        yield keys[at] << 24 | low, (keys[end - 1] << 24) + high
-        at = end

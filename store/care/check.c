@@ -9,11 +9,12 @@
 
 #include "core/config/origin.h"
 #include "store/care/maintain.h"
-#include "store/database/chunk_internal.h"
+#include "store/database/bulk_internal.h"
 #include "store/database/database_internal.h"
-#include "store/database/schema.h"
 #include "store/runlog/runlog_internal.h"
 #include "store/workspace/paths.h"
+
+enum { FORGOTTEN = 5 };
 
 typedef struct Checking {
   StoreDatabase *database;
@@ -22,7 +23,7 @@ typedef struct Checking {
   void (*tell)(void *, const StoreFinding *);
   void *context;
   StoreCheck *check;
-  sqlite3_stmt *forget[4];   /* deletes what the importer knows and has of a run */
+  sqlite3_stmt *forget[FORGOTTEN]; /* deletes what the importer knows and has of a run */
 } Checking;
 
 static void tell(Checking *c, StoreSeverity severity, const char *subject, const char *text, StoreRemedy possible) {
@@ -52,39 +53,18 @@ static int check_file(Checking *c) {
   return code;
 }
 
-/* Packed columns that are none: no row of such a run can be trusted. */
-static int look_at_chunk(void *context, int64_t key, const StoreChunk *chunk) {
-  char words[160];
-  if (chunk) return CORE_OK;
-  snprintf(words, sizeof words, "chunk %" PRId64 " can not be unpacked; make the database anew with: sweep rebuild",
-           key);
-  tell(context, STORE_DAMAGE, "iteration_chunk", words, STORE_REMEDY_NONE);
-  return CORE_OK;
-}
-
-static int check_chunks(Checking *c) {
-  StoreChunks *chunks;
-  TRY(store_chunks_create(c->database, &chunks));
-  int code = store_chunks_walk(chunks, look_at_chunk, c);
-  store_chunks_destroy(&chunks);
-  return code;
-}
-
 /* ---- rows that belong to nothing, impossible values -------------------------------------------------------------- */
 
 /* count: the first column is the number of bad rows; remove: deletes them (NULL: no repair). */
 typedef struct Rule { StoreSeverity severity; const char *subject, *text, *count, *remove; } Rule;
 
 #define NO_RUN "run_id NOT IN (SELECT id FROM run)"
+#define OF_NO_RUN(table) \
+  {STORE_DAMAGE, table, "rows of runs that are not in `run`", "SELECT count(*) FROM " table " WHERE " NO_RUN, \
+   "DELETE FROM " table " WHERE " NO_RUN}
 static const Rule rules[] = {
-  {STORE_DAMAGE, "evaluation", "rows of runs that are not in `run`", "SELECT count(*) FROM evaluation WHERE " NO_RUN,
-   "DELETE FROM evaluation WHERE " NO_RUN},
-  {STORE_DAMAGE, "layer", "rows of runs that are not in `run`", "SELECT count(*) FROM layer WHERE " NO_RUN,
-   "DELETE FROM layer WHERE " NO_RUN},
-  {STORE_DAMAGE, "attempt", "rows of runs that are not in `run`", "SELECT count(*) FROM attempt WHERE " NO_RUN,
-   "DELETE FROM attempt WHERE " NO_RUN},
-  {STORE_DAMAGE, "run_log", "rows of runs that are not in `run`", "SELECT count(*) FROM run_log WHERE " NO_RUN,
-   "DELETE FROM run_log WHERE " NO_RUN},
+  OF_NO_RUN("iteration"), OF_NO_RUN("iteration_bin"), OF_NO_RUN("evaluation"), OF_NO_RUN("layer"),
+  OF_NO_RUN("metric"), OF_NO_RUN("attempt"), OF_NO_RUN("run_log"),
   {STORE_DAMAGE, "run_import", "rows of runs that are not in `run`",
    "SELECT count(*) FROM run_import WHERE run NOT IN (SELECT key FROM run)",
    "DELETE FROM run_import WHERE run NOT IN (SELECT key FROM run)"},
@@ -119,43 +99,10 @@ static int check_rules(Checking *c) {
   return CORE_OK;
 }
 
-/* Iterations of keys that no run has: from each row the next key is looked up, so that rows are not walked through. */
-static int check_orphan_iterations(Checking *c) {
-  sqlite3_stmt *next = NULL, *remove = NULL;
-  int64_t key = 0;
-  int code = store_database_prepare(c->database, "SELECT chunk >> 24, (SELECT 1 FROM run WHERE key = chunk >> 24)"
-                                    " FROM iteration_chunk WHERE chunk >= ?1 << 24 ORDER BY chunk LIMIT 1", &next);
-  if (code == CORE_OK)
-    code = store_database_prepare(
-      c->database, "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215", &remove);
-  while (code == CORE_OK) {
-    sqlite3_bind_int64(next, 1, key);
-    int step = sqlite3_step(next);
-    if (step != SQLITE_ROW) {
-      if (step != SQLITE_DONE) code = store_database_error(c->database, "check");
-      break;
-    }
-    key = sqlite3_column_int64(next, 0);
-    bool known = sqlite3_column_type(next, 1) != SQLITE_NULL;
-    sqlite3_reset(next);
-    if (!known) {
-      char words[96];
-      snprintf(words, sizeof words, "rows of key %" PRId64 ", which no run has", key);
-      tell(c, STORE_DAMAGE, "iteration_chunk", words, STORE_REMEDY_DELETED);
-      sqlite3_bind_int64(remove, 1, key);
-      if (c->repair) code = store_database_run(c->database, remove);
-    }
-    key++;
-  }
-  sqlite3_finalize(next);
-  sqlite3_finalize(remove);
-  return code;
-}
-
 /* ---- a run ------------------------------------------------------------------------------------------------------ */
 
 /* begun: the iteration of another run that it goes on from; 0: none, -1: not known. */
-typedef struct Run { int64_t key, progress, begun; char id[CORE_RUN_ID]; bool ended; } Run;
+typedef struct Run { int64_t progress, begun; char id[CORE_RUN_ID]; bool ended; } Run;
 
 /* Has every log that was imported still its place in the workspace, so that it can be read again? */
 typedef struct Logs { int64_t count, missing, differing, shorter, damaged_lines; char first[240]; } Logs;
@@ -205,13 +152,13 @@ static int look_at_logs(Checking *c, sqlite3_stmt *statement, const Run *run, Lo
 
 /* The next import finds the run as one that it never saw. */
 static int forget_run(Checking *c, const Run *run) {
-  static const char *const sql[4] = {"DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2",
-                                     "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?2 << 24 AND ?2 << 24 | 16777215",
-                                     "DELETE FROM iteration_bin WHERE bin BETWEEN ?2 << 26 AND ?2 << 26 | 67108863"};
-  for (int i = 0; i < 4; i++) {
+  static const char *const sql[FORGOTTEN] = {
+    "DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM iteration WHERE run_id = ?1",
+    "DELETE FROM iteration_bin WHERE run_id = ?1", "DELETE FROM metric WHERE run_id = ?1",
+    "DELETE FROM run_import WHERE run = (SELECT key FROM run WHERE id = ?1)"};
+  for (int i = 0; i < FORGOTTEN; i++) {
     TRY(store_database_prepare(c->database, sql[i], &c->forget[i]));
-    if (i == 0) sqlite3_bind_text(c->forget[i], 1, run->id, -1, SQLITE_STATIC);
-    else sqlite3_bind_int64(c->forget[i], 2, run->key);
+    sqlite3_bind_text(c->forget[i], 1, run->id, -1, SQLITE_STATIC);
     TRY(store_database_run(c->database, c->forget[i]));
   }
   return CORE_OK;
@@ -220,7 +167,7 @@ static int forget_run(Checking *c, const Run *run) {
 typedef struct Rows { int64_t count, first, last, infinite; } Rows;
 
 static int count_rows(Checking *c, sqlite3_stmt *statement, const Run *run, Rows *rows) {
-  sqlite3_bind_int64(statement, 1, run->key);
+  sqlite3_bind_text(statement, 1, run->id, -1, SQLITE_STATIC);
   int step = sqlite3_step(statement);
   if (step == SQLITE_ROW)
     *rows = (Rows){sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
@@ -232,11 +179,12 @@ static int count_rows(Checking *c, sqlite3_stmt *statement, const Run *run, Rows
 
 enum { COUNT_ROWS, FIRST_GAP, RUN_LOGS, RUN_STATEMENTS };
 static const char *const run_sql[RUN_STATEMENTS] = {
-  [COUNT_ROWS] = "SELECT count(*), min(row) & 4294967295, max(row) & 4294967295, count(nullif(abs(kl) = 9e999, 0))"
-                 " FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295",
+  [COUNT_ROWS] = "SELECT count(*), min(iteration), max(iteration), count(nullif(abs(kl) = 9e999, 0))"
+                 " FROM iteration WHERE run_id = ?1",
   [FIRST_GAP] =
-    "SELECT (row & 4294967295) + 1 FROM iteration_row AS one WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
-    " AND NOT EXISTS (SELECT 1 FROM iteration_row WHERE row = one.row + 1) ORDER BY row LIMIT 1",
+    "SELECT iteration + 1 FROM iteration AS one WHERE run_id = ?1"
+    " AND NOT EXISTS (SELECT 1 FROM iteration WHERE run_id = ?1 AND iteration = one.iteration + 1)"
+    " ORDER BY iteration LIMIT 1",
   [RUN_LOGS] = "SELECT file, offset, mark, damage FROM run_log WHERE run_id = ?1 ORDER BY attempt, kind"};
 
 static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *run) {
@@ -261,7 +209,7 @@ static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *ru
   int64_t missing = rows.count ? rows.last - before - rows.count + (rows.first == 0) : 0;
   if (missing > 0) {
     int64_t gap = before + 1;
-    sqlite3_bind_int64(statements[FIRST_GAP], 1, run->key);
+    sqlite3_bind_text(statements[FIRST_GAP], 1, run->id, -1, SQLITE_STATIC);
     if (rows.first <= gap && sqlite3_step(statements[FIRST_GAP]) == SQLITE_ROW)
       gap = sqlite3_column_int64(statements[FIRST_GAP], 0);
     sqlite3_reset(statements[FIRST_GAP]);
@@ -293,16 +241,15 @@ static int64_t begun_of(const char *from) {
 static int check_runs(Checking *c) {
   sqlite3_stmt *list = NULL, *statements[RUN_STATEMENTS] = {NULL};
   int step = SQLITE_DONE;
-  int code = store_database_prepare(c->database, "SELECT key, id, coalesce(iteration, 0), status = 'finished',"
+  int code = store_database_prepare(c->database, "SELECT id, coalesce(iteration, 0), status = 'finished',"
                                     " CASE WHEN json_valid(config) AND json_extract(config, '$.init.restore') = 'all'"
                                     " THEN json_extract(config, '$.init.from') END FROM run ORDER BY id", &list);
   for (int i = 0; i < RUN_STATEMENTS && code == CORE_OK; i++)
     code = store_database_prepare(c->database, run_sql[i], &statements[i]);
   while (code == CORE_OK && (step = sqlite3_step(list)) == SQLITE_ROW) {
-    Run run = {.key = sqlite3_column_int64(list, 0), .progress = sqlite3_column_int64(list, 2),
-               .ended = sqlite3_column_int(list, 3) != 0,
-               .begun = begun_of((const char *)sqlite3_column_text(list, 4))};
-    const char *id = (const char *)sqlite3_column_text(list, 1);
+    Run run = {.progress = sqlite3_column_int64(list, 1), .ended = sqlite3_column_int(list, 2) != 0,
+               .begun = begun_of((const char *)sqlite3_column_text(list, 3))};
+    const char *id = (const char *)sqlite3_column_text(list, 0);
     c->check->runs++;
     if (!id || !store_is_run_id(id)) {
       tell(c, STORE_DAMAGE, "run", "an id that is none; its rows stand in no figure", STORE_REMEDY_NONE);
@@ -324,7 +271,7 @@ static int check_bins(Checking *c) {
   int64_t binned;
   TRY(store_database_int(c->database, "SELECT coalesce(sum(n), 0) FROM iteration_bin", &binned));
   int64_t rows;
-  TRY(store_database_int(c->database, "SELECT coalesce(sum(n), 0) FROM iteration_chunk", &rows));
+  TRY(store_database_int(c->database, "SELECT count(*) FROM iteration", &rows));
   if (binned == rows) return CORE_OK;
   tell(c, STORE_DAMAGE, "iteration_bin", "the sums are not those of the rows", STORE_REMEDY_REBUILT);
   return c->repair ? store_bins_rebuild(c->database) : CORE_OK;
@@ -332,10 +279,8 @@ static int check_bins(Checking *c) {
 
 static int check_everything(Checking *c) {
   TRY(check_file(c));
-  if (!c->check->findings[STORE_DAMAGE]) TRY(check_chunks(c));
   if (c->check->findings[STORE_DAMAGE]) return CORE_OK; /* what a damaged file says means nothing */
   TRY(check_rules(c));
-  TRY(check_orphan_iterations(c));
   TRY(check_runs(c));
   TRY(check_bins(c));
   return store_database_int(c->database, "SELECT count(*) FROM evaluation", &c->check->evaluations);
@@ -345,19 +290,12 @@ int store_check(StoreDatabase *database, const char *root, bool repair,
                 void (*tell_finding)(void *context, const StoreFinding *finding), void *context, StoreCheck *check) {
   Checking c = {.database = database, .root = root, .repair = repair, .tell = tell_finding, .context = context,
                 .check = check};
-  int64_t version;
   *check = (StoreCheck){0};
-  TRY(store_database_int(database, "PRAGMA user_version", &version));
-  if (version < STORE_SCHEMA_CHUNKS)
-    return core_error(CORE_USAGE,
-                      "%s is of an older version (%lld), which this program does not check; bring it forward first "
-                      "with: sweep collect",
-                      database->path, (long long)version);
   if (repair && database->read_only)
     return core_error(CORE_USAGE, "%s is open for reading only: it can not be repaired", database->path);
   if (repair) TRY(store_database_begin(database));
   int code = check_everything(&c);
-  for (int i = 0; i < 4; i++) sqlite3_finalize(c.forget[i]);
+  for (int i = 0; i < FORGOTTEN; i++) sqlite3_finalize(c.forget[i]);
   if (repair && code == CORE_OK) code = store_database_commit(database);
   if (repair && code != CORE_OK) store_database_rollback(database);
   return code;

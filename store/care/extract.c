@@ -31,11 +31,12 @@ static int choose(StoreDatabase *target, const char *const *sweeps, size_t count
 static int delete_others(StoreDatabase *target) {
   return store_database_execute(
     target,
-    "DELETE FROM iteration_chunk WHERE chunk >> 24 IN (SELECT key FROM gone);"
-    "DELETE FROM iteration_bin WHERE bin >> 26 IN (SELECT key FROM gone);"
+    "DELETE FROM iteration WHERE run_id IN (SELECT id FROM gone);"
+    "DELETE FROM iteration_bin WHERE run_id IN (SELECT id FROM gone);"
     "DELETE FROM run_import WHERE run IN (SELECT key FROM gone);"
     "DELETE FROM evaluation WHERE run_id IN (SELECT id FROM gone);"
     "DELETE FROM layer WHERE run_id IN (SELECT id FROM gone);"
+    "DELETE FROM metric WHERE run_id IN (SELECT id FROM gone);"
     "DELETE FROM attempt WHERE run_id IN (SELECT id FROM gone);"
     "DELETE FROM run_log WHERE run_id IN (SELECT id FROM gone);"
     "DELETE FROM sweep_run WHERE sweep NOT IN (SELECT name FROM kept);"

@@ -7,13 +7,12 @@
 
 /* ?1: the run's id */
 static const char *const run_sql[] = {
-  "DELETE FROM iteration_chunk WHERE chunk BETWEEN (SELECT key FROM run WHERE id = ?1) << 24"
-  " AND (SELECT key FROM run WHERE id = ?1) << 24 | 16777215",
-  "DELETE FROM iteration_bin WHERE bin BETWEEN (SELECT key FROM run WHERE id = ?1) << 26"
-  " AND (SELECT key FROM run WHERE id = ?1) << 26 | 67108863",
+  "DELETE FROM iteration WHERE run_id = ?1",
+  "DELETE FROM iteration_bin WHERE run_id = ?1",
   "DELETE FROM run_import WHERE run = (SELECT key FROM run WHERE id = ?1)",
   "DELETE FROM evaluation WHERE run_id = ?1",
   "DELETE FROM layer WHERE run_id = ?1",
+  "DELETE FROM metric WHERE run_id = ?1",
   "DELETE FROM attempt WHERE run_id = ?1",
   "DELETE FROM run_log WHERE run_id = ?1",
   "DELETE FROM annotation WHERE subject = 'run' AND name = ?1",

@@ -54,7 +54,7 @@ typedef struct StoreMerge {
  * so. */
 int store_merge_begin(StoreDatabase *target);
 
-/* Adds the sweeps and runs of `source` (read only; of this schema version or an earlier one) to `target`. A run in both
+/* Adds the sweeps and runs of `source` (read only) to `target`. A run in both
  * comes from where it got further (iteration, attempt, heartbeat; equal: the target's stays), so merging again changes
  * nothing and the order of sources does not matter. Where two places gave other runs one index of a sweep, those that
  * come later get the next free one. A sweep whose name stands for another experiment file is added as

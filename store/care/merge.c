@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "store/care/maintain.h"
-#include "store/database/bulk_internal.h"
 #include "store/database/database_internal.h"
-#include "store/runlog/runlog_internal.h"
 #include "store/workspace/crc32_internal.h"
 #include "store/workspace/paths.h"
 
@@ -19,10 +17,10 @@ static const char *const run_columns =
 static const char *const attempt_columns =
   "run_id, attempt, status, host, pid, device, git_commit, started, heartbeat, finished, message, code, code_files";
 
-/* The columns of a table that both have: a source of an older version lacks the last ones. */
+/* The columns of a table that both have: a source of an earlier commit lacks the last ones. */
 static int common_columns(StoreDatabase *target, StoreDatabase *source, const char *table, CoreText *list) {
   sqlite3_stmt *ours = NULL, *theirs = NULL;
-  static const char sql[] = "SELECT name FROM pragma_table_info(?1) WHERE name <> 'row' AND (?2 IS NULL OR name = ?2)";
+  static const char sql[] = "SELECT name FROM pragma_table_info(?1) WHERE ?2 IS NULL OR name = ?2";
   int code = store_database_prepare(target, sql, &ours), step = SQLITE_DONE;
   if (code == CORE_OK) code = store_database_prepare(source, sql, &theirs);
   if (code == CORE_OK) {
@@ -163,25 +161,32 @@ static int merge_sweeps(StoreDatabase *target, StoreDatabase *source, StoreMerge
 
 /* ---- runs ------------------------------------------------------------------------------------------------------- */
 
-enum { REMOVALS = 7 };
+/* The tables of measured numbers, each with run_id as its first key. */
+static const struct { const char *name, *order; } measured[] = {
+  {"iteration", "iteration"},
+  {"iteration_bin", "bin"},
+  {"evaluation", "iteration, level_set"},
+  {"layer", "iteration, network, layer"},
+  {"metric", "name, step"},
+};
+enum { ITERATION, BIN, EVALUATION, MEASURED = sizeof measured / sizeof *measured };
+
+static const char *const remove_sql[] = {
+  "DELETE FROM iteration WHERE run_id = ?1", "DELETE FROM iteration_bin WHERE run_id = ?1",
+  "DELETE FROM evaluation WHERE run_id = ?1", "DELETE FROM layer WHERE run_id = ?1",
+  "DELETE FROM metric WHERE run_id = ?1", "DELETE FROM attempt WHERE run_id = ?1",
+  "DELETE FROM run_log WHERE run_id = ?1",
+  "DELETE FROM run_import WHERE run = (SELECT key FROM run WHERE id = ?1)"};
+enum { REMOVALS = sizeof remove_sql / sizeof *remove_sql };
+
 typedef struct Runs {
   sqlite3_stmt *list;    /* of the source */
   sqlite3_stmt *find;    /* in the target: key, and how far */
   sqlite3_stmt *remove[REMOVALS];
-  Copy run, attempts, evaluations, layers;
-  sqlite3_stmt *iterations;
-  int column[STORE_ITERATION_COUNT + 1];  /* of iterations' result: the place in the list of columns */
-  StoreBulk *bulk;
+  Copy run, attempts, measured[MEASURED];
 } Runs;
 
-static const char *const remove_sql[REMOVALS] = {
-  "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?2 << 24 AND ?2 << 24 | 16777215",
-  "DELETE FROM iteration_bin WHERE bin BETWEEN ?2 << 26 AND ?2 << 26 | 67108863",
-  "DELETE FROM evaluation WHERE run_id = ?1", "DELETE FROM attempt WHERE run_id = ?1",
-  "DELETE FROM layer WHERE run_id = ?1",
-  "DELETE FROM run_log WHERE run_id = ?1", "DELETE FROM run_import WHERE run = ?2"};
-
-/* Evaluations or layers: SELECT the common columns of a run, INSERT them. */
+/* Prepares: SELECT the common columns of a run, INSERT them. */
 static int prepare_measured(StoreDatabase *target, StoreDatabase *source, const char *table, const char *order,
                             Copy *copy) {
   CoreText list = {0}, read = {0}, write = {0};
@@ -195,44 +200,6 @@ static int prepare_measured(StoreDatabase *target, StoreDatabase *source, const 
   core_text_free(&list);
   core_text_free(&read);
   core_text_free(&write);
-  return code;
-}
-
-/* Iterations are read as rows, which files of all versions give, by the names of their columns. */
-static int prepare_iterations(StoreDatabase *target, StoreDatabase *source, Runs *r) {
-  size_t count;
-  const StoreLogColumn *columns = store_runlog_columns(STORE_LOG_STATS, &count);
-  TRY(store_database_prepare(source, "SELECT * FROM iteration_row WHERE row BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
-                             " ORDER BY row", &r->iterations));
-  int wanted = sqlite3_column_count(r->iterations);
-  if (wanted > STORE_ITERATION_COUNT + 1)
-    return core_error(CORE_FAIL, "%s: iteration_row has columns that are not known here", source->path);
-  for (int i = 1; i < wanted; i++) {
-    size_t at = 0;
-    while (at < count && strcmp(columns[at].name, sqlite3_column_name(r->iterations, i)) != 0) at++;
-    r->column[i] = at < count ? (int)at : -1;
-  }
-  return store_bulk_create(target, &r->bulk);
-}
-
-static int merge_iterations(StoreDatabase *source, Runs *r, int64_t source_key, int64_t key, StoreMerge *merge) {
-  int step, code = CORE_OK, count = sqlite3_column_count(r->iterations);
-  sqlite3_bind_int64(r->iterations, 1, source_key);
-  while (code == CORE_OK && (step = sqlite3_step(r->iterations)) == SQLITE_ROW) {
-    StoreIteration row = store_iteration_unmeasured(sqlite3_column_int64(r->iterations, 0) & 0xffffffff);
-    for (int i = 1; i < count; i++)
-      if (r->column[i] >= 0 && sqlite3_column_type(r->iterations, i) != SQLITE_NULL)
-        (&row.transitions)[r->column[i]] = sqlite3_column_double(r->iterations, i);
-    store_bulk_add(r->bulk, key, &row);
-    merge->iterations++;
-    if (store_bulk_count(r->bulk) < STORE_BULK_ROWS) continue;
-    code = store_bulk_insert(r->bulk);
-    store_bulk_clear(r->bulk);
-  }
-  if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
-  if (code == CORE_OK) code = store_bulk_insert(r->bulk);
-  store_bulk_clear(r->bulk);
-  sqlite3_reset(r->iterations);
   return code;
 }
 
@@ -257,9 +224,9 @@ static int prepare_runs(StoreDatabase *target, StoreDatabase *source, Runs *r) {
   snprintf(write, sizeof write, "INSERT INTO attempt(%s) VALUES(%s)", attempt_columns, core_text_string(&places));
   if (code == CORE_OK) code = copy_prepare(target, source, read, write, &r->attempts);
   core_text_free(&places);
-  if (code == CORE_OK) code = prepare_iterations(target, source, r);
-  if (code == CORE_OK) code = prepare_measured(target, source, "evaluation", "iteration, level_set", &r->evaluations);
-  return code == CORE_OK ? prepare_measured(target, source, "layer", "iteration, network, layer", &r->layers) : code;
+  for (int i = 0; i < MEASURED && code == CORE_OK; i++)
+    code = prepare_measured(target, source, measured[i].name, measured[i].order, &r->measured[i]);
+  return code;
 }
 
 /* *key: of the run in the target, 0 = it is not there; *further: the source got further. */
@@ -273,11 +240,22 @@ static int compare_run(StoreDatabase *target, Runs *r, const char *id, int64_t *
   return step == SQLITE_ROW || step == SQLITE_DONE ? CORE_OK : store_database_error(target, "read");
 }
 
-static int remove_run(StoreDatabase *target, Runs *r, const char *id, int64_t key) {
+static int remove_run(StoreDatabase *target, Runs *r, const char *id) {
   for (int i = 0; i < REMOVALS; i++) {
-    if (strstr(remove_sql[i], "?2")) sqlite3_bind_int64(r->remove[i], 2, key);
-    else sqlite3_bind_text(r->remove[i], 1, id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(r->remove[i], 1, id, -1, SQLITE_STATIC);
     TRY(store_database_run(target, r->remove[i]));
+  }
+  return CORE_OK;
+}
+
+/* The rows of its attempts and all that was measured. */
+static int copy_measured(StoreDatabase *target, StoreDatabase *source, Runs *r, const char *id, StoreMerge *merge) {
+  sqlite3_bind_text(r->attempts.read, 1, id, -1, SQLITE_STATIC);
+  TRY(copy_rows(target, source, &r->attempts, 1, NULL));
+  for (int i = 0; i < MEASURED; i++) {
+    int64_t *rows = i == ITERATION ? &merge->iterations : i == EVALUATION ? &merge->evaluations : NULL;
+    sqlite3_bind_text(r->measured[i].read, 1, id, -1, SQLITE_STATIC);
+    TRY(copy_rows(target, source, &r->measured[i], 1, rows));
   }
   return CORE_OK;
 }
@@ -293,19 +271,12 @@ static int merge_run(StoreDatabase *target, StoreDatabase *source, Runs *r, Stor
   *(key == 0 ? &merge->runs_added : further ? &merge->runs_replaced : &merge->runs_kept) += 1;
   TRY(merge_annotations(target, source, "run", id, id));
   if (!further) return CORE_OK;
-  if (key) TRY(remove_run(target, r, id, key));
+  if (key) TRY(remove_run(target, r, id));
   sqlite3_bind_int64(r->run.read, 1, source_key);
   if (key) sqlite3_bind_int64(r->run.write, 1, key);
   else sqlite3_bind_null(r->run.write, 1);
   TRY(copy_rows(target, source, &r->run, 2, NULL));
-  TRY(compare_run(target, r, id, &key, &further)); /* the key that it was given */
-  sqlite3_bind_text(r->attempts.read, 1, id, -1, SQLITE_STATIC);
-  TRY(copy_rows(target, source, &r->attempts, 1, NULL));
-  TRY(merge_iterations(source, r, source_key, key, merge));
-  sqlite3_bind_text(r->evaluations.read, 1, id, -1, SQLITE_STATIC);
-  TRY(copy_rows(target, source, &r->evaluations, 1, &merge->evaluations));
-  sqlite3_bind_text(r->layers.read, 1, id, -1, SQLITE_STATIC);
-  return copy_rows(target, source, &r->layers, 1, NULL);
+  return copy_measured(target, source, r, id, merge);
 }
 
 static int merge_runs(StoreDatabase *target, StoreDatabase *source, StoreMerge *merge) {
@@ -315,13 +286,10 @@ static int merge_runs(StoreDatabase *target, StoreDatabase *source, StoreMerge *
   if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(source, "read");
   sqlite3_finalize(r.list);
   sqlite3_finalize(r.find);
-  sqlite3_finalize(r.iterations);
   for (int i = 0; i < REMOVALS; i++) sqlite3_finalize(r.remove[i]);
   copy_close(&r.run);
   copy_close(&r.attempts);
-  store_bulk_destroy(&r.bulk);
-  copy_close(&r.evaluations);
-  copy_close(&r.layers);
+  for (int i = 0; i < MEASURED; i++) copy_close(&r.measured[i]);
   return code;
 }
 

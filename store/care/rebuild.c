@@ -114,13 +114,20 @@ static int exchange(const char *path, const char *fresh) {
 /* What only the old database knows of attempts: those of before attempts.tsv was written. Whatever is wrong with it is
  * no matter here. */
 static int keep_attempts(StoreDatabase *fresh, const char *path) {
-#define ATTEMPT "status, host, pid, device, git_commit, started, heartbeat, finished, message, code, code_files"
+#define STATE "status, host, pid, device, git_commit, started, heartbeat, finished, message"
+#define ATTEMPT STATE ", code, code_files"
   StoreDatabase *old = NULL;
   sqlite3_stmt *read = NULL, *write = NULL;
+  int64_t has_code = 0;
   int code = CORE_OK, step;
-  if (!core_files_exists(path) || !store_file_is_sound(path) || store_database_open(path, true, &old) != CORE_OK ||
-      store_database_prepare(old, "SELECT run_id, attempt, " ATTEMPT " FROM attempt WHERE status IS NOT NULL", &read) !=
-        CORE_OK) {
+  if (!core_files_exists(path) || !store_file_is_sound(path) || store_database_open_any(path, &old) != CORE_OK ||
+      store_database_int(old, "SELECT count(*) FROM pragma_table_info('attempt') WHERE name = 'code'", &has_code) !=
+        CORE_OK ||
+      store_database_prepare(old,
+                             has_code ? "SELECT run_id, attempt, " ATTEMPT " FROM attempt WHERE status IS NOT NULL"
+                                      : "SELECT run_id, attempt, " STATE ", NULL, NULL FROM attempt"
+                                        " WHERE status IS NOT NULL",
+                             &read) != CORE_OK) {
     store_database_close(&old);
     core_error_clear();
     return CORE_OK;
@@ -143,6 +150,7 @@ out:
   store_database_close(&old);
   return code;
 #undef ATTEMPT
+#undef STATE
 }
 
 static int build(const char *root, const char *path, const char *fresh, StoreImport *result) {
@@ -171,8 +179,8 @@ static void remove_database(const char *path) {
 /* A union of several workspaces can not be made from this one. */
 static int refuse_merged(const char *path) {
   StoreDatabase *database = NULL;
-  if (!core_files_exists(path) || store_database_open(path, true, &database) != CORE_OK) {
-    core_error_clear(); /* damaged, or of another version: that is what a rebuild is for */
+  if (!core_files_exists(path) || store_database_open_any(path, &database) != CORE_OK) {
+    core_error_clear(); /* damaged, or of a newer version: that is what a rebuild is for */
     return CORE_OK;
   }
   const bool merged = store_is_merged(database);

@@ -11,7 +11,7 @@ static int copy_into(sqlite3 *source, sqlite3 *target) {
   return step == SQLITE_DONE ? done : step;
 }
 
-/* Through a connection of its own, because the open one may be in the middle of a transaction (a migration is). */
+/* Through a connection of its own, because the open one may be in the middle of a transaction. */
 static int copy_file(const char *from, const char *to) {
   enum { HOW = SQLITE_OPEN_NOMUTEX };
   sqlite3 *source = NULL, *target = NULL;

@@ -14,7 +14,7 @@ enum { SMALL_ROWS_MAX = 4096 }; /* evaluations, logs or runs after which a block
 
 typedef struct EvaluationRow { char id[CORE_RUN_ID]; StoreEvaluation row; } EvaluationRow;
 typedef struct LayerRow { char id[CORE_RUN_ID]; StoreLayer row; } LayerRow;
-typedef struct Restart { int64_t run; char id[CORE_RUN_ID]; } Restart;
+typedef struct Restart { char id[CORE_RUN_ID]; } Restart;
 
 /* A growing array. */
 #define LIST(Type) struct { Type *items; size_t count, capacity; }
@@ -29,7 +29,8 @@ typedef struct Restart { int64_t run; char id[CORE_RUN_ID]; } Restart;
 
 /* The statements a commit runs, in the order it runs them. */
 enum Statement {
-  FORGET_ITERATIONS, FORGET_BINS, FORGET_EVALUATIONS, FORGET_LAYERS, FORGET_PROGRESS,
+  FORGET_ITERATIONS, FORGET_BINS, FORGET_EVALUATIONS, FORGET_LAYERS, FORGET_METRICS,
+  FORGET_PROGRESS,
   PUT_EVALUATION, PUT_LAYER, PUT_PROGRESS, PUT_LOG_ATTEMPT,
   PUT_RUN, PUT_ATTEMPT, END_ATTEMPTS, PUT_SEEN,
   STATEMENT_COUNT
@@ -38,10 +39,11 @@ enum Statement {
 #define COMMA_NAME(name, unit, comment) ", " #name
 #define COMMA_MARK(name, unit, comment) ", ?"
 static const char *const statement_sql[STATEMENT_COUNT] = {
-  [FORGET_ITERATIONS] = "DELETE FROM iteration_chunk WHERE chunk BETWEEN ?1 << 24 AND ?1 << 24 | 16777215",
-  [FORGET_BINS] = "DELETE FROM iteration_bin WHERE bin BETWEEN ?1 << 26 AND ?1 << 26 | 67108863",
+  [FORGET_ITERATIONS] = "DELETE FROM iteration WHERE run_id = ?1",
+  [FORGET_BINS] = "DELETE FROM iteration_bin WHERE run_id = ?1",
   [FORGET_EVALUATIONS] = "DELETE FROM evaluation WHERE run_id = ?1",
   [FORGET_LAYERS] = "DELETE FROM layer WHERE run_id = ?1",
+  [FORGET_METRICS] = "DELETE FROM metric WHERE run_id = ?1",
   [FORGET_PROGRESS] = "DELETE FROM run_log WHERE run_id = ?1",
   [PUT_EVALUATION] =
     "INSERT OR REPLACE INTO evaluation(run_id, iteration, level_set" STORE_EVALUATION_COLUMNS(COMMA_NAME) ")"
@@ -106,8 +108,8 @@ void store_block_destroy(StoreBlock **block) {
 
 /* ---- gathering -------------------------------------------------------------------------------------------------- */
 
-void store_block_add_iteration(StoreBlock *block, int64_t run, const StoreIteration *row) {
-  store_bulk_add(block->bulk, run, row);
+void store_block_add_iteration(StoreBlock *block, const char *id, const StoreIteration *row) {
+  store_bulk_add(block->bulk, id, row);
 }
 
 void store_block_add_evaluation(StoreBlock *block, const char *id, const StoreEvaluation *row) {
@@ -130,8 +132,8 @@ void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen) { LIST_AD
 
 void store_block_add_attempt(StoreBlock *block, const StoreRunSeen *attempt) { LIST_ADD(block->attempts, *attempt); }
 
-void store_block_add_restart(StoreBlock *block, int64_t run, const char *id) {
-  Restart item = {.run = run};
+void store_block_add_restart(StoreBlock *block, const char *id) {
+  Restart item;
   memcpy(item.id, id, CORE_RUN_ID);
   LIST_ADD(block->restarts, item);
 }
@@ -164,13 +166,10 @@ static void bind_known(sqlite3_stmt *statement, int index, int64_t value) {
 static int commit_restarts(StoreBlock *block) {
   for (size_t i = 0; i < block->restarts.count; i++) {
     const Restart *item = &block->restarts.items[i];
-    sqlite3_bind_int64(block->statements[FORGET_ITERATIONS], 1, item->run);
-    sqlite3_bind_int64(block->statements[FORGET_BINS], 1, item->run);
-    sqlite3_bind_text(block->statements[FORGET_EVALUATIONS], 1, item->id, -1, SQLITE_STATIC);
-    sqlite3_bind_text(block->statements[FORGET_LAYERS], 1, item->id, -1, SQLITE_STATIC);
-    sqlite3_bind_text(block->statements[FORGET_PROGRESS], 1, item->id, -1, SQLITE_STATIC);
-    for (int s = FORGET_ITERATIONS; s <= FORGET_PROGRESS; s++)
-      TRY(store_database_run(block->database, block->statements[s]));
+    for (int k = FORGET_ITERATIONS; k <= FORGET_PROGRESS; k++) {
+      sqlite3_bind_text(block->statements[k], 1, item->id, -1, SQLITE_STATIC);
+      TRY(store_database_run(block->database, block->statements[k]));
+    }
   }
   return CORE_OK;
 }

@@ -1,93 +1,103 @@
-/* Iteration rows into results.db: sorted, and then chunk by chunk of 256 iterations, so that a chunk is read, filled up
- * and written once however many rows it gets (chunk.c). */
+/* Iteration rows into results.db (bulk_internal.h): one prepared INSERT, then the sums of each bin that got rows. */
 #include "store/database/bulk_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "store/database/chunk_internal.h"
+#include "store/runlog/runlog_internal.h"
 
-typedef struct BulkRow {
-  int64_t key;            /* run.key << 32 | iteration */
-  double values[STORE_ITERATION_COUNT];
-} BulkRow;
+enum { KEYS = 2, BIN_BITS = 6 };
+
+#define COMMA_NAME(name, unit, comment) ", " #name
+#define COMMA_MARK(name, unit, comment) ", ?"
+static const char insert_sql[] =
+  "INSERT OR REPLACE INTO iteration(run_id, iteration" STORE_ITERATION_COLUMNS(COMMA_NAME) ")"
+  " VALUES(?, ?" STORE_ITERATION_COLUMNS(COMMA_MARK) ")";
+
+/* DDR = transitions of the iterations whose KL is known / the sum of their KL (schema.h). */
+#define BIN_SUMS                                     \
+  "count(*), max(transitions), sum(max(kl, 1e-12))," \
+  " sum(CASE WHEN kl IS NOT NULL AND iteration > 0 THEN transitions / iteration END) FROM iteration"
+static const char bin_sql[] =
+  "INSERT OR REPLACE INTO iteration_bin(run_id, bin, n, transitions, kl_sum, kl_transitions)"
+  " SELECT ?1, ?2, " BIN_SUMS " WHERE run_id = ?1 AND iteration BETWEEN ?2 << 6 AND ?2 << 6 | 63";
+static const char bins_sql[] =
+  "DELETE FROM iteration_bin;"
+  "INSERT INTO iteration_bin(run_id, bin, n, transitions, kl_sum, kl_transitions)"
+  " SELECT run_id, iteration >> 6, " BIN_SUMS " GROUP BY run_id, iteration >> 6";
+
+typedef struct BulkRow { char id[CORE_RUN_ID]; StoreIteration row; } BulkRow;
 
 struct StoreBulk {
-  StoreChunks *chunks;
-  StoreChunk *chunk;      /* being filled */
+  StoreDatabase *database;
+  sqlite3_stmt *insert, *bin;
+  bool is_bound[STORE_ITERATION_COUNT]; /* to a number, by the row before */
   size_t count;
-  BulkRow *rows;          /* [STORE_BULK_ROWS] as added */
-  uint32_t *order;        /* [STORE_BULK_ROWS] rows by key, equal ones as they were added */
+  BulkRow *rows;                        /* [STORE_BULK_ROWS] as added */
 };
 
 int store_bulk_create(StoreDatabase *database, StoreBulk **result) {
   StoreBulk *bulk = core_memory_zero_allocate(1, sizeof *bulk);
+  bulk->database = database;
   bulk->rows = core_memory_allocate(STORE_BULK_ROWS * sizeof *bulk->rows);
-  bulk->order = core_memory_allocate(STORE_BULK_ROWS * sizeof *bulk->order);
-  bulk->chunk = core_memory_allocate(sizeof *bulk->chunk);
   *result = bulk;
-  int code = store_chunks_create(database, &bulk->chunks);
+  int code = store_database_prepare(database, insert_sql, &bulk->insert);
+  if (code == CORE_OK) code = store_database_prepare(database, bin_sql, &bulk->bin);
   if (code != CORE_OK) store_bulk_destroy(result);
   return code;
 }
 
 void store_bulk_destroy(StoreBulk **bulk) {
   if (!*bulk) return;
-  store_chunks_destroy(&(*bulk)->chunks);
+  sqlite3_finalize((*bulk)->insert);
+  sqlite3_finalize((*bulk)->bin);
   free((*bulk)->rows);
-  free((*bulk)->order);
-  free((*bulk)->chunk);
   free(*bulk);
   *bulk = NULL;
 }
 
-void store_bulk_add(StoreBulk *bulk, int64_t run, const StoreIteration *row) {
-  CORE_CHECK(bulk->count < STORE_BULK_ROWS && row->iteration >= 0 && row->iteration <= UINT32_MAX);
+void store_bulk_add(StoreBulk *bulk, const char id[CORE_RUN_ID], const StoreIteration *row) {
+  CORE_CHECK(bulk->count < STORE_BULK_ROWS);
   BulkRow *target = &bulk->rows[bulk->count++];
-  target->key = run << 32 | row->iteration;
-  memcpy(target->values, store_iteration_values(row), sizeof target->values);
+  memcpy(target->id, id, CORE_RUN_ID);
+  target->row = *row;
 }
 
 size_t store_bulk_count(const StoreBulk *bulk) { return bulk->count; }
 
 void store_bulk_clear(StoreBulk *bulk) { bulk->count = 0; }
 
-static int by_key(const void *a, const void *b, void *context) {
-  const BulkRow *rows = context;
-  uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-  if (rows[i].key != rows[j].key) return rows[i].key < rows[j].key ? -1 : 1;
-  return i < j ? -1 : i > j;
+/* Half of the columns are of other learners, or measured now and then: what is NULL already is not bound again. */
+static int insert_row(StoreBulk *bulk, const BulkRow *item) {
+  const double *values = store_iteration_values(&item->row);
+  sqlite3_bind_text(bulk->insert, 1, item->id, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(bulk->insert, 2, item->row.iteration);
+  for (int c = 0; c < STORE_ITERATION_COUNT; c++) {
+    const bool is_number = !isnan(values[c]);
+    if (is_number) sqlite3_bind_double(bulk->insert, KEYS + 1 + c, values[c]);
+    else if (bulk->is_bound[c]) sqlite3_bind_null(bulk->insert, KEYS + 1 + c);
+    bulk->is_bound[c] = is_number;
+  }
+  return store_database_run(bulk->database, bulk->insert);
 }
 
-static void sort_rows(StoreBulk *bulk) {
-  bool ascending = true;
-  for (size_t i = 0; i < bulk->count; i++) {
-    bulk->order[i] = (uint32_t)i;
-    ascending = ascending && (i == 0 || bulk->rows[i].key >= bulk->rows[i - 1].key);
-  }
-  if (!ascending) qsort_r(bulk->order, bulk->count, sizeof *bulk->order, by_key, bulk->rows);
+static int sum_bin(StoreBulk *bulk, const BulkRow *item) {
+  sqlite3_bind_text(bulk->bin, 1, item->id, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(bulk->bin, 2, item->row.iteration >> BIN_BITS);
+  return store_database_run(bulk->database, bulk->bin);
 }
 
-/* Rows of one chunk, by columns; a later one overwrites an earlier one of its key. */
-static void fill_chunk(StoreBulk *bulk, size_t begin, size_t end) {
-  StoreChunk *chunk = bulk->chunk;
-  for (size_t i = begin; i < end; i++) {
-    const BulkRow *row = &bulk->rows[bulk->order[i]];
-    const int place = (int)(row->key & (STORE_PACK_PLACES - 1));
-    chunk->present[place] = true;
-    for (int c = 0; c < STORE_ITERATION_COUNT; c++) chunk->values[c][place] = row->values[c];
-  }
+static bool is_same_bin(const BulkRow *a, const BulkRow *b) {
+  return a->row.iteration >> BIN_BITS == b->row.iteration >> BIN_BITS && strcmp(a->id, b->id) == 0;
 }
 
 int store_bulk_insert(StoreBulk *bulk) {
-  sort_rows(bulk);
-  for (size_t begin = 0, end; begin < bulk->count; begin = end) {
-    const int64_t key = bulk->rows[bulk->order[begin]].key >> 8;
-    for (end = begin + 1; end < bulk->count && bulk->rows[bulk->order[end]].key >> 8 == key; end++) continue;
-    TRY(store_chunk_read(bulk->chunks, key, bulk->chunk));
-    fill_chunk(bulk, begin, end);
-    TRY(store_chunk_write(bulk->chunks, bulk->chunk));
-  }
+  for (size_t i = 0; i < bulk->count; i++) TRY(insert_row(bulk, &bulk->rows[i]));
+  for (size_t i = 0; i < bulk->count; i++)
+    if (i + 1 == bulk->count || !is_same_bin(&bulk->rows[i], &bulk->rows[i + 1])) TRY(sum_bin(bulk, &bulk->rows[i]));
   return CORE_OK;
 }
+
+int store_bins_rebuild(StoreDatabase *database) { return store_database_execute(database, bins_sql); }

@@ -16,11 +16,7 @@
 #include "core/memory.h"
 #include "core/terminal.h"
 #include "core/version.h"
-#include "store/database/bulk_internal.h"
-#include "store/database/chunk_internal.h"
 #include "store/database/database_internal.h"
-#include "store/database/older_internal.h"
-#include "store/database/rows_internal.h"
 #include "store/database/schema.h"
 #include "store/runlog/runlog_internal.h"
 #include "store/workspace/paths.h"
@@ -85,28 +81,31 @@ static int identify(StoreDatabase *database, int64_t *version) {
     return core_error(CORE_USAGE, "%s was written by a newer version (its schema is %lld, this program knows %d); "
                       "install that version, or make it anew with: sweep rebuild", database->path,
                       (long long)identity.version, STORE_SCHEMA_VERSION);
-  return CORE_OK;
+  return identity.version < STORE_SCHEMA_VERSION && !database->any_version
+           ? core_error(CORE_USAGE, "%s was written by an older version (its schema is %lld, this program's %d); make "
+                        "it anew from the run logs with: sweep rebuild", database->path, (long long)identity.version,
+                        STORE_SCHEMA_VERSION)
+           : CORE_OK;
 }
 
-/* ---- schema and migrations -------------------------------------------------------------------------------------- */
+/* ---- schema ----------------------------------------------------------------------------------------------------- */
 
 /* The tables whose columns come from runlog.h, and how many keys stand before them. */
-typedef struct LogTable { const char *name; int keys; StoreLogKind kind; const char *type; } LogTable;
-static const LogTable log_tables[] = {{"iteration_chunk", STORE_CHUNK_KEY_COUNT, STORE_LOG_STATS, ""},
-                                      {"evaluation", 3, STORE_LOG_EVAL, "REAL"},
-                                      {"layer", 3, STORE_LOG_LAYERS, "REAL"}};
-static const LogTable old_rows = {"iteration_row", 1, STORE_LOG_STATS, "REAL"}; /* before STORE_SCHEMA_CHUNKS */
+typedef struct LogTable { const char *name; int keys; StoreLogKind kind; } LogTable;
+static const LogTable log_tables[] = {
+  {"iteration", 2, STORE_LOG_STATS}, {"evaluation", 3, STORE_LOG_EVAL}, {"layer", 3, STORE_LOG_LAYERS}};
 enum { LOG_TABLES = sizeof log_tables / sizeof *log_tables };
 
-/* Values go to the database by position, so its columns must be those of the list, in that order. An older database
- * lacks some at the end: *present is smaller than the list. */
+/* The file's columns must be those of the list, in that order. One that an earlier commit made lacks some at the end:
+ * *present is smaller than the list. */
 static int compare_columns(StoreDatabase *database, const LogTable *table, size_t *present) {
   size_t count;
   const StoreLogColumn *columns = store_runlog_columns(table->kind, &count);
   sqlite3_stmt *info = NULL;
   int code = CORE_OK, step;
   *present = 0;
-  TRY(store_database_prepare(database, "SELECT name FROM pragma_table_info(?1) WHERE cid >= ?2 ORDER BY cid", &info));
+  TRY(store_database_prepare(database, "SELECT name FROM pragma_table_info(?1, 'main') WHERE cid >= ?2 ORDER BY cid",
+                             &info));
   sqlite3_bind_text(info, 1, table->name, -1, SQLITE_STATIC);
   sqlite3_bind_int(info, 2, table->keys);
   while ((step = sqlite3_step(info)) == SQLITE_ROW && code == CORE_OK) {
@@ -120,153 +119,59 @@ static int compare_columns(StoreDatabase *database, const LogTable *table, size_
   return code;
 }
 
-static int add_columns(StoreDatabase *database, const LogTable *table) {
-  size_t count, at;
-  const StoreLogColumn *columns = store_runlog_columns(table->kind, &count);
-  CoreText sql = {0};
-  int code = compare_columns(database, table, &at);
-  for (; code == CORE_OK && at < count; at++)
-    core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s %s;", table->name, columns[at].name, table->type);
-  if (code == CORE_OK && sql.length) code = store_database_execute(database, sql.data);
-  core_text_free(&sql);
-  return code;
+static int lacks_columns(StoreDatabase *database, bool *lacking) {
+  size_t present, count;
+  *lacking = false;
+  for (int table = 0; table < LOG_TABLES && !*lacking; table++) {
+    TRY(compare_columns(database, &log_tables[table], &present));
+    store_runlog_columns(log_tables[table].kind, &count);
+    *lacking = present < count;
+  }
+  return CORE_OK;
 }
 
-/* The views; that of iterations unpacks each column in plain SQL. */
-static int make_views(StoreDatabase *database) {
-  size_t count;
-  const StoreLogColumn *columns = store_runlog_columns(STORE_LOG_STATS, &count);
+/* For writing: new columns come to the tables. For reading: temporary views in their places have them, empty. */
+static int add_columns(StoreDatabase *database, const LogTable *table) {
+  size_t count, present;
+  const StoreLogColumn *columns = store_runlog_columns(table->kind, &count);
   CoreText sql = {0};
-  core_text_append(&sql, store_schema_drop_views);
-  core_text_append(&sql, store_schema_views);
-  core_text_append(&sql, "CREATE VIEW iteration AS  -- one row a run and iteration; units: .schema iteration_chunk\n"
-                   "SELECT r.id AS run_id, CAST((c.chunk & 16777215) << 8 | p.place AS INTEGER) AS iteration");
-  for (size_t i = 0; i < count; i++) {
-    char column[64];
-    snprintf(column, sizeof column, "c.%s", columns[i].name); /* `run` has some of these names too */
-    core_text_append(&sql, ",\n CAST(");
-    store_pack_sql(&sql, column);
-    core_text_appendf(&sql, " AS DOUBLE) AS %s", columns[i].name);
+  int code = compare_columns(database, table, &present);
+  if (database->read_only) core_text_appendf(&sql, "CREATE TEMP VIEW %s AS SELECT *", table->name);
+  for (size_t at = present; at < count; at++) {
+    if (database->read_only) core_text_appendf(&sql, ", NULL AS %s", columns[at].name);
+    else core_text_appendf(&sql, "ALTER TABLE %s ADD COLUMN %s REAL;", table->name, columns[at].name);
   }
-  core_text_append(&sql,
-                   "\nFROM run AS r CROSS JOIN iteration_chunk AS c CROSS JOIN iteration_place AS p"
-                   " WHERE c.chunk BETWEEN r.key << 24 AND (r.key << 24) + 16777215 AND ");
-  store_pack_sql(&sql, "c.iteration");
-  core_text_append(&sql, " IS NOT NULL;");
-  int code = store_database_execute(database, sql.data);
+  if (database->read_only) core_text_appendf(&sql, " FROM main.%s", table->name);
+  if (code == CORE_OK && present < count) code = store_database_execute(database, core_text_string(&sql));
   core_text_free(&sql);
   return code;
 }
 
 static int create_schema(StoreDatabase *database) {
-  CoreText sql = {0};
-  core_text_append(&sql, store_schema_tables);
-  core_text_appendf(&sql, "%s%s%sPRAGMA application_id = %d;", store_schema_iterations, store_schema_layers,
-                    store_schema_annotations, STORE_SCHEMA_APPLICATION);
-  int code = store_database_execute(database, sql.data);
-  core_text_free(&sql);
-  return code == CORE_OK ? make_views(database) : code;
-}
-
-/* The file is of this version from now on. */
-static int put_version(StoreDatabase *database) {
   char *program = sqlite3_mprintf("%s %s", core_version(), core_commit());
-  char *sql = sqlite3_mprintf("INSERT OR REPLACE INTO schema_version VALUES(%d, %Q, %.3f); PRAGMA user_version = %d",
-                              STORE_SCHEMA_VERSION, program ? program : "", core_clock_unix_s(), STORE_SCHEMA_VERSION);
+  char *sql = sqlite3_mprintf(
+    "%s%sPRAGMA application_id = %d; PRAGMA user_version = %d; INSERT INTO schema_version VALUES(%d, %Q, %.3f)",
+    store_schema_tables, store_schema_views, STORE_SCHEMA_APPLICATION, STORE_SCHEMA_VERSION, STORE_SCHEMA_VERSION,
+    program ? program : "", core_clock_unix_s());
   int code = sql ? store_database_execute(database, sql) : core_error(CORE_FAIL, "out of memory");
   sqlite3_free(program);
   sqlite3_free(sql);
   return code;
 }
 
-/* The file as it was, kept beside it as results.db.v<version>; an earlier copy stays, it is the older one. */
-static int keep_old_version(StoreDatabase *database, int64_t version) {
-  char path[CORE_PATH_MAX];
-  TRY(core_files_path(path, "%s.v%lld", database->path, (long long)version));
-  if (core_files_exists(path)) return CORE_OK;
-  int code = store_backup(database, path);
-  return code == CORE_OK ? code : core_error_context(code, "%s is of an older version (%lld), and is only changed when "
-                                                     "a copy of it can be kept", database->path, (long long)version);
-}
-
-/* From a version that had a row of the table iteration_row for each iteration: into chunks, and the table goes. */
-static int pack_iterations(StoreDatabase *database) {
-  sqlite3_stmt *rows = NULL;
-  StoreBulk *bulk = NULL;
-  size_t present;
-  int step = SQLITE_DONE;
-  TRY(compare_columns(database, &old_rows, &present));
-  TRY(store_database_execute(database, store_schema_iterations));
-  TRY(store_database_execute(database, "DELETE FROM iteration_bin"));
-  int code = store_bulk_create(database, &bulk);
-  if (code == CORE_OK) code = store_database_prepare(database, "SELECT * FROM main.iteration_row ORDER BY row", &rows);
-  while (code == CORE_OK && (step = sqlite3_step(rows)) == SQLITE_ROW) {
-    int64_t key = sqlite3_column_int64(rows, 0);
-    StoreIteration row = store_iteration_unmeasured(key & 0xffffffff);
-    for (size_t c = 0; c < present; c++)
-      if (sqlite3_column_type(rows, (int)c + 1) != SQLITE_NULL)
-        (&row.transitions)[c] = sqlite3_column_double(rows, (int)c + 1);
-    store_bulk_add(bulk, key >> 32, &row);
-    if (store_bulk_count(bulk) < STORE_BULK_ROWS) continue;
-    code = store_bulk_insert(bulk);
-    store_bulk_clear(bulk);
-  }
-  if (code == CORE_OK && step != SQLITE_DONE) code = store_database_error(database, "read");
-  if (code == CORE_OK) code = store_bulk_insert(bulk);
-  sqlite3_finalize(rows);
-  store_bulk_destroy(&bulk);
-  return code == CORE_OK
-           ? store_database_execute(database, "DROP VIEW IF EXISTS run_ddr; DROP VIEW IF EXISTS iteration;"
-                                              "DROP TABLE main.iteration_row")
-           : code;
-}
-
-/* Forwards only. From 1 to 2, 3 and 4 columns came to the iterations, from 2 to 3 views changed, from 4 to 5 bins came,
- * and from 5 to 6 iterations went into chunks, which makes the steps before it needless; from 6 to 7 came the table of
- * layers, empty, from 7 to 8 views changed, from 8 to 9 came annotations, and from 9 to 10 the code of runs and
- * attempts. A later version adds its step to `steps`. */
-static int migrate(StoreDatabase *database) {
-  static const struct { int version; const char *sql; } steps[] = {
-    {STORE_SCHEMA_LAYERS, store_schema_layers}, {STORE_SCHEMA_ANNOTATIONS, store_schema_annotations},
-    {STORE_SCHEMA_CODE, store_schema_code}};
+/* Makes the schema of a new file, and what one of an earlier commit lacks of it. */
+static int complete_schema(StoreDatabase *database) {
   int64_t version;
   TRY(store_database_begin(database));
   int code = identify(database, &version); /* again: another process may have done it meanwhile */
-  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION) code = keep_old_version(database, version);
   if (code == CORE_OK && version == 0) code = create_schema(database);
-  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_CHUNKS) code = pack_iterations(database);
-  for (size_t i = 0; i < sizeof steps / sizeof *steps && code == CORE_OK && version > 0; i++)
-    if (version < steps[i].version) code = store_database_execute(database, steps[i].sql);
   for (int table = 0; table < LOG_TABLES && code == CORE_OK; table++) code = add_columns(database, &log_tables[table]);
-  if (code == CORE_OK && version > 0) code = make_views(database);
-  if (code == CORE_OK && version < STORE_SCHEMA_VERSION) code = put_version(database);
   if (code == CORE_OK) code = store_database_commit(database);
-  if (code == CORE_OK && version > 0 && version < STORE_SCHEMA_VERSION)
-    core_info("%s was brought forward from version %lld to %d; as it was it stands beside it as %s.v%lld. Programs of "
-              "an older version refuse it from now on", database->path, (long long)version,
-              STORE_SCHEMA_VERSION, database->path, (long long)version);
   if (code != CORE_OK) store_database_rollback(database);
   return code;
 }
 
-/* Does anything have to be written before the file can be used? Keeps opening from taking the write lock. */
-static int needs_migration(StoreDatabase *database, int64_t version, bool *needed) {
-  size_t present, count;
-  *needed = version < STORE_SCHEMA_VERSION;
-  for (int table = 0; table < LOG_TABLES && !*needed; table++) {
-    TRY(compare_columns(database, &log_tables[table], &present));
-    store_runlog_columns(log_tables[table].kind, &count);
-    *needed = present < count;
-  }
-  return CORE_OK;
-}
-
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
-
-static int register_rows(StoreDatabase *database) {
-  if (store_rows_create_module(database->handle) != SQLITE_OK) return store_database_error(database, "open");
-  return store_database_execute(database, "PRAGMA temp_store = MEMORY");
-}
 
 /* WAL lets readers and the importer work at the same time, but needs memory shared between all users of the file,
  * which a network filesystem does not give. */
@@ -305,7 +210,7 @@ static int connect_file(StoreDatabase *database, const char *name, int flags) {
   sqlite3_busy_timeout(database->handle, STORE_BUSY_MS);
   sqlite3_extended_result_codes(database->handle, 1);
   sqlite3_db_config(database->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL); /* the file may be damaged or hostile */
-  return register_rows(database);
+  return store_database_execute(database, "PRAGMA temp_store = MEMORY");
 }
 
 /* For reading a database in WAL mode from a folder that can not be written, SQLite must be promised that nobody else
@@ -338,17 +243,9 @@ static int open_for_reading(StoreDatabase *database) {
   TRY(identify(database, &version));
   if (version == 0)
     return core_error(CORE_USAGE, "%s holds no results yet; import them with: sweep status", database->path);
-  TRY(store_older_imitate(database, version));
-  if (version < STORE_SCHEMA_BINS) TRY(store_bins_imitate(database));
-  return version < STORE_SCHEMA_CHUNKS ? CORE_OK : store_database_execute(database, store_schema_fast_view);
-}
-
-/* Gives back the room of a table that has gone. Needs the file for itself, and is no loss where it can not have it. */
-static int shrink(StoreDatabase *database) {
-  char sql[96];
-  snprintf(sql, sizeof sql, "PRAGMA journal_mode = DELETE; PRAGMA page_size = %d; VACUUM", STORE_SCHEMA_PAGE_BYTES);
-  sqlite3_exec(database->handle, sql, NULL, NULL, NULL);
-  return choose_journal(database);
+  for (int table = 0; table < LOG_TABLES && !database->any_version; table++)
+    TRY(add_columns(database, &log_tables[table]));
+  return CORE_OK;
 }
 
 /* The database itself may be a link that we, or its folder's owner, made to another disk; a stranger's could lead to
@@ -374,7 +271,7 @@ static void make_file(const char *path) {
 
 static int open_for_writing(StoreDatabase *database) {
   int64_t version;
-  bool needed;
+  bool incomplete = true;
   TRY(check_link(database));
   make_file(database->path);
   store_database_note_file(database);
@@ -387,16 +284,14 @@ static int open_for_writing(StoreDatabase *database) {
                       database->path);
   char pragmas[160];
   snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = %d; PRAGMA cache_size = -16384;"
-           "PRAGMA wal_autocheckpoint = 256; PRAGMA temp_store = MEMORY", STORE_SCHEMA_PAGE_BYTES);
+           "PRAGMA wal_autocheckpoint = 256", STORE_SCHEMA_PAGE_BYTES);
   TRY(store_database_execute(database, pragmas));
   TRY(choose_journal(database));
-  TRY(needs_migration(database, version, &needed));
-  if (needed) TRY(migrate(database));
-  if (version > 0 && version < STORE_SCHEMA_CHUNKS) TRY(shrink(database));
-  return store_database_execute(database, store_schema_fast_view);
+  if (version > 0) TRY(lacks_columns(database, &incomplete));
+  return incomplete ? complete_schema(database) : CORE_OK;
 }
 
-int store_database_open(const char *path, bool read_only, StoreDatabase **result) {
+static int open_file(const char *path, bool read_only, bool any_version, StoreDatabase **result) {
   struct stat status;
   *result = NULL;
   bool exists = stat(path, &status) == 0;
@@ -405,6 +300,7 @@ int store_database_open(const char *path, bool read_only, StoreDatabase **result
   if (!exists && read_only) return core_error_errno(CORE_USAGE, "cannot open %s", path);
   StoreDatabase *database = core_memory_zero_allocate(1, sizeof *database);
   database->read_only = read_only;
+  database->any_version = any_version;
   /* "./" keeps SQLite from giving names like ":memory:" a meaning of their own. */
   int code = core_files_path(database->path, "%s%s", *path == '/' ? "" : "./", path);
   if (code == CORE_OK) code = read_only ? open_for_reading(database) : open_for_writing(database);
@@ -414,6 +310,14 @@ int store_database_open(const char *path, bool read_only, StoreDatabase **result
   }
   *result = database;
   return CORE_OK;
+}
+
+int store_database_open(const char *path, bool read_only, StoreDatabase **database) {
+  return open_file(path, read_only, false, database);
+}
+
+int store_database_open_any(const char *path, StoreDatabase **database) {
+  return open_file(path, true, true, database);
 }
 
 int store_database_end(StoreDatabase **database) {

@@ -8,18 +8,10 @@
 
 typedef struct StoreDatabase StoreDatabase; /* used by one thread at a time */
 
-/* Opens or creates; migrates forward. WAL on a local disk, rollback journal on a network filesystem. Refuses, with a
- * message that says what to do: another program's file (application_id), a newer version, a damaged or locked file,
- * a read-only one unless read_only. */
+/* Opens or creates. WAL on a local disk, rollback journal on a network filesystem. Refuses, with a message that says
+ * what to do: another program's file (application_id), a newer or an older version, a damaged or locked file, a
+ * read-only one unless read_only. */
 int store_database_open(const char *path, bool read_only, StoreDatabase **database);
-/* For a command that only shows results: open for writing, so that what is new can be imported first, but a file of an
- * older version is opened for reading and stays as it is: a program of that version may still be writing it, and would
- * refuse it once it were brought forward. *older: its version then, else 0. */
-int store_database_open_to_show(const char *path, StoreDatabase **database, int64_t *older);
-/* What to say of it: "results.db is of an older version ..."; for `older` > 0. */
-#define STORE_OLDER_NOTE \
-  "%s is of an older version (%lld): it is shown as it is, and new results are not imported; when no older program " \
-  "writes it any more, bring it forward with: sweep collect"
 void store_database_close(StoreDatabase **database);
 /* Closes, and says whether what was committed could be written into the file itself. */
 int store_database_finish(StoreDatabase **database);

@@ -10,7 +10,7 @@
 struct StoreDatabase {
   sqlite3 *handle;
   char path[CORE_PATH_MAX];
-  bool read_only;
+  bool read_only, any_version;
   dev_t device;                       /* of the file that had the name when it was opened */
   ino_t inode;
   sqlite3_stmt *put_run, *put_member; /* prepared at their first use */
@@ -25,6 +25,9 @@ int store_database_error(StoreDatabase *database, const char *doing);
 
 /* Which file is about to be opened, for store_database_is_replaced: one that comes in between counts as another. */
 void store_database_note_file(StoreDatabase *database);
+
+/* Opens for reading, also a file of an older version: whose table `attempt` a rebuild keeps. */
+int store_database_open_any(const char *path, StoreDatabase **database);
 
 /* Closes; SQLite's code. */
 int store_database_end(StoreDatabase **database);

@@ -160,7 +160,7 @@ static int look_into_log(Import *import, const StoreKnownRun *known, const Log *
     if (logs[i].kind == STORE_LOG_STATS && logs[i].attempt > logs[at].attempt) later[later_count++] = logs[i].path;
   int code = logs[at].kind == STORE_LOG_STATS ? store_committer_finish(import->committer) : CORE_OK;
   if (code == CORE_OK && logs[at].kind == STORE_LOG_STATS)
-    code = store_log_holds(import->database, known->run, logs[at].path, later, later_count, holds);
+    code = store_log_holds(import->database, known->id, logs[at].path, later, later_count, holds);
   free(later);
   return code;
 }
@@ -191,7 +191,7 @@ static int take_row(void *context, const StoreIteration *iteration, const StoreE
                     const StoreLayer *layer) {
   const RowTarget *target = context;
   StoreBlock *block = store_committer_block(target->import->committer);
-  if (iteration) store_block_add_iteration(block, target->known->run, iteration);
+  if (iteration) store_block_add_iteration(block, target->known->id, iteration);
   else if (evaluation) store_block_add_evaluation(block, target->known->id, evaluation);
   else store_block_add_layer(block, target->known->id, layer);
   target->import->result->rows++;
@@ -240,7 +240,7 @@ static int import_logs(Import *import, const StoreKnownRun *known, Log *logs, si
   TRY(find_replaced(import, known, logs, count, &restart));
   if (restart) {
     core_warn("run %s: a run log was replaced; all of them are imported anew", known->id);
-    store_block_add_restart(store_committer_block(import->committer), known->run, known->id);
+    store_block_add_restart(store_committer_block(import->committer), known->id);
     for (size_t i = 0; i < count; i++) logs[i].offset = 0;
     *changed = true;
   }

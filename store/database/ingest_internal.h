@@ -30,13 +30,13 @@ typedef struct StoreRunSeen {
 
 /* Are the rows of a log of iterations those that the database has (or new ones)? `later`: the run's logs of later
  * attempts, whose rows stand in the place of its own. The database must not be in another thread's hands. */
-int store_log_holds(StoreDatabase *database, int64_t run, const char *path, const char *const *later,
+int store_log_holds(StoreDatabase *database, const char *id, const char *path, const char *const *later,
                     size_t later_count, bool *holds);
 
 int store_block_create(StoreDatabase *database, StoreBlock **block);
 void store_block_destroy(StoreBlock **block);
 
-void store_block_add_iteration(StoreBlock *block, int64_t run, const StoreIteration *row);
+void store_block_add_iteration(StoreBlock *block, const char *id, const StoreIteration *row);
 void store_block_add_evaluation(StoreBlock *block, const char *id, const StoreEvaluation *row);
 void store_block_add_layer(StoreBlock *block, const char *id, const StoreLayer *row);
 void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progress);
@@ -44,7 +44,7 @@ void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen);
 /* One of a run's attempts that have ended; the state that is added as seen comes after. */
 void store_block_add_attempt(StoreBlock *block, const StoreRunSeen *attempt);
 /* Forgets a run's rows and progress before the block's rows are put in. */
-void store_block_add_restart(StoreBlock *block, int64_t run, const char *id);
+void store_block_add_restart(StoreBlock *block, const char *id);
 
 /* No room for another row: commit first. Progress, states and restarts always fit. */
 bool store_block_is_full(const StoreBlock *block);

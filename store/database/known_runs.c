@@ -90,11 +90,6 @@ static size_t match_folders(StoreKnownRun *known, size_t known_count, char (*ids
   return kept;
 }
 
-static int by_run(const void *a, const void *b) {
-  const StoreKnownRun *x = a, *y = b;
-  return x->run < y->run ? -1 : x->run > y->run;
-}
-
 int store_known_runs(StoreDatabase *database, const char *root, const char *sweep, StoreImport *result,
                      StoreKnownRun **known, size_t *count) {
   char (*ids)[CORE_RUN_ID];
@@ -113,7 +108,6 @@ int store_known_runs(StoreDatabase *database, const char *root, const char *swee
     if (code == CORE_OK) code = load_known(database, sweep, known, &all);
     if (code == CORE_OK) *count = match_folders(*known, all, ids, id_count, strange, &strange_count);
   }
-  if (code == CORE_OK && *count > 0) qsort(*known, *count, sizeof **known, by_run);
   free(ids);
   free(strange);
   return code;

@@ -12,7 +12,7 @@ typedef struct StoreKnownRun {
   bool adopt;             /* its settings are not known, and it was never imported */
 } StoreKnownRun;
 
-/* The known runs that have a folder, in the order of their keys, which is the order rows are appended fastest in; those
+/* The known runs that have a folder, in the order of their ids, which is the order that their rows lie in; those
  * of a sweep when it is not NULL. Without a sweep, folders that no sweep has recorded here are put into the database
  * before: runs started by hand, or a database made anew. One whose settings can not be read is noted in `result`.
  * Free *known, also after an error. */

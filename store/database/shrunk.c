@@ -9,9 +9,14 @@
 
 enum { OTHER_CONTENT = -1, SEEN_ENOUGH = -2 }; /* from row callbacks: no errors */
 
+#define COMMA_NAME(name, unit, comment) ", " #name
+/* One key before the columns, so that each has a comma before it. */
+static const char find_sql[] =
+  "SELECT iteration" STORE_ITERATION_COLUMNS(COMMA_NAME) " FROM iteration WHERE run_id = ?1 AND iteration = ?2";
+
 typedef struct Comparison {
   sqlite3_stmt *find;
-  int64_t run;
+  const char *id;
   int64_t end;  /* iterations from here on were written by a later attempt */
 } Comparison;
 
@@ -20,7 +25,8 @@ static int compare_row(void *context, const StoreIteration *row, const StoreEval
   const Comparison *comparison = context;
   (void)evaluation, (void)layer;
   if (!row || row->iteration >= comparison->end) return CORE_OK;
-  sqlite3_bind_int64(comparison->find, 1, comparison->run << 32 | row->iteration);
+  sqlite3_bind_text(comparison->find, 1, comparison->id, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(comparison->find, 2, row->iteration);
   bool same = true;
   if (sqlite3_step(comparison->find) == SQLITE_ROW) { /* one that the database lacks is new */
     const double *values = store_iteration_values(row);
@@ -41,14 +47,14 @@ static int take_first(void *context, const StoreIteration *row, const StoreEvalu
   return SEEN_ENOUGH;
 }
 
-int store_log_holds(StoreDatabase *database, int64_t run, const char *path, const char *const *later,
+int store_log_holds(StoreDatabase *database, const char *id, const char *path, const char *const *later,
                     size_t later_count, bool *holds) {
-  Comparison comparison = {.run = run, .end = INT64_MAX};
+  Comparison comparison = {.id = id, .end = INT64_MAX};
   StoreLogDamage damage;
   int64_t end;
   for (size_t i = 0; i < later_count; i++)
     if (store_runlog_read(later[i], 0, take_first, &comparison.end, &end, &damage) == CORE_FAIL) core_error_clear();
-  TRY(store_database_prepare(database, "SELECT * FROM iteration_row WHERE row = ?1", &comparison.find));
+  TRY(store_database_prepare(database, find_sql, &comparison.find));
   const int code = store_runlog_read(path, 0, compare_row, &comparison, &end, &damage);
   *holds = code == CORE_OK;
   if (code == CORE_FAIL) core_error_clear();

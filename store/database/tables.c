@@ -3,7 +3,6 @@
 
 #define COLUMN(name, type, unit, comment) {#name, type, unit, comment},
 #define MEASURED(name, unit, comment) {#name, "REAL", unit, comment},
-#define PACKED(name, unit, comment) {#name, "", unit, comment},
 #define TABLE(table, columns) static const StoreTableColumn table[] = {columns {0}}
 
 TABLE(versions, STORE_VERSION_COLUMNS(COLUMN));
@@ -17,10 +16,10 @@ TABLE(evaluations, STORE_EVALUATION_KEYS(COLUMN) STORE_EVALUATION_COLUMNS(MEASUR
 TABLE(layers, STORE_LAYER_KEYS(COLUMN) STORE_LAYER_COLUMNS(MEASURED));
 TABLE(annotations, STORE_ANNOTATION_COLUMNS(COLUMN));
 TABLE(bins, STORE_BIN_COLUMNS(COLUMN));
-TABLE(chunks, STORE_CHUNK_KEYS(COLUMN) STORE_ITERATION_COLUMNS(PACKED));
-static const StoreTableColumn places[] = {{"place", "INTEGER", "", "0 to 255"}, {0}};
 TABLE(iterations, STORE_ITERATION_KEYS(COLUMN) STORE_ITERATION_COLUMNS(MEASURED));
 TABLE(metrics, STORE_METRIC_COLUMNS(COLUMN));
+TABLE(settings, STORE_SETTING_COLUMNS(COLUMN));
+TABLE(layer_metrics, STORE_LAYER_METRIC_COLUMNS(COLUMN));
 TABLE(ddrs, STORE_DDR_COLUMNS(COLUMN));
 TABLE(bests, STORE_BEST_COLUMNS(COLUMN));
 TABLE(summaries, STORE_SUMMARY_COLUMNS(COLUMN));
@@ -29,7 +28,6 @@ TABLE(summaries, STORE_SUMMARY_COLUMNS(COLUMN));
 
 const StoreTable *store_tables(size_t *count) {
   static const char of_importer[] = "what the importer remembers; the files of another place would not be those";
-  static const char of_storage[] = "how the rows of iteration are stored; iteration has them";
   static const StoreTable tables[] = {
     {"sweep", "name", "name = ?1", NULL, sweeps},
     {"run", "id", "id IN " RUNS, NULL, runs},
@@ -40,14 +38,14 @@ const StoreTable *store_tables(size_t *count) {
     {"annotation", "subject, name, key, value",
      "subject = 'sweep' AND name = ?1 OR subject = 'run' AND name IN " RUNS, NULL, annotations},
     {"iteration", "run_id, iteration", "run_id IN " RUNS, NULL, iterations},
+    {"metric", "run_id, name, step", "run_id IN " RUNS, NULL, metrics},
     {"run_ddr", "run_id", "run_id IN " RUNS, NULL, ddrs},
     {"best_solve_rate", "run_id, level_set", "run_id IN " RUNS, NULL, bests},
     {"run_summary", "run_id", "run_id IN " RUNS, NULL, summaries},
     {"layer_metric", "run_id, iteration, network, layer, metric", NULL, "the rows of layer, a row for each value",
-     metrics},
-    {"iteration_bin", "bin", NULL, "sums over rows of iteration; run_ddr has what they are for", bins},
-    {"iteration_chunk", "chunk", NULL, of_storage, chunks},
-    {"iteration_place", "place", NULL, of_storage, places},
+     layer_metrics},
+    {"setting", "run_id, name", NULL, "the column config of run, a row for each setting", settings},
+    {"iteration_bin", "run_id, bin", NULL, "sums over rows of iteration; run_ddr has what they are for", bins},
     {"run_log", "run_id, attempt, kind", NULL, of_importer, log_files},
     {"run_import", "run", NULL, of_importer, seen},
     {"schema_version", "version", NULL, "which versions this file has had; schema.json says the present one", versions},

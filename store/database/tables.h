@@ -98,24 +98,31 @@
   X(key, "TEXT NOT NULL", "", "tag, note or pinned (the best run of a sweep)") \
   X(value, "TEXT NOT NULL", "", "the tag, the text, or run.id")
 
+#define STORE_ITERATION_KEYS(X) \
+  X(run_id, "TEXT NOT NULL", "", "run.id") \
+  X(iteration, "INTEGER NOT NULL", "", "1, 2, ...")
+
 #define STORE_BIN_COLUMNS(X) \
-  X(bin, "INTEGER", "", "run.key << 26 | iteration >> 6") \
+  X(run_id, "TEXT NOT NULL", "", "run.id") \
+  X(bin, "INTEGER NOT NULL", "", "iteration >> 6") \
   X(n, "INTEGER", "iterations", "how many there are") \
   X(transitions, "REAL", "transitions", "at the last of them") \
   X(kl_sum, "REAL", "nat", "sum of max(kl, 1e-12), where kl is known") \
   X(kl_transitions, "REAL", "transitions", "of those iterations")
 
-#define STORE_CHUNK_KEYS(X) \
-  X(chunk, "INTEGER", "", "run.key << 24 | iteration >> 8") \
-  X(n, "INTEGER", "iterations", "how many there are") \
-  X(iteration, "", "", "which ones; this and the following columns are packed (docs/architecture.md)")
+#define STORE_METRIC_COLUMNS(X) \
+  X(run_id, "TEXT NOT NULL", "", "run.id") \
+  X(name, "TEXT NOT NULL", "", "as who measured it calls it") \
+  X(step, "INTEGER NOT NULL", "", "what who measured it counts: environment steps, updates, ...") \
+  X(value, "REAL", "", "the number; NULL: none (NaN)")
 
 /* Views. */
-#define STORE_ITERATION_KEYS(X) \
+#define STORE_SETTING_COLUMNS(X) \
   X(run_id, "TEXT NOT NULL", "", "run.id") \
-  X(iteration, "INTEGER NOT NULL", "", "1, 2, ...")
+  X(name, "TEXT NOT NULL", "", "ppo.com") \
+  X(value, "", "", "number, text, or 0 and 1 for false and true")
 
-#define STORE_METRIC_COLUMNS(X) \
+#define STORE_LAYER_METRIC_COLUMNS(X) \
   STORE_LAYER_KEYS(X) \
   X(metric, "TEXT NOT NULL", "", "name of a column of layer") \
   X(value, "REAL", "", "what stands in that column")

@@ -69,12 +69,10 @@ typedef struct Drawing {
   const StoreTableColumn *column;  /* NULL: scores */
   bool by_iteration;
   int64_t points;
-  StoreQuery *last, *next;         /* the run's key and last iteration; its first row from an iteration on */
+  StoreQuery *last, *next;         /* the run's last iteration; its first row from an iteration on */
 } Drawing;
 
-static const char last_sql[] =
-  "SELECT key, (SELECT max(row) & 4294967295 FROM iteration_row WHERE row BETWEEN key << 32 AND key << 32 | 4294967295)"
-  " FROM run WHERE id = ?1";
+static const char last_sql[] = "SELECT max(iteration) FROM iteration WHERE run_id = ?1";
 
 static int open_queries(Drawing *drawing) {
   char sql[512];
@@ -85,8 +83,8 @@ static int open_queries(Drawing *drawing) {
                             &drawing->next);
   const char *name = drawing->column->name;
   snprintf(sql, sizeof sql,
-           "SELECT row & 4294967295, transitions, %s FROM iteration_row WHERE row BETWEEN ?1 << 32 | ?2"
-           " AND ?1 << 32 | 4294967295 AND %s IS NOT NULL ORDER BY row LIMIT 1", name, name);
+           "SELECT iteration, transitions, %s FROM iteration WHERE run_id = ?1 AND iteration >= ?2 AND %s IS NOT NULL"
+           " ORDER BY iteration LIMIT 1", name, name);
   TRY(store_query_open(drawing->database, last_sql, &drawing->last));
   return store_query_open(drawing->database, sql, &drawing->next);
 }
@@ -117,11 +115,11 @@ static int draw_column(const Drawing *drawing, const char *id, Curve *curve) {
   bool row = false;
   store_query_bind_text(drawing->last, 1, id);
   int code = store_query_step(drawing->last, &row);
-  const int64_t key = row ? store_query_int(drawing->last, 0) : 0, last = row ? store_query_int(drawing->last, 1) : 0;
+  const int64_t last = row ? store_query_int(drawing->last, 0) : 0;
   store_query_reset(drawing->last);
   for (int64_t place = 1, next = 1; code == CORE_OK && place <= drawing->points && next <= last; place++) {
     const int64_t wanted = (last * place + drawing->points - 1) / drawing->points;
-    store_query_bind_int(drawing->next, 1, key);
+    store_query_bind_text(drawing->next, 1, id);
     store_query_bind_int(drawing->next, 2, wanted > next ? wanted : next);
     code = store_query_step(drawing->next, &row);
     next = code == CORE_OK && row ? store_query_int(drawing->next, 0) + 1 : last + 1;

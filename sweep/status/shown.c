@@ -15,14 +15,8 @@ StoreDatabase *sweep_shown_import(const char *root, bool is_repeated) {
   char path[CORE_PATH_MAX];
   StoreDatabase *database = NULL;
   StoreImport result = {0};
-  int64_t older = 0;
   int code = store_path_database(root, path);
-  if (code == CORE_OK) code = store_database_open_to_show(path, &database, &older);
-  if (code == CORE_OK && older) {
-    if (!is_repeated) core_warn(STORE_OLDER_NOTE, path, (long long)older);
-    store_database_close(&database);
-    return NULL;
-  }
+  if (code == CORE_OK) code = store_database_open(path, false, &database);
   if (code == CORE_OK) code = store_import(database, root, NULL, false, &result);
   if (code != CORE_OK && !is_repeated) core_warn("results.db was not brought up to date: %s", core_error_message());
   if (code == CORE_OK && result.damaged_lines > 0 && !is_repeated)

@@ -26,7 +26,7 @@ typedef struct SweepShownAsked {
   double queue_age_s;         /* so long an answer of Slurm is good for */
 } SweepShownAsked;
 
-/* Opens results.db and imports what is new; NULL when it can not be had, or may lie behind (of an older version, or
+/* Opens results.db and imports what is new; NULL when it can not be had, or may lie behind (of another version, or
  * another process is importing), which does not hide the status: the states are files. Warns of what is wrong, unless
  * `is_repeated`. */
 StoreDatabase *sweep_shown_import(const char *root, bool is_repeated);

@@ -28,9 +28,8 @@ static const struct { const char *column, *evaluation_sql, *iteration_sql; } sta
   STORE_EVALUATION_COLUMNS(X)
 #undef X
 #define X(column, unit, comment) \
-  {#column, NULL, "SELECT data.transitions, data." #column " FROM run CROSS JOIN iteration_row AS data" \
-                  " ON data.row BETWEEN run.key << 32 AND run.key << 32 | 4294967295" \
-                  " WHERE run.id = ?1 AND data." #column " IS NOT NULL ORDER BY data.row"},
+  {#column, NULL, "SELECT transitions, " #column " FROM iteration WHERE run_id = ?1 AND " #column " IS NOT NULL" \
+                  " ORDER BY iteration"},
   STORE_ITERATION_COLUMNS(X)
 #undef X
 };

@@ -51,8 +51,7 @@ static double nine_digits(double value) {
 }
 
 /* A row as a trainer with the default settings measures it: 38 columns an iteration, those of the network's last layer
- * every tenth. All nine digits of each are noise, over half a decade or more, of a column's own: nothing that a packed
- * column could save of a real run is in them. */
+ * every tenth. All nine digits of each are noise, over half a decade or more, of a column's own. */
 static StoreIteration large_iteration(const Workspace *w, const CoreConfig *config, int64_t i) {
   StoreIteration row = workspace_iteration(w, config, i);
   double *measured[] = {&row.kl,
@@ -112,7 +111,7 @@ static StoreIteration large_iteration(const Workspace *w, const CoreConfig *conf
 
 typedef struct Maker { StoreDatabase *database; StoreBulk *bulk; sqlite3_stmt *evaluation; Workspace workspace; } Maker;
 
-static int make_rows(Maker *maker, const CoreConfig *config, const char *id, int64_t key) {
+static int make_rows(Maker *maker, const CoreConfig *config, const char id[CORE_RUN_ID]) {
   const Workspace *w = &maker->workspace;
   for (int64_t i = 0; i <= w->iterations; i++) {
     StoreIteration row = large_iteration(w, config, i);
@@ -120,7 +119,7 @@ static int make_rows(Maker *maker, const CoreConfig *config, const char *id, int
       TRY(store_bulk_insert(maker->bulk));
       store_bulk_clear(maker->bulk);
     }
-    if (i > 0) store_bulk_add(maker->bulk, key, &row);
+    if (i > 0) store_bulk_add(maker->bulk, id, &row);
     if (i * EVALUATIONS % w->iterations >= EVALUATIONS) continue;
     sqlite3_bind_text(maker->evaluation, 1, id, -1, SQLITE_TRANSIENT);
     sqlite3_bind_int64(maker->evaluation, 2, i);
@@ -143,7 +142,7 @@ static int make_run(Maker *maker, int64_t r) {
            " key = %lld",
            (long long)maker->workspace.iterations, (long long)maker->workspace.iterations, (long long)r + 1);
   TRY(store_database_execute(maker->database, sql));
-  return make_rows(maker, &config, id, r + 1);
+  return make_rows(maker, &config, id);
 }
 
 static int make_runs(Maker *maker, int64_t runs) {
@@ -226,7 +225,7 @@ static int time_all(const char *path, const char *analyze) {
   };
   if (stat(path, &status) == 0 && sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
     sqlite3_stmt *count = NULL;
-    if (sqlite3_prepare_v2(handle, "SELECT sum(n) FROM iteration_chunk", -1, &count, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(handle, "SELECT sum(n) FROM iteration_bin", -1, &count, NULL) == SQLITE_OK &&
         sqlite3_step(count) == SQLITE_ROW)
       bench_row("analysis", "results.db", "size", (double)status.st_size / (rows = sqlite3_column_double(count, 0)),
                 "bytes/row", 1);

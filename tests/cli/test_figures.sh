@@ -127,7 +127,7 @@ for figure in "bars --aggregate mean,iqm" "settings --x algo"; do
   same "${figure%% *} --interval bootstrap: the geometric mean of KL" "$(means t)" "$(means bootstrap)"
 done
 cp "$db" "$tap_dir/consecutive.db"
-tool sql "$tap_dir/consecutive.db" "UPDATE run SET config = json_set(config, '$.metrics.profile_every', 1); UPDATE iteration_chunk SET kl_consecutive = iif((chunk >> 24) % 2, 0.001, 0.1)"
+tool sql "$tap_dir/consecutive.db" "UPDATE run SET config = json_set(config, '$.metrics.profile_every', 1); UPDATE iteration SET kl_consecutive = iif((SELECT key FROM run WHERE id = run_id) % 2, 0.001, 0.1)"
 tap_run "the mean of consecutive KL is said to be geometric too" 0 "Means are geometric." draw bars "$tap_dir/consecutive.db" --measure kl_consecutive -w com=8
 # tasks count alike in a mean, whatever the band is: one run of another task weighs as much as the two that are left
 cp "$db" "$tap_dir/tasks.db"

@@ -16,7 +16,7 @@ table() { [ $rc = 0 -o -z "$drawn" ] && says "$1" && ! grep -qiE 'solve.rate' "$
 "$SWEEP_BUILD/tests/bench/bench_analysis" make "$work" 3 20 || { echo "Bail out! no workspace"; exit 1; }
 run analyze table "$db" -o "$tap_dir/out_d" # imports
 "$tool" sql "$db" "UPDATE evaluation SET solve_rate = NULL, solve_rate_se = NULL, episode_return = 1000 * episode_return;
-  UPDATE iteration_chunk SET solve_rate = NULL; UPDATE run SET solve_rate = NULL" >/dev/null
+  UPDATE iteration SET solve_rate = NULL; UPDATE run SET solve_rate = NULL" >/dev/null
 command -v gnuplot >/dev/null && drawn=1 || drawn=
 
 run analyze ddr-vs-solve "$db" -o "$tap_dir/out_d"

@@ -2,7 +2,6 @@
 #include <sqlite3.h>
 
 #include "store/care/maintain.h"
-#include "store/database/bulk_internal.h"
 #include "store_workspace.h"
 
 enum { ROWS = 20 };
@@ -29,40 +28,15 @@ static StoreCheck check_now(bool with_logs, bool repair, Findings *findings) {
   return check;
 }
 
-static void spoil(const char *sql) {
+static void spoil_file(const char *path, const char *sql) {
   sqlite3 *handle;
   char *message = NULL;
-  assert_int_equal(sqlite3_open(database_path, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
   if (sqlite3_exec(handle, sql, NULL, NULL, &message) != SQLITE_OK) fail_msg("%s: %s", sql, message);
   sqlite3_close(handle);
 }
 
-/* SQL on a table `rows` (row = run.key << 32 | iteration, and the columns), whose rows then are those of the file; the
- * sums stay as they were. */
-static void spoil_rows(const char *path, const char *sql) {
-  StoreDatabase *database;
-  StoreBulk *bulk;
-  sqlite3_stmt *rows = NULL;
-  assert_ok(store_database_open(path, false, &database));
-  assert_ok(store_bulk_create(database, &bulk));
-  assert_ok(store_database_execute(database, "CREATE TEMP TABLE rows AS SELECT * FROM iteration_row;"
-                                   "CREATE TEMP TABLE bins AS SELECT * FROM iteration_bin"));
-  assert_ok(store_database_execute(database, sql));
-  assert_ok(store_database_execute(database, "DELETE FROM iteration_chunk"));
-  assert_ok(store_database_prepare(database, "SELECT * FROM rows", &rows));
-  while (sqlite3_step(rows) == SQLITE_ROW) {
-    StoreIteration row = store_iteration_unmeasured(sqlite3_column_int64(rows, 0) & 0xffffffff);
-    for (int c = 1; c < sqlite3_column_count(rows); c++)
-      if (sqlite3_column_type(rows, c) != SQLITE_NULL) (&row.transitions)[c - 1] = sqlite3_column_double(rows, c);
-    store_bulk_add(bulk, sqlite3_column_int64(rows, 0) >> 32, &row);
-  }
-  sqlite3_finalize(rows);
-  assert_ok(store_bulk_insert(bulk));
-  assert_ok(
-    store_database_execute(database, "DELETE FROM iteration_bin; INSERT INTO iteration_bin SELECT * FROM bins"));
-  store_bulk_destroy(&bulk);
-  store_database_close(&database);
-}
+static void spoil(const char *sql) { spoil_file(database_path, sql); }
 
 static void assert_found(const Findings *findings, const char *part) {
   if (!strstr(findings->text, part)) fail_msg("no '%s' in:\n%s", part, findings->text);
@@ -110,14 +84,14 @@ static void test_orphans(void **state) {
   Findings findings;
   make_whole_run(1, id);
   import_all();
-  spoil_rows(database_path,
-             "INSERT INTO rows(row, kl) VALUES(77 << 32 | 1, 0.1), (77 << 32 | 2, 0.1), (99 << 32 | 1, 0.1)");
-  spoil("INSERT INTO evaluation(run_id, iteration, level_set) VALUES('0123456789abcdef', 1, 'train');"
+  spoil("INSERT INTO iteration(run_id, iteration, kl) VALUES('0123456789abcdef', 1, 0.1), ('0123456789abcdef', 2, 0.1);"
+        "INSERT INTO metric VALUES('0123456789abcdef', 'charts/x', 1, 0.5);"
+        "INSERT INTO evaluation(run_id, iteration, level_set) VALUES('0123456789abcdef', 1, 'train');"
         "INSERT INTO sweep_run VALUES('no_sweep', 0, '0123456789abcdef'); INSERT INTO run_import VALUES(77, 1, 1);"
         "INSERT INTO attempt(run_id, attempt) VALUES('0123456789abcdef', 1)");
   StoreCheck check = check_now(true, false, &findings);
-  assert_found(&findings, "2 iteration_chunk: rows of key 77, which no run has\n");
-  assert_found(&findings, "key 99");
+  assert_found(&findings, "2 iteration: 2 rows of runs that are not in `run`\n");
+  assert_found(&findings, "2 metric: 1 rows of runs");
   assert_found(&findings, "2 evaluation: 1 rows of runs");
   assert_found(&findings, "2 sweep_run: 1 members");
   assert_found(&findings, "2 run_import: 1 rows");
@@ -138,7 +112,7 @@ static void test_continued(void **state) {
   Findings findings;
   make_whole_run(1, id);
   import_all();
-  spoil_rows(database_path, "DELETE FROM rows WHERE row & 4294967295 <= 5");
+  spoil("DELETE FROM iteration WHERE iteration <= 5");
   spoil("UPDATE run SET config = json_set(config, '$.init.from', 'run:0123456789abcdef@5')");
   check_now(false, false, &findings);
   if (strstr(findings.text, "iterations are missing")) fail_msg("a run that goes on: %s", findings.text);
@@ -153,7 +127,7 @@ static void test_gap(void **state) {
   Findings findings;
   make_whole_run(1, id);
   import_all();
-  spoil_rows(database_path, "DELETE FROM rows WHERE row & 4294967295 IN (7, 8, 20)");
+  spoil("DELETE FROM iteration WHERE iteration IN (7, 8, 20)");
   StoreCheck check = check_now(true, false, &findings);
   assert_found(&findings, "2 of its 19 iterations are missing, the first: 7\n");
   assert_found(&findings, "its state says 20 iterations, its rows end at 19");
@@ -166,7 +140,7 @@ static void test_gap(void **state) {
   assert_int_equal(query_int("SELECT count(*) FROM iteration"), ROWS);
   check = check_now(true, false, &findings);
   assert_int_equal(check.findings[STORE_WARNING], 0);
-  spoil_rows(database_path, "DELETE FROM rows WHERE row & 4294967295 = 1");
+  spoil("DELETE FROM iteration WHERE iteration = 1");
   check_now(true, false, &findings);
   assert_found(&findings, "the first: 1\n");
 }
@@ -177,9 +151,9 @@ static void test_bins(void **state) {
   Findings findings;
   StoreRunlog *stats;
   static const char by_hand[] =
-    "SELECT count(*) FROM (SELECT run.key << 26 | (iteration.iteration >> 6) AS bin, count(*) AS n, sum(kl) AS kl FROM"
-    " iteration JOIN run ON run.id = run_id GROUP BY 1) AS mine LEFT JOIN iteration_bin AS theirs USING(bin) WHERE "
-    "theirs.n IS NOT mine.n OR abs(theirs.kl_sum - mine.kl) > 1e-9";
+    "SELECT count(*) FROM (SELECT run_id, iteration >> 6 AS bin, count(*) AS n, sum(kl) AS kl FROM iteration"
+    " GROUP BY 1, 2) AS mine LEFT JOIN iteration_bin AS theirs USING(run_id, bin) WHERE theirs.n IS NOT mine.n"
+    " OR abs(theirs.kl_sum - mine.kl) > 1e-9";
   make_run(3, id);
   for (int part = 0; part < 5; part++) {
     assert_ok(store_runlog_open(root, id, 1, STORE_LOG_STATS, &stats));
@@ -198,28 +172,6 @@ static void test_bins(void **state) {
   assert_found(&findings, "2 iteration_bin: the sums are not those of the rows");
   check_now(true, true, &findings);
   assert_int_equal(query_int(by_hand), 0);
-}
-
-/* A packed column that is not one is told, and read by nobody as if it were. */
-static void test_damaged_chunk(void **state) {
-  char id[CORE_RUN_ID];
-  Findings findings;
-  StoreDatabase *database;
-  StoreQuery *query;
-  bool row;
-  make_whole_run(1, id);
-  import_all();
-  spoil("UPDATE iteration_chunk SET entropy = x'ff' || substr(entropy, 2)");
-  spoil("UPDATE iteration_chunk SET entropy = CAST(entropy AS BLOB)");
-  StoreCheck check = check_now(true, true, &findings);
-  assert_found(&findings, "can not be unpacked");
-  assert_int_equal(check.repaired, 0);
-  assert_ok(store_database_open(database_path, true, &database));
-  assert_ok(store_query_open(database, "SELECT sum(entropy) FROM iteration", &query));
-  assert_int_equal(store_query_step(query, &row), CORE_FAIL);
-  assert_says("sweep rebuild");
-  store_query_close(&query);
-  store_database_close(&database);
 }
 
 static void test_logs(void **state) {
@@ -251,7 +203,7 @@ static void test_values(void **state) {
   Findings findings;
   make_whole_run(1, id);
   import_all();
-  spoil_rows(database_path, "UPDATE rows SET kl = 9e999 WHERE row & 4294967295 < 4");
+  spoil("UPDATE iteration SET kl = 9e999 WHERE iteration < 4");
   spoil("UPDATE evaluation SET solve_rate = 1.5 WHERE iteration = 0; UPDATE run SET config = 'ini' || config, status = "
         "'diverged'");
   check_now(true, false, &findings);
@@ -271,8 +223,8 @@ static void test_damaged_file(void **state) {
   FILE *file = fopen(database_path, "r+");
   assert_non_null(file);
   fseek(file, 0, SEEK_END);
-  long pages = ftell(file) / 32768;
-  fseek(file, (pages - 1) * 32768 + 4, SEEK_SET);
+  long pages = ftell(file) / 8192;
+  fseek(file, (pages - 1) * 8192 + 4, SEEK_SET);
   for (int i = 0; i < 4000; i++) fputc(0x5a, file);
   fclose(file);
   StoreDatabase *database = NULL;
@@ -352,8 +304,8 @@ static void test_merge(void **state) {
   char first[CORE_PATH_MAX], second[CORE_PATH_MAX], ab[CORE_PATH_MAX], ba[CORE_PATH_MAX];
   static char once[65536], twice[65536], other_way[65536];
   make_clusters(first, second);
-  spoil_rows(first, "UPDATE run SET iteration = 10, status = 'stopped' WHERE seed = 1;" /* it stopped half way */
-             "DELETE FROM rows WHERE row >> 32 = (SELECT key FROM run WHERE seed = 1) AND row & 4294967295 > 10");
+  spoil_file(first, "UPDATE run SET iteration = 10, status = 'stopped' WHERE seed = 1;" /* it stopped half way */
+             "DELETE FROM iteration WHERE run_id = (SELECT id FROM run WHERE seed = 1) AND iteration > 10");
   assert_ok(core_files_path(ab, "%s/ab.db", root));
   assert_ok(core_files_path(ba, "%s/ba.db", root));
   StoreMerge merge = merge_into(ab, first);
@@ -383,7 +335,7 @@ static void test_merge_further(void **state) {
   (void)state;
   char first[CORE_PATH_MAX], second[CORE_PATH_MAX], all[CORE_PATH_MAX];
   make_clusters(first, second);
-  spoil_rows(second, "UPDATE run SET iteration = 10, attempt = 5, status = 'stopped' WHERE seed = 1");
+  spoil_file(second, "UPDATE run SET iteration = 10, attempt = 5, status = 'stopped' WHERE seed = 1");
   for (int order = 0; order < 2; order++) {
     assert_ok(core_files_path(all, "%s/all%d.db", root, order));
     merge_into(all, order ? second : first);
@@ -407,8 +359,8 @@ static void test_merge_members(void **state) {
   char first[CORE_PATH_MAX], second[CORE_PATH_MAX], all[CORE_PATH_MAX];
   static char once[65536], twice[65536];
   make_clusters(first, second);
-  spoil_rows(first, "UPDATE sweep_run SET run_id = (SELECT id FROM run WHERE seed = 2)");
-  spoil_rows(second, "UPDATE sweep SET ini = (SELECT '[sweep]' || char(10));"
+  spoil_file(first, "UPDATE sweep_run SET run_id = (SELECT id FROM run WHERE seed = 2)");
+  spoil_file(second, "UPDATE sweep SET ini = (SELECT '[sweep]' || char(10));"
              "UPDATE sweep_run SET run_id = (SELECT id FROM run WHERE seed = 3)");
   assert_ok(core_files_path(all, "%s/all.db", root));
   merge_into(all, first);
@@ -422,30 +374,12 @@ static void test_merge_members(void **state) {
   assert_string_equal(once, twice);
 }
 
-/* A source of version 1 lacks columns; they are not measured in the union. */
-static void test_merge_old(void **state) {
-  char old[CORE_PATH_MAX];
-  sqlite3 *handle;
-  char *sql = read_text("tests/unit/schema_v1.sql", NULL);
-  assert_ok(core_files_path(old, "%s/old.db", root));
-  assert_int_equal(sqlite3_open(old, &handle), SQLITE_OK);
-  assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
-  sqlite3_close(handle);
-  free(sql);
-  StoreMerge merge = merge_into(database_path, old);
-  assert_int_equal(merge.runs_added, 1);
-  assert_int_equal(merge.iterations, 3);
-  assert_int_equal(query_int("SELECT count(*) FROM iteration WHERE kl > 0 AND kl_k2 IS NULL"), 3);
-  assert_int_equal(query_int("SELECT sum(n) FROM iteration_bin"), 3);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
     WORKSPACE_TEST(test_sound),        WORKSPACE_TEST(test_orphans),       WORKSPACE_TEST(test_gap),
     WORKSPACE_TEST(test_bins),         WORKSPACE_TEST(test_logs),          WORKSPACE_TEST(test_values),
-    WORKSPACE_TEST(test_damaged_file), WORKSPACE_TEST(test_damaged_chunk), WORKSPACE_TEST(test_merge),
-    WORKSPACE_TEST(test_merge_further), WORKSPACE_TEST(test_merge_members), WORKSPACE_TEST(test_merge_old),
-    WORKSPACE_TEST(test_continued),
+    WORKSPACE_TEST(test_damaged_file), WORKSPACE_TEST(test_merge),         WORKSPACE_TEST(test_merge_further),
+    WORKSPACE_TEST(test_merge_members), WORKSPACE_TEST(test_continued),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
