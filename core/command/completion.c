@@ -1,5 +1,5 @@
-/* What may stand where the cursor is (completion.h). Reads tables and the words of the line; programs add their own
- * kinds of values. Nothing here writes but to stdout, and nothing that was typed is run. */
+/* Lists the possible completions at the cursor (completion.h) from option tables and the words of the line; programs
+ * add their own kinds of values. Writes to stdout only and runs nothing that was typed. */
 #include "core/command/completion.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@ enum { KIND_MAX = 128, KINDS_MAX = 16 };
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-/* The first words of a help text, on one line. */
+/* Prints the beginning of a help text on one line. */
 static void append_short(CoreText *text, const char *help) {
   enum { COLUMNS = 68 };
   size_t length = strcspn(help, ";\n[("), blank = COLUMNS;
@@ -27,7 +27,7 @@ static void append_short(CoreText *text, const char *help) {
 }
 
 void core_completion_add(CoreText *values, const char *value, const char *help) {
-  if (strpbrk(value, "\t\n\r\033")) return; /* no name that a shell or a terminal could trip over */
+  if (strpbrk(value, "\t\n\r\033")) return; /* skip names with characters that a shell or terminal interprets */
   core_text_append(values, value);
   if (help) core_text_append(values, "\t");
   if (help) append_short(values, help);
@@ -48,7 +48,7 @@ static void add_keys(const CoreTyping *typing, CoreText *values) {
   for (size_t i = 0; i < count; i++) core_completion_add(values, rows[i].name, rows[i].help);
 }
 
-/* Each of "ppo|ppo_ewma". */
+/* Adds each choice of "ppo|ppo_ewma". */
 static void add_choices(const char *name, const char *choices, CoreText *values) {
   char value[KIND_MAX];
   while (*choices) {
@@ -104,7 +104,7 @@ const char *core_completion_given(const CoreTyping *typing, const char *name) {
   return value;
 }
 
-/* How many operands stand on the line; *value_of: the option whose value is asked for; *ended: "--" was there. */
+/* Counts the operands of the line. Sets *value_of to the option whose value is being completed, *ended after "--". */
 static size_t count_operands(const CoreTyping *typing, const CoreOption **value_of, bool *ended) {
   size_t operands = 0;
   *value_of = NULL;
@@ -134,7 +134,7 @@ static bool add_kind(const CoreCompletion *table, const char *kind, const CoreTy
   return false;
 }
 
-/* One of "FILE|NAME", or a word that stands for itself ("csv"; of "seeds=N" what is before the value). */
+/* Adds values of one alternative of "FILE|NAME", or a literal word ("csv"; "seeds=" of "seeds=N"). */
 static void add_alternative(const char *kind, const CoreTyping *typing, CoreText *values) {
   const size_t length = strlen(kind);
   char word[KIND_MAX];
@@ -148,7 +148,7 @@ static void add_alternative(const char *kind, const CoreTyping *typing, CoreText
   }
 }
 
-/* "FILE|NAME", "KEY[,KEY]", "csv|jsonl". */
+/* Adds values of an operand: "FILE|NAME", "KEY[,KEY]", "csv|jsonl". */
 static void add_kinds(const char *kinds, const CoreTyping *typing, CoreText *values) {
   while (*kinds) {
     char kind[KIND_MAX];
@@ -160,8 +160,8 @@ static void add_kinds(const char *kinds, const CoreTyping *typing, CoreText *val
   }
 }
 
-/* The kinds of operands that a usage names, in their order: words in neither [OPTIONS] nor an option's value.
- * *repeats: the last may stand several times. */
+/* Extracts the operands of a usage text in order: words that are neither [OPTIONS] nor an option's value. Sets *repeats
+ * if the last one may be repeated. */
 static size_t operand_kinds(const char *usage, const char *command, char kinds[KINDS_MAX][KIND_MAX], bool *repeats) {
   size_t count = 0;
   bool skip = false;
@@ -191,9 +191,9 @@ static size_t operand_kinds(const char *usage, const char *command, char kinds[K
   return count;
 }
 
-/* ---- an answer ------------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------------------------- */
 
-/* Prints those that begin as what is typed does, each behind the part of the word that stays: "--set=" or "a,b,". */
+/* Prints the values with the typed prefix, each after the part of the word that is kept: "--set=" or "a,b,". */
 static void print_fitting(const char *stays, size_t stays_length, const char *begun, const CoreText *values) {
   const size_t length = strlen(begun);
   for (const char *line = core_text_string(values); *line;) {
@@ -220,7 +220,7 @@ static void print_options(const CoreTyping *typing, const char *word) {
   core_text_free(&values);
 }
 
-/* Of a value, after `stays` bytes of its word ("--set="). */
+/* Prints completions of a value after the first `stays` bytes of its word ("--set="). */
 static void print_values(CoreTyping *typing, const CoreOption *option, const char *kinds, const char *word,
                          size_t stays) {
   CoreText values = {0};
@@ -268,7 +268,7 @@ static void print_commands(const CoreProgram *program, const char *word) {
   core_text_free(&values);
 }
 
-/* With a usual command, --help is that one's. */
+/* In a program with a default command, --help belongs to that command. */
 static void print_program_options(const CoreProgram *program, const char *word) {
   CoreText values = {0};
   if (!program->usual) core_completion_add(&values, "--help", "what the program does, and its commands");

@@ -1,42 +1,42 @@
-/* Completion in a shell (Tab). The shell asks the program itself, with the words typed so far, so that what it offers
- * is always what the program takes: commands and options come from the tables that make --help, values from what an
- * option's argument or a command's usage calls them ("DIR", "KEY=VALUE", "mean|iqm"). */
+/* Shell completion. The shell calls the program with the words typed so far, so that completions always match the
+ * parser: commands and options come from the tables of --help, values from the name of an option's argument or of an
+ * operand in the usage ("DIR", "KEY=VALUE", "mean|iqm"). */
 #ifndef CORE_COMPLETION_H
 #define CORE_COMPLETION_H
 #include "core/command/options.h"
 #include "core/text.h"
 
-/* A line of a command as far as it is typed. */
+/* Command line as typed so far. */
 typedef struct CoreTyping {
   const CoreProgram *program;
-  const CoreOption *table; /* the command's */
-  char **words;            /* behind the command's name, `count` of them; the one that is asked for is not among them */
+  const CoreOption *table; /* options of the command */
+  char **words;            /* [count] words after the command's name, without the one being completed */
   size_t count;
-  const char *begun;       /* what of the value is there already */
+  const char *begun;       /* typed part of the value */
 } CoreTyping;
 
-/* A row says how values of one kind are found. */
+/* Source of the values of one kind. */
 typedef struct CoreCompletion {
-  const char *what; /* "--profile": of that option; "RUN": where usages and options say RUN; NULL ends the table */
+  const char *what; /* "--profile" for that option, "RUN" for arguments of that name; NULL ends the table */
   void (*list)(const CoreTyping *typing, CoreText *values); /* calls core_completion_add, or one of the three below */
 } CoreCompletion;
 
-/* One possible value, whatever is typed already (who asked sorts that out), and a few words on it or NULL. One that
- * ends in '=', '/' or ',' is only begun with it. */
+/* Adds a possible value, regardless of what is typed, with a short description or NULL. A value that ends in '=', '/'
+ * or ',' is completed further. */
 void core_completion_add(CoreText *values, const char *value, const char *help);
-/* Files that end in `ending` (NULL: all), and folders on the way to them: the shell finds them. */
+/* Requests files with the suffix `ending` (NULL: all), and directories; the shell lists them. */
 void core_completion_add_files(CoreText *values, const char *ending);
-/* Settings: their names, or, once the '=' is there, possible values of the one that is named. */
+/* Adds the names of settings or, after '=', possible values of the named one. */
 void core_completion_settings(const CoreTyping *typing, CoreText *values);
 
-/* The value that the line gives to --name, or NULL. */
+/* Returns the value of --name on the line, or NULL. */
 const char *core_completion_given(const CoreTyping *typing, const char *name);
 
-/* `program --complete WORD...`: prints what may stand in place of the last word, one a line, with a tab and some words
- * of explanation; or a line ":files [ENDING]" or ":folders". Prints nothing where nothing is known; never fails on what
- * people type. */
+/* Implements `program --complete WORD...`: prints completions of the last word, one per line with a tab and a
+ * description, or a line ":files [ENDING]" or ":folders". Prints nothing if none is known and never fails on typed
+ * words. */
 int core_completion_answer(const CoreProgram *program, int argc, char **argv);
-/* `program --completion SHELL`: prints what makes bash, zsh or fish ask. CORE_USAGE: another shell. */
+/* Implements `program --completion SHELL`: prints the script for bash, zsh or fish. CORE_USAGE: another shell. */
 int core_completion_script(const CoreProgram *program, const char *shell);
 
 #endif

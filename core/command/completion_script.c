@@ -1,11 +1,11 @@
-/* What makes a shell ask the program (completion.h). PROGRAM stands for the program's name. The shells hand over the
- * words up to the cursor as they were typed; none of them is evaluated. */
+/* Completion scripts of the shells (completion.h), with PROGRAM for the program's name. They pass the words up to the
+ * cursor as typed; none is evaluated. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/command/completion.h"
 
-/* bash cuts words at '=' and ':' too; what it then replaces is the part behind them. */
+/* bash also splits words at '=' and ':' and replaces only the part after them. */
 static const char bash[] =
   "# bash completion of PROGRAM; made by `PROGRAM --completion bash`\n"
   "_PROGRAM() {\n"

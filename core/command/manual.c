@@ -1,5 +1,4 @@
-/* The manual's pages. Each is the pieces that --help has too (help.h), between a head and references that man(1)
- * wants. */
+/* Manual pages: the sections of --help (help.h) between the header and the references of man(1). */
 #include "core/command/manual.h"
 
 #include <stdio.h>
@@ -12,11 +11,11 @@
 
 typedef struct Page {
   const CoreProgram *program;
-  const CoreCommand *command; /* NULL: of the program */
+  const CoreCommand *command; /* NULL: page of the program */
   CoreHelp help;
 } Page;
 
-/* "sweep-plan" in troff. */
+/* Prints "sweep-plan" in troff. */
 static void append_name(const Page *page, CoreText *text) {
   core_text_append(text, page->program->name);
   if (!page->command) return;
@@ -65,7 +64,7 @@ static void print_command(const CoreManual *manual, const CoreOption *table, voi
   if (manual->more) manual->more(&page->help);
 }
 
-/* A program that has a usual command is described by that one's page, with the other commands in it. */
+/* The page of a program with a default command is that command's, with the other commands added. */
 static void print_program(Page *page) {
   const CoreProgram *program = page->program;
   CoreText summary = {0}, usage = {0};

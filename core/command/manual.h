@@ -1,10 +1,9 @@
-/* Pages for man(1), made of what --help says: program(1), and program-command(1) for each command that the overview
- * lists. */
+/* Manual pages generated from --help: program(1), and program-command(1) for each command in the overview. */
 #ifndef CORE_MANUAL_H
 #define CORE_MANUAL_H
 #include "core/command/options.h"
 
-/* Writes them into `folder`, which is made where it is missing. CORE_FAIL names the file that can not be written. */
+/* Writes the pages into `folder`, which is created if missing. CORE_FAIL: the message names the file. */
 int core_manual_write(const CoreProgram *program, const char *folder);
 
 #endif

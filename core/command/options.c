@@ -1,5 +1,4 @@
-/* The command line: options from a table that is also the help, and programs made of commands. Prints help and errors;
- * decides nothing else. */
+/* Command-line parser driven by the table that also generates the help, and dispatch to commands. */
 #include "core/command/options.h"
 
 #include <stdarg.h>
@@ -67,7 +66,7 @@ static int store_value(const CoreOption *option, const char *value) {
   return CORE_OK;
 }
 
-/* One argument that begins with '-'; may take the next one as its value (*at moves on). */
+/* Parses one argument that begins with '-'; advances *at if the next one is its value. */
 static int parse_option(const CoreOption *table, int argc, char **argv, int *at, bool *help) {
   const char *argument = argv[*at], *value = NULL;
   bool is_long = argument[1] == '-';
@@ -91,7 +90,7 @@ static int parse_option(const CoreOption *table, int argc, char **argv, int *at,
   return store_value(option, value);
 }
 
-/* `operands` has room for argc of them. */
+/* Parses the line; `operands` has capacity argc. */
 static int parse_line(const CoreOption *table, int argc, char **argv, const char **operands, size_t *count,
                       bool *help) {
   bool ended = false;
@@ -169,7 +168,7 @@ static void free_lists(const CoreOption *table) {
   }
 }
 
-/* Set while somebody wants to know what a command is, not to have it carried out. */
+/* Set while a command is described instead of executed. */
 static CoreDescribe listener;
 static void *listener_to;
 
@@ -255,7 +254,7 @@ int core_options_report(const char *program, int code) {
   return code;
 }
 
-/* What was printed may still be lost to a full disk behind `> file`. */
+/* Flushes stdout and reports a write error, such as a full disk behind `> file`. */
 int core_options_finish(const char *program, int code) {
   bool lost = fflush(stdout) != 0 || ferror(stdout);
   if (lost && code == CORE_OK) code = core_error_errno(CORE_FAIL, "cannot write to standard output");
@@ -266,7 +265,7 @@ static bool is_help(const char *word) {
   return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
-/* `--help`, `help` and `help COMMAND`. */
+/* Handles `--help`, `help` and `help COMMAND`. */
 static int help_with(const CoreProgram *program, const char *name) {
   if (!name || is_help(name)) {
     print_overview(program);
@@ -277,7 +276,7 @@ static int help_with(const CoreProgram *program, const char *name) {
   return command ? command->run(2, argv) : unknown_command(program->commands, name);
 }
 
-/* What is a program's own, before any command. */
+/* Handles options of the program itself, before any command. */
 static int answer_for_program(const CoreProgram *program, const char *option, int argc, char **argv) {
   static const char *const names[] = {"help", "version", "completion"};
   if (strcmp(option, "--version") == 0) {

@@ -1,4 +1,4 @@
-/* The command line: one table makes the parser and the help, so they can not disagree. */
+/* Command line: one table generates both parser and help. */
 #ifndef CORE_OPTIONS_H
 #define CORE_OPTIONS_H
 #include <stdbool.h>
@@ -13,7 +13,7 @@ typedef enum CoreOptionKind {
   CORE_OPTION_TEXT,   /* const char **  --root DIR */
   CORE_OPTION_INT,    /* int64_t *    --jobs N */
   CORE_OPTION_REAL,   /* double * */
-  CORE_OPTION_LIST,   /* CoreOptionList *: may be given several times  --set key=value */
+  CORE_OPTION_LIST,   /* CoreOptionList *, repeatable  --set key=value */
 } CoreOptionKind;
 
 typedef struct CoreOptionList { const char **items; size_t count; } CoreOptionList;
@@ -23,73 +23,72 @@ typedef struct CoreOption {
   char letter;           /* 'r' or 0 */
   CoreOptionKind kind;
   void *target;
-  const char *argument;  /* "DIR", "mean|iqm" (choices); NULL for flags. Completion goes by it: completion.h */
-  const char *help;      /* one sentence; say the default */
+  const char *argument;  /* "DIR", "mean|iqm" (choices); NULL for flags. Also selects completions: completion.h */
+  const char *help;      /* one sentence with the default */
 } CoreOption;
 
-/* One command: what its help says, and how many operands it takes. */
+/* Help and operand count of a command. */
 typedef struct CoreManual {
-  const char *usage;     /* "sweep logs RUN [options]"; other ways follow as "\n  ...", and errors name the first */
-  const char *about;     /* what it does; as core_help_text takes it */
-  void (*more)(CoreHelp *help); /* what the help has after the options; NULL: nothing */
-  size_t least, most;    /* operands; SIZE_MAX: any number */
-  const char *hint;      /* "expected one database": for errors, before the usage; NULL: the usage is enough */
+  const char *usage;     /* "sweep logs RUN [options]"; further forms follow as "\n  ..."; errors print the first */
+  const char *about;     /* description, in core_help_text's format */
+  void (*more)(CoreHelp *help); /* prints help after the options; NULL: nothing */
+  size_t least, most;    /* minimum and maximum number of operands; SIZE_MAX: unlimited */
+  const char *hint;      /* "expected one database", printed before the usage in errors; NULL: none */
 } CoreManual;
 
-/* What a command does. `given` is what its options were stored in; operands are strings of argv, `count` of them as its
- * manual says. They and the lists of CORE_OPTION_LIST end with the call. Returns a CORE_ code. */
+/* Executes a command. `given` holds the parsed options, operands[count] are strings of argv. Operands and lists of
+ * CORE_OPTION_LIST are valid during the call only. Returns a CORE_ code. */
 typedef int (*CoreAnswer)(void *given, const char **operands, size_t count);
 
-/* Answers a command line, argv[0] being the command; `table` may be NULL: no options of its own. Options may stand
- * anywhere, "--" ends them, --name=value and --name value both work. With --help or -h, which every command knows,
- * prints usage, what it does and the options to stdout and returns CORE_OK; otherwise calls `answer` and returns its
- * code. CORE_USAGE, without a call: an option is unknown (with the nearest known one) or its value is bad, an operand
- * is missing or too many (with the usage). */
+/* Parses a command line, argv[0] being the command, and calls `answer`; returns its code. `table` NULL: no options.
+ * Options may be anywhere before "--", as --name=value or --name value. --help or -h, which every command has, prints
+ * usage, description and options to stdout and returns CORE_OK. CORE_USAGE, without a call: an option is unknown (the
+ * message suggests the nearest) or its value is invalid, or the number of operands is wrong (it prints the usage). */
 int core_options_answer(const CoreManual *manual, const CoreOption *table, int argc, char **argv, CoreAnswer answer,
                         void *given);
 
-/* CORE_USAGE: "problem; hint; usage: ...", for what an answer finds wrong with the line as a whole. */
+/* Returns CORE_USAGE with the message "problem; hint; usage: ...", for errors that a command finds in its line. */
 int core_options_misuse(const CoreManual *manual, const char *problem, ...) CORE_PRINTF(2, 3);
 
-/* Puts `value` at the end of a list, as one more --set would; it has to live as long as the list. */
+/* Appends `value` to a list as another --set would; `value` must outlive the list. */
 void core_options_add(CoreOptionList *list, const char *value);
 
-/* A command of a program: `sweep plan ...`. */
+/* Command of a program: `sweep plan ...`. */
 typedef struct CoreCommand {
   const char *name;                    /* NULL ends the table */
-  const char *summary;                 /* one line for the overview; NULL: not in it */
-  int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns a CORE_ code. Ends in
-                                        * core_options_answer, and has no effect of its own before. */
+  const char *summary;                 /* one line for the overview; NULL: not listed */
+  int (*run)(int argc, char **argv);   /* argv[0] is the command's name; returns a CORE_ code. Must end in
+                                        * core_options_answer without side effects before it. */
 } CoreCommand;
 
 typedef struct CoreProgram {
   const char *name;                    /* "sweep" */
-  const char *intro;                   /* what it does; as core_help_text takes it */
+  const char *intro;                   /* description, in core_help_text's format */
   const CoreCommand *commands;
-  const char *usual;                   /* the command meant where the line begins with an option; NULL: none */
-  const struct CoreCompletion *completions; /* how values are found (completion.h); NULL: none of its own */
+  const char *usual;                   /* default command if the line begins with an option; NULL: none */
+  const struct CoreCompletion *completions; /* completions of the program's own value kinds; NULL: none */
 } CoreProgram;
 
-/* Runs argv[1]'s command; prints "program: message" for an error; returns the exit code. Without a command, or with
- * --help: intro and commands; `help COMMAND` is `COMMAND --help`. --version prints version and commit, and features
- * on a second line. Unknown command: nearest, CORE_USAGE. Also --completion SHELL and --man FOLDER, which make install
- * calls. */
+/* Runs argv[1]'s command, prints "program: message" on an error, and returns the exit code. Without a command, or with
+ * --help, prints the introduction and the commands; `help COMMAND` is `COMMAND --help`. --version prints version and
+ * commit, and features on a second line. An unknown command is CORE_USAGE with the nearest name. make install uses
+ * --completion SHELL and --man FOLDER. */
 int core_options_dispatch(const CoreProgram *program, int argc, char **argv);
 
-/* What a command would answer with: its manual and options (never NULL), good during the call of `describe`. */
+/* Callback that receives a command's manual and options (never NULL), valid during the call. */
 typedef void (*CoreDescribe)(const CoreManual *manual, const CoreOption *table, void *to);
 void core_options_describe(const CoreCommand *command, CoreDescribe describe, void *to);
-/* The command of that name; NULL: there is none. */
+/* Finds the command of that name; NULL: none. */
 const CoreCommand *core_options_find(const CoreProgram *program, const char *name);
 
-/* The rows of Options and of Commands, for --help and for man(1). */
+/* Print the rows of the sections Options and Commands, for --help and man(1). */
 void core_options_help(CoreHelp *help, const CoreOption *table);
 void core_options_help_commands(CoreHelp *help, const CoreProgram *program);
 
-/* "program: message" (red on a terminal) to stderr from core_error_message; returns code. */
+/* Prints "program: message" from core_error_message to stderr, red on a terminal, and returns `code`. */
 int core_options_report(const char *program, int code);
-/* The last call of a main() that answers a command without core_options_dispatch: writes out what was printed, and
- * makes a failure of it (`program --help > /dev/full`) CORE_FAIL with its message; reports; returns the exit code. */
+/* Ends a main() that does not use core_options_dispatch: flushes stdout, turns a write error (`program --help >
+ * /dev/full`) into CORE_FAIL with a message, reports errors, and returns the exit code. */
 int core_options_finish(const char *program, int code);
 
 #endif

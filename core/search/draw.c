@@ -1,5 +1,5 @@
-/* Values of trials: from numbers in [0, 1) to settings and back. search.c has the space, tpe.c draws by what it has
- * seen. */
+/* Maps numbers in [0, 1) to values of settings and back, and draws random and Sobol' trials. search.c parses the space,
+ * tpe.c draws from earlier trials. */
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static bool is_whole(const CoreSearchAxis *axis) { return axis->row->kind == CORE_CONFIG_INT; }
 
-/* Canonical text of a number that lies on the axis. */
+/* Formats a number on the axis as canonical text. */
 static const char *print_number(const CoreSearchAxis *axis, double value, CoreText *text) {
   char number[64], exact[32];
   core_text_clear(text);
@@ -23,7 +23,7 @@ static const char *print_number(const CoreSearchAxis *axis, double value, CoreTe
   }
   CoreConfig scratch = core_config_default();
   snprintf(number, sizeof number, "%.6g", value);
-  if (core_config_set(&scratch, axis->row->name, number) != CORE_OK) /* rounded to beyond what the setting may be */
+  if (core_config_set(&scratch, axis->row->name, number) != CORE_OK) /* rounded beyond the setting's range */
     CORE_CHECK(core_config_set(&scratch, axis->row->name, core_text_from_real(value, exact)) == CORE_OK);
   return core_config_get(&scratch, axis->row, text);
 }
@@ -41,7 +41,7 @@ const char *core_search_value_at(const CoreSearchAxis *axis, double coordinate, 
   return print_number(axis, fmax(axis->low, fmin(axis->high, value)), text);
 }
 
-/* Whole numbers are cells of width 1 about themselves, in the logarithm too, so that all are equally near. */
+/* Integers are cells of width 1 centered on them, also in the logarithm, so that all are equally likely. */
 static void bounds_of(const CoreSearchAxis *axis, double *low, double *high) {
   const double half = is_whole(axis) ? 0.5 : 0;
   *low = axis->is_log ? log(axis->low - half) : axis->low - half;
@@ -60,7 +60,7 @@ double core_search_coordinate(const CoreSearchAxis *axis, const char *value) {
   for (size_t c = 0; c < axis->choice_count; c++)
     if (strcmp(axis->choices[c], value) == 0) return (double)c;
   if (axis->choices || !core_text_to_real(value, &number)) return NAN;
-  /* A bound itself may have been rounded to six digits. */
+  /* A bound may itself be rounded to six digits. */
   if (number < axis->low - 1e-5 * fabs(axis->low) || number > axis->high + 1e-5 * fabs(axis->high)) return NAN;
   return axis->is_log ? log(number) : number;
 }
@@ -93,9 +93,9 @@ uint64_t core_search_seed(const char *sweep, const char *name, const char *setti
   return seed;
 }
 
-/* In (0, 1): the middle of one of 2^32 cells. */
+/* Returns the center of one of 2^32 cells of (0, 1). */
 static double unit_of(const CoreSearch *search, uint64_t seed, int64_t trial, size_t axis) {
-  enum { SHIFT = 1 }; /* the second index: draws of trials have 0 */
+  enum { SHIFT = 1 }; /* second index of the stream; draws of trials use 0 */
   uint32_t word;
   if (search->method == CORE_SEARCH_SOBOL)
     word = core_sobol((uint32_t)trial, axis) ^ core_random_4(seed, CORE_RANDOM_TRIAL, 0, SHIFT, 0).v[0];

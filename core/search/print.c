@@ -1,4 +1,4 @@
-/* A search as text again: for sweep.ini, plans and captions. */
+/* Formats a search as text for sweep.ini, plans and captions. */
 #include <string.h>
 
 #include "core/search/search.h"

@@ -1,5 +1,4 @@
-/* The text of a [search NAME] block: which settings, over which values, by which method. draw.c and tpe.c make trials
- * of it. */
+/* Parses a [search NAME] block: settings, their values, the method. draw.c and tpe.c propose trials. */
 #include "core/search/search.h"
 
 #include <ctype.h>
@@ -48,7 +47,7 @@ static int read_count(const CoreIni *ini, const CoreIniEntry *entry, int64_t *co
   return core_ini_error(ini, entry, "%s = %.40s: expected 1 to %d", entry->key, entry->value, CORE_SEARCH_TRIALS_MAX);
 }
 
-/* "max final" */
+/* Parses "max final". */
 static int read_goal(const CoreIni *ini, const CoreIniEntry *entry, CoreSearch *search) {
   enum { MEASURES = sizeof measures / sizeof *measures };
   char word[8], name[64], more;
@@ -90,7 +89,7 @@ static int read_key(const CoreIni *ini, const CoreIniEntry *entry, Key key, Core
 
 /* ---- a setting's values ------------------------------------------------------------------------------------------ */
 
-/* The line's parts, cut out of a copy. */
+/* Parts of a line, in a copy. */
 typedef struct Line {
   const CoreIni *ini;
   const CoreIniEntry *entry;
@@ -99,7 +98,7 @@ typedef struct Line {
 
 static int value_error(const Line *line) { return core_ini_error(line->ini, line->entry, "%s", core_error_message()); }
 
-/* "when" as a word of its own, outside of quotes; NULL: no condition. */
+/* Finds the word "when" outside quotes; NULL: no condition. */
 static const char *find_when(const char *value) {
   bool quoted = false;
   for (const char *c = value; *c; c++) {
@@ -111,7 +110,7 @@ static const char *find_when(const char *value) {
   return NULL;
 }
 
-/* The word at the beginning, followed by a blank? */
+/* Whether the text begins with the word and a blank. */
 static const char *after_word(const char *text, const char *word) {
   const size_t length = strlen(word);
   if (strncmp(text, word, length) != 0 || !isblank((unsigned char)text[length])) return NULL;
@@ -155,7 +154,7 @@ static int read_choice(Line *line, const char *list) {
   return code;
 }
 
-/* One bound: a number that the setting may have. */
+/* Parses a bound, which must be a valid value of the setting. */
 static int read_bound(Line *line, const char *text, double *bound) {
   CoreConfig scratch = core_config_default();
   const CoreConfigRow *row = line->axis->row;
@@ -273,7 +272,7 @@ static int find_axis(const CoreSearch *search, const char *name, size_t *axis) {
   return CORE_USAGE;
 }
 
-/* "algo.name = ppo_ewma, pqn" behind "when". */
+/* Parses the condition after "when": "algo.name = ppo_ewma, pqn". */
 static int read_condition(const CoreIni *ini, CoreSearch *search, size_t number, char *condition) {
   CoreSearchAxis *axis = &search->axes[number];
   char *equals = strchr(condition, '=');
@@ -321,7 +320,7 @@ static size_t depth_of(const CoreSearch *search, size_t axis) {
   return depth;
 }
 
-/* Parents first, otherwise as in the file. */
+/* Orders axes by the file, with parents before their children. */
 static int put_in_order(const CoreIni *ini, CoreSearch *search) {
   size_t placed = 0;
   search->order = core_memory_allocate((search->count + 1) * sizeof *search->order);
@@ -335,7 +334,7 @@ static int put_in_order(const CoreIni *ini, CoreSearch *search) {
   return CORE_OK;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- interface --------------------------------------------------------------------------------------------------- */
 
 int core_search_finish(const CoreIni *ini, const CoreIniEntry *section, CoreSearch *search) {
   enum { STARTUP = 10, WAVE = 8 };

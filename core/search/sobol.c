@@ -1,11 +1,11 @@
-/* Sobol' points one by one: as many XORs as the index has digits, without state. Called by draw.c. */
+/* Computes Sobol' points one by one without state, with one XOR per digit of the index. Called by draw.c. */
 #include "core/search/sobol.h"
 
 #include "core/error.h"
 
 enum { DIGITS = 32, DEGREE_MAX = 7 };
 
-/* A primitive polynomial over GF(2), x^degree + inner digits of `a` + 1, and the first direction numbers. */
+/* Primitive polynomial over GF(2), x^degree + inner digits of `a` + 1, and its first direction numbers. */
 typedef struct Polynomial { uint32_t degree, a, m[DEGREE_MAX]; } Polynomial;
 
 /* Dimensions 2 to 32 of https://web.maths.unsw.edu.au/~fkuo/sobol/new-joe-kuo-6.21201: S. Joe and F. Y. Kuo,
@@ -45,7 +45,7 @@ static const Polynomial polynomials[CORE_SOBOL_DIMENSIONS - 1] = {
   {7, 42, {1, 3, 7, 3, 13, 59, 17}},
 };
 
-/* Direction number `digit` (from 0): m_k = 2 a_1 m_(k-1) ^ ... ^ 2^s m_(k-s) ^ m_(k-s) behind the given ones. */
+/* Returns direction number `digit`, from 0: m_k = 2 a_1 m_(k-1) ^ ... ^ 2^s m_(k-s) ^ m_(k-s) after the given ones. */
 static void directions(size_t dimension, uint32_t v[DIGITS]) {
   if (dimension == 0) {
     for (uint32_t k = 0; k < DIGITS; k++) v[k] = UINT32_C(1) << (DIGITS - 1 - k);

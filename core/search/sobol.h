@@ -1,4 +1,4 @@
-/* Sobol' points: low-discrepancy points in up to 32 dimensions, any prefix of which is spread evenly. Direction numbers
+/* Sobol' low-discrepancy points in up to 32 dimensions. Direction numbers
  * of Joe & Kuo (2008), "new-joe-kuo-6.21201". */
 #ifndef CORE_SOBOL_H
 #define CORE_SOBOL_H
@@ -7,8 +7,8 @@
 
 enum { CORE_SOBOL_DIMENSIONS = 32 };
 
-/* Coordinate `dimension` of point `index` as a binary fraction of 32 digits; in Gray code's order (Antonov & Saleev
- * 1979), as scipy.stats.qmc.Sobol without scrambling. Point 0 is the origin. */
+/* Returns coordinate `dimension` of point `index` as a 32-bit binary fraction, in Gray code order (Antonov & Saleev
+ * 1979) like scipy.stats.qmc.Sobol without scrambling. Point 0 is the origin. */
 uint32_t core_sobol(uint32_t index, size_t dimension);
 
 #endif

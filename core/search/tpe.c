@@ -1,5 +1,4 @@
-/* Parzen estimators over a search's axes, and the proposals that they make. Knows nothing of runs: sweep/search gives
- * it the trials. */
+/* Parzen estimators over a search's axes, and proposals from them. Trials come from sweep/search. */
 #include "core/search/tpe.h"
 
 #include <math.h>
@@ -15,13 +14,13 @@ static const double PRIOR_WEIGHT = 1, LOG_SQRT_2_PI = 0.91893853320467274178;
 
 static double below(double z) { return 0.5 * erfc(-z * 0.70710678118654752440); }
 
-/* log(Phi(b) - Phi(a)), a < b, without cancellation in either tail. */
+/* Returns log(Phi(b) - Phi(a)), a < b, without cancellation in either tail. */
 static double log_mass(double a, double b) {
   if (a > 0) return log_mass(-b, -a);
   return b <= 0 ? log(below(b) - below(a)) : log1p(-below(a) - below(-b));
 }
 
-/* z with Phi(z) = p between a and b, by bisection: some 60 calls of erfc, of which a proposal needs a few hundred. */
+/* Finds z between a and b with Phi(z) = p by bisection (about 60 calls of erfc; a proposal takes a few hundred). */
 static double quantile_between(double p, double a, double b) {
   enum { STEPS = 64 };
   for (int i = 0; i < STEPS; i++) {
@@ -36,7 +35,7 @@ static double quantile_between(double p, double a, double b) {
 
 static bool is_whole(const CoreSearchAxis *axis) { return axis->row->kind == CORE_CONFIG_INT; }
 
-/* Of the density: whole numbers are cells about themselves. */
+/* Bounds of an axis in the density, where integers are cells centered on them. */
 static void bounds_of(const CoreSearchAxis *axis, double *low, double *high) {
   const double half = is_whole(axis) ? 0.5 : 0;
   *low = axis->is_log ? log(axis->low - half) : axis->low - half;
@@ -51,8 +50,8 @@ static int by_place(const void *left, const void *right) {
   return (a->kernel > b->kernel) - (a->kernel < b->kernel);
 }
 
-/* Each as wide as the farther of its two neighbours is away, the outermost as their one neighbour; not under 1/(n + 2)
- * of the range (1/100 of many), n trials. */
+/* Sets each kernel's width to the distance of the farther of its two neighbors (the only one at the ends), and to at
+ * least 1/(n + 2) of the range for n trials, or 1/100 for many. */
 static void set_widths(const CoreSearchAxis *axis, size_t n, const double *mu, double *sigma) {
   double low, high;
   Place *places = core_memory_allocate((n + 1) * sizeof *places);
@@ -71,7 +70,7 @@ static void set_widths(const CoreSearchAxis *axis, size_t n, const double *mu, d
   free(places);
 }
 
-/* Equal, but of more than 25 the older ones less: from 1/n upwards; and the prior's. */
+/* Sets equal weights for the prior and up to 25 trials; with more, weights of older trials rise linearly from 1/n. */
 static void set_weights(CoreParzen *parzen, size_t n) {
   enum { FLAT = 25 };
   double sum = PRIOR_WEIGHT;
@@ -122,7 +121,7 @@ void core_parzen_free(CoreParzen *parzen) {
   *parzen = (CoreParzen){0};
 }
 
-/* Of one kernel; the prior is spread over all choices. */
+/* Returns the probability of a choice under one kernel; the prior is uniform. */
 static double choice_share(const CoreParzen *parzen, const CoreSearchAxis *of, double mu, size_t choice) {
   if (mu < 0) return 1 / (double)of->choice_count;
   const double each = PRIOR_WEIGHT / (double)parzen->kernels;
@@ -174,12 +173,12 @@ static double draw_axis(const CoreParzen *parzen, size_t a, size_t kernel, doubl
     return (double)choice;
   }
   bounds_of(of, &low, &high);
-  const double a_z = (low - mu) / sigma, b_z = (high - mu) / sigma; /* mu lies between them */
+  const double a_z = (low - mu) / sigma, b_z = (high - mu) / sigma; /* a_z <= 0 <= b_z, since mu is within the bounds */
   const double p = below(a_z) + unit * (below(b_z) - below(a_z));
   return mu + sigma * quantile_between(p, a_z, b_z);
 }
 
-/* A point of the mixture, rounded to what the settings can be. */
+/* Draws a point of the mixture, rounded to valid settings. */
 static void draw(const CoreParzen *parzen, CoreRandomStream *stream, double *coordinate) {
   CoreText text = {0};
   size_t kernel = 0;
@@ -224,7 +223,7 @@ size_t core_tpe_split(const CoreTpeTrial *trials, size_t count, bool *below_) {
   return best;
 }
 
-/* Draws these axes together into `coordinate`, whose other axes stay. */
+/* Draws these axes jointly into `coordinate` and leaves its other axes. */
 static void propose_axes(const CoreSearch *search, const size_t *axis, size_t axes, const CoreTpeTrial *trials,
                          size_t count, const bool *is_below, CoreRandomStream stream, double *coordinate) {
   const CoreTpeTrial **sides = core_memory_allocate((count + 1) * sizeof *sides);
@@ -254,7 +253,7 @@ static void propose_axes(const CoreSearch *search, const size_t *axis, size_t ax
 
 void core_tpe_propose(const CoreSearch *search, const CoreTpeTrial *trials, size_t count, uint64_t seed,
                       int64_t number, double *coordinate) {
-  enum { TOGETHER = 2, ALONE = 3 }; /* second indices of the streams: draw.c has 0 and 1 */
+  enum { TOGETHER = 2, ALONE = 3 }; /* second indices of the streams; draw.c uses 0 and 1 */
   bool *is_below = core_memory_allocate(count + 1);
   size_t together[CORE_SEARCH_AXES_MAX], axes = 0;
   core_tpe_split(trials, count, is_below);
