@@ -1,5 +1,4 @@
-/* The table's front: chooses a way to talk to Slurm, remembers the last fault and the limits. What is common to all
- * ways (states, array expressions) is here too. */
+/* Chooses the backend, keeps the last fault and the limits, and parses states and array expressions. */
 #include "slurm/cluster.h"
 
 #include <math.h>
@@ -12,7 +11,7 @@
 
 struct SlurmCluster {
   const SlurmApi *api;
-  void *way;
+  void *backend;
   SlurmFault fault;
   bool has_limits;
   SlurmLimits limits;
@@ -63,10 +62,12 @@ static void add_row(SlurmTasks *tasks, const SlurmTask *pattern, int64_t first, 
   }
   SlurmTask *row = &tasks->rows[tasks->count++];
   *row = *pattern;
-  row->first = first, row->last = last, row->step = step;
+  row->first = first;
+  row->last = last;
+  row->step = step;
 }
 
-/* Digits only, and no more than fit; *end is behind them. */
+/* Parses digits up to 10^9; *end points behind them. */
 static bool read_index(const char *text, const char **end, int64_t *value) {
   *value = 0;
   for (*end = text; **end >= '0' && **end <= '9'; ++*end) {
@@ -116,10 +117,10 @@ void slurm_tasks_free(SlurmTasks *tasks) {
 
 static int open_api(const SlurmApi *api, SlurmCluster *cluster) {
   cluster->api = api;
-  return api->open(&cluster->way, &cluster->fault);
+  return api->open(&cluster->backend, &cluster->fault);
 }
 
-/* In the order in which "auto" tries them. */
+/* Backends, in the order in which "auto" tries them. */
 static const SlurmApi *const apis[] = {&slurm_api_commands, &slurm_api_rest};
 
 int slurm_cluster_open(const char *api, SlurmCluster **result, SlurmFault *fault) {
@@ -133,7 +134,7 @@ int slurm_cluster_open(const char *api, SlurmCluster **result, SlurmFault *fault
     if (strcmp(api, "auto") != 0 && strcmp(api, apis[i]->name) != 0) continue;
     code = open_api(apis[i], cluster);
     if (code == CORE_OK || tried) continue;
-    tried = true; /* of several failures the first is told: what most people have */
+    tried = true; /* report the first failure: that of the commands, which most sites have */
     first = cluster->fault;
     snprintf(message, sizeof message, "%s", core_error_message());
   }
@@ -149,7 +150,7 @@ int slurm_cluster_open(const char *api, SlurmCluster **result, SlurmFault *fault
 
 void slurm_cluster_close(SlurmCluster **cluster) {
   if (!*cluster) return;
-  (*cluster)->api->close((*cluster)->way);
+  (*cluster)->api->close((*cluster)->backend);
   free(*cluster);
   *cluster = NULL;
 }
@@ -163,15 +164,15 @@ SlurmFault slurm_fault(const SlurmCluster *cluster) { return cluster->fault; }
   do {                                                                                                          \
     cluster->fault = SLURM_REFUSED;                                                                             \
     if (!cluster->api->function)                                                                                \
-      return core_error(CORE_FAIL, "%s can not be done with slurm.api = %s", what, cluster->api->name);          \
+      return core_error(CORE_FAIL, "%s is not supported with slurm.api = %s", what, cluster->api->name);         \
     cluster->fault = SLURM_FINE;                                                                                \
-    return cluster->api->function(cluster->way, __VA_ARGS__, &cluster->fault);                                  \
+    return cluster->api->function(cluster->backend, __VA_ARGS__, &cluster->fault);                                  \
   } while (0)
 
-static int ask_limits(SlurmCluster *cluster) { CALL("asking for limits", limits, &cluster->limits); }
+static int query_limits(SlurmCluster *cluster) { CALL("querying limits", limits, &cluster->limits); }
 
 int slurm_limits(SlurmCluster *cluster, const SlurmLimits **limits) {
-  if (!cluster->has_limits) TRY(ask_limits(cluster));
+  if (!cluster->has_limits) TRY(query_limits(cluster));
   cluster->has_limits = true;
   *limits = &cluster->limits;
   return CORE_OK;
@@ -186,11 +187,12 @@ int slurm_allowance(SlurmCluster *cluster, const char *account, const char *qos,
                                 .task_minutes = INFINITY};
   TRY(slurm_limits(cluster, &limits));
   if (!limits->accounting || !cluster->api->allowance) return CORE_OK;
-  CALL("asking for an account's limits", allowance, account, qos, allowance);
+  CALL("querying an account's limits", allowance, account, qos, allowance);
 }
 
 int slurm_partitions(SlurmCluster *cluster, SlurmPartition **partitions, size_t *count) {
-  *partitions = NULL, *count = 0;
+  *partitions = NULL;
+  *count = 0;
   CALL("listing partitions", partitions, partitions, count);
 }
 
@@ -209,7 +211,7 @@ int slurm_list(SlurmCluster *cluster, const char *const *names, size_t count, Sl
 
 int slurm_history(SlurmCluster *cluster, const int64_t *jobs, size_t count, int64_t since_unix_s, SlurmTasks *tasks) {
   if (count == 0) return CORE_OK;
-  CALL("asking the accounting database", history, jobs, count, since_unix_s, tasks);
+  CALL("querying the accounting database", history, jobs, count, since_unix_s, tasks);
 }
 
 int slurm_cancel(SlurmCluster *cluster, const SlurmId *ids, size_t count) {

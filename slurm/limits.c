@@ -1,10 +1,10 @@
-/* Limits out of "Key = value" lines. Slurm's defaults are those of slurm.conf(5). */
+/* Parses limits from "Key = value" lines. Defaults are those of slurm.conf(5). */
 #include "slurm/limits_internal.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* The value of "Key   = value" cut at the line's end; "" when it is not there. */
+/* Copies the value of "Key   = value" up to the end of the line; "": absent. */
 static void config_value(const char *text, const char *key, char *value, size_t size) {
   const size_t length = strlen(key);
   value[0] = '\0';
@@ -24,7 +24,7 @@ static int64_t config_number(const char *text, const char *key, int64_t otherwis
   return core_text_to_int(value, &number) ? number : otherwise;
 }
 
-/* The number behind "name=" inside a comma list such as SchedulerParameters. */
+/* Returns the number after "name=" in a comma-separated list such as SchedulerParameters. */
 static int64_t listed_number(const char *list, const char *name, int64_t otherwise) {
   char digits[24];
   int64_t number;

@@ -5,19 +5,19 @@
 #include "slurm/process_internal.h"
 
 int slurm_probe(const char *const *arguments, int timeout_s, CoreText *output) {
-  SlurmOutput got;
+  CoreProcessOutput got;
   TRY(slurm_process_run(arguments, NULL, timeout_s, &got));
   core_text_append(output, core_text_string(&got.out));
   core_text_append(output, core_text_string(&got.error));
   int code = CORE_OK;
   if (got.timed_out) code = core_error(CORE_FAIL, "%s did not end within %d s", arguments[0], timeout_s);
   else if (got.exit_code != 0) code = core_error(CORE_FAIL, "%s ended with exit code %d", arguments[0], got.exit_code);
-  slurm_output_free(&got);
+  core_process_output_free(&got);
   return code;
 }
 
-/* Its lines: "MPI plugin types are...", then a name a line ("pmix"), or several behind "specific pmix plugin versions
- * available:". */
+/* The output is "MPI plugin types are...", then one name per line ("pmix"), or several after "specific pmix plugin
+ * versions available:". */
 int slurm_probe_mpi(const char *kind, bool *known, CoreText *kinds) {
   static const char *const arguments[] = {"srun", "--mpi=list", NULL};
   CoreText output = {0};

@@ -1,4 +1,4 @@
-/* Slurm's programs as child processes (core/process.h), without what would change their answers. */
+/* Runs Slurm's commands as child processes (core/process.h) without variables that would change their answers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,14 +7,12 @@
 
 extern char **environ;
 
-bool slurm_process_exists(const char *name) { return core_process_exists(name); }
-
-/* A site's and a user's defaults for account, partition and the like stay; what is ours to say goes, and whatever
- * changes the form of an answer. */
+/* Whether a variable is passed on: defaults of the site or user for account, partition and the like are; variables that
+ * set our own options or change the format of an answer are not. */
 static bool is_kept(const char *variable) {
   static const char *const kept[] = {"SBATCH_ACCOUNT=", "SBATCH_PARTITION=", "SBATCH_QOS=", "SBATCH_RESERVATION=",
                                      "SBATCH_DEBUG=", "SLURM_CONF=", "SLURM_JWT=", "SLURMRESTD="};
-  /* SLURM_*, PMI*, OMPI_COMM_* and the like are of the job or step around us: jobs would take them for their own. */
+  /* Variables of the enclosing job or step, which a submitted job would mistake for its own. */
   static const char *const dropped[] = {"SBATCH_", "SQUEUE_", "SACCT_", "SINFO_",     "SCONTROL_", "SCANCEL_", "SRUN_",
                                         "SALLOC_", "SLURM_",  "PMI_",   "PMIX_",      "PMI2_",     "PMIX2_",   "PRTE_",
                                         "SLURMD_", "SPANK_",  "SLURM=", "OMPI_COMM_", "OMPI_UNIVERSE_",
@@ -27,7 +25,7 @@ static bool is_kept(const char *variable) {
 }
 
 static char **make_environment(void) {
-  /* Numbers and dates as Slurm writes them; times in seconds since 1970, whatever the zone; array expressions whole. */
+  /* C locale; times as seconds since 1970; array expressions in full. */
   static const char *const fixed[] = {"LC_ALL=C", "SLURM_TIME_FORMAT=%s", "SLURM_BITSTR_LEN=0"};
   size_t count = 0, kept = 0;
   while (environ[count]) count++;
@@ -39,14 +37,12 @@ static char **make_environment(void) {
   return variables;
 }
 
-int slurm_process_run(const char *const *arguments, const char *input, int timeout_s, SlurmOutput *output) {
+int slurm_process_run(const char *const *arguments, const char *input, int timeout_s, CoreProcessOutput *output) {
   char **environment = make_environment();
   const int code = core_process_run(arguments, environment, input, timeout_s, output);
   free(environment);
   return code;
 }
-
-void slurm_output_free(SlurmOutput *output) { core_process_output_free(output); }
 
 int slurm_check_clusters(void) {
   static const char *const names[] = {"SLURM_CLUSTERS", "SBATCH_CLUSTERS", "SQUEUE_CLUSTERS", "SACCT_CLUSTERS",

@@ -1,4 +1,4 @@
-/* One table: reasons as squeue prints them, for waiting jobs. */
+/* Table of squeue's reasons for pending jobs. */
 #include "slurm/reason.h"
 
 #include <stddef.h>
@@ -10,50 +10,51 @@ static const Reason reasons[] = {
   {"None", "waits to be scheduled", "", false},
   {"Resources", "next in line, waits for free nodes", "", false},
   {"Priority", "waits behind jobs of higher priority", "", false},
-  {"BeginTime", "requeued, and waits about two minutes until Slurm lets it start again", "", false},
+  {"BeginTime", "requeued; starts again after Slurm's delay of about two minutes", "", false},
   {"JobArrayTaskLimit", "waits for others of its sweep (slurm.max_running)", "", false},
-  {"Dependency", "waits for the sweep that it is to follow (slurm.after)", "", false},
-  {"DependencyNeverSatisfied", "what it waits for can never come", "sweep cancel, and submit again", true},
+  {"Dependency", "waits for the sweep named by slurm.after", "", false},
+  {"DependencyNeverSatisfied", "its dependency can never be satisfied", "sweep cancel, and submit again", true},
   {"JobHeldUser", "held", "sweep release lets it start", true},
   {"JobHeldAdmin", "held by an administrator or by you as root", "sweep release, or ask the administrators", true},
   {"JobLaunchFailure", "could not be launched and is held", "sweep release tries again; else ask the administrators",
    true},
   {"launch_failed_requeued_held", "could not be launched and is held",
    "sweep release tries again; else ask the administrators", true},
-  {"PartitionTimeLimit", "asks for more time than its partition allows", "sweep cancel, lower slurm.time, submit again",
+  {"PartitionTimeLimit", "requests more time than its partition allows", "sweep cancel, lower slurm.time, submit again",
    true},
-  {"PartitionNodeLimit", "asks for more nodes than its partition has", "sweep cancel, lower slurm.nodes, submit again",
+  {"PartitionNodeLimit", "requests more nodes than its partition has", "sweep cancel, lower slurm.nodes, submit again",
    true},
-  {"PartitionConfig", "no node of its partition has what it asks for",
-   "sweep cancel, ask for less in [slurm], submit again", true},
+  {"PartitionConfig", "no node of its partition has the requested resources",
+   "sweep cancel, request less in [slurm], submit again", true},
   {"PartitionDown", "its partition is down", "wait, or sweep cancel and choose another slurm.partition", true},
-  {"PartitionInactive", "its partition takes no jobs at present",
+  {"PartitionInactive", "its partition accepts no jobs at present",
    "wait, or sweep cancel and choose another slurm.partition", true},
-  {"BadConstraints", "no node has what it asks for", "sweep cancel, ask for less in [slurm], submit again", true},
-  {"ReqNodeNotAvail", "nodes that it needs are down, drained or reserved", "wait, or sweep cancel and ask for others",
+  {"BadConstraints", "no node has the requested resources",
+   "sweep cancel, request less in [slurm], submit again", true},
+  {"ReqNodeNotAvail", "requested nodes are down, drained or reserved", "wait, or sweep cancel and request others",
    false},
-  {"Nodes_required_for_job_are_DOWN", "nodes that it needs are down, drained or reserved",
-   "wait, or sweep cancel and ask for others", false},
-  {"Nodes required for job are DOWN", "nodes that it needs are down, drained or reserved",
-   "wait, or sweep cancel and ask for others", false},
-  {"NodeDown", "a node that it needs is down", "wait, or sweep cancel and ask for others", false},
-  {"Licenses", "waits for licences", "", false},
+  {"Nodes_required_for_job_are_DOWN", "requested nodes are down, drained or reserved",
+   "wait, or sweep cancel and request others", false},
+  {"Nodes required for job are DOWN", "requested nodes are down, drained or reserved",
+   "wait, or sweep cancel and request others", false},
+  {"NodeDown", "a requested node is down", "wait, or sweep cancel and request others", false},
+  {"Licenses", "waits for licenses", "", false},
   {"Reservation", "waits for its reservation to begin", "", false},
-  {"InvalidAccount", "its account is not known", "sweep cancel, correct slurm.account, submit again", true},
-  {"InvalidQOS", "its quality of service is not known", "sweep cancel, correct slurm.qos, submit again", true},
+  {"InvalidAccount", "its account is unknown", "sweep cancel, correct slurm.account, submit again", true},
+  {"InvalidQOS", "its QOS is unknown", "sweep cancel, correct slurm.qos, submit again", true},
   {"AccountNotAllowed", "its account may not use this partition",
    "sweep cancel, change slurm.account or slurm.partition", true},
-  {"QOSNotAllowed", "its quality of service may not use this partition",
+  {"QOSNotAllowed", "its QOS may not use this partition",
    "sweep cancel, change slurm.qos or slurm.partition", true},
   {"Assoc", "waits for a limit of your account", "jobs of yours must end first", false},
-  {"QOS", "waits for a limit of its quality of service", "jobs of yours must end first", false},
+  {"QOS", "waits for a limit of its QOS", "jobs of yours must end first", false},
   {"MaxJobsPerAccount", "waits for a limit of your account", "jobs of yours must end first", false},
   {"NonZeroExitCode", "ended with an error", "", false},
 };
 enum { REASONS = sizeof reasons / sizeof *reasons };
 
-/* The longest word that `reason` begins with: "AssocGrpCpuLimit" is Assoc. */
-static const Reason *find(const char *reason) {
+/* Finds the longest entry that `reason` begins with: Assoc for "AssocGrpCpuLimit". */
+static const Reason *find_reason(const char *reason) {
   const Reason *best = NULL;
   for (int i = 0; i < REASONS; i++)
     if (strncmp(reason, reasons[i].word, strlen(reasons[i].word)) == 0 &&
@@ -63,18 +64,18 @@ static const Reason *find(const char *reason) {
 }
 
 const char *slurm_reason_text(const char *reason) {
-  const Reason *known = find(reason);
+  const Reason *known = find_reason(reason);
   return known ? known->text : reason;
 }
 
 const char *slurm_reason_advice(const char *reason) {
-  const Reason *known = find(reason);
+  const Reason *known = find_reason(reason);
   return known ? known->advice : "";
 }
 
 bool slurm_reason_is_held(const char *reason) { return strncmp(reason, "JobHeld", 7) == 0; }
 
 bool slurm_reason_is_stuck(const char *reason) {
-  const Reason *known = find(reason);
+  const Reason *known = find_reason(reason);
   return known && known->stuck;
 }

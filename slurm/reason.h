@@ -1,15 +1,15 @@
-/* Slurm's words for why a job waits, in plain ones, with what can be done about it. */
+/* Explains Slurm's reasons for pending jobs and what to do about them. */
 #ifndef SLURM_REASON_H
 #define SLURM_REASON_H
 #include <stdbool.h>
 
-/* "waits for free nodes"; for an unknown reason, Slurm's own word. Of several ("JobArrayTaskLimit,JobHeldUser") the
- * first. */
+/* Returns an explanation such as "waits for free nodes"; the reason itself if it is unknown; that of the first of
+ * several ("JobArrayTaskLimit,JobHeldUser"). */
 const char *slurm_reason_text(const char *reason);
-/* What to do; "" when only waiting helps. */
+/* Returns a remedy; "": only waiting helps. */
 const char *slurm_reason_advice(const char *reason);
 bool slurm_reason_is_held(const char *reason);
-/* It will not start by itself: something must be changed. */
+/* Whether the job will never start unless something is changed. */
 bool slurm_reason_is_stuck(const char *reason);
 
 #endif

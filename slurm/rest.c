@@ -1,15 +1,14 @@
-/* Slurm through slurmrestd. Where it is comes from the environment, as with Slurm's own tools:
+/* Backend that uses slurmrestd. Address and token come from the environment, as with Slurm's own tools:
  *
  *   SLURMRESTD       unix:/run/slurmrestd.sock (the same user needs no token), or http://host:6820, https://...
  *   SLURM_JWT        the token (`scontrol token` prints it), else
- *   SLURM_JWT_FILE   a file that holds it and that nobody else may read
- *   SLURM_JWT_USER   whose token it is, where that is not this user's name
+ *   SLURM_JWT_FILE   a file with the token that no other user may read
+ *   SLURM_JWT_USER   the token's user, if it is not the current one
  *   SLURMRESTD_TIMEOUT   seconds to wait for an answer (60)
  *
- * The token is read once, goes into one header and nowhere else: what the server says is searched for it before it is
- * shown. slurmrestd tells nothing of the cluster's configuration, keeps no accounting for us without slurmdbd, has no
- * test submission and no requeue: limits come from slurm.conf where that can be read, the rest of the table stays
- * empty. */
+ * The token is read once and sent in one header only: the server's messages are searched for it before they are
+ * printed. slurmrestd does not report the cluster's configuration, needs slurmdbd for accounting, and has no test
+ * submission and no requeue. Limits come from slurm.conf if it is readable; other functions of the table are NULL. */
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,7 @@
 
 enum { TOKEN_MAX = 8192, URL_MAX = 512, WORDS_MAX = 400 };
 
-/* slurm_errno.h: numbers that say more than "no". */
+/* Error numbers of slurm_errno.h that determine the kind of a failure. */
 enum {
   ERROR_AUTHENTICATION = 1007, ERROR_CONNECTION = 1800, ERROR_CONNECTION_OLD = 1001,
   ERROR_TIMEOUT = 5004, ERROR_SEND = 1801, ERROR_RECEIVE = 1802,
@@ -62,14 +61,17 @@ static int read_address(Rest *rest, const char *address) {
   return CORE_OK;
 }
 
-/* A header's value must be one line; what a JWT is made of is letters, digits, '-', '_', '.' (and '=' where padded). */
-static int take_token(Rest *rest, const char *text, const char *source) {
+/* Sets the token, which must be one line of a JWT's characters: letters, digits, '-', '_', '.', '=' for padding. */
+static int set_token(Rest *rest, const char *text, const char *source) {
   size_t length = strcspn(text, " \t\r\n");
-  if (strncmp(text, "SLURM_JWT=", 10) == 0) text += 10, length -= 10; /* as scontrol token prints it */
+  if (strncmp(text, "SLURM_JWT=", 10) == 0) { /* as scontrol token prints it */
+    text += 10;
+    length -= 10;
+  }
   if (length == 0 || length > TOKEN_MAX || text[length + strspn(text + length, " \t\r\n")] ||
       strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/") != length)
     return core_error(CORE_USAGE,
-                      "%s holds no token: one line of letters, digits and -_. is expected, as scontrol token prints it",
+                      "%s is not a token: expected one line of letters, digits and -_. as scontrol token prints it",
                       source);
   rest->token = core_memory_allocate(length + 1);
   memcpy(rest->token, text, length);
@@ -84,11 +86,12 @@ static int read_token_file(Rest *rest, const char *path) {
   if (stat(path, &status) < 0) return core_error_errno(CORE_USAGE, "SLURM_JWT_FILE %s", path);
   if (!S_ISREG(status.st_mode) || (status.st_mode & 077) != 0 || (status.st_uid != geteuid() && status.st_uid != 0))
     return core_error(CORE_USAGE,
-                      "SLURM_JWT_FILE %s: others may read it, or it is not yours; chmod 600 it and ask for a new token",
+                      "SLURM_JWT_FILE %s: other users can read it, or it is not yours; "
+                      "chmod 600 it and request a new token",
                       path);
   TRY(core_files_read(path, 2 * TOKEN_MAX, &data, &size));
-  const int code = strlen(data) == size ? take_token(rest, data, "the file of SLURM_JWT_FILE")
-                                        : core_error(CORE_USAGE, "SLURM_JWT_FILE %s holds no text", path);
+  const int code = strlen(data) == size ? set_token(rest, data, "the file of SLURM_JWT_FILE")
+                                        : core_error(CORE_USAGE, "SLURM_JWT_FILE %s is not a text file", path);
   explicit_bzero(data, size);
   free(data);
   return code;
@@ -96,11 +99,11 @@ static int read_token_file(Rest *rest, const char *path) {
 
 static int read_token(Rest *rest) {
   const char *token = getenv("SLURM_JWT"), *path = getenv("SLURM_JWT_FILE");
-  if (token && *token) return take_token(rest, token, "SLURM_JWT");
+  if (token && *token) return set_token(rest, token, "SLURM_JWT");
   if (path && *path) return read_token_file(rest, path);
   if (*rest->socket) return CORE_OK;
-  return core_error(CORE_USAGE, "SLURMRESTD is an address, so that a token is needed: SLURM_JWT=$(scontrol token), or "
-                                "SLURM_JWT_FILE with its path");
+  return core_error(CORE_USAGE, "SLURMRESTD is a network address and needs a token: set SLURM_JWT=$(scontrol token) "
+                                "or SLURM_JWT_FILE to its path");
 }
 
 static void read_user(Rest *rest) {
@@ -122,7 +125,7 @@ static int read_timeout(Rest *rest) {
 
 static int garbled(const char *what, SlurmFault *fault) {
   *fault = SLURM_GARBLED;
-  return core_error(CORE_FAIL, "slurmrestd answered what this program does not understand: %s", what);
+  return core_error(CORE_FAIL, "slurmrestd gave an unexpected answer: %s", what);
 }
 
 static SlurmFault fault_of_number(int64_t number) {
@@ -131,7 +134,7 @@ static SlurmFault fault_of_number(int64_t number) {
     case REST_ERROR_ALREADY_DONE: return SLURM_NOT_THERE;
     case ERROR_CONNECTION:
     case ERROR_CONNECTION_OLD: return SLURM_UNREACHABLE;
-    case ERROR_AUTHENTICATION: /* of the question or of the answer */
+    case ERROR_AUTHENTICATION: /* of the request or of the answer */
     case ERROR_SEND:
     case ERROR_RECEIVE:
     case ERROR_TIMEOUT: return SLURM_TIMED_OUT;
@@ -139,7 +142,7 @@ static SlurmFault fault_of_number(int64_t number) {
   }
 }
 
-/* A request's headers; all of `memory` is wiped by the caller. */
+/* Makes a request's headers in `memory`, which the caller wipes. */
 static void make_headers(const Rest *rest, bool has_body, char *memory, size_t size, const char *headers[5]) {
   size_t count = 0;
   headers[count++] = "Accept: application/json";
@@ -178,44 +181,44 @@ static int send_request(Rest *rest, const char *method, const char *path, const 
   return core_error_context(CORE_FAIL, "slurmrestd");
 }
 
-/* The server's words for an error, unless they hold the token. */
-static void safe_words(const Rest *rest, char *words) {
+/* Replaces a message of the server that contains the token. */
+static void redact_token(const Rest *rest, char *words) {
   if (rest->token && strstr(words, rest->token))
-    snprintf(words, WORDS_MAX, "(its words repeat the token and are not shown)");
+    snprintf(words, WORDS_MAX, "(message withheld: it contains the token)");
 }
 
-static int refused(const Rest *rest, bool is_question, const CoreHttpAnswer *answer, const json_t *json,
+static int report_refusal(const Rest *rest, bool is_query, const CoreHttpAnswer *answer, const json_t *json,
                    SlurmFault *fault) {
   char words[WORDS_MAX];
   int64_t number = 0;
-  /* newer ones answer 403 for another's job, in words */
+  /* Newer versions answer 403 for another user's job, with a message. */
   const bool has_words = rest_read_error(json, &number, words, sizeof words);
   if (!has_words && (answer->status == 401 || answer->status == 403)) {
     *fault = SLURM_REFUSED;
-    return core_error(CORE_FAIL, "slurmrestd knows neither user nor token%s",
+    return core_error(CORE_FAIL, "slurmrestd rejects user or token%s",
                       rest->token ? "; scontrol token prints a new one"
                                   : ": set SLURM_JWT, or ask the same user's slurmrestd");
   }
   if (!has_words) {
     char what[64];
-    snprintf(what, sizeof what, "HTTP status %d without a reason", answer->status);
+    snprintf(what, sizeof what, "HTTP status %d without an error", answer->status);
     return garbled(what, fault);
   }
-  safe_words(rest, words);
+  redact_token(rest, words);
   *fault = fault_of_number(number);
-  /* Listings say -1 for whatever kept them from slurmctld. */
-  if (number == -1 && is_question && (strstr(words, "looking for") || strstr(words, "Unspecified error")))
+  /* Listings report -1 if slurmctld could not be reached. */
+  if (number == -1 && is_query && (strstr(words, "looking for") || strstr(words, "Unspecified error")))
     *fault = SLURM_UNREACHABLE;
-  if (*fault == SLURM_UNREACHABLE) return core_error(CORE_FAIL, "Slurm can not be reached: %s", words);
+  if (*fault == SLURM_UNREACHABLE) return core_error(CORE_FAIL, "cannot reach Slurm: %s", words);
   return core_error(CORE_FAIL, "slurmrestd: %s", words);
 }
 
-/* Asks and parses. CORE_OK only with status 200 and an object that tells of no error, or where `lenient`, whatever its
- * errors. */
-static int call(Rest *rest, const char *method, const char *path, const char *body, bool lenient, json_t **json,
-                SlurmFault *fault) {
+/* Sends a request and parses the answer. CORE_OK needs HTTP status 200 and an object without errors; `lenient` ignores
+ * the errors of an answer with a job_id. */
+static int send_and_parse(Rest *rest, const char *method, const char *path, const char *body, bool lenient,
+                          json_t **json, SlurmFault *fault) {
   CoreHttpAnswer answer = {0};
-  const bool is_question = strcmp(method, "GET") == 0;
+  const bool is_query = strcmp(method, "GET") == 0;
   char url[URL_MAX], words[WORDS_MAX];
   int64_t number;
   int code;
@@ -228,9 +231,9 @@ static int call(Rest *rest, const char *method, const char *path, const char *bo
   *json = json_loadb(core_text_string(&answer.body), answer.body.length, JSON_REJECT_DUPLICATES, &where);
   const bool has_errors = rest_read_error(*json, &number, words, sizeof words);
   if (answer.status != 200 && !(lenient && json_object_get(*json, "job_id")))
-    code = refused(rest, is_question, &answer, *json, fault);
-  else if (!json_is_object(*json)) code = garbled("it is no JSON", fault);
-  else if (has_errors && !lenient) code = refused(rest, is_question, &answer, *json, fault);
+    code = report_refusal(rest, is_query, &answer, *json, fault);
+  else if (!json_is_object(*json)) code = garbled("not JSON", fault);
+  else if (has_errors && !lenient) code = report_refusal(rest, is_query, &answer, *json, fault);
 done:
   core_text_free(&answer.body);
   if (code != CORE_OK) {
@@ -242,8 +245,8 @@ done:
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static void rest_close(void *way) {
-  Rest *rest = way;
+static void rest_close(void *backend) {
+  Rest *rest = backend;
   if (!rest) return;
   core_http_close(&rest->http);
   if (rest->token) explicit_bzero(rest->token, strlen(rest->token));
@@ -253,18 +256,18 @@ static void rest_close(void *way) {
 
 static int discover(Rest *rest, SlurmFault *fault) {
   json_t *document;
-  TRY(call(rest, "GET", "/openapi/v3", NULL, false, &document, fault));
+  TRY(send_and_parse(rest, "GET", "/openapi/v3", NULL, false, &document, fault));
   rest->version = rest_read_version(document);
   json_decref(document);
   if (rest->version > 0) return CORE_OK;
   *fault = SLURM_ABSENT;
   return core_error(CORE_FAIL, "the server of SLURMRESTD offers none of Slurm's API versions v0.0.%d to v0.0.%d",
-                    REST_VERSION_LEAST, REST_VERSION_MOST);
+                    REST_VERSION_MIN, REST_VERSION_MAX);
 }
 
-static int rest_open(void **way, SlurmFault *fault) {
+static int rest_open(void **backend, SlurmFault *fault) {
   const char *address = getenv("SLURMRESTD");
-  *way = NULL;
+  *backend = NULL;
   *fault = SLURM_ABSENT;
   if (!address || !*address)
     return core_error(CORE_FAIL, "slurm.api = rest needs SLURMRESTD = unix:/path or http://host:port of slurmrestd");
@@ -278,50 +281,55 @@ static int rest_open(void **way, SlurmFault *fault) {
   read_user(rest);
   code = discover(rest, fault);
 done:
-  if (code == CORE_OK) *way = rest;
+  if (code == CORE_OK) *backend = rest;
   else rest_close(rest);
   return code;
 }
 
 /* ---- limits and partitions --------------------------------------------------------------------------------------- */
 
-static int rest_limits(void *way, SlurmLimits *limits, SlurmFault *fault) {
+static int rest_limits(void *backend, SlurmLimits *limits, SlurmFault *fault) {
   const char *path = getenv("SLURM_CONF");
   char *conf = NULL;
   size_t size;
   json_t *answer;
-  TRY(call(way, "GET", "ping", NULL, false, &answer, fault));
+  TRY(send_and_parse(backend, "GET", "ping", NULL, false, &answer, fault));
   if (core_files_read(path && *path ? path : "/etc/slurm/slurm.conf", 0, &conf, &size) != CORE_OK) conf = NULL;
   slurm_limits_parse(conf ? conf : "", limits);
   free(conf);
   rest_read_release(answer, limits->version, sizeof limits->version);
-  limits->accounting = false; /* none that this way could ask */
+  limits->accounting = false; /* not available through this backend */
   json_decref(answer);
   return CORE_OK;
 }
 
-static int rest_partitions(void *way, SlurmPartition **partitions, size_t *count, SlurmFault *fault) {
-  const Rest *rest = way;
+static int rest_partitions(void *backend, SlurmPartition **partitions, size_t *count, SlurmFault *fault) {
+  const Rest *rest = backend;
   json_t *answer, *nodes = NULL, *record;
   size_t i;
   int code;
-  TRY(call(way, "GET", "partitions", NULL, false, &answer, fault));
-  TRY_GOTO(code, done, call(way, "GET", "nodes", NULL, false, &nodes, fault));
+  TRY(send_and_parse(backend, "GET", "partitions", NULL, false, &answer, fault));
+  TRY_GOTO(code, done, send_and_parse(backend, "GET", "nodes", NULL, false, &nodes, fault));
   json_t *list = json_object_get(answer, "partitions"), *machines = json_object_get(nodes, "nodes");
   if (!json_is_array(list) || !json_is_array(machines)) {
     code = garbled("no list of partitions or nodes", fault);
     goto done;
   }
   *partitions = core_memory_zero_allocate(json_array_size(list) + 1, sizeof **partitions);
-  json_array_foreach(list, i, record) if (code == CORE_OK && !rest_read_partition(record, &(*partitions)[(*count)++]))
-    code = garbled("a partition without a name", fault);
-  json_array_foreach(machines, i, record) if (code == CORE_OK && !rest_read_node(record, *partitions, *count)) code =
-    garbled("a node without a state", fault);
+  json_array_foreach(list, i, record) {
+    if (code == CORE_OK && !rest_read_partition(record, &(*partitions)[(*count)++]))
+      code = garbled("a partition without a name", fault);
+  }
+  json_array_foreach(machines, i, record) {
+    if (code == CORE_OK && !rest_read_node(record, *partitions, *count))
+      code = garbled("a node without a state", fault);
+  }
   const bool is_untold = rest->version >= REST_VERSION_OBJECTS && rest->version < REST_VERSION_DEFAULT;
   if (*count == 1 && is_untold) (*partitions)[0].is_default = true;
   if (code != CORE_OK) {
     free(*partitions);
-    *partitions = NULL, *count = 0;
+    *partitions = NULL;
+    *count = 0;
   }
 done:
   json_decref(answer);
@@ -331,22 +339,22 @@ done:
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-/* An answer may carry errors beside a job_id (a held job does): the id decides. */
-static int rest_submit(void *way, const SlurmJob *job, int64_t *id, SlurmFault *fault) {
-  Rest *rest = way;
+/* An answer may have errors next to a job_id (for a held job, say): the id decides. */
+static int rest_submit(void *backend, const SlurmJob *job, int64_t *id, SlurmFault *fault) {
+  Rest *rest = backend;
   char *body, words[WORDS_MAX];
   json_t *answer;
   int64_t number = 0;
   *fault = SLURM_REFUSED;
   TRY(rest_job_write(job, rest->version, &body));
-  int code = call(rest, "POST", "job/submit", body, true, &answer, fault);
+  int code = send_and_parse(rest, "POST", "job/submit", body, true, &answer, fault);
   free(body);
   if (code != CORE_OK) return code;
   const json_t *value = json_object_get(answer, "job_id");
   if (!rest_read_number(value, id) || *id <= 0 || *id > UINT32_MAX) {
     if (!rest_read_error(answer, &number, words, sizeof words)) code = garbled("a submission without a job_id", fault);
     else {
-      safe_words(rest, words);
+      redact_token(rest, words);
       *fault = fault_of_number(number);
       code = core_error(CORE_FAIL, "slurmrestd: %s", words);
     }
@@ -355,19 +363,19 @@ static int rest_submit(void *way, const SlurmJob *job, int64_t *id, SlurmFault *
   return code;
 }
 
-static int rest_list(void *way, const char *const *names, size_t count, SlurmTasks *tasks, SlurmFault *fault) {
-  Rest *rest = way;
+static int rest_list(void *backend, const char *const *names, size_t count, SlurmTasks *tasks, SlurmFault *fault) {
+  Rest *rest = backend;
   json_t *answer, *record;
   size_t i;
   const size_t before = tasks->count;
-  TRY(call(rest, "GET", "jobs", NULL, false, &answer, fault));
+  TRY(send_and_parse(rest, "GET", "jobs", NULL, false, &answer, fault));
   const json_t *jobs = json_object_get(answer, "jobs");
   int code = json_is_array(jobs) ? CORE_OK : garbled("no list of jobs", fault);
   json_array_foreach(jobs, i, record) {
     if (code == CORE_OK && rest_read_job(record, names, count, rest->user, tasks) != CORE_OK) {
       char words[WORDS_MAX];
       snprintf(words, sizeof words, "%s", core_error_message());
-      safe_words(rest, words);
+      redact_token(rest, words);
       code = garbled(words, fault);
     }
   }
@@ -376,14 +384,14 @@ static int rest_list(void *way, const char *const *names, size_t count, SlurmTas
   return code;
 }
 
-/* One request for each id; those that are gone are no error. */
-static int call_for(Rest *rest, const char *method, const char *body, const SlurmId *ids, size_t count,
+/* Sends one request per id; jobs that no longer exist are not an error. */
+static int control_tasks(Rest *rest, const char *method, const char *body, const SlurmId *ids, size_t count,
                     SlurmFault *fault) {
   char path[96], name[48];
   for (size_t i = 0; i < count; i++) {
     json_t *answer;
     snprintf(path, sizeof path, "job/%s", slurm_id_format(ids[i], name));
-    const int code = call(rest, method, path, body, false, &answer, fault);
+    const int code = send_and_parse(rest, method, path, body, false, &answer, fault);
     json_decref(answer);
     if (code == CORE_OK) continue;
     if (*fault != SLURM_NOT_THERE) return code;
@@ -392,8 +400,7 @@ static int call_for(Rest *rest, const char *method, const char *body, const Slur
   return CORE_OK;
 }
 
-/* One request for all. DELETE job/1_5 takes the whole array 1 in slurmrestd 23.02 to 24.05, whose handler forgets the
- * task. */
+/* Cancels all ids in one request, since DELETE job/1_5 cancels the whole array 1 in slurmrestd 23.02 to 24.05. */
 static int cancel_list(Rest *rest, const SlurmId *ids, size_t count, SlurmFault *fault) {
   json_t *names = json_array(), *answer;
   char name[48];
@@ -401,7 +408,7 @@ static int cancel_list(Rest *rest, const SlurmId *ids, size_t count, SlurmFault 
   json_t *request = json_pack("{s:o}", "jobs", names);
   char *body = json_dumps(request, JSON_COMPACT);
   json_decref(request);
-  int code = call(rest, "DELETE", "jobs/", body, false, &answer, fault);
+  int code = send_and_parse(rest, "DELETE", "jobs/", body, false, &answer, fault);
   json_decref(answer);
   free(body);
   if (code != CORE_OK && *fault == SLURM_NOT_THERE) {
@@ -411,8 +418,8 @@ static int cancel_list(Rest *rest, const SlurmId *ids, size_t count, SlurmFault 
   return code;
 }
 
-static int rest_cancel(void *way, const SlurmId *ids, size_t count, SlurmFault *fault) {
-  Rest *rest = way;
+static int rest_cancel(void *backend, const SlurmId *ids, size_t count, SlurmFault *fault) {
+  Rest *rest = backend;
   if (count == 0) return CORE_OK;
   if (rest->version >= REST_VERSION_LISTS) return cancel_list(rest, ids, count, fault);
   for (size_t i = 0; i < count && rest->version >= REST_VERSION_OBJECTS; i++) {
@@ -423,14 +430,14 @@ static int rest_cancel(void *way, const SlurmId *ids, size_t count, SlurmFault *
                       "slurm.api = cli",
                       rest->version, (long long)ids[i].job);
   }
-  return call_for(rest, "DELETE", NULL, ids, count, fault);
+  return control_tasks(rest, "DELETE", NULL, ids, count, fault);
 }
 
-/* The tasks as numbers of their own: what waits is asked for first. */
+/* Holds or releases tasks through their job ids, which a listing of pending jobs provides. */
 static int hold_numbers(Rest *rest, const char *body, const SlurmId *ids, size_t count, SlurmFault *fault) {
   json_t *answer;
   size_t number_count = 0;
-  TRY(call(rest, "GET", "jobs", NULL, false, &answer, fault));
+  TRY(send_and_parse(rest, "GET", "jobs", NULL, false, &answer, fault));
   const json_t *jobs = json_object_get(answer, "jobs");
   int64_t *numbers = core_memory_allocate((json_array_size(jobs) + 1) * sizeof *numbers);
   *fault = SLURM_REFUSED;
@@ -438,17 +445,17 @@ static int hold_numbers(Rest *rest, const char *body, const SlurmId *ids, size_t
                                  : garbled("no list of jobs", fault);
   if (code == CORE_FAIL) *fault = SLURM_GARBLED;
   for (size_t i = 0; code == CORE_OK && i < number_count; i++)
-    code = call_for(rest, "POST", body, &(SlurmId){numbers[i], -1}, 1, fault);
+    code = control_tasks(rest, "POST", body, &(SlurmId){numbers[i], -1}, 1, fault);
   if (code == CORE_OK) *fault = SLURM_FINE;
   free(numbers);
   json_decref(answer);
   return code;
 }
 
-static int rest_hold(void *way, const SlurmId *ids, size_t count, bool hold, SlurmFault *fault) {
-  Rest *rest = way;
+static int rest_hold(void *backend, const SlurmId *ids, size_t count, bool hold, SlurmFault *fault) {
+  Rest *rest = backend;
   const char *body = hold ? "{\"hold\":true}" : "{\"hold\":false}";
-  if (rest->version < REST_VERSION_WHOLE_ARRAYS) return call_for(rest, "POST", body, ids, count, fault);
+  if (rest->version < REST_VERSION_WHOLE_ARRAYS) return control_tasks(rest, "POST", body, ids, count, fault);
   return hold_numbers(rest, body, ids, count, fault);
 }
 

@@ -1,5 +1,5 @@
-/* A job as slurmrestd wants to be told of it. The options are those of the batch script (slurm_options_each); a table
- * says under which key each goes, in the older shape and in the newer one. */
+/* Writes a job as slurmrestd's JSON. Options are those of the batch script (slurm_options_each); a table maps each to
+ * its key in the older and in the newer format. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 extern char **environ;
 
-/* How a value is said. */
+/* JSON format of a value. */
 typedef enum Shape {
   WORD,     /* "text" */
   NUMBER,   /* 5 */
@@ -55,7 +55,7 @@ static const struct { const char *option, *older, *newer; Shape shape; } keys[] 
 typedef struct Writer {
   json_t *job;
   int version;
-  char problem[128]; /* an option that can not be said */
+  char problem[128]; /* option without an equivalent */
 } Writer;
 
 static bool is_newer(const Writer *w) { return w->version >= REST_VERSION_OBJECTS; }
@@ -65,7 +65,7 @@ static json_t *object_number(const Writer *w, int64_t number) {
                      : json_integer((json_int_t)number);
 }
 
-static json_t *words(const Writer *w, const char *value) {
+static json_t *flag_array(const Writer *w, const char *value) {
   char upper[SLURM_TEXT];
   size_t i = 0;
   if (!is_newer(w)) return core_json_text(value);
@@ -75,8 +75,8 @@ static json_t *words(const Writer *w, const char *value) {
   return json_pack("[s]", upper);
 }
 
-/* Generic resources of a node; how they are spelt changed with Slurm 24.05 (v0.0.41). */
-static json_t *gres(const Writer *w, const char *value, bool has_name) {
+/* Formats generic resources per node, whose spelling changed with Slurm 24.05 (v0.0.41). */
+static json_t *format_gres(const Writer *w, const char *value, bool has_name) {
   CoreText text = {0};
   core_text_appendf(&text, "%s%s%s",
                     !is_newer(w)       ? ""
@@ -88,8 +88,7 @@ static json_t *gres(const Writer *w, const char *value, bool has_name) {
   return string;
 }
 
-/* The newer shape can ask for the signal to the batch shell; the older one refuses "B:" (rest_job_write
- * sets a timer). */
+/* The newer format can signal the batch shell; the older one refuses "B:", so make_script adds a timer. */
 static void set_signal(Writer *w, const char *value) {
   char name[16];
   long long lead;
@@ -106,16 +105,16 @@ static int64_t leading_number(const char *text) {
   return core_text_to_int(digits, &number) ? number : 0;
 }
 
-static json_t *value_of(const Writer *w, Shape shape, const char *value) {
+static json_t *format_value(const Writer *w, Shape shape, const char *value) {
   switch (shape) {
     case WORD: return core_json_text(value);
     case NUMBER: return json_integer((json_int_t)leading_number(value));
     case OBJECT: return object_number(w, leading_number(value));
-    case WORDS: return words(w, value);
+    case WORDS: return flag_array(w, value);
     case MINUTES: return object_number(w, (slurm_time_parse(value) + 59) / 60);
     case MEGABYTES: return object_number(w, leading_number(value));
-    case GRES: return gres(w, value, true);
-    case GPUS: return is_newer(w) ? gres(w, value, false) : core_json_text(value);
+    case GRES: return format_gres(w, value, true);
+    case GPUS: return is_newer(w) ? format_gres(w, value, false) : core_json_text(value);
     case YES: return json_true();
     case NO: return json_false();
     default: return NULL;
@@ -136,14 +135,15 @@ static void add_option(void *context, const char *option, const char *value) {
       json_object_set_new(w->job, keys[i].older,
                           json_pack("[I, I]", (json_int_t)leading_number(value), (json_int_t)leading_number(value)));
     } else {
-      json_object_set_new(w->job, is_newer(w) ? keys[i].newer : keys[i].older, value_of(w, keys[i].shape, value));
+      json_object_set_new(w->job, is_newer(w) ? keys[i].newer : keys[i].older, format_value(w, keys[i].shape, value));
     }
     return;
   }
   snprintf(w->problem, sizeof w->problem, "%s", option);
 }
 
-/* sbatch hands on the whole environment; through a server only what jobs need goes, and never the token. */
+/* Collects the environment of the job. sbatch passes on all variables; through slurmrestd only those that jobs need are
+ * sent, and never the token. */
 static json_t *make_environment(bool newer) {
   static const char *const kept[] = {
     "PATH=",   "HOME=",       "USER=",        "LOGNAME=", "SHELL=",    "LANG=", "LC_",   "LD_LIBRARY_PATH=",
@@ -173,8 +173,8 @@ static json_t *make_environment(bool newer) {
   return environment;
 }
 
-/* The script, with a timer before its last line where Slurm can not be told to warn the batch shell: the signal comes
- * from a child instead, to the process that the shell becomes. */
+/* Copies the script. If the API version cannot signal the batch shell, inserts a timer before the last line: a child
+ * signals the process that the shell becomes. */
 static char *make_script(const SlurmJob *job, int version) {
   const SlurmSettings *s = job->settings;
   const char *exec = strstr(job->script, "\nexec ");
@@ -214,13 +214,13 @@ int rest_job_write(const SlurmJob *job, int version, char **body) {
   if (*job->settings->container && strcmp(job->settings->container_runtime, "pyxis") == 0) {
     json_decref(w.job);
     return core_error(
-      CORE_USAGE, "slurm.container with pyxis: slurmrestd can not be told of it; use slurm.api = cli, or apptainer");
+      CORE_USAGE, "slurm.container with pyxis: slurmrestd does not support it; use slurm.api = cli, or apptainer");
   }
   add_names(&w, job);
   slurm_options_each(job->settings, add_option, &w);
   if (*w.problem) {
     json_decref(w.job);
-    return core_error(CORE_USAGE, "slurm.extra: slurmrestd can not be told %s; use slurm.api = cli, or leave it out",
+    return core_error(CORE_USAGE, "slurm.extra: slurmrestd does not support %s; use slurm.api = cli, or leave it out",
                       w.problem);
   }
   json_object_set_new(w.job, "environment", make_environment(is_newer(&w)));
@@ -231,5 +231,5 @@ int rest_job_write(const SlurmJob *job, int version, char **body) {
   free(script);
   *body = json_dumps(request, JSON_COMPACT);
   json_decref(request);
-  return *body ? CORE_OK : core_error(CORE_FAIL, "the job holds text that is no UTF-8");
+  return *body ? CORE_OK : core_error(CORE_FAIL, "the job contains text that is not UTF-8");
 }

@@ -1,6 +1,5 @@
-/* Answers of slurmrestd to typed rows. Nothing in them is trusted: each value is checked for its type and range, and
- * what is not understood makes the whole answer garbled where a job could be overlooked, and is left out where it only
- * adorns. */
+/* Converts slurmrestd's answers to typed rows. Every value is checked for type and range. An invalid value makes the
+ * whole answer SLURM_GARBLED if a job could be overlooked; otherwise it is ignored. */
 #include <math.h>
 #include <string.h>
 
@@ -8,8 +7,8 @@
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* Copies text with everything that is not printable ASCII as '?': what a server says ends up on a terminal. */
-static void copy_words(const char *text, char *words, size_t size) {
+/* Copies a text for the terminal, with '?' for everything that is not printable ASCII. */
+static void copy_printable(const char *text, char *words, size_t size) {
   size_t length = 0;
   for (; *text && length + 1 < size; text++) words[length++] = *text >= ' ' && *text <= '~' ? *text : '?';
   words[length] = '\0';
@@ -32,14 +31,14 @@ static int64_t number_or(const json_t *object, const char *key, int64_t otherwis
   return rest_read_number(json_object_get(object, key), &number) ? number : otherwise;
 }
 
-static void text_of(const json_t *object, const char *key, char *text, size_t size) {
+static void copy_text(const json_t *object, const char *key, char *text, size_t size) {
   const char *value = json_string_value(json_object_get(object, key));
-  copy_words(value ? value : "", text, size);
+  copy_printable(value ? value : "", text, size);
 }
-#define TEXT(object, key, field) text_of(object, key, field, sizeof field)
+#define TEXT(object, key, field) copy_text(object, key, field, sizeof field)
 
-/* Is `word` the string, or one of the array of strings? Without regard to case: "idle", "IDLE". */
-static bool says(const json_t *value, const char *word) {
+/* Whether `word` is the string or one of the array of strings, ignoring case ("idle", "IDLE"). */
+static bool contains_word(const json_t *value, const char *word) {
   size_t i;
   json_t *item;
   if (json_is_string(value)) return strcasecmp(json_string_value(value), word) == 0;
@@ -62,17 +61,17 @@ int rest_read_version(const json_t *document) {
   json_object_foreach(json_object_get(document, "paths"), path, value) {
     int version, length = 0;
     if (sscanf(path, "/slurm/v0.0.%4d/job/submit%n", &version, &length) != 1 || length == 0) continue;
-    if (version >= REST_VERSION_LEAST && version <= REST_VERSION_MOST && version > best) best = version;
+    if (version >= REST_VERSION_MIN && version <= REST_VERSION_MAX && version > best) best = version;
   }
   return best;
 }
 
 void rest_read_release(const json_t *answer, char *release, size_t size) {
   const json_t *meta = json_object_get(answer, "meta"), *slurm = json_object_get(meta, "slurm");
-  text_of(slurm ? slurm : json_object_get(meta, "Slurm"), "release", release, size);
+  copy_text(slurm ? slurm : json_object_get(meta, "Slurm"), "release", release, size);
 }
 
-/* What became of each job that was to be cancelled. That one is gone already says less than any other error. */
+/* Reads the errors of a cancellation by job. An error other than "already gone" takes precedence. */
 static bool read_failed_status(const json_t *answer, int64_t *number, char *words, size_t size) {
   size_t i;
   json_t *status;
@@ -83,8 +82,8 @@ static bool read_failed_status(const json_t *answer, int64_t *number, char *word
     const bool is_gone = code == REST_ERROR_JOB_ID || code == REST_ERROR_ALREADY_DONE;
     if (code == 0 || (found && is_gone)) continue;
     found = code;
-    text_of(error, "message", words, size);
-    if (!*words) text_of(error, "string", words, size);
+    copy_text(error, "message", words, size);
+    if (!*words) copy_text(error, "string", words, size);
     if (!is_gone) break;
   }
   if (found) *number = found;
@@ -107,25 +106,27 @@ bool rest_read_error(const json_t *answer, int64_t *number, char *words, size_t 
   const char *description = json_string_value(json_object_get(error, "description")),
              *name = json_string_value(json_object_get(error, "error"));
   char both[1024];
-  if (!name && !description) name = "an error without a word";
+  if (!name && !description) name = "an error without a message";
   snprintf(both, sizeof both, "%s%s%s", name ? name : "", name && description ? ": " : "",
            description ? description : "");
-  copy_words(both, words, size);
+  copy_printable(both, words, size);
   return true;
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
-/* "RUNNING" or ["RUNNING", "COMPLETING"]: flags behind the base state say more than it, as squeue has it. */
-static SlurmState state_of(const json_t *value) {
-  if (says(value, "COMPLETING")) return SLURM_COMPLETING;
-  if (says(value, "CONFIGURING")) return SLURM_CONFIGURING;
-  if (says(value, "REQUEUED") || says(value, "REQUEUE_HOLD") || says(value, "REQUEUE_FED")) return SLURM_PENDING;
+/* Parses "RUNNING" or ["RUNNING", "COMPLETING"]; like squeue, flags take precedence over the base state. */
+static SlurmState parse_state(const json_t *value) {
+  if (contains_word(value, "COMPLETING")) return SLURM_COMPLETING;
+  if (contains_word(value, "CONFIGURING")) return SLURM_CONFIGURING;
+  static const char *const requeued[] = {"REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED"};
+  for (size_t i = 0; i < sizeof requeued / sizeof *requeued; i++)
+    if (contains_word(value, requeued[i])) return SLURM_PENDING;
   return slurm_state_from_name(first_word(value));
 }
 
-/* A wait status (v0.0.36 to 38), or an object with return_code and signal. */
-static void exit_of(const json_t *value, SlurmTask *task) {
+/* Parses a wait status (v0.0.36 to 38), or an object with return_code and signal. */
+static void parse_exit_status(const json_t *value, SlurmTask *task) {
   int64_t number;
   const json_t *signal = json_object_get(value, "signal");
   if (json_is_object(value) && json_object_get(value, "return_code")) {
@@ -135,13 +136,14 @@ static void exit_of(const json_t *value, SlurmTask *task) {
     if (rest_read_number(id ? id : json_object_get(signal, "signal_id"), &number) && number >= 0 && number < 128)
       task->exit_signal = (int)number;
   } else if (rest_read_number(value, &number) && number >= 0 && number < 65536) {
-    task->exit_code = (int)(number >> 8 & 255), task->exit_signal = (int)(number & 127);
+    task->exit_code = (int)(number >> 8 & 255);
+    task->exit_signal = (int)(number & 127);
   }
 }
 
-static bool is_wanted(const json_t *record, const char *const *names, size_t count, const char *user) {
+static bool matches_filter(const json_t *record, const char *const *names, size_t count, const char *user) {
   const char *name = json_string_value(json_object_get(record, "name"));
-  if (count == 0) return says(json_object_get(record, "user_name"), user);
+  if (count == 0) return contains_word(json_object_get(record, "user_name"), user);
   for (size_t i = 0; i < count; i++)
     if (name && strcmp(name, names[i]) == 0) return true;
   return false;
@@ -160,9 +162,9 @@ static int add_tasks(const json_t *record, const SlurmTask *task, SlurmTasks *ta
     snprintf(one, sizeof one, "%lld", (long long)index);
   if (indices && strstr(indices, "..."))
     return core_error(CORE_FAIL,
-                      "the indices of array %lld are cut short; slurmrestd must be started with SLURM_BITSTR_LEN=0",
+                      "the indices of array %lld are truncated; start slurmrestd with SLURM_BITSTR_LEN=0",
                       (long long)task->job);
-  /* Waiting tasks have an expression, and an id of a task only in some versions (0, not set): the expression first. */
+  /* Pending tasks have an expression, and in some versions also a task id of 0 or not set: prefer the expression. */
   if (slurm_tasks_add(tasks, task, indices && *indices ? indices : number_or(record, "array_job_id", 0) > 0 ? one : ""))
     return CORE_OK;
   return core_error(CORE_FAIL, "the indices of array %lld", (long long)task->job);
@@ -171,7 +173,7 @@ static int add_tasks(const json_t *record, const SlurmTask *task, SlurmTasks *ta
 int rest_read_waiting(const json_t *record, int64_t *own, SlurmTasks *tasks) {
   const SlurmTask task = {.job = array_or_job(record)};
   *own = number_or(record, "job_id", 0);
-  if (task.job <= 0 || state_of(json_object_get(record, "job_state")) != SLURM_PENDING) return CORE_OK;
+  if (task.job <= 0 || parse_state(json_object_get(record, "job_state")) != SLURM_PENDING) return CORE_OK;
   return add_tasks(record, &task, tasks);
 }
 
@@ -181,11 +183,11 @@ int rest_read_job(const json_t *record, const char *const *names, size_t count, 
   int64_t limit_min;
   if (!json_is_object(record) || !json_is_string(json_object_get(record, "name")))
     return core_error(CORE_FAIL, "a job without a name");
-  if (!is_wanted(record, names, count, user)) return CORE_OK;
+  if (!matches_filter(record, names, count, user)) return CORE_OK;
   task.job = array_or_job(record);
   if (task.job <= 0) return core_error(CORE_FAIL, "a job without an id");
   if (!*first_word(state)) return core_error(CORE_FAIL, "job %lld has no state", (long long)task.job);
-  task.state = state_of(state);
+  task.state = parse_state(state);
   TEXT(record, "state_reason", task.reason);
   TEXT(record, "user_name", task.user);
   TEXT(record, "partition", task.partition);
@@ -195,7 +197,7 @@ int rest_read_job(const json_t *record, const char *const *names, size_t count, 
   if (rest_read_number(json_object_get(record, "time_limit"), &limit_min) && limit_min > 0 && limit_min < 1000000)
     task.limit_s = 60 * limit_min;
   task.restarts = number_or(record, "restart_cnt", -1);
-  if (slurm_state_is_over(task.state)) exit_of(json_object_get(record, "exit_code"), &task);
+  if (slurm_state_is_over(task.state)) parse_exit_status(json_object_get(record, "exit_code"), &task);
   return add_tasks(record, &task, tasks);
 }
 
@@ -207,15 +209,15 @@ bool rest_read_partition(const json_t *record, SlurmPartition *partition) {
   int64_t minutes;
   *partition = (SlurmPartition){0};
   TEXT(record, "name", partition->name);
-  partition->up = says(json_object_get(inner ? inner : record, "state"), "UP");
-  partition->is_default = says(json_object_get(record, "flags"), "default");
+  partition->up = contains_word(json_object_get(inner ? inner : record, "state"), "UP");
+  partition->is_default = contains_word(json_object_get(record, "flags"), "default");
   const json_t *limit = maximums ? json_object_get(maximums, "time") : json_object_get(record, "max_time_limit");
   if (rest_read_number(limit, &minutes) && minutes > 0 && minutes < 100000000) partition->time_max_s = 60 * minutes;
   partition->nodes = json_is_object(nodes) ? number_or(nodes, "total", 0) : number_or(record, "total_nodes", 0);
   return *partition->name;
 }
 
-/* "gpu:a100:4(S:0-1),gpu:2" to 6. */
+/* Counts the GPUs of a GRES text: 6 for "gpu:a100:4(S:0-1),gpu:2". */
 static int64_t count_gpus(const char *gres) {
   int64_t gpus = 0;
   for (const char *at = gres; (at = strstr(at, "gpu")); at += 3) {
@@ -223,9 +225,9 @@ static int64_t count_gpus(const char *gres) {
     for (const char *c = at; c < end; c++)
       if (*c == ':' || *c == '=') number = c + 1;
     char digits[16];
-    int64_t more;
+    int64_t gpu_count;
     snprintf(digits, sizeof digits, "%.*s", number ? (int)strspn(number, "0123456789") : 0, number ? number : "");
-    if (core_text_to_int(digits, &more)) gpus += more;
+    if (core_text_to_int(digits, &gpu_count)) gpus += gpu_count;
   }
   return gpus;
 }
@@ -234,15 +236,16 @@ bool rest_read_node(const json_t *record, SlurmPartition *partitions, size_t cou
   const json_t *state = json_object_get(record, "state"), *flags = json_object_get(record, "state_flags");
   static const char *const bad[] = {"DOWN",        "DRAIN",         "FAIL",        "NOT_RESPONDING",
                                     "MAINTENANCE", "REBOOT_ISSUED", "POWERED_DOWN"};
-  bool up = says(state, "IDLE") || says(state, "MIXED") || says(state, "ALLOCATED");
+  bool up = contains_word(state, "IDLE") || contains_word(state, "MIXED") || contains_word(state, "ALLOCATED");
   if (!json_is_object(record) || !*first_word(state)) return false;
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) up &= !says(state, bad[i]) && !says(flags, bad[i]);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    up &= !contains_word(state, bad[i]) && !contains_word(flags, bad[i]);
   const char *gres = json_string_value(json_object_get(record, "gres"));
   const int64_t cpus = number_or(record, "cpus", 0), memory = number_or(record, "real_memory", 0),
                 gpus = gres ? count_gpus(gres) : 0;
   for (size_t i = 0; i < count; i++) {
     SlurmPartition *partition = &partitions[i];
-    if (!says(json_object_get(record, "partitions"), partition->name)) continue;
+    if (!contains_word(json_object_get(record, "partitions"), partition->name)) continue;
     partition->nodes_up += up;
     if (cpus > partition->cpus_max) partition->cpus_max = cpus;
     if (memory > partition->memory_max_mb) partition->memory_max_mb = memory;

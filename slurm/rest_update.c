@@ -1,12 +1,12 @@
-/* Which jobs to name to slurmrestd so that just the chosen tasks are changed (rest_internal.h). Slurm keeps what waits
- * of an array in one job, whose number is the array's, and gives a task a number of its own when it starts, is requeued
- * or was changed before. */
+/* Finds the job ids through which slurmrestd changes just the selected tasks (rest_internal.h). Slurm keeps the pending
+ * tasks of an array in one job with the array's id, and gives a task its own id when it starts, is requeued or was
+ * changed. */
 #include <stdlib.h>
 
 #include "core/memory.h"
 #include "slurm/rest_internal.h"
 
-/* What waits of a job record, and how much of that was chosen. */
+/* Pending tasks of a job record, and how many of them were selected. */
 typedef struct Waiting { int64_t array, own, tasks, chosen; } Waiting;
 
 static int by_id(const void *a, const void *b) {
@@ -34,7 +34,7 @@ static int read_waiting(const json_t *record, const SlurmId *ids, size_t count, 
   return code;
 }
 
-/* Does anything wait of this array that was not chosen? */
+/* Whether any pending task of this array was not selected. */
 static bool is_partial(const Waiting *all, size_t count, int64_t array) {
   for (size_t i = 0; i < count; i++)
     if (all[i].array == array && all[i].chosen < all[i].tasks) return true;

@@ -1,12 +1,11 @@
-/* Batch scripts. Values come from settings.c, which let through only what can stand here; the command's words are
- * quoted. */
+/* Prints batch scripts. Values were validated by settings.c; the words of the command are quoted. */
 #include "slurm/script.h"
 
 #include <string.h>
 
 #include "slurm/options_internal.h"
 
-/* One word for a POSIX shell: 'it'\''s'. */
+/* Quotes a word for a POSIX shell: 'it'\''s'. */
 static void quote(const char *word, CoreText *text) {
   core_text_append(text, "'");
   for (; *word; word++) {
@@ -53,7 +52,7 @@ void slurm_options_each(const SlurmSettings *s, Emit *emit, void *context) {
     if (*words[i].value) emit(context, words[i].option, words[i].value);
   if (s->time > 0) emit(context, "--time", slurm_time_format(s->time, text));
   emit_number(emit, context, "--nodes", s->nodes, "");
-  /* Runs without ranks are children of one task, which has all their processors. */
+  /* Runs without ranks are children of one task, which gets the processors of all. */
   const bool by_srun = s->ranks_per_run > 1;
   emit_number(emit, context, "--ntasks", by_srun ? s->ranks_per_run * s->runs_per_task : 1, "");
   emit_number(emit, context, "--cpus-per-task", by_srun ? s->cpus_per_run : slurm_settings_task_cpus(s), "");
@@ -84,15 +83,15 @@ static void add_line(void *context, const char *option, const char *value) {
 
 static void add_quoted(CoreText *script, const char *option, const char *value) {
   core_text_appendf(script, "#SBATCH %s=\"", option);
-  for (; *value; value++) { /* sbatch knows \ inside quotes */
+  for (; *value; value++) { /* sbatch understands \ inside quotes */
     if (*value == '"' || *value == '\\') core_text_append(script, "\\");
     core_text_append_bytes(script, value, 1);
   }
   core_text_append(script, "\"\n");
 }
 
-/* Whole jobs: however they end, since with afterok a failed one would keep this one waiting for ever. Task by task
- * there is only aftercorr, which wants success: what waits in vain is cancelled by Slurm. */
+/* Whole jobs use afterany, since with afterok one failed task would block this job forever. Task by task there is only
+ * aftercorr, which needs success: Slurm cancels tasks whose dependency can never be satisfied. */
 static void add_dependency(CoreText *script, const SlurmJob *job) {
   if (job->after_count == 0 && job->after_each == 0) return;
   core_text_append(script, "#SBATCH --dependency=");
@@ -100,7 +99,7 @@ static void add_dependency(CoreText *script, const SlurmJob *job) {
   core_text_append(script, job->after_each ? "\n#SBATCH --kill-on-invalid-dep=yes\n" : "\n");
 }
 
-/* Apptainer is a program before ours; pyxis is told by sbatch. Both see the folder that the job works in. */
+/* Apptainer wraps the command; pyxis uses sbatch options. Both mount the job's working directory. */
 static void add_container(const SlurmJob *job, CoreText *script) {
   const SlurmSettings *s = job->settings;
   if (!*s->container || strcmp(s->container_runtime, "apptainer") != 0) return;
@@ -122,7 +121,7 @@ static void add_pyxis(const SlurmJob *job, CoreText *script) {
 }
 
 void slurm_script_print(const SlurmJob *job, const char *const *command, CoreText *script) {
-  /* A login shell only for modules, which not every site gives to others: it costs tenths of a second a task. */
+  /* Only modules need a login shell, which costs tenths of a second per task. */
   core_text_append(script, *job->settings->modules ? "#!/bin/bash -l\n" : "#!/bin/bash\n");
   add_quoted(script, "--job-name", job->name);
   add_quoted(script, "--comment", job->comment);

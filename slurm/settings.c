@@ -1,4 +1,4 @@
-/* The table of settings.def as parser and printer. A slip is found where the experiment is read, not in a queue. */
+/* Parser and printer of the table settings.def. Mistakes are found when the experiment is read, not in the queue. */
 #include "slurm/settings.h"
 
 #include <math.h>
@@ -10,18 +10,18 @@ static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-static bool is_of(const char *value, const char *others) {
+static bool has_only(const char *value, const char *others) {
   for (const char *c = value; *c; c++)
     if (!strchr(letters, *c) && !strchr(others, *c)) return false;
   return true;
 }
 
-/* Becomes an argument later: plain characters, and no option. */
-static bool is_words(const char *value) { return *value != '-' && is_of(value, "._-,"); }
-static bool is_constraint(const char *value) { return *value != '-' && is_of(value, "._-,&|*()[]"); }
-static bool is_modules(const char *value) { return *value != '-' && is_of(value, "._-/+ ") && !strstr(value, " -"); }
+/* Values become arguments: only plain characters, and not an option. */
+static bool is_words(const char *value) { return *value != '-' && has_only(value, "._-,"); }
+static bool is_constraint(const char *value) { return *value != '-' && has_only(value, "._-,&|*()[]"); }
+static bool is_modules(const char *value) { return *value != '-' && has_only(value, "._-/+ ") && !strstr(value, " -"); }
 
-/* Plain characters, and variables that Slurm or the site sets on the node. */
+/* Whether a path has only plain characters and variables that Slurm or the site sets on the node. */
 static bool is_path(const char *value) {
   static const char *const variables[] = {"$USER", "$HOME", "$SLURM_JOB_ID", "$SLURM_TMPDIR", "$TMPDIR",
                                           "$SLURM_ARRAY_JOB_ID", "$SLURM_ARRAY_TASK_ID", "$LOCAL_SCRATCH", "$SCRATCH"};
@@ -41,7 +41,7 @@ static bool is_path(const char *value) {
   }
   return true;
 }
-static bool is_image(const char *value) { return *value != '-' && is_of(value, "._-/+:@#"); }
+static bool is_image(const char *value) { return *value != '-' && has_only(value, "._-/+:@#"); }
 
 static bool is_names(const char *value) {
   char copy[SLURM_TEXT], *rest = copy;
@@ -52,7 +52,7 @@ static bool is_names(const char *value) {
   return true;
 }
 
-/* Options that change where a job may run or who is told, and nothing that the toolkit decides itself. */
+/* Options that restrict nodes or set notifications; all others are set by the toolkit itself. */
 static const char *const known_options[] = {"--exclude", "--nodelist", "--exclusive", "--licenses", "--mail-type",
                                             "--mail-user", "--nice", "--switches", "--hint", "--gpu-bind",
                                             "--gpu-freq", "--cpu-freq", "--mem-bind", "--threads-per-core",
@@ -61,7 +61,7 @@ static const char *const known_options[] = {"--exclude", "--nodelist", "--exclus
 
 static bool is_options(const char *value) {
   char copy[SLURM_TEXT], *rest = copy;
-  if (!is_of(value, " =-_.,:[]@/+")) return false;
+  if (!has_only(value, " =-_.,:[]@/+")) return false;
   snprintf(copy, sizeof copy, "%s", value);
   for (char *option; *value && (option = strsep(&rest, " "));) {
     bool known = !*option;
@@ -73,7 +73,7 @@ static bool is_options(const char *value) {
   return true;
 }
 
-static const char *words_expected(bool (*check)(const char *)) {
+static const char *expected_text(bool (*check)(const char *)) {
   if (check == is_constraint) return "features joined by & or |, of letters, digits and ._-&|*()[]";
   if (check == is_modules) return "names of modules, separated by blanks";
   if (check == is_path)
@@ -87,7 +87,7 @@ static const char *words_expected(bool (*check)(const char *)) {
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* At most three fields of digits, and days before them. */
+/* Accepts at most three fields of digits after optional days. */
 int64_t slurm_time_parse(const char *text) {
   int64_t field[4] = {0}, days = -1;
   int count = 0;
@@ -157,9 +157,9 @@ static bool read_share(const char *value, double *share) {
 static bool is_choice(const char *value, const char *choices) {
   const size_t length = strlen(value);
   for (const char *c = choices; *c; c += *c == '|') {
-    const size_t one = strcspn(c, "|");
-    if (one == length && strncmp(c, value, one) == 0) return true;
-    c += one;
+    const size_t choice_length = strcspn(c, "|");
+    if (choice_length == length && strncmp(c, value, choice_length) == 0) return true;
+    c += choice_length;
   }
   return false;
 }
@@ -198,24 +198,24 @@ const char *const *slurm_settings_names(size_t *count) {
   return names;
 }
 
-static int refuse(const char *name, const char *value, const char *expected) {
+static int value_error(const char *name, const char *value, const char *expected) {
   return core_error(CORE_USAGE, "slurm.%s = %.80s: expected %s", name, *value ? value : "(empty)", expected);
 }
 
 static int set_count(int64_t *field, const char *key, const char *value, int64_t lowest) {
   int64_t number;
   if (!core_text_to_int_scaled(value, &number) || number < lowest || number > COUNT_MAX)
-    return refuse(key, value, lowest > 0 ? "a whole number from 1" : "a whole number from 0");
+    return value_error(key, value, lowest > 0 ? "a whole number from 1" : "a whole number from 0");
   *field = number;
   return CORE_OK;
 }
 
 static int set_text(char *field, const char *key, const char *value, bool good, const char *expected) {
-  if (!good || strlen(value) >= SLURM_TEXT) return refuse(key, value, expected);
+  if (!good || strlen(value) >= SLURM_TEXT) return value_error(key, value, expected);
   return core_text_copy(field, SLURM_TEXT, value, key);
 }
 
-static int unknown(const char *key) {
+static int unknown_key_error(const char *key) {
   char name[64];
   snprintf(name, sizeof name, "slurm.%.50s", key);
   const char *nearest = core_text_nearest(name, names, NAME_COUNT);
@@ -230,22 +230,22 @@ int slurm_settings_set(SlurmSettings *settings, const char *name, const char *va
 #define TIME(k, def, help) \
   if (IS(k)) \
     return read_time(value, &settings->k) ? CORE_OK \
-      : refuse(key, value, "a Slurm time such as 02:00:00, 1-12 (days-hours) or 90 (minutes)");
+      : value_error(key, value, "a Slurm time such as 02:00:00, 1-12 (days-hours) or 90 (minutes)");
 #define SIZE(k, def, help) \
-  if (IS(k)) return read_size(value, &settings->k) ? CORE_OK : refuse(key, value, "a size such as 8G or 500M");
+  if (IS(k)) return read_size(value, &settings->k) ? CORE_OK : value_error(key, value, "a size such as 8G or 500M");
 #define SHARE(k, def, help) \
   if (IS(k)) \
     return read_share(value, &settings->k) ? CORE_OK \
-      : refuse(key, value, "a whole number from 0, or 1/n of one: 0.5, 0.25");
+      : value_error(key, value, "a whole number from 0, or 1/n of one: 0.5, 0.25");
 #define FLAG(k, def, help) \
-  if (IS(k)) return core_text_to_bool(value, &settings->k) ? CORE_OK : refuse(key, value, "yes or no");
+  if (IS(k)) return core_text_to_bool(value, &settings->k) ? CORE_OK : value_error(key, value, "yes or no");
 #define ENUM(k, def, choices, help) \
   if (IS(k)) return set_text(settings->k, key, value, is_choice(value, choices), "one of " choices);
 #define WORD(k, check, help) \
-  if (IS(k)) return set_text(settings->k, key, value, check(value), words_expected(check));
+  if (IS(k)) return set_text(settings->k, key, value, check(value), expected_text(check));
 #include "slurm/settings.def"
 #undef IS
-  return unknown(key);
+  return unknown_key_error(key);
 }
 
 int64_t slurm_settings_run_mem(const SlurmSettings *s) {
@@ -264,7 +264,7 @@ int slurm_settings_check(const SlurmSettings *s) {
     return core_error(CORE_USAGE, "slurm.nodes = %lld needs slurm.ranks_per_run = %lld or more: a rank a node",
                       (long long)s->nodes, (long long)s->nodes);
   if (s->ranks_per_run % s->nodes != 0)
-    return core_error(CORE_USAGE, "slurm.ranks_per_run = %lld can not be divided by slurm.nodes = %lld",
+    return core_error(CORE_USAGE, "slurm.ranks_per_run = %lld is not a multiple of slurm.nodes = %lld",
                       (long long)s->ranks_per_run, (long long)s->nodes);
   if (gpus != floor(gpus) || (int64_t)gpus % s->nodes != 0)
     return core_error(CORE_USAGE,

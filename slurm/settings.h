@@ -1,6 +1,6 @@
-/* The [slurm] section: typed values out of text, for experiment files, site files and --set alike. Every value is
- * checked here, once, so that what follows (script.c, command.c, rest.c) only ever sees values that fit their place:
- * nothing that a shell or an option parser would take for something else. */
+/* Settings of the [slurm] section, parsed from experiment files, site files and --set. Every value is validated here,
+ * once, so that script.c, command.c and rest.c only see values that are safe as options: nothing that a shell or an
+ * option parser would interpret. */
 #ifndef SLURM_SETTINGS_H
 #define SLURM_SETTINGS_H
 #include <stdbool.h>
@@ -24,29 +24,31 @@ typedef struct SlurmSettings {
 
 SlurmSettings slurm_settings_default(void);
 
-/* Full names, "slurm.time" ..., in the table's order; static. */
+/* Returns the full names, "slurm.time" ..., in the table's order; static. */
 const char *const *slurm_settings_names(size_t *count);
 
-/* Sets one value. `name` with or without "slurm.". CORE_USAGE: unknown (the nearest is named), or not of its kind: the
- * message says what is expected; `settings` then stays as it was. */
+/* Sets one value; `name` with or without "slurm.". CORE_USAGE: unknown name (the message suggests the nearest) or
+ * invalid value (it names what is expected); `settings` is then unchanged. */
 int slurm_settings_set(SlurmSettings *settings, const char *name, const char *value);
 
-/* What goes wrong only together: GPUs that are no whole number for a task, several runs on several nodes, a lead that
- * is longer than the time limit. CORE_USAGE names both keys. */
-/* Returns the memory of one run on a node in MB, by slurm.mem or slurm.mem_per_cpu; 0: the partition's default. */
-int64_t slurm_settings_run_mem(const SlurmSettings *settings);
+/* Checks combinations: a fractional number of GPUs per task, several runs per task on several nodes, a signal lead
+ * longer than the time limit. CORE_USAGE: the message names both keys. */
 int slurm_settings_check(const SlurmSettings *settings);
 
-/* What an array task holds: all its runs together. */
+/* Returns the memory of one run on a node in MB, by slurm.mem or slurm.mem_per_cpu; 0: the partition's default. */
+int64_t slurm_settings_run_mem(const SlurmSettings *settings);
+
+/* Resources of an array task, summed over its runs. */
 int64_t slurm_settings_task_cpus(const SlurmSettings *settings); /* on all nodes */
 int64_t slurm_settings_task_gpus(const SlurmSettings *settings); /* on all nodes */
 
-/* Appends "slurm.key<separator>value<end>" for each value that is not its default: what
- * slurm_settings_set reads back. */
+/* Appends "slurm.key<separator>value<end>" for each value that differs from its default, in the form that
+ * slurm_settings_set parses. */
 void slurm_settings_print(const SlurmSettings *settings, const char *separator, const char *end, CoreText *text);
 
-/* Slurm's time forms to seconds and back: "1-12:00:00", "02:00:00". -1: no such time. buffer >= 32 bytes. */
+/* Parses Slurm's time formats ("1-12:00:00", "02:00:00", "90" for minutes) to seconds; -1: invalid. */
 int64_t slurm_time_parse(const char *text);
+/* Formats seconds for Slurm into `buffer` of at least 32 bytes and returns it. */
 const char *slurm_time_format(int64_t seconds, char *buffer);
 
 #endif

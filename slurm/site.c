@@ -1,5 +1,4 @@
-/* Site files to settings. Each line is checked where it stands; values go through slurm_settings_set like those of an
- * experiment. */
+/* Reads site files. Errors name the line; values pass through slurm_settings_set like those of an experiment. */
 #include "slurm/site.h"
 
 #include <stdlib.h>
@@ -10,11 +9,11 @@
 #include "core/ini.h"
 #include "core/program.h"
 
-enum { DEPTH_MAX = 4 /* sites that begin with sites */ };
+enum { DEPTH_MAX = 4 /* of site.base */ };
 
-/* ---- where ------------------------------------------------------------------------------------------------------- */
+/* ---- location ---------------------------------------------------------------------------------------------------- */
 
-/* share/sweep/sites beside the installed program, slurm/sites of the tree that it was built in. */
+/* Finds share/sweep/sites of the installation, or slurm/sites of the build tree. */
 static int installed_folder(char folder[CORE_PATH_MAX]) {
   static const char *const places[] = {"../share/sweep/sites", "../../slurm/sites"};
   char program[CORE_PATH_MAX];
@@ -23,7 +22,7 @@ static int installed_folder(char folder[CORE_PATH_MAX]) {
     TRY(core_files_path(folder, "%s/%s", program, places[i]));
     if (core_files_exists(folder)) return CORE_OK;
   }
-  return core_error(CORE_FAIL, "no sites are installed beside %s", program);
+  return core_error(CORE_FAIL, "no site files are installed next to %s", program);
 }
 
 void slurm_site_list(CoreText *text) {
@@ -47,25 +46,25 @@ static int installed_path(const char *name, char path[CORE_PATH_MAX]) {
   if (core_files_exists(path)) return CORE_OK;
   CoreText known = {0};
   slurm_site_list(&known);
-  const int code = core_error(CORE_USAGE, "there is no site '%s'; there are %s", name, core_text_string(&known));
+  const int code = core_error(CORE_USAGE, "unknown site '%s'; installed sites: %s", name, core_text_string(&known));
   core_text_free(&known);
   return code;
 }
 
-/* *path "" when nobody said anything. */
-static int find(char path[CORE_PATH_MAX]) {
-  const char *given = getenv("SWEEP_SITE"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+/* Finds the site file; *path is "" if there is none. */
+static int find_site_file(char path[CORE_PATH_MAX]) {
+  const char *override = getenv("SWEEP_SITE"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
   path[0] = '\0';
-  if (given && strcmp(given, "none") == 0) return CORE_OK;
-  if (given && *given && strchr(given, '/')) return core_files_path(path, "%s", given);
-  if (given && *given) return installed_path(given, path);
+  if (override && strcmp(override, "none") == 0) return CORE_OK;
+  if (override && *override && strchr(override, '/')) return core_files_path(path, "%s", override);
+  if (override && *override) return installed_path(override, path);
   if (config && *config) TRY(core_files_path(path, "%s/sweep/site.ini", config));
   else if (home && *home) TRY(core_files_path(path, "%s/.config/sweep/site.ini", home));
   if (*path && !core_files_exists(path)) path[0] = '\0';
   return CORE_OK;
 }
 
-/* ---- what -------------------------------------------------------------------------------------------------------- */
+/* ---- content ----------------------------------------------------------------------------------------------------- */
 
 static bool is_one_of(const char *value, const char *const *choices, size_t count) {
   for (size_t i = 0; i < count; i++)
@@ -77,7 +76,7 @@ bool slurm_site_notifies(const SlurmSite *site) {
   return (*site->notify_url || *site->notify_command || *site->notify_mail) && strcmp(site->notify_on, "never") != 0;
 }
 
-/* One address, which stands as an argument of sendmail and in a header: no white space, no controls, no option. */
+/* Whether a text is one mail address that is safe as an argument of sendmail and in a header. */
 static bool is_address(const char *text) {
   const char *at = strchr(text, '@');
   if (!at || at == text || !at[1] || strchr(at + 1, '@') || *text == '-') return false;
@@ -93,14 +92,14 @@ static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite 
   enum { KEYS = sizeof keys / sizeof *keys };
   if (strcmp(entry->key, "command") == 0) {
     if (entry->value[strspn(entry->value, " \t")] == '\0')
-      return core_ini_error(ini, entry, "notify.command names no program; leave the line out to have none");
+      return core_ini_error(ini, entry, "notify.command is empty; remove the line to run no command");
     if (core_text_copy(site->notify_command, sizeof site->notify_command, entry->value, "notify.command") != CORE_OK)
       return core_ini_error(ini, entry, "%s", core_error_message());
     return CORE_OK;
   }
   if (strcmp(entry->key, "mail") == 0) {
     if (!is_address(entry->value) || strlen(entry->value) >= sizeof site->notify_mail)
-      return core_ini_error(ini, entry, "notify.mail is no address: one like me@example.org");
+      return core_ini_error(ini, entry, "notify.mail is not an address; expected one such as me@example.org");
     return core_text_copy(site->notify_mail, sizeof site->notify_mail, entry->value, "notify.mail");
   }
   if (strcmp(entry->key, "url") == 0) {
@@ -121,8 +120,8 @@ static int read_notify(const CoreIni *ini, const CoreIniEntry *entry, SlurmSite 
     return core_text_copy(site->notify_on, sizeof site->notify_on, entry->value, "notify.on");
   }
   const char *nearest = core_text_nearest(entry->key, keys, KEYS);
-  return core_ini_error_key(ini, entry, "notify.%s is no setting; %s%s%s", entry->key,
-                            nearest ? "did you mean notify." : "there are url, style, command, mail and on",
+  return core_ini_error_key(ini, entry, "notify.%s is not a setting; %s%s%s", entry->key,
+                            nearest ? "did you mean notify." : "expected url, style, command, mail or on",
                             nearest ? nearest : "", nearest ? "?" : "");
 }
 
@@ -132,8 +131,8 @@ static int read_base(const CoreIni *ini, const CoreIniEntry *entry, int depth, S
                      SlurmSite *site) {
   char path[CORE_PATH_MAX];
   if (strcmp(entry->key, "base") != 0)
-    return core_ini_error_key(ini, entry, "site.%s is no setting; there is base", entry->key);
-  if (depth == DEPTH_MAX) return core_ini_error(ini, entry, "sites begin with one another");
+    return core_ini_error_key(ini, entry, "site.%s is not a setting; the only one is base", entry->key);
+  if (depth == DEPTH_MAX) return core_ini_error(ini, entry, "site.base: sites refer to one another");
   if (installed_path(entry->value, path) != CORE_OK) return core_ini_error(ini, entry, "%s", core_error_message());
   if (depth == 0) TRY(core_text_copy(site->base, sizeof site->base, entry->value, "site.base"));
   return read_file(path, depth + 1, settings, site);
@@ -149,7 +148,7 @@ static int read_slurm(const CoreIni *ini, const CoreIniEntry *entry, SlurmSettin
                                        : core_ini_error_key(ini, entry, "%s", core_error_message());
 }
 
-/* base comes first wherever it stands: what else the file says wins over it. */
+/* Applies `base` first, wherever it is in the file, so that other keys override it. */
 static int read_entries(const CoreIni *ini, int depth, SlurmSettings *settings, SlurmSite *site) {
   static const char *const sections[] = {"site", "slurm", "notify"};
   for (int pass = 0; pass < 2; pass++) {
@@ -157,8 +156,8 @@ static int read_entries(const CoreIni *ini, int depth, SlurmSettings *settings, 
       const CoreIniEntry *entry = &ini->entries[i];
       if (!is_one_of(entry->section, sections, 3)) {
         const char *nearest = core_text_nearest(entry->section, sections, 3);
-        return core_ini_error(ini, entry, "[%s] is no section of a site file; %s%s%s", entry->section,
-                              nearest ? "did you mean [" : "there are [site], [slurm] and [notify]",
+        return core_ini_error(ini, entry, "[%s] is not a section of a site file; %s%s%s", entry->section,
+                              nearest ? "did you mean [" : "expected [site], [slurm] or [notify]",
                               nearest ? nearest : "", nearest ? "]?" : "");
       }
       if (!entry->key) continue;
@@ -182,6 +181,6 @@ static int read_file(const char *path, int depth, SlurmSettings *settings, Slurm
 
 int slurm_site_apply(SlurmSettings *settings, SlurmSite *site) {
   *site = (SlurmSite){.notify_style = "plain", .notify_on = "both"};
-  TRY(find(site->path));
+  TRY(find_site_file(site->path));
   return *site->path ? read_file(site->path, 0, settings, site) : CORE_OK;
 }

@@ -65,8 +65,8 @@ tap_expect "doctor says who is told, and keeps arguments to itself" 0 "notify +t
 tap_expect "and sends a test message" 0 "test message +tell; mail to me@example.org took it" sweep doctor --notify
 tap_check "which arrives" "$(told "^test test" || cat told)"
 site "mail = nobody"
-tap_run "an address that is none" 1 "site.ini:2:8: notify.mail is no" sweep doctor
-tap_run "submit says so before anything starts" 2 "notify.mail is no address" sweep submit good.ini --local --set sweep.name=other
+tap_run "an address that is none" 1 "site.ini:2:8: notify.mail is not" sweep doctor
+tap_run "submit says so before anything starts" 2 "notify.mail is not an address" sweep submit good.ini --local --set sweep.name=other
 site "on = both"
 tap_run "nobody to tell" 1 "command = PROGRAM or mail = ADDRESS" sweep doctor --notify
 tap_done

@@ -54,8 +54,8 @@ sweep release killed >/dev/null
 # ---- slurmctld
 experiment down 4 10
 cluster_controller stop
-tap_run "slurmctld stopped: submit says so" 1 "Slurm can not be reached" submit down
-tap_run "status goes on with what the files say" 0 "Slurm was not asked: Slurm can not be reached" fresh_status killed
+tap_run "slurmctld stopped: submit says so" 1 "cannot reach Slurm" submit down
+tap_run "status goes on with what the files say" 0 "Slurm was not asked: cannot reach Slurm" fresh_status killed
 cluster_controller start
 tap_run "back again: submit goes on" 0 "4 runs submitted" submit down
 experiment frozen 4 10

@@ -47,5 +47,5 @@ inside() { PATH=$tap_dir/fake:$SWEEP_BUILD/bin:$PATH doctor --job --wait 60 --se
 tap_run "in a container the job calls the image's own sweep" 0 "and sees the workspace" inside
 [ -z "$(ls -A "$SWEEP_ROOT")" ]; tap_result "the job leaves nothing behind" $? "$(ls -A "$SWEEP_ROOT")"
 cluster_controller stop
-tap_run "slurmctld is down" 1 "can not be reached" doctor
+tap_run "slurmctld is down" 1 "cannot reach Slurm" doctor
 tap_done

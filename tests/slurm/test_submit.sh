@@ -56,7 +56,7 @@ experiment later 2 20 "after = packed"
 submit later >/dev/null
 waits() { squeue -h -n later -o %r | grep -q Dependency; }
 tap_wait 60 waits
-tap_run "a sweep waits for another" 0 "2 queued: waits for the sweep that it is to follow" fresh_status later
+tap_run "a sweep waits for another" 0 "2 queued: waits for the sweep named by slurm.after" fresh_status later
 sweep release packed >/dev/null
 tap_wait 300 queue_empty
 counts packed 5 20
