@@ -119,7 +119,7 @@ $(BUILD)/obj/%.o: %.cu $(BUILD)/nvcc.stamp | deps-present
 	@echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -Xptxas -v --keep --keep-dir $@.keep -MMD -MP -MT $@ -MF $(@:.o=.d) \
 	  -c -o $@ $< 2>$(@:.o=.ptxas) || { cat $(@:.o=.ptxas) >&2; exit 1; }
 	@cat $@.keep/*.ptx >$(@:.o=.ptx); rm -rf $@.keep
-# How kernels are compiled: other flags make them anew. A first stamp is older than what was compiled before it.
+# How kernels are compiled: other flags recompile them. A first stamp is older than what was compiled before it.
 $(BUILD)/nvcc.stamp: FORCE
 	@mkdir -p $(@D); [ -e $@ ] || { echo '$(NVCC) $(NVCCFLAGS)' > $@; touch -d 2000-01-01 $@; }; \
 	  echo '$(NVCC) $(NVCCFLAGS)' | cmp -s - $@ || echo '$(NVCC) $(NVCCFLAGS)' > $@
@@ -141,7 +141,7 @@ PROCGEN_HOME ?= $(abspath $(BUILD))/procgen
 $(BUILD)/obj/store/code/place.o: CFLAGS_ALL += -DCORE_PROCGEN_HOME='"$(PROCGEN_HOME)"' \
   $(if $(call has,MUJOCO),-DCORE_MUJOCO_HOME='"$(MUJOCO_HOME)"')
 $(BUILD)/obj/store/code/place.o: $(BUILD)/mujoco.stamp
-# Made anew when MuJoCo comes or moves.
+# Recompiled when MuJoCo is added or moved.
 MUJOCO_CFLAGS := -DCORE_HAS_MUJOCO=$(HAS_MUJOCO) $(if $(call has,MUJOCO),-isystem $(MUJOCO_HOME)/include)
 MUJOCO_O := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard trainer/envs/mujoco/*.c))
 $(MUJOCO_O): CFLAGS_ALL += $(MUJOCO_CFLAGS)
@@ -156,7 +156,7 @@ $(BUILD)/obj/sweep/serve/server.o: CFLAGS_ALL += -DCORE_HAS_MICROHTTPD=$(HAS_MIC
 $(BUILD)/obj/sweep/serve/server.o: $(BUILD)/microhttpd.stamp
 $(BUILD)/microhttpd.stamp: FORCE
 	@mkdir -p $(@D); echo '$(HAS_MICROHTTPD)' | cmp -s - $@ || echo '$(HAS_MICROHTTPD)' > $@
-# The version is compiled into one file, made anew when the commit or a feature changes.
+# The version is compiled into one file, recompiled when the commit or a feature changes.
 VERSION_O := $(BUILD)/obj/core/version.o $(BUILD)/pic/core/version.o
 VERSION_CFLAGS := -DCORE_VERSION='"$(VERSION)"' -DCORE_COMMIT='"$(COMMIT)"' -DCORE_DATE='"$(DATE)"' \
   -DCORE_FEATURES='"$(FEATURES_TEXT)"'

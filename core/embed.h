@@ -1,5 +1,5 @@
-/* Text files that are compiled into a program: CORE_EMBED(name, "folder/file") defines `name`, the file's bytes with a
- * NUL behind them. The path is from the top folder; the Makefile says which objects are made anew when it changes. */
+/* Text files compiled into a program: CORE_EMBED(name, "folder/file") defines `name` as the file's bytes followed by a
+ * NUL. The path is relative to the top directory; the Makefile lists the objects that depend on the file. */
 #ifndef CORE_EMBED_H
 #define CORE_EMBED_H
 

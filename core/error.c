@@ -1,5 +1,5 @@
-/* The message of the last error, one a thread. Every other file reports through here; this one prints only when the
- * program itself is wrong (CORE_CHECK). It never allocates, so that running out of memory can be reported too. */
+/* Per-thread message of the last error. Prints only in CORE_CHECK. Never allocates, so that exhausted memory can be
+ * reported. */
 #include "core/error.h"
 
 #include <errno.h>
@@ -15,13 +15,13 @@ enum { MESSAGE_CAPACITY = 4096 };
 
 static _Thread_local char last_message[MESSAGE_CAPACITY];
 
-/* Formats into a buffer of its own first: the arguments may point into the present message. */
+/* Formats into a separate buffer first, since arguments may point into the current message. */
 static void set_message(const char *format, va_list arguments, const char *separator, const char *tail) {
   char text[MESSAGE_CAPACITY];
   vsnprintf(text, sizeof text, format, arguments);
   size_t length = strlen(text);
   snprintf(text + length, sizeof text - length, "%s%s", separator, tail);
-  core_unicode_mask(text); /* messages quote what users and files say */
+  core_unicode_mask(text); /* messages quote user input */
   memcpy(last_message, text, strlen(text) + 1);
 }
 

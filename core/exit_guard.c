@@ -1,5 +1,5 @@
-/* Catches exit() by on_exit(3), and _exit() by a function of that name. A fatal signal's handler may do next to nothing
- * where the heap may be damaged, so it wakes a thread that tells the guard, and waits a moment for it. */
+/* Intercepts exit() by on_exit(3) and _exit() by interposition. The handler of a fatal signal must not use a heap that
+ * may be damaged, so it wakes a thread that calls the guard, and waits briefly for it. */
 #include "core/exit_guard.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #include "core/error.h"
 
-/* Sanitizers have functions and handlers of their own. */
+/* Sanitizers install their own functions and handlers. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED 1
 #else
@@ -31,14 +31,14 @@ static _Thread_local const char *code_name;
 static struct {
   _Atomic(CoreExitGuard *) call;
   void *context;
-  pid_t process;        /* that set it */
-  atomic_bool is_hearing; /* of signals: there is a thread */
+  pid_t process;        /* process that set the guard */
+  atomic_bool is_hearing; /* whether the signal thread runs */
   sem_t crashed, told;
-  const char *crash_name; /* of the thread that crashed */
-  atomic_int crash;     /* signal; 0: none */
+  const char *crash_name; /* name of the crashed thread's code */
+  atomic_int crash;     /* fatal signal; 0: none */
 } guard;
 
-/* True: the guard was told. */
+/* Calls the guard; whether there was one. */
 static bool tell(const char *message) {
   CoreExitGuard *call = atomic_exchange(&guard.call, NULL);
   if (!call || getpid() != guard.process) return false;
@@ -56,7 +56,7 @@ static void on_program_exit(int status, void *unused) {
   char message[512];
   (void)unused;
   if (!code_name && !atomic_load(&guard.call)) return;
-  if (getpid() != guard.process) return; /* a forked one, which may end as it likes */
+  if (getpid() != guard.process) return; /* forked process */
   snprintf(message, sizeof message, "%.300s called exit(%d)", code_name ? code_name : "a library", status);
   if (!tell(message)) fprintf(stderr, "%s: %s\n", program_invocation_short_name, message);
   fflush(NULL);
@@ -64,7 +64,7 @@ static void on_program_exit(int status, void *unused) {
 }
 
 #if !IS_SANITIZED
-/* Stands before glibc's, so that other people's code comes here too. */
+/* Interposes glibc's _exit, also for loaded libraries. */
 void _exit(int status) {
   if (code_name) on_program_exit(status, NULL);
   end_process(status);
@@ -101,7 +101,7 @@ static void *tell_of_crash(void *unused) {
   return unused;
 }
 
-/* Ends the process by the same signal when it returns: the action is the default one by now. */
+/* Ends the process by the same signal on return, since the action has been reset to the default. */
 static void on_fatal_signal(int number) {
   enum { PATIENCE_MS = 3000 };
   int none = 0;
@@ -128,7 +128,7 @@ static void hear_signals(void) {
   for (size_t i = 0; has_thread && i < sizeof FATAL / sizeof *FATAL; i++) {
     struct sigaction action = {.sa_handler = on_fatal_signal, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
-    sigaction(FATAL[i], &action, NULL); /* in the place of MPI's, too */
+    sigaction(FATAL[i], &action, NULL); /* also replaces MPI's handler */
   }
 }
 

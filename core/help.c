@@ -1,5 +1,5 @@
-/* Help as text for a terminal and as troff for man(1) (help.h). Troff takes lines that begin with '.' or ''' and every
- * backslash for requests, so each word goes through append_escaped. */
+/* Writes help as terminal text or troff (help.h). Troff interprets lines that begin with '.' or ''' and every
+ * backslash, so each word passes through append_escaped. */
 #include "core/help.h"
 
 #include <ctype.h>
@@ -8,11 +8,11 @@
 #include "core/terminal.h"
 #include "core/text.h"
 
-enum { ROFF_COLUMNS = 76, NARROW = 30 /* columns beside a term that text can still be read in */ };
+enum { ROFF_COLUMNS = 76, NARROW = 30 /* minimum columns for the description next to a term */ };
 
 /* ---- usage lines on a terminal --------------------------------------------------------------------------------- */
 
-/* A unit that is not broken: "[--set KEY=VALUE]...", "-o FILE", "\"SELECT ...\"", or a word. */
+/* Finds the end of an unbreakable unit: "[--set KEY=VALUE]...", "-o FILE", "\"SELECT ...\"", or a word. */
 static size_t unit_length(const char *text) {
   int depth = 0;
   bool quoted = false;
@@ -25,7 +25,7 @@ static size_t unit_length(const char *text) {
   return takes_value ? i + 1 + unit_length(text + i + 1) : i;
 }
 
-/* Columns of "sweep plan ", below what follows of which long usages go on. */
+/* Returns the columns of "sweep plan ", the indentation of continuation lines. */
 static int command_columns(const char *usage) {
   size_t columns = 0;
   for (;;) {
@@ -44,7 +44,7 @@ static void print_usage_line(FILE *out, const char *usage, int width) {
   for (bool first = true; *usage; first = false) {
     size_t length = unit_length(usage);
     int columns = (int)length;
-    if (!first && column + 1 + columns > width) { /* a unit wider than the terminal is broken at its blanks */
+    if (!first && column + 1 + columns > width) { /* units wider than the terminal break at blanks */
       if (indent + columns > width && usage[strcspn(usage, " ")]) length = strcspn(usage, " ");
       if (column + 1 + (int)length > width) {
         fprintf(out, "\n%*s", indent, "");
@@ -71,7 +71,7 @@ static unsigned next_code(const char **text) {
   return code;
 }
 
-/* One character as troff writes it, so that it comes out as itself and can be copied from the page. */
+/* Appends a character in troff notation, so that it is printed literally and can be copied from the page. */
 static void append_escaped(CoreText *out, unsigned code) {
   static const struct { char plain; const char *escaped; } table[] = {
     {'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'"', "\\(dq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
@@ -99,7 +99,7 @@ static bool is_placeholder(const char *word, size_t length) {
   return true;
 }
 
-/* A line in which options and commands are bold and what stands for a value is in italics. */
+/* Appends a line with options and commands in bold and placeholders in italics. */
 static void append_form(CoreText *out, const char *form, size_t command) {
   for (size_t at = 0; form[at];) {
     const char *word = form + at;
@@ -110,11 +110,11 @@ static void append_form(CoreText *out, const char *form, size_t command) {
     for (const char *c = word; c < word + length;) append_escaped(out, next_code(&c));
     core_text_append(out, bold || italic ? "\\fR" : "");
     at += length;
-    while (((unsigned char)form[at] & 0xc0) == 0x80) at++; /* the rest of a character of several bytes */
+    while (((unsigned char)form[at] & 0xc0) == 0x80) at++; /* continuation bytes */
   }
 }
 
-/* One paragraph filled into lines; a word that troff would take for a request is guarded. */
+/* Fills one paragraph into lines and protects words that troff would interpret. */
 static void print_filled(CoreHelp *help, const char *text, size_t length) {
   CoreText word = {0};
   const char *end = text + length;
@@ -169,7 +169,7 @@ static void print_manual_text(CoreHelp *help, const char *text) {
   if (before == EXAMPLE) fputs(".fi\n.RE\n", help->out);
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+/* ---- interface ------------------------------------------------------------------------------------------------- */
 
 void core_help_heading(CoreHelp *help, const char *title) {
   if (help->manual) {

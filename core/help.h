@@ -1,29 +1,27 @@
-/* What a help says, piece by piece, so that one text becomes `--help` on the terminal and a page of man(1). Commands
- * hand their pieces over; how they look is decided here. */
+/* Formats help texts both as `--help` on the terminal and as a page of man(1). */
 #ifndef CORE_HELP_H
 #define CORE_HELP_H
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Where the pieces go. */
+/* Output of a help text. */
 typedef struct CoreHelp {
   FILE *out;
-  bool manual; /* as troff (man(7)); else as text of the terminal's width */
-  bool begun;  /* something was written */
-  bool headed; /* a heading was written last */
+  bool manual; /* whether to write troff (man(7)) instead of text of the terminal's width */
+  bool begun;  /* whether something was written */
+  bool headed; /* whether a heading was written last */
 } CoreHelp;
 
-/* "Options": its lines follow. */
+/* Writes a heading: "Options". */
 void core_help_heading(CoreHelp *help, const char *title);
-/* A heading below that one: "[env]", "Environments: which worlds, how many". */
+/* Writes a subheading: "[env]", "Environments: which worlds, how many". */
 void core_help_part(CoreHelp *help, const char *title, const char *text);
-/* Paragraphs, an empty line between them. A line that begins with blanks is an example and stays as it is; what stands
- * between two backquotes is something to type. */
+/* Writes paragraphs, separated by empty lines. A line that begins with blanks is an example and is kept verbatim; text
+ * between backquotes is literal input. */
 void core_help_text(CoreHelp *help, const char *text);
-/* "sweep logs RUN [options]", one way to call a command a line. */
+/* Writes the usage, one form per line: "sweep logs RUN [options]". */
 void core_help_usage(CoreHelp *help, const char *usage);
-/* One row of a list: what it is about, such as "-r, --root DIR", and beside it, from column `indent` on, what it
- * says. */
+/* Writes a row of a list: a term such as "-r, --root DIR", and its description from column `indent` on. */
 void core_help_row(CoreHelp *help, const char *term, const char *text, int indent);
 
 #endif

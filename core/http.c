@@ -1,9 +1,6 @@
-/* libcurl behind core/http.h. Everything that libcurl would do by itself and that a login node does not expect
- * (redirects, .netrc, other protocols, signals) is off.
- *
- * The library is loaded when the first connection is opened, not with the program: it brings some thirty libraries
- * along, whose relocation costs each start 5 ms of processor time, and hardly any start of sweep (one an array task)
- * opens a connection. */
+/* HTTP client on libcurl (http.h). Redirects, .netrc, other protocols and signals are disabled.  libcurl is loaded when
+ * the first connection is opened: it depends on some thirty libraries, whose relocation would cost each start of the
+ * program (one per array task) 5 ms of processor time. */
 #include "core/http.h"
 
 #include <string.h>
@@ -11,7 +8,7 @@
 #include "core/memory.h"
 
 #if CORE_HAS_CURL
-#define CURL_DISABLE_TYPECHECK /* its macros of the functions' names would hide the table's */
+#define CURL_DISABLE_TYPECHECK /* its macros would shadow the function table's names */
 #include <curl/curl.h>
 #include <dlfcn.h>
 #endif
@@ -64,7 +61,7 @@ static Library library;
 
 struct CoreHttp { CURL *curl; };
 
-/* The name under which all builds of libcurl since 2006 are found. */
+/* Soname of all builds of libcurl since 2006. */
 static int load_library(void) {
   static const char name[] = "libcurl.so.4";
   void *file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -92,7 +89,7 @@ static size_t take(char *bytes, size_t size, size_t count, void *context) {
 }
 
 int core_http_open(CoreHttp **http) {
-  static bool begun; /* opened before any thread is started; libcurl asks for that */
+  static bool begun; /* libcurl requires initialization before threads start */
   *http = NULL;
   if (!begun) TRY(load_library());
   if (!begun && library.curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
@@ -126,7 +123,7 @@ static CoreHttpFault fault_of(CURLcode code) {
 }
 
 static struct curl_slist *make_headers(const CoreHttpRequest *request) {
-  /* No "Expect: 100-continue": slurmrestd and small servers do not know it, and each request would wait a second. */
+  /* slurmrestd and small servers do not support "Expect: 100-continue", which would delay each request by a second. */
   struct curl_slist *list = library.curl_slist_append(NULL, "Expect:");
   for (const char *const *header = request->headers; header && *header; header++)
     list = library.curl_slist_append(list, *header);
@@ -174,7 +171,7 @@ int core_http_send(CoreHttp *http, const CoreHttpRequest *request, CoreHttpAnswe
   core_text_clear(&answer->body);
   const char *name = request->unix_socket ? request->unix_socket : core_http_host(request->url, host);
   if (sink.full) return core_error(CORE_FAIL, "%s: its answer is longer than %zu bytes", name, sink.most);
-  /* libcurl's fixed words: no part of the address */
+  /* libcurl's constant text, without parts of the URL */
   return core_error(CORE_FAIL, "%s: %s", name, library.curl_easy_strerror(code));
 }
 #else

@@ -1,8 +1,6 @@
-/* INI text to entries with positions: the first step of every experiment and run file. Knows neither sections nor keys.
- *
- * Written here because the readers at hand hide what our errors need: Debian's libinih cuts lines at 200 bytes without
- * a word (a grid's list of values is longer soon), does not tell its handler the line number, and never reports an
- * empty section. */
+/* INI parser of experiment and run files (ini.h).  Debian's libinih is not used because it silently truncates lines at
+ * 200 bytes (lists of values are longer), does not pass line numbers to its handler, and does not report empty
+ * sections. */
 #include "core/ini.h"
 
 #include <stdarg.h>
@@ -21,12 +19,12 @@ enum { LINE_MAX_BYTES = 64 << 10, FILE_MAX_BYTES = 16 << 20 };
 
 typedef struct Reader {
   CoreIni *ini;
-  size_t capacity;                 /* of ini->entries */
-  const char *next, *end;          /* what is not read yet */
-  const char *line, *line_end;     /* the present line, without its end and comment */
-  int number;                      /* of the present line */
+  size_t capacity;                 /* capacity of ini->entries */
+  const char *next, *end;          /* unread text */
+  const char *line, *line_end;     /* current line, without its end and comment */
+  int number;                      /* number of the current line */
   const char *section;
-  char *strings;                   /* where the next string goes; see begin() for why there is room */
+  char *strings;                   /* position of the next string; begin() explains the capacity */
 } Reader;
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -41,7 +39,7 @@ static const char *trim_end(const char *start, const char *end) {
   return end;
 }
 
-/* 1-based, in characters as editors count them: continuation bytes of UTF-8 are none. */
+/* Returns the 1-based column in characters, as editors count them. */
 static int column_of(const Reader *r, const char *at) {
   int column = 1;
   for (const char *c = r->line; c < at; c++) column += ((unsigned char)*c & 0xc0) != 0x80;
@@ -70,7 +68,7 @@ static CoreIniEntry *add_entry(Reader *r) {
 
 /* ---- lines ---------------------------------------------------------------------------------------------------- */
 
-/* The quote that closes the one at `open`; NULL when the line ends before. */
+/* Finds the quote that closes the one at `open`; NULL: none on the line. */
 static const char *closing_quote(const char *open, const char *end) {
   for (const char *c = open + 1; c < end; c++) {
     if (*c == '\\' && c + 1 < end) c++;
@@ -79,7 +77,7 @@ static const char *closing_quote(const char *open, const char *end) {
   return NULL;
 }
 
-/* Sets line_end before the comment; quotes protect ';' and '#'. */
+/* Sets line_end to the start of the comment; quotes protect ';' and '#'. */
 static int cut_comment(Reader *r, const char *end) {
   const char *c = r->line;
   for (; c < end; c++) {
@@ -93,7 +91,7 @@ static int cut_comment(Reader *r, const char *end) {
   return CORE_OK;
 }
 
-/* All of the line, comments too: it is recorded in results.db as text. */
+/* Checks the whole line including comments, since results.db records the text. */
 static int check_bytes(const Reader *r, const char *end) {
   for (const char *c = r->line; c < end;) {
     const char *here = c;
@@ -109,8 +107,8 @@ static int check_bytes(const Reader *r, const char *end) {
   return CORE_OK;
 }
 
-/* The line without its comment: what looks like a blank, a minus or nothing at all would give riddles as part of a key
- * or of a value. */
+/* Rejects characters outside comments that look like a blank, a minus or nothing, which would be invisible in a key or
+ * value. */
 static int check_characters(const Reader *r) {
   for (const char *c = r->line; c < r->line_end;) {
     const char *here = c;
@@ -137,7 +135,7 @@ static int next_line(Reader *r) {
 
 /* ---- one line's content --------------------------------------------------------------------------------------- */
 
-/* "[grid   com]" becomes "grid com". */
+/* Normalizes "[grid   com]" to "grid com". */
 static int read_section(Reader *r, const char *open) {
   const char *close = memchr(open, ']', (size_t)(r->line_end - open));
   if (!close) return fault(r, r->line_end, "the section's ']' is missing");
@@ -157,7 +155,7 @@ static int read_section(Reader *r, const char *open) {
   return CORE_OK;
 }
 
-/* A value up to the line's end, which may be one with quotes inside; takes following lines while one ends in '\'. */
+/* Reads a value up to the end of the line, and following lines while one ends in '\'. */
 static int read_plain_value(Reader *r, const char *start) {
   const char *value = r->strings;
   for (;;) {
@@ -170,9 +168,9 @@ static int read_plain_value(Reader *r, const char *start) {
     if (r->next == r->end) return fault(r, r->line_end - 1, "the file ends after '\\', which announces another line");
     TRY(next_line(r));
     start = skip_blanks(r->line, r->line_end);
-    *r->strings++ = ' '; /* in place of the '\' */
+    *r->strings++ = ' '; /* replaces the '\' */
   }
-  while (r->strings > value && r->strings[-1] == ' ') r->strings--; /* the last line may have been blank */
+  while (r->strings > value && r->strings[-1] == ' ') r->strings--; /* the last line may be blank */
   return CORE_OK;
 }
 
@@ -207,12 +205,12 @@ static int read_key(Reader *r, const char *start) {
   return CORE_OK;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------ */
+/* ---- interface ------------------------------------------------------------------------------------------------ */
 
 static void begin(Reader *r, const char *name, const char *text, size_t size, CoreIni *ini) {
   *ini = (CoreIni){.file = core_text_duplicate(name)};
-  /* No string is longer than its source: the NULs of "key=value\n" take the places of '=' and '\n', that of a section
-   * the place of ']'. One more byte serves a last line without '\n'. */
+  /* No string is longer than its source: the NULs of "key=value\n" replace '=' and '\n', that of a section replaces
+   * ']'. One more byte is for a last line without '\n'. */
   ini->memory = core_memory_allocate(size + 1);
   *r = (Reader){.ini = ini, .next = text, .end = text + size, .section = "", .strings = ini->memory};
   if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) r->next += 3; /* a byte order mark */
@@ -252,7 +250,7 @@ bool core_ini_next_item(const char **rest, CoreText *item, const char **start) {
   if (!c) return false;
   while (is_blank(*c)) c++;
   *start = c;
-  size_t kept = 0; /* length up to the last character that is not a trailing blank */
+  size_t kept = 0; /* length without trailing blanks */
   bool quoted = false;
   for (; *c && (quoted || *c != ','); c++) {
     if (*c == '"') {
@@ -279,7 +277,7 @@ void core_ini_free(CoreIni *ini) {
 }
 
 static int point_at(const CoreIni *ini, int line, int column, const char *format, va_list arguments) {
-  char message[2048]; /* apart from the error's own buffer: an argument may be the present message */
+  char message[2048]; /* separate buffer, since an argument may be the current message */
   vsnprintf(message, sizeof message, format, arguments);
   return core_error(CORE_USAGE, "%s:%d:%d: %s", ini->file, line, column, message);
 }

@@ -1,10 +1,9 @@
-/* INI text to a list of entries that remember where they stood. Knows no key; duplicates and meaning are the callers'.
- *
+/* Parses INI text into a list of entries with their positions. Keys, duplicates and values are the caller's business.
  * Grammar: "[section]" or "[kind name]"; "key = value", keys of letters, digits, '.', '_' and '-'; ';' or '#' begin a
- * comment at the line's start or after white space. A value that is one "..." loses its quotes (inside, \" and \\ stand
- * for " and \); elsewhere in a value, quotes stay and only make ; and # plain. A line that ends in '\' (comment aside)
- * goes on in the next; the two are joined by one space. Bytes below 0x20 other than tab and the line's end, lines over
- * 64 KiB, and files over 16 MiB are errors. */
+ * comment at the start of a line or after white space. A value that is one "..." loses its quotes (inside, \" and \\
+ * mean " and \); elsewhere in a value, quotes are kept and protect ; and #. A line that ends in '\' (before a comment)
+ * continues on the next; the two are joined by one space. Bytes below 0x20 other than tab and the line's end, lines
+ * over 64 KiB, and files over 16 MiB are errors. */
 #ifndef CORE_INI_H
 #define CORE_INI_H
 #include <stdbool.h>
@@ -15,32 +14,31 @@
 
 typedef struct CoreIniEntry {
   const char *section; /* "grid com"; "" before the first section */
-  const char *key;     /* NULL for the section line itself, so that empty sections are seen */
+  const char *key;     /* NULL: entry of the section line itself, so that empty sections are visible */
   const char *value;
   int line, column;    /* 1-based, in characters; column of the value (of the '[' for a section line) */
   int key_column;      /* column of the key; 0 for a section line */
 } CoreIniEntry;
 
 typedef struct CoreIni {
-  char *file;          /* as given, for messages */
+  char *file;          /* path as given, for messages */
   CoreIniEntry *entries;
   size_t count;
-  void *memory;        /* owns all strings */
+  void *memory;        /* block that holds all strings */
 } CoreIni;
 
-/* CORE_USAGE with "file:line:column: what" on a syntax error, CORE_FAIL when the file can not be read. */
+/* Reads a file. CORE_USAGE with "file:line:column: ...": syntax error; CORE_FAIL: the file cannot be read. */
 int core_ini_read(const char *path, CoreIni *ini);
 int core_ini_parse(const char *name, const char *text, CoreIni *ini);
 void core_ini_free(CoreIni *ini);
 
-/* An error that points at an entry's value, or its key: "file:line:column: message". Returns CORE_USAGE. The arguments
- * may hold core_error_message(). */
+/* Set the error "file:line:column: message" at an entry's value or at its key, and return CORE_USAGE. Arguments may be
+ * core_error_message(). */
 int core_ini_error(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) CORE_PRINTF(3, 4);
 int core_ini_error_key(const CoreIni *ini, const CoreIniEntry *entry, const char *format, ...) CORE_PRINTF(3, 4);
 
-/* Of a value that is a list: cuts the next comma-separated item off *rest (at first: the whole text): trimmed, quotes
- * and their backslashes resolved, into `item`. *start: where it begins in the text. false at the end. An empty item is
- * the caller's error. */
+/* Splits the next comma-separated item off *rest (initially the whole value) into `item`, trimmed and unquoted, and
+ * sets *start to its beginning in the text. Returns false at the end. Empty items are returned, too. */
 bool core_ini_next_item(const char **rest, CoreText *item, const char **start);
 
 #endif

@@ -1,5 +1,5 @@
-/* JSON as text. jansson prints a double with a fixed number of digits: either too few to read it back, or more than a
- * person wants to see. Here a number is as short as it can be; the rest is jansson's. */
+/* Formats JSON with the shortest digits per number, since jansson prints doubles with a fixed precision: too few digits
+ * to round-trip, or more than necessary. */
 #include "core/json.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/unicode.h"
 
-#undef json_string /* here jansson's own is meant */
+#undef json_string /* this file uses jansson's own */
 
 static void append_line(int indent, int depth, CoreText *text) {
   if (indent == 0) return;
@@ -22,7 +22,7 @@ static void append_line(int indent, int depth, CoreText *text) {
 static void append_string(const json_t *value, CoreText *text) {
   char *encoded = json_dumps(value, JSON_ENCODE_ANY);
   CORE_CHECK(encoded);
-  for (const char *at = encoded; *at;) { /* jansson escapes C0 controls only, and JSON is printed to terminals, too */
+  for (const char *at = encoded; *at;) { /* jansson escapes only C0 controls, and JSON is also printed to terminals */
     const char *here = at;
     const uint32_t code = core_unicode_next(&at);
     if (core_unicode_is_control(code)) core_text_appendf(text, "\\u%04x", (unsigned)code);
@@ -31,7 +31,7 @@ static void append_string(const json_t *value, CoreText *text) {
   free(encoded);
 }
 
-/* A real keeps a point or an exponent, so that whoever reads it back gets a real. */
+/* Keeps a point or an exponent, so that a real is parsed as a real. */
 static void append_real(double value, CoreText *text) {
   char number[32];
   core_text_from_real(value, number);
@@ -42,7 +42,7 @@ static void append_real(double value, CoreText *text) {
 static void append_value(const json_t *value, int indent, int depth, CoreText *text);
 
 static void append_object(const json_t *object, int indent, int depth, CoreText *text) {
-  json_t *mutable = (json_t *)object; /* jansson's iterators want it so; nothing is changed */
+  json_t *mutable = (json_t *)object; /* jansson's iterators take a mutable object; nothing is changed */
   bool first = true;
   core_text_append(text, "{");
   for (void *at = json_object_iter(mutable); at; at = json_object_iter_next(mutable, at), first = false) {
@@ -98,7 +98,7 @@ json_t *core_json_text(const char *text) {
   return value;
 }
 
-/* The rest of a format, and its arguments. */
+/* Rest of a format string with its arguments. */
 typedef struct Packing { const char *format; va_list arguments; } Packing;
 
 static char next(Packing *p) {
@@ -108,7 +108,7 @@ static char next(Packing *p) {
 
 static json_t *pack(Packing *p, char kind);
 
-/* "s%": the text's length follows as a size_t. */
+/* Reads a string argument; with "s%" its length follows as a size_t. */
 static json_t *pack_text(Packing *p) {
   const char *text = va_arg(p->arguments, const char *);
   if (*p->format != '%') return core_json_text(text);

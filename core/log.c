@@ -1,5 +1,5 @@
-/* A program's own messages, one line each with time and level. Not for results (stdout) nor for run statistics
- * (store/runlog). A line goes out in one write, so that lines of several threads or processes do not mix. */
+/* Log messages, one line each with time and level. Results go to stdout, run statistics to store/runlog. Each line is
+ * one write, so that lines of several threads or processes do not interleave. */
 #include "core/log.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "core/unicode.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static FILE *log_stream; /* NULL: stderr, which is no constant expression */
+static FILE *log_stream; /* NULL: stderr, which is not a constant expression */
 static CoreLogLevel log_lowest = CORE_LOG_INFO;
 
 void core_log_open(FILE *stream, CoreLogLevel lowest) {

@@ -1,4 +1,4 @@
-/* Allocation that can not fail quietly (memory.h). */
+/* Allocation that aborts on failure (memory.h). */
 #include "core/memory.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Child processes (process.h). Both pipes are read as they fill, so that no child can block on us. */
+/* Child processes (process.h). Both output pipes are read concurrently, so that a child never blocks on them. */
 #include "core/process.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 extern char **environ;
 enum { OUTPUT_MAX = 256 << 20 };
-static const double KILLED_S = 2; /* that a killed program has to end in */
+static const double KILLED_S = 2; /* grace after SIGKILL */
 
 bool core_process_exists(const char *name) {
   char path[CORE_PATH_MAX];
@@ -32,7 +32,7 @@ bool core_process_exists(const char *name) {
 
 typedef struct Child {
   pid_t pid;
-  int in, out, error; /* our ends; -1: closed */
+  int in, out, error; /* parent's pipe ends; -1: closed */
 } Child;
 
 static int make_pipes(int in[2], int out[2], int error[2]) {
@@ -61,7 +61,7 @@ static int start(const char *const *arguments, char *const *environment, Child *
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  /* A group of its own: Ctrl-C ends us, not a submission under way. */
+  /* Own process group: Ctrl-C stops the parent, not a submission in progress. */
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   const int number = posix_spawnp(&child->pid, arguments[0], &actions, &attributes, (char *const *)arguments,
@@ -94,7 +94,7 @@ static void give(int *fd, const char **input) {
   if ((put < 0 && errno != EINTR && errno != EAGAIN) || !**input) close_end(fd);
 }
 
-/* Until both outputs are closed, or the time is over. */
+/* Reads until both outputs are closed or the deadline has passed. */
 static bool talk(Child *child, const char *input, double end_s, CoreProcessOutput *output) {
   if (!input || !*input) close_end(&child->in);
   else fcntl(child->in, F_SETFL, O_NONBLOCK);
@@ -110,7 +110,7 @@ static bool talk(Child *child, const char *input, double end_s, CoreProcessOutpu
   return true;
 }
 
-/* Waits for its end until end_s; false: it has not come. Asks again and again: waitpid itself knows no deadline. */
+/* Polls for the child's end until end_s, since waitpid has no deadline. Returns false if it still runs. */
 static bool reap(pid_t pid, double end_s, int *status) {
   for (useconds_t pause_us = 1000;; pause_us = pause_us < 50000 ? 2 * pause_us : pause_us) {
     const pid_t got = waitpid(pid, status, WNOHANG);
@@ -120,8 +120,8 @@ static bool reap(pid_t pid, double end_s, int *status) {
   }
 }
 
-/* Its end: by itself until end_s, else with all that it has started. One that can not even be killed (it waits for a
- * disk or a network file system that is gone) is left behind. */
+/* Waits for the child until end_s, then kills its process group. A child in uninterruptible sleep (a lost disk or
+ * network file system) is abandoned. */
 static int finish(pid_t pid, double end_s, bool *timed_out) {
   int status = 0;
   if (!*timed_out && reap(pid, end_s, &status)) return status;
@@ -137,7 +137,7 @@ int core_process_run(const char *const *arguments, char *const *environment, con
   struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
   *output = (CoreProcessOutput){0};
   TRY(start(arguments, environment, &child));
-  sigaction(SIGPIPE, &ignore, &before); /* a child that does not read what it is given */
+  sigaction(SIGPIPE, &ignore, &before); /* the child may not read its input */
   const double end_s = core_clock_s() + timeout_s;
   output->timed_out = !talk(&child, input, end_s, output);
   sigaction(SIGPIPE, &before, NULL);

@@ -1,4 +1,4 @@
-/* The running program's place (program.h). */
+/* Location of the running program (program.h). */
 #include "core/program.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ int core_program_path(char path[CORE_PATH_MAX]) {
 
 int core_program_folder(char folder[CORE_PATH_MAX]) {
   TRY(core_program_path(folder));
-  *strrchr(folder, '/') = '\0'; /* the path is a whole one */
+  *strrchr(folder, '/') = '\0'; /* the path is absolute */
   return CORE_OK;
 }
 

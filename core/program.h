@@ -1,13 +1,13 @@
-/* Where the running program lies: what is built or installed beside it is found from there. */
+/* Location of the running program, from which installed files are found. */
 #ifndef CORE_PROGRAM_H
 #define CORE_PROGRAM_H
 #include "core/files.h"
 
-/* This program's own file. CORE_FAIL: the system does not tell. */
+/* Copies the path of the executable. CORE_FAIL: the system does not report it. */
 int core_program_path(char path[CORE_PATH_MAX]);
-/* The folder that it lies in. */
+/* Copies the directory of the executable. */
 int core_program_folder(char folder[CORE_PATH_MAX]);
-/* Finds lib/sweep/NAME in a folder above the program's: where `make` and `make install` put it. */
+/* Finds lib/sweep/NAME below a parent directory of the program, where `make` and `make install` put it. */
 int core_program_library_file(const char *name, char path[CORE_PATH_MAX]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Parsing and looking up step schedules (schedule.h). */
+/* Parses and evaluates step schedules (schedule.h). */
 #include "core/schedule.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 
-/* "700:0.003", or "0.003" where it is the only part. */
+/* Parses "700:0.003", or "0.003" if it is the only part. */
 static int parse_part(const char *name, const char *part, bool alone, CoreSchedule *schedule) {
   char step[32];
   const char *colon = strchr(part, ':'), *value = colon ? colon + 1 : part;
@@ -18,7 +18,7 @@ static int parse_part(const char *name, const char *part, bool alone, CoreSchedu
   if (digits >= sizeof step) return core_error(CORE_USAGE, "%s: '%.40s' is no step", name, part);
   memcpy(step, part, digits);
   step[digits] = '\0';
-  /* The setting is text, so that 1k would be another id than 1000. */
+  /* Suffixes are rejected: the setting is hashed as text, so 1k and 1000 would be different run ids. */
   if (colon && !core_text_to_int(step, &from) && core_text_to_int_scaled(step, &from))
     return core_error(CORE_USAGE, "%s: write %lld for '%s' in '%.40s'; a schedule has no suffixes", name,
                       (long long)from, step, part);

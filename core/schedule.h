@@ -1,5 +1,5 @@
-/* A value that is switched at given steps, as text: "0.1", or "0:0.1+700:0.003+1400:0.1" (0.1 for the steps 0 to 699,
- * ...). '+' because a comma separates the values of a sweep. */
+/* Step schedule of a value as text: "0.1", or "0:0.1+700:0.003+1400:0.1" (0.1 for steps 0 to 699, ...). The separator
+ * is '+' because commas separate values of a sweep. */
 #ifndef CORE_SCHEDULE_H
 #define CORE_SCHEDULE_H
 #include <stddef.h>
@@ -13,9 +13,9 @@ typedef struct CoreSchedule {
   double value[CORE_SCHEDULE_MAX];   /* finite, not negative */
 } CoreSchedule;
 
-/* CORE_USAGE: `name` (the setting) is in the message, with the part that is wrong. */
+/* Parses a schedule. CORE_USAGE: the message has `name` (the setting) and the invalid part. */
 int core_schedule_parse(const char *name, const char *text, CoreSchedule *schedule);
-/* The value at a step, counted from 0. */
+/* Returns the value at a step, from 0. */
 double core_schedule_at(const CoreSchedule *schedule, int64_t step);
 
 #endif

@@ -1,6 +1,5 @@
-/* Signals in programs that compute (signals.h): the thread that waits for them, the alternate stacks, and a
- * pthread_create in front of glibc's, through which the threads of OpenMP, MPI, CUDA and BLAS libraries get both. Knows
- * nothing of what is computed. */
+/* Signal handling (signals.h): the waiting thread, alternate stacks, and a pthread_create that precedes glibc's,
+ * through which threads of OpenMP, MPI, CUDA and BLAS libraries get a blocked mask and an alternate stack. */
 #include "core/signals.h"
 
 #include <dirent.h>
@@ -21,7 +20,7 @@
 #include "core/error.h"
 #include "core/files.h"
 
-/* Sanitizers have a pthread_create of their own, which must stay the first. Threads still inherit the mask there. */
+/* Sanitizers interpose pthread_create themselves and must come first. Threads still inherit the mask there. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define IS_SANITIZED 1
@@ -39,12 +38,11 @@ enum { HANDLER_BYTES = 64 << 10, SIGNALS = 64 };
 static const int stops[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
 static atomic_int stop_signal;
 static atomic_bool stop_is_expected;
-static atomic_int waiting_thread; /* its number in /proc; 0: none */
+static atomic_int waiting_thread; /* thread id; 0: none */
 
-/* ---- which signals ---------------------------------------------------------------------------------------------- */
+/* ---- signal sets ------------------------------------------------------------------------------------------------ */
 
-/* All but those that a thread brings upon itself (a fault, an abort, a closed pipe) and those of job control, which
- * stop and continue the process without a handler. */
+/* Fills the set of external signals: all except synchronous ones (faults, aborts, closed pipes) and job control. */
 static void fill_blocked(sigset_t *set) {
   static const int kept[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGTRAP, SIGSYS, SIGABRT,
                              SIGPIPE, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGKILL};
@@ -60,15 +58,15 @@ static bool is_stop(int number) {
 
 /* ---- alternate stacks ------------------------------------------------------------------------------------------- */
 
-/* Room for a frame with all of this processor's registers (AMX has 8 KB of them; the kernel refuses AMX to a process
- * whose alternate stacks could not hold them), and for a handler. A page that may not be touched lies below. */
+/* Returns the size of an alternate stack: a frame with all registers of this processor (8 KB for AMX, which the kernel
+ * refuses to a process with smaller alternate stacks) and a handler, above a guard page. */
 static size_t stack_bytes(void) {
   const long frame = sysconf(_SC_MINSIGSTKSZ);
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   return ((frame > 0 ? (size_t)frame : 16 << 10) + HANDLER_BYTES + page - 1) / page * page;
 }
 
-/* This thread's; NULL when memory is out: the thread does without. One that it has is kept. */
+/* Installs an alternate stack for this thread unless it has one. Returns NULL if memory is exhausted. */
 static void *take_stack(void) {
   const size_t bytes = stack_bytes(), page = (size_t)sysconf(_SC_PAGESIZE);
   stack_t present;
@@ -90,7 +88,7 @@ static void give_stack_back(void *memory) {
   munmap(memory, stack_bytes() + (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* The form in which the kernel keeps an action. glibc's sigaction does not show the two signals that it uses itself. */
+/* The kernel's struct sigaction, since glibc's sigaction hides the two signals that it uses itself. */
 typedef struct KernelAction {
   void (*handler)(int);
   unsigned long flags;
@@ -108,7 +106,7 @@ void core_signals_guard(void) {
   }
 }
 
-/* ---- every thread ----------------------------------------------------------------------------------------------- */
+/* ---- thread creation -------------------------------------------------------------------------------------------- */
 
 #if !IS_SANITIZED
 
@@ -119,13 +117,13 @@ static void *live(void *given) {
   const Birth birth = *(Birth *)given;
   void *result, *stack = take_stack();
   free(given);
-  pthread_cleanup_push(give_stack_back, stack); /* also when it ends by pthread_exit, or is cancelled */
+  pthread_cleanup_push(give_stack_back, stack); /* also on pthread_exit and cancellation */
   result = birth.start(birth.argument);
   pthread_cleanup_pop(1);
   return result;
 }
 
-/* Every thread of this program, whoever makes it: born with signals blocked and with an alternate stack. */
+/* Interposes pthread_create so that every thread starts with signals blocked and an alternate stack. */
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument) {
   static Create *_Atomic next;
   sigset_t blocked, before;
@@ -143,12 +141,12 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 #endif
 
-/* ---- the thread that waits -------------------------------------------------------------------------------------- */
+/* ---- waiting thread --------------------------------------------------------------------------------------------- */
 
-/* For the case that a library lets one of its threads take a stop: it must not end the program. */
+/* Handler for a stop signal that a library's thread accepts: it must not end the program. */
 static void on_stray_stop(int number) { stop_signal = number; }
 
-/* Does here what the signal would have done elsewhere. */
+/* Gives a signal its usual effect. */
 static void suffer(int number) {
   sigset_t one;
   sigemptyset(&one);
@@ -168,7 +166,7 @@ static void *wait_for_signals(void *unused) {
     if (number < 0) continue; /* interrupted */
     if (!stop_is_expected || !is_stop(number)) {
       suffer(number);
-    } else if (number == SIGINT && stop_signal == SIGINT) { /* the second Ctrl-C */
+    } else if (number == SIGINT && stop_signal == SIGINT) { /* second Ctrl-C */
       signal(SIGINT, SIG_DFL);
       suffer(number);
     } else {
@@ -184,7 +182,7 @@ int core_signals_begin(void) {
   pthread_attr_t detached;
   fill_blocked(&blocked);
   pthread_sigmask(SIG_BLOCK, &blocked, NULL);
-  take_stack(); /* the main thread's, kept until the end */
+  take_stack(); /* of the main thread, until exit */
   core_signals_guard();
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
@@ -196,7 +194,7 @@ int core_signals_begin(void) {
 }
 
 void core_signals_expect_stop(void) {
-  stop_is_expected = true; /* first: who sees a handler of one stop may send another */
+  stop_is_expected = true; /* before any handler: an observer of one may send the next signal */
   for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
     struct sigaction action = {.sa_handler = on_stray_stop, .sa_flags = SA_RESTART | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
@@ -206,15 +204,15 @@ void core_signals_expect_stop(void) {
 
 int core_signals_stop(void) { return stop_signal; }
 
-/* ---- what is so -------------------------------------------------------------------------------------------------- */
+/* ---- check ------------------------------------------------------------------------------------------------------- */
 
-/* Does this thread take any of the stops? */
+/* Whether this thread accepts any stop signal. */
 static bool is_open(const char *task, char *name, size_t capacity) {
   char path[CORE_PATH_MAX], *text;
   size_t size;
   unsigned long long blocked = 0;
   if (core_files_path(path, "/proc/self/task/%s/status", task) != CORE_OK) return false;
-  if (core_files_read(path, 65536, &text, &size) != CORE_OK) return false; /* it has ended */
+  if (core_files_read(path, 65536, &text, &size) != CORE_OK) return false; /* the thread has ended */
   const char *mask = strstr(text, "SigBlk:"), *line = strstr(text, "Name:");
   const bool known = mask && sscanf(mask, "SigBlk: %llx", &blocked) == 1;
   snprintf(name, capacity, "thread %s (%.*s)", task, line ? (int)strcspn(line + 6, "\n") : 1, line ? line + 6 : "?");

@@ -1,30 +1,30 @@
-/* Signals in programs that compute.
+/* Signal handling in programs that compute.
  *
- * A handler runs on the stack of the thread that it interrupts. oneDNN uses the stack pointer for data (AVX-512):
- * a handler that interrupts one writes its frame over live memory. So no handler may run there:
- *   - every thread but one of ours blocks all signals that come from outside; that one waits for them;
- *   - every thread has an alternate stack, and core_signals_guard puts handlers of other libraries onto it.
- * Threads of all libraries are included: they come to life in our pthread_create (signals.c). */
+ * A handler runs on the stack of the interrupted thread. oneDNN's AVX-512 kernels keep data below the stack pointer, so
+ * a handler's frame would overwrite live memory. Therefore no handler runs there:
+ *   - every thread except one of ours blocks all external signals; that thread waits for them;
+ *   - every thread has an alternate stack, and core_signals_guard moves handlers of other libraries onto it.
+ * This includes threads of all libraries, which are created by our pthread_create (signals.c). */
 #ifndef CORE_SIGNALS_H
 #define CORE_SIGNALS_H
 #include <stddef.h>
 
-/* First thing in main(): from here on a thread of ours takes signals, and there each does what it would have done: it
- * ends the program, is ignored, or calls the handler that somebody has installed. Call once. CORE_FAIL: no thread. */
+/* Starts the thread that receives signals; the first call in main(). In that thread each signal has its usual effect:
+ * it ends the program, is ignored, or calls the installed handler. CORE_FAIL: the thread could not be created. */
 int core_signals_begin(void);
 
-/* From here on SIGTERM, SIGINT, SIGUSR1 and SIGUSR2 end nothing: core_signals_stop tells of them. A second SIGINT ends
- * the program at once. After core_signals_begin. */
+/* Makes SIGTERM, SIGINT, SIGUSR1 and SIGUSR2 set core_signals_stop instead of ending the program. A second SIGINT ends
+ * it at once. Call after core_signals_begin. */
 void core_signals_expect_stop(void);
 
-/* The last of these signals that came; 0: none yet. Any thread may ask. */
+/* Returns the last of these signals received; 0: none. Callable from any thread. */
 int core_signals_stop(void);
 
-/* Puts every handler that is installed onto alternate stacks, glibc's own two as well. Cheap (64 system calls): call it
- * again whenever a library may have installed one. */
+/* Moves every installed handler, including glibc's own two, onto alternate stacks. Takes 64 system calls; call it again
+ * whenever a library may have installed a handler. */
 void core_signals_guard(void);
 
-/* Is there a thread, but the one that waits, which takes signals? Writes "thread 123 (name)" or "", for a warning. */
+/* Whether a thread other than the waiting one accepts signals. Writes "thread 123 (name)" or "", for a warning. */
 void core_signals_check(char *text, size_t capacity);
 
 #endif

@@ -1,5 +1,4 @@
-/* What programs show to people: colours, tables, bars, text that is redrawn in place. Escapes only ever go to a
- * terminal, so that output in files and pipes stays plain text. */
+/* Terminal output (terminal.h). Escapes are written to terminals only, so that files and pipes get plain text. */
 #include "core/terminal.h"
 
 #include <ctype.h>
@@ -26,13 +25,13 @@ bool core_terminal_has_color(FILE *stream) {
   return core_terminal_is_tty(stream);
 }
 
-/* 0 when the stream is no terminal. */
+/* Returns the terminal's width; 0: not a terminal. */
 static int own_width(FILE *stream) {
   struct winsize size;
   return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* 0 when $COLUMNS says nothing sensible. */
+/* Returns $COLUMNS; 0: not a valid width. */
 static int given_width(void) {
   const char *columns = getenv("COLUMNS");
   int64_t value;
@@ -71,7 +70,7 @@ const char *core_terminal_reset(FILE *stream) { return core_terminal_has_color(s
 
 /* ---- text in columns ------------------------------------------------------------------------------------------ */
 
-/* The bytes of an escape "ESC [ ... letter" at `s`, which take no column; 0 when there is none. */
+/* Returns the bytes of an escape "ESC [ ... letter" at `s`, which takes no column; 0: none. */
 static size_t escape_length(const char *s) {
   if (s[0] != '\033' || s[1] != '[') return 0;
   size_t length = 2;
@@ -81,7 +80,7 @@ static size_t escape_length(const char *s) {
 
 static bool continues_character(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
 
-/* The first bytes of a line of `length` bytes that fill at most `columns` columns; *used: the columns they do fill. */
+/* Returns the bytes of the longest prefix of a line that fits `columns`; sets *used to its columns. */
 static size_t bytes_for_columns(const char *line, size_t length, int columns, int *used) {
   size_t at = 0;
   *used = 0;
@@ -156,7 +155,7 @@ typedef struct Cell {
 
 struct CoreTable {
   size_t columns;
-  Cell *cells; /* the headers first, then row by row */
+  Cell *cells; /* headers, then row by row */
   size_t count, capacity;
 };
 
@@ -167,7 +166,7 @@ static void add_cell(CoreTable *table, CoreColor color, char *text) {
     table->capacity = table->capacity ? 2 * table->capacity : 64;
     table->cells = core_memory_resize(table->cells, table->capacity * sizeof *table->cells);
   }
-  /* A cell is one line of plain text: its colour is given apart, and a newline would break the row. */
+  /* Cells are single lines of plain text; color is separate. */
   for (char *c = text; *c; c++)
     if (*c == '\n' || *c == '\t') *c = ' ';
   core_unicode_mask(text);
@@ -201,7 +200,7 @@ void core_table_cell_color(CoreTable *table, CoreColor color, const char *format
   va_end(arguments);
 }
 
-/* "12", "-0.5", "1e8", "1.23 M", "63 %", "3/5", "inf"; a date or a hash is none. */
+/* Whether a text is a number: "12", "-0.5", "1e8", "1.23 M", "63 %", "3/5", "inf", but not a date or a hash. */
 static bool looks_like_number(const char *text) {
   const char *s = text + (*text == '-' || *text == '+');
   if (strncmp(s, "inf", 3) == 0 || strncmp(s, "nan", 3) == 0) return s[3] == '\0';
@@ -211,7 +210,7 @@ static bool looks_like_number(const char *text) {
   return !*s || strchr(" %/", *s);
 }
 
-/* A column of numbers; cells that are empty, "-", "–" or "none" (not measured, not there) fit any. */
+/* Whether a column holds numbers; empty cells, "-", "–" and "none" do not matter. */
 static bool is_numeric(const CoreTable *table, size_t column) {
   bool any = false;
   for (size_t i = table->columns + column; i < table->count; i += table->columns) {
@@ -223,16 +222,15 @@ static bool is_numeric(const CoreTable *table, size_t column) {
   return any;
 }
 
-/* ---- tables: as wide as the terminal ---------------------------------------------------------------------------- */
+/* ---- tables: fit to the terminal -------------------------------------------------------------------------------- */
 
-/* Whether a cell may go on in its next line at this space: between words, never within "[95 % t]", and of a number
- * ("1.23 M") only before its interval. `depth`: brackets that are open there. */
+/* Whether a cell may break at this space: between words, never within "[95 % t]", and in a number ("1.23 M") only
+ * before its interval. `depth`: number of open brackets. */
 static bool may_break(const char *space, int depth, bool number) {
   return *space == ' ' && depth == 0 && (!number || space[1] == '[');
 }
 
-/* Bytes of the cell's next line in a column of so many characters; within a word where one is longer than the
- * column. */
+/* Returns the bytes of the cell's next line in a column of `width` characters; breaks words that are longer. */
 static size_t piece_length(const char *text, int width, bool number) {
   size_t best = 0, end = strlen(text);
   int used, depth = 0;
@@ -247,7 +245,7 @@ static size_t piece_length(const char *text, int width, bool number) {
   return best ? best : fits > 0 ? fits : 1;
 }
 
-/* The longest part of a cell that piece_length would keep together. */
+/* Returns the longest unbreakable part of a cell. */
 static int longest_part(const char *text, bool number) {
   int longest = 0;
   for (const char *begin = text; *begin;) {
@@ -264,7 +262,7 @@ static int longest_part(const char *text, bool number) {
 
 typedef struct Column {
   int width;
-  int body, part, head;  /* the widest cell, the longest part of one, the longest word of the header */
+  int body, part, head;  /* widest cell, longest unbreakable part, longest word of the header */
   bool numeric;
 } Column;
 
@@ -281,8 +279,8 @@ static Column measure_column(const CoreTable *table, size_t c) {
   return column;
 }
 
-/* What columns may be narrowed to, the least harm first: headers on several lines, texts, intervals under their
- * numbers, less space between columns, and at last within words. */
+/* Levels of narrowing, least harmful first: wrap headers, texts, intervals below their numbers, reduce gaps, break
+ * words. */
 enum { WRAP_HEADERS, WRAP_TEXTS, WRAP_NUMBERS, WRAP_GAPS, WRAP_WORDS, WRAP_STEPS, WORD_MIN = 12 };
 
 static int least_width(const Column *column, int step) {
@@ -293,7 +291,7 @@ static int least_width(const Column *column, int step) {
   return head > WORD_MIN ? head : WORD_MIN;
 }
 
-/* Returns the space between two columns; 0 where they have no room beside each other. */
+/* Returns the gap between columns; 0: the columns do not fit. */
 static int measure(const CoreTable *table, FILE *stream, Column *columns) {
   int excess = GAP * ((int)table->columns - 1) - core_terminal_width(stream), gap = GAP;
   for (size_t c = 0; c < table->columns; c++) excess += (columns[c] = measure_column(table, c)).width;
@@ -316,7 +314,7 @@ static int measure(const CoreTable *table, FILE *stream, Column *columns) {
   return excess > 0 ? 0 : gap;
 }
 
-/* A row as a block of lines "header  value" under its first cell. */
+/* Prints a row as a block of lines "header  value" below its first cell. */
 static void print_record(const CoreTable *table, size_t row, FILE *stream) {
   const Cell *cells = &table->cells[row * table->columns];
   int widest = 0;
@@ -333,7 +331,7 @@ static void print_record(const CoreTable *table, size_t row, FILE *stream) {
   }
 }
 
-/* One line of a cell, and the gap behind it (0: nothing); `rest` is moved on to the next line. */
+/* Prints one line of a cell and the gap after it, and advances `rest` to the next line. */
 static void print_piece(const char **rest, const Cell *cell, const Column *column, bool header, int gap,
                         FILE *stream) {
   const CoreColor color = cell->color;
@@ -348,7 +346,7 @@ static void print_piece(const char **rest, const Cell *cell, const Column *colum
   while (**rest == ' ') ++*rest;
 }
 
-/* A row takes as many lines as its longest cell. */
+/* Prints a row, which takes as many lines as its longest cell. */
 static void print_row(const CoreTable *table, size_t row, const Column *columns, int gap, const char **rest,
                       FILE *stream) {
   const Cell *cells = &table->cells[row * table->columns];
@@ -396,12 +394,12 @@ const char *core_terminal_bar(double fraction, int width, char *buffer) {
   *out++ = '[';
   for (int i = 0; i < inner; i++) *out++ = i < full ? '#' : '-';
   *out++ = ']';
-  /* Rounded down: 100 % only when all is done. */
+  /* Round down, so that 100 % means complete. */
   snprintf(out, PERCENT + 1, " %d %%", (int)(fraction * 100 + 1e-9));
   return buffer;
 }
 
-/* Lines are cut to the screen: one that wrapped, or scrolled out above, could not be drawn over. */
+/* Truncate lines to the screen, since wrapped or scrolled lines cannot be redrawn. */
 static void redraw(CoreLive *live, FILE *stream, const char *text) {
   int width = core_terminal_width(stream) - 1, height = core_terminal_height(stream), lines = 0;
   height = (height ? height : 24) - 1;
@@ -428,7 +426,7 @@ void core_live_draw(CoreLive *live, const char *text, bool final) {
   }
   fflush(stream);
   live->printed_at_s = now;
-  if (final) live->lines = 0; /* what comes next stands below */
+  if (final) live->lines = 0; /* later output starts below */
 }
 
 static double clock_s(clockid_t id) {

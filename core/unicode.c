@@ -1,4 +1,4 @@
-/* Decodes and judges characters (unicode.h). */
+/* Decodes and classifies characters (unicode.h). */
 #include "core/unicode.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ uint32_t core_unicode_next(const char **at) {
   uint32_t code = *s;
   if (code == 0) return 0;
   if (code < 0x80) return ++*at, code;
-  const int more = code < 0xc2 || code > 0xf4 ? 0 : code < 0xe0 ? 1 : code < 0xf0 ? 2 : 3; /* bytes that follow */
+  const int more = code < 0xc2 || code > 0xf4 ? 0 : code < 0xe0 ? 1 : code < 0xf0 ? 2 : 3; /* continuation bytes */
   const uint32_t lowest = more == 3 ? 0x10000 : more == 2 ? 0x800 : 0x80;
   code &= 0x3fu >> more;
   for (int i = 1; i <= more; i++) {

@@ -1,4 +1,4 @@
-/* What this build is. The Makefile gives the macros to this file alone: a new commit recompiles nothing else. */
+/* Version of this build. Only this file gets the Makefile's macros, so that a new commit recompiles nothing else. */
 #include "core/version.h"
 
 #if !defined(CORE_VERSION)

@@ -316,9 +316,10 @@ static void test_first_failure(void **state) {
 
 static void test_bad_sites(void **state) {
   static const struct { const char *line, *says; } cases[] = {
-    {"mail = nobody", "is not an address"}, {"mail = -oQ/tmp@x", "is not an address"}, {"mail = a@b c@d", "is not an address"},
-    {"mail = a@b,c@d", "is not an address"}, {"mail = <a@b>", "is not an address"}, {"mail = @b", "is not an address"},
-    {"mail = a@", "is not an address"}, {"mail = a@b;id", "is not an address"}, {"command = \"  \"", "names no program"},
+    {"mail = nobody", "is not an address"}, {"mail = -oQ/tmp@x", "is not an address"},
+    {"mail = a@b c@d", "is not an address"}, {"mail = a@b,c@d", "is not an address"},
+    {"mail = <a@b>", "is not an address"}, {"mail = @b", "is not an address"}, {"mail = a@", "is not an address"},
+    {"mail = a@b;id", "is not an address"}, {"command = \"  \"", "notify.command is empty"},
     {"commend = tell", "did you mean notify.command?"}, {"mail =", "is not an address"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     SlurmSettings settings = slurm_settings_default();

@@ -335,9 +335,9 @@ static void test_open(void **state) {
   refused(path, "slurmrestd", SLURM_UNREACHABLE);
   refused("http://127.0.0.1:1", "slurmrestd", SLURM_UNREACHABLE);
   setenv("SLURM_JWT", "two words", 1);
-  refused("http://127.0.0.1:1", "no token", SLURM_REFUSED);
+  refused("http://127.0.0.1:1", "is not a token", SLURM_REFUSED);
   setenv("SLURM_JWT", "a\r\nX-Other: b", 1);
-  refused("http://127.0.0.1:1", "no token", SLURM_REFUSED);
+  refused("http://127.0.0.1:1", "is not a token", SLURM_REFUSED);
   unsetenv("SLURM_JWT");
   refused("http://127.0.0.1:1", "scontrol token", SLURM_REFUSED);
   setenv("SLURM_JWT", token, 1);

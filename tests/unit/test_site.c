@@ -89,7 +89,7 @@ static void test_refused(void **state) {
   refused("[slurm]\npartion = x\n", ":2:1: slurm.partion is no setting; did you mean slurm.partition?");
   refused("[slurm]\n\ntime = soon\n", ":3:8: slurm.time = soon");
   refused("[slrm]\n", "did you mean [slurm]?");
-  refused("[site]\nbse = gres\n", "there is base");
+  refused("[site]\nbse = gres\n", "the only one is base");
   refused("[site]\nbase = ../../etc/passwd\n", "site");
   refused("[notify]\nulr = x\n", "did you mean notify.url?");
   refused("[notify]\nurl = ftp://x/SECRET\n", "https://");

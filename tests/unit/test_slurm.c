@@ -94,7 +94,7 @@ static void test_together(void **state) {
   together((const char *[]){"gpus_per_run", "0.5", "runs_per_task", "4", NULL}, NULL);
   together((const char *[]){"gpus_per_run", "0.5", "runs_per_task", "3", NULL}, "no whole number");
   together((const char *[]){"nodes", "2", "ranks_per_run", "4", "gpus_per_run", "4", NULL}, NULL);
-  together((const char *[]){"nodes", "2", "ranks_per_run", "3", NULL}, "can not be divided");
+  together((const char *[]){"nodes", "2", "ranks_per_run", "3", NULL}, "is not a multiple of slurm.nodes");
   together((const char *[]){"nodes", "2", NULL}, "slurm.ranks_per_run = 2 or more");
   together((const char *[]){"nodes", "2", "ranks_per_run", "2", "runs_per_task", "2", NULL}, "one node only");
   together((const char *[]){"time", "1", "signal_lead", "2", NULL}, "not shorter");
