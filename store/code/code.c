@@ -1,4 +1,4 @@
-/* Files and versions to hashes (code.h). */
+/* Hashes files and versions (code.h). */
 #include "store/code/code.h"
 
 #include <sodium.h>
@@ -12,7 +12,7 @@
 enum { FOUND_MAX = 16, FILES_SHOWN = 6, SHORT_HASH = 12, FINDER_S = 120 };
 static const char library_prefix[] = "library:", gym_prefix[] = "gym/";
 
-/* One answer and what it answers. */
+/* Cached result for a configuration. */
 typedef struct Found {
   char *key;
   StoreCode code;
@@ -21,11 +21,11 @@ typedef struct Found {
 static Found found[FOUND_MAX];
 static size_t found_count;
 
-/* What is put together. */
+/* Code being collected. */
 typedef struct Draft {
   CoreText lines, brought, files, modules, summary;
   size_t file_count, cut;
-  bool runs;          /* its files would run */
+  bool runs;          /* whether its files would be executed */
 } Draft;
 
 /* ---- hashes ------------------------------------------------------------------------------------------------------ */
@@ -51,9 +51,9 @@ int store_code_hash_file(const char *path, char hash[STORE_CODE_HASH]) {
   return code;
 }
 
-/* ---- a draft ----------------------------------------------------------------------------------------------------- */
+/* ---- collection -------------------------------------------------------------------------------------------------- */
 
-/* Names that do not fit are counted. */
+/* Appends a name; counts those that do not fit. */
 static void summarize(Draft *draft, const char *name, const char *value, int digits) {
   const size_t room = STORE_CODE_SUMMARY - 32;
   if (draft->cut > 0 || draft->summary.length + strlen(name) + (size_t)digits + 3 > room) draft->cut++;
@@ -72,7 +72,7 @@ static int add_file(Draft *draft, const char *name, const char *path) {
   return CORE_OK;
 }
 
-/* A library that comes with no experiment: which one it is counts, not whether it may run. */
+/* Adds an installed library: it is recorded, but needs no trust. */
 static int add_library(Draft *draft, const char *path) {
   char hash[STORE_CODE_HASH];
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -123,7 +123,7 @@ bool store_code_needs_python(const char *task) {
          strncmp(task, "envpool/", 8) == 0;
 }
 
-/* Packages whose versions change what a task does; by the id, as nothing may be imported. */
+/* Packages whose versions affect a task, by task id, since nothing may be imported. */
 static void list_packages(const char *task, CoreText *packages) {
   static const struct { const char *word, *package; } kinds[] = {
     {"atari/", "ale-py"}, {"gym/ALE/", "ale-py"}, {"envpool/", "envpool"}, {"gym/HalfCheetah-", "mujoco"},
@@ -138,7 +138,7 @@ static void list_packages(const char *task, CoreText *packages) {
       core_text_appendf(packages, " %s", kinds[i].package);
 }
 
-/* A line of find_code.py. */
+/* Parses a line of find_code.py. */
 static int take_line(Draft *draft, char *line) {
   const char *kind = strsep(&line, "\t"), *name = line ? strsep(&line, "\t") : NULL;
   if (!line) return core_error(CORE_FAIL, "find_code.py is of another version");
@@ -154,7 +154,7 @@ static int take_lines(Draft *draft, char *text) {
   return CORE_OK;
 }
 
-/* "a.py b.py", a line each. */
+/* Splits "a.py b.py" into lines. */
 static void append_words(CoreText *lines, const char *words) {
   for (const char *word = words + strspn(words, " \t"); *word; word += strspn(word, " \t")) {
     const size_t length = strcspn(word, " \t");
@@ -196,7 +196,7 @@ static int find_in_python(const CoreConfig *config, Draft *draft) {
   core_process_output_free(&output);
   draft->runs = needed;
   if (code == CORE_OK || needed) return code;
-  core_error_clear(); /* no Python with these packages is here: the trainer says so where it needs one */
+  core_error_clear(); /* no suitable Python: the trainer reports that if it needs one */
   return CORE_OK;
 }
 
@@ -215,7 +215,7 @@ int store_code_library(const CoreConfig *config, char path[CORE_PATH_MAX]) {
   return core_files_path(path, "%s%.*s", strchr(whole, '/') == slash ? "./" : "", length, whole);
 }
 
-/* env.code of a task that runs without Python. */
+/* Adds env.code of a task that does not use Python. */
 static int add_given_files(const CoreConfig *config, Draft *draft) {
   CoreText words = {0};
   char *rest, path[CORE_PATH_MAX];
@@ -241,7 +241,7 @@ static int find_in_library(const CoreConfig *config, Draft *draft) {
   return add_given_files(config, draft);
 }
 
-/* Without the library there the trainer says what is missing. */
+/* The trainer reports a missing library. */
 static int find_in_build(const CoreConfig *config, Draft *draft) {
   char path[CORE_PATH_MAX];
   const char *home;
@@ -254,7 +254,7 @@ static int find_in_build(const CoreConfig *config, Draft *draft) {
   return add_given_files(config, draft);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------------------------- */
+/* ---- interface --------------------------------------------------------------------------------------------------- */
 
 static int find(const CoreConfig *config, StoreCode *code) {
   Draft draft = {0};
@@ -304,7 +304,7 @@ int store_code_find(const CoreConfig *config, const StoreCode **code) {
 
 /* ---- differences ------------------------------------------------------------------------------------------------- */
 
-/* The value of `name` in a summary; NULL: it is not there. *length: of the value. */
+/* Finds the value of `name` in a summary and sets *length; NULL: absent. */
 static const char *value_of(const char *summary, const char *name, size_t name_length, size_t *length) {
   for (const char *item = summary; item; item = strstr(item, ", ")) {
     if (*item == ',') item += 2;
@@ -317,7 +317,7 @@ static const char *value_of(const char *summary, const char *name, size_t name_l
   return NULL;
 }
 
-/* Of the items of `from`: those that `other` has not, as `gone`; with `gone` NULL those that differ. */
+/* Appends the items of `from` that `other` lacks, marked as `gone`; with `gone` NULL, those that differ. */
 static void compare_items(const char *from, const char *other, const char *gone, CoreText *text) {
   for (const char *item = from; item && *item; item = strstr(item, ", ")) {
     if (*item == ',') item += 2;

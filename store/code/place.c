@@ -1,4 +1,4 @@
-/* Where the libraries of MuJoCo and Procgen lie (code.h). */
+/* Locates the libraries of MuJoCo and Procgen (code.h). */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "store/code/code.h"
 
 #ifndef CORE_MUJOCO_HOME
-#define CORE_MUJOCO_HOME "" /* built without */
+#define CORE_MUJOCO_HOME "" /* built without MuJoCo */
 #endif
 
 static const char *home_of(const char *variable, const char *built) {

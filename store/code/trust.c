@@ -1,4 +1,4 @@
-/* This user's list of trusted code (trust.h). */
+/* The user's list of trusted code (trust.h). */
 #include "store/code/trust.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
-/* $XDG_CONFIG_HOME counts when it is a whole path, as its specification says; without $HOME the user's entry in the
- * password database does. */
+/* Finds the list. $XDG_CONFIG_HOME must be absolute, as its specification says; without $HOME the password database is
+ * used. */
 static int find_folder(char folder[CORE_PATH_MAX]) {
   const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
   if (config && *config == '/') return core_files_path(folder, "%s/sweep", config);
@@ -36,7 +36,7 @@ static int check_owner(const char *path, const struct stat *status, mode_t kind)
                     "go-w, or remove it", path, kind == S_IFDIR ? "folder" : "file");
 }
 
-/* Opens the list; *file < 0: there is none. append: it is made. */
+/* Opens the list; *file < 0: none. append: creates it. */
 static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
   char folder[CORE_PATH_MAX];
   struct stat status;
@@ -61,7 +61,7 @@ static int open_list(bool append, int *file, char path[CORE_PATH_MAX]) {
   return code;
 }
 
-/* Does a line begin with the hash? */
+/* Whether a line begins with the hash. */
 static int is_listed(const char *hash, bool *listed) {
   char path[CORE_PATH_MAX], *line = NULL;
   size_t capacity = 0;
@@ -95,7 +95,7 @@ static int append_line(const char *hash, const char *what) {
   return written ? CORE_OK : core_error_errno(CORE_FAIL, "%s", path);
 }
 
-/* ---- what is asked ----------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static int look_up(const char *setting, const char *value, const char *what, const char *hash, bool grant,
                    char message[STORE_TRUST_MESSAGE]) {
@@ -111,7 +111,7 @@ static int look_up(const char *setting, const char *value, const char *what, con
   return CORE_OK;
 }
 
-/* The file that a shell would run. False: there is none. */
+/* Finds the file that a shell would execute. False: none. */
 static bool find_program(const char *name, char path[CORE_PATH_MAX]) {
   char folder[CORE_PATH_MAX];
   if (strchr(name, '/')) {
@@ -130,8 +130,8 @@ static bool find_program(const char *name, char path[CORE_PATH_MAX]) {
   return false;
 }
 
-/* A Python other than the user's own. Its path counts, too: a virtual environment's program is a link to the system's,
- * and what it loads lies beside it. */
+/* Checks a Python other than the user's own. The hash includes its path: a virtual environment's program is a link to
+ * the system's, and its modules are next to it. */
 int store_trust_look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
   char path[CORE_PATH_MAX], usual[CORE_PATH_MAX], named[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
@@ -158,7 +158,7 @@ int store_trust_look_at_python(const CoreConfig *config, bool grant, char messag
 int store_trust_look(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
   const StoreCode *code;
   TRY(store_trust_look_at_python(config, grant, message));
-  if (*message) return CORE_OK; /* it is the one that would find the module */
+  if (*message) return CORE_OK; /* it would be started to find the module */
   TRY(store_code_find(config, &code));
   if (!*code->brought) return CORE_OK;
   return look_up("env.task", config->env.task, code->files, code->brought, grant, message);

@@ -1,4 +1,4 @@
-/* Annotations as files (annotations.h). They are small, read whole and replaced whole, under one lock a workspace. */
+/* Annotation files (annotations.h). They are small, read and replaced as a whole, under one lock per workspace. */
 #include "store/workspace/annotations.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ int store_annotations_take_tag(StoreAnnotations *annotations, const char *tag) {
 
 static bool is_control(unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; }
 
-/* C1 controls too: U+0080 to U+009F, which terminals obey. */
+/* Includes C1 controls (U+0080 to U+009F), which terminals interpret. */
 static size_t control_at(const char *text) {
   const unsigned char *c = (const unsigned char *)text;
   if (is_control(c[0])) return 1;
@@ -86,7 +86,7 @@ json_t *store_annotations_json(const StoreAnnotations *annotations, StoreSubject
   return object;
 }
 
-/* A note as somebody else may have written it: cut and cleaned, never refused. */
+/* Truncates and cleans a note from a file; never refuses it. */
 static void take_note(StoreAnnotations *annotations, const char *note) {
   size_t length = strlen(note);
   if (length > STORE_NOTE_MAX)
@@ -97,7 +97,7 @@ static void take_note(StoreAnnotations *annotations, const char *note) {
     if (control_at(c)) memset(c, '?', control_at(c));
 }
 
-/* Unknown keys are passed over: a later version may say more. */
+/* Ignores unknown keys, which a later version may have written. */
 static int from_json(const json_t *object, const char *path, StoreAnnotations *annotations) {
   const json_t *tags = json_object_get(object, "tags"), *tag;
   const char *note = json_string_value(json_object_get(object, "note"));
@@ -192,7 +192,7 @@ int store_annotations_remove(const char *root, StoreSubject subject, const char 
   return write_file(path, subject, &(StoreAnnotations){.tag_count = 0});
 }
 
-/* "run-021a....json" -> what and whose; false for any other name. */
+/* Parses a file name "run-021a....json" into subject and name; returns false for any other name. */
 static bool from_file_name(const char *file, StoreSubject *subject, char name[CORE_PATH_MAX]) {
   static const char ending[] = ".json";
   const size_t length = strlen(file), tail = sizeof ending - 1;

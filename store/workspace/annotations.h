@@ -1,11 +1,11 @@
-/* What people say of sweeps and runs: tags, a note, and of a sweep the run that is pinned as its best. Files of the
- * workspace are the truth, so that they outlive results.db, which imports them (store/database/annotation.c):
+/* User annotations of sweeps and runs: tags, a note, and for a sweep the run pinned as its best. They are files of the
+ * workspace, so that they outlive results.db, which imports them (store/database/annotation.c):
  *
  *   annotations/sweep-<name>.json    {"tags": ["paper"], "note": "with the new rewards", "pinned": "021a..."}
  *   annotations/run-<id>.json        {"tags": ["good"], "note": "..."}
  *
- * A tag is a name (core_text_check_name). A note is any UTF-8; control characters other than a new line never get into
- * a file, and are '?' where somebody else has put them there. */
+ * A tag is a name (core_text_check_name). A note is UTF-8 without control characters except newlines; those found in a
+ * file are read as '?'. */
 #ifndef STORE_ANNOTATIONS_H
 #define STORE_ANNOTATIONS_H
 #include <stdbool.h>
@@ -20,25 +20,25 @@ typedef enum StoreSubject { STORE_OF_SWEEP, STORE_OF_RUN } StoreSubject;
 const char *store_subject_name(StoreSubject subject); /* "sweep", "run" */
 
 typedef struct StoreAnnotations {
-  char tags[STORE_TAGS_MAX][STORE_TAG];  /* sorted, each once */
+  char tags[STORE_TAGS_MAX][STORE_TAG];  /* sorted, without duplicates */
   size_t tag_count;
   char note[STORE_NOTE_MAX + 1];         /* "": none */
-  char pinned[CORE_RUN_ID];              /* of a sweep; "": none */
+  char pinned[CORE_RUN_ID];              /* run id, for sweeps only; "": none */
 } StoreAnnotations;
 
-/* name: a sweep's name or a run's id. No file: nothing is said. CORE_FAIL: the file is damaged; says how to mend it. */
+/* Reads the annotations of a sweep (by name) or run (by id); empty without a file. CORE_FAIL: the file is damaged. */
 int store_annotations_read(const char *root, StoreSubject subject, const char *name, StoreAnnotations *annotations);
 
-/* Changes them while nobody else does: `change` gets what is there and returns a CORE_ code; its result is written, or
- * the file removed where nothing is said any more. */
+/* Changes annotations under the lock: `change` modifies the current ones and returns a CORE_ code. The result is
+ * written, or the file removed if they are empty. */
 typedef int (*StoreAnnotate)(void *context, StoreAnnotations *annotations);
 int store_annotations_change(const char *root, StoreSubject subject, const char *name, StoreAnnotate change,
                              void *context);
-/* Forgets what is said of it (`sweep rm`). */
+/* Removes all annotations of a sweep or run (`sweep rm`). */
 int store_annotations_remove(const char *root, StoreSubject subject, const char *name);
 
-/* Calls found(context, subject, name, annotations) for each file, in order. A file that can not be read is told to
- * `fault` and passed over. CORE_FAIL: the folder can not be read; or found's code. */
+/* Calls found(context, subject, name, annotations) for each file in order, and `fault` for unreadable files. Returns
+ * CORE_FAIL if the directory cannot be read, or found's code. */
 typedef struct StoreAnnotationsVisit {
   int (*found)(void *context, StoreSubject subject, const char *name, const StoreAnnotations *annotations);
   void (*fault)(void *context, const char *message);
@@ -46,18 +46,18 @@ typedef struct StoreAnnotationsVisit {
 } StoreAnnotationsVisit;
 int store_annotations_each(const char *root, const StoreAnnotationsVisit *visit);
 
-/* Adds a tag; CORE_USAGE: no name, or too many. Taking away one that is not there is CORE_USAGE too. */
+/* Add or remove a tag. CORE_USAGE: invalid name, too many tags, or no such tag. */
 int store_annotations_add_tag(StoreAnnotations *annotations, const char *tag);
 int store_annotations_take_tag(StoreAnnotations *annotations, const char *tag);
 bool store_annotations_has_tag(const StoreAnnotations *annotations, const char *tag);
-/* CORE_USAGE: too long, no UTF-8, or control characters. */
+/* Sets the note. CORE_USAGE: too long, not UTF-8, or with control characters. */
 int store_annotations_set_note(StoreAnnotations *annotations, const char *note);
-/* Says nothing at all? */
+/* Whether there is neither tag, note nor pinned run. */
 bool store_annotations_are_empty(const StoreAnnotations *annotations);
 
-/* {"tags": [...], "note": "..." or null}, and of sweeps "pinned": id or null. */
+/* Returns {"tags": [...], "note": "..." or null}, with "pinned": id or null for sweeps. */
 json_t *store_annotations_json(const StoreAnnotations *annotations, StoreSubject subject);
-/* One line for people: "paper, good: with the new rewards"; "" for nothing. New lines are spaces. */
+/* Formats one line, "paper, good: with the new rewards", with spaces for newlines; "": empty. */
 const char *store_annotations_line(const StoreAnnotations *annotations, CoreText *text);
 
 #endif

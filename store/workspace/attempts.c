@@ -1,5 +1,5 @@
-/* The record of attempts: appended to by whoever writes a run's state, read by the import. A line has a checksum of its
- * own, so that one that a crash cut short is passed over. */
+/* Record of attempts, appended when a run's state is written and read by the import. Each line has a checksum, so that
+ * a line truncated by a crash is ignored. */
 #include "store/workspace/attempts_internal.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static int append_line(const char *root, const char *id, const StoreState *state
 int store_attempts_note(const char *root, const char *id, const StoreState *state) {
   StoreState before;
   if (state->attempt < 1) return CORE_OK;
-  /* Taken over from one that has not said how it ended. */
+  /* Previous attempt ended without recording how. */
   if (state->attempt > 1 && store_run_state_read(root, id, false, &before) == CORE_OK &&
       before.status == STORE_RUNNING && before.attempt > 0 && before.attempt < state->attempt)
     TRY(append_line(root, id, &before, STORE_LOST));

@@ -1,14 +1,14 @@
-/* runs/<id>/attempts.tsv: how each attempt of a run ended, one line an attempt, so that results.db can be made anew
- * with the reasons of those whose state has been written over since. */
+/* runs/<id>/attempts.tsv: how each attempt of a run ended, one line per attempt, so that results.db can be rebuilt with
+ * the reasons of earlier attempts, whose state has been overwritten. */
 #ifndef STORE_ATTEMPTS_INTERNAL_H
 #define STORE_ATTEMPTS_INTERNAL_H
 #include "store/workspace/run.h"
 
-/* Before `state` is written: a line for the attempt that ends with it, or for the one that it takes over from. */
+/* Appends a line, before `state` is written, for the attempt that ends with it or for the one that it takes over. */
 int store_attempts_note(const char *root, const char *id, const StoreState *state);
 
-/* The attempts that have ended; of several lines about one the last holds. Lines that are damaged are passed over. A
- * file that is not there gives none. free(*attempts). */
+/* Reads the ended attempts; the last of several lines of one attempt counts, and damaged lines are ignored. A missing
+ * file gives none. free(*attempts). */
 int store_attempts_read(const char *root, const char *id, StoreState **attempts, size_t *count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Asks the filesystem for its time by making a file, and counts on from there with the monotonic clock. */
+/* Reads the file system's time by creating a file, and extrapolates it with the monotonic clock. */
 #include "store/workspace/clock_internal.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum { ASKED_EVERY_S = 60 };
 
-/* False: no file can be made there. */
+/* Reads the time; false: no file can be created there. */
 static bool ask(const char *folder, double *unix_s) {
   char path[CORE_PATH_MAX];
   struct stat file;
@@ -30,7 +30,7 @@ static bool ask(const char *folder, double *unix_s) {
 double store_clock_unix_s(const char *folder) {
   static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
   static char asked_folder[CORE_PATH_MAX];
-  static double asked_s, offset_s; /* when; what is to be added to the monotonic clock */
+  static double asked_s, offset_s; /* time of the last read; offset from the monotonic clock */
   double there;
   pthread_mutex_lock(&guard);
   const double now = core_clock_s();

@@ -1,11 +1,10 @@
-/* The clock by which the ages of files are judged. */
+/* Clock for the ages of files. */
 #ifndef STORE_CLOCK_INTERNAL_H
 #define STORE_CLOCK_INTERNAL_H
 
-/* The time, in seconds since 1970, that files made in `folder` now are stamped with: on a shared filesystem mostly its
- * server's clock, whatever this machine's says. A file's st_mtim subtracted from it is the file's age, also where a
- * machine's clock is wrong. Costs one temporary file a minute; where none can be made (a workspace that one may only
- * read) it is this machine's clock. */
+/* Returns the time, in seconds since 1970, with which files created in `folder` are stamped now: on a shared file
+ * system usually its server's clock. Its difference to st_mtim is a file's age, even if this machine's clock is wrong.
+ * Creates one temporary file per minute; in a read-only workspace it is this machine's clock. */
 double store_clock_unix_s(const char *folder);
 
 #endif

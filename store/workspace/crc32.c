@@ -1,7 +1,7 @@
-/* CRC-32 in two ways. With tables, sixteen bytes a step ("slicing", Kounavis and Berry 2008); and where the processor
- * can multiply polynomials, by folding 64 bytes a step (Gopal et al., "Fast CRC Computation for Generic Polynomials
- * Using PCLMULQDQ Instruction", Intel 2009; constants as there for the bit-reversed polynomial). An import checks some
- * 300 bytes a row, so a bytewise loop would cost as much as everything else together. */
+/* CRC-32 with tables, sixteen bytes per step ("slicing", Kounavis and Berry 2008), or, if the processor has carry-less
+ * multiplication, by folding 64 bytes per step (Gopal et al., "Fast CRC Computation for Generic Polynomials
+ * Using PCLMULQDQ Instruction", Intel 2009; constants as there for the bit-reversed polynomial). An import checks
+ * about 300 bytes per row, so a bytewise loop would double its cost. */
 #include "store/workspace/crc32_internal.h"
 
 #include <pthread.h>
@@ -35,13 +35,13 @@ static uint32_t update_by_tables(uint32_t crc, const unsigned char *b, size_t co
 
 static inline FOLDING __m128i load(const unsigned char *bytes) { return _mm_loadu_si128((const __m128i *)bytes); }
 
-/* `folded` moved on by the distance whose powers of x are in `powers`, plus the bytes there. */
+/* Folds by the distance whose powers of x are in `powers`, and adds the bytes there. */
 static inline FOLDING __m128i fold(__m128i folded, __m128i powers, __m128i bytes) {
   __m128i low = _mm_clmulepi64_si128(folded, powers, 0x00), high = _mm_clmulepi64_si128(folded, powers, 0x11);
   return _mm_xor_si128(_mm_xor_si128(low, high), bytes);
 }
 
-/* 128 bits to the 32 of their remainder (the paper's figures 6 and 9). */
+/* Reduces 128 bits to the 32-bit remainder (the paper's figures 6 and 9). */
 static inline FOLDING uint32_t reduce(__m128i folded) {
   const __m128i mask = _mm_set_epi32(0, 0, 0, -1);
   const __m128i x64 = _mm_set_epi64x(0x00ccaa009e, 0x0163cd6124), barrett = _mm_set_epi64x(0x01f7011641, 0x01db710641);
@@ -54,7 +54,7 @@ static inline FOLDING uint32_t reduce(__m128i folded) {
   return (uint32_t)_mm_extract_epi32(_mm_xor_si128(folded, product), 1);
 }
 
-/* count is at least 64 and a multiple of 16. */
+/* Folds `count` bytes, at least 64 and a multiple of 16. */
 static FOLDING uint32_t update_by_folding(uint32_t crc, const unsigned char *b, size_t count) {
   const __m128i by_64 = _mm_set_epi64x(0x01c6e41596, 0x0154442bd4), by_16 = _mm_set_epi64x(0x00ccaa009e, 0x01751997d0);
   __m128i a0 = _mm_xor_si128(load(b), _mm_cvtsi32_si128((int)crc));
@@ -78,7 +78,7 @@ static uint32_t update_by_folding(uint32_t crc, const unsigned char *b, size_t c
 static int processor_can_fold(void) { return 0; }
 #endif
 
-/* ---- both ------------------------------------------------------------------------------------------------------- */
+/* ---- interface-------------------------------------------------------------------------------------------------- */
 
 static void prepare(void) {
   for (uint32_t byte = 0; byte < 256; byte++) {

@@ -1,4 +1,4 @@
-/* CRC-32 (IEEE 802.3, as zlib, gzip and Python's binascii.crc32 have it): the checksum of run log lines. */
+/* CRC-32 (IEEE 802.3, as in zlib and gzip): the checksum of run log lines. */
 #ifndef STORE_CRC32_INTERNAL_H
 #define STORE_CRC32_INTERNAL_H
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The right to write in a run's folder. The lock is the truth on this host: it ends with its process, however that
- * ended. For other hosts, whose locks may not be seen, the state's heartbeat decides. */
+/* Lease: the exclusive right to write in a run's directory. On this host the lock decides, which ends with its process
+ * in any case. For other hosts, whose locks may be invisible, the heartbeat in the state decides. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 
-/* Leases of this process. fcntl locks do not exclude their own process, and closing any descriptor of the file ends
- * them: so this process must know its own without opening the files. */
+/* Leases of this process. fcntl locks do not exclude their own process, and closing any descriptor of the file releases
+ * them, so the process must know its own leases without opening the files. */
 struct StoreLease {
   int fd;
   dev_t device;
@@ -55,7 +55,7 @@ bool store_lease_is_held(const char *path) {
   return held;
 }
 
-/* "process 12 on node3", from the lease's text; hostile text becomes "another process". */
+/* Formats "process 12 on node3" from the lease's text; invalid text becomes "another process". */
 static void describe_holder(const char *path, char *text, size_t size) {
   char *data, host[64];
   size_t length;
@@ -67,8 +67,8 @@ static void describe_holder(const char *path, char *text, size_t size) {
   free(data);
 }
 
-/* A state from the future: the clock that stamps files was set back. Whether anybody writes it is found out by watching
- * it, as long as a silent run is believed to live. */
+/* Watches a state with a future time, after the file system's clock was set back, for as long as a silent run counts as
+ * alive. Whether it is still written. */
 static bool is_silent(const char *root, const char *id, StoreState *state) {
   const double heard_unix_s = state->heartbeat_unix_s, end_s = core_clock_s() + STORE_LOST_AFTER_S;
   core_warn("run %s: its state is from the future; it is watched for %d s, to see whether %s still writes it", id,
@@ -81,10 +81,10 @@ static bool is_silent(const char *root, const char *id, StoreState *state) {
   return true;
 }
 
-/* A writer on another host, whose lock this one may not see. */
+/* Whether a writer on another host, whose lock may be invisible here, is alive. */
 static int refuse_other_host(const char *root, const char *id) {
   StoreState state;
-  if (store_run_state_read(root, id, false, &state) != CORE_OK) return CORE_OK; /* damaged: the lock decides alone */
+  if (store_run_state_read(root, id, false, &state) != CORE_OK) return CORE_OK; /* damaged: only the lock decides */
   if (state.status != STORE_RUNNING || strcmp(state.host, store_lease_host()) == 0) return CORE_OK;
   const double age_s = store_run_age_s(root, id);
   if (age_s > STORE_LOST_AFTER_S || (age_s < -STORE_LOST_AFTER_S && is_silent(root, id, &state))) return CORE_OK;
@@ -103,7 +103,7 @@ int store_run_acquire(const char *root, const char *id, StoreLease **result) {
     return core_error(CORE_FAIL, "run %s is being written by this process already", id);
   int code = core_files_lock(path, false, &fd);
   if (code != CORE_OK) {
-    if (!store_lease_is_held(path)) return code; /* no permission, no folder */
+    if (!store_lease_is_held(path)) return code; /* no permission or no directory */
     describe_holder(path, holder, sizeof holder);
     return core_error(CORE_FAIL, "run %s is being written by %s; stop it (sweep stop) or wait for its end", id, holder);
   }
@@ -113,7 +113,7 @@ int store_run_acquire(const char *root, const char *id, StoreLease **result) {
     core_files_unlock(&fd);
     return code;
   }
-  /* Only for the message above, so a full disk does not matter. */
+  /* The text is only for the message above; a write error is harmless. */
   int length = snprintf(holder, sizeof holder, "host=%s\npid=%ld\n", store_lease_host(), (long)getpid());
   bool noted = ftruncate(fd, 0) == 0 && pwrite(fd, holder, (size_t)length, 0) == length;
   (void)noted;

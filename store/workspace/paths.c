@@ -1,5 +1,5 @@
-/* The workspace's layout. Every path of a sweep or run is made here, from names that were checked; no other file of the
- * program joins user text to a path. */
+/* Layout of the workspace. Every path of a sweep or run is made here from checked names; no other file joins user text
+ * to a path. */
 #include "store/workspace/paths.h"
 
 #include <dirent.h>
@@ -55,7 +55,7 @@ bool store_is_run_id(const char *id) {
   return strspn(id, "0123456789abcdef") == CORE_RUN_ID - 1 && id[CORE_RUN_ID - 1] == '\0';
 }
 
-/* ---- runs' folders ---------------------------------------------------------------------------------------------- */
+/* ---- run directories -------------------------------------------------------------------------------------------- */
 
 enum { SHARD_DIGITS = 2 };
 
@@ -63,7 +63,7 @@ static bool is_shard(const char *name) {
   return strspn(name, "0123456789abcdef") == SHARD_DIGITS && name[SHARD_DIGITS] == '\0';
 }
 
-/* Whether the workspace asked for last has runs outside shards. */
+/* Whether the last queried workspace has runs outside shards. */
 static _Thread_local struct { char root[CORE_PATH_MAX]; bool known, has_flat; } layout;
 
 static void remember_layout(const char *root, bool has_flat) {
@@ -116,7 +116,7 @@ void store_video_name(int64_t iteration, char name[STORE_VIDEO_NAME]) {
   snprintf(name, STORE_VIDEO_NAME, "video.%lld.gif", (long long)iteration);
 }
 
-/* -1: another file's name, or one that is not written as ours are. */
+/* Parses the iteration of a video's file name; -1: any other name. */
 static int64_t video_iteration(const char *name) {
   char digits[STORE_VIDEO_NAME], again[STORE_VIDEO_NAME];
   int64_t iteration;
@@ -155,7 +155,7 @@ int store_path_list_videos(const char *root, const char *id, int64_t **iteration
 
 typedef struct RunList { char (*ids)[CORE_RUN_ID]; size_t count, capacity; bool has_flat; } RunList;
 
-/* The runs of one folder, runs/ itself or a shard. */
+/* Lists the runs of one directory: runs/ itself or a shard. */
 static int list_folder(const char *path, const char *prefix, const char *shard, RunList *list, bool shards[256]) {
   char **names;
   size_t count;
@@ -199,7 +199,7 @@ int store_path_list_runs(const char *root, const char *prefix, char (**ids)[CORE
     TRY_GOTO(code, out, list_folder(path, prefix, name, &list, NULL));
   }
   if (list.count) qsort(list.ids, list.count, sizeof *list.ids, by_id);
-  for (size_t i = 0; i < list.count; i++) /* one that stands in both places, as no version leaves it, counts once */
+  for (size_t i = 0; i < list.count; i++) /* count a run that exists in both places once */
     if (*count == 0 || strcmp(list.ids[*count - 1], list.ids[i]) != 0)
       memmove(list.ids[(*count)++], list.ids[i], CORE_RUN_ID);
   *ids = list.ids;
@@ -211,8 +211,8 @@ out:
 
 /* ---- filesystems ------------------------------------------------------------------------------------------------ */
 
-/* statfs f_type of filesystems that reach over a network, or through FUSE or a hypervisor: on them memory shared
- * between processes (SQLite's WAL) and locks may not work. From statfs(2) and the filesystems' own headers. */
+/* statfs f_type of network, FUSE and hypervisor file systems, on which shared memory (SQLite's WAL) and locks may not
+ * work. From statfs(2) and the file systems' headers. */
 static const unsigned long network_types[] = {
   0x6969,     /* NFS */       0x517b,     /* SMB */      0xff534d42, /* CIFS */    0xfe534d42, /* SMB2 */
   0x0bd00bd0, /* Lustre */    0x47504653, /* GPFS */     0x00c36400, /* Ceph */    0x5346414f, /* OpenAFS */
@@ -225,7 +225,7 @@ bool store_is_network_filesystem(const char *path) {
   struct statfs status;
   char folder[CORE_PATH_MAX];
   if (core_files_path(folder, "%s", path) != CORE_OK) return false;
-  while (statfs(folder, &status) < 0) { /* a file that is not there yet: its folder */
+  while (statfs(folder, &status) < 0) { /* missing file: use its directory */
     char *slash = strrchr(folder, '/');
     if (errno != ENOENT) return false;
     if (!slash || slash == folder) {

@@ -1,6 +1,5 @@
-/* A run's folder: its config.ini, and its state as key=value text that is replaced whole. A reader may find anything
- * in these files (another version's keys, a damaged disk), so every value is checked and what is not understood is
- * left out. Who may write is in lease.c. */
+/* A run's config.ini, and its state as key=value text that is replaced atomically. The files may be of another version
+ * or damaged, so every value is checked and unknown ones are ignored. lease.c controls who may write. */
 #include "store/workspace/run.h"
 
 #include <math.h>
@@ -44,8 +43,8 @@ bool store_status_from_name(const char *name, StoreStatus *status) {
 
 /* ---- preparing -------------------------------------------------------------------------------------------------- */
 
-/* What a power cut leaves on some file systems: the right size, or none, and zeros. It says nothing, so nothing is lost
- * with it: the run's logs and checkpoints tell how far it is. */
+/* Whether the file is empty or zeros, as some file systems leave it after a power failure. Nothing is lost: logs and
+ * checkpoints show the run's progress. */
 static bool is_blank(const char *data, size_t size) {
   size_t i = 0;
   while (i < size && data[i] == '\0') i++;
@@ -60,9 +59,9 @@ static int write_config(const char *path, const CoreConfig *config) {
   return code;
 }
 
-/* A config.ini that stands there: *keep when it says the same. One of the same id may differ in manner (threads, how
- * often to save) and then takes the new manner; one that can not be read is no loss, as the id stands for its
- * content. */
+/* Checks an existing config.ini and sets *keep if it is equal. With the same id, settings outside the identity
+ * (threads, checkpoint interval) may differ and are replaced; an unreadable file is replaced, since the id determines
+ * its content. */
 static int compare_config(const char *path, const char *id, const CoreConfig *config, bool *keep) {
   CoreConfig old = core_config_default();
   char old_id[CORE_RUN_ID];
@@ -121,7 +120,7 @@ static const Field fields[] = {
 #undef FIELD
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-/* What is printed on terminals and kept in the database: one line of plain UTF-8. */
+/* Cleans a text for terminals and the database: one line of valid UTF-8. */
 static void clean_text(char *text) {
   bool utf8 = core_text_is_utf8(text);
   for (char *c = text; *c; c++) {
@@ -131,7 +130,7 @@ static void clean_text(char *text) {
   }
 }
 
-/* False: the value is not one of this field's. */
+/* Parses a field; false: invalid value. */
 static bool read_field(StoreState *state, const Field *field, const char *value) {
   void *target = (char *)state + field->offset;
   int64_t whole;
@@ -160,7 +159,7 @@ static bool read_field(StoreState *state, const Field *field, const char *value)
 
 static void write_field(const StoreState *state, const Field *field, CoreText *text) {
   const void *source = (const char *)state + field->offset;
-  char buffer[sizeof state->code_files]; /* the longest */
+  char buffer[sizeof state->code_files]; /* longest field */
   switch (field->kind) {
     case FIELD_STATUS:
       core_text_appendf(text, "%s=%s\n", field->key, store_status_name(*(const StoreStatus *)source));
@@ -183,12 +182,12 @@ static void write_field(const StoreState *state, const Field *field, CoreText *t
   }
 }
 
-/* `fault` is what is wrong with it. */
+/* Reports a damaged state; `fault` names the problem. */
 static int damaged_state(const char *path, const char *fault) {
   return core_error(CORE_FAIL, "%s is damaged (%s); remove it to go on", path, fault);
 }
 
-/* The last line, "crc32=" and eight digits, is of all before it. A state without one is of an older version. */
+/* Checks the last line, "crc32=" and eight digits, of the text before it. States of older versions have none. */
 static bool is_whole(const char *data) {
   unsigned crc;
   const char *line = strstr(data, "\ncrc32=");
@@ -230,12 +229,12 @@ double store_run_age_s(const char *root, const char *id) {
   char path[CORE_PATH_MAX];
   struct stat file;
   const double now =
-    store_clock_unix_s(root); /* before the look, or a beat in between would seem to come from the future */
+    store_clock_unix_s(root); /* before reading, or a heartbeat in between would be in the future */
   if (store_path_run(root, id, "state", path) != CORE_OK || stat(path, &file) != 0) return 0;
   return now - ((double)file.st_mtim.tv_sec + 1e-9 * (double)file.st_mtim.tv_nsec);
 }
 
-/* "running" that nobody backs any more. */
+/* Whether a "running" state has no live process. */
 static int is_lost(const char *root, const char *id, const StoreState *state, bool *lost) {
   char path[CORE_PATH_MAX];
   *lost = false;
@@ -252,7 +251,7 @@ int store_run_state_read(const char *root, const char *id, bool concluded, Store
   char path[CORE_PATH_MAX], *data;
   size_t size;
   bool lost;
-  /* Zeroed bytes, padding included: the importer compares states as bytes. */
+  /* Zero the padding, too: the importer compares states bytewise. */
   memset(state, 0, sizeof *state);
   state->steps_per_second = state->solve_rate = state->episode_return = NAN;
   TRY(store_path_run(root, id, "state", path));
@@ -274,7 +273,7 @@ int store_run_state_write(const char *root, const char *id, const StoreState *st
   TRY(store_path_run(root, id, "state", path));
   for (int i = 0; i < FIELD_COUNT; i++) write_field(state, &fields[i], &text);
   core_text_appendf(&text, "crc32=%08x\n", store_crc32(text.data, text.length));
-  if (store_attempts_note(root, id, state) != CORE_OK) core_warn("%s", core_error_message()); /* no reason to stop */
+  if (store_attempts_note(root, id, state) != CORE_OK) core_warn("%s", core_error_message()); /* not fatal */
   int code = core_files_write_atomic(path, text.data, text.length);
   core_text_free(&text);
   return code;

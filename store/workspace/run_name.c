@@ -1,5 +1,5 @@
-/* From what somebody typed to a run id. Only ids come out: no text from the command line becomes a path of the
- * workspace, folders are taken apart into their digits. */
+/* Resolves a run named on the command line to its id. Only ids are returned: no text of the command line becomes a
+ * path; directories are reduced to their digits. */
 #include "store/workspace/run_name.h"
 
 #include <limits.h>
@@ -57,8 +57,8 @@ bool store_manifest_line(char *line, int64_t *index, const char **id) {
   return core_text_to_int(line, index) && *index >= 0 && store_is_run_id(*id);
 }
 
-/* Appends a sweep's runs that begin with `prefix` or, where `wanted` is not negative, stand at that index; *top: the
- * highest index. A line that can not be understood is passed over: this only looks. */
+/* Appends a sweep's runs that begin with `prefix`, or the one at index `wanted` if it is not negative, and sets *top to
+ * the highest index. Ignores invalid lines. */
 static int read_members(const char *root, const char *name, const char *prefix, int64_t wanted, int64_t *top,
                         Members *members) {
   char path[CORE_PATH_MAX], *data, *save = NULL;
@@ -89,7 +89,7 @@ static bool is_sweep(const char *root, const char *name) {
   return is;
 }
 
-/* Adds the runs of all sweeps: some have no folder yet. A manifest that can not be read names none. */
+/* Adds the runs of all sweeps, some of which have no directory yet. Ignores unreadable manifests. */
 static int add_members(const char *root, const char *prefix, Members *members) {
   char folder[CORE_PATH_MAX], **names;
   size_t count;
@@ -140,7 +140,7 @@ out:
 
 /* ---- sweeps and indices ------------------------------------------------------------------------------------------ */
 
-/* "NAME/INDEX" of a sweep of the workspace; false: it is none, and may be something else. */
+/* Parses "NAME/INDEX" of a sweep of the workspace; false: not of this form. */
 static bool split_index(const char *root, const char *text, char *name, size_t size, int64_t *index) {
   const char *slash = strchr(text, '/');
   if (!slash || (size_t)(slash - text) >= size) return false;
@@ -161,10 +161,10 @@ static int by_index(const char *root, const char *text, const char *name, int64_
   return code;
 }
 
-/* ---- folders ---------------------------------------------------------------------------------------------------- */
+/* ---- directories ------------------------------------------------------------------------------------------------ */
 
-/* The digits at the end of .../runs/ab/<digits> or .../runs/<digits>; NULL when it is no such path. `*workspace`: the
- * length of what stands before runs. */
+/* Finds the digits at the end of .../runs/ab/<digits> or .../runs/<digits>; NULL: another path. Sets *workspace to the
+ * length of the part before runs. */
 static const char *digits_of(const char *path, size_t *workspace) {
   const char *last = strrchr(path, '/'), *before = last;
   if (!last || !is_prefix(last + 1)) return NULL;
@@ -174,7 +174,7 @@ static const char *digits_of(const char *path, size_t *workspace) {
   return *workspace == 0 || path[*workspace - 1] == '/' ? last + 1 : NULL;
 }
 
-/* A folder that is there must be of this workspace; one that is not, or is cut short, is looked for in it. */
+/* Resolves a directory, which must be in this workspace if it exists. A missing or truncated one is searched in it. */
 static int by_folder(const char *root, const char *text, char id[CORE_RUN_ID]) {
   char path[CORE_PATH_MAX], real[PATH_MAX], here[PATH_MAX];
   size_t length = strlen(text), workspace = 0;
@@ -194,7 +194,7 @@ static int by_folder(const char *root, const char *text, char id[CORE_RUN_ID]) {
   return by_prefix(root, prefix, id);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------- */
+/* ---- interface------------------------------------------------------------------------------------------------- */
 
 int store_run_find(const char *root, const char *text, char id[CORE_RUN_ID]) {
   char name[128];

@@ -1,8 +1,8 @@
-/* Which run is meant: the one way in which all commands of all programs read a run on the command line.
+/* Run names on the command line, for all commands of all programs.
  *
- *   021a                   the first digits of an id, 4 or more, that only one run of the workspace has; or all 16
+ *   021a                   unique prefix of an id, 4 to 16 digits
  *   my_study/3             a sweep and the index of a run in its manifest
- *   runs/02/021a...        a run's folder, of this workspace: as the shell completes it, from anywhere */
+ *   runs/02/021a...        directory of a run of this workspace */
 #ifndef STORE_RUN_NAME_H
 #define STORE_RUN_NAME_H
 #include <stdbool.h>
@@ -11,24 +11,24 @@
 
 #include "core/config/config.h"
 
-enum { STORE_PREFIX_LEAST = 4 /* digits of a run id that may stand for it */ };
+enum { STORE_PREFIX_LEAST = 4 /* minimum length of a prefix */ };
 
-/* For the help of commands. */
+/* Text for the help of commands. */
 #define STORE_RUN_NAME_HELP "RUN is a run's id or its first 4 digits or more, SWEEP/INDEX, or the run's folder."
 
-/* The run of the workspace that `text` names: one that has a folder, or that some sweep will make. CORE_USAGE says what
- * was looked for and where; where several runs begin so, which they are. */
+/* Resolves `text` to a run of the workspace that has a directory or is in a manifest. CORE_USAGE: not found, or
+ * ambiguous; the message lists the candidates. */
 int store_run_find(const char *root, const char *text, char id[CORE_RUN_ID]);
 
-/* The place among given ids, each there once, of the only one that begins with `prefix`, of any length: `where`
- * ("sweep my_study") is for the message. */
+/* Finds the index of the only one of distinct ids that begins with `prefix`, of any length. `where` ("sweep my_study")
+ * is for the message. */
 int store_run_pick(const char (*ids)[CORE_RUN_ID], size_t count, const char *prefix, const char *where, size_t *index);
 
-/* init.from enters the id of the run that it begins, so a run is written out there and no prefix stands for it: it
- * would be another one in another workspace. CORE_USAGE for a prefix, with the whole id; CORE_OK for all else. */
+/* Rejects a prefix in init.from, which is part of a run's id: in another workspace the prefix would mean another run.
+ * CORE_USAGE: the message has the full id. */
 int store_run_check_origin(const char *root, const char *from);
 
-/* A line of manifest.tsv, "index <tab> run", cut at the tab; false for anything else. */
+/* Splits a line of manifest.tsv, "index <tab> run", at the tab; false: another line. */
 bool store_manifest_line(char *line, int64_t *index, const char **id);
 
 #endif
