@@ -43,7 +43,7 @@ static inline AgentFixture *agent_fixture_create(const CoreConfig *config, const
   CORE_ARENA(f->arena, f->weight_actor, all_outputs, "weights of the policy's outputs");
   CORE_ARENA(f->arena, f->weight_critic, rows, "weights of the values");
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
-  agent_place(&f->agent);
+  agent_bind_activations(&f->agent);
   assert_int_equal(ops_cpu_create(2, f->rows, agent_ops_width(&f->agent), &f->ops), CORE_OK);
   fill(1, f->agent.actor.theta, f->agent.actor.n, 0.8f);
   fill(2, f->agent.critic.theta, f->agent.critic.n, 0.8f);

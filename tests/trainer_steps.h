@@ -31,10 +31,10 @@ static inline void optimizer_step(Ops *ops, Optimizer *optimizer, float *theta, 
 }
 
 /* Standardises advantage[n] by its own moments; *moments (or NULL) gets those of the values before. */
-static inline void advantage_standardise(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
+static inline void advantage_normalize(Ops *ops, AdvantageNorm norm, float *advantage, size_t n, Moments *moments) {
   Moments before;
   ops->moments(ops, advantage, NULL, n, &before);
-  advantage_standardise_by(ops, norm, &before, advantage, n);
+  advantage_normalize_by(ops, norm, &before, advantage, n);
   if (moments) *moments = before;
 }
 

@@ -114,7 +114,7 @@ static int open_any(const char *wanted, int number, CoreDevice **device, char *r
   if (emulation.wanted) {
     if (must && emulation.gpus < 0)
       return core_error(CORE_USAGE, "train.device = cuda: CORE_DEVICE says there is no GPU");
-    if (must) *device = core_device_emulated_of(emulation.order, emulation.memory_bytes);
+    if (must) *device = core_device_emulated_sized(emulation.order, emulation.memory_bytes);
     return CORE_OK;
   }
   const int code = open_gpu(number, device);
@@ -177,15 +177,15 @@ void core_device_to_host(CoreDevice *device, void *host, const void *source, siz
   else if (host != source) memcpy(host, source, bytes);
 }
 
-void core_device_send(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
+void core_device_to_device_async(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
   if (bytes == 0) return;
-  if (device) device->send(device, target, pinned, bytes);
+  if (device) device->to_device_async(device, target, pinned, bytes);
   else if (target != pinned) memcpy(target, pinned, bytes);
 }
 
-void core_device_fetch(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
+void core_device_to_host_async(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
   if (bytes == 0) return;
-  if (device) device->fetch(device, pinned, source, bytes);
+  if (device) device->to_host_async(device, pinned, source, bytes);
   else if (pinned != source) memcpy(pinned, source, bytes);
 }
 

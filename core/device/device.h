@@ -71,39 +71,39 @@ struct CoreDevice {
   /* Operations of the stream at hand that the host does not wait for: copies between page-locked memory and the
    * device's, and a call. The host may touch what they read or write in such a call, or when it has waited. The
    * function may run in another thread and must not use the device; `argument` lasts until it has run. */
-  void (*send)(CoreDevice *device, void *target, const void *pinned, size_t bytes);
-  void (*fetch)(CoreDevice *device, void *pinned, const void *source, size_t bytes);
+  void (*to_device_async)(CoreDevice *device, void *target, const void *pinned, size_t bytes);
+  void (*to_host_async)(CoreDevice *device, void *pinned, const void *source, size_t bytes);
   void (*call)(CoreDevice *device, CoreHostCall *function, void *argument);
   void (*copy)(CoreDevice *device, void *target, const void *source, size_t bytes);
   void (*fill)(CoreDevice *device, void *target, int byte, size_t bytes);
   void (*launch)(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                  const void *arguments);
-  void (*synchronise)(CoreDevice *device); /* the host waits for the stream at hand */
+  void (*synchronize)(CoreDevice *device); /* the host waits for the stream at hand */
   /* Local memory that the device reserves when it first runs the kernel, and keeps: for stacks of all threads that it
    * can hold at once. Kernels share it, so the one with the deepest stack counts. */
   size_t (*stack_bytes)(CoreDevice *device, const CoreKernel *kernel);
-  /* Gives `memory` to the communication stream, after what the stream at hand was given so far. Until take_back no
-   * other stream may read or write it. take_back returns all that was handed over; later operations wait for the
+  /* Gives `memory` to the communication stream, after what the stream at hand was given so far. Until comm_wait no
+   * other stream may read or write it. comm_wait returns all that was handed over; later operations wait for the
    * communication stream. */
-  void (*hand_over)(CoreDevice *device, void *memory, size_t bytes);
-  void (*take_back)(CoreDevice *device);
+  void (*comm_start)(CoreDevice *device, void *memory, size_t bytes);
+  void (*comm_wait)(CoreDevice *device);
   /* enter makes `stream` the stream at hand; leave returns to the one before. The entered stream first waits for what
    * the one before was given so far. Calls may nest. join: the stream at hand waits for what `stream` was given so far.
    * Without such a wait, no stream may touch what another writes. */
-  void (*enter)(CoreDevice *device, int stream);
-  void (*leave)(CoreDevice *device);
-  void (*join)(CoreDevice *device, int stream);
+  void (*stream_push)(CoreDevice *device, int stream);
+  void (*stream_pop)(CoreDevice *device);
+  void (*stream_wait)(CoreDevice *device, int stream);
   /* The emulator's stand-in for NCCL: a host function (a call of MPI), run as an operation of a stream. It goes to the
    * communication stream where target was handed over. The emulator makes the memory accessible for the call. NULL on a
    * GPU. */
   void (*exchange)(CoreDevice *device, CoreExchange *function, void *target, const void *source, size_t bytes);
-  /* Between begin_graph and end_graph operations are recorded, not done: launches, copies, fills, exchanges, and all
-   * that concerns streams. Nothing may be copied to or from the host, and nothing synchronised. A launched graph
+  /* Between begin_capture and end_capture operations are recorded, not done: launches, copies, fills, exchanges, and
+   * all that concerns streams. Nothing may be copied to or from the host, and nothing synchronised. A launched graph
    * repeats the operations with the arguments that were recorded, so what changes between launches must be in device
    * memory. At its end every stream that it entered must be left and joined, and all memory taken back. The caller
    * destroys the graph. */
-  void (*begin_graph)(CoreDevice *device);
-  CoreGraph *(*end_graph)(CoreDevice *device);
+  void (*begin_capture)(CoreDevice *device);
+  CoreGraph *(*end_capture)(CoreDevice *device);
   void (*launch_graph)(CoreDevice *device, CoreGraph *graph);
   void (*destroy_graph)(CoreDevice *device, CoreGraph *graph);
   /* A GPU's: seconds that the stream at hand takes for what it is given between the two. The host waits. Not while a
@@ -112,16 +112,16 @@ struct CoreDevice {
   double (*end_time)(CoreDevice *device);
   CoreDeviceTimes *times;     /* of CORE_DEVICE_TIMES, where callers note what they time; graphs are then not to be
                                * recorded. NULL: nothing is noted */
-  bool is_recording;          /* a graph */
+  bool is_capturing;          /* a graph */
   void *stream;               /* cudaStream_t of the stream at hand; NULL: not a GPU */
   void *communication_stream; /* cudaStream_t; NULL: not a GPU */
   /* Called with `waiting` now and then while the host waits for the device, to notice what would never end (a rank that
    * died); or NULL. */
-  void (*while_waiting)(void *waiting);
+  void (*on_wait)(void *waiting);
   void *waiting;
   uint64_t launches;          /* so far: kernels that were launched outside graphs */
   uint64_t transfers;         /* so far: copies between host and device */
-  uint64_t synchronisations;  /* so far: times that the host waited for the device */
+  uint64_t synchronizations;  /* so far: times that the host waited for the device */
   uint64_t graphs;            /* so far: graphs that were launched */
   void (*destroy)(CoreDevice *device);
 };
@@ -157,7 +157,7 @@ const char *core_device_description(void);
 typedef enum CoreDeviceOrder { CORE_DEVICE_FORWARD, CORE_DEVICE_BACKWARD, CORE_DEVICE_ISOLATED } CoreDeviceOrder;
 /* Emulators; memory_bytes: their memory, SIZE_MAX for as much as the host has. */
 CoreDevice *core_device_emulated(CoreDeviceOrder order);
-CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes);
+CoreDevice *core_device_emulated_sized(CoreDeviceOrder order, size_t memory_bytes);
 /* The GPU of a number, how many there are, and a GPU's id. CORE_USAGE: there is none; the message says why. */
 int core_device_cuda(int number, CoreDevice **device);
 int core_device_cuda_count(int *count);
@@ -167,8 +167,8 @@ int core_device_cuda_id(int number, CoreDeviceId *id);
  * target are the same. */
 void core_device_to_device(CoreDevice *device, void *target, const void *host, size_t bytes);
 void core_device_to_host(CoreDevice *device, void *host, const void *source, size_t bytes);
-void core_device_send(CoreDevice *device, void *target, const void *pinned, size_t bytes);
-void core_device_fetch(CoreDevice *device, void *pinned, const void *source, size_t bytes);
+void core_device_to_device_async(CoreDevice *device, void *target, const void *pinned, size_t bytes);
+void core_device_to_host_async(CoreDevice *device, void *pinned, const void *source, size_t bytes);
 void core_device_call(CoreDevice *device, CoreHostCall *function, void *argument);
 int core_device_allocate_pinned(CoreDevice *device, size_t bytes, void **memory);
 void core_device_release_pinned(CoreDevice *device, void *memory);

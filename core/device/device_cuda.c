@@ -73,12 +73,12 @@ static void release_pinned(CoreDevice *device, void *memory) {
   check(cudaFreeHost(memory), "cudaFreeHost", NULL);
 }
 
-static void send(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
+static void to_device_async(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
   device->transfers++;
   check(cudaMemcpyAsync(target, pinned, bytes, cudaMemcpyHostToDevice, stream_of(device)), "copy to the device", NULL);
 }
 
-static void fetch(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
+static void to_host_async(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
   device->transfers++;
   check(cudaMemcpyAsync(pinned, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
 }
@@ -87,12 +87,12 @@ static void call(CoreDevice *device, CoreHostCall *function, void *argument) {
   check(cudaLaunchHostFunc(stream_of(device), function, argument), "a call of the host", NULL);
 }
 
-/* With while_waiting the host polls instead of sleeping: NCCL's kernels may wait for a process that died. */
+/* With on_wait the host polls instead of sleeping: NCCL's kernels may wait for a process that died. */
 static void wait(CoreDevice *device) {
   cudaError_t code = cudaErrorNotReady;
-  for (unsigned polls = 1; device->while_waiting && code == cudaErrorNotReady; polls++) {
+  for (unsigned polls = 1; device->on_wait && code == cudaErrorNotReady; polls++) {
     code = cudaStreamQuery(stream_of(device));
-    if (polls % POLLS_A_WATCH == 0) device->while_waiting(device->waiting);
+    if (polls % POLLS_A_WATCH == 0) device->on_wait(device->waiting);
   }
   if (code == cudaErrorNotReady) code = cudaStreamSynchronize(stream_of(device));
   check(code, "waiting", NULL);
@@ -113,7 +113,7 @@ static double end_time(CoreDevice *device) {
   return 1e-3 * (double)milliseconds;
 }
 
-static bool is_noted(const CoreDevice *device) { return device->times && !device->is_recording; }
+static bool is_noted(const CoreDevice *device) { return device->times && !device->is_capturing; }
 static void note_begin(CoreDevice *device) {
   if (is_noted(device)) begin_time(device);
 }
@@ -143,8 +143,8 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
   if (((Gpu *)device)->reads_host_memory) wait(device);
 }
 
-static void synchronise(CoreDevice *device) {
-  device->synchronisations++;
+static void synchronize(CoreDevice *device) {
+  device->synchronizations++;
   wait(device);
 }
 
@@ -155,14 +155,14 @@ static void order(CoreDevice *device, void *earlier, void *later) {
   check(cudaStreamWaitEvent(later, gpu->event, 0), "waiting for an event", NULL);
 }
 
-static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
+static void comm_start(CoreDevice *device, void *memory, size_t bytes) {
   (void)memory, (void)bytes;
   order(device, device->stream, device->communication_stream);
 }
 
-static void take_back(CoreDevice *device) { order(device, device->communication_stream, device->stream); }
+static void comm_wait(CoreDevice *device) { order(device, device->communication_stream, device->stream); }
 
-static void enter(CoreDevice *device, int stream) {
+static void stream_push(CoreDevice *device, int stream) {
   Gpu *gpu = (Gpu *)device;
   CORE_CHECK(gpu->depth + 1 < CORE_STREAMS);
   order(device, device->stream, gpu->stream[stream]);
@@ -171,26 +171,26 @@ static void enter(CoreDevice *device, int stream) {
   device->stream = gpu->stream[stream];
 }
 
-static void leave(CoreDevice *device) {
+static void stream_pop(CoreDevice *device) {
   Gpu *gpu = (Gpu *)device;
   CORE_CHECK(gpu->depth > 0);
   device->stream = gpu->stream[gpu->entered[--gpu->depth]];
 }
 
 /* A stream that was not entered is not waited for: while a graph is recorded, it is no part of the capture. */
-static void join(CoreDevice *device, int stream) {
+static void stream_wait(CoreDevice *device, int stream) {
   Gpu *gpu = (Gpu *)device;
   if (gpu->busy[stream]) order(device, gpu->stream[stream], device->stream);
   gpu->busy[stream] = false;
 }
 
-/* The host's memory is pageable, so the copy itself would block until all earlier work is done, and while_waiting would
+/* The host's memory is pageable, so the copy itself would block until all earlier work is done, and on_wait would
  * not be called. */
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   device->transfers++;
-  if (device->while_waiting) wait(device);
+  if (device->on_wait) wait(device);
   check(cudaMemcpyAsync(host, source, bytes, cudaMemcpyDeviceToHost, stream_of(device)), "copy to the host", NULL);
-  synchronise(device);
+  synchronize(device);
 }
 
 static void copy(CoreDevice *device, void *target, const void *source, size_t bytes) {
@@ -237,18 +237,18 @@ static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* Relaxed: libraries may call the runtime during the capture. No other thread uses the device. */
-static void begin_graph(CoreDevice *device) {
+static void begin_capture(CoreDevice *device) {
   check(cudaStreamBeginCapture(stream_of(device), cudaStreamCaptureModeRelaxed), "beginning a graph", NULL);
-  device->is_recording = true;
+  device->is_capturing = true;
 }
 
-static CoreGraph *end_graph(CoreDevice *device) {
-  cudaGraph_t recorded;
+static CoreGraph *end_capture(CoreDevice *device) {
+  cudaGraph_t captured;
   cudaGraphExec_t ready;
-  device->is_recording = false;
-  check(cudaStreamEndCapture(stream_of(device), &recorded), "ending a graph", NULL);
-  check(cudaGraphInstantiate(&ready, recorded, 0), "making a graph ready", NULL);
-  check(cudaGraphDestroy(recorded), "releasing a graph's record", NULL);
+  device->is_capturing = false;
+  check(cudaStreamEndCapture(stream_of(device), &captured), "ending a graph", NULL);
+  check(cudaGraphInstantiate(&ready, captured, 0), "making a graph ready", NULL);
+  check(cudaGraphDestroy(captured), "releasing a graph's record", NULL);
   return (CoreGraph *)ready;
 }
 
@@ -331,11 +331,13 @@ int core_device_cuda(int number, CoreDevice **device) {
     .name = "cuda", .memory_bytes = properties.totalGlobalMem, .shared_bytes = properties.sharedMemPerBlockOptin,
     .processors = (unsigned)properties.multiProcessorCount,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .allocate_pinned = allocate_pinned, .release_pinned = release_pinned, .send = send, .fetch = fetch, .call = call,
-    .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
-    .hand_over = hand_over, .take_back = take_back,
-    .enter = enter, .leave = leave, .join = join,
-    .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .allocate_pinned = allocate_pinned, .release_pinned = release_pinned, .to_device_async = to_device_async,
+      .to_host_async = to_host_async, .call = call,
+    .launch = launch, .synchronize = synchronize, .stack_bytes = stack_bytes,
+    .comm_start = comm_start, .comm_wait = comm_wait,
+    .stream_push = stream_push, .stream_pop = stream_pop, .stream_wait = stream_wait,
+    .begin_capture = begin_capture, .end_capture = end_capture, .launch_graph = launch_graph,
+      .destroy_graph = destroy_graph,
     .begin_time = begin_time, .end_time = end_time, .times = core_device_times_open(),
     .stream = stream[0], .communication_stream = communication, .destroy = destroy};
   snprintf(made->description, sizeof made->description, "%.64s, compute capability %d.%d, %.1f GiB", properties.name,

@@ -3,7 +3,7 @@
  *
  * - Threads run as emulated_threads.h says, streams as CoreDeviceOrder (device.h) says.
  * - Memory is as emulated_memory.h says.
- * - NCCL's part is a host function (exchange). In the communication stream it runs at take_back: earlier the host must
+ * - NCCL's part is a host function (exchange). In the communication stream it runs at comm_wait: earlier the host must
  *   not wait for other processes. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-enum { PROCESSORS = 3, LAG_MOST = 1024 };
+enum { PROCESSORS = 3, LAG_MAX = 1024 };
 
 typedef struct Exchange { CoreExchange *function; void *target; const void *source; size_t bytes; } Exchange;
 
@@ -25,7 +25,7 @@ typedef struct Emulator {
   CoreDeviceOrder order;
   CoreEmulatedMemory memory, pinned; /* the device's; page-locked, which the host always may touch */
   bool is_open;               /* memory */
-  Exchange waiting[CORE_EMULATED_HANDED]; /* of the communication stream */
+  Exchange waiting[CORE_EMULATED_LENT_MAX]; /* of the communication stream */
   int exchanges;
   CoreEmulatedThreads *threads;
   const CoreEmulatedBody *bodies; /* of CORE_DEVICE_CODE, run instead of the kernels' own; or NULL */
@@ -36,7 +36,7 @@ typedef struct Emulator {
 
 /* WAIT: until `stream` has done its first `until` operations. */
 typedef struct Operation {
-  enum { LAUNCH, COPY, FILL, HAND_OVER, TAKE_BACK, EXCHANGE, ENTER, LEAVE, JOIN, WAIT, CALL } kind;
+  enum { LAUNCH, COPY, FILL, COMM_START, COMM_WAIT, EXCHANGE, ENTER, LEAVE, JOIN, WAIT, CALL } kind;
   int stream;
   size_t until;
   const CoreKernel *kernel;
@@ -61,18 +61,18 @@ struct CoreGraph {
 typedef struct Stream {
   CoreGraph queue;
   size_t done;                /* operations, since its beginning */
-  size_t forgotten;           /* operations before the queue's first, since its beginning */
+  size_t popped;              /* operations before the queue's first, since its beginning */
 } Stream;
 
 static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
-static void catch_up(Emulator *emulator, int stream);
+static void run_pending(Emulator *emulator, int stream);
 
 static int allocate(CoreDevice *device, size_t bytes, void **memory) {
   return core_emulated_memory_allocate(&emulator_of(device)->memory, bytes, device->memory_bytes, memory);
 }
 
 static void release(CoreDevice *device, void *memory) {
-  catch_up(emulator_of(device), 0);
+  run_pending(emulator_of(device), 0);
   core_emulated_memory_release(&emulator_of(device)->memory, memory);
 }
 
@@ -110,26 +110,26 @@ static void record(CoreGraph *graph, Operation operation) {
   graph->operation[graph->count++] = operation;
 }
 
-static int stream_at_hand(const Emulator *emulator) { return emulator->entered[emulator->depth]; }
+static int current_stream(const Emulator *emulator) { return emulator->entered[emulator->depth]; }
 
 /* Records an operation, or gives it to a stream. With FORWARD all go through the default stream, in the order in which
  * they were issued. That one lags behind the host only: opening memory takes longer than most operations, so it is
  * opened once for many. */
 static void issue(Emulator *emulator, Operation operation) {
-  const int stream = emulator->order == CORE_DEVICE_FORWARD ? 0 : stream_at_hand(emulator);
+  const int stream = emulator->order == CORE_DEVICE_FORWARD ? 0 : current_stream(emulator);
   if (emulator->recording) {
     record(emulator->recording, operation);
     return;
   }
-  if (stream > 0) catch_up(emulator, 0);
+  if (stream > 0) run_pending(emulator, 0);
   record(&emulator->stream[stream].queue, operation);
-  if (stream == 0 && emulator->stream[0].queue.count == LAG_MOST) catch_up(emulator, 0);
+  if (stream == 0 && emulator->stream[0].queue.count == LAG_MAX) run_pending(emulator, 0);
 }
 
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
   check_not_recording(device);
   core_emulated_memory_check(&emulator_of(device)->memory, target, bytes);
-  catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
+  run_pending(emulator_of(device), current_stream(emulator_of(device)));
   core_emulated_memory_check_host(&emulator_of(device)->memory, host, bytes);
   device->transfers++;
   move(emulator_of(device), target, host, bytes);
@@ -139,10 +139,10 @@ static void to_device(CoreDevice *device, void *target, const void *host, size_t
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   check_not_recording(device);
   core_emulated_memory_check(&emulator_of(device)->memory, source, bytes);
-  catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
+  run_pending(emulator_of(device), current_stream(emulator_of(device)));
   core_emulated_memory_check_host(&emulator_of(device)->memory, host, bytes);
   device->transfers++;
-  device->synchronisations++;
+  device->synchronizations++;
   move(emulator_of(device), host, source, bytes);
   close_memory(emulator_of(device));
 }
@@ -155,11 +155,11 @@ static int allocate_pinned(CoreDevice *device, size_t bytes, void **memory) {
 }
 
 static void release_pinned(CoreDevice *device, void *memory) {
-  catch_up(emulator_of(device), 0);
+  run_pending(emulator_of(device), 0);
   core_emulated_memory_release(&emulator_of(device)->pinned, memory);
 }
 
-static void send(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
+static void to_device_async(CoreDevice *device, void *target, const void *pinned, size_t bytes) {
   Emulator *emulator = emulator_of(device);
   core_emulated_memory_check(&emulator->memory, target, bytes);
   core_emulated_memory_check(&emulator->pinned, pinned, bytes);
@@ -167,7 +167,7 @@ static void send(CoreDevice *device, void *target, const void *pinned, size_t by
   issue(emulator, (Operation){.kind = COPY, .target = target, .source = pinned, .bytes = bytes});
 }
 
-static void fetch(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
+static void to_host_async(CoreDevice *device, void *pinned, const void *source, size_t bytes) {
   Emulator *emulator = emulator_of(device);
   core_emulated_memory_check(&emulator->pinned, pinned, bytes);
   core_emulated_memory_check(&emulator->memory, source, bytes);
@@ -194,35 +194,35 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
 
 /* ---- the communication stream ------------------------------------------------------------------------------------ */
 
-static void hand_over(CoreDevice *device, void *memory, size_t bytes) {
+static void comm_start(CoreDevice *device, void *memory, size_t bytes) {
   Emulator *emulator = emulator_of(device);
   core_emulated_memory_check(&emulator->memory, memory, bytes);
   if (emulator->recording) {
     emulator->recording->is_forked = true;
-    record(emulator->recording, (Operation){.kind = HAND_OVER, .target = memory, .bytes = bytes});
+    record(emulator->recording, (Operation){.kind = COMM_START, .target = memory, .bytes = bytes});
     return;
   }
-  catch_up(emulator, 0);
+  run_pending(emulator, 0);
   open_memory(emulator);
-  core_emulated_memory_hand_over(&emulator->memory, memory, bytes);
+  core_emulated_memory_lend(&emulator->memory, memory, bytes);
   close_memory(emulator);
 }
 
-static void take_back(CoreDevice *device) {
+static void comm_wait(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   if (emulator->recording) {
     emulator->recording->is_forked = false;
-    record(emulator->recording, (Operation){.kind = TAKE_BACK});
+    record(emulator->recording, (Operation){.kind = COMM_WAIT});
     return;
   }
-  catch_up(emulator, 0);
+  run_pending(emulator, 0);
   open_memory(emulator);
   for (int i = 0; i < emulator->exchanges; i++) {
     const Exchange *e = &emulator->waiting[i];
     e->function(e->target, e->source, e->bytes);
   }
   emulator->exchanges = 0;
-  core_emulated_memory_take_back(&emulator->memory);
+  core_emulated_memory_return(&emulator->memory);
   close_memory(emulator);
 }
 
@@ -239,11 +239,11 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
                       core_emulated_memory_where(&emulator->memory, source), bytes};
   if (e.target != target) {
     /* Else another stream might change its source. */
-    CORE_CHECK(e.source != source && emulator->exchanges < CORE_EMULATED_HANDED);
+    CORE_CHECK(e.source != source && emulator->exchanges < CORE_EMULATED_LENT_MAX);
     emulator->waiting[emulator->exchanges++] = e;
     return;
   }
-  catch_up(emulator, 0);
+  run_pending(emulator, 0);
   open_memory(emulator);
   function(target, source, bytes);
   close_memory(emulator);
@@ -270,82 +270,82 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks
                               .arguments = (void *)(uintptr_t)arguments});
 }
 
-static void synchronise(CoreDevice *device) {
+static void synchronize(CoreDevice *device) {
   check_not_recording(device);
-  catch_up(emulator_of(device), stream_at_hand(emulator_of(device)));
-  device->synchronisations++;
+  run_pending(emulator_of(device), current_stream(emulator_of(device)));
+  device->synchronizations++;
 }
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 /* Operations that the stream was given, since its beginning. */
-static size_t given(const Stream *stream) { return stream->forgotten + stream->queue.count; }
+static size_t issued_count(const Stream *stream) { return stream->popped + stream->queue.count; }
 
-static void forget(Stream *stream) {
-  stream->forgotten = given(stream);
+static void clear_queue(Stream *stream) {
+  stream->popped = issued_count(stream);
   stream->queue.count = 0;
 }
 
-static void carry_out(Emulator *emulator, const Operation *o);
-static void take_turns(Emulator *emulator);
+static void run_operation(Emulator *emulator, const Operation *o);
+static void run_one_each(Emulator *emulator);
 
 /* Runs a stream's operations until `until` of them are done. */
 static void advance(Emulator *emulator, int number, size_t until) {
   Stream *stream = &emulator->stream[number];
   while (stream->done < until) {
-    const Operation o = stream->queue.operation[stream->done - stream->forgotten];
+    const Operation o = stream->queue.operation[stream->done - stream->popped];
     stream->done++;
     if (o.kind == WAIT) advance(emulator, o.stream, o.until);
-    else carry_out(emulator, &o);
+    else run_operation(emulator, &o);
     free(o.arguments);
-    if (number == 0 && emulator->order == CORE_DEVICE_ISOLATED) take_turns(emulator);
+    if (number == 0 && emulator->order == CORE_DEVICE_ISOLATED) run_one_each(emulator);
   }
-  if (stream->done == given(stream)) forget(stream);
+  if (stream->done == issued_count(stream)) clear_queue(stream);
 }
 
 /* Runs one operation of each stream but the default one that has any left. */
-static void take_turns(Emulator *emulator) {
+static void run_one_each(Emulator *emulator) {
   for (int stream = 1; stream < CORE_STREAMS; stream++)
-    if (emulator->stream[stream].done < given(&emulator->stream[stream]))
+    if (emulator->stream[stream].done < issued_count(&emulator->stream[stream]))
       advance(emulator, stream, emulator->stream[stream].done + 1);
 }
 
 /* Runs what the default stream was given, and then what `stream` was. */
-static void catch_up(Emulator *emulator, int stream) {
-  advance(emulator, 0, given(&emulator->stream[0]));
-  advance(emulator, stream, given(&emulator->stream[stream]));
+static void run_pending(Emulator *emulator, int stream) {
+  advance(emulator, 0, issued_count(&emulator->stream[0]));
+  advance(emulator, stream, issued_count(&emulator->stream[stream]));
   close_memory(emulator);
 }
 
 /* The stream at hand waits for what `stream` was given. No other stream is given anything while the default one lags
  * behind, and with FORWARD none is. */
 static void wait_for(Emulator *emulator, int stream) {
-  const int waiting = stream_at_hand(emulator);
+  const int waiting = current_stream(emulator);
   if (stream == 0 || emulator->order == CORE_DEVICE_FORWARD) return;
-  catch_up(emulator, 0);
-  const size_t until = given(&emulator->stream[stream]);
+  run_pending(emulator, 0);
+  const size_t until = issued_count(&emulator->stream[stream]);
   if (emulator->stream[stream].done == until) return;
-  if (waiting == 0) catch_up(emulator, stream);
+  if (waiting == 0) run_pending(emulator, stream);
   else record(&emulator->stream[waiting].queue, (Operation){.kind = WAIT, .stream = stream, .until = until});
 }
 
-static void enter(CoreDevice *device, int stream) {
+static void stream_push(CoreDevice *device, int stream) {
   Emulator *emulator = emulator_of(device);
-  const int from = stream_at_hand(emulator);
+  const int from = current_stream(emulator);
   CORE_CHECK(stream > 0 && stream < CORE_STREAMS && emulator->depth + 1 < CORE_STREAMS);
   if (emulator->recording) record(emulator->recording, (Operation){.kind = ENTER, .stream = stream});
   emulator->entered[++emulator->depth] = stream;
   if (emulator->recording == NULL) wait_for(emulator, from);
 }
 
-static void leave(CoreDevice *device) {
+static void stream_pop(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   CORE_CHECK(emulator->depth > 0);
   if (emulator->recording) record(emulator->recording, (Operation){.kind = LEAVE});
   emulator->depth--;
 }
 
-static void join(CoreDevice *device, int stream) {
+static void stream_wait(CoreDevice *device, int stream) {
   Emulator *emulator = emulator_of(device);
   if (emulator->recording) record(emulator->recording, (Operation){.kind = JOIN, .stream = stream});
   else wait_for(emulator, stream);
@@ -360,7 +360,7 @@ static int find_memory(uint64_t address, uint64_t *first, uint64_t *end) {
   return core_emulated_memory_find(&launching->memory, address, first, end);
 }
 
-static void carry_out(Emulator *emulator, const Operation *o) {
+static void run_operation(Emulator *emulator, const Operation *o) {
   if (o->kernel) {
     open_memory(emulator);
     launching = emulator;
@@ -379,7 +379,7 @@ static void carry_out(Emulator *emulator, const Operation *o) {
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-static void begin_graph(CoreDevice *device) {
+static void begin_capture(CoreDevice *device) {
   check_not_recording(device);
   emulator_of(device)->recording = core_memory_zero_allocate(1, sizeof(CoreGraph));
 }
@@ -397,7 +397,7 @@ static void check_streams(const CoreGraph *graph) {
   for (int stream = 1; stream < CORE_STREAMS; stream++) CORE_CHECK(!busy[stream] && depth == 0);
 }
 
-static CoreGraph *end_graph(CoreDevice *device) {
+static CoreGraph *end_capture(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   CoreGraph *graph = emulator->recording;
   CORE_CHECK(graph != NULL && !graph->is_forked); /* CUDA requires that a capture ends in the stream where it began */
@@ -408,12 +408,12 @@ static CoreGraph *end_graph(CoreDevice *device) {
 
 static void perform(CoreDevice *device, const Operation *o) {
   switch (o->kind) {
-    case HAND_OVER: hand_over(device, o->target, o->bytes); return;
-    case TAKE_BACK: take_back(device); return;
+    case COMM_START: comm_start(device, o->target, o->bytes); return;
+    case COMM_WAIT: comm_wait(device); return;
     case EXCHANGE: exchange(device, o->exchange, o->target, o->source, o->bytes); return;
-    case ENTER: enter(device, o->stream); return;
-    case LEAVE: leave(device); return;
-    case JOIN: join(device, o->stream); return;
+    case ENTER: stream_push(device, o->stream); return;
+    case LEAVE: stream_pop(device); return;
+    case JOIN: stream_wait(device, o->stream); return;
     default: issue(emulator_of(device), *o);
   }
 }
@@ -435,7 +435,7 @@ static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
 static void destroy(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   for (int stream = 0; stream < CORE_STREAMS; stream++) {
-    catch_up(emulator, stream);
+    run_pending(emulator, stream);
     free(emulator->stream[stream].queue.operation);
   }
   free(emulator->stream);
@@ -445,9 +445,9 @@ static void destroy(CoreDevice *device) {
   free(emulator);
 }
 
-CoreDevice *core_device_emulated(CoreDeviceOrder order) { return core_device_emulated_of(order, SIZE_MAX); }
+CoreDevice *core_device_emulated(CoreDeviceOrder order) { return core_device_emulated_sized(order, SIZE_MAX); }
 
-CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) {
+CoreDevice *core_device_emulated_sized(CoreDeviceOrder order, size_t memory_bytes) {
   Emulator *emulator = core_memory_zero_allocate(1, sizeof *emulator);
   emulator->order = order;
   emulator->stream = core_memory_zero_allocate(CORE_STREAMS, sizeof *emulator->stream);
@@ -460,11 +460,13 @@ CoreDevice *core_device_emulated_of(CoreDeviceOrder order, size_t memory_bytes) 
     .name = "emulated", .description = "emulated on the CPU", .memory_bytes = memory_bytes,
     .shared_bytes = CORE_EMULATED_SHARED_BYTES, .processors = PROCESSORS,
     .allocate = allocate, .release = release, .to_device = to_device, .to_host = to_host, .copy = copy, .fill = fill,
-    .allocate_pinned = allocate_pinned, .release_pinned = release_pinned, .send = send, .fetch = fetch, .call = call,
-    .launch = launch, .synchronise = synchronise, .stack_bytes = stack_bytes,
-    .hand_over = hand_over, .take_back = take_back, .exchange = exchange,
-    .enter = enter, .leave = leave, .join = join,
-    .begin_graph = begin_graph, .end_graph = end_graph, .launch_graph = launch_graph, .destroy_graph = destroy_graph,
+    .allocate_pinned = allocate_pinned, .release_pinned = release_pinned, .to_device_async = to_device_async,
+      .to_host_async = to_host_async, .call = call,
+    .launch = launch, .synchronize = synchronize, .stack_bytes = stack_bytes,
+    .comm_start = comm_start, .comm_wait = comm_wait, .exchange = exchange,
+    .stream_push = stream_push, .stream_pop = stream_pop, .stream_wait = stream_wait,
+    .begin_capture = begin_capture, .end_capture = end_capture, .launch_graph = launch_graph,
+      .destroy_graph = destroy_graph,
     .destroy = destroy};
   return &emulator->table;
 }

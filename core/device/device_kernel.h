@@ -130,14 +130,14 @@ CORE_KERNEL_FN uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned 
 uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote);
 #endif
 
-/* Matrix products of tensor cores (PTX: mma.m16n8k16): c[i stride] += a[i] b for i < count <= CORE_TILES_MOST. Each
+/* Matrix products of tensor cores (PTX: mma.m16n8k16): c[i stride] += a[i] b for i < count <= CORE_TILES_MAX. Each
  * warp does its own. All threads of the block must come here, in a kernel whose group is the block. a: 16 x 16 bf16, b:
  * 16 x 8 bf16, c: 16 x 8 floats. Thread 4 g + t of the warp holds
  * - of a: columns 2t, 2t+1 of row g, the same of row g+8, then columns 2t+8, 2t+9 of both;
  * - of b: rows 2t, 2t+1, then 2t+8, 2t+9, of column g;
  * - of c: columns 2t, 2t+1 of row g, then of row g+8.
  * A GPU sums the 16 terms in an order and with roundings of its own; the emulator one after the other. */
-enum { CORE_TILES_MOST = 4 };
+enum { CORE_TILES_MAX = 4 };
 #if defined(__CUDACC__)
 CORE_KERNEL_FN void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c)[4], int stride,
                                                uint32_t (*a)[4], const uint32_t *b) {

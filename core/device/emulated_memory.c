@@ -95,8 +95,8 @@ int core_emulated_memory_find(const CoreEmulatedMemory *all, uint64_t address, u
 
 /* ---- the communication stream ------------------------------------------------------------------------------------ */
 
-void core_emulated_memory_hand_over(CoreEmulatedMemory *all, char *start, size_t bytes) {
-  CORE_CHECK(all->handed_over < CORE_EMULATED_HANDED);
+void core_emulated_memory_lend(CoreEmulatedMemory *all, char *start, size_t bytes) {
+  CORE_CHECK(all->handed_over < CORE_EMULATED_LENT_MAX);
   char *contents = core_memory_allocate(bytes);
   memcpy(contents, start, bytes);
   memset(start, POISON, bytes);
@@ -110,7 +110,7 @@ static bool is_poison(const char *start, size_t bytes) {
   return true;
 }
 
-void core_emulated_memory_take_back(CoreEmulatedMemory *all) {
+void core_emulated_memory_return(CoreEmulatedMemory *all) {
   for (int i = all->handed_over - 1; i >= 0; i--) {
     CORE_CHECK(is_poison(all->handed[i].start, all->handed[i].bytes)); /* else another stream wrote there */
     memcpy(all->handed[i].start, all->handed[i].contents, all->handed[i].bytes);

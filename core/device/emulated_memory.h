@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CORE_EMULATED_MEMORIES = 64, CORE_EMULATED_HANDED = 256 }; /* limits */
+enum { CORE_EMULATED_MEMORIES = 64, CORE_EMULATED_LENT_MAX = 256 }; /* limits */
 
 /* All 0: no memory. */
 typedef struct CoreEmulatedMemory {
   struct { char *start; size_t bytes, asked; } memory[CORE_EMULATED_MEMORIES]; /* bytes: whole pages */
   size_t allocated;
-  struct { char *start, *contents; size_t bytes; } handed[CORE_EMULATED_HANDED]; /* contents: a copy */
+  struct { char *start, *contents; size_t bytes; } handed[CORE_EMULATED_LENT_MAX]; /* contents: a copy */
   int handed_over;
   int key;                                                                     /* 0: none */
 } CoreEmulatedMemory;
@@ -43,9 +43,9 @@ int core_emulated_memory_find(const CoreEmulatedMemory *all, uint64_t address, u
 
 /* Hands memory over to the communication stream, and takes all of it back. Memory must be open. Ends the program if
  * another stream has written there meanwhile. */
-void core_emulated_memory_hand_over(CoreEmulatedMemory *all, char *start, size_t bytes);
-void core_emulated_memory_take_back(CoreEmulatedMemory *all);
-/* Where the contents of `memory` are: in the copy that hand_over made, or in place. */
+void core_emulated_memory_lend(CoreEmulatedMemory *all, char *start, size_t bytes);
+void core_emulated_memory_return(CoreEmulatedMemory *all);
+/* Where the contents of `memory` are: in the copy that comm_start made, or in place. */
 char *core_emulated_memory_where(const CoreEmulatedMemory *all, const void *memory);
 
 #endif

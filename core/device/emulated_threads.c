@@ -102,7 +102,7 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote
 
 /* ---- tensor cores: threads publish what they hold, then each sums its own elements of the result ----------------- */
 
-typedef struct Tiles { uint32_t a[CORE_TILES_MOST][4], b[2]; } Tiles;
+typedef struct Tiles { uint32_t a[CORE_TILES_MAX][4], b[2]; } Tiles;
 static Tiles put_down[CORE_EMULATED_THREADS];
 
 /* Element k of a row of 16 bf16, from the two pairs of the thread that holds it. */
@@ -116,7 +116,7 @@ static float number_of(const uint32_t *low, const uint32_t *high, int k) {
 void core_device_multiply_tiles(const CoreDeviceThread *at, int count, float (*c)[4], int stride, uint32_t (*a)[4],
                                 const uint32_t *b) {
   const unsigned warp = at->thread / 32 * 32, g = at->thread % 32 / 4, t = at->thread % 4;
-  CORE_CHECK(the_group.kernel->group == CORE_GROUP_BLOCK && at->threads % 32 == 0 && count <= CORE_TILES_MOST);
+  CORE_CHECK(the_group.kernel->group == CORE_GROUP_BLOCK && at->threads % 32 == 0 && count <= CORE_TILES_MAX);
   memcpy(put_down[at->thread].a, a, (size_t)count * sizeof *a);
   memcpy(put_down[at->thread].b, b, sizeof put_down->b);
   core_device_barrier(at);

@@ -120,7 +120,7 @@ void sim_batch_step_part(SimBatch *batch, int first, int count, const void *acti
 /* What goes on beside steps on a device, levels that are tried for later episodes, is waited for there by what it is
  * given next, and the next step is like any other that follows a rest. So a graph of steps is recorded and launched
  * after one, and ends with one. */
-void sim_batch_synchronise(SimBatch *batch);
+void sim_batch_synchronize(SimBatch *batch);
 
 /* The worlds as they are now: [worlds][length]. */
 void sim_batch_observe(const SimBatch *batch, float *observations);

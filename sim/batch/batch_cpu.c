@@ -243,6 +243,6 @@ void sim_batch_step_part(SimBatch *batch, int first, int count, const void *acti
   batch->backend->step(batch, first, count, actions, out);
 }
 
-void sim_batch_synchronise(SimBatch *batch) {
-  if (batch->backend) batch->backend->synchronise(batch);
+void sim_batch_synchronize(SimBatch *batch) {
+  if (batch->backend) batch->backend->synchronize(batch);
 }

@@ -19,7 +19,7 @@ typedef struct SimBackendTable {
   void (*reset)(SimBatch *batch, const int32_t *level, float *observations);
   /* Worlds first .. first + count - 1; the arrays are those of all worlds. */
   void (*step)(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
-  void (*synchronise)(SimBatch *batch);  /* sim_batch_synchronise */
+  void (*synchronize)(SimBatch *batch);  /* sim_batch_synchronize */
   void (*observe)(const SimBatch *batch, float *observations);
   SimConstants (*constants)(const SimBatch *batch);
   void (*show_again)(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,

@@ -255,7 +255,7 @@ void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what
   else d->device->launch(d->device, &sim_idle_warp_launch, blocks, SIM_WARP_LANES, d->step.layout.bytes, &idle);
 }
 
-static void synchronise(SimBatch *batch) { sim_level_device_synchronise(batch); }
+static void synchronize(SimBatch *batch) { sim_level_device_synchronize(batch); }
 
 static void step(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out) {
   step_worlds(batch, first, count, actions, out);
@@ -320,7 +320,7 @@ static void put(SimBatch *batch) {
 }
 
 static const SimBackendTable table = {
-  .create = create, .destroy = destroy, .reset = reset, .step = step, .synchronise = synchronise, .observe = observe,
+  .create = create, .destroy = destroy, .reset = reset, .step = step, .synchronize = synchronize, .observe = observe,
   .constants = constants, .show_again = show_again, .nonfinite = nonfinite, .bytes = bytes, .take_levels = take_levels,
   .fetch = fetch, .put = put,
 };

@@ -110,7 +110,7 @@ int sim_level_device_create(const SimBatch *batch, CoreDevice *device, SimLevelD
 
 void sim_level_device_destroy(SimLevelDevice **levels) {
   if (!*levels) return;
-  if ((*levels)->busy) (*levels)->device->join((*levels)->device, CORE_STREAM_AHEAD);
+  if ((*levels)->busy) (*levels)->device->stream_wait((*levels)->device, CORE_STREAM_AHEAD);
   sim_batch_destroy(&(*levels)->filter_batch);
   core_arena_destroy(&(*levels)->arena);
   free(*levels);
@@ -230,7 +230,7 @@ static unsigned half(const SimLevelDevice *levels) { return (levels->slots.block
 /* Waits for the filter in CORE_STREAM_AHEAD and stores its choices. */
 static void take_ahead(SimLevelDevice *levels) {
   if (!levels->busy) return;
-  levels->device->join(levels->device, CORE_STREAM_AHEAD);
+  levels->device->stream_wait(levels->device, CORE_STREAM_AHEAD);
   launch(levels->device, &sim_choose_publish_launch, (size_t)levels->choices.batch.count, &levels->choices);
   levels->busy = false;
 }
@@ -241,9 +241,9 @@ static void go_ahead(SimLevelDevice *levels) {
   levels->stepped = 0;
   core_device_zero(levels->device, choices->ahead_count, sizeof *choices->ahead_count);
   launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
-  levels->device->enter(levels->device, CORE_STREAM_AHEAD);
+  levels->device->stream_push(levels->device, CORE_STREAM_AHEAD);
   play(levels, SIM_IDLE_AHEAD, &levels->tested, half(levels), levels->slots.blocks - half(levels));
-  levels->device->leave(levels->device);
+  levels->device->stream_pop(levels->device);
   levels->busy = true;
 }
 
@@ -253,7 +253,7 @@ static void decide(SimLevelDevice *levels) {
   play(levels, SIM_IDLE_WAITING, &levels->tested, 0, half(levels));
 }
 
-void sim_level_device_synchronise(const SimBatch *batch) {
+void sim_level_device_synchronize(const SimBatch *batch) {
   SimLevelDevice *levels = filter_of(batch);
   if (levels) take_ahead(levels);
 }

@@ -15,7 +15,7 @@ size_t sim_level_device_bytes(const SimLevelDevice *levels);
  * environment steps of worlds since the last call. */
 void sim_level_device_renew(const SimBatch *batch, bool start, int stepped);
 /* The stream at hand waits for the filter's work in CORE_STREAM_AHEAD, and its choices are stored. */
-void sim_level_device_synchronise(const SimBatch *batch);
+void sim_level_device_synchronize(const SimBatch *batch);
 /* Drops all choices made ahead, since worlds continue with other episodes. */
 void sim_level_device_forget(const SimBatch *batch);
 

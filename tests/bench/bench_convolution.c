@@ -101,7 +101,7 @@ static int make(const Case *wanted, int threads, Bench *b) {
   rollout_register(&b->rollout, &b->config, &b->env, &shards, wanted->steps, b->arena);
   TRY(learner_create(&b->config, &b->agent, &b->rollout, b->arena, &b->learner));
   TRY(core_arena_commit(b->arena));
-  agent_place(&b->agent);
+  agent_bind_activations(&b->agent);
   TRY(agent_create_ops(&b->agent, &b->config, threads, &b->ops));
   agent_initialise(&b->agent, 1);
   b->learner.kind->start(b->learner.state);
@@ -118,12 +118,12 @@ static void destroy(Bench *b) {
 /* An update before them warms up. */
 static int time_updates(const Case *wanted, Bench *b, double *seconds, double *flops) {
   RolloutEpisodes episodes;
-  LearnerUpdate update;
+  UpdateStats update;
   double times[UPDATES_MAX];
   rollout_start(&b->rollout, &b->env, 1);
   rollout_collect(&b->rollout, &b->env, b->ops, &b->agent, 1, 1, &episodes);
   for (int i = -1; i < wanted->updates; i++) {
-    const LearnerStep learnt = {.ops = b->ops, .rollout = &b->rollout, .iteration = i + 2};
+    const UpdateContext learnt = {.ops = b->ops, .rollout = &b->rollout, .iteration = i + 2};
     b->ops->flops = 0;
     const double begun = bench_seconds();
     TRY(b->learner.kind->update(b->learner.state, &learnt, &update));

@@ -81,9 +81,9 @@ static void bench_launches(void) {
     for (int i = 0; i < NODES; i++) device->launch(device, &ops_add_launch, 1, 32, 0, &one);
     seconds[0] = device->end_time(device);
   }
-  device->begin_graph(device);
+  device->begin_capture(device);
   for (int i = 0; i < NODES; i++) device->launch(device, &ops_add_launch, 1, 32, 0, &one);
-  CoreGraph *graph = device->end_graph(device);
+  CoreGraph *graph = device->end_capture(device);
   for (int pass = 0; pass < 2; pass++) {
     device->begin_time(device);
     for (int i = 0; i < TIMES; i++) device->launch_graph(device, graph);
@@ -106,10 +106,10 @@ static void bench_ceilings(void) {
 static double steps_a_second(SimBatch *batch, int worlds, const uint8_t *actions, const SimStepOut *out) {
   double start = 0;
   for (int pass = 0; pass < 2; pass++) {
-    device->synchronise(device);
+    device->synchronize(device);
     start = bench_seconds();
     for (int t = 0; t < size_of.steps; t++) sim_batch_step(batch, actions, out);
-    device->synchronise(device);
+    device->synchronize(device);
   }
   return (double)worlds * size_of.steps / (bench_seconds() - start);
 }
@@ -196,10 +196,10 @@ static void bench_layer(OpsPrecision precision, const char *name, int in, int ou
   float *y = on_device(rows * o * sizeof *y);
   double start = 0;
   for (int pass = 0; pass < 2; pass++) {
-    device->synchronise(device);
+    device->synchronize(device);
     start = bench_seconds();
     for (int t = 0; t < size_of.steps; t++) ops->dense_forward(ops, x, w, b, y, size_of.rows, in, out, OPS_TANH);
-    device->synchronise(device);
+    device->synchronize(device);
   }
   const double seconds = (bench_seconds() - start) / size_of.steps;
   bench_row("device", name, "dense_forward", 2e-12 * size_of.rows * in * out / seconds, "TFLOP/s", 0);

@@ -55,7 +55,7 @@ static int make(Bench *bench, int threads) {
   CORE_ARENA(bench->arena, bench->actions, n * 6, "actions");
   CORE_ARENA(bench->arena, bench->begins, n, "begins");
   TRY(core_arena_commit(bench->arena));
-  agent_place(&bench->agent);
+  agent_bind_activations(&bench->agent);
   bench->actor = optimizer(m[0], v[0]);
   bench->critic = optimizer(m[1], v[1]);
   agent_initialise(&bench->agent, 1);
@@ -124,7 +124,7 @@ int main(void) {
       fprintf(stderr, "%s\n", core_error_message());
       return 1;
     }
-    agent_follow(&bench.agent, &(RecurrentSequences){.length = bench.length, .start = bench.start,
+    agent_bind_sequences(&bench.agent, &(RecurrentSequences){.length = bench.length, .start = bench.start,
                                                      .begins = bench.begins});
     snprintf(name, sizeof name, "lstm update 256 units %dx16", sequences[i]);
     measure(&bench, name, update, peak, threads);

@@ -39,7 +39,7 @@ static void print_row(Player *player, uint32_t row) {
   observer_look(&player->observer, player->shown, 1, player->observation);
   const Agent *agent = &player->agent;
   for (int i = 0; row == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
-  agent_follow(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
+  agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
   if (agent->is_q)
     agent_forward(agent, player->ops, &agent->actor, agent->actor.theta, player->observation, 1, player->logits);
   else agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);

@@ -231,7 +231,7 @@ static void lstm_actor(Check *check, GoldLstm *l, int step, LstmLosses *sums) {
   const float *action = lstm_input(check, l, step, "action", a), *behaviour = lstm_input(check, l, step, "logp_old", 1);
   float *advantage = lstm_input(check, l, step, "advantage_raw", 1), *ratio = check_floats(check, rows);
   float *entropy = check_floats(check, rows);
-  advantage_standardise(ops, ADVANTAGE_CLEANRL_MINIBATCH, advantage, rows, NULL);
+  advantage_normalize(ops, ADVANTAGE_CLEANRL_MINIBATCH, advantage, rows, NULL);
   lstm_compare(check, l, step, "advantage", advantage, 1);
   const float *logits = agent_pass(agent, ops, &agent->actor, l->x, g->rows);
   lstm_check_forward(check, l, step);
@@ -247,7 +247,7 @@ static void lstm_actor(Check *check, GoldLstm *l, int step, LstmLosses *sums) {
   lstm_compare(check, l, step, "entropy_each", entropy, 1);
   ops->policy_loss(ops, &agent->head, logits, action, behaviour, NULL, advantage, g->rows, check_real(check, "hp/eps"),
                    0, g->doutput, &sums->policy);
-  ops->gaussian_regularise(ops, &agent->head, logits, l->blocks > 1 ? agent->blocks.of_row : l->no_block,
+  ops->gaussian_regularize(ops, &agent->head, logits, l->blocks > 1 ? agent->blocks.of_row : l->no_block,
                            l->entropy_coef, RL_GAMES_BOUND, check_real(check, "hp/bounds_coef"), g->rows, g->doutput,
                            &sums->regular);
   lstm_check_half(check, l, step, "dmu", g->doutput);
@@ -328,7 +328,8 @@ static void case_lstm(Check *check) {
   for (int step = 0; step < l->g.steps; step++) {
     LstmLosses sums = {.terms = 0};
     lstm_read(check, l, step);
-    agent_follow(&l->g.agent, &(RecurrentSequences){.length = l->length, .start = l->start, .begins = l->begins});
+    agent_bind_sequences(&l->g.agent, &(RecurrentSequences){.length = l->length, .start = l->start,
+                                                            .begins = l->begins});
     lstm_actor(check, l, step, &sums);
     lstm_critic(check, l, step, &sums);
     lstm_check_losses(check, l, step, &sums);

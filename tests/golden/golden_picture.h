@@ -231,7 +231,7 @@ static Optimizer gold_optimizer(Check *check, const GoldPictures *g, float *m, f
 static void gold_allocate(Check *check, GoldPictures *g) {
   agent_register_gradient(&g->agent, &g->gradient, g->rows, g->arena);
   if (core_arena_commit(g->arena) != CORE_OK) check_give_up(check, "%s", core_error_message());
-  agent_place(&g->agent);
+  agent_bind_activations(&g->agent);
   const size_t n = g->agent.actor.n + g->agent.critic.n, rows = (size_t)g->rows;
   g->m = check_floats(check, n);
   g->v = check_floats(check, n);
@@ -309,7 +309,7 @@ static void gold_learn_ppo(Check *check, GoldPictures *g, int step, const float 
   const float *behaviour = gold_input(check, g, step, "logp_behaviour");
   OpsPolicySums policy;
   OpsValueSums value;
-  advantage_standardise(ops, ADVANTAGE_CLEANRL_MINIBATCH, advantage, rows, NULL);
+  advantage_normalize(ops, ADVANTAGE_CLEANRL_MINIBATCH, advantage, rows, NULL);
   gold_compare(check, step, "advantage_used", advantage, rows);
   const float *head = agent_pass(agent, ops, &agent->actor, x, g->rows);
   gold_compare(check, step, "head", head, outputs);

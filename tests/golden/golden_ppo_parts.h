@@ -104,7 +104,7 @@ static void gae_one(Check *check, const char *prefix) {
   check_singles(check, prefix, "advantage", CHECK_SINGLE, advantage, n);
   check_singles(check, prefix, "target", CHECK_SINGLE, target, n);
   lambda_target(check, prefix, rule, n, steps, worlds);
-  advantage_standardise(check->ops, ADVANTAGE_STOIX_BATCH, advantage, n, NULL);
+  advantage_normalize(check->ops, ADVANTAGE_STOIX_BATCH, advantage, n, NULL);
   check_singles(check, prefix, "advantage_stoix", CHECK_SINGLE, advantage, n);
   rule.lambda = 0; /* targets are one-step returns then */
   advantage_estimate(check->ops, rule, reward, values, done, truncated, next_value, (int)steps, (int)worlds,
@@ -138,7 +138,7 @@ static void advantage_ewma(Check *check) {
   for (size_t i = 0; i < rollouts; i++) {
     Moments now;
     check->ops->moments(check->ops, advantage + i * n, NULL, n, &now);
-    advantage_standardise_ewma(check->ops, &moments, check_real(check, "ewma/hp/decay"), &now, advantage + i * n, n);
+    advantage_normalize_ewma(check->ops, &moments, check_real(check, "ewma/hp/decay"), &now, advantage + i * n, n);
     both[2 * i] = moments.mean;
     both[2 * i + 1] = moments_variance(&moments);
   }
@@ -159,7 +159,7 @@ static void case_advantage_norm(Check *check) {
       float *advantage = check_input_float(check, check_name(check, sets[set], "in/advantage"), &n);
       size_t size = rules[r].by_minibatch ? n / parts : n;
       for (size_t first = 0; size > 0 && first + size <= n; first += size)
-        advantage_standardise(check->ops, rules[r].norm, advantage + first, size, NULL);
+        advantage_normalize(check->ops, rules[r].norm, advantage + first, size, NULL);
       check_singles(check, sets[set], rules[r].name, CHECK_STABLE, advantage, n);
     }
   advantage_ewma(check);

@@ -111,7 +111,7 @@ static void agent_from_file(Check *check, Update *u) {
                 &u->critic);
   agent->activation_block = check_floats(check, network_activation_floats(&actor->shape, u->rows) +
                                                     network_activation_floats(&critic->shape, u->rows));
-  agent_place(agent);
+  agent_bind_activations(agent);
   size_t width = (size_t)agent_ops_width(agent), rows = (size_t)u->rows;
   u->gradient.scratch = check_floats(check, 2 * rows * width);
   u->gradient.below = check_floats(check, 2 * rows * width);
@@ -348,7 +348,7 @@ static void case_update(Check *check) {
     int iteration = step / u.per_iteration;
     double rate = u.anneal ? u.rate * (1 - (double)iteration / u.iterations) : u.rate;
     Losses losses;
-    advantage_standardise(check->ops, u.norm, batch.advantage, (size_t)u.rows, NULL);
+    advantage_normalize(check->ops, u.norm, batch.advantage, (size_t)u.rows, NULL);
     check_step(check, &batch, "advantage_used", batch.advantage, (size_t)u.rows);
     if (u.ewma) run_proximal(check, &u, &batch);
     run_critic(check, &u, &batch, run_actor(check, &u, &batch, &losses), &losses);

@@ -62,12 +62,12 @@ static void sapg_variant(Check *check, const char *variant, int paper) {
   OpsGaussianSums regular;
   OpsValueSums value;
   memcpy(c.advantage, check_input_float(check, "in/advantage_raw", &rows), rows * sizeof *c.advantage);
-  advantage_standardise(ops, ADVANTAGE_CLEANRL_MINIBATCH, c.advantage, rows, NULL);
+  advantage_normalize(ops, ADVANTAGE_CLEANRL_MINIBATCH, c.advantage, rows, NULL);
   ops->policy_logp(ops, &c.head, c.logits, c.action, logp, (int)rows);
   for (size_t r = 0; r < rows; r++) ratio[r] = expf(logp[r] - c.logp_old[r]);
   ops->policy_loss(ops, &c.head, c.logits, c.action, c.logp_old, paper ? c.logp_leader_old : NULL, c.advantage,
                    (int)rows, epsilon, 0, dlogits, &policy);
-  ops->gaussian_regularise(ops, &c.head, c.logits, c.block, c.entropy_coef, 1.1, bounds_coef, (int)rows, dlogits,
+  ops->gaussian_regularize(ops, &c.head, c.logits, c.block, c.entropy_coef, 1.1, bounds_coef, (int)rows, dlogits,
                            &regular);
   ops->value_loss(ops, c.value, c.value_old, c.returns, (int)rows, 1, epsilon, critic_coef, dvalue, &value);
   ops->gaussian_split(ops, dlogits, c.block, (int)rows, (int)c.factors, c.blocks, dmu, dlog_sigma);
@@ -92,7 +92,7 @@ static void sapg_rates(Check *check) {
   size_t n = 0;
   double *kl = check_input(check, "lr/in/kl", &n), *rates = check_memory(check, n * sizeof(double));
   double rate = check_real(check, "lr/hp/start"), threshold = check_real(check, "lr/hp/threshold");
-  for (size_t i = 0; i < n; i++) rates[i] = rate = rl_games_rate(rate, kl[i], threshold);
+  for (size_t i = 0; i < n; i++) rates[i] = rate = rl_games_lr(rate, kl[i], threshold);
   check_doubles(check, "lr/", "lr", CHECK_DOUBLE, rates, n);
 }
 

@@ -110,14 +110,14 @@ static void check_graph(Communicator *communicator) {
   CORE_CHECK(device->allocate(device, ranks * n * sizeof *x, &all) == CORE_OK);
   communicator->sum(communicator, x, n, COMMUNICATOR_FLOAT); /* libraries connect before they are recorded */
   communicator->finish(communicator);
-  const uint64_t waits = device->synchronisations;
-  device->begin_graph(device);
+  const uint64_t waits = device->synchronizations;
+  device->begin_capture(device);
   communicator->sum(communicator, x, n, COMMUNICATOR_FLOAT);
   communicator->finish(communicator);
   communicator->gather(communicator, x, n * sizeof *x, all);
-  CoreGraph *graph = device->end_graph(device);
+  CoreGraph *graph = device->end_capture(device);
   for (int k = 0; k < 3; k++) device->launch_graph(device, graph);
-  check("recorded exchanges do not wait", device->synchronisations == waits);
+  check("recorded exchanges do not wait", device->synchronizations == waits);
   core_device_to_host(device, host, all, ranks * n * sizeof *host);
   bool good = true;
   for (size_t i = 0; i < ranks * n; i++) {

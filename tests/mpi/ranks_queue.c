@@ -27,10 +27,10 @@ static int count(const char *minibatches, const char *library, Counted *counted)
   if (code == CORE_OK) code = training_connect(training);
   if (code == CORE_OK) training_start(training);
   for (int i = 0; i < 2 && code == CORE_OK; i++) {
-    *counted = (Counted){training->device->graphs, training->device->synchronisations};
+    *counted = (Counted){training->device->graphs, training->device->synchronizations};
     code = training_iterate(training, &row);
     *counted = (Counted){training->device->graphs - counted->graphs,
-                         training->device->synchronisations - counted->waits};
+                         training->device->synchronizations - counted->waits};
   }
   training_destroy(&training);
   return code;

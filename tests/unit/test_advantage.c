@@ -87,13 +87,13 @@ static void test_standardisation(void **unused) {
   for (int i = 0; i < 3; i++) {
     float a[5] = {1, 2, 3, 4, 5};
     Moments before;
-    advantage_standardise(ops, rules[i].norm, a, 5, &before);
+    advantage_normalize(ops, rules[i].norm, a, 5, &before);
     double spread = sqrt((rules[i].unbiased ? 2.5 : 2.0) + rules[i].extra_variance) + rules[i].extra_std;
     assert_true(before.mean == 3 && before.m2 == 10);
     for (int k = 0; k < 5; k++) assert_true(fabs((double)a[k] - (k - 2) / spread) < 1e-6);
   }
   float raw[2] = {1, 2};
-  advantage_standardise(ops, ADVANTAGE_RAW, raw, 2, NULL);
+  advantage_normalize(ops, ADVANTAGE_RAW, raw, 2, NULL);
   assert_true(raw[0] == 1 && raw[1] == 2);
 }
 
@@ -102,7 +102,7 @@ static void test_standardisation_survives_a_large_mean(void **unused) {
   float a[1024];
   for (int i = 0; i < 1024; i++) a[i] = i % 2 ? 10000.001f : 9999.999f;
   double low = (double)a[0], high = (double)a[1], spread = sqrt((high - low) * (high - low) / 4 + 1e-5);
-  advantage_standardise(ops, ADVANTAGE_STOIX_BATCH, a, 1024, NULL);
+  advantage_normalize(ops, ADVANTAGE_STOIX_BATCH, a, 1024, NULL);
   for (int i = 0; i < 1024; i++) assert_true(fabs((double)a[i] - (i % 2 ? 1 : -1) * (high - low) / 2 / spread) < 1e-6);
 }
 
@@ -111,7 +111,7 @@ static void test_standardising_equal_advantages_gives_zeros(void **unused) {
   for (int i = 0; i < 3; i++) {
     float a[100];
     for (int k = 0; k < 100; k++) a[k] = 0.3f;
-    advantage_standardise(ops, norms[i], a, 100, NULL);
+    advantage_normalize(ops, norms[i], a, 100, NULL);
     for (int k = 0; k < 100; k++) assert_true(a[k] == 0);
   }
 }

@@ -54,7 +54,7 @@ static Fixture *make_agent(const char *encoder, const char *sharing) {
   agent_register_gradient(&f->agent, &f->gradient, ROWS, f->arena);
   CORE_ARENA(f->arena, f->x, (size_t)(ROWS * f->env->observation_length), "observations");
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
-  agent_place(&f->agent);
+  agent_bind_activations(&f->agent);
   assert_int_equal(ops_cpu_create(1, agent_ops_rows(&f->agent), agent_ops_width(&f->agent), &f->ops), CORE_OK);
   f->env->reset(f->env, f->x);
   agent_initialise(&f->agent, 7);

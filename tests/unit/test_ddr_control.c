@@ -44,7 +44,7 @@ static double held(const CoreConfig *config) {
   for (uint32_t i = 1; i <= 160; i++) {
     const double ddr = stand_in(&control, i);
     if (i > 60) sum += log(ddr);
-    ddr_control_follow(&control, 1000.0 * i, ddr);
+    ddr_control_update(&control, 1000.0 * i, ddr);
   }
   return exp(sum / 100);
 }
@@ -67,16 +67,16 @@ static void test_step(void **state) {
   const CoreConfig epsilon = CONFIGURED("ppo.epsilon=0.2", "ppo.ddr_target=100", "ppo.ddr_gain=1");
   DdrControl control = made(&com);
   (void)state;
-  ddr_control_follow(&control, 1, 400);
+  ddr_control_update(&control, 1, 400);
   assert_float_equal(ddr_control_com(&control), 32, 1e-12);
   assert_float_equal(ddr_control_epsilon(&control), com.ppo.epsilon, 0);
   control = made(&epsilon);
-  ddr_control_follow(&control, 1, 400);
+  ddr_control_update(&control, 1, 400);
   assert_float_equal(ddr_control_epsilon(&control), 0.4, 1e-12);
-  ddr_control_follow(&control, 1, 1e300); /* counts as 10 times the target */
+  ddr_control_update(&control, 1, 1e300); /* counts as 10 times the target */
   assert_float_equal(ddr_control_epsilon(&control), 0.4 * sqrt(10), 1e-12);
-  ddr_control_follow(&control, 1, NAN);
-  ddr_control_follow(&control, 1, 0);
+  ddr_control_update(&control, 1, NAN);
+  ddr_control_update(&control, 1, 0);
   assert_float_equal(ddr_control_epsilon(&control), 0.4 * sqrt(10), 1e-12);
 }
 
@@ -87,7 +87,7 @@ static void test_limits(void **state) {
   DdrControl control = made(&config);
   (void)state;
   assert_float_equal(ddr_control_com(&control), 4, 0);
-  for (int i = 0; i < 100; i++) ddr_control_follow(&control, 1, 1e3);
+  for (int i = 0; i < 100; i++) ddr_control_update(&control, 1, 1e3);
   assert_float_equal(ddr_control_com(&control), 50, 0);
   control = made(&endless);
   assert_float_equal(ddr_control_epsilon(&control), endless.ppo.epsilon_max, 0);
@@ -106,7 +106,7 @@ static void test_off(void **state) {
   const CoreConfig config = CONFIGURED("algo.name=ppo_ewma", "ppo.com=7", "ppo.epsilon=inf");
   DdrControl control = made(&config);
   (void)state;
-  ddr_control_follow(&control, 1, 1e3);
+  ddr_control_update(&control, 1, 1e3);
   assert_float_equal(ddr_control_com(&control), 7, 0);
   assert_true(isinf(ddr_control_epsilon(&control)));
 }

@@ -71,16 +71,16 @@ static void test_hand_over(void **state) {
   (void)state;
   for (int i = 0; i < 300; i++) host[i] = (float)i;
   device->to_device(device, x, host, sizeof host);
-  device->hand_over(device, x + 100, 50 * sizeof *x);
-  device->hand_over(device, x + 200, 10 * sizeof *x);
+  device->comm_start(device, x + 100, 50 * sizeof *x);
+  device->comm_start(device, x + 200, 10 * sizeof *x);
   device->to_host(device, seen, x, sizeof seen);
   assert_true(seen[99] == 99 && seen[100] != seen[100] && seen[149] != seen[149] &&
               seen[150] == 150); /* NaN: not yet */
   device->fill(device, x, 0, 100 * sizeof *x); /* beside what was handed over */
-  device->take_back(device);
+  device->comm_wait(device);
   device->to_host(device, seen, x, sizeof seen);
   for (int i = 0; i < 300; i++) assert_true(seen[i] == (i < 100 ? 0 : (float)i));
-  device->take_back(device); /* nothing is out */
+  device->comm_wait(device); /* nothing is out */
   device->release(device, x);
   device->destroy(device);
 }
@@ -106,14 +106,14 @@ static void write_in_flight(void) {
   void *memory = NULL;
   const float one = 1;
   if (device->allocate(device, 4096, &memory) != CORE_OK) _exit(2);
-  device->hand_over(device, memory, 4096);
+  device->comm_start(device, memory, 4096);
   device->to_device(device, (float *)memory + 7, &one, sizeof one);
-  device->take_back(device);
+  device->comm_wait(device);
 }
 static void hand_over_the_hosts(void) {
   CoreDevice *device = core_device_emulated(CORE_DEVICE_FORWARD);
   float x[4] = {0};
-  device->hand_over(device, x, sizeof x);
+  device->comm_start(device, x, sizeof x);
 }
 
 static void test_misuse(void **state) {

@@ -76,8 +76,8 @@ static void test_continuous_extras(void) {
   host_ops->policy_sampled_entropy(host_ops, &affine, logits, noise, ROWS, 0.02, dlogits, &entropy);
   assert_near(gentropy, entropy, 1e-8);
   assert_same(dlogits, gdlogits, ROWS * WIDTH, 1e-6);
-  host_ops->gaussian_regularise(host_ops, &gaussian, logits, set, coefficient, 0.5, 0.1, ROWS, dlogits, &a);
-  ops->gaussian_regularise(ops, &gaussian, glogits, gset, gcoefficient, 0.5, 0.1, ROWS, gdlogits, &b);
+  host_ops->gaussian_regularize(host_ops, &gaussian, logits, set, coefficient, 0.5, 0.1, ROWS, dlogits, &a);
+  ops->gaussian_regularize(ops, &gaussian, glogits, gset, gcoefficient, 0.5, 0.1, ROWS, gdlogits, &b);
   assert_same(dlogits, gdlogits, ROWS * WIDTH, 1e-6);
   assert_near(b.entropy, a.entropy, 1e-9);
   assert_near(b.bounds, a.bounds, 1e-9);

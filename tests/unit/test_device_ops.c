@@ -54,7 +54,7 @@ static void test_elementwise(void) {
     assert_same(m, dm, N, 0);
   }
   ops->add(ops, dm, dv, N), host_ops->add(host_ops, m, v, N);
-  ops->standardise(ops, dm, N, 0.3, 1.7), host_ops->standardise(host_ops, m, N, 0.3, 1.7);
+  ops->normalize(ops, dm, N, 0.3, 1.7), host_ops->normalize(host_ops, m, N, 0.3, 1.7);
   assert_same(m, dm, N, 0);
   ops->bound(ops, dm, N, -0.5f, 0.25f, dv), host_ops->bound(host_ops, m, N, -0.5f, 0.25f, v);
   assert_same(v, dv, N, 0);
@@ -291,13 +291,13 @@ static void test_graph(void **state) {
   void *x;
   (void)state;
   assert_int_equal(emulated->allocate(emulated, sizeof result, &x), CORE_OK);
-  emulated->begin_graph(emulated);
+  emulated->begin_capture(emulated);
   Increment arguments = {x};
   emulated->launch(emulated, &kernel, 1, 4, 0, &arguments);
   arguments.x = NULL; /* the graph has its own */
   core_device_copy(emulated, (int32_t *)x + 4, x, 4 * sizeof(int32_t));
   emulated->fill(emulated, (int32_t *)x + 8, 0xff, sizeof(int32_t));
-  CoreGraph *graph = emulated->end_graph(emulated);
+  CoreGraph *graph = emulated->end_capture(emulated);
   assert_int_equal(emulated->launches, 0);
   for (int launched = 0; launched < 4; launched++) {
     core_device_to_host(emulated, result, x, sizeof result);

@@ -35,12 +35,12 @@ static int race(CoreDevice *device, bool joins) {
   assert_int_equal(device->allocate(device, BYTES, &x), CORE_OK);
   assert_int_equal(device->allocate(device, BYTES, &y), CORE_OK);
   device->fill(device, x, 1, BYTES);
-  device->enter(device, CORE_STREAM_WORLDS);
+  device->stream_push(device, CORE_STREAM_WORLDS);
   device->fill(device, x, 2, BYTES);
-  device->leave(device);
-  if (joins) device->join(device, CORE_STREAM_WORLDS);
+  device->stream_pop(device);
+  if (joins) device->stream_wait(device, CORE_STREAM_WORLDS);
   device->copy(device, y, x, BYTES);
-  device->join(device, CORE_STREAM_WORLDS);
+  device->stream_wait(device, CORE_STREAM_WORLDS);
   const int seen = first_byte(device, y);
   assert_int_equal(first_byte(device, x), 2);
   device->release(device, x), device->release(device, y);
@@ -60,15 +60,15 @@ static void test_join(void **state) {
 
 /* A stream entered from a stream sees what that was given, and is waited for by it. */
 static void nested(CoreDevice *device, void *x, void *y, void *z) {
-  device->enter(device, CORE_STREAM_WORLDS);
+  device->stream_push(device, CORE_STREAM_WORLDS);
   device->fill(device, x, 7, BYTES);
-  device->enter(device, CORE_STREAM_AHEAD);
+  device->stream_push(device, CORE_STREAM_AHEAD);
   device->copy(device, y, x, BYTES);
-  device->leave(device);
-  device->join(device, CORE_STREAM_AHEAD);
+  device->stream_pop(device);
+  device->stream_wait(device, CORE_STREAM_AHEAD);
   device->copy(device, z, y, BYTES);
-  device->leave(device);
-  device->join(device, CORE_STREAM_WORLDS);
+  device->stream_pop(device);
+  device->stream_wait(device, CORE_STREAM_WORLDS);
 }
 
 static void test_nested(void **state) {
@@ -81,9 +81,9 @@ static void test_nested(void **state) {
     nested(d, x, y, z);
     assert_int_equal(first_byte(d, z), 7);
     d->fill(d, z, 0, BYTES);
-    d->begin_graph(d);
+    d->begin_capture(d);
     nested(d, x, y, z);
-    CoreGraph *graph = d->end_graph(d);
+    CoreGraph *graph = d->end_capture(d);
     assert_int_equal(first_byte(d, z), 0);
     for (int k = 0; k < 2; k++) {
       d->fill(d, y, 0, BYTES);
@@ -211,9 +211,9 @@ typedef struct Counted { double launches, waits, graphs; } Counted; /* of an ite
 static Counted count(Training *training) {
   RolloutEpisodes episodes;
   const CoreDevice *device = training->device;
-  const uint64_t launches = device->launches, waits = device->synchronisations, graphs = device->graphs;
+  const uint64_t launches = device->launches, waits = device->synchronizations, graphs = device->graphs;
   rollout_collect(&training->rollout, training->env, training->ops, &training->agent, 1, 2, &episodes);
-  return (Counted){(double)(device->launches - launches), (double)(device->synchronisations - waits),
+  return (Counted){(double)(device->launches - launches), (double)(device->synchronizations - waits),
                    (double)(device->graphs - graphs)};
 }
 

@@ -91,16 +91,16 @@ static void check_controller_kl(void) {
 
 static void check_units(void) {
   float *x = numbers(3, NUMBERS, 4), *y = up(x, NUMBERS * sizeof *x);
-  host_ops->standardise_within(host_ops, x, NUMBERS, 0.3, 2, 5);
-  ops->standardise_within(ops, y, NUMBERS, 0.3, 2, 5);
+  host_ops->normalize_within(host_ops, x, NUMBERS, 0.3, 2, 5);
+  ops->normalize_within(ops, y, NUMBERS, 0.3, 2, 5);
   assert_same(x, y, NUMBERS * sizeof *x);
   float least = 0, most = 0;
   for (int i = 0; i < NUMBERS; i++) least = fminf(least, x[i]), most = fmaxf(most, x[i]);
   assert_true(least == -5 && most == 5);
   x[0] = 7, x[1] = 1;
   core_device_to_device(device, y, x, 2 * sizeof *x);
-  host_ops->restore_within(host_ops, x, NUMBERS, 0.3, 0.5, 5);
-  ops->restore_within(ops, y, NUMBERS, 0.3, 0.5, 5);
+  host_ops->denormalize_within(host_ops, x, NUMBERS, 0.3, 0.5, 5);
+  ops->denormalize_within(ops, y, NUMBERS, 0.3, 0.5, 5);
   assert_same(x, y, NUMBERS * sizeof *x);
   assert_true(x[0] == (float)(5 * 0.5 + 0.3) && x[1] == (float)(0.5 + 0.3));
   device->release(device, y);

@@ -216,15 +216,15 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   Training *b = make(&config);
   unsetenv("TRAINER_QUEUE"), emulate(false);
   if (room > 0) {
-    assert_true(ppo_of(&a->learner)->minibatch.room > room);
-    ppo_of(&a->learner)->minibatch.room = ppo_of(&b->learner)->minibatch.room = room;
+    assert_true(learner_as_ppo(&a->learner)->minibatch.room > room);
+    learner_as_ppo(&a->learner)->minibatch.room = learner_as_ppo(&b->learner)->minibatch.room = room;
   }
   /* Pieces of shards are padded where they are queued: on a GPU products of other shapes may add in another order. */
   const double tolerance = asked_for_gpu() && a->shards.all_shards > 1 ? 1e-3 : 0;
   uint64_t before = 0;
   int measured = 0;
   for (int i = 0; i < ITERATIONS; i++) {
-    before = a->device->synchronisations;
+    before = a->device->synchronizations;
     const StoreIteration x = iterate(a, 1), y = iterate(b, 1);
     measured += !isnan(x.grad_kurtosis_actor);
     assert_near_to("policy_loss", x.policy_loss, y.policy_loss, fmax(100 * tolerance, 1e-9));
@@ -244,7 +244,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   const uint64_t all = (uint64_t)(ITERATIONS * minibatches - 2); /* the first of either kind is not recorded */
   const int64_t shards = a->shards.all_shards;
   const int64_t most = shards > 1 ? 4 * shards + config.ppo.epochs : 0; /* moments of shards; rows of an epoch */
-  const int64_t waits = (int64_t)(a->device->synchronisations - before);
+  const int64_t waits = (int64_t)(a->device->synchronizations - before);
   assert_int_equal(b->device->graphs, rollouts);
   if (room > 0) assert_in_range(a->device->graphs, 1 + rollouts, all - 1 + rollouts);
   else {
@@ -315,7 +315,7 @@ static void compare_divergence(const char *algorithm, const char *const *more) {
     StoreIteration row = iterate(training, 1);
     Learner *learner = &training->learner;
     const Optimizer *critic = learner->kind == &sapg_learner ? &((Sapg *)learner->state)->critic_optimizer
-                                                             : &ppo_of(learner)->critic_optimizer;
+                                                             : &learner_as_ppo(learner)->critic_optimizer;
     core_device_to_device(training->device, &critic->m[3], &nan, sizeof nan);
     assert_int_equal(training_iterate(training, &row), CORE_FAIL);
     snprintf(message[i], sizeof message[i], "%s", core_error_message());

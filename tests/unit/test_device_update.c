@@ -26,7 +26,7 @@ typedef struct Recorded {
 
 static CoreDevice counted;          /* the functions that are counted before they are called */
 static Recorded now, update;     /* update: of the last graph that ends in a step */
-static bool is_recording;
+static bool is_capturing;
 
 static int *chain_at_hand(void) { return &now.chain[now.entered[now.depth]]; }
 static void later_of(int *chain, int other) { *chain = other > *chain ? other : *chain; }
@@ -34,7 +34,7 @@ static void later_of(int *chain, int other) { *chain = other > *chain ? other : 
 static void count_launch(CoreDevice *device, const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared,
                          const void *arguments) {
   counted.launch(device, kernel, blocks, threads, shared, arguments);
-  if (!is_recording) return;
+  if (!is_capturing) return;
   int k = 0;
   while (k < now.kernels && strcmp(now.name[k], kernel->name) != 0) k++;
   if (k == now.kernels) now.name[now.kernels++] = kernel->name;
@@ -45,24 +45,24 @@ static void count_launch(CoreDevice *device, const CoreKernel *kernel, unsigned 
 }
 
 static void count_enter(CoreDevice *device, int stream) {
-  counted.enter(device, stream);
+  counted.stream_push(device, stream);
   const int from = *chain_at_hand();
   now.entered[++now.depth] = stream;
   later_of(chain_at_hand(), from);
 }
 static void count_leave(CoreDevice *device) {
-  counted.leave(device);
+  counted.stream_pop(device);
   now.depth--;
 }
 static void count_join(CoreDevice *device, int stream) {
-  counted.join(device, stream);
+  counted.stream_wait(device, stream);
   later_of(chain_at_hand(), now.chain[stream]);
 }
 
 static void count_begin(CoreDevice *device) {
-  counted.begin_graph(device);
+  counted.begin_capture(device);
   now = (Recorded){.launches = 0};
-  is_recording = true;
+  is_capturing = true;
 }
 static int count_of(const Recorded *graph, const char *name) {
   for (int k = 0; k < graph->kernels; k++)
@@ -70,17 +70,17 @@ static int count_of(const Recorded *graph, const char *name) {
   return 0;
 }
 static CoreGraph *count_end(CoreDevice *device) {
-  is_recording = false;
+  is_capturing = false;
   now.longest = now.chain[0];
   if (count_of(&now, "ops_descend") > 0) update = now;
-  return counted.end_graph(device);
+  return counted.end_capture(device);
 }
 
 static void count_graphs_of(CoreDevice *device) {
   counted = *device;
   device->launch = count_launch;
-  device->enter = count_enter, device->leave = count_leave, device->join = count_join;
-  device->begin_graph = count_begin, device->end_graph = count_end;
+  device->stream_push = count_enter, device->stream_pop = count_leave, device->stream_wait = count_join;
+  device->begin_capture = count_begin, device->end_capture = count_end;
 }
 
 typedef struct Case { const char *settings[10]; } Case;
@@ -105,8 +105,9 @@ static Recorded recorded(const Case *c) {
   for (int i = 0; i < 3; i++) iterate(training, 1);
   CoreDevice *device = training->device;
   device->launch = counted.launch;
-  device->enter = counted.enter, device->leave = counted.leave, device->join = counted.join;
-  device->begin_graph = counted.begin_graph, device->end_graph = counted.end_graph;
+  device->stream_push = counted.stream_push, device->stream_pop = counted.stream_pop,
+    device->stream_wait = counted.stream_wait;
+  device->begin_capture = counted.begin_capture, device->end_capture = counted.end_capture;
   training_destroy(&training);
   return update;
 }

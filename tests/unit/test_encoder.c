@@ -289,7 +289,7 @@ static void pieces_fill_a_device(void **state) {
     const size_t sizes[] = {(size_t)1 << 20, (size_t)1 << 30, (size_t)80 << 30, SIZE_MAX};
     int piece[4];
     for (int i = 0; i < 4; i++) {
-      CoreDevice *device = core_device_emulated_of(CORE_DEVICE_FORWARD, sizes[i]);
+      CoreDevice *device = core_device_emulated_sized(CORE_DEVICE_FORWARD, sizes[i]);
       CoreArena *arena = core_arena_create("test");
       Encoder encoder;
       core_arena_set_device(arena, device);

@@ -201,7 +201,7 @@ static void test_regularisers_by_differences(void **state) {
   int32_t set[ROWS];
   OpsGaussianSums sums;
   for (int r = 0; r < ROWS; r++) set[r] = r % 3;
-  ops->gaussian_regularise(ops, &gaussian, s.z, set, coef, 0.4, 0.3, ROWS, gradient, &sums);
+  ops->gaussian_regularize(ops, &gaussian, s.z, set, coef, 0.4, 0.3, ROWS, gradient, &sums);
   assert_near((0.3 * sums.bounds - sums.entropy) / ROWS, regular_of(z, set, coef), 1e-5);
   COMPARE(gradient, z, regular_of(z, set, coef));
   free(z), free_sample(&s);

@@ -34,19 +34,19 @@ static void check_operations(void) {
   assert_int_equal(device->allocate(device, BYTES, &z) + device->allocate_pinned(device, BYTES, &pinned), CORE_OK);
   for (int i = 0; i < BYTES; i++) assert_int_equal(((uint8_t *)pinned)[i], 0);
   device->fill(device, x, 5, BYTES);
-  device->enter(device, CORE_STREAM_WORLDS);
-  device->fetch(device, pinned, x, BYTES);
+  device->stream_push(device, CORE_STREAM_WORLDS);
+  device->to_host_async(device, pinned, x, BYTES);
   device->call(device, add_one, pinned);
-  device->send(device, y, pinned, BYTES);
+  device->to_device_async(device, y, pinned, BYTES);
   device->call(device, add_one, pinned);
-  device->leave(device);
-  device->join(device, CORE_STREAM_WORLDS);
+  device->stream_pop(device);
+  device->stream_wait(device, CORE_STREAM_WORLDS);
   device->copy(device, z, y, BYTES);
   device->to_host(device, seen, z, BYTES);
   for (int i = 0; i < BYTES; i++) assert_int_equal(seen[i], 6);
-  device->enter(device, CORE_STREAM_WORLDS);
-  device->synchronise(device);
-  device->leave(device);
+  device->stream_push(device, CORE_STREAM_WORLDS);
+  device->synchronize(device);
+  device->stream_pop(device);
   for (int i = 0; i < BYTES; i++) assert_int_equal(((uint8_t *)pinned)[i], 7);
   device->release_pinned(device, pinned);
   device->release(device, x), device->release(device, y), device->release(device, z);
@@ -339,12 +339,12 @@ static void check_parts(void) {
   for (int i = 0; i < 2 * AHEAD; i++) {
     EnvStep out = other.out;
     out.rewards = rewards[i / 2];
-    if (i > 0) device->join(device, CORE_STREAM_WORLDS);
-    device->enter(device, CORE_STREAM_WORLDS);
+    if (i > 0) device->stream_wait(device, CORE_STREAM_WORLDS);
+    device->stream_push(device, CORE_STREAM_WORLDS);
     other.env->parts->step(other.env, i % 2 ? CUT : 0, i % 2 ? WORLDS - CUT : CUT, actions[i / 2], &out);
-    device->leave(device);
+    device->stream_pop(device);
   }
-  device->join(device, CORE_STREAM_WORLDS);
+  device->stream_wait(device, CORE_STREAM_WORLDS);
   core_device_copy(device, other.out.rewards, rewards[AHEAD - 1], sizeof *expected);
   assert_same(&direct, &other);
   for (int t = 0; t < AHEAD; t++) {
@@ -354,7 +354,7 @@ static void check_parts(void) {
     free(seen);
     device->release(device, actions[t]), device->release(device, rewards[t]);
   }
-  env_synchronise(other.env);
+  env_synchronize(other.env);
   close_side(&direct), close_side(&other);
 }
 

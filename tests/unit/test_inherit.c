@@ -73,9 +73,10 @@ static void test_all(void **state) {
   Training *other = make_child(config, id);
   assert_int_equal(same->position.iteration, 2);
   assert_true(same_weights(same, parent) && same_weights(other, parent));
-  assert_memory_equal(ppo_of(&other->learner)->proximal.theta, ppo_of(&parent->learner)->proximal.theta,
+  assert_memory_equal(learner_as_ppo(&other->learner)->proximal.theta, learner_as_ppo(&parent->learner)->proximal.theta,
                       parent->agent.actor.n * sizeof(float));
-  assert_int_equal(ppo_of(&other->learner)->actor_optimizer.t, ppo_of(&parent->learner)->actor_optimizer.t);
+  assert_int_equal(learner_as_ppo(&other->learner)->actor_optimizer.t,
+                   learner_as_ppo(&parent->learner)->actor_optimizer.t);
   assert_memory_equal(same->coverage.record, parent->coverage.record, sizeof *parent->coverage.record);
   assert_true(coverage_summarise(same->coverage.record->count).states > 0);
   iterate(parent, 2);
@@ -99,7 +100,7 @@ static void test_weights(void **state) {
   Training *child = make_child(config, id);
   assert_true(same_weights(child, parent));
   assert_int_equal(child->position.iteration, 0);
-  const Ppo *ppo = ppo_of(&child->learner);
+  const Ppo *ppo = learner_as_ppo(&child->learner);
   assert_int_equal(ppo->actor_optimizer.t, 0);
   for (size_t i = 0; i < child->agent.actor.n; i++) {
     assert_true(ppo->actor_optimizer.m[i] == 0 && ppo->actor_optimizer.v[i] == 0);
@@ -117,8 +118,8 @@ static void test_between_learners(void **state) {
   CoreConfig ewma = small_config(), ppo = small_config();
   set(&ppo, "algo.name=ppo");
   Training *parent = make_parent(&ppo, id), *child = make_child(ewma, id);
-  assert_true(same_weights(child, parent) && ppo_of(&child->learner)->proximal.weight == 1);
-  assert_memory_equal(ppo_of(&child->learner)->proximal.theta, parent->agent.actor.theta,
+  assert_true(same_weights(child, parent) && learner_as_ppo(&child->learner)->proximal.weight == 1);
+  assert_memory_equal(learner_as_ppo(&child->learner)->proximal.theta, parent->agent.actor.theta,
                       parent->agent.actor.n * sizeof(float));
   iterate(child, 1);
   training_destroy(&parent);
@@ -140,16 +141,16 @@ static void test_units_of_values(void **state) {
   plain = config;
   set(&config, "ppo.normalize_value=yes");
   Training *parent = make_parent(&config, id), *child = make_child(config, id);
-  const double *units = ppo_of(&child->learner)->value_moments;
+  const double *units = learner_as_ppo(&child->learner)->value_moments;
   assert_true(units[0] > 1);
-  assert_memory_equal(units, ppo_of(&parent->learner)->value_moments, VALUE_MOMENTS * sizeof *units);
-  assert_int_equal(ppo_of(&child->learner)->actor_optimizer.t, 0);
+  assert_memory_equal(units, learner_as_ppo(&parent->learner)->value_moments, VALUE_MOMENTS * sizeof *units);
+  assert_int_equal(learner_as_ppo(&child->learner)->actor_optimizer.t, 0);
   iterate(child, 1);
   training_destroy(&child);
   training_destroy(&parent);
   parent = make_parent(&plain, id);
   child = make_child(config, id); /* at first those of rewards */
-  units = ppo_of(&child->learner)->value_moments;
+  units = learner_as_ppo(&child->learner)->value_moments;
   assert_true(units[0] == 1 && units[1] == 0 && units[2] == 1);
   training_destroy(&child);
   training_destroy(&parent);
@@ -180,14 +181,14 @@ static void test_control_of_the_ddr(void **state) {
   CoreConfig config = small_config();
   set(&config, "ppo.ddr_target=1e4");
   Training *parent = make_parent(&config, id), *same = make_child(config, id);
-  const double com = ppo_of(&parent->learner)->ddr.value;
-  assert_true(com != 4 && ppo_of(&same->learner)->ddr.value == com);
+  const double com = learner_as_ppo(&parent->learner)->ddr.value;
+  assert_true(com != 4 && learner_as_ppo(&same->learner)->ddr.value == com);
   set(&config, "ppo.com_max=0.5");
   Training *bounded = make_child(config, id);
-  assert_true(com > 0.5 && ppo_of(&bounded->learner)->ddr.value == 0.5);
+  assert_true(com > 0.5 && learner_as_ppo(&bounded->learner)->ddr.value == 0.5);
   set(&config, "algo.name=ppo");
   Training *other = make_child(config, id);
-  assert_true(ppo_of(&other->learner)->ddr.value == config.ppo.epsilon);
+  assert_true(learner_as_ppo(&other->learner)->ddr.value == config.ppo.epsilon);
   training_destroy(&parent);
   training_destroy(&same);
   training_destroy(&bounded);
@@ -339,7 +340,8 @@ static void check_on_a_device(CoreConfig config, const char *id) {
   unsetenv("CORE_DEVICE");
   assert_true(there->device != NULL);
   assert_weights_near(there, there->agent.actor.theta, here, here->agent.actor.theta, 0);
-  assert_weights_near(there, ppo_of(&there->learner)->proximal.theta, here, ppo_of(&here->learner)->proximal.theta, 0);
+  assert_weights_near(there, learner_as_ppo(&there->learner)->proximal.theta, here,
+                      learner_as_ppo(&here->learner)->proximal.theta, 0);
   assert_int_equal(there->position.iteration, here->position.iteration);
   iterate(there, 1), iterate(here, 1);
   assert_weights_near(there, there->agent.actor.theta, here, here->agent.actor.theta, 1e-3);

@@ -192,7 +192,7 @@ static void check_turns(void) {
   sim_batch_reset(there.batch, NULL), sim_batch_reset(here.batch, NULL);
   for (uint32_t t = 40; t < 100; t += 12) {
     step_both(&there, &here, t, t + 12);
-    sim_batch_synchronise(there.batch);
+    sim_batch_synchronize(there.batch);
   }
   sim_level_set_free(&set);
   destroy(&there), destroy(&here);

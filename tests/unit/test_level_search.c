@@ -187,7 +187,7 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   level_search_register(&search, &config, levels, &one_rank, arena);
   level_buffer_register(&buffer, 6, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
-  agent_place(&agent);
+  agent_bind_activations(&agent);
   agent_initialise(&agent, 1);
   assert_int_equal(ops_cpu_create(1, 16, 16, &ops), CORE_OK);
   assert_int_equal(level_search_create(&search, levels, 1, NULL), CORE_OK);

@@ -112,7 +112,7 @@ static Fixture *make(const char *const *settings, int shards_of_run) {
   if (strcmp(f->config.algo.name, "sapg") == 0)
     sapg_data_register(&f->sapg, &f->config, &f->agent, &f->rollout, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
-  agent_place(&f->agent);
+  agent_bind_activations(&f->agent);
   assert_int_equal(ops_cpu_create(1, agent_ops_rows(&f->agent), agent_ops_width(&f->agent), &f->ops), CORE_OK);
   agent_initialise(&f->agent, 3);
   assert_int_equal(evaluate_create(&f->evaluator, &f->env, 1, NULL), CORE_OK);
@@ -252,7 +252,7 @@ static double on_policy_return(const Fixture *f, int t, int w, bool bootstraps) 
 static void check_sapg(Fixture *f, bool bootstraps, float *returns) {
   SapgData *data = &f->sapg;
   double moments[3] = {FIRST_MOMENTS[0], FIRST_MOMENTS[1], FIRST_MOMENTS[2]};
-  LearnerUpdate update = {0};
+  UpdateStats update = {0};
   collect(f, 1);
   assert_true((data->last_values != NULL) == bootstraps && (f->rollout.limits.leader_values != NULL) == bootstraps);
   sapg_data_collect(data, f->ops, &f->config, &f->agent, &f->rollout, 1, moments, &update);

@@ -35,7 +35,7 @@ static Fixture *make(int64_t states) {
   rollout_register(&f->rollout, &config, &env, &shards, STEPS, f->arena);
   metrics_register(&f->metrics, &f->agent, &f->rollout, states, 0, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
-  agent_place(&f->agent);
+  agent_bind_activations(&f->agent);
   assert_int_equal(ops_cpu_create(1, 64, 16, &f->ops), CORE_OK);
   for (int i = 0; i < TOTAL; i++) {
     f->rollout.actions[i] = (uint8_t)(i % 2);

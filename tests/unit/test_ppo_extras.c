@@ -80,10 +80,10 @@ static void test_penalty_gradient_by_differences(void **state) {
   memset(training->rollout.values, 0,
          (size_t)(training->rollout.steps + 1) * (size_t)training->rollout.worlds * sizeof(float));
   for (size_t i = 0; i < actor->n; i++) actor->theta[i] += 0.3f * (float)((int)(i * 7 % 5) - 2); /* away from it */
-  const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2};
-  LearnerUpdate update;
+  const UpdateContext step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2};
+  UpdateStats update;
   assert_int_equal(training->learner.kind->update(training->learner.state, &step, &update), CORE_OK);
-  const float *gradient = ppo_of(&training->learner)->gradient.mean.actor;
+  const float *gradient = learner_as_ppo(&training->learner)->gradient.mean.actor;
   double *theta = core_memory_allocate(actor->n * sizeof *theta), h = 1e-6;
   for (size_t i = 0; i < actor->n; i++) theta[i] = (double)actor->theta[i];
   const double loss = penalty(training, theta, 3);
@@ -135,10 +135,10 @@ static void test_running_moments(void **state) {
   Ops *ops;
   assert_int_equal(ops_cpu_create(1, 8, 8, &ops), CORE_OK);
   ops->moments(ops, first, NULL, 4, &now);
-  advantage_standardise_ewma(ops, &moments, decay, &now, first, 4);
+  advantage_normalize_ewma(ops, &moments, decay, &now, first, 4);
   assert_float_equal(first[0], (1 - 3) / sqrt(14.0 / 4), 1e-6);
   ops->moments(ops, second, NULL, 4, &now);
-  advantage_standardise_ewma(ops, &moments, decay, &now, second, 4);
+  advantage_normalize_ewma(ops, &moments, decay, &now, second, 4);
   assert_float_equal(moments.n, 6, 0);
   assert_float_equal(second[3], (1 - mean) / sqrt(squares / 6), 1e-6);
   ops_destroy(&ops);

@@ -149,9 +149,9 @@ static void assert_resumes(CoreConfig config) {
   StoreIteration row = iterate(second, 2);
 
   assert_true(same_weights(whole, second));
-  assert_memory_equal(ppo_of(&whole->learner)->proximal.theta, ppo_of(&second->learner)->proximal.theta,
+  assert_memory_equal(learner_as_ppo(&whole->learner)->proximal.theta, learner_as_ppo(&second->learner)->proximal.theta,
                       whole->agent.actor.n * sizeof(float));
-  assert_true(ppo_of(&whole->learner)->proximal.weight == ppo_of(&second->learner)->proximal.weight);
+  assert_true(learner_as_ppo(&whole->learner)->proximal.weight == learner_as_ppo(&second->learner)->proximal.weight);
   assert_true(row.kl == expected.kl && row.transitions == expected.transitions);
   assert_true(row.policy_loss == expected.policy_loss && row.value_loss == expected.value_loss);
   assert_true(row.learning_rate == expected.learning_rate);
@@ -184,12 +184,12 @@ static void test_centre_of_mass(void **state) {
   float *initial = malloc(huge->agent.actor.n * sizeof(float));
   memcpy(initial, huge->agent.actor.theta, huge->agent.actor.n * sizeof(float));
   StoreIteration none_row = iterate(none, 2), huge_row = iterate(huge, 2);
-  assert_memory_equal(ppo_of(&none->learner)->proximal.theta, none->agent.actor.theta,
+  assert_memory_equal(learner_as_ppo(&none->learner)->proximal.theta, none->agent.actor.theta,
                       none->agent.actor.n * sizeof(float));
   assert_true(none_row.clip_fraction == 0);
   assert_true(huge_row.clip_fraction > 0.5);
   for (size_t i = 0; i < huge->agent.actor.n; i++)
-    assert_float_equal(ppo_of(&huge->learner)->proximal.theta[i], initial[i], 1e-6);
+    assert_float_equal(learner_as_ppo(&huge->learner)->proximal.theta[i], initial[i], 1e-6);
   free(initial);
   training_destroy(&none);
   training_destroy(&huge);

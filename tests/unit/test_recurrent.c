@@ -314,7 +314,7 @@ static double lead_value(Training *training, int t, int world, float *memory) {
   memcpy(seen, rollout->observations + row * features, features * sizeof *seen);
   observer_lead(&rollout->observer, seen, 1);
   const RecurrentSequences one = {.length = 1, .start = memory, .begins = states->begins + row, .end = memory};
-  agent_follow(&training->agent, &one);
+  agent_bind_sequences(&training->agent, &one);
   agent_values(&training->agent, training->ops, seen, 1, &value);
   return (double)value;
 }

@@ -23,9 +23,9 @@ static CoreConfig small_config(void) {
 static int rows_of(const Rollout *rollout) { return rollout->steps * rollout->worlds; }
 
 /* One more update on the rollout that is there. */
-static LearnerUpdate update_again(Training *training) {
-  const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2};
-  LearnerUpdate update;
+static UpdateStats update_again(Training *training) {
+  const UpdateContext step = {.ops = training->ops, .rollout = &training->rollout, .iteration = 2};
+  UpdateStats update;
   assert_int_equal(training->learner.kind->update(training->learner.state, &step, &update), CORE_OK);
   return update;
 }
@@ -63,7 +63,7 @@ static void test_bound_by_differences(void **state) {
          ((size_t)rows_of(&training->rollout) + (size_t)training->rollout.worlds) * sizeof(float));
   for (size_t i = 0; i < actor->log_sigma; i++) actor->theta[i] += 0.5f * (float)((int)(i * 7 % 5) - 2);
   update_again(training);
-  const float *gradient = ppo_of(&training->learner)->gradient.mean.actor;
+  const float *gradient = learner_as_ppo(&training->learner)->gradient.mean.actor;
   double *theta = core_memory_allocate(actor->n * sizeof *theta), h = 1e-6;
   for (size_t i = 0; i < actor->n; i++) theta[i] = (double)actor->theta[i];
   assert_true(beyond(training, theta, 3) > 0.01);
@@ -107,7 +107,7 @@ static void test_values_by_hand(void **state) {
   set(&config, "ppo.learning_rate=0");
   Training *training = make(&config);
   iterate(training, 1);
-  Ppo *ppo = ppo_of(&training->learner);
+  Ppo *ppo = learner_as_ppo(&training->learner);
   const Rollout *rollout = &training->rollout;
   assert_true(ppo->value_moments[0] == 1 + 2 * ROWS); /* values and returns, beside the one to begin with */
   double moments[3] = {40, 0.3, 60}, value[ROWS + WORLDS], target[ROWS];

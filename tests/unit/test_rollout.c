@@ -66,7 +66,7 @@ static Fixture *make(int max_rows) {
   const Shards shards = shards_alone(WORLDS);
   rollout_register(&f->rollout, &config, &f->env, &shards, STEPS, f->arena);
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
-  agent_place(&f->agent);
+  agent_bind_activations(&f->agent);
   assert_int_equal(ops_cpu_create(1, 16, 16, &f->ops), CORE_OK);
   agent_initialise(&f->agent, 3);
   for (size_t i = 0; i < f->agent.actor.n; i++) f->agent.actor.theta[i] *= 5; /* a policy that is not uniform */

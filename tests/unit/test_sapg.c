@@ -58,7 +58,7 @@ static void test_leader_learns_from_followers(void **state) {
   SapgData *data = &sapg->data;
   double moments[3] = {40, 0.3, 60}, before[3] = {40, 0.3, 60};
   const double deviation = sqrt(60.0 / 40 + 1e-5);
-  LearnerUpdate update = {0};
+  UpdateStats update = {0};
   sapg_data_collect(data, training->ops, &training->config, &training->agent, rollout, 3, moments, &update);
   assert_true(data->follower[0] != data->follower[1] && data->follower[0] < 2 && data->follower[1] < 2);
   assert_true(moments[0] == before[0] + 2 * (96 + 64)); /* values, then returns */
@@ -243,7 +243,7 @@ static void test_samples_of_ranks(void **state) {
     Agent agent;
     Rollout rollout;
     SapgData data;
-    LearnerUpdate update = {0};
+    UpdateStats update = {0};
     Ops *ops;
     CoreArena *arena = core_arena_create("test");
     assert_int_equal(env_create(&config, 1, 0, &env), CORE_OK);
@@ -251,7 +251,7 @@ static void test_samples_of_ranks(void **state) {
     rollout_register(&rollout, &config, env, &ranks[rank], 8, arena);
     sapg_data_register(&data, &config, &agent, &rollout, arena);
     assert_int_equal(core_arena_commit(arena), CORE_OK);
-    agent_place(&agent);
+    agent_bind_activations(&agent);
     assert_int_equal(ops_cpu_create(1, 64, 128, &ops), CORE_OK);
     for (int i = 0; i < 32; i++) rollout.logp[i] = (float)(i % 4 + 4 * rank); /* the world of the run */
     sapg_data_collect(&data, ops, &config, &agent, &rollout, 1, NULL, &update);
@@ -292,15 +292,15 @@ static void test_only_the_leader_is_reported(void **state) {
 }
 
 static void test_rate_follows_the_kl(void **state) {
-  assert_true(rl_games_rate(1e-3, 0.033, 0.016) == 1e-3 / 1.5 && rl_games_rate(1e-3, 0.007, 0.016) == 1e-3 * 1.5);
-  assert_true(rl_games_rate(1e-3, 0.016, 0.016) == 1e-3 && rl_games_rate(1e-3, 9, 0) == 1e-3);
-  assert_true(rl_games_rate(1e-6, 1, 0.016) == 1e-6 && rl_games_rate(1e-2, 0, 0.016) == 1e-2);
+  assert_true(rl_games_lr(1e-3, 0.033, 0.016) == 1e-3 / 1.5 && rl_games_lr(1e-3, 0.007, 0.016) == 1e-3 * 1.5);
+  assert_true(rl_games_lr(1e-3, 0.016, 0.016) == 1e-3 && rl_games_lr(1e-3, 9, 0) == 1e-3);
+  assert_true(rl_games_lr(1e-6, 1, 0.016) == 1e-6 && rl_games_lr(1e-2, 0, 0.016) == 1e-2);
   assert_true(sapg_entropy_coef(0, 6, 0.005) == 0.0025 && sapg_entropy_coef(5, 6, 0.005) == 0);
   CoreConfig config = small_config();
   set(&config, "ppo.learning_rate=1e-4");
   Training *training = make(&config);
   StoreIteration row = iterate(training, 1);
-  assert_true(*((Sapg *)training->learner.state)->controller.rate > 1e-4); /* so small a step is made larger */
+  assert_true(*((Sapg *)training->learner.state)->adaptive_lr.lr > 1e-4); /* so small a step is made larger */
   assert_true(row.kl_controller > 0 && row.kl_controller < 0.008 && row.clip_fraction_silent >= 0);
   assert_true(row.clip_fraction_silent <= row.clip_fraction);
   training_destroy(&training);

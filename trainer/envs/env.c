@@ -49,8 +49,8 @@ int env_worlds_at_once(const Env *env, int worlds, int trained) {
   return env->foreign && trained < worlds ? trained : worlds;
 }
 
-void env_synchronise(Env *env) {
-  if (env->parts && env->parts->synchronise) env->parts->synchronise(env);
+void env_synchronize(Env *env) {
+  if (env->parts && env->parts->synchronize) env->parts->synchronize(env);
 }
 
 int env_check(const Env *env) { return env->outside ? env->outside->check(env) : CORE_OK; }

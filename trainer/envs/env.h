@@ -129,8 +129,8 @@ typedef struct EnvParts {
   void (*ask)(Env *env, int first, int count, const void *actions);
   void (*take)(Env *env, int first, int count, const EnvStep *out);
   /* Nothing goes on beside the steps any more, and the next one begins as the first after a pause does: before a graph
-   * of steps is recorded or launched, and before it ends (sim_batch_synchronise). NULL: nothing ever does. */
-  void (*synchronise)(Env *env);
+   * of steps is recorded or launched, and before it ends (sim_batch_synchronize). NULL: nothing ever does. */
+  void (*synchronize)(Env *env);
 } EnvParts;
 
 /* Worlds outside of this process, which can fail without it. A step after a failure gives zeros. Their episodes begin
@@ -266,7 +266,7 @@ void env_seed(Env *env, const EnvSeeds *seeds);
 /* Worlds of a batch that is to play `worlds` beside a rank's `trained` worlds: fewer where they are foreign. */
 int env_worlds_at_once(const Env *env, int worlds, int trained);
 /* EnvParts.synchronise, where there is something to wait for. */
-void env_synchronise(Env *env);
+void env_synchronize(Env *env);
 /* Are buffers on a device and worlds on the host? */
 static inline bool env_is_hosted(const Env *env) { return env->device && env->device->host_seconds; }
 /* CORE_FAIL: worlds outside of this process have failed. */

@@ -112,9 +112,9 @@ static void step_part(Env *env, int first, int count, const void *actions, const
   sim_batch_step_part(batch_of(env), first, count, actions, &given);
 }
 
-static void synchronise(Env *env) { sim_batch_synchronise(batch_of(env)); }
+static void synchronize(Env *env) { sim_batch_synchronize(batch_of(env)); }
 
-static const EnvParts parts = {.step = step_part, .synchronise = synchronise};
+static const EnvParts parts = {.step = step_part, .synchronize = synchronize};
 
 static int64_t nonfinite(const Env *env) { return sim_batch_nonfinite(batch_of(env)); }
 

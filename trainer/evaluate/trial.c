@@ -44,7 +44,7 @@ void trial_begin(const Trial *trial, CoreDevice *device) {
 /* The agent's next pass is of worlds from `first` on. */
 static void follow(const Trial *trial, const Agent *agent, int first) {
   float *states = trial->states + (size_t)first * (size_t)trial->numbers;
-  agent_follow(agent, &(RecurrentSequences){.length = 1, .start = states, .end = states});
+  agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = states, .end = states});
 }
 
 /* States end with their episodes. */

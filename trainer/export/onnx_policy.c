@@ -93,7 +93,7 @@ static OnnxValue layer(Onnx *onnx, const Agent *agent, int l, OnnxValue x) {
   snprintf(bias, sizeof bias, "actor.b%d", l);
   const int width = shape->width[l + 1];
   x = dense_layer(onnx, agent, &(Dense){kernel, bias, network_kernel(shape, l), network_bias(shape, l),
-                                        shape->width[l], width, l == 0 && !agent_has_memory(agent)}, x);
+                                        shape->width[l], width, l == 0 && !agent_is_recurrent(agent)}, x);
   if (network_has_norm(shape, l))
     x = onnx_layer_norm(onnx, x, vector(onnx, "gain", l, theta + network_norm_gain(shape, l), width),
                         vector(onnx, "offset", l, theta + network_norm_offset(shape, l), width));
@@ -136,7 +136,7 @@ static OnnxValue network(Onnx *onnx, const Agent *agent, OnnxValue x) {
   const AgentNetwork *actor = &agent->actor;
   if (agent->encoder.shape.kind != ENCODER_NONE)
     x = onnx_encoder(onnx, &agent->encoder.shape, actor->name, actor->theta + actor->encoder, x);
-  if (agent_has_memory(agent)) x = remember(onnx, agent, x);
+  if (agent_is_recurrent(agent)) x = remember(onnx, agent, x);
   for (int l = 0; l < actor->shape.layers; l++) x = layer(onnx, agent, l, x);
   return x;
 }

@@ -1,16 +1,17 @@
-/* Holds the data-to-divergence ratio (DDR, spec metrics.md) of iterations near a target, by one factor an iteration:
+/* Controls the data-to-divergence ratio (DDR, spec metrics.md): after each iteration one setting moves so that the DDR
+ * approaches its target.
  *
  *   PPO-EWMA  COM     <- COM     (target / DDR)^gain
  *   PPO       epsilon <- epsilon (DDR / target)^(gain / 2)
  *
- * DDR goes about as COM and as 1 / epsilon^2, so both close the same share of the gap. */
+ * DDR is roughly proportional to COM and to 1 / epsilon^2, so both rules close the same share of the gap. */
 #ifndef TRAINER_DDR_CONTROL_H
 #define TRAINER_DDR_CONTROL_H
 #include <stdbool.h>
 
 #include "core/config/config.h"
 
-/* Of a checkpoint: `value`. */
+/* Checkpoint section that holds `value`. */
 #define DDR_CONTROL_SECTION "ddr control"
 
 typedef enum DdrControlKind { DDR_CONTROL_NONE, DDR_CONTROL_COM, DDR_CONTROL_EPSILON } DdrControlKind;
@@ -18,24 +19,25 @@ typedef enum DdrControlKind { DDR_CONTROL_NONE, DDR_CONTROL_COM, DDR_CONTROL_EPS
 typedef struct DdrControl {
   const CoreConfig *config;
   DdrControlKind kind;
-  double value;        /* COM or epsilon of the next update; it is all of the state, and a checkpoint's */
+  double value;        /* COM or epsilon of the next update: the whole state, saved in checkpoints */
 } DdrControl;
 
-/* What moves. */
+/* Returns which setting is controlled. */
 DdrControlKind ddr_control_kind(const CoreConfig *config);
-/* ppo.ddr_target and what belongs to it; config must outlive it. CORE_USAGE: settings that can not be together. */
+/* Reads ppo.ddr_target and its companions; config must outlive the control. CORE_USAGE: settings that exclude each
+ * other. */
 int ddr_control_create(const CoreConfig *config, DdrControl *control);
 static inline bool ddr_control_is_on(const DdrControl *control) { return control->kind != DDR_CONTROL_NONE; }
-/* ppo.com or ppo.epsilon again, or the limit next to it. */
+/* Resets the value to ppo.com or ppo.epsilon, clamped to its limits. */
 void ddr_control_start(DdrControl *control);
-/* A value that another run has left: within this one's limits. */
+/* Clamps a value restored from another run to this run's limits. */
 void ddr_control_bound(DdrControl *control);
-/* The target after so many transitions: ppo.ddr_target, or what ppo.ddr_schedule makes of it. */
+/* Returns the target after `transitions` transitions: ppo.ddr_target, scaled by ppo.ddr_schedule. */
 double ddr_control_target(const CoreConfig *config, double transitions);
-/* After an iteration, whose DDR is given: the value of the next one. A ratio to the target beyond 10 counts as 10;
- * a DDR that is NaN or 0 changes nothing. */
-void ddr_control_follow(DdrControl *control, double transitions, double ddr);
-/* In use: as controlled, or as configured. */
+/* Updates the value for the next iteration from this iteration's DDR. A target / DDR beyond 10 or 1/10 is clamped; a
+ * DDR that is NaN or 0 changes nothing. */
+void ddr_control_update(DdrControl *control, double transitions, double ddr);
+/* Return the value in use: the controlled one, or the setting. */
 double ddr_control_com(const DdrControl *control);
 double ddr_control_epsilon(const DdrControl *control);
 

@@ -1,9 +1,9 @@
-/* Shuffling and going through the minibatches (epochs.h). */
+/* Shuffling and iterating over minibatches (epochs.h). */
 #include "trainer/learners/epochs.h"
 
 int epochs_steps(const CoreConfig *config) { return (int)(config->ppo.epochs * config->ppo.num_minibatches); }
 
-static void shuffle(const Epochs *epochs, const LearnerStep *step, int epoch) {
+static void shuffle(const Epochs *epochs, const UpdateContext *step, int epoch) {
   minibatch_shuffle(epochs->minibatch, step->ops, step->rollout, (uint64_t)epochs->config->train.seed, step->iteration,
                     epoch);
 }
@@ -12,96 +12,96 @@ static int name_minibatch(int code, int epoch, int m) {
   return core_error_context(code, "epoch %d, minibatch %d", epoch + 1, m + 1);
 }
 
-static int decide_epoch(const Epochs *epochs, const LearnerStep *step, int epoch, LearnerUpdate *update) {
+static int step_epoch_sync(const Epochs *epochs, const UpdateContext *step, int epoch, UpdateStats *update) {
   for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
-    const int code = epochs->decide(epochs->learner, step, m, update);
+    const int code = epochs->step_sync(epochs->learner, step, m, update);
     if (code != CORE_OK) return name_minibatch(code, epoch, m);
     if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
   }
   return CORE_OK;
 }
 
-/* ---- recorded ---------------------------------------------------------------------------------------------------- */
+/* ---- without the host -------------------------------------------------------------------------------------------- */
 
-typedef struct Recording { const Epochs *epochs; const LearnerStep *step; } Recording;
-static void record_one(void *context) {
-  const Recording *recording = context;
-  recording->epochs->record(recording->epochs->learner, recording->step);
+typedef struct Enqueued { const Epochs *epochs; const UpdateContext *step; } Enqueued;
+static void enqueue_one(void *context) {
+  const Enqueued *enqueued = context;
+  enqueued->epochs->enqueue(enqueued->epochs->learner, enqueued->step);
 }
 
-static void record_epoch(const Epochs *epochs, const LearnerStep *step) {
-  Recording recording = {epochs, step};
+static void enqueue_epoch(const Epochs *epochs, const UpdateContext *step) {
+  Enqueued enqueued = {epochs, step};
   for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
-    recorded_minibatch(epochs->recorded, record_one, &recording);
+    captured_minibatch(epochs->captured, enqueue_one, &enqueued);
     if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
   }
 }
 
-static void open_stats(const Epochs *epochs, const LearnerStep *step, double rate) {
-  recorded_begin(epochs->recorded, step, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
-                 epochs->proximal, rate);
+static void begin_captured(const Epochs *epochs, const UpdateContext *step, double lr) {
+  captured_begin(epochs->captured, step, epochs->agent, &epochs->gradient->mean, epochs->actor, epochs->critic,
+                 epochs->proximal, lr);
 }
 
-/* Takes the step that could not be done once more, for the host to see why. */
-static int explain(const Epochs *epochs, const LearnerStep *step, int failed) {
+/* Repeats the failed step on the host, which names the value that is not finite. */
+static int repeat_failed_step(const Epochs *epochs, const UpdateContext *step, int failed) {
   const int parts = (int)epochs->config->ppo.num_minibatches, epoch = failed / parts, m = failed % parts;
-  LearnerUpdate unused = {0};
+  UpdateStats unused = {0};
   shuffle(epochs, step, epoch);
-  return name_minibatch(recorded_explain(epochs->decide(epochs->learner, step, m, &unused)), epoch, m);
+  return name_minibatch(captured_diagnose(epochs->step_sync(epochs->learner, step, m, &unused)), epoch, m);
 }
 
-/* Of the epochs from `first` on. */
-static int close_stats(const Epochs *epochs, const LearnerStep *step, int first, LearnerUpdate *update) {
+/* Finishes the captured update that began with epoch `first`. */
+static int finish_captured(const Epochs *epochs, const UpdateContext *step, int first, UpdateStats *update) {
   OpsUpdateStats stats;
-  const int failed = recorded_finish(epochs->recorded, step->ops, epochs->actor, epochs->critic, epochs->proximal,
+  const int failed = captured_finish(epochs->captured, step->ops, epochs->actor, epochs->critic, epochs->proximal,
                                      &stats, update);
-  if (failed >= 0) return explain(epochs, step, first * (int)epochs->config->ppo.num_minibatches + failed);
+  if (failed >= 0) return repeat_failed_step(epochs, step, first * (int)epochs->config->ppo.num_minibatches + failed);
   epochs->add_losses(epochs->learner, &stats, update);
   return CORE_OK;
 }
 
-/* One epoch, and the learning rate of the next. */
-static int run_controlled(const Epochs *epochs, const LearnerStep *step, int epoch, LearnerUpdate *update) {
-  RateController *controller = epochs->controller;
+/* Runs one epoch and sets the learning rate of the next. */
+static int run_adaptive(const Epochs *epochs, const UpdateContext *step, int epoch, UpdateStats *update) {
+  AdaptiveLr *adaptive_lr = epochs->adaptive_lr;
   const int minibatches = (int)epochs->config->ppo.num_minibatches;
   shuffle(epochs, step, epoch);
-  if (recorded_is_possible(epochs->recorded, epochs->agent) && step->rollout->shards.all_shards == 1) {
-    open_stats(epochs, step, *controller->rate);
-    record_epoch(epochs, step);
-    TRY(close_stats(epochs, step, epoch, update));
+  if (captured_is_available(epochs->captured, epochs->agent) && step->rollout->shards.all_shards == 1) {
+    begin_captured(epochs, step, *adaptive_lr->lr);
+    enqueue_epoch(epochs, step);
+    TRY(finish_captured(epochs, step, epoch, update));
   } else {
-    rate_controller_begin(controller);
-    TRY(decide_epoch(epochs, step, epoch, update));
-    update->controller_kl = rate_controller_kl(controller, minibatches);
+    adaptive_lr_begin_epoch(adaptive_lr);
+    TRY(step_epoch_sync(epochs, step, epoch, update));
+    update->controller_kl = adaptive_lr_mean_kl(adaptive_lr, minibatches);
   }
-  rate_controller_follow(controller, update->controller_kl);
+  adaptive_lr_update(adaptive_lr, update->controller_kl);
   return CORE_OK;
 }
 
-int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update) {
-  const bool is_recorded = recorded_is_possible(epochs->recorded, epochs->agent);
+int epochs_run(const Epochs *epochs, const UpdateContext *step, UpdateStats *update) {
+  const bool is_captured = captured_is_available(epochs->captured, epochs->agent);
   const bool divided = step->rollout->shards.all_shards > 1;
-  int opened = -1; /* the epoch that the open stats begins with */
+  int first_captured = -1; /* first epoch of the captured update in progress; -1: none */
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
-    if (epochs->controller) {
-      TRY(run_controlled(epochs, step, epoch, update));
+    if (epochs->adaptive_lr) {
+      TRY(run_adaptive(epochs, step, epoch, update));
       continue;
     }
     shuffle(epochs, step, epoch);
-    const bool takes = is_recorded && (!divided || minibatch_fits(epochs->minibatch, step->rollout));
-    if (opened >= 0 && !takes) {
-      TRY(close_stats(epochs, step, opened, update));
-      opened = -1;
+    const bool fits = is_captured && (!divided || minibatch_fits(epochs->minibatch, step->rollout));
+    if (first_captured >= 0 && !fits) {
+      TRY(finish_captured(epochs, step, first_captured, update));
+      first_captured = -1;
     }
-    if (!takes) {
-      TRY(decide_epoch(epochs, step, epoch, update));
+    if (!fits) {
+      TRY(step_epoch_sync(epochs, step, epoch, update));
       continue;
     }
-    if (opened < 0) {
-      open_stats(epochs, step, update->learning_rate);
-      opened = epoch;
+    if (first_captured < 0) {
+      begin_captured(epochs, step, update->learning_rate);
+      first_captured = epoch;
     }
-    record_epoch(epochs, step);
+    enqueue_epoch(epochs, step);
   }
-  return opened >= 0 ? close_stats(epochs, step, opened, update) : CORE_OK;
+  return first_captured >= 0 ? finish_captured(epochs, step, first_captured, update) : CORE_OK;
 }

@@ -1,13 +1,13 @@
-/* Epochs of minibatches of the whole rollout, for PPO and PQN: every epoch a fresh shuffle, every minibatch a step.
- * Either the host decides on each step, or a device runs all of them as a recorded update (recorded.h) and the host
- * synchronises once. Where ranks or shards divide minibatches it also synchronises once per epoch, for the number of
- * rows of each. If a shard has more rows than a piece holds, the host decides on that epoch's steps.
+/* Epochs of minibatches over the whole rollout, for PPO and PQN: each epoch shuffles anew, each minibatch is one step.
+ * Either the host drives each step, or a device runs all of them as a captured update (captured.h) and the host
+ * synchronizes once. Where ranks or shards divide minibatches, it also synchronizes once per epoch, for the number of
+ * rows of each. If a shard has more rows than a micro-batch holds, the host drives that epoch's steps.
  *
- * With a controller each epoch has its learning rate, so the host synchronises once an epoch, and decides on each step
- * where ranks or shards divide minibatches. */
+ * With an adaptive learning rate the host synchronizes once per epoch, and drives each step where ranks or shards
+ * divide minibatches. */
 #ifndef TRAINER_LEARNERS_EPOCHS_H
 #define TRAINER_LEARNERS_EPOCHS_H
-#include "trainer/learners/recorded.h"
+#include "trainer/learners/captured.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
@@ -17,23 +17,23 @@ typedef struct Epochs {
   const Agent *agent;
   Minibatch *minibatch;
   const Gradient *gradient;
-  Optimizer *actor, *critic;     /* critic NULL: there is only the agent's actor */
+  Optimizer *actor, *critic;     /* critic NULL: the agent has only an actor */
   Proximal *proximal;            /* NULL: none */
-  RecordedUpdate *recorded;
-  RateController *controller;    /* NULL: the rate is update's */
+  CapturedUpdate *captured;
+  AdaptiveLr *adaptive_lr;       /* NULL: the rate is that of UpdateStats */
   void *learner;
-  /* Minibatch m, decided by the host. CORE_FAIL: a value is not finite; the message says which. */
-  int (*decide)(void *learner, const LearnerStep *step, int m, LearnerUpdate *update);
-  /* The operations of the present step's minibatch (minibatch_take), as recorded_minibatch requires. */
-  void (*record)(void *learner, const LearnerStep *step);
-  /* Adds the losses of the statistics. */
-  void (*add_losses)(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update);
+  /* Runs minibatch m, synchronizing with the host. CORE_FAIL: a value is not finite; the message names it. */
+  int (*step_sync)(void *learner, const UpdateContext *step, int m, UpdateStats *update);
+  /* Enqueues the operations of the current minibatch (minibatch_select_current), as captured_minibatch() requires. */
+  void (*enqueue)(void *learner, const UpdateContext *step);
+  /* Adds the losses of the device's statistics. */
+  void (*add_losses)(void *learner, const OpsUpdateStats *stats, UpdateStats *update);
 } Epochs;
 
-/* Steps of an iteration. */
+/* Returns the steps per iteration. */
 int epochs_steps(const CoreConfig *config);
-/* All of them; update gets sums over the steps (descent_average), its rate is set, and with a controller its
- * controller_kl is that of the last epoch. CORE_FAIL: what is not finite. */
-int epochs_run(const Epochs *epochs, const LearnerStep *step, LearnerUpdate *update);
+/* Runs all epochs. The statistics are sums over the steps (optim_average_stats); their learning rate must be set. With
+ * an adaptive learning rate, controller_kl is that of the last epoch. CORE_FAIL: a value is not finite. */
+int epochs_run(const Epochs *epochs, const UpdateContext *step, UpdateStats *update);
 
 #endif

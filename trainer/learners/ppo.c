@@ -9,30 +9,31 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "trainer/learners/descent.h"
+#include "trainer/learners/optim.h"
 #include "trainer/learners/epochs.h"
 #include "trainer/learners/ppo_internal.h"
 #include "trainer/ranks/ranks.h"
 
-/* Of a checkpoint. */
+/* Checkpoint section names. Pinned: they are part of the file format. */
 static const char PROXIMAL_SECTION[] = "proximal actor", MOMENTS_SECTION[] = "advantage moments";
 
-/* What rl_games' PPO has beside (rl_games.h). */
+/* Registers the buffers of rl_games' optional features (rl_games.h): KL-adaptive learning rate, bounds on action means,
+ * value normalization. */
 static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena) {
   const CoreConfig *config = ppo->config;
-  const bool follows = strcmp(config->ppo.lr_schedule, "kl") == 0, bounds = config->ppo.bounds_coef > 0;
+  const bool is_adaptive = strcmp(config->ppo.lr_schedule, "kl") == 0, bounds = config->ppo.bounds_coef > 0;
   const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
-  if ((follows || bounds) && ppo->agent->head.kind != OPS_GAUSSIAN)
+  if ((is_adaptive || bounds) && ppo->agent->head.kind != OPS_GAUSSIAN)
     return core_error(CORE_USAGE, "%s is for normal distributions of actions; set env.actions to continuous and "
-                      "net.action_head to gaussian", follows ? "ppo.lr_schedule = kl" : "ppo.bounds_coef");
-  if (follows) {
-    rate_controller_register(&ppo->controller, config->ppo.kl_threshold, &rollout->shards, arena);
-    CORE_ARENA_DEVICE(arena, ppo->last_policy, total * (size_t)ppo->agent->head.logits,
+                      "net.action_head to gaussian", is_adaptive ? "ppo.lr_schedule = kl" : "ppo.bounds_coef");
+  if (is_adaptive) {
+    adaptive_lr_register(&ppo->adaptive_lr, config->ppo.kl_threshold, &rollout->shards, arena);
+    CORE_ARENA_DEVICE(arena, ppo->old_logits, total * (size_t)ppo->agent->head.logits,
                       "last policy [steps][worlds][logits]");
   }
   if (bounds) {
-    CORE_ARENA_DEVICE(arena, ppo->no_block, (size_t)ppo->minibatch.room, "zeros [rows]");
-    CORE_ARENA_DEVICE(arena, ppo->no_entropy, 1, "zero");
+    CORE_ARENA_DEVICE(arena, ppo->zero_block_ids, (size_t)ppo->minibatch.room, "zeros [rows]");
+    CORE_ARENA_DEVICE(arena, ppo->zero_entropy_coef, 1, "zero");
   }
   if (!config->ppo.normalize_value) return CORE_OK;
   CORE_ARENA(arena, ppo->value_moments, VALUE_MOMENTS, "moments of values");
@@ -43,7 +44,7 @@ static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena)
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
   Ppo *ppo = *state = core_memory_zero_allocate(1, sizeof *ppo);
   *ppo = (Ppo){.config = config, .agent = agent, .ewma = strcmp(config->algo.name, "ppo_ewma") == 0,
-               .actor_optimizer = descent_optimizer(config), .critic_optimizer = descent_optimizer(config)};
+               .actor_optimizer = optim_create(config), .critic_optimizer = optim_create(config)};
   TRY(ddr_control_create(config, &ppo->ddr));
   TRY(minibatch_register(&ppo->minibatch, config, rollout, arena));
   ppo->minibatch.is_input = agent_chains_inputs(agent);
@@ -66,12 +67,12 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   if (agent->head.kind == OPS_TANH_AFFINE)
     CORE_ARENA_DEVICE(arena, ppo->noise, rows * (size_t)agent->head.factors, "noise of entropies [rows][factors]");
   if (config->ppo.ratio_cap > 0)
-    CORE_ARENA_DEVICE(arena, ppo->capped, rows, "behaviour log-probabilities, capped [rows]");
+    CORE_ARENA_DEVICE(arena, ppo->capped_logp, rows, "behaviour log-probabilities, capped [rows]");
   if (config->ppo.kl_penalty > 0) {
-    CORE_ARENA_DEVICE(arena, ppo->pull, rows, "weights of the KL penalty [rows]");
-    CORE_ARENA_DEVICE(arena, ppo->dpenalty, rows * logits, "gradient of the KL penalty [rows][logits]");
+    CORE_ARENA_DEVICE(arena, ppo->kl_penalty_weights, rows, "weights of the KL penalty [rows]");
+    CORE_ARENA_DEVICE(arena, ppo->dkl_penalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
-  recorded_register(&ppo->recorded, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
+  captured_register(&ppo->captured, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
                  ppo->minibatch.all_rows, rollout->shards.all_shards > 1, epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
@@ -83,57 +84,58 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   return CORE_OK;
 }
 
-static void start_proximal(Ppo *ppo) {
+static void reset_proximal(Ppo *ppo) {
   const AgentNetwork *actor = &ppo->agent->actor;
   ppo->proximal.weight = 1;
   if (ppo->ewma)
     core_device_copy(ppo->agent->device, ppo->proximal.theta, actor->theta, actor->n * sizeof *actor->theta);
 }
 
-static void start_rate(Ppo *ppo) {
-  if (rate_controller_is_on(&ppo->controller)) *ppo->controller.rate = ppo->config->ppo.learning_rate;
+static void reset_lr(Ppo *ppo) {
+  if (adaptive_lr_is_on(&ppo->adaptive_lr)) *ppo->adaptive_lr.lr = ppo->config->ppo.learning_rate;
 }
 
 static void start(void *state) {
   Ppo *ppo = state;
   ddr_control_start(&ppo->ddr);
-  descent_restart(ppo->agent->device, &ppo->actor_optimizer, ppo->agent->actor.n);
-  descent_restart(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
+  optim_reset(ppo->agent->device, &ppo->actor_optimizer, ppo->agent->actor.n);
+  optim_reset(ppo->agent->device, &ppo->critic_optimizer, ppo->agent->critic.n);
   if (ppo->moments) *ppo->moments = (Moments){0};
-  start_rate(ppo);
+  reset_lr(ppo);
   value_moments_start(ppo->value_moments);
-  start_proximal(ppo);
+  reset_proximal(ppo);
 }
 
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
-  return descent_rate(config, config->ppo.lr_schedule, config->ppo.learning_rate, iteration);
+  return optim_lr(config, config->ppo.lr_schedule, config->ppo.learning_rate, iteration);
 }
 
-/* What the update is about to learn from. */
+/* Checks rewards, logits, values and targets of the rollout. CORE_FAIL names the first element that is not finite. */
 static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
   size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
-  TRY(descent_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
-  TRY(descent_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
+  TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
+  TRY(optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
                            (size_t)ppo->agent->head.logits));
-  TRY(descent_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
-  return descent_check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
+  TRY(optim_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
+  return optim_check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
 }
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* Log-probabilities of the policy that the clip and the penalty are around. */
-static const float *logp_around(const Ppo *ppo) { return ppo->ewma ? ppo->proximal_logp : ppo->minibatch.logp; }
+/* Returns the log-probs of the reference policy of the clip and the KL penalty: proximal (PPO-EWMA) or behaviour
+ * (PPO). */
+static const float *ref_logp(const Ppo *ppo) { return ppo->ewma ? ppo->proximal_logp : ppo->minibatch.logp; }
 
-/* Samples of the minibatch whose ratio, to the policy that the clip is around, stands where the clip is flat. */
-static double count_silent(Ppo *ppo, Ops *ops, const float *logits) {
+/* Counts the samples of the micro-batch whose policy gradient is zero because the ratio is clipped. */
+static double count_zero_grad(Ppo *ppo, Ops *ops, const float *logits) {
   const Minibatch *batch = &ppo->minibatch;
   ops->policy_logp(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, batch->rows);
-  return descent_count_silent(ops, ppo->logp, logp_around(ppo), batch->advantages, batch->rows,
+  return optim_count_zero_grad(ops, ppo->logp, ref_logp(ppo), batch->advantages, batch->rows,
                               ddr_control_epsilon(&ppo->ddr));
 }
 
-/* The entropy of a tanh of a Gaussian, from one sample a state, fresh in each minibatch; its gradient joins the
- * loss's. sum NULL: recorded. */
+/* Estimates the entropy of a tanh-Gaussian from one fresh sample per state and minibatch, and adds its gradient to the
+ * loss's. sum NULL: the operations are captured. */
 static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
@@ -149,56 +151,61 @@ static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum)
                               sum);
 }
 
-/* openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): the behaviour's log-probability is raised, as a
- * constant, to that of a ratio of ppo.ratio_cap. ppo->logp is the present policy's. */
+/* Applies openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): raises the behaviour log-prob, as a
+ * constant, until the ratio is at most ppo.ratio_cap. ppo->logp must hold the current policy's log-probs. */
 static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
   const Minibatch *batch = &ppo->minibatch;
-  if (ppo->capped == NULL) return batch->logp;
-  ops->cap(ops, batch->logp, ppo->logp, log(ppo->config->ppo.ratio_cap), (size_t)batch->rows, ppo->capped);
-  return ppo->capped;
+  if (ppo->capped_logp == NULL) return batch->logp;
+  ops->cap(ops, batch->logp, ppo->logp, log(ppo->config->ppo.ratio_cap), (size_t)batch->rows, ppo->capped_logp);
+  return ppo->capped_logp;
 }
 
-/* ppo.kl_penalty 0.5 E[(logp - logp_p)^2] (2.3), whose gradient is that of a policy loss at ratio 1 with advantages
- * -ppo.kl_penalty (logp - logp_p): to ppo->dpenalty. *sum: of 0.5 (logp - logp_p)^2 over the rows; NULL: recorded, and
- * then before the policy's own loss, since statistics keep the last one's sums. */
-static void penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
+/* Computes the gradient of ppo.kl_penalty 0.5 E[(logp - logp_ref)^2] (2.3) into ppo->dkl_penalty. It equals that of a
+ * policy loss at ratio 1 with advantages -ppo.kl_penalty (logp - logp_ref). *sum: 0.5 (logp - logp_ref)^2 summed over
+ * the rows; NULL while capturing. Must precede the policy's own loss, since the device's statistics keep the sums of
+ * the last loss only. */
+static void kl_penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
   OpsPolicySums unused;
   if (sum) *sum = 0;
-  if (ppo->pull == NULL) return;
-  ops->pull(ops, ppo->logp, logp_around(ppo), ppo->config->ppo.kl_penalty, batch->rows, ppo->pull, sum);
-  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->pull, batch->rows, INFINITY, 0,
-                   ppo->dpenalty, sum ? &unused : NULL);
+  if (ppo->kl_penalty_weights == NULL) return;
+  ops->kl_penalty_weights(ops, ppo->logp, ref_logp(ppo), ppo->config->ppo.kl_penalty, batch->rows,
+                          ppo->kl_penalty_weights, sum);
+  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->kl_penalty_weights, batch->rows, INFINITY,
+                   0, ppo->dkl_penalty, sum ? &unused : NULL);
 }
 
-/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with
- * r_p = pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput; sums NULL: all is recorded. */
-typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double sampled_entropy, pull, kl; } ActorSums;
+/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with r_p =
+ * pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput. sums NULL: the operations are captured. */
+typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double sampled_entropy, kl_penalty_weights,
+                          kl; } ActorSums;
 static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
   const float *proximal_logp = NULL;
-  minibatch_follow(batch, ppo->agent);
+  minibatch_bind_sequences(batch, ppo->agent);
   if (ppo->ewma) { /* before the actor's own pass, whose activations the backward pass needs */
     agent_policy(ppo->agent, ops, ppo->proximal.theta, batch->observations, batch->rows, ppo->proximal_logits);
     ops->policy_logp(ops, head, ppo->proximal_logits, batch->actions, ppo->proximal_logp, batch->rows);
     proximal_logp = ppo->proximal_logp;
   }
   const float *logits = agent_pass(ppo->agent, ops, &ppo->agent->actor, batch->observations, batch->rows);
-  if (ppo->capped || ppo->pull) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
-  penalty_gradient(ppo, ops, logits, sums ? &sums->pull : NULL);
+  if (ppo->capped_logp || ppo->kl_penalty_weights) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp,
+                                                                    batch->rows);
+  kl_penalty_gradient(ppo, ops, logits, sums ? &sums->kl_penalty_weights : NULL);
   ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo, ops), proximal_logp, batch->advantages,
                    batch->rows, ddr_control_epsilon(&ppo->ddr), config->ppo.entropy_coef, ppo->doutput,
                    sums ? &sums->policy : NULL);
-  if (ppo->pull) ops->add(ops, ppo->doutput, ppo->dpenalty, (size_t)batch->rows * (size_t)head->logits);
+  if (ppo->kl_penalty_weights) ops->add(ops, ppo->doutput, ppo->dkl_penalty,
+                                        (size_t)batch->rows * (size_t)head->logits);
   sample_entropy(ppo, ops, logits, sums ? &sums->sampled_entropy : NULL);
-  if (ppo->no_block)
-    ops->gaussian_regularise(ops, head, logits, ppo->no_block, ppo->no_entropy, RL_GAMES_BOUND, config->ppo.bounds_coef,
-                             batch->rows, ppo->doutput, sums ? &sums->regular : NULL);
-  if (ppo->last_policy)
-    ops->controller_kl(ops, head, logits, batch->own_index, batch->rows, ppo->last_policy, sums ? &sums->kl : NULL);
+  if (ppo->zero_block_ids)
+    ops->gaussian_regularize(ops, head, logits, ppo->zero_block_ids, ppo->zero_entropy_coef, RL_GAMES_BOUND,
+                             config->ppo.bounds_coef, batch->rows, ppo->doutput, sums ? &sums->regular : NULL);
+  if (ppo->old_logits)
+    ops->controller_kl(ops, head, logits, batch->own_index, batch->rows, ppo->old_logits, sums ? &sums->kl : NULL);
   return logits;
 }
 
@@ -208,19 +215,19 @@ static void actor_backward(Ppo *ppo, Ops *ops) {
                  &ppo->gradient.mean);
 }
 
-static int actor_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+static int actor_gradient(Ppo *ppo, const UpdateContext *step, UpdateStats *update) {
   const Minibatch *batch = &ppo->minibatch;
   ActorSums sums = {0};
   const float *logits = actor_loss(ppo, step->ops, &sums);
-  const double loss = sums.policy.loss + ppo->config->ppo.kl_penalty * sums.pull;
+  const double loss = sums.policy.loss + ppo->config->ppo.kl_penalty * sums.kl_penalty_weights;
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
   if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
-    return descent_explain_loss(step->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
+    return optim_diagnose_loss(step->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
   update->policy_loss += loss / batch->all_rows;
   update->entropy += entropy / batch->all_rows;
   update->clip_fraction += sums.policy.clipped / batch->all_rows;
-  if (step->measure) update->silent_fraction += count_silent(ppo, step->ops, logits) / batch->all_rows;
-  if (ppo->last_policy) ppo->controller.kl[batch->shard] += sums.kl / batch->all_rows;
+  if (step->measure) update->zero_grad_fraction += count_zero_grad(ppo, step->ops, logits) / batch->all_rows;
+  if (ppo->old_logits) ppo->adaptive_lr.kl[batch->shard] += sums.kl / batch->all_rows;
   actor_backward(ppo, step->ops);
   return CORE_OK;
 }
@@ -240,18 +247,18 @@ static void critic_backward(Ppo *ppo, Ops *ops) {
                  &ppo->gradient.mean);
 }
 
-static int critic_gradient(Ppo *ppo, const LearnerStep *step, LearnerUpdate *update) {
+static int critic_gradient(Ppo *ppo, const UpdateContext *step, UpdateStats *update) {
   const Minibatch *batch = &ppo->minibatch;
   OpsValueSums sums;
   critic_loss(ppo, step->ops, &sums);
   if (!isfinite(sums.loss))
-    return descent_explain_loss(step->ops, &ppo->agent->critic, (size_t)batch->rows, "value", sums.loss);
+    return optim_diagnose_loss(step->ops, &ppo->agent->critic, (size_t)batch->rows, "value", sums.loss);
   update->value_loss += sums.loss / batch->all_rows;
   critic_backward(ppo, step->ops);
   return CORE_OK;
 }
 
-/* How each minibatch's advantages are standardised. */
+/* Returns how each minibatch's advantages are normalized. */
 static AdvantageNorm minibatch_norm(const CoreConfig *config) {
   const char *by = config->ppo.normalize_advantage;
   return strcmp(by, "minibatch") == 0            ? ADVANTAGE_KINETIX_MINIBATCH
@@ -259,8 +266,8 @@ static AdvantageNorm minibatch_norm(const CoreConfig *config) {
                                                  : ADVANTAGE_RAW;
 }
 
-/* This rank's part of the gradients of minibatch m. */
-static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate *update) {
+/* Computes this rank's part of the gradients of minibatch m. */
+static int add_gradients(Ppo *ppo, const UpdateContext *step, int m, UpdateStats *update) {
   const AdvantageNorm norm = minibatch_norm(ppo->config);
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
@@ -269,7 +276,7 @@ static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate
   if (norm != ADVANTAGE_RAW) minibatch_advantage_moments(batch, ops, step->rollout, ppo->advantages, &moments);
   gradient_begin(&ppo->gradient);
   while (minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets)) {
-    advantage_standardise_by(ops, norm, &moments, batch->advantages, (size_t)batch->rows);
+    advantage_normalize_by(ops, norm, &moments, batch->advantages, (size_t)batch->rows);
     if (minibatch_is_last(batch, step->rollout)) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
     TRY(actor_gradient(ppo, step, update));
     TRY(critic_gradient(ppo, step, update));
@@ -278,142 +285,145 @@ static int add_gradients(Ppo *ppo, const LearnerStep *step, int m, LearnerUpdate
   return CORE_OK;
 }
 
-static int minibatch_step(void *learner, const LearnerStep *step, int m, LearnerUpdate *update) {
+static int minibatch_step(void *learner, const UpdateContext *step, int m, UpdateStats *update) {
   Ppo *ppo = learner;
   TRY(ranks_agree(add_gradients(ppo, step, m, update)));
   gradient_finish(&ppo->gradient, ppo->minibatch.all_rows);
-  TRY(descent_step_both(step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
-                        ppo->last_policy ? *ppo->controller.rate : update->learning_rate, update));
+  TRY(optim_step_both(step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
+                        ppo->old_logits ? *ppo->adaptive_lr.lr : update->learning_rate, update));
   if (ppo->ewma) proximal_update(step->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
   return CORE_OK;
 }
 
-/* ---- the same, recorded ------------------------------------------------------------------------------------------ */
+/* ---- the same without the host ----------------------------------------------------------------------------------- */
 
-/* Actor beside critic: not where the critic's passes hide the sum of the actor's gradient over ranks. */
-static bool goes_beside(const Ppo *ppo, const Ops *ops) {
-  return ops->enter && agent_is_apart(ppo->agent) && ppo->agent->communicator == NULL;
+/* Whether actor and critic may run on separate streams. Not with several GPUs: there the critic's backward pass
+ * overlaps the all-reduce of the actor's gradient. */
+static bool can_overlap(const Ppo *ppo, const Ops *ops) {
+  return ops->stream_push && agent_is_apart(ppo->agent) && ppo->agent->communicator == NULL;
 }
 
-static void record_actor(Ppo *ppo, const LearnerStep *step) {
+static void enqueue_actor(Ppo *ppo, const UpdateContext *step) {
   Ops *ops = step->ops;
   const Minibatch *batch = &ppo->minibatch;
   const float *logits = actor_loss(ppo, ops, NULL);
   if (step->measure)
-    ops->update->count_silent(ops, &ppo->agent->head, logits, batch->actions, logp_around(ppo), batch->advantages,
+    ops->update->count_zero_grad(ops, &ppo->agent->head, logits, batch->actions, ref_logp(ppo), batch->advantages,
                               batch->rows, ddr_control_epsilon(&ppo->ddr));
   actor_backward(ppo, ops);
 }
 
-/* As minibatch_step, but that nothing comes to the host. */
-static void record_whole(Ppo *ppo, const LearnerStep *step) {
+/* Enqueues a minibatch step on the device. Never synchronizes with the host. */
+static void enqueue_full(Ppo *ppo, const UpdateContext *step) {
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
-  const bool beside = goes_beside(ppo, ops);
+  const bool overlaps = can_overlap(ppo, ops);
   minibatch_take(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
   minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
-  if (beside) ops->enter(ops);
-  advantage_standardise_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
-  record_actor(ppo, step);
-  if (beside) ops->leave(ops);
+  if (overlaps) ops->stream_push(ops);
+  advantage_normalize_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
+  enqueue_actor(ppo, step);
+  if (overlaps) ops->stream_pop(ops);
   critic_loss(ppo, ops, NULL);
   critic_backward(ppo, ops);
-  if (beside) ops->join(ops);
-  recorded_step(&ppo->recorded, ops);
+  if (overlaps) ops->stream_wait(ops);
+  captured_step(&ppo->captured, ops);
 }
 
-/* The same where ranks or shards divide the minibatch: a piece a shard. */
-static void record_divided(Ppo *ppo, const LearnerStep *step) {
+/* Enqueues a minibatch step that ranks or shards divide: one micro-batch per shard. */
+static void enqueue_divided(Ppo *ppo, const UpdateContext *step) {
   const AdvantageNorm norm = minibatch_norm(ppo->config);
   const Shards *shards = &step->rollout->shards;
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
-  const bool beside = goes_beside(ppo, ops);
+  const bool overlaps = can_overlap(ppo, ops);
   if (norm != ADVANTAGE_RAW)
     minibatch_take_moments(batch, ops, step->rollout, ppo->advantages, ppo->agent->communicator);
-  recorded_begin_gradient(&ppo->recorded, &ppo->gradient, batch);
+  captured_begin_gradient(&ppo->captured, &ppo->gradient, batch);
   for (int s = 0; s < shards->shards; s++) {
     const bool is_last = s + 1 == shards->shards;
     minibatch_take_shard(batch, ops, step->rollout, s, ppo->advantages, ppo->targets);
-    if (beside) ops->enter(ops);
+    if (overlaps) ops->stream_push(ops);
     if (norm != ADVANTAGE_RAW)
-      ops->update->standardise_by(ops, batch->advantages, (size_t)batch->rows, batch->all_records,
+      ops->update->normalize_by(ops, batch->advantages, (size_t)batch->rows, batch->all_records,
                                   (size_t)shards->all_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
     if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
-    record_actor(ppo, step);
-    if (beside) ops->leave(ops);
+    enqueue_actor(ppo, step);
+    if (overlaps) ops->stream_pop(ops);
     critic_loss(ppo, ops, NULL);
-    if (!beside) recorded_add_sums(&ppo->recorded, ops, s == 0, is_last); /* overlaps the sums over ranks */
+    if (!overlaps) captured_add_sums(&ppo->captured, ops, s == 0, is_last); /* overlaps the all-reduce */
     critic_backward(ppo, ops);
-    if (beside) {
-      ops->join(ops);
-      recorded_add_sums(&ppo->recorded, ops, s == 0, is_last);
+    if (overlaps) {
+      ops->stream_wait(ops);
+      captured_add_sums(&ppo->captured, ops, s == 0, is_last);
     }
     gradient_add(&ppo->gradient, s, batch->rows);
   }
   gradient_finish(&ppo->gradient, batch->all_rows);
-  recorded_step(&ppo->recorded, ops);
+  captured_step(&ppo->captured, ops);
 }
 
-static void record_operations(void *learner, const LearnerStep *step) {
-  if (step->rollout->shards.all_shards > 1) record_divided(learner, step);
-  else record_whole(learner, step);
+static void enqueue_minibatch(void *learner, const UpdateContext *step) {
+  if (step->rollout->shards.all_shards > 1) enqueue_divided(learner, step);
+  else enqueue_full(learner, step);
 }
 
-static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update) {
+static void add_losses(void *learner, const OpsUpdateStats *stats, UpdateStats *update) {
   const Ppo *ppo = learner;
-  update->policy_loss += stats->mean[OPS_STATS_POLICY] + ppo->config->ppo.kl_penalty * stats->mean[OPS_STATS_PULL];
+  update->policy_loss += stats->mean[OPS_STATS_POLICY] + ppo->config->ppo.kl_penalty *
+    stats->mean[OPS_STATS_KL_PENALTY];
   update->entropy += stats->mean[OPS_STATS_POLICY + 1] + stats->mean[OPS_STATS_SAMPLED_ENTROPY];
   update->clip_fraction += stats->mean[OPS_STATS_POLICY + 4];
   update->value_loss += stats->mean[OPS_STATS_VALUE];
-  update->silent_fraction += stats->mean[OPS_STATS_SILENT];
-  if (ppo->last_policy)
+  update->zero_grad_fraction += stats->mean[OPS_STATS_ZERO_GRAD];
+  if (ppo->old_logits)
     update->controller_kl = stats->mean[OPS_STATS_CONTROLLER] / (double)ppo->config->ppo.num_minibatches;
 }
 
 /* ---- the iteration ----------------------------------------------------------------------------------------------- */
 
-static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
+static int update_weights(void *state, const UpdateContext *step, UpdateStats *update) {
   Ppo *ppo = state;
   const CoreConfig *config = ppo->config;
   const Epochs epochs = {
     .config = config, .agent = ppo->agent, .minibatch = &ppo->minibatch, .gradient = &ppo->gradient,
     .actor = &ppo->actor_optimizer, .critic = &ppo->critic_optimizer, .proximal = ppo->ewma ? &ppo->proximal : NULL,
-    .recorded = &ppo->recorded, .controller = ppo->last_policy ? &ppo->controller : NULL, .learner = ppo,
-    .decide = minibatch_step, .record = record_operations, .add_losses = add_losses};
+    .captured = &ppo->captured, .adaptive_lr = ppo->old_logits ? &ppo->adaptive_lr : NULL, .learner = ppo,
+    .step_sync = minibatch_step, .enqueue = enqueue_minibatch, .add_losses = add_losses};
   Ops *ops = step->ops;
-  const bool follows = rate_controller_is_on(&ppo->controller);
+  const bool is_adaptive = adaptive_lr_is_on(&ppo->adaptive_lr);
   ppo->proximal.com = ddr_control_com(&ppo->ddr);
-  *update = (LearnerUpdate){.controller_kl = NAN, .com = ppo->ewma ? ppo->proximal.com : NAN,
-                            .epsilon = ddr_control_epsilon(&ppo->ddr), .learning_rate = follows ? *ppo->controller.rate
+  *update = (UpdateStats){.controller_kl = NAN, .com = ppo->ewma ? ppo->proximal.com : NAN,
+                            .epsilon = ddr_control_epsilon(&ppo->ddr),
+                              .learning_rate = is_adaptive ? *ppo->adaptive_lr.lr
                                                                    : ppo_learning_rate(config, step->iteration)};
-  if (follows) /* the KL is first taken to the policies that acted */
-    core_device_copy(ops->device, ppo->last_policy, step->rollout->logits,
+  if (is_adaptive) /* the first epoch's KL compares with the policies that acted */
+    core_device_copy(ops->device, ppo->old_logits, step->rollout->logits,
                      (size_t)step->rollout->steps * (size_t)step->rollout->worlds *
-                       (size_t)step->rollout->head.logits * sizeof *ppo->last_policy);
-  ppo_estimate_advantages(ppo, ops, step->rollout, update);
+                       (size_t)step->rollout->head.logits * sizeof *ppo->old_logits);
+  ppo_compute_advantages(ppo, ops, step->rollout, update);
   TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
   TRY(epochs_run(&epochs, step, update));
-  descent_reduce(update);
-  descent_average(update, epochs_steps(config), step->measure);
-  TRY(descent_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
-  return descent_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
+  optim_reduce_stats(update);
+  optim_average_stats(update, epochs_steps(config), step->measure);
+  TRY(optim_check_parameters(ops, &ppo->agent->actor, "weight", ppo->agent->actor.theta));
+  return optim_check_parameters(ops, &ppo->agent->critic, "weight", ppo->agent->critic.theta);
 }
 
 /* ---- the entries of the table ------------------------------------------------------------------------------------ */
 
 static void destroy(void *state) {
-  if (state) recorded_destroy(&((Ppo *)state)->recorded);
+  if (state) captured_destroy(&((Ppo *)state)->captured);
   free(state);
 }
 
 static void add_sections(void *state, Checkpoint *checkpoint) {
   Ppo *ppo = state;
   AgentNetwork *actor = &ppo->agent->actor;
-  descent_add_sections(checkpoint, actor, &ppo->actor_optimizer);
-  descent_add_sections(checkpoint, &ppo->agent->critic, &ppo->critic_optimizer);
-  if (rate_controller_is_on(&ppo->controller))
-    checkpoint_add(checkpoint, RL_GAMES_RATE_SECTION, ppo->controller.rate, sizeof *ppo->controller.rate);
+  optim_add_sections(checkpoint, actor, &ppo->actor_optimizer);
+  optim_add_sections(checkpoint, &ppo->agent->critic, &ppo->critic_optimizer);
+  if (adaptive_lr_is_on(&ppo->adaptive_lr))
+    checkpoint_add(checkpoint, RL_GAMES_LR_SECTION, ppo->adaptive_lr.lr, sizeof *ppo->adaptive_lr.lr);
   if (ppo->value_moments)
     checkpoint_add(checkpoint, RL_GAMES_VALUES_SECTION, ppo->value_moments, VALUE_MOMENTS * sizeof *ppo->value_moments);
   if (ddr_control_is_on(&ppo->ddr))
@@ -422,53 +432,53 @@ static void add_sections(void *state, Checkpoint *checkpoint) {
   if (ppo->ewma) checkpoint_add(checkpoint, PROXIMAL_SECTION, ppo->proximal.theta, actor->n * sizeof *actor->theta);
 }
 
-static void get_count(const void *state, LearnerCount *count) {
+static void get_count(const void *state, LearnerCounters *count) {
   const Ppo *ppo = state;
-  *count = (LearnerCount){ppo->actor_optimizer.t, ppo->critic_optimizer.t, ppo->proximal.weight};
+  *count = (LearnerCounters){ppo->actor_optimizer.t, ppo->critic_optimizer.t, ppo->proximal.weight};
 }
 
-static void set_count(void *state, const LearnerCount *count) {
+static void set_count(void *state, const LearnerCounters *count) {
   Ppo *ppo = state;
   ppo->actor_optimizer.t = count->actor_updates;
   ppo->critic_optimizer.t = count->critic_updates;
   ppo->proximal.weight = count->proximal_weight;
 }
 
-/* PPO has no proximal weights: PPO-EWMA then starts them at the weights. Moments, a rate that follows the KL, and a COM
- * or epsilon that follows the DDR start anew. */
-static bool derive(void *state, const char *section) {
+/* Initializes sections that PPO's checkpoints lack: the proximal weights start at the current weights; moments, an
+ * adaptive learning rate, and a controlled COM or epsilon start at their initial values. */
+static bool init_missing_section(void *state, const char *section) {
   Ppo *ppo = state;
   if (strcmp(section, MOMENTS_SECTION) == 0) *ppo->moments = (Moments){0};
-  else if (strcmp(section, PROXIMAL_SECTION) == 0) start_proximal(ppo);
-  else if (strcmp(section, RL_GAMES_RATE_SECTION) == 0) start_rate(ppo);
+  else if (strcmp(section, PROXIMAL_SECTION) == 0) reset_proximal(ppo);
+  else if (strcmp(section, RL_GAMES_LR_SECTION) == 0) reset_lr(ppo);
   else if (strcmp(section, DDR_CONTROL_SECTION) == 0) ddr_control_start(&ppo->ddr);
   else if (strcmp(section, RL_GAMES_VALUES_SECTION) == 0) value_moments_start(ppo->value_moments);
   else return false;
   return true;
 }
 
-static void schedule(void *state, int64_t iteration) {
+static void apply_schedule(void *state, int64_t iteration) {
   Ppo *ppo = state;
   (void)iteration;
   ddr_control_bound(&ppo->ddr);
 }
 
-/* Graphs have epsilon by value. */
-static void follow(void *state, double transitions, double ddr) {
+/* Captured graphs hold epsilon by value, so a change invalidates them. */
+static void on_iteration_end(void *state, double transitions, double ddr) {
   Ppo *ppo = state;
   const double epsilon = ddr_control_epsilon(&ppo->ddr);
-  ddr_control_follow(&ppo->ddr, transitions, ddr);
-  if (ddr_control_epsilon(&ppo->ddr) != epsilon) recorded_forget(&ppo->recorded);
+  ddr_control_update(&ppo->ddr, transitions, ddr);
+  if (ddr_control_epsilon(&ppo->ddr) != epsilon) captured_invalidate(&ppo->captured);
 }
 
 #define ENTRY(learner) \
-  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, .follow = follow, \
-   .add_sections = add_sections, .get_count = get_count, .set_count = set_count, .derive = derive, \
-   .schedule = schedule}
-const LearnerKind ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
+  {.name = learner, .create = create, .destroy = destroy, .start = start, .update = update_weights, \
+   .on_iteration_end = on_iteration_end, .add_sections = add_sections, .get_count = get_count, \
+   .set_count = set_count, .init_missing_section = init_missing_section, .apply_schedule = apply_schedule}
+const LearnerVTable ppo_learner = ENTRY("ppo"), ppo_ewma_learner = ENTRY("ppo_ewma");
 #undef ENTRY
 
-Ppo *ppo_of(const Learner *learner) {
+Ppo *learner_as_ppo(const Learner *learner) {
   CORE_CHECK(learner->kind == &ppo_learner || learner->kind == &ppo_ewma_learner);
   return learner->state;
 }

@@ -1,13 +1,13 @@
 /* PPO and PPO-EWMA (Schulman et al. 2017; Hilton et al. 2022; spec ppo.md 1 and 2): from a rollout to new weights.
- * Actor and critic have separate losses and Adam states; their gradients are clipped apart, or together where
- * net.sharing gives them a common loss. PPO clips the ratio to the behaviour policy; PPO-EWMA clips the ratio to the
- * proximal policy, an average of past weights, and weights by proximal/behaviour. */
+ * Actor and critic have separate losses and Adam states; their gradients are clipped separately, or together where
+ * net.sharing gives them a joint loss. PPO clips the ratio to the behaviour policy; PPO-EWMA clips the ratio to the
+ * proximal policy, an average of past weights, and weights samples by proximal/behaviour. */
 #ifndef TRAINER_LEARNERS_PPO_H
 #define TRAINER_LEARNERS_PPO_H
 #include "core/device/arena.h"
 #include "trainer/update/advantage.h"
 #include "trainer/learners/ddr_control.h"
-#include "trainer/learners/recorded.h"
+#include "trainer/learners/captured.h"
 #include "trainer/learners/rl_games.h"
 #include "trainer/update/gradient.h"
 #include "trainer/update/minibatch.h"
@@ -15,38 +15,41 @@
 
 typedef struct Ppo {
   const CoreConfig *config;        /* the caller's; must outlive this */
-  Agent *agent;                    /* whose weights are learnt */
-  bool ewma;                       /* PPO-EWMA rather than PPO */
+  Agent *agent;                    /* agent whose weights are trained */
+  bool ewma;                       /* whether this is PPO-EWMA */
   Minibatch minibatch;
   Optimizer actor_optimizer, critic_optimizer;
-  Proximal proximal;               /* of the actor; theta NULL for PPO */
+  Proximal proximal;               /* proximal actor weights; theta NULL for PPO */
   DdrControl ddr;                  /* COM and epsilon in use */
   float *advantages, *targets;     /* [steps][worlds] of this rank */
   Gradient gradient;
-  float *moments_scratch;          /* of reduce_rollout_moments; NULL where it needs none */
+  float *moments_scratch;          /* scratch of reduce_rollout_moments; NULL where it needs none */
   float *doutput, *dvalue;         /* [rows][logits], [rows]: gradients at the networks' outputs */
-  float *logp;                     /* [rows] of the present policy, when measured or needed below */
-  float *capped; /* [rows] behaviour's log-probabilities, at least those of ppo.ratio_cap; NULL: off */
-  float *pull, *dpenalty;          /* [rows], [rows][logits] of ppo.kl_penalty; NULL: off */
-  Moments *moments;                /* of advantages, over iterations; NULL: standardised otherwise */
-  float *noise;                    /* [rows][factors] for a sampled entropy; NULL where it has a closed form */
-  RateController controller;       /* on with ppo.lr_schedule = kl */
-  float *last_policy;              /* [steps * worlds][logits] that its KL is taken to; NULL: off */
-  int32_t *no_block;               /* [rows] of zeros for ppo.bounds_coef; NULL: off */
-  float *no_entropy;               /* [1] of zero, the weight of entropies that belongs to it */
-  double *value_moments;           /* [VALUE_MOMENTS] of ppo.normalize_value, on the host; NULL: off */
-  float *values;                   /* [steps + 1][worlds] of rewards, then in the critic's units; NULL: off */
+  float *logp;                     /* [rows] log-probs of the current policy, when measured or needed below */
+  float *capped_logp; /* [rows] behaviour log-probs raised to the limit of ppo.ratio_cap; NULL if disabled */
+  float *kl_penalty_weights, *dkl_penalty; /* [rows], [rows][logits] for ppo.kl_penalty; NULL if disabled */
+  Moments *moments;                /* moments of advantages over iterations; NULL unless normalize_advantage is ewma */
+  float *noise;                    /* [rows][factors] noise of a sampled entropy; NULL where the entropy has a closed
+                                    * form */
+  AdaptiveLr adaptive_lr;          /* on with ppo.lr_schedule = kl */
+  float *old_logits;              /* [steps * worlds][logits] policies that the adaptive learning rate's KL compares
+                                   * with; NULL if disabled */
+  int32_t *zero_block_ids;         /* [rows] zeros, for ppo.bounds_coef; NULL if disabled */
+  float *zero_entropy_coef;        /* [1] zero: the entropy coefficient that belongs to it */
+  double *value_moments;           /* [VALUE_MOMENTS] of ppo.normalize_value, on the host; NULL if disabled */
+  float *values;                   /* [steps + 1][worlds] values in units of rewards, later in the critic's units; NULL
+                                    * if disabled */
   float *proximal_logits, *proximal_logp; /* [rows][logits], [rows]; NULL for PPO */
-  RecordedUpdate recorded;                     /* of updates on a device */
+  CapturedUpdate captured;         /* captured updates on a device */
 } Ppo;
 
-/* Adam's step size in an iteration: constant, or linear to 0 over the budget (spec ppo.md 1.6). With ppo.lr_schedule =
- * kl: that of the first. */
+/* Returns Adam's learning rate in an iteration: constant, or linear to 0 over the budget (spec ppo.md 1.6). With
+ * ppo.lr_schedule = kl: that of the first iteration. */
 double ppo_learning_rate(const CoreConfig *config, int64_t iteration);
 
-/* The entries of the table. */
-extern const LearnerKind ppo_learner, ppo_ewma_learner;
-/* The state behind an entry of them. */
-Ppo *ppo_of(const Learner *learner);
+/* Entries of the learner table. */
+extern const LearnerVTable ppo_learner, ppo_ewma_learner;
+/* Returns the state of a learner made by one of these entries. */
+Ppo *learner_as_ppo(const Learner *learner);
 
 #endif

@@ -1,4 +1,4 @@
-/* From a rollout to the advantages and targets that PPO learns from (ppo_internal.h). */
+/* Advantages and targets of a rollout for PPO (ppo_internal.h). */
 #include <math.h>
 #include <string.h>
 
@@ -6,8 +6,8 @@
 #include "trainer/math/estimators.h"
 #include "trainer/update/reduce.h"
 
-/* The values of rewards that the rollout's are, for advantages; and afterwards values and targets as the critic learns
- * them. */
+/* Returns the rollout's values in units of rewards, for advantages. normalise_values() later converts values and
+ * targets to the critic's units. */
 static const float *restore_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
   const size_t n = ((size_t)rollout->steps + 1) * (size_t)rollout->worlds;
   if (ppo->values == NULL) return rollout->values;
@@ -29,7 +29,7 @@ static void normalise_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
   ppo->minibatch.values_of = ppo->values;
 }
 
-void ppo_estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
+void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateStats *update) {
   const CoreConfig *config = ppo->config;
   size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
@@ -43,9 +43,9 @@ void ppo_estimate_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, Learner
   reduce_rollout_moments(ops, &rollout->shards, ppo->advantages, NULL, rollout->steps, scratch, &advantage);
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, NULL, rollout->steps, scratch, &target);
   reduce_rollout_moments(ops, &rollout->shards, ppo->targets, values, rollout->steps, scratch, &residual);
-  advantage_standardise_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
+  advantage_normalize_by(ops, batch ? ADVANTAGE_STOIX_BATCH : ADVANTAGE_RAW, &advantage, ppo->advantages, total);
   if (ppo->moments)
-    advantage_standardise_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
+    advantage_normalize_ewma(ops, ppo->moments, config->ppo.adv_ewma_decay, &advantage, ppo->advantages, total);
   update->advantage_mean = advantage.mean;
   update->advantage_sd = sqrt(moments_variance(&advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);

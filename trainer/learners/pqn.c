@@ -1,12 +1,12 @@
-/* The update of PQN: targets from the rollout's greatest Q values, then epochs of minibatches of squared errors. What
- * the run log has for an actor is here the Q network's; nothing here allocates. */
+/* PQN update: targets from the rollout's greatest Q values, then epochs of minibatches of squared errors. The run log's
+ * actor columns describe the Q network. Nothing here allocates. */
 #include "trainer/learners/pqn.h"
 
 #include <math.h>
 
 #include "core/device/arena.h"
 #include "core/memory.h"
-#include "trainer/learners/descent.h"
+#include "trainer/learners/optim.h"
 #include "trainer/learners/epochs.h"
 #include "trainer/math/estimators.h"
 #include "trainer/ranks/ranks.h"
@@ -15,20 +15,20 @@
 #include "trainer/update/minibatch.h"
 #include "trainer/update/reduce.h"
 
-/* Of RAdam and of the clip, PyTorch's defaults. */
+/* PyTorch's defaults of RAdam and of gradient clipping. */
 static const double BETA1 = 0.9, BETA2 = 0.999, RADAM_EPSILON = 1e-8, NORM_EPSILON = 1e-6;
 
 typedef struct Pqn {
   const CoreConfig *config;        /* the caller's; must outlive this */
-  Agent *agent;                    /* whose actor is learnt */
+  Agent *agent;                    /* agent whose actor is trained */
   Minibatch minibatch;
   Optimizer optimizer;
   Gradient gradient;
-  float *scratch;                  /* of reduce_rollout_moments; NULL where it needs none */
+  float *scratch;                  /* scratch of reduce_rollout_moments; NULL where it needs none */
   float *errors, *targets;         /* [steps][worlds] of this rank: lambda target - greatest Q; lambda target */
   float *doutput;                  /* [rows][actions]: gradient at the Q values */
-  double epsilon;                  /* of the agent, for checkpoints */
-  RecordedUpdate recorded;                     /* of updates on a device */
+  double epsilon;                  /* the agent's epsilon, for checkpoints */
+  CapturedUpdate captured;         /* captured updates on a device */
 } Pqn;
 
 double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
@@ -40,8 +40,8 @@ double pqn_epsilon(const CoreConfig *config, int64_t iteration) {
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* L = E[(Q(s, a) - R)^2]: this rank's part of its gradient over minibatch m. */
-static int add_gradients(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate *update) {
+/* Computes this rank's part of the gradient of L = E[(Q(s, a) - R)^2] over minibatch m. */
+static int add_gradients(Pqn *pqn, const UpdateContext *step, int m, UpdateStats *update) {
   Ops *ops = step->ops;
   const Agent *agent = pqn->agent;
   const AgentNetwork *network = &agent->actor;
@@ -52,7 +52,7 @@ static int add_gradients(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate
   while (minibatch_next(batch, ops, step->rollout, pqn->errors, pqn->targets)) {
     const float *q = agent_pass(agent, ops, network, batch->observations, batch->rows);
     ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, &sums);
-    if (!isfinite(sums.loss)) return descent_explain_loss(ops, network, (size_t)batch->rows, "Q", sums.loss);
+    if (!isfinite(sums.loss)) return optim_diagnose_loss(ops, network, (size_t)batch->rows, "Q", sums.loss);
     agent_backward(agent, ops, network, batch->observations, batch->rows, pqn->doutput, &pqn->gradient.mean);
     gradient_add(&pqn->gradient, batch->shard, batch->rows);
     update->value_loss += sums.loss / batch->all_rows;
@@ -60,23 +60,23 @@ static int add_gradients(Pqn *pqn, const LearnerStep *step, int m, LearnerUpdate
   return CORE_OK;
 }
 
-static int minibatch_step(void *learner, const LearnerStep *step, int m, LearnerUpdate *update) {
+static int minibatch_step(void *learner, const UpdateContext *step, int m, UpdateStats *update) {
   Pqn *pqn = learner;
   const AgentNetwork *network = &pqn->agent->actor;
   const float *gradient = pqn->gradient.mean.actor;
   double norm;
   TRY(ranks_agree(add_gradients(pqn, step, m, update)));
   gradient_finish(&pqn->gradient, pqn->minibatch.all_rows);
-  TRY(descent_norm(step->ops, network, gradient, &norm));
-  descent_step(step, network, &pqn->optimizer, gradient, update->learning_rate, norm, norm, &update->actor);
+  TRY(optim_gradient_norm(step->ops, network, gradient, &norm));
+  optim_step(step, network, &pqn->optimizer, gradient, update->learning_rate, norm, norm, &update->actor);
   return CORE_OK;
 }
 
 /* ---- the iteration ----------------------------------------------------------------------------------------------- */
 
-/* R_t = r_t + gamma (1 - d_t) (lambda R_t+1 + (1 - lambda) max Q_t+1) is the value target of generalised advantage
- * estimation over the values max Q. */
-static int estimate_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, LearnerUpdate *update) {
+/* Computes R_t = r_t + gamma (1 - d_t) (lambda R_t+1 + (1 - lambda) max Q_t+1): the value target of generalized
+ * advantage estimation over the values max Q. */
+static int compute_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, UpdateStats *update) {
   const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
   const AdvantageRule rule = {.gamma = pqn->config->pqn.gamma, .lambda = pqn->config->pqn.q_lambda,
                               .reward_scale = pqn->config->ppo.reward_scale};
@@ -88,96 +88,96 @@ static int estimate_targets(Pqn *pqn, Ops *ops, const Rollout *rollout, LearnerU
   update->advantage_mean = error.mean;
   update->advantage_sd = sqrt(moments_variance(&error));
   update->explained_variance = estimators_explained_variance(&target, &error);
-  TRY(descent_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
-  TRY(descent_check_matrix(ops, "rollout: greatest Q[step,world]", rollout->values, k + 1, n));
-  return descent_check_matrix(ops, "rollout: target[step,world]", pqn->targets, k, n);
+  TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
+  TRY(optim_check_matrix(ops, "rollout: greatest Q[step,world]", rollout->values, k + 1, n));
+  return optim_check_matrix(ops, "rollout: target[step,world]", pqn->targets, k, n);
 }
 
-/* Of the policy, the same in every state. */
-static double entropy_of(double epsilon, int actions) {
+/* Returns the entropy of the epsilon-greedy policy, which is the same in every state. */
+static double policy_entropy(double epsilon, int actions) {
   const double other = epsilon / actions, best = 1 - epsilon + other;
   return -best * log(best) - (other > 0 ? (actions - 1) * other * log(other) : 0);
 }
 
-static LearnerGradients unmeasured(void) {
-  return (LearnerGradients){.norm_mean = NAN, .norm_max = NAN, .clipped_fraction = NAN, .step_norm = NAN};
+static GradientStats unmeasured_gradients(void) {
+  return (GradientStats){.norm_mean = NAN, .norm_max = NAN, .clipped_fraction = NAN, .step_norm = NAN};
 }
 
-/* As minibatch_step, but that nothing comes to the host. */
-static void record_loss(Pqn *pqn, Ops *ops) {
+/* Enqueues the loss of a minibatch; its sum stays on the device. */
+static void enqueue_loss(Pqn *pqn, Ops *ops) {
   const Agent *agent = pqn->agent;
   const Minibatch *batch = &pqn->minibatch;
   const float *q = agent_pass(agent, ops, &agent->actor, batch->observations, batch->rows);
   ops->q_loss(ops, q, batch->actions, batch->targets, batch->rows, agent->head.logits, pqn->doutput, NULL);
 }
 
-static void record_backward(Pqn *pqn, Ops *ops) {
+static void enqueue_backward(Pqn *pqn, Ops *ops) {
   const Minibatch *batch = &pqn->minibatch;
   agent_backward(pqn->agent, ops, &pqn->agent->actor, batch->observations, batch->rows, pqn->doutput,
                  &pqn->gradient.mean);
 }
 
-static void record_whole(Pqn *pqn, const LearnerStep *step) {
+static void enqueue_full(Pqn *pqn, const UpdateContext *step) {
   Ops *ops = step->ops;
   minibatch_take(&pqn->minibatch, ops, step->rollout, (int)pqn->config->ppo.num_minibatches);
   minibatch_next(&pqn->minibatch, ops, step->rollout, pqn->errors, pqn->targets);
-  record_loss(pqn, ops);
-  record_backward(pqn, ops);
-  recorded_step(&pqn->recorded, ops);
+  enqueue_loss(pqn, ops);
+  enqueue_backward(pqn, ops);
+  captured_step(&pqn->captured, ops);
 }
 
-/* The same where ranks or shards divide the minibatch: a piece a shard. */
-static void record_divided(Pqn *pqn, const LearnerStep *step) {
+/* Enqueues a minibatch step that ranks or shards divide: one micro-batch per shard. */
+static void enqueue_divided(Pqn *pqn, const UpdateContext *step) {
   const int shards = step->rollout->shards.shards;
   Ops *ops = step->ops;
   Minibatch *batch = &pqn->minibatch;
-  recorded_begin_gradient(&pqn->recorded, &pqn->gradient, batch);
+  captured_begin_gradient(&pqn->captured, &pqn->gradient, batch);
   for (int s = 0; s < shards; s++) {
     minibatch_take_shard(batch, ops, step->rollout, s, pqn->errors, pqn->targets);
     if (s + 1 == shards) gradient_expect_last(&pqn->gradient, batch->rows, batch->all_rows);
-    record_loss(pqn, ops);
-    recorded_add_sums(&pqn->recorded, ops, s == 0, s + 1 == shards);
-    record_backward(pqn, ops);
+    enqueue_loss(pqn, ops);
+    captured_add_sums(&pqn->captured, ops, s == 0, s + 1 == shards);
+    enqueue_backward(pqn, ops);
     gradient_add(&pqn->gradient, s, batch->rows);
   }
   gradient_finish(&pqn->gradient, batch->all_rows);
-  recorded_step(&pqn->recorded, ops);
+  captured_step(&pqn->captured, ops);
 }
 
-static void record_operations(void *learner, const LearnerStep *step) {
-  if (step->rollout->shards.all_shards > 1) record_divided(learner, step);
-  else record_whole(learner, step);
+static void enqueue_minibatch(void *learner, const UpdateContext *step) {
+  if (step->rollout->shards.all_shards > 1) enqueue_divided(learner, step);
+  else enqueue_full(learner, step);
 }
 
-static void add_losses(void *learner, const OpsUpdateStats *stats, LearnerUpdate *update) {
+static void add_losses(void *learner, const OpsUpdateStats *stats, UpdateStats *update) {
   (void)learner;
   update->value_loss += stats->mean[OPS_STATS_VALUE];
 }
 
-/* Epsilon of the iteration after this one. */
-static void schedule(void *state, int64_t iteration) {
+/* Sets epsilon for the next iteration. */
+static void apply_schedule(void *state, int64_t iteration) {
   Pqn *pqn = state;
   pqn->agent->epsilon = pqn->epsilon = pqn_epsilon(pqn->config, iteration + 1);
 }
 
-static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
+static int update_weights(void *state, const UpdateContext *step, UpdateStats *update) {
   Pqn *pqn = state;
   const CoreConfig *config = pqn->config;
   const Epochs epochs = {
     .config = config, .agent = pqn->agent, .minibatch = &pqn->minibatch, .gradient = &pqn->gradient,
-    .actor = &pqn->optimizer, .recorded = &pqn->recorded, .learner = pqn, .decide = minibatch_step,
-    .record = record_operations, .add_losses = add_losses};
-  const double rate = descent_rate(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
-  *update = (LearnerUpdate){.learning_rate = rate, .critic = unmeasured(), .policy_loss = NAN, .clip_fraction = NAN,
-                            .silent_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
-                            .com = NAN, .epsilon = NAN};
-  TRY(ranks_agree(estimate_targets(pqn, step->ops, step->rollout, update)));
+    .actor = &pqn->optimizer, .captured = &pqn->captured, .learner = pqn, .step_sync = minibatch_step,
+    .enqueue = enqueue_minibatch, .add_losses = add_losses};
+  const double lr = optim_lr(config, config->pqn.lr_schedule, config->pqn.learning_rate, step->iteration);
+  *update = (UpdateStats){.learning_rate = lr, .critic = unmeasured_gradients(), .policy_loss = NAN,
+                          .clip_fraction = NAN, .zero_grad_fraction = NAN, .joint_norm = NAN, .controller_kl = NAN,
+                          .com = NAN, .epsilon = NAN};
+  TRY(ranks_agree(compute_targets(pqn, step->ops, step->rollout, update)));
   TRY(epochs_run(&epochs, step, update));
   ranks_sum(&update->value_loss, 1);
-  descent_average(update, epochs_steps(config), step->measure);
-  update->entropy = entropy_of(pqn->agent->epsilon, pqn->agent->head.logits);
-  schedule(pqn, step->iteration); /* the policy that acts next */
-  return descent_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
+  optim_average_stats(update, epochs_steps(config), step->measure);
+  update->entropy = policy_entropy(pqn->agent->epsilon, pqn->agent->head.logits);
+  apply_schedule(pqn, step->iteration); /* for the next rollout */
+  return optim_check_parameters(step->ops, &pqn->agent->actor, "weight", pqn->agent->actor.theta);
 }
 
 /* ---- the entry of the table -------------------------------------------------------------------------------------- */
@@ -202,39 +202,39 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
-  recorded_register(&pqn->recorded, agent, &pqn->optimizer, false, pqn->minibatch.all_rows,
+  captured_register(&pqn->captured, agent, &pqn->optimizer, false, pqn->minibatch.all_rows,
                  rollout->shards.all_shards > 1, epochs_steps(config), arena);
   return CORE_OK;
 }
 
 static void destroy(void *state) {
-  if (state) recorded_destroy(&((Pqn *)state)->recorded);
+  if (state) captured_destroy(&((Pqn *)state)->captured);
   free(state);
 }
 
 static void start(void *state) {
   Pqn *pqn = state;
-  descent_restart(pqn->agent->device, &pqn->optimizer, pqn->agent->actor.n);
-  schedule(pqn, 0);
+  optim_reset(pqn->agent->device, &pqn->optimizer, pqn->agent->actor.n);
+  apply_schedule(pqn, 0);
 }
 
 static void add_sections(void *state, Checkpoint *checkpoint) {
   Pqn *pqn = state;
-  descent_add_sections(checkpoint, &pqn->agent->actor, &pqn->optimizer);
+  optim_add_sections(checkpoint, &pqn->agent->actor, &pqn->optimizer);
   checkpoint_add(checkpoint, "epsilon", &pqn->epsilon, sizeof pqn->epsilon);
 }
 
-static void get_count(const void *state, LearnerCount *count) {
+static void get_count(const void *state, LearnerCounters *count) {
   const Pqn *pqn = state;
-  *count = (LearnerCount){.actor_updates = pqn->optimizer.t, .proximal_weight = 1};
+  *count = (LearnerCounters){.actor_updates = pqn->optimizer.t, .proximal_weight = 1};
 }
 
-static void set_count(void *state, const LearnerCount *count) {
+static void set_count(void *state, const LearnerCounters *count) {
   Pqn *pqn = state;
   pqn->optimizer.t = count->actor_updates;
-  pqn->agent->epsilon = pqn->epsilon; /* read by now */
+  pqn->agent->epsilon = pqn->epsilon; /* restored by now */
 }
 
-const LearnerKind pqn_learner = {.name = "pqn", .create = create, .destroy = destroy, .start = start,
+const LearnerVTable pqn_learner = {.name = "pqn", .create = create, .destroy = destroy, .start = start,
                                  .update = update_weights, .add_sections = add_sections, .get_count = get_count,
-                                 .set_count = set_count, .schedule = schedule};
+                                 .set_count = set_count, .apply_schedule = apply_schedule};

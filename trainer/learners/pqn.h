@@ -1,15 +1,14 @@
-/* PQN (Gallici et al. 2024, as CleanRL has it; spec ppo.md 8.2): Q learning with lambda targets on fresh rollouts of
- * many worlds, with layer norm in place of replay and a target network. The agent's actor is the Q network: its policy
- * takes the greatest Q but for epsilon, which falls from iteration to iteration, and a state's value is
- * its greatest Q. */
+/* PQN (Gallici et al. 2024, as in CleanRL; spec ppo.md 8.2): Q-learning with lambda targets on fresh rollouts of many
+ * environments, with layer norm instead of replay and a target network. The agent's actor is the Q network: its policy
+ * is epsilon-greedy with an epsilon that falls from iteration to iteration, and a state's value is its greatest Q. */
 #ifndef TRAINER_LEARNERS_PQN_H
 #define TRAINER_LEARNERS_PQN_H
 #include "trainer/learners/learner.h"
 
-extern const LearnerKind pqn_learner;
+extern const LearnerVTable pqn_learner;
 
-/* Probability of a random action in an iteration (from 1): linear from pqn.epsilon_start to pqn.epsilon_end over
- * pqn.exploration_fraction of the budget. */
+/* Returns the probability of a random action in an iteration (from 1): linear from pqn.epsilon_start to pqn.epsilon_end
+ * over pqn.exploration_fraction of the budget. */
 double pqn_epsilon(const CoreConfig *config, int64_t iteration);
 
 #endif

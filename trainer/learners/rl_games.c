@@ -1,4 +1,4 @@
-/* The rate controller and the units of values (rl_games.h). */
+/* Adaptive learning rate and value normalization (rl_games.h). */
 #include "trainer/learners/rl_games.h"
 
 #include <math.h>
@@ -10,35 +10,35 @@
 
 /* ---- the learning rate ------------------------------------------------------------------------------------------- */
 
-static const double RATE_STEP = 1.5, RATE_LEAST = 1e-6, RATE_MOST = 1e-2;
+static const double LR_STEP = 1.5, LR_MIN = 1e-6, LR_MAX = 1e-2;
 
-double rl_games_rate(double rate, double kl, double threshold) {
-  if (threshold == 0) return rate;
-  if (kl > 2 * threshold) rate = fmax(rate / RATE_STEP, RATE_LEAST);
-  if (kl < 0.5 * threshold) rate = fmin(rate * RATE_STEP, RATE_MOST);
-  return rate;
+double rl_games_lr(double lr, double kl, double threshold) {
+  if (threshold == 0) return lr;
+  if (kl > 2 * threshold) lr = fmax(lr / LR_STEP, LR_MIN);
+  if (kl < 0.5 * threshold) lr = fmin(lr * LR_STEP, LR_MAX);
+  return lr;
 }
 
-void rate_controller_register(RateController *controller, double threshold, const Shards *shards, CoreArena *arena) {
-  *controller = (RateController){.threshold = threshold, .shards = *shards};
-  CORE_ARENA(arena, controller->rate, 1, "learning rate");
-  CORE_ARENA(arena, controller->kl, (size_t)shards->shards, "KL of an epoch [shards]");
+void adaptive_lr_register(AdaptiveLr *adaptive_lr, double threshold, const Shards *shards, CoreArena *arena) {
+  *adaptive_lr = (AdaptiveLr){.threshold = threshold, .shards = *shards};
+  CORE_ARENA(arena, adaptive_lr->lr, 1, "learning rate");
+  CORE_ARENA(arena, adaptive_lr->kl, (size_t)shards->shards, "KL of an epoch [shards]");
 }
 
-void rate_controller_begin(RateController *controller) {
-  memset(controller->kl, 0, (size_t)controller->shards.shards * sizeof *controller->kl);
+void adaptive_lr_begin_epoch(AdaptiveLr *adaptive_lr) {
+  memset(adaptive_lr->kl, 0, (size_t)adaptive_lr->shards.shards * sizeof *adaptive_lr->kl);
 }
 
-double rate_controller_kl(const RateController *controller, int minibatches) {
-  const Shards *shards = &controller->shards;
-  double *all = reduce_gather_records(controller->kl, (size_t)shards->shards * sizeof *controller->kl), sum = 0;
+double adaptive_lr_mean_kl(const AdaptiveLr *adaptive_lr, int minibatches) {
+  const Shards *shards = &adaptive_lr->shards;
+  double *all = reduce_gather_records(adaptive_lr->kl, (size_t)shards->shards * sizeof *adaptive_lr->kl), sum = 0;
   for (int s = 0; s < shards->all_shards; s++) sum += all[s];
   free(all);
   return sum / minibatches;
 }
 
-void rate_controller_follow(RateController *controller, double kl) {
-  *controller->rate = rl_games_rate(*controller->rate, kl, controller->threshold);
+void adaptive_lr_update(AdaptiveLr *adaptive_lr, double kl) {
+  *adaptive_lr->lr = rl_games_lr(*adaptive_lr->lr, kl, adaptive_lr->threshold);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -53,7 +53,7 @@ static double factor(const double *moments) { return normalise_factor(NORMALISE_
 
 void value_moments_restore(Ops *ops, const double *moments, float *values, size_t n) {
   if (moments == NULL) return;
-  ops->restore_within(ops, values, n, moments[1], 1 / factor(moments), normalise_bound(NORMALISE_RL_GAMES));
+  ops->denormalize_within(ops, values, n, moments[1], 1 / factor(moments), normalise_bound(NORMALISE_RL_GAMES));
 }
 
 void value_moments_count(Ops *ops, double *moments, const Moments *now, float *x, size_t n) {
@@ -61,5 +61,5 @@ void value_moments_count(Ops *ops, double *moments, const Moments *now, float *x
   Moments running = {.n = moments[0], .mean = moments[1], .m2 = moments[2]};
   moments_merge(&running, now);
   moments[0] = running.n, moments[1] = running.mean, moments[2] = running.m2;
-  ops->standardise_within(ops, x, n, moments[1], factor(moments), normalise_bound(NORMALISE_RL_GAMES));
+  ops->normalize_within(ops, x, n, moments[1], factor(moments), normalise_bound(NORMALISE_RL_GAMES));
 }

@@ -1,6 +1,6 @@
-/* What PPO and SAPG have of rl_games' PPO (spec ppo.md 7.3): a learning rate that follows the KL, a bound for the
- * policy's means, and a critic that learns in units of the running mean and deviation of values and returns. The state
- * is the host's, in the run's arena, and a checkpoint's. */
+/* Features that PPO and SAPG share with rl_games' PPO (spec ppo.md 7.3): a KL-adaptive learning rate, a bound on the
+ * policy's means, and a critic that learns normalized values (running mean and standard deviation of values and
+ * returns). The state is host memory in the run's arena and part of checkpoints. */
 #ifndef TRAINER_LEARNERS_RL_GAMES_H
 #define TRAINER_LEARNERS_RL_GAMES_H
 #include "core/device/arena.h"
@@ -9,41 +9,41 @@
 #include "trainer/ops/ops.h"
 #include "trainer/ranks/shards.h"
 
-/* Means of actions beyond +- this are drawn back (ops->gaussian_regularise). */
+/* Action means beyond +- this are penalized (ops->gaussian_regularize). */
 #define RL_GAMES_BOUND 1.1
 
-/* Of a checkpoint. */
-#define RL_GAMES_RATE_SECTION "learning rate"
+/* Checkpoint section names. */
+#define RL_GAMES_LR_SECTION "learning rate"
 #define RL_GAMES_VALUES_SECTION "value moments"
 
-/* The learning rate after an epoch with this mean KL. threshold 0: as it was. */
-double rl_games_rate(double rate, double kl, double threshold);
+/* Returns the learning rate after an epoch with this mean KL. threshold 0: unchanged. */
+double rl_games_lr(double lr, double kl, double threshold);
 
-/* A learning rate that changes after each epoch. */
-typedef struct RateController {
+/* Learning rate that changes after each epoch. */
+typedef struct AdaptiveLr {
   double threshold;    /* nats */
   Shards shards;
-  double *rate;        /* as it stands; NULL: there is no controller */
-  double *kl;          /* [shards] of an epoch's minibatches, this rank's rows: sums of means over a minibatch */
-} RateController;
-void rate_controller_register(RateController *controller, double threshold, const Shards *shards, CoreArena *arena);
-static inline bool rate_controller_is_on(const RateController *controller) { return controller->rate != NULL; }
-/* Before an epoch on whose steps the host decides: no KL yet. */
-void rate_controller_begin(RateController *controller);
-/* After it, all ranks together: mean of the minibatches' KL, added up in the order of the shards, so that the rate is
- * the same for any number of ranks. */
-double rate_controller_kl(const RateController *controller, int minibatches);
-/* The rate that follows from an epoch's mean KL. */
-void rate_controller_follow(RateController *controller, double kl);
+  double *lr;          /* current value; NULL: the learning rate is not adaptive */
+  double *kl;          /* [shards] KL of an epoch's minibatches over this rank's rows: sums of per-minibatch means */
+} AdaptiveLr;
+void adaptive_lr_register(AdaptiveLr *adaptive_lr, double threshold, const Shards *shards, CoreArena *arena);
+static inline bool adaptive_lr_is_on(const AdaptiveLr *adaptive_lr) { return adaptive_lr->lr != NULL; }
+/* Clears the KL before an epoch whose steps the host drives. */
+void adaptive_lr_begin_epoch(AdaptiveLr *adaptive_lr);
+/* Returns the mean KL of the epoch's minibatches, added in the order of the shards, so that the rate is the same for
+ * any number of ranks. Called by all ranks. */
+double adaptive_lr_mean_kl(const AdaptiveLr *adaptive_lr, int minibatches);
+/* Updates the learning rate from an epoch's mean KL. */
+void adaptive_lr_update(AdaptiveLr *adaptive_lr, double kl);
 
-/* Of values and returns, counted one after the other: number, mean, sum of squared differences. NULL instead of an
- * array: values are as they are, and the functions below do nothing. */
+/* Running moments of values and returns, counted one after the other: count, mean, sum of squared differences. NULL
+ * instead of the array: values are not normalized, and the functions below do nothing. */
 enum { VALUE_MOMENTS = 3 };
-/* One value of 0, and variance 1. */
+/* Resets to one value of 0 and variance 1. */
 void value_moments_start(double *moments);
-/* values[n] of the critic -> values of rewards; the critic's are taken within +-5. */
+/* Converts values[n] of the critic, clamped to +-5, to units of rewards. */
 void value_moments_restore(Ops *ops, const double *moments, float *values, size_t n);
-/* Counts `now`, the moments of x over all ranks, then x[n] of this rank -> the critic's units. */
+/* Merges `now`, the moments of x over all ranks, and converts x[n] of this rank to the critic's units. */
 void value_moments_count(Ops *ops, double *moments, const Moments *now, float *x, size_t n);
 
 #endif

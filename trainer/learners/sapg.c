@@ -1,5 +1,5 @@
-/* The update of SAPG (sapg.h): epochs of minibatches over the samples of sapg_data.c, each one loss for all blocks, and
- * the learning rate that follows the KL (spec ppo.md 7.3). Arithmetic is ops'; nothing here allocates in an update. */
+/* SAPG update (sapg.h): epochs of minibatches over the samples of sapg_data.c, each one loss for all blocks, and a
+ * KL-adaptive learning rate (spec ppo.md 7.3). Arithmetic is in ops; nothing here allocates in an update. */
 #include "trainer/learners/sapg.h"
 
 #include <inttypes.h>
@@ -8,16 +8,16 @@
 
 #include "core/device/arena.h"
 #include "core/memory.h"
-#include "trainer/learners/descent.h"
+#include "trainer/learners/optim.h"
 #include "trainer/ranks/ranks.h"
 
 double sapg_entropy_coef(int block, int blocks, double scale) {
   return 0.5 * scale * (1 - (double)block / (blocks - 1));
 }
 
-/* ---- making one -------------------------------------------------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-static LearnerSize size_of(const CoreConfig *config) {
+static LearnerSize update_size(const CoreConfig *config) {
   const SapgMinibatches minibatches = sapg_minibatches(config);
   return (LearnerSize){.rows = minibatches.last_rows, .updates = config->ppo.epochs * minibatches.count};
 }
@@ -31,8 +31,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   if (2 * on_policy > INT32_MAX)
     return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " passes 2^30 - 1; lower one of them",
                       on_policy);
-  *sapg = (Sapg){.config = config, .agent = agent, .actor_optimizer = descent_optimizer(config),
-                 .critic_optimizer = descent_optimizer(config)};
+  *sapg = (Sapg){.config = config, .agent = agent, .actor_optimizer = optim_create(config),
+                 .critic_optimizer = optim_create(config)};
   sapg_data_register(&sapg->data, config, agent, rollout, arena);
   const SapgMinibatches *minibatches = &sapg->data.minibatches;
   const size_t room = (size_t)sapg->data.room;
@@ -42,46 +42,46 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, sapg->critic_optimizer.v, agent->critic.n, "critic second moments");
   CORE_ARENA_DEVICE(arena, sapg->doutput, room * (size_t)agent->head.logits, "gradient at the output [rows][logits]");
   CORE_ARENA_DEVICE(arena, sapg->logp, room, "minibatch log-probabilities of now [rows]");
-  rate_controller_register(&sapg->controller, config->sapg.kl_threshold, &rollout->shards, arena);
+  adaptive_lr_register(&sapg->adaptive_lr, config->sapg.kl_threshold, &rollout->shards, arena);
   CORE_ARENA_DEVICE(arena, sapg->entropy_coef, (size_t)config->sapg.blocks, "weights of entropies [blocks]");
   CORE_ARENA(arena, sapg->value_moments, VALUE_MOMENTS, "moments of values");
   gradient_register(&sapg->gradient, agent, &rollout->shards, sapg->data.room, arena);
-  recorded_register(&sapg->recorded, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
+  captured_register(&sapg->captured, agent, &sapg->actor_optimizer, agent->sharing != AGENT_SEPARATE, minibatches->rows,
                  false, minibatches->count, arena);
   return CORE_OK;
 }
 
 static void destroy(void *state) {
-  if (state) recorded_destroy(&((Sapg *)state)->recorded);
+  if (state) captured_destroy(&((Sapg *)state)->captured);
   free(state);
 }
 
 static void start(void *state) {
   Sapg *sapg = state;
-  descent_restart(sapg->agent->device, &sapg->actor_optimizer, sapg->agent->actor.n);
-  descent_restart(sapg->agent->device, &sapg->critic_optimizer, sapg->agent->critic.n);
-  *sapg->controller.rate = sapg->config->ppo.learning_rate;
+  optim_reset(sapg->agent->device, &sapg->actor_optimizer, sapg->agent->actor.n);
+  optim_reset(sapg->agent->device, &sapg->critic_optimizer, sapg->agent->critic.n);
+  *sapg->adaptive_lr.lr = sapg->config->ppo.learning_rate;
   value_moments_start(sapg->value_moments);
 }
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. clip = paper:
- * around m = pi_old of the block that learns / pi of the one that acted; since r = (pi / pi_old) m, that is PPO-EWMA's
- * loss with pi_old in the proximal policy's place. On-policy m = 1. The gradient goes to sapg->doutput, the new policy
- * to those that the KL is taken to; sums NULL: all is recorded. */
+/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. sapg.clip = paper:
+ * clip around m = pi_old of the block that learns / pi of the block that acted; since r = (pi / pi_old) m, that is
+ * PPO-EWMA's loss with pi_old as the proximal policy. On-policy m = 1. The gradient goes to sapg->doutput; the new
+ * policy replaces the one that the KL compares with. sums NULL: the operations are captured. */
 typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double kl; } ActorSums;
 static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
   const CoreConfig *config = sapg->config;
   const Agent *agent = sapg->agent;
   SapgData *data = &sapg->data;
   const int rows = data->rows;
-  sequences_follow(&data->memory, agent);
+  sequences_bind(&data->memory, agent);
   const float *logits = agent_pass(agent, ops, &agent->actor, data->observations, rows);
   ops->policy_loss(ops, &agent->head, logits, data->actions, data->batch_logp,
                    data->logp_own ? data->batch_own : NULL, data->batch_advantages, rows, config->ppo.epsilon, 0,
                    sapg->doutput, sums ? &sums->policy : NULL);
-  ops->gaussian_regularise(ops, &agent->head, logits, agent->blocks.of_row, sapg->entropy_coef, RL_GAMES_BOUND,
+  ops->gaussian_regularize(ops, &agent->head, logits, agent->blocks.of_row, sapg->entropy_coef, RL_GAMES_BOUND,
                            config->sapg.bounds_coef, rows, sapg->doutput, sums ? &sums->regular : NULL);
   ops->controller_kl(ops, &agent->head, logits, data->sample, rows, data->logits, sums ? &sums->kl : NULL);
   return logits;
@@ -93,34 +93,34 @@ static void actor_backward(Sapg *sapg, Ops *ops) {
                  &sapg->gradient.mean);
 }
 
-/* Log-probabilities of the policy that the clip is around. */
-static const float *logp_around(const SapgData *data) { return data->logp_own ? data->batch_own : data->batch_logp; }
+/* Returns the log-probs of the reference policy of the clip. */
+static const float *ref_logp(const SapgData *data) { return data->logp_own ? data->batch_own : data->batch_logp; }
 
-/* Samples of a piece whose ratio, to the policy that the clip is around, stands where the clip is flat. */
-static double count_silent(Sapg *sapg, Ops *ops, const float *logits) {
+/* Counts the samples of a micro-batch whose policy gradient is zero because the ratio is clipped. */
+static double count_zero_grad(Sapg *sapg, Ops *ops, const float *logits) {
   const SapgData *data = &sapg->data;
   ops->policy_logp(ops, &sapg->agent->head, logits, data->actions, sapg->logp, data->rows);
-  return descent_count_silent(ops, sapg->logp, logp_around(data), data->batch_advantages, data->rows,
+  return optim_count_zero_grad(ops, sapg->logp, ref_logp(data), data->batch_advantages, data->rows,
                               sapg->config->ppo.epsilon);
 }
 
-static void record_silent(const Sapg *sapg, Ops *ops, const float *logits) {
+static void enqueue_zero_grad(const Sapg *sapg, Ops *ops, const float *logits) {
   const SapgData *data = &sapg->data;
-  ops->update->count_silent(ops, &sapg->agent->head, logits, data->actions, logp_around(data), data->batch_advantages,
+  ops->update->count_zero_grad(ops, &sapg->agent->head, logits, data->actions, ref_logp(data), data->batch_advantages,
                             data->rows, sapg->config->ppo.epsilon);
 }
 
-static int actor_gradient(Sapg *sapg, const LearnerStep *step, int all_rows, LearnerUpdate *update) {
+static int actor_gradient(Sapg *sapg, const UpdateContext *step, int all_rows, UpdateStats *update) {
   const SapgData *data = &sapg->data;
   ActorSums sums;
   const float *logits = actor_loss(sapg, step->ops, &sums);
   if (!isfinite(sums.policy.loss) || !isfinite(sums.policy.entropy) || !isfinite(sums.regular.bounds))
-    return descent_explain_loss(step->ops, &sapg->agent->actor, (size_t)data->rows, "policy", sums.policy.loss);
+    return optim_diagnose_loss(step->ops, &sapg->agent->actor, (size_t)data->rows, "policy", sums.policy.loss);
   update->policy_loss += sums.policy.loss / all_rows;
   update->entropy += sums.policy.entropy / all_rows;
   update->clip_fraction += sums.policy.clipped / all_rows;
-  if (step->measure) update->silent_fraction += count_silent(sapg, step->ops, logits) / all_rows;
-  sapg->controller.kl[data->shard] += sums.kl / all_rows;
+  if (step->measure) update->zero_grad_fraction += count_zero_grad(sapg, step->ops, logits) / all_rows;
+  sapg->adaptive_lr.kl[data->shard] += sums.kl / all_rows;
   actor_backward(sapg, step->ops);
   return CORE_OK;
 }
@@ -140,19 +140,19 @@ static void critic_backward(Sapg *sapg, Ops *ops) {
                  &sapg->gradient.mean);
 }
 
-static int critic_gradient(Sapg *sapg, const LearnerStep *step, int all_rows, LearnerUpdate *update) {
+static int critic_gradient(Sapg *sapg, const UpdateContext *step, int all_rows, UpdateStats *update) {
   const AgentNetwork *critic = &sapg->agent->critic;
   OpsValueSums sums;
   critic_loss(sapg, step->ops, &sums);
   if (!isfinite(sums.loss))
-    return descent_explain_loss(step->ops, critic, (size_t)sapg->data.rows, "value", sums.loss);
+    return optim_diagnose_loss(step->ops, critic, (size_t)sapg->data.rows, "value", sums.loss);
   update->value_loss += sums.loss / all_rows;
   critic_backward(sapg, step->ops);
   return CORE_OK;
 }
 
-/* This rank's part of the gradients of minibatch m. */
-static int add_gradients(Sapg *sapg, const LearnerStep *step, int m, LearnerUpdate *update) {
+/* Computes this rank's part of the gradients of minibatch m. */
+static int add_gradients(Sapg *sapg, const UpdateContext *step, int m, UpdateStats *update) {
   SapgData *data = &sapg->data;
   const int rows = sapg_data_rows(data, m);
   sapg_data_select(data, m);
@@ -165,11 +165,11 @@ static int add_gradients(Sapg *sapg, const LearnerStep *step, int m, LearnerUpda
   return CORE_OK;
 }
 
-static int minibatch_step(Sapg *sapg, const LearnerStep *step, int m, LearnerUpdate *update) {
+static int minibatch_step(Sapg *sapg, const UpdateContext *step, int m, UpdateStats *update) {
   TRY(ranks_agree(add_gradients(sapg, step, m, update)));
   gradient_finish(&sapg->gradient, sapg_data_rows(&sapg->data, m));
-  return descent_step_both(step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
-                           *sapg->controller.rate, update);
+  return optim_step_both(step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer, &sapg->critic_optimizer,
+                           *sapg->adaptive_lr.lr, update);
 }
 
 /* ---- an epoch ---------------------------------------------------------------------------------------------------- */
@@ -178,71 +178,72 @@ static int name_minibatch(int code, int epoch, int m) {
   return core_error_context(code, "epoch %d, minibatch %d", epoch, m + 1);
 }
 
-/* The host decides on each step. */
-static int decide_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
-  rate_controller_begin(&sapg->controller);
+/* Runs an epoch in which the host drives each step. */
+static int step_epoch_sync(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
+  adaptive_lr_begin_epoch(&sapg->adaptive_lr);
   for (int m = 0; m < sapg->data.minibatches.count; m++) {
     const int code = minibatch_step(sapg, step, m, update);
     if (code != CORE_OK) return name_minibatch(code, number, m);
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
-  update->controller_kl = rate_controller_kl(&sapg->controller, sapg->data.minibatches.count);
+  update->controller_kl = adaptive_lr_mean_kl(&sapg->adaptive_lr, sapg->data.minibatches.count);
   return CORE_OK;
 }
 
-/* As minibatch_step, but that nothing comes to the host; m: as sapg_data_take has it. */
-typedef struct Recording { Sapg *sapg; const LearnerStep *step; } Recording;
-static void record_operations(const Recording *recording, int m) {
-  Sapg *sapg = recording->sapg;
-  Ops *ops = recording->step->ops;
-  OpsUpdatePlan plan = sapg->recorded.plan;
-  sapg_data_take(&sapg->data, ops, recording->step->rollout, m);
+/* Enqueues a minibatch step without synchronizing; m as in sapg_data_take(). */
+typedef struct Enqueued { Sapg *sapg; const UpdateContext *step; } Enqueued;
+static void enqueue_minibatch(const Enqueued *enqueued, int m) {
+  Sapg *sapg = enqueued->sapg;
+  Ops *ops = enqueued->step->ops;
+  OpsUpdatePlan plan = sapg->captured.plan;
+  sapg_data_take(&sapg->data, ops, enqueued->step->rollout, m);
   plan.rows = sapg->data.rows;
   const float *logits = actor_loss(sapg, ops, NULL);
-  if (recording->step->measure) record_silent(sapg, ops, logits);
+  if (enqueued->step->measure) enqueue_zero_grad(sapg, ops, logits);
   actor_backward(sapg, ops);
   critic_loss(sapg, ops, NULL);
   critic_backward(sapg, ops);
   ops->update->step(ops, &plan);
 }
-static void record_one(void *recording) { record_operations(recording, -1); }
+static void enqueue_one(void *enqueued) { enqueue_minibatch(enqueued, -1); }
 
-/* The step that could not be done once more, for the host to see why. */
-static int explain(Sapg *sapg, const LearnerStep *step, int number, int m) {
-  LearnerUpdate unused = {0};
-  return name_minibatch(recorded_explain(minibatch_step(sapg, step, m, &unused)), number, m);
+/* Repeats the failed step on the host, which names the value that is not finite. */
+static int repeat_failed_step(Sapg *sapg, const UpdateContext *step, int number, int m) {
+  UpdateStats unused = {0};
+  return name_minibatch(captured_diagnose(minibatch_step(sapg, step, m, &unused)), number, m);
 }
 
-/* All steps are recorded and the host synchronises once, since the learning rate of the next epoch follows from the KL.
- * A last minibatch that is larger is no part of the graph. */
-static int record_epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
+/* Enqueues all steps of an epoch. The host synchronizes once, since the next epoch's learning rate depends on the KL. A
+ * larger last minibatch is not part of the graph. */
+static int enqueue_epoch(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
   const SapgMinibatches *all = &sapg->data.minibatches;
-  Recording recording = {sapg, step};
+  Enqueued enqueued = {sapg, step};
   OpsUpdateStats stats;
-  recorded_begin(&sapg->recorded, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
-                 &sapg->critic_optimizer, NULL, *sapg->controller.rate);
+  captured_begin(&sapg->captured, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
+                 &sapg->critic_optimizer, NULL, *sapg->adaptive_lr.lr);
   for (int m = 0; m < all->count; m++) {
-    if (sapg_data_rows(&sapg->data, m) == all->rows) recorded_minibatch(&sapg->recorded, record_one, &recording);
-    else record_operations(&recording, m);
+    if (sapg_data_rows(&sapg->data, m) == all->rows) captured_minibatch(&sapg->captured, enqueue_one, &enqueued);
+    else enqueue_minibatch(&enqueued, m);
     if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
   }
   const int failed =
-    recorded_finish(&sapg->recorded, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &stats, update);
-  if (failed >= 0) return explain(sapg, step, number, failed);
+    captured_finish(&sapg->captured, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &stats, update);
+  if (failed >= 0) return repeat_failed_step(sapg, step, number, failed);
   update->policy_loss += stats.mean[OPS_STATS_POLICY];
   update->entropy += stats.mean[OPS_STATS_POLICY + 1];
   update->clip_fraction += stats.mean[OPS_STATS_POLICY + 4];
   update->value_loss += stats.mean[OPS_STATS_VALUE];
-  update->silent_fraction += stats.mean[OPS_STATS_SILENT];
+  update->zero_grad_fraction += stats.mean[OPS_STATS_ZERO_GRAD];
   update->controller_kl = stats.mean[OPS_STATS_CONTROLLER] / all->count;
   return CORE_OK;
 }
 
-static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate *update) {
-  const bool divided = step->rollout->shards.all_shards > 1; /* whose pieces are not filled up to be alike */
-  if (!divided && recorded_is_possible(&sapg->recorded, sapg->agent)) TRY(record_epoch(sapg, step, number, update));
-  else TRY(decide_epoch(sapg, step, number, update));
-  rate_controller_follow(&sapg->controller, update->controller_kl);
+static int epoch(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
+  /* micro-batches of shards differ in size, which a graph cannot express */
+  const bool divided = step->rollout->shards.all_shards > 1;
+  if (!divided && captured_is_available(&sapg->captured, sapg->agent)) TRY(enqueue_epoch(sapg, step, number, update));
+  else TRY(step_epoch_sync(sapg, step, number, update));
+  adaptive_lr_update(&sapg->adaptive_lr, update->controller_kl);
   return CORE_OK;
 }
 
@@ -250,10 +251,10 @@ static int epoch(Sapg *sapg, const LearnerStep *step, int number, LearnerUpdate 
 
 static int check_rollout(const Sapg *sapg, Ops *ops, const Rollout *rollout) {
   const size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
-  TRY(descent_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
-  TRY(descent_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
+  TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
+  TRY(optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
                            (size_t)sapg->agent->head.logits));
-  return descent_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n);
+  return optim_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n);
 }
 
 static void set_entropy_coefficients(Sapg *sapg) {
@@ -266,46 +267,46 @@ static void set_entropy_coefficients(Sapg *sapg) {
   core_device_to_device(sapg->agent->device, sapg->entropy_coef, coefficient, (size_t)blocks * sizeof *coefficient);
 }
 
-static int update_weights(void *state, const LearnerStep *step, LearnerUpdate *update) {
+static int update_weights(void *state, const UpdateContext *step, UpdateStats *update) {
   Sapg *sapg = state;
   const CoreConfig *config = sapg->config;
   const int epochs = (int)config->ppo.epochs;
   Ops *ops = step->ops;
-  *update = (LearnerUpdate){
-    .learning_rate = *sapg->controller.rate, .com = NAN, .epsilon = sapg->config->ppo.epsilon};
+  *update = (UpdateStats){
+    .learning_rate = *sapg->adaptive_lr.lr, .com = NAN, .epsilon = sapg->config->ppo.epsilon};
   set_entropy_coefficients(sapg);
   TRY(ranks_agree(check_rollout(sapg, ops, step->rollout)));
   sapg_data_collect(&sapg->data, ops, config, sapg->agent, step->rollout, step->iteration,
                     config->sapg.normalize_value ? sapg->value_moments : NULL, update);
   for (int e = 1; e <= epochs; e++) TRY(epoch(sapg, step, e, update));
-  descent_reduce(update);
-  descent_average(update, (double)epochs * sapg->data.minibatches.count, step->measure);
-  TRY(descent_check_parameters(ops, &sapg->agent->actor, "weight", sapg->agent->actor.theta));
-  return descent_check_parameters(ops, &sapg->agent->critic, "weight", sapg->agent->critic.theta);
+  optim_reduce_stats(update);
+  optim_average_stats(update, (double)epochs * sapg->data.minibatches.count, step->measure);
+  TRY(optim_check_parameters(ops, &sapg->agent->actor, "weight", sapg->agent->actor.theta));
+  return optim_check_parameters(ops, &sapg->agent->critic, "weight", sapg->agent->critic.theta);
 }
 
 /* ---- the entry of the table -------------------------------------------------------------------------------------- */
 
 static void add_sections(void *state, Checkpoint *checkpoint) {
   Sapg *sapg = state;
-  descent_add_sections(checkpoint, &sapg->agent->actor, &sapg->actor_optimizer);
-  descent_add_sections(checkpoint, &sapg->agent->critic, &sapg->critic_optimizer);
-  checkpoint_add(checkpoint, RL_GAMES_RATE_SECTION, sapg->controller.rate, sizeof *sapg->controller.rate);
+  optim_add_sections(checkpoint, &sapg->agent->actor, &sapg->actor_optimizer);
+  optim_add_sections(checkpoint, &sapg->agent->critic, &sapg->critic_optimizer);
+  checkpoint_add(checkpoint, RL_GAMES_LR_SECTION, sapg->adaptive_lr.lr, sizeof *sapg->adaptive_lr.lr);
   checkpoint_add(checkpoint, RL_GAMES_VALUES_SECTION, sapg->value_moments,
                  VALUE_MOMENTS * sizeof *sapg->value_moments);
 }
 
-static void get_count(const void *state, LearnerCount *count) {
+static void get_count(const void *state, LearnerCounters *count) {
   const Sapg *sapg = state;
-  *count = (LearnerCount){sapg->actor_optimizer.t, sapg->critic_optimizer.t, 1};
+  *count = (LearnerCounters){sapg->actor_optimizer.t, sapg->critic_optimizer.t, 1};
 }
 
-static void set_count(void *state, const LearnerCount *count) {
+static void set_count(void *state, const LearnerCounters *count) {
   Sapg *sapg = state;
   sapg->actor_optimizer.t = count->actor_updates;
   sapg->critic_optimizer.t = count->critic_updates;
 }
 
-const LearnerKind sapg_learner = {.name = "sapg", .create = create, .destroy = destroy, .start = start,
+const LearnerVTable sapg_learner = {.name = "sapg", .create = create, .destroy = destroy, .start = start,
                                   .update = update_weights, .add_sections = add_sections, .get_count = get_count,
-                                  .set_count = set_count, .size = size_of};
+                                  .set_count = set_count, .size = update_size};

@@ -1,5 +1,5 @@
-/* The samples of a SAPG iteration (sapg.h): which, with what values, returns and advantages, in what order (spec 7.2).
- * It runs networks and changes no weights. */
+/* Samples of a SAPG iteration (sapg.h): their values, returns, advantages and order (spec 7.2). Runs networks and
+ * changes no weights. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +16,14 @@
 #include "trainer/update/minibatch_device.h"
 #include "trainer/update/reduce.h"
 
-/* This rank's part, as the kernels take it. */
+/* Returns this rank's part in the form that the kernels take. */
 static SapgShare share_of(const SapgData *data) {
   return (SapgShare){.layout = data->layout, .first_world = (uint32_t)data->shards.first_world,
                      .worlds = (uint32_t)data->shards.worlds, .shard_worlds = (uint32_t)shards_worlds(&data->shards),
                      .columns = (uint32_t)data->columns, .follower = data->follower, .column = data->column};
 }
 
-/* Off-policy samples that this rank may have: no world is drawn twice. */
+/* Returns the maximum number of off-policy samples of this rank: no environment is sampled twice. */
 static size_t most_off_policy(const SapgLayout *layout, const Shards *shards) {
   const size_t own = (size_t)layout->steps * (size_t)shards->worlds;
   const size_t all = (size_t)layout->drawn * sapg_off_policy(layout);
@@ -56,7 +56,7 @@ static OpsChooseRows choice_of(const SapgData *data) {
     .shards = (uint32_t)shards->shards, .count = data->chunk_rows, .total = data->part_begins, .rows = data->own};
 }
 
-/* Which samples are in which minibatch. */
+/* Registers the assignment of samples to minibatches. */
 static void register_order(SapgData *data, size_t samples, CoreArena *arena) {
   const size_t parts = (size_t)data->minibatches.count, shards = (size_t)data->shards.shards;
   const size_t sequences = sapg_samples(&data->layout) / (size_t)data->layout.sequence;
@@ -105,7 +105,7 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
   *data = (SapgData){.device = core_arena_device(arena), .layout = layout, .shards = *shards,
                      .minibatches = sapg_minibatches(config)};
   data->room = data->minibatches.last_rows;
-  /* No more than the activations hold, and a number that does not follow from the ranks where the shards do not. */
+  /* No more than the activations hold; independent of the number of ranks where the shards are. */
   if (shards->all_shards > 1 && minibatch_room(config, shards) < data->room)
     data->room = minibatch_room(config, shards);
   const size_t worlds = (size_t)shards->worlds, off_policy = most_off_policy(&layout, shards);
@@ -130,9 +130,9 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
   register_batch(data, config, agent, rollout, arena);
 }
 
-/* ---- which samples ----------------------------------------------------------------------------------------------- */
+/* ---- assignment to minibatches ----------------------------------------------------------------------------------- */
 
-/* This rank's worlds of the drawn followers. */
+/* Finds this rank's environments of the sampled followers. */
 static void find_columns(SapgData *data) {
   enum { FOLLOWERS_MAX = 63 };
   const SapgShare share = share_of(data);
@@ -153,13 +153,14 @@ static void find_columns(SapgData *data) {
   core_device_to_device(data->device, data->column, column, (size_t)drawn * sizeof *column);
 }
 
-/* A minibatch's samples of this rank in its order, sorted by shard: counted first, then put in their scatter. */
+/* Writes this rank's samples of a minibatch, in its order and sorted by shard: a counting pass, then a scattering
+ * pass. */
 static void choose_part(const SapgData *data, const OpsChooseRows *choice, int m, uint32_t *own) {
   const int shards = data->shards.shards;
   uint32_t *part_rows = data->part_rows + (size_t)m * (size_t)shards;
   memset(part_rows, 0, (size_t)shards * sizeof *part_rows);
   for (int pass = 0; pass < 2; pass++) {
-    for (uint32_t s = 0, position = 0; s < (uint32_t)shards && pass == 1; s++) { /* counts become positions */
+    for (uint32_t s = 0, position = 0; s < (uint32_t)shards && pass == 1; s++) { /* counts become offsets */
       const uint32_t count = part_rows[s];
       part_rows[s] = position;
       position += count;
@@ -171,17 +172,17 @@ static void choose_part(const SapgData *data, const OpsChooseRows *choice, int m
       part_rows[chosen.shard]++;
     }
   }
-  for (int s = shards - 1; s > 0; s--) part_rows[s] -= part_rows[s - 1]; /* and back */
+  for (int s = shards - 1; s > 0; s--) part_rows[s] -= part_rows[s - 1]; /* offsets become counts again */
 }
 
-/* Samples of this rank in minibatch m. */
+/* Returns the number of this rank's samples in minibatch m. */
 static size_t part_samples(const SapgData *data, int m) {
   size_t samples = 0;
   for (int s = 0; s < data->shards.shards; s++) samples += data->part_rows[m * data->shards.shards + s];
   return samples;
 }
 
-/* All minibatches of this iteration, which are the same in every epoch. */
+/* Assigns samples to all minibatches of this iteration; the same in every epoch. */
 static void choose(SapgData *data) {
   const OpsChooseRows choice = choice_of(data);
   const size_t samples = own_on_policy(data) + own_off_policy(data);
@@ -205,7 +206,7 @@ void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration) 
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
-/* Lets the leader see the gathered transitions of others: samples from `from` on, or all (sample NULL). */
+/* Marks gathered transitions of other blocks as the leader's: off-policy samples, or all rows (sample NULL). */
 static void lead(const SapgData *data, const Rollout *rollout, const uint32_t *sample, int rows) {
   const OpsMarkRows mark = {data->observations, (size_t)rows, (size_t)rollout->features, sample,
                             (uint32_t)own_on_policy(data), (float)(data->layout.blocks - 1)};
@@ -219,7 +220,7 @@ void sapg_data_select(SapgData *data, int m) {
   for (int before = 0; before < m; before++) data->taken += part_samples(data, before);
 }
 
-/* Moves to the next piece; false: there is none. */
+/* Advances to the next micro-batch. Returns false when none is left. */
 static bool next_piece(SapgData *data, const RolloutStates *states) {
   const uint32_t *part_rows = data->part_rows + (size_t)data->part * (size_t)data->shards.shards;
   while (data->taken_of_shard == (int)part_rows[data->shard]) {
@@ -236,7 +237,7 @@ static bool next_piece(SapgData *data, const RolloutStates *states) {
   return true;
 }
 
-/* The samples of the piece, wherever something is known of them. */
+/* Gathers everything that is stored per sample for the current micro-batch. */
 static void gather(SapgData *data, Ops *ops, const Rollout *rollout) {
   const int rows = data->rows;
   const OpsSapgRows of = {share_of(data), data->sample, (size_t)rows, data->index};
@@ -275,7 +276,7 @@ void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m) {
 
 /* ---- moments ----------------------------------------------------------------------------------------------------- */
 
-/* One shard's samples of x, packed where there are others. */
+/* Returns one shard's samples of x, packed if there are other shards. */
 static const float *pack(const SapgData *data, int s, const float *x, size_t *n) {
   const size_t worlds = (size_t)data->shards.worlds, each = (size_t)shards_worlds(&data->shards);
   const size_t from = s > 0 ? (size_t)data->shard_end[s - 1] : 0, drawn = (size_t)data->shard_end[s] - from;
@@ -288,7 +289,7 @@ static const float *pack(const SapgData *data, int s, const float *x, size_t *n)
   return data->scratch;
 }
 
-/* Of x over the samples of all ranks: a record a shard, folded in their order. */
+/* Computes the moments of x over the samples of all ranks: one record per shard, merged in their order. */
 static void measure(SapgData *data, Ops *ops, const float *x, Moments *moments) {
   Moments *records = core_memory_zero_allocate((size_t)data->shards.shards, sizeof *records);
   for (int s = 0; s < data->shards.shards; s++) {
@@ -302,7 +303,7 @@ static void measure(SapgData *data, Ops *ops, const float *x, Moments *moments) 
 
 /* ---- values and returns ------------------------------------------------------------------------------------------ */
 
-/* Counts x of all ranks' samples, then puts this rank's into the critic's units. */
+/* Merges x of all ranks' samples into the moments and converts this rank's to the critic's units. */
 static void normalise(SapgData *data, Ops *ops, float *x, double *moments) {
   Moments now;
   if (moments == NULL) return;
@@ -310,7 +311,8 @@ static void normalise(SapgData *data, Ops *ops, float *x, double *moments) {
   value_moments_count(ops, moments, &now, x, own_on_policy(data) + own_off_policy(data));
 }
 
-/* N*K samples: generalised advantage estimation with each block's own values. values has K+1 rows of worlds. */
+/* Fills the N*K on-policy samples: generalized advantage estimation with each block's own values. values has K+1 rows
+ * of environments. */
 static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config, const Rollout *rollout,
                               const double *moments) {
   const size_t n = own_on_policy(data), worlds = (size_t)data->shards.worlds;
@@ -325,12 +327,13 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
   advantage_estimate(ops, rule, rollout->rewards, data->values, rollout->dones, rollout_truncated(rollout),
                      data->last_values, data->layout.steps, data->shards.worlds, data->advantages, data->returns);
   core_device_copy(data->device, data->logp, rollout->logp, n * sizeof *data->logp);
-  core_device_copy(data->device, data->logits, rollout->logits, /* the KL is first taken to the policies that acted */
+  /* the first epoch's KL compares with the policies that acted */
+  core_device_copy(data->device, data->logits, rollout->logits,
                    n * (size_t)rollout->head.logits * sizeof *data->logits);
 }
 
-/* The leader's values in a piece of states and, for the clip around its own ratio, its log-probabilities of the
- * followers' actions there. */
+/* Computes the leader's values in a micro-batch of states and, for sapg.clip = paper, its log-probs of the followers'
+ * actions there. */
 static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout,
                         const OpsSapgStates *states, const Sequences *sequences) {
   const int rows = (int)states->n;
@@ -339,16 +342,16 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
   KERNELS_EACH(data->device, ops_sapg_states, ops_sapg_state, states->n, states);
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   sequences_gather(sequences, &rollout->states, ops, data->index, rows);
-  sequences_follow(sequences, agent);
+  sequences_bind(sequences, agent);
   lead(data, rollout, NULL, rows);
   agent_values(agent, ops, data->observations, rows, data->batch_values);
   KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
   if (data->logp_own == NULL || states->first >= acting) return;
-  /* Not from the last states. */
+  /* The last states have no actions. */
   if (scatter.states.n > acting - states->first) scatter.states.n = acting - states->first;
   const int acted = (int)scatter.states.n;
   rollout_gather_actions(rollout, ops, data->index, acted, data->actions);
-  sequences_follow(sequences, agent);
+  sequences_bind(sequences, agent);
   agent_policy(agent, ops, agent->actor.theta, data->observations, acted, data->policy);
   ops->policy_logp(ops, &agent->head, data->policy, data->actions, data->batch_own, acted);
   scatter.of_piece = data->batch_own;
@@ -356,7 +359,7 @@ static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Roll
   KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
 }
 
-/* The columns states->from .. end - 1 in pieces of rows. */
+/* Values the columns states->from .. end - 1 in micro-batches. */
 static void value_columns(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout, OpsSapgStates *states) {
   const size_t all = ((size_t)data->layout.steps + 1) * (states->end - states->from), room = (size_t)data->room;
   for (states->first = 0; states->first < all; states->first += room) {
@@ -365,8 +368,8 @@ static void value_columns(SapgData *data, Ops *ops, const Agent *agent, const Ro
   }
 }
 
-/* The same of a policy with memory: a sequence of some columns at a time, from the followers' states, and the last
- * states, of one step, from those after the rollout. */
+/* Values columns with a recurrent policy: one sequence of some columns at a time, from the followers' states; the last
+ * states, one step long, from the states after the rollout. */
 static void value_sequences(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout,
                             const OpsSapgStates *columns) {
   const size_t length = (size_t)data->layout.sequence, steps = (size_t)data->layout.steps;
@@ -385,7 +388,7 @@ static void value_sequences(SapgData *data, Ops *ops, const Agent *agent, const 
   }
 }
 
-/* Shard after shard: what one goes through must not depend on its neighbours. */
+/* Values shard after shard, since a micro-batch must not depend on neighbouring shards. */
 static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout) {
   OpsSapgStates states = {.share = share_of(data), .index = data->index};
   for (int s = 0; s < data->shards.shards; s++, states.from = states.end) {
@@ -395,8 +398,8 @@ static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const 
   }
 }
 
-/* The drawn followers' samples: one-step returns r + gamma V(s') are advantages of lambda 0. Where a time limit cut, s'
- * is the last observation, which the leader valued in the rollout (limits.h). */
+/* Fills the sampled followers' samples: one-step returns r + gamma V(s') are advantages with lambda 0. Where a time
+ * limit truncated an episode, s' is the last observation, which the leader valued in the rollout (limits.h). */
 static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent,
                                const Rollout *rollout, const double *moments) {
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = 0, .reward_scale = config->ppo.reward_scale};
@@ -417,7 +420,7 @@ static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *confi
                      data->columns, data->advantages + base, data->returns + base);
 }
 
-static void report(Ops *ops, SapgData *data, const Moments *advantage, LearnerUpdate *update) {
+static void report(Ops *ops, SapgData *data, const Moments *advantage, UpdateStats *update) {
   const int steps = data->layout.steps;
   Moments target, residual;
   reduce_rollout_moments(ops, &data->shards, data->returns, NULL, steps, data->scratch, &target);
@@ -428,7 +431,7 @@ static void report(Ops *ops, SapgData *data, const Moments *advantage, LearnerUp
 }
 
 void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
-                       int64_t iteration, double *value_moments, LearnerUpdate *update) {
+                       int64_t iteration, double *value_moments, UpdateStats *update) {
   Moments advantage;
   sapg_data_draw(data, ops, (uint64_t)config->train.seed, iteration);
   const size_t on_policy = own_on_policy(data), samples = on_policy + own_off_policy(data);
@@ -436,7 +439,7 @@ void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const
   collect_off_policy(data, ops, config, agent, rollout, value_moments);
   if (data->logp_own) core_device_copy(data->device, data->logp_own, rollout->logp, on_policy * sizeof *data->logp_own);
   measure(data, ops, data->advantages, &advantage);
-  advantage_standardise_by(ops, ADVANTAGE_CLEANRL_MINIBATCH, &advantage, data->advantages, samples);
+  advantage_normalize_by(ops, ADVANTAGE_CLEANRL_MINIBATCH, &advantage, data->advantages, samples);
   report(ops, data, &advantage, update);
   normalise(data, ops, data->values, value_moments);
   normalise(data, ops, data->returns, value_moments);

@@ -143,7 +143,7 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   }
   index = sequences_order(&metrics->sequences, &rollout->states, index, rows);
   sequences_gather(&metrics->sequences, &rollout->states, ops, index, rows);
-  sequences_follow(&metrics->sequences, agent);
+  sequences_bind(&metrics->sequences, agent);
   rollout_gather_observations(rollout, ops, index, rows, metrics->observations);
   ops->gather_rows(ops, rollout->logits, index, metrics->behaviour, rows, head->logits);
   ops->gather_rows(ops, rollout->logp, index, metrics->behaviour_logp, rows, 1);

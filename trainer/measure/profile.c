@@ -50,7 +50,7 @@ static void take(Profile *profile, Ops *ops, const Agent *agent, int place) {
   const size_t features = (size_t)agent->inputs, logits = (size_t)profile->head.logits;
   for (int row = 0; row < profile->own; row += profile->piece) {
     const Sequences sequences = sequences_from(&profile->sequences, profile->states_of, row);
-    sequences_follow(&sequences, agent);
+    sequences_bind(&sequences, agent);
     agent_policy(agent, ops, agent->actor.theta, profile->observations + (size_t)row * features,
                  piece_rows(profile, row), snapshot(profile, place) + (size_t)row * logits);
   }

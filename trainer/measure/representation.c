@@ -317,7 +317,7 @@ static void add_gaussian(const OpsHead *head, const float *logits, int rows, Mom
   for (int r = 0; r < rows; r++, logits += head->logits)
     for (int k = 0; k < head->factors; k++) {
       moments_add(&per_logit[k], (double)logits[k]);
-      moments_add(&per_logit[head->factors + k], ops_head_deviation(head, logits, k));
+      moments_add(&per_logit[head->factors + k], ops_head_std(head, logits, k));
     }
 }
 

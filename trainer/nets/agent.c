@@ -12,13 +12,13 @@ static int trunk_of(const Agent *agent, const AgentNetwork *network) {
   return network == &agent->actor ? agent->trunk : 0;
 }
 
-void agent_follow(const Agent *agent, const RecurrentSequences *sequences) {
-  if (agent_has_memory(agent)) *agent->now = (AgentNow){.sequences = *sequences};
+void agent_bind_sequences(const Agent *agent, const RecurrentSequences *sequences) {
+  if (agent_is_recurrent(agent)) *agent->now = (AgentPassState){.sequences = *sequences};
 }
 
 /* The next pass begins with row `row` of what is followed. */
 static void begin_piece(const Agent *agent, int row) {
-  if (agent_has_memory(agent)) agent->now->first = row;
+  if (agent_is_recurrent(agent)) agent->now->first = row;
 }
 
 /* What the memory, or without one the first dense layers, see of x. */
@@ -29,7 +29,7 @@ static const float *seen(const Agent *agent, const float *x) {
 
 /* What the first dense layers see of x. */
 static const float *entrance(const Agent *agent, const float *x) {
-  return agent_has_memory(agent) ? agent->recurrent.output : seen(agent, x);
+  return agent_is_recurrent(agent) ? agent->recurrent.output : seen(agent, x);
 }
 
 static void remember(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x,
@@ -51,7 +51,7 @@ static void run_below(const Agent *agent, Ops *ops, const float *theta, const fl
     ops->embed_forward(ops, x, theta + actor->embedding, rows, agent->inputs - 1, blocks->width, blocks->joined,
                        blocks->of_row);
   if (agent_has_common_encoder(agent)) encode(agent, ops, actor, theta, x, rows);
-  if (agent_has_common_memory(agent)) remember(agent, ops, actor, theta, x, rows);
+  if (agent_has_common_recurrent(agent)) remember(agent, ops, actor, theta, x, rows);
   network_forward_layers(ops, &actor->shape, theta, entrance(agent, x), rows, &actor->activations, 0, agent->trunk);
 }
 
@@ -64,7 +64,7 @@ static const float *below_tower(const Agent *agent, const float *x) {
 static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                       int rows, const NetworkActivations *activations) {
   if (agent_has_encoder(agent) && !agent_has_common_encoder(agent)) encode(agent, ops, network, theta, x, rows);
-  if (agent_has_memory(agent) && !agent_has_common_memory(agent)) remember(agent, ops, network, theta, x, rows);
+  if (agent_is_recurrent(agent) && !agent_has_common_recurrent(agent)) remember(agent, ops, network, theta, x, rows);
   network_forward_layers(ops, &network->shape, theta, below_tower(agent, x), rows, activations,
                          trunk_of(agent, network), network->shape.layers);
 }
@@ -110,11 +110,11 @@ static void run_policy(const Agent *agent, Ops *ops, const float *theta, const f
 /* The same of networks that are apart: side by side. */
 static void act_beside(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                        float *values) {
-  ops->enter(ops);
+  ops->stream_push(ops);
   run_policy(agent, ops, theta, x, rows, parameters, NULL);
-  ops->leave(ops);
+  ops->stream_pop(ops);
   run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
-  ops->join(ops);
+  ops->stream_wait(ops);
 }
 
 /* In pieces that the activations hold; values may be NULL. */
@@ -126,7 +126,7 @@ static void act(const Agent *agent, Ops *ops, const float *theta, const float *x
     const float *rows_of_x = x + (size_t)row * inputs;
     float *of_piece = parameters + (size_t)row * (size_t)agent->head.logits;
     begin_piece(agent, row);
-    if (values && ops->enter && agent_is_apart(agent)) {
+    if (values && ops->stream_push && agent_is_apart(agent)) {
       act_beside(agent, ops, theta, rows_of_x, piece, of_piece, values + row);
       continue;
     }
@@ -199,7 +199,7 @@ static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_fir
  * complete only later. */
 static const NetworkWatch *watch_of(const Agent *agent, const AgentGradient *gradient, bool is_actor,
                                     NetworkWatch *watch) {
-  if (gradient->on_complete == NULL || agent_has_encoder(agent) || agent_has_memory(agent) || agent->blocks.count > 0)
+  if (gradient->on_complete == NULL || agent_has_encoder(agent) || agent_is_recurrent(agent) || agent->blocks.count > 0)
     return NULL;
   *watch = (NetworkWatch){gradient->on_complete, gradient->context, is_actor};
   return watch;
@@ -210,7 +210,7 @@ static void finish_entrance(const Agent *agent, Ops *ops, const AgentNetwork *ow
                             float *at, const AgentGradient *gradient) {
   const bool is_actor = owner == &agent->actor;
   float *own = is_actor ? gradient->actor : gradient->critic;
-  if (agent_has_memory(agent)) {
+  if (agent_is_recurrent(agent)) {
     float *below = agent_has_encoder(agent) ? gradient->encoded : gradient->entrance;
     recurrent_backward(&agent->recurrent, ops, owner->theta + owner->recurrent, seen(agent, x), rows,
                        &agent->now->sequences, at, below, own + owner->recurrent);
@@ -228,7 +228,7 @@ static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows
   NetworkWatch watch;
   ops->add(ops, at, gradient_below(agent, gradient, false, rows), (size_t)rows * (size_t)agent_below_width(agent));
   if (agent->trunk > 0) {
-    float *below = agent_has_memory(agent) ? gradient->recurrent
+    float *below = agent_is_recurrent(agent) ? gradient->recurrent
                    : agent_has_encoder(agent)    ? gradient->encoded
                                            : gradient->entrance;
     network_backward_layers(ops, &actor->shape, actor->theta, entrance(agent, x), rows, &actor->activations, 0,

@@ -15,7 +15,7 @@
  *
  * With net.memory an LSTM (recurrent.h) stands on all that, in front of trunk and towers: one, the actor's, with
  * net.sharing = shared, else one a network; its weights are behind the encoder's. Who runs such an agent says by
- * agent_follow how rows hang together. */
+ * agent_bind_sequences how rows hang together. */
 #ifndef TRAINER_AGENT_H
 #define TRAINER_AGENT_H
 #include "core/config/config.h"
@@ -53,10 +53,10 @@ typedef struct AgentBlocks {
 } AgentBlocks;
 
 /* What the next passes of an agent with memory go through. */
-typedef struct AgentNow {
+typedef struct AgentPassState {
   RecurrentSequences sequences;
   int first;                        /* the sequence of a piece's first row */
-} AgentNow;
+} AgentPassState;
 
 typedef struct Agent {
   OpsHead head;                     /* of the action */
@@ -70,7 +70,7 @@ typedef struct Agent {
   Encoder encoder;                  /* of kind ENCODER_NONE: the networks see the observations themselves */
   float *encoded;                   /* [max_rows][encoder's width]: of the pass that ran last */
   Recurrent recurrent;              /* of width 0: there is no memory */
-  AgentNow *now;                    /* with memory only; changes from pass to pass */
+  AgentPassState *now;                    /* with memory only; changes from pass to pass */
   bool is_q; /* the actor's outputs are Q values: the policy takes the greatest but with probability
               * epsilon any, a state's value is the greatest, and there is no critic (n = 0) */
   double epsilon;
@@ -83,7 +83,7 @@ typedef struct Agent {
   int whole_inputs;
 } Agent;
 
-static inline bool agent_has_memory(const Agent *agent) { return agent->recurrent.shape.width > 0; }
+static inline bool agent_is_recurrent(const Agent *agent) { return agent->recurrent.shape.width > 0; }
 
 /* CORE_USAGE where net.encoder, env.observations and what else the agent is made of do not go together. */
 int agent_check(const CoreConfig *config);
@@ -96,12 +96,12 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
 /* Its step for the vectors' sizes and parts, from head, shapes, blocks and encoder. */
 void agent_count_parameters(Agent *agent);
 /* Places the activations, after the arena's commit. */
-void agent_place(Agent *agent);
+void agent_bind_activations(Agent *agent);
 
 /* Before passes of an agent with memory: how their rows hang together, until it is called again. Numbers of a state:
  * agent->recurrent.states. A pass changes the parts of `end` of the networks that run. Without memory nothing
  * happens. */
-void agent_follow(const Agent *agent, const RecurrentSequences *sequences);
+void agent_bind_sequences(const Agent *agent, const RecurrentSequences *sequences);
 
 /* Output of `network` with the weights `theta` (its own, or a copy such as the proximal policy's) for any number of
  * rows: x [rows][inputs] -> output [rows][outputs]. The critic's trunk is always the agent's own. The activations are

@@ -45,7 +45,7 @@ static void initialise_uniform(const AgentNetwork *network, uint64_t seed, uint3
 static void initialise(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
   if (agent->features && on_input) initialise_compact(agent, network, seed, tensor);
   else network_initialise(&network->shape, seed, tensor, network->theta);
-  const bool on_encoder = !agent_has_memory(agent) && network->shape.width[0] == agent->encoder.shape.width &&
+  const bool on_encoder = !agent_is_recurrent(agent) && network->shape.width[0] == agent->encoder.shape.width &&
                           network->shape.layers > 1;
   if (agent->encoder.shape.kind == ENCODER_IMPALA && on_encoder) initialise_uniform(network, seed, tensor);
   size_t own = network_parameters(&network->shape);
@@ -88,7 +88,7 @@ static void initialise_memory(const Agent *agent, AgentNetwork *network, uint64_
 
 static void initialise_all(Agent *agent, uint64_t seed) {
   const bool has_encoder = agent->encoder.shape.kind != ENCODER_NONE, on_input = !has_encoder;
-  const bool has_memory = agent_has_memory(agent);
+  const bool has_memory = agent_is_recurrent(agent);
   initialise(agent, &agent->actor, seed, ACTOR_TENSOR, on_input && !has_memory);
   initialise_memory(agent, &agent->actor, seed, ACTOR_MEMORY_TENSOR, on_input);
   initialise_deviations(agent);

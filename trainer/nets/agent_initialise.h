@@ -3,8 +3,9 @@
 #define TRAINER_AGENT_INITIALISE_H
 #include "trainer/nets/agent.h"
 
-/* Draws them, after agent_place: a function of the seed only, the same on every device. Those over compact observations
- * are the rows of networks over whole observations that see what is left. Log standard deviations begin at 0. */
+/* Draws them, after agent_bind_activations: a function of the seed only, the same on every device. Those over compact
+ * observations are the rows of networks over whole observations that see what is left. Log standard deviations begin at
+ * 0. */
 void agent_initialise(Agent *agent, uint64_t seed);
 
 #endif

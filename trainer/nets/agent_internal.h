@@ -15,11 +15,11 @@ static inline int agent_sigma_sets(const Agent *agent) { return agent->blocks.co
 /* Numbers that a tower sees of what learns below it: trunk, memory or encoder; 0 where there is none. */
 static inline int agent_below_width(const Agent *agent) {
   if (agent->trunk > 0) return agent->actor.shape.width[agent->trunk];
-  if (agent_has_memory(agent)) return agent->recurrent.shape.width;
+  if (agent_is_recurrent(agent)) return agent->recurrent.shape.width;
   return agent_has_encoder(agent) ? agent->encoder.shape.width : 0;
 }
-static inline bool agent_has_common_memory(const Agent *agent) {
-  return agent_has_memory(agent) && agent->sharing == AGENT_SHARED;
+static inline bool agent_has_common_recurrent(const Agent *agent) {
+  return agent_is_recurrent(agent) && agent->sharing == AGENT_SHARED;
 }
 
 #endif

@@ -37,7 +37,8 @@ static NetworkShape tower(const CoreConfig *config, int inputs, int outputs, dou
 }
 
 bool agent_is_apart(const Agent *agent) {
-  return agent->device && !agent->is_q && !agent_has_encoder(agent) && !agent_has_memory(agent) && agent->trunk == 0 &&
+  return agent->device && !agent->is_q && !agent_has_encoder(agent) && !agent_is_recurrent(agent) &&
+    agent->trunk == 0 &&
          agent->blocks.count == 0;
 }
 
@@ -159,7 +160,7 @@ void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int 
   CORE_ARENA_DEVICE(arena, agent->blocks.of_row, rows, "blocks [rows]");
 }
 
-void agent_place(Agent *agent) {
+void agent_bind_activations(Agent *agent) {
   AgentNetwork *actor = &agent->actor, *critic = &agent->critic;
   network_place_activations(&actor->shape, agent->max_rows, agent->activation_block, &actor->activations);
   network_place_activations(&critic->shape, agent->max_rows, agent->activation_block + critic_floats(agent),
@@ -190,10 +191,10 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
   if (agent_below_width(agent) > 0)
     CORE_ARENA_DEVICE(arena, gradient->below, 2 * (size_t)rows * (size_t)agent_below_width(agent),
                "gradients below the towers [2][rows][width]");
-  if ((agent->trunk > 0 || agent_has_memory(agent)) && agent_has_encoder(agent))
+  if ((agent->trunk > 0 || agent_is_recurrent(agent)) && agent_has_encoder(agent))
     CORE_ARENA_DEVICE(arena, gradient->encoded, (size_t)rows * (size_t)agent->encoder.shape.width,
                "gradient between encoder and trunk [rows][width]");
-  if (agent->trunk > 0 && agent_has_memory(agent))
+  if (agent->trunk > 0 && agent_is_recurrent(agent))
     CORE_ARENA_DEVICE(arena, gradient->recurrent, (size_t)rows * (size_t)agent->recurrent.shape.width,
                       "gradient between memory and trunk [rows][width]");
   if (agent_is_gaussian(agent))
@@ -207,7 +208,7 @@ void agent_register_gradient(const Agent *agent, AgentGradient *gradient, int ro
 }
 
 bool agent_chains_inputs(const Agent *agent) {
-  return !agent_has_encoder(agent) && !agent_has_memory(agent) && agent->blocks.count == 0 &&
+  return !agent_has_encoder(agent) && !agent_is_recurrent(agent) && agent->blocks.count == 0 &&
          !agent->actor.shape.layer_norm;
 }
 
@@ -237,7 +238,7 @@ void agent_add_layers(const Agent *agent, OpsBf16 *choice) {
   for (int i = 0; agent_has_encoder(agent) && i < encoder->tensors; i++)
     if (encoder->tensor[i].rows > 1 && encoder->tensor[i].conv.out == 0)
       ops_bf16_add(choice, encoder->tensor[i].rows, encoder->tensor[i].columns);
-  if (!agent_has_memory(agent)) return;
+  if (!agent_is_recurrent(agent)) return;
   ops_bf16_add(choice, memory->in, 4 * memory->width);
   ops_bf16_add(choice, memory->width, 4 * memory->width);
 }

@@ -302,7 +302,7 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
   encoder_dense_backward(pass, tensor + GATE_X, false, x, NULL, m->u, m->dt, gradient, NULL, n, OPS_LINEAR);
   ops->add(ops, dx, m->dt, (size_t)n * WIDTH);
   ops->entity->slice(ops, (OpsRows){m->sums, 1, 3 * WIDTH}, WIDTH, WIDTH, dbias);
-  ops->standardise(ops, dbias, WIDTH, 0, -1); /* it is subtracted where a's z part is added */
+  ops->normalize(ops, dbias, WIDTH, 0, -1); /* it is subtracted where a's z part is added */
 }
 
 /* dy: at the norm's output (overwritten); its gradient at the input is added to dx. */

@@ -24,7 +24,7 @@ typedef struct OpsPolicySums {
   double k1, k3;          /* sums of -l and expm1(l)-l, l = logp - logp_behaviour */
   double clipped;         /* samples with the (proximal) ratio outside 1 +- epsilon */
 } OpsPolicySums;
-/* Sums over a minibatch of what gaussian_regularise adds to a loss. */
+/* Sums over a minibatch of what gaussian_regularize adds to a loss. */
 typedef struct OpsGaussianSums {
   double entropy;         /* of coefficient times entropy */
   double bounds;          /* of squares beyond the bound, without their coefficient */
@@ -55,7 +55,7 @@ static inline size_t ops_head_action_bytes(const OpsHead *head) {
 }
 
 /* The standard deviation of component k of a continuous head, from a row of logits. */
-static inline double ops_head_deviation(const OpsHead *head, const float *logits, int k) {
+static inline double ops_head_std(const OpsHead *head, const float *logits, int k) {
   const double raw = (double)logits[head->factors + k];
   if (head->kind == OPS_GAUSSIAN) return exp(raw);
   return (raw > 0 ? raw + log1p(exp(-raw)) : log1p(exp(raw))) + 1e-3;
@@ -191,7 +191,7 @@ struct Ops {
                          float *dmean, float *dlog_sigma);
   /* GAUSSIAN, rows of sets: adds to dlogits the gradient of bounds_coef*mean(sum over means of the square of what lies
    * beyond +-bound) - mean(entropy_coef[set]*entropy). */
-  void (*gaussian_regularise)(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+  void (*gaussian_regularize)(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
                               const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                               OpsGaussianSums *sums);
   /* Rows whose last column is the number of a set: x[rows][features + 1] -> joined[rows][features + width], the set's
@@ -231,7 +231,7 @@ struct Ops {
   /* Moments of x[n] - y[n] (y NULL: of x), in float64 and a fixed order. */
   void (*moments)(Ops *ops, const float *x, const float *y, size_t n, Moments *moments);
   /* x = (x - shift) * factor, each element rounded once from double. */
-  void (*standardise)(Ops *ops, float *x, size_t n, double shift, double factor);
+  void (*normalize)(Ops *ops, float *x, size_t n, double shift, double factor);
   /* Index of the first element that is not finite, or n. */
   size_t (*first_nonfinite)(Ops *ops, const float *x, size_t n);
 
@@ -245,7 +245,8 @@ struct Ops {
   /* For the cap on the importance ratio and for ppo.kl_penalty (spec ppo.md 2.3): capped[n] = max(behaviour, logp -
    * log_cap); and with d = logp - around, pull[rows] = -weight d, returning the sum of d^2/2. */
   void (*cap)(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
-  void (*pull)(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
+  void (*kl_penalty_weights)(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
+                             float *kl_penalty_weights, double *sum);
 
   /* What SAPG needs (spec ppo.md 7.3). GAUSSIAN: *sum of KL(logits[r] || reference[index[r]]) over the rows as the
    * controller of the learning rate takes it (metrics.md 2.4); each of these rows of reference [*][logits], no two of
@@ -253,16 +254,16 @@ struct Ops {
    * factor, plus shift: both in double, rounded once. */
   void (*controller_kl)(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                         float *reference, double *sum);
-  void (*standardise_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
-  void (*restore_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
+  void (*normalize_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
+  void (*denormalize_within)(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 
   /* The actor's work beside the critic's. From enter to leave, operations go to CORE_STREAM_ACTOR of the device, with
    * scratch of their own, after what came before enter. Rows gathered for chains are visible there. join: later
    * operations wait for that stream. Until then neither may touch what the other writes. NULL: there is no such
    * stream. */
-  void (*enter)(Ops *ops);
-  void (*leave)(Ops *ops);
-  void (*join)(Ops *ops);
+  void (*stream_push)(Ops *ops);
+  void (*stream_pop)(Ops *ops);
+  void (*stream_wait)(Ops *ops);
 
   const struct OpsUpdate *update; /* update.h: updates without the host; NULL: on the CPU */
   const struct OpsEntity *entity; /* entity.h: what entity encoders need; NULL: not made for this device */

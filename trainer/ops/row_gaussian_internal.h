@@ -171,7 +171,7 @@ CORE_DEVICE_FN double row_sampled_entropy(const OpsHead *head, const float *logi
 }
 
 /* One row's part; the gradients are divided by the number of rows. */
-CORE_DEVICE_FN void row_regularise(const OpsHead *head, const float *logits, double entropy_coef, double bound,
+CORE_DEVICE_FN void row_regularize(const OpsHead *head, const float *logits, double entropy_coef, double bound,
                            double bounds_coef, int rows, float *dlogits, OpsGaussianSums *sums) {
   double entropy = 0;
   for (int k = 0; k < head->factors; k++) {

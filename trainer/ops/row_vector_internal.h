@@ -44,10 +44,10 @@ CORE_DEVICE_FN void row_adam(float *theta, float gradient, float *m, float *v, R
 }
 
 /* x in units, within +-bound of them, and back. */
-CORE_DEVICE_FN float row_standardise_within(float x, double shift, double factor, double bound) {
+CORE_DEVICE_FN float row_normalize_within(float x, double shift, double factor, double bound) {
   return (float)fmin(fmax(((double)x - shift) * factor, -bound), bound);
 }
-CORE_DEVICE_FN float row_restore_within(float x, double shift, double factor, double bound) {
+CORE_DEVICE_FN float row_denormalize_within(float x, double shift, double factor, double bound) {
   return (float)(fmin(fmax((double)x, -bound), bound) * factor + shift);
 }
 

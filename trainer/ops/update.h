@@ -42,10 +42,10 @@ typedef struct OpsUpdateScalars {
 
 /* Where the sums of each loss are in OpsUpdateStats: up to five numbers, in the order of their struct in ops.h. */
 enum {
-  OPS_STATS_POLICY = 0, OPS_STATS_VALUE = 5, OPS_STATS_SAMPLED_ENTROPY = 10, OPS_STATS_REGULARISE = 15,
-  OPS_STATS_PULL = 20,
+  OPS_STATS_POLICY = 0, OPS_STATS_VALUE = 5, OPS_STATS_SAMPLED_ENTROPY = 10, OPS_STATS_REGULARIZE = 15,
+  OPS_STATS_KL_PENALTY = 20,
   OPS_STATS_CONTROLLER = 25,
-  OPS_STATS_SILENT = 30, /* samples that the clip leaves without a gradient */
+  OPS_STATS_ZERO_GRAD = 30, /* samples that the clip leaves without a gradient */
   OPS_STATS_SUMS = 35
 };
 
@@ -113,16 +113,16 @@ typedef struct OpsUpdate {
   /* Moments of x[n], of the piece's *count rows, as ops->moments, to *record on the device. */
   void (*moments)(Ops *ops, const float *x, size_t n, Moments *record);
   /* x[n] as `standardise`, but by the moments of records [count] on the device, merged in order. */
-  void (*standardise_by)(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased);
+  void (*normalize_by)(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased);
   /* x = (x - mean) / (deviation + 1e-8); unbiased: of n - 1. */
-  void (*standardise)(Ops *ops, float *x, size_t n, bool unbiased);
+  void (*normalize)(Ops *ops, float *x, size_t n, bool unbiased);
   /* As ops->normal_rows; the step, and the seed's upper half, are the number of steps done so far. */
   void (*normal_rows)(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
                       float *noise);
   /* Counts samples that the clip leaves without gradient (estimators_no_gradient), by the ratio to the policy of
-   * logp_around, to the statistics. */
-  void (*count_silent)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                       const float *logp_around, const float *advantage, int rows, double epsilon);
+   * ref_logp, to the statistics. */
+  void (*count_zero_grad)(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
+                       const float *ref_logp, const float *advantage, int rows, double epsilon);
   /* Clips, steps all networks by Adam, and moves the proximal weights. Plans that measure: also the length of the step
    * and the kurtosis of the gradient. */
   void (*step)(Ops *ops, const OpsUpdatePlan *plan);

@@ -31,7 +31,7 @@ static void *room_for(ByHost *way, size_t bytes) {
 static void sum_by_host(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
   ByHost *way = (ByHost *)communicator;
   CORE_CHECK(way->sums < SUMS_MAX);
-  communicator->device->hand_over(communicator->device, x, n * communicator_size(number));
+  communicator->device->comm_start(communicator->device, x, n * communicator_size(number));
   way->sum[way->sums].x = x;
   way->sum[way->sums].n = n;
   way->sum[way->sums++].number = number;
@@ -40,7 +40,7 @@ static void sum_by_host(Communicator *communicator, void *x, size_t n, Communica
 static void finish_by_host(Communicator *communicator) {
   ByHost *way = (ByHost *)communicator;
   CoreDevice *device = communicator->device;
-  device->take_back(device);
+  device->comm_wait(device);
   for (int i = 0; i < way->sums; i++) {
     const CommunicatorNumber number = way->sum[i].number;
     const size_t n = way->sum[i].n, bytes = n * communicator_size(number);
@@ -93,11 +93,11 @@ static void exchange_all(void *all, const void *own, size_t bytes) { ranks_gathe
 static void sum_emulated(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
   CoreDevice *device = communicator->device;
   const size_t bytes = n * communicator_size(number);
-  device->hand_over(device, x, bytes);
+  device->comm_start(device, x, bytes);
   device->exchange(device, number == COMMUNICATOR_FLOAT ? exchange_floats : exchange_doubles, x, x, bytes);
 }
 
-static void finish_emulated(Communicator *communicator) { communicator->device->take_back(communicator->device); }
+static void finish_emulated(Communicator *communicator) { communicator->device->comm_wait(communicator->device); }
 
 static void gather_emulated(Communicator *communicator, const void *own, size_t bytes, void *all) {
   communicator->device->exchange(communicator->device, exchange_all, all, own, bytes);

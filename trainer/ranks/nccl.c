@@ -101,14 +101,14 @@ static void look_for_errors(void *waiting) {
 static void sum(Communicator *communicator, void *x, size_t n, CommunicatorNumber number) {
   ByNccl *way = (ByNccl *)communicator;
   CoreDevice *device = communicator->device;
-  device->hand_over(device, x, n * communicator_size(number));
+  device->comm_start(device, x, n * communicator_size(number));
   check(way, nccl.ncclAllReduce(x, x, n, number == COMMUNICATOR_FLOAT ? ncclFloat : ncclDouble, ncclSum, way->comm,
                                 device->communication_stream), "ncclAllReduce");
   way->pending = true;
 }
 
 static void finish(Communicator *communicator) {
-  communicator->device->take_back(communicator->device);
+  communicator->device->comm_wait(communicator->device);
   ((ByNccl *)communicator)->pending = false;
 }
 
@@ -121,8 +121,8 @@ static void gather(Communicator *communicator, const void *own, size_t bytes, vo
 static void destroy(Communicator *communicator) {
   ByNccl *way = (ByNccl *)communicator;
   CoreDevice *device = communicator->device;
-  if (!way->pending) device->synchronise(device);
-  device->while_waiting = NULL;
+  if (!way->pending) device->synchronize(device);
+  device->on_wait = NULL;
   if (way->pending) nccl.ncclCommAbort(way->comm); /* a rank gave up in the middle of a minibatch */
   else nccl.ncclCommDestroy(way->comm);
   free(way);
@@ -156,7 +156,7 @@ int communicator_nccl(CoreDevice *device, Communicator **communicator) {
   snprintf(way->table.name, sizeof way->table.name, "NCCL %d.%d.%d, %d ranks", version / 10000, version / 100 % 100,
            version % 100, ranks_size());
   device->waiting = way;
-  device->while_waiting = look_for_errors;
+  device->on_wait = look_for_errors;
   *communicator = &way->table;
   return CORE_OK;
 }

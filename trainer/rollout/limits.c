@@ -43,7 +43,7 @@ void limits_value(const Limits *limits, const Observer *observer, Ops *ops, cons
     /* A device does the same each step, so that steps can be recorded. */
     if (ops->device == NULL && !has_any(limits->truncated + row + at, worlds)) continue;
     float *shown = seen + at * (size_t)observer->seen;
-    states_follow(states, agent, first, false);
+    states_bind(states, agent, first, false);
     agent_values(agent, ops, shown, worlds, limits->values + row + at);
     if (limits->leader_values == NULL) continue;
     observer_lead(observer, shown, worlds);

@@ -174,11 +174,11 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, RolloutPart pa
     env->parts->ask(env, part.first, part.worlds, actions);
     return;
   }
-  if (apart) rollout->device->enter(rollout->device, CORE_STREAM_WORLDS);
+  if (apart) rollout->device->stream_push(rollout->device, CORE_STREAM_WORLDS);
   if (apart) env->parts->step(env, part.first, part.worlds, actions, &out);
   else env->step(env, actions, &out);
   keep(rollout, env, t + 1, part, out.dones);
-  if (apart) rollout->device->leave(rollout->device);
+  if (apart) rollout->device->stream_pop(rollout->device);
   if (!rollout->observer.active) return;
   const ObserverLast last = {out.dones, rollout->limits.raw, rollout->limits.seen};
   observer_count_arrived(&rollout->observer, last.raw ? &last : NULL);
@@ -352,7 +352,7 @@ static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw
   for (int first = part.first, worlds; first < end; first += worlds) {
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
     const size_t at = (size_t)first;
-    states_follow(&rollout->states, agent, first, true);
+    states_bind(&rollout->states, agent, first, true);
     agent_act(agent, ops, observations + at * (size_t)rollout->features, worlds,
               rollout->logits + (row + at) * (size_t)rollout->head.logits, rollout->values + row + at);
   }
@@ -376,7 +376,7 @@ static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, R
 static double finish_part(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, int t, RolloutPart part) {
   const double begun = core_clock_s();
   if (rollout->device) {
-    rollout->device->join(rollout->device, CORE_STREAM_WORLDS);
+    rollout->device->stream_wait(rollout->device, CORE_STREAM_WORLDS);
   } else {
     const EnvStep out = out_of(rollout, t);
     env->parts->take(env, part.first, part.worlds, &out);
@@ -414,7 +414,7 @@ static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent
 static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const float *observations, float *values) {
   const int worlds = shards_worlds(&rollout->shards);
   for (int first = 0; first < rollout->worlds; first += worlds) {
-    states_follow(&rollout->states, agent, first, false);
+    states_bind(&rollout->states, agent, first, false);
     agent_values(agent, ops, observations + (size_t)first * (size_t)rollout->features, worlds, values + first);
   }
 }
@@ -429,7 +429,7 @@ static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, cons
   states_finish(&rollout->states);
   value(rollout, ops, agent, rollout_last_observations(rollout), rollout->values + steps * n);
   reward_finish(&rollout->reward_scale, rollout->rewards, steps * n);
-  env_synchronise(env);
+  env_synchronize(env);
   return environment_s;
 }
 
@@ -462,11 +462,11 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
     rollout->is_warm = true;
     return run(rollout, env, ops, agent, draw);
   }
-  env_synchronise(env); /* what a reset or a checkpoint has set going is no part of the graph */
+  env_synchronize(env); /* what a reset or a checkpoint has set going is no part of the graph */
   if (rollout->graph == NULL) {
-    device->begin_graph(device);
+    device->begin_capture(device);
     run(rollout, env, ops, agent, draw);
-    rollout->graph = device->end_graph(device);
+    rollout->graph = device->end_capture(device);
   }
   device->launch_graph(device, rollout->graph);
   return 0;

@@ -41,10 +41,10 @@ void states_keep(const RolloutStates *states, int t, int first, int count) {
   if (states_apply(states) && t % states->length == 0) keep(states, t / states->length, first, count);
 }
 
-void states_follow(const RolloutStates *states, const Agent *agent, int first, bool advances) {
+void states_bind(const RolloutStates *states, const Agent *agent, int first, bool advances) {
   if (!states_apply(states)) return;
   float *now = states->now + state_floats(states, first);
-  agent_follow(agent, &(RecurrentSequences){.length = 1, .start = now, .end = advances ? now : NULL});
+  agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = now, .end = advances ? now : NULL});
 }
 
 void states_end(const RolloutStates *states, int t, int first, int count, const uint8_t *done) {
@@ -119,7 +119,7 @@ void sequences_gather(const Sequences *sequences, const RolloutStates *states, O
   ops->gather_bytes(ops, states->begins, rows, sequences->begins, count, 1);
 }
 
-void sequences_follow(const Sequences *sequences, const Agent *agent) {
-  agent_follow(agent, &(RecurrentSequences){.length = sequences->length, .start = sequences->start,
+void sequences_bind(const Sequences *sequences, const Agent *agent) {
+  agent_bind_sequences(agent, &(RecurrentSequences){.length = sequences->length, .start = sequences->start,
                                             .begins = sequences->begins});
 }

@@ -36,7 +36,7 @@ void states_begin(const RolloutStates *states);
 /* Before the policy acts at step t in worlds first .. first + count - 1: keeps what enters, where a sequence starts. */
 void states_keep(const RolloutStates *states, int t, int first, int count);
 /* The agent's next passes are of worlds from `first` on, a step of each. advances: their states go on by the step. */
-void states_follow(const RolloutStates *states, const Agent *agent, int first, bool advances);
+void states_bind(const RolloutStates *states, const Agent *agent, int first, bool advances);
 /* After step t of these worlds: 0 enters the next where done [worlds of the rollout]. */
 void states_end(const RolloutStates *states, int t, int first, int count, const uint8_t *done);
 /* The rollout has ended. */
@@ -74,6 +74,6 @@ const uint32_t *sequences_order(const Sequences *sequences, const RolloutStates 
 void sequences_gather(const Sequences *sequences, const RolloutStates *states, Ops *ops, const uint32_t *rows,
                       int count);
 /* The agent's next passes are over the gathered sequences. */
-void sequences_follow(const Sequences *sequences, const Agent *agent);
+void sequences_bind(const Sequences *sequences, const Agent *agent);
 
 #endif

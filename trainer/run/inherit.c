@@ -89,7 +89,8 @@ static int read_section(const Parent *parent, const CheckpointSection *section) 
 /* What the parent's learner did not have, ours may make from all the rest. */
 static int make_section(Training *training, const Parent *parent, const CheckpointSection *section) {
   const Learner *learner = &training->learner;
-  if (learner->kind->derive != NULL && learner->kind->derive(learner->state, section->name)) return CORE_OK;
+  if (learner->kind->init_missing_section != NULL && learner->kind->init_missing_section(learner->state,
+                                                                                         section->name)) return CORE_OK;
   return read_section(parent, section); /* says that it is not there */
 }
 
@@ -121,8 +122,8 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
   training_device_put(training); /* the learner makes its own of what is there */
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
-  if (training->learner.kind->schedule)
-    training->learner.kind->schedule(training->learner.state, training->position.iteration);
+  if (training->learner.kind->apply_schedule)
+    training->learner.kind->apply_schedule(training->learner.state, training->position.iteration);
   training_device_fetch(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return restore_coverage(&training->coverage, parent);

@@ -198,7 +198,7 @@ static int allocate(Training *training) {
   uint64_t seed = (uint64_t)config->train.seed;
   TRY(core_arena_commit(training->arena));
   if (training->sgd) return CORE_OK;
-  agent_place(&training->agent);
+  agent_bind_activations(&training->agent);
   omp_set_num_threads(training->plan.threads);
   TRY(training_device_create_ops(training));
   const EnvBatch batch = {training->shards.worlds, (uint32_t)training->shards.first_world, seed, device};
@@ -313,7 +313,7 @@ int64_t training_transitions(const Training *training) {
   return training->position.iteration * training->plan.transitions_per_iteration;
 }
 
-static void fill_networks(const LearnerUpdate *update, const MetricsPolicyChange *change, StoreIteration *row) {
+static void fill_networks(const UpdateStats *update, const MetricsPolicyChange *change, StoreIteration *row) {
 #define FILL(network) \
   row->grad_norm_##network = update->network.norm_mean; \
   row->grad_norm_##network##_max = update->network.norm_max; \
@@ -339,7 +339,7 @@ static void fill_networks(const LearnerUpdate *update, const MetricsPolicyChange
 #undef FILL
 }
 
-static void fill_row(const Training *training, const RolloutEpisodes *episodes, const LearnerUpdate *update,
+static void fill_row(const Training *training, const RolloutEpisodes *episodes, const UpdateStats *update,
                      const MetricsPolicyChange *change, StoreIteration *row) {
   double transitions = (double)training->plan.transitions_per_iteration;
   row->transitions = (double)training_transitions(training);
@@ -357,7 +357,7 @@ static void fill_row(const Training *training, const RolloutEpisodes *episodes, 
   row->com = update->com;
   row->epsilon = update->epsilon;
   row->clip_fraction = update->clip_fraction;
-  row->clip_fraction_silent = update->silent_fraction;
+  row->clip_fraction_silent = update->zero_grad_fraction;
   row->entropy = update->entropy;
   row->explained_variance = update->explained_variance;
   row->policy_loss = update->policy_loss;
@@ -426,7 +426,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   uint64_t seed = (uint64_t)training->config.train.seed;
   int64_t iteration = training->position.iteration + 1;
   RolloutEpisodes episodes;
-  LearnerUpdate update;
+  UpdateStats update;
   MetricsPolicyChange change;
 
   double start = core_clock_s();
@@ -442,7 +442,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   if (code != CORE_OK) return core_error_context(code, "iteration %" PRId64, iteration);
   double collected = core_clock_s();
   begin_metrics(training, seed, iteration);
-  const LearnerStep step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
+  const UpdateContext step = {.ops = training->ops, .rollout = &training->rollout, .iteration = iteration,
                             .measure = training->metrics.depth >= METRICS_REPRESENTATION,
                             .before = training->metrics.step_before,
                             .profile = training->profiled ? &training->profile : NULL};
@@ -460,8 +460,8 @@ int training_iterate(Training *training, StoreIteration *row) {
 
   training->position.iteration = iteration;
   fill_row(training, &episodes, &update, &change, row);
-  if (training->learner.kind->follow)
-    training->learner.kind->follow(training->learner.state, row->transitions, row->ddr);
+  if (training->learner.kind->on_iteration_end)
+    training->learner.kind->on_iteration_end(training->learner.state, row->transitions, row->ddr);
   if (training->curriculum) {
     curriculum_fill_row(training->curriculum, &training->rollout, row);
     row->seconds_levels = begun - start;

@@ -33,7 +33,7 @@ typedef struct TrainingPlan {
 /* The progress of training, beside weights and worlds; part of every checkpoint. */
 typedef struct TrainingPosition {
   int64_t iteration;           /* finished; the next one is iteration + 1 */
-  LearnerCount count;
+  LearnerCounters count;
   double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
 } TrainingPosition;
 

@@ -51,7 +51,7 @@ static int load_policy(Player *player, const char *checkpoint) {
   CORE_ARENA(player->arena, player->states, (size_t)agent_states(&player->config), "states of the memory [numbers]");
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
   TRY(core_arena_commit(player->arena));
-  agent_place(&player->agent);
+  agent_bind_activations(&player->agent);
   TRY(agent_create_ops(&player->agent, &player->config, 1, &player->ops));
   TRY(load_bf16(player, checkpoint));
   TRY(load_observer(player, checkpoint));
@@ -99,7 +99,7 @@ void player_act(Player *player, const float *observation, uint64_t seed, int ste
     player->shown[i] = observation[env->features ? env->features[i] : i];
   observer_look(&player->observer, player->shown, 1, player->observation);
   for (int i = 0; step == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
-  agent_follow(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
+  agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   if (strcmp(player->config.eval.actions, "mean") == 0)
     action_likeliest(player->ops, &agent->head, player->logits, 1, &drawn);

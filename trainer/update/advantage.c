@@ -21,18 +21,18 @@ static double spread(AdvantageNorm norm, const Moments *moments) {
   }
 }
 
-void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n) {
-  if (norm != ADVANTAGE_RAW) ops->standardise(ops, advantage, n, moments->mean, 1 / spread(norm, moments));
+void advantage_normalize_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n) {
+  if (norm != ADVANTAGE_RAW) ops->normalize(ops, advantage, n, moments->mean, 1 / spread(norm, moments));
 }
 
-void advantage_standardise_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n) {
+void advantage_normalize_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n) {
   CORE_CHECK(norm != ADVANTAGE_STOIX_BATCH);
-  if (norm != ADVANTAGE_RAW) ops->update->standardise(ops, advantage, n, norm == ADVANTAGE_CLEANRL_MINIBATCH);
+  if (norm != ADVANTAGE_RAW) ops->update->normalize(ops, advantage, n, norm == ADVANTAGE_CLEANRL_MINIBATCH);
 }
 
-void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
+void advantage_normalize_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
                                 size_t n) {
   moments_scale(moments, decay);
   moments_merge(moments, now);
-  ops->standardise(ops, advantage, n, moments->mean, 1 / (sqrt(moments_variance(moments)) + 1e-8));
+  ops->normalize(ops, advantage, n, moments->mean, 1 / (sqrt(moments_variance(moments)) + 1e-8));
 }

@@ -27,16 +27,16 @@ typedef enum AdvantageNorm {
 
 /* Standardises advantage[n] in place, a part of the values that `moments` are of. Moments are float64, so a large mean
  * costs no digits (the JAX reference computes E[A^2] - m^2 in float32). */
-void advantage_standardise_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n);
+void advantage_normalize_by(Ops *ops, AdvantageNorm norm, const Moments *moments, float *advantage, size_t n);
 
 /* By a minibatch's own moments, which never leave the ops' device: one with ops->update. norm: RAW or
  * of a minibatch. */
-void advantage_standardise_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n);
+void advantage_normalize_minibatch(Ops *ops, AdvantageNorm norm, float *advantage, size_t n);
 
 /* (A - m) / (sqrt(v) + 1e-8) with moments over all calls, each former one's count, and so its weight, times decay
  * (openai/ ppo-ewma; spec ppo.md 2.3). now: of this call's values, of which advantage[n] may be a part. *moments: n 0
  * before the first. decay 0: of this call alone. */
-void advantage_standardise_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
+void advantage_normalize_ewma(Ops *ops, Moments *moments, double decay, const Moments *now, float *advantage,
                                 size_t n);
 
 #endif

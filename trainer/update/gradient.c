@@ -27,13 +27,13 @@ void gradient_register(Gradient *gradient, const Agent *agent, const Shards *sha
   if (agent->device) CORE_ARENA_DEVICE(arena, gradient->shares, (size_t)shards->all_shards, "shares [shards]");
 }
 
-void gradient_begin_recorded(Gradient *gradient, const GradientRecorded *recorded) {
+void gradient_begin_captured(Gradient *gradient, const GradientCaptured *captured) {
   gradient_begin(gradient);
-  gradient->recorded = *recorded;
+  gradient->captured = *captured;
 }
 
 void gradient_begin(Gradient *gradient) {
-  gradient->recorded = (GradientRecorded){0};
+  gradient->captured = (GradientCaptured){0};
   if (gradient->rows == NULL) return;
   memset(gradient->rows, 0, (size_t)gradient->shards.shards * sizeof *gradient->rows);
   if (gradient->agent->device) gradient_device_begin(gradient);
@@ -103,7 +103,7 @@ void gradient_finish(Gradient *gradient, int64_t all_rows) {
     gradient_device_sum_ranks(gradient, all_rows);
     return;
   }
-  if (gradient->recorded.rows) {
+  if (gradient->captured.rows) {
     fold_shards(gradient, gradient->actor, actor, NULL, gradient->mean.actor);
     fold_shards(gradient, gradient->critic, critic, NULL, gradient->mean.critic);
     return;

@@ -24,12 +24,12 @@ typedef struct GradientSending {
 } GradientSending;
 
 /* Of recorded updates, with one piece per shard: what only the device knows. */
-typedef struct GradientRecorded {
+typedef struct GradientCaptured {
   const uint32_t *rows;      /* [shards] of this rank */
   const double *shares;      /* [parts][all shards] of all rows, where shards are ordered */
   const uint64_t *step;      /* *step % parts is the present part */
   int parts;
-} GradientRecorded;
+} GradientCaptured;
 
 typedef struct Gradient {
   const Agent *agent;
@@ -40,14 +40,14 @@ typedef struct Gradient {
   float *gather;            /* comm.deterministic: a slice of all shards' gradients, where the weights are */
   double *shares;           /* the same on a device: [all shards] */
   GradientSending sending;
-  GradientRecorded recorded;  /* rows NULL: the host knows how many each piece has */
+  GradientCaptured captured;  /* rows NULL: the host knows how many each piece has */
 } Gradient;
 
 /* rows: of the largest piece. */
 void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena);
 void gradient_begin(Gradient *gradient);
 /* gradient_begin in a recorded update: the host does not know pieces' rows, so the functions below ignore theirs. */
-void gradient_begin_recorded(Gradient *gradient, const GradientRecorded *recorded);
+void gradient_begin_captured(Gradient *gradient, const GradientCaptured *captured);
 /* Before the backward passes of a piece, actor's then critic's, that is this rank's last one of a minibatch of all_rows
  * rows: where ranks have devices, layers' gradients may then be sent as they come. Without this call all are sent by
  * gradient_finish. */

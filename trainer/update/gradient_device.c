@@ -52,9 +52,9 @@ static void weigh(Gradient *gradient, const GradientBucket *bucket) {
   float *mean = (bucket->is_actor ? gradient->mean.actor : gradient->mean.critic) + bucket->first;
   const float *before = (bucket->is_actor ? gradient->actor : gradient->critic) + bucket->first;
   const double all = (double)sending->all_rows;
-  if (gradient->recorded.rows) {
+  if (gradient->captured.rows) {
     CoreDevice *device = gradient->agent->device;
-    const OpsWeigh arguments = {mean, bucket->n, gradient->recorded.rows, all};
+    const OpsWeigh arguments = {mean, bucket->n, gradient->captured.rows, all};
     const unsigned blocks = core_device_blocks(bucket->n, THREADS, BLOCKS_MAX);
     device->launch(device, &ops_weigh_launch, blocks, THREADS, 0, &arguments);
     return;
@@ -119,7 +119,7 @@ void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const 
   const size_t own_shards = (size_t)gradient->shards.shards, all_shards = (size_t)gradient->shards.all_shards;
   CoreDevice *device = gradient->agent->device;
   Communicator *communicator = gradient->agent->communicator;
-  const GradientRecorded *recorded = &gradient->recorded;
+  const GradientCaptured *captured = &gradient->captured;
   float *all = gradient->gather, *packed = all + all_shards * SLICE;
   if (shares) core_device_to_device(device, gradient->shares, shares, all_shards * sizeof *shares);
   for (size_t first = 0; first < n; first += SLICE) {
@@ -128,8 +128,8 @@ void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const 
       core_device_copy(device, packed + s * count, own + s * n + first, count * sizeof *packed);
     if (communicator) communicator->gather(communicator, packed, own_shards * count * sizeof *packed, all);
     const OpsFoldShards fold = {
-      .of = communicator ? all : packed, .shares = shares ? gradient->shares : recorded->shares,
-      .step = shares ? NULL : recorded->step, .parts = core_divisor((size_t)recorded->parts),
+      .of = communicator ? all : packed, .shares = shares ? gradient->shares : captured->shares,
+      .step = shares ? NULL : captured->step, .parts = core_divisor((size_t)captured->parts),
       .shards = (int)all_shards, .n = count, .mean = mean + first};
     device->launch(device, &ops_fold_shards_launch, core_device_blocks(count, THREADS, BLOCKS_MAX), THREADS, 0, &fold);
   }

@@ -198,8 +198,8 @@ static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const
   sequences_gather(&minibatch->sequences, &rollout->states, ops, index, rows);
 }
 
-void minibatch_follow(const Minibatch *minibatch, const Agent *agent) {
-  sequences_follow(&minibatch->sequences, agent);
+void minibatch_bind_sequences(const Minibatch *minibatch, const Agent *agent) {
+  sequences_bind(&minibatch->sequences, agent);
 }
 
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,

@@ -79,7 +79,7 @@ void minibatch_take_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollo
 bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                     const float *targets);
 /* The agent's next passes are over the piece. Needed before those of an agent with memory only. */
-void minibatch_follow(const Minibatch *minibatch, const Agent *agent);
+void minibatch_bind_sequences(const Minibatch *minibatch, const Agent *agent);
 /* Is the piece that was gathered last the selected part's last one at this rank? */
 bool minibatch_is_last(const Minibatch *minibatch, const Rollout *rollout);
 /* Moments of the selected part's advantages, over all ranks: piece after piece, folded in shard order. */

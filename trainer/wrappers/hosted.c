@@ -37,7 +37,7 @@ static Env *host_of(const Env *env) { return hosted_of(env)->host; }
 /* The host's turn: nothing is under way. */
 static Env *settled(const Env *env) {
   const Hosted *hosted = hosted_of(env);
-  if (hosted->device) hosted->device->synchronise(hosted->device);
+  if (hosted->device) hosted->device->synchronize(hosted->device);
   return hosted->host;
 }
 
@@ -75,7 +75,7 @@ static void divide(Hosted *hosted) {
 
 static void send_observations(const Env *env, float *observations) {
   const Hosted *hosted = hosted_of(env);
-  core_device_send(hosted->device, observations, hosted->out.observations,
+  core_device_to_device_async(hosted->device, observations, hosted->out.observations,
                    (size_t)env->worlds * observation_bytes(env));
 }
 
@@ -116,7 +116,7 @@ static Job *job_of(Hosted *hosted, int first, int count, const EnvStep *out) {
 static void send_rows(const Job *job, void *target, const void *pinned, size_t row_bytes) {
   const size_t at = (size_t)job->first * row_bytes;
   if (target && pinned)
-    core_device_send(job->hosted->device, (char *)target + at, (const char *)pinned + at,
+    core_device_to_device_async(job->hosted->device, (char *)target + at, (const char *)pinned + at,
                      (size_t)job->count * row_bytes);
 }
 
@@ -137,7 +137,7 @@ static void step_part(Env *env, int first, int count, const void *actions, const
   Hosted *hosted = hosted_of(env);
   const size_t row = action_bytes(env), at = (size_t)first * row;
   Job *job = job_of(hosted, first, count, out);
-  core_device_fetch(hosted->device, hosted->actions + at, (const char *)actions + at, (size_t)count * row);
+  core_device_to_host_async(hosted->device, hosted->actions + at, (const char *)actions + at, (size_t)count * row);
   core_device_call(hosted->device, run_job, job);
   send_step(env, job, out);
 }

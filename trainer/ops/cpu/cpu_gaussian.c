@@ -89,14 +89,14 @@ void cpu_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int 
   }
 }
 
-void cpu_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+void cpu_gaussian_regularize(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
                              const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                              OpsGaussianSums *sums) {
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
   *sums = (OpsGaussianSums){0};
   for (int r = 0; r < rows; r++) {
     const size_t at = (size_t)r * (size_t)head->logits;
-    row_regularise(head, logits + at, (double)entropy_coef[set[r]], bound, bounds_coef, rows, dlogits + at, sums);
+    row_regularize(head, logits + at, (double)entropy_coef[set[r]], bound, bounds_coef, rows, dlogits + at, sums);
   }
 }
 

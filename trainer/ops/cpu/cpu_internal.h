@@ -182,14 +182,15 @@ void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logi
 void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                        float *reference, double *sum);
 void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
-void cpu_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
+void cpu_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
+                    float *kl_penalty_weights, double *sum);
 void cpu_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                      int columns, float *noise);
 void cpu_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows, int factors,
                        float *logits);
 void cpu_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
                         float *dmean, float *dlog_sigma);
-void cpu_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+void cpu_gaussian_regularize(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
                              const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                              OpsGaussianSums *sums);
 void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,
@@ -222,9 +223,9 @@ void cpu_add(Ops *ops, float *x, const float *y, size_t n);
 double cpu_norm_squared(Ops *ops, const float *x, size_t n);
 double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n);
 void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *moments);
-void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor);
-void cpu_standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
-void cpu_restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
+void cpu_normalize(Ops *ops, float *x, size_t n, double shift, double factor);
+void cpu_normalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
+void cpu_denormalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound);
 void cpu_adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
               double beta1, double beta2, double epsilon, int64_t t);
 void cpu_radam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,

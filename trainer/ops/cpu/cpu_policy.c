@@ -335,12 +335,13 @@ void cpu_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap
   for (size_t i = 0; i < n; i++) capped[i] = fmaxf(behaviour[i], logp[i] - cap);
 }
 
-void cpu_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum) {
+void cpu_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
+                    float *kl_penalty_weights, double *sum) {
   (void)ops;
   *sum = 0;
   for (int i = 0; i < rows; i++) {
-    const double apart = (double)logp[i] - (double)around[i];
-    pull[i] = (float)(-weight * apart);
+    const double apart = (double)logp[i] - (double)ref_logp[i];
+    kl_penalty_weights[i] = (float)(-weight * apart);
     *sum += 0.5 * apart * apart;
   }
 }

@@ -212,25 +212,25 @@ void cpu_add(Ops *ops, float *x, const float *y, size_t n) {
     part_add(x + part_first(parts, part), y + part_first(parts, part), part_count(parts, part));
 }
 
-CPU_VECTOR static void part_standardise(float *x, size_t n, double shift, double factor) {
+CPU_VECTOR static void part_normalize(float *x, size_t n, double shift, double factor) {
   for (size_t i = 0; i < n; i++) x[i] = (float)(((double)x[i] - shift) * factor);
 }
 
-void cpu_standardise(Ops *ops, float *x, size_t n, double shift, double factor) {
+void cpu_normalize(Ops *ops, float *x, size_t n, double shift, double factor) {
   Parts parts = parts_of(n);
 #pragma omp parallel for schedule(static) num_threads(cpu_state(ops)->threads) if (parts.count > 1)
   for (int part = 0; part < parts.count; part++)
-    part_standardise(x + part_first(parts, part), part_count(parts, part), shift, factor);
+    part_normalize(x + part_first(parts, part), part_count(parts, part), shift, factor);
 }
 
-void cpu_standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+void cpu_normalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
   (void)ops;
-  for (size_t i = 0; i < n; i++) x[i] = row_standardise_within(x[i], shift, factor, bound);
+  for (size_t i = 0; i < n; i++) x[i] = row_normalize_within(x[i], shift, factor, bound);
 }
 
-void cpu_restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+void cpu_denormalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
   (void)ops;
-  for (size_t i = 0; i < n; i++) x[i] = row_restore_within(x[i], shift, factor, bound);
+  for (size_t i = 0; i < n; i++) x[i] = row_denormalize_within(x[i], shift, factor, bound);
 }
 
 CPU_VECTOR static void part_adam(float *restrict theta, const float *restrict gradient, float *restrict m,

@@ -309,7 +309,7 @@ static int attribute_of(const DeviceLibrary *library, const Plan *plan, cublasLt
 static void choose_fastest(DeviceLibrary *library, Plan *plan, void *workspace) {
   double seconds[CHOICES];
   char words[PRODUCT_WORDS];
-  if (!library->times || plan->is_timed || library->device->is_recording) return;
+  if (!library->times || plan->is_timed || library->device->is_capturing) return;
   plan->is_timed = true;
   for (int i = 0; i < plan->choices; i++) {
     seconds[i] = time_of(library, plan, i, workspace);
@@ -340,7 +340,7 @@ int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void
   plan->key = *p; /* the same but for addresses */
   point(library, plan, p);
   choose_fastest(library, plan, workspace);
-  if (library->device->times && !library->device->is_recording) multiply_timed(library, plan, workspace);
+  if (library->device->times && !library->device->is_capturing) multiply_timed(library, plan, workspace);
   else check(run(library, plan, plan->chosen, workspace), "cublasLtMatmul");
   return 1;
 }

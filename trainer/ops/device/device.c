@@ -57,16 +57,16 @@ static void add(Ops *ops, float *x, const float *y, size_t n) {
   DEVICE_LAUNCH(device_state(ops), ops_add, n, &(OpsAdd){x, y, n});
 }
 
-static void standardise(Ops *ops, float *x, size_t n, double shift, double factor) {
-  DEVICE_LAUNCH(device_state(ops), ops_standardise, n, &(OpsStandardise){x, n, shift, factor});
+static void normalize(Ops *ops, float *x, size_t n, double shift, double factor) {
+  DEVICE_LAUNCH(device_state(ops), ops_normalize_by_moments, n, &(OpsStandardise){x, n, shift, factor});
 }
 
-static void standardise_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
-  DEVICE_LAUNCH(device_state(ops), ops_standardise_within, n, &(OpsWithin){x, n, shift, factor, bound});
+static void normalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  DEVICE_LAUNCH(device_state(ops), ops_normalize_within, n, &(OpsWithin){x, n, shift, factor, bound});
 }
 
-static void restore_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
-  DEVICE_LAUNCH(device_state(ops), ops_restore_within, n, &(OpsWithin){x, n, shift, factor, bound});
+static void denormalize_within(Ops *ops, float *x, size_t n, double shift, double factor, double bound) {
+  DEVICE_LAUNCH(device_state(ops), ops_denormalize_within, n, &(OpsWithin){x, n, shift, factor, bound});
 }
 
 static void adam(Ops *ops, float *theta, const float *gradient, float *m, float *v, size_t n, double scale, double rate,
@@ -124,25 +124,25 @@ static void count_trials(Ops *ops, const uint8_t *done, const uint8_t *solved, i
 
 /* ---- the stream -------------------------------------------------------------------------------------------------- */
 
-static void enter(Ops *ops) {
+static void stream_push(Ops *ops) {
   DeviceState *state = device_state(ops), *stream = state->other;
   stream->stats = state->stats;
   stream->count = state->count;
   stream->refuses = state->refuses;
   stream->rounded.gathered = state->rounded.gathered;
   stream->rounded.target = state->rounded.target;
-  state->device->enter(state->device, CORE_STREAM_ACTOR);
+  state->device->stream_push(state->device, CORE_STREAM_ACTOR);
   ops->state = stream;
 }
 
-static void leave(Ops *ops) {
+static void stream_pop(Ops *ops) {
   DeviceState *stream = device_state(ops);
   device_fold_now(stream);
   ops->state = stream->other;
-  stream->device->leave(stream->device);
+  stream->device->stream_pop(stream->device);
 }
 
-static void join(Ops *ops) { ops->device->join(ops->device, CORE_STREAM_ACTOR); }
+static void stream_wait(Ops *ops) { ops->device->stream_wait(ops->device, CORE_STREAM_ACTOR); }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
@@ -165,13 +165,14 @@ static const Ops device_table = {
   .policy_kl = device_policy_kl, .policy_loss = device_policy_loss, .value_loss = device_value_loss,
   .policy_sampled_entropy = device_policy_sampled_entropy, .normal_rows = device_normal_rows,
   .gaussian_join = device_gaussian_join, .gaussian_split = device_gaussian_split,
-  .gaussian_regularise = device_gaussian_regularise, .embed_forward = device_embed_forward,
+  .gaussian_regularize = device_gaussian_regularize, .embed_forward = device_embed_forward,
   .embed_backward = device_embed_backward, .q_policy = device_q_policy, .q_values = device_q_values,
   .q_loss = device_q_loss, .add = add, .norm_squared = norm_squared, .distance_squared = distance_squared, .adam = adam,
-  .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .standardise = standardise,
+  .radam = radam, .ewma = ewma, .gae = gae, .moments = moments_of, .normalize = normalize,
   .first_nonfinite = first_nonfinite, .bound = bound, .count_episodes = count_episodes,
-  .count_trials = count_trials, .cap = device_cap, .pull = device_pull, .controller_kl = device_controller_kl,
-  .standardise_within = standardise_within, .restore_within = restore_within,
+  .count_trials = count_trials, .cap = device_cap, .kl_penalty_weights = device_kl_penalty,
+    .controller_kl = device_controller_kl,
+  .normalize_within = normalize_within, .denormalize_within = denormalize_within,
   .update = &device_update, .entity = &DEVICE_ENTITY, .picture = &DEVICE_PICTURE,
   .recurrent = &DEVICE_RECURRENT, .destroy = destroy,
 };
@@ -257,7 +258,7 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   }
   *made = device_table;
   made->name = device->name;
-  if (beside) made->enter = enter, made->leave = leave, made->join = join;
+  if (beside) made->stream_push = stream_push, made->stream_pop = stream_pop, made->stream_wait = stream_wait;
   if (precision == OPS_BF16) {
     made->chain_forward = device_chain_forward;
     made->chain_backward = device_chain_backward;

@@ -165,14 +165,15 @@ void device_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *l
 void device_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                           float *reference, double *sum);
 void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_cap, size_t n, float *capped);
-void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum);
+void device_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
+                       float *kl_penalty_weights, double *sum);
 void device_normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, uint32_t step, int rows,
                         int columns, float *noise);
 void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, const int32_t *set, int rows,
                           int factors, float *logits);
 void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, int rows, int factors, int sets,
                            float *dmean, float *dlog_sigma);
-void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+void device_gaussian_regularize(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
                                 const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                                 OpsGaussianSums *sums);
 void device_embed_forward(Ops *ops, const float *x, const float *embedding, int rows, int features, int width,

@@ -27,8 +27,9 @@ static void forward_step(Ops *ops, const OpsLstm *l, int t) {
 static void lstm_forward(Ops *ops, const OpsLstm *l) {
   const size_t w = (size_t)l->width, n = (size_t)l->sequences;
   device_dense_forward(ops, l->x, l->wx, l->bx, l->gates, l->length * l->sequences, l->in, 4 * l->width, OPS_LINEAR);
-  const OpsLstmEnter enter = {l->start, l->start + w, l->stride, n, core_divisor(w), first_at(l, 0), l->h_in, l->c_in};
-  DEVICE_LAUNCH(device_state(ops), ops_lstm_enter, n * w, &enter);
+  const OpsLstmEnter stream_push = {l->start, l->start + w, l->stride, n, core_divisor(w), first_at(l, 0), l->h_in,
+                                    l->c_in};
+  DEVICE_LAUNCH(device_state(ops), ops_lstm_enter, n * w, &stream_push);
   for (int t = 0; t < l->length; t++) forward_step(ops, l, t);
 }
 

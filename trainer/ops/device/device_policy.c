@@ -86,12 +86,14 @@ void device_cap(Ops *ops, const float *behaviour, const float *logp, double log_
   DEVICE_LAUNCH(device_state(ops), ops_cap, n, &(OpsCap){behaviour, logp, (float)log_cap, n, capped});
 }
 
-void device_pull(Ops *ops, const float *logp, const float *around, double weight, int rows, float *pull, double *sum) {
+void device_kl_penalty(Ops *ops, const float *logp, const float *ref_logp, double weight, int rows,
+                       float *kl_penalty_weights, double *sum) {
   DeviceState *state = device_state(ops);
   double *parts = device_row_room(state, rows, KERNEL_SUMS);
-  const OpsPull arguments = {logp, around, weight, (size_t)rows, sum ? NULL : state->count, pull, parts};
+  const OpsPull arguments = {logp, ref_logp, weight, (size_t)rows, sum ? NULL : state->count, kl_penalty_weights,
+                             parts};
   double all[KERNEL_SUMS];
-  device_sum_rows(state, &ops_pull_launch, rows, &arguments, parts, sum ? all : NULL, OPS_STATS_PULL);
+  device_sum_rows(state, &ops_kl_penalty_launch, rows, &arguments, parts, sum ? all : NULL, OPS_STATS_KL_PENALTY);
   if (sum) *sum = all[0];
 }
 
@@ -131,7 +133,7 @@ void device_gaussian_split(Ops *ops, const float *dlogits, const int32_t *set, i
   sum_sets(state, (OpsSetParts){dlogits, set, r, 2 * n, n, n, 0, (size_t)sets, NULL}, dlog_sigma);
 }
 
-void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
+void device_gaussian_regularize(Ops *ops, const OpsHead *head, const float *logits, const int32_t *set,
                                 const float *entropy_coef, double bound, double bounds_coef, int rows, float *dlogits,
                                 OpsGaussianSums *sums) {
   DeviceState *state = device_state(ops);
@@ -140,7 +142,7 @@ void device_gaussian_regularise(Ops *ops, const OpsHead *head, const float *logi
                                    bounds_coef, dlogits, parts};
   double all[KERNEL_SUMS];
   CORE_CHECK(head->kind == OPS_GAUSSIAN);
-  device_sum_rows(state, &ops_regularise_launch, rows, &arguments, parts, sums ? all : NULL, OPS_STATS_REGULARISE);
+  device_sum_rows(state, &ops_regularize_launch, rows, &arguments, parts, sums ? all : NULL, OPS_STATS_REGULARIZE);
   if (sums) *sums = (OpsGaussianSums){.entropy = all[0], .bounds = all[1]};
 }
 

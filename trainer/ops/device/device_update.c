@@ -55,20 +55,20 @@ static void moments(Ops *ops, const float *x, size_t n, Moments *record) {
                         &(OpsMergeRecords){state->records, parts, record});
 }
 
-static void standardise_by(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased) {
+static void normalize_by(Ops *ops, float *x, size_t n, const Moments *records, size_t count, bool unbiased) {
   DeviceState *state = device_state(ops);
   state->device->launch(state->device, &ops_spread_launch, 1, DECIDE_THREADS, DECIDE_THREADS * sizeof(Moments),
                         &(OpsSpreadOfParts){records, count, unbiased, state->spread});
-  DEVICE_LAUNCH(state, ops_standardise_by, n, &(OpsStandardiseBy){x, n, state->spread});
+  DEVICE_LAUNCH(state, ops_normalize_by, n, &(OpsStandardiseBy){x, n, state->spread});
 }
 
-static void standardise(Ops *ops, float *x, size_t n, bool unbiased) {
+static void normalize(Ops *ops, float *x, size_t n, bool unbiased) {
   DeviceState *state = device_state(ops);
   const DeviceParts parts = device_parts(n);
   const OpsMomentParts arguments = {{x, NULL, n}, parts.size, state->records, NULL, 0, 0};
   state->device->launch(state->device, &ops_moment_parts_launch, parts.count, KERNEL_LANES,
                         KERNEL_LANES * sizeof(double), &arguments);
-  standardise_by(ops, x, n, state->records, parts.count, unbiased);
+  normalize_by(ops, x, n, state->records, parts.count, unbiased);
 }
 
 static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_t *index, int rows, int columns,
@@ -79,13 +79,13 @@ static void normal_rows(Ops *ops, uint64_t seed, uint32_t purpose, const uint32_
   DEVICE_LAUNCH(state, ops_normals_of_step, arguments.rows, &arguments);
 }
 
-static void count_silent(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
-                         const float *logp_around, const float *advantage, int rows, double epsilon) {
+static void count_zero_grad(Ops *ops, const OpsHead *head, const float *logits, const void *actions,
+                         const float *ref_logp, const float *advantage, int rows, double epsilon) {
   DeviceState *state = device_state(ops);
   double *parts = device_row_room(state, rows, KERNEL_SUMS);
-  const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, logp_around, advantage, epsilon,
+  const OpsSilent arguments = {{*head, logits, actions, (size_t)rows, state->count}, ref_logp, advantage, epsilon,
                                parts};
-  device_sum_rows(state, &ops_silent_launch, rows, &arguments, parts, NULL, OPS_STATS_SILENT);
+  device_sum_rows(state, &ops_zero_grad_launch, rows, &arguments, parts, NULL, OPS_STATS_ZERO_GRAD);
 }
 
 /* After the step, from the weights before it. */
@@ -133,6 +133,6 @@ static void finish(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateStats *stats) {
 }
 
 const OpsUpdate device_update = {.begin = begin, .take_rows = take_rows, .take_piece = take_piece, .add_sums = add_sums,
-                                 .moments = moments, .standardise_by = standardise_by, .standardise = standardise,
-                                 .normal_rows = normal_rows, .count_silent = count_silent, .step = step,
+                                 .moments = moments, .normalize_by = normalize_by, .normalize = normalize,
+                                 .normal_rows = normal_rows, .count_zero_grad = count_zero_grad, .step = step,
                                  .finish = finish};

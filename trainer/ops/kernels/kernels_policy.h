@@ -174,12 +174,12 @@ typedef struct OpsRegularise {
   float *dlogits;
   double *sums;
 } OpsRegularise;
-CORE_KERNEL_FN void ops_regularise(const CoreDeviceThread *at, const OpsRegularise *a) {
+CORE_KERNEL_FN void ops_regularize(const CoreDeviceThread *at, const OpsRegularise *a) {
   const size_t r = core_device_first(at), rows = ops_counted(a->p.count, a->p.rows);
   double own[KERNEL_SUMS] = {0};
   if (r < rows) {
     OpsGaussianSums sums = {0, 0};
-    row_regularise(&a->p.head, ops_logits_of(&a->p, r), (double)a->entropy_coef[a->set[r]], a->bound, a->bounds_coef,
+    row_regularize(&a->p.head, ops_logits_of(&a->p, r), (double)a->entropy_coef[a->set[r]], a->bound, a->bounds_coef,
                    (int)rows, a->dlogits + r * (size_t)a->p.head.logits, &sums);
     own[0] = sums.entropy;
     own[1] = sums.bounds;
@@ -212,19 +212,19 @@ CORE_KERNEL_FN void ops_cap(const CoreDeviceThread *at, const OpsCap *a) {
 }
 
 typedef struct OpsPull {
-  const float *logp, *around;
+  const float *logp, *ref_logp;
   double weight;
   size_t rows;
   const uint32_t *count;
-  float *pull;
+  float *kl_penalty_weights;
   double *sums;
 } OpsPull;
-CORE_KERNEL_FN void ops_pull(const CoreDeviceThread *at, const OpsPull *a) {
+CORE_KERNEL_FN void ops_kl_penalty(const CoreDeviceThread *at, const OpsPull *a) {
   const size_t r = core_device_first(at);
   double own[KERNEL_SUMS] = {0};
   if (r < ops_counted(a->count, a->rows)) {
-    const double apart = (double)a->logp[r] - (double)a->around[r];
-    a->pull[r] = (float)(-a->weight * apart);
+    const double apart = (double)a->logp[r] - (double)a->ref_logp[r];
+    a->kl_penalty_weights[r] = (float)(-a->weight * apart);
     own[0] = 0.5 * apart * apart;
   }
   ops_sum_rows(at, own, a->sums);

@@ -107,7 +107,7 @@ CORE_KERNEL_FN void ops_merge_records(const CoreDeviceThread *at, const OpsMerge
 }
 
 typedef struct OpsStandardiseBy { float *x; size_t n; const OpsSpread *spread; } OpsStandardiseBy;
-CORE_KERNEL_FN void ops_standardise_by(const CoreDeviceThread *at, const OpsStandardiseBy *a) {
+CORE_KERNEL_FN void ops_normalize_by(const CoreDeviceThread *at, const OpsStandardiseBy *a) {
   const OpsSpread spread = *a->spread;
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
     a->x[i] = (float)(((double)a->x[i] - spread.shift) * spread.factor);
@@ -143,8 +143,8 @@ CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpda
 /* Losses that training goes down; the others are only looked at. */
 CORE_KERNEL_FN int ops_stats_is_finite(const double *sums) {
   return isfinite(sums[OPS_STATS_POLICY]) && isfinite(sums[OPS_STATS_POLICY + 1]) && isfinite(sums[OPS_STATS_VALUE]) &&
-         isfinite(sums[OPS_STATS_SAMPLED_ENTROPY]) && isfinite(sums[OPS_STATS_REGULARISE + 1]) &&
-         isfinite(sums[OPS_STATS_PULL]);
+         isfinite(sums[OPS_STATS_SAMPLED_ENTROPY]) && isfinite(sums[OPS_STATS_REGULARIZE + 1]) &&
+         isfinite(sums[OPS_STATS_KL_PENALTY]);
 }
 
 /* One block: what the step's gradients are multiplied by, and the statistics; or that there is no step. A thread a
@@ -207,15 +207,15 @@ CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep 
 
 typedef struct OpsSilent {
   OpsRowsOfHead p;
-  const float *around, *advantage;
+  const float *ref_logp, *advantage;
   double epsilon;
   double *sums;                /* [blocks][KERNEL_SUMS], the first of each */
 } OpsSilent;
-CORE_KERNEL_FN void ops_silent(const CoreDeviceThread *at, const OpsSilent *a) {
+CORE_KERNEL_FN void ops_zero_grad(const CoreDeviceThread *at, const OpsSilent *a) {
   const size_t r = core_device_first(at);
   double own[KERNEL_SUMS] = {0, 0, 0, 0, 0};
   if (r < ops_counted(a->p.count, a->p.rows)) {
-    const double l = (double)ops_logp_of(&a->p, a->p.actions, r) - (double)a->around[r];
+    const double l = (double)ops_logp_of(&a->p, a->p.actions, r) - (double)a->ref_logp[r];
     own[0] = estimators_no_gradient(l, (double)a->advantage[r], a->epsilon);
   }
   ops_sum_rows(at, own, a->sums);

@@ -166,19 +166,19 @@ CORE_KERNEL_FN void ops_add(const CoreDeviceThread *at, const OpsAdd *a) {
 }
 
 typedef struct OpsStandardise { float *x; size_t n; double shift, factor; } OpsStandardise;
-CORE_KERNEL_FN void ops_standardise(const CoreDeviceThread *at, const OpsStandardise *a) {
+CORE_KERNEL_FN void ops_normalize_by_moments(const CoreDeviceThread *at, const OpsStandardise *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
     a->x[i] = (float)(((double)a->x[i] - a->shift) * a->factor);
 }
 
 typedef struct OpsWithin { float *x; size_t n; double shift, factor, bound; } OpsWithin;
-CORE_KERNEL_FN void ops_standardise_within(const CoreDeviceThread *at, const OpsWithin *a) {
+CORE_KERNEL_FN void ops_normalize_within(const CoreDeviceThread *at, const OpsWithin *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
-    a->x[i] = row_standardise_within(a->x[i], a->shift, a->factor, a->bound);
+    a->x[i] = row_normalize_within(a->x[i], a->shift, a->factor, a->bound);
 }
-CORE_KERNEL_FN void ops_restore_within(const CoreDeviceThread *at, const OpsWithin *a) {
+CORE_KERNEL_FN void ops_denormalize_within(const CoreDeviceThread *at, const OpsWithin *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
-    a->x[i] = row_restore_within(a->x[i], a->shift, a->factor, a->bound);
+    a->x[i] = row_denormalize_within(a->x[i], a->shift, a->factor, a->bound);
 }
 
 typedef struct OpsAdam { float *theta; const float *gradient; float *m, *v; size_t n; RowAdam factors; } OpsAdam;

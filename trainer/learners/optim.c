@@ -1,5 +1,5 @@
-/* Steps down a gradient and what is said of them (descent.h). */
-#include "trainer/learners/descent.h"
+/* Optimizer steps and their statistics (optim.h). */
+#include "trainer/learners/optim.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,33 +8,33 @@
 #include "trainer/math/estimators.h"
 #include "trainer/ranks/ranks.h"
 
-double descent_rate(const CoreConfig *config, const char *schedule, double rate, int64_t iteration) {
-  if (strcmp(schedule, "linear") != 0) return rate;
-  return rate * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
+double optim_lr(const CoreConfig *config, const char *apply_schedule, double lr, int64_t iteration) {
+  if (strcmp(apply_schedule, "linear") != 0) return lr;
+  return lr * (1.0 - (double)(iteration - 1) / (double)core_config_iterations(config));
 }
 
-Optimizer descent_optimizer(const CoreConfig *config) {
+Optimizer optim_create(const CoreConfig *config) {
   return (Optimizer){.beta1 = config->ppo.adam_beta1, .beta2 = config->ppo.adam_beta2,
                      .epsilon = config->ppo.adam_epsilon, .max_norm = config->ppo.max_grad_norm,
                      .norm_epsilon = config->ppo.norm_epsilon};
 }
 
-void descent_restart(CoreDevice *device, Optimizer *optimizer, size_t n) {
+void optim_reset(CoreDevice *device, Optimizer *optimizer, size_t n) {
   core_device_zero(device, optimizer->m, n * sizeof *optimizer->m);
   core_device_zero(device, optimizer->v, n * sizeof *optimizer->v);
   optimizer->t = 0;
 }
 
-/* ---- what is not finite, and where ----------------------------------------------------------------------------- */
+/* ---- diagnosis of values that are not finite --------------------------------------------------------------------- */
 
-int descent_check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns) {
+int optim_check_matrix(Ops *ops, const char *what, const float *x, size_t rows, size_t columns) {
   size_t k = ops->first_nonfinite(ops, x, rows * columns);
   if (k == rows * columns) return CORE_OK;
   return core_error(CORE_FAIL, "%s[%zu,%zu] is %f", what, k / columns, k % columns,
                     (double)core_device_float(ops->device, x, k));
 }
 
-int descent_check_parameters(Ops *ops, const AgentNetwork *network, const char *what, const float *x) {
+int optim_check_parameters(Ops *ops, const AgentNetwork *network, const char *what, const float *x) {
   char name[64];
   size_t k = ops->first_nonfinite(ops, x, network->n);
   if (k == network->n) return CORE_OK;
@@ -49,14 +49,14 @@ static size_t largest_element(const float *x, size_t n) {
   return largest;
 }
 
-int descent_explain_loss(Ops *ops, const AgentNetwork *network, size_t rows, const char *loss_name, double loss) {
+int optim_diagnose_loss(Ops *ops, const AgentNetwork *network, size_t rows, const char *loss_name, double loss) {
   const NetworkShape *shape = &network->shape;
   const float *output = network->activations.hidden[shape->layers - 1];
   size_t columns = (size_t)shape->width[shape->layers];
   char what[64];
-  TRY(descent_check_parameters(ops, network, "weight", network->theta));
+  TRY(optim_check_parameters(ops, network, "weight", network->theta));
   snprintf(what, sizeof what, "%s.output[row,unit]", network->name);
-  TRY(descent_check_matrix(ops, what, output, rows, columns));
+  TRY(optim_check_matrix(ops, what, output, rows, columns));
   void *copy;
   const float *seen = core_device_view(ops->device, output, rows * columns * sizeof *output, &copy);
   const size_t k = largest_element(seen, rows * columns);
@@ -66,29 +66,29 @@ int descent_explain_loss(Ops *ops, const AgentNetwork *network, size_t rows, con
                     loss_name, loss, what, k / columns, k % columns, largest);
 }
 
-double descent_count_silent(Ops *ops, const float *logp, const float *around, const float *advantages, int rows,
+double optim_count_zero_grad(Ops *ops, const float *logp, const float *ref_logp, const float *advantages, int rows,
                             double epsilon) {
   const size_t bytes = (size_t)rows * sizeof *logp;
-  int64_t silent = 0;
+  int64_t zero_grad = 0;
   void *copy[3];
   logp = core_device_view(ops->device, logp, bytes, &copy[0]);
-  around = core_device_view(ops->device, around, bytes, &copy[1]);
+  ref_logp = core_device_view(ops->device, ref_logp, bytes, &copy[1]);
   advantages = core_device_view(ops->device, advantages, bytes, &copy[2]);
   for (int r = 0; r < rows; r++)
-    silent += estimators_no_gradient((double)logp[r] - (double)around[r], (double)advantages[r], epsilon);
+    zero_grad += estimators_no_gradient((double)logp[r] - (double)ref_logp[r], (double)advantages[r], epsilon);
   for (int i = 0; i < 3; i++) free(copy[i]);
-  return (double)silent;
+  return (double)zero_grad;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
-static void count_gradient(LearnerGradients *gradients, double norm, int clipped) {
+static void add_norm(GradientStats *gradients, double norm, int clipped) {
   gradients->norm_mean += norm;
   if (norm > gradients->norm_max) gradients->norm_max = norm;
   gradients->clipped_fraction += clipped;
 }
 
-static void count_kurtosis(Ops *ops, LearnerGradients *gradients, const float *gradient, size_t n) {
+static void add_kurtosis(Ops *ops, GradientStats *gradients, const float *gradient, size_t n) {
   void *copy;
   const Kurtosis kurtosis = kurtosis_measure(core_device_view(ops->device, gradient, n * sizeof *gradient, &copy), n);
   free(copy);
@@ -97,57 +97,57 @@ static void count_kurtosis(Ops *ops, LearnerGradients *gradients, const float *g
   gradients->kurtosis.zero_fraction += kurtosis.zero_fraction;
 }
 
-int descent_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm) {
+int optim_gradient_norm(Ops *ops, const AgentNetwork *network, const float *gradient, double *norm) {
   *norm = sqrt(ops->norm_squared(ops, gradient, network->n));
   if (isfinite(*norm)) return CORE_OK;
-  TRY(descent_check_parameters(ops, network, "gradient of", gradient));
+  TRY(optim_check_parameters(ops, network, "gradient of", gradient));
   return core_error(CORE_FAIL, "the gradient norm of the %s is %f", network->name, *norm);
 }
 
-void descent_step(const LearnerStep *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
-                  double rate, double norm, double clip_norm, LearnerGradients *gradients) {
+void optim_step(const UpdateContext *step, const AgentNetwork *network, Optimizer *optimizer, const float *gradient,
+                  double lr, double norm, double clip_norm, GradientStats *gradients) {
   int clipped;
   double factor = optimizer_clip(optimizer, clip_norm, &clipped);
   if (step->measure)
     core_device_copy(step->ops->device, step->before, network->theta, network->n * sizeof *network->theta);
-  optimizer_apply(step->ops, optimizer, network->theta, gradient, network->n, rate, factor);
-  count_gradient(gradients, norm, clipped);
+  optimizer_apply(step->ops, optimizer, network->theta, gradient, network->n, lr, factor);
+  add_norm(gradients, norm, clipped);
   if (!step->measure) return;
-  count_kurtosis(step->ops, gradients, gradient, network->n);
+  add_kurtosis(step->ops, gradients, gradient, network->n);
   gradients->step_norm += sqrt(step->ops->distance_squared(step->ops, network->theta, step->before, network->n));
 }
 
-int descent_step_both(const LearnerStep *step, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
-                      Optimizer *critic, double rate, LearnerUpdate *update) {
+int optim_step_both(const UpdateContext *step, const Agent *agent, const AgentGradient *gradient, Optimizer *actor,
+                      Optimizer *critic, double lr, UpdateStats *update) {
   const bool separate = agent->sharing == AGENT_SEPARATE;
   double actor_norm, critic_norm;
-  TRY(descent_norm(step->ops, &agent->actor, gradient->actor, &actor_norm));
-  TRY(descent_norm(step->ops, &agent->critic, gradient->critic, &critic_norm));
+  TRY(optim_gradient_norm(step->ops, &agent->actor, gradient->actor, &actor_norm));
+  TRY(optim_gradient_norm(step->ops, &agent->critic, gradient->critic, &critic_norm));
   const double both = hypot(actor_norm, critic_norm);
   update->joint_norm += both;
-  descent_step(step, &agent->actor, actor, gradient->actor, rate, actor_norm, separate ? actor_norm : both,
+  optim_step(step, &agent->actor, actor, gradient->actor, lr, actor_norm, separate ? actor_norm : both,
                &update->actor);
-  descent_step(step, &agent->critic, critic, gradient->critic, rate, critic_norm, separate ? critic_norm : both,
+  optim_step(step, &agent->critic, critic, gradient->critic, lr, critic_norm, separate ? critic_norm : both,
                &update->critic);
   return CORE_OK;
 }
 
-void descent_reduce(LearnerUpdate *update) {
+void optim_reduce_stats(UpdateStats *update) {
   double sums[] = {update->policy_loss, update->value_loss, update->entropy, update->clip_fraction,
-                   update->silent_fraction};
+                   update->zero_grad_fraction};
   ranks_sum(sums, sizeof sums / sizeof *sums);
   update->policy_loss = sums[0];
   update->value_loss = sums[1];
   update->entropy = sums[2];
   update->clip_fraction = sums[3];
-  update->silent_fraction = sums[4];
+  update->zero_grad_fraction = sums[4];
 }
 
-void descent_average(LearnerUpdate *update, double steps, bool measured) {
+void optim_average_stats(UpdateStats *update, double steps, bool measured) {
   double *const sums[] = {&update->policy_loss, &update->value_loss, &update->entropy, &update->clip_fraction,
                           &update->actor.norm_mean, &update->actor.clipped_fraction, &update->critic.norm_mean,
                           &update->critic.clipped_fraction, &update->joint_norm};
-  double *const optional[] = {&update->silent_fraction, &update->actor.kurtosis.all, &update->actor.kurtosis.nonzero,
+  double *const optional[] = {&update->zero_grad_fraction, &update->actor.kurtosis.all, &update->actor.kurtosis.nonzero,
                               &update->actor.kurtosis.zero_fraction, &update->actor.step_norm,
                               &update->critic.kurtosis.all, &update->critic.kurtosis.nonzero,
                               &update->critic.kurtosis.zero_fraction, &update->critic.step_norm};
@@ -155,7 +155,7 @@ void descent_average(LearnerUpdate *update, double steps, bool measured) {
   for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) *optional[i] = measured ? *optional[i] / steps : NAN;
 }
 
-void descent_add_sections(Checkpoint *checkpoint, const AgentNetwork *network, Optimizer *optimizer) {
+void optim_add_sections(Checkpoint *checkpoint, const AgentNetwork *network, Optimizer *optimizer) {
   char name[CHECKPOINT_NAME];
   const size_t bytes = network->n * sizeof *network->theta;
   checkpoint_add(checkpoint, network->name, network->theta, bytes);

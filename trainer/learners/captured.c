@@ -1,0 +1,134 @@
+/* Plans, scalars and graphs of captured updates (captured.h). */
+#include "trainer/learners/captured.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/device/arena.h"
+#include "trainer/ranks/ranks.h"
+
+static bool is_disabled(void) {
+  const char *mode = getenv("TRAINER_QUEUE");
+  return mode && strcmp(mode, "none") == 0;
+}
+
+void captured_register(CapturedUpdate *captured, const Agent *agent, const Optimizer *optimizer, bool joint, int rows,
+                       bool divided, int steps, CoreArena *arena) {
+  *captured = (CapturedUpdate){
+    .device = is_disabled() ? NULL : core_arena_device(arena),
+    .plan = {.max_norm = optimizer->max_norm, .norm_epsilon = optimizer->norm_epsilon, .joint = joint, .rows = rows,
+             .divided = divided, .steps = steps}};
+  if (captured->device == NULL) return;
+  CORE_ARENA(arena, captured->scalars, (size_t)steps, "scalars of steps [steps]");
+  CORE_ARENA_DEVICE(arena, captured->plan.scalars, (size_t)steps, "scalars of steps [steps]");
+  CORE_ARENA_DEVICE(arena, captured->plan.stats, 1, "statistics of an update");
+  CORE_ARENA_DEVICE(arena, captured->plan.parts, ops_update_parts(), "gradient norms of parts");
+  CORE_ARENA_DEVICE(arena, captured->before[0], agent->actor.n, "actor weights before a step");
+  if (agent->critic.n > 0)
+    CORE_ARENA_DEVICE(arena, captured->before[1], agent->critic.n, "critic weights before a step");
+}
+
+void captured_invalidate(CapturedUpdate *captured) {
+  for (int i = 0; i < 2 && captured->device; i++) {
+    captured->device->destroy_graph(captured->device, captured->graph[i]);
+    captured->graph[i] = NULL;
+  }
+}
+
+void captured_destroy(CapturedUpdate *captured) { captured_invalidate(captured); }
+
+static OpsUpdateNetwork make_network(const AgentNetwork *network, const float *gradient, const Optimizer *optimizer,
+                                   float *before) {
+  return (OpsUpdateNetwork){network->theta, gradient, optimizer->m, optimizer->v, before, network->n};
+}
+
+void captured_begin(CapturedUpdate *captured, const UpdateContext *step, const Agent *agent,
+                    const AgentGradient *gradient, const Optimizer *actor, const Optimizer *critic,
+                    const Proximal *proximal, double lr) {
+  OpsUpdatePlan *plan = &captured->plan;
+  captured->is_measured = step->measure;
+  Proximal moving = proximal ? *proximal : (Proximal){0};
+  captured->communicator = agent->communicator;
+  plan->networks = critic ? 2 : 1;
+  plan->network[0] = make_network(&agent->actor, gradient->actor, actor, step->measure ? captured->before[0] : NULL);
+  if (critic)
+    plan->network[1] = make_network(&agent->critic, gradient->critic, critic,
+                                    step->measure ? captured->before[1] : NULL);
+  plan->proximal = moving.theta;
+  for (int i = 0; i < plan->steps; i++) {
+    OpsUpdateScalars *scalars = &captured->scalars[i];
+    *scalars = (OpsUpdateScalars){.adam[0] = optimizer_scalars(actor, lr, actor->t + i + 1)};
+    if (critic) scalars->adam[1] = optimizer_scalars(critic, lr, critic->t + i + 1);
+    if (proximal == NULL) continue;
+    const double keep = proximal_keep(&moving);
+    scalars->share = (float)(1 - keep);
+    scalars->copies = keep == 0;
+  }
+  step->ops->update->begin(step->ops, plan, captured->scalars, plan->steps, (uint64_t)actor->t);
+}
+
+void captured_minibatch(CapturedUpdate *captured, void (*minibatch)(void *context), void *context) {
+  CoreDevice *device = captured->device;
+  CoreGraph **graph = &captured->graph[captured->is_measured];
+  bool *is_warm = &captured->is_warm[captured->is_measured];
+  if (!*is_warm || device->times) {
+    minibatch(context);
+    *is_warm = true;
+    return;
+  }
+  if (*graph == NULL) {
+    device->begin_capture(device);
+    minibatch(context);
+    *graph = device->end_capture(device);
+  }
+  device->launch_graph(device, *graph);
+}
+
+void captured_begin_gradient(const CapturedUpdate *captured, Gradient *gradient, const Minibatch *minibatch) {
+  const GradientCaptured pieces = {.rows = minibatch->counts, .shares = minibatch->shares,
+                                   .step = &captured->plan.stats->step, .parts = minibatch->parts};
+  gradient_begin_captured(gradient, &pieces);
+}
+
+void captured_add_sums(CapturedUpdate *captured, Ops *ops, bool is_first, bool is_last) {
+  Communicator *communicator = captured->communicator;
+  ops->update->add_sums(ops, is_first);
+  if (is_last && communicator)
+    communicator->sum(communicator, captured->plan.stats->all, OPS_STATS_SUMS, COMMUNICATOR_DOUBLE);
+}
+
+void captured_step(CapturedUpdate *captured, Ops *ops) {
+  if (captured->communicator) captured->communicator->finish(captured->communicator);
+  ops->update->step(ops, &captured->plan);
+}
+
+static void add_gradients(const OpsUpdateStats *stats, int network, GradientStats *gradients) {
+  gradients->norm_mean += stats->norm[network];
+  gradients->norm_max = fmax(gradients->norm_max, stats->norm_max[network]);
+  gradients->clipped_fraction += stats->clipped[network];
+  gradients->kurtosis.all += stats->kurtosis[network].all;
+  gradients->kurtosis.nonzero += stats->kurtosis[network].nonzero;
+  gradients->kurtosis.zero_fraction += stats->kurtosis[network].zero_fraction;
+  gradients->step_norm += stats->step_norm[network];
+}
+
+int captured_finish(CapturedUpdate *captured, Ops *ops, Optimizer *actor, Optimizer *critic, Proximal *proximal,
+                    OpsUpdateStats *stats, UpdateStats *update) {
+  ops->update->finish(ops, &captured->plan, stats);
+  actor->t += (int64_t)stats->step;
+  if (critic) critic->t += (int64_t)stats->step;
+  for (uint64_t i = 0; proximal && i < stats->step; i++) proximal_keep(proximal);
+  add_gradients(stats, 0, &update->actor);
+  if (critic) {
+    add_gradients(stats, 1, &update->critic);
+    update->joint_norm += stats->joint;
+  }
+  if (captured->communicator && !ranks_is_first()) memset(stats->mean, 0, sizeof stats->mean);
+  return (int)stats->failed - 1;
+}
+
+int captured_diagnose(int code) {
+  if (code != CORE_OK) return code;
+  return core_error(CORE_FAIL, "a loss or a gradient was not finite, but is when computed again");
+}
