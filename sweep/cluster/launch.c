@@ -21,6 +21,10 @@
 
 FILE *sweep_submission_words(const SweepSubmission *s) { return s->launch->words ? s->launch->words : stdout; }
 
+const SlurmSettings *sweep_submission_settings(const SweepSubmission *s, size_t set) {
+  return s->launch->resources ? &s->launch->resources->sets[set] : s->launch->settings;
+}
+
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 static bool is_in_queue(const SweepSubmission *s, size_t index) {
@@ -37,7 +41,7 @@ static bool is_forced(const SweepSubmission *s, size_t index) {
 }
 
 /* Is there anything to do for this run? Counts it either way. */
-static int choose(SweepSubmission *s, const char *id, size_t index, bool *wanted) {
+static int choose(SweepSubmission *s, const char *id, size_t index, size_t set, bool *wanted) {
   SweepLaunched *done = s->done;
   StoreState state;
   const bool force = is_forced(s, index);
@@ -65,7 +69,7 @@ static int choose(SweepSubmission *s, const char *id, size_t index, bool *wanted
     const int64_t before = place->array ? slurm_settings_run_mem(&s->job_map.batches[place->batch].settings) : 0;
     if (s->launch->cluster && !s->launch->dry_run && !s->launch->test_only && !s->launch->preview)
       TRY(sweep_run_memory_exceed(s->launch->root, id, before));
-    if (slurm_settings_run_mem(s->launch->settings) <= before) { /* it would end in the same way */
+    if (slurm_settings_run_mem(sweep_submission_settings(s, set)) <= before) { /* it would end in the same way */
       done->exhausted++;
       *wanted = false;
     }
@@ -125,12 +129,13 @@ static int carry_out(SweepSubmission *s, SweepGenerationBatch *generation, int64
   return code;
 }
 
-static void describe(const SweepSubmission *s, const SweepSplit *split) {
+static void describe(const SweepSubmission *s, size_t set, const SweepSplit *split) {
   CoreText text = {0};
-  sweep_launch_cost(s->launch->settings, split->runs, &text);
-  fprintf(sweep_submission_words(s), "%s: %zu runs to submit as %lld tasks in %lld array%s; %s\n", s->launch->name,
-          split->runs, (long long)split->tasks, (long long)split->arrays, split->arrays == 1 ? "" : "s",
-          core_text_string(&text));
+  const char *label = s->launch->resources ? s->launch->resources->labels[set] : "";
+  sweep_launch_cost(&(SweepDemand){split->settings, split->runs}, 1, &text);
+  fprintf(sweep_submission_words(s), "%s%s%s%s: %zu runs to submit as %lld tasks in %lld array%s; %s\n",
+          s->launch->name, *label ? " (" : "", label, *label ? ")" : "", split->runs, (long long)split->tasks,
+          (long long)split->arrays, split->arrays == 1 ? "" : "s", core_text_string(&text));
   core_text_free(&text);
 }
 
@@ -141,8 +146,8 @@ static int write_batch(const SweepSubmission *s, SweepGenerationBatch *generatio
   CoreText text = {0};
   int code = CORE_OK;
   base.train.seed = core_config_default().train.seed;
-  sweep_batch_begin(launch->root, launch->name, generation->split.number, launch->settings, launch->force, &base,
-                    &text);
+  sweep_batch_begin(launch->root, launch->name, generation->split.number, generation->split.settings,
+                    launch->force, &base, &text);
   for (size_t i = 0; i < generation->order.count && code == CORE_OK; i++) {
     const SweepWanted *wanted = &s->wanted[generation->order.first + i];
     code = sweep_submission_config(s, wanted, &config);
@@ -169,11 +174,12 @@ static bool fits_queue(SweepSubmission *s, const SweepSplit *split, int64_t arra
 static int launch_generation(SweepSubmission *s, SweepGenerationBatch *generation, int64_t number) {
   const SweepLaunch *launch = s->launch;
   const bool only_talk = launch->preview || launch->dry_run || launch->test_only;
-  generation->split = sweep_split_make(launch, s->limits, s->allowance.submit_room, generation->order.count, number);
+  generation->split = sweep_split_make(launch, sweep_submission_settings(s, generation->set), s->limits,
+                                       s->allowance.submit_room, generation->order.count, number);
   generation->jobs = core_memory_zero_allocate((size_t)generation->split.arrays, sizeof *generation->jobs);
   s->done->tasks += (size_t)generation->split.tasks;
-  if (!launch->preview) describe(s, &generation->split);
-  if (launch->cluster && !launch->preview) TRY(sweep_launch_fits(launch->cluster, launch->settings));
+  if (!launch->preview) describe(s, generation->set, &generation->split);
+  if (launch->cluster && !launch->preview) TRY(sweep_launch_fits(launch->cluster, generation->split.settings));
   TRY(write_batch(s, generation, only_talk));
   for (int64_t array = 0; array < generation->split.arrays && !launch->dry_run; array++) {
     if (!only_talk && !fits_queue(s, &generation->split, array)) break;
@@ -191,9 +197,14 @@ static int launch_generation(SweepSubmission *s, SweepGenerationBatch *generatio
 
 static void print_allowance(const SweepSubmission *s) {
   CoreText text = {0};
-  sweep_launch_allowance(&s->allowance, s->launch->settings, s->count, &text);
+  const size_t sets = s->launch->resources ? s->launch->resources->count : 1;
+  SweepDemand *demands = core_memory_zero_allocate(sets, sizeof *demands);
+  for (size_t set = 0; set < sets; set++) demands[set].settings = sweep_submission_settings(s, set);
+  for (size_t i = 0; i < s->count; i++) demands[s->wanted[i].set].runs++;
+  sweep_launch_allowance(&s->allowance, demands, sets, &text);
   fprintf(sweep_submission_words(s), "%s", core_text_string(&text));
   core_text_free(&text);
+  free(demands);
 }
 
 static size_t count_in_queue(const SweepSubmission *s) {
@@ -263,8 +274,11 @@ int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const Sw
     size_t index;
     bool wanted;
     CORE_CHECK(sweep_id_set_find(&places, grid->ids[run], &index)); /* the manifest was merged with this grid */
-    TRY_GOTO(code, out, choose(&s, grid->ids[run], index, &wanted));
-    if (wanted) s.wanted[s.count++] = (SweepWanted){.index = (int64_t)index, .id = grid->ids[run], .run = run};
+    const size_t set = launch->resources ? sweep_resources_of_run(launch->resources, grid, run) : 0;
+    TRY_GOTO(code, out, choose(&s, grid->ids[run], index, set, &wanted));
+    if (wanted)
+      s.wanted[s.count++] =
+        (SweepWanted){.index = (int64_t)index, .id = grid->ids[run], .run = run, .set = set};
   }
   code = launch_generations(&s);
 out:
@@ -293,7 +307,8 @@ int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest,
     s.wanted[s.count++] = (SweepWanted){.index = indices[i],
                                    .id = manifest->ids[indices[i]],
                                    .source = &s.job_map.batches[place->batch],
-                                   .line = place->line};
+                                   .line = place->line,
+                                   .set = launch->run_sets ? launch->run_sets[i] : 0};
   }
   code = launch_generations(&s);
 out:

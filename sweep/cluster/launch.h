@@ -10,6 +10,7 @@
 #include "slurm/cluster.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/manifest.h"
+#include "sweep/spec/resources.h"
 
 /* Instead of submitting: the script of one of the arrays that would be handed over, to the byte. */
 typedef struct SweepPreview {
@@ -21,7 +22,9 @@ typedef struct SweepPreview {
 typedef struct SweepLaunch {
   const char *root, *name;
   SlurmCluster *cluster;          /* NULL only with dry_run */
-  const SlurmSettings *settings;
+  const SlurmSettings *settings;  /* the sweep's: its account, what it waits for, how many run at a time */
+  const SweepResources *resources; /* sets of runs, by block; NULL: settings holds for all */
+  const size_t *run_sets;         /* [count] of sweep_launch_again: the set of each run; NULL: the first */
   bool force;                     /* also finished and diverged runs, from the beginning */
   int64_t forced_from;            /* but none that is in this batch or a later one; 0: all */
   bool keep_failed;               /* failed runs stay as they are */
@@ -55,12 +58,18 @@ int sweep_launch_grid(const SweepLaunch *launch, const SweepGrid *grid, const Sw
 int sweep_launch_again(const SweepLaunch *launch, const SweepManifest *manifest, const int64_t *indices, size_t count,
                        SweepLaunched *done);
 
-/* "at most 12.5 GPU-hours and 50 CPU-hours" by the tasks' time limits. */
-void sweep_launch_cost(const SlurmSettings *settings, size_t runs, CoreText *text);
+/* Runs that ask for the same. */
+typedef struct SweepDemand {
+  const SlurmSettings *settings;
+  size_t runs;
+} SweepDemand;
+
+/* "at most 12.5 GPU-hours and 50 CPU-hours" by the tasks' time limits, of all demands together. */
+void sweep_launch_cost(const SweepDemand *demands, size_t count, CoreText *text);
 
 /* Lines on what the account still allows, where these runs need more: jobs in the queue, minutes of processors and
  * GPUs. */
-void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings *settings, size_t runs,
+void sweep_launch_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
                             CoreText *text);
 
 /* Does what is asked for fit a partition of this cluster at all? CORE_USAGE names the setting and the largest that

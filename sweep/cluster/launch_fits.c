@@ -4,22 +4,51 @@
 
 #include "sweep/cluster/launch.h"
 
-void sweep_launch_cost(const SlurmSettings *settings, size_t runs, CoreText *text) {
-  const int64_t packed = settings->runs_per_task;
-  const double tasks = (double)(((int64_t)runs + packed - 1) / packed), hours = (double)settings->time / 3600;
-  const double gpus = (double)slurm_settings_task_gpus(settings), cpus = (double)slurm_settings_task_cpus(settings);
-  if (settings->time == 0) core_text_append(text, "without a time limit (slurm.time) the cost has no bound");
-  else if (gpus > 0)
-    core_text_appendf(text, "at most %.4g GPU-hours and %.4g CPU-hours", tasks * hours * gpus, tasks * hours * cpus);
-  else core_text_appendf(text, "at most %.4g CPU-hours", tasks * hours * cpus);
+static int64_t count_tasks(const SweepDemand *demand) {
+  const int64_t packed = demand->settings->runs_per_task;
+  return ((int64_t)demand->runs + packed - 1) / packed;
 }
 
-void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings *settings, size_t runs,
-                            CoreText *text) {
-  const int64_t packed = settings->runs_per_task, tasks = ((int64_t)runs + packed - 1) / packed;
+void sweep_launch_cost(const SweepDemand *demands, size_t count, CoreText *text) {
+  double gpu_hours = 0, cpu_hours = 0;
+  bool bounded = true;
+  for (size_t i = 0; i < count; i++) {
+    const SlurmSettings *settings = demands[i].settings;
+    const double hours = (double)count_tasks(&demands[i]) * (double)settings->time / 3600;
+    if (demands[i].runs > 0 && settings->time == 0) bounded = false;
+    gpu_hours += hours * (double)slurm_settings_task_gpus(settings);
+    cpu_hours += hours * (double)slurm_settings_task_cpus(settings);
+  }
+  if (!bounded) core_text_append(text, "without a time limit (slurm.time) the cost has no bound");
+  else if (gpu_hours > 0) core_text_appendf(text, "at most %.4g GPU-hours and %.4g CPU-hours", gpu_hours, cpu_hours);
+  else core_text_appendf(text, "at most %.4g CPU-hours", cpu_hours);
+}
+
+/* Appends lines on the limits of a single task. */
+static void append_task_limits(const SlurmAllowance *allowance, const SlurmSettings *settings, CoreText *text) {
   const double minutes = (double)settings->time / 60, cpus = (double)slurm_settings_task_cpus(settings) * minutes;
-  const double all_cpus = cpus * (double)tasks,
-               all_gpus = (double)slurm_settings_task_gpus(settings) * minutes * (double)tasks;
+  if (cpus > allowance->task_cpu_minutes)
+    core_text_appendf(
+      text,
+      "  a task may take %.4g CPU-hours (MaxTRESMinsPerJob), these ask for %.4g: none would start; lower slurm.time\n",
+      allowance->task_cpu_minutes / 60, cpus / 60);
+  if (minutes > allowance->task_minutes)
+    core_text_appendf(
+      text, "  a task may last %.4g minutes (MaxWall), these ask for %.4g: none would start; lower slurm.time\n",
+      allowance->task_minutes, minutes);
+}
+
+void sweep_launch_allowance(const SlurmAllowance *allowance, const SweepDemand *demands, size_t count,
+                            CoreText *text) {
+  int64_t tasks = 0;
+  double all_cpus = 0, all_gpus = 0;
+  for (size_t i = 0; i < count; i++) {
+    const SlurmSettings *settings = demands[i].settings;
+    const double minutes = (double)count_tasks(&demands[i]) * (double)settings->time / 60;
+    tasks += count_tasks(&demands[i]);
+    all_cpus += (double)slurm_settings_task_cpus(settings) * minutes;
+    all_gpus += (double)slurm_settings_task_gpus(settings) * minutes;
+  }
   const char *account = *allowance->account ? allowance->account : "?";
   if (allowance->submit_room >= 0 && tasks > allowance->submit_room)
     core_text_appendf(text,
@@ -36,15 +65,8 @@ void sweep_launch_allowance(const SlurmAllowance *allowance, const SlurmSettings
       text,
       "  account %s has %.4g GPU-hours left (GrpTRESMins), these runs may take %.4g: the last would wait for ever\n",
       account, allowance->gpu_minutes / 60, all_gpus / 60);
-  if (cpus > allowance->task_cpu_minutes)
-    core_text_appendf(
-      text,
-      "  a task may take %.4g CPU-hours (MaxTRESMinsPerJob), these ask for %.4g: none would start; lower slurm.time\n",
-      allowance->task_cpu_minutes / 60, cpus / 60);
-  if (minutes > allowance->task_minutes)
-    core_text_appendf(
-      text, "  a task may last %.4g minutes (MaxWall), these ask for %.4g: none would start; lower slurm.time\n",
-      allowance->task_minutes, minutes);
+  for (size_t i = 0; i < count; i++)
+    if (demands[i].runs > 0) append_task_limits(allowance, demands[i].settings, text);
 }
 
 static bool fits(const SlurmPartition *p, const SlurmSettings *s) {

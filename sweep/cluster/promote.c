@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "store/workspace/paths.h"
 #include "store/workspace/run.h"
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/launch.h"
+#include "sweep/spec/sweep.h"
 #include "sweep/stop/stop_log.h"
 
 /* Promoted, and not started since: its last attempt ended before. */
@@ -41,20 +41,24 @@ static int find(const char *root, const SweepManifest *manifest, int64_t *indice
 
 static int submit(const char *root, const SweepManifest *manifest, const int64_t *indices, size_t count,
                   SweepPromoted *promoted) {
-  char path[CORE_PATH_MAX];
   SweepSpec spec;
   SlurmSettings settings = slurm_settings_default();
+  SweepResources resources = {0};
+  size_t *run_sets = NULL;
   SlurmCluster *cluster = NULL;
   SweepLaunched done = {0};
-  TRY(store_path_sweep(root, manifest->name, "sweep.ini", path));
-  TRY(sweep_spec_read(path, NULL, NULL, 0, &spec));
+  TRY(sweep_common_frozen(root, manifest->name, &spec));
   int code = sweep_spec_slurm(&spec, &settings);
+  if (code == CORE_OK) code = sweep_resources_of_indices(&spec, manifest, indices, count, &resources, &run_sets);
   sweep_spec_free(&spec);
   if (code == CORE_OK) code = slurm_cluster_open(settings.api, &cluster, NULL);
   const SweepLaunch launch = {
-    .root = root, .name = manifest->name, .cluster = cluster, .settings = &settings, .words = stderr};
+    .root = root, .name = manifest->name, .cluster = cluster, .settings = &settings, .resources = &resources,
+    .run_sets = run_sets, .words = stderr};
   if (code == CORE_OK) code = sweep_launch_again(&launch, manifest, indices, count, &done);
   slurm_cluster_close(&cluster);
+  sweep_resources_free(&resources);
+  free(run_sets);
   *promoted = (SweepPromoted){.submitted = done.submitted, .waiting = done.queued};
   return code;
 }

@@ -12,10 +12,11 @@
 
 enum { ARRAY_TASKS_OTHERWISE = 1000 };
 
-SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmLimits *limits, int64_t room, size_t runs,
-                        int64_t number) {
-  const int64_t packed = launch->settings->runs_per_task;
+SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmSettings *settings, const SlurmLimits *limits,
+                            int64_t room, size_t runs, int64_t number) {
+  const int64_t packed = settings->runs_per_task;
   SweepSplit split = {.launch = launch,
+                  .settings = settings,
                   .number = number,
                   .hash = "0000000000000000",
                   .runs = runs,
@@ -28,7 +29,7 @@ SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmLimits *limits
 }
 
 size_t sweep_split_runs(const SweepSplit *split, int64_t array) {
-  const size_t full = (size_t)(split->array_tasks * split->launch->settings->runs_per_task);
+  const size_t full = (size_t)(split->array_tasks * split->settings->runs_per_task);
   const size_t first = (size_t)array * full;
   return split->runs - first < full ? split->runs - first : full;
 }
@@ -55,7 +56,7 @@ void sweep_wait_free(SweepWait *wait) {
 /* max_running holds for the whole sweep: arrays share it; where there are more arrays than that, each waits for an
  * earlier one. */
 static int64_t throttle_of(const SweepSplit *split, int64_t array) {
-  const SlurmSettings *settings = split->launch->settings;
+  const SlurmSettings *settings = split->settings;
   if (settings->max_running == 0) return 0;
   const int64_t share = settings->max_running / split->arrays + (array < settings->max_running % split->arrays);
   return share > 0 ? share : 1;
@@ -67,7 +68,7 @@ int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wai
   const int64_t begin = array * split->array_tasks,
                 end = begin + split->array_tasks < split->tasks ? begin + split->array_tasks : split->tasks;
   *job = (SweepArrayJob){0};
-  if (*launch->settings->container) snprintf(program, sizeof program, "sweep"); /* the image's, by its PATH */
+  if (*split->settings->container) snprintf(program, sizeof program, "sweep"); /* the image's, by its PATH */
   else TRY(core_program_path(program));
   TRY(sweep_batch_output(launch->root, launch->name, split->number, array, job->output));
   if (strpbrk(job->output, "%\n"))
@@ -89,7 +90,7 @@ int sweep_split_job(const SweepSplit *split, int64_t array, const SweepWait *wai
                         .after_each = wait->after_each,
                         .remark = wait->unknown.length ? job->remark : NULL,
                         .held = launch->held,
-                        .settings = launch->settings};
+                        .settings = split->settings};
   slurm_script_print(&job->job, command, &job->script);
   job->job.script = core_text_string(&job->script);
   return CORE_OK;

@@ -10,6 +10,7 @@
 
 typedef struct SweepSplit {
   const SweepLaunch *launch;     /* borrowed */
+  const SlurmSettings *settings; /* its runs'; borrowed */
   int64_t number;                /* of the batch */
   char hash[SWEEP_HASH];
   size_t runs;
@@ -19,8 +20,8 @@ typedef struct SweepSplit {
 
 /* limits: NULL for a cluster that can not be asked, which means Slurm's defaults. room: how many tasks may be submitted
  * at this moment, which is the most that an array gets; 0 or less: no limit. The caller fills in the hash. */
-SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmLimits *limits, int64_t room, size_t runs,
-                        int64_t number);
+SweepSplit sweep_split_make(const SweepLaunch *launch, const SlurmSettings *settings, const SlurmLimits *limits,
+                            int64_t room, size_t runs, int64_t number);
 
 /* How many runs array 0 .. arrays-1 carries. */
 size_t sweep_split_runs(const SweepSplit *split, int64_t array);

@@ -18,11 +18,13 @@ typedef struct SweepWanted {
   size_t parent;               /* in the list, or as generations.h says; `task` carries a SWEEP_PARENT_ELSEWHERE */
   SlurmId task;
   size_t generation, place;    /* where generations.h has put it */
+  size_t set;                  /* number in launch->resources */
 } SweepWanted;
 
 /* One batch of it. */
 typedef struct SweepGenerationBatch {
   SweepGeneration order;
+  size_t set;                  /* all of its runs have the same */
   SweepSplit split;
   int64_t *jobs;               /* [split.arrays]; 0: not (yet) taken by Slurm */
 } SweepGenerationBatch;
@@ -48,6 +50,8 @@ typedef struct SweepSubmission {
 
 /* Who tells what is done. */
 FILE *sweep_submission_words(const SweepSubmission *s);
+/* Returns the settings of a set's runs. */
+const SlurmSettings *sweep_submission_settings(const SweepSubmission *s, size_t set);
 
 /* ---- what Slurm has ---------------------------------------------------------------------------------------------- */
 
@@ -66,8 +70,8 @@ int sweep_submission_config(const SweepSubmission *s, const SweepWanted *wanted,
 /* Finds the runs that runs begin from (init.from). Leaves out whoever begins from a run that nobody is at, and counts
  * it in `done`. */
 int sweep_submission_find_parents(SweepSubmission *s);
-/* Sorts the runs into generations. With slurm.max_running a child must not run beside the parents of others: one
- * generation after the other. */
+/* Sorts the runs into generations, and each into its resource sets: a batch each. With slurm.max_running batches follow
+ * each other: a child must not run together with the parents of others, nor sets at one time. */
 void sweep_submission_arrange(SweepSubmission *s);
 /* What an array of a generation waits for. Earlier generations have their jobs. Caller calls sweep_wait_free. */
 void sweep_submission_find_waits(const SweepSubmission *s, const SweepGenerationBatch *generation, int64_t array,

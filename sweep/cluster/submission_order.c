@@ -82,24 +82,48 @@ out:
   return code;
 }
 
+static size_t count_sets(const SweepSubmission *s) {
+  return s->launch->resources ? s->launch->resources->count : 1;
+}
+
+static bool has_one_set(const SweepSubmission *s) {
+  for (size_t i = 1; i < s->count; i++)
+    if (s->wanted[i].set != s->wanted[0].set) return false;
+  return true;
+}
+
+/* The runs of one generation as a batch for each set that they have, behind the `at` runs that are sorted already. */
+static void sort_generation(SweepSubmission *s, const SweepGenerations *order, size_t generation, SweepWanted *sorted,
+                            size_t *moved) {
+  const SweepGeneration *whole = &order->generations[generation];
+  size_t at = whole->first;
+  for (size_t set = 0; set < count_sets(s); set++) {
+    SweepGenerationBatch batch = {.order = *whole, .set = set};
+    batch.order.first = at;
+    for (size_t i = 0; i < whole->count; i++) {
+      const size_t run = order->run[whole->first + i];
+      if (s->wanted[run].set != set) continue;
+      moved[run] = at;
+      sorted[at] = s->wanted[run];
+      sorted[at].generation = s->generation_count, sorted[at].place = at - batch.order.first;
+      at++;
+    }
+    batch.order.count = at - batch.order.first;
+    if (batch.order.count == 0) continue;
+    if (s->launch->settings->max_running > 0 && s->generation_count > 0) batch.order.waits = true;
+    s->generations[s->generation_count++] = batch;
+  }
+}
+
 void sweep_submission_arrange(SweepSubmission *s) {
   size_t *parent = core_memory_allocate((s->count + 1) * sizeof *parent);
   SweepGenerations order;
   for (size_t i = 0; i < s->count; i++) parent[i] = s->wanted[i].parent;
-  sweep_generations_make(parent, s->count, s->launch->settings->max_running == 0, &order);
-  s->generations = core_memory_zero_allocate(order.generation_count + 1, sizeof *s->generations);
-  s->generation_count = order.generation_count;
+  sweep_generations_make(parent, s->count, s->launch->settings->max_running == 0 && has_one_set(s), &order);
+  s->generations = core_memory_zero_allocate(order.generation_count * count_sets(s) + 1, sizeof *s->generations);
   SweepWanted *sorted = core_memory_allocate((s->count + 1) * sizeof *sorted);
   size_t *moved = core_memory_allocate((s->count + 1) * sizeof *moved);
-  for (size_t w = 0; w < order.generation_count; w++) {
-    s->generations[w].order = order.generations[w];
-    for (size_t i = 0; i < order.generations[w].count; i++) {
-      const size_t at = order.generations[w].first + i;
-      moved[order.run[at]] = at;
-      sorted[at] = s->wanted[order.run[at]];
-      sorted[at].generation = w, sorted[at].place = i;
-    }
-  }
+  for (size_t w = 0; w < order.generation_count; w++) sort_generation(s, &order, w, sorted, moved);
   for (size_t i = 0; i < s->count; i++)
     if (sorted[i].parent < SWEEP_PARENT_ELSEWHERE) sorted[i].parent = moved[sorted[i].parent];
   free(s->wanted);
@@ -131,17 +155,17 @@ static void wait_for_all(const SweepSubmission *s, const SweepGenerationBatch *g
 
 /* The tasks that carry the parents of this generation's runs; their whole arrays where these are many. */
 static void wait_for_parents(const SweepSubmission *s, const SweepGenerationBatch *generation, SweepWait *wait) {
-  const int64_t packed = s->launch->settings->runs_per_task;
   const size_t before = wait->count;
   bool by_task = true;
   for (size_t i = 0; i < generation->order.count; i++) {
     const SweepWanted *child = &s->wanted[generation->order.first + i];
+    if (child->parent == SWEEP_NO_PARENT) continue;
     SlurmId id = child->task;
     int64_t number = 0, array = 0;
     if (child->parent != SWEEP_PARENT_ELSEWHERE) {
       const SweepWanted *parent = &s->wanted[child->parent];
       const SweepGenerationBatch *there = &s->generations[parent->generation];
-      const int64_t task = (int64_t)parent->place / packed;
+      const int64_t task = (int64_t)parent->place / sweep_submission_settings(s, there->set)->runs_per_task;
       number = there->split.number, array = task / there->split.array_tasks;
       id = (SlurmId){there->jobs[array], task % there->split.array_tasks};
     }

@@ -18,18 +18,21 @@ static int launch(const char *root, const SweepSpec *spec) {
   SweepManifest manifest = {0};
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster = NULL;
+  SweepResources resources = {0};
   SweepLaunched done;
   TRY(sweep_spec_slurm(spec, &settings));
   TRY(sweep_grid_expand(spec, &grid));
   int code = sweep_manifest_read(root, spec->name, &manifest);
+  if (code == CORE_OK) code = sweep_resources_make(&grid, &resources);
   if (code == CORE_OK) code = slurm_cluster_open(settings.api, &cluster, NULL);
   const SweepLaunch wanted = {.root = root, .name = spec->name, .cluster = cluster, .settings = &settings,
-                              .keep_failed = true, .words = stderr};
+                              .resources = &resources, .keep_failed = true, .words = stderr};
   if (code == CORE_OK) code = sweep_launch_grid(&wanted, &grid, &manifest, &done);
   if (code == CORE_OK && done.waiting > 0)
     core_warn("%zu runs of %s wait, since the limit on jobs in the queue is reached: the next task that ends submits "
               "them, or sweep submit %s", done.waiting, spec->name, spec->name);
   slurm_cluster_close(&cluster);
+  sweep_resources_free(&resources);
   sweep_manifest_free(&manifest);
   sweep_grid_free(&grid);
   return code;

@@ -1,6 +1,5 @@
 /* `sweep cancel`, `hold`, `release` and `retry`: a submitted sweep, or runs of it, changed where they lie in Slurm's
  * queue. Each finds out what is where (job_map.h), acts in as few calls as possible, and says what it did. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +13,12 @@
 #include "sweep/cluster/journal.h"
 #include "sweep/cluster/launch.h"
 #include "sweep/commands.h"
+#include "sweep/control/retry_settings.h"
 #include "sweep/local/environment.h"
 #include "sweep/plan/code.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/sweep.h"
 #include "sweep/status/cluster_status.h"
-#include "sweep/status/usage.h"
 #include "sweep/stop/decide.h"
 
 /* A sweep and the chosen ones of its runs. */
@@ -216,28 +215,6 @@ typedef struct RetryOptions {
   SweepCodeChoice code;
 } RetryOptions;
 
-/* "+50%" of what it was, or a size. */
-static int raise_memory(SlurmSettings *settings, const char *text, int64_t before) {
-  char digits[32];
-  double percent;
-  const size_t length = strlen(text);
-  if (text[0] != '+' || length < 3 || text[length - 1] != '%') {
-    settings->mem_per_cpu = 0;
-    return slurm_settings_set(settings, "slurm.mem", text);
-  }
-  snprintf(digits, sizeof digits, "%.*s", (int)length - 2, text + 1);
-  if (!core_text_to_real(digits, &percent) || !(percent > 0 && percent <= 10000))
-    return core_error(CORE_USAGE, "--mem %s: expected a size such as 8G, or +50%%", text);
-  if (before == 0)
-    return core_error(CORE_USAGE, "--mem %s: these runs asked for no memory (slurm.mem); give a size such as 8G", text);
-  const double raised = (double)before * (1 + percent / 100);
-  const int64_t now = slurm_settings_run_mem(settings);
-  if (settings->mem_per_cpu > 0) /* the site's way of asking is kept */
-    settings->mem_per_cpu = (int64_t)ceil((double)settings->mem_per_cpu * raised / (double)now);
-  else settings->mem = (int64_t)ceil(raised);
-  return CORE_OK;
-}
-
 /* Which of the chosen runs a retry means: the named ones, or those in trouble of the wanted kinds. */
 static bool is_meant(const RetryOptions *options, const Chosen *chosen, SweepKind kind) {
   if (kind == SWEEP_FINISHED || kind == SWEEP_DIVERGED) return options->force && !chosen->all;
@@ -290,32 +267,6 @@ static int find_meant(const RetryOptions *options, const Chosen *chosen, int64_t
   }
   slurm_tasks_free(&tasks);
   return code;
-}
-
-/* As the sweep was submitted (its frozen [slurm] section), with what this retry changes. */
-static int retry_settings(const RetryOptions *options, const Chosen *chosen, const int64_t *indices, size_t count,
-                          SlurmSettings *settings) {
-  SweepSpec spec;
-  SweepJobMap job_map;
-  int64_t memory = 0;
-  *settings = slurm_settings_default();
-  TRY(sweep_common_spec(&chosen->common, chosen->name, &spec));
-  int code = sweep_spec_slurm(&spec, settings);
-  sweep_spec_free(&spec);
-  TRY(code);
-  TRY(sweep_job_map_read(chosen->common.root, &chosen->manifest, &job_map));
-  for (size_t i = 0; i < count; i++) {
-    const SweepJobMapRun *place = &job_map.places[indices[i]];
-    const int64_t of_batch = place->array ? slurm_settings_run_mem(&job_map.batches[place->batch].settings) : 0;
-    if (of_batch > memory) memory = of_batch;
-  }
-  sweep_job_map_free(&job_map);
-  if (settings->mem_per_cpu == 0 && memory > settings->mem) settings->mem = memory; /* an earlier retry raised it */
-  if (options->mem) TRY(raise_memory(settings, options->mem, memory));
-  if (options->time) TRY(slurm_settings_set(settings, "slurm.time", options->time));
-  const int64_t limit_mb = options->mem ? slurm_settings_run_mem(settings) : 0;
-  TRY(sweep_usage_check_memory(chosen->common.root, chosen->name, indices, count, limit_mb, !options->dry_run));
-  return slurm_settings_check(settings);
 }
 
 /* What the account's limit on queued jobs has kept out. */
@@ -381,6 +332,8 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
   size_t count, taken;
   int code;
   SlurmSettings settings;
+  SweepResources resources = {0};
+  size_t *run_sets = NULL;
   SweepLaunched done = {0};
   SlurmCluster *cluster = NULL;
   FILE *words = words_of(chosen);
@@ -390,12 +343,17 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
     fprintf(words, "%s: nothing to retry\n", chosen->name);
     goto out;
   }
-  TRY_GOTO(code, out, retry_settings(options, chosen, indices, count, &settings));
+  const SweepRetry wanted = {.common = &chosen->common, .name = chosen->name, .manifest = &chosen->manifest,
+                             .indices = indices, .count = count, .mem = options->mem, .time = options->time,
+                             .dry_run = options->dry_run};
+  TRY_GOTO(code, out, sweep_retry_settings(&wanted, &settings, &resources, &run_sets));
   TRY_GOTO(code, out, slurm_cluster_open(settings.api, &cluster, NULL));
   const SweepLaunch launch = {.root = chosen->common.root,
                               .name = chosen->name,
                               .cluster = cluster,
                               .settings = &settings,
+                              .resources = &resources,
+                              .run_sets = run_sets,
                               .words = words,
                               .force = options->force,
                               .dry_run = options->dry_run};
@@ -411,6 +369,8 @@ static int retry(const RetryOptions *options, const Chosen *chosen) {
 out:
   if ((code == CORE_OK || code == CORE_REQUEUE) && chosen->json) tell_retry(options, chosen, &done, indices, count);
   slurm_cluster_close(&cluster);
+  sweep_resources_free(&resources);
+  free(run_sets);
   free(indices);
   return code;
 }

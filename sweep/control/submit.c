@@ -172,11 +172,13 @@ static int watch(const char *root, const SweepGrid *grid) {
 
 /* `first`: the batch with which this command began; 0: it begins. What it has started over since is not again. */
 static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, const SweepManifest *manifest,
-                           const SlurmSettings *settings, SlurmCluster *cluster, int64_t first) {
+                           const SlurmSettings *settings, const SweepResources *resources, SlurmCluster *cluster,
+                           int64_t first) {
   const SweepLaunch launch = {.root = options->common.root,
                               .name = grid->spec->name,
                               .cluster = cluster,
                               .settings = settings,
+                              .resources = resources,
                               .force = options->force && !options->keep_failed, /* of the first wave */
                               .forced_from = first,
                               .keep_failed = options->keep_failed,
@@ -214,13 +216,13 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
   if (done.submitted + done.queued == 0 && done.waiting > 0) sleep(ROOM_POLL_S); /* others of ours fill the queue */
   const int verdict = watch(options->common.root, grid);
   if (done.waiting == 0 || verdict == CORE_FAIL) return verdict; /* failed runs are for a person to look at */
-  return submit_to_slurm(options, grid, manifest, settings, cluster, first ? first : done.batch);
+  return submit_to_slurm(options, grid, manifest, settings, resources, cluster, first ? first : done.batch);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
 static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec, const SlurmSettings *settings,
-                            SlurmCluster *cluster, const SweepGrid *grid) {
+                            const SweepResources *resources, SlurmCluster *cluster, const SweepGrid *grid) {
   const char *root = options->common.root;
   const bool nothing = options->dry_run || options->test_only;
   SweepManifest manifest = {0};
@@ -244,7 +246,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   printf("\n");
   fflush(stdout);
   if (cluster) {
-    code = submit_to_slurm(options, grid, &manifest, settings, cluster, 0);
+    code = submit_to_slurm(options, grid, &manifest, settings, resources, cluster, 0);
     goto done;
   }
   code = CORE_OK;
@@ -263,11 +265,11 @@ done:
 }
 
 /* A batch system would tell of it after a night in the queue. */
-static int check(const SubmitOptions *options, const SlurmSettings *settings, const SlurmCluster *cluster,
+static int check(const SubmitOptions *options, const SweepResources *resources, const SlurmCluster *cluster,
                  const SweepGrid *grid) {
   SweepChecked checked;
   const SweepCheck asked = {
-    .root = options->common.root, .slurm = cluster ? settings : NULL, .in_root = cluster != NULL};
+    .root = options->common.root, .resources = cluster ? resources : NULL, .in_root = cluster != NULL};
   TRY(sweep_searches_check(grid));
   TRY(sweep_duplicates_check(grid));
   const SweepCodeChoice choice = {.trust = options->trust, .force = options->force, .keep = options->keep,
@@ -302,6 +304,7 @@ static int propose(const SubmitOptions *options, SweepSpec *spec) {
 
 static int submit_once(SubmitOptions *options, SweepSpec *spec) {
   SweepGrid grid;
+  SweepResources resources = {0};
   SlurmSettings settings = slurm_settings_default();
   SlurmCluster *cluster;
   TRY(sweep_spec_slurm(spec, &settings));
@@ -310,8 +313,10 @@ static int submit_once(SubmitOptions *options, SweepSpec *spec) {
   options->on_cluster = cluster != NULL;
   int code = sweep_grid_expand(spec, &grid);
   if (code == CORE_OK) {
-    code = check(options, &settings, cluster, &grid);
-    if (code == CORE_OK) code = submit_somewhere(options, spec, &settings, cluster, &grid);
+    code = sweep_resources_make(&grid, &resources);
+    if (code == CORE_OK) code = check(options, &resources, cluster, &grid);
+    if (code == CORE_OK) code = submit_somewhere(options, spec, &settings, &resources, cluster, &grid);
+    sweep_resources_free(&resources);
     sweep_grid_free(&grid);
   }
   slurm_cluster_close(&cluster);

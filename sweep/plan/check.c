@@ -58,18 +58,26 @@ static void blur_parent(Look *look, CoreConfig *config) {
   snprintf(config->init.from, sizeof config->init.from, "run:0000000000000000@%lld", (long long)origin.iteration);
 }
 
-/* The first seed's runs are all there is: a seed changes nothing here. */
-static void find_shapes(Look *look) {
+static size_t set_of(const Look *look, size_t run) {
+  return look->check->resources ? sweep_resources_of_run(look->check->resources, look->grid, run) : 0;
+}
+
+/* The shapes of one resource set. The first seed's runs are all there is: a seed changes nothing here. */
+static void find_shapes_of_set(Look *look, size_t set) {
   const SweepGrid *grid = look->grid;
   SweepIdSet known = {0};
   char id[CORE_RUN_ID];
   CoreConfig config;
-  size_t place, capacity = 0;
+  const size_t first = look->shape_count;
+  size_t place, capacity = first;
   for (size_t run = 0; run < grid->runs && grid->places[run] < grid->cells; run++) {
+    if (set_of(look, run) != set) continue;
     sweep_grid_config(grid, run, &config);
     blur_parent(look, &config);
     core_config_start_id(&config, id);
-    if (sweep_id_set_add(&known, id, &place)) {
+    const bool is_new = sweep_id_set_add(&known, id, &place);
+    place += first;
+    if (is_new) {
       if (place == capacity) {
         capacity = capacity ? 2 * capacity : 64;
         look->shapes = core_memory_resize(look->shapes, capacity * sizeof *look->shapes);
@@ -82,6 +90,11 @@ static void find_shapes(Look *look) {
   sweep_id_set_free(&known);
 }
 
+static void find_shapes(Look *look) {
+  const size_t sets = look->check->resources ? look->check->resources->count : 1;
+  for (size_t set = 0; set < sets; set++) find_shapes_of_set(look, set);
+}
+
 static void config_of_shape(void *context, size_t i, CoreConfig *config) {
   const Look *look = context;
   sweep_grid_config(look->grid, look->shapes[i].run, config);
@@ -91,7 +104,7 @@ static void config_of_shape(void *context, size_t i, CoreConfig *config) {
 
 /* The job's memory, where it says how much; ranks share the worlds, so a run on several nodes takes a part on each. */
 static void judge_memory(Look *look, const Shape *shape, double bytes, double bytes_here) {
-  const SlurmSettings *slurm = look->check->slurm;
+  const SlurmSettings *slurm = &look->check->resources->sets[set_of(look, shape->run)];
   const double has = (double)slurm_settings_run_mem(slurm) * 1048576, needs = bytes / (double)slurm->nodes;
   char needed[32], given[32], message[512];
   CoreConfig config;
@@ -113,7 +126,7 @@ static void judge_memory(Look *look, const Shape *shape, double bytes, double by
 
 static void take_verdict(Look *look, const Shape *shape, SweepVerdict *verdict) {
   if (verdict->message) add_fault(look, verdict->message, shape);
-  else if (look->check->slurm) judge_memory(look, shape, verdict->bytes, verdict->bytes_here);
+  else if (look->check->resources) judge_memory(look, shape, verdict->bytes, verdict->bytes_here);
   free(verdict->message);
 }
 
@@ -273,7 +286,7 @@ int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecke
   Look look = {.check = check, .grid = grid};
   const SweepChecker checker = {.root = check->root,
                                 .folder = check->in_root ? check->root : NULL,
-                                .elsewhere = check->slurm != NULL,
+                                .elsewhere = check->resources != NULL,
                                 .seconds = check->seconds,
                                 .config = config_of_shape,
                                 .context = &look};

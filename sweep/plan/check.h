@@ -2,12 +2,12 @@
  * queued: levels, encoders, parents, evaluation sets, memory. plan and submit ask, after grid.h and duplicates.h. */
 #ifndef SWEEP_CHECK_H
 #define SWEEP_CHECK_H
-#include "slurm/settings.h"
 #include "sweep/spec/grid.h"
+#include "sweep/spec/resources.h"
 
 typedef struct SweepCheck {
   const char *root;
-  const SlurmSettings *slurm; /* whose memory counts; NULL: this machine's memory and GPUs */
+  const SweepResources *resources; /* whose memory counts; NULL: this machine's memory and GPUs */
   bool in_root;               /* the runs will work in the workspace (on a cluster), not in this folder */
   double seconds;             /* give up after so long; 0: look at all */
 } SweepCheck;

@@ -8,6 +8,7 @@
 
 #include "core/config/origin.h"
 #include "core/files.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "slurm/cluster.h"
 #include "sweep/cluster/launch.h"
@@ -33,6 +34,11 @@ double sweep_plan_left(const CoreConfig *config, const StoreState *state) {
   return fmax(0, end - fmax(start, (double)state->transitions));
 }
 
+static bool has_ended(const SweepSpec *spec, StoreStatus status) {
+  return status == STORE_FINISHED || status == STORE_DIVERGED ||
+         (status == STORE_STOPPED_BY_RULE && spec->stop.rule != SWEEP_STOP_NONE);
+}
+
 /* One run: its state, what is left of it, and how long that takes. */
 static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, size_t run, SweepPlan *plan) {
   CoreConfig config;
@@ -48,8 +54,7 @@ static int add_run(const char *root, const SweepSpeeds *speeds, bool has_runs, s
   plan->status[run] = (uint8_t)state.status;
   plan->count[state.status]++;
   plan->transitions += planned;
-  if (state.status == STORE_FINISHED || state.status == STORE_DIVERGED) return CORE_OK;
-  if (state.status == STORE_STOPPED_BY_RULE && plan->spec->stop.rule != SWEEP_STOP_NONE) return CORE_OK;
+  if (has_ended(plan->spec, state.status)) return CORE_OK;
   double left = sweep_plan_left(&config, &state);
   plan->to_run++;
   plan->partly += state.transitions > 0;
@@ -78,6 +83,7 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
   int code;
   *plan = (SweepPlan){.spec = spec};
   TRY(sweep_grid_expand(spec, &plan->grid));
+  TRY_GOTO(code, out, sweep_resources_make(&plan->grid, &plan->resources));
   TRY_GOTO(code, out, sweep_searches_check(&plan->grid));
   TRY_GOTO(code, out, sweep_duplicates_check(&plan->grid));
   TRY_GOTO(code, out, sweep_manifest_merge(root, &plan->grid, &plan->manifest, &plan->change));
@@ -89,6 +95,14 @@ int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan) {
 out:
   if (code != CORE_OK) sweep_plan_free(plan);
   return code;
+}
+
+size_t sweep_plan_to_run(const SweepPlan *plan, size_t set) {
+  size_t count = 0;
+  for (size_t run = 0; run < plan->grid.runs; run++)
+    count += sweep_resources_of_run(&plan->resources, &plan->grid, run) == set &&
+             !has_ended(plan->spec, (StoreStatus)plan->status[run]);
+  return count;
 }
 
 int sweep_plan_check_speed(double speed) {
@@ -108,6 +122,7 @@ void sweep_plan_free(SweepPlan *plan) {
   sweep_grid_free(&plan->grid);
   sweep_manifest_free(&plan->manifest);
   free(plan->status);
+  sweep_resources_free(&plan->resources);
   core_text_free(&plan->untrusted);
   sweep_code_free(&plan->codes);
   *plan = (SweepPlan){0};
@@ -139,14 +154,12 @@ typedef struct PlanOptions {
  * cluster is meant, whose machines are not this one. */
 static int check(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *plan) {
   const char *root = options->common.root;
-  SlurmSettings settings = slurm_settings_default();
   TRY(sweep_code_look_at_trust(&plan->grid, options->trust, &plan->untrusted));
   TRY(sweep_code_compare(root, &plan->grid, &plan->codes));
   if (options->no_check || plan->untrusted.length > 0) return CORE_OK;
-  const bool elsewhere = cluster || plan->spec->resource_count > 0;
-  TRY(sweep_spec_slurm(plan->spec, &settings));
+  const bool elsewhere = cluster || sweep_spec_has_resources(plan->spec);
   const SweepCheck asked = {
-    .root = root, .slurm = elsewhere ? &settings : NULL, .in_root = cluster != NULL, .seconds = CHECK_S};
+    .root = root, .resources = elsewhere ? &plan->resources : NULL, .in_root = cluster != NULL, .seconds = CHECK_S};
   plan->is_checked = true;
   return sweep_check_grid(&asked, &plan->grid, &plan->checked);
 }
@@ -164,7 +177,8 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   int code = slurm_cluster_open(settings.api, &cluster, &fault);
   if (code != CORE_OK && fault != SLURM_ABSENT) return code;
   const SweepLaunch launch = {
-    .root = root, .name = name, .cluster = cluster, .settings = &settings, .preview = &preview};
+    .root = root, .name = name, .cluster = cluster, .settings = &settings, .resources = &plan->resources,
+    .preview = &preview};
   code = sweep_launch_grid(&launch, &plan->grid, &plan->manifest, &done);
   slurm_cluster_close(&cluster);
   if (code == CORE_OK && preview.arrays == 0)
@@ -181,21 +195,47 @@ static int print_script(const char *root, const SweepPlan *plan, int64_t array) 
   return code;
 }
 
-/* What [slurm] would have the runs cost at most; nothing without such a section, or without a Slurm here. */
-static int print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
-  SlurmSettings settings = slurm_settings_default();
+/* Prints the highest cost that [slurm] allows; nothing without resources, or without a Slurm here. */
+static void print_cost(const SweepPlan *plan, SlurmCluster *cluster) {
+  const SweepResources *resources = &plan->resources;
   SlurmAllowance allowance;
   CoreText text = {0};
-  if (!cluster || plan->spec->resource_count == 0 || plan->to_run == 0) return CORE_OK;
-  TRY(sweep_spec_slurm(plan->spec, &settings));
-  sweep_launch_cost(&settings, plan->to_run, &text);
-  printf("on Slurm     %s\n", core_text_string(&text));
+  if (!cluster || !sweep_spec_has_resources(plan->spec) || plan->to_run == 0) return;
+  SweepDemand *demands = core_memory_zero_allocate(resources->count, sizeof *demands);
+  for (size_t set = 0; set < resources->count; set++)
+    demands[set] = (SweepDemand){&resources->sets[set], sweep_plan_to_run(plan, set)};
+  for (size_t set = 0; set < resources->count && resources->count > 1; set++) {
+    core_text_clear(&text);
+    sweep_launch_cost(&demands[set], 1, &text);
+    printf("%-12s %s: %zu runs, %s\n", set ? "" : "on Slurm", resources->labels[set], demands[set].runs,
+           core_text_string(&text));
+  }
   core_text_clear(&text);
-  if (slurm_allowance(cluster, settings.account, settings.qos, &allowance) == CORE_OK)
-    sweep_launch_allowance(&allowance, &settings, plan->to_run, &text);
+  sweep_launch_cost(demands, resources->count, &text);
+  printf("%-12s %s%s\n", resources->count > 1 ? "" : "on Slurm", resources->count > 1 ? "together " : "",
+         core_text_string(&text));
+  core_text_clear(&text);
+  const SlurmSettings *first = &resources->sets[0];
+  if (slurm_allowance(cluster, first->account, first->qos, &allowance) == CORE_OK)
+    sweep_launch_allowance(&allowance, demands, resources->count, &text);
   core_error_clear();
   printf("%s", core_text_string(&text));
   core_text_free(&text);
+  free(demands);
+}
+
+/* Checks each resource set against the cluster's partitions. */
+static int check_partitions(const SweepPlan *plan, SlurmCluster *cluster) {
+  const SweepResources *resources = &plan->resources;
+  for (size_t set = 0; cluster && sweep_spec_has_resources(plan->spec) && set < resources->count; set++) {
+    const char *who = *resources->labels[set] ? resources->labels[set] : "this sweep";
+    const int code = sweep_plan_to_run(plan, set) > 0 ? sweep_launch_fits(cluster, &resources->sets[set]) : CORE_OK;
+    if (code == CORE_OK) continue;
+    if (code == CORE_USAGE) return core_error_context(code, "%s: runs of %s", plan->spec->ini.file, who);
+    core_warn("whether a partition takes these runs is not known: %s", core_error_message());
+    core_error_clear();
+    return CORE_OK;
+  }
   return CORE_OK;
 }
 
@@ -203,12 +243,14 @@ static int show(const PlanOptions *options, SlurmCluster *cluster, SweepPlan *pl
   const char *root = options->common.root;
   TRY(check(options, cluster, plan));
   if (options->script) return print_script(root, plan, options->array);
+  if (!options->no_check) TRY(check_partitions(plan, cluster));
   if (options->json) {
     sweep_plan_print_json(plan, options->runs);
     return CORE_OK;
   }
   sweep_plan_print(plan, options->runs);
-  return print_cost(plan, cluster);
+  print_cost(plan, cluster);
+  return CORE_OK;
 }
 
 /* A plan can be made anywhere; on a login node it knows more. NULL: no Slurm here, or none that answers. */

@@ -12,6 +12,7 @@
 #include "sweep/plan/code.h"
 #include "sweep/spec/grid.h"
 #include "sweep/spec/manifest.h"
+#include "sweep/spec/resources.h"
 #include "sweep/spec/spec.h"
 #include "sweep/spec/sweep.h"
 
@@ -37,11 +38,14 @@ typedef struct SweepPlan {
   SweepRunMemory memory;             /* of the runs that were started */
   CoreText untrusted;                /* what may not run and was not checked for that; "": nothing */
   SweepCodes codes;                  /* the runs' code, and runs that were made by other code */
+  SweepResources resources;          /* what the runs ask of a cluster */
 } SweepPlan;
 
 /* Expands the spec and looks at the workspace. Caller calls sweep_plan_free; spec must outlive the plan. */
 int sweep_plan_make(const char *root, const SweepSpec *spec, SweepPlan *plan);
 void sweep_plan_free(SweepPlan *plan);
+/* Counts the runs of a resource set that are neither finished, diverged nor stopped by the rule. */
+size_t sweep_plan_to_run(const SweepPlan *plan, size_t set);
 /* What is left, at `speed` transitions a second instead of what was measured; 0: nothing changes. CORE_USAGE: no such
  * speed. */
 int sweep_plan_price(SweepPlan *plan, double speed);

@@ -94,10 +94,19 @@ static void append_base(CoreText *text, const SweepSpec *spec) {
   core_text_free(&value);
 }
 
+static void append_block_resources(CoreText *text, const SweepBlock *block) {
+  for (size_t i = 0; i < block->resource_count; i++) {
+    core_text_appendf(text, "slurm.%s = ", block->resources[i].key);
+    append_value(text, block->resources[i].value);
+    core_text_append(text, "\n");
+  }
+}
+
 static void append_blocks(CoreText *text, const char *kind, const SweepBlock *blocks, size_t count) {
   for (size_t b = 0; b < count; b++) {
     core_text_appendf(text, "\n[%s %s]\n", kind, blocks[b].name);
     for (size_t i = 0; i < blocks[b].count; i++) append_list(text, &blocks[b].lists[i]);
+    append_block_resources(text, &blocks[b]);
   }
 }
 
@@ -105,6 +114,7 @@ static void append_searches(CoreText *text, const SweepSpec *spec) {
   for (size_t i = 0; i < spec->search_count; i++) {
     core_text_appendf(text, "\n[search %s]\n", spec->searches[i].name);
     core_search_print(&spec->searches[i].space, text);
+    append_block_resources(text, &spec->searches[i].block);
   }
 }
 

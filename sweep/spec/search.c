@@ -18,7 +18,8 @@ static const char columns[] = "trial\twave\tsettings";
 
 static void make_lists(SweepSearch *search) {
   const CoreSearch *space = &search->space;
-  search->block = (SweepBlock){.entry = search->entry, .count = space->count};
+  search->block.entry = search->entry;
+  search->block.count = space->count;
   memcpy(search->block.name, search->name, sizeof search->block.name);
   search->block.lists = core_memory_zero_allocate(space->count + 1, sizeof *search->block.lists);
   for (size_t i = 0; i < space->count; i++)
@@ -67,6 +68,7 @@ void sweep_search_free(SweepSearch *search) {
   for (size_t i = 0; search->block.lists && i < search->block.count; i++)
     sweep_value_list_free(&search->block.lists[i]);
   free(search->block.lists);
+  free(search->block.resources);
   free(search->wave);
   core_search_free(&search->space);
   search->block = (SweepBlock){0};

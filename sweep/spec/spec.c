@@ -10,7 +10,6 @@
 #include "core/files.h"
 #include "core/memory.h"
 #include "slurm/settings.h"
-#include "slurm/site.h"
 #include "sweep/spec/search.h"
 #include "sweep/spec/spec_internal.h"
 
@@ -275,8 +274,14 @@ static int check_axis(const CoreIni *ini, const SweepValueList *list) {
   return sweep_value_list_check_different(ini, list);
 }
 
+static bool is_resource(const CoreIniEntry *entry) { return strncmp(entry->key, "slurm.", 6) == 0; }
+
 static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, SweepBlock *block) {
   const CoreIni *ini = &file->spec->ini;
+  if (is_resource(entry) && is_zip)
+    return core_ini_error_key(ini, entry, "a zip has no resources; put %s into [slurm], a [grid] or a [search]",
+                              entry->key);
+  if (is_resource(entry)) return spec_resource_add(file, entry, block);
   const CoreConfigRow *row = core_config_find(entry->key);
   if (!row) {
     unknown_name(entry->key);
@@ -302,6 +307,8 @@ static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *s
   }
   if (section->search && strcmp(entry->key, "seeds") == 0)
     return add_setting(file, (SpecSetting){.name = "sweep.seeds", .profile = section->profile, .entry = *entry});
+  if (section->search && is_resource(entry))
+    return spec_resource_add(file, entry, &file->searches[section->search - 1].search.block);
   if (section->search)
     return core_search_line(&file->spec->ini, entry, &file->searches[section->search - 1].search.space);
   if (!*entry->section)
@@ -329,8 +336,11 @@ static int read_file(SpecFile *file) {
 static void block_free(SweepBlock *block) {
   for (size_t i = 0; i < block->count; i++) sweep_value_list_free(&block->lists[i]);
   free(block->lists);
+  free(block->resources);
   block->lists = NULL;
+  block->resources = NULL;
   block->count = 0;
+  block->resource_count = 0;
 }
 
 static void free_file(SpecFile *file) {
@@ -403,15 +413,6 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
   free(text);
   if (code == CORE_OK) take_folder(path, spec);
   return code;
-}
-
-int sweep_spec_slurm(const SweepSpec *spec, SlurmSettings *settings) {
-  SlurmSite site;
-  TRY(slurm_site_apply(settings, &site));
-  for (size_t i = 0; i < spec->resource_count; i++)
-    TRY(slurm_settings_set(settings, spec->resources[i].key, spec->resources[i].value));
-  const int code = slurm_settings_check(settings);
-  return code == CORE_OK ? CORE_OK : core_error_context(code, "%s", spec->ini.file);
 }
 
 void sweep_spec_free(SweepSpec *spec) {

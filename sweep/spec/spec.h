@@ -12,7 +12,8 @@
  *                        every grid block. Several searches: their union. seeds: as in [sweep]
  *   [profile NAME]       full names: config settings, sweep.*, slurm.*, stop.*; override the sections above
  *   [profile NAME grid BLOCK], [profile NAME zip BLOCK], [profile NAME search BLOCK]   replace that whole block
- *   [slurm]              resources (slurm/settings.def): where and how runs are carried out on a cluster
+ *   [slurm]              resources (slurm/settings.def): where and how runs are carried out on a cluster. slurm.* in a
+ *                        [grid] or [search] wins for its runs (resources.h)
  *   [stop]               which runs are stopped early, by which rule (stop_rule.def)
  *
  * Order of precedence for a setting: --set, then grid or zip, then [profile], then its section, then the default.
@@ -36,12 +37,20 @@
 
 enum { SWEEP_NAME = 65 /* core_text_check_name's 64 and NUL */ };
 
+/* A checked slurm.* setting, as text; the local executor does not use them. */
+typedef struct SweepResource {
+  const char *key, *value;   /* key without "slurm." */
+  const CoreIniEntry *entry; /* the line of a block; NULL for those of the sweep */
+} SweepResource;
+
 /* A [grid NAME] or [zip NAME]: in a grid each list is an axis; in a zip all lists are one. */
 typedef struct SweepBlock {
   char name[SWEEP_NAME];
   const CoreIniEntry *entry; /* its section line */
   SweepValueList *lists;
   size_t count;
+  SweepResource *resources;  /* its own, over those of the sweep (resources.h); none in a zip */
+  size_t resource_count;
 } SweepBlock;
 
 /* A [search NAME]; sweep/spec/search.h works with it. */
@@ -49,13 +58,10 @@ typedef struct SweepSearch {
   char name[SWEEP_NAME];
   const CoreIniEntry *entry; /* its section line */
   CoreSearch space;
-  SweepBlock block;          /* a list a setting, all of `trials` values: the trials that are known */
+  SweepBlock block;          /* a list a setting, all of `trials` values: the trials that are known; its resources */
   size_t trials;
   int64_t *wave;             /* [trials] in which wave each was proposed; 0: it follows from the file */
 } SweepSearch;
-
-/* A checked [slurm] setting, as text; the local executor does not use them. */
-typedef struct SweepResource { const char *key, *value; } SweepResource;
 
 typedef struct SweepSpec {
   char name[SWEEP_NAME];

@@ -49,6 +49,11 @@ int spec_search_open(SpecFile *file, const CoreIniEntry *entry, int profile, con
  * follows from the file. After the blocks. */
 int spec_search_resolve(SpecFile *file, int profile);
 
+/* slurm.* of a [grid] or [search]: spec_resources.c. Adds a line. */
+int spec_resource_add(SpecFile *file, const CoreIniEntry *entry, SweepBlock *block);
+/* Applies --set to those of the selected blocks and checks them. After spec_search_resolve. */
+int spec_resources_resolve(SpecFile *file, int profile);
+
 /* Second half: selects the profile (NULL: none) and the blocks, applies --set, fills file->spec. Blocks that it takes
  * are emptied in `file`. */
 int spec_resolve(SpecFile *file, const char *profile);

@@ -204,6 +204,8 @@ static int take_blocks(SpecFile *file, int profile) {
     else spec->grids[spec->grid_count++] = source->block;
     source->block.lists = NULL;
     source->block.count = 0;
+    source->block.resources = NULL;
+    source->block.resource_count = 0;
   }
   return CORE_OK;
 }
@@ -305,5 +307,6 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   TRY(check_overlaps(file->spec));
   TRY(check_profile_counts(file, profile));
   TRY(set_in_blocks(file));
-  return spec_search_resolve(file, profile);
+  TRY(spec_search_resolve(file, profile));
+  return spec_resources_resolve(file, profile);
 }

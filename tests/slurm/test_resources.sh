@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Blocks with resources of their own (slurm.* in a [grid]) on a real Slurm: an array for each set, as plan --script shows it; runs
+# that begin from another set's runs; retry and submit again.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/tap.sh
+. tests/slurm/cluster.sh
+. tests/slurm/sweep.sh
+export HOME=$tap_dir
+cluster_gpus=2
+if ! cluster_start; then tap_skip "resources of blocks on a real cluster" "$cluster_problem"; tap_done; fi
+stored() { scontrol write batch_script "$1" - 2>/dev/null; }
+job_of() { awk -F'\t' -v b="$2" -v a="$3" '$3 == "took" && $4 == b && $5 == a { print $6 }' "$SWEEP_ROOT/sweeps/$1/submit.log"; }
+asks() { # JOB WORD: what a task of it asks for
+  scontrol show job "$1" | tr ' ' '\n' | grep "^$2=" | sort -u
+}
+
+experiment sets 2 20 "time = 00:10:00"
+cat >>"$tap_dir/sets.ini" <<'INI'
+[grid parents]
+ppo.epsilon = 0.2
+[grid wide]
+ppo.epsilon = 0.3, 0.4
+init.from = "run:{ppo.epsilon=0.2}"
+init.restore = weights
+slurm.cpus_per_run = 2
+slurm.time = 00:20:00
+slurm.mem = 120M
+[grid other]
+ppo.epsilon = 0.5
+slurm.cpus_per_run = 2
+slurm.time = 00:20:00
+slurm.mem = 120M
+INI
+tap_run "plan shows what each set costs at most" 0 "wide, other: 6 runs, at most 4 CPU-hours" sweep plan "$tap_dir/sets.ini"
+tap_run "and the sum" 0 "together at most 4.333 CPU-hours" sweep plan "$tap_dir/sets.ini"
+for k in 0 1; do sweep plan "$tap_dir/sets.ini" --script --array $k >"$tap_dir/preview.$k" 2>/dev/null; done
+tap_check "each array of plan --script has its set" "$(
+  grep -q -- '--cpus-per-task=1$' "$tap_dir/preview.0" && grep -q -- '--cpus-per-task=2$' "$tap_dir/preview.1" || cat "$tap_dir"/preview.*)"
+sed 's/^slurm.cpus_per_run = 2/slurm.cpus_per_run = 3/' "$tap_dir/sets.ini" >"$tap_dir/wider.ini"
+tap_run "a partition's limits are held against each set" 2 "wider.ini: runs of wide, other: no task fits partition main" \
+  sweep plan "$tap_dir/wider.ini"
+tap_run "8 runs as an array for each set and generation" 0 "8 runs submitted in 3 arrays" submit sets --held
+tap_check "what Slurm keeps is what plan showed" "$(cmp <(grep -v '^#SBATCH --hold' <(stored "$(job_of sets 1 0)")) "$tap_dir/preview.0" 2>&1)"
+tap_check "parents ask for one processor, the others for two" "$(
+  for b in 1 2 3; do asks "$(job_of sets $b 0)" CPUs/Task; done | tr '\n' ' ' | grep -qx 'CPUs/Task=1 CPUs/Task=2 CPUs/Task=2 ' ||
+  cat "$SWEEP_ROOT/sweeps/sets/submit.log")"
+tap_run "submitting again submits nothing" 0 "8 in the queue already" submit sets
+sweep cancel sets 2 >/dev/null # of [grid wide] or [grid other], by the order of the manifest
+tap_run "a cancelled run goes back with its block's resources" 0 "1 runs submitted in 1 array" submit sets --held
+tap_check "that ask for two processors" "$(asks "$(job_of sets 4 0)" CPUs/Task | grep -qx 'CPUs/Task=2' || sed -n 1,20p "$SWEEP_ROOT/sweeps/sets/manifest.tsv")"
+sweep release sets >/dev/null
+tap_wait 300 queue_empty
+counts sets 8 20
+tap_check "each child began from its parent's end" "$(
+  began=$(grep -lE '^parent=[0-9a-f]{16}@20$' "$SWEEP_ROOT"/runs/*/*/state | wc -l); [ "$began" = 4 ] || echo "$began of 4")"
+
+# ---- retry
+experiment again 1 20 "time = 00:10:00"
+cat >>"$tap_dir/again.ini" <<'INI'
+[grid small]
+ppo.epsilon = 0.2
+[grid large]
+ppo.epsilon = 0.3
+slurm.mem = 200M
+INI
+SWEEP_TRAINER=/nonexistent/trainer submit again --no-check >/dev/null
+tap_wait 300 queue_empty
+tap_run "retry raises the memory of each set by itself" 0 "2 runs submitted again" sweep retry again --mem +50%
+tap_check "150 and 300 MB" "$(
+  grep -hE '^set.slurm.mem=' "$SWEEP_ROOT"/sweeps/again/batches/00000[34].tsv | sort | tr '\n' ' ' | grep -q '150M.*300M' ||
+  grep -H mem "$SWEEP_ROOT"/sweeps/again/batches/*.tsv)"
+tap_wait 300 queue_empty
+counts again 2 20
+tap_done
