@@ -1,29 +1,29 @@
-/* How heavy-tailed a gradient is (spec metrics.md 3.1): the kurtosis of log(|g| + 1e-8) over a network's gradient
- * entries. Read by the learners between the backward pass and the step; changes nothing. */
+/* Heavy-tailedness of a gradient (spec metrics.md 3.1): the kurtosis of log(|g| + 1e-8) over a network's gradient
+ * entries. Computed by the learners between the backward pass and the step; changes nothing. */
 #ifndef TRAINER_KURTOSIS_H
 #define TRAINER_KURTOSIS_H
 #include <stddef.h>
 
 #include "trainer/math/moments.h"
 
-#define KURTOSIS_FLOOR 1e-8 /* added to |g|: the logarithm of an exact 0 is the logarithm of this */
+#define KURTOSIS_FLOOR 1e-8 /* added to |g|, so that the logarithm of an exact 0 is finite */
 
 typedef struct Kurtosis {
-  double all;            /* n m4 / m2^2, 3 for a Gaussian (not the excess); NaN when all entries are alike */
-  double nonzero;        /* the same without the entries that are exactly 0, which dead units make */
-  double zero_fraction;  /* share of those */
+  double all;            /* n m4 / m2^2, 3 for a Gaussian (not the excess); NaN when all entries are equal */
+  double nonzero;        /* the same without exact zeros, which dead units produce */
+  double zero_fraction;  /* share of exact zeros */
 } Kurtosis;
 
-/* From the moments of log(|g| + KURTOSIS_FLOOR) of those of n entries that are not 0. */
+/* Computes the kurtosis from the moments of log(|g| + KURTOSIS_FLOOR) of the nonzero ones among n entries. */
 CORE_DEVICE_FN Kurtosis kurtosis_of_moments(Moments all, double n) {
-  const Moments zeros = {n - all.n, log(KURTOSIS_FLOOR), 0, 0, 0}; /* all of them alike: no spread */
+  const Moments zeros = {n - all.n, log(KURTOSIS_FLOOR), 0, 0, 0}; /* all equal: no spread */
   const double nonzero = moments_kurtosis(&all), zero_fraction = zeros.n / n;
   moments_merge(&all, &zeros);
   const Kurtosis kurtosis = {moments_kurtosis(&all), nonzero, zero_fraction};
   return kurtosis;
 }
 
-/* Of gradient[n]. The sums have a fixed order, whatever the number of threads. */
+/* Computes the kurtosis of gradient[n]. The sums have a fixed order, whatever the number of threads. */
 Kurtosis kurtosis_measure(const float *gradient, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* Mergeable statistics in float64 (spec metrics.md 1.1, 1.3): central moments up to the fourth, and log-sum-exp.
- * Records of parts are folded in a fixed order, so a statistic does not depend on the number of threads or ranks.
+ * Partial records are folded in a fixed order, so a statistic does not depend on the number of threads or ranks.
  * Nothing here forms E[x^2] - E[x]^2, which loses all digits when the mean is large. */
 #ifndef TRAINER_MOMENTS_H
 #define TRAINER_MOMENTS_H
@@ -31,7 +31,7 @@ CORE_DEVICE_FN void moments_merge(Moments *a, const Moments *b) {
   *a = both;
 }
 
-/* Multiplies the weight of all values so far. */
+/* Scales the weight of all values so far. */
 static inline void moments_scale(Moments *a, double weight) {
   a->n *= weight, a->m2 *= weight, a->m3 *= weight, a->m4 *= weight;
 }
@@ -42,7 +42,7 @@ CORE_DEVICE_FN double moments_variance_unbiased(const Moments *a) { return a->n 
 /* n m4 / m2^2: 3 for a Gaussian (not the excess); NaN when all values are equal. */
 CORE_DEVICE_FN double moments_kurtosis(const Moments *a) { return a->m2 > 0 ? a->n * a->m4 / (a->m2 * a->m2) : NAN; }
 
-/* sum of e^x over the values, held as sum * e^max. Start with log_sum_empty(). */
+/* sum of e^x over the values, stored as sum * e^max. Start with log_sum_empty(). */
 typedef struct LogSum { double max, sum; } LogSum;
 
 static inline LogSum log_sum_empty(void) { return (LogSum){-INFINITY, 0}; }
@@ -65,7 +65,7 @@ static inline void log_sum_merge(LogSum *a, const LogSum *b) {
   a->max = max;
 }
 
-/* log of the sum; -inf without values. */
+/* Returns the log of the sum; -inf without values. */
 static inline double log_sum_value(const LogSum *a) { return a->sum > 0 ? a->max + log(a->sum) : -INFINITY; }
 
 #endif

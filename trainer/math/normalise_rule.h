@@ -1,20 +1,20 @@
-/* Rules of running normalisation, for the CPU (normalise.c) and the device's kernels (kernels_normalise.h). */
+/* Rules of running normalization, for the CPU (normalize.c) and the device's kernels (kernels_normalize.h). */
 #ifndef TRAINER_NORMALISE_RULE_H
 #define TRAINER_NORMALISE_RULE_H
 #include <math.h>
 
 #include "core/device/device_kernel.h"
 
-/* x -> (x - mean) / deviation of all x so far, feature by feature. */
+/* x -> (x - mean) / std of all x so far, feature by feature. */
 typedef enum NormaliseRule {
   NORMALISE_NONE,
-  NORMALISE_STOIX,     /* deviation within 5e-4..5e4; statistics change once an iteration (spec ppo.md 1.8) */
-  NORMALISE_CLEANRL,   /* variance + 1e-8, result within +-10; statistics change with every step (8.1) */
-  NORMALISE_RL_GAMES,  /* variance + 1e-5, result within +-5; statistics change once an iteration (7.3) */
-  NORMALISE_CLEANRL_EACH, /* CLEANRL's, of each world by itself (gymnasium's wrapper inside of an environment) */
+  NORMALISE_STOIX,     /* std clamped to 5e-4..5e4; statistics change once per iteration (spec ppo.md 1.8) */
+  NORMALISE_CLEANRL,   /* variance + 1e-8, result clamped to +-10; statistics change with every step (8.1) */
+  NORMALISE_RL_GAMES,  /* variance + 1e-5, result clamped to +-5; statistics change once per iteration (7.3) */
+  NORMALISE_CLEANRL_EACH, /* CLEANRL's rule for each world separately (gymnasium's wrapper inside an environment) */
 } NormaliseRule;
 
-/* 1 / deviation of one feature. */
+/* Returns 1 / std of one feature. */
 CORE_DEVICE_FN double normalise_factor(NormaliseRule rule, double count, double m2) {
   if (count == 0) return 1;
   const double variance = fmax(m2, 0.0) / count;
@@ -27,12 +27,12 @@ CORE_DEVICE_FN double normalise_factor(NormaliseRule rule, double count, double 
   }
 }
 
-/* Largest magnitude of a normalised number. */
+/* Returns the largest magnitude of a normalized value. */
 CORE_DEVICE_FN double normalise_bound(NormaliseRule rule) {
   return rule == NORMALISE_CLEANRL || rule == NORMALISE_CLEANRL_EACH ? 10 : rule == NORMALISE_RL_GAMES ? 5 : INFINITY;
 }
 
-/* 1 / deviation of discounted sums of rewards, and a reward times it. */
+/* Returns 1 / std of discounted sums of rewards; and a reward times it. */
 CORE_DEVICE_FN double normalise_reward_factor(double count, double m2) { return 1 / sqrt(m2 / count + 1e-8); }
 CORE_DEVICE_FN float normalise_reward(float reward, double factor) {
   return (float)fmin(fmax((double)reward * factor, -10.0), 10.0);

@@ -1,14 +1,14 @@
-/* The layout of a SAPG iteration's samples, and which rank has which (sapg.h). Pure index arithmetic, for the host
+/* Layout of a SAPG iteration's samples, and their division over ranks (sapg.h). Pure index arithmetic, for the host
  * (sapg_data.c) and the device's kernels (kernels_sapg.h, kernels_ranks.h). */
 #ifndef TRAINER_LEARNERS_SAPG_LAYOUT_H
 #define TRAINER_LEARNERS_SAPG_LAYOUT_H
 #include "core/device/device_kernel.h"
 
-/* An iteration's samples: N*K of the rollout, then those of the drawn followers. Numbers in the run: on-policy t*N +
- * world; off-policy, from the d-th drawn follower, N*K + d*(n*K) + t*n + world in the block, n worlds a block. */
+/* Samples of an iteration: N*K of the rollout, then those of the sampled followers. Indices in the run: on-policy t*N +
+ * world; off-policy, from the d-th sampled follower, N*K + d*(n*K) + t*n + world in the block, n worlds per block. */
 typedef struct SapgLayout {
   int worlds, steps, blocks;   /* N, K */
-  int drawn;                   /* followers drawn */
+  int drawn;                   /* number of sampled followers */
   int sequence;                /* steps that stay together in a shuffle */
 } SapgLayout;
 
@@ -16,14 +16,15 @@ CORE_DEVICE_FN int sapg_block_worlds(const SapgLayout *layout) { return layout->
 CORE_DEVICE_FN size_t sapg_on_policy(const SapgLayout *layout) {
   return (size_t)layout->worlds * (size_t)layout->steps;
 }
-CORE_DEVICE_FN size_t sapg_off_policy(const SapgLayout *layout) { /* of one follower */
+CORE_DEVICE_FN size_t sapg_off_policy(const SapgLayout *layout) { /* samples per follower */
   return (size_t)sapg_block_worlds(layout) * (size_t)layout->steps;
 }
 CORE_DEVICE_FN size_t sapg_samples(const SapgLayout *layout) {
   return sapg_on_policy(layout) + (size_t)layout->drawn * sapg_off_policy(layout);
 }
 
-/* The sample of a step of a sequence. Sequences are numbered world after world, those of the drawn followers last. */
+/* Returns the sample of a step of a sequence. Sequences are numbered world after world, those of the sampled followers
+ * last. */
 CORE_DEVICE_FN uint32_t sapg_sample(const SapgLayout *layout, uint32_t sequence, uint32_t step) {
   const uint32_t each_world = (uint32_t)(layout->steps / layout->sequence);
   const uint32_t block = (uint32_t)sapg_block_worlds(layout), worlds = (uint32_t)layout->worlds;
@@ -35,15 +36,15 @@ CORE_DEVICE_FN uint32_t sapg_sample(const SapgLayout *layout, uint32_t sequence,
   return (uint32_t)sapg_on_policy(layout) + drawn * each + t * block + world % block;
 }
 
-/* A rank's part: the samples of its own worlds, so that no transition is sent. Their numbers at the rank: on-policy
- * t*(own worlds) + world, behind them off-policy t*columns + column, the columns being its worlds of drawn followers,
- * in order. */
+/* A rank's part: the samples of its own worlds, so that no transition is sent. Local indices: on-policy t*(local
+ * worlds) + world; after them off-policy t*columns + column, where the columns are its worlds of sampled followers, in
+ * order. */
 typedef struct SapgShare {
   SapgLayout layout;
-  uint32_t first_world, worlds, shard_worlds; /* own ones, of the run's; of a shard of them */
-  uint32_t columns;            /* of this iteration */
+  uint32_t first_world, worlds, shard_worlds; /* local worlds, in the run's numbering; worlds per shard */
+  uint32_t columns;            /* columns of this iteration */
   const uint32_t *follower;    /* [drawn] */
-  const uint32_t *column;      /* [drawn] of the first of its worlds */
+  const uint32_t *column;      /* [drawn] column of its first world */
 } SapgShare;
 
 CORE_DEVICE_FN size_t sapg_own_on_policy(const SapgShare *share) { return (size_t)share->layout.steps * share->worlds; }
@@ -51,7 +52,7 @@ CORE_DEVICE_FN size_t sapg_own_off_policy(const SapgShare *share) {
   return (size_t)share->layout.steps * share->columns;
 }
 
-/* A follower's worlds among the first `worlds` own ones: numbers from the own first. */
+/* A follower's worlds among the first `worlds` local ones: local indices. */
 typedef struct SapgWorlds { uint32_t first, count; } SapgWorlds;
 CORE_DEVICE_FN SapgWorlds sapg_worlds_of(const SapgShare *share, uint32_t follower, uint32_t worlds) {
   const int64_t block = sapg_block_worlds(&share->layout), from = (int64_t)follower * block - share->first_world;
@@ -63,13 +64,13 @@ CORE_DEVICE_FN SapgWorlds sapg_worlds_of(const SapgShare *share, uint32_t follow
 CORE_DEVICE_FN uint32_t sapg_world_of_column(const SapgShare *share, uint32_t column) {
   for (int d = 0; d < share->layout.drawn; d++) {
     const SapgWorlds own = sapg_worlds_of(share, share->follower[d], share->worlds);
-    const uint32_t at = column - share->column[d]; /* too large for columns before it */
+    const uint32_t at = column - share->column[d]; /* wraps to a huge value for columns before this follower's */
     if (at < own.count) return own.first + at;
   }
   return 0; /* no such column */
 }
 
-/* The rank's number of a sample of the run, or -1. */
+/* Returns the local index of a sample of the run, or -1 if another rank has it. */
 CORE_DEVICE_FN int64_t sapg_own(const SapgShare *share, uint32_t sample) {
   const SapgLayout *layout = &share->layout;
   const uint32_t on_policy = (uint32_t)sapg_on_policy(layout), block = (uint32_t)sapg_block_worlds(layout);
@@ -79,13 +80,13 @@ CORE_DEVICE_FN int64_t sapg_own(const SapgShare *share, uint32_t sample) {
   }
   const uint32_t each = (uint32_t)sapg_off_policy(layout), at = (sample - on_policy) % each;
   const uint32_t d = (sample - on_policy) / each, world = share->follower[d] * block + at % block - share->first_world;
-  if (world >= share->worlds) return -1; /* another rank's: the difference is too large */
+  if (world >= share->worlds) return -1; /* another rank's world: the unsigned difference wraps to a huge value */
   const SapgWorlds own = sapg_worlds_of(share, share->follower[d], share->worlds);
   return (int64_t)sapg_own_on_policy(share) + (int64_t)(at / block) * share->columns + share->column[d] +
          (world - own.first);
 }
 
-/* Whether a sample is off-policy, another block's transition that the leader learns from; and its row of the rank's
+/* Whether a sample is off-policy (another block's transition that the leader learns from); and its row of the rank's
  * rollout [steps][worlds]. */
 CORE_DEVICE_FN int sapg_is_led(const SapgShare *share, uint32_t own) { return own >= sapg_own_on_policy(share); }
 CORE_DEVICE_FN uint32_t sapg_row(const SapgShare *share, uint32_t own) {

@@ -1,4 +1,4 @@
-/* What the files of the agent share: what stands below its towers. */
+/* Helpers of the agent's files: the part below the towers. */
 #ifndef TRAINER_AGENT_INTERNAL_H
 #define TRAINER_AGENT_INTERNAL_H
 #include "trainer/nets/agent.h"
@@ -9,10 +9,10 @@ static inline bool agent_has_common_encoder(const Agent *agent) {
 }
 static inline bool agent_is_gaussian(const Agent *agent) { return agent->head.kind == OPS_GAUSSIAN; }
 
-/* Sets of log standard deviations. */
+/* Returns the number of sets of log standard deviations. */
 static inline int agent_sigma_sets(const Agent *agent) { return agent->blocks.count > 0 ? agent->blocks.count : 1; }
 
-/* Numbers that a tower sees of what learns below it: trunk, memory or encoder; 0 where there is none. */
+/* Returns the width of a tower's trainable input: trunk, LSTM or encoder; 0 where there is none. */
 static inline int agent_below_width(const Agent *agent) {
   if (agent->trunk > 0) return agent->actor.shape.width[agent->trunk];
   if (agent_is_recurrent(agent)) return agent->recurrent.shape.width;

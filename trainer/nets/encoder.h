@@ -1,4 +1,4 @@
-/* Encoders: networks from a row of observations to an embedding, which trunk, actor and critic (agent.h) take. Flat
+/* Encoders: networks from a row of observations to an embedding, the input of trunk, actor and critic (agent.h). Flat
  * observations need no encoder.
  *
  * Of entity observations (observe_layout.h); the embedding does not depend on the order of entities:
@@ -10,11 +10,11 @@
  *   impala        for 16, 32, 32 channels a 3x3 convolution, a pool and two residual blocks (Espeholt et al. 2018)
  *
  * Source: spec kinetix.md 6; Kinetix' actor_critic.py and transformer_model.py, Stoix' kinetix.py; CleanRL's
- * ppo_atari.py, ppo_procgen.py, pqn_atari_envpool.py. Files: encoder.c (what all have in common), encoder_set.c,
- * encoder_transformer.c; encoder_pixels.c, encoder_nature.c, encoder_impala.c; arithmetic is the ops'.
+ * ppo_atari.py, ppo_procgen.py, pqn_atari_envpool.py. Files: encoder.c (common), encoder_set.c, encoder_transformer.c;
+ * encoder_pixels.c, encoder_nature.c, encoder_impala.c; arithmetic is the ops'.
  *
- * Rows are processed in pieces of fixed size. Where pieces' activations take too much memory, a backward pass computes
- * them again, with the same bits. Results depend neither on threads nor on the number of rows of a call. */
+ * Rows are processed in chunks of fixed size. Where the chunks' activations take too much memory, a backward pass
+ * recomputes them, with the same bits. Results depend neither on threads nor on the number of rows of a call. */
 #ifndef TRAINER_ENCODER_H
 #define TRAINER_ENCODER_H
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 #include "trainer/envs/env.h"
 #include "trainer/ops/picture.h"
 
-/* The encoders: a new one is a line here, a choice of net.encoder in config.def, and ENCODER_DESIGN_X in its file
+/* List of encoders: a new one is a line here, a choice of net.encoder in config.def, and ENCODER_DESIGN_X in its file
  * (encoder_internal.h). */
 #define ENCODER_KINDS(X) \
   X(SET) \
@@ -37,11 +37,11 @@
 typedef enum EncoderKind { ENCODER_NONE, ENCODER_KINDS(ENCODER_KIND) } EncoderKind;
 #undef ENCODER_KIND
 enum { ENCODER_TENSORS_MAX = 64, ENCODER_NAME = 32 };
-/* Rows that go through at a time: on the host, what stays in a cache; on a device twice as many as long as its share of
- * the memory holds their activations, at most so many. */
+/* Rows per chunk: on the host, as many as stay in a cache; on a device the largest power of two, up to a maximum, whose
+ * activations fit in its share of the memory. */
 enum { ENCODER_PIECE = 256, ENCODER_PIECE_PIXELS = 4, ENCODER_PIECE_DEVICE = 8192, ENCODER_MEMORY_SHARE = 16 };
-/* Pixels: activations of all pieces are kept for the backward pass up to so many floats. Gradients are sums of so many
- * groups of pieces, for as many threads at most. */
+/* Pixels: floats up to which the activations of all chunks are kept for the backward pass. Gradients are summed in this
+ * many groups of chunks, hence by at most this many threads. */
 enum { ENCODER_KEPT_FLOATS = 3 << 27, ENCODER_GROUPS = 32 };
 
 typedef enum EncoderInit {
@@ -59,77 +59,78 @@ typedef struct EncoderTensor {
   EncoderInit init;
   size_t offset;
   OpsConv conv;              /* of a convolution's kernel; else conv.out is 0 */
-  size_t packed;             /* where its gradient is in a packed gradient (encoder_pixels.c) */
+  size_t packed;             /* offset of its gradient in a packed gradient (encoder_pixels.c) */
 } EncoderTensor;
 
 typedef struct EncoderShape {
   EncoderKind kind;
-  int length;                /* numbers of an observation row */
-  SimEntityLayout layout;    /* of an entity observation */
-  OpsPixels pixels;          /* of a row of pixels */
+  int length;                /* elements of an observation row */
+  SimEntityLayout layout;    /* layout of an entity observation */
+  OpsPixels pixels;          /* layout of a row of pixels */
   bool layer_norm;           /* nature: before each activation */
-  int width;                 /* of the embedding: set 256, transformer 128; of pixels as their size makes it */
+  int width;                 /* width of the embedding: set 256, transformer 128; of pixels by their size */
   int heads;
-  size_t parameters, packed; /* numbers of the vector, and of a packed gradient */
+  size_t parameters, packed; /* elements of the vector, and of a packed gradient */
   int tensors;
   EncoderTensor tensor[ENCODER_TENSORS_MAX];
 } EncoderShape;
 
-/* `name` as net.encoder has it; "none" gives ENCODER_NONE. */
+/* Returns the kind named by net.encoder; "none" gives ENCODER_NONE. */
 EncoderKind encoder_kind(const char *name);
 bool encoder_reads_pixels(EncoderKind kind);
-/* kind: one that reads entities. */
+/* Returns the shape of an entity encoder. */
 EncoderShape encoder_shape(EncoderKind kind, SimEntityLayout layout);
-/* kind: one that reads pixels. */
+/* Returns the shape of a pixel encoder. */
 EncoderShape encoder_shape_of_pixels(EncoderKind kind, const EnvPixels *pixels, bool layer_norm);
-/* CORE_USAGE: pixels that the convolutions of `kind` are too large for. */
+/* Checks the pixels' size. CORE_USAGE: the convolutions of `kind` are too large for it. */
 int encoder_check_pixels(EncoderKind kind, const EnvPixels *pixels);
 
-/* Initial parameters: a function of (seed, first_tensor) only. Tensors first_tensor .. + ENCODER_TENSORS_MAX - 1 are
- * used up. */
+/* Draws the initial parameters: a function of (seed, first_tensor) only. Uses tensor numbers first_tensor .. +
+ * ENCODER_TENSORS_MAX - 1. */
 void encoder_initialise(const EncoderShape *shape, uint64_t seed, uint32_t first_tensor, float *theta);
-/* "actor.layer 1 gate 2 Ug[3,17]" for the k-th parameter. buffer >= 64. */
+/* Formats the name of the k-th parameter: "actor.layer 1 gate 2 Ug[3,17]". buffer >= 64. */
 const char *encoder_parameter_name(const EncoderShape *shape, const char *network, size_t k, char *buffer);
 
-/* A convolution of an encoder of pixels, for those who look at its activations. */
+/* Convolution of a pixel encoder, for measurements of its activations. */
 typedef struct EncoderLayer {
-  int tensor;                /* its kernel, whose bias is the next */
-  int channels, positions;   /* positions: of a picture; 0: it has no relu of its own, and h is NULL */
+  int tensor;                /* index of its kernel, whose bias is the next */
+  int channels, positions;   /* positions: per image; 0: it has no own relu, and h is NULL */
   const float *h;            /* [rows][positions][channels] after the relu */
 } EncoderLayer;
 enum { ENCODER_LAYERS_MAX = 32 };
 
-/* An encoder's working memory; any number of parameter vectors may use it one after the other. */
+/* Working memory of an encoder; any number of parameter vectors may use it one after the other. */
 typedef struct Encoder {
   EncoderShape shape;
-  int piece;                 /* rows that go through at a time */
-  float *memory;             /* activations and their gradients for a piece; of pixels, activations of `kept` pieces */
-  float *embedding;          /* [piece][width] computed again */
-  float *part;               /* [parameters] gradient of one piece */
-  float *zeros;              /* a bias for kernels without one */
-  /* Of pixels: */
-  int kept;                  /* pieces whose activations stay until the backward pass; of more pieces, none do */
-  size_t piece_floats;       /* of a piece's activations */
-  float *packed;             /* [2 * shape.packed] kernels as convolutions take them, of the last pass */
+  int piece;                 /* rows per chunk */
+  float *memory;             /* activations and their gradients for a chunk; of pixels, activations of `kept` chunks */
+  float *embedding;          /* [piece][width] recomputed */
+  float *part;               /* [parameters] gradient of one chunk */
+  float *zeros;              /* bias of kernels without one */
+  /* Pixels only: */
+  int kept;                  /* chunks whose activations stay until the backward pass; with more chunks, none do */
+  size_t piece_floats;       /* floats of a chunk's activations */
+  float *packed;             /* [2 * shape.packed] packed kernels of the last pass */
   float *sums;               /* [ENCODER_GROUPS][shape.packed] */
-  float *room;               /* of a piece on its way, on a device (picture.h, each) */
+  float *room;               /* scratch of a chunk, on a device (image.h, each) */
 } Encoder;
 
-/* max_rows: of any later call that learns; fewer than a piece save memory. The piece follows from the arena's device
- * and its whole memory, not from what is free, so that a run's sums are the same each time. */
+/* Registers buffers. max_rows: of any later call that learns; fewer than a chunk save memory. The chunk size depends on
+ * the arena's device and its total memory, not its free memory, so that a run's sums are the same each time. */
 void encoder_register(Encoder *encoder, const EncoderShape *shape, int max_rows, CoreArena *arena);
-/* What ops must be able to hold (ops_cpu_create). */
+/* Return the rows and width that ops must support (ops_cpu_create). */
 int encoder_ops_rows(const Encoder *encoder);
 int encoder_ops_width(const EncoderShape *shape, bool on_device);
 
-/* x [rows][length] -> embedding [rows][width]. */
+/* Computes x [rows][length] -> embedding [rows][width]. */
 void encoder_forward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows, float *embedding);
-/* The convolutions of an encoder of pixels; their number, 0 where it keeps no activations for learning. piece: of the
- * last pass, of which `rows` (<= encoder.piece) are to be looked at; h is where the ops are. */
+/* Lists the convolutions of a pixel encoder and returns their number, 0 where it keeps no activations for learning.
+ * piece: index of a chunk of the last pass, of which `rows` (<= encoder.piece) are examined; h is in the ops'
+ * memory. */
 int encoder_layers(const Encoder *encoder, int piece, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]);
 
-/* The gradient at the embedding -> gradient [parameters] (set), summed over rows in a fixed order. Comes after
- * encoder_forward of the same rows and weights, with no other pass of this encoder between them. */
+/* Computes the gradient from that at the embedding -> gradient [parameters] (set), summed over rows in a fixed order.
+ * Must follow encoder_forward of the same rows and weights, with no other pass of this encoder between them. */
 void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, const float *x, int rows,
                       const float *dembedding, float *gradient);
 

@@ -1,23 +1,23 @@
-/* What the files of the encoders share: the list of tensors, and dense layers by tensor number. */
+/* Helpers of the encoders' files: the list of tensors, and dense layers by tensor index. */
 #ifndef TRAINER_ENCODER_INTERNAL_H
 #define TRAINER_ENCODER_INTERNAL_H
 #include "trainer/nets/encoder.h"
 #include "trainer/nets/encoder_entities.h"
 #include "trainer/ops/entity.h"
 
-/* One piece on its way through. */
+/* One chunk during a pass. */
 typedef struct EncoderPass {
   Ops *ops;
   const EncoderShape *shape;
   const float *theta, *zeros;
   OpsRows x;
-  float *memory, *scratch;   /* of a piece; scratch: what need not stay for the backward pass */
+  float *memory, *scratch;   /* of a chunk; scratch: contents not needed by the backward pass */
   const float *packed;       /* pixels: Encoder.packed */
 } EncoderPass;
 
-/* An encoder: its tensors, the floats of memory that a piece of `rows` takes, its two passes. backward comes after
- * forward with the same pass; it sets every tensor of the gradient, which is packed where the encoder reads pixels.
- * scratch: the floats that a pass takes beside memory; NULL: the encoder reads entities. */
+/* Encoder implementation: its tensors, the floats of memory for a chunk of `rows`, its two passes. backward follows
+ * forward with the same pass; it sets every tensor of the gradient, which is packed for pixel encoders. scratch: floats
+ * that a pass needs in addition to memory; NULL: the encoder reads entities. */
 typedef struct EncoderDesign {
   const char *name;
   void (*list)(EncoderShape *shape);
@@ -32,22 +32,22 @@ typedef struct EncoderDesign {
 ENCODER_KINDS(ENCODER_DESIGN)
 #undef ENCODER_DESIGN
 
-/* Adds a tensor to the list; gives its number. encoder_add_dense: a kernel and, right after it, its bias of zeros. */
+/* Adds a tensor to the list and returns its index. encoder_add_dense: a kernel, followed by its bias of zeros. */
 int encoder_add(EncoderShape *shape, const char *name, int rows, int columns, EncoderInit init);
 int encoder_add_dense(EncoderShape *shape, const char *name, int in, int out, EncoderInit init);
 
-/* Dense layers of the kernel with this number over [rows][in]; `biased`: the next tensor is its bias. */
+/* Applies the dense layer of a kernel over [rows][in]; `biased`: the next tensor is its bias. */
 void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float *x, float *y, int rows,
                    OpsActivation activation);
 /* dy is overwritten; dx may be NULL. Without a bias, `sums`, if not NULL, receives dy's column sums. */
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation);
 
-/* ---- encoders of pixels (encoder_pixels.c) */
+/* ---- pixel encoders (encoder_pixels.c) --------------------------------------------------------------------------- */
 
-/* Adds a convolution's kernel and, right after it, its bias; gives the kernel's number. */
+/* Adds a convolution's kernel, followed by its bias; returns the kernel's index. */
 int encoder_add_conv(EncoderShape *shape, const char *name, const OpsConv *conv, EncoderInit init);
-/* Convolutions of the kernel with this number; as dense layers above, with a packed gradient. */
+/* Applies the convolution of a kernel; like dense layers above, with a packed gradient. */
 void encoder_conv(const EncoderPass *pass, int tensor, const float *x, float *y, OpsActivation activation,
                   float *scratch);
 void encoder_conv_backward(const EncoderPass *pass, int tensor, const float *x, const float *y, float *dy, float *dx,
@@ -57,13 +57,13 @@ void encoder_pixels_forward(const Encoder *encoder, const EncoderDesign *design,
                             const float *x, int rows, float *embedding);
 void encoder_pixels_backward(const Encoder *encoder, const EncoderDesign *design, Ops *ops, const float *theta,
                              const float *x, int rows, const float *dembedding, float *gradient);
-/* Numbers of a piece's pixels, as floats. */
+/* Returns the elements of a chunk's pixels, as floats. */
 static inline size_t encoder_pixel_floats(const EncoderShape *shape, int rows) {
   const OpsPixels *p = &shape->pixels;
   return (size_t)rows * (size_t)p->height * (size_t)p->width * (size_t)(p->frames * p->channels);
 }
 
-/* Takes `floats` of a piece's memory; base NULL: only counts. */
+/* Allocates `floats` of a chunk's memory; base NULL: only counts. */
 static inline float *encoder_take(float *base, size_t *used, size_t floats) {
   float *block = base ? base + *used : NULL;
   *used += (floats + 15) / 16 * 16;

@@ -1,5 +1,5 @@
-/* A multi-layer perceptron over ops. Its parameters lie in one flat vector, layer after layer: kernel W (in, out)
- * row-major, bias b, and for a hidden layer with layer norm its gain and offset. */
+/* Multi-layer perceptron over ops. Its parameters are one flat vector, layer after layer: kernel W (in, out) row-major,
+ * bias b, and for a hidden layer with layer norm its gain and offset. */
 #ifndef TRAINER_NETWORK_H
 #define TRAINER_NETWORK_H
 #include <stdbool.h>
@@ -7,39 +7,39 @@
 #include "trainer/ops/ops.h"
 
 enum { NETWORK_LAYERS_MAX = 33 };      /* 16 layers of a trunk, 16 of a tower, a head */
-#define NETWORK_NORM_EPSILON 1e-5      /* of layer norm, beside the variance (PyTorch's) */
+#define NETWORK_NORM_EPSILON 1e-5      /* added to the variance in layer norm (PyTorch's) */
 
 typedef struct NetworkShape {
   int layers;                                   /* hidden layers + the head */
   int width[NETWORK_LAYERS_MAX + 1];            /* width[0] = inputs, width[layers] = outputs */
-  OpsActivation activation[NETWORK_LAYERS_MAX]; /* of each layer; the head is linear */
+  OpsActivation activation[NETWORK_LAYERS_MAX]; /* activation of each layer; the head is linear */
   bool layer_norm;                              /* hidden layers: product, layer norm, activation */
   double head_gain;                             /* orthogonal gain: 0.01 policy, 1.0 value; hidden sqrt(2) (0 bias) */
 } NetworkShape;
 
-/* `depth` hidden layers of width[depth] without layer norm, and the head. */
+/* Returns a shape with `depth` hidden layers of width[depth] without layer norm, and the head. */
 NetworkShape network_shape(int inputs, const int *width, int depth, int outputs, OpsActivation activation,
                            double head_gain);
-/* Puts `depth` hidden layers of their own width[depth] and activation between the inputs and the first layer. */
+/* Inserts `depth` hidden layers of width[depth] and `activation` between the inputs and the first layer. */
 void network_prepend(NetworkShape *shape, const int *width, int depth, OpsActivation activation);
 
 size_t network_parameters(const NetworkShape *shape);
-/* Offsets in the vector of layer l's kernel and bias, and of its layer norm's gain and offset where it has them. */
+/* Return the offsets in the vector of layer l's kernel and bias, and of its layer norm's gain and offset if present. */
 size_t network_kernel(const NetworkShape *shape, int layer);
 size_t network_bias(const NetworkShape *shape, int layer);
 size_t network_norm_gain(const NetworkShape *shape, int layer);
 size_t network_norm_offset(const NetworkShape *shape, int layer);
 bool network_has_norm(const NetworkShape *shape, int layer);
-/* "actor.W1[3,17]" for the k-th parameter: the name in a NaN message. buffer >= 64. */
+/* Formats the name of the k-th parameter for messages: "actor.W1[3,17]". buffer >= 64. */
 const char *network_parameter_name(const NetworkShape *shape, const char *network, size_t k, char *buffer);
 
-/* Orthogonal initialisation (spec ppo.md 1.9, kinetix.md 6): QR of a Gaussian, R's diagonal positive, in double;
- * a function of (seed, tensor number) only; biases 0, layer norm's gains 1 and offsets 0. tensor: 0 for the actor, 100
+/* Initializes orthogonally (spec ppo.md 1.9, kinetix.md 6): QR of a Gaussian, R's diagonal positive, in double; a
+ * function of (seed, tensor number) only; biases 0, layer norm's gains 1 and offsets 0. tensor: 0 for the actor, 100
  * for the critic (+ layer). */
 void network_initialise(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta);
 
-/* Its step for one kernel: gaussian is [max(in, out)][min(in, out)] row-major; the longer side of kernel [in][out]
- * becomes orthonormal, times gain. */
+/* Initializes one kernel: gaussian is [max(in, out)][min(in, out)] row-major; the longer side of kernel [in][out]
+ * becomes orthonormal, times gain. Part of network_initialise(). */
 void network_orthogonal(const double *gaussian, int in, int out, double gain, float *kernel);
 
 /* Activations of a forward pass that backward needs, by layer. */
@@ -48,27 +48,28 @@ typedef struct NetworkActivations {
   float *normalised[NETWORK_LAYERS_MAX];  /* [rows][width[l+1]] with layer norm: before gain and offset */
   float *inverse[NETWORK_LAYERS_MAX];     /* [rows] with layer norm: 1 / standard deviation */
 } NetworkActivations;
-/* Floats that the activations of the first `layers` layers take for `rows` rows, and of all; and placing all in one
- * block of that many floats, layer after layer. */
+/* Return the floats of the activations of the first `layers` layers for `rows` rows, and of all layers;
+ * network_place_activations() assigns all within one block of that many floats, layer after layer. */
 size_t network_layers_floats(const NetworkShape *shape, int layers, int rows);
 size_t network_activation_floats(const NetworkShape *shape, int rows);
 void network_place_activations(const NetworkShape *shape, int rows, float *block, NetworkActivations *activations);
 
-/* Output [rows][width[layer+1]] of a hidden layer of the last forward pass, which ran over the ops' device, to the
- * host: ops may keep it in a form of their own (ops.h, chain_forward). is_last: the pass ended with this layer. */
+/* Copies the output [rows][width[layer+1]] of a hidden layer of the last forward pass to the host; ops may store it in
+ * a private format (ops.h, chain_forward). is_last: the pass ended with this layer. */
 void network_read_hidden(Ops *ops, const NetworkShape *shape, const NetworkActivations *activations, int layer,
                          bool is_last, int rows, float *host);
 
-/* Called after each layer of a backward pass: the gradient is complete from parameter `first` to the last. */
+/* Callback after each layer of a backward pass: the gradient is complete from parameter `first` to the last. */
 typedef struct NetworkWatch {
   void (*on_complete)(void *context, bool is_actor, size_t first); /* may be NULL */
   void *context;
-  bool is_actor;               /* passed to on_complete */
+  bool is_actor;               /* argument of on_complete */
 } NetworkWatch;
 
-/* Layers first .. end-1, of which hidden[end-1] is the output. x [rows][width[first]] is the input of layer `first`;
- * dy, the gradient at the output of layer end-1, is overwritten; dx [rows][width[first]] is set unless NULL. theta and
- * gradient are the whole vectors. scratch: 2*rows*(widest layer after the inputs) floats. watch may be NULL. */
+/* Run layers first .. end-1, of which hidden[end-1] is the output. x [rows][width[first]] is the input of layer
+ * `first`; dy, the gradient at the output of layer end-1, is overwritten; dx [rows][width[first]] is set unless NULL.
+ * theta and gradient are the complete vectors. scratch: 2*rows*(widest layer after the inputs) floats. watch may be
+ * NULL. */
 void network_forward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,
                             const NetworkActivations *activations, int first, int end);
 void network_backward_layers(Ops *ops, const NetworkShape *shape, const float *theta, const float *x, int rows,

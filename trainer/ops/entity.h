@@ -1,9 +1,9 @@
-/* Arithmetic of entity encoders (encoder.h): a sub-table of Ops. Each row of the observation is computed by itself, so
- * results do not depend on how rows are divided. Matrix products, layer norm and sums over rows are in Ops.
+/* Arithmetic of entity encoders (encoder.h): a sub-table of Ops. Each row of the observation is computed independently,
+ * so results do not depend on how rows are divided. Matrix products, layer norm and sums over rows are in Ops.
  *
- * An entity matrix is [rows][entities][width]. Observations are rows as sim/task/observe_layout.h has them; masks,
- * indices and relations are read there, at the given offset in a row. Rows of entities whose mask is 0 are set to 0,
- * and pass no gradient on. */
+ * An entity matrix is [rows][entities][width]. Observations are rows in the layout of sim/task/observe_layout.h; masks,
+ * indices and relations are read there, at the given offset in a row. Rows of entities whose mask is 0 are set to 0 and
+ * pass no gradient on. */
 #ifndef TRAINER_OPS_ENTITY_H
 #define TRAINER_OPS_ENTITY_H
 #include "trainer/ops/ops.h"
@@ -11,42 +11,42 @@
 /* Observation rows. */
 typedef struct OpsRows { const float *x; int rows, stride; } OpsRows;
 
-/* How one kind of entity, a dense matrix [rows][count][width], is placed in an entity matrix. */
+/* Placement of one kind of entity, a dense matrix [rows][count][width], in an entity matrix. */
 typedef struct OpsPack {
   int mask;               /* offset in an observation row: [count] */
   int count, width;
-  int first, entities;    /* index of the first of them in the matrix; the matrix's number of entities */
-  int columns;            /* of the matrix; those after `width` are 0 ... */
-  int tag;                /* ... but for this one, which is 1; -1: none */
+  int first, entities;    /* index of the kind's first entity in the matrix; entities of the matrix */
+  int columns;            /* columns of the matrix; those after `width` are 0 ... */
+  int tag;                /* ... except this one, which is 1; -1: none */
 } OpsPack;
 
-/* Attention among shapes. Entity 0 is the dummy; entity 1 + k is shape k. Heads have one relation each: head h attends
- * to pairs with bit h * kinds / heads. The dummy attends to all, and all to it. */
+/* Attention among shapes. Entity 0 is the dummy; entity 1 + k is shape k. Each head has one relation: head h attends to
+ * pairs with bit h * kinds / heads. The dummy attends to all, and all to it. */
 typedef struct OpsAttention {
   int relations;          /* offset in an observation row: [entities - 1][entities - 1] of bits */
   int mask;               /* offset in an observation row: [entities - 1] */
-  int kinds;              /* of relations (bits) */
-  int entities, heads, size; /* size: numbers of a head's query; entities <= OPS_ENTITIES_MAX */
+  int kinds;              /* number of relations (bits) */
+  int entities, heads, size; /* size: elements of a head's query; entities <= OPS_ENTITIES_MAX */
 } OpsAttention;
 enum { OPS_ENTITIES_MAX = 32 };
 
-/* Messages from joints or thrusters to shapes: each of `count` has a mask and the indices of `ends` shapes. Its message
- * goes to the first of them. */
+/* Messages from joints or thrusters to shapes. Each of `count` senders has a mask and the indices of `ends` shapes; its
+ * message goes to the first of them. */
 typedef struct OpsMessage {
   int mask, shapes;       /* offsets in an observation row: [count], [count][ends] */
   int count, ends;        /* ends: 1 or 2 */
-  int entities, width;    /* of the shapes' matrix (shape k is entity 1 + k), and of an embedding */
+  int entities, width;    /* entities of the shapes' matrix (shape k is entity 1 + k); width of an embedding */
 } OpsMessage;
 
 typedef struct OpsEntity OpsEntity;
 struct OpsEntity {
-  /* Columns offset .. offset + columns - 1 of the observation -> target [rows][columns]. */
+  /* Copies columns offset .. offset + columns - 1 of the observation -> target [rows][columns]. */
   void (*slice)(Ops *ops, OpsRows x, int offset, int columns, float *target);
-  /* One kind's embedding [rows][count][width] -> its rows of matrix [rows][entities][columns]; and the gradient
-   * back. */
+  /* Copies one kind's embedding [rows][count][width] -> its rows of matrix [rows][entities][columns]; unpack is the
+   * gradient. */
   void (*pack)(Ops *ops, OpsRows x, const OpsPack *pack, const float *embedding, float *matrix);
   void (*unpack)(Ops *ops, OpsRows x, const OpsPack *pack, const float *dmatrix, float *dembedding);
-  /* Entity 0 of matrix [rows][entities][columns] becomes ones. */
+  /* Sets entity 0 of matrix [rows][entities][columns] to ones. */
   void (*dummy)(Ops *ops, int rows, int entities, int columns, float *matrix);
 
   /* out[rows][columns] = activation(sum of weight * matrix over entities); weights [rows][entities], NULL: ones.
@@ -55,19 +55,20 @@ struct OpsEntity {
                OpsActivation activation, float *out);
   void (*pool_backward)(Ops *ops, const float *out, const float *dout, const float *weights, int rows, int entities,
                         int columns, OpsActivation activation, float *dmatrix);
-  /* Weights of a mean over the dummy and the entities whose mask (offset, count) is not 0: [rows][1 + count]. */
+  /* Computes the weights of a mean over the dummy and the entities whose mask (offset, count) is not 0: [rows][1 +
+   * count]. */
   void (*mean_weights)(Ops *ops, OpsRows x, int mask, int count, float *weights);
 
-  /* qkv [rows][entities][3][heads][size] -> out [rows][entities][heads][size]: softmax over the allowed entities of
-   * q.k / sqrt(size), times v. */
+  /* qkv [rows][entities][3][heads][size] -> out [rows][entities][heads][size]: softmax over the allowed entities of q.k
+   * / sqrt(size), times v. */
   void (*attend)(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, float *out);
   void (*attend_backward)(Ops *ops, OpsRows x, const OpsAttention *attention, const float *qkv, const float *dout,
                           float *dqkv);
 
-  /* A gate (GTrXL): with a = y [Wr Wz Wg] and u = x [Ur Uz], r = sigmoid(a_r + u_r), z = sigmoid(a_z + u_z - bias),
-   * h = tanh(a_g + (r x) Ug), out = (1 - z) x + z h. Opening gives r, z and r x, closing h and out; all [rows][width]
-   * but a [rows][3][width], u [rows][2][width]. Backward, closing sets dug, da's third part, the z parts' gradient
-   * before the sigmoid in da and du, and dx; opening then adds to dx and sets the r parts. */
+  /* Gate (GTrXL): with a = y [Wr Wz Wg] and u = x [Ur Uz], r = sigmoid(a_r + u_r), z = sigmoid(a_z + u_z - bias), h =
+   * tanh(a_g + (r x) Ug), out = (1 - z) x + z h. gate_open computes r, z and r x, gate_close h and out; all
+   * [rows][width] but a [rows][3][width], u [rows][2][width]. Backward, gate_close sets dug, da's third part, the z
+   * parts' gradient before the sigmoid in da and du, and dx; gate_open then adds to dx and sets the r parts. */
   void (*gate_open)(Ops *ops, const float *a, const float *u, const float *bias, const float *x, int rows, int width,
                     float *r, float *z, float *rx);
   void (*gate_close)(Ops *ops, const float *a, const float *ug, const float *z, const float *x, int rows, int width,
@@ -77,13 +78,13 @@ struct OpsEntity {
   void (*gate_open_backward)(Ops *ops, const float *drx, const float *r, const float *x, int rows, int width, float *da,
                              float *du, float *dx);
 
-  /* The ends' shapes and the thing's own embedding, side by side: [rows][count][ends * width + width]. */
+  /* Concatenates the embeddings of a sender's shapes and its own: [rows][count][ends * width + width]. */
   void (*gather)(Ops *ops, OpsRows x, const OpsMessage *message, const float *shapes, const float *embedding,
                  float *gathered);
-  /* Its gradient: added to dshapes, added to dembedding [rows][count][width]. */
+  /* Adds the gradient of gather to dshapes and to dembedding [rows][count][width]. */
   void (*gather_backward)(Ops *ops, OpsRows x, const OpsMessage *message, const float *dgathered, float *dshapes,
                           float *dembedding);
-  /* Adds each message [rows][count][width] to its shape; and the gradient at the messages from that at the shapes. */
+  /* Adds each message [rows][count][width] to its shape; scatter_backward is the gradient at the messages. */
   void (*scatter)(Ops *ops, OpsRows x, const OpsMessage *message, const float *messages, float *shapes);
   void (*scatter_backward)(Ops *ops, OpsRows x, const OpsMessage *message, const float *dshapes, float *dmessages);
 };

@@ -1,7 +1,7 @@
-/* Elementary functions in float32 that the compiler can vectorise: straight-line, no tables, no library calls. Built
+/* Elementary functions in float32 that the compiler can vectorize: straight-line, no tables, no library calls. Built
  * from additions, multiplications, divisions and selects that are each rounded once (contraction is off), so a result
- * has the same bits on every processor and vector width. Errors are a few ulp; tests/unit/test_ops.c holds them to it.
- * The GPU's kernels compile them too. Used inside loops marked CPU_VECTOR, which the compiler builds once for each
+ * has the same bits on every processor and vector width. Errors are a few ulp; tests/unit/test_ops.c verifies that. The
+ * GPU's kernels compile them too. Used inside loops marked CPU_VECTOR, which the compiler builds once for each
  * instruction set. */
 #ifndef TRAINER_OPS_FAST_MATH_INTERNAL_H
 #define TRAINER_OPS_FAST_MATH_INTERNAL_H
@@ -11,8 +11,8 @@
 
 #include "core/device/device_kernel.h"
 
-/* A select between two computed values is a vector instruction only if the compiler may compute both: gcc refuses
- * while it has to keep exception flags as the scalar code would set them. Values are the same either way; clang
+/* Lets the compiler vectorize a select between two computed values. It must be allowed to compute both, which gcc
+ * refuses while it has to keep exception flags as the scalar code would set them. Values are the same either way; clang
  * assumes it. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #pragma GCC optimize("no-trapping-math")
@@ -36,10 +36,10 @@ CORE_DEVICE_FN int32_t fast_to_bits(float value) {
   return bits;
 }
 
-/* NaN stays NaN. */
+/* Clamps; NaN stays NaN. */
 CORE_DEVICE_FN float fast_clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
 
-/* 2^exponent for -126..127; anything for the exponents that come out of a NaN. */
+/* 2^exponent for -126..127; unspecified for the exponents that result from a NaN. */
 CORE_DEVICE_FN float fast_power_of_two(int32_t exponent) {
   return fast_from_bits((int32_t)((uint32_t)(exponent + 127) << 23));
 }

@@ -1,12 +1,12 @@
-/* Masked attention among the shapes of one world (entity.h): what a query of a head sees and sends, shared by the CPU's
- * loops over worlds and the device's threads. Worlds have a dozen shapes and heads of two numbers, so this is loops,
- * not matrix products; probabilities are computed again for the gradient. */
+/* Masked attention among the shapes of one world (entity.h): forward and backward of one query of a head, shared by the
+ * CPU's loops over worlds and the device's threads. Worlds have a dozen shapes and heads of two elements, so these are
+ * loops, not matrix products; probabilities are recomputed for the gradient. */
 #ifndef TRAINER_OPS_ROW_ATTENTION_INTERNAL_H
 #define TRAINER_OPS_ROW_ATTENTION_INTERNAL_H
 #include "trainer/ops/entity.h"
 #include "trainer/ops/fast_math_internal.h"
 
-/* One world's inputs. */
+/* Inputs of one world. */
 typedef struct RowWorld {
   const OpsAttention *attention;
   const float *observation, *qkv;
@@ -16,7 +16,7 @@ CORE_DEVICE_FN int row_is_active(const RowWorld *w, int entity) {
   return entity == 0 || w->observation[w->attention->mask + entity - 1] != 0;
 }
 
-/* May `query` look at `key` in a head of this relation's bit? */
+/* Whether `query` may attend to `key` in a head with this relation bit. */
 CORE_DEVICE_FN int row_is_allowed(const RowWorld *w, int query, int key, unsigned bit) {
   if (!row_is_active(w, key)) return 0;
   if (query == 0 || key == 0) return 1;
@@ -24,7 +24,7 @@ CORE_DEVICE_FN int row_is_allowed(const RowWorld *w, int query, int key, unsigne
   return ((unsigned)w->observation[w->attention->relations + (query - 1) * shapes + key - 1] & bit) != 0;
 }
 
-/* The head's query (part 0), key (1) or value (2) of an entity. */
+/* Returns the head's query (part 0), key (1) or value (2) of an entity. */
 CORE_DEVICE_FN const float *row_attention_part(const RowWorld *w, int entity, int part, int head) {
   const OpsAttention *a = w->attention;
   return w->qkv + (((size_t)entity * 3 + part) * a->heads + head) * a->size;
@@ -38,7 +38,7 @@ CORE_DEVICE_FN float row_dot(const float *x, const float *y, int n) {
 
 CORE_DEVICE_FN unsigned row_attention_bit(const OpsAttention *a, int head) { return 1u << head * a->kinds / a->heads; }
 
-/* Probabilities of an active query; there is always the dummy to look at. */
+/* Computes the probabilities of an active query; the dummy is always a valid key. */
 CORE_DEVICE_FN void row_attention_weigh(const RowWorld *w, int query, int head, float *p) {
   const OpsAttention *a = w->attention;
   const float scale = 1.0f / sqrtf((float)a->size), *q = row_attention_part(w, query, 0, head);
@@ -56,7 +56,7 @@ CORE_DEVICE_FN void row_attention_weigh(const RowWorld *w, int query, int head, 
   for (int key = 0; key < a->entities; key++) p[key] /= sum;
 }
 
-/* What an active query of a head sees: out [size] (set). */
+/* Computes the output of one query of a head: out [size] (set; 0 for an inactive query). */
 CORE_DEVICE_FN void row_attend(const RowWorld *w, int query, int head, float *out) {
   const OpsAttention *a = w->attention;
   float p[OPS_ENTITIES_MAX];
@@ -67,7 +67,7 @@ CORE_DEVICE_FN void row_attend(const RowWorld *w, int query, int head, float *ou
     for (int i = 0; p[key] != 0 && i < a->size; i++) out[i] += p[key] * row_attention_part(w, key, 2, head)[i];
 }
 
-/* What one query of one head sends to the head's queries, keys and values: added to dqkv, the world's. */
+/* Adds the gradients of one query of one head to the head's queries, keys and values in dqkv, the world's. */
 CORE_DEVICE_FN void row_attend_backward(const RowWorld *w, int query, int head, const float *dout, float *dqkv) {
   const OpsAttention *a = w->attention;
   const RowWorld gradient = {a, w->observation, dqkv};

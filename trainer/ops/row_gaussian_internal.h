@@ -1,6 +1,6 @@
-/* Continuous heads, one row at a time in float64: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh of a
- * Gaussian stretched to the action's bounds (1.7). The CPU's loops (cpu_gaussian.c) and the GPU's kernels
- * (kernels_policy.h) are around these. */
+/* Continuous heads, one row at a time in float64: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh-Gaussian
+ * stretched to the action's bounds (1.7). Shared by the CPU's loops (cpu_gaussian.c) and the GPU's kernels
+ * (kernels_policy.h). */
 #ifndef TRAINER_OPS_ROW_GAUSSIAN_INTERNAL_H
 #define TRAINER_OPS_ROW_GAUSSIAN_INTERNAL_H
 #include <math.h>
@@ -10,14 +10,14 @@
 #include "trainer/ops/ops.h"
 
 #define ROW_HALF_LOG_2PI 0.91893853320467274178   /* log(2 pi) / 2 */
-#define ROW_TAIL 1e-3                             /* actions so near to a bound share one log-probability */
+#define ROW_TAIL 1e-3                             /* actions closer than this to a bound share one log-prob */
 
 /* log(1 + e^x) and its derivative. */
 CORE_DEVICE_FN double row_softplus(double x) { return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x)); }
 CORE_DEVICE_FN double row_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* log Phi(u), the Gaussian distribution function, and its derivative *slope = phi(u) / Phi(u). Below -35 the first
- * terms of the asymptotic series are good to 1e-10 of the value, where erfc would soon underflow. */
+/* log Phi(u) of the standard normal CDF, and its derivative *slope = phi(u) / Phi(u). Below -35 the first terms of the
+ * asymptotic series are accurate to 1e-10 relative, where erfc would soon underflow. */
 CORE_DEVICE_FN double row_log_normal_cdf(double u, double *slope) {
   double value;
   if (u < -35) {
@@ -33,7 +33,7 @@ CORE_DEVICE_FN double row_log_normal_cdf(double u, double *slope) {
 
 /* ---- one component ---------------------------------------------------------------------------------------------- */
 
-/* The Gaussian of a component, and how its parameters follow from the network's: d_scale = d log(scale) / d raw. */
+/* Gaussian of a component, and the derivative of its scale by the network's output: d_scale = d log(scale) / d raw. */
 typedef struct RowComponent { double location, log_scale, scale, d_scale; } RowComponent;
 
 CORE_DEVICE_FN RowComponent row_component(const OpsHead *head, const float *logits, int k) {
@@ -43,7 +43,7 @@ CORE_DEVICE_FN RowComponent row_component(const OpsHead *head, const float *logi
   return (RowComponent){location, log(scale), scale, row_sigmoid(raw) / scale};
 }
 
-/* A log-density with its derivatives by location and by log(scale). */
+/* Log-density with its derivatives by location and by log(scale). */
 typedef struct RowDensity { double value, by_location, by_log_scale; } RowDensity;
 
 CORE_DEVICE_FN RowDensity row_normal_density(RowComponent c, double x) {
@@ -51,8 +51,8 @@ CORE_DEVICE_FN RowDensity row_normal_density(RowComponent c, double x) {
   return (RowDensity){-z * z / 2 - c.log_scale - ROW_HALF_LOG_2PI, z / c.scale, z * z - 1};
 }
 
-/* The probability of all actions nearer than ROW_TAIL to a bound, as a density over that stretch. side: -1
- * low, 1 high. */
+/* Returns the probability of all actions within ROW_TAIL of a bound, as a density over that interval. side: -1 low, 1
+ * high. */
 CORE_DEVICE_FN RowDensity row_tail_density(RowComponent c, double cut, int side) {
   const double u = (cut - c.location) / c.scale;
   double slope;
@@ -81,7 +81,7 @@ CORE_DEVICE_FN RowDensity row_density(const OpsHead *head, RowComponent c, doubl
 
 /* ---- one row ---------------------------------------------------------------------------------------------------- */
 
-/* N(0,1) numbers of one row: four a block of random words. */
+/* Draws N(0,1) values of one row: four per block of random words. */
 CORE_DEVICE_FN void row_draw_normals(uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, int n, double *normal) {
   for (int i = 0; i < n; i += 4) {
     const CoreRandom4 words = core_random_4(seed, purpose, a, b, (uint32_t)i / 4);
@@ -92,7 +92,7 @@ CORE_DEVICE_FN void row_draw_normals(uint64_t seed, uint32_t purpose, uint32_t a
   }
 }
 
-/* x of the Gaussian as an action. */
+/* Maps x of the Gaussian to an action. */
 CORE_DEVICE_FN float row_action(const OpsHead *head, double x) {
   const double low = (double)head->low, high = (double)head->high;
   return (float)(head->kind == OPS_GAUSSIAN ? x : (high + low) / 2 + (high - low) / 2 * tanh(x));
@@ -133,7 +133,7 @@ CORE_DEVICE_FN float row_gaussian_gradient(const OpsHead *head, const float *log
   return (float)entropy;
 }
 
-/* d = log(scale_q / scale_p): d + (e^(-2d) - 1)/2 keeps its digits when the scales are nearly the same. */
+/* d = log(scale_q / scale_p): d + (e^(-2d) - 1)/2 keeps its digits when the scales are nearly equal. */
 CORE_DEVICE_FN void row_gaussian_kl(const OpsHead *head, const float *p, const float *q, double *kl,
                                     double *kl_reverse) {
   for (int k = 0; k < head->factors; k++) {
@@ -144,7 +144,7 @@ CORE_DEVICE_FN void row_gaussian_kl(const OpsHead *head, const float *p, const f
   }
 }
 
-/* KL(p || q) as the controller of SAPG's learning rate takes it, with its small constants (metrics.md 2.4). */
+/* Returns KL(p || q) in the form that SAPG's adaptive learning rate uses, with its small constants (metrics.md 2.4). */
 CORE_DEVICE_FN double row_controller_kl(const OpsHead *head, const float *p, const float *q) {
   double kl = 0;
   for (int k = 0; k < head->factors; k++) {
@@ -170,7 +170,7 @@ CORE_DEVICE_FN double row_sampled_entropy(const OpsHead *head, const float *logi
   return entropy;
 }
 
-/* One row's part; the gradients are divided by the number of rows. */
+/* Adds one row's regularization; the gradients are divided by the number of rows. */
 CORE_DEVICE_FN void row_regularize(const OpsHead *head, const float *logits, double entropy_coef, double bound,
                            double bounds_coef, int rows, float *dlogits, OpsGaussianSums *sums) {
   double entropy = 0;

@@ -1,9 +1,9 @@
-/* One unit of an LSTM's step (recurrent.h), for the CPU's loops and the device's kernels. */
+/* One unit of an LSTM step (recurrent.h), for the CPU's loops and the device's kernels. */
 #ifndef TRAINER_OPS_ROW_LSTM_INTERNAL_H
 #define TRAINER_OPS_ROW_LSTM_INTERNAL_H
 #include "trainer/ops/fast_math_internal.h"
 
-/* The gates after their activations; those before them (i, f, g, o of z), or the gradients there, where it is said. */
+/* Gates after their activations; where stated, their inputs (i, f, g, o of z) or the gradients at those. */
 typedef struct RowGates { float i, f, g, o; } RowGates;
 
 CORE_DEVICE_FN RowGates row_lstm_gates(float i, float f, float g, float o) {
@@ -15,7 +15,7 @@ CORE_DEVICE_FN float row_lstm_cell(const RowGates *gates, float c_in) { return g
 
 CORE_DEVICE_FN float row_lstm_output(const RowGates *gates, float c) { return gates->o * fast_tanh(c); }
 
-/* dh, dc: the gradients at h and c after the step. Gives those at z; *dc_in: that at the cell which entered. */
+/* Returns the gradients at z. dh, dc: gradients at h and c after the step; *dc_in: at the cell state that entered. */
 CORE_DEVICE_FN RowGates row_lstm_gradient(const RowGates *gates, float c_in, float dh, float dc, float *dc_in) {
   const float squashed = fast_tanh(row_lstm_cell(gates, c_in));
   const float dcell = dc + dh * gates->o * (1.0f - squashed * squashed);

@@ -1,23 +1,23 @@
-/* What the CPU's loops and the device's kernels of pictures (picture.h) share: single numbers. */
+/* Elementwise formulas of image operations (image.h), shared by the CPU's loops and the device's kernels. */
 #ifndef TRAINER_OPS_ROW_PICTURE_INTERNAL_H
 #define TRAINER_OPS_ROW_PICTURE_INTERNAL_H
 #include "trainer/ops/picture.h"
 
-/* A pixel's channel `of_frame` in a frame of a row: which byte it is. */
+/* Returns the byte index in a row of channel `of_frame` of a pixel in a frame. */
 CORE_DEVICE_FN uint32_t row_pixel_at(const OpsPixels *p, uint32_t pixel, uint32_t frame, uint32_t of_frame) {
   const uint32_t area = (uint32_t)(p->height * p->width), channels = (uint32_t)p->channels;
   return frame * area * channels + (p->channels_last ? pixel * channels + of_frame : of_frame * area + pixel);
 }
-/* Byte `i` of a row, as it stands in y[height][width][frames * channels]. */
+/* Returns the byte index in a row of element i of y[height][width][frames * channels]. */
 CORE_DEVICE_FN uint32_t row_pixel_place(const OpsPixels *p, uint32_t i) {
   const uint32_t all = (uint32_t)(p->frames * p->channels), channels = (uint32_t)p->channels, channel = i % all;
   return row_pixel_at(p, i / all, channel / channels, channel % channels);
 }
 
-/* Where something is in a window: rows down, columns to the right, channel. */
+/* Position in a window: row, column, channel. */
 typedef struct RowInWindow { int down, across, channel; } RowInWindow;
 
-/* A number of the patch at (row, column) of the output; x: one picture [height][width][in]. */
+/* Returns an element of the patch at (row, column) of the output; x: one image [height][width][in]. */
 CORE_DEVICE_FN float row_patch(const OpsConv *c, const float *x, int row, int column, RowInWindow in) {
   const int down = in.down, across = in.across, channel = in.channel;
   const int y = row * c->stride[0] - c->pad[0] + down, z = column * c->stride[1] - c->pad[1] + across;
@@ -25,11 +25,12 @@ CORE_DEVICE_FN float row_patch(const OpsConv *c, const float *x, int row, int co
   return x[((size_t)y * (size_t)c->width + (size_t)z) * (size_t)c->in + (size_t)channel];
 }
 
-/* The windows that have input (y, z): the last of them is at (row, column) of the output and has it at `in`; in each
- * window before it lies a stride further on. rows, columns: of the output. */
+/* Windows that contain input (y, z): the last one is at (row, column) of the output and contains it at `in`; in each
+ * earlier window its position is one stride further. rows, columns: of the output. */
 typedef struct RowWindows { int rows, columns, row, column; RowInWindow in; } RowWindows;
 
-/* The sum of what patches of one picture, [outputs][patch], have of an input, the last window's first. */
+/* Returns the sum over the patches of one image, [outputs][patch], of the elements that stem from an input, the last
+ * window first. */
 CORE_DEVICE_FN float row_unpatch(const OpsConv *c, const float *patches, RowWindows w) {
   const int patch = ops_conv_patch(c);
   float sum = 0;
@@ -45,7 +46,7 @@ CORE_DEVICE_FN float row_unpatch(const OpsConv *c, const float *patches, RowWind
   return sum;
 }
 
-/* The greatest of the window at (row, column); x: one picture. NaN is greater than all. */
+/* Returns the maximum of the window at (row, column); x: one image. NaN counts as the greatest. */
 CORE_DEVICE_FN float row_window(const OpsPool3 *p, const float *x, int row, int column, int channel, uint8_t *from) {
   float greatest = 0;
   bool found = false;
@@ -61,7 +62,7 @@ CORE_DEVICE_FN float row_window(const OpsPool3 *p, const float *x, int row, int 
   return greatest;
 }
 
-/* The gradient at input number (y, z, channel) of one picture. */
+/* Returns the gradient at input element (y, z, channel) of one image. */
 CORE_DEVICE_FN float row_window_backward(const OpsPool3 *p, const uint8_t *from, const float *dy, int y, int z,
                                          int channel) {
   const int rows = ops_pool3_side(p->height), columns = ops_pool3_side(p->width);

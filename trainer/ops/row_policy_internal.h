@@ -1,6 +1,6 @@
-/* Losses and categorical heads, one row at a time (spec ppo.md 1.4, 2.1; metrics.md 2): what the CPU's loops over
- * groups of rows (cpu_policy.c) and the GPU's kernels (kernels_policy.h) have in common, and the form of a row that
- * only the latter take. A row's operations have the order of the groups', so both have the same bits. */
+/* Losses and categorical heads, one row at a time (spec ppo.md 1.4, 2.1; metrics.md 2): formulas shared by the CPU's
+ * loops over groups of rows (cpu_policy.c) and the GPU's kernels (kernels_policy.h), and the row form that only the
+ * latter use. A row's operations have the order of the groups', so both produce the same bits. */
 #ifndef TRAINER_OPS_ROW_POLICY_INTERNAL_H
 #define TRAINER_OPS_ROW_POLICY_INTERNAL_H
 #include "core/random.h"
@@ -29,7 +29,7 @@ CORE_DEVICE_FN void row_factor_kl(const float *p, const float *q, int size, doub
 
 /* ---- the losses ------------------------------------------------------------------------------------------------- */
 
-/* The clip: PPO compares r itself with 1 +- epsilon, PPO-EWMA compares log r_p with their logarithms. */
+/* Clip range: PPO compares r itself with 1 +- epsilon, PPO-EWMA compares log r_p with their logarithms. */
 typedef struct RowClip { float low, high; int proximal; } RowClip;
 
 CORE_DEVICE_FN RowClip row_clip(double epsilon, int proximal) {
@@ -37,8 +37,9 @@ CORE_DEVICE_FN RowClip row_clip(double epsilon, int proximal) {
   return (RowClip){epsilon < 1 ? (float)log1p(-epsilon) : -INFINITY, (float)log1p(epsilon), 1};
 }
 
-/* The share of the gradient that passes (spec 1.4). Exactly on a bound the reference's automatic differentiation splits
- * ties evenly between branches: 3/4 on one bound, 5/8 where both bounds coincide (epsilon 0, first minibatch). */
+/* Returns the share of the gradient that passes the clip (spec 1.4). Exactly on a bound the reference's automatic
+ * differentiation splits ties evenly between branches: 3/4 on one bound, 5/8 where both bounds coincide (epsilon 0,
+ * first minibatch). */
 CORE_DEVICE_FN float row_passing_share(float x, RowClip clip, float advantage) {
   float tie = x == clip.low ? (x == clip.high ? 0.625f : 0.75f) : x == clip.high ? 0.75f : 1.0f;
   int stopped = (advantage > 0) & (x > clip.high);
@@ -63,8 +64,8 @@ CORE_DEVICE_FN RowSurrogate row_surrogate(float logp, float behaviour, float pro
   return row;
 }
 
-/* The unclipped branch where its loss is at least the clipped one's; the clipped branch has gradient 0 beyond epsilon.
- * Without clipping epsilon is infinite and both branches are the same. */
+/* Uses the unclipped branch where its loss is at least the clipped one's; the clipped branch has gradient 0 beyond
+ * epsilon. Without clipping epsilon is infinite and both branches are equal. */
 CORE_DEVICE_FN void row_value(float value, float old_value, float target, float epsilon, float scale, float *slope,
                               float *error) {
   float difference = value - target, move = value - old_value;
@@ -80,7 +81,7 @@ CORE_DEVICE_FN void row_value(float value, float old_value, float target, float 
 
 /* ---- categorical heads ------------------------------------------------------------------------------------------- */
 
-/* What a factor's probabilities follow from: p_k = e^(z_k - max) / total, log p_k = z_k - max - log_total. */
+/* Softmax terms of a factor: p_k = e^(z_k - max) / total, log p_k = z_k - max - log_total. */
 typedef struct RowFactor { float max, total, log_total; } RowFactor;
 
 CORE_DEVICE_FN RowFactor row_factor(const float *z, int size) {
@@ -94,7 +95,7 @@ CORE_DEVICE_FN RowFactor row_factor(const float *z, int size) {
 CORE_DEVICE_FN float row_factor_p(RowFactor f, float z) { return fast_exp(z - f.max) / f.total; }
 CORE_DEVICE_FN float row_factor_logp(RowFactor f, float z) { return z - f.max - f.log_total; }
 
-/* The log-probability of a whole action. */
+/* Returns the log-prob of a whole action. */
 CORE_DEVICE_FN float row_categorical_logp(const OpsHead *head, const float *logits, const uint8_t *action) {
   float sum = 0;
   for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
@@ -102,7 +103,8 @@ CORE_DEVICE_FN float row_categorical_logp(const OpsHead *head, const float *logi
   return sum;
 }
 
-/* The first k whose cumulative probability exceeds u; rounding may leave u beyond the last, then the last possible. */
+/* Returns the first k whose cumulative probability exceeds u; if rounding leaves u beyond the last, the last possible
+ * k. */
 CORE_DEVICE_FN int row_factor_draw(RowFactor f, const float *z, int size, float u) {
   float cumulative = 0;
   int last = 0;
@@ -149,15 +151,15 @@ CORE_DEVICE_FN float row_categorical_gradient(const OpsHead *head, const float *
 
 /* ---- Q values ---------------------------------------------------------------------------------------------------- */
 
-/* Log-probabilities of the greedy and of any other action. What can not happen still has a logarithm, so that KL stays
- * finite; a probability of 1e-30 is never drawn. */
+/* Computes the log-probs of the greedy and of any other action. Impossible actions still have a finite logarithm, so
+ * that KL stays finite; a probability of 1e-30 is never sampled. */
 static inline void row_q_logp(double epsilon, int columns, float *best, float *other) {
   const double each = epsilon / columns;
   *other = (float)log(fmax(each, 1e-30));
   *best = (float)log1p(each - epsilon);
 }
 
-/* The first of equal values is the greedy one. */
+/* Returns the greedy action, the first of equal values. */
 CORE_DEVICE_FN int row_greedy(const float *q, int columns) {
   int best = 0;
   for (int c = 1; c < columns; c++)

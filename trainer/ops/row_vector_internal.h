@@ -1,5 +1,5 @@
-/* One element of long vectors: Adam, RAdam, and generalised advantage estimation, for the CPU's loops (cpu_vector.c)
- * and the GPU's kernels (kernels_vector.h). */
+/* Elementwise formulas of long vectors: Adam, RAdam, and generalized advantage estimation, for the CPU's loops
+ * (cpu_vector.c) and the GPU's kernels (kernels_vector.h). */
 #ifndef TRAINER_OPS_ROW_VECTOR_INTERNAL_H
 #define TRAINER_OPS_ROW_VECTOR_INTERNAL_H
 #include <math.h>
@@ -18,7 +18,7 @@ static inline RowAdam row_adam_factors(double scale, double rate, double beta1, 
   return factors;
 }
 
-/* The factor of RAdam's step for the length rho of the second moment's average, which is longer than 5. */
+/* Returns RAdam's rectification factor for the length rho > 5 of the second moment's average. */
 static inline double row_rectification(double rho, double rho_last) {
   return sqrt((rho - 4) * (rho - 2) * rho_last / ((rho_last - 4) * (rho_last - 2) * rho));
 }
@@ -31,7 +31,7 @@ static inline RowAdam row_radam_factors(double scale, double rate, double beta1,
   RowAdam factors = {(float)scale, (float)beta1, (float)beta2, (float)(1 - beta1), (float)(1 - beta2), 0, 0, 0};
   rate /= 1 - pow(beta1, (double)t);
   factors.rate = (float)(rectified ? rate * row_rectification(rho, rho_last) * sqrt(rest) : rate);
-  factors.root = rectified ? 1 : 0; /* and with an epsilon of 1 the step is that of the first moment alone */
+  factors.root = rectified ? 1 : 0; /* with epsilon 1 the step is that of the first moment alone */
   factors.epsilon = rectified ? (float)epsilon : 1;
   return factors;
 }
@@ -43,7 +43,7 @@ CORE_DEVICE_FN void row_adam(float *theta, float gradient, float *m, float *v, R
   *theta -= f.rate * *m / (sqrtf(*v) * f.root + f.epsilon);
 }
 
-/* x in units, within +-bound of them, and back. */
+/* Normalizes x and clamps it to +-bound; and the inverse. */
 CORE_DEVICE_FN float row_normalize_within(float x, double shift, double factor, double bound) {
   return (float)fmin(fmax(((double)x - shift) * factor, -bound), bound);
 }
@@ -51,10 +51,11 @@ CORE_DEVICE_FN float row_denormalize_within(float x, double shift, double factor
   return (float)(fmin(fmax((double)x, -bound), bound) * factor + shift);
 }
 
-/* One step of one world. Where an episode was cut, `after` is V of the true next observation and the trace stops. */
+/* One step of one world. Where an episode was truncated, `after` is V of the true next observation and the trace
+ * stops. */
 typedef struct RowGae { float reward, value, after; int done, cut; } RowGae;
 
-/* A of the step after it is `next`; none: there is no such step. */
+/* Returns the advantage; `next` is that of the following step, if there is one. */
 CORE_DEVICE_FN float row_gae(RowGae now, float gamma, float lambda, float next, int has_next) {
   const float discount = now.done && !now.cut ? 0.0f : gamma;
   const float delta = now.reward + discount * now.after - now.value;

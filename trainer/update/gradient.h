@@ -1,6 +1,6 @@
-/* The gradient of a minibatch from those of its pieces: the mean over the rows of all shards of all ranks. A
- * learner runs its backward passes into `mean`, piece by piece, each a mean over the piece's own rows. With one
- * shard there is nothing to add up and the passes' result is the gradient. */
+/* Gradient of a minibatch from those of its micro-batches: the mean over the rows of all shards of all ranks. A learner
+ * runs its backward passes into `mean`, one micro-batch after the other, each a mean over the micro-batch's own rows.
+ * With one shard there is nothing to add, and the result of the passes is the gradient. */
 #ifndef TRAINER_GRADIENT_H
 #define TRAINER_GRADIENT_H
 #include "core/device/arena.h"
@@ -9,54 +9,57 @@
 
 enum { GRADIENT_BUCKETS_MAX = 2 * (NETWORK_LAYERS_MAX + 1) };
 
-/* Neighbouring layers' parameters of one network, which ranks with devices send together. */
+/* Bucket: neighbouring layers' parameters of one network, which ranks with devices all-reduce together. */
 typedef struct GradientBucket { bool is_actor; size_t first, n; } GradientBucket;
 
-/* On a device with several ranks: which buckets were sent while the last piece is still computed
+/* Progress of overlapping the all-reduce with the last micro-batch, on a device with several ranks
  * (gradient_device.c). */
 typedef struct GradientSending {
   GradientBucket bucket[GRADIENT_BUCKETS_MAX]; /* in the order of backward passes, the same at all ranks */
   int buckets, sent;
-  size_t actor_from, critic_from; /* from here on a network's gradient is complete */
-  bool last;                      /* the present piece is this rank's last; then its rows and the minibatch's: */
+  size_t actor_from, critic_from; /* from this parameter on a network's gradient is complete */
+  bool last;                      /* whether the current micro-batch is this rank's last; then its rows and the
+                                   * minibatch's: */
   int rows;
   int64_t all_rows;
 } GradientSending;
 
-/* Of recorded updates, with one piece per shard: what only the device knows. */
+/* Data of captured updates, with one micro-batch per shard, that only the device knows. */
 typedef struct GradientCaptured {
   const uint32_t *rows;      /* [shards] of this rank */
-  const double *shares;      /* [parts][all shards] of all rows, where shards are ordered */
-  const uint64_t *step;      /* *step % parts is the present part */
+  const double *shares;      /* [parts][global shards] shares of all rows, where shards are ordered */
+  const uint64_t *step;      /* *step % parts is the current minibatch */
   int parts;
 } GradientCaptured;
 
 typedef struct Gradient {
   const Agent *agent;
   Shards shards;
-  AgentGradient mean;       /* of the piece at hand; after gradient_finish of the minibatch, the same at all ranks */
-  float *actor, *critic;    /* [shards][n] means of the shards so far, where the weights are; NULL: one shard */
+  AgentGradient mean;       /* gradient of the current micro-batch; after gradient_finish of the minibatch, the same at
+                             * all ranks */
+  float *actor, *critic;    /* [shards][n] means of the shards so far, on the weights' device; NULL: one shard */
   int *rows;                /* [shards] rows so far */
-  float *gather;            /* comm.deterministic: a slice of all shards' gradients, where the weights are */
-  double *shares;           /* the same on a device: [all shards] */
+  float *gather;            /* comm.deterministic: a slice of all shards' gradients, on the weights' device */
+  double *shares;           /* [global shards] likewise */
   GradientSending sending;
-  GradientCaptured captured;  /* rows NULL: the host knows how many each piece has */
+  GradientCaptured captured; /* rows NULL: the host knows the rows of each micro-batch */
 } Gradient;
 
-/* rows: of the largest piece. */
+/* Registers the buffers. rows: of the largest micro-batch. */
 void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena);
 void gradient_begin(Gradient *gradient);
-/* gradient_begin in a recorded update: the host does not know pieces' rows, so the functions below ignore theirs. */
+/* Begins a minibatch of a captured update: the host does not know the micro-batches' rows, so the functions below
+ * ignore theirs. */
 void gradient_begin_captured(Gradient *gradient, const GradientCaptured *captured);
-/* Before the backward passes of a piece, actor's then critic's, that is this rank's last one of a minibatch of all_rows
- * rows: where ranks have devices, layers' gradients may then be sent as they come. Without this call all are sent by
- * gradient_finish. */
+/* Announces this rank's last micro-batch of a minibatch of all_rows rows, before its backward passes (actor, then
+ * critic). Where ranks have devices, layers' gradients may then be sent as they are completed. Without this call
+ * gradient_finish sends all. */
 void gradient_expect_last(Gradient *gradient, int rows, int64_t all_rows);
-/* Adds what the backward passes of a piece of one of this rank's shards left in `mean`. */
+/* Adds the gradient in `mean` of a micro-batch of one of this rank's shards. */
 void gradient_add(Gradient *gradient, int shard, int rows);
-/* All ranks. comm.deterministic: the gradients of all shards are gathered, slice by slice, and folded in double in
- * shard order; all numbers of a shard then go to every rank. Else each rank's sum is added, on CPUs by MPI, on devices
- * by the agent's communicator. all_rows: of all ranks. */
+/* Computes the minibatch's gradient; called by all ranks. comm.deterministic: the gradients of all shards are gathered,
+ * slice by slice, and folded in double in shard order, which sends every shard's gradient to every rank. Otherwise the
+ * ranks' sums are all-reduced, on CPUs by MPI, on devices by the agent's communicator. all_rows: over all ranks. */
 void gradient_finish(Gradient *gradient, int64_t all_rows);
 
 #endif

@@ -7,16 +7,16 @@
 #include "trainer/update/minibatch.h"
 
 void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, CoreArena *arena);
-/* After a new permutation: this rank's rows of all its parts. Waits for the device once. */
+/* Lists this rank's rows of all parts of a new permutation. Synchronizes once. */
 void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout);
-/* `all` rows are this rank's; rows->total: room for parts * shards + 1. part_rows [parts][shards] on the host: how
- * many of them each part has of each shard. Waits. */
+/* Lists this rank's `all` rows part after part; rows->total needs parts * shards + 1 elements. part_rows
+ * [parts][shards] on the host: rows of each shard in each part. Synchronizes. */
 void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows);
-/* Part m's rows and how many of them each shard has. */
+/* Selects part m: its rows, and the number in each shard. */
 void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m);
-/* A shard's rows of the present step's part (ops->update), filled up, to taken_rows and index_room. */
+/* Lists a shard's rows of the current step's part (ops->update), padded, in taken_rows and index_room. */
 void minibatch_device_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard);
-/* `rows` [minibatch->rows] of this rank -> those of the run, in index_room. */
+/* Converts `rows` [minibatch->rows] of this rank to rows of the run, in index_room. */
 void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows);
 
 #endif

@@ -7,30 +7,30 @@ typedef enum OptimizerRule { OPTIMIZER_ADAM, OPTIMIZER_RADAM } OptimizerRule;
 /* Owns nothing: the vectors belong to the run's arena. */
 typedef struct Optimizer {
   OptimizerRule rule;
-  float *m, *v;             /* Adam's moments [n] */
+  float *m, *v;             /* [n] Adam's moments */
   int64_t t;                /* updates done */
-  double beta1, beta2, epsilon, max_norm;   /* max_norm inf = no clipping */
-  double norm_epsilon;      /* 0: the rule below (optax); > 0: gradient times min(1, max_norm/(norm + it)) (PyTorch) */
+  double beta1, beta2, epsilon, max_norm; /* max_norm inf = no clipping */
+  /* 0: optax' clipping rule; > 0: PyTorch's, which adds it to the norm (ops_clip_factor) */
+  double norm_epsilon;
 } Optimizer;
 
-/* What the gradient of this norm is multiplied by: 1 if norm < max_norm, else max_norm/norm. *clipped: whether that is
- * less than 1 on purpose. */
+/* Returns the clipping factor of a gradient of this norm (ops_clip_factor). *clipped: whether clipping acts. */
 double optimizer_clip(const Optimizer *optimizer, double norm, int *clipped);
-/* Of the t-th update (from 1), but for the clip. */
+/* Returns the scalars of the t-th update (from 1), without the clipping factor. */
 OpsAdamScalars optimizer_scalars(const Optimizer *optimizer, double rate, int64_t t);
-/* One update of theta[n] with the gradient times `factor` (optimizer_clip). */
+/* Updates theta[n] once with the gradient times `factor` (optimizer_clip). */
 void optimizer_apply(Ops *ops, Optimizer *optimizer, float *theta, const float *gradient, size_t n, double rate,
                      double factor);
 
 typedef enum ProximalRule { PROXIMAL_PLAIN, PROXIMAL_BIAS_CORRECTED } ProximalRule;
 typedef struct Proximal {
   float *theta;             /* [n] */
-  double com, weight;       /* weight: W of the bias-corrected rule, 1 at the start */
+  double com, weight;       /* weight: W of the bias-corrected rule, initially 1 */
   ProximalRule rule;
 } Proximal;
-/* What the proximal weights keep of themselves in the next update, which is thereby counted. */
+/* Counts an update and returns the weight that the proximal weights keep in it. */
 double proximal_keep(Proximal *proximal);
-/* After a minibatch update: moves the proximal weights towards theta. */
+/* Moves the proximal weights towards theta after a minibatch update. */
 void proximal_update(Ops *ops, Proximal *proximal, const float *theta, size_t n);
 
 #endif

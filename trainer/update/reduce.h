@@ -6,20 +6,21 @@
 #include "trainer/ops/ops.h"
 #include "trainer/ranks/shards.h"
 
-/* Every rank's `bytes`, in rank order; the caller frees them. */
+/* Gathers every rank's `bytes`, in rank order; the caller frees them. */
 void *reduce_gather_records(const void *own, size_t bytes);
 
-/* n records each, in place. */
+/* Reduce n records each, in place. */
 void reduce_moments(Moments *records, size_t n);
 void reduce_log_sums(LogSum *records, size_t n);
 
-/* Columns first .. first + count - 1 of x [rows][of] -> packed [rows][count], both on the device (NULL: the host). */
+/* Copies columns first .. first + count - 1 of x [rows][of] -> packed [rows][count], both on the device (NULL: the
+ * host). */
 void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, size_t first, size_t count, float *packed);
-/* Moments of x[steps][worlds] (minus y, unless NULL) over all worlds of the run: one record a shard, folded in shard
- * order. scratch: [2][steps * worlds of a shard], used with several shards only. */
+/* Computes the moments of x[steps][worlds] (minus y, unless NULL) over all worlds of the run: one record per shard,
+ * folded in shard order. scratch: [2][steps * worlds of a shard], used with several shards only. */
 void reduce_rollout_moments(Ops *ops, const Shards *shards, const float *x, const float *y, int steps, float *scratch,
                             Moments *moments);
-/* Folds one record of each of this rank's shards with those of the other ranks, in shard order. */
+/* Folds one record per shard of this rank with those of the other ranks, in shard order. */
 void reduce_shard_moments(const Shards *shards, const Moments *records, Moments *moments);
 
 #endif
