@@ -41,7 +41,7 @@ static inline void advantage_normalize(Ops *ops, AdvantageNorm norm, float *adva
 /* All of part m at once, where one rank has all worlds in one shard. */
 static inline void minibatch_gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                                     const float *targets, int m) {
-  CORE_CHECK(rollout->shards.all_shards == 1);
+  CORE_CHECK(rollout->shards.global_shards == 1);
   minibatch_select(minibatch, ops, rollout, m);
   minibatch_next(minibatch, ops, rollout, advantages, targets);
 }
@@ -59,7 +59,7 @@ static inline int64_t sapg_data_own(const SapgData *data, uint32_t sample) {
                            .worlds = (uint32_t)data->shards.worlds,
                            .shard_worlds = (uint32_t)shards_worlds(&data->shards),
                            .columns = (uint32_t)data->columns, .follower = data->follower, .column = data->column};
-  return sapg_own(&share, sample);
+  return sapg_local_index(&share, sample);
 }
 
 #endif

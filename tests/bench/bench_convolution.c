@@ -10,7 +10,7 @@
 #include "core/memory.h"
 #include "tests/bench/bench_matrix.h"
 #include "trainer/learners/learner.h"
-#include "trainer/nets/agent_initialise.h"
+#include "trainer/nets/agent_init.h"
 #include "trainer/rollout/rollout.h"
 
 enum { UPDATES_MAX = 5 };
@@ -103,7 +103,7 @@ static int make(const Case *wanted, int threads, Bench *b) {
   TRY(core_arena_commit(b->arena));
   agent_bind_activations(&b->agent);
   TRY(agent_create_ops(&b->agent, &b->config, threads, &b->ops));
-  agent_initialise(&b->agent, 1);
+  agent_init_weights(&b->agent, 1);
   b->learner.kind->start(b->learner.state);
   return CORE_OK;
 }

@@ -3,7 +3,7 @@
  * CSV. The share of the sgemm peak is of the products that the ops counted over the whole time. */
 #include "core/memory.h"
 #include "tests/bench/bench_matrix.h"
-#include "trainer/nets/agent_initialise.h"
+#include "trainer/nets/agent_init.h"
 #include "trainer/update/optimizer.h"
 #include "trainer_steps.h"
 
@@ -58,7 +58,7 @@ static int make(Bench *bench, int threads) {
   agent_bind_activations(&bench->agent);
   bench->actor = optimizer(m[0], v[0]);
   bench->critic = optimizer(m[1], v[1]);
-  agent_initialise(&bench->agent, 1);
+  agent_init_weights(&bench->agent, 1);
   fill(bench->x, n * INPUTS, 1);
   fill(bench->start, states, 2);
   fill(bench->advantage, n, 3);
@@ -93,8 +93,8 @@ static void pass(Bench *bench) {
   const Agent *agent = &bench->agent;
   const Recurrent *memory = &agent->recurrent;
   const float *theta = agent->actor.theta + agent->actor.recurrent;
-  recurrent_forward(memory, bench->ops, theta, bench->x, bench->rows, &agent->now->sequences, 0, 0);
-  recurrent_backward(memory, bench->ops, theta, bench->x, bench->rows, &agent->now->sequences, bench->gradient.below,
+  recurrent_forward(memory, bench->ops, theta, bench->x, bench->rows, &agent->pass_state->sequences, 0, 0);
+  recurrent_backward(memory, bench->ops, theta, bench->x, bench->rows, &agent->pass_state->sequences, bench->gradient.below,
                      NULL, bench->gradient.actor + agent->actor.recurrent);
 }
 

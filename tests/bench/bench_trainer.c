@@ -46,7 +46,7 @@ static void make_net(Bench *bench, Net *net, int width, int depth, int outputs, 
   net->n = network_parameters(&net->shape);
   net->theta = floats(bench, net->n, 1);
   net->gradient = floats(bench, net->n, 0);
-  network_initialise(&net->shape, 1, 0, net->theta);
+  network_init(&net->shape, 1, 0, net->theta);
   network_place_activations(&net->shape, bench->rows,
                             floats(bench, network_activation_floats(&net->shape, bench->rows), 0), &net->activations);
   net->optimizer = (Optimizer){.m = floats(bench, net->n, 0),

@@ -36,7 +36,7 @@ static void draw_pixels(Player *player, uint32_t row) {
 static void print_row(Player *player, uint32_t row) {
   if (player->env->pixels) draw_pixels(player, row);
   else draw_numbers(player, row);
-  observer_look(&player->observer, player->shown, 1, player->observation);
+  obs_transform_eval(&player->pipeline, player->shown, 1, player->observation);
   const Agent *agent = &player->agent;
   for (int i = 0; row == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
   agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});

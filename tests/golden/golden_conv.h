@@ -3,7 +3,7 @@
 #ifndef TESTS_GOLDEN_CONV_H
 #define TESTS_GOLDEN_CONV_H
 #include "tests/golden/golden_check.h"
-#include "trainer/ops/picture.h"
+#include "trainer/ops/image.h"
 
 /* [outer][channels][area] <-> [outer][area][channels], on copies of the case's. */
 static float *channels_last(Check *check, const float *x, size_t outer, size_t channels, size_t area) {
@@ -56,7 +56,7 @@ static float *pixels_of(Check *check, const float *x, const size_t d[4], int div
   float *y = check_floats(check, d[0] * row);
   if (divide != 255) check_give_up(check, "pixels divided by %d", divide);
   for (size_t i = 0; i < d[0] * row; i++) bytes[i] = (uint8_t)x[i];
-  check->ops->picture->pixels(check->ops, &pixels, bytes, (int)d[0], y);
+  check->ops->image->pixels(check->ops, &pixels, bytes, (int)d[0], y);
   return y;
 }
 
@@ -80,11 +80,11 @@ static void run_conv(Check *check, const char *prefix) {
   float *scratch = check_floats(check, ops_conv_scratch(&conv, rows));
   float *packed = check_floats(check, 2 * ops_conv_packed(&conv));
   float *dpacked = check_floats(check, ops_conv_packed(&conv));
-  ops->picture->conv_pack(ops, &conv, kernel, packed);
-  ops->picture->conv_forward(ops, &conv, ours, packed, b, y, rows, OPS_LINEAR, scratch);
-  ops->picture->conv_backward(ops, &conv, ours, packed, NULL, dy, divide > 1 ? NULL : dx, dpacked, db, rows, OPS_LINEAR,
+  ops->image->conv_pack(ops, &conv, kernel, packed);
+  ops->image->conv_forward(ops, &conv, ours, packed, b, y, rows, OPS_LINEAR, scratch);
+  ops->image->conv_backward(ops, &conv, ours, packed, NULL, dy, divide > 1 ? NULL : dx, dpacked, db, rows, OPS_LINEAR,
                               scratch);
-  ops->picture->conv_unpack(ops, &conv, dpacked, dw);
+  ops->image->conv_unpack(ops, &conv, dpacked, dw);
   check_singles(check, prefix, "y", CHECK_SINGLE, channels_first(check, y, d[0], k[0], positions), out);
   if (divide == 1)
     check_singles(check, prefix, "dx", CHECK_SINGLE, channels_first(check, dx, d[0], d[1], d[2] * d[3]), in);
@@ -114,8 +114,8 @@ static void run_pool(Check *check, const char *prefix) {
   const float *dy = check_input_float(check, check_name(check, prefix, "in/dy"), &n);
   float *y = check_floats(check, out), *dx = check_floats(check, in);
   uint8_t *from = check_memory(check, out);
-  ops->picture->pool_forward(ops, &pool, channels_last(check, x, d[0], d[1], d[2] * d[3]), y, from, (int)d[0]);
-  ops->picture->pool_backward(ops, &pool, from, channels_last(check, dy, d[0], d[1], area), dx, (int)d[0]);
+  ops->image->pool_forward(ops, &pool, channels_last(check, x, d[0], d[1], d[2] * d[3]), y, from, (int)d[0]);
+  ops->image->pool_backward(ops, &pool, from, channels_last(check, dy, d[0], d[1], area), dx, (int)d[0]);
   check_singles(check, prefix, "y", CHECK_SINGLE, channels_first(check, y, d[0], d[1], area), out);
   check_singles(check, prefix, "dx", CHECK_SINGLE, channels_first(check, dx, d[0], d[1], d[2] * d[3]), in);
   check_singles(check, prefix, "index", CHECK_STABLE,

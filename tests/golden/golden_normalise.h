@@ -1,23 +1,23 @@
 /* Golden case of normalisation a world: gymnasium's NormalizeObservation and NormalizeReward, one each an environment,
  * and gym's over all environments together (Procgen's). Replays the file's episodes through the trainer's wrappers. */
-#ifndef GOLDEN_NORMALISE_H
-#define GOLDEN_NORMALISE_H
+#ifndef GOLDEN_NORMALIZE_H
+#define GOLDEN_NORMALIZE_H
 #include "core/device/arena.h"
 #include "tests/golden/golden_check.h"
-#include "trainer/wrappers/normalise.h"
-#include "trainer/wrappers/normalise_each.h"
+#include "trainer/wrappers/normalize.h"
+#include "trainer/wrappers/normalize_each.h"
 
 /* The file's episodes, [steps][worlds] of each. */
-typedef struct NormaliseCase {
+typedef struct NormalizeCase {
   size_t steps, worlds, features;
   float *first, *arrived, *reset_to; /* [features]; first: [worlds][features] */
   float *reward;
   uint8_t *terminated, *truncated, *ended;
-} NormaliseCase;
+} NormalizeCase;
 
-static NormaliseCase normalise_case(Check *check) {
+static NormalizeCase normalize_case(Check *check) {
   const GoldEntry *shape = check_entry(check, "in/obs");
-  NormaliseCase c = {.steps = (size_t)shape->dimension[0], .worlds = (size_t)shape->dimension[1],
+  NormalizeCase c = {.steps = (size_t)shape->dimension[0], .worlds = (size_t)shape->dimension[1],
                      .features = (size_t)shape->dimension[2]};
   size_t rows = c.steps * c.worlds, numbers = rows * c.features, first = c.worlds * c.features;
   if (rows == 0 || c.features == 0) check_give_up(check, "in/obs has no shape of steps, worlds and features");
@@ -36,21 +36,21 @@ static NormaliseCase normalise_case(Check *check) {
 }
 
 /* A tensor of what is compared, filled step by step. */
-static double *normalise_room(Check *check, size_t n) { return check_memory(check, n * sizeof(double)); }
+static double *normalize_room(Check *check, size_t n) { return check_memory(check, n * sizeof(double)); }
 
-static void normalise_observations(Check *check, const NormaliseCase *c) {
+static void normalize_observations(Check *check, const NormalizeCase *c) {
   const size_t row = c->worlds * c->features, all = c->steps * row, record = 1 + 2 * c->features;
-  NormaliseEach each;
+  NormalizeEach each;
   CoreArena *arena = core_arena_create("golden");
-  normalise_each_register(&each, (int)c->worlds, (int)c->features, arena);
+  normalize_each_register(&each, (int)c->worlds, (int)c->features, arena);
   if (core_arena_commit(arena) != CORE_OK) check_give_up(check, "no memory");
   float *x = check_floats(check, row), *seen = check_floats(check, row + all), *last = check_floats(check, all);
-  double *mean = normalise_room(check, all), *var = normalise_room(check, all);
-  double *count = normalise_room(check, c->steps * c->worlds);
+  double *mean = normalize_room(check, all), *var = normalize_room(check, all);
+  double *count = normalize_room(check, c->steps * c->worlds);
   const GoldEntry *final = check_entry(check, "out/final_obs");
-  normalise_each_start(&each);
-  normalise_each_add(&each, c->first, NULL);
-  normalise_each_apply(&each, c->first, seen, (int)c->features);
+  normalize_each_start(&each);
+  normalize_each_add(&each, c->first, NULL);
+  normalize_each_apply(&each, c->first, seen, (int)c->features);
   check_singles(check, "", "obs0", CHECK_STABLE, seen, row);
   for (size_t t = 0; t < c->steps; t++) {
     const float *arrived = c->arrived + t * row;
@@ -59,8 +59,8 @@ static void normalise_observations(Check *check, const NormaliseCase *c) {
       x[i] = ended[i / c->features] ? c->reset_to[t * row + i] : arrived[i];
       last[t * row + i] = (float)gold_element(&check->gold, final, t * row + i); /* where nothing ended */
     }
-    normalise_each_add(&each, x, &(NormaliseLast){ended, arrived, last + t * row, (int)c->features});
-    normalise_each_apply(&each, x, seen + row + t * row, (int)c->features);
+    normalize_each_add(&each, x, &(NormalizeLast){ended, arrived, last + t * row, (int)c->features});
+    normalize_each_apply(&each, x, seen + row + t * row, (int)c->features);
     for (size_t i = 0; i < row; i++) {
       const double *of = each.moments + i / c->features * record;
       mean[t * row + i] = of[1 + i % c->features];
@@ -77,7 +77,7 @@ static void normalise_observations(Check *check, const NormaliseCase *c) {
 }
 
 /* each: the files' own tensors; else those of `vector/`, where any end is one of the sum. */
-static void normalise_rewards(Check *check, const NormaliseCase *c, bool each) {
+static void normalize_rewards(Check *check, const NormalizeCase *c, bool each) {
   const size_t n = c->steps * c->worlds;
   RewardScale scale;
   CoreArena *arena = core_arena_create("golden");
@@ -85,7 +85,7 @@ static void normalise_rewards(Check *check, const NormaliseCase *c, bool each) {
                   (int)c->worlds, arena);
   if (core_arena_commit(arena) != CORE_OK) check_give_up(check, "no memory");
   float *reward = check_floats(check, n);
-  double *mean = normalise_room(check, n), *var = normalise_room(check, n), *sum = normalise_room(check, n);
+  double *mean = normalize_room(check, n), *var = normalize_room(check, n), *sum = normalize_room(check, n);
   memcpy(reward, c->reward, n * sizeof *reward);
   reward_start(&scale);
   for (size_t t = 0; t < c->steps; t++) {
@@ -111,14 +111,14 @@ static void normalise_rewards(Check *check, const NormaliseCase *c, bool each) {
   core_arena_destroy(&arena);
 }
 
-static void case_normalise(Check *check) {
+static void case_normalize(Check *check) {
   if (check_real(check, "hp/clip") != 10 || check_real(check, "hp/epsilon") != 1e-8 ||
       check_real(check, "hp/count0") != 1e-4)
     check_give_up(check, "hp/clip, hp/epsilon or hp/count0 is not what the trainer has");
-  const NormaliseCase c = normalise_case(check);
-  normalise_observations(check, &c);
-  normalise_rewards(check, &c, true);
-  normalise_rewards(check, &c, false);
+  const NormalizeCase c = normalize_case(check);
+  normalize_observations(check, &c);
+  normalize_rewards(check, &c, true);
+  normalize_rewards(check, &c, false);
 }
 
 #endif

@@ -39,7 +39,7 @@ static const Case cases[] = {
     {"in/log_std_blocks", case_sapg}, {"orthogonal/0/in/gaussian", case_layout}, {"moments/hp/parts", case_moments},
     {"rank/full/in/features", case_representation}, {"out/ref_kl", case_kl_profile},
     {"out/G50/run0/cells", case_coverage}, {"quadratic/hp/mu0", case_fixed_point},
-    {"in/obs_after_reset", case_normalise},
+    {"in/obs_after_reset", case_normalize},
 };
 
 typedef enum Verdict { VERDICT_OK, VERDICT_BAD, VERDICT_NOT_COVERED } Verdict;

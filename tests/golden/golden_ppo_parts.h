@@ -9,7 +9,7 @@
 #include "trainer/update/advantage.h"
 #include "trainer/update/minibatch.h"
 #include "trainer/update/optimizer.h"
-#include "trainer/wrappers/normalise.h"
+#include "trainer/wrappers/normalize.h"
 
 /* -------- distributions -------------------------------------------------------------------------------------- */
 
@@ -250,7 +250,7 @@ static int ascending(const void *a, const void *b) {
 
 /* Rows of every minibatch that minibatch_gather takes under a given permutation. Whole environments may stand in any
  * order inside their minibatch: there both sides are sorted. */
-static void layout_minibatches(Check *check, const char *permutations, const char *expected, MinibatchBy by) {
+static void layout_minibatches(Check *check, const char *permutations, const char *expected, MinibatchUnit by) {
   int steps = check_int(check, "minibatch/hp/K", 1, 4096), worlds = check_int(check, "minibatch/hp/N", 1, 4096);
   int parts = check_int(check, "minibatch/hp/M", 1, steps * worlds);
   size_t total = (size_t)steps * (size_t)worlds, rows = total / (size_t)parts, all = 0, most = total;
@@ -261,7 +261,7 @@ static void layout_minibatches(Check *check, const char *permutations, const cha
   Rollout rollout = {.steps = steps, .worlds = worlds, .features = 1, .head = {.factors = 1, .logits = 2, .size = {2}},
                      .observations = zeros, .values = zeros, .logp = zeros, .actions = actions,
                      .action_bytes = 1, .shards = shards_alone(worlds)};
-  Minibatch minibatch = {.all_rows = (int)rows,
+  Minibatch minibatch = {.global_rows = (int)rows,
                          .room = (int)rows,
                          .rows = (int)rows,
                          .by = by,
@@ -363,8 +363,8 @@ static void layout_running(Check *check) {
       m2 = check_memory(check, features * sizeof *m2);
       deviation = check_memory(check, features * sizeof *deviation);
     }
-    count = normalise_merge(count, mean, m2, (int)features, x, (int)(n / features));
-    for (size_t k = 0; k < features; k++) deviation[k] = 1 / normalise_factor(NORMALISE_STOIX, count, m2[k]);
+    count = normalize_merge(count, mean, m2, (int)features, x, (int)(n / features));
+    for (size_t k = 0; k < features; k++) deviation[k] = 1 / normalize_factor(NORMALIZE_STOIX, count, m2[k]);
     running_compare(check, prefix, "mean", mean, features);
     running_compare(check, prefix, "summed_variance", m2, features);
     running_compare(check, prefix, "std", deviation, features);

@@ -335,13 +335,13 @@ static void case_games(const Gold *gold, const char *prefix, Result *result) {
   Matrix x = {0};
   size_t games, n, m;
   AnalysisBounds *bounds = compare_bounds(result, gold, prefix, &games);
-  double *normalised = values_of(gold, prefix, "out/normalised", &n),
+  double *normalized = values_of(gold, prefix, "out/normalised", &n),
          *means = values_of(gold, prefix, "out/game_mean", &m);
   if (read_matrix(gold, prefix, "in/raw", &x) && x.tasks == games && n == games * x.runs && m == games) {
     for (size_t i = 0; i < n; i++) {
       double *score = &x.score[x.first[i % games] + i / games];
       *score = analysis_normalize(&bounds[i % games], *score);
-      compare(result, "out/normalised", *score, normalised[i], allowed(normalised[i]));
+      compare(result, "out/normalised", *score, normalized[i], allowed(normalized[i]));
     }
     for (size_t g = 0; g < games; g++)
       compare(result, "out/game_mean", analysis_mean(x.score + x.first[g], x.runs), means[g], allowed(means[g]));
@@ -357,7 +357,7 @@ static void case_games(const Gold *gold, const char *prefix, Result *result) {
     compare_curve(result, gold, prefix, bounds, &x);
   }
   matrix_free(&x);
-  free(normalised), free(means), free(bounds);
+  free(normalized), free(means), free(bounds);
 }
 
 /* ---- the files -------------------------------------------------------------------------------------------------- */

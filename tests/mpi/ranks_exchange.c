@@ -95,26 +95,26 @@ static int rows_of(int r, int shard) { return r == 1 ? 0 : shard == 0 ? r + 1 : 
 static void check_gradient(int rank, int size, bool ordered) {
   const int own = ordered ? 2 : 1;
   Agent agent = {.actor = {.n = 40000, .shape.layers = 1}, .critic = {.n = 5, .shape.layers = 1}};
-  const Shards shards = {.all_worlds = 2 * size, .worlds = 2, .all_shards = own * size, .shards = own,
+  const Shards shards = {.global_worlds = 2 * size, .worlds = 2, .global_shards = own * size, .shards = own,
                          .ordered = ordered};
-  double expected = 0, all_rows = 0;
+  double expected = 0, global_rows = 0;
   Gradient gradient;
   CoreArena *arena = core_arena_create("test");
   gradient_register(&gradient, &agent, &shards, 4, arena);
   bool good = core_arena_commit(arena) == CORE_OK;
   for (int r = 0; r < size; r++)
     for (int s = 0; s < own; s++) {
-      all_rows += rows_of(r, s);
+      global_rows += rows_of(r, s);
       expected += rows_of(r, s) * value_of(r, s);
     }
-  expected /= all_rows;
+  expected /= global_rows;
   gradient_begin(&gradient);
   for (int s = 0; s < own; s++) {
     for (size_t k = 0; k < agent.actor.n; k++) gradient.mean.actor[k] = (float)value_of(rank, s);
     for (size_t k = 0; k < agent.critic.n; k++) gradient.mean.critic[k] = (float)-value_of(rank, s);
     if (rows_of(rank, s) > 0) gradient_add(&gradient, s, rows_of(rank, s));
   }
-  gradient_finish(&gradient, (int64_t)all_rows);
+  gradient_finish(&gradient, (int64_t)global_rows);
   for (size_t k = 0; k < agent.actor.n; k++) good = good && fabs((double)gradient.mean.actor[k] - expected) < 1e-6;
   for (size_t k = 0; k < agent.critic.n; k++) good = good && fabs((double)gradient.mean.critic[k] + expected) < 1e-6;
   check(ordered ? "the gradient of shards, folded in their order" : "the gradient of ranks with different rows", good);

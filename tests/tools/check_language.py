@@ -56,7 +56,7 @@ def git(*arguments):
 def changes(base, head):
     """(old path, new path) of each C file that differs; None where it is absent."""
     ends = [base] if head == "worktree" else [base, head]
-    for line in git("diff", "--name-status", "-M30%", *ends).splitlines():
+    for line in git("diff", "--name-status", "-M10%", *ends).splitlines():
         status, *paths = line.split("\t")
         old, new = paths[0], paths[-1]
         if SOURCES.search(old) or SOURCES.search(new):

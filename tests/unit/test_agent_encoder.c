@@ -12,7 +12,7 @@
 #include "oracle/encoder.h"
 #include "oracle/learner.h"
 #include "trainer/envs/tasks/tasks.h"
-#include "trainer/nets/agent_initialise.h"
+#include "trainer/nets/agent_init.h"
 #include "training_tools.h"
 
 enum { ROWS = 3, FACTORS_LOGITS = 16, CHECKED = 10 };
@@ -57,7 +57,7 @@ static Fixture *make_agent(const char *encoder, const char *sharing) {
   agent_bind_activations(&f->agent);
   assert_int_equal(ops_cpu_create(1, agent_ops_rows(&f->agent), agent_ops_width(&f->agent), &f->ops), CORE_OK);
   f->env->reset(f->env, f->x);
-  agent_initialise(&f->agent, 7);
+  agent_init_weights(&f->agent, 7);
   fill(1, f->agent.actor.theta, f->agent.actor.n, 0.05f);
   fill(2, f->agent.critic.theta, f->agent.critic.n, 0.05f);
   CORE_CHECK(f->agent.head.logits == FACTORS_LOGITS);

@@ -14,15 +14,15 @@
 
 static const double U = 1.0 / 256;
 
-static const char *const ways[] = {"rounded", "library"};
+static const char *const methods[] = {"rounded", "library"};
 enum { WAYS = 2 };
 
 /* The library's way is there on some processors only: false, with a message, elsewhere. */
-static bool use_way(int way) {
+static bool use_way(int method) {
   Ops *ops;
-  assert_int_equal(setenv("TRAINER_BF16", ways[way], 1), 0);
+  assert_int_equal(setenv("TRAINER_BF16", methods[method], 1), 0);
   if (ops_cpu_create_bf16(1, 1, 1, &ops) != CORE_OK) {
-    assert_string_equal(ways[way], "library");
+    assert_string_equal(methods[method], "library");
     print_message("# not tested here: %s\n", core_error_message());
     return false;
   }
@@ -164,8 +164,8 @@ static void compare_layer(Ops *ops, Layer *l) {
 
 static void test_products_of_rounded_factors(void **unused) {
   const int shapes[][3] = {{1, 1, 1}, {5, 7, 3}, {259, 40, 33}, {300, 140, 16}};
-  for (int way = 0; way < WAYS; way++) {
-    if (!use_way(way)) continue;
+  for (int method = 0; method < WAYS; method++) {
+    if (!use_way(method)) continue;
     Ops *ops = make_bf16_ops(2);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
       Layer layer = make_layer(shapes[s][0], shapes[s][1], shapes[s][2]);
@@ -208,7 +208,7 @@ static float *network_gradient(Ops *ops, const NetworkShape *shape, float *outpu
   float *block = normals(1, network_activation_floats(shape, ROWS), 1), *scratch = normals(1, 2 * ROWS * WIDTH, 1);
   float *doutput = normals(3, ROWS * OUT, 1.0 / ROWS);
   NetworkActivations activations;
-  network_initialise(shape, 5, 0, theta);
+  network_init(shape, 5, 0, theta);
   network_place_activations(shape, ROWS, block, &activations);
   network_forward(ops, shape, theta, x, ROWS, &activations);
   memcpy(output, activations.hidden[DEPTH], ROWS * OUT * sizeof *output);
@@ -233,9 +233,9 @@ static double relative_distance(const float *a, const float *b, size_t n) {
 static void test_gradients_are_near_those_of_float32(void **unused) {
   const double expected = U / sqrt(3) * sqrt(2 * 2 * (DEPTH + 1));
   const OpsActivation activations[] = {OPS_TANH, OPS_SILU, OPS_ELU};
-  for (int way = 0; way < WAYS; way++)
+  for (int method = 0; method < WAYS; method++)
     for (int i = 0; i < 6; i++) {
-      if (!use_way(way)) continue;
+      if (!use_way(method)) continue;
       NetworkShape shape = network_shape(IN, HIDDEN, DEPTH, OUT, activations[i / 2], 1);
       shape.layer_norm = i % 2;
       Ops *exact = make_ops(2), *ops = make_bf16_ops(2);
@@ -244,7 +244,7 @@ static void test_gradients_are_near_those_of_float32(void **unused) {
       const double off = relative_distance(got, want, network_parameters(&shape));
       const double output_off = relative_distance(outputs[1], outputs[0], ROWS * OUT);
       print_message("# %s, activation %d%s: gradient off by %.4f, output by %.4f of itself (%.4f expected at most)\n",
-                    ways[way], (int)activations[i / 2], i % 2 ? ", layer norm" : "", off, output_off, expected);
+                    methods[method], (int)activations[i / 2], i % 2 ? ", layer norm" : "", off, output_off, expected);
       assert_true(off < 2 * expected && off > 0.1 * expected);
       assert_true(output_off < 2 * expected && output_off > 0.1 * expected);
       free(want), free(got), free(outputs[0]), free(outputs[1]);
@@ -255,8 +255,8 @@ static void test_gradients_are_near_those_of_float32(void **unused) {
 static void test_no_result_depends_on_the_number_of_threads(void **unused) {
   const NetworkShape shape = network_shape(IN, HIDDEN, DEPTH, OUT, OPS_SILU, 1);
   float *output = normals(1, ROWS * OUT, 1);
-  for (int way = 0; way < WAYS; way++) {
-    if (!use_way(way)) continue;
+  for (int method = 0; method < WAYS; method++) {
+    if (!use_way(method)) continue;
     Ops *one = make_bf16_ops(1), *several = make_bf16_ops(5);
     float *want = network_gradient(one, &shape, output), *got = network_gradient(several, &shape, output);
     assert_memory_equal(want, got, network_parameters(&shape) * sizeof *want);
@@ -268,8 +268,8 @@ static void test_no_result_depends_on_the_number_of_threads(void **unused) {
 
 /* A policy that acts on some rows and learns from others must be the same policy. */
 static void test_a_row_does_not_depend_on_its_neighbours(void **unused) {
-  for (int way = 0; way < WAYS; way++) {
-    if (!use_way(way)) continue;
+  for (int method = 0; method < WAYS; method++) {
+    if (!use_way(method)) continue;
     Ops *ops = make_bf16_ops(2);
     Layer all = make_layer(300, IN, OUT), some = make_layer(300, IN, OUT);
     ops->dense_forward(ops, all.x, all.w, all.b, all.y, 300, IN, OUT, OPS_TANH);

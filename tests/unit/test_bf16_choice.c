@@ -12,7 +12,7 @@
 
 enum { ROWS = 300, IN = 40, HIDDEN = 33, OUT = 5 };
 
-static void force(const char *way) { assert_int_equal(setenv("TRAINER_BF16", way, 1), 0); }
+static void force(const char *method) { assert_int_equal(setenv("TRAINER_BF16", method, 1), 0); }
 
 static Ops *make_bf16_ops(void) {
   Ops *ops;
@@ -46,7 +46,7 @@ static void test_the_faster_way_is_taken(void **unused) {
     const double float32 = layer->seconds[OPS_BF16_FLOAT32], library = layer->seconds[OPS_BF16_LIBRARY];
     assert_true(layer->seconds[OPS_BF16_ROUNDED] == 0);
     if (has_library(ops)) assert_true(float32 > 0 && library > 0);
-    assert_int_equal(layer->way, has_library(ops) && library * 1.3 < float32 ? OPS_BF16_LIBRARY : OPS_BF16_FLOAT32);
+    assert_int_equal(layer->method, has_library(ops) && library * 1.3 < float32 ? OPS_BF16_LIBRARY : OPS_BF16_FLOAT32);
   }
   assert_int_equal(choice.rows, has_library(ops) ? 256 : 0);
   ops_destroy(&ops);
@@ -69,7 +69,7 @@ static void test_zeros_of_the_input_count(void **unused) {
   ops_bf16_add(&sparse, INPUTS, OUTPUTS);
   ops_cpu_bf16_choose(ops, ROWS, NULL, &dense);
   ops_cpu_bf16_choose(ops, ROWS, &input, &sparse);
-  assert_int_equal(sparse.layer[0].way, OPS_BF16_FLOAT32);
+  assert_int_equal(sparse.layer[0].method, OPS_BF16_FLOAT32);
   assert_true(sparse.layer[0].seconds[OPS_BF16_FLOAT32] < dense.layer[0].seconds[OPS_BF16_FLOAT32]);
   assert_null(cpu_state(ops)->inputs.x);
   ops_destroy(&ops);
@@ -81,7 +81,7 @@ static void test_a_forced_way_is_taken_for_all(void **unused) {
   OpsBf16 choice = two_layers();
   ops_cpu_bf16_choose(ops, ROWS, NULL, &choice);
   assert_true(choice.forced == 1 && choice.rows == 0);
-  for (int i = 0; i < choice.layers; i++) assert_int_equal(choice.layer[i].way, OPS_BF16_ROUNDED);
+  for (int i = 0; i < choice.layers; i++) assert_int_equal(choice.layer[i].method, OPS_BF16_ROUNDED);
   ops_destroy(&ops);
   force("");
 }
@@ -132,18 +132,18 @@ static void test_every_layer_is_multiplied_as_chosen(void **unused) {
   Ops *ops = make_bf16_ops();
   Net by_float32 = run_net(float32), by_rounding = run_net(rounded);
   assert_memory_not_equal(by_float32.dw[1], by_rounding.dw[1], HIDDEN * OUT * sizeof(float));
-  for (int ways = 0; ways < 4; ways++) {
+  for (int methods = 0; methods < 4; methods++) {
     OpsBf16 choice = two_layers();
-    for (int l = 0; l < 2; l++) choice.layer[l].way = ways >> l & 1 ? OPS_BF16_ROUNDED : OPS_BF16_FLOAT32;
+    for (int l = 0; l < 2; l++) choice.layer[l].method = methods >> l & 1 ? OPS_BF16_ROUNDED : OPS_BF16_FLOAT32;
     ops_cpu_bf16_use(ops, &choice);
     Net net = run_net(ops);
-    if (ways == 0) assert_same_layer(&net, &by_float32, 1, HIDDEN, OUT);
-    if (ways == 3) assert_same_layer(&net, &by_rounding, 1, HIDDEN, OUT);
-    if (ways == 0) assert_same_layer(&net, &by_float32, 0, IN, HIDDEN);
-    if (ways == 3) assert_same_layer(&net, &by_rounding, 0, IN, HIDDEN);
-    const Net *first = ways & 1 ? &by_rounding : &by_float32; /* what leaves the first layer goes by its way alone */
+    if (methods == 0) assert_same_layer(&net, &by_float32, 1, HIDDEN, OUT);
+    if (methods == 3) assert_same_layer(&net, &by_rounding, 1, HIDDEN, OUT);
+    if (methods == 0) assert_same_layer(&net, &by_float32, 0, IN, HIDDEN);
+    if (methods == 3) assert_same_layer(&net, &by_rounding, 0, IN, HIDDEN);
+    const Net *first = methods & 1 ? &by_rounding : &by_float32; /* what leaves the first layer goes by its way alone */
     assert_memory_equal(net.y[0], first->y[0], ROWS * HIDDEN * sizeof(float));
-    if (ways == 1 || ways == 2) {
+    if (methods == 1 || methods == 2) {
       assert_memory_not_equal(net.y[1], by_float32.y[1], ROWS * OUT * sizeof(float));
       assert_memory_not_equal(net.y[1], by_rounding.y[1], ROWS * OUT * sizeof(float));
     }
@@ -161,8 +161,8 @@ static void test_a_choice_moves_to_another_processor(void **unused) {
   const OpsBf16 own = two_layers();
   OpsBf16 made = own, moved;
   ops_cpu_bf16_choose(ops, ROWS, NULL, &made);
-  made.layer[0].way = OPS_BF16_ROUNDED;
-  made.layer[1].way = OPS_BF16_FLOAT32;
+  made.layer[0].method = OPS_BF16_ROUNDED;
+  made.layer[1].method = OPS_BF16_FLOAT32;
   moved = made;
   assert_false(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved));
   assert_memory_equal(&moved, &made, sizeof made); /* the same library: not one number changes */
@@ -170,14 +170,15 @@ static void test_a_choice_moves_to_another_processor(void **unused) {
   snprintf(moved.library, sizeof moved.library, "another library");
   assert_true(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved));
   assert_string_equal(moved.library, ops_cpu_description());
-  assert_int_equal(moved.layer[1].way, OPS_BF16_FLOAT32);
-  assert_true(moved.layer[0].way == OPS_BF16_ROUNDED || (moved.layer[0].way == OPS_BF16_LIBRARY && has_library(ops)));
+  assert_int_equal(moved.layer[1].method, OPS_BF16_FLOAT32);
+  assert_true(moved.layer[0].method == OPS_BF16_ROUNDED || (moved.layer[0].method == OPS_BF16_LIBRARY &&
+                                                            has_library(ops)));
   assert_true(moved.layer[0].seconds[OPS_BF16_FLOAT32] == 0);
 
   moved = (OpsBf16){.layers = OPS_BF16_EARLIER};
   assert_false(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved));
   assert_int_equal(moved.layers, 2);
-  for (int l = 0; l < 2; l++) assert_int_equal(moved.layer[l].way, cpu_bf16_earlier(cpu_state(ops)->library));
+  for (int l = 0; l < 2; l++) assert_int_equal(moved.layer[l].method, cpu_bf16_earlier(cpu_state(ops)->library));
 
   moved = (OpsBf16){.layers = 0}; /* trained on a GPU */
   ops_cpu_bf16_adapt(ops, ROWS, &own, &moved);
@@ -188,7 +189,7 @@ static void test_a_choice_moves_to_another_processor(void **unused) {
   ops = make_bf16_ops();
   moved = made;
   assert_true(ops_cpu_bf16_adapt(ops, ROWS, &own, &moved)); /* the second layer was in float32 */
-  for (int l = 0; l < 2; l++) assert_int_equal(moved.layer[l].way, OPS_BF16_ROUNDED);
+  for (int l = 0; l < 2; l++) assert_int_equal(moved.layer[l].method, OPS_BF16_ROUNDED);
   ops_destroy(&ops);
   force("");
 }
@@ -208,8 +209,8 @@ static void test_a_damaged_choice_is_refused(void **unused) {
   REFUSED(bad.layers = 1, "1 shapes of layers where the network has 2");
   REFUSED(bad.layers = -2, "-2 shapes");
   REFUSED(bad.layers = 1 << 30, "shapes");
-  REFUSED(bad.layer[1].way = OPS_BF16_WAYS, "way 3");
-  REFUSED(bad.layer[1].way = -1, "way -1");
+  REFUSED(bad.layer[1].method = OPS_BF16_METHODS, "way 3");
+  REFUSED(bad.layer[1].method = -1, "way -1");
   REFUSED(bad.layer[0].in = 41, "41x33 where the network's is 40x33");
   REFUSED(bad.layer[0].seconds[1] = NAN, "a time that is none");
   REFUSED(bad.layer[0].seconds[2] = -1, "a time that is none");
@@ -249,11 +250,11 @@ static Training *restore(const CoreConfig *config, Folder *folder, int *code) {
   return training;
 }
 
-static void assert_all(const Training *training, OpsBf16Way way) {
+static void assert_all(const Training *training, OpsBf16Method method) {
   const OpsBf16 *used = &cpu_state(training->ops)->bf16;
   assert_int_equal(training->bf16.layers, 3); /* inputs x 16, 16 x 16 as 16 logits, 16 x 1 */
   assert_memory_equal(used, &training->bf16, sizeof *used);
-  for (int i = 0; i < used->layers; i++) assert_int_equal(used->layer[i].way, way);
+  for (int i = 0; i < used->layers; i++) assert_int_equal(used->layer[i].method, method);
 }
 
 /* Measuring never takes "rounded": it is there only because the checkpoint has it. */
@@ -292,7 +293,7 @@ static void test_a_resumed_training_keeps_its_choice(void **unused) {
   }
   force("");
 
-  whole->bf16.layer[1].way = 9;
+  whole->bf16.layer[1].method = 9;
   save(whole, &folder);
   resumed = restore(&config, &folder, &code);
   assert_int_equal(code, CORE_FAIL);

@@ -244,13 +244,13 @@ static void expect_lack(const CoreConfig *config, const char *message) {
 /* What another tensor than observations asks for, and those where `state` is refused. */
 static void test_settings(void **state) {
   CoreConfig config = small_config("train.device=cuda", "train.observation_storage=state");
-  CoreConfig normalised = small_config("train.device=cuda", "train.observation_storage=float32");
+  CoreConfig normalized = small_config("train.device=cuda", "train.observation_storage=float32");
   (void)state;
-  set(&normalised, "env.normalize_observations=cleanrl"), set(&normalised, "env.num=512"),
-    set(&normalised, "ppo.num_minibatches=16");
-  expect_lack(&normalised, "set train.observation_storage = float16, or lower");
-  set(&normalised, "train.observation_storage=float16");
-  expect_lack(&normalised, "; lower env.num or ppo.num_steps");
+  set(&normalized, "env.normalize_observations=cleanrl"), set(&normalized, "env.num=512"),
+    set(&normalized, "ppo.num_minibatches=16");
+  expect_lack(&normalized, "set train.observation_storage = float16, or lower");
+  set(&normalized, "train.observation_storage=float16");
+  expect_lack(&normalized, "; lower env.num or ppo.num_steps");
   set(&config, "net.width=512"), set(&config, "ppo.num_minibatches=1"), set(&config, "env.num=256");
   expect_lack(&config, "raise ppo.num_minibatches");
 }

@@ -35,8 +35,8 @@ static void test_pixels(void) {
     uint8_t *x = core_memory_allocate(bytes);
     float *y = core_memory_zero_allocate(n, sizeof *y), *there = UP(y, n);
     for (size_t i = 0; i < bytes; i++) x[i] = (uint8_t)(37 * i + 11 * s);
-    host_ops->picture->pixels(host_ops, p, x, ROWS, y);
-    ops->picture->pixels(ops, p, up(x, bytes), ROWS, there);
+    host_ops->image->pixels(host_ops, p, x, ROWS, y);
+    ops->image->pixels(ops, p, up(x, bytes), ROWS, there);
     assert_close(y, there, n, 0);
     free(x), free(y);
     forget();
@@ -52,14 +52,14 @@ static void check_conv(const OpsConv *c, OpsActivation activation) {
   float *gx = UP(x, in), *gb = UP(b, biases), *gdy = UP(dy, out), *gy = UP(y, out), *gdx = UP(dx, in);
   float *gdw = UP(dw, weights), *gdb = UP(db, biases), *gkernel = UP(kernel, packed), *gdkernel = UP(kernel, packed);
   float *gscratch = UP(kernel, scratch);
-  host_ops->picture->conv_pack(host_ops, c, w, kernel);
-  host_ops->picture->conv_forward(host_ops, c, x, kernel, b, y, ROWS, activation, NULL);
-  host_ops->picture->conv_backward(host_ops, c, x, kernel, y, dy, dx, kernel + packed, db, ROWS, activation, NULL);
-  host_ops->picture->conv_unpack(host_ops, c, kernel + packed, dw);
-  ops->picture->conv_pack(ops, c, UP(w, weights), gkernel);
-  ops->picture->conv_forward(ops, c, gx, gkernel, gb, gy, ROWS, activation, gscratch);
-  ops->picture->conv_backward(ops, c, gx, gkernel, gy, gdy, gdx, gdkernel, gdb, ROWS, activation, gscratch);
-  ops->picture->conv_unpack(ops, c, gdkernel, gdw);
+  host_ops->image->conv_pack(host_ops, c, w, kernel);
+  host_ops->image->conv_forward(host_ops, c, x, kernel, b, y, ROWS, activation, NULL);
+  host_ops->image->conv_backward(host_ops, c, x, kernel, y, dy, dx, kernel + packed, db, ROWS, activation, NULL);
+  host_ops->image->conv_unpack(host_ops, c, kernel + packed, dw);
+  ops->image->conv_pack(ops, c, UP(w, weights), gkernel);
+  ops->image->conv_forward(ops, c, gx, gkernel, gb, gy, ROWS, activation, gscratch);
+  ops->image->conv_backward(ops, c, gx, gkernel, gy, gdy, gdx, gdkernel, gdb, ROWS, activation, gscratch);
+  ops->image->conv_unpack(ops, c, gdkernel, gdw);
   assert_close(y, gy, out, 2e-6);
   assert_close(dy, gdy, out, 0);
   assert_close(dx, gdx, in, 2e-6);
@@ -87,10 +87,10 @@ static void test_pools(void) {
     uint8_t *from = core_memory_zero_allocate(out, 1), *gfrom = UP(from, out);
     for (size_t k = 0; k < in; k++) x[k] = k % 101 == 0 ? NAN : roundf(x[k]); /* some are equal, some are no numbers */
     float *gy = UP(y, out), *gdx = UP(y, in);
-    host_ops->picture->pool_forward(host_ops, p, x, y, from, ROWS);
-    host_ops->picture->pool_backward(host_ops, p, from, dy, y + out, ROWS);
-    ops->picture->pool_forward(ops, p, UP(x, in), gy, gfrom, ROWS);
-    ops->picture->pool_backward(ops, p, gfrom, UP(dy, out), gdx, ROWS);
+    host_ops->image->pool_forward(host_ops, p, x, y, from, ROWS);
+    host_ops->image->pool_backward(host_ops, p, from, dy, y + out, ROWS);
+    ops->image->pool_forward(ops, p, UP(x, in), gy, gfrom, ROWS);
+    ops->image->pool_backward(ops, p, gfrom, UP(dy, out), gdx, ROWS);
     assert_same_bits(y, gy, out);
     assert_same_bits(y + out, gdx, in);
     uint8_t *got = down(gfrom, out);
@@ -138,7 +138,7 @@ static void check_encoder(EncoderKind kind, const EnvPixels *pixels, bool layer_
   make(&here, &shape, NULL);
   make(&there, &shape, device);
   for (size_t i = 0; i < bytes; i++) ((uint8_t *)here.x)[i] = (uint8_t)(i * 2654435761u >> 13);
-  encoder_initialise(&shape, 3, 0, here.theta);
+  encoder_init(&shape, 3, 0, here.theta);
   float *dembedding = normals(7, width, 1);
   memcpy(here.dembedding, dembedding, width * sizeof *dembedding);
   core_device_to_device(device, there.x, here.x, bytes);

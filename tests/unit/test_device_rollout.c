@@ -184,7 +184,7 @@ static void test_gaussian(void **state) {
   compare_orders((Case){{"env.actions=continuous", "net.action_head=gaussian", "env.normalize_rewards=cleanrl"}});
 }
 /* Observations' statistics are those of all worlds, which then go together. */
-static void test_normalised(void **state) {
+static void test_normalized(void **state) {
   (void)state;
   compare_orders((Case){{"env.normalize_observations=cleanrl"}});
 }
@@ -256,7 +256,7 @@ int main(void) {
                                      cmocka_unit_test(test_filtered_levels),
                                      cmocka_unit_test(test_curriculum),
                                      cmocka_unit_test(test_gaussian),
-                                     cmocka_unit_test(test_normalised),
+                                     cmocka_unit_test(test_normalized),
                                      cmocka_unit_test(test_shards),
                                      cmocka_unit_test(test_counts),
                                      cmocka_unit_test(test_gpu)};

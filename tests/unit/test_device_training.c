@@ -220,7 +220,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
     learner_as_ppo(&a->learner)->minibatch.room = learner_as_ppo(&b->learner)->minibatch.room = room;
   }
   /* Pieces of shards are padded where they are queued: on a GPU products of other shapes may add in another order. */
-  const double tolerance = asked_for_gpu() && a->shards.all_shards > 1 ? 1e-3 : 0;
+  const double tolerance = asked_for_gpu() && a->shards.global_shards > 1 ? 1e-3 : 0;
   uint64_t before = 0;
   int measured = 0;
   for (int i = 0; i < ITERATIONS; i++) {
@@ -242,7 +242,7 @@ static void compare_queued_as(const char *algorithm, const char *const *more, in
   /* Rollouts that nobody looks at are a graph each, but for Q values, whose share of random actions changes. */
   const uint64_t rollouts = strcmp(algorithm, "algo.name=pqn") == 0 ? 0 : (uint64_t)(ITERATIONS - measured);
   const uint64_t all = (uint64_t)(ITERATIONS * minibatches - 2); /* the first of either kind is not recorded */
-  const int64_t shards = a->shards.all_shards;
+  const int64_t shards = a->shards.global_shards;
   const int64_t most = shards > 1 ? 4 * shards + config.ppo.epochs : 0; /* moments of shards; rows of an epoch */
   const int64_t waits = (int64_t)(a->device->synchronizations - before);
   assert_int_equal(b->device->graphs, rollouts);
@@ -334,7 +334,7 @@ static void test_divergence(void **state) {
 
 /* Statistics that change with every step and once an iteration, those of rewards, warm-up, and going on from a
  * checkpoint. */
-static void test_normalisation(void **state) {
+static void test_normalization(void **state) {
   (void)state;
   compare("algo.name=ppo", WITH("env.normalize_observations=cleanrl", "env.normalize_rewards=cleanrl"));
   compare("algo.name=ppo", WITH("env.normalize_observations=stoix", "env.normalize_warmup=5",
@@ -490,7 +490,7 @@ int main(void) {
                                      cmocka_unit_test(test_bf16),
                                      cmocka_unit_test(test_gaussian),
                                      cmocka_unit_test(test_pqn),
-                                     cmocka_unit_test(test_normalisation),
+                                     cmocka_unit_test(test_normalization),
                                      cmocka_unit_test(test_profile),
                                      cmocka_unit_test(test_rl_games),
     cmocka_unit_test(test_divergence),

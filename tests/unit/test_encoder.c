@@ -68,7 +68,7 @@ static Case make_case(EncoderKind kind, SimSize size, int rows, int threads) {
   assert_int_equal(core_arena_commit(c.arena), CORE_OK);
   const int ops_rows = encoder_ops_rows(&c.encoder), ops_width = encoder_ops_width(&shape, false);
   assert_int_equal(ops_cpu_create(threads, ops_rows, ops_width, &c.ops), CORE_OK);
-  encoder_initialise(&shape, 8, 200, c.theta);
+  encoder_init(&shape, 8, 200, c.theta);
   for (size_t k = 0; k < c.n; k++) c.theta[k] += 0.05f * unit(90, (uint32_t)k);
   for (size_t k = 0; k < (size_t)rows * c.width; k++) c.weight[k] = unit(91, (uint32_t)k);
   c.x = observe_random_worlds(size, rows);
@@ -328,7 +328,7 @@ static void initial_values_are_as_specified(void **state) {
   const EncoderShape transformer = encoder_shape(ENCODER_TRANSFORMER, sim_entity_layout(SIM_SIZE_M));
   const size_t bytes = transformer.parameters * sizeof(float);
   float *theta = malloc(bytes), *again = malloc(bytes);
-  encoder_initialise(&set, 1, 200, theta);
+  encoder_init(&set, 1, 200, theta);
   const float *heads = theta + set.tensor[8].offset; /* [64][8 heads of 32] */
   assert_string_equal(set.tensor[8].name, "heads W");
   for (int a = 0; a < 32; a++) {
@@ -339,8 +339,8 @@ static void initial_values_are_as_specified(void **state) {
       assert_true(fabs(dot - (a == b ? 2 : 0)) < 1e-5);
     }
   }
-  encoder_initialise(&transformer, 1, 200, theta);
-  encoder_initialise(&transformer, 1, 200, again);
+  encoder_init(&transformer, 1, 200, theta);
+  encoder_init(&transformer, 1, 200, again);
   assert_memory_equal(theta, again, bytes);
   for (int i = 8; i < transformer.tensors; i++) {
     const EncoderTensor *t = &transformer.tensor[i];

@@ -1,4 +1,4 @@
-/* Worlds on the host with buffers on a device (trainer/wrappers/hosted.h): whatever the inner environment gives,
+/* Worlds on the host with buffers on a device (trainer/wrappers/host_env.h): whatever the inner environment gives,
  * levels, states and parts included, arrives with the same bits, however far the device's streams lag behind. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #define DEVICE_TESTS run_all
 #include "device_tools.h"
 #include "trainer/envs/tasks/tasks.h"
-#include "trainer/wrappers/hosted.h"
+#include "trainer/wrappers/host_env.h"
 #include "training_tools.h"
 
 enum { WORLDS = 7, SEED = 5, STEPS = 40 };
@@ -148,7 +148,7 @@ static Side side_of(Env *env, CoreDevice *where) {
 
 static Env *wrapped(Env *host) {
   Env *env = NULL;
-  assert_int_equal(hosted_create(host, device, &env), CORE_OK);
+  assert_int_equal(host_env_create(host, device, &env), CORE_OK);
   return env;
 }
 
@@ -244,7 +244,7 @@ static Env *make_kinetix(const CoreConfig *config) {
 static void check_kinetix(void) {
   const CoreConfig config = kinetix();
   Env *plan = NULL, *sibling = NULL;
-  assert_int_equal(hosted_create(make_kinetix(&config), NULL, &plan), CORE_OK); /* as a run is planned */
+  assert_int_equal(host_env_create(make_kinetix(&config), NULL, &plan), CORE_OK); /* as a run is planned */
   assert_true(env_is_hosted(plan) && plan->compact == NULL && plan->physics && !plan->outside);
   assert_int_equal(plan->sibling(plan, &(EnvBatch){WORLDS, 3, SEED, device}, &sibling), CORE_OK);
   env_destroy(&plan);

@@ -14,7 +14,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "trainer/evaluate/level_search.h"
-#include "trainer/nets/agent_initialise.h"
+#include "trainer/nets/agent_init.h"
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
@@ -170,7 +170,7 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   LevelBuffer buffer;
   LevelSearchSummary summary;
   Agent agent;
-  Observer observer;
+  ObsPipeline pipeline;
   Ops *ops;
   Env *levels;
   CoreArena *arena = core_arena_create("test");
@@ -183,15 +183,15 @@ static LevelSearchSummary run(int at_once, int steps, int max_episodes, LevelBuf
   assert_int_equal(toy_create_slots(NULL, &(EnvBatch){.worlds = 1}, 1, &levels), CORE_OK);
   agent_register(&agent, &config, levels, 16, arena);
   const Shards one_rank = shards_alone(1);
-  observer_register(&observer, &config, levels, &one_rank, arena);
+  obs_register(&pipeline, &config, levels, &one_rank, arena);
   level_search_register(&search, &config, levels, &one_rank, arena);
   level_buffer_register(&buffer, 6, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
   agent_bind_activations(&agent);
-  agent_initialise(&agent, 1);
+  agent_init_weights(&agent, 1);
   assert_int_equal(ops_cpu_create(1, 16, 16, &ops), CORE_OK);
   assert_int_equal(level_search_create(&search, levels, 1, NULL), CORE_OK);
-  level_search_run(&search, &(TrialPlayer){&agent, &observer, ops}, 1, 3, 1, &buffer, &summary);
+  level_search_run(&search, &(EvalPlayer){&agent, &pipeline, ops}, 1, 3, 1, &buffer, &summary);
   assert_int_equal(buffer.count, 6);
   memcpy(kept, buffer.entry, 6 * sizeof *kept);
   level_search_destroy(&search);

@@ -12,7 +12,7 @@
 #include "core/memory.h"
 #include "trainer/evaluate/evaluate.h"
 #include "trainer/learners/sapg.h"
-#include "trainer/nets/agent_initialise.h"
+#include "trainer/nets/agent_init.h"
 #include "trainer/rollout/rollout.h"
 #include "trainer/update/advantage.h"
 #include "trainer/wrappers/action.h"
@@ -105,7 +105,7 @@ static Fixture *make(const char *const *settings, int shards_of_run) {
   f->env = toy_env(&f->toy);
   f->arena = core_arena_create("test");
   Shards shards = shards_alone(WORLDS);
-  shards.shards = shards.all_shards = shards_of_run;
+  shards.shards = shards.global_shards = shards_of_run;
   agent_register(&f->agent, &f->config, &f->env, 64, f->arena);
   rollout_register(&f->rollout, &f->config, &f->env, &shards, STEPS, f->arena);
   evaluate_register(&f->evaluator, &f->config, &f->env, WORLDS, f->arena);
@@ -114,7 +114,7 @@ static Fixture *make(const char *const *settings, int shards_of_run) {
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_bind_activations(&f->agent);
   assert_int_equal(ops_cpu_create(1, agent_ops_rows(&f->agent), agent_ops_width(&f->agent), &f->ops), CORE_OK);
-  agent_initialise(&f->agent, 3);
+  agent_init_weights(&f->agent, 3);
   assert_int_equal(evaluate_create(&f->evaluator, &f->env, 1, NULL), CORE_OK);
   rollout_start(&f->rollout, &f->env, 11);
   return f;
@@ -182,7 +182,7 @@ static void test_both_ways(void **state) {
 }
 
 /* What the critic is asked about is what the agent would have seen: normalised, and by the statistics of now. */
-static void test_last_observations_are_normalised(void **state) {
+static void test_last_observations_are_normalized(void **state) {
   static const char *const rules[] = {"env.normalize_observations=rl_games", "env.normalize_observations=cleanrl",
                                       "env.normalize_observations=cleanrl_each"};
   for (int i = 0; i < 3; i++) {
@@ -195,7 +195,7 @@ static void test_last_observations_are_normalised(void **state) {
     for (int w = 0; w < WORLDS; w++) observe(w, last_step(w), all + w * FEATURES);
     observe(0, CUT, raw);
     assert_memory_equal(limits->raw, raw, sizeof raw);
-    normalise_apply(&r->observer.normaliser, all, WORLDS, seen, FEATURES);
+    normalize_apply(&r->pipeline.normalizer, all, WORLDS, seen, FEATURES);
     for (int k = 0; k < FEATURES && i < 2; k++) assert_float_equal(limits->seen[k], seen[k], 1e-6);
     for (int w = 0; w < WORLDS; w += 2)
       assert_float_equal(limits->values[(CUT - 1) * WORLDS + w], value_of(f, limits->seen + w * FEATURES), 1e-6);
@@ -299,7 +299,7 @@ static void join(Running *r, double x) {
 static void test_statistics_of_each_world(void **state) {
   Fixture *f = make(SETTINGS("env.normalize_observations=cleanrl_each", "env.normalize_rewards=cleanrl_each"), 2);
   const Rollout *r = &f->rollout;
-  const double *pooled = r->observer.normaliser.moments;
+  const double *pooled = r->pipeline.normalizer.moments;
   Running everything[WORLDS] = {{0}};
   double total = 0, squares = 0, count = 0;
   for (int iteration = 1; iteration <= 2; iteration++) collect(f, iteration);
@@ -320,7 +320,7 @@ static void test_statistics_of_each_world(void **state) {
       const double at = ends ? 0 : t % last_step(w), seen = (at - step.mean) / sqrt(step.m2 / step.count + 1e-8);
       assert_float_equal(r->observations[((t - STEPS) * WORLDS + w) * FEATURES + 1], seen, 1e-5);
     }
-    const double *record = r->observer.each.moments + w * (1 + 2 * FEATURES);
+    const double *record = r->pipeline.each.moments + w * (1 + 2 * FEATURES);
     assert_float_equal(record[0], step.count, 1e-9);
     assert_float_equal(record[2], step.mean, 1e-9);
     assert_float_equal(record[4], step.m2, 1e-9);
@@ -330,12 +330,12 @@ static void test_statistics_of_each_world(void **state) {
   }
   for (int w = 0; w < WORLDS; w++)
     squares += everything[w].m2 + everything[w].count * pow(everything[w].mean - total / count, 2);
-  observer_pool(&f->rollout.observer);
+  obs_pool_statistics(&f->rollout.pipeline);
   assert_float_equal(pooled[0], count, 1e-9);
   assert_float_equal(pooled[2], total / count, 1e-9);
   assert_float_equal(pooled[4], squares, 1e-9);
   double spread[WORLDS * (1 + 2 * FEATURES)];
-  normalise_each_spread(pooled, WORLDS, FEATURES, spread);
+  normalize_each_spread(pooled, WORLDS, FEATURES, spread);
   assert_true(spread[2] == pooled[2]);
   assert_float_equal(spread[4] / spread[0], pooled[4] / pooled[0], 1e-12);
   destroy(f);
@@ -362,7 +362,7 @@ static void test_returns_are_not_scaled(void **state) {
     assert_int_equal(episodes.count, count);
     assert_float_equal(episodes.return_mean, sum / count, 1e-9);
     assert_true(isnan(episodes.solve_rate));
-    evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row);
+    evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.pipeline, 1, 0, &row);
     assert_float_equal(row.episode_return, 100.0 * (4 * 1 + 3 * 2 + 4 * 3 + 3 * 4) / 4, 1e-9);
     assert_float_equal(row.episode_length, 3.5, 1e-9);
     assert_true(isnan(row.solve_rate) && isnan(row.solve_rate_se));
@@ -380,8 +380,8 @@ static void test_clipped_rewards(void **state) {
     assert_true(plain->rollout.rewards[i] >= 100);
     assert_true(f->rollout.rewards[i] == 1);
   }
-  evaluate_play(&plain->evaluator, plain->ops, &plain->agent, &plain->rollout.observer, 1, 0, &wanted);
-  evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row);
+  evaluate_play(&plain->evaluator, plain->ops, &plain->agent, &plain->rollout.pipeline, 1, 0, &wanted);
+  evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.pipeline, 1, 0, &row);
   assert_true(row.episode_return == wanted.episode_return && row.episode_return > 100);
   float rewards[5] = {-3, 0, 0.5f, NAN, -0.25f};
   RewardScale scale = {.clips = true, .worlds = 5};
@@ -408,7 +408,7 @@ static void test_returns_are_of_whole_games(void **state) {
   for (int t = 0; t < STEPS; t++)
     for (int w = 0; w < WORLDS; w++)
       assert_int_equal(f->rollout.dones[t * WORLDS + w], (t + 1) % last_step(w) == 0);
-  evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row);
+  evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.pipeline, 1, 0, &row);
   assert_float_equal(row.episode_return, games, 1e-9);
   assert_float_equal(row.episode_length, LIVES * (CUT + END) / 2.0, 1e-9);
   destroy(f);
@@ -424,12 +424,12 @@ static void test_unfinished_attempts_are_not_measured(void **state) {
     if (last_step(w) == END) sum += 100.0 * (w + 1) * END, ended++;
   assert_true(END < CUT && ended > 0 && ended < WORLDS);
   f->evaluator.env->max_steps = END;
-  assert_int_equal(evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row), CORE_OK);
+  assert_int_equal(evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.pipeline, 1, 0, &row), CORE_OK);
   assert_float_equal(row.episodes, ended, 0);
   assert_float_equal(row.episode_return, sum / ended, 1e-9);
   assert_float_equal(row.episode_length, END, 0);
   f->evaluator.env->max_steps = END - 1;
-  assert_int_equal(evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row), CORE_OK);
+  assert_int_equal(evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.pipeline, 1, 0, &row), CORE_OK);
   assert_float_equal(row.episodes, 0, 0);
   assert_true(isnan(row.episode_return) && isnan(row.episode_length) && isnan(row.solve_rate) && isnan(row.goals));
   destroy(f);
@@ -443,12 +443,12 @@ static void test_mean_actions(void **state) {
     StoreEvaluation row;
     Fixture *f = make(SETTINGS("eval.actions=mean", heads[i]), 1);
     for (size_t k = 0; k < f->agent.actor.n; k++) f->agent.actor.theta[k] *= i == 0 ? 60 : 5; /* beyond the bounds */
-    evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row);
+    evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.pipeline, 1, 0, &row);
     const Toy *toy = f->evaluator.env->state;
     int cut = 0;
     for (int w = 0; w < WORLDS; w++)
       for (int k = 0; k < VALUES; k++) {
-        const float mean = f->evaluator.trial.logits[w * 2 * VALUES + k], action = toy->action[w * VALUES + k];
+        const float mean = f->evaluator.eval_rollout.logits[w * 2 * VALUES + k], action = toy->action[w * VALUES + k];
         const double want = i == 0 ? fmin(fmax((double)mean, (double)LOW), (double)HIGH) : 0.4 * tanh((double)mean);
         cut += action == LOW || action == HIGH;
         assert_float_equal(action, want, 1e-6);
@@ -461,11 +461,11 @@ static void test_mean_actions(void **state) {
 static void test_sampled_actions_differ(void **state) {
   StoreEvaluation row;
   Fixture *f = make(SETTINGS("eval.actions=sampled"), 1);
-  evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.observer, 1, 0, &row);
+  evaluate_play(&f->evaluator, f->ops, &f->agent, &f->rollout.pipeline, 1, 0, &row);
   const Toy *toy = f->evaluator.env->state;
   int equal = 0;
   for (int w = 0; w < WORLDS; w++)
-    equal += toy->action[w * VALUES] == f->evaluator.trial.logits[w * 2 * VALUES];
+    equal += toy->action[w * VALUES] == f->evaluator.eval_rollout.logits[w * 2 * VALUES];
   assert_int_equal(equal, 0);
   destroy(f);
 }
@@ -476,14 +476,14 @@ static void test_most_probable_classes(void **state) {
   uint8_t actions[4];
   Ops *ops;
   assert_int_equal(ops_cpu_create(1, 16, 16, &ops), CORE_OK);
-  action_likeliest(ops, &head, logits, 2, actions);
+  action_mode(ops, &head, logits, 2, actions);
   assert_true(actions[0] == 1 && actions[1] == 0 && actions[2] == 0 && actions[3] == 1);
   ops_destroy(&ops);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_both_ways), cmocka_unit_test(test_last_observations_are_normalised),
+    cmocka_unit_test(test_both_ways), cmocka_unit_test(test_last_observations_are_normalized),
     cmocka_unit_test(test_refusals), cmocka_unit_test(test_sapg),
     cmocka_unit_test(test_statistics_of_each_world),
     cmocka_unit_test(test_returns_are_not_scaled),

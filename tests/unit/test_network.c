@@ -81,7 +81,7 @@ static void assert_orthogonal(const NetworkShape *shape, const float *theta, int
 static void test_initialisation_is_orthogonal(void **unused) {
   NetworkShape shape = network_shape(140, (int[]){64, 64, 64}, 3, 16, OPS_TANH, 0.01);
   float *theta = core_memory_allocate(network_parameters(&shape) * sizeof *theta);
-  network_initialise(&shape, 3, 0, theta);
+  network_init(&shape, 3, 0, theta);
   for (int layer = 0; layer < 3; layer++) assert_orthogonal(&shape, theta, layer, sqrt(2));
   assert_orthogonal(&shape, theta, 3, 0.01);
   free(theta);
@@ -91,7 +91,7 @@ static void test_layer_norm_starts_as_the_identity(void **unused) {
   NetworkShape shape = network_shape(6, (int[]){5, 5}, 2, 3, OPS_TANH, 0.01);
   shape.layer_norm = true;
   float *theta = uniforms(1, network_parameters(&shape), 7, 9);
-  network_initialise(&shape, 3, 0, theta);
+  network_init(&shape, 3, 0, theta);
   for (int layer = 0; layer < 2; layer++) {
     assert_orthogonal(&shape, theta, layer, sqrt(2));
     for (size_t i = 0; i < 5; i++) {
@@ -108,14 +108,14 @@ static void test_initialisation_depends_on_seed_and_tensor_only(void **unused) {
                shallow = network_shape(20, (int[]){33}, 1, 5, OPS_TANH, 0.01);
   size_t n = network_parameters(&shape), bytes = n * sizeof(float), first = 20 * 33 * sizeof(float);
   float *a = core_memory_allocate(bytes), *b = core_memory_allocate(bytes);
-  network_initialise(&shape, 3, 0, a);
-  network_initialise(&shape, 3, 0, b);
+  network_init(&shape, 3, 0, a);
+  network_init(&shape, 3, 0, b);
   assert_memory_equal(a, b, bytes);
-  network_initialise(&shallow, 3, 0, b);
+  network_init(&shallow, 3, 0, b);
   assert_memory_equal(a, b, first);
-  network_initialise(&shape, 4, 0, b);
+  network_init(&shape, 4, 0, b);
   assert_memory_not_equal(a, b, first);
-  network_initialise(&shape, 3, 100, b);
+  network_init(&shape, 3, 100, b);
   assert_memory_not_equal(a, b, first);
   free(a), free(b);
 }
@@ -171,7 +171,7 @@ static void compare_gradient(Ops *ops, NetworkShape shape, int rows) {
   free(theta), free(x), free(weight), free(upstream), free(gradient), free(block), free(exact);
 }
 
-static NetworkShape normalised(int inputs, const int *width, int depth, int outputs, OpsActivation activation) {
+static NetworkShape normalized(int inputs, const int *width, int depth, int outputs, OpsActivation activation) {
   NetworkShape shape = network_shape(inputs, width, depth, outputs, activation, 1);
   shape.layer_norm = true;
   return shape;
@@ -184,8 +184,8 @@ static void test_gradient_by_differences_for_every_activation(void **unused) {
     compare_gradient(ops, network_shape(5, (int[]){9, 7, 9}, 3, 4, (OpsActivation)activation, 1), 13);
     compare_gradient(ops, network_shape(3, (int[]){6}, 1, 1, (OpsActivation)activation, 1), 64);
     compare_gradient(ops, network_shape(4, NULL, 0, 3, (OpsActivation)activation, 1), 2);
-    compare_gradient(ops, normalised(5, (int[]){9, 7, 9}, 3, 4, (OpsActivation)activation), 13);
-    compare_gradient(ops, normalised(3, (int[]){16}, 1, 1, (OpsActivation)activation), 64);
+    compare_gradient(ops, normalized(5, (int[]){9, 7, 9}, 3, 4, (OpsActivation)activation), 13);
+    compare_gradient(ops, normalized(3, (int[]){16}, 1, 1, (OpsActivation)activation), 64);
   }
   ops_destroy(&ops);
 }

@@ -11,7 +11,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "trainer/wrappers/observer.h"
+#include "trainer/wrappers/obs_pipeline.h"
 
 enum { FEATURES = 37, ROWS = 50, BATCHES = 4 };
 
@@ -29,7 +29,7 @@ static void test_moments_by_the_definition(void **state) {
   double count = 0, mean[FEATURES] = {0}, m2[FEATURES] = {0};
   const int sizes[] = {1, 99, 30, 70}; /* all BATCHES * ROWS rows, cut otherwise */
   for (int b = 0, first = 0; b < 4; first += sizes[b++])
-    count = normalise_merge(count, mean, m2, FEATURES, x + first * FEATURES, sizes[b]);
+    count = normalize_merge(count, mean, m2, FEATURES, x + first * FEATURES, sizes[b]);
   assert_true(count == BATCHES * ROWS);
   for (int k = 0; k < FEATURES; k++) {
     double sum = 0, squares = 0;
@@ -41,31 +41,31 @@ static void test_moments_by_the_definition(void **state) {
   free(x);
 }
 
-static CoreArena *make(Normaliser *normaliser, NormaliseRule rule) {
+static CoreArena *make(Normalizer *normalizer, NormalizeRule rule) {
   CoreArena *arena = core_arena_create("test");
   const Shards shards = shards_alone(ROWS);
-  normalise_register(normaliser, rule, FEATURES, &shards, arena);
+  normalize_register(normalizer, rule, FEATURES, &shards, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
-  normalise_start(normaliser);
+  normalize_start(normalizer);
   return arena;
 }
 
 static void test_rules(void **state) {
-  static const struct { NormaliseRule rule; double prior, added, limit; } rules[] = {
-    {NORMALISE_STOIX, 0, 0, INFINITY}, {NORMALISE_CLEANRL, 1e-4, 1e-8, 10}, {NORMALISE_RL_GAMES, 1, 1e-5, 5}};
+  static const struct { NormalizeRule rule; double prior, added, limit; } rules[] = {
+    {NORMALIZE_STOIX, 0, 0, INFINITY}, {NORMALIZE_CLEANRL, 1e-4, 1e-8, 10}, {NORMALIZE_RL_GAMES, 1, 1e-5, 5}};
   float *x = numbers(), y[ROWS * FEATURES];
   for (size_t i = 0; i < 3; i++) {
-    Normaliser normaliser;
-    CoreArena *arena = make(&normaliser, rules[i].rule);
-    const bool at_once = rules[i].rule == NORMALISE_CLEANRL;
-    normalise_apply(&normaliser, x, ROWS, y, FEATURES); /* as they are, but for the prior's epsilon and the bound */
+    Normalizer normalizer;
+    CoreArena *arena = make(&normalizer, rules[i].rule);
+    const bool at_once = rules[i].rule == NORMALIZE_CLEANRL;
+    normalize_apply(&normalizer, x, ROWS, y, FEATURES); /* as they are, but for the prior's epsilon and the bound */
     assert_true(fabs((double)y[0] - (double)x[0]) < 1e-5);
     assert_true(fabs((double)y[FEATURES - 1] - fmin((double)x[FEATURES - 1], rules[i].limit)) < 1e-3);
-    normalise_add(&normaliser, x, ROWS);
-    assert_true(normaliser.moments[0] == rules[i].prior + (at_once ? ROWS : 0));
-    normalise_advance(&normaliser);
-    assert_true(normaliser.moments[0] == rules[i].prior + ROWS);
-    normalise_apply(&normaliser, x, ROWS, y, FEATURES);
+    normalize_add(&normalizer, x, ROWS);
+    assert_true(normalizer.moments[0] == rules[i].prior + (at_once ? ROWS : 0));
+    normalize_advance(&normalizer);
+    assert_true(normalizer.moments[0] == rules[i].prior + ROWS);
+    normalize_apply(&normalizer, x, ROWS, y, FEATURES);
     for (int k = 0; k < FEATURES; k++) { /* by the definition, with the prior's rows of mean 0 and variance 1 */
       double n = ROWS + rules[i].prior, sum = 0, squares = rules[i].prior;
       for (int r = 0; r < ROWS; r++) sum += (double)x[r * FEATURES + k];
@@ -83,30 +83,30 @@ static void test_rules(void **state) {
 
 /* A feature that never changes and one that explodes: Stoix keeps deviations within bounds. */
 static void test_deviations_have_bounds(void **state) {
-  assert_true(normalise_factor(NORMALISE_STOIX, 10, 0) == 1 / 5e-4);
-  assert_true(normalise_factor(NORMALISE_STOIX, 10, -1e-30) == 1 / 5e-4); /* a sum that rounding made negative */
-  assert_true(normalise_factor(NORMALISE_STOIX, 10, 1e30) == 1 / 5e4);
-  assert_true(normalise_factor(NORMALISE_STOIX, 0, 0) == 1);
+  assert_true(normalize_factor(NORMALIZE_STOIX, 10, 0) == 1 / 5e-4);
+  assert_true(normalize_factor(NORMALIZE_STOIX, 10, -1e-30) == 1 / 5e-4); /* a sum that rounding made negative */
+  assert_true(normalize_factor(NORMALIZE_STOIX, 10, 1e30) == 1 / 5e4);
+  assert_true(normalize_factor(NORMALIZE_STOIX, 0, 0) == 1);
 }
 
 static void test_threads_and_restoring(void **state) {
   float *x = numbers(), *y[2];
-  Normaliser normaliser[2];
+  Normalizer normalizer[2];
   CoreArena *arena[2];
   enum { MANY = BATCHES * ROWS };
   for (int i = 0; i < 2; i++) {
     omp_set_num_threads(1 + 2 * i);
-    arena[i] = make(&normaliser[i], NORMALISE_CLEANRL);
+    arena[i] = make(&normalizer[i], NORMALIZE_CLEANRL);
     y[i] = core_memory_allocate(sizeof(float) * MANY * FEATURES);
-    for (int repeat = 0; repeat < 20; repeat++) normalise_add(&normaliser[i], x, MANY);
+    for (int repeat = 0; repeat < 20; repeat++) normalize_add(&normalizer[i], x, MANY);
   }
-  assert_memory_equal(normaliser[0].moments, normaliser[1].moments, normalise_moments(FEATURES) * sizeof(double));
-  normalise_start(&normaliser[1]);
-  memcpy(normaliser[1].moments, normaliser[0].moments, normalise_moments(FEATURES) * sizeof(double));
-  normalise_restored(&normaliser[1]);
+  assert_memory_equal(normalizer[0].moments, normalizer[1].moments, normalize_moments(FEATURES) * sizeof(double));
+  normalize_start(&normalizer[1]);
+  memcpy(normalizer[1].moments, normalizer[0].moments, normalize_moments(FEATURES) * sizeof(double));
+  normalize_restored(&normalizer[1]);
   for (int i = 0; i < 2; i++) {
-    normalise_add(&normaliser[i], x, ROWS);
-    normalise_apply(&normaliser[i], x, MANY, y[i], FEATURES);
+    normalize_add(&normalizer[i], x, ROWS);
+    normalize_apply(&normalizer[i], x, MANY, y[i], FEATURES);
   }
   assert_memory_equal(y[0], y[1], sizeof(float) * MANY * FEATURES);
   for (int i = 0; i < 2; i++) {
@@ -165,22 +165,22 @@ static void test_rewards_by_replay(void **state) {
 static void test_blocks_are_the_last_column(void **state) {
   CoreConfig config = core_config_default();
   const Env env = {.observation_length = 2};
-  Observer observer;
+  ObsPipeline pipeline;
   CoreArena *arena = core_arena_create("test");
   float seen[6 * 3];
   snprintf(config.algo.name, sizeof config.algo.name, "sapg");
   config.sapg.blocks = 3;
   const Shards shards = shards_alone(6);
-  observer_register(&observer, &config, &env, &shards, arena);
+  obs_register(&pipeline, &config, &env, &shards, arena);
   assert_int_equal(core_arena_commit(arena), CORE_OK);
-  observer_start(&observer);
-  assert_true(observer.active && observer.seen == 3 && observer.first_reported == 4);
-  for (int i = 0; i < 12; i++) observer.raw[i] = (float)i;
-  observer_see(&observer, seen);
+  obs_start(&pipeline);
+  assert_true(pipeline.active && pipeline.seen == 3 && pipeline.first_reported == 4);
+  for (int i = 0; i < 12; i++) pipeline.raw[i] = (float)i;
+  obs_transform(&pipeline, seen);
   for (int w = 0; w < 6; w++)
     assert_true(seen[w * 3] == (float)(2 * w) && seen[w * 3 + 1] == (float)(2 * w + 1) &&
                 seen[w * 3 + 2] == (float)(w / 2));
-  observer_look(&observer, observer.raw, 6, seen);
+  obs_transform_eval(&pipeline, pipeline.raw, 6, seen);
   for (int w = 0; w < 6; w++) assert_true(seen[w * 3] == (float)(2 * w) && seen[w * 3 + 2] == 2);
   core_arena_destroy(&arena);
 }

@@ -239,7 +239,7 @@ static void test_layer_norm_of_offset_and_constant_rows(void **unused) {
 /* Every output of a round of ops, as one block of bytes. */
 typedef struct Round {
   float y[1500 * 70], dx[1500 * 40], dw[40 * 70], db[70], dlogits[1500 * 16], dvalue[1500], logp[1500], theta[9000],
-      m[9000], v[9000], normalised[1500 * 70], inverse[1500], dnorm[1500 * 70], dgain[70], doffset[70];
+      m[9000], v[9000], normalized[1500 * 70], inverse[1500], dnorm[1500 * 70], dgain[70], doffset[70];
   uint8_t actions[1500 * 6];
   double norm, kl, reverse;
   OpsPolicySums policy;
@@ -255,10 +255,10 @@ static void run_round(int threads, Round *out) {
         *n = normals(98, 9000, 1);
   ops->dense_forward(ops, x, w, b, out->y, 1500, 40, 70, OPS_SILU);
   ops->dense_backward(ops, x, w, b, out->y, dy, out->dx, out->dw, out->db, 1500, 40, 70, OPS_SILU);
-  memcpy(out->normalised, out->y, sizeof out->y);
+  memcpy(out->normalized, out->y, sizeof out->y);
   memcpy(out->dnorm, dy, sizeof out->dnorm);
-  ops->norm_forward(ops, out->normalised, out->inverse, w, b, out->y, 1500, 70, 1e-5, OPS_SILU);
-  ops->norm_backward(ops, out->normalised, out->inverse, w, b, out->y, out->dnorm, out->dgain, out->doffset, 1500, 70,
+  ops->norm_forward(ops, out->normalized, out->inverse, w, b, out->y, 1500, 70, 1e-5, OPS_SILU);
+  ops->norm_backward(ops, out->normalized, out->inverse, w, b, out->y, out->dnorm, out->dgain, out->doffset, 1500, 70,
                      OPS_SILU);
   ops->policy_sample(ops, &kinetix, logits, 1500, 4, CORE_RANDOM_ACTION, 0, 1, out->actions, out->logp);
   ops->policy_kl(ops, &kinetix, logits, other, 1500, &out->kl, &out->reverse);

@@ -72,7 +72,7 @@ static double go_along(const char *epochs, int *points) {
   profile_begin(profile, training->ops, agent, &training->rollout, 1, 2);
   for (int i = 1; i <= n; i++) {
     put_mean(agent, path(i, n));
-    profile_take(profile, training->ops, agent);
+    profile_snapshot(profile, training->ops, agent);
   }
   const ProfileSummary summary = profile_finish(profile, training->ops);
   const int last = *points = profile->taken - 1;

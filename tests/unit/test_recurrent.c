@@ -39,7 +39,7 @@ static void step(const double *theta, const RecurrentShape *shape, const double 
   memcpy(h, next, sizeof next);
 }
 
-static double normalised(const double *theta, const RecurrentShape *shape, const double *h, int u) {
+static double normalized(const double *theta, const RecurrentShape *shape, const double *h, int u) {
   double mean = 0, variance = 0;
   for (int i = 0; i < WIDTH; i++) mean += h[i] / WIDTH;
   for (int i = 0; i < WIDTH; i++) variance += (h[i] - mean) * (h[i] - mean) / WIDTH;
@@ -60,7 +60,7 @@ static double oracle(const double *theta, const RecurrentShape *shape, const dou
       if (BEGINS[row]) memset(h, 0, sizeof h), memset(c, 0, sizeof c);
       step(theta, shape, x + row * IN, h, c);
       for (int u = 0; u < WIDTH; u++) {
-        const double y = normalised(theta, shape, h, u);
+        const double y = normalized(theta, shape, h, u);
         sum += (double)weight[row * WIDTH + u] * y;
         if (output) output[row * WIDTH + u] = y;
       }
@@ -292,12 +292,12 @@ static void test_states_count(void **state) {
   iterate(training, 1);
   const RolloutStates *states = &training->rollout.states;
   double sum = 0;
-  for (int i = 0; i < states->worlds * states->numbers; i++) sum += fabs((double)states->now[i]);
+  for (int i = 0; i < states->worlds * states->state_size; i++) sum += fabs((double)states->current[i]);
   assert_true(sum > 0);
   states_clear(states);
   for (int s = 0; s < states->steps / states->length; s++) /* what metrics gather */
-    memset(states->starts + (size_t)s * (size_t)(states->worlds * states->numbers), 0,
-           (size_t)(states->worlds * states->numbers) * sizeof *states->starts);
+    memset(states->starts + (size_t)s * (size_t)(states->worlds * states->state_size), 0,
+           (size_t)(states->worlds * states->state_size) * sizeof *states->starts);
   MetricsPolicyChange change;
   metrics_policy_change(&training->metrics, training->ops, &training->agent, &training->rollout, 0, 1, &change);
   assert_true(change.kl > 1e-7);
@@ -312,7 +312,7 @@ static double lead_value(Training *training, int t, int world, float *memory) {
   float seen[512], value;
   assert_true(features <= 512);
   memcpy(seen, rollout->observations + row * features, features * sizeof *seen);
-  observer_lead(&rollout->observer, seen, 1);
+  obs_set_leader_block(&rollout->pipeline, seen, 1);
   const RecurrentSequences one = {.length = 1, .start = memory, .begins = states->begins + row, .end = memory};
   agent_bind_sequences(&training->agent, &one);
   agent_values(&training->agent, training->ops, seen, 1, &value);
@@ -336,10 +336,10 @@ static void check_leader(const char *sharded) {
   for (int column = 0; column < data->columns; column++) {
     const int world = (int)data->follower[0] * data->columns + column;
     float memory[64];
-    assert_true(states->numbers <= 64);
+    assert_true(states->state_size <= 64);
     for (int t = 0; t <= steps; t++) {
-      const float *start = states->starts + (size_t)(t / states->length * worlds + world) * (size_t)states->numbers;
-      if (t % states->length == 0) memcpy(memory, start, (size_t)states->numbers * sizeof *memory);
+      const float *start = states->starts + (size_t)(t / states->length * worlds + world) * (size_t)states->state_size;
+      if (t % states->length == 0) memcpy(memory, start, (size_t)states->state_size * sizeof *memory);
       assert_near(lead_value(training, t, world, memory), (double)values[t * data->columns + column], 1e-5);
     }
   }

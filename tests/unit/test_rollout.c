@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "core/device/arena.h"
-#include "trainer/nets/agent_initialise.h"
+#include "trainer/nets/agent_init.h"
 #include "trainer/rollout/rollout.h"
 
 /* Episodes of world w last 2 + w % 3 steps and are played on level w % 2; level 1 is solved. The observation is (world,
@@ -68,7 +68,7 @@ static Fixture *make(int max_rows) {
   assert_int_equal(core_arena_commit(f->arena), CORE_OK);
   agent_bind_activations(&f->agent);
   assert_int_equal(ops_cpu_create(1, 16, 16, &f->ops), CORE_OK);
-  agent_initialise(&f->agent, 3);
+  agent_init_weights(&f->agent, 3);
   for (size_t i = 0; i < f->agent.actor.n; i++) f->agent.actor.theta[i] *= 5; /* a policy that is not uniform */
   rollout_start(&f->rollout, &f->env, 11);
   return f;

@@ -15,7 +15,7 @@
 #include "tests/oracle/learner.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/learners/sapg.h"
-#include "trainer/wrappers/normalise.h"
+#include "trainer/wrappers/normalize.h"
 #include "training_tools.h"
 #include "trainer_steps.h"
 

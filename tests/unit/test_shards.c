@@ -28,7 +28,7 @@ static void test_plan_of_one_process(void **state) {
   Shards shards;
   CoreConfig plain = config_of(12, false, 5), ordered = config_of(12, true, 4), wrong = config_of(12, true, 5);
   assert_int_equal(shards_plan(&plain, &shards), CORE_OK); /* comm.shards means nothing then */
-  assert_int_equal(shards.all_shards, 1);
+  assert_int_equal(shards.global_shards, 1);
   assert_int_equal(shards.worlds, 12);
   assert_int_equal(shards_plan(&ordered, &shards), CORE_OK);
   assert_int_equal(shards.shards, 4);
@@ -45,9 +45,9 @@ static void test_chosen_shards(void **state) {
     assert_int_equal(shards_choose(cases[i][0]), cases[i][1]);
 }
 
-static Shards shards_of_rank(int rank, int ranks, int all_shards) {
-  return (Shards){.all_worlds = WORLDS, .worlds = WORLDS / ranks, .first_world = WORLDS / ranks * rank,
-                  .all_shards = all_shards, .shards = all_shards / ranks, .ordered = all_shards > ranks};
+static Shards shards_of_rank(int rank, int ranks, int global_shards) {
+  return (Shards){.global_worlds = WORLDS, .worlds = WORLDS / ranks, .first_world = WORLDS / ranks * rank,
+                  .global_shards = global_shards, .shards = global_shards / ranks, .ordered = global_shards > ranks};
 }
 
 static void test_rows(void **state) {
@@ -128,7 +128,7 @@ static void go_through(Fixture *f, int part_of[TOTAL], int *pieces) {
 }
 
 /* Any division into ranks and shards: each transition comes once, in the part in which one process has it. */
-static void check_divided(const char *by, int ranks, int all_shards) {
+static void check_divided(const char *by, int ranks, int global_shards) {
   int alone[TOTAL], divided[TOTAL], pieces = 0;
   for (int i = 0; i < TOTAL; i++) alone[i] = divided[i] = -1;
   Fixture *f = make(by, shards_alone(WORLDS));
@@ -136,7 +136,7 @@ static void check_divided(const char *by, int ranks, int all_shards) {
   assert_int_equal(pieces, PARTS);
   destroy(f);
   for (int rank = 0; rank < ranks; rank++) {
-    f = make(by, shards_of_rank(rank, ranks, all_shards));
+    f = make(by, shards_of_rank(rank, ranks, global_shards));
     go_through(f, divided, &pieces);
     destroy(f);
   }
@@ -166,7 +166,7 @@ static void test_second_pieces(void **state) {
 static void test_room(void **state) {
   CoreConfig config = config_of(2048, false, 0);
   const Shards alone = shards_alone(2048);
-  const Shards four = {.all_worlds = 2048, .worlds = 512, .all_shards = 4, .shards = 1};
+  const Shards four = {.global_worlds = 2048, .worlds = 512, .global_shards = 4, .shards = 1};
   assert_int_equal(minibatch_room(&config, &alone), 16384);
   assert_int_equal(minibatch_room(&config, &four), 4096 + 6 * 64 + 1);
   snprintf(config.ppo.minibatch_by, sizeof config.ppo.minibatch_by, "environments");
@@ -206,7 +206,7 @@ static void test_moments_of_shards(void **state) {
 /* Pieces of 3 shards, one of them in two pieces and one without rows: the mean over all rows, by hand. */
 static void test_gradient_of_pieces(void **state) {
   Agent agent = {.actor = {.n = 20000}, .critic = {.n = 2}};
-  const Shards shards = {.all_worlds = 3, .worlds = 3, .all_shards = 3, .shards = 3, .ordered = true};
+  const Shards shards = {.global_worlds = 3, .worlds = 3, .global_shards = 3, .shards = 3, .ordered = true};
   const struct { int shard, rows; float actor, critic; } pieces[] = {{0, 6, 1, 10}, {0, 2, 5, -10}, {2, 4, -3, 2}};
   Gradient gradient;
   CoreArena *arena = core_arena_create("test");

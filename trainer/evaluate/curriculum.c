@@ -101,7 +101,7 @@ static void place_buffer(Curriculum *curriculum, Env *env) {
                          curriculum->own_generated);
 }
 
-static int search(Curriculum *curriculum, Env *env, const TrialPlayer *player, uint64_t seed, int64_t iteration) {
+static int search(Curriculum *curriculum, Env *env, const EvalPlayer *player, uint64_t seed, int64_t iteration) {
   uint64_t key = key_of(seed, iteration);
   TRY(level_search_run(&curriculum->search, player, seed, key, iteration, &curriculum->buffer, &curriculum->summary));
   curriculum->position = (CurriculumPosition){key, iteration, curriculum->buffer.count};
@@ -126,8 +126,8 @@ static void choose_places(Curriculum *curriculum, uint64_t seed, int64_t iterati
 int curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *agent, Rollout *rollout, uint64_t seed,
                      int64_t iteration) {
   curriculum->searched_now = curriculum_search_due(curriculum, iteration);
-  const TrialPlayer player = {agent, &rollout->observer, ops};
-  if (curriculum->searched_now) observer_pool(&rollout->observer);
+  const EvalPlayer player = {agent, &rollout->pipeline, ops};
+  if (curriculum->searched_now) obs_pool_statistics(&rollout->pipeline);
   if (curriculum->searched_now) TRY(search(curriculum, env, &player, seed, iteration));
   if (curriculum->own_generated > 0)
     env->generator->draw(env, key_of(seed, iteration), curriculum->first_world, curriculum->own_generated, 0,

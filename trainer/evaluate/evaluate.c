@@ -20,15 +20,15 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
                        CoreArena *arena) {
   const int64_t all = evaluate_attempts(config->eval.episodes, levels->level_count);
   const int64_t rank = ranks_rank(), ranks = ranks_size();
-  *evaluator = (Evaluator){.all_attempts = (int)all, .first_attempt = (int)(all * rank / ranks),
+  *evaluator = (Evaluator){.global_attempts = (int)all, .first_attempt = (int)(all * rank / ranks),
                            .levels = levels->level_count, .solves = levels->solves,
                            .counts_goals = levels->counts_goals};
   evaluator->attempts = (int)(all * (rank + 1) / ranks) - evaluator->first_attempt;
   evaluator->worlds = env_worlds_at_once(levels, evaluator->attempts, trained);
   size_t n = (size_t)evaluator->worlds;
   CORE_ARENA(arena, evaluator->level, (size_t)evaluator->attempts, "evaluation level [attempts]");
-  trial_register(&evaluator->trial, config, levels, evaluator->worlds, arena);
-  evaluator->trial.acts_by_mean = strcmp(config->eval.actions, "mean") == 0;
+  eval_rollout_register(&evaluator->eval_rollout, config, levels, evaluator->worlds, arena);
+  evaluator->eval_rollout.acts_by_mean = strcmp(config->eval.actions, "mean") == 0;
   CORE_ARENA(arena, evaluator->finished, n, "evaluation finished [worlds]");
   CORE_ARENA(arena, evaluator->returns, n, "evaluation returns [worlds]");
   CORE_ARENA(arena, evaluator->ended, (size_t)levels->level_count, "evaluation attempts [levels]");
@@ -38,7 +38,7 @@ void evaluate_register(Evaluator *evaluator, const CoreConfig *config, const Env
 int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed, CoreDevice *device) {
   const EnvBatch batch = {evaluator->worlds, (uint32_t)evaluator->first_attempt, seed, device};
   for (int i = 0; i < evaluator->attempts; i++)
-    evaluator->level[i] = evaluate_level(evaluator->first_attempt + i, evaluator->all_attempts, levels->level_count);
+    evaluator->level[i] = evaluate_level(evaluator->first_attempt + i, evaluator->global_attempts, levels->level_count);
   if (evaluator->worlds == 0) return CORE_OK;
   return levels->sibling(levels, &batch, &evaluator->env);
 }
@@ -47,18 +47,18 @@ void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }
 
 /* Counts the worlds whose attempt ended in this step; returns how many. level: of this turn's attempts. */
 static int stats_step(Evaluator *evaluator, const int32_t *level, StoreEvaluation *row) {
-  const uint8_t *ends = evaluator->trial.ends ? evaluator->trial.ends : evaluator->trial.dones;
+  const uint8_t *ends = evaluator->eval_rollout.ends ? evaluator->eval_rollout.ends : evaluator->eval_rollout.dones;
   int ended = 0;
   for (int w = 0; w < evaluator->worlds; w++) {
     if (evaluator->finished[w]) continue;
-    evaluator->returns[w] += (double)evaluator->trial.rewards[w];
+    evaluator->returns[w] += (double)evaluator->eval_rollout.rewards[w];
     if (!ends[w]) continue;
     evaluator->finished[w] = 1;
     evaluator->ended[level[w]]++;
-    evaluator->solutions[level[w]] += evaluator->trial.solved[w] != 0;
+    evaluator->solutions[level[w]] += evaluator->eval_rollout.solved[w] != 0;
     row->episode_return += evaluator->returns[w];
-    row->episode_length += evaluator->trial.episode_steps[w];
-    row->goals += evaluator->trial.solved[w];
+    row->episode_length += evaluator->eval_rollout.episode_steps[w];
+    row->goals += evaluator->eval_rollout.solved[w];
     ended++;
   }
   return ended;
@@ -82,7 +82,7 @@ void evaluate_average(const int64_t *attempts, const int64_t *solutions, int lev
 }
 
 /* A turn: attempts first .. first + worlds - 1 of this rank, as far as there are so many. */
-typedef struct Turn { const TrialPlayer *player; TrialKey key; int64_t number; int first, attempts; } Turn;
+typedef struct Turn { const EvalPlayer *player; EvalKey key; int64_t number; int first, attempts; } Turn;
 
 static void begin_turn(Evaluator *evaluator, const Turn *turn) {
   Env *env = evaluator->env;
@@ -90,15 +90,15 @@ static void begin_turn(Evaluator *evaluator, const Turn *turn) {
   for (int w = 0; w < evaluator->worlds; w++) evaluator->finished[w] = w >= turn->attempts;
   memset(evaluator->returns, 0, n * sizeof *evaluator->returns);
   env_seed(env, &(EnvSeeds){CORE_RANDOM_WORLD_EVALUATE, (uint32_t)turn->number, turn->key.first_world});
-  if (env->levels) env->levels->reset_to(env, evaluator->level + turn->first, evaluator->trial.raw);
-  else env->reset(env, evaluator->trial.raw);
-  trial_begin(&evaluator->trial, turn->player->ops->device);
+  if (env->levels) env->levels->reset_to(env, evaluator->level + turn->first, evaluator->eval_rollout.raw);
+  else env->reset(env, evaluator->eval_rollout.raw);
+  eval_rollout_begin(&evaluator->eval_rollout, turn->player->ops->device);
 }
 
 /* Plays a turn and adds its results to *row; *left: attempts that did not end. */
 static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *row, int *left) {
   Env *env = evaluator->env;
-  TrialKey key = turn->key;
+  EvalKey key = turn->key;
   const EvaluateWatcher *watcher = key.first_world == 0 ? &evaluator->watcher : &(EvaluateWatcher){0};
   *left = turn->attempts;
   begin_turn(evaluator, turn);
@@ -106,8 +106,8 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
     TRY(ranks_check_stop());
     if (watcher->look && !evaluator->finished[0]) watcher->look(watcher->context, env, t);
     key.step = (uint32_t)(turn->number * env->max_steps + t);
-    trial_step(&evaluator->trial, env, turn->player, &key);
-    trial_fetch(&evaluator->trial, turn->player);
+    eval_rollout_step(&evaluator->eval_rollout, env, turn->player, &key);
+    eval_rollout_download(&evaluator->eval_rollout, turn->player);
     *left -= stats_step(evaluator, evaluator->level + turn->first, row);
     TRY(env_check(env)); /* a lost worker ends no episode */
   }
@@ -115,7 +115,7 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
 }
 
 /* Plays this rank's attempts and sums up their results. */
-static int play(Evaluator *evaluator, const TrialPlayer *player, uint64_t seed, int64_t number, StoreEvaluation *row) {
+static int play(Evaluator *evaluator, const EvalPlayer *player, uint64_t seed, int64_t number, StoreEvaluation *row) {
   for (int first = 0; first < evaluator->attempts; first += evaluator->worlds) {
     const int rest = evaluator->attempts - first, attempts = rest < evaluator->worlds ? rest : evaluator->worlds;
     const Turn turn = {player, {seed, CORE_RANDOM_EVALUATE, (uint32_t)(evaluator->first_attempt + first), 0}, number,
@@ -136,9 +136,9 @@ static void clear_stats(Evaluator *evaluator) {
 /* Averages over attempts that ended. */
 static double mean(double sum, double ended) { return ended > 0 ? sum / ended : NAN; }
 
-int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const ObsPipeline *pipeline, uint64_t seed,
                   int64_t number, StoreEvaluation *row) {
-  const TrialPlayer player = {agent, observer, ops};
+  const EvalPlayer player = {agent, pipeline, ops};
   clear_stats(evaluator);
   *row = (StoreEvaluation){0};
   core_text_copy(row->level_set, sizeof row->level_set, "train", "level set");

@@ -4,7 +4,7 @@
 #define TRAINER_EVALUATE_H
 #include "core/device/arena.h"
 #include "store/runlog/runlog.h"
-#include "trainer/evaluate/trial.h"
+#include "trainer/evaluate/eval_rollout.h"
 
 /* Who looks on: called before each step of the first attempt, until it ends; `step` counts from 0. It may look at world
  * 0 of `env` and changes nothing. Only where this rank plays the first attempt. */
@@ -15,14 +15,14 @@ typedef struct EvaluateWatcher {
 
 typedef struct Evaluator {
   Env *env;              /* owned; NULL where there are fewer attempts than ranks and none is left for this one */
-  int all_attempts;      /* of an evaluation */
+  int global_attempts;   /* of an evaluation */
   int first_attempt, attempts; /* this rank's of them */
   int worlds;            /* at once: all attempts, or as many as train, in turns (EnvForeign) */
   int levels;
   bool solves;           /* episodes have goals; else solve rates are NaN */
   bool counts_goals;     /* an episode may have several; else their number is NaN */
   int32_t *level;        /* [attempts]; never changes */
-  Trial trial;           /* of this rank's worlds */
+  EvalRollout eval_rollout; /* of this rank's worlds */
   uint8_t *finished;     /* [worlds] 1: this turn's attempt has ended, or there is none */
   double *returns;       /* [worlds] of this turn's attempts */
   int64_t *ended, *solutions; /* [levels] attempts that ended, and of them at the goal */
@@ -52,7 +52,7 @@ void evaluate_destroy(Evaluator *evaluator);
  * and NaN without any. If none of the first turn's attempts ends, the others are not played.
  *
  * CORE_REQUEUE: a rank was told to stop; CORE_FAIL: an environment failed. *row is not filled then. */
-int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const Observer *observer, uint64_t seed,
+int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const ObsPipeline *pipeline, uint64_t seed,
                    int64_t number, StoreEvaluation *row);
 
 #endif

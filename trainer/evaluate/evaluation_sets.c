@@ -56,10 +56,10 @@ void evaluation_sets_destroy(EvaluationSets *sets) {
   sets->count = 0;
 }
 
-int evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
+int evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const ObsPipeline *pipeline,
                          uint64_t seed, int64_t number, StoreEvaluation *row) {
   const uint64_t stream = seed | (uint64_t)(i + 1) << 32; /* seeds have 32 bits */
-  TRY(evaluate_play(&sets->set[i].evaluator, ops, agent, observer, stream, number, row));
+  TRY(evaluate_play(&sets->set[i].evaluator, ops, agent, pipeline, stream, number, row));
   core_text_copy(row->level_set, sizeof row->level_set, sets->set[i].name, "level set");
   return CORE_OK;
 }

@@ -28,7 +28,7 @@ int evaluation_sets_create(EvaluationSets *sets, uint64_t seed, CoreDevice *devi
 void evaluation_sets_destroy(EvaluationSets *sets);
 
 /* Evaluates on set `i`, as evaluate_play does. */
-int evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const Observer *observer,
+int evaluation_sets_play(EvaluationSets *sets, int i, Ops *ops, const Agent *agent, const ObsPipeline *pipeline,
                          uint64_t seed, int64_t number, StoreEvaluation *row);
 
 #endif

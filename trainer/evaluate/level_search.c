@@ -29,7 +29,7 @@ void level_search_register(LevelSearch *search, const CoreConfig *config, const 
   search->first = shards_first_of(shards, search->at_once, 0);
   search->own = shards_first_of(shards, search->at_once, shards->shards) - search->first;
   const size_t own = (size_t)search->own;
-  trial_register(&search->trial, config, levels, search->own, arena);
+  eval_rollout_register(&search->eval_rollout, config, levels, search->own, arena);
   CORE_ARENA(arena, search->part_end, (size_t)shards->shards, "search parts [shards]");
   CORE_ARENA(arena, search->slot, own, "search slots [levels]");
   CORE_ARENA(arena, search->numbers, own, "search numbers [levels]");
@@ -43,7 +43,7 @@ int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, C
   search->all_numbers = search->solutions + search->at_once;
   for (int s = 0; s < search->shards.shards; s++)
     search->part_end[s] = shards_first_of(&search->shards, search->at_once, s + 1) - search->first;
-  trial_divide(&search->trial, search->part_end, search->shards.shards);
+  eval_rollout_divide(&search->eval_rollout, search->part_end, search->shards.shards);
   for (int w = 0; w < search->own; w++) search->slot[w] = w;
   const EnvBatch batch = {.worlds = search->own, .seed = seed, .device = device};
   return search->own > 0 ? levels->generator->create_slots(levels, &batch, search->own, &search->env) : CORE_OK;
@@ -52,7 +52,7 @@ int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, C
 void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
 
 /* This rank's of the levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
-static int play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                 uint32_t first) {
   Env *env = search->env;
   Ops *ops = player->ops;
@@ -60,18 +60,18 @@ static int play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, u
   const uint32_t begin = first + (uint32_t)search->first;
   env->generator->draw(env, key, LEVEL_SEARCH_FIRST + (int64_t)begin, search->own, 0, search->numbers);
   for (int w = 0; w < search->own; w++) search->all_numbers[search->first + w] = search->numbers[w];
-  env->levels->reset_to(env, search->slot, search->trial.raw);
-  trial_begin(&search->trial, ops->device);
+  env->levels->reset_to(env, search->slot, search->eval_rollout.raw);
+  eval_rollout_begin(&search->eval_rollout, ops->device);
   core_device_zero(ops->device, search->own_episodes, bytes);
   core_device_zero(ops->device, search->own_solutions, bytes);
   for (int t = 0; t < search->steps; t++) {
     TRY(ranks_check_stop());
     uint64_t step = (uint64_t)iteration * (uint64_t)search->steps + (uint64_t)t;
-    const TrialKey trial = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
+    const EvalKey eval_rollout = {.seed = seed ^ (step & 0xffffffff00000000u), /* as in a rollout: seeds have 32 bits */
                             .purpose = CORE_RANDOM_SEARCH, .first_world = begin, .step = (uint32_t)step};
-    trial_step(&search->trial, env, player, &trial);
-    ops->count_trials(ops, search->trial.now.dones, search->trial.now.solved, search->own, search->episodes_max,
-                      search->own_episodes, search->own_solutions);
+    eval_rollout_step(&search->eval_rollout, env, player, &eval_rollout);
+    ops->count_trials(ops, search->eval_rollout.now.dones, search->eval_rollout.now.solved, search->own,
+                      search->episodes_max, search->own_episodes, search->own_solutions);
   }
   core_device_to_host(ops->device, search->episodes + search->first, search->own_episodes, bytes);
   core_device_to_host(ops->device, search->solutions + search->first, search->own_solutions, bytes);
@@ -79,7 +79,7 @@ static int play(LevelSearch *search, const TrialPlayer *player, uint64_t seed, u
 }
 
 /* A batch, of which every rank then knows all: each counted its own levels and left those of the others at 0. */
-static int play_batch(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+static int play_batch(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                       uint32_t first) {
   const size_t all = 3 * (size_t)search->at_once;
   memset(search->episodes, 0, all * sizeof *search->episodes);
@@ -102,7 +102,7 @@ static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer
 }
 
 /* All batches. An interruption leaves the buffer partly filled. */
-static int fill(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+static int fill(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                 LevelBuffer *buffer, LevelSearchSummary *summary) {
   level_buffer_clear(buffer);
   for (int batch = 0; batch < search->batches; batch++) {
@@ -113,7 +113,7 @@ static int fill(LevelSearch *search, const TrialPlayer *player, uint64_t seed, u
   return CORE_OK;
 }
 
-int level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+int level_search_run(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                      LevelBuffer *buffer, LevelSearchSummary *summary) {
   const int count = buffer->count;
   const size_t bytes = (size_t)buffer->capacity * sizeof *buffer->entry;

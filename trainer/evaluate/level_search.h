@@ -9,7 +9,7 @@
 #define TRAINER_LEVEL_SEARCH_H
 #include "core/device/arena.h"
 #include "trainer/evaluate/level_buffer.h"
-#include "trainer/evaluate/trial.h"
+#include "trainer/evaluate/eval_rollout.h"
 #include "trainer/ranks/shards.h"
 
 /* Where the levels of searches begin in a key's sequence (env.h): far behind those that an iteration trains on. */
@@ -21,7 +21,7 @@ typedef struct LevelSearch {
   int first, own;              /* this rank's of a batch */
   Shards shards;
   int32_t episodes_max;
-  Trial trial;                 /* of this rank's */
+  EvalRollout eval_rollout;    /* of this rank's */
   int *part_end;               /* [shards] of the trial */
   int32_t *slot;               /* [own] */
   uint32_t *numbers;           /* [own] */
@@ -50,7 +50,7 @@ void level_search_destroy(LevelSearch *search);
 
 /* All ranks together: fills the buffer anew with levels of the sequence `key`. CORE_REQUEUE: a rank was told to stop;
  * the buffer is as it was. */
-int level_search_run(LevelSearch *search, const TrialPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
+int level_search_run(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                      LevelBuffer *buffer, LevelSearchSummary *summary);
 
 #endif

@@ -17,25 +17,25 @@
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
 /* (x - mean) factor within the rule's bound, in double as the trainer does. */
-static OnnxValue normalise(Onnx *onnx, const Normaliser *normaliser, OnnxValue x) {
-  const int64_t features = normaliser->features;
-  const OnnxValue mean = onnx_constant(onnx, "observation.mean", ONNX_DOUBLE, &features, 1, normaliser->moments + 1);
-  const OnnxValue factor = onnx_constant(onnx, "observation.factor", ONNX_DOUBLE, &features, 1, normaliser->factor);
-  const double bound = normalise_bound(normaliser->rule);
+static OnnxValue normalize(Onnx *onnx, const Normalizer *normalizer, OnnxValue x) {
+  const int64_t features = normalizer->features;
+  const OnnxValue mean = onnx_constant(onnx, "observation.mean", ONNX_DOUBLE, &features, 1, normalizer->moments + 1);
+  const OnnxValue factor = onnx_constant(onnx, "observation.factor", ONNX_DOUBLE, &features, 1, normalizer->factor);
+  const double bound = normalize_bound(normalizer->rule);
   x = onnx_2(onnx, "Mul", onnx_2(onnx, "Sub", onnx_cast(onnx, x, ONNX_DOUBLE), mean), factor);
   if (isfinite(bound)) x = onnx_clip(onnx, x, ONNX_DOUBLE, -bound, bound);
   return onnx_cast(onnx, x, ONNX_FLOAT);
 }
 
 static OnnxValue observe(Onnx *onnx, const Player *player) {
-  const Observer *observer = &player->observer;
+  const ObsPipeline *pipeline = &player->pipeline;
   const EncoderShape *encoder = &player->agent.encoder.shape;
   if (encoder_reads_pixels(encoder->kind)) return onnx_encoder_pixels(onnx, &encoder->pixels, "observation");
   const int64_t dims[] = {ONNX_ROWS, player->env->observation_length};
   OnnxValue x = onnx_input(onnx, "observation", ONNX_FLOAT, dims, 2);
-  if (observer->has_moments && observer->normaliser.rule != NORMALISE_NONE)
-    x = normalise(onnx, &observer->normaliser, x);
-  if (!observer->is_half) return x;
+  if (pipeline->has_moments && pipeline->normalizer.rule != NORMALIZE_NONE)
+    x = normalize(onnx, &pipeline->normalizer, x);
+  if (!pipeline->is_half) return x;
   x = onnx_clip(onnx, x, ONNX_FLOAT, -HALF_LARGEST, HALF_LARGEST);
   return onnx_cast(onnx, onnx_cast(onnx, x, ONNX_FLOAT16), ONNX_FLOAT);
 }

@@ -28,7 +28,7 @@ static void append_actions(const OpsHead *head, CoreText *text) {
 
 void policy_facts(const Player *player, void (*add)(void *to, const char *key, const char *value), void *to) {
   const OpsHead *head = &player->agent.head;
-  const Normaliser *normaliser = &player->observer.normaliser;
+  const Normalizer *normalizer = &player->pipeline.normalizer;
   CoreText text = {0};
   char number[32];
   add(to, "run", player->run_id);
@@ -41,8 +41,8 @@ void policy_facts(const Player *player, void (*add)(void *to, const char *key, c
   append_actions(head, &text);
   add(to, ops_head_is_continuous(head) ? "bounds" : "classes", core_text_string(&text));
   if (player->env->action_space) add(to, "action_space", player->env->action_space);
-  if (player->observer.has_moments && normaliser->rule != NORMALISE_NONE)
-    add(to, "observation_bound", core_text_from_real(normalise_bound(normaliser->rule), number));
+  if (player->pipeline.has_moments && normalizer->rule != NORMALIZE_NONE)
+    add(to, "observation_bound", core_text_from_real(normalize_bound(normalizer->rule), number));
   core_text_clear(&text);
   core_config_to_json(&player->config, &text);
   add(to, "config", core_text_string(&text));

@@ -82,12 +82,12 @@ static void add_rest(Tensors *to, const Agent *agent, const AgentNetwork *networ
   if (network->n > network->recurrent) add_memory(to, &agent->recurrent.shape, network);
 }
 
-static void add_observation(Tensors *to, const Observer *observer) {
-  const Normaliser *normaliser = &observer->normaliser;
-  const int64_t features = observer->shown;
-  if (!observer->has_moments || normaliser->rule == NORMALISE_NONE) return;
-  add(to, "observation.mean", "F64", &features, 1, normaliser->moments + 1, sizeof(double));
-  add(to, "observation.factor", "F64", &features, 1, normaliser->factor, sizeof(double));
+static void add_observation(Tensors *to, const ObsPipeline *pipeline) {
+  const Normalizer *normalizer = &pipeline->normalizer;
+  const int64_t features = pipeline->shown;
+  if (!pipeline->has_moments || normalizer->rule == NORMALIZE_NONE) return;
+  add(to, "observation.mean", "F64", &features, 1, normalizer->moments + 1, sizeof(double));
+  add(to, "observation.factor", "F64", &features, 1, normalizer->factor, sizeof(double));
 }
 
 static void add_fact(void *given, const char *key, const char *value) {
@@ -101,7 +101,7 @@ void safetensors_policy(const Player *player, CoreText *file) {
   Tensors tensors = {json_object(), json_object(), &bytes};
   json_object_set(tensors.header, "__metadata__", tensors.metadata);
   policy_facts(player, add_fact, &tensors);
-  add_observation(&tensors, &player->observer); /* first: its numbers are the widest, and all stay aligned */
+  add_observation(&tensors, &player->pipeline); /* first: its numbers are the widest, and all stay aligned */
   const AgentNetwork *networks[] = {&agent->actor, &agent->critic};
   for (int i = 0; i < 2; i++) {
     if (networks[i]->n == 0) continue;

@@ -16,7 +16,7 @@ static int step_epoch_sync(const Epochs *epochs, const UpdateContext *step, int 
   for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
     const int code = epochs->step_sync(epochs->learner, step, m, update);
     if (code != CORE_OK) return name_minibatch(code, epoch, m);
-    if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
+    if (step->profile) profile_snapshot(step->profile, step->ops, epochs->agent);
   }
   return CORE_OK;
 }
@@ -33,7 +33,7 @@ static void enqueue_epoch(const Epochs *epochs, const UpdateContext *step) {
   Enqueued enqueued = {epochs, step};
   for (int m = 0; m < (int)epochs->config->ppo.num_minibatches; m++) {
     captured_minibatch(epochs->captured, enqueue_one, &enqueued);
-    if (step->profile) profile_take(step->profile, step->ops, epochs->agent);
+    if (step->profile) profile_snapshot(step->profile, step->ops, epochs->agent);
   }
 }
 
@@ -65,7 +65,7 @@ static int run_adaptive(const Epochs *epochs, const UpdateContext *step, int epo
   AdaptiveLr *adaptive_lr = epochs->adaptive_lr;
   const int minibatches = (int)epochs->config->ppo.num_minibatches;
   shuffle(epochs, step, epoch);
-  if (captured_is_available(epochs->captured, epochs->agent) && step->rollout->shards.all_shards == 1) {
+  if (captured_is_available(epochs->captured, epochs->agent) && step->rollout->shards.global_shards == 1) {
     begin_captured(epochs, step, *adaptive_lr->lr);
     enqueue_epoch(epochs, step);
     TRY(finish_captured(epochs, step, epoch, update));
@@ -80,7 +80,7 @@ static int run_adaptive(const Epochs *epochs, const UpdateContext *step, int epo
 
 int epochs_run(const Epochs *epochs, const UpdateContext *step, UpdateStats *update) {
   const bool is_captured = captured_is_available(epochs->captured, epochs->agent);
-  const bool divided = step->rollout->shards.all_shards > 1;
+  const bool divided = step->rollout->shards.global_shards > 1;
   int first_captured = -1; /* first epoch of the captured update in progress; -1: none */
   for (int epoch = 0; epoch < (int)epochs->config->ppo.epochs; epoch++) {
     if (epochs->adaptive_lr) {

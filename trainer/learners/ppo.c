@@ -73,7 +73,7 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
     CORE_ARENA_DEVICE(arena, ppo->dkl_penalty, rows * logits, "gradient of the KL penalty [rows][logits]");
   }
   captured_register(&ppo->captured, agent, &ppo->actor_optimizer, agent->sharing != AGENT_SEPARATE,
-                 ppo->minibatch.all_rows, rollout->shards.all_shards > 1, epochs_steps(config), arena);
+                 ppo->minibatch.global_rows, rollout->shards.global_shards > 1, epochs_steps(config), arena);
   if (strcmp(config->ppo.normalize_advantage, "ewma") == 0)
     CORE_ARENA(arena, ppo->moments, 1, "running moments of advantages");
   if (!ppo->ewma) return CORE_OK;
@@ -223,11 +223,11 @@ static int actor_gradient(Ppo *ppo, const UpdateContext *step, UpdateStats *upda
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
   if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
     return optim_diagnose_loss(step->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
-  update->policy_loss += loss / batch->all_rows;
-  update->entropy += entropy / batch->all_rows;
-  update->clip_fraction += sums.policy.clipped / batch->all_rows;
-  if (step->measure) update->zero_grad_fraction += count_zero_grad(ppo, step->ops, logits) / batch->all_rows;
-  if (ppo->old_logits) ppo->adaptive_lr.kl[batch->shard] += sums.kl / batch->all_rows;
+  update->policy_loss += loss / batch->global_rows;
+  update->entropy += entropy / batch->global_rows;
+  update->clip_fraction += sums.policy.clipped / batch->global_rows;
+  if (step->measure) update->zero_grad_fraction += count_zero_grad(ppo, step->ops, logits) / batch->global_rows;
+  if (ppo->old_logits) ppo->adaptive_lr.kl[batch->shard] += sums.kl / batch->global_rows;
   actor_backward(ppo, step->ops);
   return CORE_OK;
 }
@@ -253,7 +253,7 @@ static int critic_gradient(Ppo *ppo, const UpdateContext *step, UpdateStats *upd
   critic_loss(ppo, step->ops, &sums);
   if (!isfinite(sums.loss))
     return optim_diagnose_loss(step->ops, &ppo->agent->critic, (size_t)batch->rows, "value", sums.loss);
-  update->value_loss += sums.loss / batch->all_rows;
+  update->value_loss += sums.loss / batch->global_rows;
   critic_backward(ppo, step->ops);
   return CORE_OK;
 }
@@ -277,7 +277,7 @@ static int add_gradients(Ppo *ppo, const UpdateContext *step, int m, UpdateStats
   gradient_begin(&ppo->gradient);
   while (minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets)) {
     advantage_normalize_by(ops, norm, &moments, batch->advantages, (size_t)batch->rows);
-    if (minibatch_is_last(batch, step->rollout)) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
+    if (minibatch_is_last(batch, step->rollout)) gradient_expect_last(&ppo->gradient, batch->rows, batch->global_rows);
     TRY(actor_gradient(ppo, step, update));
     TRY(critic_gradient(ppo, step, update));
     gradient_add(&ppo->gradient, batch->shard, batch->rows);
@@ -288,7 +288,7 @@ static int add_gradients(Ppo *ppo, const UpdateContext *step, int m, UpdateStats
 static int minibatch_step(void *learner, const UpdateContext *step, int m, UpdateStats *update) {
   Ppo *ppo = learner;
   TRY(ranks_agree(add_gradients(ppo, step, m, update)));
-  gradient_finish(&ppo->gradient, ppo->minibatch.all_rows);
+  gradient_finish(&ppo->gradient, ppo->minibatch.global_rows);
   TRY(optim_step_both(step, ppo->agent, &ppo->gradient.mean, &ppo->actor_optimizer, &ppo->critic_optimizer,
                         ppo->old_logits ? *ppo->adaptive_lr.lr : update->learning_rate, update));
   if (ppo->ewma) proximal_update(step->ops, &ppo->proximal, ppo->agent->actor.theta, ppo->agent->actor.n);
@@ -318,7 +318,7 @@ static void enqueue_full(Ppo *ppo, const UpdateContext *step) {
   Ops *ops = step->ops;
   Minibatch *batch = &ppo->minibatch;
   const bool overlaps = can_overlap(ppo, ops);
-  minibatch_take(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
+  minibatch_select_current(batch, ops, step->rollout, (int)ppo->config->ppo.num_minibatches);
   minibatch_next(batch, ops, step->rollout, ppo->advantages, ppo->targets);
   if (overlaps) ops->stream_push(ops);
   advantage_normalize_minibatch(ops, minibatch_norm(ppo->config), batch->advantages, (size_t)batch->rows);
@@ -338,16 +338,16 @@ static void enqueue_divided(Ppo *ppo, const UpdateContext *step) {
   Minibatch *batch = &ppo->minibatch;
   const bool overlaps = can_overlap(ppo, ops);
   if (norm != ADVANTAGE_RAW)
-    minibatch_take_moments(batch, ops, step->rollout, ppo->advantages, ppo->agent->communicator);
+    minibatch_gather_moments(batch, ops, step->rollout, ppo->advantages, ppo->agent->communicator);
   captured_begin_gradient(&ppo->captured, &ppo->gradient, batch);
   for (int s = 0; s < shards->shards; s++) {
     const bool is_last = s + 1 == shards->shards;
-    minibatch_take_shard(batch, ops, step->rollout, s, ppo->advantages, ppo->targets);
+    minibatch_gather_shard(batch, ops, step->rollout, s, ppo->advantages, ppo->targets);
     if (overlaps) ops->stream_push(ops);
     if (norm != ADVANTAGE_RAW)
-      ops->update->normalize_by(ops, batch->advantages, (size_t)batch->rows, batch->all_records,
-                                  (size_t)shards->all_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
-    if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->all_rows);
+      ops->update->normalize_by(ops, batch->advantages, (size_t)batch->rows, batch->global_records,
+                                  (size_t)shards->global_shards, norm == ADVANTAGE_CLEANRL_MINIBATCH);
+    if (is_last) gradient_expect_last(&ppo->gradient, batch->rows, batch->global_rows);
     enqueue_actor(ppo, step);
     if (overlaps) ops->stream_pop(ops);
     critic_loss(ppo, ops, NULL);
@@ -359,12 +359,12 @@ static void enqueue_divided(Ppo *ppo, const UpdateContext *step) {
     }
     gradient_add(&ppo->gradient, s, batch->rows);
   }
-  gradient_finish(&ppo->gradient, batch->all_rows);
+  gradient_finish(&ppo->gradient, batch->global_rows);
   captured_step(&ppo->captured, ops);
 }
 
 static void enqueue_minibatch(void *learner, const UpdateContext *step) {
-  if (step->rollout->shards.all_shards > 1) enqueue_divided(learner, step);
+  if (step->rollout->shards.global_shards > 1) enqueue_divided(learner, step);
   else enqueue_full(learner, step);
 }
 

@@ -6,7 +6,7 @@
 #include "trainer/math/estimators.h"
 #include "trainer/update/reduce.h"
 
-/* Returns the rollout's values in units of rewards, for advantages. normalise_values() later converts values and
+/* Returns the rollout's values in units of rewards, for advantages. normalize_values() later converts values and
  * targets to the critic's units. */
 static const float *restore_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
   const size_t n = ((size_t)rollout->steps + 1) * (size_t)rollout->worlds;
@@ -18,7 +18,7 @@ static const float *restore_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
   return ppo->values;
 }
 
-static void normalise_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
+static void normalize_values(Ppo *ppo, Ops *ops, const Rollout *rollout) {
   const size_t n = (size_t)rollout->steps * (size_t)rollout->worlds;
   float *const x[] = {ppo->values, ppo->targets};
   for (int i = 0; i < 2 && ppo->values; i++) {
@@ -49,5 +49,5 @@ void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateSt
   update->advantage_mean = advantage.mean;
   update->advantage_sd = sqrt(moments_variance(&advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);
-  normalise_values(ppo, ops, rollout);
+  normalize_values(ppo, ops, rollout);
 }

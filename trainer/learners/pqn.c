@@ -55,7 +55,7 @@ static int add_gradients(Pqn *pqn, const UpdateContext *step, int m, UpdateStats
     if (!isfinite(sums.loss)) return optim_diagnose_loss(ops, network, (size_t)batch->rows, "Q", sums.loss);
     agent_backward(agent, ops, network, batch->observations, batch->rows, pqn->doutput, &pqn->gradient.mean);
     gradient_add(&pqn->gradient, batch->shard, batch->rows);
-    update->value_loss += sums.loss / batch->all_rows;
+    update->value_loss += sums.loss / batch->global_rows;
   }
   return CORE_OK;
 }
@@ -66,7 +66,7 @@ static int minibatch_step(void *learner, const UpdateContext *step, int m, Updat
   const float *gradient = pqn->gradient.mean.actor;
   double norm;
   TRY(ranks_agree(add_gradients(pqn, step, m, update)));
-  gradient_finish(&pqn->gradient, pqn->minibatch.all_rows);
+  gradient_finish(&pqn->gradient, pqn->minibatch.global_rows);
   TRY(optim_gradient_norm(step->ops, network, gradient, &norm));
   optim_step(step, network, &pqn->optimizer, gradient, update->learning_rate, norm, norm, &update->actor);
   return CORE_OK;
@@ -119,7 +119,7 @@ static void enqueue_backward(Pqn *pqn, Ops *ops) {
 
 static void enqueue_full(Pqn *pqn, const UpdateContext *step) {
   Ops *ops = step->ops;
-  minibatch_take(&pqn->minibatch, ops, step->rollout, (int)pqn->config->ppo.num_minibatches);
+  minibatch_select_current(&pqn->minibatch, ops, step->rollout, (int)pqn->config->ppo.num_minibatches);
   minibatch_next(&pqn->minibatch, ops, step->rollout, pqn->errors, pqn->targets);
   enqueue_loss(pqn, ops);
   enqueue_backward(pqn, ops);
@@ -133,19 +133,19 @@ static void enqueue_divided(Pqn *pqn, const UpdateContext *step) {
   Minibatch *batch = &pqn->minibatch;
   captured_begin_gradient(&pqn->captured, &pqn->gradient, batch);
   for (int s = 0; s < shards; s++) {
-    minibatch_take_shard(batch, ops, step->rollout, s, pqn->errors, pqn->targets);
-    if (s + 1 == shards) gradient_expect_last(&pqn->gradient, batch->rows, batch->all_rows);
+    minibatch_gather_shard(batch, ops, step->rollout, s, pqn->errors, pqn->targets);
+    if (s + 1 == shards) gradient_expect_last(&pqn->gradient, batch->rows, batch->global_rows);
     enqueue_loss(pqn, ops);
     captured_add_sums(&pqn->captured, ops, s == 0, s + 1 == shards);
     enqueue_backward(pqn, ops);
     gradient_add(&pqn->gradient, s, batch->rows);
   }
-  gradient_finish(&pqn->gradient, batch->all_rows);
+  gradient_finish(&pqn->gradient, batch->global_rows);
   captured_step(&pqn->captured, ops);
 }
 
 static void enqueue_minibatch(void *learner, const UpdateContext *step) {
-  if (step->rollout->shards.all_shards > 1) enqueue_divided(learner, step);
+  if (step->rollout->shards.global_shards > 1) enqueue_divided(learner, step);
   else enqueue_full(learner, step);
 }
 
@@ -202,8 +202,8 @@ static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout
   CORE_ARENA_DEVICE(arena, pqn->errors, total, "target errors [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->targets, total, "Q targets [steps][worlds]");
   CORE_ARENA_DEVICE(arena, pqn->doutput, rows * (size_t)agent->head.logits, "gradient at the Q values [rows][actions]");
-  captured_register(&pqn->captured, agent, &pqn->optimizer, false, pqn->minibatch.all_rows,
-                 rollout->shards.all_shards > 1, epochs_steps(config), arena);
+  captured_register(&pqn->captured, agent, &pqn->optimizer, false, pqn->minibatch.global_rows,
+                 rollout->shards.global_shards > 1, epochs_steps(config), arena);
   return CORE_OK;
 }
 

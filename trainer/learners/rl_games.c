@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer/math/normalise_rule.h"
+#include "trainer/math/normalize_rule.h"
 #include "trainer/update/reduce.h"
 
 /* ---- the learning rate ------------------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ void adaptive_lr_begin_epoch(AdaptiveLr *adaptive_lr) {
 double adaptive_lr_mean_kl(const AdaptiveLr *adaptive_lr, int minibatches) {
   const Shards *shards = &adaptive_lr->shards;
   double *all = reduce_gather_records(adaptive_lr->kl, (size_t)shards->shards * sizeof *adaptive_lr->kl), sum = 0;
-  for (int s = 0; s < shards->all_shards; s++) sum += all[s];
+  for (int s = 0; s < shards->global_shards; s++) sum += all[s];
   free(all);
   return sum / minibatches;
 }
@@ -49,11 +49,11 @@ void value_moments_start(double *moments) {
   moments[1] = 0;
 }
 
-static double factor(const double *moments) { return normalise_factor(NORMALISE_RL_GAMES, moments[0], moments[2]); }
+static double factor(const double *moments) { return normalize_factor(NORMALIZE_RL_GAMES, moments[0], moments[2]); }
 
 void value_moments_restore(Ops *ops, const double *moments, float *values, size_t n) {
   if (moments == NULL) return;
-  ops->denormalize_within(ops, values, n, moments[1], 1 / factor(moments), normalise_bound(NORMALISE_RL_GAMES));
+  ops->denormalize_within(ops, values, n, moments[1], 1 / factor(moments), normalize_bound(NORMALIZE_RL_GAMES));
 }
 
 void value_moments_count(Ops *ops, double *moments, const Moments *now, float *x, size_t n) {
@@ -61,5 +61,5 @@ void value_moments_count(Ops *ops, double *moments, const Moments *now, float *x
   Moments running = {.n = moments[0], .mean = moments[1], .m2 = moments[2]};
   moments_merge(&running, now);
   moments[0] = running.n, moments[1] = running.mean, moments[2] = running.m2;
-  ops->normalize_within(ops, x, n, moments[1], factor(moments), normalise_bound(NORMALISE_RL_GAMES));
+  ops->normalize_within(ops, x, n, moments[1], factor(moments), normalize_bound(NORMALIZE_RL_GAMES));
 }

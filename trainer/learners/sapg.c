@@ -110,17 +110,17 @@ static void enqueue_zero_grad(const Sapg *sapg, Ops *ops, const float *logits) {
                             data->rows, sapg->config->ppo.epsilon);
 }
 
-static int actor_gradient(Sapg *sapg, const UpdateContext *step, int all_rows, UpdateStats *update) {
+static int actor_gradient(Sapg *sapg, const UpdateContext *step, int global_rows, UpdateStats *update) {
   const SapgData *data = &sapg->data;
   ActorSums sums;
   const float *logits = actor_loss(sapg, step->ops, &sums);
   if (!isfinite(sums.policy.loss) || !isfinite(sums.policy.entropy) || !isfinite(sums.regular.bounds))
     return optim_diagnose_loss(step->ops, &sapg->agent->actor, (size_t)data->rows, "policy", sums.policy.loss);
-  update->policy_loss += sums.policy.loss / all_rows;
-  update->entropy += sums.policy.entropy / all_rows;
-  update->clip_fraction += sums.policy.clipped / all_rows;
-  if (step->measure) update->zero_grad_fraction += count_zero_grad(sapg, step->ops, logits) / all_rows;
-  sapg->adaptive_lr.kl[data->shard] += sums.kl / all_rows;
+  update->policy_loss += sums.policy.loss / global_rows;
+  update->entropy += sums.policy.entropy / global_rows;
+  update->clip_fraction += sums.policy.clipped / global_rows;
+  if (step->measure) update->zero_grad_fraction += count_zero_grad(sapg, step->ops, logits) / global_rows;
+  sapg->adaptive_lr.kl[data->shard] += sums.kl / global_rows;
   actor_backward(sapg, step->ops);
   return CORE_OK;
 }
@@ -140,13 +140,13 @@ static void critic_backward(Sapg *sapg, Ops *ops) {
                  &sapg->gradient.mean);
 }
 
-static int critic_gradient(Sapg *sapg, const UpdateContext *step, int all_rows, UpdateStats *update) {
+static int critic_gradient(Sapg *sapg, const UpdateContext *step, int global_rows, UpdateStats *update) {
   const AgentNetwork *critic = &sapg->agent->critic;
   OpsValueSums sums;
   critic_loss(sapg, step->ops, &sums);
   if (!isfinite(sums.loss))
     return optim_diagnose_loss(step->ops, critic, (size_t)sapg->data.rows, "value", sums.loss);
-  update->value_loss += sums.loss / all_rows;
+  update->value_loss += sums.loss / global_rows;
   critic_backward(sapg, step->ops);
   return CORE_OK;
 }
@@ -184,7 +184,7 @@ static int step_epoch_sync(Sapg *sapg, const UpdateContext *step, int number, Up
   for (int m = 0; m < sapg->data.minibatches.count; m++) {
     const int code = minibatch_step(sapg, step, m, update);
     if (code != CORE_OK) return name_minibatch(code, number, m);
-    if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
+    if (step->profile) profile_snapshot(step->profile, step->ops, sapg->agent);
   }
   update->controller_kl = adaptive_lr_mean_kl(&sapg->adaptive_lr, sapg->data.minibatches.count);
   return CORE_OK;
@@ -224,7 +224,7 @@ static int enqueue_epoch(Sapg *sapg, const UpdateContext *step, int number, Upda
   for (int m = 0; m < all->count; m++) {
     if (sapg_data_rows(&sapg->data, m) == all->rows) captured_minibatch(&sapg->captured, enqueue_one, &enqueued);
     else enqueue_minibatch(&enqueued, m);
-    if (step->profile) profile_take(step->profile, step->ops, sapg->agent);
+    if (step->profile) profile_snapshot(step->profile, step->ops, sapg->agent);
   }
   const int failed =
     captured_finish(&sapg->captured, step->ops, &sapg->actor_optimizer, &sapg->critic_optimizer, NULL, &stats, update);
@@ -240,7 +240,7 @@ static int enqueue_epoch(Sapg *sapg, const UpdateContext *step, int number, Upda
 
 static int epoch(Sapg *sapg, const UpdateContext *step, int number, UpdateStats *update) {
   /* micro-batches of shards differ in size, which a graph cannot express */
-  const bool divided = step->rollout->shards.all_shards > 1;
+  const bool divided = step->rollout->shards.global_shards > 1;
   if (!divided && captured_is_available(&sapg->captured, sapg->agent)) TRY(enqueue_epoch(sapg, step, number, update));
   else TRY(step_epoch_sync(sapg, step, number, update));
   adaptive_lr_update(&sapg->adaptive_lr, update->controller_kl);

@@ -17,24 +17,24 @@
 #include "trainer/update/reduce.h"
 
 /* Returns this rank's part in the form that the kernels take. */
-static SapgShare share_of(const SapgData *data) {
+static SapgShare make_share(const SapgData *data) {
   return (SapgShare){.layout = data->layout, .first_world = (uint32_t)data->shards.first_world,
                      .worlds = (uint32_t)data->shards.worlds, .shard_worlds = (uint32_t)shards_worlds(&data->shards),
                      .columns = (uint32_t)data->columns, .follower = data->follower, .column = data->column};
 }
 
 /* Returns the maximum number of off-policy samples of this rank: no environment is sampled twice. */
-static size_t most_off_policy(const SapgLayout *layout, const Shards *shards) {
+static size_t max_off_policy(const SapgLayout *layout, const Shards *shards) {
   const size_t own = (size_t)layout->steps * (size_t)shards->worlds;
   const size_t all = (size_t)layout->drawn * sapg_off_policy(layout);
   return own < all ? own : all;
 }
 
-static size_t own_on_policy(const SapgData *data) {
+static size_t local_on_policy(const SapgData *data) {
   return (size_t)data->layout.steps * (size_t)data->shards.worlds;
 }
 
-static size_t own_off_policy(const SapgData *data) { return (size_t)data->layout.steps * (size_t)data->columns; }
+static size_t local_off_policy(const SapgData *data) { return (size_t)data->layout.steps * (size_t)data->columns; }
 
 SapgMinibatches sapg_minibatches(const CoreConfig *config) {
   const int64_t on_policy = core_config_transitions_per_iteration(config);
@@ -45,13 +45,13 @@ SapgMinibatches sapg_minibatches(const CoreConfig *config) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static OpsChooseRows choice_of(const SapgData *data) {
-  const SapgShare share = share_of(data);
+static OpsChooseRows make_choice(const SapgData *data) {
+  const SapgShare share = make_share(data);
   const Shards *shards = &data->shards;
   return (OpsChooseRows){
     .order = data->sequences, .of = OPS_SEQUENCES, .share = share, .part_rows = (uint32_t)data->minibatches.rows,
     .last_rows = (uint32_t)data->minibatches.last_rows, .parts = (uint32_t)data->minibatches.count,
-    .steps = (uint32_t)data->layout.steps, .all_worlds = (uint32_t)shards->all_worlds,
+    .steps = (uint32_t)data->layout.steps, .global_worlds = (uint32_t)shards->global_worlds,
     .first_world = share.first_world, .worlds = share.worlds, .shard_worlds = share.shard_worlds,
     .shards = (uint32_t)shards->shards, .count = data->chunk_rows, .total = data->part_begins, .rows = data->own};
 }
@@ -60,7 +60,7 @@ static OpsChooseRows choice_of(const SapgData *data) {
 static void register_order(SapgData *data, size_t samples, CoreArena *arena) {
   const size_t parts = (size_t)data->minibatches.count, shards = (size_t)data->shards.shards;
   const size_t sequences = sapg_samples(&data->layout) / (size_t)data->layout.sequence;
-  const OpsChooseRows choice = choice_of(data);
+  const OpsChooseRows choice = make_choice(data);
   CORE_ARENA(arena, data->drawn, (size_t)data->layout.blocks, "drawn followers [blocks]");
   CORE_ARENA_DEVICE(arena, data->follower, (size_t)data->layout.drawn, "drawn followers [followers]");
   CORE_ARENA_DEVICE(arena, data->column, (size_t)data->layout.drawn, "columns of followers [followers]");
@@ -99,17 +99,18 @@ static void register_batch(SapgData *data, const CoreConfig *config, const Agent
 void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *agent, const Rollout *rollout,
                         CoreArena *arena) {
   const Shards *shards = &rollout->shards;
-  const SapgLayout layout = {.worlds = shards->all_worlds, .steps = rollout->steps, .blocks = (int)config->sapg.blocks,
+  const SapgLayout layout = {.worlds = shards->global_worlds, .steps = rollout->steps,
+                             .blocks = (int)config->sapg.blocks,
                              .drawn = (int)config->sapg.off_policy_ratio,
                              .sequence = (int)config->sapg.sequence_length};
   *data = (SapgData){.device = core_arena_device(arena), .layout = layout, .shards = *shards,
                      .minibatches = sapg_minibatches(config)};
   data->room = data->minibatches.last_rows;
   /* No more than the activations hold; independent of the number of ranks where the shards are. */
-  if (shards->all_shards > 1 && minibatch_room(config, shards) < data->room)
+  if (shards->global_shards > 1 && minibatch_room(config, shards) < data->room)
     data->room = minibatch_room(config, shards);
-  const size_t worlds = (size_t)shards->worlds, off_policy = most_off_policy(&layout, shards);
-  const size_t samples = own_on_policy(data) + off_policy;
+  const size_t worlds = (size_t)shards->worlds, off_policy = max_off_policy(&layout, shards);
+  const size_t samples = local_on_policy(data) + off_policy;
   register_order(data, samples, arena);
   CORE_ARENA_DEVICE(arena, data->rewards, off_policy, "followers' rewards [steps][columns]");
   CORE_ARENA_DEVICE(arena, data->dones, off_policy, "followers' dones [steps][columns]");
@@ -135,17 +136,18 @@ void sapg_data_register(SapgData *data, const CoreConfig *config, const Agent *a
 /* Finds this rank's environments of the sampled followers. */
 static void find_columns(SapgData *data) {
   enum { FOLLOWERS_MAX = 63 };
-  const SapgShare share = share_of(data);
+  const SapgShare share = make_share(data);
   const int drawn = data->layout.drawn;
   uint32_t column[FOLLOWERS_MAX] = {0};
   CORE_CHECK(drawn <= FOLLOWERS_MAX);
   for (int d = 0; d < drawn; d++)
     for (int before = 0; before < drawn; before++)
       if (data->drawn[before] < data->drawn[d])
-        column[d] += sapg_worlds_of(&share, data->drawn[before], share.worlds).count;
+        column[d] += sapg_local_worlds(&share, data->drawn[before], share.worlds).count;
   for (uint32_t s = 0; s < (uint32_t)data->shards.shards; s++) {
     uint32_t end = 0;
-    for (int d = 0; d < drawn; d++) end += sapg_worlds_of(&share, data->drawn[d], (s + 1) * share.shard_worlds).count;
+    for (int d = 0; d < drawn; d++) end += sapg_local_worlds(&share, data->drawn[d],
+                                                             (s + 1) * share.shard_worlds).count;
     data->shard_end[s] = (int)end;
   }
   data->columns = data->shard_end[data->shards.shards - 1];
@@ -155,7 +157,7 @@ static void find_columns(SapgData *data) {
 
 /* Writes this rank's samples of a minibatch, in its order and sorted by shard: a counting pass, then a scattering
  * pass. */
-static void choose_part(const SapgData *data, const OpsChooseRows *choice, int m, uint32_t *own) {
+static void assign_minibatch(const SapgData *data, const OpsChooseRows *choice, int m, uint32_t *own) {
   const int shards = data->shards.shards;
   uint32_t *part_rows = data->part_rows + (size_t)m * (size_t)shards;
   memset(part_rows, 0, (size_t)shards * sizeof *part_rows);
@@ -183,15 +185,15 @@ static size_t part_samples(const SapgData *data, int m) {
 }
 
 /* Assigns samples to all minibatches of this iteration; the same in every epoch. */
-static void choose(SapgData *data) {
-  const OpsChooseRows choice = choice_of(data);
-  const size_t samples = own_on_policy(data) + own_off_policy(data);
+static void assign_minibatches(SapgData *data) {
+  const OpsChooseRows choice = make_choice(data);
+  const size_t samples = local_on_policy(data) + local_off_policy(data);
   if (data->device) {
-    minibatch_device_choose_rows(data->device, &choice, (uint32_t)samples, data->part_rows);
+    minibatch_device_list_rows(data->device, &choice, (uint32_t)samples, data->part_rows);
     return;
   }
   uint32_t *own = data->own;
-  for (int m = 0; m < data->minibatches.count; own += part_samples(data, m++)) choose_part(data, &choice, m, own);
+  for (int m = 0; m < data->minibatches.count; own += part_samples(data, m++)) assign_minibatch(data, &choice, m, own);
 }
 
 void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration) {
@@ -201,15 +203,15 @@ void sapg_data_draw(SapgData *data, Ops *ops, uint64_t seed, int64_t iteration) 
   ops->permute(ops, seed, CORE_RANDOM_SHUFFLE, (uint32_t)iteration, 0, data->sequences,
                (uint32_t)(sapg_samples(layout) / (size_t)layout->sequence), data->lists);
   find_columns(data);
-  choose(data);
+  assign_minibatches(data);
 }
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 /* Marks gathered transitions of other blocks as the leader's: off-policy samples, or all rows (sample NULL). */
-static void lead(const SapgData *data, const Rollout *rollout, const uint32_t *sample, int rows) {
+static void set_leader_block(const SapgData *data, const Rollout *rollout, const uint32_t *sample, int rows) {
   const OpsMarkRows mark = {data->observations, (size_t)rows, (size_t)rollout->features, sample,
-                            (uint32_t)own_on_policy(data), (float)(data->layout.blocks - 1)};
+                            (uint32_t)local_on_policy(data), (float)(data->layout.blocks - 1)};
   KERNELS_EACH(data->device, ops_mark_rows, ops_mark_row, mark.rows, &mark);
 }
 
@@ -221,7 +223,7 @@ void sapg_data_select(SapgData *data, int m) {
 }
 
 /* Advances to the next micro-batch. Returns false when none is left. */
-static bool next_piece(SapgData *data, const RolloutStates *states) {
+static bool next_microbatch(SapgData *data, const RolloutStates *states) {
   const uint32_t *part_rows = data->part_rows + (size_t)data->part * (size_t)data->shards.shards;
   while (data->taken_of_shard == (int)part_rows[data->shard]) {
     if (data->shard + 1 == data->shards.shards) return false;
@@ -240,11 +242,11 @@ static bool next_piece(SapgData *data, const RolloutStates *states) {
 /* Gathers everything that is stored per sample for the current micro-batch. */
 static void gather(SapgData *data, Ops *ops, const Rollout *rollout) {
   const int rows = data->rows;
-  const OpsSapgRows of = {share_of(data), data->sample, (size_t)rows, data->index};
+  const OpsSapgRows of = {make_share(data), data->sample, (size_t)rows, data->index};
   KERNELS_EACH(data->device, ops_sapg_rows, ops_sapg_row, of.n, &of);
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   rollout_gather_actions(rollout, ops, data->index, rows, data->actions);
-  lead(data, rollout, data->sample, rows);
+  set_leader_block(data, rollout, data->sample, rows);
   const OpsField fields[] = {{data->logp, data->batch_logp, sizeof(float)},
                              {data->advantages, data->batch_advantages, sizeof(float)},
                              {data->values, data->batch_values, sizeof(float)},
@@ -256,7 +258,7 @@ static void gather(SapgData *data, Ops *ops, const Rollout *rollout) {
 }
 
 bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
-  if (!next_piece(data, &rollout->states)) return false;
+  if (!next_microbatch(data, &rollout->states)) return false;
   gather(data, ops, rollout);
   return true;
 }
@@ -264,11 +266,11 @@ bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
 void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m) {
   const SapgMinibatches *all = &data->minibatches;
   const uint32_t *own = data->own + (m < 0 ? 0 : (size_t)m * (size_t)all->rows);
-  CORE_CHECK(data->shards.all_shards == 1);
+  CORE_CHECK(data->shards.global_shards == 1);
   data->rows = m < 0 ? all->rows : sapg_data_rows(data, m);
   data->shard = 0;
   uint32_t *taken = data->taken_rows ? data->taken_rows : data->sample;
-  ops->update->take_rows(ops, own, m < 0 ? all->count : 1, data->rows, 1, data->shards.worlds, taken);
+  ops->update->current_rows(ops, own, m < 0 ? all->count : 1, data->rows, 1, data->shards.worlds, taken);
   const uint32_t *sample = sequences_order(&data->memory, &rollout->states, taken, data->rows);
   if (sample != data->sample) core_device_copy(data->device, data->sample, sample, (size_t)data->rows * sizeof *sample);
   gather(data, ops, rollout);
@@ -284,13 +286,13 @@ static const float *pack(const SapgData *data, int s, const float *x, size_t *n)
   *n = steps * (each + drawn);
   if (data->shards.shards == 1) return x;
   reduce_pack(data->device, x, steps, worlds, (size_t)s * each, each, data->scratch);
-  reduce_pack(data->device, x + own_on_policy(data), steps, (size_t)data->columns, from, drawn,
+  reduce_pack(data->device, x + local_on_policy(data), steps, (size_t)data->columns, from, drawn,
               data->scratch + steps * each);
   return data->scratch;
 }
 
 /* Computes the moments of x over the samples of all ranks: one record per shard, merged in their order. */
-static void measure(SapgData *data, Ops *ops, const float *x, Moments *moments) {
+static void compute_moments(SapgData *data, Ops *ops, const float *x, Moments *moments) {
   Moments *records = core_memory_zero_allocate((size_t)data->shards.shards, sizeof *records);
   for (int s = 0; s < data->shards.shards; s++) {
     size_t n;
@@ -304,18 +306,18 @@ static void measure(SapgData *data, Ops *ops, const float *x, Moments *moments) 
 /* ---- values and returns ------------------------------------------------------------------------------------------ */
 
 /* Merges x of all ranks' samples into the moments and converts this rank's to the critic's units. */
-static void normalise(SapgData *data, Ops *ops, float *x, double *moments) {
+static void normalize(SapgData *data, Ops *ops, float *x, double *moments) {
   Moments now;
   if (moments == NULL) return;
-  measure(data, ops, x, &now);
-  value_moments_count(ops, moments, &now, x, own_on_policy(data) + own_off_policy(data));
+  compute_moments(data, ops, x, &now);
+  value_moments_count(ops, moments, &now, x, local_on_policy(data) + local_off_policy(data));
 }
 
 /* Fills the N*K on-policy samples: generalized advantage estimation with each block's own values. values has K+1 rows
  * of environments. */
 static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config, const Rollout *rollout,
                               const double *moments) {
-  const size_t n = own_on_policy(data), worlds = (size_t)data->shards.worlds;
+  const size_t n = local_on_policy(data), worlds = (size_t)data->shards.worlds;
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = config->ppo.gae_lambda,
                               .reward_scale = config->ppo.reward_scale};
   core_device_copy(data->device, data->values, rollout->values, (n + worlds) * sizeof *data->values);
@@ -334,16 +336,16 @@ static void collect_on_policy(SapgData *data, Ops *ops, const CoreConfig *config
 
 /* Computes the leader's values in a micro-batch of states and, for sapg.clip = paper, its log-probs of the followers'
  * actions there. */
-static void value_piece(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout,
+static void value_microbatch(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout,
                         const OpsSapgStates *states, const Sequences *sequences) {
   const int rows = (int)states->n;
-  const size_t base = own_on_policy(data), acting = (size_t)data->layout.steps * (states->end - states->from);
+  const size_t base = local_on_policy(data), acting = (size_t)data->layout.steps * (states->end - states->from);
   OpsSapgScatter scatter = {*states, data->batch_values, data->values + base};
   KERNELS_EACH(data->device, ops_sapg_states, ops_sapg_state, states->n, states);
   rollout_gather_observations(rollout, ops, data->index, rows, data->observations);
   sequences_gather(sequences, &rollout->states, ops, data->index, rows);
   sequences_bind(sequences, agent);
-  lead(data, rollout, NULL, rows);
+  set_leader_block(data, rollout, NULL, rows);
   agent_values(agent, ops, data->observations, rows, data->batch_values);
   KERNELS_EACH(data->device, ops_sapg_scatter, ops_sapg_scatter_one, scatter.states.n, &scatter);
   if (data->logp_own == NULL || states->first >= acting) return;
@@ -364,7 +366,7 @@ static void value_columns(SapgData *data, Ops *ops, const Agent *agent, const Ro
   const size_t all = ((size_t)data->layout.steps + 1) * (states->end - states->from), room = (size_t)data->room;
   for (states->first = 0; states->first < all; states->first += room) {
     states->n = all - states->first < room ? all - states->first : room;
-    value_piece(data, ops, agent, rollout, states, &data->memory);
+    value_microbatch(data, ops, agent, rollout, states, &data->memory);
   }
 }
 
@@ -383,14 +385,14 @@ static void value_sequences(SapgData *data, Ops *ops, const Agent *agent, const 
     for (size_t t = 0; t <= steps; t += length) {
       states.first = t * count;
       states.n = t < steps ? length * count : count;
-      value_piece(data, ops, agent, rollout, &states, t < steps ? &data->memory : &last);
+      value_microbatch(data, ops, agent, rollout, &states, t < steps ? &data->memory : &last);
     }
   }
 }
 
 /* Values shard after shard, since a micro-batch must not depend on neighbouring shards. */
 static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const Rollout *rollout) {
-  OpsSapgStates states = {.share = share_of(data), .index = data->index};
+  OpsSapgStates states = {.share = make_share(data), .index = data->index};
   for (int s = 0; s < data->shards.shards; s++, states.from = states.end) {
     states.end = (uint32_t)data->shard_end[s];
     if (states_apply(&rollout->states)) value_sequences(data, ops, agent, rollout, &states);
@@ -403,14 +405,14 @@ static void value_as_leader(SapgData *data, Ops *ops, const Agent *agent, const 
 static void collect_off_policy(SapgData *data, Ops *ops, const CoreConfig *config, const Agent *agent,
                                const Rollout *rollout, const double *moments) {
   const AdvantageRule rule = {.gamma = config->ppo.gamma, .lambda = 0, .reward_scale = config->ppo.reward_scale};
-  const size_t base = own_on_policy(data), n = own_off_policy(data), logits = (size_t)rollout->head.logits;
+  const size_t base = local_on_policy(data), n = local_off_policy(data), logits = (size_t)rollout->head.logits;
   float *values = data->values + base, *last = data->last_values ? data->last_values + base : NULL;
   const Limits *limits = &rollout->limits;
   if (n == 0) return;
   value_as_leader(data, ops, agent, rollout);
   value_moments_restore(ops, moments, values, n + (size_t)data->columns);
   const OpsSapgFollowers followers = {
-    share_of(data), core_divisor(logits),
+    make_share(data), core_divisor(logits),
     {rollout->rewards, rollout->logp, rollout->logits, rollout->dones, last ? limits->truncated : NULL,
      limits->leader_values},
     {data->rewards, data->logp + base, data->logits + base * logits, data->dones, data->truncated, last}};
@@ -434,13 +436,13 @@ void sapg_data_collect(SapgData *data, Ops *ops, const CoreConfig *config, const
                        int64_t iteration, double *value_moments, UpdateStats *update) {
   Moments advantage;
   sapg_data_draw(data, ops, (uint64_t)config->train.seed, iteration);
-  const size_t on_policy = own_on_policy(data), samples = on_policy + own_off_policy(data);
+  const size_t on_policy = local_on_policy(data), samples = on_policy + local_off_policy(data);
   collect_on_policy(data, ops, config, rollout, value_moments);
   collect_off_policy(data, ops, config, agent, rollout, value_moments);
   if (data->logp_own) core_device_copy(data->device, data->logp_own, rollout->logp, on_policy * sizeof *data->logp_own);
-  measure(data, ops, data->advantages, &advantage);
+  compute_moments(data, ops, data->advantages, &advantage);
   advantage_normalize_by(ops, ADVANTAGE_CLEANRL_MINIBATCH, &advantage, data->advantages, samples);
   report(ops, data, &advantage, update);
-  normalise(data, ops, data->values, value_moments);
-  normalise(data, ops, data->returns, value_moments);
+  normalize(data, ops, data->values, value_moments);
+  normalize(data, ops, data->returns, value_moments);
 }

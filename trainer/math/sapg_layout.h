@@ -47,14 +47,15 @@ typedef struct SapgShare {
   const uint32_t *column;      /* [drawn] column of its first world */
 } SapgShare;
 
-CORE_DEVICE_FN size_t sapg_own_on_policy(const SapgShare *share) { return (size_t)share->layout.steps * share->worlds; }
-CORE_DEVICE_FN size_t sapg_own_off_policy(const SapgShare *share) {
+CORE_DEVICE_FN size_t sapg_local_on_policy(const SapgShare *share) { return (size_t)share->layout.steps *
+                                                                    share->worlds; }
+CORE_DEVICE_FN size_t sapg_local_off_policy(const SapgShare *share) {
   return (size_t)share->layout.steps * share->columns;
 }
 
 /* A follower's worlds among the first `worlds` local ones: local indices. */
 typedef struct SapgWorlds { uint32_t first, count; } SapgWorlds;
-CORE_DEVICE_FN SapgWorlds sapg_worlds_of(const SapgShare *share, uint32_t follower, uint32_t worlds) {
+CORE_DEVICE_FN SapgWorlds sapg_local_worlds(const SapgShare *share, uint32_t follower, uint32_t worlds) {
   const int64_t block = sapg_block_worlds(&share->layout), from = (int64_t)follower * block - share->first_world;
   const int64_t first = from > 0 ? from : 0, end = from + block < worlds ? from + block : worlds;
   const SapgWorlds own = {(uint32_t)first, end > first ? (uint32_t)(end - first) : 0};
@@ -63,7 +64,7 @@ CORE_DEVICE_FN SapgWorlds sapg_worlds_of(const SapgShare *share, uint32_t follow
 
 CORE_DEVICE_FN uint32_t sapg_world_of_column(const SapgShare *share, uint32_t column) {
   for (int d = 0; d < share->layout.drawn; d++) {
-    const SapgWorlds own = sapg_worlds_of(share, share->follower[d], share->worlds);
+    const SapgWorlds own = sapg_local_worlds(share, share->follower[d], share->worlds);
     const uint32_t at = column - share->column[d]; /* wraps to a huge value for columns before this follower's */
     if (at < own.count) return own.first + at;
   }
@@ -71,7 +72,7 @@ CORE_DEVICE_FN uint32_t sapg_world_of_column(const SapgShare *share, uint32_t co
 }
 
 /* Returns the local index of a sample of the run, or -1 if another rank has it. */
-CORE_DEVICE_FN int64_t sapg_own(const SapgShare *share, uint32_t sample) {
+CORE_DEVICE_FN int64_t sapg_local_index(const SapgShare *share, uint32_t sample) {
   const SapgLayout *layout = &share->layout;
   const uint32_t on_policy = (uint32_t)sapg_on_policy(layout), block = (uint32_t)sapg_block_worlds(layout);
   if (sample < on_policy) {
@@ -81,17 +82,18 @@ CORE_DEVICE_FN int64_t sapg_own(const SapgShare *share, uint32_t sample) {
   const uint32_t each = (uint32_t)sapg_off_policy(layout), at = (sample - on_policy) % each;
   const uint32_t d = (sample - on_policy) / each, world = share->follower[d] * block + at % block - share->first_world;
   if (world >= share->worlds) return -1; /* another rank's world: the unsigned difference wraps to a huge value */
-  const SapgWorlds own = sapg_worlds_of(share, share->follower[d], share->worlds);
-  return (int64_t)sapg_own_on_policy(share) + (int64_t)(at / block) * share->columns + share->column[d] +
+  const SapgWorlds own = sapg_local_worlds(share, share->follower[d], share->worlds);
+  return (int64_t)sapg_local_on_policy(share) + (int64_t)(at / block) * share->columns + share->column[d] +
          (world - own.first);
 }
 
 /* Whether a sample is off-policy (another block's transition that the leader learns from); and its row of the rank's
  * rollout [steps][worlds]. */
-CORE_DEVICE_FN int sapg_is_led(const SapgShare *share, uint32_t own) { return own >= sapg_own_on_policy(share); }
+CORE_DEVICE_FN int sapg_is_off_policy(const SapgShare *share,
+                                      uint32_t own) { return own >= sapg_local_on_policy(share); }
 CORE_DEVICE_FN uint32_t sapg_row(const SapgShare *share, uint32_t own) {
-  if (!sapg_is_led(share, own)) return own;
-  const uint32_t at = own - (uint32_t)sapg_own_on_policy(share);
+  if (!sapg_is_off_policy(share, own)) return own;
+  const uint32_t at = own - (uint32_t)sapg_local_on_policy(share);
   return at / share->columns * share->worlds + sapg_world_of_column(share, at % share->columns);
 }
 

@@ -31,9 +31,10 @@ static void register_representation(Representation *representation, const Agent 
 
 void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollout, int64_t states, int64_t shard_rows,
                       CoreArena *arena) {
-  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
+  int64_t total = (int64_t)rollout->steps * rollout->shards.global_worlds,
+    own = (int64_t)rollout->steps * rollout->worlds;
   const int64_t length = states_length(&rollout->states);
-  *metrics = (Metrics){.states = (int)states_whole(&rollout->states, states, total)};
+  *metrics = (Metrics){.states = (int)states_round_to_sequences(&rollout->states, states, total)};
   /* A piece is one forward pass, whose hidden layers then stand in the activations; the ops hold no more rows. */
   int64_t most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
   if (shard_rows > 0 && most > shard_rows) most = shard_rows;
@@ -172,13 +173,13 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
 static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                        int64_t iteration, int part, Sums *sums) {
   const Shards *shards = &rollout->shards;
-  const int64_t total = (int64_t)rollout->steps * shards->all_worlds;
+  const int64_t total = (int64_t)rollout->steps * shards->global_worlds;
   const int length = states_length(&rollout->states), drawn = metrics->states / length;
   const uint32_t worlds = (uint32_t)rollout->worlds, together = (uint32_t)shards_worlds(shards);
   for (int j = 0, rows = 0; j < drawn; j++) {
     const int64_t number = sample_state(seed, iteration, j, drawn, total / length);
     for (int step = 0; step < length; step++) {
-      const int64_t row = states_drawn_row(&rollout->states, shards, number, step);
+      const int64_t row = states_sampled_row(&rollout->states, shards, number, step);
       if (row >= 0 && (!metrics->shard_kl || (uint32_t)row % worlds / together == (uint32_t)part))
         metrics->index[rows++] = (uint32_t)row;
     }
@@ -191,7 +192,7 @@ static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rol
 /* The sum over all shards of the run, in their order. */
 static double fold_shards(const Metrics *metrics, const Shards *shards) {
   double *all = reduce_gather_records(metrics->shard_kl, (size_t)shards->shards * sizeof *metrics->shard_kl), sum = 0;
-  for (int s = 0; s < shards->all_shards; s++) sum += all[s];
+  for (int s = 0; s < shards->global_shards; s++) sum += all[s];
   free(all);
   return sum;
 }

@@ -12,8 +12,10 @@
 #include "trainer/update/reduce.h"
 
 void profile_register(Profile *profile, const Agent *agent, const Rollout *rollout, int64_t updates, CoreArena *arena) {
-  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds, own = (int64_t)rollout->steps * rollout->worlds;
-  *profile = (Profile){.states = (int)states_whole(&rollout->states, PROFILE_STATES, total), .updates = (int)updates,
+  int64_t total = (int64_t)rollout->steps * rollout->shards.global_worlds,
+    own = (int64_t)rollout->steps * rollout->worlds;
+  *profile = (Profile){.states = (int)states_round_to_sequences(&rollout->states, PROFILE_STATES, total),
+                       .updates = (int)updates,
                        .most = 1 + (int)(updates < PROFILE_INTERVALS ? updates : PROFILE_INTERVALS),
                        .head = rollout->head};
   profile->room = profile->states < own ? profile->states : (int)own;
@@ -78,12 +80,12 @@ static int next_point(const Profile *profile) {
 
 void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                    int64_t iteration) {
-  int64_t total = (int64_t)rollout->steps * rollout->shards.all_worlds;
+  int64_t total = (int64_t)rollout->steps * rollout->shards.global_worlds;
   const int length = states_length(&rollout->states), drawn = profile->states / length;
   profile->own = 0;
   for (int i = 0; i < profile->states; i++) {
     const int64_t number = sample_state(seed, iteration, i / length, drawn, total / length);
-    const int64_t row = states_drawn_row(&rollout->states, &rollout->shards, number, i % length);
+    const int64_t row = states_sampled_row(&rollout->states, &rollout->shards, number, i % length);
     if (row >= 0) profile->index[profile->own++] = (uint32_t)row;
   }
   const uint32_t *index = profile->index;
@@ -110,7 +112,7 @@ static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
   return sum / profile->states;
 }
 
-void profile_take(Profile *profile, Ops *ops, const Agent *agent) {
+void profile_snapshot(Profile *profile, Ops *ops, const Agent *agent) {
   profile->seen++;
   const int before = profile->taken - 1;
   const bool is_point = profile->seen == next_point(profile), follows = profile->seen == profile->update[before] + 1;

@@ -1,6 +1,6 @@
 /* How the policy moves within one iteration (spec metrics.md 2.8): KL between the policies before and after a
  * minibatch, and from the last policy to each; and how much the rollout is still worth to each (4.3). The learner calls
- * profile_take; nothing is changed. Snapshots are the policy's outputs in fixed states of the rollout, not weights.
+ * profile_snapshot; nothing is changed. Snapshots are the policy's outputs in fixed states of the rollout, not weights.
  * They are kept at up to PROFILE_INTERVALS + 1 points, equal shares of the iteration's data apart. KL between
  * neighbours is always that of one minibatch, however many lie between two points. */
 #ifndef TRAINER_PROFILE_H
@@ -45,7 +45,7 @@ void profile_register(Profile *profile, const Agent *agent, const Rollout *rollo
 void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                    int64_t iteration);
 /* After each minibatch. Uses the activations up. */
-void profile_take(Profile *profile, Ops *ops, const Agent *agent);
+void profile_snapshot(Profile *profile, Ops *ops, const Agent *agent);
 /* After the last; all ranks together: fills consecutive, reference and ess_percent. */
 ProfileSummary profile_finish(Profile *profile, Ops *ops);
 /* After profile_finish: mean of consecutive, in nat a minibatch. */

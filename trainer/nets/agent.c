@@ -13,12 +13,12 @@ static int trunk_of(const Agent *agent, const AgentNetwork *network) {
 }
 
 void agent_bind_sequences(const Agent *agent, const RecurrentSequences *sequences) {
-  if (agent_is_recurrent(agent)) *agent->now = (AgentPassState){.sequences = *sequences};
+  if (agent_is_recurrent(agent)) *agent->pass_state = (AgentPassState){.sequences = *sequences};
 }
 
 /* The next pass begins with row `row` of what is followed. */
 static void begin_piece(const Agent *agent, int row) {
-  if (agent_is_recurrent(agent)) agent->now->first = row;
+  if (agent_is_recurrent(agent)) agent->pass_state->first = row;
 }
 
 /* What the memory, or without one the first dense layers, see of x. */
@@ -34,8 +34,8 @@ static const float *entrance(const Agent *agent, const float *x) {
 
 static void remember(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x,
                      int rows) {
-  recurrent_forward(&agent->recurrent, ops, theta + owner->recurrent, seen(agent, x), rows, &agent->now->sequences,
-                    owner == &agent->actor ? 0 : 1, agent->now->first);
+  recurrent_forward(&agent->recurrent, ops, theta + owner->recurrent, seen(agent, x), rows,
+                    &agent->pass_state->sequences, owner == &agent->actor ? 0 : 1, agent->pass_state->first);
 }
 
 static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *theta, const float *x,
@@ -213,7 +213,7 @@ static void finish_entrance(const Agent *agent, Ops *ops, const AgentNetwork *ow
   if (agent_is_recurrent(agent)) {
     float *below = agent_has_encoder(agent) ? gradient->encoded : gradient->entrance;
     recurrent_backward(&agent->recurrent, ops, owner->theta + owner->recurrent, seen(agent, x), rows,
-                       &agent->now->sequences, at, below, own + owner->recurrent);
+                       &agent->pass_state->sequences, at, below, own + owner->recurrent);
     at = below;
   }
   finish_embedding(agent, ops, rows, is_actor, gradient);

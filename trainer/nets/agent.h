@@ -70,7 +70,7 @@ typedef struct Agent {
   Encoder encoder;                  /* kind ENCODER_NONE: the networks see the observations themselves */
   float *encoded;                   /* [max_rows][encoder's width] output of the last pass */
   Recurrent recurrent;              /* width 0: not recurrent */
-  AgentPassState *now;              /* recurrent agents only; changes from pass to pass */
+  AgentPassState *pass_state;       /* recurrent agents only; changes from pass to pass */
   bool is_q; /* whether the actor's outputs are Q values: the policy is epsilon-greedy, a state's value is the greatest
               * Q, and there is no critic (n = 0) */
   double epsilon;
@@ -80,9 +80,9 @@ typedef struct Agent {
   CoreDevice *device;               /* device of weights and activations; NULL: the host */
   struct Communicator *communicator; /* communicator of the run's other ranks with devices; NULL: one rank, or the
                                       * host */
-  const int32_t *features;          /* [features]: indices among whole_inputs features that the networks see; NULL: all
+  const int32_t *features;          /* [features]: indices among full_inputs features that the networks see; NULL: all
                                      * (env.h) */
-  int whole_inputs;
+  int full_inputs;
 } Agent;
 
 static inline bool agent_is_recurrent(const Agent *agent) { return agent->recurrent.shape.width > 0; }
@@ -92,7 +92,7 @@ int agent_check(const CoreConfig *config);
 /* Checks that net.encoder can read the environment's observations. CORE_USAGE: it cannot. */
 int agent_check_env(const CoreConfig *config, const Env *env);
 /* Returns the size of one world's recurrent state; 0: not recurrent. */
-int agent_states(const CoreConfig *config);
+int agent_state_size(const CoreConfig *config);
 /* Fixes the shapes for this environment and registers weights and activations. Borrows env's list of features. */
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena);
 /* Computes the vectors' sizes and parts from head, shapes, blocks and encoder. Part of agent_register(). */

@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "trainer/nets/agent.h"
-#include "trainer/wrappers/observer.h"
+#include "trainer/wrappers/obs_pipeline.h"
 
 static int check_pixels(const CoreConfig *config) {
   const char *encoder = config->net.encoder;
   if (strcmp(config->env.normalize_observations, "none") != 0)
     return core_error(CORE_USAGE, "env.normalize_observations = %s: net.encoder = %s reads pixels, which are divided "
                       "by 255 and nothing else; set it to none", config->env.normalize_observations, encoder);
-  if (observer_blocks(config) > 0)
+  if (obs_blocks(config) > 0)
     return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
                       "observation; set net.encoder to none", encoder, config->algo.name);
   if (strcmp(config->net.norm, "layer") == 0 && encoder_kind(encoder) == ENCODER_IMPALA)
@@ -43,7 +43,7 @@ int agent_check(const CoreConfig *config) {
   if (encodes && strcmp(config->env.normalize_observations, "none") != 0)
     return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and numbers of "
                       "shapes, which must stay as they are; set it to none", config->env.normalize_observations);
-  if (encodes && observer_blocks(config) > 0)
+  if (encodes && obs_blocks(config) > 0)
     return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
                       "observation; set net.encoder to none and env.observations to flat", config->net.encoder,
                       config->algo.name);

@@ -6,7 +6,7 @@
 #include "core/device/arena.h"
 #include "trainer/nets/agent_internal.h"
 #include "trainer/wrappers/action.h"
-#include "trainer/wrappers/observer.h"
+#include "trainer/wrappers/obs_pipeline.h"
 
 static OpsActivation activation_of(const char *name) {
   static const struct { const char *name; OpsActivation activation; } known[] = {
@@ -98,7 +98,7 @@ static size_t joined_width(const Agent *agent) { return (size_t)(agent->inputs -
 
 static int memories(const CoreConfig *config) { return sharing_of(config->net.sharing) == AGENT_SHARED ? 1 : 2; }
 
-int agent_states(const CoreConfig *config) {
+int agent_state_size(const CoreConfig *config) {
   return strcmp(config->net.memory, "none") == 0 ? 0 : 2 * memories(config) * (int)config->net.memory_width;
 }
 
@@ -106,7 +106,7 @@ static void register_memory(Agent *agent, const CoreConfig *config, int *entranc
   if (strcmp(config->net.memory, "none") == 0) return;
   const RecurrentShape shape = recurrent_shape(*entrance, (int)config->net.memory_width);
   recurrent_register(&agent->recurrent, &shape, memories(config), agent->max_rows, arena);
-  CORE_ARENA(arena, agent->now, 1, "sequences of a pass");
+  CORE_ARENA(arena, agent->pass_state, 1, "sequences of a pass");
   *entrance = shape.width;
 }
 
@@ -131,10 +131,10 @@ static int register_below(Agent *agent, const CoreConfig *config, const Env *env
 }
 
 void agent_register(Agent *agent, const CoreConfig *config, const Env *env, int max_rows, CoreArena *arena) {
-  *agent = (Agent){.head = action_head(config, env), .inputs = observer_features(config, env), .max_rows = max_rows,
+  *agent = (Agent){.head = action_head(config, env), .inputs = obs_features(config, env), .max_rows = max_rows,
                    .sharing = sharing_of(config->net.sharing), .actor.name = "actor", .critic.name = "critic",
-                   .features = env->features, .whole_inputs = env->whole_length,
-                   .blocks = {.count = observer_blocks(config)}, .is_q = is_q(config),
+                   .features = env->features, .full_inputs = env->whole_length,
+                   .blocks = {.count = obs_blocks(config)}, .is_q = is_q(config),
                    .epsilon = config->pqn.epsilon_end, .log_std = (float)config->net.log_std_init,
                    .device = core_arena_device(arena)};
   if (agent->blocks.count > 0) agent->blocks.width = (int)config->sapg.embedding;

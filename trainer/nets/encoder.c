@@ -111,7 +111,7 @@ static double draw_normal(uint64_t seed, uint32_t tensor, uint32_t i, double bou
 }
 
 /* heads > 1: the orthogonal tensor is [heads * rows][columns / heads]; head h's part of it goes to its columns. */
-static void initialise_orthogonal(const EncoderTensor *t, int heads, uint64_t seed, uint32_t number, float *values) {
+static void init_orthogonal(const EncoderTensor *t, int heads, uint64_t seed, uint32_t number, float *values) {
   const int in = t->rows * heads, out = t->columns / heads;
   const size_t n = (size_t)in * (size_t)out;
   double *gaussian = core_memory_allocate(n * sizeof *gaussian);
@@ -127,35 +127,35 @@ static void initialise_orthogonal(const EncoderTensor *t, int heads, uint64_t se
 }
 
 /* The cut takes variance away, which the factor gives back (jax.nn.initializers.variance_scaling). */
-static void initialise_lecun(const EncoderTensor *t, uint64_t seed, uint32_t number, float *values) {
+static void init_lecun(const EncoderTensor *t, uint64_t seed, uint32_t number, float *values) {
   const double deviation_left = 0.87962566103423978, scale = sqrt(1.0 / t->rows) / deviation_left;
   const size_t n = (size_t)t->rows * (size_t)t->columns;
   for (size_t i = 0; i < n; i++) values[i] = (float)(scale * draw_normal(seed, number, (uint32_t)i, 2.0));
 }
 
-static void initialise_uniform(const EncoderTensor *t, uint64_t seed, uint32_t number, float *values) {
+static void init_uniform(const EncoderTensor *t, uint64_t seed, uint32_t number, float *values) {
   const float bound = (float)(1 / sqrt(t->rows > 1 ? t->rows : t[-1].rows));
   CoreRandomStream stream = core_random_stream(seed, CORE_RANDOM_WEIGHTS, number, 0);
   const size_t n = (size_t)t->rows * (size_t)t->columns;
   for (size_t i = 0; i < n; i++) values[i] = core_random_uniform(&stream, -bound, bound);
 }
 
-static void initialise_tensor(const EncoderShape *shape, int i, uint64_t seed, uint32_t number, float *values) {
+static void init_tensor(const EncoderShape *shape, int i, uint64_t seed, uint32_t number, float *values) {
   const EncoderTensor *t = &shape->tensor[i];
   const size_t n = (size_t)t->rows * (size_t)t->columns;
   switch (t->init) {
-    case ENCODER_ORTHOGONAL: initialise_orthogonal(t, 1, seed, number, values); break;
-    case ENCODER_HEADS: initialise_orthogonal(t, shape->heads, seed, number, values); break;
-    case ENCODER_LECUN: initialise_lecun(t, seed, number, values); break;
-    case ENCODER_UNIFORM: initialise_uniform(t, seed, number, values); break;
+    case ENCODER_ORTHOGONAL: init_orthogonal(t, 1, seed, number, values); break;
+    case ENCODER_HEADS: init_orthogonal(t, shape->heads, seed, number, values); break;
+    case ENCODER_LECUN: init_lecun(t, seed, number, values); break;
+    case ENCODER_UNIFORM: init_uniform(t, seed, number, values); break;
     default:
       for (size_t k = 0; k < n; k++) values[k] = t->init == ENCODER_ONES ? 1.0f : 0.0f;
   }
 }
 
-void encoder_initialise(const EncoderShape *shape, uint64_t seed, uint32_t first_tensor, float *theta) {
+void encoder_init(const EncoderShape *shape, uint64_t seed, uint32_t first_tensor, float *theta) {
   for (int i = 0; i < shape->tensors; i++)
-    initialise_tensor(shape, i, seed, first_tensor + (uint32_t)i, theta + shape->tensor[i].offset);
+    init_tensor(shape, i, seed, first_tensor + (uint32_t)i, theta + shape->tensor[i].offset);
 }
 
 /* ---- dense layers ------------------------------------------------------------------------------------------------ */

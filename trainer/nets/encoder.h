@@ -23,7 +23,7 @@
 #include "core/device/arena.h"
 #include "sim/task/observe_layout.h"
 #include "trainer/envs/env.h"
-#include "trainer/ops/picture.h"
+#include "trainer/ops/image.h"
 
 /* List of encoders: a new one is a line here, a choice of net.encoder in config.def, and ENCODER_DESIGN_X in its file
  * (encoder_internal.h). */
@@ -87,7 +87,7 @@ int encoder_check_pixels(EncoderKind kind, const EnvPixels *pixels);
 
 /* Draws the initial parameters: a function of (seed, first_tensor) only. Uses tensor numbers first_tensor .. +
  * ENCODER_TENSORS_MAX - 1. */
-void encoder_initialise(const EncoderShape *shape, uint64_t seed, uint32_t first_tensor, float *theta);
+void encoder_init(const EncoderShape *shape, uint64_t seed, uint32_t first_tensor, float *theta);
 /* Formats the name of the k-th parameter: "actor.layer 1 gate 2 Ug[3,17]". buffer >= 64. */
 const char *encoder_parameter_name(const EncoderShape *shape, const char *network, size_t k, char *buffer);
 

@@ -115,22 +115,22 @@ static void forward(const EncoderPass *pass, float *embedding) {
   size_t used;
   const Memory m = lay_out(shape, rows, pass->memory, &used);
   const Scratch work = lay_out_scratch(shape, rows, pass->scratch, &used);
-  ops->picture->pixels(ops, &shape->pixels, pass->x.x, rows, m.x[0]);
+  ops->image->pixels(ops, &shape->pixels, pass->x.x, rows, m.x[0]);
   for (int s = 0; s < STAGES; s++) {
     const size_t outputs = (size_t)rows * ops_conv_outputs(&m.stage[s].block);
     float *x = work.at, *y = work.next;
     encoder_conv(pass, first_of(s), m.x[s], work.wide, OPS_LINEAR, work.conv);
-    ops->picture->pool_forward(ops, &m.stage[s].pool, work.wide, x, m.from[s], rows);
+    ops->image->pool_forward(ops, &m.stage[s].pool, work.wide, x, m.from[s], rows);
     for (int b = 0; b < BLOCKS; b++) {
       if (b == BLOCKS - 1 && s < STAGES - 1) y = m.x[s + 1];
-      ops->picture->relu_forward(ops, x, m.entry[s][b], outputs);
+      ops->image->relu_forward(ops, x, m.entry[s][b], outputs);
       encoder_conv(pass, block_of(s, b, 0), m.entry[s][b], m.hidden[s][b], OPS_RELU, work.conv);
       encoder_conv(pass, block_of(s, b, 1), m.hidden[s][b], y, OPS_LINEAR, work.conv);
       ops->add(ops, y, x, outputs);
       float *swap = x;
       x = y, y = swap;
     }
-    if (s == STAGES - 1) ops->picture->relu_forward(ops, x, m.last, n);
+    if (s == STAGES - 1) ops->image->relu_forward(ops, x, m.last, n);
   }
   core_device_copy(ops->device, embedding, m.last, n * sizeof *embedding);
 }
@@ -145,7 +145,7 @@ static void backward_block(const EncoderPass *pass, const Memory *m, const Scrat
                         work->conv);
   encoder_conv_backward(pass, block_of(s, b, 0), m->entry[s][b], m->hidden[s][b], dhidden, dentry, dpacked, OPS_RELU,
                         work->conv);
-  ops->picture->relu_backward(ops, m->entry[s][b], dentry, outputs);
+  ops->image->relu_backward(ops, m->entry[s][b], dentry, outputs);
   ops->add(ops, work->at, dentry, outputs);
 }
 
@@ -159,10 +159,10 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   const Scratch work = lay_out_scratch(shape, rows, pass->scratch, &used);
   (void)embedding;
   core_device_copy(ops->device, work.at, dembedding, n * sizeof *work.at);
-  ops->picture->relu_backward(ops, m.last, work.at, n);
+  ops->image->relu_backward(ops, m.last, work.at, n);
   for (int s = STAGES - 1; s >= 0; s--) {
     for (int b = BLOCKS - 1; b >= 0; b--) backward_block(pass, &m, &work, s, b, dpacked);
-    ops->picture->pool_backward(ops, &m.stage[s].pool, m.from[s], work.at, work.wide, rows);
+    ops->image->pool_backward(ops, &m.stage[s].pool, m.from[s], work.at, work.wide, rows);
     encoder_conv_backward(pass, first_of(s), m.x[s], NULL, work.wide, s > 0 ? work.at : NULL, dpacked, OPS_LINEAR,
                           work.conv);
   }

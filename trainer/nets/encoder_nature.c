@@ -90,7 +90,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
   size_t used;
   const Memory m = lay_out(shape, rows, pass->memory, &used);
   const Scratch s = lay_out_scratch(shape, rows, pass->scratch, &used);
-  ops->picture->pixels(ops, &shape->pixels, pass->x.x, rows, m.x[0]);
+  ops->image->pixels(ops, &shape->pixels, pass->x.x, rows, m.x[0]);
   for (int l = 0; l < LAYERS; l++) {
     const EncoderTensor *t = &shape->tensor[l * tensors];
     if (!shape->layer_norm) {
@@ -118,7 +118,7 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   for (int l = LAYERS - 1; l >= 0; l--) {
     const EncoderTensor *t = &shape->tensor[l * tensors];
     if (shape->layer_norm)
-      ops->picture->norm_backward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset,
+      ops->image->norm_backward(ops, m.z[l], m.inverse[l], pass->theta + t[2].offset, pass->theta + t[3].offset,
                                   m.x[l + 1], dy, dpacked + t[2].packed, dpacked + t[3].packed, rows, t[2].columns,
                                   OPS_RELU);
     encoder_conv_backward(pass, l * tensors, m.x[l], m.x[l + 1], dy, l > 0 ? dx : NULL, dpacked, activation, s.conv);

@@ -18,14 +18,14 @@ int encoder_add_conv(EncoderShape *shape, const char *name, const OpsConv *conv,
 void encoder_conv(const EncoderPass *pass, int tensor, const float *x, float *y, OpsActivation activation,
                   float *scratch) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
-  pass->ops->picture->conv_forward(pass->ops, &t->conv, x, pass->packed + 2 * t->packed, pass->theta + t[1].offset, y,
+  pass->ops->image->conv_forward(pass->ops, &t->conv, x, pass->packed + 2 * t->packed, pass->theta + t[1].offset, y,
                                    pass->x.rows, activation, scratch);
 }
 
 void encoder_conv_backward(const EncoderPass *pass, int tensor, const float *x, const float *y, float *dy, float *dx,
                            float *dpacked, OpsActivation activation, float *scratch) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
-  pass->ops->picture->conv_backward(pass->ops, &t->conv, x, pass->packed + 2 * t->packed, y, dy, dx,
+  pass->ops->image->conv_backward(pass->ops, &t->conv, x, pass->packed + 2 * t->packed, y, dy, dx,
                                     dpacked + t->packed, dpacked + t[1].packed, pass->x.rows, activation, scratch);
 }
 
@@ -83,7 +83,7 @@ static EncoderPass pass_of(const Whole *whole, int piece, float *room) {
 static void pack(const Encoder *encoder, Ops *ops, const float *theta) {
   for (int i = 0; i < encoder->shape.tensors; i++) {
     const EncoderTensor *t = &encoder->shape.tensor[i];
-    if (t->conv.out > 0) ops->picture->conv_pack(ops, &t->conv, theta + t->offset, encoder->packed + 2 * t->packed);
+    if (t->conv.out > 0) ops->image->conv_pack(ops, &t->conv, theta + t->offset, encoder->packed + 2 * t->packed);
   }
 }
 
@@ -99,7 +99,7 @@ void encoder_pixels_forward(const Encoder *encoder, const EncoderDesign *design,
                             const float *x, int rows, float *embedding) {
   Whole whole = {encoder, design, ops, theta, x, NULL, embedding, kept_memory(encoder, rows), rows};
   pack(encoder, ops, theta);
-  ops->picture->each(ops, pieces_of(encoder, rows), room_floats(encoder, design, whole.kept != NULL), encoder->room,
+  ops->image->each(ops, pieces_of(encoder, rows), room_floats(encoder, design, whole.kept != NULL), encoder->room,
                      forward_piece, &whole);
 }
 
@@ -142,7 +142,7 @@ static void unpack(const Whole *whole, int groups, float *gradient) {
     ops->add(ops, sum, sum + (size_t)group * shape->packed, shape->packed);
   for (int i = 0; i < shape->tensors; i++) {
     const EncoderTensor *t = &shape->tensor[i];
-    if (t->conv.out > 0) ops->picture->conv_unpack(ops, &t->conv, sum + t->packed, gradient + t->offset);
+    if (t->conv.out > 0) ops->image->conv_unpack(ops, &t->conv, sum + t->packed, gradient + t->offset);
     else core_device_copy(ops->device, gradient + t->offset, sum + t->packed,
                           (size_t)t->rows * (size_t)t->columns * sizeof *gradient);
   }
@@ -152,7 +152,7 @@ void encoder_pixels_backward(const Encoder *encoder, const EncoderDesign *design
                              const float *x, int rows, const float *dembedding, float *gradient) {
   Whole whole = {encoder, design, ops, theta, x, dembedding, NULL, kept_memory(encoder, rows), rows};
   const int groups = groups_of(&whole);
-  ops->picture->each(ops, groups, room_floats(encoder, design, whole.kept != NULL), encoder->room, backward_group,
+  ops->image->each(ops, groups, room_floats(encoder, design, whole.kept != NULL), encoder->room, backward_group,
                      &whole);
   unpack(&whole, groups, gradient);
 }

@@ -65,7 +65,7 @@ static void list(EncoderShape *shape) {
 /* ---- memory of a piece ------------------------------------------------------------------------------------------- */
 
 /* N = rows * (1 + shapes); matrices are [N][WIDTH] where nothing else is said. */
-typedef struct Norm { float *normalised, *inverse, *y; } Norm; /* inverse [N] */
+typedef struct Norm { float *normalized, *inverse, *y; } Norm; /* inverse [N] */
 typedef struct Gate { float *r, *z, *rx, *h, *out; } Gate;
 typedef struct Layer {
   Norm norm_1, norm_2;
@@ -203,8 +203,8 @@ static void embed(const EncoderPass *pass, const Memory *m) {
 
 static void norm(const EncoderPass *pass, int tensor, const float *x, const Norm *norm) {
   const OpsRows all = {x, matrix_rows(pass), WIDTH};
-  pass->ops->entity->slice(pass->ops, all, 0, WIDTH, norm->normalised); /* works in place */
-  pass->ops->norm_forward(pass->ops, norm->normalised, norm->inverse, parameter(pass, tensor),
+  pass->ops->entity->slice(pass->ops, all, 0, WIDTH, norm->normalized); /* works in place */
+  pass->ops->norm_forward(pass->ops, norm->normalized, norm->inverse, parameter(pass, tensor),
                           parameter(pass, tensor + 1), norm->y, all.rows, WIDTH, NORM_EPSILON, OPS_LINEAR);
 }
 
@@ -309,7 +309,7 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
 static void norm_backward(const EncoderPass *pass, int tensor, const Norm *norm, float *dy, float *dx,
                           float *gradient) {
   const int n = matrix_rows(pass);
-  pass->ops->norm_backward(pass->ops, norm->normalised, norm->inverse, parameter(pass, tensor),
+  pass->ops->norm_backward(pass->ops, norm->normalized, norm->inverse, parameter(pass, tensor),
                            parameter(pass, tensor + 1), norm->y, dy, gradient + pass->shape->tensor[tensor].offset,
                            gradient + pass->shape->tensor[tensor + 1].offset, n, WIDTH, OPS_LINEAR);
   pass->ops->add(pass->ops, dx, dy, (size_t)n * WIDTH);

@@ -87,7 +87,7 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
 
 /* Modified Gram-Schmidt on `count` vectors of `length` doubles, one after the other in memory: the Q of a QR whose R
  * has a positive diagonal. Each later vector loses its part along the present one independently of the others. */
-static void orthonormalise(double *vectors, int count, int length) {
+static void orthonormalize(double *vectors, int count, int length) {
   for (int j = 0; j < count; j++) {
     double *v = vectors + (size_t)j * length, norm = 0;
     for (int i = 0; i < length; i++) norm += v[i] * v[i];
@@ -107,7 +107,7 @@ void network_orthogonal(const double *gaussian, int in, int out, double gain, fl
   double *vectors = core_memory_allocate(sizeof(double) * (size_t)length * (size_t)count);
   for (int i = 0; i < length; i++)
     for (int j = 0; j < count; j++) vectors[(size_t)j * length + i] = gaussian[(size_t)i * count + j];
-  orthonormalise(vectors, count, length);
+  orthonormalize(vectors, count, length);
   for (int i = 0; i < in; i++)
     for (int o = 0; o < out; o++) {
       size_t at = in >= out ? (size_t)o * length + i : (size_t)i * length + o;
@@ -127,7 +127,7 @@ static void draw_gaussian(uint64_t seed, uint32_t tensor, double *values, size_t
   }
 }
 
-void network_initialise(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta) {
+void network_init(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta) {
   for (int layer = 0; layer < shape->layers; layer++) {
     int in = shape->width[layer], out = shape->width[layer + 1];
     size_t elements = (size_t)in * (size_t)out;
@@ -165,7 +165,7 @@ void network_place_activations(const NetworkShape *shape, int rows, float *block
     size_t output = (size_t)rows * (size_t)shape->width[layer + 1];
     bool norm = network_has_norm(shape, layer);
     activations->hidden[layer] = block;
-    activations->normalised[layer] = norm ? block + output : NULL;
+    activations->normalized[layer] = norm ? block + output : NULL;
     activations->inverse[layer] = norm ? block + 2 * output : NULL;
     block += layer_floats(shape, layer, rows);
   }
@@ -179,7 +179,7 @@ static void layer_forward(Ops *ops, const NetworkShape *shape, const float *thet
     ops->dense_forward(ops, x, w, b, activations->hidden[layer], rows, in, out, shape->activation[layer]);
     return;
   }
-  float *z = activations->normalised[layer];
+  float *z = activations->normalized[layer];
   ops->dense_forward(ops, x, w, b, z, rows, in, out, OPS_LINEAR);
   ops->norm_forward(ops, z, activations->inverse[layer], theta + network_norm_gain(shape, layer),
                     theta + network_norm_offset(shape, layer), activations->hidden[layer], rows, out,
@@ -231,7 +231,7 @@ static void layer_backward(Ops *ops, const NetworkShape *shape, const float *the
   OpsActivation activation = shape->activation[layer];
   if (network_has_norm(shape, layer)) { /* dy becomes the gradient at the product, which has no activation of its own */
     const size_t gain = network_norm_gain(shape, layer), offset = network_norm_offset(shape, layer);
-    ops->norm_backward(ops, activations->normalised[layer], activations->inverse[layer], theta + gain, theta + offset,
+    ops->norm_backward(ops, activations->normalized[layer], activations->inverse[layer], theta + gain, theta + offset,
                        activations->hidden[layer], dy, gradient + gain, gradient + offset, rows, out, activation);
     activation = OPS_LINEAR;
   }

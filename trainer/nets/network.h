@@ -36,16 +36,16 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
 /* Initializes orthogonally (spec ppo.md 1.9, kinetix.md 6): QR of a Gaussian, R's diagonal positive, in double; a
  * function of (seed, tensor number) only; biases 0, layer norm's gains 1 and offsets 0. tensor: 0 for the actor, 100
  * for the critic (+ layer). */
-void network_initialise(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta);
+void network_init(const NetworkShape *shape, uint64_t seed, uint32_t tensor, float *theta);
 
 /* Initializes one kernel: gaussian is [max(in, out)][min(in, out)] row-major; the longer side of kernel [in][out]
- * becomes orthonormal, times gain. Part of network_initialise(). */
+ * becomes orthonormal, times gain. Part of network_init(). */
 void network_orthogonal(const double *gaussian, int in, int out, double gain, float *kernel);
 
 /* Activations of a forward pass that backward needs, by layer. */
 typedef struct NetworkActivations {
   float *hidden[NETWORK_LAYERS_MAX];      /* [rows][width[l+1]]: the layer's output */
-  float *normalised[NETWORK_LAYERS_MAX];  /* [rows][width[l+1]] with layer norm: before gain and offset */
+  float *normalized[NETWORK_LAYERS_MAX];  /* [rows][width[l+1]] with layer norm: before gain and offset */
   float *inverse[NETWORK_LAYERS_MAX];     /* [rows] with layer norm: 1 / standard deviation */
 } NetworkActivations;
 /* Return the floats of the activations of the first `layers` layers for `rows` rows, and of all layers;

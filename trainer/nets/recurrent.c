@@ -44,7 +44,7 @@ static void draw_row(uint64_t seed, uint32_t tensor, uint32_t number, size_t col
   }
 }
 
-void recurrent_initialise(const RecurrentShape *shape, uint64_t seed, uint32_t tensor, const int32_t *row,
+void recurrent_init(const RecurrentShape *shape, uint64_t seed, uint32_t tensor, const int32_t *row,
                           float *theta) {
   const size_t gates = 4 * (size_t)shape->width;
   const float bound = (float)(1 / sqrt(shape->width));

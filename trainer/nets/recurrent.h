@@ -46,7 +46,7 @@ void recurrent_register(Recurrent *recurrent, const RecurrentShape *shape, int n
 /* Draws the initial parameters like PyTorch: the LSTM's uniform within +-1 / sqrt(width); gains 1, offsets 0. A
  * function of (seed, tensor, row of the kernel) alone; row[in]: the row number of each input there, NULL: its own
  * index. */
-void recurrent_initialise(const RecurrentShape *shape, uint64_t seed, uint32_t tensor, const int32_t *row,
+void recurrent_init(const RecurrentShape *shape, uint64_t seed, uint32_t tensor, const int32_t *row,
                           float *theta);
 /* Formats the name of the k-th parameter: "actor.lstm Wx[3,17]". buffer >= 64. */
 const char *recurrent_parameter_name(const RecurrentShape *shape, const char *network, size_t k, char *buffer);

@@ -8,19 +8,19 @@
 #include "core/text.h"
 #include "trainer/ops/ops.h"
 
-typedef enum OpsBf16Way {
+typedef enum OpsBf16Method {
   OPS_BF16_FLOAT32,       /* float32 factors: the layer is too small for bf16, or the processor too slow at it */
   OPS_BF16_ROUNDED,       /* both factors rounded to bf16, multiplied by sgemm */
   OPS_BF16_LIBRARY,       /* both factors rounded to bf16, multiplied by the library's bf16 kernels */
-  OPS_BF16_WAYS
-} OpsBf16Way;
+  OPS_BF16_METHODS
+} OpsBf16Method;
 
 enum { OPS_BF16_LAYERS_MAX = 64, OPS_BF16_NAME = 128 };
 enum { OPS_BF16_EARLIER = -1 /* value of `layers` in checkpoints of versions that saved no choice */ };
 
 typedef struct OpsBf16Layer {
-  int32_t in, out, way, unused;
-  double seconds[OPS_BF16_WAYS]; /* seconds of a forward and a backward pass; 0: not measured */
+  int32_t in, out, method, unused;
+  double seconds[OPS_BF16_METHODS]; /* seconds of a forward and a backward pass; 0: not measured */
 } OpsBf16Layer;
 
 typedef struct OpsBf16 {

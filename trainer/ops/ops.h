@@ -270,7 +270,7 @@ struct Ops {
 
   const struct OpsUpdate *update; /* update.h: updates without the host; NULL: on the CPU */
   const struct OpsEntity *entity; /* entity.h: operations of entity encoders; NULL: unavailable on this device */
-  const struct OpsPicture *picture; /* image.h: operations of image encoders; NULL: unavailable on this device */
+  const struct OpsImage *image; /* image.h: operations of image encoders; NULL: unavailable on this device */
   const struct OpsRecurrent *recurrent; /* recurrent.h: LSTM */
 
   void *state;                    /* implementation state: scratch, threads */

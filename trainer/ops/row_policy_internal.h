@@ -10,7 +10,7 @@
 /* ---- exact KL --------------------------------------------------------------------------------------------------- */
 
 /* log of the sum of e^z, so that log p_k = z_k - this. */
-CORE_DEVICE_FN double row_log_normaliser(const float *z, int size) {
+CORE_DEVICE_FN double row_log_normalizer(const float *z, int size) {
   double max = z[0], sum = 0;
   for (int k = 1; k < size; k++) max = z[k] > max ? z[k] : max;
   for (int k = 0; k < size; k++) sum += exp(z[k] - max);
@@ -18,9 +18,9 @@ CORE_DEVICE_FN double row_log_normaliser(const float *z, int size) {
 }
 
 CORE_DEVICE_FN void row_factor_kl(const float *p, const float *q, int size, double *kl, double *kl_reverse) {
-  double normaliser_p = row_log_normaliser(p, size), normaliser_q = row_log_normaliser(q, size);
+  double normalizer_p = row_log_normalizer(p, size), normalizer_q = row_log_normalizer(q, size);
   for (int k = 0; k < size; k++) {
-    double log_p = p[k] - normaliser_p, log_q = q[k] - normaliser_q;
+    double log_p = p[k] - normalizer_p, log_q = q[k] - normalizer_q;
     double probability_p = exp(log_p), probability_q = exp(log_q);
     if (probability_p != 0) *kl += probability_p * (log_p - log_q);
     if (probability_q != 0) *kl_reverse += probability_q * (log_q - log_p);

@@ -96,7 +96,7 @@ typedef struct OpsPartRows {
   const uint32_t *begins;     /* [parts * shards + 1] offsets in `rows` of a shard's rows of a minibatch, on the
                                * device */
   int parts, shards, room;    /* room: rows of a micro-batch */
-  uint32_t worlds, all_worlds, first_world; /* this rank's, the run's */
+  uint32_t worlds, global_worlds, first_world; /* this rank's, the run's */
 } OpsPartRows;
 
 typedef struct OpsUpdate {
@@ -105,11 +105,12 @@ typedef struct OpsUpdate {
   void (*begin)(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *scalars, int steps, uint64_t earlier);
   /* Lists the rows of the current step's minibatch -> rows[count * steps]. `order` is split into `parts` minibatches of
    * `count` worlds, as world_rows takes them; steps 1: `order` holds rows. */
-  void (*take_rows)(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows);
+  void (*current_rows)(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows);
   /* Lists the rows of one of this rank's shards in the current step's minibatch: rows[room], their indices in the run
    * of_run[room], and their number in *count, all on the device. The rest is padding: the first row repeated (the
    * rollout's first if there is none). From now on losses are sums and means over the *count rows. */
-  void (*take_piece)(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run, uint32_t *count);
+  void (*current_shard_rows)(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
+                             uint32_t *count);
   /* Adds the loss sums of the micro-batch to those of the minibatch (stats->all); begin: sets them. */
   void (*add_sums)(Ops *ops, bool begin);
   /* Writes the moments of x[n], over the micro-batch's *count rows, to *record on the device, as ops->moments. */

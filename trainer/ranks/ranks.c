@@ -11,7 +11,7 @@
 
 #include "core/memory.h"
 #include "core/signals.h"
-#include "trainer/ranks/lifeline.h"
+#include "trainer/ranks/rank_monitor.h"
 
 #if CORE_HAS_MPI
 #include <mpi.h>
@@ -26,7 +26,7 @@ static struct Ranks {
   int rank, size;
   int on_machine;
   int threads;          /* share of this machine; 0 = not known: alone */
-  RankProcess *process;   /* [size] */
+  RankProcess *process; /* [size] */
 } self = {.size = 1, .on_machine = 1};
 
 bool ranks_built(void) { return CORE_HAS_MPI; }
@@ -58,13 +58,13 @@ int ranks_launched(void) {
   return (int)most;
 }
 
-bool ranks_stop_told(void) {
+bool ranks_stop_requested(void) {
   const bool own = core_signals_stop() != 0;
-  return CORE_HAS_MPI ? lifeline_share_stop(own) : own;
+  return CORE_HAS_MPI ? rank_monitor_share_stop(own) : own;
 }
 
 int ranks_check_stop(void) {
-  return ranks_stop_told() ? core_error(CORE_REQUEUE, "stopped by a signal") : CORE_OK;
+  return ranks_stop_requested() ? core_error(CORE_REQUEUE, "stopped by a signal") : CORE_OK;
 }
 
 #if CORE_HAS_MPI
@@ -119,14 +119,14 @@ int ranks_start(void) {
   }
   exchange_places();
   share_threads();
-  lifeline_start();
+  rank_monitor_start();
   return CORE_OK;
 }
 
 void ranks_stop(void) {
   if (self.size == 1) return;
   MPI_Barrier(MPI_COMM_WORLD);
-  lifeline_stop();
+  rank_monitor_stop();
   MPI_Finalize();
   free(self.process);
   self.process = NULL;

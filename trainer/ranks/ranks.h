@@ -41,8 +41,8 @@ int ranks_agree(int code);
 
 /* Tells whether this rank, or any other that could tell it, has received a stop signal (core_signals_stop). Any thread
  * may call it. Ranks may hear of a stop at different moments: what one of them interrupts ends in ranks_agree. */
-bool ranks_stop_told(void);
-/* CORE_REQUEUE with a message once ranks_stop_told; for loops that step environments. */
+bool ranks_stop_requested(void);
+/* CORE_REQUEUE with a message once ranks_stop_requested; for loops that step environments. */
 int ranks_check_stop(void);
 
 /* All: from the first rank to all. */

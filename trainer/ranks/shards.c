@@ -6,7 +6,7 @@
 enum { SHARDS_MOST = 64 };
 
 Shards shards_alone(int worlds) {
-  return (Shards){.all_worlds = worlds, .worlds = worlds, .all_shards = 1, .shards = 1};
+  return (Shards){.global_worlds = worlds, .worlds = worlds, .global_shards = 1, .shards = 1};
 }
 
 static int divisors_of(int n) {
@@ -26,7 +26,7 @@ int shards_choose(int64_t worlds) {
 
 int shards_first_of(const Shards *shards, int all, int s) {
   const int64_t first = shards->first_world / shards_worlds(shards);
-  return (int)((int64_t)all * (first + s) / shards->all_shards);
+  return (int)((int64_t)all * (first + s) / shards->global_shards);
 }
 
 static int divide_ranks(const CoreConfig *config, Shards *shards) {
@@ -35,7 +35,8 @@ static int divide_ranks(const CoreConfig *config, Shards *shards) {
     return core_error(CORE_USAGE, "env.num = %lld can not be divided over %lld ranks; set env.num to %lld, or start as "
                       "many ranks as divide it", (long long)worlds, (long long)ranks,
                       (long long)((worlds / ranks + 1) * ranks));
-  *shards = (Shards){.all_worlds = (int)worlds, .worlds = (int)(worlds / ranks), .all_shards = (int)ranks, .shards = 1};
+  *shards = (Shards){.global_worlds = (int)worlds, .worlds = (int)(worlds / ranks), .global_shards = (int)ranks,
+                      .shards = 1};
   shards->first_world = shards->worlds * ranks_rank();
   return CORE_OK;
 }
@@ -51,7 +52,7 @@ int shards_plan(const CoreConfig *config, Shards *shards) {
     return core_error(CORE_USAGE, "comm.deterministic: %lld shards can not be divided over %d ranks; set comm.shards "
                       "to a multiple of them that divides env.num = %lld, or start as many ranks as divide the shards",
                       (long long)all, ranks_size(), (long long)config->env.num);
-  shards->all_shards = (int)all;
+  shards->global_shards = (int)all;
   shards->shards = (int)(all / ranks_size());
   shards->ordered = true;
   return CORE_OK;

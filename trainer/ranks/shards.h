@@ -10,10 +10,10 @@
 #include "core/config/config.h"
 
 typedef struct Shards {
-  int all_worlds;      /* N */
+  int global_worlds;   /* N */
   int first_world;     /* this rank's are first_world .. first_world + worlds - 1 */
   int worlds;
-  int all_shards;      /* of the run */
+  int global_shards;   /* of the run */
   int shards;          /* of this rank: equal, neighbouring */
   bool ordered;        /* comm.deterministic */
 } Shards;
@@ -33,14 +33,14 @@ int shards_first_of(const Shards *shards, int all, int s);
 
 /* Row of this rank's rollout [steps][worlds] that holds row step * N + world of the run's, or -1 for another rank's. */
 static inline int64_t shards_row(const Shards *shards, uint32_t row) {
-  uint32_t all = (uint32_t)shards->all_worlds, step = row / all, world = row % all - (uint32_t)shards->first_world;
+  uint32_t all = (uint32_t)shards->global_worlds, step = row / all, world = row % all - (uint32_t)shards->first_world;
   return world < (uint32_t)shards->worlds ? (int64_t)step * shards->worlds + world : -1;
 }
 
 /* The inverse: the run's row of a row of this rank. */
 static inline uint32_t shards_row_of_run(const Shards *shards, uint32_t row) {
   uint32_t worlds = (uint32_t)shards->worlds;
-  return row / worlds * (uint32_t)shards->all_worlds + (uint32_t)shards->first_world + row % worlds;
+  return row / worlds * (uint32_t)shards->global_worlds + (uint32_t)shards->first_world + row % worlds;
 }
 
 #endif

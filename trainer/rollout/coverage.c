@@ -155,7 +155,7 @@ static int along(double x, double low, double high) {
   return at >= COVERAGE_FINE ? COVERAGE_FINE - 1 : at > 0 ? (int)at : 0;
 }
 
-void coverage_forget(Coverage *coverage) {
+void coverage_reset(Coverage *coverage) {
   CoverageRecord *record = coverage->record;
   memset(record->count, 0, sizeof record->count);
   memcpy(record->low, coverage->low, sizeof record->low);
@@ -180,7 +180,7 @@ int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration) {
   return CORE_OK;
 }
 
-int coverage_take_over(Coverage *coverage, const CoverageRecord *before) {
+int coverage_resume_from(Coverage *coverage, const CoverageRecord *before) {
   CoverageRecord *own = coverage->record;
   if (!has_box(before)) return CORE_OK; /* which has never counted */
   if (coverage->levels && !has_box(own)) TRY(fix_box(coverage, coverage->levels, &coverage->head));
@@ -190,8 +190,8 @@ int coverage_take_over(Coverage *coverage, const CoverageRecord *before) {
   return CORE_OK;
 }
 
-void coverage_see(Coverage *coverage, int t, const float *shown) {
-  const int64_t worlds = coverage->shards.all_worlds;
+void coverage_add_states(Coverage *coverage, int t, const float *shown) {
+  const int64_t worlds = coverage->shards.global_worlds;
   for (; coverage->next < coverage->states; coverage->next++) {
     const int64_t row = sample_state(coverage->seed, coverage->iteration, coverage->next, coverage->states,
                                       coverage->total);

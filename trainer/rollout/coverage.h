@@ -63,13 +63,13 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head);
 /* Worlds at once that the box is played on. */
 int coverage_worlds(const Env *levels, const Shards *shards);
 /* No state was seen, and the box is that of coverage_create, whatever a checkpoint has left there. */
-void coverage_forget(Coverage *coverage);
+void coverage_reset(Coverage *coverage);
 /* Goes on from another run's record, where its box is that of these levels. Any one rank. As Env.sibling fails. */
-int coverage_take_over(Coverage *coverage, const CoverageRecord *before);
+int coverage_resume_from(Coverage *coverage, const CoverageRecord *before);
 /* Before a rollout that is measured. Looks at the states that metrics.c takes (metrics_state). As Env.sibling fails. */
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration);
 /* What the environment shows after step t of it, [worlds of this rank][features]. */
-void coverage_see(Coverage *coverage, int t, const float *shown);
+void coverage_add_states(Coverage *coverage, int t, const float *shown);
 /* After it, all ranks together: the record goes on. */
 void coverage_finish(Coverage *coverage);
 

@@ -12,41 +12,41 @@ int limits_check(const CoreConfig *config, const Env *env) {
                    "env.truncation to terminate");
 }
 
-void limits_register(Limits *limits, const CoreConfig *config, const Env *env, const Observer *observer, int steps,
+void limits_register(Limits *limits, const CoreConfig *config, const Env *env, const ObsPipeline *pipeline, int steps,
                      CoreArena *arena) {
-  const size_t n = (size_t)observer->worlds, k = (size_t)steps;
+  const size_t n = (size_t)pipeline->worlds, k = (size_t)steps;
   const bool bootstraps = limits_bootstrap(config);
   *limits = (Limits){0};
   if (!env->truncates) return;
   CORE_ARENA_DEVICE(arena, limits->truncated, k * n, "rollout cuts by the time limit [steps][worlds]");
-  if (!bootstraps && !observer->is_each) return;
-  CORE_ARENA_DEVICE(arena, limits->raw, n * (size_t)observer->shown, "last observations shown [worlds][features]");
+  if (!bootstraps && !pipeline->is_each) return;
+  CORE_ARENA_DEVICE(arena, limits->raw, n * (size_t)pipeline->shown, "last observations shown [worlds][features]");
   if (!bootstraps) return;
-  if (observer->active)
-    CORE_ARENA_DEVICE(arena, limits->seen, n * (size_t)observer->seen, "last observations seen [worlds][features]");
+  if (pipeline->active)
+    CORE_ARENA_DEVICE(arena, limits->seen, n * (size_t)pipeline->seen, "last observations seen [worlds][features]");
   CORE_ARENA_DEVICE(arena, limits->values, k * n, "rollout values of last observations [steps][worlds]");
-  if (observer->blocks > 0)
+  if (pipeline->blocks > 0)
     CORE_ARENA_DEVICE(arena, limits->leader_values, k * n,
                       "rollout values of last observations, the leader's [steps][worlds]");
 }
 
 static bool has_any(const uint8_t *flags, int count) { return memchr(flags, 1, (size_t)count) != NULL; }
 
-void limits_value(const Limits *limits, const Observer *observer, Ops *ops, const Agent *agent, const Shards *shards,
+void limits_value(const Limits *limits, const ObsPipeline *pipeline, Ops *ops, const Agent *agent, const Shards *shards,
                   const RolloutStates *states, int t, int first, int count) {
   const int shard = shards_worlds(shards), end = first + count;
   const size_t row = (size_t)t * (size_t)shards->worlds;
-  float *seen = observer->active ? limits->seen : limits->raw;
+  float *seen = pipeline->active ? limits->seen : limits->raw;
   for (int worlds; first < end; first += worlds) {
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
     const size_t at = (size_t)first;
     /* A device does the same each step, so that steps can be recorded. */
     if (ops->device == NULL && !has_any(limits->truncated + row + at, worlds)) continue;
-    float *shown = seen + at * (size_t)observer->seen;
+    float *shown = seen + at * (size_t)pipeline->seen;
     states_bind(states, agent, first, false);
     agent_values(agent, ops, shown, worlds, limits->values + row + at);
     if (limits->leader_values == NULL) continue;
-    observer_lead(observer, shown, worlds);
+    obs_set_leader_block(pipeline, shown, worlds);
     agent_values(agent, ops, shown, worlds, limits->leader_values + row + at);
   }
 }

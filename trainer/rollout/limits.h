@@ -7,7 +7,7 @@
 #include "trainer/nets/agent.h"
 #include "trainer/rollout/states.h"
 #include "trainer/ranks/shards.h"
-#include "trainer/wrappers/observer.h"
+#include "trainer/wrappers/obs_pipeline.h"
 
 typedef struct Limits {
   uint8_t *truncated;  /* [steps][worlds] 1: cut by the time limit alone; NULL: the environment does not tell */
@@ -22,11 +22,11 @@ bool limits_bootstrap(const CoreConfig *config);
 /* CORE_USAGE: the environment or the learner lacks what env.truncation needs. */
 int limits_check(const CoreConfig *config, const Env *env);
 /* observer: registered. */
-void limits_register(Limits *limits, const CoreConfig *config, const Env *env, const Observer *observer, int steps,
+void limits_register(Limits *limits, const CoreConfig *config, const Env *env, const ObsPipeline *pipeline, int steps,
                      CoreArena *arena);
 /* The values of worlds first .. first + count - 1 where step t cut, a shard's worlds at a time. All ranks. states: as
  * that step left them, before they end with their episodes. */
-void limits_value(const Limits *limits, const Observer *observer, Ops *ops, const Agent *agent, const Shards *shards,
+void limits_value(const Limits *limits, const ObsPipeline *pipeline, Ops *ops, const Agent *agent, const Shards *shards,
                   const RolloutStates *states, int t, int first, int count);
 
 #endif

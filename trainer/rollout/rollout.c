@@ -22,12 +22,12 @@ typedef struct Statistic { void *data; size_t bytes; } Statistic;
 
 /* Statistics that rollouts change. */
 static void list_statistics(const Rollout *rollout, Statistic statistic[3]) {
-  const Observer *observer = &rollout->observer;
+  const ObsPipeline *pipeline = &rollout->pipeline;
   const RewardScale *rewards = &rollout->reward_scale;
   memset(statistic, 0, 3 * sizeof *statistic);
-  if (observer->has_moments)
-    statistic[0] = (Statistic){observer->normaliser.moments, observer_section_bytes(observer)};
-  if (observer->is_each) statistic[1] = (Statistic){observer->each.moments, observer_each_section_bytes(observer)};
+  if (pipeline->has_moments)
+    statistic[0] = (Statistic){pipeline->normalizer.moments, obs_section_bytes(pipeline)};
+  if (pipeline->is_each) statistic[1] = (Statistic){pipeline->each.moments, obs_each_section_bytes(pipeline)};
   if (rewards->rule != REWARD_NONE)
     statistic[2] = (Statistic){rewards->moments, reward_moments(rewards) * sizeof *rewards->moments};
 }
@@ -42,17 +42,17 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
                       CoreArena *arena) {
   const OpsHead head = action_head(config, env);
   const int worlds = shards->worlds;
-  *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = observer_features(config, env), .shards = *shards,
+  *rollout = (Rollout){.steps = steps, .worlds = worlds, .features = obs_features(config, env), .shards = *shards,
                        .levels = env->level_count, .solves = env->solves, .counts_goals = env->counts_goals,
                        .begins_anew = core_config_has_curriculum(config), .head = head,
                        .action_bytes = ops_head_action_bytes(&head), .device = core_arena_device(arena),
                        .divided = (int)config->train.rollout_halves};
   size_t k = (size_t)steps, n = (size_t)worlds;
-  observer_register(&rollout->observer, config, env, shards, arena);
-  limits_register(&rollout->limits, config, env, &rollout->observer, steps, arena);
+  obs_register(&rollout->pipeline, config, env, shards, arena);
+  limits_register(&rollout->limits, config, env, &rollout->pipeline, steps, arena);
   states_register(&rollout->states, config, shards, steps, arena);
   reward_register(&rollout->reward_scale, reward_rule(config->env.normalize_rewards),
-                  config->env.normalize_rewards_gamma, worlds, shards->all_worlds, arena);
+                  config->env.normalize_rewards_gamma, worlds, shards->global_worlds, arena);
   rollout->reward_scale.clips = strcmp(config->env.clip_rewards, "sign") == 0;
   const size_t block = n * (size_t)rollout->features;
   rollout->is_compact = strcmp(config->train.observation_storage, "state") == 0;
@@ -62,7 +62,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
   } else if (frames_apply(env, rollout->device)) {
     frames_register(&rollout->frames, env, steps, worlds, arena);
     CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
-  } else if (rollout->observer.is_half) {
+  } else if (rollout->pipeline.is_half) {
     CORE_ARENA_DEVICE(arena, rollout->halves, (k + 1) * block,
                       "rollout observations, halves [steps + 1][worlds][features]");
     CORE_ARENA_DEVICE(arena, rollout->observations, block, "last observations [worlds][features]");
@@ -107,7 +107,7 @@ float *rollout_last_observations(const Rollout *rollout) { return observations_a
 
 /* Where the environment writes what follows row block `t`. */
 static float *shown_at(Rollout *rollout, int t) {
-  return rollout->observer.active ? rollout->observer.raw : observations_at(rollout, t);
+  return rollout->pipeline.active ? rollout->pipeline.raw : observations_at(rollout, t);
 }
 
 /* Keeps row block t of the part's worlds, where it is kept in another form; done: as compact_store. */
@@ -123,7 +123,7 @@ static void keep(Rollout *rollout, const Env *env, int t, RolloutPart part, cons
 static void see(Rollout *rollout, Ops *ops, int t) {
   const size_t block = observation_block(rollout);
   float *observations = observations_at(rollout, t);
-  observer_see(&rollout->observer, observations);
+  obs_transform(&rollout->pipeline, observations);
   if (rollout->halves && ops) ops->store_halves(ops, observations, block, rollout->halves + (size_t)t * block);
 }
 
@@ -132,11 +132,11 @@ static void look(Rollout *rollout, int t, const float *shown, int features) {
   const size_t bytes = (size_t)rollout->worlds * (size_t)features * sizeof *shown;
   if (rollout->coverage == NULL && rollout->visited == NULL) return;
   if (rollout->device) core_device_to_host(rollout->device, rollout->shown, shown, bytes);
-  if (rollout->coverage) coverage_see(rollout->coverage, t, rollout->device ? rollout->shown : shown);
-  if (rollout->visited) visited_see(rollout->visited, t, rollout->device ? rollout->shown : shown);
+  if (rollout->coverage) coverage_add_states(rollout->coverage, t, rollout->device ? rollout->shown : shown);
+  if (rollout->visited) visited_add_states(rollout->visited, t, rollout->device ? rollout->shown : shown);
 }
 
-static RolloutPart all_worlds(const Rollout *rollout) { return (RolloutPart){0, rollout->worlds}; }
+static RolloutPart global_worlds(const Rollout *rollout) { return (RolloutPart){0, rollout->worlds}; }
 static bool is_all(const Rollout *rollout, RolloutPart part) { return part.worlds == rollout->worlds; }
 
 /* The part's actions of step t within the bounds, where the environment has bounds; the array is that of all worlds. */
@@ -179,10 +179,10 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, RolloutPart pa
   else env->step(env, actions, &out);
   keep(rollout, env, t + 1, part, out.dones);
   if (apart) rollout->device->stream_pop(rollout->device);
-  if (!rollout->observer.active) return;
-  const ObserverLast last = {out.dones, rollout->limits.raw, rollout->limits.seen};
-  observer_count_arrived(&rollout->observer, last.raw ? &last : NULL);
-  if (last.seen) observer_see_last(&rollout->observer, &last);
+  if (!rollout->pipeline.active) return;
+  const ObsLast last = {out.dones, rollout->limits.raw, rollout->limits.seen};
+  obs_count_arrived(&rollout->pipeline, last.raw ? &last : NULL);
+  if (last.seen) obs_transform_last(&rollout->pipeline, &last);
   see(rollout, ops, t + 1);
 }
 
@@ -202,20 +202,20 @@ static int warm_up(Rollout *rollout, Env *env, uint64_t seed) {
   const uint32_t first = (uint32_t)rollout->shards.first_world;
   env_seed(env, &(EnvSeeds){CORE_RANDOM_WORLD_WARM_UP, 0, first});
   env->reset(env, shown_at(rollout, 0));
-  for (int step = 0; step < rollout->observer.warm_up; step++) {
+  for (int step = 0; step < rollout->pipeline.warm_up; step++) {
     const int code = ranks_check_stop();
     TRY(ranks_agree(code == CORE_OK ? env_check(env) : code));
     draw_actions(rollout, seed, step);
-    observer_count_acted_on(&rollout->observer);
-    step_env(rollout, env, NULL, 0, all_worlds(rollout));
+    obs_count_acted_on(&rollout->pipeline);
+    step_env(rollout, env, NULL, 0, global_worlds(rollout));
   }
-  observer_advance(&rollout->observer);
+  obs_advance(&rollout->pipeline);
   env_seed(env, &(EnvSeeds){.first_world = first});
   return CORE_OK;
 }
 
 void rollout_connect(Rollout *rollout, struct Communicator *communicator) {
-  rollout->observer.normaliser.communicator = communicator;
+  rollout->pipeline.normalizer.communicator = communicator;
   rollout->reward_scale.communicator = communicator;
 }
 
@@ -226,19 +226,19 @@ static void clear_episodes(const Rollout *rollout) {
 }
 
 int rollout_start(Rollout *rollout, Env *env, uint64_t seed) {
-  observer_start(&rollout->observer);
+  obs_start(&rollout->pipeline);
   reward_start(&rollout->reward_scale);
-  if (rollout->observer.warm_up > 0) TRY(warm_up(rollout, env, seed));
+  if (rollout->pipeline.warm_up > 0) TRY(warm_up(rollout, env, seed));
   env->reset(env, shown_at(rollout, rollout->steps));
   TRY(ranks_agree(env_check(env)));
-  observer_count_arrived(&rollout->observer, NULL);
+  obs_count_arrived(&rollout->pipeline, NULL);
   clear_episodes(rollout);
   return CORE_OK;
 }
 
 void rollout_start_on(Rollout *rollout, Env *env, const int32_t *level) {
   env->levels->reset_to(env, level, shown_at(rollout, rollout->steps));
-  observer_count_arrived(&rollout->observer, NULL);
+  obs_count_arrived(&rollout->pipeline, NULL);
   reward_restart(&rollout->reward_scale);
   clear_episodes(rollout);
 }
@@ -269,21 +269,21 @@ void rollout_undo(Rollout *rollout) {
 
 void rollout_add_sections(Rollout *rollout, Sections *sections) {
   const size_t n = (size_t)rollout->worlds;
-  Observer *observer = &rollout->observer;
+  ObsPipeline *pipeline = &rollout->pipeline;
   RewardScale *rewards = &rollout->reward_scale;
   if (!rollout->begins_anew) {
     sections_add_worlds(sections, "observations", shown_at(rollout, rollout->steps),
-                        n * (size_t)(observer->active ? observer->shown : rollout->features) * sizeof(float));
+                        n * (size_t)(pipeline->active ? pipeline->shown : rollout->features) * sizeof(float));
     sections_add_worlds(sections, "returns", rollout->returns, n * sizeof *rollout->returns);
     if (states_apply(&rollout->states))
-      sections_add_worlds(sections, "memory", rollout->states.now,
-                          n * (size_t)rollout->states.numbers * sizeof *rollout->states.now);
+      sections_add_worlds(sections, "memory", rollout->states.current,
+                          n * (size_t)rollout->states.state_size * sizeof *rollout->states.current);
   }
-  if (observer->has_moments)
-    checkpoint_add(sections->checkpoint, OBSERVER_SECTION, observer->normaliser.moments,
-                   observer_section_bytes(observer));
-  if (observer->is_each)
-    sections_add_worlds(sections, OBSERVER_EACH_SECTION, observer->each.moments, observer_each_section_bytes(observer));
+  if (pipeline->has_moments)
+    checkpoint_add(sections->checkpoint, OBS_SECTION, pipeline->normalizer.moments,
+                   obs_section_bytes(pipeline));
+  if (pipeline->is_each)
+    sections_add_worlds(sections, OBS_EACH_SECTION, pipeline->each.moments, obs_each_section_bytes(pipeline));
   if (rewards->rule == REWARD_NONE) return;
   if (!rollout->begins_anew)
     sections_add_worlds(sections, "discounted rewards", rewards->returns, n * sizeof *rewards->returns);
@@ -294,13 +294,13 @@ void rollout_add_sections(Rollout *rollout, Sections *sections) {
 }
 
 void rollout_restored(Rollout *rollout) {
-  if (rollout->observer.has_moments) normalise_restored(&rollout->observer.normaliser);
+  if (rollout->pipeline.has_moments) normalize_restored(&rollout->pipeline.normalizer);
 }
 
 /* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
 static void begin(Rollout *rollout, const Env *env, Ops *ops) {
-  if (rollout->observer.active) see(rollout, ops, 0);
-  else if (rollout->is_compact || rollout->frames.stack > 0) keep(rollout, env, 0, all_worlds(rollout), NULL);
+  if (rollout->pipeline.active) see(rollout, ops, 0);
+  else if (rollout->is_compact || rollout->frames.stack > 0) keep(rollout, env, 0, global_worlds(rollout), NULL);
   else core_device_copy(rollout->device, observations_at(rollout, 0), rollout_last_observations(rollout),
                         (size_t)rollout->worlds * (size_t)rollout->features * sizeof *rollout->observations);
 }
@@ -311,10 +311,10 @@ static void begin(Rollout *rollout, const Env *env, Ops *ops) {
  * takes begin, so that they have the shapes that they have undivided; a device's sums do not depend on shapes. */
 static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, RolloutPart part[2]) {
   const int n = rollout->worlds, shard = shards_worlds(&rollout->shards), rows = agent->max_rows;
-  const bool divides = rollout->divided == 2 && env->parts && !rollout->observer.active;
+  const bool divides = rollout->divided == 2 && env->parts && !rollout->pipeline.active;
   int cut = n > rows ? (n + rows - 1) / rows / 2 * rows : n / 2;
   if (n > shard) cut = n / shard / 2 * shard;
-  part[0] = all_worlds(rollout);
+  part[0] = global_worlds(rollout);
   if (!divides || cut < 1 || (env->parts->cuts && !env->parts->cuts(env, cut))) return 1;
   if (!rollout->device && (!env->parts->ask || (n <= shard && n <= rows))) return 1;
   part[0] = (RolloutPart){0, cut};
@@ -348,7 +348,7 @@ static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw
   const int shard = shards_worlds(&rollout->shards), end = part.first + part.worlds;
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const float *observations = observations_at(rollout, t);
-  states_keep(&rollout->states, t, part.first, part.worlds);
+  states_store(&rollout->states, t, part.first, part.worlds);
   for (int first = part.first, worlds; first < end; first += worlds) {
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
     const size_t at = (size_t)first;
@@ -364,9 +364,9 @@ static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, R
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   rollout_count_episodes(rollout, ops, t, part);
   if (rollout->limits.values)
-    limits_value(&rollout->limits, &rollout->observer, ops, agent, &rollout->shards, &rollout->states, t, part.first,
+    limits_value(&rollout->limits, &rollout->pipeline, ops, agent, &rollout->shards, &rollout->states, t, part.first,
                  part.worlds);
-  states_end(&rollout->states, t, part.first, part.worlds, rollout->dones + row);
+  states_clear_done(&rollout->states, t, part.first, part.worlds, rollout->dones + row);
   if (part.first + part.worlds < rollout->worlds) return;
   look(rollout, t, shown_at(rollout, t + 1), features);
   reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row, truncated_at(rollout, t));
@@ -397,7 +397,7 @@ static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent
     const int t = i / parts;
     const bool joins = parts == 2 && last >= 0;
     act(rollout, ops, agent, draw, t, part[i % parts]);
-    if (parts == 1) observer_count_acted_on(&rollout->observer);
+    if (parts == 1) obs_count_acted_on(&rollout->pipeline);
     if (joins && rollout->device)
       environment_s += finish_part(rollout, env, ops, agent, last / 2, part[last % 2]);
     const double stepped = core_clock_s();

@@ -13,7 +13,7 @@
 #include "trainer/rollout/limits.h"
 #include "trainer/rollout/states.h"
 #include "trainer/rollout/visited.h"
-#include "trainer/wrappers/observer.h"
+#include "trainer/wrappers/obs_pipeline.h"
 
 /* Episodes that ended during a rollout, in the worlds of all ranks. */
 typedef struct RolloutEpisodes {
@@ -34,7 +34,7 @@ typedef struct Rollout {
   bool begins_anew;      /* every rollout is preceded by rollout_start_on: no episode goes on into the next */
   OpsHead head;
   size_t action_bytes;   /* of one action */
-  Observer observer;     /* between the environment and `observations` */
+  ObsPipeline pipeline;  /* between the environment and `observations` */
   RewardScale reward_scale; /* and between it and `rewards` */
   /* Row block `steps` of observations and values is the state after the last step; observations[steps] moves to
    * observations[0] at the next rollout. Where a time limit does not end the return, `limits` has what goes on. */
@@ -62,7 +62,7 @@ typedef struct Rollout {
   /* Of the present step and rollout. */
   uint8_t *solved;       /* [worlds] */
   uint8_t *ends;         /* [worlds] of episodes as they are counted (EnvStep.ends); NULL: dones */
-  int32_t *level, *episode_steps;     /* [worlds] */
+  int32_t *level, *episode_steps; /* [worlds] */
   /* [levels of the environment], where the worlds are: the run's number of each level. A rank's environment has slots
    * for its own levels; episode statistics have one for each level of the run. NULL: the same numbers (one rank). */
   const int32_t *level_of_slot;
@@ -72,8 +72,8 @@ typedef struct Rollout {
   bool is_warm;          /* the steps were launched one by one before, so that libraries have made their plans */
   double epsilon;        /* of the agent that the graph was recorded with */
   float *bounded;        /* [worlds][factors] actions as the environment takes them */
-  int64_t *attempts, *solutions;      /* [levels], on the host */
-  OpsEpisodes stats;                   /* with the same on the device, where there is one */
+  int64_t *attempts, *solutions; /* [levels], on the host */
+  OpsEpisodes stats;     /* with the same on the device, where there is one */
   float *shown; /* [worlds][features] on the host, for coverage and visited; NULL without a device */
 } Rollout;
 

@@ -9,7 +9,7 @@
 static OpsEpisodes stats_of(const Rollout *rollout) {
   OpsEpisodes stats = rollout->stats;
   stats.worlds = rollout->worlds;
-  stats.first_reported = rollout->observer.first_reported;
+  stats.first_reported = rollout->pipeline.first_reported;
   stats.returns = rollout->returns;
   stats.level_of_slot = rollout->level_of_slot;
   if (rollout->device) return stats;

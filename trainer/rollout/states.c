@@ -10,20 +10,21 @@ void states_register(RolloutStates *states, const CoreConfig *config, const Shar
                      CoreArena *arena) {
   const size_t worlds = (size_t)shards->worlds;
   *states = (RolloutStates){.device = core_arena_device(arena), .worlds = shards->worlds, .steps = steps,
-                            .numbers = agent_states(config), .length = (int)core_config_sequence_length(config)};
+                            .state_size = agent_state_size(config), .length = (int)core_config_sequence_length(config)};
   if (!states_apply(states)) return;
-  const size_t numbers = (size_t)states->numbers, starts = (size_t)(steps / states->length) + 1;
-  CORE_ARENA_DEVICE(arena, states->now, worlds * numbers, "states of the memory [worlds][numbers]");
-  CORE_ARENA_DEVICE(arena, states->starts, starts * worlds * numbers,
+  const size_t state_size = (size_t)states->state_size, starts = (size_t)(steps / states->length) + 1;
+  CORE_ARENA_DEVICE(arena, states->current, worlds * state_size, "states of the memory [worlds][numbers]");
+  CORE_ARENA_DEVICE(arena, states->starts, starts * worlds * state_size,
                     "rollout states at starts of sequences [sequences][worlds][numbers]");
   CORE_ARENA_DEVICE(arena, states->begins, ((size_t)steps + 1) * worlds, "rollout begins of episodes [steps][worlds]");
 }
 
-static size_t state_floats(const RolloutStates *states, int worlds) { return (size_t)worlds * (size_t)states->numbers; }
+static size_t state_floats(const RolloutStates *states,
+                           int worlds) { return (size_t)worlds * (size_t)states->state_size; }
 
 void states_clear(const RolloutStates *states) {
   if (states_apply(states))
-    core_device_zero(states->device, states->now, state_floats(states, states->worlds) * sizeof *states->now);
+    core_device_zero(states->device, states->current, state_floats(states, states->worlds) * sizeof *states->current);
 }
 
 void states_begin(const RolloutStates *states) {
@@ -33,25 +34,25 @@ void states_begin(const RolloutStates *states) {
 
 static void keep(const RolloutStates *states, int block, int first, int count) {
   const size_t all = state_floats(states, states->worlds), at = state_floats(states, first);
-  core_device_copy(states->device, states->starts + (size_t)block * all + at, states->now + at,
-                   state_floats(states, count) * sizeof *states->now);
+  core_device_copy(states->device, states->starts + (size_t)block * all + at, states->current + at,
+                   state_floats(states, count) * sizeof *states->current);
 }
 
-void states_keep(const RolloutStates *states, int t, int first, int count) {
+void states_store(const RolloutStates *states, int t, int first, int count) {
   if (states_apply(states) && t % states->length == 0) keep(states, t / states->length, first, count);
 }
 
 void states_bind(const RolloutStates *states, const Agent *agent, int first, bool advances) {
   if (!states_apply(states)) return;
-  float *now = states->now + state_floats(states, first);
-  agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = now, .end = advances ? now : NULL});
+  float *current = states->current + state_floats(states, first);
+  agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = current, .end = advances ? current : NULL});
 }
 
-void states_end(const RolloutStates *states, int t, int first, int count, const uint8_t *done) {
+void states_clear_done(const RolloutStates *states, int t, int first, int count, const uint8_t *done) {
   if (!states_apply(states)) return;
-  const OpsEndStates end = {states->now + state_floats(states, first), done + first, (size_t)count,
-                            core_divisor((size_t)states->numbers)};
-  KERNELS_EACH(states->device, ops_end_states, ops_end_state, end.worlds * end.numbers.number, &end);
+  const OpsEndStates end = {states->current + state_floats(states, first), done + first, (size_t)count,
+                            core_divisor((size_t)states->state_size)};
+  KERNELS_EACH(states->device, ops_end_states, ops_end_state, end.worlds * end.state_size.number, &end);
   const int next = t + 1;
   if (next % states->length != 0) /* else the state at the sequence's start says it */
     core_device_copy(states->device, states->begins + (size_t)next * (size_t)states->worlds + first, done + first,
@@ -64,17 +65,17 @@ void states_finish(const RolloutStates *states) {
 
 /* ---- sequences --------------------------------------------------------------------------------------------------- */
 
-SapgLayout states_layout(const RolloutStates *states, int all_worlds) {
-  return (SapgLayout){.worlds = all_worlds, .steps = states->steps, .blocks = 1, .sequence = states->length};
+SapgLayout states_layout(const RolloutStates *states, int global_worlds) {
+  return (SapgLayout){.worlds = global_worlds, .steps = states->steps, .blocks = 1, .sequence = states->length};
 }
 
-int64_t states_whole(const RolloutStates *states, int64_t most, int64_t total) {
+int64_t states_round_to_sequences(const RolloutStates *states, int64_t most, int64_t total) {
   const int64_t length = states_length(states), rows = most < total ? most : total;
   return rows < length ? length : rows / length * length;
 }
 
-int64_t states_drawn_row(const RolloutStates *states, const Shards *shards, int64_t drawn, int step) {
-  const SapgLayout layout = states_layout(states, shards->all_worlds);
+int64_t states_sampled_row(const RolloutStates *states, const Shards *shards, int64_t drawn, int step) {
+  const SapgLayout layout = states_layout(states, shards->global_worlds);
   if (!states_apply(states)) return shards_row(shards, (uint32_t)drawn);
   return shards_row(shards, sapg_sample(&layout, (uint32_t)drawn, (uint32_t)step));
 }
@@ -85,7 +86,8 @@ void sequences_register(Sequences *sequences, const RolloutStates *states, int r
   const size_t rows = (size_t)room, starts = rows / (size_t)states->length;
   CORE_ARENA_DEVICE(arena, sequences->by_step, rows, "rows of sequences, by step [rows]");
   CORE_ARENA_DEVICE(arena, sequences->start_rows, starts, "starts of sequences [sequences]");
-  CORE_ARENA_DEVICE(arena, sequences->start, starts * (size_t)states->numbers, "states at starts [sequences][numbers]");
+  CORE_ARENA_DEVICE(arena, sequences->start, starts * (size_t)states->state_size,
+                    "states at starts [sequences][numbers]");
   CORE_ARENA_DEVICE(arena, sequences->begins, rows, "begins of episodes in sequences [rows]");
 }
 
@@ -95,7 +97,7 @@ Sequences sequences_from(const Sequences *sequences, const RolloutStates *states
   const size_t rows = (size_t)row, starts = (size_t)(row / states->length);
   rest.by_step += rows;
   rest.start_rows += starts;
-  rest.start += starts * (size_t)states->numbers;
+  rest.start += starts * (size_t)states->state_size;
   rest.begins += rows;
   return rest;
 }
@@ -115,7 +117,7 @@ void sequences_gather(const Sequences *sequences, const RolloutStates *states, O
   const OpsStartRows start = {rows, sequences->start_rows, (size_t)starts, (uint32_t)states->worlds,
                               (uint32_t)states->length};
   KERNELS_EACH(states->device, ops_start_rows, ops_start_row, start.n, &start);
-  ops->gather_rows(ops, states->starts, sequences->start_rows, sequences->start, starts, states->numbers);
+  ops->gather_rows(ops, states->starts, sequences->start_rows, sequences->start, starts, states->state_size);
   ops->gather_bytes(ops, states->begins, rows, sequences->begins, count, 1);
 }
 

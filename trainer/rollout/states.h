@@ -15,15 +15,15 @@
 typedef struct RolloutStates {
   CoreDevice *device;    /* NULL: the host */
   int worlds, steps;
-  int numbers;           /* of a state; 0: there is no memory */
+  int state_size;        /* of a state; 0: there is no memory */
   int length;            /* steps of a sequence */
-  float *now;            /* [worlds][numbers] that enter the next step; carried from rollout to rollout */
+  float *current;        /* [worlds][numbers] that enter the next step; carried from rollout to rollout */
   float *starts;         /* [steps / length + 1][worlds][numbers] at starts of sequences; the last: after the rollout */
   uint8_t *begins;       /* [steps + 1][worlds] 1: an episode began, so that 0 entered. 0 where a sequence starts, whose
                           * state says it */
 } RolloutStates;
 
-static inline bool states_apply(const RolloutStates *states) { return states->numbers > 0; }
+static inline bool states_apply(const RolloutStates *states) { return states->state_size > 0; }
 /* Rows that stay together: 1 without memory. */
 static inline int states_length(const RolloutStates *states) { return states_apply(states) ? states->length : 1; }
 
@@ -34,24 +34,24 @@ void states_clear(const RolloutStates *states);
 /* A rollout begins. */
 void states_begin(const RolloutStates *states);
 /* Before the policy acts at step t in worlds first .. first + count - 1: keeps what enters, where a sequence starts. */
-void states_keep(const RolloutStates *states, int t, int first, int count);
+void states_store(const RolloutStates *states, int t, int first, int count);
 /* The agent's next passes are of worlds from `first` on, a step of each. advances: their states go on by the step. */
 void states_bind(const RolloutStates *states, const Agent *agent, int first, bool advances);
 /* After step t of these worlds: 0 enters the next where done [worlds of the rollout]. */
-void states_end(const RolloutStates *states, int t, int first, int count, const uint8_t *done);
+void states_clear_done(const RolloutStates *states, int t, int first, int count, const uint8_t *done);
 /* The rollout has ended. */
 void states_finish(const RolloutStates *states);
 
 /* ---- sequences for learning and measuring ------------------------------------------------------------------------ */
 
 /* The layout of the run's sequences: for numbers of all of its worlds. */
-SapgLayout states_layout(const RolloutStates *states, int all_worlds);
+SapgLayout states_layout(const RolloutStates *states, int global_worlds);
 
 /* Who looks at `most` of the run's `total` rows draws whole sequences: how many rows these are, at least one sequence.
  * Without memory: the smaller number. */
-int64_t states_whole(const RolloutStates *states, int64_t most, int64_t total);
+int64_t states_round_to_sequences(const RolloutStates *states, int64_t most, int64_t total);
 /* Row `step` of a drawn sequence, or without memory the drawn row, as this rank's; -1: another rank's. */
-int64_t states_drawn_row(const RolloutStates *states, const Shards *shards, int64_t drawn, int step);
+int64_t states_sampled_row(const RolloutStates *states, const Shards *shards, int64_t drawn, int step);
 
 /* Buffers of some gathered sequences. */
 typedef struct Sequences {

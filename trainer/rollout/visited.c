@@ -39,8 +39,8 @@ bool visited_begin(Visited *visited, uint64_t seed, int64_t iteration) {
   return visited->count > 0;
 }
 
-void visited_see(Visited *visited, int t, const float *shown) {
-  const int64_t worlds = visited->shards.all_worlds;
+void visited_add_states(Visited *visited, int t, const float *shown) {
+  const int64_t worlds = visited->shards.global_worlds;
   const size_t features = (size_t)visited->features;
   for (; visited->next < visited->count; visited->next++) {
     const int64_t row = sample_state(visited->seed, visited->iteration, visited->next, visited->count, visited->total);

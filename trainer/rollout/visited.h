@@ -34,7 +34,7 @@ int64_t visited_share(const Visited *visited, int64_t iteration);
 /* Before a rollout; false: it is not sampled. */
 bool visited_begin(Visited *visited, uint64_t seed, int64_t iteration);
 /* What the environment shows after step t of it, [worlds of this rank][features]. */
-void visited_see(Visited *visited, int t, const float *shown);
+void visited_add_states(Visited *visited, int t, const float *shown);
 /* After it, all ranks together: `rows` are complete. */
 void visited_finish(Visited *visited);
 /* The sample as NumPy reads it (.npy version 1, float32 [count][features]); the caller frees the text. */

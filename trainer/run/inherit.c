@@ -60,17 +60,17 @@ static int find_parent(const CoreConfig *config, const char *root, Parent *paren
 static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || strcmp(name, "critic") == 0; }
 
 /* The networks, and what makes their inputs. */
-static bool is_of_weights(const char *name) { return is_network(name) || strcmp(name, OBSERVER_SECTION) == 0; }
+static bool is_of_weights(const char *name) { return is_network(name) || strcmp(name, OBS_SECTION) == 0; }
 
 /* Worlds with statistics of their own begin with those of all of the parent's worlds together. */
 static void spread_moments(const Training *training, const Checkpoint *sections) {
-  const Observer *observer = &training->rollout.observer;
+  const ObsPipeline *pipeline = &training->rollout.pipeline;
   const double *pooled = NULL;
-  for (int i = 0; i < sections->sections && observer->is_each; i++) {
+  for (int i = 0; i < sections->sections && pipeline->is_each; i++) {
     const CheckpointSection *section = &sections->section[i];
-    if (strcmp(section->name, OBSERVER_SECTION) == 0) pooled = section->data;
-    if (pooled && strcmp(section->name, OBSERVER_EACH_SECTION) == 0)
-      normalise_each_spread(pooled, observer->all_worlds, observer->shown, section->data);
+    if (strcmp(section->name, OBS_SECTION) == 0) pooled = section->data;
+    if (pooled && strcmp(section->name, OBS_EACH_SECTION) == 0)
+      normalize_each_spread(pooled, pipeline->global_worlds, pipeline->shown, section->data);
   }
 }
 
@@ -102,7 +102,7 @@ static int restore_coverage(Coverage *coverage, const Parent *parent) {
   if (!there) return CORE_OK;
   CoverageRecord *record = core_memory_allocate(sizeof *record);
   int code = checkpoint_read_section(parent->checkpoint, NULL, COVERAGE_SECTION, record, sizeof *record, &iteration);
-  if (code == CORE_OK) code = coverage_take_over(coverage, record);
+  if (code == CORE_OK) code = coverage_resume_from(coverage, record);
   free(record);
   return code;
 }
@@ -119,12 +119,12 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     if (there[i]) TRY(read_section(parent, section));
   }
   training->learner.kind->set_count(training->learner.state, &training->position.count);
-  training_device_put(training); /* the learner makes its own of what is there */
+  training_device_upload(training); /* the learner makes its own of what is there */
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
   if (training->learner.kind->apply_schedule)
     training->learner.kind->apply_schedule(training->learner.state, training->position.iteration);
-  training_device_fetch(training);
+  training_device_download(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return restore_coverage(&training->coverage, parent);
 }
@@ -143,11 +143,11 @@ static int restore_weights(Training *training, const Checkpoint *sections, const
   for (int i = 0; i < sections->sections; i++)
     if (is_of_weights(sections->section[i].name)) TRY(read_section(parent, &sections->section[i]));
   spread_moments(training, sections);
-  training_device_put(training);
+  training_device_upload(training);
   rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
   TRY(restore_units(sections, parent)); /* which a start forgets */
-  training_device_fetch(training);
+  training_device_download(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;
 }

@@ -47,7 +47,7 @@ void progress_draw(Progress *progress, const Training *training, const StoreIter
   core_text_free(&text);
 }
 
-void progress_note(Progress *progress, const char *format, ...) {
+void progress_message(Progress *progress, const char *format, ...) {
   char message[2048];
   va_list arguments;
   va_start(arguments, format);

@@ -15,7 +15,7 @@ Progress progress_start(bool quiet, int64_t finished_iterations);
 /* After an iteration; `final` leaves the line standing. */
 void progress_draw(Progress *progress, const Training *training, const StoreIteration *row, bool final);
 /* A sentence of its own, to stderr and the log. */
-void progress_note(Progress *progress, const char *format, ...) CORE_PRINTF(2, 3);
+void progress_message(Progress *progress, const char *format, ...) CORE_PRINTF(2, 3);
 
 /* What a scale.scheme comes to: "more_minibatches, factor 4: env.num 8192, ...", into an empty text. */
 const char *progress_scaling(const CoreConfig *config, CoreText *text);

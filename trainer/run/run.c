@@ -74,14 +74,14 @@ static int write_checkpoint(Run *run) {
 /* Books a checkpoint that was written, or when to try again. */
 static void note_save(Run *run, int code) {
   if (code == CORE_OK) {
-    if (run->retry_s > 0) progress_note(&run->progress, "checkpoints can be written again");
+    if (run->retry_s > 0) progress_message(&run->progress, "checkpoints can be written again");
     run->saved_s = core_clock_s();
     run->saved_iteration = run->training->position.iteration;
     run->retry_s = 0;
     return;
   }
   if (run->retry_s == 0)
-    progress_note(&run->progress, "warning: no checkpoint at iteration %" PRId64 ", training goes on: %s",
+    progress_message(&run->progress, "warning: no checkpoint at iteration %" PRId64 ", training goes on: %s",
                   run->training->position.iteration, core_error_message());
   run->retry_s = run->retry_s == 0 ? RETRY_FIRST_S : fmin(2 * run->retry_s, RETRY_LAST_S);
   run->retry_at_s = core_clock_s() + run->retry_s;
@@ -137,7 +137,7 @@ static void warn_of_nonfinite_worlds(Run *run) {
   ranks_sum_counts(&worlds, 1);
   if (worlds == 0) return;
   run->worlds_warned = true;
-  progress_note(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
+  progress_message(&run->progress, "warning: the physics of %" PRId64 " worlds reached NaN or infinity by iteration %"
                 PRId64 "; their episodes were ended", worlds, run->training->position.iteration);
 }
 
@@ -185,7 +185,7 @@ static int train(Run *run) {
   TRY(save(run));
   if (code == CORE_OK && training_finished(run->training)) return CORE_OK;
   agree_on_next(run, &save_now);
-  progress_note(&run->progress, "stopped by signal %d after iteration %" PRId64 " of %" PRId64 "; --resume goes on",
+  progress_message(&run->progress, "stopped by signal %d after iteration %" PRId64 " of %" PRId64 "; --resume goes on",
                 run->stop, run->training->position.iteration, run->training->plan.iterations);
   return CORE_REQUEUE;
 }
@@ -199,7 +199,7 @@ static int inherit(Run *run) {
   if (ranks_is_first()) code = inherit_restore(training, &run->checkpoint, run->root, run->state.parent);
   TRY(ranks_agree(code));
   TRY(training_after_load(training));
-  progress_note(&run->progress, "starting from %s (init.restore = %s), at iteration %" PRId64 " of %" PRId64,
+  progress_message(&run->progress, "starting from %s (init.restore = %s), at iteration %" PRId64 " of %" PRId64,
                 run->state.parent, run->config->init.restore, training->position.iteration, training->plan.iterations);
   return CORE_OK;
 }
@@ -219,7 +219,7 @@ static int restore(Run *run) {
   TRY(ranks_agree(code));
   TRY(training_after_load(run->training));
   const Env *env = run->training->env;
-  progress_note(&run->progress, "going on after iteration %" PRId64 " of %" PRId64 "%s", run->saved_iteration,
+  progress_message(&run->progress, "going on after iteration %" PRId64 " of %" PRId64 "%s", run->saved_iteration,
                 run->training->plan.iterations, env && env->outside ? "; episodes begin anew" : "");
   return CORE_OK;
 }
@@ -253,7 +253,8 @@ static void check_signals(void) {
 
 /* Of a stop before there is anything to save. */
 static void note_early_stop(Run *run) {
-  progress_note(&run->progress, "stopped by signal %d before training began; --resume starts it", core_signals_stop());
+  progress_message(&run->progress, "stopped by signal %d before training began; --resume starts it",
+                   core_signals_stop());
 }
 
 static int attempt(Run *run) {
@@ -325,7 +326,7 @@ static void note_start(const Run *run) {
   core_info("attempt %d, version %s commit %s, %s, %d threads", run->state.attempt, core_version(), core_commit(),
             run->state.device, plan->threads);
   for (int rank = 0; rank < plan->ranks && plan->ranks > 1; rank++) core_info("%s", ranks_describe(rank, who));
-  run_code_note(run->config, run->root, run->id, &run->state);
+  run_code_record(run->config, run->root, run->id, &run->state);
   note_scaling(run->config);
 }
 
@@ -335,8 +336,8 @@ static void note_device(Run *run) {
   const char *reason = training->device_note[0] ? training->device_note : CORE_HAS_CUDA ? "" : "built without CUDA";
   if (strcmp(run->config->train.device, "auto") != 0) return;
   if (training->device)
-    progress_note(&run->progress, "train.device = auto: computing on %s", training->device->description);
-  else progress_note(&run->progress, "train.device = auto: computing on the CPU%s%s%s", *reason ? " (" : "", reason,
+    progress_message(&run->progress, "train.device = auto: computing on %s", training->device->description);
+  else progress_message(&run->progress, "train.device = auto: computing on the CPU%s%s%s", *reason ? " (" : "", reason,
                      *reason ? ")" : "");
 }
 

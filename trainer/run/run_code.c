@@ -54,7 +54,7 @@ int run_code_begin(const CoreConfig *config, bool goes_on, StoreState *state) {
   return CORE_OK;
 }
 
-void run_code_note(const CoreConfig *config, const char *root, const char *id, const StoreState *state) {
+void run_code_record(const CoreConfig *config, const char *root, const char *id, const StoreState *state) {
   const StoreCode *code;
   char path[CORE_PATH_MAX], name[48];
   if (store_code_find(config, &code) != CORE_OK || !*code->hash) return;

@@ -13,6 +13,6 @@ int run_code_may_resume(const CoreConfig *config, const StoreState *before, cons
 /* Puts this attempt's code into `state`, behind that of the attempts which it goes on from. */
 int run_code_begin(const CoreConfig *config, bool goes_on, StoreState *state);
 /* Writes the attempt's code to the log, and all of its files' hashes to runs/<id>/code.<attempt>.tsv. */
-void run_code_note(const CoreConfig *config, const char *root, const char *id, const StoreState *state);
+void run_code_record(const CoreConfig *config, const char *root, const char *id, const StoreState *state);
 
 #endif

@@ -4,17 +4,17 @@
 #include <inttypes.h>
 
 #include "trainer/ranks/ranks.h"
-#include "trainer/run/evaluation_film.h"
+#include "trainer/run/evaluation_video.h"
 
 static const char NO_LIMIT_HINT[] = "set env.max_steps, or register the environment with max_episode_steps";
 
 /* Evaluates on the training levels and the other sets: row[1 + others.count]. */
 static int evaluate(const RunEvaluation *evaluation, StoreEvaluation *row) {
   Training *training = evaluation->training;
-  EvaluationFilm *film = NULL;
-  if (ranks_is_first()) evaluation_film_begin(training, evaluation->root, evaluation->id, &film);
+  EvaluationVideo *video = NULL;
+  if (ranks_is_first()) evaluation_video_begin(training, evaluation->root, evaluation->id, &video);
   const int code = training_evaluate(training, row);
-  evaluation_film_end(training, evaluation->progress, code == CORE_OK, &film);
+  evaluation_video_end(training, evaluation->progress, code == CORE_OK, &video);
   TRY(code);
   for (int set = 0; set < training->others.count; set++) TRY(training_evaluate_other(training, set, &row[1 + set]));
   return CORE_OK;
@@ -26,7 +26,8 @@ static void warn_of_unfinished(const RunEvaluation *evaluation, const StoreEvalu
   const Env *env = evaluation->training->levels;
   if (row->episodes >= attempts || *warned) return;
   *warned = true;
-  progress_note(evaluation->progress, "warning: evaluation after iteration %" PRId64 " on %s: %.0f of %d attempts took "
+  progress_message(evaluation->progress,
+                   "warning: evaluation after iteration %" PRId64 " on %s: %.0f of %d attempts took "
                 "more than %d steps and are not measured; %s", row->iteration, row->level_set,
                 attempts - row->episodes, attempts, env->max_steps,
                 env->has_no_limit ? NO_LIMIT_HINT
@@ -43,8 +44,8 @@ int run_evaluate_if_due(const RunEvaluation *evaluation, bool *unfinished_warned
   training->evaluation_due = -1;
   for (int i = 0; i <= training->others.count && ranks_is_first(); i++) {
     const Evaluator *evaluator = i == 0 ? &training->evaluator : &training->others.set[i - 1].evaluator;
-    run_logs_evaluation(evaluation->logs, &row[i], evaluator->all_attempts);
-    warn_of_unfinished(evaluation, &row[i], evaluator->all_attempts, unfinished_warned);
+    run_logs_evaluation(evaluation->logs, &row[i], evaluator->global_attempts);
+    warn_of_unfinished(evaluation, &row[i], evaluator->global_attempts, unfinished_warned);
   }
   return CORE_OK;
 }
@@ -52,6 +53,7 @@ int run_evaluate_if_due(const RunEvaluation *evaluation, bool *unfinished_warned
 void run_evaluate_warn(const Training *training, Progress *progress) {
   const Env *env = training->levels;
   if (!env || !env->has_no_limit || training->config.eval.count == 0) return;
-  progress_note(progress, "warning: %s states no time limit: an attempt of an evaluation that takes more than %d steps "
+  progress_message(progress,
+                   "warning: %s states no time limit: an attempt of an evaluation that takes more than %d steps "
                 "is not measured; %s", training->config.env.task, env->max_steps, NO_LIMIT_HINT);
 }

@@ -10,10 +10,10 @@
 #include "core/terminal.h"
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/math/estimators.h"
-#include "trainer/nets/agent_initialise.h"
+#include "trainer/nets/agent_init.h"
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/run/evaluation_film.h"
+#include "trainer/run/evaluation_video.h"
 #include "trainer/run/machine.h"
 #include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
@@ -45,7 +45,7 @@ static int register_buffers(Training *training, int max_rows) {
   if (config->metrics.visited_states > 0)
     visited_register(&training->visited, levels, &training->shards, config->metrics.visited_states,
                      core_config_iterations(config), core_config_transitions_per_iteration(config), arena);
-  TRY(evaluation_film_check(config, levels));
+  TRY(evaluation_video_check(config, levels));
   if (config->eval.count > 0) evaluate_register(&training->evaluator, config, levels, training->shards.worlds, arena);
   return evaluation_sets_register(&training->others, config, levels, training->shards.worlds, arena);
 }
@@ -55,7 +55,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Rows that the activations must hold: a piece of a minibatch, or as many acting worlds as are worth one pass. */
 static int activation_rows(const CoreConfig *config, const Shards *shards) {
   int64_t acting = larger(shards->worlds, config->eval.count > 0 ? config->eval.episodes : 0);
-  int64_t minibatch = shards->all_shards > 1 ? minibatch_room(config, shards) : learner_size(config).rows;
+  int64_t minibatch = shards->global_shards > 1 ? minibatch_room(config, shards) : learner_size(config).rows;
   return (int)larger(minibatch, acting < ACTING_ROWS ? acting : ACTING_ROWS);
 }
 
@@ -129,7 +129,7 @@ static int fill_plan(Training *training) {
     .minibatch_rows = (int)(core_config_transitions_per_iteration(config) / config->ppo.num_minibatches),
     .levels = training->levels->level_count,
     .observation_length = training->levels->observation_length,
-    .attempts = training->evaluator.all_attempts,
+    .attempts = training->evaluator.global_attempts,
     .actor_parameters = training->agent.actor.n,
     .critic_parameters = training->agent.critic.n,
     .ranks = ranks_size(),
@@ -185,7 +185,7 @@ int training_check_memory(const Training *training) {
                     "env.num or ppo.num_steps%s%s%s", core_text_count(total, needed),
                     core_text_count(plan->buffer_bytes, buffers), core_text_count(plan->environment_bytes, worlds),
                     core_text_count(plan->machine_bytes, present),
-                    training->rollout.observer.is_half || training->rollout.is_compact || training->levels->pixels ? ""
+                    training->rollout.pipeline.is_half || training->rollout.is_compact || training->levels->pixels ? ""
                     : ", or set train.observation_storage to float16 or state",
                     plan->attempts > 4096 ? ", or eval.episodes" : "",
                     training->curriculum ? ", or sfl.batch_size" : "");
@@ -213,7 +213,7 @@ static int allocate(Training *training) {
   return CORE_OK;
 }
 
-int training_allocate(Training *training) { return training_memory_explain(training, allocate(training)); }
+int training_allocate(Training *training) { return training_memory_suggest(training, allocate(training)); }
 
 int training_connect(Training *training) { return training_device_connect(training); }
 
@@ -223,9 +223,9 @@ int training_start(Training *training) {
     noisy_sgd_start(training->sgd);
     return CORE_OK;
   }
-  agent_initialise(&training->agent, (uint64_t)training->config.train.seed);
+  agent_init_weights(&training->agent, (uint64_t)training->config.train.seed);
   training->learner.kind->start(training->learner.state);
-  coverage_forget(&training->coverage); /* what a damaged checkpoint may have left there */
+  coverage_reset(&training->coverage); /* what a damaged checkpoint may have left there */
   TRY(rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed));
   training_bf16_start(training); /* by what the worlds show now */
   return CORE_OK;
@@ -262,13 +262,13 @@ void training_add_sections(Training *training, Checkpoint *checkpoint) {
 
 void training_before_save(Training *training) {
   if (training->sgd) {
-    training_device_fetch(training);
+    training_device_download(training);
     return;
   }
   training->learner.kind->get_count(training->learner.state, &training->position.count);
-  observer_pool(&training->rollout.observer);
+  obs_pool_statistics(&training->rollout.pipeline);
   if (!training->curriculum) training->env->save(training->env, training->env_state);
-  training_device_fetch(training);
+  training_device_download(training);
   sections_gather(&training->sections);
 }
 
@@ -288,12 +288,12 @@ static int check_position(const Training *training) {
 int training_after_load(Training *training) {
   TRY(ranks_agree(ranks_is_first() ? check_position(training) : CORE_OK));
   if (training->sgd) {
-    training_device_put(training);
+    training_device_upload(training);
     return CORE_OK;
   }
   sections_share(&training->sections);
   TRY(training_bf16_restored(training));
-  training_device_put(training);
+  training_device_upload(training);
   training->learner.kind->set_count(training->learner.state, &training->position.count);
   rollout_restored(&training->rollout);
   if (training->curriculum)
@@ -455,7 +455,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   finish_profile(training, row);
   finish_coverage(training, row);
   if (training->rollout.visited) visited_finish(&training->visited);
-  observer_advance(&training->rollout.observer); /* until now all was seen with the statistics of the rollout */
+  obs_advance(&training->rollout.pipeline); /* until now all was seen with the statistics of the rollout */
   double measured = core_clock_s();
 
   training->position.iteration = iteration;
@@ -466,7 +466,7 @@ int training_iterate(Training *training, StoreIteration *row) {
     curriculum_fill_row(training->curriculum, &training->rollout, row);
     row->seconds_levels = begun - start;
   }
-  training_note_results(training, row);
+  training_record_results(training, row);
   double end = core_clock_s();
   double seconds[] = {collected - start, updated - collected, end - updated, episodes.environment_s, measured - updated,
                       end - start};

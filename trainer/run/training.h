@@ -24,7 +24,7 @@ typedef struct TrainingPlan {
   int evaluation_worlds, coverage_worlds; /* of them; the rest are trained on, but for one that describes the task */
   size_t actor_parameters, critic_parameters;
   int ranks, threads;            /* threads: of this rank */
-  int generated;               /* env.curriculum: worlds on new levels in every iteration */
+  int generated;                 /* env.curriculum: worlds on new levels in every iteration */
   double buffer_bytes, environment_bytes, machine_bytes;
   double device_bytes,
     device_worlds_bytes; /* that training takes of the device's memory, worlds' of it; 0 without one */
@@ -110,7 +110,7 @@ int64_t training_transitions(const Training *training); /* of all worlds since t
 int training_iterate(Training *training, StoreIteration *row);
 
 /* Of an iteration's row: what progress shows until there is an evaluation. Called by training_iterate. */
-void training_note_results(Training *training, const StoreIteration *row);
+void training_record_results(Training *training, const StoreIteration *row);
 
 /* What became of an environment's steps: the code, CORE_FAIL for all but CORE_OK and CORE_REQUEUE; notes in env_failed
  * whether they failed. */

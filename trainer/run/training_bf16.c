@@ -22,7 +22,7 @@ static void follow_the_first(Training *training) {
   double lacks = !ops_cpu_bf16_has(training->ops, choice);
   ranks_max(&lacks, 1);
   for (int i = 0; i < choice->layers && lacks > 0; i++)
-    if (choice->layer[i].way == OPS_BF16_LIBRARY) choice->layer[i].way = OPS_BF16_ROUNDED;
+    if (choice->layer[i].method == OPS_BF16_LIBRARY) choice->layer[i].method = OPS_BF16_ROUNDED;
   ops_cpu_bf16_use(training->ops, choice);
   if (lacks > 0 && ranks_is_first())
     core_warn("bf16: a rank's processor multiplies no bf16 numbers, so no rank does: factors are rounded");
@@ -40,7 +40,7 @@ static void tell(const OpsBf16 *choice, const char *what) {
  * encoded. */
 static OpsBf16Input input_of(const Training *training) {
   const Rollout *rollout = &training->rollout;
-  const bool is_known = !rollout->observer.active && training->agent.encoder.shape.kind == ENCODER_NONE;
+  const bool is_known = !rollout->pipeline.active && training->agent.encoder.shape.kind == ENCODER_NONE;
   return (OpsBf16Input){is_known ? rollout_last_observations(rollout) : NULL, rollout->worlds, rollout->features};
 }
 

@@ -8,7 +8,7 @@
 #include "trainer/ranks/communicator.h"
 #include "trainer/ranks/device_choice.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/wrappers/hosted.h"
+#include "trainer/wrappers/host_env.h"
 
 /* ---- which one --------------------------------------------------------------------------------------------------- */
 
@@ -65,7 +65,7 @@ int training_device_check_env(Training *training) {
   if (training->device == NULL || env->device) return CORE_OK;
   if (strcmp(training->config.train.device, "cuda") == 0) {
     training->levels = NULL;
-    return hosted_create(env, NULL, &training->levels);
+    return host_env_create(env, NULL, &training->levels);
   }
   snprintf(training->device_note, sizeof training->device_note,
            "%s environments run there; train.device = cuda has networks and updates on the GPU", env->name);
@@ -126,13 +126,13 @@ void training_device_mirror(Training *training, Checkpoint *checkpoint) {
   }
 }
 
-void training_device_fetch(const Training *training) {
+void training_device_download(const Training *training) {
   for (int i = 0; i < training->mirrors; i++)
     core_device_to_host(training->device, training->mirror[i].host, training->mirror[i].device,
                         training->mirror[i].bytes);
 }
 
-void training_device_put(const Training *training) {
+void training_device_upload(const Training *training) {
   for (int i = 0; i < training->mirrors; i++)
     core_device_to_device(training->device, training->mirror[i].device, training->mirror[i].host,
                           training->mirror[i].bytes);

@@ -18,8 +18,8 @@ OpsPrecision training_device_precision(const CoreConfig *config);
 int training_device_create_ops(Training *training);
 /* Replaces sections in device memory by copies on the host. */
 void training_device_mirror(Training *training, Checkpoint *checkpoint);
-void training_device_fetch(const Training *training);  /* before the sections are written */
-void training_device_put(const Training *training);    /* after they were read */
+void training_device_download(const Training *training);  /* before the sections are written */
+void training_device_upload(const Training *training);    /* after they were read */
 void training_device_close(Training *training);
 
 #endif

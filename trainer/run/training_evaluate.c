@@ -4,7 +4,7 @@
 #include "trainer/ranks/ranks.h"
 #include "trainer/run/training.h"
 
-void training_note_results(Training *training, const StoreIteration *row) {
+void training_record_results(Training *training, const StoreIteration *row) {
   const bool evaluates = training->config.eval.count > 0;
   TrainingPosition *position = &training->position;
   if (!isnan(row->solve_rate) && (!evaluates || isnan(position->solve_rate))) position->solve_rate = row->solve_rate;
@@ -39,9 +39,9 @@ int training_env_result(Training *training, int code) {
 }
 
 int training_evaluate(Training *training, StoreEvaluation *row) {
-  observer_pool(&training->rollout.observer);
+  obs_pool_statistics(&training->rollout.pipeline);
   const int code = training_env_result(
-    training, evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.observer,
+    training, evaluate_play(&training->evaluator, training->ops, &training->agent, &training->rollout.pipeline,
                             (uint64_t)training->config.train.seed, training_evaluation_number(training), row));
   if (code != CORE_OK) return core_error_context(code, "an evaluation");
   place_row(training, row);
@@ -51,10 +51,10 @@ int training_evaluate(Training *training, StoreEvaluation *row) {
 }
 
 int training_evaluate_other(Training *training, int set, StoreEvaluation *row) {
-  observer_pool(&training->rollout.observer);
+  obs_pool_statistics(&training->rollout.pipeline);
   const int code = training_env_result(
     training, evaluation_sets_play(&training->others, set, training->ops, &training->agent,
-                                   &training->rollout.observer, (uint64_t)training->config.train.seed,
+                                   &training->rollout.pipeline, (uint64_t)training->config.train.seed,
                                    training_evaluation_number(training), row));
   if (code != CORE_OK) return core_error_context(code, "an evaluation");
   place_row(training, row);

@@ -104,7 +104,7 @@ int training_memory_check(const Training *training) {
   return code;
 }
 
-int training_memory_explain(const Training *training, int code) {
+int training_memory_suggest(const Training *training, int code) {
   CoreArenaEntry largest;
   if (code != CORE_FAIL || training->device == NULL || strstr(core_error_message(), "out of memory") == NULL)
     return code;

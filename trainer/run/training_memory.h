@@ -12,6 +12,6 @@ void training_memory_count(Training *training);
 /* CORE_FAIL when the plan exceeds the device's memory: both sizes, the largest tensors, and what to set. */
 int training_memory_check(const Training *training);
 /* Adds to the message of a failed allocation on the device what to set; returns `code`. */
-int training_memory_explain(const Training *training, int code);
+int training_memory_suggest(const Training *training, int code);
 
 #endif

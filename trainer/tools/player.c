@@ -13,12 +13,12 @@
 #include "trainer/run/training_bf16.h"
 #include "trainer/wrappers/action.h"
 
-static int load_observer(Player *player, const char *checkpoint) {
-  Observer *observer = &player->observer;
-  if (!observer->has_moments) return CORE_OK;
-  TRY(checkpoint_read_section(checkpoint, player->run_id, OBSERVER_SECTION, observer->normaliser.moments,
-                              observer_section_bytes(observer), &player->iteration));
-  normalise_restored(&observer->normaliser);
+static int load_pipeline(Player *player, const char *checkpoint) {
+  ObsPipeline *pipeline = &player->pipeline;
+  if (!pipeline->has_moments) return CORE_OK;
+  TRY(checkpoint_read_section(checkpoint, player->run_id, OBS_SECTION, pipeline->normalizer.moments,
+                              obs_section_bytes(pipeline), &player->iteration));
+  normalize_restored(&pipeline->normalizer);
   return CORE_OK;
 }
 
@@ -45,16 +45,17 @@ static int load_policy(Player *player, const char *checkpoint) {
   player->arena = core_arena_create("player");
   agent_register(&player->agent, &player->config, player->env, 1, player->arena);
   const Shards alone = shards_alone(1);
-  observer_register(&player->observer, &player->config, player->env, &alone, player->arena);
+  obs_register(&player->pipeline, &player->config, player->env, &alone, player->arena);
   CORE_ARENA(player->arena, player->shown, (size_t)player->env->observation_length, "shown [features]");
   CORE_ARENA(player->arena, player->observation, (size_t)player->agent.inputs, "observation [features]");
-  CORE_ARENA(player->arena, player->states, (size_t)agent_states(&player->config), "states of the memory [numbers]");
+  CORE_ARENA(player->arena, player->states, (size_t)agent_state_size(&player->config),
+             "states of the memory [numbers]");
   CORE_ARENA(player->arena, player->logits, (size_t)player->agent.head.logits, "logits [logits]");
   TRY(core_arena_commit(player->arena));
   agent_bind_activations(&player->agent);
   TRY(agent_create_ops(&player->agent, &player->config, 1, &player->ops));
   TRY(load_bf16(player, checkpoint));
-  TRY(load_observer(player, checkpoint));
+  TRY(load_pipeline(player, checkpoint));
   return checkpoint_read_section(checkpoint, player->run_id, "actor", actor->theta, actor->n * sizeof *actor->theta,
                                  &player->iteration);
 }
@@ -97,12 +98,12 @@ void player_act(Player *player, const float *observation, uint64_t seed, int ste
   float logp, bounded[OPS_FACTORS_MAX] = {0};
   for (int i = 0; i < env->observation_length; i++)
     player->shown[i] = observation[env->features ? env->features[i] : i];
-  observer_look(&player->observer, player->shown, 1, player->observation);
+  obs_transform_eval(&player->pipeline, player->shown, 1, player->observation);
   for (int i = 0; step == 0 && i < agent->recurrent.states; i++) player->states[i] = 0;
   agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = player->states, .end = player->states});
   agent_policy(agent, player->ops, agent->actor.theta, player->observation, 1, player->logits);
   if (strcmp(player->config.eval.actions, "mean") == 0)
-    action_likeliest(player->ops, &agent->head, player->logits, 1, &drawn);
+    action_mode(player->ops, &agent->head, player->logits, 1, &drawn);
   else
     player->ops->policy_sample(player->ops, &agent->head, player->logits, 1, seed, CORE_RANDOM_EVALUATE, 0,
                                (uint32_t)step, &drawn, &logp);

@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "trainer/envs/env.h"
 #include "trainer/nets/agent.h"
-#include "trainer/wrappers/observer.h"
+#include "trainer/wrappers/obs_pipeline.h"
 
 typedef struct Player {
   CoreConfig config;
@@ -17,7 +17,7 @@ typedef struct Player {
   CoreArena *arena;
   Agent agent;
   Ops *ops;
-  Observer observer;
+  ObsPipeline pipeline;
   float *shown;               /* [env->observation_length] */
   float *observation;         /* [agent.inputs]: as the agent sees it */
   float *states;              /* [numbers] of the policy's memory, which enter the next step */

@@ -16,15 +16,15 @@ void gradient_register(Gradient *gradient, const Agent *agent, const Shards *sha
   const size_t own = (size_t)shards->shards;
   *gradient = (Gradient){.agent = agent, .shards = *shards};
   agent_register_gradient(agent, &gradient->mean, rows, arena);
-  if (shards->all_shards == 1) return;
+  if (shards->global_shards == 1) return;
   CORE_ARENA(arena, gradient->rows, own, "gradient rows [shards]");
   CORE_ARENA_DEVICE(arena, gradient->actor, own * agent->actor.n, "actor gradients of shards [shards][parameters]");
   CORE_ARENA_DEVICE(arena, gradient->critic, own * agent->critic.n, "critic gradients of shards [shards][parameters]");
   if (!shards->ordered) return;
   const size_t slice = agent->device ? gradient_device_slice() : SLICE;
-  CORE_ARENA_DEVICE(arena, gradient->gather, ((size_t)shards->all_shards + own) * slice,
+  CORE_ARENA_DEVICE(arena, gradient->gather, ((size_t)shards->global_shards + own) * slice,
                     "gradient slices [shards][slice]");
-  if (agent->device) CORE_ARENA_DEVICE(arena, gradient->shares, (size_t)shards->all_shards, "shares [shards]");
+  if (agent->device) CORE_ARENA_DEVICE(arena, gradient->shares, (size_t)shards->global_shards, "shares [shards]");
 }
 
 void gradient_begin_captured(Gradient *gradient, const GradientCaptured *captured) {
@@ -39,8 +39,8 @@ void gradient_begin(Gradient *gradient) {
   if (gradient->agent->device) gradient_device_begin(gradient);
 }
 
-void gradient_expect_last(Gradient *gradient, int rows, int64_t all_rows) {
-  if (gradient->rows && gradient->agent->device) gradient_device_expect_last(gradient, rows, all_rows);
+void gradient_expect_last(Gradient *gradient, int rows, int64_t global_rows) {
+  if (gradient->rows && gradient->agent->device) gradient_device_expect_last(gradient, rows, global_rows);
 }
 
 /* mean over `before` rows and that of `rows` more -> mean over both. */
@@ -62,8 +62,8 @@ void gradient_add(Gradient *gradient, int shard, int rows) {
 }
 
 /* Adds up the ranks' parts, each weighted by its share of the rows. */
-static void sum_ranks(const Gradient *gradient, const float *own, size_t n, int64_t all_rows, float *mean) {
-  const float share = (float)((double)gradient->rows[0] / (double)all_rows);
+static void sum_ranks(const Gradient *gradient, const float *own, size_t n, int64_t global_rows, float *mean) {
+  const float share = (float)((double)gradient->rows[0] / (double)global_rows);
   if (gradient->rows[0] == 0) memset(mean, 0, n * sizeof *mean); /* `own` holds nothing */
   else for (size_t i = 0; i < n; i++) mean[i] = share * own[i];
   ranks_sum_floats(mean, n);
@@ -86,21 +86,21 @@ static void fold_slice(const float *slice, const double *share, int shards, size
 
 static void fold_shards(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
   const size_t shards = (size_t)gradient->shards.shards;
-  float *all = gradient->gather, *packed = all + (size_t)gradient->shards.all_shards * SLICE;
+  float *all = gradient->gather, *packed = all + (size_t)gradient->shards.global_shards * SLICE;
   for (size_t first = 0; gradient->agent->device == NULL && first < n; first += SLICE) {
     const size_t count = n - first < SLICE ? n - first : SLICE;
     for (size_t s = 0; s < shards; s++) memcpy(packed + s * count, own + s * n + first, count * sizeof *packed);
     ranks_gather_all(packed, shards * count * sizeof *packed, all);
-    fold_slice(all, shares, gradient->shards.all_shards, count, mean + first);
+    fold_slice(all, shares, gradient->shards.global_shards, count, mean + first);
   }
   if (gradient->agent->device) gradient_device_fold(gradient, own, n, shares, mean);
 }
 
-void gradient_finish(Gradient *gradient, int64_t all_rows) {
+void gradient_finish(Gradient *gradient, int64_t global_rows) {
   const size_t actor = gradient->agent->actor.n, critic = gradient->agent->critic.n;
   if (gradient->rows == NULL) return;
   if (!gradient->shards.ordered && gradient->agent->device) {
-    gradient_device_sum_ranks(gradient, all_rows);
+    gradient_device_sum_ranks(gradient, global_rows);
     return;
   }
   if (gradient->captured.rows) {
@@ -109,13 +109,13 @@ void gradient_finish(Gradient *gradient, int64_t all_rows) {
     return;
   }
   if (!gradient->shards.ordered) {
-    sum_ranks(gradient, gradient->actor, actor, all_rows, gradient->mean.actor);
-    sum_ranks(gradient, gradient->critic, critic, all_rows, gradient->mean.critic);
+    sum_ranks(gradient, gradient->actor, actor, global_rows, gradient->mean.actor);
+    sum_ranks(gradient, gradient->critic, critic, global_rows, gradient->mean.critic);
     return;
   }
   const int own = gradient->shards.shards;
   double *share = core_memory_zero_allocate((size_t)own, sizeof *share);
-  for (int s = 0; s < own; s++) share[s] = (double)gradient->rows[s] / (double)all_rows;
+  for (int s = 0; s < own; s++) share[s] = (double)gradient->rows[s] / (double)global_rows;
   double *shares = reduce_gather_records(share, (size_t)own * sizeof *share);
   fold_shards(gradient, gradient->actor, actor, shares, gradient->mean.actor);
   fold_shards(gradient, gradient->critic, critic, shares, gradient->mean.critic);

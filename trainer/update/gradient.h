@@ -21,7 +21,7 @@ typedef struct GradientSending {
   bool last;                      /* whether the current micro-batch is this rank's last; then its rows and the
                                    * minibatch's: */
   int rows;
-  int64_t all_rows;
+  int64_t global_rows;
 } GradientSending;
 
 /* Data of captured updates, with one micro-batch per shard, that only the device knows. */
@@ -51,15 +51,15 @@ void gradient_begin(Gradient *gradient);
 /* Begins a minibatch of a captured update: the host does not know the micro-batches' rows, so the functions below
  * ignore theirs. */
 void gradient_begin_captured(Gradient *gradient, const GradientCaptured *captured);
-/* Announces this rank's last micro-batch of a minibatch of all_rows rows, before its backward passes (actor, then
+/* Announces this rank's last micro-batch of a minibatch of global_rows rows, before its backward passes (actor, then
  * critic). Where ranks have devices, layers' gradients may then be sent as they are completed. Without this call
  * gradient_finish sends all. */
-void gradient_expect_last(Gradient *gradient, int rows, int64_t all_rows);
+void gradient_expect_last(Gradient *gradient, int rows, int64_t global_rows);
 /* Adds the gradient in `mean` of a micro-batch of one of this rank's shards. */
 void gradient_add(Gradient *gradient, int shard, int rows);
 /* Computes the minibatch's gradient; called by all ranks. comm.deterministic: the gradients of all shards are gathered,
  * slice by slice, and folded in double in shard order, which sends every shard's gradient to every rank. Otherwise the
- * ranks' sums are all-reduced, on CPUs by MPI, on devices by the agent's communicator. all_rows: over all ranks. */
-void gradient_finish(Gradient *gradient, int64_t all_rows);
+ * ranks' sums are all-reduced, on CPUs by MPI, on devices by the agent's communicator. global_rows: over all ranks. */
+void gradient_finish(Gradient *gradient, int64_t global_rows);
 
 #endif

@@ -51,7 +51,7 @@ static void weigh(Gradient *gradient, const GradientBucket *bucket) {
   const GradientSending *sending = &gradient->sending;
   float *mean = (bucket->is_actor ? gradient->mean.actor : gradient->mean.critic) + bucket->first;
   const float *before = (bucket->is_actor ? gradient->actor : gradient->critic) + bucket->first;
-  const double all = (double)sending->all_rows;
+  const double all = (double)sending->global_rows;
   if (gradient->captured.rows) {
     CoreDevice *device = gradient->agent->device;
     const OpsWeigh arguments = {mean, bucket->n, gradient->captured.rows, all};
@@ -95,19 +95,19 @@ void gradient_device_begin(Gradient *gradient) {
   gradient->mean.on_complete = NULL;
 }
 
-void gradient_device_expect_last(Gradient *gradient, int rows, int64_t all_rows) {
+void gradient_device_expect_last(Gradient *gradient, int rows, int64_t global_rows) {
   GradientSending *sending = &gradient->sending;
   if (gradient->agent->communicator == NULL || gradient->shards.ordered) return;
   sending->last = true;
   sending->rows = rows;
-  sending->all_rows = all_rows;
+  sending->global_rows = global_rows;
   gradient->mean.on_complete = on_complete;
   gradient->mean.context = gradient;
 }
 
-void gradient_device_sum_ranks(Gradient *gradient, int64_t all_rows) {
+void gradient_device_sum_ranks(Gradient *gradient, int64_t global_rows) {
   Communicator *communicator = gradient->agent->communicator;
-  gradient->sending.all_rows = all_rows;
+  gradient->sending.global_rows = global_rows;
   gradient->sending.actor_from = gradient->sending.critic_from = 0;
   send_complete(gradient);
   communicator->finish(communicator);
@@ -116,12 +116,12 @@ void gradient_device_sum_ranks(Gradient *gradient, int64_t all_rows) {
 /* ---- comm.deterministic ------------------------------------------------------------------------------------------ */
 
 void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean) {
-  const size_t own_shards = (size_t)gradient->shards.shards, all_shards = (size_t)gradient->shards.all_shards;
+  const size_t own_shards = (size_t)gradient->shards.shards, global_shards = (size_t)gradient->shards.global_shards;
   CoreDevice *device = gradient->agent->device;
   Communicator *communicator = gradient->agent->communicator;
   const GradientCaptured *captured = &gradient->captured;
-  float *all = gradient->gather, *packed = all + all_shards * SLICE;
-  if (shares) core_device_to_device(device, gradient->shares, shares, all_shards * sizeof *shares);
+  float *all = gradient->gather, *packed = all + global_shards * SLICE;
+  if (shares) core_device_to_device(device, gradient->shares, shares, global_shards * sizeof *shares);
   for (size_t first = 0; first < n; first += SLICE) {
     const size_t count = n - first < SLICE ? n - first : SLICE;
     for (size_t s = 0; s < own_shards; s++)
@@ -130,7 +130,7 @@ void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const 
     const OpsFoldShards fold = {
       .of = communicator ? all : packed, .shares = shares ? gradient->shares : captured->shares,
       .step = shares ? NULL : captured->step, .parts = core_divisor((size_t)captured->parts),
-      .shards = (int)all_shards, .n = count, .mean = mean + first};
+      .shards = (int)global_shards, .n = count, .mean = mean + first};
     device->launch(device, &ops_fold_shards_launch, core_device_blocks(count, THREADS, BLOCKS_MAX), THREADS, 0, &fold);
   }
 }

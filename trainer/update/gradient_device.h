@@ -8,9 +8,9 @@ void gradient_device_add(CoreDevice *device, float *mean, const float *more, siz
 /* Plans the buckets of an agent's gradients, each of at least `least` bytes where its network has that many left. */
 void gradient_device_plan(const Agent *agent, size_t least, GradientSending *sending);
 void gradient_device_begin(Gradient *gradient);
-void gradient_device_expect_last(Gradient *gradient, int rows, int64_t all_rows);
+void gradient_device_expect_last(Gradient *gradient, int rows, int64_t global_rows);
 /* Weighs and sends what is not sent yet, and makes the device wait for all sums. One shard per rank. */
-void gradient_device_sum_ranks(Gradient *gradient, int64_t all_rows);
+void gradient_device_sum_ranks(Gradient *gradient, int64_t global_rows);
 /* Folds own [shards][n] of every rank -> mean [n], for comm.deterministic. shares: [global shards], on the host. */
 void gradient_device_fold(Gradient *gradient, const float *own, size_t n, const double *shares, float *mean);
 /* Returns the elements of a slice that is gathered at once. */

@@ -25,9 +25,9 @@ static int check_sizes(const CoreConfig *config) {
   return CORE_OK;
 }
 
-static MinibatchBy by_of(const CoreConfig *config) {
+static MinibatchUnit by_of(const CoreConfig *config) {
   if (strcmp(config->ppo.minibatch_by, "environments") == 0) return MINIBATCH_ENVIRONMENTS;
-  return agent_states(config) > 0 ? MINIBATCH_SEQUENCES : MINIBATCH_TRANSITIONS;
+  return agent_state_size(config) > 0 ? MINIBATCH_SEQUENCES : MINIBATCH_TRANSITIONS;
 }
 
 /* Rows that are drawn together. */
@@ -40,22 +40,22 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 int minibatch_room(const CoreConfig *config, const Shards *shards) {
   const int64_t all = core_config_transitions_per_iteration(config) / config->ppo.num_minibatches;
   const int64_t unit = unit_of(config);
-  const double share = (double)all / (double)unit / shards->all_shards;
+  const double share = (double)all / (double)unit / shards->global_shards;
   const int64_t of_shard = config->ppo.num_steps * shards_worlds(shards);
-  if (shards->all_shards == 1) return (int)all;
+  if (shards->global_shards == 1) return (int)all;
   return (int)smaller(smaller(all, of_shard), unit * (int64_t)ceil(share + 6 * sqrt(share) + 1));
 }
 
 int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rollout *rollout, CoreArena *arena) {
   TRY(check_sizes(config));
   const Shards *shards = &rollout->shards;
-  const MinibatchBy by = by_of(config);
-  const size_t total = (size_t)rollout->steps * (size_t)shards->all_worlds;
+  const MinibatchUnit by = by_of(config);
+  const size_t total = (size_t)rollout->steps * (size_t)shards->global_worlds;
   const size_t all = total / (size_t)config->ppo.num_minibatches;
   const size_t own = (size_t)rollout->steps * (size_t)rollout->worlds, rows = (size_t)minibatch_room(config, shards);
-  *minibatch = (Minibatch){.all_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
+  *minibatch = (Minibatch){.global_rows = (int)all, .room = (int)rows, .rows = (int)rows, .by = by};
   const size_t permuted = total / (size_t)unit_of(config);
-  const bool alone = shards->all_shards == 1, on_device = core_arena_device(arena) != NULL;
+  const bool alone = shards->global_shards == 1, on_device = core_arena_device(arena) != NULL;
   minibatch->parts = (int)config->ppo.num_minibatches;
   CORE_ARENA_DEVICE(arena, minibatch->order, permuted, "minibatch permutation");
   if (alone && by == MINIBATCH_SEQUENCES)
@@ -79,7 +79,7 @@ int minibatch_register(Minibatch *minibatch, const CoreConfig *config, const Rol
 
 void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, uint64_t seed, int64_t iteration,
                        int epoch) {
-  const uint32_t worlds = (uint32_t)rollout->shards.all_worlds, total = worlds * (uint32_t)rollout->steps;
+  const uint32_t worlds = (uint32_t)rollout->shards.global_worlds, total = worlds * (uint32_t)rollout->steps;
   const uint32_t n = minibatch->by == MINIBATCH_TRANSITIONS   ? total
                      : minibatch->by == MINIBATCH_ENVIRONMENTS ? worlds
                                                                : total / (uint32_t)states_length(&rollout->states);
@@ -90,25 +90,25 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
                                   minibatch->epoch_rows, total};
     KERNELS_EACH(rollout->device, ops_sequence_rows, ops_sequence_row, rows.n, &rows);
   }
-  if (minibatch->part_rows) minibatch_device_choose(minibatch, rollout);
+  if (minibatch->part_rows) minibatch_device_list(minibatch, rollout);
 }
 
 /* Row `row` of part m, as a row of the run's rollout [steps][all worlds]. */
 static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, int m, uint32_t row) {
-  const uint32_t steps = (uint32_t)rollout->steps, rows = (uint32_t)minibatch->all_rows;
+  const uint32_t steps = (uint32_t)rollout->steps, rows = (uint32_t)minibatch->global_rows;
   if (minibatch->by == MINIBATCH_TRANSITIONS) return minibatch->order[(size_t)m * rows + row];
   if (minibatch->by == MINIBATCH_SEQUENCES) {
     const uint32_t length = (uint32_t)states_length(&rollout->states);
-    const SapgLayout layout = states_layout(&rollout->states, rollout->shards.all_worlds);
+    const SapgLayout layout = states_layout(&rollout->states, rollout->shards.global_worlds);
     return sapg_sample(&layout, minibatch->order[((size_t)m * rows + row) / length], row % length);
   }
   const uint32_t *world = minibatch->order + (size_t)m * (rows / steps);
-  return row % steps * (uint32_t)rollout->shards.all_worlds + world[row / steps];
+  return row % steps * (uint32_t)rollout->shards.global_worlds + world[row / steps];
 }
 
 /* All rows of part m are this rank's, in the part's order, wherever the ops are. */
 static void select_all(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
-  const int rows = minibatch->all_rows, worlds = rows / rollout->steps;
+  const int rows = minibatch->global_rows, worlds = rows / rollout->steps;
   minibatch->shard_rows[0] = rows;
   const uint32_t *all = minibatch->epoch_rows ? minibatch->epoch_rows : minibatch->order;
   minibatch->rows_of_part = all + (size_t)m * (size_t)rows;
@@ -118,13 +118,13 @@ static void select_all(Minibatch *minibatch, Ops *ops, const Rollout *rollout, i
                   minibatch->own);
 }
 
-void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts) {
+void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts) {
   const int steps = minibatch->by == MINIBATCH_ENVIRONMENTS ? rollout->steps : 1;
   minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
-  minibatch->shard_rows[0] = minibatch->all_rows;
+  minibatch->shard_rows[0] = minibatch->global_rows;
   minibatch->rows_of_part = minibatch->own;
-  ops->update->take_rows(ops, minibatch->epoch_rows ? minibatch->epoch_rows : minibatch->order, parts,
-                         minibatch->all_rows / steps, steps, rollout->worlds, minibatch->own);
+  ops->update->current_rows(ops, minibatch->epoch_rows ? minibatch->epoch_rows : minibatch->order, parts,
+                         minibatch->global_rows / steps, steps, rollout->worlds, minibatch->own);
 }
 
 /* Rows in the part's order, sorted by shard: counted first, then put at their positions. */
@@ -132,7 +132,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
   const Shards *shards = &rollout->shards;
   const int columns = shards_worlds(shards);
   minibatch->taken = minibatch->taken_of_shard = minibatch->shard = 0;
-  if (shards->all_shards == 1) {
+  if (shards->global_shards == 1) {
     select_all(minibatch, ops, rollout, m);
     return;
   }
@@ -148,7 +148,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
       minibatch->shard_rows[s] = first;
       first += count;
     }
-    for (uint32_t i = 0; i < (uint32_t)minibatch->all_rows; i++) {
+    for (uint32_t i = 0; i < (uint32_t)minibatch->global_rows; i++) {
       int64_t row = shards_row(shards, row_of_part(minibatch, rollout, m, i));
       if (row < 0) continue;
       int *position = &minibatch->shard_rows[row % rollout->worlds / columns];
@@ -213,9 +213,9 @@ bool minibatch_next(Minibatch *minibatch, Ops *ops, const Rollout *rollout, cons
   return true;
 }
 
-void minibatch_take_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
+void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
                           const float *targets) {
-  minibatch_device_take(minibatch, ops, rollout, shard);
+  minibatch_device_gather_shard(minibatch, ops, rollout, shard);
   gather(minibatch, ops, rollout, minibatch->taken_rows, advantages, targets);
 }
 

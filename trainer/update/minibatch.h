@@ -9,18 +9,18 @@
 #include "trainer/rollout/rollout.h"
 
 /* Unit of the permutation (spec ppo.md 1.5). */
-typedef enum MinibatchBy {
+typedef enum MinibatchUnit {
   MINIBATCH_TRANSITIONS,   /* single transitions */
   MINIBATCH_ENVIRONMENTS,  /* whole environments: a minibatch holds all K steps of N/M environments */
   MINIBATCH_SEQUENCES,     /* whole sequences of steps, for a recurrent policy (states.h) */
-} MinibatchBy;
+} MinibatchUnit;
 
 typedef struct Minibatch {
-  int all_rows;            /* B = N*K/M: rows of a minibatch, over all ranks */
+  int global_rows;         /* B = N*K/M: rows of a minibatch, over all ranks */
   int room;                /* capacity of the buffers below, in rows */
   int rows;                /* rows of the micro-batch gathered last; `room` before any */
   int shard;               /* index among this rank's shards of the micro-batch's shard */
-  MinibatchBy by;
+  MinibatchUnit by;
   uint32_t *order;         /* permutation of the epoch: [N*K], or [N] by environments, or [N*K/length] by sequences; the
                             * same at all ranks */
   uint32_t *epoch_rows;    /* [N*K] rows of its sequences, one after the other; NULL unless by sequences in one shard */
@@ -42,7 +42,7 @@ typedef struct Minibatch {
   /* For micro-batches whose rows only the device counts (minibatch_gather_shard), all on the device: */
   uint32_t *taken_rows, *counts; /* [room] rows of the micro-batch; [shards] how many of them are the shard's */
   double *shares;          /* [parts][global shards] shares of a part's rows, where shards are ordered */
-  Moments *records, *all_records; /* advantages: [shards], [global shards] */
+  Moments *records, *global_records; /* advantages: [shards], [global shards] */
   /* On the ops' device, like `order`, `own` and `index_room`: */
   float *observations;     /* [room][features] */
   /* whether only chains of layers read the observations (agent_chains_inputs), so that ops may choose their format */
@@ -63,18 +63,18 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
 /* Selects part m of the permutation for minibatch_next(). */
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m);
 /* Selects, on a device, the part of the current step (ops->update), which the host need not know. */
-void minibatch_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts);
+void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int parts);
 /* Whether every shard of every rank has capacity for its rows of each part of the epoch in one micro-batch, as
  * minibatch_gather_shard() requires. Called by all ranks. */
 bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout);
 /* Gathers a shard's micro-batch of the current step's part (ops->update), padded to `room` rows (current_shard_rows),
  * on a device whose shards or ranks divide the rows. */
-void minibatch_take_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
+void minibatch_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard, const float *advantages,
                           const float *targets);
-/* Computes the moments of the advantages of the current step's part, over all shards, into all_records. The last
+/* Computes the moments of the advantages of the current step's part, over all shards, into global_records. The last
  * shard's micro-batch is gathered afterwards. communicator NULL: one rank. */
 struct Communicator;
-void minibatch_take_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                             struct Communicator *communicator);
 /* Gathers the next micro-batch (rows, shard, and the buffers). Returns false when none is left. advantages and targets
  * belong to this rank's rollout [steps][worlds]. */

@@ -21,13 +21,13 @@ static OpsChooseRows rows_of(const Minibatch *minibatch, const Rollout *rollout)
                          .of = minibatch->by == MINIBATCH_ENVIRONMENTS ? OPS_WORLDS
                                : minibatch->by == MINIBATCH_SEQUENCES  ? OPS_SEQUENCES
                                                                        : OPS_ROWS,
-                         .share = {.layout = states_layout(&rollout->states, shards->all_worlds),
+                         .share = {.layout = states_layout(&rollout->states, shards->global_worlds),
                                    .first_world = (uint32_t)shards->first_world, .worlds = (uint32_t)shards->worlds,
                                    .shard_worlds = (uint32_t)shards_worlds(shards)},
-                         .part_rows = (uint32_t)minibatch->all_rows,
+                         .part_rows = (uint32_t)minibatch->global_rows,
                          .parts = (uint32_t)minibatch->parts,
                          .steps = (uint32_t)rollout->steps,
-                         .all_worlds = (uint32_t)shards->all_worlds,
+                         .global_worlds = (uint32_t)shards->global_worlds,
                          .first_world = (uint32_t)shards->first_world,
                          .worlds = (uint32_t)shards->worlds,
                          .shard_worlds = (uint32_t)shards_worlds(shards),
@@ -50,10 +50,10 @@ void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, Cor
   CORE_ARENA_DEVICE(arena, minibatch->taken_rows, (size_t)minibatch->room, "minibatch rows of a shard [rows]");
   CORE_ARENA_DEVICE(arena, minibatch->counts, shards, "minibatch rows of shards [shards]");
   CORE_ARENA_DEVICE(arena, minibatch->records, shards, "moments of shards [shards]");
-  CORE_ARENA_DEVICE(arena, minibatch->all_records, (size_t)rollout->shards.all_shards,
+  CORE_ARENA_DEVICE(arena, minibatch->global_records, (size_t)rollout->shards.global_shards,
                     "moments of all shards [shards]");
   if (rollout->shards.ordered)
-    CORE_ARENA_DEVICE(arena, minibatch->shares, parts * (size_t)rollout->shards.all_shards,
+    CORE_ARENA_DEVICE(arena, minibatch->shares, parts * (size_t)rollout->shards.global_shards,
                       "shares of shards [minibatches][shards]");
 }
 
@@ -64,18 +64,19 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, const OpsChoose
 /* What every shard of the run has of each part, for those who fold their gradients. */
 static void share_rows(const Minibatch *minibatch, const Rollout *rollout) {
   const Shards *shards = &rollout->shards;
-  const size_t own = (size_t)shards->shards, all = (size_t)shards->all_shards, parts = (size_t)minibatch->parts;
+  const size_t own = (size_t)shards->shards, all = (size_t)shards->global_shards, parts = (size_t)minibatch->parts;
   const uint32_t *rows = reduce_gather_records(minibatch->part_rows, parts * own * sizeof *rows);
   double *shares = core_memory_allocate(parts * all * sizeof *shares);
   for (size_t part = 0; part < parts; part++)
     for (size_t s = 0; s < all; s++)
-      shares[part * all + s] = (double)rows[s / own * parts * own + part * own + s % own] / (double)minibatch->all_rows;
+      shares[part * all + s] = (double)rows[s / own * parts * own + part * own +
+                                            s % own] / (double)minibatch->global_rows;
   core_device_to_device(rollout->device, minibatch->shares, shares, parts * all * sizeof *shares);
   free(shares);
   free((void *)(uintptr_t)rows);
 }
 
-void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows) {
+void minibatch_device_list_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows) {
   const size_t chunks = rows->parts * ops_chunks(rows), n = (size_t)rows->parts * rows->shards;
   launch(device, &ops_count_rows_launch, rows, chunks);
   launch(device, &ops_scan_rows_launch, rows, n);
@@ -92,9 +93,9 @@ void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows,
   launch(device, &ops_scatter_rows_launch, rows, chunks);
 }
 
-void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout) {
+void minibatch_device_list(Minibatch *minibatch, const Rollout *rollout) {
   const OpsChooseRows rows = rows_of(minibatch, rollout);
-  minibatch_device_choose_rows(rollout->device, &rows, (uint32_t)rollout->steps * (uint32_t)rollout->worlds,
+  minibatch_device_list_rows(rollout->device, &rows, (uint32_t)rollout->steps * (uint32_t)rollout->worlds,
                                minibatch->part_rows);
   if (minibatch->shares) share_rows(minibatch, rollout);
 }
@@ -109,29 +110,30 @@ bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout) {
   return most <= 0;
 }
 
-void minibatch_device_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard) {
+void minibatch_device_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard) {
   const Shards *shards = &rollout->shards;
   const OpsPartRows part = {
     .rows = minibatch->own, .begins = minibatch->part_begins, .parts = minibatch->parts, .shards = shards->shards,
-    .room = minibatch->room, .worlds = (uint32_t)shards->worlds, .all_worlds = (uint32_t)shards->all_worlds,
+    .room = minibatch->room, .worlds = (uint32_t)shards->worlds, .global_worlds = (uint32_t)shards->global_worlds,
     .first_world = (uint32_t)shards->first_world};
-  ops->update->take_piece(ops, &part, shard, minibatch->taken_rows, minibatch->index_room, minibatch->counts + shard);
+  ops->update->current_shard_rows(ops, &part, shard, minibatch->taken_rows, minibatch->index_room,
+                                  minibatch->counts + shard);
   minibatch->shard = shard;
   minibatch->rows = minibatch->room;
   minibatch->index = minibatch->index_room;
 }
 
-void minibatch_take_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
+void minibatch_gather_moments(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const float *advantages,
                             Communicator *communicator) {
   const int shards = rollout->shards.shards;
   const size_t bytes = (size_t)shards * sizeof *minibatch->records;
   for (int s = 0; s < shards; s++) {
-    minibatch_device_take(minibatch, ops, rollout, s);
+    minibatch_device_gather_shard(minibatch, ops, rollout, s);
     ops->gather_rows(ops, advantages, minibatch->taken_rows, minibatch->advantages, minibatch->rows, 1);
     ops->update->moments(ops, minibatch->advantages, (size_t)minibatch->rows, minibatch->records + s);
   }
-  if (communicator) communicator->gather(communicator, minibatch->records, bytes, minibatch->all_records);
-  else core_device_copy(rollout->device, minibatch->all_records, minibatch->records, bytes);
+  if (communicator) communicator->gather(communicator, minibatch->records, bytes, minibatch->global_records);
+  else core_device_copy(rollout->device, minibatch->global_records, minibatch->records, bytes);
 }
 
 void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m) {
@@ -145,7 +147,7 @@ void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m
 
 void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
   const Shards *shards = &rollout->shards;
-  const OpsRunRows run = {rows, (size_t)minibatch->rows, (uint32_t)shards->worlds, (uint32_t)shards->all_worlds,
+  const OpsRunRows run = {rows, (size_t)minibatch->rows, (uint32_t)shards->worlds, (uint32_t)shards->global_worlds,
                           (uint32_t)shards->first_world, minibatch->index_room};
   rollout->device->launch(rollout->device, &ops_run_rows_launch, core_device_blocks(run.n, THREADS, BLOCKS_MAX),
                           THREADS, 0, &run);

@@ -8,14 +8,14 @@
 
 void minibatch_device_register(Minibatch *minibatch, const Rollout *rollout, CoreArena *arena);
 /* Lists this rank's rows of all parts of a new permutation. Synchronizes once. */
-void minibatch_device_choose(Minibatch *minibatch, const Rollout *rollout);
+void minibatch_device_list(Minibatch *minibatch, const Rollout *rollout);
 /* Lists this rank's `all` rows part after part; rows->total needs parts * shards + 1 elements. part_rows
  * [parts][shards] on the host: rows of each shard in each part. Synchronizes. */
-void minibatch_device_choose_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows);
+void minibatch_device_list_rows(CoreDevice *device, const OpsChooseRows *rows, uint32_t all, uint32_t *part_rows);
 /* Selects part m: its rows, and the number in each shard. */
 void minibatch_device_select(Minibatch *minibatch, const Rollout *rollout, int m);
 /* Lists a shard's rows of the current step's part (ops->update), padded, in taken_rows and index_room. */
-void minibatch_device_take(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard);
+void minibatch_device_gather_shard(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int shard);
 /* Converts `rows` [minibatch->rows] of this rank to rows of the run, in index_room. */
 void minibatch_device_rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows);
 

@@ -28,9 +28,9 @@ const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, i
   return room;
 }
 
-void action_likeliest(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions) {
+void action_mode(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions) {
   const OpsLikeliest arguments = {{.head = *head, .logits = logits, .rows = (size_t)rows}, actions};
-  KERNELS_EACH(ops->device, ops_likeliest, ops_likeliest_row, (size_t)rows, &arguments);
+  KERNELS_EACH(ops->device, ops_action_mode, ops_action_mode_row, (size_t)rows, &arguments);
 }
 
 void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,

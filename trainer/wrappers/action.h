@@ -13,7 +13,7 @@ const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, i
 
 /* The actions [rows][factors] that the policy takes for the best: the first of the most probable classes, a Gaussian's
  * mean, or the tanh of it. Where logits are. */
-void action_likeliest(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions);
+void action_mode(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions);
 
 /* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). Numbers without
  * bounds are between -1 and 1. */

@@ -10,7 +10,7 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/ops/cpu/cpu_entity_internal.h"
-#include "trainer/ops/cpu/cpu_picture_internal.h"
+#include "trainer/ops/cpu/cpu_image_internal.h"
 
 typedef struct CpuOps {
   Ops table;
@@ -45,7 +45,7 @@ static const Ops cpu_table = {
     .bound = cpu_bound, .gather_bytes = cpu_gather_bytes, .count_episodes = cpu_count_episodes,
     .count_trials = cpu_count_trials, .controller_kl = cpu_controller_kl,
     .normalize_within = cpu_normalize_within, .denormalize_within = cpu_denormalize_within,
-    .entity = &CPU_ENTITY, .picture = &CPU_PICTURE, .recurrent = &CPU_RECURRENT, .destroy = cpu_destroy,
+    .entity = &CPU_ENTITY, .image = &CPU_PICTURE, .recurrent = &CPU_RECURRENT, .destroy = cpu_destroy,
 };
 
 static void register_buffers(CpuState *state, CoreArena *arena) {
@@ -72,14 +72,14 @@ static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops
                       threads, max_rows, max_width);
   size_t libraries;
   const CpuLibrary *library = cpu_libraries(&libraries);
-  OpsBf16Way way = bf16 ? cpu_bf16_earlier(library) : OPS_BF16_FLOAT32;
+  OpsBf16Method method = bf16 ? cpu_bf16_earlier(library) : OPS_BF16_FLOAT32;
   bool forced;
-  if (bf16) TRY(cpu_bf16_forced(library, &forced, &way));
+  if (bf16) TRY(cpu_bf16_forced(library, &forced, &method));
   CpuOps *cpu = core_memory_zero_allocate(1, sizeof *cpu);
   cpu->table = cpu_table;
   cpu->table.state = &cpu->state;
   cpu->state = (CpuState){.threads = threads ? threads : omp_get_num_procs(), .max_rows = max_rows,
-                          .max_width = max_width, .library = library, .has_bf16 = bf16, .way = way};
+                          .max_width = max_width, .library = library, .has_bf16 = bf16, .method = method};
   cpu->arena = core_arena_create("cpu ops");
   register_buffers(&cpu->state, cpu->arena);
   int code = core_arena_commit(cpu->arena);

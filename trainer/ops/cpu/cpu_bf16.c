@@ -20,12 +20,12 @@ enum {
  * and its numbers come from other layers' caches; and near a tie runs should not choose by chance. */
 static const double GAIN = 1.3;
 
-static const char *const WAY_NAMES[OPS_BF16_WAYS] = {
+static const char *const WAY_NAMES[OPS_BF16_METHODS] = {
   [OPS_BF16_FLOAT32] = "float32", [OPS_BF16_ROUNDED] = "rounded factors", [OPS_BF16_LIBRARY] = "the library"};
 
 /* ---- what is not measured ---------------------------------------------------------------------------------------- */
 
-int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Way *way) {
+int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Method *method) {
   const char *wanted = getenv("TRAINER_BF16");
   *forced = wanted != NULL && *wanted != '\0';
   if (!*forced) return CORE_OK;
@@ -35,11 +35,11 @@ int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Way *way) {
     return core_error(CORE_USAGE,
                       "TRAINER_BF16=library: %s multiplies no bf16 numbers on this processor; leave it unset",
                       library->name);
-  *way = strcmp(wanted, "library") == 0 ? OPS_BF16_LIBRARY : OPS_BF16_ROUNDED;
+  *method = strcmp(wanted, "library") == 0 ? OPS_BF16_LIBRARY : OPS_BF16_ROUNDED;
   return CORE_OK;
 }
 
-OpsBf16Way cpu_bf16_earlier(const CpuLibrary *library) {
+OpsBf16Method cpu_bf16_earlier(const CpuLibrary *library) {
   return cpu_library_has_tiles(library) ? OPS_BF16_LIBRARY : OPS_BF16_ROUNDED;
 }
 
@@ -53,12 +53,12 @@ void ops_bf16_add(OpsBf16 *choice, int in, int out) {
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 /* A layer of its own, with its numbers. */
-typedef struct Trial {
+typedef struct Timing {
   Ops *ops;
   int rows;
   OpsLayer layer;
   float *x, *dy, *dx, *all;
-} Trial;
+} Timing;
 
 /* Normal numbers of both signs: how long a product takes may depend on zeros and denormals. */
 static void fill(float *x, size_t n) {
@@ -70,11 +70,11 @@ static void fill(float *x, size_t n) {
 }
 
 /* input: as ops_cpu_bf16_choose has it. Of a first layer no gradient goes on below. */
-static Trial begin_trial(Ops *ops, int rows, const OpsBf16Input *input, int in, int out) {
+static Timing begin_trial(Ops *ops, int rows, const OpsBf16Input *input, int in, int out) {
   const size_t x = (size_t)rows * (size_t)in, y = (size_t)rows * (size_t)out, w = (size_t)in * (size_t)out;
   const size_t n = 2 * x + 2 * y + 2 * w + 2 * (size_t)out;
   float *all = core_memory_allocate(n * sizeof *all);
-  Trial trial = {.ops = ops, .rows = rows, .all = all, .x = all, .dx = all + x, .dy = all + 2 * x};
+  Timing trial = {.ops = ops, .rows = rows, .all = all, .x = all, .dx = all + x, .dy = all + 2 * x};
   float *weights = all + 2 * x + 2 * y;
   trial.layer = (OpsLayer){.in = in, .out = out, .activation = OPS_LINEAR, .y = all + 2 * x + y, .w = weights,
                            .dw = weights + w, .b = weights + 2 * w, .db = weights + 2 * w + out};
@@ -87,7 +87,7 @@ static Trial begin_trial(Ops *ops, int rows, const OpsBf16Input *input, int in, 
   return trial;
 }
 
-static void end_trial(Trial *trial) {
+static void end_trial(Timing *trial) {
   cpu_state(trial->ops)->inputs.x = NULL;
   free(trial->all);
 }
@@ -99,7 +99,7 @@ static double processor_s(void) {
 }
 
 /* A forward and a backward pass by the way that the state has for all layers. */
-static double time_pass(const Trial *t) {
+static double time_pass(const Timing *t) {
   const double start = processor_s();
   cpu_chain_forward(t->ops, t->x, &t->layer, 1, t->rows);
   cpu_chain_backward(t->ops, t->x, &t->layer, 1, t->dy, t->dx, NULL, t->rows, NULL);
@@ -107,23 +107,23 @@ static double time_pass(const Trial *t) {
 }
 
 /* The faster of `plain` and the library, with the times of both. */
-static void measure(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16Way plain, OpsBf16Layer *layer) {
-  const OpsBf16Way ways[] = {plain, OPS_BF16_LIBRARY};
+static void measure(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16Method plain, OpsBf16Layer *layer) {
+  const OpsBf16Method methods[] = {plain, OPS_BF16_LIBRARY};
   CpuState *state = cpu_state(ops);
-  const OpsBf16Way way_before = state->way;
+  const OpsBf16Method way_before = state->method;
   const double flops_before = ops->flops;
-  Trial trial = begin_trial(ops, rows, input, layer->in, layer->out);
+  Timing trial = begin_trial(ops, rows, input, layer->in, layer->out);
   double best[] = {INFINITY, INFINITY};
   for (int i = 0; i < 2 * (TRIES + 1); i++) { /* the first of each makes what stays: threads, the library's kernels */
-    state->way = ways[i % 2];
+    state->method = methods[i % 2];
     const double seconds = time_pass(&trial);
     if (i >= 2 && seconds < best[i % 2]) best[i % 2] = seconds;
   }
   end_trial(&trial);
-  state->way = way_before;
+  state->method = way_before;
   ops->flops = flops_before;
-  layer->way = best[1] * GAIN < best[0] ? OPS_BF16_LIBRARY : plain;
-  for (int i = 0; i < 2; i++) layer->seconds[ways[i]] = best[i];
+  layer->method = best[1] * GAIN < best[0] ? OPS_BF16_LIBRARY : plain;
+  for (int i = 0; i < 2; i++) layer->seconds[methods[i]] = best[i];
 }
 
 /* Measures the layers that were not in float32, or all of a new choice. */
@@ -137,7 +137,7 @@ static void measure_all(Ops *ops, int rows, const OpsBf16Input *input, bool is_n
   choice->rows = rows, choice->threads = state->threads = 1;
   for (int i = 0; i < choice->layers; i++) {
     OpsBf16Layer *layer = &choice->layer[i];
-    if (is_new || layer->way != OPS_BF16_FLOAT32)
+    if (is_new || layer->method != OPS_BF16_FLOAT32)
       measure(ops, rows, input, is_new ? OPS_BF16_FLOAT32 : OPS_BF16_ROUNDED, layer);
   }
   state->bf16 = before;
@@ -146,22 +146,22 @@ static void measure_all(Ops *ops, int rows, const OpsBf16Input *input, bool is_n
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
-static void begin_choice(OpsBf16 *choice, OpsBf16Way way) {
+static void begin_choice(OpsBf16 *choice, OpsBf16Method method) {
   snprintf(choice->library, sizeof choice->library, "%s", ops_cpu_description());
   choice->rows = choice->threads = choice->forced = 0;
   for (int i = 0; i < choice->layers; i++) {
     OpsBf16Layer *layer = &choice->layer[i];
-    *layer = (OpsBf16Layer){.in = layer->in, .out = layer->out, .way = (int32_t)way};
+    *layer = (OpsBf16Layer){.in = layer->in, .out = layer->out, .method = (int32_t)method};
   }
 }
 
 /* By TRAINER_BF16, where it is set. */
 static bool choose_forced(const CpuLibrary *library, OpsBf16 *choice) {
-  OpsBf16Way way = OPS_BF16_FLOAT32;
+  OpsBf16Method method = OPS_BF16_FLOAT32;
   bool forced;
-  CORE_CHECK(cpu_bf16_forced(library, &forced, &way) == CORE_OK); /* ops_cpu_create_bf16 has looked */
+  CORE_CHECK(cpu_bf16_forced(library, &forced, &method) == CORE_OK); /* ops_cpu_create_bf16 has looked */
   if (!forced) return false;
-  begin_choice(choice, way);
+  begin_choice(choice, method);
   choice->forced = 1;
   return true;
 }
@@ -174,21 +174,21 @@ void ops_cpu_bf16_choose(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16 
 }
 
 /* Layers that were rounded stay so, by what is here. */
-static void adapt_ways(Ops *ops, int rows, OpsBf16 *choice) {
+static void adapt_methods(Ops *ops, int rows, OpsBf16 *choice) {
   const bool has_library = cpu_state(ops)->library->product_bf16 != NULL;
   snprintf(choice->library, sizeof choice->library, "%s", ops_cpu_description());
   choice->rows = choice->threads = choice->forced = 0;
   for (int i = 0; i < choice->layers; i++) {
     OpsBf16Layer *layer = &choice->layer[i];
     memset(layer->seconds, 0, sizeof layer->seconds);
-    if (layer->way == OPS_BF16_LIBRARY) layer->way = OPS_BF16_ROUNDED;
+    if (layer->method == OPS_BF16_LIBRARY) layer->method = OPS_BF16_ROUNDED;
   }
   if (has_library) measure_all(ops, rows, NULL, false, choice);
 }
 
-static bool same_ways(const OpsBf16 *a, const OpsBf16 *b) {
+static bool same_methods(const OpsBf16 *a, const OpsBf16 *b) {
   bool same = a->layers == b->layers;
-  for (int i = 0; i < a->layers && same; i++) same = a->layer[i].way == b->layer[i].way;
+  for (int i = 0; i < a->layers && same; i++) same = a->layer[i].method == b->layer[i].method;
   return same;
 }
 
@@ -206,15 +206,15 @@ bool ops_cpu_bf16_adapt(Ops *ops, int rows, const OpsBf16 *own, OpsBf16 *choice)
   }
   const bool same_library = strcmp(choice->library, ops_cpu_description()) == 0;
   const OpsBf16 before = *choice;
-  if (choose_forced(library, choice)) return !same_library || !same_ways(&before, choice);
-  if (!same_library) adapt_ways(ops, rows, choice);
+  if (choose_forced(library, choice)) return !same_library || !same_methods(&before, choice);
+  if (!same_library) adapt_methods(ops, rows, choice);
   return !same_library;
 }
 
 bool ops_cpu_bf16_has(const Ops *ops, const OpsBf16 *choice) {
   const CpuState *state = ops->state;
   for (int i = 0; i < choice->layers; i++)
-    if (choice->layer[i].way == OPS_BF16_LIBRARY && state->library->product_bf16 == NULL) return false;
+    if (choice->layer[i].method == OPS_BF16_LIBRARY && state->library->product_bf16 == NULL) return false;
   return true;
 }
 
@@ -237,11 +237,11 @@ static int check_layer(const OpsBf16Layer *restored, const OpsBf16Layer *own) {
   if (restored->in != own->in || restored->out != own->out)
     return core_error(CORE_FAIL, "a layer is %dx%d where the network's is %dx%d", (int)restored->in,
                       (int)restored->out, (int)own->in, (int)own->out);
-  for (int i = 0; i < OPS_BF16_WAYS; i++)
+  for (int i = 0; i < OPS_BF16_METHODS; i++)
     is_time = is_time && isfinite(restored->seconds[i]) && restored->seconds[i] >= 0;
-  if (restored->way >= 0 && restored->way < OPS_BF16_WAYS && is_time) return CORE_OK;
+  if (restored->method >= 0 && restored->method < OPS_BF16_METHODS && is_time) return CORE_OK;
   return core_error(CORE_FAIL, "layer %dx%d has way %d, or a time that is none", (int)own->in, (int)own->out,
-                    (int)restored->way);
+                    (int)restored->method);
 }
 
 int ops_bf16_check(const OpsBf16 *restored, const OpsBf16 *own) {
@@ -257,10 +257,11 @@ int ops_bf16_check(const OpsBf16 *restored, const OpsBf16 *own) {
 
 static void describe_layer(const OpsBf16Layer *layer, CoreText *text) {
   int times = 0;
-  core_text_appendf(text, "%dx%d by %s", (int)layer->in, (int)layer->out, WAY_NAMES[layer->way]);
-  for (int way = 0; way < OPS_BF16_WAYS; way++)
-    if (layer->seconds[way] > 0)
-      core_text_appendf(text, "%s%s %.3g ms", times++ > 0 ? ", " : " (", WAY_NAMES[way], 1e3 * layer->seconds[way]);
+  core_text_appendf(text, "%dx%d by %s", (int)layer->in, (int)layer->out, WAY_NAMES[layer->method]);
+  for (int method = 0; method < OPS_BF16_METHODS; method++)
+    if (layer->seconds[method] > 0)
+      core_text_appendf(text, "%s%s %.3g ms", times++ > 0 ? ", " : " (", WAY_NAMES[method],
+                        1e3 * layer->seconds[method]);
   if (times > 0) core_text_append(text, ")");
 }
 

@@ -83,8 +83,8 @@ static size_t bias_place(const Run *run, int l) {
   return offset;
 }
 
-static OpsBf16Way way_of(const Run *run, int l) {
-  return cpu_way(run->state, run->layers[l].in, run->layers[l].out);
+static OpsBf16Method way_of(const Run *run, int l) {
+  return cpu_method(run->state, run->layers[l].in, run->layers[l].out);
 }
 
 /* Layer l's kernel as a factor: where it stands, or where round_kernels has put it. */
@@ -142,8 +142,9 @@ static void forward_block(const Run *run, int block) {
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
     float *y = layer->y + first * (size_t)layer->out;
-    const OpsBf16Way way = way_of(run, l);
-    const CpuOperand operand = cpu_operand(way, x, some, layer->in, layer->in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    const OpsBf16Method method = way_of(run, l);
+    const CpuOperand operand = cpu_operand(method, x, some, layer->in, layer->in,
+                                           cpu_thread_rows(state, CPU_X_SCRATCH));
     multiply_x(run, l, block, 0, some, layer->out, layer->in, operand, kernel_operand(run, l), 0, y);
     cpu_activate(layer->activation, y, layer->b, some, layer->out);
     x = y;
@@ -210,10 +211,10 @@ static void transpose_kernels(const Run *run) {
 static void multiply_below(const Run *run, int l, int rows, CpuOperand dy, float *dx) {
   const int in = run->layers[l].in, out = run->layers[l].out;
   const CpuOperand transposed = {run->state->kernels + kernel_place(run, l), in};
-  const OpsBf16Way way = way_of(run, l);
-  if (way == OPS_BF16_LIBRARY)
-    cpu_product(run->state, way, 0, 1, rows, in, out, dy, kernel_operand(run, l), 0, dx, in);
-  else cpu_product(run->state, way, 0, 0, rows, in, out, dy, transposed, 0, dx, in);
+  const OpsBf16Method method = way_of(run, l);
+  if (method == OPS_BF16_LIBRARY)
+    cpu_product(run->state, method, 0, 1, rows, in, out, dy, kernel_operand(run, l), 0, dx, in);
+  else cpu_product(run->state, method, 0, 0, rows, in, out, dy, transposed, 0, dx, in);
 }
 
 /* dy of some rows of layer l becomes the gradient before the activation; its column sums join `sums`. */
@@ -258,10 +259,10 @@ static void backward_block(const Run *run, int part, int block, bool is_first) {
     const float *rows_of_x = (l > 0 ? layer[-1].y : run->x) + row * (size_t)in;
     float *dx = l > 0 ? cpu_thread_rows(state, l % 2 ? CPU_EVEN_SCRATCH : CPU_ODD_SCRATCH)
                 : run->dx ? run->dx + row * (size_t)in : NULL;
-    const OpsBf16Way way = way_of(run, l);
-    const CpuOperand x = cpu_operand(way, rows_of_x, rows, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    const OpsBf16Method method = way_of(run, l);
+    const CpuOperand x = cpu_operand(method, rows_of_x, rows, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
     before_activation(run, l, x, layer->y + row * (size_t)out, dy, rows, db + bias_place(run, l));
-    const CpuOperand upstream = cpu_operand(way, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
+    const CpuOperand upstream = cpu_operand(method, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
     if (dx) multiply_below(run, l, rows, upstream, dx);
     float *copy = state->kernel_parts + (size_t)part * run->kernels + kernel_place(run, l);
     const bool direct = adds_up(run, l);

@@ -1,7 +1,7 @@
 /* Convolutions by oneDNN: pictures stay [height][width][channels], which measured as fast as its own blocks; kernels go
  * into the form that it chooses for each shape. A primitive is made once a shape, for one thread and CPU_CONV_PART
  * pictures; fewer are filled up with others, so that a picture's numbers do not depend on them. */
-#include "trainer/ops/cpu/cpu_picture_internal.h"
+#include "trainer/ops/cpu/cpu_image_internal.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -160,23 +160,23 @@ static void unpack(const OpsConv *conv, const float *dpacked, float *dw) {
 static float *scratch_of(const Product *product) { return cpu_conv_room(CPU_ROOM_SCRATCH, floats(&product->scratch)); }
 
 /* `rows` pictures as a whole part: themselves, or a copy that zeros fill up. */
-static const float *whole(const float *x, size_t picture, int rows, int room) {
+static const float *whole(const float *x, size_t image, int rows, int room) {
   if (rows == CPU_CONV_PART) return x;
-  float *copy = cpu_conv_room(room, CPU_CONV_PART * picture);
-  const size_t given = (size_t)rows * picture;
+  float *copy = cpu_conv_room(room, CPU_CONV_PART * image);
+  const size_t given = (size_t)rows * image;
   memcpy(copy, x, given * sizeof *copy);
-  memset(copy + given, 0, (CPU_CONV_PART * picture - given) * sizeof *copy);
+  memset(copy + given, 0, (CPU_CONV_PART * image - given) * sizeof *copy);
   return copy;
 }
 
 /* A product whose result is pictures, of which `rows` are wanted. */
-static void to_pictures(const Product *product, const Argument *given, Argument result, size_t picture, float *y,
+static void to_pictures(const Product *product, const Argument *given, Argument result, size_t image, float *y,
                         int rows) {
   const bool is_whole = rows == CPU_CONV_PART;
-  result.data = is_whole ? y : cpu_conv_room(CPU_ROOM_Y, CPU_CONV_PART * picture);
+  result.data = is_whole ? y : cpu_conv_room(CPU_ROOM_Y, CPU_CONV_PART * image);
   const Argument all[] = {given[0], given[1], result, {DNNL_ARG_SCRATCHPAD, &product->scratch, scratch_of(product)}};
   execute(product->primitive, all, 4);
-  if (!is_whole) memcpy(y, result.data, (size_t)rows * picture * sizeof *y);
+  if (!is_whole) memcpy(y, result.data, (size_t)rows * image * sizeof *y);
 }
 
 static void forward(const OpsConv *conv, const float *x, const float *packed, float *y, int rows) {

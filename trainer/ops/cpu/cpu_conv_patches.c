@@ -1,6 +1,6 @@
 /* Convolutions as matrix products of patches, for machines without oneDNN, and for tests to compare with it. */
-#include "trainer/ops/cpu/cpu_picture_internal.h"
-#include "trainer/ops/row_picture_internal.h"
+#include "trainer/ops/cpu/cpu_image_internal.h"
+#include "trainer/ops/row_image_internal.h"
 
 #include <string.h>
 

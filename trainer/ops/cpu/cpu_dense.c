@@ -114,7 +114,7 @@ typedef struct Large {
   const float *x;
   float *dy, *dx;
   CpuOperand w;
-  OpsBf16Way way;
+  OpsBf16Method method;
   int rows, parts;
 } Large;
 
@@ -129,8 +129,8 @@ static void backward_block(const Large *large, int block) {
   if (layer->activation == OPS_SILU) {
     float *product = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
     const CpuOperand x =
-      cpu_operand(large->way, large->x + first * in, count, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
-    cpu_product(state, large->way, 0, 0, count, out, in, x, large->w, 0, product, out);
+      cpu_operand(large->method, large->x + first * in, count, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
+    cpu_product(state, large->method, 0, 0, count, out, in, x, large->w, 0, product, out);
     y = product;
   }
   for (int r = 0; r < count; r += CPU_BIAS_ROWS) {
@@ -139,8 +139,8 @@ static void backward_block(const Large *large, int block) {
                             count - r < CPU_BIAS_ROWS ? count - r : CPU_BIAS_ROWS, out);
   }
   if (large->dx == NULL) return;
-  const CpuOperand operand = cpu_operand(large->way, dy, count, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
-  cpu_product(state, large->way, 0, 1, count, in, out, operand, large->w, 0, large->dx + first * in, in);
+  const CpuOperand operand = cpu_operand(large->method, dy, count, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
+  cpu_product(state, large->method, 0, 1, count, in, out, operand, large->w, 0, large->dx + first * in, in);
 }
 
 /* How many row parts a kernel's gradient is summed in: from the shape alone. */
@@ -159,14 +159,15 @@ static void kernel_task(const Large *large, int part, int column) {
   int in = layer->in, out = layer->out, columns = in - column < KERNEL_COLUMNS ? in - column : KERNEL_COLUMNS;
   if (end > large->rows) end = large->rows;
   float *dw = parts == 1 ? layer->dw : large->state->kernel_parts + (size_t)part * in * out;
-  const int step = large->way == OPS_BF16_FLOAT32 ? end - first : CPU_ROWS; /* what there is room to round in */
+  const int step = large->method == OPS_BF16_FLOAT32 ? end - first : CPU_ROWS; /* what there is room to round in */
   for (int row = first; row < end; row += step) {
     const int rows = end - row < step ? end - row : step;
-    const CpuOperand x = cpu_operand(large->way, large->x + (size_t)row * in + column, rows, columns, in,
+    const CpuOperand x = cpu_operand(large->method, large->x + (size_t)row * in + column, rows, columns, in,
                                      cpu_thread_rows(large->state, CPU_X_SCRATCH));
-    const CpuOperand dy = cpu_operand(large->way, large->dy + (size_t)row * out, rows, out, out,
+    const CpuOperand dy = cpu_operand(large->method, large->dy + (size_t)row * out, rows, out, out,
                                       cpu_thread_rows(large->state, CPU_DY_SCRATCH));
-    cpu_product(large->state, large->way, 1, 0, columns, out, rows, x, dy, row > first, dw + (size_t)column * out, out);
+    cpu_product(large->state, large->method, 1, 0, columns, out, rows, x, dy, row > first, dw + (size_t)column * out,
+                out);
   }
 }
 
@@ -174,9 +175,9 @@ void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *l
   const int in = layer->in, slices = (in + KERNEL_COLUMNS - 1) / KERNEL_COLUMNS,
             parts = kernel_parts(state, rows, layer);
   const size_t size = (size_t)in * (size_t)layer->out;
-  const OpsBf16Way way = cpu_way(state, in, layer->out);
-  const CpuOperand w = cpu_operand(way, layer->w, in, layer->out, layer->out, state->operands);
-  const Large large = {state, layer, x, dy, dx, w, way, rows, parts};
+  const OpsBf16Method method = cpu_method(state, in, layer->out);
+  const CpuOperand w = cpu_operand(method, layer->w, in, layer->out, layer->out, state->operands);
+  const Large large = {state, layer, x, dy, dx, w, method, rows, parts};
   int threads_before = omp_get_max_threads();
   omp_set_num_threads(state->threads);
 #pragma omp parallel

@@ -59,7 +59,7 @@ typedef struct CpuState {
   CpuThreads look;
   const CpuLibrary *library;
   bool has_bf16;          /* room for rounded factors is there */
-  OpsBf16Way way;         /* of layers that bf16 does not have */
+  OpsBf16Method method;   /* of layers that bf16 does not have */
   OpsBf16 bf16;           /* how the products of the others are made; no layers: nothing is chosen */
   float *kernel_parts;    /* [kernel_parts_room] gradients of kernels by row part, folded afterwards */
   size_t kernel_parts_room;
@@ -84,10 +84,10 @@ static inline float *cpu_thread_rows(CpuState *state, int scratch) {
   return state->rows_scratch + slot * CPU_ROWS * (size_t)state->max_width;
 }
 /* How products of layers of this shape are made (cpu_product.c). */
-static inline OpsBf16Way cpu_way(const CpuState *state, int in, int out) {
+static inline OpsBf16Method cpu_method(const CpuState *state, int in, int out) {
   for (const OpsBf16Layer *l = state->bf16.layer, *end = l + state->bf16.layers; l < end; l++)
-    if (l->in == in && l->out == out) return (OpsBf16Way)l->way;
-  return state->way;
+    if (l->in == in && l->out == out) return (OpsBf16Method)l->method;
+  return state->method;
 }
 static inline int cpu_blocks(int rows) { return (rows + CPU_ROWS - 1) / CPU_ROWS; }
 static inline int cpu_block_rows(int rows, int block) {
@@ -101,8 +101,8 @@ typedef struct CpuOperand {
   int stride;             /* elements from row to row */
 } CpuOperand;
 /* x [rows][columns], `stride` floats from row to row, as a factor of products: itself, or rounded in `room`. */
-CpuOperand cpu_operand(OpsBf16Way way, const float *x, int rows, int columns, int stride, float *room);
-void cpu_product(const CpuState *state, OpsBf16Way way, int transpose_a, int transpose_b, int m, int n, int k,
+CpuOperand cpu_operand(OpsBf16Method method, const float *x, int rows, int columns, int stride, float *room);
+void cpu_product(const CpuState *state, OpsBf16Method method, int transpose_a, int transpose_b, int m, int n, int k,
                  CpuOperand a, CpuOperand b, int accumulate, float *c, int ldc);
 /* cpu_small.c: as a library's product, on processors with AVX-512. false: not of these shapes, and nothing is done. */
 bool cpu_small_takes(int m, int n, int k);
@@ -117,9 +117,9 @@ void cpu_zeros_find(const float *x, int rows, int columns, int transposed, CpuPa
 bool cpu_zeros_are_many(const CpuState *state, const float *x, const uint32_t *index, int rows, int columns);
 /* cpu_bf16.c */
 /* What TRAINER_BF16 says: *forced false where it is not set. CORE_USAGE: an unknown way, or one that is not here. */
-int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Way *way);
+int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Method *method);
 /* What earlier versions took for all layers. */
-OpsBf16Way cpu_bf16_earlier(const CpuLibrary *library);
+OpsBf16Method cpu_bf16_earlier(const CpuLibrary *library);
 /* The nearest bf16 number of each, ties to even. May be done in place. */
 void cpu_round_bf16(const float *x, int n, float *rounded);
 /* cpu_half.c */

@@ -21,7 +21,7 @@ enum { LANES = 16 };
   } while (0)
 
 /* z becomes n, y = gain n. */
-CPU_VECTOR static void normalise(float *z, float *inverse, const float *gain, float *y, int rows, int columns,
+CPU_VECTOR static void normalize(float *z, float *inverse, const float *gain, float *y, int rows, int columns,
                                  float epsilon) {
   for (int r = 0; r < rows; r++, z += columns, y += columns) {
     float mean, variance;
@@ -47,13 +47,13 @@ void cpu_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, con
     size_t first = (size_t)block * CPU_ROWS;
     int count = cpu_block_rows(rows, block);
     float *target = y + first * columns;
-    normalise(z + first * columns, inverse + first, gain, target, count, columns, (float)epsilon);
+    normalize(z + first * columns, inverse + first, gain, target, count, columns, (float)epsilon);
     cpu_activate(activation, target, offset, count, columns);
   }
 }
 
 /* dgain = column sums of dy n; then dy, until now the gradient at gain n + offset, becomes that at z. */
-CPU_VECTOR static void denormalise(const float *n, const float *inverse, const float *gain, float *dy, float *dgain,
+CPU_VECTOR static void denormalize(const float *n, const float *inverse, const float *gain, float *dy, float *dgain,
                                    int rows, int columns) {
   for (int c = 0; c < columns; c++) dgain[c] = 0;
   for (int r = 0; r < rows; r++, n += columns, dy += columns) {
@@ -94,7 +94,7 @@ static void backward_part(const Norm *norm, int part) {
   }
   cpu_activation_gradient(norm->activation, y, norm->offset, norm->dy + at,
                           state->bias_parts + (size_t)part * columns, rows, columns);
-  denormalise(norm->n + at, norm->inverse + first, norm->gain, norm->dy + at,
+  denormalize(norm->n + at, norm->inverse + first, norm->gain, norm->dy + at,
               state->gain_parts + (size_t)part * columns, rows, columns);
 }
 
@@ -120,5 +120,5 @@ void cpu_norm_backward_rows(Ops *ops, const float *n, const float *inverse, cons
   (void)ops;
   CORE_CHECK(rows <= CPU_BIAS_ROWS && activation != OPS_SILU);
   cpu_activation_gradient(activation, y, offset, dy, doffset, rows, columns);
-  denormalise(n, inverse, gain, dy, dgain, rows, columns);
+  denormalize(n, inverse, gain, dy, dgain, rows, columns);
 }

@@ -13,20 +13,20 @@ CPU_VECTOR static void pack_bf16(const float *x, int n, uint16_t *packed) {
   for (int i = 0; i < n; i++) packed[i] = (uint16_t)(row_bf16_bits(x[i]) >> 16);
 }
 
-CpuOperand cpu_operand(OpsBf16Way way, const float *x, int rows, int columns, int stride, float *room) {
-  if (way == OPS_BF16_FLOAT32) return (CpuOperand){x, stride};
+CpuOperand cpu_operand(OpsBf16Method method, const float *x, int rows, int columns, int stride, float *room) {
+  if (method == OPS_BF16_FLOAT32) return (CpuOperand){x, stride};
   uint16_t *packed = (uint16_t *)room;
   for (int r = 0; r < rows; r++) {
     const float *row = x + (size_t)r * stride;
-    if (way == OPS_BF16_ROUNDED) cpu_round_bf16(row, columns, room + (size_t)r * columns);
+    if (method == OPS_BF16_ROUNDED) cpu_round_bf16(row, columns, room + (size_t)r * columns);
     else pack_bf16(row, columns, packed + (size_t)r * columns);
   }
   return (CpuOperand){room, columns};
 }
 
-void cpu_product(const CpuState *state, OpsBf16Way way, int transpose_a, int transpose_b, int m, int n, int k,
+void cpu_product(const CpuState *state, OpsBf16Method method, int transpose_a, int transpose_b, int m, int n, int k,
                  CpuOperand a, CpuOperand b, int accumulate, float *c, int ldc) {
-  if (way == OPS_BF16_LIBRARY)
+  if (method == OPS_BF16_LIBRARY)
     state->library->product_bf16(transpose_a, transpose_b, m, n, k, a.data, a.stride, b.data, b.stride, accumulate, c,
                                  ldc);
   else if (!state->library->has_small ||

@@ -117,8 +117,8 @@ void cpu_threads_look(CpuThreads *look, CpuThreadsPhase phase, int *threads) {
   if (look->is_blind || !counts || cpu_threads_next(&look->rule, seen) == *threads) return;
   *threads = look->rule.now;
   omp_set_num_threads(*threads);
-  if (look->has_told) return;
-  look->has_told = true;
+  if (look->has_shared) return;
+  look->has_shared = true;
   core_info("other programs hold processors: %d of %d threads, more again when they are free", *threads,
             look->rule.most);
 }

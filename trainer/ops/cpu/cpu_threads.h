@@ -32,7 +32,7 @@ typedef struct CpuThreads {
   double looked;          /* core_clock_s at the last look; 0: none yet */
   bool is_blind;          /* the kernel does not tell */
   bool has_acted;         /* worlds stepped since the last look */
-  bool has_told;          /* in the log */
+  bool has_shared;        /* in the log */
   int known;
   CpuThread thread[CPU_THREADS_KNOWN], next[CPU_THREADS_KNOWN]; /* at the last look, at this one */
 } CpuThreads;

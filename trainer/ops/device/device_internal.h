@@ -5,7 +5,7 @@
 #define TRAINER_OPS_DEVICE_INTERNAL_H
 #include "core/device/arena.h"
 #include "trainer/ops/entity.h"
-#include "trainer/ops/picture.h"
+#include "trainer/ops/image.h"
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bf16.h"
 #include "trainer/ops/kernels/kernels_column.h"
@@ -78,7 +78,7 @@ typedef struct DeviceState {
   Moments *records;
   OpsSpread *spread;
   uint64_t *first;
-  OpsUpdateStats *stats;        /* that is open, on the device; NULL: none */
+  OpsUpdateStats *stats;      /* that is open, on the device; NULL: none */
   const uint32_t *count;      /* of the piece that was taken, on the device: its rows that count; NULL: all */
 } DeviceState;
 
@@ -111,7 +111,7 @@ typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
 DeviceParts device_parts(size_t n);
 
 extern const OpsEntity DEVICE_ENTITY; /* device_entity.c */
-extern const OpsPicture DEVICE_PICTURE; /* device_picture.c */
+extern const OpsImage DEVICE_PICTURE; /* device_picture.c */
 extern const struct OpsRecurrent DEVICE_RECURRENT; /* device_lstm.c */
 
 /* device_dense.c */

@@ -23,19 +23,19 @@ static void begin(Ops *ops, const OpsUpdatePlan *plan, const OpsUpdateScalars *s
   state->stats = plan->stats;
 }
 
-static void take_rows(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows) {
+static void current_rows(Ops *ops, const uint32_t *order, int parts, int count, int steps, int worlds, uint32_t *rows) {
   DeviceState *state = device_state(ops);
   const OpsTakeRows arguments = {state->stats, order, core_divisor((size_t)parts), (size_t)count,
                                  core_divisor_32((size_t)steps), (uint32_t)worlds, rows};
-  DEVICE_LAUNCH(state, ops_take_rows, arguments.count * arguments.steps.number, &arguments);
+  DEVICE_LAUNCH(state, ops_current_rows, arguments.count * arguments.steps.number, &arguments);
 }
 
-static void take_piece(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
+static void current_shard_rows(Ops *ops, const OpsPartRows *part, int shard, uint32_t *rows, uint32_t *of_run,
                        uint32_t *count) {
   DeviceState *state = device_state(ops);
   const OpsTakePiece arguments = {state->stats, *part, shard, rows, of_run, count,
                                   core_divisor((size_t)part->parts), core_divisor_32(part->worlds)};
-  DEVICE_LAUNCH(state, ops_take_piece, (size_t)part->room, &arguments);
+  DEVICE_LAUNCH(state, ops_current_shard_rows, (size_t)part->room, &arguments);
   state->count = count;
 }
 
@@ -132,7 +132,8 @@ static void finish(Ops *ops, const OpsUpdatePlan *plan, OpsUpdateStats *stats) {
   state->count = NULL;
 }
 
-const OpsUpdate device_update = {.begin = begin, .take_rows = take_rows, .take_piece = take_piece, .add_sums = add_sums,
+const OpsUpdate device_update = {.begin = begin, .current_rows = current_rows,
+                                 .current_shard_rows = current_shard_rows, .add_sums = add_sums,
                                  .moments = moments, .normalize_by = normalize_by, .normalize = normalize,
                                  .normal_rows = normal_rows, .count_zero_grad = count_zero_grad, .step = step,
                                  .finish = finish};

@@ -3,7 +3,7 @@
 #ifndef TRAINER_OPS_KERNELS_NOISY_H
 #define TRAINER_OPS_KERNELS_NOISY_H
 #include "core/random.h"
-#include "trainer/ops/kernels/kernels_normalise.h"
+#include "trainer/ops/kernels/kernels_normalize.h"
 
 enum { KERNEL_NOISY_THREADS = 256 };
 

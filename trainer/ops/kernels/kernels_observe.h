@@ -1,4 +1,4 @@
-/* Kernels of what the agent sees beside normalised numbers (trainer/wrappers/observer.h): half precision, stored or
+/* Kernels of what the agent sees beside normalised numbers (trainer/wrappers/obs_pipeline.h): half precision, stored or
  * only rounded to, and the last column, which has the block of a row (SAPG). */
 #ifndef TRAINER_OPS_KERNELS_OBSERVE_H
 #define TRAINER_OPS_KERNELS_OBSERVE_H
@@ -34,19 +34,19 @@ CORE_KERNEL_FN void ops_gather_halves(const CoreDeviceThread *at, const OpsGathe
 
 /* ---- the column of blocks: the last of rows [rows][columns], all the rest stays ---------------------------------- */
 
-/* Block of one of all_worlds worlds, which are divided evenly. */
-CORE_DEVICE_FN float ops_block_of_world(int64_t world, int64_t blocks, int64_t all_worlds) {
-  return (float)(world * blocks / all_worlds);
+/* Block of one of global_worlds worlds, which are divided evenly. */
+CORE_DEVICE_FN float ops_block_of_world(int64_t world, int64_t blocks, int64_t global_worlds) {
+  return (float)(world * blocks / global_worlds);
 }
 
 /* Row w is world first_world + w. */
 typedef struct OpsMarkWorlds {
   float *x;
   size_t rows, columns;
-  int64_t first_world, blocks, all_worlds;
+  int64_t first_world, blocks, global_worlds;
 } OpsMarkWorlds;
 CORE_DEVICE_FN void ops_mark_world(const OpsMarkWorlds *a, size_t w) {
-  a->x[(w + 1) * a->columns - 1] = ops_block_of_world(a->first_world + (int64_t)w, a->blocks, a->all_worlds);
+  a->x[(w + 1) * a->columns - 1] = ops_block_of_world(a->first_world + (int64_t)w, a->blocks, a->global_worlds);
 }
 CORE_KERNEL_FN void ops_mark_worlds(const CoreDeviceThread *at, const OpsMarkWorlds *a) {
   for (size_t w = core_device_first(at); w < a->rows; w += core_device_stride(at)) ops_mark_world(a, w);

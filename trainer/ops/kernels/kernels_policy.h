@@ -71,7 +71,7 @@ CORE_KERNEL_FN void ops_sample(const CoreDeviceThread *at, const OpsSample *a) {
 /* The action that the policy thinks best of: the first of the most probable classes, a Gaussian's mean, the tanh of it.
  * p.actions is not read. */
 typedef struct OpsLikeliest { OpsRowsOfHead p; void *actions; } OpsLikeliest;
-CORE_DEVICE_FN void ops_likeliest_row(const OpsLikeliest *a, size_t r) {
+CORE_DEVICE_FN void ops_action_mode_row(const OpsLikeliest *a, size_t r) {
   const OpsHead *head = &a->p.head;
   const float *logits = ops_logits_of(&a->p, r);
   const size_t first = r * (size_t)head->factors;
@@ -79,8 +79,8 @@ CORE_DEVICE_FN void ops_likeliest_row(const OpsLikeliest *a, size_t r) {
   else for (int f = 0, k = 0; f < head->factors; k += head->size[f++])
     ((uint8_t *)a->actions)[first + (size_t)f] = (uint8_t)row_greedy(logits + k, head->size[f]);
 }
-CORE_KERNEL_FN void ops_likeliest(const CoreDeviceThread *at, const OpsLikeliest *a) {
-  for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at)) ops_likeliest_row(a, r);
+CORE_KERNEL_FN void ops_action_mode(const CoreDeviceThread *at, const OpsLikeliest *a) {
+  for (size_t r = core_device_first(at); r < a->p.rows; r += core_device_stride(at)) ops_action_mode_row(a, r);
 }
 
 typedef struct OpsLogp { OpsRowsOfHead p; float *logp; } OpsLogp;

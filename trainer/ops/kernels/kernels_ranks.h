@@ -76,8 +76,8 @@ CORE_KERNEL_FN void ops_columns(const CoreDeviceThread *at, const OpsColumns *a)
 
 enum { OPS_CHUNK = 256 };
 
-/* What is permuted: the run's rows [steps][all_worlds]; its worlds, of which a part has all steps, one world after the
- * other; the sequences of SAPG's samples, one after the other. */
+/* What is permuted: the run's rows [steps][global_worlds]; its worlds, of which a part has all steps, one world after
+ * the other; the sequences of SAPG's samples, one after the other. */
 typedef enum OpsPermuted { OPS_ROWS, OPS_WORLDS, OPS_SEQUENCES } OpsPermuted;
 
 typedef struct OpsChooseRows {
@@ -86,7 +86,7 @@ typedef struct OpsChooseRows {
   SapgShare share;             /* OPS_SEQUENCES: whose are which; rows are then its samples */
   uint32_t part_rows, parts, steps;
   uint32_t last_rows;          /* of the last part, if it is larger than the others; else 0 */
-  uint32_t all_worlds, first_world, worlds, shard_worlds, shards; /* the last four: this rank's */
+  uint32_t global_worlds, first_world, worlds, shard_worlds, shards; /* the last four: this rank's */
   uint32_t *count;             /* [parts][chunks][shards] */
   uint32_t *total;             /* [parts][shards] rows; then where they begin */
   uint32_t *rows;              /* [steps * worlds], or as many as there are samples, in this rank's numbers */
@@ -102,7 +102,8 @@ CORE_DEVICE_FN size_t ops_chunks(const OpsChooseRows *a) { /* of the largest par
 typedef struct OpsChosen { int is_own; uint32_t row, shard; } OpsChosen;
 CORE_DEVICE_FN OpsChosen ops_chosen_sample(const OpsChooseRows *a, size_t i) {
   const size_t length = (size_t)a->share.layout.sequence;
-  const int64_t own = sapg_own(&a->share, sapg_sample(&a->share.layout, a->order[i / length], (uint32_t)(i % length)));
+  const int64_t own = sapg_local_index(&a->share, sapg_sample(&a->share.layout, a->order[i / length],
+                                                              (uint32_t)(i % length)));
   OpsChosen chosen = {own >= 0, (uint32_t)own, 0};
   if (own >= 0) chosen.shard = sapg_row(&a->share, (uint32_t)own) % a->worlds / a->shard_worlds;
   return chosen;
@@ -115,8 +116,8 @@ CORE_DEVICE_FN OpsChosen ops_chosen(const OpsChooseRows *a, size_t part, uint32_
     world = a->order[part * (a->part_rows / a->steps) + i / a->steps];
   } else {
     const uint32_t row = a->order[part * a->part_rows + i];
-    step = row / a->all_worlds;
-    world = row % a->all_worlds;
+    step = row / a->global_worlds;
+    world = row % a->global_worlds;
   }
   world -= a->first_world; /* another rank's is then too large */
   const OpsChosen chosen = {world < a->worlds, step * a->worlds + world, world / a->shard_worlds};
@@ -166,12 +167,12 @@ CORE_KERNEL_FN void ops_scatter_rows(const CoreDeviceThread *at, const OpsChoose
 typedef struct OpsRunRows {
   const uint32_t *rows;
   size_t n;
-  uint32_t worlds, all_worlds, first_world;
+  uint32_t worlds, global_worlds, first_world;
   uint32_t *of_run;
 } OpsRunRows;
 CORE_KERNEL_FN void ops_run_rows(const CoreDeviceThread *at, const OpsRunRows *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
-    a->of_run[i] = a->rows[i] / a->worlds * a->all_worlds + a->first_world + a->rows[i] % a->worlds;
+    a->of_run[i] = a->rows[i] / a->worlds * a->global_worlds + a->first_world + a->rows[i] % a->worlds;
 }
 
 #endif

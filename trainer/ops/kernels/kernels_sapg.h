@@ -59,7 +59,7 @@ typedef struct OpsSapgFollowers {
 CORE_DEVICE_FN void ops_sapg_follower(const OpsSapgFollowers *a, size_t i) {
   const CoreDivided place = core_divide(i, a->logits);
   const size_t sample = place.whole, k = place.rest;
-  const size_t row = sapg_row(&a->share, (uint32_t)(sapg_own_on_policy(&a->share) + sample));
+  const size_t row = sapg_row(&a->share, (uint32_t)(sapg_local_on_policy(&a->share) + sample));
   a->to.policy[i] = a->from.policy[row * a->logits.number + k];
   if (k > 0) return;
   a->to.rewards[sample] = a->from.rewards[row];
@@ -70,7 +70,7 @@ CORE_DEVICE_FN void ops_sapg_follower(const OpsSapgFollowers *a, size_t i) {
   a->to.last_values[sample] = a->from.last_values[row];
 }
 CORE_KERNEL_FN void ops_sapg_followers(const CoreDeviceThread *at, const OpsSapgFollowers *a) {
-  const size_t n = sapg_own_off_policy(&a->share) * a->logits.number;
+  const size_t n = sapg_local_off_policy(&a->share) * a->logits.number;
   for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) ops_sapg_follower(a, i);
 }
 

@@ -35,13 +35,13 @@ CORE_KERNEL_FN void ops_start_rows(const CoreDeviceThread *at, const OpsStartRow
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_start_row(a, i);
 }
 
-/* states [worlds][numbers] become 0 where done. */
-typedef struct OpsEndStates { float *states; const uint8_t *done; size_t worlds; CoreDivisor numbers; } OpsEndStates;
+/* states [worlds][state_size] become 0 where done. */
+typedef struct OpsEndStates { float *states; const uint8_t *done; size_t worlds; CoreDivisor state_size; } OpsEndStates;
 CORE_DEVICE_FN void ops_end_state(const OpsEndStates *a, size_t i) {
-  if (a->done[core_divide(i, a->numbers).whole]) a->states[i] = 0;
+  if (a->done[core_divide(i, a->state_size).whole]) a->states[i] = 0;
 }
 CORE_KERNEL_FN void ops_end_states(const CoreDeviceThread *at, const OpsEndStates *a) {
-  const size_t n = a->worlds * a->numbers.number;
+  const size_t n = a->worlds * a->state_size.number;
   for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) ops_end_state(a, i);
 }
 

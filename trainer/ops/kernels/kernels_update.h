@@ -19,13 +19,13 @@ typedef struct OpsTakeRows {
   uint32_t worlds;
   uint32_t *rows;
 } OpsTakeRows;
-CORE_KERNEL_FN void ops_take_rows(const CoreDeviceThread *at, const OpsTakeRows *a) {
+CORE_KERNEL_FN void ops_current_rows(const CoreDeviceThread *at, const OpsTakeRows *a) {
   const uint32_t *things = a->order + core_divide(a->stats->step, a->parts).rest * a->count;
   for (size_t i = core_device_first(at); i < a->count * a->steps.number; i += core_device_stride(at))
     a->rows[i] = a->steps.number == 1 ? things[i] : ops_world_row(things, (uint32_t)i, a->steps, a->worlds);
 }
 
-/* A shard's rows of the present step's part, padded to `room` (update.h, take_piece). */
+/* A shard's rows of the present step's part, padded to `room` (update.h, current_shard_rows). */
 typedef struct OpsTakePiece {
   const OpsUpdateStats *stats;
   OpsPartRows part;
@@ -34,7 +34,7 @@ typedef struct OpsTakePiece {
   CoreDivisor parts;
   CoreDivisor32 worlds;
 } OpsTakePiece;
-CORE_KERNEL_FN void ops_take_piece(const CoreDeviceThread *at, const OpsTakePiece *a) {
+CORE_KERNEL_FN void ops_current_shard_rows(const CoreDeviceThread *at, const OpsTakePiece *a) {
   const OpsPartRows *part = &a->part;
   const size_t of_step = core_divide(a->stats->step, a->parts).rest;
   const size_t piece = of_step * (size_t)part->shards + (size_t)a->shard;
@@ -43,7 +43,7 @@ CORE_KERNEL_FN void ops_take_piece(const CoreDeviceThread *at, const OpsTakePiec
     const uint32_t row = count ? part->rows[begin + (i < count ? i : 0)] : 0;
     a->rows[i] = row;
     const CoreDivided32 of_world = core_divide_32(row, a->worlds);
-    a->of_run[i] = of_world.whole * part->all_worlds + part->first_world + of_world.rest;
+    a->of_run[i] = of_world.whole * part->global_worlds + part->first_world + of_world.rest;
   }
   if (core_device_first(at) == 0) *a->count = count;
 }

@@ -5,13 +5,13 @@
  *
  * The numbers are the inner environment's. Levels, generators, physics, pictures and failures are passed on;
  * EnvCompact is not, since constants would have to be where the buffers are. No step may be recorded in a graph. */
-#ifndef TRAINER_HOSTED_H
-#define TRAINER_HOSTED_H
+#ifndef TRAINER_HOST_ENV_H
+#define TRAINER_HOST_ENV_H
 #include "trainer/envs/env.h"
 
 /* Takes `host`, also where it fails. device: where the callers' buffers are, borrowed; NULL: on the host (to plan).
  * Siblings, evaluation sets and batches for curricula of *made are wrapped as well, for the device of their EnvBatch.
  * CORE_FAIL: no page-locked memory. */
-int hosted_create(Env *host, CoreDevice *device, Env **made);
+int host_env_create(Env *host, CoreDevice *device, Env **made);
 
 #endif

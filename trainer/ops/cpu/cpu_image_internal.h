@@ -1,11 +1,11 @@
 /* What the files of convolutions on the CPU share. All but `each` works on the calling thread, in parts of
  * CPU_CONV_PART pictures; a call's last part may hold fewer, whose numbers do not depend on that. */
-#ifndef TRAINER_OPS_CPU_PICTURE_INTERNAL_H
-#define TRAINER_OPS_CPU_PICTURE_INTERNAL_H
+#ifndef TRAINER_OPS_CPU_IMAGE_INTERNAL_H
+#define TRAINER_OPS_CPU_IMAGE_INTERNAL_H
 #include "trainer/ops/cpu/cpu_internal.h"
-#include "trainer/ops/picture.h"
+#include "trainer/ops/image.h"
 
-extern const OpsPicture CPU_PICTURE;
+extern const OpsImage CPU_PICTURE;
 
 enum { CPU_CONV_PART = 4 }; /* pictures */
 

@@ -1,7 +1,7 @@
 /* The star of connections and the thread that watches it (lifeline.h). Nothing but single bytes goes over it once it
  * stands: STOPPING when a rank has been told to stop, ENDING when the first rank takes the others down, or the number
  * of the signal that is killing the sender. */
-#include "trainer/ranks/lifeline.h"
+#include "trainer/ranks/rank_monitor.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -35,7 +35,7 @@ static struct Lifeline {
   int count;            /* connections: size - 1 at the first rank, 1 at the others, 0 when there are none */
   struct pollfd *line;  /* [count + 1]; the last one is wake[0] */
   int *rank;            /* [count] at the other end */
-} lifeline;
+} monitor;
 
 /* Who is told of a death. The lock is held while that goes on, so that nobody takes away what the handler works
  * with. */
@@ -51,7 +51,7 @@ void ranks_on_loss(RanksOnLoss *call, void *context) {
 /* ---- watching -------------------------------------------------------------------------------------------------- */
 
 static void say(unsigned char word) {
-  for (int i = 0; i < lifeline.count; i++) (void)!send(lifeline.line[i].fd, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  for (int i = 0; i < monitor.count; i++) (void)!send(monitor.line[i].fd, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* Ends this process: a rank is gone, and MPI can not go on without it. `word`: the last one heard, or -1. */
@@ -73,37 +73,37 @@ static void take_down(int rank, int word) {
 /* A stop that some rank was told: whether this rank knows of it, and has passed it on. */
 static struct { atomic_bool known, is_shared; } stop;
 
-bool lifeline_share_stop(bool told) {
-  if (told) atomic_store(&stop.known, true);
-  if (told && !atomic_exchange(&stop.is_shared, true)) say(STOPPING);
+bool rank_monitor_share_stop(bool requested) {
+  if (requested) atomic_store(&stop.known, true);
+  if (requested && !atomic_exchange(&stop.is_shared, true)) say(STOPPING);
   return atomic_load(&stop.known);
 }
 
 /* One connection has something to say, or has ended. The first rank passes a stop on to the others. */
 static void hear(int i) {
   unsigned char words[64];
-  ssize_t n = recv(lifeline.line[i].fd, words, sizeof words, MSG_DONTWAIT);
+  ssize_t n = recv(monitor.line[i].fd, words, sizeof words, MSG_DONTWAIT);
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
   for (ssize_t k = 0; k < n; k++) {
-    if (words[k] != STOPPING) take_down(lifeline.rank[i], words[k]);
-    lifeline_share_stop(true);
+    if (words[k] != STOPPING) take_down(monitor.rank[i], words[k]);
+    rank_monitor_share_stop(true);
   }
-  if (n <= 0) take_down(lifeline.rank[i], -1);
+  if (n <= 0) take_down(monitor.rank[i], -1);
 }
 
 static void *watch(void *unused) {
   for (;;) {
-    if (poll(lifeline.line, (nfds_t)lifeline.count + 1, -1) < 0) continue;
-    if (lifeline.line[lifeline.count].revents) return NULL;
-    for (int i = 0; i < lifeline.count; i++)
-      if (lifeline.line[i].revents) hear(i);
+    if (poll(monitor.line, (nfds_t)monitor.count + 1, -1) < 0) continue;
+    if (monitor.line[monitor.count].revents) return NULL;
+    for (int i = 0; i < monitor.count; i++)
+      if (monitor.line[i].revents) hear(i);
   }
 }
 
 /* Says which signal kills this rank, then dies of it: the action is the default one by now. The first rank is given
  * time to hear, as the launcher ends all of us as soon as one is dead; it answers by ending. */
 static void last_word(int signal_number) {
-  struct pollfd first = {.fd = lifeline.line[0].fd, .events = POLLIN};
+  struct pollfd first = {.fd = monitor.line[0].fd, .events = POLLIN};
   say((unsigned char)signal_number);
   poll(&first, 1, HEARD_MS);
   raise(signal_number);
@@ -161,7 +161,7 @@ static int connect_to(const Address *address) {
 /* Takes connections until every rank has one. Strangers, who do not know the token, are sent away. */
 static bool accept_all(int listener, const Address *address) {
   struct pollfd waiting = {.fd = listener, .events = POLLIN};
-  for (int i = 0; i < lifeline.count;) {
+  for (int i = 0; i < monitor.count;) {
     Hello hello;
     if (poll(&waiting, 1, PATIENCE_S * 1000) <= 0) return false;
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -169,8 +169,8 @@ static bool accept_all(int listener, const Address *address) {
     be_patient(fd);
     if (recv(fd, &hello, sizeof hello, MSG_WAITALL) == (ssize_t)sizeof hello &&
         memcmp(hello.token, address->token, TOKEN) == 0 && hello.rank > 0 && hello.rank < ranks_size()) {
-      lifeline.line[i].fd = fd;
-      lifeline.rank[i++] = hello.rank;
+      monitor.line[i].fd = fd;
+      monitor.rank[i++] = hello.rank;
     } else {
       close(fd);
     }
@@ -182,8 +182,8 @@ static bool connect_star(void) {
   Address address = {0};
   int listener = ranks_is_first() ? listen_anywhere(&address) : -1;
   ranks_broadcast(&address, sizeof address);
-  if (!ranks_is_first()) lifeline.line[0].fd = connect_to(&address);
-  double missing = !ranks_is_first() && lifeline.line[0].fd < 0;
+  if (!ranks_is_first()) monitor.line[0].fd = connect_to(&address);
+  double missing = !ranks_is_first() && monitor.line[0].fd < 0;
   ranks_max(&missing, 1);
   if (missing == 0 && ranks_is_first()) missing = !accept_all(listener, &address);
   ranks_max(&missing, 1);
@@ -195,8 +195,8 @@ static bool connect_star(void) {
 
 static void start_thread(void) {
   static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-  lifeline.up = pthread_create(&lifeline.thread, NULL, watch, NULL) == 0;
-  if (!lifeline.up || ranks_is_first()) return;
+  monitor.up = pthread_create(&monitor.thread, NULL, watch, NULL) == 0;
+  if (!monitor.up || ranks_is_first()) return;
   for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++) {
     struct sigaction action = {.sa_handler = last_word, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
@@ -205,22 +205,22 @@ static void start_thread(void) {
 }
 
 static void close_all(void) {
-  for (int i = 0; i < lifeline.count; i++)
-    if (lifeline.line[i].fd >= 0) close(lifeline.line[i].fd);
+  for (int i = 0; i < monitor.count; i++)
+    if (monitor.line[i].fd >= 0) close(monitor.line[i].fd);
   for (int i = 0; i < 2; i++)
-    if (lifeline.wake[i] >= 0) close(lifeline.wake[i]);
-  free(lifeline.line);
-  free(lifeline.rank);
-  lifeline = (struct Lifeline){0};
+    if (monitor.wake[i] >= 0) close(monitor.wake[i]);
+  free(monitor.line);
+  free(monitor.rank);
+  monitor = (struct Lifeline){0};
 }
 
-void lifeline_start(void) {
-  lifeline.count = ranks_is_first() ? ranks_size() - 1 : 1;
-  lifeline.line = core_memory_zero_allocate((size_t)lifeline.count + 1, sizeof *lifeline.line);
-  lifeline.rank = core_memory_zero_allocate((size_t)lifeline.count, sizeof *lifeline.rank);
-  if (pipe(lifeline.wake) != 0) lifeline.wake[0] = lifeline.wake[1] = -1;
-  for (int i = 0; i <= lifeline.count; i++) lifeline.line[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-  lifeline.line[lifeline.count].fd = lifeline.wake[0];
+void rank_monitor_start(void) {
+  monitor.count = ranks_is_first() ? ranks_size() - 1 : 1;
+  monitor.line = core_memory_zero_allocate((size_t)monitor.count + 1, sizeof *monitor.line);
+  monitor.rank = core_memory_zero_allocate((size_t)monitor.count, sizeof *monitor.rank);
+  if (pipe(monitor.wake) != 0) monitor.wake[0] = monitor.wake[1] = -1;
+  for (int i = 0; i <= monitor.count; i++) monitor.line[i] = (struct pollfd){.fd = -1, .events = POLLIN};
+  monitor.line[monitor.count].fd = monitor.wake[0];
   if (connect_star()) {
     start_thread();
   } else {
@@ -230,11 +230,11 @@ void lifeline_start(void) {
   }
 }
 
-void lifeline_stop(void) {
+void rank_monitor_stop(void) {
   double everybody = 0;
-  if (lifeline.up) {
-    (void)!write(lifeline.wake[1], "", 1);
-    pthread_join(lifeline.thread, NULL);
+  if (monitor.up) {
+    (void)!write(monitor.wake[1], "", 1);
+    pthread_join(monitor.thread, NULL);
   }
   ranks_max(&everybody, 1); /* nobody watches any more, so ends may be seen */
   close_all();

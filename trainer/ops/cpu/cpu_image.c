@@ -1,7 +1,7 @@
 /* Pictures on the CPU (picture.h). Work is divided over threads by `each` alone. */
-#include "trainer/ops/cpu/cpu_picture_internal.h"
+#include "trainer/ops/cpu/cpu_image_internal.h"
 #include "trainer/ops/fast_math_internal.h"
-#include "trainer/ops/row_picture_internal.h"
+#include "trainer/ops/row_image_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -230,7 +230,7 @@ static void relu_backward(Ops *ops, const float *y, float *dy, size_t n) {
   relu_gradient(y, dy, n);
 }
 
-const OpsPicture CPU_PICTURE = {
+const OpsImage CPU_PICTURE = {
   .pixels = show, .conv_pack = conv_pack, .conv_unpack = conv_unpack, .conv_forward = conv_forward,
   .conv_backward = conv_backward, .pool_forward = pool_forward, .pool_backward = pool_backward,
   .relu_forward = relu_forward, .relu_backward = relu_backward, .norm_backward = cpu_norm_backward_rows, .each = each,

@@ -2,7 +2,7 @@
  * bias and rectifier in it where the library has them. */
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/kernels/kernels_dense.h"
-#include "trainer/ops/kernels/kernels_picture.h"
+#include "trainer/ops/kernels/kernels_image.h"
 
 /* Places in pieces of rows are worked out in 32 bits. */
 static size_t elements_of(int rows, size_t each) {
@@ -148,7 +148,7 @@ static void each(Ops *ops, int count, size_t floats, float *room, void (*work)(v
   for (int i = 0; i < count; i++) work(context, i, room);
 }
 
-const OpsPicture DEVICE_PICTURE = {
+const OpsImage DEVICE_PICTURE = {
   .pixels = pixels, .conv_pack = conv_pack, .conv_unpack = conv_pack, .conv_forward = conv_forward,
   .conv_backward = conv_backward, .pool_forward = pool_forward, .pool_backward = pool_backward,
   .relu_forward = relu_forward, .relu_backward = relu_backward, .norm_backward = device_norm_backward, .each = each,

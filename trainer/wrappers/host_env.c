@@ -1,5 +1,5 @@
 /* Environments of the host for devices (hosted.h). */
-#include "trainer/wrappers/hosted.h"
+#include "trainer/wrappers/host_env.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -193,7 +193,7 @@ static int create_set(const Env *env, const CoreConfig *config, int set, const E
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
   TRY(host_of(env)->levels->create_set(host_of(env), config, set, &inner, &host, name));
-  return hosted_create(host, batch->device, made);
+  return host_env_create(host, batch->device, made);
 }
 
 static const EnvLevels levels = {.reset_to = reset_to, .create_set = create_set};
@@ -203,7 +203,7 @@ static int create_other(const Env *env, const CoreConfig *config, int set, const
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
   TRY(host_of(env)->sets->create(host_of(env), config, set, &inner, &host, name));
-  return hosted_create(host, batch->device, made);
+  return host_env_create(host, batch->device, made);
 }
 
 static int count_others(const Env *env, const CoreConfig *config, int *count) {
@@ -216,7 +216,7 @@ static int create_slots(const Env *env, const EnvBatch *batch, int slots, Env **
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
   TRY(host_of(env)->generator->create_slots(host_of(env), &inner, slots, &host));
-  return hosted_create(host, batch->device, made);
+  return host_env_create(host, batch->device, made);
 }
 
 static void draw_levels(Env *env, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
@@ -282,10 +282,10 @@ static int sibling(const Env *env, const EnvBatch *batch, Env **made) {
   const EnvBatch inner = on_host(batch);
   Env *host = NULL;
   TRY(host_of(env)->sibling(host_of(env), &inner, &host));
-  return hosted_create(host, batch->device, made);
+  return host_env_create(host, batch->device, made);
 }
 
-int hosted_create(Env *host, CoreDevice *device, Env **made) {
+int host_env_create(Env *host, CoreDevice *device, Env **made) {
   Hosted *hosted = core_memory_zero_allocate(1, sizeof *hosted);
   *hosted = (Hosted){.host = host, .device = device, .threads = omp_get_max_threads()};
   divide(hosted); /* how much */

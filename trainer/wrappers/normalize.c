@@ -1,5 +1,5 @@
 /* Running moments and the rules that make factors of them (normalise.h). */
-#include "trainer/wrappers/normalise.h"
+#include "trainer/wrappers/normalize.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -9,23 +9,23 @@
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/ops/kernels/kernels_each.h"
-#include "trainer/ops/kernels/kernels_normalise_each.h"
+#include "trainer/ops/kernels/kernels_normalize_each.h"
 #include "trainer/ranks/ranks.h"
-#include "trainer/wrappers/normalise_device.h"
+#include "trainer/wrappers/normalize_device.h"
 
 enum { TILE = 16 }; /* features that one thread takes: whole cache lines of every row */
 
-NormaliseRule normalise_rule(const char *name) {
+NormalizeRule normalize_rule(const char *name) {
   static const char *const names[] = {"none", "stoix", "cleanrl", "rl_games", "cleanrl_each"};
   for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-    if (strcmp(name, names[i]) == 0) return (NormaliseRule)i;
-  return NORMALISE_NONE;
+    if (strcmp(name, names[i]) == 0) return (NormalizeRule)i;
+  return NORMALIZE_NONE;
 }
 
 /* What a rule takes for granted before the first observation: so many rows of mean 0 and variance 1. */
-static double prior(NormaliseRule rule) {
-  const bool cleanrl = rule == NORMALISE_CLEANRL || rule == NORMALISE_CLEANRL_EACH;
-  return cleanrl ? 1e-4 : rule == NORMALISE_RL_GAMES ? 1 : 0;
+static double prior(NormalizeRule rule) {
+  const bool cleanrl = rule == NORMALIZE_CLEANRL || rule == NORMALIZE_CLEANRL_EACH;
+  return cleanrl ? 1e-4 : rule == NORMALIZE_RL_GAMES ? 1 : 0;
 }
 
 /* ---- moments ---------------------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static void merge_tile(double count, double *mean, double *m2, int features, con
   }
 }
 
-double normalise_merge(double count, double *mean, double *m2, int features, const float *x, int rows) {
+double normalize_merge(double count, double *mean, double *m2, int features, const float *x, int rows) {
 #pragma omp parallel for schedule(static) if ((double)rows * features > 1e5)
   for (int first = 0; first < features; first += TILE)
     merge_tile(count, mean, m2, features, x, rows, first, features - first < TILE ? features - first : TILE);
@@ -59,68 +59,68 @@ double normalise_merge(double count, double *mean, double *m2, int features, con
 
 /* ---- observations ----------------------------------------------------------------------------------------------- */
 
-void normalise_register(Normaliser *normaliser, NormaliseRule rule, int features, const Shards *shards,
+void normalize_register(Normalizer *normalizer, NormalizeRule rule, int features, const Shards *shards,
                         CoreArena *arena) {
-  *normaliser = (Normaliser){.rule = rule, .features = features, .shards = *shards, .device = core_arena_device(arena)};
-  CORE_ARENA_DEVICE(arena, normaliser->moments, normalise_moments(features), "observation moments [1 + 2 features]");
-  CORE_ARENA_DEVICE(arena, normaliser->next, normalise_moments(features), "next observation moments [1 + 2 features]");
-  CORE_ARENA_DEVICE(arena, normaliser->factor, (size_t)features, "observation factors [features]");
-  if (normaliser->device) normalise_device_register(normaliser, arena);
+  *normalizer = (Normalizer){.rule = rule, .features = features, .shards = *shards, .device = core_arena_device(arena)};
+  CORE_ARENA_DEVICE(arena, normalizer->moments, normalize_moments(features), "observation moments [1 + 2 features]");
+  CORE_ARENA_DEVICE(arena, normalizer->next, normalize_moments(features), "next observation moments [1 + 2 features]");
+  CORE_ARENA_DEVICE(arena, normalizer->factor, (size_t)features, "observation factors [features]");
+  if (normalizer->device) normalize_device_register(normalizer, arena);
 }
 
-static void make_factors(Normaliser *normaliser) {
-  if (normaliser->device) {
-    normalise_device_factors(normaliser);
+static void make_factors(Normalizer *normalizer) {
+  if (normalizer->device) {
+    normalize_device_factors(normalizer);
     return;
   }
-  const double *m2 = normaliser->moments + 1 + normaliser->features;
-  for (int k = 0; k < normaliser->features; k++)
-    normaliser->factor[k] = normalise_factor(normaliser->rule, normaliser->moments[0], m2[k]);
+  const double *m2 = normalizer->moments + 1 + normalizer->features;
+  for (int k = 0; k < normalizer->features; k++)
+    normalizer->factor[k] = normalize_factor(normalizer->rule, normalizer->moments[0], m2[k]);
 }
 
-static size_t moments_bytes(const Normaliser *normaliser) {
-  return normalise_moments(normaliser->features) * sizeof *normaliser->moments;
+static size_t moments_bytes(const Normalizer *normalizer) {
+  return normalize_moments(normalizer->features) * sizeof *normalizer->moments;
 }
 
-void normalise_restored(Normaliser *normaliser) {
-  core_device_copy(normaliser->device, normaliser->next, normaliser->moments, moments_bytes(normaliser));
-  make_factors(normaliser);
+void normalize_restored(Normalizer *normalizer) {
+  core_device_copy(normalizer->device, normalizer->next, normalizer->moments, moments_bytes(normalizer));
+  make_factors(normalizer);
 }
 
-void normalise_start(Normaliser *normaliser) {
-  const double count = prior(normaliser->rule);
-  const size_t features = (size_t)normaliser->features;
-  double *moments = core_memory_zero_allocate(normalise_moments(normaliser->features), sizeof *moments);
+void normalize_start(Normalizer *normalizer) {
+  const double count = prior(normalizer->rule);
+  const size_t features = (size_t)normalizer->features;
+  double *moments = core_memory_zero_allocate(normalize_moments(normalizer->features), sizeof *moments);
   moments[0] = count;
   for (size_t k = 0; k < features; k++) moments[1 + features + k] = count; /* means 0, variances 1 */
-  core_device_to_device(normaliser->device, normaliser->moments, moments, moments_bytes(normaliser));
+  core_device_to_device(normalizer->device, normalizer->moments, moments, moments_bytes(normalizer));
   free(moments);
-  normalise_restored(normaliser);
+  normalize_restored(normalizer);
 }
 
-static void add(const Normaliser *normaliser, const float *x, int rows) {
-  double *mean = normaliser->next + 1, *m2 = mean + normaliser->features;
-  if (normaliser->device) normalise_device_add(normaliser, x, rows);
-  else normaliser->next[0] = normalise_merge(normaliser->next[0], mean, m2, normaliser->features, x, rows);
+static void add(const Normalizer *normalizer, const float *x, int rows) {
+  double *mean = normalizer->next + 1, *m2 = mean + normalizer->features;
+  if (normalizer->device) normalize_device_add(normalizer, x, rows);
+  else normalizer->next[0] = normalize_merge(normalizer->next[0], mean, m2, normalizer->features, x, rows);
 }
 
-void normalise_add(Normaliser *normaliser, const float *x, int rows) {
-  add(normaliser, x, rows);
-  if (normaliser->rule == NORMALISE_CLEANRL) normalise_advance(normaliser);
+void normalize_add(Normalizer *normalizer, const float *x, int rows) {
+  add(normalizer, x, rows);
+  if (normalizer->rule == NORMALIZE_CLEANRL) normalize_advance(normalizer);
 }
 
-void normalise_advance(Normaliser *normaliser) {
-  core_device_copy(normaliser->device, normaliser->moments, normaliser->next, moments_bytes(normaliser));
-  make_factors(normaliser);
+void normalize_advance(Normalizer *normalizer) {
+  core_device_copy(normalizer->device, normalizer->moments, normalizer->next, moments_bytes(normalizer));
+  make_factors(normalizer);
 }
 
-void normalise_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride) {
-  if (normaliser->device) {
-    normalise_device_apply(normaliser, x, rows, y, y_stride);
+void normalize_apply(const Normalizer *normalizer, const float *x, int rows, float *y, int y_stride) {
+  if (normalizer->device) {
+    normalize_device_apply(normalizer, x, rows, y, y_stride);
     return;
   }
-  const double *mean = normaliser->moments + 1, *factor = normaliser->factor, limit = normalise_bound(normaliser->rule);
-  const int features = normaliser->features;
+  const double *mean = normalizer->moments + 1, *factor = normalizer->factor, limit = normalize_bound(normalizer->rule);
+  const int features = normalizer->features;
 #pragma omp parallel for schedule(static) if ((double)rows * features > 1e5)
   for (int r = 0; r < rows; r++) {
     const float *from = x + (size_t)r * (size_t)features;
@@ -141,14 +141,15 @@ RewardRule reward_rule(const char *name) {
   return REWARD_NONE;
 }
 
-void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int all_worlds, CoreArena *arena) {
-  *scale = (RewardScale){.rule = rule, .gamma = gamma, .worlds = worlds, .all_worlds = all_worlds,
+void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worlds, int global_worlds,
+                     CoreArena *arena) {
+  *scale = (RewardScale){.rule = rule, .gamma = gamma, .worlds = worlds, .global_worlds = global_worlds,
                          .device = core_arena_device(arena)};
   if (rule == REWARD_NONE) return;
   CORE_ARENA_DEVICE(arena, scale->returns, (size_t)worlds, "discounted rewards [worlds]");
   const bool is_each = rule == REWARD_CLEANRL_EACH;
-  if (all_worlds > worlds && !is_each)
-    CORE_ARENA_DEVICE(arena, scale->all, (size_t)all_worlds, "discounted rewards of all ranks");
+  if (global_worlds > worlds && !is_each)
+    CORE_ARENA_DEVICE(arena, scale->all, (size_t)global_worlds, "discounted rewards of all ranks");
   CORE_ARENA_DEVICE(arena, scale->moments, reward_moments(scale), "moments of discounted rewards [1 or worlds][3]");
 }
 
@@ -169,8 +170,8 @@ void reward_start(RewardScale *scale) {
 }
 
 static void scale_rewards(const RewardScale *scale, float *rewards, size_t n) {
-  const double factor = normalise_reward_factor(scale->moments[0], scale->moments[2]);
-  for (size_t i = 0; i < n; i++) rewards[i] = normalise_reward(rewards[i], factor);
+  const double factor = normalize_reward_factor(scale->moments[0], scale->moments[2]);
+  for (size_t i = 0; i < n; i++) rewards[i] = normalize_reward(rewards[i], factor);
 }
 
 /* Adds the running returns of all worlds. */
@@ -178,13 +179,13 @@ static void count_returns(const RewardScale *scale) {
   double *moments = scale->moments, shift = 0, squares = 0;
   const double *returns = scale->all ? scale->all : scale->returns;
   if (scale->all) ranks_gather_all(scale->returns, (size_t)scale->worlds * sizeof *scale->returns, scale->all);
-  for (int w = 0; w < scale->all_worlds; w++) shift += returns[w] - moments[1];
-  shift /= moments[0] + scale->all_worlds;
-  for (int w = 0; w < scale->all_worlds; w++) {
+  for (int w = 0; w < scale->global_worlds; w++) shift += returns[w] - moments[1];
+  shift /= moments[0] + scale->global_worlds;
+  for (int w = 0; w < scale->global_worlds; w++) {
     const double d = returns[w] - moments[1];
     squares += d * (d - shift);
   }
-  moments[0] += scale->all_worlds;
+  moments[0] += scale->global_worlds;
   moments[1] += shift;
   moments[2] += squares;
 }

@@ -1,25 +1,25 @@
 /* Statistics a world: loops around what kernels do for one element (kernels_normalise_each.h), and pooling. */
-#include "trainer/wrappers/normalise_each.h"
+#include "trainer/wrappers/normalize_each.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "trainer/ops/kernels/kernels_each.h"
-#include "trainer/ops/kernels/kernels_normalise_each.h"
+#include "trainer/ops/kernels/kernels_normalize_each.h"
 #include "trainer/ranks/ranks.h"
 
 static const double PRIOR = 1e-4; /* observations of mean 0 and variance 1 */
 
 static size_t record_of(int features) { return 1 + 2 * (size_t)features; }
-static size_t numbers_of(const NormaliseEach *each) { return (size_t)each->worlds * record_of(each->features); }
+static size_t numbers_of(const NormalizeEach *each) { return (size_t)each->worlds * record_of(each->features); }
 
-void normalise_each_register(NormaliseEach *each, int worlds, int features, CoreArena *arena) {
-  *each = (NormaliseEach){.worlds = worlds, .features = features, .device = core_arena_device(arena)};
+void normalize_each_register(NormalizeEach *each, int worlds, int features, CoreArena *arena) {
+  *each = (NormalizeEach){.worlds = worlds, .features = features, .device = core_arena_device(arena)};
   CORE_ARENA_DEVICE(arena, each->moments, numbers_of(each), "observation moments [worlds][1 + 2 features]");
 }
 
-void normalise_each_start(NormaliseEach *each) {
+void normalize_each_start(NormalizeEach *each) {
   const size_t n = numbers_of(each), features = (size_t)each->features, record = record_of(each->features);
   double *moments = core_memory_allocate(n * sizeof *moments);
   for (size_t i = 0; i < n; i++) moments[i] = i % record == 0 || i % record > features ? PRIOR : 0;
@@ -27,7 +27,7 @@ void normalise_each_start(NormaliseEach *each) {
   free(moments);
 }
 
-void normalise_each_add(const NormaliseEach *each, const float *x, const NormaliseLast *last) {
+void normalize_each_add(const NormalizeEach *each, const float *x, const NormalizeLast *last) {
   const size_t worlds = (size_t)each->worlds, features = (size_t)each->features;
   OpsCountEach count = {.x = x, .moments = each->moments, .worlds = worlds, .features = core_divisor(features)};
   if (last) {
@@ -40,10 +40,10 @@ void normalise_each_add(const NormaliseEach *each, const float *x, const Normali
   KERNELS_EACH(each->device, ops_count_worlds, ops_count_world, worlds, &count);
 }
 
-void normalise_each_apply(const NormaliseEach *each, const float *x, float *y, int y_stride) {
+void normalize_each_apply(const NormalizeEach *each, const float *x, float *y, int y_stride) {
   const size_t worlds = (size_t)each->worlds, features = (size_t)each->features;
-  const OpsNormaliseEach apply = {x, each->moments, worlds, core_divisor(features), (size_t)y_stride, y};
-  KERNELS_EACH(each->device, ops_normalise_features, ops_normalise_feature, worlds * features, &apply);
+  const OpsNormalizeEach apply = {x, each->moments, worlds, core_divisor(features), (size_t)y_stride, y};
+  KERNELS_EACH(each->device, ops_normalize_features, ops_normalize_feature, worlds * features, &apply);
 }
 
 /* ---- all worlds together ----------------------------------------------------------------------------------------- */
@@ -67,18 +67,18 @@ static void pool(const double *records, int worlds, int features, double *pooled
   }
 }
 
-void normalise_each_pool(const NormaliseEach *each, int all_worlds, double *pooled) {
-  const size_t bytes = numbers_of(each) * sizeof *each->moments, ranks = (size_t)(all_worlds / each->worlds);
+void normalize_each_pool(const NormalizeEach *each, int global_worlds, double *pooled) {
+  const size_t bytes = numbers_of(each) * sizeof *each->moments, ranks = (size_t)(global_worlds / each->worlds);
   void *copy;
   const double *own = core_device_view(each->device, each->moments, bytes, &copy);
   double *all = ranks > 1 ? core_memory_allocate(ranks * bytes) : NULL;
   if (all) ranks_gather_all(own, bytes, all);
-  pool(all ? all : own, all_worlds, each->features, pooled);
+  pool(all ? all : own, global_worlds, each->features, pooled);
   free(all);
   free(copy);
 }
 
-void normalise_each_spread(const double *pooled, int worlds, int features, double *records) {
+void normalize_each_spread(const double *pooled, int worlds, int features, double *records) {
   const size_t record = record_of(features);
   for (size_t i = 0; i < (size_t)worlds * record; i++) {
     const size_t k = i % record;

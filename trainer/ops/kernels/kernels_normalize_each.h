@@ -1,12 +1,12 @@
-/* Kernels of normalisation where each world has statistics of its own (trainer/wrappers/normalise_each.h), as wrappers
+/* Kernels of normalisation where each world has statistics of its own (trainer/wrappers/normalize_each.h), as wrappers
  * inside of each environment have. What is done for one element is a function that the host's loops take, too. */
-#ifndef TRAINER_OPS_KERNELS_NORMALISE_EACH_H
-#define TRAINER_OPS_KERNELS_NORMALISE_EACH_H
+#ifndef TRAINER_OPS_KERNELS_NORMALIZE_EACH_H
+#define TRAINER_OPS_KERNELS_NORMALIZE_EACH_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trainer/math/normalise_rule.h"
+#include "trainer/math/normalize_rule.h"
 
 /* One value joins the statistics of `count` values. */
 CORE_DEVICE_FN void ops_join_value(double count, double *mean, double *m2, double x) {
@@ -16,9 +16,9 @@ CORE_DEVICE_FN void ops_join_value(double count, double *mean, double *m2, doubl
 }
 
 /* One normalised value, within the rule's bound. */
-CORE_DEVICE_FN float ops_normalise_value(double count, double mean, double m2, float x) {
-  const double value = ((double)x - mean) * normalise_factor(NORMALISE_CLEANRL, count, m2);
-  const double bound = normalise_bound(NORMALISE_CLEANRL);
+CORE_DEVICE_FN float ops_normalize_value(double count, double mean, double m2, float x) {
+  const double value = ((double)x - mean) * normalize_factor(NORMALIZE_CLEANRL, count, m2);
+  const double bound = normalize_bound(NORMALIZE_CLEANRL);
   return (float)(value > bound ? bound : value < -bound ? -bound : value);
 }
 
@@ -45,7 +45,7 @@ CORE_DEVICE_FN void ops_count_feature(const OpsCountEach *a, size_t i) {
   if (a->last && a->dones[w]) {
     ops_join_value(count, mean, m2, (double)a->last[i]);
     count += 1;
-    if (a->seen) a->seen[w * a->stride + k] = ops_normalise_value(count, *mean, *m2, a->last[i]);
+    if (a->seen) a->seen[w * a->stride + k] = ops_normalize_value(count, *mean, *m2, a->last[i]);
   }
   ops_join_value(count, mean, m2, (double)a->x[i]);
 }
@@ -62,23 +62,23 @@ CORE_KERNEL_FN void ops_count_worlds(const CoreDeviceThread *at, const OpsCountE
   for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) ops_count_world(a, w);
 }
 
-typedef struct OpsNormaliseEach {
+typedef struct OpsNormalizeEach {
   const float *x;         /* [worlds][features] */
   const double *moments;  /* as above */
   size_t worlds;
   CoreDivisor features;
   size_t stride;          /* of rows of y */
   float *y;
-} OpsNormaliseEach;
-CORE_DEVICE_FN void ops_normalise_feature(const OpsNormaliseEach *a, size_t i) {
+} OpsNormalizeEach;
+CORE_DEVICE_FN void ops_normalize_feature(const OpsNormalizeEach *a, size_t i) {
   const CoreDivided place = core_divide(i, a->features);
   const size_t w = place.whole, features = a->features.number;
   const double *record = a->moments + w * (1 + 2 * features), *mean = record + 1 + place.rest;
-  a->y[w * a->stride + place.rest] = ops_normalise_value(record[0], *mean, mean[features], a->x[i]);
+  a->y[w * a->stride + place.rest] = ops_normalize_value(record[0], *mean, mean[features], a->x[i]);
 }
-CORE_KERNEL_FN void ops_normalise_features(const CoreDeviceThread *at, const OpsNormaliseEach *a) {
+CORE_KERNEL_FN void ops_normalize_features(const CoreDeviceThread *at, const OpsNormalizeEach *a) {
   for (size_t i = core_device_first(at); i < a->worlds * a->features.number; i += core_device_stride(at))
-    ops_normalise_feature(a, i);
+    ops_normalize_feature(a, i);
 }
 
 /* ---- rewards ----------------------------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ CORE_DEVICE_FN void ops_reward_of_world(const OpsRewardEach *a, size_t w) {
   a->returns[w] = (terminates ? 0 : a->returns[w] * a->gamma) + (double)a->rewards[w];
   ops_join_value(record[0], &record[1], &record[2], a->returns[w]);
   record[0] += 1;
-  a->rewards[w] = normalise_reward(a->rewards[w], normalise_reward_factor(record[0], record[2]));
+  a->rewards[w] = normalize_reward(a->rewards[w], normalize_reward_factor(record[0], record[2]));
 }
 CORE_KERNEL_FN void ops_reward_of_worlds(const CoreDeviceThread *at, const OpsRewardEach *a) {
   for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) ops_reward_of_world(a, w);

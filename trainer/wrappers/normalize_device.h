@@ -2,15 +2,15 @@
  * statistics, the same at all ranks. Observations are summed in parts of the run's shards; ranks gather these sums and
  * fold them in order. Discounted returns, one number per world, are gathered as they are. So with comm.deterministic
  * the bits do not depend on the number of ranks. */
-#ifndef TRAINER_NORMALISE_DEVICE_H
-#define TRAINER_NORMALISE_DEVICE_H
+#ifndef TRAINER_NORMALIZE_DEVICE_H
+#define TRAINER_NORMALIZE_DEVICE_H
 #include "core/device/arena.h"
-#include "trainer/wrappers/normalise.h"
+#include "trainer/wrappers/normalize.h"
 
-void normalise_device_register(Normaliser *normaliser, CoreArena *arena);
-void normalise_device_add(const Normaliser *normaliser, const float *x, int rows); /* to `next` */
-void normalise_device_factors(const Normaliser *normaliser);                       /* of `moments` */
-void normalise_device_apply(const Normaliser *normaliser, const float *x, int rows, float *y, int y_stride);
+void normalize_device_register(Normalizer *normalizer, CoreArena *arena);
+void normalize_device_add(const Normalizer *normalizer, const float *x, int rows); /* to `next` */
+void normalize_device_factors(const Normalizer *normalizer);                       /* of `moments` */
+void normalize_device_apply(const Normalizer *normalizer, const float *x, int rows, float *y, int y_stride);
 /* goes_on [worlds]: ends over which a sum goes on; NULL: none. */
 void reward_device_step(const RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *goes_on);
 void reward_device_finish(const RewardScale *scale, float *rewards, size_t n);

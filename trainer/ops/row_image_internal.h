@@ -1,7 +1,7 @@
 /* Elementwise formulas of image operations (image.h), shared by the CPU's loops and the device's kernels. */
-#ifndef TRAINER_OPS_ROW_PICTURE_INTERNAL_H
-#define TRAINER_OPS_ROW_PICTURE_INTERNAL_H
-#include "trainer/ops/picture.h"
+#ifndef TRAINER_OPS_ROW_IMAGE_INTERNAL_H
+#define TRAINER_OPS_ROW_IMAGE_INTERNAL_H
+#include "trainer/ops/image.h"
 
 /* Returns the byte index in a row of channel `of_frame` of a pixel in a frame. */
 CORE_DEVICE_FN uint32_t row_pixel_at(const OpsPixels *p, uint32_t pixel, uint32_t frame, uint32_t of_frame) {

@@ -1,21 +1,21 @@
-/* Kernels of running normalisation (trainer/wrappers/normalise.h). Sums over rows are taken in parts, so their last
+/* Kernels of running normalisation (trainer/wrappers/normalize.h). Sums over rows are taken in parts, so their last
  * bits differ from the CPU's, which goes through the rows one by one. */
-#ifndef TRAINER_OPS_KERNELS_NORMALISE_H
-#define TRAINER_OPS_KERNELS_NORMALISE_H
-#include "trainer/math/normalise_rule.h"
+#ifndef TRAINER_OPS_KERNELS_NORMALIZE_H
+#define TRAINER_OPS_KERNELS_NORMALIZE_H
+#include "trainer/math/normalize_rule.h"
 
-enum { KERNEL_NORMALISE_PARTS = 64, KERNEL_REWARD_THREADS = 1024 };
+enum { KERNEL_NORMALIZE_PARTS = 64, KERNEL_REWARD_THREADS = 1024 };
 
 /* ---- observations: rows [rows][features] join moments = count, means, sums of squared differences --------------- */
 
 /* Rows are shards of equally many, each cut into parts; ranks have some shards each, in order. */
 typedef struct OpsMergeMoments {
   const float *x;
-  size_t shard_rows, all_rows, features;
+  size_t shard_rows, global_rows, features;
   size_t parts, own_parts, all_parts; /* of a shard, of this rank, of all ranks */
   double *moments;        /* [1 + 2 features] */
   double *sums;           /* [own_parts][features] */
-  const double *all_sums; /* [all_parts][features] */
+  const double *global_sums; /* [all_parts][features] */
   double *shift;          /* [features] by which the means move */
 } OpsMergeMoments;
 
@@ -44,30 +44,30 @@ CORE_KERNEL_FN void ops_square_parts(const CoreDeviceThread *at, const OpsMergeM
 
 CORE_DEVICE_FN double ops_sum_of_feature(const OpsMergeMoments *a, size_t k) {
   double sum = 0;
-  for (size_t part = 0; part < a->all_parts; part++) sum += a->all_sums[part * a->features + k];
+  for (size_t part = 0; part < a->all_parts; part++) sum += a->global_sums[part * a->features + k];
   return sum;
 }
 
 CORE_KERNEL_FN void ops_shift(const CoreDeviceThread *at, const OpsMergeMoments *a) {
   for (size_t k = core_device_first(at); k < a->features; k += core_device_stride(at))
-    a->shift[k] = ops_sum_of_feature(a, k) / (a->moments[0] + (double)a->all_rows);
+    a->shift[k] = ops_sum_of_feature(a, k) / (a->moments[0] + (double)a->global_rows);
 }
 
 CORE_KERNEL_FN void ops_merge_moments(const CoreDeviceThread *at, const OpsMergeMoments *a) {
   for (size_t k = core_device_first(at); k < a->features; k += core_device_stride(at)) {
     a->moments[1 + k] += a->shift[k];
     a->moments[1 + a->features + k] += ops_sum_of_feature(a, k);
-    if (k == 0) a->moments[0] += (double)a->all_rows;
+    if (k == 0) a->moments[0] += (double)a->global_rows;
   }
 }
 
-typedef struct OpsFactors { const double *moments; size_t features; NormaliseRule rule; double *factor; } OpsFactors;
+typedef struct OpsFactors { const double *moments; size_t features; NormalizeRule rule; double *factor; } OpsFactors;
 CORE_KERNEL_FN void ops_factors(const CoreDeviceThread *at, const OpsFactors *a) {
   for (size_t k = core_device_first(at); k < a->features; k += core_device_stride(at))
-    a->factor[k] = normalise_factor(a->rule, a->moments[0], a->moments[1 + a->features + k]);
+    a->factor[k] = normalize_factor(a->rule, a->moments[0], a->moments[1 + a->features + k]);
 }
 
-typedef struct OpsNormalise {
+typedef struct OpsNormalize {
   const float *x;
   size_t rows;
   CoreDivisor features;
@@ -75,8 +75,8 @@ typedef struct OpsNormalise {
   const double *mean, *factor;
   double limit;
   float *y;
-} OpsNormalise;
-CORE_KERNEL_FN void ops_normalise(const CoreDeviceThread *at, const OpsNormalise *a) {
+} OpsNormalize;
+CORE_KERNEL_FN void ops_normalize(const CoreDeviceThread *at, const OpsNormalize *a) {
   for (size_t i = core_device_first(at); i < a->rows * a->features.number; i += core_device_stride(at)) {
     const CoreDivided place = core_divide(i, a->features);
     const size_t k = place.rest;
@@ -92,9 +92,9 @@ typedef struct OpsRewardStep {
   float *rewards;         /* [worlds] */
   const uint8_t *dones, *goes_on; /* goes_on: ends over which a sum goes on all the same; NULL: none */
   double *returns;        /* [worlds] discounted sums */
-  const double *all_returns; /* [all_worlds] of all ranks */
+  const double *all_returns; /* [global_worlds] of all ranks */
   double *moments;        /* count, mean, sum of squared differences of them */
-  size_t worlds, all_worlds;
+  size_t worlds, global_worlds;
   double gamma;
   int scales;             /* not 0: with the statistics of now */
 } OpsRewardStep;
@@ -115,11 +115,11 @@ CORE_KERNEL_FN double ops_add_block(const CoreDeviceThread *at, double own) {
 }
 
 CORE_KERNEL_FN void ops_reward_moments(const CoreDeviceThread *at, const OpsRewardStep *a) {
-  const double mean = a->moments[1], count = a->moments[0] + (double)a->all_worlds, before = a->moments[2];
+  const double mean = a->moments[1], count = a->moments[0] + (double)a->global_worlds, before = a->moments[2];
   double shift = 0, squares = 0;
-  for (size_t w = at->thread; w < a->all_worlds; w += at->threads) shift += a->all_returns[w] - mean;
+  for (size_t w = at->thread; w < a->global_worlds; w += at->threads) shift += a->all_returns[w] - mean;
   shift = ops_add_block(at, shift) / count;
-  for (size_t w = at->thread; w < a->all_worlds; w += at->threads) {
+  for (size_t w = at->thread; w < a->global_worlds; w += at->threads) {
     const double d = a->all_returns[w] - mean;
     squares += d * (d - shift);
   }
@@ -131,18 +131,18 @@ CORE_KERNEL_FN void ops_reward_moments(const CoreDeviceThread *at, const OpsRewa
 }
 
 CORE_KERNEL_FN void ops_reward_step(const CoreDeviceThread *at, const OpsRewardStep *a) {
-  const double factor = normalise_reward_factor(a->moments[0], a->moments[2]);
+  const double factor = normalize_reward_factor(a->moments[0], a->moments[2]);
   for (size_t w = core_device_first(at); w < a->worlds; w += core_device_stride(at)) {
     if (a->dones[w] && !(a->goes_on && a->goes_on[w])) a->returns[w] = 0;
-    if (a->scales) a->rewards[w] = normalise_reward(a->rewards[w], factor);
+    if (a->scales) a->rewards[w] = normalize_reward(a->rewards[w], factor);
   }
 }
 
 typedef struct OpsRewardScale { float *rewards; size_t n; const double *moments; } OpsRewardScale;
 CORE_KERNEL_FN void ops_reward_scale(const CoreDeviceThread *at, const OpsRewardScale *a) {
-  const double factor = normalise_reward_factor(a->moments[0], a->moments[2]);
+  const double factor = normalize_reward_factor(a->moments[0], a->moments[2]);
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at))
-    a->rewards[i] = normalise_reward(a->rewards[i], factor);
+    a->rewards[i] = normalize_reward(a->rewards[i], factor);
 }
 
 #endif

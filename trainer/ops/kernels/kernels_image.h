@@ -1,9 +1,9 @@
 /* Kernels of pictures (picture.h): one thread per number, whose neighbours are neighbours in memory. A piece has fewer
  * than 2^32 numbers, so that places are worked out in 32 bits, by divisors that the host has made. The convolutions'
  * products are the library's, over patches. */
-#ifndef TRAINER_OPS_KERNELS_PICTURE_H
-#define TRAINER_OPS_KERNELS_PICTURE_H
-#include "trainer/ops/row_picture_internal.h"
+#ifndef TRAINER_OPS_KERNELS_IMAGE_H
+#define TRAINER_OPS_KERNELS_IMAGE_H
+#include "trainer/ops/row_image_internal.h"
 
 /* numbers: of a row; all: channels of all frames; channels: of one. */
 typedef struct OpsShowPixels {

@@ -4,8 +4,8 @@
  *
  * Each row is computed independently and sums over rows have a fixed order, so results depend neither on threads nor on
  * how rows are divided over calls, except for weight gradients, which are sums over the rows of the call. */
-#ifndef TRAINER_OPS_PICTURE_H
-#define TRAINER_OPS_PICTURE_H
+#ifndef TRAINER_OPS_IMAGE_H
+#define TRAINER_OPS_IMAGE_H
 #include "trainer/ops/ops.h"
 
 /* Rows of pixels: frames, oldest first, each [height][width][channels] or [channels][height][width] (env.h). */
@@ -56,8 +56,8 @@ static inline size_t ops_conv_packed(const OpsConv *c) {
 }
 
 /* All functions except `each` may run on several threads at once if the ops are the host's. */
-typedef struct OpsPicture OpsPicture;
-struct OpsPicture {
+typedef struct OpsImage OpsImage;
+struct OpsImage {
   /* bytes [rows][pixels->row] -> y[rows][height][width][frames * channels], the frames' channels side by side, divided
    * by 255. */
   void (*pixels)(Ops *ops, const OpsPixels *pixels, const void *bytes, int rows, float *y);

@@ -1,6 +1,6 @@
 /* A frame is drawn before a step and added when the next one is: the last one of a .gif is shown longer, and nobody
  * knows that it is the last before the attempt has ended (evaluation_film.h). */
-#include "trainer/run/evaluation_film.h"
+#include "trainer/run/evaluation_video.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 enum { PIXELS = 240 };
 static const double FILM_S = 10, FRAME_S = 0.04; /* of the world's time: in all, and a frame at least */
 
-struct EvaluationFilm {
+struct EvaluationVideo {
   Picture *picture;
   int every, most;            /* steps a frame, and that are filmed */
   bool has_frame;             /* in rgb, not added yet */
@@ -23,7 +23,7 @@ struct EvaluationFilm {
   uint8_t rgb[PIXELS * PIXELS * 3];
 };
 
-int evaluation_film_check(const CoreConfig *config, const Env *env) {
+int evaluation_video_check(const CoreConfig *config, const Env *env) {
   char every[32];
   if (config->eval.video_every == 0 || config->eval.count == 0) return CORE_OK;
   snprintf(every, sizeof every, "%lld", (long long)config->eval.video_every);
@@ -33,32 +33,32 @@ int evaluation_film_check(const CoreConfig *config, const Env *env) {
                                 "libgd (libgd-dev, gd-devel) and build again", every);
 }
 
-static void note(EvaluationFilm *film, int code) {
-  if (code == CORE_OK || film->code != CORE_OK) return;
-  film->code = code;
-  snprintf(film->problem, sizeof film->problem, "%s", core_error_message());
+static void note(EvaluationVideo *video, int code) {
+  if (code == CORE_OK || video->code != CORE_OK) return;
+  video->code = code;
+  snprintf(video->problem, sizeof video->problem, "%s", core_error_message());
 }
 
-static int add_frame(EvaluationFilm *film, bool last) {
-  film->has_frame = false;
-  return picture_add_pixels(film->picture, &(SimDrawPixels){PIXELS, PIXELS, film->rgb}, last);
+static int add_frame(EvaluationVideo *video, bool last) {
+  video->has_frame = false;
+  return picture_add_pixels(video->picture, &(SimDrawPixels){PIXELS, PIXELS, video->rgb}, last);
 }
 
 static void look(void *context, Env *env, int step) {
-  EvaluationFilm *film = context;
-  if (film->code != CORE_OK || step % film->every != 0 || step > film->most) return;
-  if (film->has_frame) note(film, add_frame(film, false));
-  note(film, env->picture->draw(env, 0, PIXELS, PIXELS, film->rgb));
-  film->has_frame = film->code == CORE_OK;
+  EvaluationVideo *video = context;
+  if (video->code != CORE_OK || step % video->every != 0 || step > video->most) return;
+  if (video->has_frame) note(video, add_frame(video, false));
+  note(video, env->picture->draw(env, 0, PIXELS, PIXELS, video->rgb));
+  video->has_frame = video->code == CORE_OK;
 }
 
-void evaluation_film_begin(Training *training, const char *root, const char *id, EvaluationFilm **film) {
+void evaluation_video_begin(Training *training, const char *root, const char *id, EvaluationVideo **video) {
   char path[CORE_PATH_MAX], name[STORE_VIDEO_NAME];
   const int64_t every = training->config.eval.video_every;
   const Env *env = training->evaluator.env;
-  *film = NULL;
+  *video = NULL;
   if (every == 0 || !env || training_evaluation_number(training) % every != 0) return;
-  EvaluationFilm *made = core_memory_zero_allocate(1, sizeof *made);
+  EvaluationVideo *made = core_memory_zero_allocate(1, sizeof *made);
   const double step_s = env->picture->step_seconds(env);
   made->every = (int)ceil(FRAME_S / step_s - 1e-6);
   made->most = (int)(FILM_S / step_s);
@@ -66,18 +66,18 @@ void evaluation_film_begin(Training *training, const char *root, const char *id,
   note(made, store_path_run(root, id, name, path));
   if (made->code == CORE_OK) note(made, picture_create(path, false, made->every * step_s, &made->picture));
   training->evaluator.watcher = (EvaluateWatcher){look, made};
-  *film = made;
+  *video = made;
 }
 
-void evaluation_film_end(Training *training, Progress *progress, bool is_finished, EvaluationFilm **film) {
-  EvaluationFilm *made = *film;
+void evaluation_video_end(Training *training, Progress *progress, bool is_finished, EvaluationVideo **video) {
+  EvaluationVideo *made = *video;
   training->evaluator.watcher = (EvaluateWatcher){0};
   if (!made) return;
   if (is_finished && made->has_frame) note(made, add_frame(made, true));
   if (is_finished && made->code == CORE_OK) note(made, picture_write(made->picture));
   if (is_finished && made->code != CORE_OK)
-    progress_note(progress, "warning: no video of this evaluation: %s", made->problem);
+    progress_message(progress, "warning: no video of this evaluation: %s", made->problem);
   picture_destroy(&made->picture);
   free(made);
-  *film = NULL;
+  *video = NULL;
 }
