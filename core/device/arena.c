@@ -14,17 +14,17 @@ typedef struct Entry {
   size_t count, bytes;
   char *label;
   bool on_device;
-  void *own;      /* its block of device memory, where each has one */
+  void *own;      /* separate block of device memory, in a guarded arena */
 } Entry;
 
 struct CoreArena {
   char *name;
   Entry *entries;
   size_t count, capacity;
-  void *block; /* as calloc gave it; NULL before the commit */
-  CoreDevice *device; /* NULL: all entries are the host's */
+  void *block; /* as returned by calloc; NULL before the commit */
+  CoreDevice *device; /* NULL: all entries are in host memory */
   void *device_block;
-  bool is_guarded; /* there is none: each entry has its own */
+  bool is_guarded; /* whether each entry has a separate block instead */
 };
 
 CoreArena *core_arena_create(const char *name) {
@@ -60,7 +60,7 @@ CoreDevice *core_arena_device(const CoreArena *arena) { return arena->device; }
 
 static bool is_on_device(const CoreArena *arena, const Entry *entry) { return arena->device && entry->on_device; }
 
-/* With the padding to the next entry; SIZE_MAX when that overflows. */
+/* Returns the entry's bytes with the padding to the next entry; SIZE_MAX on overflow. */
 static size_t entry_bytes(const CoreArena *arena, const Entry *entry) {
   const size_t unit = is_on_device(arena, entry) ? CORE_DEVICE_ALIGNMENT : CORE_MEMORY_ALIGNMENT;
   if (entry->bytes && entry->count > (SIZE_MAX - unit) / entry->bytes) return SIZE_MAX;
@@ -73,7 +73,7 @@ static int larger_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Only after a failed commit: the order of the entries no longer matters. */
+/* Reports a commit that failed. Reorders the entries, which no longer matters. */
 static int too_large(CoreArena *arena, bool device) {
   CoreText text = {0};
   char buffer[32];
@@ -129,8 +129,8 @@ static void place_entries(CoreArena *arena, bool device, char *next) {
   }
 }
 
-/* Asks for large pages where there are some: a block of megabytes takes hundreds of small ones, more than a processor
- * keeps the addresses of. Refused, nothing is lost. */
+/* Requests huge pages if available: a block of megabytes takes hundreds of small pages, more than a processor's TLB
+ * holds. A refusal is harmless. */
 static void use_large_pages(void *block, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   const uintptr_t page = (uintptr_t)2 << 20, start = ((uintptr_t)block + page - 1) / page * page;
@@ -139,7 +139,8 @@ static void use_large_pages(void *block, size_t bytes) {
 #endif
 }
 
-/* The device's entries: all in one block, or each in its own. Memory of one that fails is the arena's to release. */
+/* Allocates the device's entries, in one block or in separate ones. On failure the arena still owns what was
+ * allocated. */
 static int place_on_device(CoreArena *arena, size_t bytes) {
   const char *guard = getenv("CORE_ARENA_GUARD");
   arena->is_guarded = guard && strcmp(guard, "1") == 0;
@@ -161,7 +162,7 @@ static int place_on_device(CoreArena *arena, size_t bytes) {
 int core_arena_commit(CoreArena *arena) {
   CORE_CHECK(!arena->block);
   size_t total = core_arena_bytes(arena), on_device = core_arena_device_bytes(arena);
-  /* calloc rather than aligned_alloc and memset: pages stay untouched until used, on the core that uses them first. */
+  /* calloc rather than aligned_alloc and memset: pages stay untouched until used, by the core that uses them first. */
   if (total < SIZE_MAX / 2) arena->block = calloc(1, total + CORE_MEMORY_ALIGNMENT);
   if (!arena->block) return too_large(arena, false);
   if (on_device > 0 && place_on_device(arena, on_device) != CORE_OK) return too_large(arena, true);

@@ -7,40 +7,40 @@
 #include "core/device/device.h"
 #include "core/error.h"
 
-/* Bytes that buffers begin at multiples of: on the host, for its vectors; on a device, what libraries ask of theirs. */
+/* Alignment of buffers in bytes: on the host, for vector instructions; on a device, for its libraries. */
 enum { CORE_MEMORY_ALIGNMENT = 64, CORE_DEVICE_ALIGNMENT = 256 };
 
 typedef struct CoreArena CoreArena;
 
-/* name: for messages. The caller destroys it; the buffers end with it. */
+/* Creates an arena. name: for messages. The caller destroys it, which frees the buffers. */
 CoreArena *core_arena_create(const char *name);
 /* Registers `count` elements of `bytes` bytes each. core_arena_commit sets *pointer to them, zeroed and aligned to 64
- * bytes. label: what it is and its shape ("rollout observations [steps][worlds][features]"), copied, for reports and
- * the out-of-memory message. */
+ * bytes. label: description and shape ("rollout observations [steps][worlds][features]"), copied, for reports and the
+ * out-of-memory message. */
 void core_arena_register(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA(arena, pointer, count, label) \
   core_arena_register((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
-/* The same in device memory, aligned to 256 bytes, to be touched through the device only (device.h). Without a device:
- * in host memory. */
+/* Registers a buffer in device memory, aligned to 256 bytes, to be accessed through the device only (device.h). Without
+ * a device: in host memory. */
 void core_arena_register_device(CoreArena *arena, void **pointer, size_t count, size_t bytes, const char *label);
 #define CORE_ARENA_DEVICE(arena, pointer, count, label) \
   core_arena_register_device((arena), (void **)&(pointer), (count), sizeof *(pointer), (label))
-/* Sets the arena's device, before the commit. It must outlive the arena. NULL (initially): none. */
+/* Sets the arena's device, before the commit. It must outlive the arena. NULL (the default): none. */
 void core_arena_set_device(CoreArena *arena, CoreDevice *device);
 CoreDevice *core_arena_device(const CoreArena *arena);
-/* After the commit: whether `memory` is in the arena's device memory. */
+/* Whether `memory` is in the arena's device memory. After the commit. */
 bool core_arena_holds_on_device(const CoreArena *arena, const void *memory);
-/* Bytes registered for the device; 0 without one. */
+/* Returns the bytes registered for the device; 0 without one. */
 size_t core_arena_device_bytes(const CoreArena *arena);
-/* The `most` largest buffers registered for the device or for the host, largest first. Returns how many. The arena owns
- * the labels. */
+/* Lists the `most` largest buffers registered for the device or for the host, largest first, and returns their number.
+ * The arena owns the labels. */
 typedef struct CoreArenaEntry { const char *label; size_t bytes; } CoreArenaEntry;
 int core_arena_largest(const CoreArena *arena, bool on_device, int most, CoreArenaEntry *entries);
 /* Allocates one block on the host and one on the device, and sets all pointers. With CORE_ARENA_GUARD=1 in the
- * environment each of the device's buffers is a block of its own, so that compute-sanitizer sees who leaves his.
+ * environment each device buffer is a separate allocation, so that compute-sanitizer detects out-of-bounds accesses.
  * CORE_FAIL: out of memory; the message names the arena, the total and the largest buffers. */
 int core_arena_commit(CoreArena *arena);
-/* Bytes of the host's block, before or after the commit; SIZE_MAX where the sum overflows. */
+/* Returns the bytes of the host's block, before or after the commit; SIZE_MAX where the sum overflows. */
 size_t core_arena_bytes(const CoreArena *arena);
 void core_arena_destroy(CoreArena **arena);
 

@@ -1,4 +1,4 @@
-/* Choosing a device, and copies that also work without one (device.h). */
+/* Opening a device, and copies that also work without one (device.h). */
 #include "core/device/device.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-/* CORE_DEVICE, as device.h describes it. */
+/* Value of CORE_DEVICE, as described in device.h. */
 typedef struct Emulation { bool wanted; int gpus; size_t memory_bytes; CoreDeviceOrder order; } Emulation;
 
 static size_t scaled(double number, char suffix) {
@@ -27,7 +27,7 @@ static bool read_order(const char *word, CoreDeviceOrder *order, int *length) {
   return false;
 }
 
-/* Words that it does not know are an error, not a default: a test must not pass because of a slip. */
+/* Parses CORE_DEVICE. Unknown words are an error, not a default: a test must not pass because of a typo. */
 static int read_emulation(Emulation *emulation) {
   const char *asked = getenv("CORE_DEVICE");
   *emulation = (Emulation){.gpus = 0, .memory_bytes = SIZE_MAX, .order = CORE_DEVICE_FORWARD};
@@ -37,7 +37,7 @@ static int read_emulation(Emulation *emulation) {
     double number;
     char suffix = '\0';
     int gpus, length = 0;
-    at++; /* : or , */
+    at++; /* skip ':' or ',' */
     if (sscanf(at, "gpus=%d%n", &gpus, &length) == 1 && length > 0 && gpus >= 0 && gpus <= CORE_DEVICES_MAX) {
       emulation->gpus = gpus > 0 ? gpus : -1;
     } else if (sscanf(at, "memory=%lf%n", &number, &length) == 1 && length > 0 && number > 0) {
@@ -71,7 +71,7 @@ int core_device_list(CoreDeviceId *id, int most) {
   Emulation emulation;
   int count = 0;
   if (read_emulation(&emulation) == CORE_OK && emulation.wanted) {
-    /* Without a number each process has one that no other has. */
+    /* without gpus=N each process has its own GPU */
     const bool alone = emulation.gpus == 0;
     count = alone ? 1 : emulation.gpus < 0 ? 0 : emulation.gpus;
     for (int i = 0; i < count && i < most; i++) {
@@ -88,7 +88,7 @@ int core_device_list(CoreDeviceId *id, int most) {
   return count;
 }
 
-/* Of a GPU that several programs have been given together. */
+/* Applies CORE_DEVICE_SHARE: the part of a shared GPU's memory that this program may use. */
 static int take_share(CoreDevice *device) {
   const char *text = getenv("CORE_DEVICE_SHARE");
   char *end;
@@ -119,7 +119,7 @@ static int open_any(const char *wanted, int number, CoreDevice **device, char *r
   }
   const int code = open_gpu(number, device);
   if (code == CORE_OK || must) return code == CORE_OK ? code : core_error_context(code, "train.device = cuda");
-  if (CORE_HAS_CUDA) snprintf(reason, REASON, "%s", core_error_message()); /* a build for CPUs need not excuse itself */
+  if (CORE_HAS_CUDA) snprintf(reason, REASON, "%s", core_error_message()); /* a build without CUDA gives no reason */
   core_error_clear();
   return CORE_OK;
 }

@@ -1,5 +1,5 @@
-/* A GPU through the CUDA runtime. The runtime is linked statically and looks for the driver at its first use, so a
- * program with CUDA starts on machines without a GPU. Only kernels (kernels_cuda.cu of a folder) are CUDA code. */
+/* GPU through the CUDA runtime. The runtime is linked statically and loads the driver at its first use, so a program
+ * with CUDA starts on machines without a GPU. Only kernels (kernels_cuda.cu of a folder) are CUDA code. */
 #include "core/device/device.h"
 
 #if CORE_HAS_CUDA
@@ -13,23 +13,24 @@
 
 enum { POLLS_A_WATCH = 1024 };
 
-/* The lowest compute capability that kernels were compiled for, 80 for 8.0 (the Makefile's CUDA_TARGETS). */
+/* Lowest compute capability that kernels were compiled for, 80 for 8.0 (the Makefile's CUDA_TARGETS). */
 #ifndef CORE_CUDA_LEAST
 #define CORE_CUDA_LEAST 80
 #endif
 
 typedef struct Gpu {
   CoreDevice table;
-  cudaEvent_t event;                 /* by which one stream waits for another */
+  cudaEvent_t event;                 /* for waits between streams */
   cudaStream_t stream[CORE_STREAMS]; /* 0: the default stream */
-  bool busy[CORE_STREAMS];           /* entered since it was joined */
-  int entered[CORE_STREAMS], depth;  /* entered[depth]: the stream at hand; below it those that it was entered from */
-  size_t resident_threads;           /* most threads that the device holds at once */
-  bool reads_host_memory;            /* itself, by the host's page tables (GH200) */
-  cudaEvent_t clock[2];              /* begin and end of what is timed */
+  bool busy[CORE_STREAMS];           /* pushed since the last stream_wait */
+  int entered[CORE_STREAMS], depth;  /* entered[depth]: the current stream; below it those that it was pushed on */
+  size_t resident_threads;           /* maximum resident threads of the device */
+  bool reads_host_memory;            /* whether the device reads pageable memory through the host's page tables
+                                      * (GH200) */
+  cudaEvent_t clock[2];              /* begin and end of a timed interval */
 } Gpu;
 
-/* A failure ends the program: kernels that were launched before may have written anything. */
+/* Ends the program on a failure: kernels launched before may have written anything. */
 static void check(cudaError_t code, const char *what, const char *kernel) {
   if (code == cudaSuccess) return;
   fprintf(stderr, "CUDA: %s%s%s: %s (%s)\n", what, kernel ? " " : "", kernel ? kernel : "", cudaGetErrorString(code),
@@ -87,7 +88,8 @@ static void call(CoreDevice *device, CoreHostCall *function, void *argument) {
   check(cudaLaunchHostFunc(stream_of(device), function, argument), "a call of the host", NULL);
 }
 
-/* With on_wait the host polls instead of sleeping: NCCL's kernels may wait for a process that died. */
+/* Waits for the current stream. With on_wait the host polls instead of sleeping: NCCL's kernels may wait for a process
+ * that died. */
 static void wait(CoreDevice *device) {
   cudaError_t code = cudaErrorNotReady;
   for (unsigned polls = 1; device->on_wait && code == cudaErrorNotReady; polls++) {
@@ -121,7 +123,7 @@ static void note_end(CoreDevice *device, const char *name) {
   if (is_noted(device)) core_device_times_add(device->times, name, end_time(device));
 }
 
-/* Of nothing: what of every time is the events' own. */
+/* Returns the time of an empty interval: the overhead of the events in every measurement. */
 static double empty_time(CoreDevice *device) {
   enum { TRIES = 16 };
   double least = 1;
@@ -135,7 +137,7 @@ static double empty_time(CoreDevice *device) {
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-/* From pageable memory: the call returns when the host may change the source. CUDA copies it aside first, except where
+/* Copies from pageable memory; returns when the host may change the source. CUDA stages the data first, except where
  * the device reads the host's pages itself. */
 static void to_device(CoreDevice *device, void *target, const void *host, size_t bytes) {
   device->transfers++;
@@ -148,7 +150,7 @@ static void synchronize(CoreDevice *device) {
   wait(device);
 }
 
-/* `later` waits for what `earlier` was given so far. The event may be recorded anew once it is waited for. */
+/* Makes `later` wait for the work issued to `earlier` so far. The event can be reused as soon as the wait is issued. */
 static void order(CoreDevice *device, void *earlier, void *later) {
   const Gpu *gpu = (const Gpu *)device;
   check(cudaEventRecord(gpu->event, earlier), "event", NULL);
@@ -177,15 +179,14 @@ static void stream_pop(CoreDevice *device) {
   device->stream = gpu->stream[gpu->entered[--gpu->depth]];
 }
 
-/* A stream that was not entered is not waited for: while a graph is recorded, it is no part of the capture. */
+/* Skips a stream that was not pushed: during a capture it is not part of the graph. */
 static void stream_wait(CoreDevice *device, int stream) {
   Gpu *gpu = (Gpu *)device;
   if (gpu->busy[stream]) order(device, gpu->stream[stream], device->stream);
   gpu->busy[stream] = false;
 }
 
-/* The host's memory is pageable, so the copy itself would block until all earlier work is done, and on_wait would
- * not be called. */
+/* Copies to pageable memory, which would block until all earlier work is done, without calling on_wait. */
 static void to_host(CoreDevice *device, void *host, const void *source, size_t bytes) {
   device->transfers++;
   if (device->on_wait) wait(device);
@@ -205,7 +206,8 @@ static void fill(CoreDevice *device, void *target, int byte, size_t bytes) {
   note_end(device, "fill");
 }
 
-/* Shared memory beyond 48 KB must be requested. Where shared memory limits the occupancy, prefer it to L1 cache. */
+/* Requests shared memory beyond 48 KB, as CUDA requires. Where shared memory limits the occupancy, prefers it to L1
+ * cache. */
 static void ask_for_shared(const void *entry, const CoreKernel *kernel, size_t shared) {
   enum { FREE = 48 * 1024, SMALL = 8 * 1024 };
   if (shared > FREE)
@@ -236,7 +238,7 @@ static size_t stack_bytes(CoreDevice *device, const CoreKernel *kernel) {
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
-/* Relaxed: libraries may call the runtime during the capture. No other thread uses the device. */
+/* Relaxed mode: libraries may call the runtime during the capture. No other thread uses the device. */
 static void begin_capture(CoreDevice *device) {
   check(cudaStreamBeginCapture(stream_of(device), cudaStreamCaptureModeRelaxed), "beginning a graph", NULL);
   device->is_capturing = true;
@@ -259,7 +261,7 @@ static void launch_graph(CoreDevice *device, CoreGraph *graph) {
   note_end(device, "a graph");
 }
 
-/* CUDA lets a graph in flight finish first. The host must not wait for it: other ranks may have left its exchange. */
+/* CUDA lets a running graph finish first. The host must not wait for it: other ranks may have left its exchange. */
 static void destroy_graph(CoreDevice *device, CoreGraph *graph) {
   (void)device;
   if (graph == NULL) return;
@@ -295,7 +297,8 @@ int core_device_cuda_id(int number, CoreDeviceId *id) {
   return CORE_OK;
 }
 
-/* Kernels for another architecture fail only at the first launch, when it is too late to choose the CPU. */
+/* Checks the compute capability now: kernels for another architecture fail only at the first launch, when it is too
+ * late to fall back to the CPU. */
 static int check_capability(int number, const struct cudaDeviceProp *properties) {
   if (10 * properties->major + properties->minor >= CORE_CUDA_LEAST) return CORE_OK;
   return core_error(CORE_USAGE, "GPU %d, %.64s, has compute capability %d.%d, and this program's kernels need %d.%d: "

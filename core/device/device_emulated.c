@@ -1,10 +1,10 @@
-/* The emulated device runs kernel bodies on the CPU, for every block and thread. So tests execute what a GPU would, and
+/* Emulated device: runs kernel bodies on the CPU, for every block and thread. So tests execute the code of a GPU, and
  * compare it with the CPU's own implementation.
  *
- * - Threads run as emulated_threads.h says, streams as CoreDeviceOrder (device.h) says.
- * - Memory is as emulated_memory.h says.
- * - NCCL's part is a host function (exchange). In the communication stream it runs at comm_wait: earlier the host must
- *   not wait for other processes. */
+ * - Threads: emulated_threads.h. Streams: CoreDeviceOrder (device.h).
+ * - Memory: emulated_memory.h.
+ * - NCCL is replaced by a host function (exchange). In the communication stream it runs at comm_wait: earlier the host
+ *   must not wait for other processes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +23,18 @@ typedef struct Exchange { CoreExchange *function; void *target; const void *sour
 typedef struct Emulator {
   CoreDevice table;
   CoreDeviceOrder order;
-  CoreEmulatedMemory memory, pinned; /* the device's; page-locked, which the host always may touch */
-  bool is_open;               /* memory */
-  Exchange waiting[CORE_EMULATED_LENT_MAX]; /* of the communication stream */
+  CoreEmulatedMemory memory, pinned; /* device memory; page-locked memory, which the host may always access */
+  bool is_open;               /* whether `memory` is accessible */
+  Exchange waiting[CORE_EMULATED_LENT_MAX]; /* exchanges of the communication stream */
   int exchanges;
   CoreEmulatedThreads *threads;
-  const CoreEmulatedBody *bodies; /* of CORE_DEVICE_CODE, run instead of the kernels' own; or NULL */
-  CoreGraph *recording;       /* NULL: none is recorded, operations are issued */
+  const CoreEmulatedBody *bodies; /* bodies of CORE_DEVICE_CODE that replace the kernels' own; or NULL */
+  CoreGraph *recording;       /* graph being captured; NULL: operations are issued */
   struct Stream *stream;      /* [CORE_STREAMS] */
-  int entered[CORE_STREAMS], depth; /* entered[depth]: the stream at hand; below it those that it was entered from */
+  int entered[CORE_STREAMS], depth; /* entered[depth]: the current stream; below it those that it was pushed on */
 } Emulator;
 
-/* WAIT: until `stream` has done its first `until` operations. */
+/* WAIT: until `stream` has finished its first `until` operations. */
 typedef struct Operation {
   enum { LAUNCH, COPY, FILL, COMM_START, COMM_WAIT, EXCHANGE, ENTER, LEAVE, JOIN, WAIT, CALL } kind;
   int stream;
@@ -48,20 +48,20 @@ typedef struct Operation {
   size_t bytes;
   int byte;
   CoreExchange *exchange;
-  CoreHostCall *call;         /* of `target` */
+  CoreHostCall *call;         /* argument: `target` */
 } Operation;
 
 struct CoreGraph {
   Operation *operation;
   size_t count, room;
-  bool is_forked;             /* while it is recorded: some memory is handed over */
+  bool is_forked;             /* during a capture: whether memory is lent to the communication stream */
 };
 
-/* Operations that a stream was given. */
+/* Operations issued to a stream. */
 typedef struct Stream {
   CoreGraph queue;
-  size_t done;                /* operations, since its beginning */
-  size_t popped;              /* operations before the queue's first, since its beginning */
+  size_t done;                /* operations finished since the start */
+  size_t popped;              /* operations removed from the queue since the start */
 } Stream;
 
 static Emulator *emulator_of(CoreDevice *device) { return (Emulator *)device; }
@@ -76,7 +76,7 @@ static void release(CoreDevice *device, void *memory) {
   core_emulated_memory_release(&emulator_of(device)->memory, memory);
 }
 
-/* Memory opens for the first of the operations that follow each other, and closes before the host goes on. */
+/* Opens the memory for a batch of operations; close_memory() closes it before the host continues. */
 static void open_memory(Emulator *emulator) {
   if (!emulator->is_open) core_emulated_memory_open(&emulator->memory);
   emulator->is_open = true;
@@ -93,10 +93,10 @@ static void move(Emulator *emulator, void *target, const void *source, size_t by
 
 /* ---- operations, and who does them ------------------------------------------------------------------------------- */
 
-/* What concerns the host can not be recorded in a graph. */
+/* Checks that no graph is captured: operations that involve the host cannot be part of one. */
 static void check_not_recording(CoreDevice *device) { CORE_CHECK(emulator_of(device)->recording == NULL); }
 
-/* Keeps a copy of the arguments. */
+/* Appends an operation with a copy of its arguments. */
 static void record(CoreGraph *graph, Operation operation) {
   if (graph->count == graph->room) {
     graph->room = graph->room ? 2 * graph->room : 64;
@@ -112,9 +112,9 @@ static void record(CoreGraph *graph, Operation operation) {
 
 static int current_stream(const Emulator *emulator) { return emulator->entered[emulator->depth]; }
 
-/* Records an operation, or gives it to a stream. With FORWARD all go through the default stream, in the order in which
- * they were issued. That one lags behind the host only: opening memory takes longer than most operations, so it is
- * opened once for many. */
+/* Adds an operation to the captured graph, or issues it to a stream. With FORWARD all go to the default stream, in the
+ * order of their calls. That stream lags behind the host only to open memory once for many operations, since opening
+ * takes longer than most of them. */
 static void issue(Emulator *emulator, Operation operation) {
   const int stream = emulator->order == CORE_DEVICE_FORWARD ? 0 : current_stream(emulator);
   if (emulator->recording) {
@@ -238,7 +238,7 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
   const Exchange e = {function, core_emulated_memory_where(&emulator->memory, target),
                       core_emulated_memory_where(&emulator->memory, source), bytes};
   if (e.target != target) {
-    /* Else another stream might change its source. */
+    /* otherwise another stream might change its source */
     CORE_CHECK(e.source != source && emulator->exchanges < CORE_EMULATED_LENT_MAX);
     emulator->waiting[emulator->exchanges++] = e;
     return;
@@ -251,7 +251,7 @@ static void exchange(CoreDevice *device, CoreExchange *function, void *target, c
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* Checks what a GPU would refuse: empty launches, too large blocks or arguments. */
+/* Checks limits of a GPU: empty launches, too large blocks or arguments. */
 static void check_launch(const CoreKernel *kernel, unsigned blocks, unsigned threads, size_t shared) {
   enum { ARGUMENT_BYTES = 4096 };
   CORE_CHECK(blocks >= 1 && blocks <= INT32_MAX && threads >= 1 && threads <= CORE_EMULATED_THREADS);
@@ -278,7 +278,7 @@ static void synchronize(CoreDevice *device) {
 
 /* ---- streams ----------------------------------------------------------------------------------------------------- */
 
-/* Operations that the stream was given, since its beginning. */
+/* Returns the operations issued to the stream since the start. */
 static size_t issued_count(const Stream *stream) { return stream->popped + stream->queue.count; }
 
 static void clear_queue(Stream *stream) {
@@ -289,7 +289,7 @@ static void clear_queue(Stream *stream) {
 static void run_operation(Emulator *emulator, const Operation *o);
 static void run_one_each(Emulator *emulator);
 
-/* Runs a stream's operations until `until` of them are done. */
+/* Runs a stream's operations until `until` of them are finished. */
 static void advance(Emulator *emulator, int number, size_t until) {
   Stream *stream = &emulator->stream[number];
   while (stream->done < until) {
@@ -303,22 +303,22 @@ static void advance(Emulator *emulator, int number, size_t until) {
   if (stream->done == issued_count(stream)) clear_queue(stream);
 }
 
-/* Runs one operation of each stream but the default one that has any left. */
+/* Runs one pending operation of each stream except the default one. */
 static void run_one_each(Emulator *emulator) {
   for (int stream = 1; stream < CORE_STREAMS; stream++)
     if (emulator->stream[stream].done < issued_count(&emulator->stream[stream]))
       advance(emulator, stream, emulator->stream[stream].done + 1);
 }
 
-/* Runs what the default stream was given, and then what `stream` was. */
+/* Runs all pending operations of the default stream, then those of `stream`. */
 static void run_pending(Emulator *emulator, int stream) {
   advance(emulator, 0, issued_count(&emulator->stream[0]));
   advance(emulator, stream, issued_count(&emulator->stream[stream]));
   close_memory(emulator);
 }
 
-/* The stream at hand waits for what `stream` was given. No other stream is given anything while the default one lags
- * behind, and with FORWARD none is. */
+/* Makes the current stream wait for the work issued to `stream`. No other stream receives operations while the default
+ * one lags behind, and with FORWARD none ever does. */
 static void wait_for(Emulator *emulator, int stream) {
   const int waiting = current_stream(emulator);
   if (stream == 0 || emulator->order == CORE_DEVICE_FORWARD) return;
@@ -353,7 +353,7 @@ static void stream_wait(CoreDevice *device, int stream) {
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-/* Whose kernel runs, or ran last. */
+/* Emulator whose kernel runs or ran last. */
 static Emulator *launching;
 
 static int find_memory(uint64_t address, uint64_t *first, uint64_t *end) {
@@ -367,7 +367,7 @@ static void run_operation(Emulator *emulator, const Operation *o) {
     CoreKernelBody *body = core_emulated_code_of(emulator->bodies, o->kernel);
     core_emulated_threads_run(emulator->threads, o->kernel, body, o->blocks, o->threads, o->shared, o->arguments);
   } else if (o->call) {
-    close_memory(emulator); /* the host may not touch it */
+    close_memory(emulator); /* inaccessible to the host again */
     o->call(o->target);
   } else if (o->source) {
     move(emulator, o->target, o->source, o->bytes);
@@ -384,7 +384,7 @@ static void begin_capture(CoreDevice *device) {
   emulator_of(device)->recording = core_memory_zero_allocate(1, sizeof(CoreGraph));
 }
 
-/* Checks that streams which the graph enters are left and joined, as CUDA requires. */
+/* Checks that streams pushed in the graph are popped and waited for, as CUDA requires. */
 static void check_streams(const CoreGraph *graph) {
   bool busy[CORE_STREAMS] = {false};
   int depth = 0;
@@ -400,7 +400,7 @@ static void check_streams(const CoreGraph *graph) {
 static CoreGraph *end_capture(CoreDevice *device) {
   Emulator *emulator = emulator_of(device);
   CoreGraph *graph = emulator->recording;
-  CORE_CHECK(graph != NULL && !graph->is_forked); /* CUDA requires that a capture ends in the stream where it began */
+  CORE_CHECK(graph != NULL && !graph->is_forked); /* CUDA requires a capture to end in the stream where it began */
   check_streams(graph);
   emulator->recording = NULL;
   return graph;

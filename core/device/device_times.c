@@ -1,4 +1,4 @@
-/* The table of CORE_DEVICE_TIMES (device_times.h). */
+/* Table of CORE_DEVICE_TIMES (device_times.h). */
 #include "core/device/device_times.h"
 
 #include <stdint.h>

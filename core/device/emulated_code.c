@@ -12,7 +12,7 @@ static const char *path(void) {
   return named && named[0] != '\0' ? named : NULL;
 }
 
-/* The user's mistake, found where nobody can hand on an error. */
+/* Ends the program on a user's mistake, found where no error can be returned. */
 static _Noreturn void refuse(const char *what) {
   fprintf(stderr, "CORE_DEVICE_CODE = %s: %s\n", path(), what);
   fflush(stderr);

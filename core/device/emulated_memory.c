@@ -1,4 +1,4 @@
-/* Pages of the host, protected (emulated_memory.h). */
+/* Protected pages of the host (emulated_memory.h). */
 #include "core/device/emulated_memory.h"
 
 #include <stdbool.h>
@@ -112,7 +112,7 @@ static bool is_poison(const char *start, size_t bytes) {
 
 void core_emulated_memory_return(CoreEmulatedMemory *all) {
   for (int i = all->handed_over - 1; i >= 0; i--) {
-    CORE_CHECK(is_poison(all->handed[i].start, all->handed[i].bytes)); /* else another stream wrote there */
+    CORE_CHECK(is_poison(all->handed[i].start, all->handed[i].bytes)); /* otherwise another stream wrote there */
     memcpy(all->handed[i].start, all->handed[i].contents, all->handed[i].bytes);
     free(all->handed[i].contents);
   }

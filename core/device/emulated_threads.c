@@ -10,12 +10,12 @@
 #include "core/error.h"
 #include "core/memory.h"
 
-/* Stacks begin in different sets of the caches: thread k's is k % COLOURS lines shorter. */
+/* Stacks start in different sets of the caches: thread k's is k % COLOURS lines shorter. */
 enum { STACK_BYTES = 80 * 1024, COLOURS = 256, LINE = 64, CHUNK = 16 * LINE };
 enum { LINES = CORE_EMULATED_SHARED_BYTES / LINE };
 
-/* MARK is 0, and not 0 after leap() there. The compilers' own save three words, and the C library's all registers. The
- * compilers' want the two in different functions. */
+/* MARK returns 0, and nonzero after leap(). The compilers' builtins save three words, the C library's setjmp all
+ * registers. The builtins require the two in different functions. */
 #if defined(__x86_64__) || !defined(__clang__)
 typedef void *Mark[5];
 #define MARK(mark) __builtin_setjmp(mark)
@@ -25,7 +25,8 @@ typedef jmp_buf Mark;
 #define MARK(mark) _setjmp(mark)
 #define LEAP(mark) _longjmp(mark, 1)
 #endif
-/* To its callers, whoever switches has used all registers: else they keep values in those that it does not name. */
+/* Makes callers assume that a switch clobbers all registers; otherwise they keep values in registers that the builtins
+ * do not save. */
 #if defined(__clang__)
 #define SWITCHES __attribute__((noinline))
 #else
@@ -34,12 +35,12 @@ typedef jmp_buf Mark;
 _Noreturn SWITCHES static void leap(Mark mark) { LEAP(mark); }
 
 typedef struct Coroutine {
-  Mark mark;                  /* where it goes on */
+  Mark mark;                  /* where it resumes */
   CoreDeviceThread at;
   enum { FRESH, AT_BARRIER, AT_BALLOT, FINISHED } state;
   bool vote;
-  bool has_begun;             /* it has a stack, and goes on with the next body when one ends */
-  unsigned lines;             /* CORE_DEVICE_ISOLATED: of shared memory, written since the last barrier */
+  bool has_begun;             /* whether it has a stack; then it continues with the next body when one ends */
+  unsigned lines;             /* CORE_DEVICE_ISOLATED: lines of shared memory written since the last barrier */
 } Coroutine;
 
 struct CoreEmulatedThreads {
@@ -48,12 +49,12 @@ struct CoreEmulatedThreads {
   char *shared, *stacks;
   /* CORE_DEVICE_ISOLATED: */
   char *merged;               /* shared memory as the last barrier left it */
-  uint16_t *written;          /* [thread][LINES]: lines of it that the thread has written since, as `images` has them */
+  uint16_t *written;          /* [thread][LINES] indices of the lines that the thread has written since, whose contents
+                               * are in `images` */
   char *images;               /* [thread][CORE_EMULATED_SHARED_BYTES] */
 };
 
-/* One group runs at a time, so there is one of these. A coroutine begins through a ucontext, once; later switches need
- * no system call. */
+/* Running group; one at a time. A coroutine starts through a ucontext, once; later switches need no system call. */
 typedef struct CoreEmulatedGroup {
   Mark scheduler;
   const CoreKernel *kernel;
@@ -66,7 +67,7 @@ static CoreEmulatedGroup the_group;
 void *core_emulated_shared;
 size_t core_emulated_shared_bytes;
 
-/* Back to the scheduler, until that goes on with this coroutine. */
+/* Switches to the scheduler until it resumes this coroutine. */
 SWITCHES static void stop(Coroutine *self, int state) {
   self->state = state;
   if (MARK(self->mark) == 0) leap(the_group.scheduler);
@@ -81,7 +82,7 @@ static void run_coroutine(void) {
 }
 
 static void wait_for_others(const CoreDeviceThread *at, int state) {
-  CORE_CHECK(at->group != NULL); /* else kernels.def lists the kernel with CORE_GROUP_NONE */
+  CORE_CHECK(at->group != NULL); /* otherwise kernels.def lists the kernel with CORE_GROUP_NONE */
   stop(at->group->running, state);
 }
 
@@ -105,7 +106,7 @@ uint32_t core_device_ballot(const CoreDeviceThread *at, unsigned group, int vote
 typedef struct Tiles { uint32_t a[CORE_TILES_MAX][4], b[2]; } Tiles;
 static Tiles put_down[CORE_EMULATED_THREADS];
 
-/* Element k of a row of 16 bf16, from the two pairs of the thread that holds it. */
+/* Returns element k of a row of 16 bf16, from the two pairs of the thread that holds it. */
 static float number_of(const uint32_t *low, const uint32_t *high, int k) {
   const uint32_t pair = k < 8 ? *low : *high, bits = k % 2 ? pair & 0xffff0000 : pair << 16;
   float x;
@@ -157,13 +158,13 @@ static char *image_of(const CoreEmulatedThreads *emulated, unsigned thread) {
   return emulated->images + (size_t)thread * CORE_EMULATED_SHARED_BYTES;
 }
 
-/* Line i of those that a thread has written. */
+/* Returns the i-th line written by a thread. */
 static Line written_line(const CoreEmulatedThreads *emulated, Share share, unsigned thread, unsigned i) {
   const size_t begin = (size_t)LINE * emulated->written[(size_t)thread * LINES + i], left = share.bytes - begin;
   return (Line){begin, left < LINE ? left : LINE};
 }
 
-/* Takes what thread k has written from CHUNK bytes of the share into its image. */
+/* Moves what thread k has written in CHUNK bytes of the share to its image. */
 static void take_chunk(const CoreEmulatedThreads *emulated, Share share, unsigned k, size_t chunk, size_t end) {
   Coroutine *thread = &emulated->thread[k];
   for (size_t begin = chunk; begin < end; begin += LINE) {
@@ -175,7 +176,7 @@ static void take_chunk(const CoreEmulatedThreads *emulated, Share share, unsigne
   }
 }
 
-/* Runs thread k on shared memory as it sees it. Before and after, `share` is as the last barrier left it. */
+/* Runs thread k on its view of shared memory. Before and after, `share` is as the last barrier left it. */
 static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, unsigned k) {
   Coroutine *thread = &emulated->thread[k];
   for (unsigned i = 0; i < thread->lines; i++) {
@@ -184,7 +185,7 @@ static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, un
   }
   resume(emulated, k);
   thread->lines = 0;
-  for (size_t chunk = 0; chunk < share.bytes; chunk += CHUNK) { /* most of it is unchanged */
+  for (size_t chunk = 0; chunk < share.bytes; chunk += CHUNK) { /* most chunks are unchanged */
     const size_t end = chunk + CHUNK < share.bytes ? chunk + CHUNK : share.bytes;
     if (memcmp(share.start + chunk, emulated->merged + chunk, end - chunk) != 0)
       take_chunk(emulated, share, k, chunk, end);
@@ -195,7 +196,8 @@ static void resume_isolated(const CoreEmulatedThreads *emulated, Share share, un
 static void merge_line(const CoreEmulatedThreads *emulated, Share share, const char *image, Line line) {
   for (size_t i = line.begin; i < line.begin + line.bytes; i++) {
     if (image[i] == emulated->merged[i]) continue;
-    CORE_CHECK(share.start[i] == emulated->merged[i] || share.start[i] == image[i]); /* else two differ */
+    /* otherwise two threads wrote different values */
+    CORE_CHECK(share.start[i] == emulated->merged[i] || share.start[i] == image[i]);
     share.start[i] = image[i];
   }
 }
@@ -221,7 +223,7 @@ static int meet(const Coroutine *thread, unsigned count) {
   const int state = (int)thread[0].state;
   the_group.ballot = 0;
   for (unsigned k = 0; k < count; k++) {
-    CORE_CHECK((int)thread[k].state == state); /* else some wait at a barrier that others never come to */
+    CORE_CHECK((int)thread[k].state == state); /* otherwise some wait at a barrier that others never reach */
     if (state == AT_BALLOT && thread[k].vote) the_group.ballot |= (uint32_t)1 << k;
   }
   return state;
@@ -250,7 +252,7 @@ static void run_group(CoreEmulatedThreads *emulated, CoreDeviceThread first, uns
   }
 }
 
-/* A block's groups, one after the other. */
+/* Runs a block's groups one after the other. */
 static void run_groups(CoreEmulatedThreads *emulated, CoreDeviceThread at, unsigned group, size_t shared) {
   const unsigned groups = at.threads / group;
   const size_t bytes = shared / groups;
@@ -273,7 +275,7 @@ void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *
   for (unsigned i = 0; i < blocks; i++) {
     CoreDeviceThread at = {.block = backward ? blocks - 1 - i : i, .blocks = blocks, .threads = threads,
                            .shared = emulated->shared};
-    memset(emulated->shared, 0xa5, shared); /* on a GPU it is not zero either */
+    memset(emulated->shared, 0xa5, shared); /* a GPU does not zero it either */
     for (unsigned k = 0; group == 0 && k < threads; k++) {
       at.thread = backward ? threads - 1 - k : k;
       body(&at, arguments);
@@ -282,7 +284,7 @@ void core_emulated_threads_run(CoreEmulatedThreads *emulated, const CoreKernel *
   }
 }
 
-/* Address space whose pages are allocated when they are touched. */
+/* Reserves address space whose pages are allocated on first access. */
 static char *reserve(size_t bytes) {
   char *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   CORE_CHECK(start != MAP_FAILED);

@@ -1,5 +1,5 @@
 /* Reading and writing checkpoint files (format: checkpoint.h). Called by run.c between iterations, and by `trainer
- * checkpoint`. It must not change an existing file: new ones are renamed into place, old ones only removed. */
+ * checkpoint`. Never changes an existing file: new ones are renamed into place, old ones only removed. */
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char MAGIC[8] = {'S', 'W', 'E', 'E', 'P', 'C', 'K', '\n'};
 
 typedef struct FileHeader {
   char magic[8];
-  uint32_t version, order_mark;  /* order_mark reads differently on a machine of the other byte order */
+  uint32_t version, order_mark;  /* reads differently on a machine of the other byte order */
   uint32_t sections, unused;
   int64_t iteration;
   char run_id[24];
@@ -31,7 +31,7 @@ typedef struct FileSection {
 } FileSection;
 _Static_assert(sizeof(FileSection) == 64, "a table row has no padding");
 
-/* The part before the data. */
+/* Header and table, before the data. */
 typedef struct FileFront {
   FileHeader header;
   FileSection table[CHECKPOINT_SECTIONS_MAX];
@@ -47,7 +47,7 @@ static void hash_front(const FileFront *front, unsigned char checksum[CHECKSUM])
 
 /* ---- the folder ------------------------------------------------------------------------------------------------ */
 
-/* The iteration in a checkpoint's name, -1 for any other name. */
+/* Returns the iteration in a checkpoint's name, -1 for any other name. */
 static int64_t iteration_of(const char *name) {
   char again[64];
   long long iteration;
@@ -65,7 +65,7 @@ static int newest_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* The folder's checkpoints, newest first; free(*iterations). */
+/* Lists the directory's checkpoints, newest first; free(*iterations). */
 static int list_iterations(const Checkpoint *checkpoint, int64_t **iterations, size_t *count) {
   char **names;
   size_t files;
@@ -164,7 +164,7 @@ static int write_all(int fd, const void *data, size_t bytes, const char *path) {
 static int sync_folder(const char *folder) {
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return core_error_errno(CORE_FAIL, "%s: can not be opened", folder);
-  int failed = fsync(fd) != 0 && errno != EINVAL; /* some network filesystems have no fsync for folders */
+  int failed = fsync(fd) != 0 && errno != EINVAL; /* some network filesystems cannot fsync directories */
   close(fd);
   return failed ? core_error_errno(CORE_FAIL, "%s: can not be synchronised", folder) : CORE_OK;
 }
@@ -224,7 +224,7 @@ static int read_exactly(FILE *file, void *data, size_t bytes, const char *path) 
   return core_error(CORE_FAIL, "%s: damaged: it ends too early", path);
 }
 
-/* Reads and checks everything before the data, and that the file is as long as its table says. */
+/* Reads and checks everything before the data, and the file's length against its table. */
 static int read_front(FILE *file, const char *path, FileFront *front) {
   FileHeader *header = &front->header;
   unsigned char stored[CHECKSUM], computed[CHECKSUM];
@@ -289,7 +289,7 @@ static bool has_section(const FileFront *front, const char *name) {
   return false;
 }
 
-/* The sections that are to be read from this file; returns how many. */
+/* Lists the sections to read from this file; returns their number. */
 static int sections_of(const Checkpoint *checkpoint, const FileFront *front,
                        const CheckpointSection *expected[CHECKPOINT_SECTIONS_MAX]) {
   int count = 0;
@@ -298,7 +298,7 @@ static int sections_of(const Checkpoint *checkpoint, const FileFront *front,
   return count;
 }
 
-/* Is this undamaged front one of ours: the same run, the same sections? */
+/* Checks that this undamaged front belongs to the checkpoint: the same run, the same sections. */
 static int check_front(const Checkpoint *checkpoint, const FileFront *front, const char *path) {
   const CheckpointSection *expected[CHECKPOINT_SECTIONS_MAX];
   const int count = sections_of(checkpoint, front, expected);
@@ -361,7 +361,7 @@ int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]) {
   return path_of(&checkpoint, iteration, path);
 }
 
-/* Passes over the sections before the one of this name. */
+/* Skips the sections before the one of this name. */
 static int find_section(FILE *file, const char *path, const FileFront *front, const char *name, size_t bytes,
                         const FileSection **row) {
   uint64_t before = 0;
@@ -405,7 +405,7 @@ int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_M
   return path_of(&checkpoint, iteration, path);
 }
 
-/* Everything before the data. */
+/* Reads everything before the data of a file. */
 static int read_front_of(const char *path, FileFront *front) {
   if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
   FILE *file;
@@ -431,7 +431,7 @@ int checkpoint_has_section(const char *path, const char *name, bool *there) {
   return CORE_OK;
 }
 
-/* A name that a damaged program wrote may hold anything, and is shown on terminals. */
+/* Copies a stored name, sanitized: a damaged file may hold any bytes, and names are printed on terminals. */
 static void take_text(const char *stored, char *text, size_t size) {
   snprintf(text, size, "%.*s", (int)size - 1, stored);
   for (char *c = text; *c; c++)

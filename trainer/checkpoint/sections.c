@@ -1,4 +1,4 @@
-/* Joining and cutting sections over ranks (sections.h). */
+/* Joining and dividing sections over ranks (sections.h). */
 #include "trainer/checkpoint/sections.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* Moments of the logarithms of a gradient, in parts that are cut by its length alone (kurtosis.h). */
+/* Moments of the logarithms of a gradient, in blocks determined by its length alone (kurtosis.h). */
 #include "trainer/math/kurtosis.h"
 
 enum { PARTS_MAX = 256, BLOCK = 1024 };
 
-/* Moments of x[n], by the differences to the first, so that equal numbers have exactly no spread. */
+/* Computes the moments of x[n] from differences to the first value, so that equal values have exactly no spread. */
 static Moments moments_of_block(const double *x, int n) {
   double mean = 0, m2 = 0, m3 = 0, m4 = 0;
   if (n == 0) return (Moments){0};
@@ -18,7 +18,7 @@ static Moments moments_of_block(const double *x, int n) {
   return (Moments){n, mean, m2, m3, m4};
 }
 
-/* Of the entries that are not 0. */
+/* Computes the moments of the nonzero entries. */
 static Moments moments_of_part(const float *gradient, size_t n) {
   Moments part = {0};
   double logarithms[BLOCK];

@@ -1,5 +1,5 @@
-/* KL, its estimators, distances of weights, and the sums that representation.c takes its closed forms from, in float64,
- * in one pass over the states. */
+/* KL, its estimators, distances of weights, and the sums for representation.c's closed forms, in float64, in one pass
+ * over the states. */
 #include "trainer/measure/metrics.h"
 
 #include <math.h>
@@ -15,10 +15,10 @@
 
 enum { PIECE = 4096 }; /* states at once: enough for fast matrix products, little memory */
 
-/* A learner of Q values has one network, which is booked as the actor. */
+/* Whether there is a critic. A Q learner has one network, which is reported as the actor. */
 static bool has_critic(const Agent *agent) { return agent->critic.n > 0; }
 
-/* The convolutions belong to the network that has their weights. */
+/* Registers a network's representation. The convolutions belong to the network that has their weights. */
 static void register_representation(Representation *representation, const Agent *agent, const AgentNetwork *network,
                                     CoreArena *arena) {
   EncoderLayer layer[ENCODER_LAYERS_MAX];
@@ -35,10 +35,10 @@ void metrics_register(Metrics *metrics, const Agent *agent, const Rollout *rollo
     own = (int64_t)rollout->steps * rollout->worlds;
   const int64_t length = states_length(&rollout->states);
   *metrics = (Metrics){.states = (int)states_round_to_sequences(&rollout->states, states, total)};
-  /* A piece is one forward pass, whose hidden layers then stand in the activations; the ops hold no more rows. */
+  /* A chunk is one forward pass, whose hidden layers then are in the activations; ops do not support more rows. */
   int64_t most = agent->max_rows < PIECE ? agent->max_rows : PIECE;
   if (shard_rows > 0 && most > shard_rows) most = shard_rows;
-  if (most < length) most = length; /* as long as a minibatch at most */
+  if (most < length) most = length; /* at least one sequence, which is at most a minibatch */
   if (most > own && shard_rows == 0) most = own;
   most -= most % length;
   metrics->piece = metrics->states < most ? metrics->states : (int)most;
@@ -79,7 +79,7 @@ void metrics_begin(Metrics *metrics, const Agent *agent) {
                    agent->critic.n * sizeof *agent->critic.theta);
 }
 
-/* Adds the convolutions of the pass that ran last, piece after piece. */
+/* Adds the convolutions of the last pass, chunk after chunk. */
 static void add_convolutions(Representation *representation, Ops *ops, const Encoder *encoder, int rows) {
   for (int first = 0, piece = 0; representation->convolutions > 0 && first < rows; first += encoder->piece, piece++) {
     const int some = rows - first < encoder->piece ? rows - first : encoder->piece;
@@ -95,11 +95,11 @@ static void add_convolutions(Representation *representation, Ops *ops, const Enc
   }
 }
 
-/* What is summed over the states. */
+/* Sums over the states. */
 typedef struct Sums { double kl, kl_reverse, k1, k2, k3; LogSum ratio, ratio_squared; } Sums;
 
-/* A piece's hidden layers as the host may read them: copies where they are on a device. trunk: layers that ran before
- * the others (agent.h). */
+/* Adds a chunk's hidden layers, as host copies where they are on a device. trunk: layers that ran before the others
+ * (agent.h). */
 static void add_layers(Representation *representation, Ops *ops, const AgentNetwork *network, int trunk, int rows) {
   const NetworkShape *shape = &network->shape;
   NetworkActivations seen = network->activations;
@@ -119,7 +119,7 @@ static void add_policy(Metrics *metrics, Ops *ops, const OpsHead *head, int rows
   free(copy);
 }
 
-/* Hidden layers and probabilities of the piece that has just gone through the actor. */
+/* Adds hidden layers and probabilities of the chunk that has just passed through the actor. */
 static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, const OpsHead *head, int rows) {
   if (metrics->depth >= METRICS_POLICY) add_policy(metrics, ops, head, rows);
   if (metrics->depth < METRICS_REPRESENTATION) return;
@@ -131,7 +131,7 @@ static void add_representation(Metrics *metrics, Ops *ops, const Agent *agent, c
   add_convolutions(&metrics->critic, ops, &agent->encoder, rows);
 }
 
-/* Adds the sums over the `rows` states that metrics->index names. */
+/* Adds the sums over the `rows` states in metrics->index. */
 static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, int rows, Sums *sums) {
   const OpsHead *head = &rollout->head;
   const uint32_t *index = metrics->index;
@@ -169,7 +169,7 @@ static void add_piece(Metrics *metrics, Ops *ops, const Agent *agent, const Roll
   free(copy[1]);
 }
 
-/* Those of the drawn states that this rank has, or that its shard `part` has. */
+/* Adds this rank's sampled states, or those of its shard `part`. */
 static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                        int64_t iteration, int part, Sums *sums) {
   const Shards *shards = &rollout->shards;
@@ -189,7 +189,7 @@ static void add_states(Metrics *metrics, Ops *ops, const Agent *agent, const Rol
   }
 }
 
-/* The sum over all shards of the run, in their order. */
+/* Sums over all shards of the run, in their order. */
 static double fold_shards(const Metrics *metrics, const Shards *shards) {
   double *all = reduce_gather_records(metrics->shard_kl, (size_t)shards->shards * sizeof *metrics->shard_kl), sum = 0;
   for (int s = 0; s < shards->global_shards; s++) sum += all[s];
@@ -197,7 +197,7 @@ static double fold_shards(const Metrics *metrics, const Shards *shards) {
   return sum;
 }
 
-/* Over the states of all ranks. */
+/* Reduces the sums over all ranks. */
 static void reduce_sums(Metrics *metrics, const OpsHead *head, bool critic, Sums *sums) {
   double plain[] = {sums->kl, sums->kl_reverse, sums->k1, sums->k2, sums->k3};
   ranks_sum(plain, 5);
@@ -212,7 +212,7 @@ static void reduce_sums(Metrics *metrics, const OpsHead *head, bool critic, Sums
   if (critic) representation_reduce(&metrics->critic);
 }
 
-/* ||theta - before|| */
+/* Returns ||theta - before||. */
 static double moved(Ops *ops, const AgentNetwork *network, const float *before) {
   return sqrt(ops->distance_squared(ops, network->theta, before, network->n));
 }
@@ -257,8 +257,8 @@ void metrics_policy_change(Metrics *metrics, Ops *ops, const Agent *agent, const
   };
 }
 
-/* The parameters of layer number `layer` of a network, from 1: a convolution's kernel and bias, or all of a dense
- * layer. */
+/* Returns the parameters of layer number `layer` of a network, from 1: a convolution's kernel and bias, or a complete
+ * dense layer. */
 static size_t layer_parameters(const AgentNetwork *network, const Encoder *encoder, int convolutions, int layer,
                                size_t *first) {
   const NetworkShape *shape = &network->shape;

@@ -47,7 +47,7 @@ static int piece_rows(const Profile *profile, int row) {
   return profile->own - row < profile->piece ? profile->own - row : profile->piece;
 }
 
-/* The policy as it is now, at `place`. */
+/* Stores the current policy's outputs at index `place`. */
 static void take(Profile *profile, Ops *ops, const Agent *agent, int place) {
   const size_t features = (size_t)agent->inputs, logits = (size_t)profile->head.logits;
   for (int row = 0; row < profile->own; row += profile->piece) {
@@ -58,7 +58,7 @@ static void take(Profile *profile, Ops *ops, const Agent *agent, int place) {
   }
 }
 
-/* All of the states that is known, piece after piece. */
+/* Gathers the states' observations and actions, chunk after chunk. */
 static void gather(Profile *profile, Ops *ops, const Rollout *rollout, const uint32_t *index) {
   const size_t features = (size_t)rollout->features;
   for (int row = 0; row < profile->own; row += profile->piece) {
@@ -73,7 +73,7 @@ static void gather(Profile *profile, Ops *ops, const Rollout *rollout, const uin
   }
 }
 
-/* Minibatches before the next point; equal shares of the data, to a minibatch. */
+/* Returns the minibatches before the next point; equal shares of the data, rounded to minibatches. */
 static int next_point(const Profile *profile) {
   return (int)((int64_t)profile->taken * profile->updates / (profile->most - 1));
 }
@@ -100,7 +100,7 @@ void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout
   take(profile, ops, agent, 0);
 }
 
-/* This rank's part of the mean of KL(snapshot p || snapshot q), in passes that the ops can hold. */
+/* Returns this rank's part of the mean of KL(snapshot p || snapshot q), in passes that the ops support. */
 static double part_of_kl(const Profile *profile, Ops *ops, int p, int q) {
   double sum = 0, kl, reverse;
   for (int row = 0; row < profile->own; row += profile->piece) {
@@ -122,7 +122,7 @@ void profile_snapshot(Profile *profile, Ops *ops, const Agent *agent) {
   if (is_point) profile->update[profile->taken++] = profile->seen;
 }
 
-/* This rank's part of the ratios of snapshot i. */
+/* Adds this rank's part of the ratios of snapshot i. */
 static void add_ratios(Profile *profile, Ops *ops, int i) {
   const size_t bytes = ops_head_action_bytes(&profile->head), logits = (size_t)profile->head.logits;
   LogSum *ratio = &profile->ratios[i], *squared = &profile->ratios[profile->most + i];

@@ -15,7 +15,7 @@ static const double SHARE = 0.99, LYLE_LEAST = 0.01, INACTIVE_BELOW = 1e-5, DEAD
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */
 
-/* Where a layer's units begin. */
+/* Returns the index of a layer's first unit. */
 static int first_unit(const Representation *representation, int layer) {
   int first = 0;
   for (int i = 0; i < layer; i++) first += representation->layer[i].width;
@@ -50,7 +50,8 @@ void representation_begin(Representation *representation) {
   if (representation->gram) memset(representation->gram, 0, width * width * sizeof *representation->gram);
 }
 
-/* One layer's units over `rows` states, two passes a unit: no digits are lost where a saturated unit hardly moves. */
+/* Adds one layer's units over `rows` states, two passes per unit: no digits are lost where a saturated unit hardly
+ * moves. */
 static void add_units(const float *h, int rows, int width, Moments *unit, double *magnitude) {
 #pragma omp parallel for schedule(static)
   for (int u = 0; u < width; u++) {
@@ -96,7 +97,7 @@ void representation_reduce(Representation *representation) {
   if (representation->gram) ranks_sum(representation->gram, width * width);
 }
 
-/* target[0 .. n-1] += sum over four states of value[r] * row_r[0 .. n-1]; rows lie `stride` apart. */
+/* target[0 .. n-1] += sum over four states of value[r] * row_r[0 .. n-1]; rows are `stride` apart. */
 CPU_VECTOR static void add_four(double *target, const double value[4], const float *row, size_t stride, int n) {
   const float *second = row + stride, *third = second + stride, *fourth = third + stride;
   for (int j = 0; j < n; j++)
@@ -104,7 +105,7 @@ CPU_VECTOR static void add_four(double *target, const double value[4], const flo
                  (value[2] * (double)third[j] + value[3] * (double)fourth[j]);
 }
 
-/* A block of rows of the triangle stays in the cache while all states pass over it. */
+/* Blocked: a block of rows of the triangle stays in the cache while all states pass over it. */
 void representation_add_gram(const float *x, int rows, int width, double *gram) {
   enum { BLOCK = 8 };
   const size_t stride = (size_t)width;
@@ -170,8 +171,8 @@ static double reflect_row(double *a, size_t n, int i, double *p) {
   return beta;
 }
 
-/* Eigenvalues of the symmetric tridiagonal matrix with diagonal d[n] and subdiagonal e[0 .. n-2] (e[n-1] is scratch):
- * QL steps with Wilkinson's shift, from the top, splitting where a subdiagonal element is negligible. */
+/* Computes the eigenvalues of the symmetric tridiagonal matrix with diagonal d[n] and subdiagonal e[0 .. n-2] (e[n-1]
+ * is scratch): QL steps with Wilkinson's shift, from the top, splitting where a subdiagonal element is negligible. */
 static void tridiagonal_eigenvalues(double *d, double *e, int n) {
   enum { STEPS_MAX = 60 }; /* an eigenvalue takes two or three */
   e[n - 1] = 0;
@@ -186,7 +187,7 @@ static void tridiagonal_eigenvalues(double *d, double *e, int n) {
       for (; i >= low; i--) {
         double f = s * e[i], b = c * e[i], r = hypot(f, g);
         e[i + 1] = r;
-        if (r == 0) { /* it splits here by itself */
+        if (r == 0) { /* splits here exactly */
           d[i + 1] -= p;
           e[high] = 0;
           break;
@@ -224,7 +225,7 @@ void representation_eigenvalues(double *matrix, int n, double *values, double *s
 
 /* ---- ranks and units ------------------------------------------------------------------------------------------- */
 
-/* Least k whose first k numbers make up SHARE of the sum of all. */
+/* Returns the least k whose first k values make up SHARE of the total. */
 static double count_share(const double *values, int n, double power) {
   double all = 0, sum = 0;
   int k = 0;
@@ -264,13 +265,13 @@ RepresentationRank representation_rank(Representation *representation) {
   return rank;
 }
 
-/* A saturating unit is dead when it does not move, one with a flat side when it never leaves that. */
+/* Whether a unit is dead: a saturating unit that does not move, or one with a flat side that never leaves it. */
 static bool is_dead(OpsActivation activation, const Moments *unit, double magnitude) {
   if (activation == OPS_TANH || activation == OPS_ELU) return sqrt(moments_variance(unit)) < DEAD_SPREAD;
   return magnitude == 0;
 }
 
-/* Numbers of units of one layer. */
+/* Counts the dormant, inactive and dead units of one layer. */
 static RepresentationUnits count_units(const Representation *representation, int layer, double tau) {
   const RepresentationLayer *own = &representation->layer[layer];
   const int first = first_unit(representation, layer);
@@ -312,7 +313,7 @@ RepresentationUnits representation_units(const Representation *representation, d
 
 /* ---- the policy ------------------------------------------------------------------------------------------------ */
 
-/* A Gaussian's "actions" are its means and deviations; fixed deviations add nothing. */
+/* Adds a Gaussian's means and standard deviations in place of action probabilities; fixed deviations add nothing. */
 static void add_gaussian(const OpsHead *head, const float *logits, int rows, Moments *per_logit) {
   for (int r = 0; r < rows; r++, logits += head->logits)
     for (int k = 0; k < head->factors; k++) {

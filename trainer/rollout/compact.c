@@ -1,4 +1,4 @@
-/* Keeping what changes, and putting the rest in again (compact.h). */
+/* Splitting observations into changing and constant features, and joining them (compact.h). */
 #include "trainer/rollout/compact.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static CompactLevels levels_of(const CoreConfig *config) {
   return strncmp(config->env.reset, "new", 3) == 0 ? COMPACT_OF_EPISODE : COMPACT_STAY;
 }
 
-/* Which features change: changes[observation_length]; their count. */
+/* Marks the features that change, in changes[observation_length], and returns their number. */
 static int find_changing(const Env *env, CompactLevels levels, uint8_t *changes) {
   return env->compact->changing(env, levels != COMPACT_STAY, changes);
 }
@@ -84,7 +84,7 @@ static void launch(const Compact *compact, const CoreKernel *kernel, size_t n, c
   compact->device->launch(compact->device, kernel, core_device_blocks(n, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
 }
 
-/* Once: of levels that stay as long as the run. */
+/* Fills the table once, for levels that stay for the whole run. */
 static void copy_levels(const Compact *compact, const Env *env) {
   const EnvConstants from = env->compact->constants(env);
   const OpsCompactLevels levels = {copy_of(compact, &from), compact->slots};
@@ -95,11 +95,11 @@ static void copy_levels(const Compact *compact, const Env *env) {
   for (size_t i = 0; i < levels.levels; i++) ops_compact_copy_row(&levels.copy, i, i);
 }
 
-/* Once: which numbers of an observation are kept where. */
+/* Fills once the tables of where each feature is stored. */
 static void fill_tables(Compact *compact, const Env *env) {
   const size_t length = (size_t)compact->features, changing = (size_t)compact->changing;
   uint8_t *changes = core_memory_zero_allocate(length, sizeof *changes);
-  int32_t *column = core_memory_zero_allocate(length, sizeof *column); /* the changing, behind them the constants */
+  int32_t *column = core_memory_zero_allocate(length, sizeof *column); /* changing features, then constant ones */
   int32_t *position = core_memory_zero_allocate(length, sizeof *position);
   CORE_CHECK(find_changing(env, compact->levels, changes) == compact->changing);
   for (int i = 0, k = 0, c = 0; i < compact->features; i++) {
@@ -114,7 +114,7 @@ static void fill_tables(Compact *compact, const Env *env) {
   compact->ready = true;
 }
 
-/* Worlds whose episode has begun get a slot for their level's constants. */
+/* Assigns slots for their level's constants to worlds whose episode has just begun. */
 static void begin_episodes(const Compact *compact, const EnvConstants *from, int first, int count,
                            const uint8_t *done) {
   const OpsCompactBegin begin = {
@@ -126,7 +126,7 @@ static void begin_episodes(const Compact *compact, const EnvConstants *from, int
     return;
   }
   for (size_t i = 0; i < begin.count; i++)
-    ops_compact_place(&begin, begin.first + i); /* one after the other: they count */
+    ops_compact_place(&begin, begin.first + i); /* serially, since each takes the next slot */
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < begin.count; i++) ops_compact_copy(&begin, begin.first + i);
 }

@@ -1,4 +1,4 @@
-/* The plane, its box, and counting cells (coverage.h). */
+/* Projection plane, its box, and cell counts (coverage.h). */
 #include "trainer/rollout/coverage.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "trainer/ranks/ranks.h"
 #include "trainer/wrappers/action.h"
 
-/* Of the random play that the box comes from. */
+/* Size of the random play that determines the box. */
 enum { PLAY_STATES = 4096, PLAY_WORLDS = 64, PLAY_WORLDS_OUTSIDE = 8 };
 static const double QUANTILE = 0.005, MARGIN = 0.5;
 
@@ -31,7 +31,7 @@ void coverage_project(const Coverage *coverage, const float *x, double point[2])
   point[0] = point[1] = 0;
   for (int i = 0; i < coverage->features; i++) {
     const double number = (double)env_pixels_number(coverage->pixels, x, i);
-    if (number == 0) continue; /* absent things: most features of most levels */
+    if (number == 0) continue; /* absent entities: most features of most levels */
     point[0] += number * coverage->omega[2 * i];
     point[1] += number * coverage->omega[2 * i + 1];
   }
@@ -52,14 +52,14 @@ static void fix_side(CoverageRecord *record, int axis, double *sorted, size_t n)
   record->high[axis] = high + margin;
 }
 
-/* Buffers of the play, of the environment's worlds. */
+/* Buffers of the random play, for the environment's worlds. */
 typedef struct Play {
   Env *env;
   const OpsHead *head;
   float *shown, *rewards, *bounded;
   uint8_t *actions, *flags;
   int32_t *counts;
-  int worlds, steps;   /* of all turns; a world's */
+  int worlds, steps;   /* of all turns; steps per world */
   double *side;        /* [2][worlds x steps] coordinates of the states */
 } Play;
 
@@ -79,7 +79,7 @@ static void free_play(Play *play) {
   free(play->rewards), free(play->shown);
 }
 
-/* Plays worlds first, first + 1 ..., as many as the environment has and the play needs. */
+/* Plays worlds first, first + 1, ...: as many as the environment has and the play needs. */
 static int play_turn(const Coverage *coverage, Play *play, int first) {
   Env *env = play->env;
   const size_t n = (size_t)env->worlds, row = (size_t)coverage->row, states = PLAY_STATES;
@@ -110,7 +110,8 @@ int coverage_worlds(const Env *levels, const Shards *shards) {
   return env_worlds_at_once(levels, worlds_of_play(levels), shards->worlds);
 }
 
-/* Random play from seed 0, whatever the run's: all runs on the same levels have the same box. */
+/* Computes the box by random play from seed 0, whatever the run's seed: all runs on the same levels have the same
+ * box. */
 static int fix_box(Coverage *coverage, const Env *levels, const OpsHead *head) {
   const int worlds = worlds_of_play(levels);
   const EnvBatch batch = {.worlds = coverage_worlds(levels, &coverage->shards)};
@@ -130,7 +131,8 @@ static int fix_box(Coverage *coverage, const Env *levels, const OpsHead *head) {
 
 int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) {
   const double scale = 1 / sqrt(coverage->features);
-  for (int i = 0; i < coverage->features; i++) { /* numbered from all ones down, which no world or step is */
+  for (int i = 0; i < coverage->features; i++) { /* stream index counted down from all ones, which no world or step
+                                                  * uses */
     const CoreRandom4 words = core_random_4(0, CORE_RANDOM_COVERAGE, (uint32_t)i, UINT32_MAX, 0);
     double *row = coverage->omega + 2 * i;
     core_random_normal_pair(words.v[0], words.v[1], &row[0], &row[1]);
@@ -167,7 +169,7 @@ int coverage_cell(const CoverageRecord *record, const double point[2]) {
          along(point[0], record->low[0], record->high[0]);
 }
 
-/* A box has a width. */
+/* Whether a box is set: it has a width. */
 static bool has_box(const CoverageRecord *record) { return record->low[0] != record->high[0]; }
 
 int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration) {
@@ -182,7 +184,7 @@ int coverage_begin(Coverage *coverage, uint64_t seed, int64_t iteration) {
 
 int coverage_resume_from(Coverage *coverage, const CoverageRecord *before) {
   CoverageRecord *own = coverage->record;
-  if (!has_box(before)) return CORE_OK; /* which has never counted */
+  if (!has_box(before)) return CORE_OK; /* never counted anything */
   if (coverage->levels && !has_box(own)) TRY(fix_box(coverage, coverage->levels, &coverage->head));
   const bool is_same = memcmp(own->low, before->low, sizeof own->low) == 0 &&
                        memcmp(own->high, before->high, sizeof own->high) == 0;
@@ -197,7 +199,7 @@ void coverage_add_states(Coverage *coverage, int t, const float *shown) {
                                       coverage->total);
     const int64_t world = row - t * worlds - coverage->shards.first_world;
     double point[2];
-    if (row >= (t + 1) * worlds) return; /* of a later step */
+    if (row >= (t + 1) * worlds) return; /* belongs to a later step */
     if (world < 0 || world >= coverage->shards.worlds) continue;
     coverage_project(coverage, shown + (size_t)world * (size_t)coverage->row, point);
     coverage->fresh[coverage_cell(coverage->record, point)]++;
@@ -209,7 +211,7 @@ void coverage_finish(Coverage *coverage) {
   for (int i = 0; i < COVERAGE_CELLS; i++) coverage->record->count[i] += coverage->fresh[i];
 }
 
-/* Occupied cells and sum of n log n over them, which the entropy follows from: log N - (sum n log n) / N. */
+/* Occupied cells, and the sum of n log n over them, which determines the entropy: log N - (sum n log n) / N. */
 typedef struct Occupied { double cells, n_log_n; } Occupied;
 
 static void count_cell(Occupied *occupied, int64_t n) {

@@ -1,4 +1,4 @@
-/* Frames that are stored once (frames.h). */
+/* Frame pool (frames.h). */
 #include "trainer/rollout/frames.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 
-enum { NEW = -1 }; /* of a frame that is to be stored; NEW - 1 - f: the same as the stack's frame f, which is */
+enum { NEW = -1 }; /* NEW: to be stored; NEW - 1 - f: equal to frame f of the stack, which is */
 
 int frames_check(const CoreConfig *config) {
   const char *storage = config->train.observation_storage;
@@ -47,7 +47,7 @@ static const uint8_t *shown_of(const Frames *frames, const float *observations, 
   return (const uint8_t *)(observations + (size_t)world * (size_t)frames->features);
 }
 
-/* Frame f of a row at t: the frame that came after it in the row before, or one before it in this stack, or new. */
+/* Finds frame f of a row at t: the next frame of the previous row, an earlier one of this stack, or a new one. */
 static int32_t find(const Frames *frames, int t, int world, int f, const uint8_t *shown) {
   const size_t bytes = frames->frame_bytes;
   const uint8_t *frame = shown + (size_t)f * bytes;
@@ -60,7 +60,7 @@ static int32_t find(const Frames *frames, int t, int world, int f, const uint8_t
   return NEW;
 }
 
-/* Numbers for new frames, world by world, and memory for them. */
+/* Assigns pool indices to new frames, world by world, and grows the pool if needed. */
 static void take(Frames *frames, int t, int first, int count) {
   for (int w = first; w < first + count; w++) {
     int32_t *row = row_at(frames, t, w);

@@ -1,4 +1,4 @@
-/* Steps that a time limit cut (limits.h). */
+/* Truncated steps (limits.h). */
 #include "trainer/rollout/limits.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ void limits_value(const Limits *limits, const ObsPipeline *pipeline, Ops *ops, c
   for (int worlds; first < end; first += worlds) {
     worlds = shard - first % shard < end - first ? shard - first % shard : end - first;
     const size_t at = (size_t)first;
-    /* A device does the same each step, so that steps can be recorded. */
+    /* A device does the same work at each step, so that steps can be captured. */
     if (ops->device == NULL && !has_any(limits->truncated + row + at, worlds)) continue;
     float *shown = seen + at * (size_t)pipeline->seen;
     states_bind(states, agent, first, false);

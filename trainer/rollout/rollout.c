@@ -1,7 +1,7 @@
-/* Acting: policy and critic on the observations, sample, step, store; and the episode statistics.
+/* Rollout loop: policy and critic on the observations, sample, step, store; and the episode statistics.
  *
- * On a device nothing of a rollout waits for the host, so that its steps are recorded once as a graph. With two parts
- * (train.rollout_halves) one part's worlds step, on a stream of their own, while the policy runs for the other's. */
+ * On a device no step of a rollout waits for the host, so its steps are captured once as a graph. With two parts
+ * (train.rollout_halves) one part's worlds step, on a separate stream, while the policy runs for the other's. */
 #include "trainer/rollout/rollout.h"
 
 #include <math.h>
@@ -16,11 +16,12 @@
 #include "trainer/rollout/rollout_internal.h"
 #include "trainer/wrappers/action.h"
 
-enum { GRAPH_STEPS_MAX = 1024 }; /* longer rollouts are launched kernel by kernel: a graph takes memory for each */
+enum { GRAPH_STEPS_MAX = 1024 }; /* longer rollouts are launched kernel by kernel, since a graph takes memory per
+                                  * kernel */
 
 typedef struct Statistic { void *data; size_t bytes; } Statistic;
 
-/* Statistics that rollouts change. */
+/* Lists the statistics that rollouts change. */
 static void list_statistics(const Rollout *rollout, Statistic statistic[3]) {
   const ObsPipeline *pipeline = &rollout->pipeline;
   const RewardScale *rewards = &rollout->reward_scale;
@@ -97,7 +98,7 @@ void rollout_register(Rollout *rollout, const CoreConfig *config, const Env *env
 
 static size_t observation_block(const Rollout *rollout) { return (size_t)rollout->worlds * (size_t)rollout->features; }
 
-/* Row block t; where blocks are kept in another form the one that came last, whatever t is. */
+/* Returns row block t; where blocks are stored in another form, the latest one, whatever t is. */
 static float *observations_at(const Rollout *rollout, int t) {
   const bool only_last = rollout->halves || rollout->is_compact || rollout->frames.stack > 0;
   return rollout->observations + (only_last ? 0 : (size_t)t) * observation_block(rollout);
@@ -105,12 +106,12 @@ static float *observations_at(const Rollout *rollout, int t) {
 
 float *rollout_last_observations(const Rollout *rollout) { return observations_at(rollout, rollout->steps); }
 
-/* Where the environment writes what follows row block `t`. */
+/* Returns where the environment writes the observations that follow row block `t`. */
 static float *shown_at(Rollout *rollout, int t) {
   return rollout->pipeline.active ? rollout->pipeline.raw : observations_at(rollout, t);
 }
 
-/* Keeps row block t of the part's worlds, where it is kept in another form; done: as compact_store. */
+/* Stores row block t of the part's worlds, where it is stored in another form. done: as in compact_store. */
 static void keep(Rollout *rollout, const Env *env, int t, RolloutPart part, const uint8_t *done) {
   const float *observations = observations_at(rollout, t);
   if (rollout->is_compact)
@@ -118,8 +119,7 @@ static void keep(Rollout *rollout, const Env *env, int t, RolloutPart part, cons
   if (rollout->frames.stack > 0) frames_store(&rollout->frames, t, part.first, part.worlds, observations);
 }
 
-/* Row block t from what the observer has; kept, unless ops is NULL, in half precision too where that is
- * what is kept. */
+/* Transforms the observations of row block t; stores them, unless ops is NULL, in half precision too if configured. */
 static void see(Rollout *rollout, Ops *ops, int t) {
   const size_t block = observation_block(rollout);
   float *observations = observations_at(rollout, t);
@@ -127,7 +127,7 @@ static void see(Rollout *rollout, Ops *ops, int t) {
   if (rollout->halves && ops) ops->store_halves(ops, observations, block, rollout->halves + (size_t)t * block);
 }
 
-/* Shows what followed step t, `features` of each world, to those who look at how much of the state space was seen. */
+/* Passes the observations after step t, `features` per world, to coverage and visited-state sampling. */
 static void look(Rollout *rollout, int t, const float *shown, int features) {
   const size_t bytes = (size_t)rollout->worlds * (size_t)features * sizeof *shown;
   if (rollout->coverage == NULL && rollout->visited == NULL) return;
@@ -139,7 +139,7 @@ static void look(Rollout *rollout, int t, const float *shown, int features) {
 static RolloutPart global_worlds(const Rollout *rollout) { return (RolloutPart){0, rollout->worlds}; }
 static bool is_all(const Rollout *rollout, RolloutPart part) { return part.worlds == rollout->worlds; }
 
-/* The part's actions of step t within the bounds, where the environment has bounds; the array is that of all worlds. */
+/* Returns the part's actions of step t clamped to the environment's bounds, if any; the array covers all worlds. */
 static const void *bound_actions(Rollout *rollout, Ops *ops, int t, RolloutPart part) {
   const OpsHead *head = &rollout->head;
   const size_t bytes = rollout->action_bytes, first = (size_t)part.first;
@@ -154,7 +154,7 @@ static uint8_t *truncated_at(const Rollout *rollout, int t) {
   return truncated ? truncated + (size_t)t * (size_t)rollout->worlds : NULL;
 }
 
-/* Where step t's results go. */
+/* Returns where step t's results are written. */
 static EnvStep out_of(Rollout *rollout, int t) {
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   return (EnvStep){.observations = shown_at(rollout, t + 1), .rewards = rollout->rewards + row,
@@ -163,8 +163,8 @@ static EnvStep out_of(Rollout *rollout, int t) {
                    .final_observations = rollout->limits.raw, .ends = rollout->ends};
 }
 
-/* One step of the part's worlds from row block t to t + 1; without a device only asked for, unless they are all. ops
- * NULL: the actions are within bounds, and nothing is kept. */
+/* Steps the part's worlds from row block t to t + 1; without a device only starts the step, unless the part is all
+ * worlds. ops NULL: the actions are within bounds, and nothing is stored. */
 static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, RolloutPart part) {
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   const void *actions = ops ? bound_actions(rollout, ops, t, part) : rollout->actions + row * rollout->action_bytes;
@@ -186,7 +186,7 @@ static void step_env(Rollout *rollout, Env *env, Ops *ops, int t, RolloutPart pa
   see(rollout, ops, t + 1);
 }
 
-/* Drawn on the host, wherever they are needed. */
+/* Draws random actions on the host and copies them where they are needed. */
 static void draw_actions(Rollout *rollout, uint64_t seed, int step) {
   const size_t bytes = (size_t)rollout->worlds * rollout->action_bytes;
   void *drawn = rollout->device ? core_memory_allocate(bytes) : rollout->actions;
@@ -196,8 +196,8 @@ static void draw_actions(Rollout *rollout, uint64_t seed, int step) {
   if (rollout->device) free(drawn);
 }
 
-/* Statistics of observations before the first iteration, outside of the budget. In each step ranks exchange what their
- * worlds showed, so they decide together that they stop. */
+/* Collects statistics of observations by random play before the first iteration, outside the budget. In each step ranks
+ * exchange their observations, so they also agree on stopping. */
 static int warm_up(Rollout *rollout, Env *env, uint64_t seed) {
   const uint32_t first = (uint32_t)rollout->shards.first_world;
   env_seed(env, &(EnvSeeds){CORE_RANDOM_WORLD_WARM_UP, 0, first});
@@ -219,7 +219,7 @@ void rollout_connect(Rollout *rollout, struct Communicator *communicator) {
   rollout->reward_scale.communicator = communicator;
 }
 
-/* What is carried of the episodes that ran. */
+/* Clears what is carried over from running episodes. */
 static void clear_episodes(const Rollout *rollout) {
   core_device_zero(rollout->device, rollout->returns, (size_t)rollout->worlds * sizeof *rollout->returns);
   states_clear(&rollout->states);
@@ -297,7 +297,7 @@ void rollout_restored(Rollout *rollout) {
   if (rollout->pipeline.has_moments) normalize_restored(&rollout->pipeline.normalizer);
 }
 
-/* Row block 0 is what the last rollout ended with, seen with the statistics of now. */
+/* Begins a rollout: row block 0 is the last rollout's final state, transformed with the current statistics. */
 static void begin(Rollout *rollout, const Env *env, Ops *ops) {
   if (rollout->pipeline.active) see(rollout, ops, 0);
   else if (rollout->is_compact || rollout->frames.stack > 0) keep(rollout, env, 0, global_worlds(rollout), NULL);
@@ -307,8 +307,8 @@ static void begin(Rollout *rollout, const Env *env, Ops *ops) {
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* Two parts where that was asked for and no worlds' steps depend on all of them. Cut where the pieces that the policy
- * takes begin, so that they have the shapes that they have undivided; a device's sums do not depend on shapes. */
+/* Divides the worlds into two parts where requested and where no step depends on all worlds. Cut at a chunk boundary of
+ * the policy's passes, so that chunks have the same shapes as undivided; a device's sums do not depend on shapes. */
 static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, RolloutPart part[2]) {
   const int n = rollout->worlds, shard = shards_worlds(&rollout->shards), rows = agent->max_rows;
   const bool divides = rollout->divided == 2 && env->parts && !rollout->pipeline.active;
@@ -322,7 +322,7 @@ static int parts_of(const Rollout *rollout, const Env *env, const Agent *agent, 
   return 2;
 }
 
-/* What actions are drawn with: the seed, and the step's number in the run, where the host knows it. */
+/* Key of the sampled actions: the seed, and the step's index in the run, if the host knows it. */
 typedef struct Draw { uint64_t seed, first_step; } Draw;
 
 static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, RolloutPart part) {
@@ -336,14 +336,14 @@ static void sample(const Rollout *rollout, Ops *ops, const Draw *draw, int t, Ro
     return;
   }
   const uint64_t step = draw->first_step + (uint64_t)t;
-  /* The step's upper half goes where 32-bit seeds leave room, so that the stream never repeats. */
+  /* the upper half goes into unused bits of 32-bit seeds, so that the stream never repeats */
   const uint64_t key = draw->seed ^ (step & 0xffffffff00000000u);
   ops->policy_sample(ops, &rollout->head, logits, part.worlds, key, CORE_RANDOM_ACTION, world, (uint32_t)step, actions,
                      rollout->logp + row);
 }
 
-/* Policy and values, one shard of worlds after the other: what a shard gives must not depend on its neighbours. Then
- * the actions of step t. */
+/* Computes policy and values, one shard of worlds after the other, since a shard's results must not depend on its
+ * neighbours. Then samples the actions of step t. */
 static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw *draw, int t, RolloutPart part) {
   const int shard = shards_worlds(&rollout->shards), end = part.first + part.worlds;
   const size_t row = (size_t)t * (size_t)rollout->worlds;
@@ -359,7 +359,7 @@ static void act(const Rollout *rollout, Ops *ops, const Agent *agent, const Draw
   sample(rollout, ops, draw, t, part);
 }
 
-/* After the part's step t is done; with the last part of all: what needs all worlds. */
+/* Finishes the part's step t; with the last part also the work that needs all worlds. */
 static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, RolloutPart part, int features) {
   const size_t row = (size_t)t * (size_t)rollout->worlds;
   rollout_count_episodes(rollout, ops, t, part);
@@ -372,7 +372,7 @@ static void finish_step(Rollout *rollout, Ops *ops, const Agent *agent, int t, R
   reward_step(&rollout->reward_scale, rollout->rewards + row, rollout->dones + row, truncated_at(rollout, t));
 }
 
-/* Waits until step t of a part is done, which step_env began. Gives how long. */
+/* Waits for the part's step t, which step_env started, and returns the seconds waited. */
 static double finish_part(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, int t, RolloutPart part) {
   const double begun = core_clock_s();
   if (rollout->device) {
@@ -387,8 +387,8 @@ static double finish_part(Rollout *rollout, Env *env, Ops *ops, const Agent *age
   return waited;
 }
 
-/* All steps; gives the time that the environment took, or with two parts that it was waited for. The policy runs for
- * one part while the other steps; on a device that has ended before the next part's step begins. */
+/* Runs all steps; returns the environment's seconds, or with two parts the seconds waited for it. The policy runs for
+ * one part while the other steps; on a device the policy's work has ended before the next part's step begins. */
 static double run_steps(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
   RolloutPart part[2];
   const int parts = parts_of(rollout, env, agent, part), all = rollout->steps * parts;
@@ -419,7 +419,7 @@ static void value(const Rollout *rollout, Ops *ops, const Agent *agent, const fl
   }
 }
 
-/* From row block 0 to the values of the last. Gives the time that the environment took. */
+/* Runs from row block 0 to the values of the last one. Returns the environment's seconds. */
 static double run(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
   const size_t n = (size_t)rollout->worlds, steps = (size_t)rollout->steps;
   rollout_open_stats(rollout);
@@ -444,15 +444,15 @@ void rollout_destroy(Rollout *rollout) {
   frames_destroy(&rollout->frames);
 }
 
-/* Can the steps be done by a graph? Not where the host has the worlds, looks at them or takes part in sums over
- * ranks. */
+/* Whether the steps can be captured as a graph. Not where the host has the worlds, reads their observations or takes
+ * part in sums over ranks. */
 static bool is_recordable(const Rollout *rollout, const Env *env) {
   return rollout->device && rollout->steps <= GRAPH_STEPS_MAX && !rollout->coverage && !rollout->visited &&
          !rollout->reward_scale.communicator && !env_is_hosted(env) && !rollout->device->times;
 }
 
-/* The first time kernel by kernel, which a graph is recorded of the second time. What is not in device memory is the
- * same in all rollouts, but for the share of random actions with Q values. */
+/* Runs the steps on a device: kernel by kernel the first time, as a capture the second. Everything outside device
+ * memory is the same in all rollouts, except the epsilon of Q policies. */
 static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, const Draw *draw) {
   CoreDevice *device = rollout->device;
   if (device) core_device_to_device(device, rollout->clock, &draw->first_step, sizeof draw->first_step);
@@ -462,7 +462,7 @@ static double run_queued(Rollout *rollout, Env *env, Ops *ops, const Agent *agen
     rollout->is_warm = true;
     return run(rollout, env, ops, agent, draw);
   }
-  env_synchronize(env); /* what a reset or a checkpoint has set going is no part of the graph */
+  env_synchronize(env); /* work started by a reset or a restored checkpoint is not part of the graph */
   if (rollout->graph == NULL) {
     device->begin_capture(device);
     run(rollout, env, ops, agent, draw);
@@ -477,7 +477,7 @@ void rollout_collect(Rollout *rollout, Env *env, Ops *ops, const Agent *agent, u
   const Draw draw = {seed, (uint64_t)(iteration - 1) * (uint64_t)rollout->steps};
   *episodes = (RolloutEpisodes){0};
   if (env->outside) keep_statistics(rollout);
-  if (env_is_hosted(env)) env->device->host_seconds(env); /* not those before */
+  if (env_is_hosted(env)) env->device->host_seconds(env); /* discards earlier steps' time */
   episodes->environment_s = run_queued(rollout, env, ops, agent, &draw);
   rollout_read_stats(rollout, episodes);
   if (env_is_hosted(env)) episodes->environment_s = env->device->host_seconds(env);

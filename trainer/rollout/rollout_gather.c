@@ -1,4 +1,4 @@
-/* Rows of a rollout, in whichever form it keeps them, for who learns from them (rollout.h). */
+/* Gathers rows of a rollout, in whichever form it stores them (rollout.h). */
 #include "trainer/rollout/rollout.h"
 
 void rollout_gather_observations(const Rollout *rollout, Ops *ops, const uint32_t *index, int rows,

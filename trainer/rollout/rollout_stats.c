@@ -1,11 +1,11 @@
-/* Statistics of a rollout's episodes (rollout.h). */
+/* Episode statistics of a rollout (rollout.h). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "trainer/ranks/ranks.h"
 #include "trainer/rollout/rollout_internal.h"
 
-/* The stats of this rollout, in which the leader's worlds count where there are blocks, on the ops' device. */
+/* Returns this rollout's statistics on the ops' device; with SAPG only the leader's worlds count. */
 static OpsEpisodes stats_of(const Rollout *rollout) {
   OpsEpisodes stats = rollout->stats;
   stats.worlds = rollout->worlds;

@@ -1,4 +1,4 @@
-/* Carrying, keeping and gathering states (states.h). */
+/* Carrying, storing and gathering recurrent states (states.h). */
 #include "trainer/rollout/states.h"
 
 #include "trainer/ops/kernels/kernels_each.h"
@@ -54,7 +54,7 @@ void states_clear_done(const RolloutStates *states, int t, int first, int count,
                             core_divisor((size_t)states->state_size)};
   KERNELS_EACH(states->device, ops_end_states, ops_end_state, end.worlds * end.state_size.number, &end);
   const int next = t + 1;
-  if (next % states->length != 0) /* else the state at the sequence's start says it */
+  if (next % states->length != 0) /* otherwise the state at the sequence's start already is 0 */
     core_device_copy(states->device, states->begins + (size_t)next * (size_t)states->worlds + first, done + first,
                      (size_t)count);
 }

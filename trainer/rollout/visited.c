@@ -1,4 +1,4 @@
-/* Which states, and the file's bytes (visited.h). */
+/* Sampling of states, and the format of their file (visited.h). */
 #include "trainer/rollout/visited.h"
 
 #include <inttypes.h>
@@ -20,8 +20,8 @@ void visited_register(Visited *visited, const Env *levels, const Shards *shards,
   CORE_ARENA(arena, visited->rows, (size_t)room * (size_t)visited->features, "visited states [states][features]");
 }
 
-/* Part p ends with the iteration at which (p + 1) parts of the run are done, so the last iteration is among them; it
- * gives the states from p to p + 1 parts of all. */
+/* Part p ends with the iteration that completes (p + 1) parts of the run, so the last iteration is among them; it
+ * contributes the states from p to p + 1 parts of the total. */
 int64_t visited_share(const Visited *visited, int64_t iteration) {
   const int64_t parts = visited->iterations < VISITED_PARTS ? visited->iterations : VISITED_PARTS;
   const int64_t done = iteration * parts / visited->iterations, before = (iteration - 1) * parts / visited->iterations;
@@ -45,7 +45,7 @@ void visited_add_states(Visited *visited, int t, const float *shown) {
   for (; visited->next < visited->count; visited->next++) {
     const int64_t row = sample_state(visited->seed, visited->iteration, visited->next, visited->count, visited->total);
     const int64_t world = row - t * worlds - visited->shards.first_world;
-    if (row >= (t + 1) * worlds) return; /* of a later step */
+    if (row >= (t + 1) * worlds) return; /* belongs to a later step */
     if (world < 0 || world >= visited->shards.worlds) continue; /* another rank's: zeros, to which that rank adds */
     const float *observation = shown + (size_t)world * (size_t)visited->row;
     float *state = visited->rows + (size_t)visited->next * features;
@@ -58,12 +58,12 @@ void visited_finish(Visited *visited) {
 }
 
 void visited_format(const Visited *visited, CoreText *file) {
-  enum { PREFIX = 10, BLOCK = 64 }; /* magic, version, the header's length; what all of it is a multiple of */
+  enum { PREFIX = 10, BLOCK = 64 }; /* magic, version and header length; alignment of the total */
   char header[128];
   const int length =
     snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%" PRId64 ", %d), }",
              visited->count, visited->features);
-  const int padded = (PREFIX + length + 1 + BLOCK - 1) / BLOCK * BLOCK - PREFIX; /* with the newline that ends it */
+  const int padded = (PREFIX + length + 1 + BLOCK - 1) / BLOCK * BLOCK - PREFIX; /* including the final newline */
   const unsigned char prefix[PREFIX] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(padded & 255),
                                         (unsigned char)(padded >> 8)};
   core_text_append_bytes(file, prefix, sizeof prefix);

@@ -1,4 +1,4 @@
-/* Advantages of a rollout (advantage.h): which statistics standardise what. The loops are the ops'. */
+/* Advantages of a rollout (advantage.h): which statistics normalize what. The loops are the ops'. */
 #include "trainer/update/advantage.h"
 
 #include "trainer/ops/update.h"
@@ -11,7 +11,7 @@ void advantage_estimate(Ops *ops, AdvantageRule rule, const float *reward, const
            advantage, target);
 }
 
-/* What the centred advantages are divided by. */
+/* Returns the divisor of the centred advantages. */
 static double spread(AdvantageNorm norm, const Moments *moments) {
   switch (norm) {
     case ADVANTAGE_STOIX_BATCH: return sqrt(moments_variance(moments) + 1e-5);

@@ -1,4 +1,4 @@
-/* Weighing and adding the gradients of pieces, shards and ranks (gradient.h). */
+/* Weighting and adding the gradients of micro-batches, shards and ranks (gradient.h). */
 #include "trainer/update/gradient.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "trainer/update/gradient_device.h"
 #include "trainer/update/reduce.h"
 
-enum { SLICE = 16384, BLOCK = 256 }; /* numbers of a shard that are gathered, and folded, at once */
+enum { SLICE = 16384, BLOCK = 256 }; /* elements of a shard that are gathered, and folded, at once */
 
 void gradient_register(Gradient *gradient, const Agent *agent, const Shards *shards, int rows, CoreArena *arena) {
   const size_t own = (size_t)shards->shards;
@@ -43,7 +43,7 @@ void gradient_expect_last(Gradient *gradient, int rows, int64_t global_rows) {
   if (gradient->rows && gradient->agent->device) gradient_device_expect_last(gradient, rows, global_rows);
 }
 
-/* mean over `before` rows and that of `rows` more -> mean over both. */
+/* Merges the mean over `more`'s rows into the mean over `before` rows. */
 static void add(CoreDevice *device, float *mean, const float *more, size_t n, int before, int rows) {
   const float keep = (float)before / (float)(before + rows), share = (float)rows / (float)(before + rows);
   if (device) gradient_device_add(device, mean, more, n, before, rows);
@@ -54,22 +54,22 @@ static void add(CoreDevice *device, float *mean, const float *more, size_t n, in
 void gradient_add(Gradient *gradient, int shard, int rows) {
   const size_t actor = gradient->agent->actor.n, critic = gradient->agent->critic.n;
   CoreDevice *device = gradient->agent->device;
-  if (gradient->rows == NULL || gradient->sending.last) return; /* the last piece is weighed as it is sent */
+  if (gradient->rows == NULL || gradient->sending.last) return; /* the last micro-batch is weighted as it is sent */
   const int before = gradient->rows[shard];
   add(device, gradient->actor + (size_t)shard * actor, gradient->mean.actor, actor, before, rows);
   add(device, gradient->critic + (size_t)shard * critic, gradient->mean.critic, critic, before, rows);
   gradient->rows[shard] += rows;
 }
 
-/* Adds up the ranks' parts, each weighted by its share of the rows. */
+/* Sums the ranks' parts, each weighted by its share of the rows. */
 static void sum_ranks(const Gradient *gradient, const float *own, size_t n, int64_t global_rows, float *mean) {
   const float share = (float)((double)gradient->rows[0] / (double)global_rows);
-  if (gradient->rows[0] == 0) memset(mean, 0, n * sizeof *mean); /* `own` holds nothing */
+  if (gradient->rows[0] == 0) memset(mean, 0, n * sizeof *mean); /* `own` holds no gradient */
   else for (size_t i = 0; i < n; i++) mean[i] = share * own[i];
   ranks_sum_floats(mean, n);
 }
 
-/* count numbers of every shard -> their sum weighted by share, in shard order. */
+/* Sums count elements of every shard, weighted by share, in shard order. */
 static void fold_slice(const float *slice, const double *share, int shards, size_t count, float *mean) {
   double total[BLOCK];
   for (size_t first = 0; first < count; first += BLOCK) {
@@ -77,7 +77,7 @@ static void fold_slice(const float *slice, const double *share, int shards, size
     memset(total, 0, sizeof total);
     for (int s = 0; s < shards; s++) {
       const float *own = slice + (size_t)s * count + first;
-      if (share[s] == 0) continue; /* it holds nothing */
+      if (share[s] == 0) continue; /* the shard has no gradient */
       for (size_t i = 0; i < n; i++) total[i] += share[s] * (double)own[i];
     }
     for (size_t i = 0; i < n; i++) mean[first + i] = (float)total[i];

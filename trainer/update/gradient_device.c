@@ -1,7 +1,7 @@
-/* Adding up gradients on devices (gradient_device.h). With several ranks the sums run beside the backward passes: the
- * networks' vectors are cut into buckets of neighbouring layers, in the order in which backward passes complete them,
- * and a bucket is handed to the communicator as soon as it is complete. The order is fixed beforehand, so that ranks
- * whose pieces differ, or that have no row of a minibatch, make the same calls. */
+/* Adding gradients on devices (gradient_device.h). With several ranks the all-reduce overlaps the backward passes: the
+ * networks' vectors are divided into buckets of neighbouring layers, in the order in which backward passes complete
+ * them, and a bucket is passed to the communicator as soon as it is complete. The order is fixed beforehand, so that
+ * ranks whose micro-batches differ, or that have no row of a minibatch, make the same calls. */
 #include "trainer/update/gradient_device.h"
 
 #include "trainer/ops/kernels/kernels.h"
@@ -24,7 +24,8 @@ void gradient_device_add(CoreDevice *device, float *mean, const float *more, siz
 
 /* ---- buckets ----------------------------------------------------------------------------------------------------- */
 
-/* Layers top-1 .. bottom of a network, downwards; the highest takes what follows the layers in the vector, too. */
+/* Adds buckets for layers top-1 .. bottom of a network, downwards; the highest includes what follows the layers in the
+ * vector. */
 static void add_buckets(GradientSending *sending, const AgentNetwork *network, bool is_actor, int top, int bottom,
                         size_t least) {
   size_t end = top == network->shape.layers ? network->n : network_kernel(&network->shape, top);
@@ -37,7 +38,7 @@ static void add_buckets(GradientSending *sending, const AgentNetwork *network, b
   }
 }
 
-/* As agent_backward completes them: the actor's tower, the critic's, the trunk. */
+/* In the order in which agent_backward completes them: the actor's tower, the critic's, the trunk. */
 void gradient_device_plan(const Agent *agent, size_t least, GradientSending *sending) {
   sending->buckets = 0;
   add_buckets(sending, &agent->actor, true, agent->actor.shape.layers, agent->trunk, least);
@@ -45,8 +46,8 @@ void gradient_device_plan(const Agent *agent, size_t least, GradientSending *sen
   if (agent->trunk > 0) add_buckets(sending, &agent->actor, true, agent->trunk, 0, least);
 }
 
-/* This rank's part of the mean over all rows, in `mean`: of the piece at hand where that is the last and still there,
- * and of those before it. */
+/* Weights this rank's part of the mean over all rows, in `mean`: of the current micro-batch if it is the last and still
+ * there, and of those before it. */
 static void weigh(Gradient *gradient, const GradientBucket *bucket) {
   const GradientSending *sending = &gradient->sending;
   float *mean = (bucket->is_actor ? gradient->mean.actor : gradient->mean.critic) + bucket->first;
@@ -63,7 +64,7 @@ static void weigh(Gradient *gradient, const GradientBucket *bucket) {
   blend(gradient->agent->device, mean, now, before, (float)((double)gradient->rows[0] / all), bucket->n);
 }
 
-/* Sends what is complete, in order. */
+/* Sends complete buckets, in order. */
 static void send_complete(Gradient *gradient) {
   GradientSending *sending = &gradient->sending;
   Communicator *communicator = gradient->agent->communicator;
@@ -76,7 +77,7 @@ static void send_complete(Gradient *gradient) {
   }
 }
 
-/* What agent_backward calls: the network's gradient is complete from parameter `first` on. */
+/* Callback of agent_backward: the network's gradient is complete from parameter `first` on. */
 static void on_complete(void *context, bool is_actor, size_t first) {
   Gradient *gradient = context;
   size_t *from = is_actor ? &gradient->sending.actor_from : &gradient->sending.critic_from;

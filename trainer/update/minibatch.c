@@ -1,4 +1,4 @@
-/* Permuting, choosing a rank's rows, and gathering them. */
+/* Permuting the rollout, listing a rank's rows, and gathering them. */
 #include "trainer/update/minibatch.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "trainer/update/minibatch_device.h"
 #include "trainer/update/reduce.h"
 
-/* That M divides is core_config_check's business; here only what 32-bit rows can hold. */
+/* Checks that 32-bit rows suffice. Divisibility by M is checked by core_config_check. */
 static int check_sizes(const CoreConfig *config) {
   int64_t total = core_config_transitions_per_iteration(config), parts = config->ppo.num_minibatches;
   if (total > UINT32_MAX)
@@ -30,7 +30,7 @@ static MinibatchUnit by_of(const CoreConfig *config) {
   return agent_state_size(config) > 0 ? MINIBATCH_SEQUENCES : MINIBATCH_TRANSITIONS;
 }
 
-/* Rows that are drawn together. */
+/* Returns the rows that are permuted as one unit. */
 static int64_t unit_of(const CoreConfig *config) {
   return by_of(config) == MINIBATCH_ENVIRONMENTS ? config->ppo.num_steps : core_config_sequence_length(config);
 }
@@ -93,7 +93,7 @@ void minibatch_shuffle(Minibatch *minibatch, Ops *ops, const Rollout *rollout, u
   if (minibatch->part_rows) minibatch_device_list(minibatch, rollout);
 }
 
-/* Row `row` of part m, as a row of the run's rollout [steps][all worlds]. */
+/* Returns row `row` of part m as a row of the run's rollout [steps][global worlds]. */
 static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, int m, uint32_t row) {
   const uint32_t steps = (uint32_t)rollout->steps, rows = (uint32_t)minibatch->global_rows;
   if (minibatch->by == MINIBATCH_TRANSITIONS) return minibatch->order[(size_t)m * rows + row];
@@ -106,7 +106,7 @@ static uint32_t row_of_part(const Minibatch *minibatch, const Rollout *rollout, 
   return row % steps * (uint32_t)rollout->shards.global_worlds + world[row / steps];
 }
 
-/* All rows of part m are this rank's, in the part's order, wherever the ops are. */
+/* Selects all rows of part m, in the part's order, where this rank has all rows. */
 static void select_all(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
   const int rows = minibatch->global_rows, worlds = rows / rollout->steps;
   minibatch->shard_rows[0] = rows;
@@ -127,7 +127,7 @@ void minibatch_select_current(Minibatch *minibatch, Ops *ops, const Rollout *rol
                          minibatch->global_rows / steps, steps, rollout->worlds, minibatch->own);
 }
 
-/* Rows in the part's order, sorted by shard: counted first, then put at their positions. */
+/* Lists the part's rows in its order, sorted by shard: a counting pass, then a scattering pass. */
 void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, int m) {
   const Shards *shards = &rollout->shards;
   const int columns = shards_worlds(shards);
@@ -143,7 +143,7 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
   minibatch->rows_of_part = minibatch->own;
   memset(minibatch->shard_rows, 0, (size_t)shards->shards * sizeof *minibatch->shard_rows);
   for (int pass = 0; pass < 2; pass++) {
-    for (int s = 0, first = 0; s < shards->shards && pass == 1; s++) { /* counts become positions */
+    for (int s = 0, first = 0; s < shards->shards && pass == 1; s++) { /* counts become offsets */
       int count = minibatch->shard_rows[s];
       minibatch->shard_rows[s] = first;
       first += count;
@@ -156,10 +156,11 @@ void minibatch_select(Minibatch *minibatch, Ops *ops, const Rollout *rollout, in
       ++*position;
     }
   }
-  for (int s = shards->shards - 1; s > 0; s--) minibatch->shard_rows[s] -= minibatch->shard_rows[s - 1]; /* and back */
+  /* offsets become counts again */
+  for (int s = shards->shards - 1; s > 0; s--) minibatch->shard_rows[s] -= minibatch->shard_rows[s - 1];
 }
 
-/* Moves to the next piece and returns its rows, or NULL. */
+/* Advances to the next micro-batch and returns its rows, or NULL. */
 static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) {
   while (minibatch->taken_of_shard == minibatch->shard_rows[minibatch->shard]) {
     if (minibatch->shard + 1 == rollout->shards.shards) return NULL;
@@ -173,7 +174,7 @@ static const uint32_t *next_piece(Minibatch *minibatch, const Rollout *rollout) 
   return rows;
 }
 
-/* This rank's rows as rows of the run. */
+/* Converts this rank's rows to rows of the run. */
 static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout, const uint32_t *rows) {
   if (minibatch->index_room == NULL) return rows;
   if (rollout->device) minibatch_device_rows_of_run(minibatch, rollout, rows);
@@ -182,7 +183,7 @@ static const uint32_t *rows_of_run(Minibatch *minibatch, const Rollout *rollout,
   return minibatch->index_room;
 }
 
-/* The piece of this rank's rows `index`. */
+/* Gathers the micro-batch of this rank's rows `index`. */
 static void gather(Minibatch *minibatch, Ops *ops, const Rollout *rollout, const uint32_t *index,
                    const float *advantages, const float *targets) {
   const int rows = minibatch->rows;

@@ -1,5 +1,5 @@
-/* Choosing a rank's rows on its device (minibatch_device.h): once an epoch, all parts at once, so that the host waits
- * once. The rows and their order are those that minibatch.c comes to on a host. */
+/* Listing a rank's rows on its device (minibatch_device.h): once per epoch for all parts, so that the host waits once.
+ * The rows and their order are those of minibatch.c on a host. */
 #include "trainer/update/minibatch_device.h"
 
 #include <math.h>
@@ -61,7 +61,7 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, const OpsChoose
   device->launch(device, kernel, core_device_blocks(elements, THREADS, BLOCKS_MAX), THREADS, 0, rows);
 }
 
-/* What every shard of the run has of each part, for those who fold their gradients. */
+/* Computes the shares of every shard of the run in each part, for folding gradients. */
 static void share_rows(const Minibatch *minibatch, const Rollout *rollout) {
   const Shards *shards = &rollout->shards;
   const size_t own = (size_t)shards->shards, all = (size_t)shards->global_shards, parts = (size_t)minibatch->parts;
@@ -103,9 +103,9 @@ void minibatch_device_list(Minibatch *minibatch, const Rollout *rollout) {
 bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout) {
   const size_t n = (size_t)minibatch->parts * (size_t)rollout->shards.shards;
   double most = 0;
-  if (states_apply(&rollout->states)) return false; /* filled up, sequences would not be whole */
+  if (states_apply(&rollout->states)) return false; /* padding would break sequences */
   for (size_t i = 0; minibatch->part_rows && i < n; i++) most = fmax(most, (double)minibatch->part_rows[i]);
-  most -= minibatch->room; /* which is the same at all ranks */
+  most -= minibatch->room; /* the same at all ranks */
   ranks_max(&most, 1);
   return most <= 0;
 }

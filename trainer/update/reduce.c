@@ -1,4 +1,4 @@
-/* Folding what ranks and shards give (reduce.h). */
+/* Folding records of ranks and shards (reduce.h). */
 #include "trainer/update/reduce.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ void reduce_pack(CoreDevice *device, const float *x, size_t rows, size_t of, siz
   KERNELS_EACH(device, ops_columns, ops_column, rows * count, &columns);
 }
 
-/* The columns of one shard -> packed [steps][worlds of a shard]. */
+/* Packs the columns of one shard -> packed [steps][worlds of a shard]. */
 static const float *pack(CoreDevice *device, const Shards *shards, int shard, const float *x, int steps,
                          float *packed) {
   const size_t columns = (size_t)shards_worlds(shards);
