@@ -10,8 +10,8 @@ enum { SECTIONS_WORLDS_MAX = 8 };
 typedef struct SectionsWorlds {
   const char *name;
   void *own;              /* this rank's part, the caller's */
-  size_t bytes;           /* of it; the same at every rank */
-  void *all;              /* of all worlds, at the first rank; `own` itself when it is the only one */
+  size_t bytes;           /* bytes of the part; the same at every rank */
+  void *all;              /* records of all worlds, at the first rank; `own` itself when it is the only one */
 } SectionsWorlds;
 
 typedef struct Sections {
@@ -20,14 +20,15 @@ typedef struct Sections {
   SectionsWorlds worlds[SECTIONS_WORLDS_MAX];
 } Sections;
 
-/* Adds a section of `worlds` records to the checkpoint; one that is the same everywhere is added with
+/* Adds a section of `worlds` records to the checkpoint; sections that are the same everywhere are added with
  * checkpoint_add. */
 void sections_add_worlds(Sections *sections, const char *name, void *own, size_t bytes);
-/* Bytes that the first rank needs beside its own parts for so many bytes of a rank's worlds. */
+/* Returns the bytes that the first rank needs in addition to its own parts, for `bytes` bytes of a rank's worlds. */
 double sections_estimate_bytes(double bytes);
 void sections_destroy(Sections *sections);
 
-/* Called by all ranks. gather: before checkpoint_write; share: after the first rank has restored the sections. */
+/* Gather the parts before checkpoint_write; share them after the first rank has restored the sections. Called by all
+ * ranks. */
 void sections_gather(Sections *sections);
 void sections_share(Sections *sections);
 

@@ -1,9 +1,9 @@
-/* Sampling for learnability (spec kinetix.md 8.1): plays many new levels with the present policy and keeps those that
- * it solves sometimes. Between curriculum.c, which says when, and the environment; it changes no weights and no world
- * that is trained on.
+/* Sampling for learnability (spec kinetix.md 8.1): plays many new levels with the current policy and keeps those that
+ * it solves sometimes. Between curriculum.c, which decides when, and the environment; changes no weights and no
+ * training world.
  *
- * Level i of a search and the actions on it are functions of (seed, iteration, i), so what is found depends neither on
- * threads nor on how many levels are played at a time. Ranks divide each batch and exchange their results, so that all
+ * Level i of a search and the actions on it are functions of (seed, iteration, i), so the result depends neither on
+ * threads nor on the number of levels played at once. Ranks divide each batch and exchange their results, so that all
  * of them fill the same buffer. */
 #ifndef TRAINER_LEVEL_SEARCH_H
 #define TRAINER_LEVEL_SEARCH_H
@@ -12,24 +12,24 @@
 #include "trainer/evaluate/eval_rollout.h"
 #include "trainer/ranks/shards.h"
 
-/* Where the levels of searches begin in a key's sequence (env.h): far behind those that an iteration trains on. */
+/* Offset of the searches' levels in a key's sequence (env.h): far beyond those that an iteration trains on. */
 enum { LEVEL_SEARCH_FIRST = 1 << 30 };
 
 typedef struct LevelSearch {
-  Env *env;                    /* owned: a slot for each of this rank's; NULL where it has none of a batch */
+  Env *env;                    /* owned: a slot for each of this rank's levels; NULL where it has none of a batch */
   int at_once, batches, steps; /* at_once: levels of a batch, of all ranks */
   int first, own;              /* this rank's of a batch */
   Shards shards;
   int32_t episodes_max;
-  EvalRollout eval_rollout;    /* of this rank's */
-  int *part_end;               /* [shards] of the trial */
+  EvalRollout eval_rollout;    /* buffers of this rank's worlds */
+  int *part_end;               /* [shards] ends of the shards' worlds */
   int32_t *slot;               /* [own] */
   uint32_t *numbers;           /* [own] */
   int64_t *own_episodes, *own_solutions; /* [own], on the ops' device */
-  int64_t *episodes, *solutions, *all_numbers; /* [at_once] each, one after the other, of all ranks after the batch */
+  int64_t *episodes, *solutions, *all_numbers; /* [at_once] each, in one block, of all ranks after the batch */
 } LevelSearch;
 
-/* Over all levels of one search. */
+/* Statistics over all levels of one search. */
 typedef struct LevelSearchSummary {
   int64_t levels;
   double solve_rate;           /* mean */
@@ -37,19 +37,20 @@ typedef struct LevelSearchSummary {
   double found;                /* the same of the levels that were kept */
 } LevelSearchSummary;
 
-/* What a level is worth that was solved in `solved` of `episodes` finished episodes: p (1 - p) + 0.001 p, the latter so
- * that among levels without doubt the solved ones come first. Without an episode p is 0. */
+/* Returns the score of a level solved in `solved` of `episodes` finished episodes: p (1 - p) + 0.001 p, where the last
+ * term ranks solved levels before unsolved ones of no learnability. Without an episode p is 0. */
 double level_search_score(int64_t solved, int64_t episodes);
 
-/* Settings: [sfl]. levels: any batch of the environment, which has EnvLevels and EnvGenerator. */
+/* Registers the buffers, by the settings of [sfl]. levels: any batch of the environment, which must have EnvLevels and
+ * EnvGenerator. */
 void level_search_register(LevelSearch *search, const CoreConfig *config, const Env *levels, const Shards *shards,
                            CoreArena *arena);
-/* After the arena's commit: makes the worlds. device: the arena's. */
+/* Creates the worlds, after the arena's commit. device: the arena's. */
 int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, CoreDevice *device);
 void level_search_destroy(LevelSearch *search);
 
-/* All ranks together: fills the buffer anew with levels of the sequence `key`. CORE_REQUEUE: a rank was told to stop;
- * the buffer is as it was. */
+/* Refills the buffer with levels of the sequence `key`; called by all ranks. CORE_REQUEUE: a rank was asked to stop;
+ * the buffer is unchanged. */
 int level_search_run(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                      LevelBuffer *buffer, LevelSearchSummary *summary);
 

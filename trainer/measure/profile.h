@@ -1,8 +1,8 @@
-/* How the policy moves within one iteration (spec metrics.md 2.8): KL between the policies before and after a
- * minibatch, and from the last policy to each; and how much the rollout is still worth to each (4.3). The learner calls
- * profile_snapshot; nothing is changed. Snapshots are the policy's outputs in fixed states of the rollout, not weights.
- * They are kept at up to PROFILE_INTERVALS + 1 points, equal shares of the iteration's data apart. KL between
- * neighbours is always that of one minibatch, however many lie between two points. */
+/* Profile of the policy's movement within one iteration (spec metrics.md 2.8): KL between the policies before and after
+ * a minibatch, and from the last policy to each; and the effective sample size of the rollout for each (4.3). The
+ * learner calls profile_snapshot; nothing is changed. Snapshots are the policy's outputs in fixed states of the
+ * rollout, not weights. They are kept at up to PROFILE_INTERVALS + 1 points, at equal shares of the iteration's data.
+ * KL between neighbours is always that of one minibatch, however many lie between two points. */
 #ifndef TRAINER_PROFILE_H
 #define TRAINER_PROFILE_H
 #include "core/device/arena.h"
@@ -12,47 +12,47 @@ enum { PROFILE_STATES = 4096, PROFILE_INTERVALS = 256 };
 
 typedef struct Profile {
   int states, updates;
-  int most, taken;             /* points: all, and those of this iteration so far */
-  int seen;                    /* minibatches of this iteration */
-  int piece;                   /* states that the ops take at once */
+  int most, taken;             /* points: maximum, and those of this iteration so far */
+  int seen;                    /* minibatches of this iteration so far */
+  int piece;                   /* states per pass of the ops */
   OpsHead head;
-  int own, room;               /* of the states: this rank's, and how many those can be */
+  int own, room;               /* this rank's states, and their maximum */
   uint32_t *index, *index_on_device; /* [room]; NULL without a device */
   const RolloutStates *states_of; /* the rollout's */
-  Sequences sequences;         /* of a policy with memory: the states are those of whole sequences */
+  Sequences sequences;         /* for a recurrent policy: the states are those of whole sequences */
   /* On the ops' device: */
   float *observations;         /* [room][features] */
-  float *logits;               /* [most + 1][room][logits]; the last: a policy that is no point but follows one */
+  float *logits;               /* [most + 1][room][logits]; the last: the policy one minibatch after a point */
   uint8_t *actions;            /* [room][action_bytes] taken in the states */
-  float *behaviour_logp, *logp; /* [room] their log-probabilities when taken; those of a snapshot */
+  float *behaviour_logp, *logp; /* [room] their log-probs when taken; those of a snapshot */
   /* On the host: */
-  LogSum *ratios;              /* [2][most] of the ratios snapshot / behaviour, and of their squares */
+  LogSum *ratios;              /* [2][most] sums of the ratios snapshot / behaviour, and of their squares */
   int *update;                 /* [most] minibatches before the point: 0, ..., updates */
   double *consecutive;         /* [most - 1] mean KL(policy one minibatch later || policy of point i) */
   double *reference;           /* [most] mean KL(policy of the last point || policy of point i) */
-  double *ess_percent;         /* [most] effective sample size of the ratios, of the states */
+  double *ess_percent;         /* [most] effective sample size of the ratios, as a share of the states */
 } Profile;
 
-/* What a curve of `reference` comes to. */
+/* Summary of a curve of `reference`. */
 typedef struct ProfileSummary {
   double monotone;             /* share of intervals in which it does not rise */
-  double slope; /* of log(max(reference, 1e-12)) against the share of the data, the last point left out */
+  double slope; /* slope of log(max(reference, 1e-12)) against the share of the data, without the last point */
 } ProfileSummary;
 
-/* updates: minibatches of an iteration. */
+/* Registers the buffers. updates: minibatches per iteration. */
 void profile_register(Profile *profile, const Agent *agent, const Rollout *rollout, int64_t updates, CoreArena *arena);
-/* Before the first minibatch; the states are a function of (seed, iteration). */
+/* Begins an iteration, before its first minibatch; the states are a function of (seed, iteration). */
 void profile_begin(Profile *profile, Ops *ops, const Agent *agent, const Rollout *rollout, uint64_t seed,
                    int64_t iteration);
-/* After each minibatch. Uses the activations up. */
+/* Takes a snapshot. Call after every minibatch; overwrites the agent's activations. */
 void profile_snapshot(Profile *profile, Ops *ops, const Agent *agent);
-/* After the last; all ranks together: fills consecutive, reference and ess_percent. */
+/* Fills consecutive, reference and ess_percent after the last minibatch; called by all ranks. */
 ProfileSummary profile_finish(Profile *profile, Ops *ops);
-/* After profile_finish: mean of consecutive, in nat a minibatch. */
+/* Returns the mean of consecutive, in nats per minibatch, after profile_finish. */
 double profile_mean_consecutive(const Profile *profile);
 
-/* From reference[n], the minibatches before each point, and those of the iteration (1: the slope is that of a
- * minibatch). NaN with fewer than three points. */
+/* Computes the summary from reference[n], the minibatches before each point, and those of the iteration (1: the slope
+ * is per minibatch). NaN with fewer than three points. */
 ProfileSummary profile_summarise(const double *reference, const int *update, int n, int updates);
 
 #endif

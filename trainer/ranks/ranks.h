@@ -1,7 +1,7 @@
-/* The ranks of a run: the processes that train it together, and their communication of host memory. Only ranks.c knows
- * MPI. As in MPI, ranks belong to the process, so there is no handle.
+/* Ranks of a run: the processes that train it together, and their communication of host memory. Only ranks.c uses MPI.
+ * As in MPI, ranks belong to the process, so there is no handle.
  *
- * A program that no launcher started is the only rank. MPI is then not initialised, and these functions do nothing.
+ * A program started without a launcher is the only rank. MPI is then not initialized, and these functions do nothing.
  * Functions marked "all" are called by all ranks in the same order, by the main thread, between start and stop. */
 #ifndef TRAINER_RANKS_H
 #define TRAINER_RANKS_H
@@ -14,46 +14,50 @@
 /* Joins the other ranks when mpirun or srun started several tasks. CORE_USAGE: it did, but this program was built
  * without MPI, or its MPI does not see them. */
 int ranks_start(void);
-/* All: leaves together; nothing here may be called afterwards but ranks_size and its like. Safe without a start. */
+/* All: leaves together; afterwards only ranks_size and similar queries may be called. Safe without a start. */
 void ranks_stop(void);
 
-bool ranks_built(void);      /* with MPI */
+bool ranks_built(void);      /* whether the build has MPI */
 int ranks_rank(void);        /* 0 .. size - 1 */
 int ranks_size(void);        /* 1 without a launcher */
 bool ranks_is_first(void);   /* rank 0, the only one that writes files and output */
-int ranks_on_machine(void);  /* how many of them share this machine */
-/* Threads for this rank: the processors that it may use, shared with the ranks of this machine that may use them too;
- * $OMP_NUM_THREADS as it stands where that is given. */
+int ranks_on_machine(void);  /* number of ranks on this machine */
+/* Returns the threads for this rank: the processors that it may use, shared with the ranks of this machine that may use
+ * them too; $OMP_NUM_THREADS if set. */
 int ranks_threads(void);
-/* "rank 2 of 4 on node7 (process 4711)" */
+/* Formats "rank 2 of 4 on node7 (process 4711)". */
 const char *ranks_describe(int rank, char text[160]);
 
-/* Tasks that a launcher's environment speaks of (mpirun, srun, hydra), 1 without any. */
+/* Returns the number of tasks in the launcher's environment (mpirun, srun, hydra), 1 without any. */
 int ranks_launched(void);
 
-/* From another thread, when a rank has died, with "rank 2 of 4 on node7 (process 4711) ended: killed ...". After it has
- * returned the process ends with CORE_FAIL. Without a handler the message goes to stderr. First rank only. */
+/* Handler called from another thread when a rank has died, with "rank 2 of 4 on node7 (process 4711) ended: killed
+ * ...". After it returns the process ends with CORE_FAIL. Without a handler the message goes to stderr. First rank
+ * only. */
 typedef void RanksOnLoss(void *context, const char *message);
 void ranks_on_loss(RanksOnLoss *handler, void *context);
 
-/* All: CORE_OK when every rank says so. Else the code and message of the first rank that does not, on every rank. */
+/* All: returns CORE_OK if every rank passes it; else the code and message of the first rank that does not, on every
+ * rank. */
 int ranks_agree(int code);
 
-/* Tells whether this rank, or any other that could tell it, has received a stop signal (core_signals_stop). Any thread
- * may call it. Ranks may hear of a stop at different moments: what one of them interrupts ends in ranks_agree. */
+/* Whether this rank, or any other that could notify it, has received a stop signal (core_signals_stop). Any thread may
+ * call it. Ranks may learn of a stop at different moments: whatever one of them interrupts must end in ranks_agree. */
 bool ranks_stop_requested(void);
-/* CORE_REQUEUE with a message once ranks_stop_requested; for loops that step environments. */
+/* Returns CORE_REQUEUE with a message once ranks_stop_requested; for loops that step environments. */
 int ranks_check_stop(void);
 
-/* All: from the first rank to all. */
+/* All: copies from the first rank to all. */
 void ranks_broadcast(void *data, size_t bytes);
-/* All: `bytes` of each rank, side by side in rank order at the first rank (`all` is not used elsewhere); and back. */
+/* All: gather `bytes` of each rank, side by side in rank order, at the first rank (`all` is not used elsewhere); and
+ * scatter them. */
 void ranks_gather(const void *own, size_t bytes, void *all);
 void ranks_scatter(const void *all, size_t bytes, void *own);
-/* All: the same at every rank. */
+/* All: gathers at every rank. */
 void ranks_gather_all(const void *own, size_t bytes, void *all);
 
-/* All: element by element over the ranks, in place. Counts are exact in any order, the others to summation order. */
+/* All: reduce element by element over the ranks, in place. Counts are exact in any order, the others up to summation
+ * order. */
 void ranks_sum(double *x, size_t n);
 void ranks_sum_counts(int64_t *x, size_t n);
 void ranks_sum_floats(float *x, size_t n);

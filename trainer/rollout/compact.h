@@ -1,13 +1,13 @@
 /* Compact storage of a rollout's observations (train.observation_storage = state). A row stores the features that
- * change on a level (pose and motion of bodies), and a reference to the level's constant features. Gathering rows joins
- * both. The same bits as whole observations, in a sixth to a third of the memory. The environment says which features
- * change (env.h).
+ * change within a level (pose and motion of bodies), and a reference to the level's constant features. Gathering rows
+ * joins both. The same bits as full observations, in a sixth to a third of the memory. The environment declares which
+ * features change (env.h).
  *
  * Constants are stored in slots. Levels that stay for the whole run have one slot each. Where a curriculum changes
  * levels between rollouts, each world has one. Where every episode is on a new level, each episode has one: there are
- * slots for an episode per world and for one more in COMPACT_STEPS_A_SLOT steps, shared by all worlds. Beyond that only
- * the level's number is stored, and gathering draws the level again (4 bytes instead of 476 at size S, but thousands of
- * operations per row). */
+ * slots for one episode per world and for another one per COMPACT_STEPS_A_SLOT steps, shared by all worlds. Beyond that
+ * only the level's number is stored, and gathering generates the level again (4 bytes instead of 476 at size S, but
+ * thousands of operations per row). */
 #ifndef TRAINER_COMPACT_H
 #define TRAINER_COMPACT_H
 #include "core/device/arena.h"
@@ -20,31 +20,31 @@ typedef enum CompactLevels { COMPACT_STAY, COMPACT_OF_ROLLOUT, COMPACT_OF_EPISOD
 /* Buffers are on the rollout's device. */
 typedef struct Compact {
   CoreDevice *device;      /* NULL: the host */
-  const Env *env;          /* whose observations were kept last; borrowed */
+  const Env *env;          /* environment of the observations stored last; borrowed */
   CompactLevels levels;
   int worlds, features, changing;
   size_t slots;
-  int32_t *column;         /* [changing] of an observation */
-  int32_t *fixed;          /* [features - changing] of an observation: the constants */
-  int32_t *position;          /* [features] among the changing numbers; -1 - c: constant c */
+  int32_t *column;         /* [changing] indices in an observation */
+  int32_t *fixed;          /* [features - changing] indices in an observation of the constants */
+  int32_t *position;       /* [features] index among the changing features; -1 - c: constant c */
   float *table;            /* [slots][features - changing] */
   float *values;           /* [steps + 1][worlds][changing] */
-  int32_t *level;          /* [steps + 1][worlds]: the slot of a row's constants, or -1 - number of its level */
-  int32_t *present;        /* [worlds]: the same of the episodes that run; NULL: COMPACT_STAY */
-  int64_t *taken;          /* slots so far in this rollout */
-  bool ready;              /* the first three are filled, and with COMPACT_STAY the table */
+  int32_t *level;          /* [steps + 1][worlds] slot of a row's constants, or -1 - number of its level */
+  int32_t *present;        /* [worlds] the same for the running episodes; NULL: COMPACT_STAY */
+  int64_t *taken;          /* slots used so far in this rollout */
+  bool ready;              /* whether the first three are filled, and with COMPACT_STAY the table */
 } Compact;
 
-/* CORE_USAGE: the environment's observations have more than constants and changing features, or the trainer changes
- * them. */
+/* Checks that the environment's observations consist of constants and changing features, and that the trainer does not
+ * change them. CORE_USAGE: they do not. */
 int compact_check(const CoreConfig *config, const Env *env);
 void compact_register(Compact *compact, const CoreConfig *config, const Env *env, int steps, int worlds,
                       CoreArena *arena);
-/* Keeps worlds first .. first + count - 1 of row block t: observations [worlds][features] of `env` as it stands. done
- * [worlds]: whose episode has just begun; NULL: the rollout begins. */
+/* Stores worlds first .. first + count - 1 of row block t from the current observations [worlds][features] of `env`.
+ * done [worlds]: 1 where an episode has just begun; NULL: the rollout begins. */
 void compact_store(Compact *compact, const Env *env, int t, int first, int count, const float *observations,
                    const uint8_t *done);
-/* Rows `index` of the rollout, where the buffers are -> observations [rows][features]. */
+/* Gathers rows `index` of the rollout, on its device -> observations [rows][features]. */
 void compact_gather(const Compact *compact, const uint32_t *index, int rows, float *observations);
 
 #endif

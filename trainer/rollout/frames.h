@@ -1,41 +1,41 @@
 /* Storage of a rollout's observations that are stacked frames (EnvPixels with frames > 1). A row shares all but its
- * newest frame with the row before, so each frame is stored once, in a pool, and a row as numbers of its frames there:
- * the same bytes as whole rows, with four frames in about a quarter of the memory. Where an episode begins, frames are
+ * newest frame with the row before, so each frame is stored once, in a pool, and a row as indices of its frames there:
+ * the same bytes as full rows, with four frames in about a quarter of the memory. Where an episode begins, frames are
  * new; equal ones of one stack (blank ones, or copies of the first) are stored once.
  *
- * The pool has room for a new frame in each row, and for a share of rows at which episodes begin. A rollout that needs
- * more gets it from the heap. On the host only. */
+ * The pool has capacity for a new frame in each row, and for a share of rows at which episodes begin. A rollout that
+ * needs more allocates it on the heap. Host only. */
 #ifndef TRAINER_FRAMES_H
 #define TRAINER_FRAMES_H
 #include "core/device/arena.h"
 #include "trainer/envs/env.h"
 
-enum { FRAMES_STEPS_AN_EPISODE = 16 }; /* that room is made for: shorter ones go to the heap */
+enum { FRAMES_STEPS_AN_EPISODE = 16 }; /* episode length that the pool is sized for: shorter ones use the heap */
 
 typedef struct Frames {
-  int worlds, features;    /* features: numbers of a row with its bytes, as Env.observation_length */
-  int stack;               /* frames of a row; 0: not used */
+  int worlds, features;    /* features: floats of a row including its bytes, as Env.observation_length */
+  int stack;               /* frames per row; 0: not used */
   size_t frame_bytes;
-  int32_t *index;          /* [steps + 1][worlds][stack] frames of the pool */
+  int32_t *index;          /* [steps + 1][worlds][stack] pool indices */
   uint8_t *pool;           /* [capacity][frame_bytes] */
-  uint8_t *more;           /* [taken - capacity][frame_bytes] of the heap, at most; NULL: none was needed so far */
+  uint8_t *more;           /* [taken - capacity][frame_bytes] at most, on the heap; NULL: not needed so far */
   size_t capacity, more_capacity;
-  size_t taken;            /* frames so far in this rollout */
+  size_t taken;            /* frames used so far in this rollout */
 } Frames;
 
-/* CORE_USAGE: train.observation_storage asks for another way to store pixels. */
+/* Checks the settings. CORE_USAGE: train.observation_storage requests another storage of pixels. */
 int frames_check(const CoreConfig *config);
-/* Are this environment's observations, where its rows are, to be stored so? device: NULL for the host. */
+/* Whether this environment's observations are stored as frames, given the device of its rows (NULL: the host). */
 bool frames_apply(const Env *env, const CoreDevice *device);
 void frames_register(Frames *frames, const Env *env, int steps, int worlds, CoreArena *arena);
-/* Stores worlds first .. first + count - 1 of row block t from observations [worlds][features]. A rollout begins with
- * t = 0, and all its worlds are stored in one block before any in the next. */
+/* Stores worlds first .. first + count - 1 of row block t from observations [worlds][features]. A rollout begins with t
+ * = 0, and all its worlds are stored in one block before any in the next. */
 void frames_store(Frames *frames, int t, int first, int count, const float *observations);
-/* Rows `index` of the rollout -> observations [rows][features]. */
+/* Gathers rows `index` of the rollout -> observations [rows][features]. */
 void frames_gather(const Frames *frames, const uint32_t *index, int rows, float *observations);
-/* Memory that holds frames now, in bytes, with that of the heap. */
+/* Returns the bytes that hold frames, including the heap. */
 size_t frames_bytes(const Frames *frames);
-/* Gives back what is of the heap. */
+/* Frees the heap memory. */
 void frames_destroy(Frames *frames);
 
 #endif

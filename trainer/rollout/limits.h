@@ -1,6 +1,6 @@
-/* Time limits of episodes: what a rollout keeps of steps that were cut, where the environment tells them from ends
- * (Env.truncates), and the values that the learner goes on from there (env.truncation = bootstrap). Part of a rollout;
- * everything is on the rollout's device. */
+/* Time limits of episodes: truncated steps of a rollout, where the environment distinguishes them from terminations
+ * (Env.truncates), and the values that the learner bootstraps from there (env.truncation = bootstrap). Part of a
+ * rollout; everything is on the rollout's device. */
 #ifndef TRAINER_LIMITS_H
 #define TRAINER_LIMITS_H
 #include "core/device/arena.h"
@@ -10,22 +10,22 @@
 #include "trainer/wrappers/obs_pipeline.h"
 
 typedef struct Limits {
-  uint8_t *truncated;  /* [steps][worlds] 1: cut by the time limit alone; NULL: the environment does not tell */
-  float *raw;          /* [worlds][shown] last observations of the episodes that ended; NULL: nobody needs them */
-  float *seen;         /* [worlds][features] the same as the agent sees them; NULL: they are `raw` */
-  float *values;       /* [steps][worlds] of them, where truncated; NULL but with bootstrap */
-  float *leader_values; /* the same in the leader's eyes, who learns from all blocks; NULL but with SAPG, too */
+  uint8_t *truncated;  /* [steps][worlds] 1: ended by the time limit alone; NULL: the environment does not report it */
+  float *raw;          /* [worlds][shown] last observations of the episodes that ended; NULL: not needed */
+  float *seen;         /* [worlds][features] the same as the agent sees them; NULL: identical to `raw` */
+  float *values;       /* [steps][worlds] values of them, where truncated; NULL unless bootstrap */
+  float *leader_values; /* the same by the leader, who learns from all blocks; NULL unless bootstrap with SAPG */
 } Limits;
 
-/* env.truncation = bootstrap? */
+/* Whether env.truncation = bootstrap. */
 bool limits_bootstrap(const CoreConfig *config);
-/* CORE_USAGE: the environment or the learner lacks what env.truncation needs. */
+/* Checks env.truncation. CORE_USAGE: the environment or the learner does not support it. */
 int limits_check(const CoreConfig *config, const Env *env);
-/* observer: registered. */
+/* Registers the buffers. pipeline: registered. */
 void limits_register(Limits *limits, const CoreConfig *config, const Env *env, const ObsPipeline *pipeline, int steps,
                      CoreArena *arena);
-/* The values of worlds first .. first + count - 1 where step t cut, a shard's worlds at a time. All ranks. states: as
- * that step left them, before they end with their episodes. */
+/* Computes the values of worlds first .. first + count - 1 where step t was truncated, one shard at a time. Called by
+ * all ranks. states: after that step, before the episodes' ends clear them. */
 void limits_value(const Limits *limits, const ObsPipeline *pipeline, Ops *ops, const Agent *agent, const Shards *shards,
                   const RolloutStates *states, int t, int first, int count);
 

@@ -1,4 +1,4 @@
-/* What a person sees of a run on stderr: one line, redrawn on a terminal, printed every ten seconds elsewhere. */
+/* Progress of a run on stderr: one line, redrawn on a terminal, printed every ten seconds elsewhere. */
 #ifndef TRAINER_PROGRESS_H
 #define TRAINER_PROGRESS_H
 #include "core/terminal.h"
@@ -12,15 +12,15 @@ typedef struct Progress {
 } Progress;
 
 Progress progress_start(bool quiet, int64_t finished_iterations);
-/* After an iteration; `final` leaves the line standing. */
+/* Draws the line after an iteration; `final` leaves it on the screen. */
 void progress_draw(Progress *progress, const Training *training, const StoreIteration *row, bool final);
-/* A sentence of its own, to stderr and the log. */
+/* Prints a message on a separate line of stderr, and logs it. */
 void progress_message(Progress *progress, const char *format, ...) CORE_PRINTF(2, 3);
 
-/* What a scale.scheme comes to: "more_minibatches, factor 4: env.num 8192, ...", into an empty text. */
+/* Formats what scale.scheme resolves to, "more_minibatches, factor 4: env.num 8192, ...", into an empty text. */
 const char *progress_scaling(const CoreConfig *config, CoreText *text);
 
-/* The sizes that a configuration comes to (`--dry-run`), to stdout. */
+/* Prints the sizes that a configuration resolves to (`--dry-run`), to stdout. */
 void progress_print_plan(const CoreConfig *config, const TrainingPlan *plan);
 void progress_print_plan_json(const CoreConfig *config, const TrainingPlan *plan);
 

@@ -1,4 +1,4 @@
-/* Evaluations in the life of a run: when one is due, on all level sets, into the run's log. */
+/* Scheduling of a run's evaluations, on all level sets, into the run's log. */
 #ifndef TRAINER_RUN_EVALUATE_H
 #define TRAINER_RUN_EVALUATE_H
 #include "trainer/run/logs.h"
@@ -6,16 +6,16 @@
 
 typedef struct RunEvaluation {
   Training *training;
-  RunLogs *logs;         /* not used on ranks but the first */
+  RunLogs *logs;         /* used on the first rank only */
   Progress *progress;
   const char *root, *id; /* of the run */
 } RunEvaluation;
 
-/* All ranks together, after each iteration and before the first: evaluates where that is due, on all level sets, and
- * logs the rows. Warns once of attempts that did not end. CORE_REQUEUE: a rank was told to stop; no row is logged, and
- * the training notes for its checkpoint that the evaluation is due. CORE_FAIL: an environment failed. */
+/* Evaluates if due, on all level sets, and logs the rows; called by all ranks, after each iteration and before the
+ * first. Warns once of attempts that did not end. CORE_REQUEUE: a rank was asked to stop; no row is logged, and the
+ * training records for its checkpoint that the evaluation is due. CORE_FAIL: an environment failed. */
 int run_evaluate_if_due(const RunEvaluation *evaluation, bool *unfinished_warned);
-/* Before training: of an environment that states no time limit. */
+/* Warns, before training, of an environment that declares no time limit. */
 void run_evaluate_warn(const Training *training, Progress *progress);
 
 #endif

@@ -4,19 +4,19 @@
 #include "core/config/config.h"
 #include "trainer/envs/env.h"
 
-/* The head of the environment's actions: categoricals for classes, net.action_head for real numbers. */
+/* Returns the head of the environment's actions: categoricals for classes, net.action_head for real values. */
 OpsHead action_head(const CoreConfig *config, const Env *env);
 
-/* The actions [worlds][factors] that the environment takes: a Gaussian's are clipped to the bounds, into `room` (as
- * many floats); others are returned as they are. The learner keeps unclipped actions (spec ppo.md 8.1). */
+/* Returns the actions [worlds][factors] for the environment: a Gaussian's are clipped to the bounds, into `room` (as
+ * many floats); others are returned unchanged. The learner keeps unclipped actions (spec ppo.md 8.1). */
 const void *action_for_env(Ops *ops, const OpsHead *head, const void *actions, int worlds, float *room);
 
-/* The actions [rows][factors] that the policy takes for the best: the first of the most probable classes, a Gaussian's
- * mean, or the tanh of it. Where logits are. */
+/* Computes the mode of the policy's distribution, actions [rows][factors]: the first of the most probable classes, a
+ * Gaussian's mean, or its tanh. On the logits' device. */
 void action_mode(Ops *ops, const OpsHead *head, const float *logits, int rows, void *actions);
 
-/* Uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). Numbers without
- * bounds are between -1 and 1. */
+/* Draws uniformly random actions [worlds][factors], keyed by (seed; purpose, first_world + world, step). Unbounded
+ * components are between -1 and 1. */
 void action_random(const OpsHead *head, int worlds, uint64_t seed, uint32_t purpose, uint32_t first_world,
                    uint32_t step, void *actions);
 

@@ -1,6 +1,7 @@
-/* From the environment's observations to the agent's. They are normalised (normalise.h). With SAPG the number of the
- * world's block is appended as a last column. Where rollouts store half precision (train.observation_storage) they are
- * rounded to it, so that the acting agent sees what the learner will see. Used by rollouts, evaluations and play. */
+/* Observation pipeline from the environment to the agent. Observations are normalized (normalize.h). With SAPG the
+ * index of the world's block is appended as a last column. Where rollouts store half precision
+ * (train.observation_storage) they are rounded to it, so that the acting agent sees what the learner will see. Used by
+ * rollouts, evaluations and play. */
 #ifndef TRAINER_OBS_PIPELINE_H
 #define TRAINER_OBS_PIPELINE_H
 #include "core/config/config.h"
@@ -11,68 +12,69 @@
 #include "trainer/wrappers/normalize_each.h"
 
 typedef struct ObsPipeline {
-  CoreDevice *device;    /* where observations are, these and the callers'; NULL: the host */
-  bool active;           /* false: the agent sees what the environment shows, and nothing below is used */
-  bool has_moments;      /* false: as many numbers, at most rounded; the normaliser is not used */
-  bool is_half;          /* numbers are rounded to half precision */
+  CoreDevice *device;    /* device of these observations and the callers'; NULL: the host */
+  bool active;           /* false: the agent sees the environment's observations, and nothing below is used */
+  bool has_moments;      /* false: the same features, rounded at most; the normalizer is not used */
+  bool is_half;          /* whether values are rounded to half precision */
   int shown, seen;       /* features of the environment, of the agent */
-  int worlds, blocks;    /* of the training; blocks 0: no such column */
-  int first_world;       /* of the training's, which world 0 is: blocks are of all ranks' worlds */
-  int first_reported;    /* world from which on episodes count: the leader's block; may be another rank's */
-  int warm_up;           /* steps of random actions that the statistics begin with */
+  int worlds, blocks;    /* worlds of the training; number of blocks, 0: no block column */
+  int first_world;       /* index of world 0 among the training's: blocks divide all ranks' worlds */
+  int first_reported;    /* first world whose episodes count: that of the leader's block; may be another rank's */
+  int warm_up;           /* steps of random actions that initialize the statistics */
   Normalizer normalizer;
-  bool is_each;          /* each world has its own statistics, and the normaliser has those of all of them together */
+  bool is_each;          /* whether each world has separate statistics; the normalizer then has those of all of them
+                          * together */
   NormalizeEach each;
   int global_worlds;     /* of all ranks */
-  float *all; /* [global_worlds][shown]: the statistics are of all worlds at every rank; NULL with one rank, and on
-               * devices, which gather sums */
-  float *raw;            /* [worlds][shown] of the training's worlds as they stand: part of a checkpoint */
+  float *all; /* [global_worlds][shown], since the statistics are of all worlds at every rank; NULL with one rank, and
+               * on devices, which gather sums */
+  float *raw;            /* [worlds][shown] current observations of the training's worlds: part of a checkpoint */
 } ObsPipeline;
 
-/* Its statistics in a checkpoint: normaliser.moments. */
+/* Checkpoint section of the statistics: normalizer.moments. */
 #define OBS_SECTION "observation moments"
 static inline size_t obs_section_bytes(const ObsPipeline *pipeline) {
   return normalize_moments(pipeline->shown) * sizeof(double);
 }
 
-/* With is_each those of the worlds, each->moments; the other section has them together. */
+/* Checkpoint section of the worlds' statistics with is_each, each->moments; the other section has them pooled. */
 #define OBS_EACH_SECTION "moments of each world"
 static inline size_t obs_each_section_bytes(const ObsPipeline *pipeline) {
   return (size_t)pipeline->worlds * obs_section_bytes(pipeline);
 }
 
-/* The last observations of the episodes that ended in a step. */
+/* Last observations of the episodes that ended in a step. */
 typedef struct ObsLast {
   const uint8_t *dones; /* [worlds] */
-  const float *raw;     /* [worlds][shown]; rows where not done mean nothing */
+  const float *raw;     /* [worlds][shown]; rows where not done are undefined */
   float *seen;          /* [worlds][seen] as the agent sees them; NULL: not wanted */
 } ObsLast;
 
-/* Features that the agent sees in this environment. */
+/* Returns the features that the agent sees in this environment. */
 int obs_features(const CoreConfig *config, const Env *env);
-/* Blocks of worlds that algo.name works with: 0 but for sapg. */
+/* Returns the number of blocks of worlds of algo.name: 0 except for sapg. */
 int obs_blocks(const CoreConfig *config);
 
 void obs_register(ObsPipeline *pipeline, const CoreConfig *config, const Env *env, const Shards *shards,
                        CoreArena *arena);
 void obs_start(ObsPipeline *pipeline);
-/* When the training worlds' raw observations have arrived, and when they are about to be acted on: statistics that
- * change with every step count them at the one moment, those that change once an iteration at the other. All ranks.
- * last: see above; NULL after a reset, or where the environment does not tell. With is_each they count, too. */
+/* Update the statistics: those that change with every step when the training worlds' raw observations have arrived,
+ * those that change once per iteration when they are about to be acted on. Called by all ranks. last: see above; NULL
+ * after a reset, or where the environment does not report it. With is_each it counts, too. */
 void obs_count_arrived(ObsPipeline *pipeline, const ObsLast *last);
 void obs_count_acted_on(ObsPipeline *pipeline);
-/* The training worlds as the agent sees them, [worlds][seen]. */
+/* Transforms the training worlds' observations to the agent's, [worlds][seen]. */
 void obs_transform(const ObsPipeline *pipeline, float *seen);
-/* Fills last->seen of what obs_count_arrived was given; it does not count. */
+/* Fills last->seen from the argument of obs_count_arrived; does not count. */
 void obs_transform_last(const ObsPipeline *pipeline, const ObsLast *last);
-/* All ranks, before obs_transform_eval and before a checkpoint: other worlds are seen by the statistics of now. Does
- * nothing but with is_each. */
+/* Pools the statistics, so that other worlds are transformed with the current ones; before obs_transform_eval and
+ * before a checkpoint. Called by all ranks. Does nothing unless is_each. */
 void obs_pool_statistics(ObsPipeline *pipeline);
-/* Other worlds, raw [worlds][shown], all in the last block, the leader's. */
+/* Transforms other worlds, raw [worlds][shown], all in the leader's block, the last. */
 void obs_transform_eval(const ObsPipeline *pipeline, const float *raw, int worlds, float *seen);
-/* What the agent saw, seen [worlds][seen], as if these worlds were the leader's. Only with blocks. */
+/* Sets the block column of seen [worlds][seen] to the leader's block. Only with blocks. */
 void obs_set_leader_block(const ObsPipeline *pipeline, float *seen, int worlds);
-/* At an iteration's end: statistics that change once an iteration change now. */
+/* Applies statistics that change once per iteration, at its end. */
 void obs_advance(ObsPipeline *pipeline);
 
 #endif
