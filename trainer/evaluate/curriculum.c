@@ -1,4 +1,4 @@
-/* The levels of each iteration. */
+/* Levels of each iteration. */
 #include "trainer/evaluate/curriculum.h"
 
 #include <inttypes.h>
@@ -9,11 +9,11 @@
 #include "core/memory.h"
 #include "core/random.h"
 
-/* Names an iteration's sequence of levels. Key 0 and keys below 2^32 belong to the tasks' fixed sets and to sequences
- * that simulators draw on their own; seeds have 32 bits. */
+/* Returns the key of an iteration's sequence of levels. Key 0 and keys below 2^32 belong to the tasks' fixed sets and
+ * to sequences that simulators draw themselves; seeds have 32 bits. */
 static uint64_t key_of(uint64_t seed, int64_t iteration) { return (seed + 1) << 32 ^ (uint64_t)iteration; }
 
-/* Of this rank's batch. */
+/* Returns the slots of this rank's batch. */
 static int own_slots(const Curriculum *curriculum) {
   return curriculum->own_generated + curriculum->buffer.capacity;
 }
@@ -45,7 +45,7 @@ void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const
 
 int curriculum_levels(const Curriculum *curriculum) { return curriculum->generated + curriculum->buffer.capacity; }
 
-/* Of this rank's slots: the new levels of its worlds, then the buffer. */
+/* Numbers this rank's slots: the new levels of its worlds, then the buffer. */
 static void number_places(Curriculum *curriculum, CoreDevice *device) {
   const int slots = own_slots(curriculum), generated = curriculum->own_generated;
   int32_t *level = core_memory_allocate((size_t)slots * sizeof *level);
@@ -93,7 +93,7 @@ bool curriculum_search_due(const Curriculum *curriculum, int64_t iteration) {
   return curriculum->buffer.capacity > 0 && (iteration - 1) % curriculum->period == 0;
 }
 
-/* The buffer's levels lie behind the new ones; they stay there until the next search. */
+/* Puts the buffer's levels in the slots after the new ones, where they stay until the next search. */
 static void place_buffer(Curriculum *curriculum, Env *env) {
   const LevelBuffer *buffer = &curriculum->buffer;
   for (int i = 0; i < buffer->count; i++) curriculum->numbers[i] = buffer->entry[i].number;
@@ -109,7 +109,7 @@ static int search(Curriculum *curriculum, Env *env, const EvalPlayer *player, ui
   return CORE_OK;
 }
 
-/* The draw of world number `world` of the run from the buffer does not depend on the other worlds. */
+/* Samples a level of the buffer for world number `world` of the run, independently of the other worlds. */
 static int32_t draw_from_buffer(const Curriculum *curriculum, uint64_t seed, int64_t iteration, int world) {
   CoreRandom4 words = core_random_4(seed, CORE_RANDOM_BUFFER, (uint32_t)world, (uint32_t)iteration,
                                     (uint32_t)(iteration >> 32));
@@ -138,7 +138,7 @@ int curriculum_begin(Curriculum *curriculum, Env *env, Ops *ops, const Agent *ag
   return CORE_OK;
 }
 
-/* Mean over the levels first .. end - 1 that an episode ended on. */
+/* Returns the mean over the levels first .. end - 1 on which an episode ended. */
 static double solve_rate(const Rollout *rollout, int first, int end) {
   double rates = 0;
   int64_t levels = 0;
@@ -172,7 +172,7 @@ int curriculum_after_load(Curriculum *curriculum, Env *env, int64_t iteration) {
   const CurriculumPosition *position = &curriculum->position;
   LevelBuffer *buffer = &curriculum->buffer;
   if (buffer->capacity == 0) return CORE_OK;
-  if (iteration == 0) return CORE_OK; /* nothing was searched yet */
+  if (iteration == 0) return CORE_OK; /* no search yet */
   if (position->searched < 1 || position->searched > iteration || position->count != buffer->capacity)
     return core_error(CORE_USAGE, "saved curriculum: a buffer of %" PRId64 " levels from iteration %" PRId64
                       ", which iteration %" PRId64 " of this run can not have", position->count, position->searched,

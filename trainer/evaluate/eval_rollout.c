@@ -1,4 +1,4 @@
-/* Buffers of trials, and a step of them. */
+/* Buffers and steps of evaluation rollouts. */
 #include "trainer/evaluate/eval_rollout.h"
 
 #include "core/device/arena.h"
@@ -44,21 +44,21 @@ void eval_rollout_begin(const EvalRollout *eval_rollout, CoreDevice *device) {
   if (n > 0) core_device_zero(device, eval_rollout->states, n * sizeof *eval_rollout->states);
 }
 
-/* The agent's next pass is of worlds from `first` on. */
+/* Binds the agent's next pass to worlds from `first` on. */
 static void follow(const EvalRollout *eval_rollout, const Agent *agent, int first) {
   float *states = eval_rollout->states + (size_t)first * (size_t)eval_rollout->state_size;
   agent_bind_sequences(agent, &(RecurrentSequences){.length = 1, .start = states, .end = states});
 }
 
-/* States end with their episodes. */
+/* Clears the states of episodes that ended. */
 static void end_states(const EvalRollout *eval_rollout, CoreDevice *device) {
   const OpsEndStates end = {eval_rollout->states, eval_rollout->now.dones, (size_t)eval_rollout->worlds,
                             core_divisor((size_t)eval_rollout->state_size)};
-  if (eval_rollout->state_size > 0) KERNELS_EACH(device, ops_end_states, ops_end_state, end.worlds * end.state_size.number,
-                                              &end);
+  if (eval_rollout->state_size > 0)
+    KERNELS_EACH(device, ops_end_states, ops_end_state, end.worlds * end.state_size.number, &end);
 }
 
-/* The policy of all worlds, part after part. */
+/* Computes the policy of all worlds, part after part. */
 static void act(EvalRollout *eval_rollout, const EvalPlayer *player) {
   const Agent *agent = player->agent;
   const size_t features = (size_t)agent->inputs, logits = (size_t)agent->head.logits;

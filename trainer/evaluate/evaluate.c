@@ -45,7 +45,7 @@ int evaluate_create(Evaluator *evaluator, const Env *levels, uint64_t seed, Core
 
 void evaluate_destroy(Evaluator *evaluator) { env_destroy(&evaluator->env); }
 
-/* Counts the worlds whose attempt ended in this step; returns how many. level: of this turn's attempts. */
+/* Counts the worlds whose attempt ended in this step, and returns their number. level: of this turn's attempts. */
 static int stats_step(Evaluator *evaluator, const int32_t *level, StoreEvaluation *row) {
   const uint8_t *ends = evaluator->eval_rollout.ends ? evaluator->eval_rollout.ends : evaluator->eval_rollout.dones;
   int ended = 0;
@@ -81,7 +81,7 @@ void evaluate_average(const int64_t *attempts, const int64_t *solutions, int lev
   row->solve_rate_se = played > 0 && fewest > 1 ? sqrt(variances) / played : NAN;
 }
 
-/* A turn: attempts first .. first + worlds - 1 of this rank, as far as there are so many. */
+/* Turn: attempts first .. first + worlds - 1 of this rank, as far as they exist. */
 typedef struct Turn { const EvalPlayer *player; EvalKey key; int64_t number; int first, attempts; } Turn;
 
 static void begin_turn(Evaluator *evaluator, const Turn *turn) {
@@ -109,12 +109,12 @@ static int play_turn(Evaluator *evaluator, const Turn *turn, StoreEvaluation *ro
     eval_rollout_step(&evaluator->eval_rollout, env, turn->player, &key);
     eval_rollout_download(&evaluator->eval_rollout, turn->player);
     *left -= stats_step(evaluator, evaluator->level + turn->first, row);
-    TRY(env_check(env)); /* a lost worker ends no episode */
+    TRY(env_check(env)); /* a dead worker ends no episode */
   }
   return CORE_OK;
 }
 
-/* Plays this rank's attempts and sums up their results. */
+/* Plays this rank's attempts and adds up their results. */
 static int play(Evaluator *evaluator, const EvalPlayer *player, uint64_t seed, int64_t number, StoreEvaluation *row) {
   for (int first = 0; first < evaluator->attempts; first += evaluator->worlds) {
     const int rest = evaluator->attempts - first, attempts = rest < evaluator->worlds ? rest : evaluator->worlds;
@@ -133,7 +133,7 @@ static void clear_stats(Evaluator *evaluator) {
   memset(evaluator->solutions, 0, levels * sizeof *evaluator->solutions);
 }
 
-/* Averages over attempts that ended. */
+/* Returns the mean over attempts that ended. */
 static double mean(double sum, double ended) { return ended > 0 ? sum / ended : NAN; }
 
 int evaluate_play(Evaluator *evaluator, Ops *ops, const Agent *agent, const ObsPipeline *pipeline, uint64_t seed,

@@ -9,7 +9,7 @@
 _Static_assert((int)EVALUATION_SETS_MAX == (int)LEVELS_PARTS_MAX && (int)ENV_SET_NAME == (int)LEVELS_NAME,
                "the sets of a list and their names fit");
 
-/* Names are keys of the log. */
+/* Checks a set's name, which is a key in the log. */
 static int check_name(const EvaluationSets *sets, int i) {
   bool taken = strcmp(sets->set[i].name, "train") == 0;
   for (int k = 0; k < i; k++) taken |= strcmp(sets->set[i].name, sets->set[k].name) == 0;

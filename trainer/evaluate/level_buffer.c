@@ -1,5 +1,5 @@
-/* The best K of many: a binary heap with the worst entry at its root, so that an offer costs a comparison where it is
- * refused, as nearly all are. */
+/* Best K of many: a binary heap with the worst entry at its root, so that a rejected offer, the usual case, costs one
+ * comparison. */
 #include "trainer/evaluate/level_buffer.h"
 
 #include <stdlib.h>

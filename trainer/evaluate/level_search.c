@@ -1,4 +1,4 @@
-/* Playing a search's levels, batch by batch, and offering each to the buffer. */
+/* Playing the levels of a search, batch by batch, and offering each to the buffer. */
 #include "trainer/evaluate/level_search.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ int level_search_create(LevelSearch *search, const Env *levels, uint64_t seed, C
 
 void level_search_destroy(LevelSearch *search) { env_destroy(&search->env); }
 
-/* This rank's of the levels first .. first + at_once - 1 of the search, each again and again from its beginning. */
+/* Plays this rank's part of levels first .. first + at_once - 1 of the search, each repeatedly from its start. */
 static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                 uint32_t first) {
   Env *env = search->env;
@@ -78,7 +78,7 @@ static int play(LevelSearch *search, const EvalPlayer *player, uint64_t seed, ui
   return CORE_OK;
 }
 
-/* A batch, of which every rank then knows all: each counted its own levels and left those of the others at 0. */
+/* Plays a batch and exchanges the results: each rank counts its own levels and leaves the others at 0. */
 static int play_batch(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                       uint32_t first) {
   const size_t all = 3 * (size_t)search->at_once;
@@ -101,7 +101,7 @@ static void offer(const LevelSearch *search, uint32_t first, LevelBuffer *buffer
   }
 }
 
-/* All batches. An interruption leaves the buffer partly filled. */
+/* Plays all batches. An interruption leaves the buffer partly filled. */
 static int fill(LevelSearch *search, const EvalPlayer *player, uint64_t seed, uint64_t key, int64_t iteration,
                 LevelBuffer *buffer, LevelSearchSummary *summary) {
   level_buffer_clear(buffer);

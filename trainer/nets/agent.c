@@ -1,5 +1,5 @@
-/* Forward and backward passes of the actor and the critic. What stands below a tower (the observation, an encoder, a
- * memory, a trunk) is known to run_below, below_tower, finish_entrance and finish_common only. */
+/* Forward and backward passes of the actor and the critic. Only run_below, below_tower, finish_entrance and
+ * finish_common deal with what precedes a tower (the observation, an encoder, an LSTM, a trunk). */
 #include "trainer/nets/agent.h"
 
 #include "core/device/arena.h"
@@ -7,7 +7,7 @@
 
 /* ---- forward --------------------------------------------------------------------------------------------------- */
 
-/* Layers of the network's own shape that lie below its tower. */
+/* Returns the number of layers of the network's shape that belong to the trunk. */
 static int trunk_of(const Agent *agent, const AgentNetwork *network) {
   return network == &agent->actor ? agent->trunk : 0;
 }
@@ -16,18 +16,18 @@ void agent_bind_sequences(const Agent *agent, const RecurrentSequences *sequence
   if (agent_is_recurrent(agent)) *agent->pass_state = (AgentPassState){.sequences = *sequences};
 }
 
-/* The next pass begins with row `row` of what is followed. */
+/* Begins a chunk, whose first row is row `row` of the bound sequences. */
 static void begin_piece(const Agent *agent, int row) {
   if (agent_is_recurrent(agent)) agent->pass_state->first = row;
 }
 
-/* What the memory, or without one the first dense layers, see of x. */
+/* Returns the input of the LSTM, or of the first dense layers without one. */
 static const float *seen(const Agent *agent, const float *x) {
   if (agent_has_encoder(agent)) return agent->encoded;
   return agent->blocks.count > 0 ? agent->blocks.joined : x;
 }
 
-/* What the first dense layers see of x. */
+/* Returns the input of the first dense layers. */
 static const float *entrance(const Agent *agent, const float *x) {
   return agent_is_recurrent(agent) ? agent->recurrent.output : seen(agent, x);
 }
@@ -43,7 +43,7 @@ static void encode(const Agent *agent, Ops *ops, const AgentNetwork *owner, cons
   encoder_forward(&agent->encoder, ops, theta + owner->encoder, x, rows, agent->encoded);
 }
 
-/* Runs what both towers stand on, embeddings, encoder, memory and trunk, with the weights of an actor's vector. */
+/* Runs the parts common to both towers, embeddings, encoder, LSTM and trunk, with the weights of an actor's vector. */
 static void run_below(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows) {
   const AgentNetwork *actor = &agent->actor;
   const AgentBlocks *blocks = &agent->blocks;
@@ -55,12 +55,12 @@ static void run_below(const Agent *agent, Ops *ops, const float *theta, const fl
   network_forward_layers(ops, &actor->shape, theta, entrance(agent, x), rows, &actor->activations, 0, agent->trunk);
 }
 
-/* What the towers stand on: the output of trunk, memory or encoder, or the networks' input where there is none. */
+/* Returns the towers' input: the output of trunk, LSTM or encoder, or the networks' input. */
 static const float *below_tower(const Agent *agent, const float *x) {
   return agent->trunk > 0 ? agent->actor.activations.hidden[agent->trunk - 1] : entrance(agent, x);
 }
 
-/* A tower, after the encoder and the memory that it has for itself. */
+/* Runs a tower, after the encoder and LSTM of its network. */
 static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                       int rows, const NetworkActivations *activations) {
   if (agent_has_encoder(agent) && !agent_has_common_encoder(agent)) encode(agent, ops, network, theta, x, rows);
@@ -69,7 +69,7 @@ static void run_tower(const Agent *agent, Ops *ops, const AgentNetwork *network,
                          trunk_of(agent, network), network->shape.layers);
 }
 
-/* One piece of a tower whose last layer writes to `output`. */
+/* Runs a chunk of a tower whose last layer writes to `output`. */
 static void run_tower_to(const Agent *agent, Ops *ops, const AgentNetwork *network, const float *theta, const float *x,
                          int rows, float *output) {
   NetworkActivations activations = network->activations;
@@ -90,8 +90,8 @@ void agent_forward(const Agent *agent, Ops *ops, const AgentNetwork *network, co
   }
 }
 
-/* The policy in a piece of rows where what is common has run, and unless values is NULL their values. Q values
- * become probabilities, means get their deviations. */
+/* Computes the policy of a chunk after its common parts, and its values unless NULL. Q values become probabilities,
+ * means are joined with their deviations. */
 static void run_policy(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                        float *values) {
   const AgentNetwork *actor = &agent->actor;
@@ -107,7 +107,7 @@ static void run_policy(const Agent *agent, Ops *ops, const float *theta, const f
   else if (values) run_tower_to(agent, ops, &agent->critic, agent->critic.theta, x, rows, values);
 }
 
-/* The same of networks that are apart: side by side. */
+/* Runs separate networks concurrently on two streams. */
 static void act_beside(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                        float *values) {
   ops->stream_push(ops);
@@ -117,7 +117,7 @@ static void act_beside(const Agent *agent, Ops *ops, const float *theta, const f
   ops->stream_wait(ops);
 }
 
-/* In pieces that the activations hold; values may be NULL. */
+/* Runs chunks that the activations hold; values may be NULL. */
 static void act(const Agent *agent, Ops *ops, const float *theta, const float *x, int rows, float *parameters,
                 float *values) {
   size_t inputs = (size_t)agent->inputs;
@@ -139,7 +139,7 @@ void agent_policy(const Agent *agent, Ops *ops, const float *theta, const float 
   act(agent, ops, theta, x, rows, parameters, NULL);
 }
 
-/* The greatest Q of any number of rows. */
+/* Computes the greatest Q of any number of rows. */
 static void greatest_q(const Agent *agent, Ops *ops, const float *x, int rows, float *values) {
   const AgentNetwork *network = &agent->actor;
   for (int row = 0; row < rows; row += agent->max_rows) {
@@ -174,18 +174,18 @@ const float *agent_pass(const Agent *agent, Ops *ops, const AgentNetwork *networ
   return network->activations.hidden[network->shape.layers - 1];
 }
 
-/* Do both towers stand on something that learns? */
+/* Whether both towers depend on trained parts below them. */
 static bool has_common_below(const Agent *agent) {
   return agent->sharing == AGENT_SHARED && agent_below_width(agent) > 0;
 }
 
-/* Where a tower puts the gradient at its input: actor's, then critic's. */
+/* Returns where a tower stores the gradient at its input: actor's, then critic's. */
 static float *gradient_below(const Agent *agent, const AgentGradient *gradient, bool is_actor, int rows) {
   if (agent_below_width(agent) == 0) return gradient->entrance;
   return gradient->below + (is_actor ? 0 : (size_t)rows * (size_t)agent_below_width(agent));
 }
 
-/* The gradient at the networks' inputs, as far as it goes to embeddings: one pass's, or what is added to it. */
+/* Adds the gradient at the networks' inputs to that of the embeddings; is_first: sets it. */
 static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_first, const AgentGradient *gradient) {
   const AgentBlocks *blocks = &agent->blocks;
   float *total = gradient->actor + agent->actor.embedding, *part = is_first ? total : gradient->embedding;
@@ -195,8 +195,8 @@ static void finish_embedding(const Agent *agent, Ops *ops, int rows, bool is_fir
   if (!is_first) ops->add(ops, total, part, (size_t)blocks->count * (size_t)blocks->width);
 }
 
-/* Who listens to a pass over layers: nobody where more of the vector, an encoder, a memory or embeddings, is
- * complete only later. */
+/* Returns the watch of a pass over layers; none where more of the vector, an encoder, an LSTM or embeddings, is
+ * completed later. */
 static const NetworkWatch *watch_of(const Agent *agent, const AgentGradient *gradient, bool is_actor,
                                     NetworkWatch *watch) {
   if (gradient->on_complete == NULL || agent_has_encoder(agent) || agent_is_recurrent(agent) || agent->blocks.count > 0)
@@ -205,7 +205,8 @@ static const NetworkWatch *watch_of(const Agent *agent, const AgentGradient *gra
   return watch;
 }
 
-/* From the gradient at what stands on encoder, memory or embeddings of `owner` to theirs. `at` is overwritten. */
+/* Computes the gradients of encoder, LSTM or embeddings of `owner` from the gradient `at` their output, which is
+ * overwritten. */
 static void finish_entrance(const Agent *agent, Ops *ops, const AgentNetwork *owner, const float *x, int rows,
                             float *at, const AgentGradient *gradient) {
   const bool is_actor = owner == &agent->actor;
@@ -221,7 +222,7 @@ static void finish_entrance(const Agent *agent, Ops *ops, const AgentNetwork *ow
     encoder_backward(&agent->encoder, ops, owner->theta + owner->encoder, x, rows, at, own + owner->encoder);
 }
 
-/* From what both towers send down to the gradient of what is common to them. */
+/* Computes the gradient of the common parts from those of both towers. */
 static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows, const AgentGradient *gradient) {
   const AgentNetwork *actor = &agent->actor;
   float *at = gradient_below(agent, gradient, true, rows);
@@ -239,7 +240,7 @@ static void finish_common(const Agent *agent, Ops *ops, const float *x, int rows
   finish_entrance(agent, ops, actor, x, rows, at, gradient);
 }
 
-/* The part of the policy's gradient that is log standard deviations'; returns that at the means. */
+/* Splits off the gradient of the log standard deviations; returns that at the means. */
 static float *split_policy(const Agent *agent, Ops *ops, int rows, float *doutput, const AgentGradient *gradient) {
   if (!agent_is_gaussian(agent)) return doutput;
   ops->gaussian_split(ops, doutput, agent->blocks.of_row, rows, agent->head.factors, agent_sigma_sets(agent),

@@ -1,4 +1,4 @@
-/* Which settings of an agent go together (agent.h). */
+/* Consistency checks of an agent's settings (agent.h). */
 #include <string.h>
 
 #include "trainer/nets/agent.h"

@@ -8,20 +8,20 @@
 #include "core/memory.h"
 #include "core/random.h"
 
-/* The tensors of the critic's initialisation start here, those of the actor at 0 (network.h). */
+/* First tensor numbers of initialization: the critic's start here, the actor's at 0 (network.h). */
 enum { ACTOR_TENSOR = 0, CRITIC_TENSOR = 100, EMBEDDING_TENSOR = 200, ACTOR_ENCODER_TENSOR = 300,
        CRITIC_ENCODER_TENSOR = 400, ACTOR_MEMORY_TENSOR = 500, CRITIC_MEMORY_TENSOR = 510, UNIFORM_TENSOR = 50 };
 _Static_assert(ACTOR_ENCODER_TENSOR + ENCODER_TENSORS_MAX <= CRITIC_ENCODER_TENSOR, "each tensor has its number");
 
-/* Draws the network over whole observations and keeps the rows of its first kernel that see anything: features that are
- * always 0 add nothing and get no gradient, so what is learned is the same. */
+/* Draws the network over full observations and keeps the rows of its first kernel for features that are present:
+ * features that are always 0 add nothing and get no gradient, so training is the same. */
 static void init_compact(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor) {
   NetworkShape whole = network->shape;
   whole.width[0] = agent->full_inputs + agent->blocks.width;
   const size_t n = network_parameters(&whole), columns = (size_t)whole.width[1];
   float *theta = core_memory_allocate(n * sizeof *theta);
   network_init(&whole, seed, tensor, theta);
-  const int shown = network->shape.width[0] - agent->blocks.width; /* embeddings stand behind what is shown */
+  const int shown = network->shape.width[0] - agent->blocks.width; /* embeddings follow the features */
   for (int i = 0; i < network->shape.width[0]; i++) {
     const int of_whole = i < shown ? agent->features[i] : agent->full_inputs + i - shown;
     memcpy(network->theta + (size_t)i * columns, theta + (size_t)of_whole * columns, columns * sizeof *theta);
@@ -31,7 +31,7 @@ static void init_compact(const Agent *agent, AgentNetwork *network, uint64_t see
   free(theta);
 }
 
-/* The layer on top of impala's convolutions begins as these do (CleanRL's ppo_procgen.py: PyTorch's default). */
+/* Initializes the layer after impala's convolutions like these (CleanRL's ppo_procgen.py: PyTorch's default). */
 static void init_uniform(const AgentNetwork *network, uint64_t seed, uint32_t tensor) {
   const NetworkShape *shape = &network->shape;
   const float bound = (float)(1 / sqrt(shape->width[0]));
@@ -41,7 +41,7 @@ static void init_uniform(const AgentNetwork *network, uint64_t seed, uint32_t te
   for (size_t i = 0; i < n; i++) theta[i] = core_random_uniform(&stream, -bound, bound);
 }
 
-/* on_input: its first layer sees observations. */
+/* on_input: the first layer reads observations. */
 static void init_weights(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor, bool on_input) {
   if (agent->features && on_input) init_compact(agent, network, seed, tensor);
   else network_init(&network->shape, seed, tensor, network->theta);
@@ -73,7 +73,7 @@ static void init_encoder(const Agent *agent, AgentNetwork *network, uint64_t see
     encoder_init(&agent->encoder.shape, seed, tensor, network->theta + network->encoder);
 }
 
-/* An input that stands for a feature of whole observations is drawn as there; embeddings stand behind them. */
+/* Draws an input for a feature of full observations as there; embeddings follow. */
 static void init_recurrent(const Agent *agent, AgentNetwork *network, uint64_t seed, uint32_t tensor,
                               bool on_input) {
   const RecurrentShape *shape = &agent->recurrent.shape;
@@ -100,7 +100,7 @@ static void init_all(Agent *agent, uint64_t seed) {
   init_encoder(agent, &agent->critic, seed, CRITIC_ENCODER_TENSOR);
 }
 
-/* On the host, where a device's are made before they go there. */
+/* Draws on the host, then copies to the device. */
 void agent_init_weights(Agent *agent, uint64_t seed) {
   Agent host = *agent;
   if (agent->device == NULL) {

@@ -42,12 +42,12 @@ bool agent_is_apart(const Agent *agent) {
          agent->blocks.count == 0;
 }
 
-/* Floats of activations below the towers. */
+/* Returns the floats of activations below the towers. */
 static size_t trunk_floats(const Agent *agent) {
   return network_layers_floats(&agent->actor.shape, agent->trunk, agent->max_rows);
 }
 
-/* Where the critic's activations begin in the block: at a multiple of 256 bytes where the actor's stay. */
+/* Returns the offset of the critic's activations in the block: a multiple of 256 bytes where the actor's are kept. */
 static size_t critic_floats(const Agent *agent) {
   enum { ALIGNED = 64 };
   if (!agent_is_apart(agent)) return trunk_floats(agent);
@@ -93,7 +93,7 @@ static EncoderShape encoder_of(const CoreConfig *config, const Env *env, Encoder
   return encoder_shape_of_pixels(kind, env->pixels, kind == ENCODER_NATURE && has_layer_norm(config));
 }
 
-/* Numbers of an observation with its block's embedding in place of the block. */
+/* Returns the elements of an observation with its block's embedding instead of the block. */
 static size_t joined_width(const Agent *agent) { return (size_t)(agent->inputs - 1 + agent->blocks.width); }
 
 static int memories(const CoreConfig *config) { return sharing_of(config->net.sharing) == AGENT_SHARED ? 1 : 2; }
@@ -110,8 +110,8 @@ static void register_memory(Agent *agent, const CoreConfig *config, int *entranc
   *entrance = shape.width;
 }
 
-/* What the towers stand on, with room for it: gives its width. entrance: that of what the first dense layer sees;
- * trunk: of each layer between. */
+/* Registers the parts below the towers and returns their width. entrance: input width of the first dense layer; trunk:
+ * widths of the layers between. */
 static int register_below(Agent *agent, const CoreConfig *config, const Env *env, int *entrance,
                           int trunk[CORE_CONFIG_LAYERS_MAX], CoreArena *arena) {
   const EncoderKind kind = encoder_kind(config->net.encoder);
@@ -173,7 +173,7 @@ static int widest(const NetworkShape *shape) {
   return width;
 }
 
-/* The widest layer of the networks, input included. */
+/* Returns the widest layer of the networks, input included. */
 static int max_width(const Agent *agent) {
   int actor = widest(&agent->actor.shape), critic = widest(&agent->critic.shape);
   return actor > critic ? actor : critic;

@@ -1,4 +1,4 @@
-/* What all encoders have in common (encoder.h): lists of tensors and their initial values, rows cut into pieces. */
+/* Common parts of all encoders (encoder.h): lists of tensors and their initial values, division of rows into chunks. */
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "trainer/nets/encoder_internal.h"
@@ -99,7 +99,7 @@ const char *encoder_parameter_name(const EncoderShape *shape, const char *networ
 
 /* ---- initial values ---------------------------------------------------------------------------------------------- */
 
-/* Number i of a tensor: N(0, 1), redrawn until it is within `bound`. */
+/* Draws element i of a tensor: N(0, 1), redrawn until it is within `bound`. */
 static double draw_normal(uint64_t seed, uint32_t tensor, uint32_t i, double bound) {
   for (uint32_t attempt = 0;; attempt++) {
     const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, tensor, i, attempt);
@@ -110,7 +110,7 @@ static double draw_normal(uint64_t seed, uint32_t tensor, uint32_t i, double bou
   }
 }
 
-/* heads > 1: the orthogonal tensor is [heads * rows][columns / heads]; head h's part of it goes to its columns. */
+/* heads > 1: the orthogonal tensor is [heads * rows][columns / heads]; head h's part goes to its columns. */
 static void init_orthogonal(const EncoderTensor *t, int heads, uint64_t seed, uint32_t number, float *values) {
   const int in = t->rows * heads, out = t->columns / heads;
   const size_t n = (size_t)in * (size_t)out;
@@ -126,7 +126,7 @@ static void init_orthogonal(const EncoderTensor *t, int heads, uint64_t seed, ui
   free(kernel);
 }
 
-/* The cut takes variance away, which the factor gives back (jax.nn.initializers.variance_scaling). */
+/* The factor compensates the variance lost by truncation (jax.nn.initializers.variance_scaling). */
 static void init_lecun(const EncoderTensor *t, uint64_t seed, uint32_t number, float *values) {
   const double deviation_left = 0.87962566103423978, scale = sqrt(1.0 / t->rows) / deviation_left;
   const size_t n = (size_t)t->rows * (size_t)t->columns;
@@ -167,7 +167,7 @@ void encoder_dense(const EncoderPass *pass, int tensor, bool biased, const float
   pass->ops->dense_forward(pass->ops, x, pass->theta + t->offset, bias, y, rows, t->rows, t->columns, activation);
 }
 
-/* The memory for the unused bias's gradient is behind all tensors of `gradient` (encoder_register). */
+/* The scratch of the unused bias gradient follows all tensors of `gradient` (encoder_register). */
 void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, const float *x, const float *y, float *dy,
                             float *dx, float *gradient, float *sums, int rows, OpsActivation activation) {
   const EncoderTensor *t = &pass->shape->tensor[tensor];
@@ -179,8 +179,8 @@ void encoder_dense_backward(const EncoderPass *pass, int tensor, bool biased, co
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* A device is filled by some thousands of rows, each some twenty rows of a product; its memory is
- * mostly the rollout's. */
+/* Returns the maximum rows per chunk. Some thousands of rows fill a device, each some twenty rows of a product; its
+ * memory mostly holds the rollout. */
 static int most_of(const EncoderShape *shape, const CoreDevice *device) {
   int piece = encoder_reads_pixels(shape->kind) ? ENCODER_PIECE_PIXELS : ENCODER_PIECE;
   if (device == NULL) return piece;
@@ -224,7 +224,7 @@ int encoder_ops_rows(const Encoder *encoder) {
   return encoder->piece * (encoder_entity_count(&encoder->shape.layout) + 1);
 }
 
-/* On the host pixels go through no operation that has rooms of its own for them. */
+/* On the host no operation allocates scratch for pixels. */
 int encoder_ops_width(const EncoderShape *shape, bool on_device) {
   return encoder_reads_pixels(shape->kind) && !on_device ? shape->width : widest(shape);
 }
@@ -269,7 +269,7 @@ void encoder_backward(const Encoder *encoder, Ops *ops, const float *theta, cons
 int encoder_layers(const Encoder *encoder, int piece, int rows, EncoderLayer layer[ENCODER_LAYERS_MAX]) {
   if (!encoder_reads_pixels(encoder->shape.kind) || encoder->kept == 0) return 0;
   CORE_CHECK(piece < encoder->kept && rows <= encoder->piece);
-  /* Before the arena's commit there is no memory, and what is told of it is not read. */
+  /* Before the arena's commit there is no memory, and the addresses are not read. */
   float *memory = encoder->memory ? encoder->memory + (size_t)piece * encoder->piece_floats : NULL;
   return DESIGN[encoder->shape.kind]->layers(&encoder->shape, rows, memory, layer);
 }

@@ -1,12 +1,12 @@
-/* The residual convolutions that Procgen is played with (encoder.h): Espeholt et al. 2018, "IMPALA", Figure 3, without
- * its LSTM, as CleanRL has them. Each of three stages is a convolution, a pool, and two blocks x + conv(relu(conv(relu
- * x))); a relu ends them. */
+/* Residual convolutions for Procgen (encoder.h): Espeholt et al. 2018, "IMPALA", Figure 3, without its LSTM, as in
+ * CleanRL. Each of three stages is a convolution, a pool, and two blocks x + conv(relu(conv(relu x))); a final relu
+ * follows. */
 #include "trainer/nets/encoder_internal.h"
 
 #include <stdio.h>
 
 enum { STAGES = 3, BLOCKS = 2, STAGE_TENSORS = 2 + 4 * BLOCKS };
-/* Tensor numbers: a kernel and bias of the stage's convolution, then of each block's two. */
+/* Returns a stage's first tensor: a kernel and bias of the stage's convolution, then of each block's two. */
 static int first_of(int stage) { return stage * STAGE_TENSORS; }
 static int block_of(int stage, int block, int which) { return first_of(stage) + 2 + 4 * block + 2 * which; }
 
@@ -42,13 +42,13 @@ static void list(EncoderShape *shape) {
   shape->width = (int)ops_conv_outputs(&stage[STAGES - 1].block);
 }
 
-/* What the backward pass needs. */
+/* Activations for the backward pass. */
 typedef struct Memory {
   Stage stage[STAGES];
-  float *x[STAGES];                   /* the pixels, then what the stages before give */
+  float *x[STAGES];                   /* the pixels, then the outputs of earlier stages */
   uint8_t *from[STAGES];
   float *entry[STAGES][BLOCKS], *hidden[STAGES][BLOCKS]; /* of a block: relu(x), relu(conv(relu(x))) */
-  float *last;                        /* relu of what the last stage gives: the embedding */
+  float *last;                        /* relu of the last stage's output: the embedding */
 } Memory;
 
 static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *used) {
@@ -75,7 +75,7 @@ static size_t floats(const EncoderShape *shape, int rows) {
   return used;
 }
 
-/* At a stage's convolution; at its output, twice; inside of a block. Backward these are gradients. */
+/* Buffers at a stage's convolution; at its output, two; inside a block. Gradients in the backward pass. */
 typedef struct Scratch { float *wide, *at, *next, *inner, *conv; } Scratch;
 
 static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base, size_t *used) {
@@ -135,7 +135,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
   core_device_copy(ops->device, embedding, m.last, n * sizeof *embedding);
 }
 
-/* The gradient at block b's output, work->at, becomes that at its input. */
+/* Turns the gradient at block b's output, work->at, into that at its input. */
 static void backward_block(const EncoderPass *pass, const Memory *m, const Scratch *work, int s, int b,
                            float *dpacked) {
   Ops *ops = pass->ops;
@@ -168,8 +168,8 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
   }
 }
 
-/* A convolution's units are what the relu behind it gives: behind a stage's pool, inside of a block, behind a block.
- * The last block of the first two stages has none. */
+/* Lists the convolutions. A convolution's units are measured after the relu that follows it: after a stage's pool,
+ * inside a block, after a block. The last block of the first two stages has none. */
 static int layers(const EncoderShape *shape, int rows, float *memory, EncoderLayer layer[ENCODER_LAYERS_MAX]) {
   size_t used;
   int count = 0;

@@ -1,10 +1,10 @@
-/* The convolutions that Atari is played with (encoder.h): Mnih et al. 2015, "Human-level control through deep
- * reinforcement learning", as CleanRL has them, with layer norm before each activation where net.norm asks for it. */
+/* Convolutions for Atari (encoder.h): Mnih et al. 2015, "Human-level control through deep reinforcement learning", as
+ * in CleanRL, with layer norm before each activation if net.norm requests it. */
 #include "trainer/nets/encoder_internal.h"
 #include "trainer/nets/network.h"
 
 enum { LAYERS = 3 };
-/* Tensors of a layer: a kernel and a bias, with layer norm a gain and an offset too. */
+/* Returns the tensors per layer: a kernel and a bias, with layer norm also a gain and an offset. */
 static int tensors_of(const EncoderShape *shape) { return shape->layer_norm ? 4 : 2; }
 
 static void convolutions(const EncoderShape *shape, OpsConv conv[LAYERS]) {
@@ -34,8 +34,8 @@ static void list(EncoderShape *shape) {
 
 typedef struct Memory {
   OpsConv conv[LAYERS];
-  float *x[LAYERS + 1];     /* [rows][height][width][channels]: the pixels, then what each layer gives */
-  float *z[LAYERS], *inverse[LAYERS]; /* with layer norm: normalised; [rows] 1 / standard deviation */
+  float *x[LAYERS + 1];     /* [rows][height][width][channels]: the pixels, then each layer's output */
+  float *z[LAYERS], *inverse[LAYERS]; /* with layer norm: normalized; [rows] 1 / standard deviation */
 } Memory;
 
 static Memory lay_out(const EncoderShape *shape, int rows, float *base, size_t *used) {
@@ -59,7 +59,7 @@ static size_t floats(const EncoderShape *shape, int rows) {
   return used;
 }
 
-/* Gradients of two layers' outputs, in turn, and what convolutions take. */
+/* Gradients of two layers' outputs, alternating, and scratch of convolutions. */
 typedef struct Scratch { float *gradient[2], *conv; } Scratch;
 
 static Scratch lay_out_scratch(const EncoderShape *shape, int rows, float *base, size_t *used) {

@@ -1,7 +1,7 @@
-/* What encoders of pixels have in common. On the host each thread takes a piece of pictures through all layers, so that
- * their activations stay in its cache; kernels are packed once a pass, as convolutions take them. Gradients are summed
- * in the convolutions' own form, piece after piece in each of at most ENCODER_GROUPS groups, which follow from the
- * number of rows alone, and unpacked at the end. */
+/* Common parts of pixel encoders. On the host each thread takes a chunk of images through all layers, so that their
+ * activations stay in its cache; kernels are packed once per pass, in the convolutions' format. Gradients are summed in
+ * that format, chunk after chunk in each of at most ENCODER_GROUPS groups, which depend on the number of rows alone,
+ * and unpacked at the end. */
 #include "core/device/arena.h"
 #include "trainer/nets/encoder_internal.h"
 
@@ -33,12 +33,12 @@ void encoder_conv_backward(const EncoderPass *pass, int tensor, const float *x, 
 
 static int pieces_of(const Encoder *encoder, int rows) { return (rows + encoder->piece - 1) / encoder->piece; }
 
-/* Where the pieces of a call stay; NULL: there are more than are kept. */
+/* Returns the memory of a call's chunks; NULL: there are more than are kept. */
 static float *kept_memory(const Encoder *encoder, int rows) {
   return pieces_of(encoder, rows) <= encoder->kept ? encoder->memory : NULL;
 }
 
-/* Floats of a call's own: a gradient, scratch, and activations where they are not kept. */
+/* Returns the scratch floats of a call: a gradient, scratch, and activations where they are not kept. */
 static size_t room_floats(const Encoder *encoder, const EncoderDesign *design, bool is_kept) {
   return encoder->shape.packed + design->scratch(&encoder->shape, encoder->piece) +
          (is_kept ? 0 : encoder->piece_floats + (size_t)encoder->piece * (size_t)encoder->shape.width);
@@ -66,7 +66,7 @@ typedef struct Whole {
   int rows;
 } Whole;
 
-/* room: [packed] of a gradient, then scratch, then what is not kept. */
+/* room: [packed] gradient, then scratch, then activations that are not kept. */
 static EncoderPass pass_of(const Whole *whole, int piece, float *room) {
   const Encoder *encoder = whole->encoder;
   const int first = piece * encoder->piece, left = whole->rows - first, stride = encoder->shape.length;
@@ -133,7 +133,7 @@ static void backward_group(void *context, int group, float *room) {
   }
 }
 
-/* The groups' sums, in their order, to the vector of parameters. */
+/* Adds the groups' sums, in their order, into the parameter gradient. */
 static void unpack(const Whole *whole, int groups, float *gradient) {
   const EncoderShape *shape = &whole->encoder->shape;
   Ops *ops = whole->ops;

@@ -1,10 +1,10 @@
-/* The permutation-invariant encoder (encoder.h): every entity goes through a layer of its kind (60 units, tanh, and
- * which kind it is as four more numbers), then through all heads (relu), whose outputs are summed over the entities.
- * Entities that are not active go in as zeros, so that each adds relu(the heads' bias), as in the reference. */
+/* Permutation-invariant encoder (encoder.h): every entity goes through a layer of its kind (60 units, tanh, plus a
+ * one-hot encoding of its kind in four more elements), then through all heads (relu), whose outputs are summed over the
+ * entities. Inactive entities enter as zeros, so that each adds relu(the heads' bias), as in the reference. */
 #include "trainer/nets/encoder_internal.h"
 
 enum { ENTITY = ENCODER_SET_ENTITY, KINDS = ENCODER_ENTITY_KINDS, EMBEDDED = ENCODER_SET_EMBEDDED, WIDTH = 256 };
-/* Tensor numbers: a kernel and bias for each kind, then those of the heads side by side. */
+/* Tensor indices: a kernel and bias for each kind, then those of the heads side by side. */
 enum { ENTITY_KERNEL = 0, HEADS_KERNEL = 2 * KINDS };
 static void list(EncoderShape *shape, int heads) {
   shape->width = WIDTH;

@@ -1,6 +1,6 @@
-/* The transformer over shapes (encoder.h). Polygons, circles and a dummy of ones look at each other under masks of four
- * relations (two heads each); gates (GTrXL) stand where residual sums would; after each layer joints and thrusters send
- * messages to their shapes. The embedding is the mean over the dummy and the active shapes. */
+/* Transformer over shapes (encoder.h). Polygons, circles and a dummy of ones attend to each other under masks of four
+ * relations (two heads each); gates (GTrXL) replace residual sums; after each layer joints and thrusters send messages
+ * to their shapes. The embedding is the mean over the dummy and the active shapes. */
 #include <stdio.h>
 
 #include "trainer/nets/encoder_internal.h"
@@ -8,7 +8,7 @@
 enum { LAYERS = 2, WIDTH = 128, HEADS = 8, HEAD_SIZE = 2, ATTENDED = HEADS * HEAD_SIZE };
 #define NORM_EPSILON 1e-6
 
-/* Tensor numbers: a kernel and bias for each kind of entity, then each layer's. */
+/* Tensor indices: a kernel and bias for each kind of entity, then each layer's. */
 enum { ENTITY_KERNEL = 0, FIRST_LAYER = 2 * ENCODER_ENTITY_KINDS };
 enum { NORM_1 = 0, QKV = 2, OUT = 4, GATE_1 = 6, NORM_2 = 10, DENSE = 12, GATE_2 = 14, JOINT = 18, THRUSTER = 20,
        LAYER_TENSORS = 22 };
@@ -16,7 +16,7 @@ enum { GATE_Y = 0, GATE_X = 1, GATE_G = 2, GATE_BIAS = 3 }; /* of a gate: Wr Wz 
 
 static int layer_tensor(int layer, int which) { return FIRST_LAYER + layer * LAYER_TENSORS + which; }
 static bool is_shape(int kind) { return kind == ENCODER_POLYGONS || kind == ENCODER_CIRCLES; }
-/* A shape's last number says which kind it is. */
+/* Returns the width of an embedding; a shape's last element encodes its kind. */
 static int embedded_width(int kind) { return is_shape(kind) ? WIDTH - 1 : WIDTH; }
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
@@ -64,27 +64,27 @@ static void list(EncoderShape *shape) {
 
 /* ---- memory of a piece ------------------------------------------------------------------------------------------- */
 
-/* N = rows * (1 + shapes); matrices are [N][WIDTH] where nothing else is said. */
+/* N = rows * (1 + shapes); matrices are [N][WIDTH] unless stated otherwise. */
 typedef struct Norm { float *normalized, *inverse, *y; } Norm; /* inverse [N] */
 typedef struct Gate { float *r, *z, *rx, *h, *out; } Gate;
 typedef struct Layer {
   Norm norm_1, norm_2;
   float *qkv, *attended;      /* [N][3 * ATTENDED], [N][ATTENDED] */
   float *out, *dense;         /* after relu */
-  Gate gate_1, gate_2;        /* gate_2.out, with the messages added, goes to the next layer */
+  Gate gate_1, gate_2;        /* gate_2.out, with the messages added, is the next layer's input */
   float *gathered[2];         /* joints' [rows][2 J][3 WIDTH], thrusters' [rows][T][2 WIDTH] */
 } Layer;
 
 typedef struct Memory {
   float *features[ENCODER_ENTITY_KINDS], *embedded[ENCODER_ENTITY_KINDS], *dembedded[ENCODER_ENTITY_KINDS];
-  float *shapes;              /* what the first layer gets */
+  float *shapes;              /* input of the first layer */
   Layer layer[LAYERS];
-  float *weights;             /* [N] of the mean */
+  float *weights;             /* [N] weights of the mean */
   float *messages;            /* [rows][2 J or T][WIDTH], and their gradient */
   float *dgathered;           /* [rows][2 J or T][3 or 2 WIDTH] */
   float *a, *u, *ug;          /* of a gate, and their gradients: [N][3 WIDTH], [N][2 WIDTH], [N][WIDTH] */
   float *dqkv, *dattended;
-  float *dx, *dy, *dz, *dt;   /* gradients on their way down */
+  float *dx, *dy, *dz, *dt;   /* gradients during the backward pass */
   float *sums;                /* [3 WIDTH] */
 } Memory;
 
@@ -170,7 +170,7 @@ static OpsAttention attention_of(const EncoderPass *pass) {
                         .entities = entities_of(pass), .heads = HEADS, .size = HEAD_SIZE};
 }
 
-/* The two kinds of senders: 0 joints, 1 thrusters. */
+/* Returns the message layout of a sender: 0 joints, 1 thrusters. */
 static OpsMessage message_of(const EncoderPass *pass, int sender) {
   const SimEntityLayout *l = &pass->shape->layout;
   if (sender == 0)
@@ -218,7 +218,7 @@ static void gate(const EncoderPass *pass, const Memory *m, int tensor, const flo
   ops->entity->gate_close(ops, m->a, m->ug, g->z, x, n, WIDTH, g->h, g->out);
 }
 
-/* All messages see the shapes before any of them arrives. */
+/* All messages read the shapes before any of them is added. */
 static void send(const EncoderPass *pass, const Memory *m, int layer, float *shapes) {
   Ops *ops = pass->ops;
   float *messages = m->messages;
@@ -270,7 +270,7 @@ static void forward(const EncoderPass *pass, float *embedding) {
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
-/* dshapes: after the messages; becomes that before them. */
+/* dshapes: gradient after the messages; becomes that before them. */
 static void send_backward(const EncoderPass *pass, const Memory *m, int layer, float *dshapes, float *gradient) {
   Ops *ops = pass->ops;
   const size_t joints = (size_t)pass->x.rows * (size_t)message_of(pass, 0).count;
@@ -289,7 +289,7 @@ static void send_backward(const EncoderPass *pass, const Memory *m, int layer, f
   }
 }
 
-/* dout: at the gate's output; dx, dy (set): at its inputs. */
+/* dout: gradient at the gate's output; dx, dy (set): at its inputs. */
 static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, const float *x, const float *y,
                           const Gate *g, const float *dout, float *dx, float *dy, float *gradient) {
   Ops *ops = pass->ops;
@@ -305,7 +305,7 @@ static void gate_backward(const EncoderPass *pass, const Memory *m, int tensor, 
   ops->normalize(ops, dbias, WIDTH, 0, -1); /* it is subtracted where a's z part is added */
 }
 
-/* dy: at the norm's output (overwritten); its gradient at the input is added to dx. */
+/* dy: gradient at the norm's output (overwritten); its gradient at the input is added to dx. */
 static void norm_backward(const EncoderPass *pass, int tensor, const Norm *norm, float *dy, float *dx,
                           float *gradient) {
   const int n = matrix_rows(pass);
@@ -315,7 +315,7 @@ static void norm_backward(const EncoderPass *pass, int tensor, const Norm *norm,
   pass->ops->add(pass->ops, dx, dy, (size_t)n * WIDTH);
 }
 
-/* m->dx: at the layer's output; becomes that at its input. */
+/* m->dx: gradient at the layer's output; becomes that at its input. */
 static void layer_backward(const EncoderPass *pass, const Memory *m, int layer, float *gradient) {
   Ops *ops = pass->ops;
   const Layer *l = &m->layer[layer];

@@ -1,5 +1,5 @@
-/* The multi-layer perceptron (network.h): where parameters and activations lie, orthogonal initialisation, and the
- * order of the layers' forward and backward passes. The arithmetic of a layer is the ops'. */
+/* Multi-layer perceptron (network.h): layout of parameters and activations, orthogonal initialization, and the order of
+ * the layers' forward and backward passes. The arithmetic of a layer is the ops'. */
 #include "trainer/nets/network.h"
 
 #include <math.h>
@@ -85,8 +85,9 @@ const char *network_parameter_name(const NetworkShape *shape, const char *networ
 
 /* -------- initialisation ------------------------------------------------------------------------------------- */
 
-/* Modified Gram-Schmidt on `count` vectors of `length` doubles, one after the other in memory: the Q of a QR whose R
- * has a positive diagonal. Each later vector loses its part along the present one independently of the others. */
+/* Orthonormalizes `count` vectors of `length` doubles, contiguous in memory, by modified Gram-Schmidt: the Q of a QR
+ * whose R has a positive diagonal. Each later vector loses its component along the current one independently of the
+ * others. */
 static void orthonormalize(double *vectors, int count, int length) {
   for (int j = 0; j < count; j++) {
     double *v = vectors + (size_t)j * length, norm = 0;
@@ -116,7 +117,7 @@ void network_orthogonal(const double *gaussian, int in, int out, double gain, fl
   free(vectors);
 }
 
-/* n independent N(0, 1) numbers of one tensor, four a block of random words. */
+/* Draws n independent N(0, 1) values of one tensor, four per block of random words. */
 static void draw_gaussian(uint64_t seed, uint32_t tensor, double *values, size_t n) {
   for (size_t i = 0; i < n; i += 4) {
     CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, tensor, (uint32_t)(i / 4), 0);
@@ -186,7 +187,7 @@ static void layer_forward(Ops *ops, const NetworkShape *shape, const float *thet
                     NETWORK_NORM_EPSILON, shape->activation[layer]);
 }
 
-/* Layers first .. end-1 as the ops take them at once. gradient may be NULL. */
+/* Builds the chain of layers first .. end-1 for the ops. gradient may be NULL. */
 static void make_chain(const NetworkShape *shape, const float *theta, const NetworkActivations *activations, int first,
                        int end, float *gradient, OpsLayer *chain) {
   for (int layer = first; layer < end; layer++) {
@@ -198,7 +199,7 @@ static void make_chain(const NetworkShape *shape, const float *theta, const Netw
   }
 }
 
-/* Layer norm stands between a product and its activation. */
+/* Whether layers form a chain; layer norm between a product and its activation breaks one. */
 static bool is_chain(const Ops *ops, const NetworkShape *shape, int first, int end) {
   return ops->chain_forward && end > first && !shape->layer_norm;
 }
@@ -229,7 +230,7 @@ static void layer_backward(Ops *ops, const NetworkShape *shape, const float *the
   const size_t kernel = network_kernel(shape, layer), bias = network_bias(shape, layer);
   const int in = shape->width[layer], out = shape->width[layer + 1];
   OpsActivation activation = shape->activation[layer];
-  if (network_has_norm(shape, layer)) { /* dy becomes the gradient at the product, which has no activation of its own */
+  if (network_has_norm(shape, layer)) { /* dy becomes the gradient at the product, which has no activation here */
     const size_t gain = network_norm_gain(shape, layer), offset = network_norm_offset(shape, layer);
     ops->norm_backward(ops, activations->normalized[layer], activations->inverse[layer], theta + gain, theta + offset,
                        activations->hidden[layer], dy, gradient + gain, gradient + offset, rows, out, activation);
@@ -250,7 +251,7 @@ static void tell(const NetworkWatch *watch, const NetworkShape *shape, int layer
   if (watch && watch->on_complete) watch->on_complete(watch->context, watch->is_actor, network_kernel(shape, layer));
 }
 
-/* The same of a chain, whose layer 0 is the network's `first`. */
+/* Watch of a chain, whose layer 0 is the network's layer `first`. */
 typedef struct ChainWatch { const NetworkWatch *watch; const NetworkShape *shape; int first; } ChainWatch;
 static void tell_of_chain(void *context, int layer) {
   const ChainWatch *chain = context;

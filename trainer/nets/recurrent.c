@@ -1,4 +1,4 @@
-/* Shape, initial values and passes of the memory (recurrent.h); its arithmetic is the ops'. */
+/* Shape, initial values and passes of the LSTM (recurrent.h); its arithmetic is the ops'. */
 #include "trainer/nets/recurrent.h"
 
 #include <math.h>
@@ -36,7 +36,7 @@ void recurrent_register(Recurrent *recurrent, const RecurrentShape *shape, int n
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
-/* Row `number` of a tensor, [columns]. */
+/* Draws row `number` of a tensor, [columns]. */
 static void draw_row(uint64_t seed, uint32_t tensor, uint32_t number, size_t columns, float bound, float *row) {
   for (size_t k = 0; k < columns; k++) {
     const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_WEIGHTS, tensor, number, (uint32_t)(k / 4));

@@ -1,4 +1,4 @@
-/* Choosing a communicator, and those that use MPI: on copies in host memory, and for emulated devices
+/* Selection of a communicator, and those that use MPI: on copies in host memory, and for emulated devices
  * (communicator.h). */
 #include "trainer/ranks/communicator.h"
 
@@ -14,12 +14,13 @@ enum { SUMS_MAX = 256 };
 
 /* ---- MPI on copies ----------------------------------------------------------------------------------------------- */
 
-/* Sums are done in `finish`, so that the host synchronises once for all of them. */
+/* Communicator through host memory. Sums are computed in `finish`, so that the host synchronizes once for all of
+ * them. */
 typedef struct ByHost {
   Communicator table;
   struct { void *x; size_t n; CommunicatorNumber number; } sum[SUMS_MAX];
   int sums;
-  char *host;                 /* grows to the largest sum, then stays */
+  char *host;                 /* grows to the size of the largest sum */
   size_t room;
 } ByHost;
 
@@ -115,7 +116,7 @@ Communicator *communicator_emulated(CoreDevice *device) {
 
 /* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
-/* CORE_USAGE: this rank can not use NCCL; the message says why. */
+/* Checks whether this rank can use NCCL. CORE_USAGE: it cannot; the message says why. */
 static int check_nccl(const CoreDevice *device, bool shared_gpu) {
   char reason[256] = "";
   if (shared_gpu)

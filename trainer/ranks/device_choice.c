@@ -12,14 +12,15 @@
 
 /* ---- matching ---------------------------------------------------------------------------------------------------- */
 
-/* Ranks of one machine, and whose each GPU is. GPUs have numbers here in the order in which ranks see them first. */
+/* Ranks of one machine, and the owner of each GPU. GPUs are numbered here in the order in which ranks see them
+ * first. */
 typedef struct Machine {
   const DeviceSight *sight;
   int ranks, own;                     /* own: this rank's index in `rank` */
   int *rank;                          /* [ranks] of the run */
   int gpus;
   CoreDeviceId id[CORE_DEVICES_MAX];
-  int owner[CORE_DEVICES_MAX];        /* index in `rank`; -1: nobody's */
+  int owner[CORE_DEVICES_MAX];        /* index in `rank`; -1: free */
 } Machine;
 
 static int number_of(Machine *machine, const CoreDeviceId *id) {
@@ -31,7 +32,8 @@ static int number_of(Machine *machine, const CoreDeviceId *id) {
   return machine->gpus++;
 }
 
-/* Kuhn's algorithm: gives rank[index] a free GPU, else one whose owner can move to another. tried: bits of GPUs. */
+/* Assigns a free GPU to rank[index], else one whose owner can move to another (Kuhn's algorithm). tried: bits of
+ * GPUs. */
 static bool give(Machine *machine, int index, uint64_t *tried) {
   const DeviceSight *sight = &machine->sight[machine->rank[index]];
   for (int pass = 0; pass < 2; pass++)
@@ -46,7 +48,7 @@ static bool give(Machine *machine, int index, uint64_t *tried) {
   return false;
 }
 
-/* The number of the GPU among those that the rank sees. */
+/* Returns the GPU's index among those that the rank sees. */
 static int seen_as(const DeviceSight *sight, const CoreDeviceId *id) {
   for (int i = 0; i < sight->count; i++)
     if (memcmp(&sight->id[i], id, sizeof *id) == 0) return i;

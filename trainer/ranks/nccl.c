@@ -1,13 +1,13 @@
-/* The communicator of NCCL (communicator.h). Its library is opened when it is first needed, so that the program starts
- * where there is none. The first rank makes the common id and broadcasts it through MPI.
+/* Communicator over NCCL (communicator.h). Its library is opened on first use, so that the program starts where there
+ * is none. The first rank creates the common id and broadcasts it through MPI.
  *
- * A rank that dies is noticed by the lifeline (lifeline.c), which ends the others even while their GPUs wait for it.
- * What the lifeline can not see, a broken network or GPU, NCCL reports asynchronously: the host looks for that whenever
- * it waits for the device, and ends its process, which the lifeline then tells the others.
+ * The rank monitor (rank_monitor.c) detects a dead rank and ends the others even while their GPUs wait for it. NCCL
+ * reports other failures, a broken network or GPU, asynchronously: the host checks for them whenever it waits for the
+ * device, and ends its process, which the rank monitor then reports to the others.
  *
- * Calls may be recorded in graphs, by NCCL's rules: one GPU a process; all ranks record the same calls, and launch what
- * they recorded as often; the first calls, in which NCCL connects, are not recorded; graphs go before the communicator,
- * since both ncclCommDestroy and ncclCommAbort wait until no graph has its calls. */
+ * Calls may be captured in graphs, by NCCL's rules: one GPU per process; all ranks capture the same calls, and launch
+ * their graphs equally often; the first calls, in which NCCL connects, are not captured; graphs are destroyed before
+ * the communicator, since both ncclCommDestroy and ncclCommAbort wait until no graph has its calls. */
 #include "core/device/device.h"
 #include "trainer/ranks/communicator.h"
 
@@ -23,12 +23,12 @@
 #include "core/memory.h"
 #include "trainer/ranks/ranks.h"
 
-#if NCCL_VERSION_CODE < NCCL_VERSION(2, 13, 0) /* which brought ncclGetLastError; recording came with 2.9 */
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 13, 0) /* introduced ncclGetLastError; graph capture came with 2.9 */
 #error "NCCL 2.13 or later is needed: set NCCL_HOME to one, or take its nccl.h out of CUDA_HOME/include"
 #endif
 _Static_assert(sizeof(ncclUniqueId) == NCCL_UNIQUE_ID_BYTES, "an id is told to the other ranks as its bytes");
 
-/* The functions that are used, by their own types. */
+/* Used functions, with NCCL's own types. */
 #define FUNCTIONS(F) \
   F(ncclGetVersion) F(ncclGetUniqueId) F(ncclCommInitRank) F(ncclAllReduce) F(ncclAllGather) F(ncclGetErrorString) \
   F(ncclGetLastError) F(ncclCommGetAsyncError) F(ncclCommAbort) F(ncclCommDestroy)
@@ -40,7 +40,7 @@ static struct { void *file; FUNCTIONS(F) } nccl;
 typedef struct ByNccl {
   Communicator table;
   ncclComm_t comm;
-  bool pending;                /* sums were begun that the other ranks may never join */
+  bool pending;                /* sums were started that the other ranks may never join */
 } ByNccl;
 
 static bool load(char *reason) {
@@ -75,15 +75,16 @@ bool communicator_nccl_is_available(const CoreDevice *device, char *reason) {
   return load(reason);
 }
 
-/* What NCCL says last is often the only word about the cause ("Call to connect failed: Connection refused"). */
+/* Formats an error. NCCL's last message is often the only hint at the cause ("Call to connect failed: Connection
+ * refused"). */
 static const char *explain(const ByNccl *way, ncclResult_t code, char text[512]) {
   const char *more = nccl.ncclGetLastError(way->comm);
   snprintf(text, 512, "%s%s%.400s", nccl.ncclGetErrorString(code), more && more[0] ? ": " : "", more ? more : "");
   return text;
 }
 
-/* Gradients of this rank are lost, and the others wait for them: nothing sensible can follow. The process ends at
- * once, and with it what it has on the GPU; ncclCommAbort would first wait for graphs that the learner still has. */
+/* Ends the process on an error: gradients of this rank are lost and the others wait for them. The process ends at once,
+ * including its work on the GPU; ncclCommAbort would first wait for graphs that the learner still has. */
 static void check(ByNccl *way, ncclResult_t code, const char *what) {
   char text[512];
   if (code == ncclSuccess || code == ncclInProgress) return;

@@ -1,6 +1,6 @@
-/* The star of connections and the thread that watches it (lifeline.h). Nothing but single bytes goes over it once it
- * stands: STOPPING when a rank has been told to stop, ENDING when the first rank takes the others down, or the number
- * of the signal that is killing the sender. */
+/* Star of connections and the thread that watches it (rank_monitor.h). Once connected, only single bytes are sent:
+ * STOPPING when a rank was asked to stop, ENDING when the first rank takes the others down, or the number of the signal
+ * that is killing the sender. */
 #include "trainer/ranks/rank_monitor.h"
 
 #include <errno.h>
@@ -24,21 +24,20 @@
 
 enum { STOPPING = 254, ENDING = 255, PATIENCE_S = 10, HEARD_MS = 2000, TOKEN = 16, BACKLOG = 1024 };
 
-/* What the first rank tells the others through MPI, and what each of them says first on its connection. */
+/* Address that the first rank broadcasts through MPI, and that each other rank sends first on its connection. */
 typedef struct Address { int32_t port; char host[64]; unsigned char token[TOKEN]; } Address;
 typedef struct Hello { int32_t rank; unsigned char token[TOKEN]; } Hello;
 
 static struct Lifeline {
   bool up;
   pthread_t thread;
-  int wake[2];          /* a byte into wake[1] ends the thread */
+  int wake[2];          /* a byte written to wake[1] ends the thread */
   int count;            /* connections: size - 1 at the first rank, 1 at the others, 0 when there are none */
   struct pollfd *line;  /* [count + 1]; the last one is wake[0] */
-  int *rank;            /* [count] at the other end */
+  int *rank;            /* [count] rank at the other end */
 } monitor;
 
-/* Who is told of a death. The lock is held while that goes on, so that nobody takes away what the handler works
- * with. */
+/* Handler of a death. The lock is held during the call, so that the handler's context cannot be freed meanwhile. */
 static struct { pthread_mutex_t lock; RanksOnLoss *call; void *context; } handler = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void ranks_on_loss(RanksOnLoss *call, void *context) {
@@ -54,7 +53,7 @@ static void say(unsigned char word) {
   for (int i = 0; i < monitor.count; i++) (void)!send(monitor.line[i].fd, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Ends this process: a rank is gone, and MPI can not go on without it. `word`: the last one heard, or -1. */
+/* Ends this process: a rank is gone, and MPI cannot continue without it. `word`: the last byte received, or -1. */
 static void take_down(int rank, int word) {
   char who[160], message[320];
   ranks_describe(rank, who);
@@ -70,7 +69,7 @@ static void take_down(int rank, int word) {
   _exit(CORE_FAIL);
 }
 
-/* A stop that some rank was told: whether this rank knows of it, and has passed it on. */
+/* State of a stop request: whether this rank knows of one, and has forwarded it. */
 static struct { atomic_bool known, is_shared; } stop;
 
 bool rank_monitor_share_stop(bool requested) {
@@ -79,7 +78,7 @@ bool rank_monitor_share_stop(bool requested) {
   return atomic_load(&stop.known);
 }
 
-/* One connection has something to say, or has ended. The first rank passes a stop on to the others. */
+/* Handles data or the end of one connection. The first rank forwards a stop to the others. */
 static void hear(int i) {
   unsigned char words[64];
   ssize_t n = recv(monitor.line[i].fd, words, sizeof words, MSG_DONTWAIT);
@@ -100,8 +99,8 @@ static void *watch(void *unused) {
   }
 }
 
-/* Says which signal kills this rank, then dies of it: the action is the default one by now. The first rank is given
- * time to hear, as the launcher ends all of us as soon as one is dead; it answers by ending. */
+/* Sends the number of the signal that kills this rank, then dies of it: the default action is restored by now. Waits
+ * for the first rank, since the launcher ends all ranks as soon as one is dead; its reply is to end. */
 static void last_word(int signal_number) {
   struct pollfd first = {.fd = monitor.line[0].fd, .events = POLLIN};
   say((unsigned char)signal_number);
@@ -127,7 +126,7 @@ static int listen_anywhere(Address *address) {
   return -1;
 }
 
-/* Waits at most PATIENCE_S for a peer that does not answer. */
+/* Waits at most PATIENCE_S for a peer that does not respond. */
 static void be_patient(int fd) {
   struct timeval patience = {.tv_sec = PATIENCE_S};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -142,7 +141,7 @@ static int connect_to(const Address *address) {
   memcpy(hello.token, address->token, TOKEN);
   gethostname(own, sizeof own - 1);
   snprintf(port, sizeof port, "%d", address->port);
-  const char *host = strcmp(own, address->host) == 0 ? "127.0.0.1" : address->host; /* a name may resolve nowhere */
+  const char *host = strcmp(own, address->host) == 0 ? "127.0.0.1" : address->host; /* a name may not resolve */
   if (address->port == 0 || getaddrinfo(host, port, &hints, &found) != 0) return -1;
   for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
     fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -158,7 +157,7 @@ static int connect_to(const Address *address) {
   return fd;
 }
 
-/* Takes connections until every rank has one. Strangers, who do not know the token, are sent away. */
+/* Accepts connections until every rank has one. Peers that do not know the token are rejected. */
 static bool accept_all(int listener, const Address *address) {
   struct pollfd waiting = {.fd = listener, .events = POLLIN};
   for (int i = 0; i < monitor.count;) {
@@ -236,6 +235,6 @@ void rank_monitor_stop(void) {
     (void)!write(monitor.wake[1], "", 1);
     pthread_join(monitor.thread, NULL);
   }
-  ranks_max(&everybody, 1); /* nobody watches any more, so ends may be seen */
+  ranks_max(&everybody, 1); /* no rank is monitored any more, so ranks may end */
   close_all();
 }

@@ -1,4 +1,4 @@
-/* Ranks over MPI (ranks.h): start and stop, sums, and one message for all when one of them fails. lifeline.c detects
+/* Ranks over MPI (ranks.h): start and stop, sums, and one common message when one of them fails. rank_monitor.c detects
  * ranks that died. A build without MPI has one rank, and every exchange is trivial. */
 #include "trainer/ranks/ranks.h"
 
@@ -25,7 +25,7 @@ typedef struct RankProcess {
 static struct Ranks {
   int rank, size;
   int on_machine;
-  int threads;          /* share of this machine; 0 = not known: alone */
+  int threads;          /* share of this machine; 0 = unknown: alone */
   RankProcess *process; /* [size] */
 } self = {.size = 1, .on_machine = 1};
 
@@ -43,12 +43,12 @@ const char *ranks_describe(int rank, char text[160]) {
   return text;
 }
 
-/* SLURM_NTASKS is not asked: it also stands in a batch script, where a program is one task whatever the job has. */
+/* SLURM_NTASKS is ignored: it is also set in a batch script, where a program is one task whatever the job has. */
 int ranks_launched(void) {
   static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
   long most = 1;
-  /* A shell of `srun --pty` hands its step's variables to what people start in it, which is no rank: MPI_Init would
-   * wait for the others, and end the step when it fails. */
+  /* A shell of `srun --pty` passes its step's variables to its children, which are not ranks: MPI_Init would wait for
+   * the others, and end the step when it fails. */
   if (getenv("SLURM_PTY_PORT")) return 1;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = getenv(names[i]);
@@ -69,11 +69,11 @@ int ranks_check_stop(void) {
 
 #if CORE_HAS_MPI
 
-enum { MESSAGE = 1024, CHUNK = 1 << 26 }; /* elements of one call: MPI counts in int */
+enum { MESSAGE = 1024, CHUNK = 1 << 26 }; /* elements per call: MPI counts in int */
 
 /* ---- start and stop ---------------------------------------------------------------------------------------------- */
 
-/* Its processors, each counted as what is left of it when all ranks of this machine that may use it share. */
+/* Computes this rank's threads: each processor counts as its share among all ranks of this machine that may use it. */
 static void share_threads(void) {
   MPI_Comm machine;
   cpu_set_t own, *all;
@@ -130,7 +130,7 @@ void ranks_stop(void) {
   MPI_Finalize();
   free(self.process);
   self.process = NULL;
-  self.size = 1; /* the rank stays, so that only the first one speaks */
+  self.size = 1; /* the rank stays, so that only the first one prints */
 }
 
 /* ---- agreement --------------------------------------------------------------------------------------------------- */
@@ -140,7 +140,7 @@ int ranks_agree(int code) {
   struct { int code; char text[MESSAGE]; } message = {.code = code};
   char who[160];
   if (self.size == 1) return code;
-  MPI_Allreduce(&own, &first, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD); /* the lowest of equals */
+  MPI_Allreduce(&own, &first, 1, MPI_2INT, MPI_MAXLOC, MPI_COMM_WORLD); /* the lowest rank among equal codes */
   if (!first.failed) return CORE_OK;
   snprintf(message.text, sizeof message.text, "%s", core_error_message());
   MPI_Bcast(&message, sizeof message, MPI_BYTE, first.rank, MPI_COMM_WORLD);

@@ -1,4 +1,4 @@
-/* Dividing worlds over ranks and shards (shards.h). */
+/* Division of worlds over ranks and shards (shards.h). */
 #include "trainer/ranks/shards.h"
 
 #include "trainer/ranks/ranks.h"
@@ -15,8 +15,8 @@ static int divisors_of(int n) {
   return count;
 }
 
-/* The divisor of the worlds that itself has most divisors, so that most numbers of ranks divide it; of equals the
- * smallest, since small shards make small matrix products. */
+/* Returns the divisor of the worlds that itself has most divisors, so that most numbers of ranks divide it; among
+ * equals the smallest, since small shards make small matrix products. */
 int shards_choose(int64_t worlds) {
   int best = 1;
   for (int n = 2; n <= SHARDS_MOST; n++)

@@ -1,5 +1,5 @@
-/* A frame is drawn before a step and added when the next one is: the last one of a .gif is shown longer, and nobody
- * knows that it is the last before the attempt has ended (evaluation_film.h). */
+/* A frame is drawn before a step and added at the next one: the last frame of a .gif is shown longer, and is known only
+ * when the attempt has ended (evaluation_video.h). */
 #include "trainer/run/evaluation_video.h"
 
 #include <math.h>
@@ -12,13 +12,13 @@
 #include "trainer/picture/picture.h"
 
 enum { PIXELS = 240 };
-static const double FILM_S = 10, FRAME_S = 0.04; /* of the world's time: in all, and a frame at least */
+static const double FILM_S = 10, FRAME_S = 0.04; /* of simulated time: in total, and per frame at least */
 
 struct EvaluationVideo {
   Picture *picture;
-  int every, most;            /* steps a frame, and that are filmed */
-  bool has_frame;             /* in rgb, not added yet */
-  int code;                   /* of the first fault */
+  int every, most;            /* steps per frame, and maximum recorded steps */
+  bool has_frame;             /* whether rgb has a frame that is not added yet */
+  int code;                   /* of the first failure */
   char problem[256];
   uint8_t rgb[PIXELS * PIXELS * 3];
 };

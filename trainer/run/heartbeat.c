@@ -33,7 +33,7 @@ static void *beat(void *context) {
     until.tv_sec += STORE_HEARTBEAT_S;
     while (!heartbeat->ending && pthread_cond_timedwait(&heartbeat->wake, &heartbeat->mutex, &until) != ETIMEDOUT) {}
     if (heartbeat->ending) break;
-    bool failed = write_state(heartbeat) != CORE_OK; /* a full disk: say so once, go on trying */
+    bool failed = write_state(heartbeat) != CORE_OK; /* a full disk: warn once, keep trying */
     if (failed && !failing) core_warn("the state can not be written: %s", core_error_message());
     failing = failed;
   }
@@ -71,7 +71,7 @@ void heartbeat_update(Heartbeat *heartbeat, const StoreState *state) {
 
 void heartbeat_abandon(Heartbeat *heartbeat, const char *message) {
   if (heartbeat == NULL) return;
-  pthread_mutex_lock(&heartbeat->mutex); /* kept: nobody may write after this */
+  pthread_mutex_lock(&heartbeat->mutex); /* stays locked: no thread may write after this */
   heartbeat->state.status = STORE_FAILED;
   heartbeat->state.finished_unix_s = core_clock_unix_s();
   snprintf(heartbeat->state.message, sizeof heartbeat->state.message, "%s", message);

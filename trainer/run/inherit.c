@@ -1,4 +1,4 @@
-/* From init.from to a checkpoint file, and from its sections to a training that has started (inherit.h). */
+/* From init.from to a checkpoint file, and from its sections to a started training (inherit.h). */
 #include "trainer/run/inherit.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ typedef struct Parent {
   char checkpoint[CORE_PATH_MAX], config[CORE_PATH_MAX]; /* files */
   char run[CORE_RUN_ID];
   int64_t iteration;
-  bool moves_other; /* its ppo.ddr_target moves COM where ours moves epsilon, or the other way round */
+  bool moves_other; /* whether its ppo.ddr_target controls COM where ours controls epsilon, or the other way round */
 } Parent;
 
 /* ---- which file ------------------------------------------------------------------------------------------------ */
@@ -59,10 +59,10 @@ static int find_parent(const CoreConfig *config, const char *root, Parent *paren
 
 static bool is_network(const char *name) { return strcmp(name, "actor") == 0 || strcmp(name, "critic") == 0; }
 
-/* The networks, and what makes their inputs. */
+/* Whether a section belongs to the networks or the statistics of their inputs. */
 static bool is_of_weights(const char *name) { return is_network(name) || strcmp(name, OBS_SECTION) == 0; }
 
-/* Worlds with statistics of their own begin with those of all of the parent's worlds together. */
+/* Initializes per-world statistics from those of all of the parent's worlds pooled. */
 static void spread_moments(const Training *training, const Checkpoint *sections) {
   const ObsPipeline *pipeline = &training->rollout.pipeline;
   const double *pooled = NULL;
@@ -86,15 +86,15 @@ static int read_section(const Parent *parent, const CheckpointSection *section) 
                             "networks only");
 }
 
-/* What the parent's learner did not have, ours may make from all the rest. */
+/* Initializes a section that the parent's learner lacks from the restored ones. */
 static int make_section(Training *training, const Parent *parent, const CheckpointSection *section) {
   const Learner *learner = &training->learner;
   if (learner->kind->init_missing_section != NULL && learner->kind->init_missing_section(learner->state,
                                                                                          section->name)) return CORE_OK;
-  return read_section(parent, section); /* says that it is not there */
+  return read_section(parent, section); /* reports that it is missing */
 }
 
-/* The cells that the parent's states have reached, where it had the same levels, and with them the same box. */
+/* Restores the cells that the parent's states have reached, if it had the same levels, hence the same box. */
 static int restore_coverage(Coverage *coverage, const Parent *parent) {
   int64_t iteration;
   bool there;
@@ -111,7 +111,7 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
   bool there[CHECKPOINT_SECTIONS_MAX];
   for (int i = 0; i < sections->sections; i++) {
     const CheckpointSection *section = &sections->section[i];
-    there[i] = strcmp(section->name, "clock") == 0 || /* time is the run's own, and so is the way of its products */
+    there[i] = strcmp(section->name, "clock") == 0 || /* the time, and the bf16 methods, are the run's own */
                strcmp(section->name, TRAINING_BF16_SECTION) == 0 || strcmp(section->name, COVERAGE_SECTION) == 0 ||
                strcmp(section->name, TRAINING_EVALUATION_SECTION) == 0;
     if (there[i] || (parent->moves_other && strcmp(section->name, DDR_CONTROL_SECTION) == 0)) continue;
@@ -119,7 +119,7 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     if (there[i]) TRY(read_section(parent, section));
   }
   training->learner.kind->set_count(training->learner.state, &training->position.count);
-  training_device_upload(training); /* the learner makes its own of what is there */
+  training_device_upload(training); /* the learner derives its sections from those on the device */
   for (int i = 0; i < sections->sections; i++)
     if (!there[i]) TRY(make_section(training, parent, &sections->section[i]));
   if (training->learner.kind->apply_schedule)
@@ -129,7 +129,7 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
   return restore_coverage(&training->coverage, parent);
 }
 
-/* The units that the parent's critic speaks in, where it has such. */
+/* Restores the units of the parent's critic, if it normalizes values. */
 static int restore_units(const Checkpoint *sections, const Parent *parent) {
   bool there;
   TRY(checkpoint_has_section(parent->checkpoint, RL_GAMES_VALUES_SECTION, &there));
@@ -146,7 +146,7 @@ static int restore_weights(Training *training, const Checkpoint *sections, const
   training_device_upload(training);
   rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
-  TRY(restore_units(sections, parent)); /* which a start forgets */
+  TRY(restore_units(sections, parent)); /* which start clears */
   training_device_download(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;
@@ -154,7 +154,7 @@ static int restore_weights(Training *training, const Checkpoint *sections, const
 
 /* ---- may it be ------------------------------------------------------------------------------------------------- */
 
-/* Iterations are counted on, so they must be as long as the parent's, and some must be left. */
+/* Checks the iterations: the count continues, so they must be as long as the parent's, and some must be left. */
 static int check_count(const Training *training, const CoreConfig *theirs, const Parent *parent) {
   int64_t there = core_config_transitions_per_iteration(theirs), here = training->plan.transitions_per_iteration;
   if (there != here)
@@ -180,7 +180,8 @@ static bool same_features(const Env *a, const Env *b) {
   return memcmp(a->features, b->features, (size_t)a->observation_length * sizeof *a->features) == 0;
 }
 
-/* Networks see only the features that some level has, so other levels may give the same number another meaning. */
+/* Checks the features. Networks see only the features that some level has, so with other levels the same index may mean
+ * another feature. */
 static int check_features(const Training *training, const CoreConfig *theirs) {
   Env *env;
   if (same_levels(theirs, &training->config)) return CORE_OK;
@@ -192,7 +193,7 @@ static int check_features(const Training *training, const CoreConfig *theirs) {
                            "take levels of the same kind");
 }
 
-/* A setting that makes other networks of weights of the same number. */
+/* Checks a setting that would give weights of the same number to other networks. */
 static int check_same(const char *key, const char *theirs, const char *ours) {
   if (strcmp(theirs, ours) == 0) return CORE_OK;
   return core_error(CORE_USAGE, "its %s is %s, here it is %s", key, theirs, ours);
@@ -204,7 +205,7 @@ static const char *value_units(const CoreConfig *config, const char **key) {
   return (is_sapg ? config->sapg.normalize_value : config->ppo.normalize_value) ? "yes" : "no";
 }
 
-/* What the networks see, and in what units the critic speaks. Units may be new: their first are those of rewards. */
+/* Checks the networks' inputs, and the units of the critic. Units may be new: they start as those of rewards. */
 static int check_units(const CoreConfig *theirs, const CoreConfig *ours, bool all) {
   const char *seen = theirs->env.normalize_observations, *sees = ours->env.normalize_observations, *key;
   const bool was_normal = strcmp(seen, "none") != 0, is_normal = strcmp(sees, "none") != 0;
@@ -257,7 +258,7 @@ int inherit_restore(Training *training, const Checkpoint *sections, const char *
 
 /* ---- before a start --------------------------------------------------------------------------------------------- */
 
-/* Networks of other shapes; read_section would say so too, once there is memory to read into. */
+/* Checks the networks' shapes; read_section would detect a mismatch too, once there is memory to read into. */
 static int check_networks(const CoreConfig *ours, const Parent *parent) {
   CoreConfig theirs = core_config_default();
   CoreText value = {0}, other = {0};
@@ -267,7 +268,7 @@ static int check_networks(const CoreConfig *ours, const Parent *parent) {
   if (!core_files_exists(parent->config)) return CORE_OK;
   TRY(core_config_read(parent->config, &theirs));
   for (const CoreConfigRow *end = row + count; row < end && code == CORE_OK; row++) {
-    if (strcmp(row->section, "net") != 0 || strcmp(row->key, "norm") == 0) continue; /* auto has other names */
+    if (strcmp(row->section, "net") != 0 || strcmp(row->key, "norm") == 0) continue; /* auto resolves differently */
     if (core_config_is_read(ours, row) && !core_config_same_value(&theirs, ours, row))
       code = check_same(row->name, core_config_get(&theirs, row, &other), core_config_get(ours, row, &value));
   }
@@ -276,7 +277,7 @@ static int check_networks(const CoreConfig *ours, const Parent *parent) {
   return code;
 }
 
-/* Is there something to look at yet? */
+/* Whether the parent has a checkpoint yet. */
 static bool is_there(const CoreOrigin *origin, const char *root) {
   Parent parent = {0};
   const bool there = find_run(origin, root, &parent) == CORE_OK;

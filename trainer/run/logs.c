@@ -1,4 +1,4 @@
-/* Lines and files of a run (logs.h). */
+/* Log lines and files of a run (logs.h). */
 #include "trainer/run/logs.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ int run_logs_flush(RunLogs *logs, Progress *progress, bool durable) {
 }
 
 void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts) {
-  char rate[96] = "", goals[32] = "", error[64] = ""; /* there may be no goal; one episode a level has no error */
+  char rate[96] = "", goals[32] = "", error[64] = ""; /* there may be no goal; one episode per level has no error */
   char unfinished[64] = "";
   store_runlog_evaluation(logs->evaluations, row);
   if (isfinite(row->solve_rate_se)) snprintf(error, sizeof error, " (standard error %.4f)", row->solve_rate_se);
@@ -61,8 +61,8 @@ void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts
                  rate, goals, row->episode_return, unfinished);
 }
 
-/* What is too long for the run log's line is a file of its own, the same whenever it is written again. Training goes on
- * without it when it can not be written. */
+/* Writes a separate file for data that is too long for the run log's line; the same content whenever it is rewritten.
+ * Training continues if it cannot be written. */
 static void write_beside(Progress *progress, const char *path, const CoreText *text) {
   if (core_files_write_atomic(path, text->data, text->length) == CORE_OK) return;
   progress_message(progress, "warning: not kept: %s", core_error_message());
@@ -92,14 +92,14 @@ static void write_profile(const RunLogs *logs, Progress *progress, const Trainin
   if (store_path_profile(logs->root, logs->id, row->iteration, path) == CORE_OK) {
     char *slash = strrchr(path, '/');
     *slash = '\0';
-    if (core_files_make_directories(path) != CORE_OK) core_error_clear(); /* writing says what is wrong */
+    if (core_files_make_directories(path) != CORE_OK) core_error_clear(); /* writing reports the error */
     *slash = '/';
     write_beside(progress, path, &text);
   }
   core_text_free(&text);
 }
 
-/* Each layer of both networks, as the iteration left them. */
+/* Logs each layer of both networks, as the iteration left them. */
 static void log_layers(RunLogs *logs, Training *training, const StoreIteration *row) {
   for (int critic = 0; critic < 2; critic++) {
     for (int layer = 1; layer <= metrics_layers(&training->metrics, &training->agent, critic); layer++) {

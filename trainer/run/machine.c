@@ -1,4 +1,4 @@
-/* Reading the limits: sched_getaffinity through OpenMP, sysconf, and the control group's files (versions 1 and 2). */
+/* Resource limits: sched_getaffinity through OpenMP, sysconf, and the control group's files (versions 1 and 2). */
 #include "trainer/run/machine.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 int machine_threads(int wanted) { return wanted > 0 ? wanted : ranks_threads(); }
 
-/* Lowers *bytes to the number in a limit file; one that is absent or says "max" limits nothing. */
+/* Lowers *bytes to the value in a limit file; a missing file or "max" is no limit. */
 static void apply_limit(const char *path, double *bytes) {
   FILE *file = fopen(path, "re");
   double limit;

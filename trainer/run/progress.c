@@ -1,4 +1,4 @@
-/* Numbers to sentences. */
+/* Formatting of progress messages. */
 #include "trainer/run/progress.h"
 
 #include <inttypes.h>
@@ -55,7 +55,7 @@ void progress_message(Progress *progress, const char *format, ...) {
   va_end(arguments);
   core_info("%s", message);
   if (progress->quiet) return;
-  progress->live.lines = 0; /* what stands on the screen stays there */
+  progress->live.lines = 0; /* keeps what is on the screen */
   fprintf(stderr, "%s\n", message);
 }
 
@@ -65,7 +65,7 @@ const char *progress_scaling(const CoreConfig *config, CoreText *text) {
   core_text_appendf(text, "%s, factor %g: env.num %" PRId64 ", ppo.num_minibatches %" PRId64 " of %" PRId64
                     " transitions, ", config->scale.scheme, config->scale.factor, run.env.num, run.ppo.num_minibatches,
                     core_config_transitions_per_iteration(&run) / run.ppo.num_minibatches);
-  /* Only what the learner reads. */
+  /* Reads only the settings that the learner reads. */
   if (strcmp(run.algo.name, "pqn") == 0) core_text_appendf(text, "pqn.learning_rate %g", run.pqn.learning_rate);
   else core_text_appendf(text, "ppo.learning_rate %g", run.ppo.learning_rate);
   if (strcmp(run.algo.name, "ppo_ewma") == 0) core_text_appendf(text, ", ppo.com %g", run.ppo.com);
@@ -81,7 +81,7 @@ static void print_curriculum(const CoreConfig *config, const TrainingPlan *plan)
   printf("\n");
 }
 
-/* Of a run with worlds and networks. */
+/* Prints the plan of a run with worlds and networks. */
 static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
   printf("; updates        %" PRId64 " an iteration, %d transitions each\n", plan->updates_per_iteration,
          plan->minibatch_rows);
@@ -93,7 +93,7 @@ static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
   if (config->eval.count > 0 && *config->eval.levels) printf("; as often on    %s\n", config->eval.levels);
 }
 
-/* Prints how many instances of the environment the run makes; their size is not in the estimate of memory. */
+/* Prints how many instances of the environment the run creates; their size is not in the estimate of memory. */
 static void print_instances(const TrainingPlan *plan) {
   const int trained = plan->instances - plan->evaluation_worlds - plan->coverage_worlds - 1;
   printf("; instances      of the environment %d at once: %d to train, %d to evaluate", plan->instances, trained,

@@ -1,12 +1,11 @@
-/* The life of a run: check what its folder says, take the lease, start or resume, then iterate, log, evaluate and save
- * until the budget is used, a signal comes, or something fails. What training computes is training.c's business, and
- * what is logged logs.c's.
+/* Life of a run: check its directory, take the lease, start or resume, then iterate, log, evaluate and save until the
+ * budget is used, a signal arrives, or something fails. The training itself is in training.c, logging in logs.c.
  *
- * All ranks of a run go through this file together, so that they meet wherever training exchanges something; only the
- * first one has a folder, logs and a state, and what one of them decides or suffers all of them agree on.
+ * All ranks of a run execute this file together, so that they meet wherever training exchanges data; only the first one
+ * has a directory, logs and a state, and all of them agree on every decision and failure of one.
  *
  * The order of writing makes restarts exact: run logs reach the disk before the checkpoint that counts their rows as
- * done, so an interrupted run repeats rows (which are the same) but never misses one. */
+ * done, so an interrupted run repeats rows (with the same content) but never misses one. */
 #include "trainer/run/run.h"
 
 #include <inttypes.h>
@@ -29,9 +28,9 @@
 #include "trainer/run/run_code.h"
 #include "trainer/run/run_evaluate.h"
 
-static const double RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* of a checkpoint that failed */
+static const double RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* seconds between attempts after a failed checkpoint */
 
-/* Known to checkpoints but different in every attempt. */
+/* Checkpoint section that differs in every attempt. */
 typedef struct RunClock {
   double train_seconds;        /* of all attempts up to this checkpoint */
   int64_t attempt;
@@ -49,19 +48,20 @@ typedef struct Run {
   Checkpoint checkpoint;
   Progress progress;
   RunClock clock;              /* as of the last checkpoint */
-  StoreIteration row;          /* of the last iteration of this attempt */
+  StoreIteration row;          /* row of the last iteration of this attempt */
   bool diverged, worlds_warned, unfinished_warned;
-  int stop;                    /* the signal that some rank was told to stop by, known to all of them; 0 = none */
+  int stop;                    /* stop signal of any rank, known to all of them; 0 = none */
   double started_s, saved_s; /* core_clock_s */
-  double retry_s, retry_at_s;  /* a checkpoint has failed: wait between tries, and when the next one is; 0: not so */
-  int64_t saved_iteration;     /* of the newest checkpoint of this attempt or the one it came from; -1 = none */
+  double retry_s, retry_at_s;  /* after a failed checkpoint: delay before the next attempt, and its time; 0: none
+                                * failed */
+  int64_t saved_iteration;     /* of the newest checkpoint of this attempt or the one it resumed; -1 = none */
 } Run;
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------ */
 
 static double train_seconds(const Run *run) { return run->clock.train_seconds + core_clock_s() - run->started_s; }
 
-/* The clock is saved as of now, but counts on from the attempt's start. */
+/* Writes a checkpoint. The clock is saved as of now, but continues from the attempt's start. */
 static int write_checkpoint(Run *run) {
   RunClock at_start = run->clock;
   run->clock.train_seconds = train_seconds(run);
@@ -71,7 +71,7 @@ static int write_checkpoint(Run *run) {
   return code;
 }
 
-/* Books a checkpoint that was written, or when to try again. */
+/* Records a written checkpoint, or schedules the next attempt. */
 static void note_save(Run *run, int code) {
   if (code == CORE_OK) {
     if (run->retry_s > 0) progress_message(&run->progress, "checkpoints can be written again");
@@ -87,7 +87,7 @@ static void note_save(Run *run, int code) {
   run->retry_at_s = core_clock_s() + run->retry_s;
 }
 
-/* Saves the present position, unless it is saved already. */
+/* Saves the current position, unless it is saved already. */
 static int save(Run *run) {
   int code = CORE_OK;
   bool needed = run->saved_iteration != run->training->position.iteration;
@@ -125,11 +125,12 @@ static int evaluate_if_due(Run *run) {
   const RunEvaluation evaluation = {run->training, &run->logs, &run->progress, run->root, run->id};
   const bool was_interrupted = run->training->evaluation_due >= 0;
   TRY(run_evaluate_if_due(&evaluation, &run->unfinished_warned));
-  if (was_interrupted) run->saved_iteration = -1; /* what is saved says that it is due */
+  if (was_interrupted) run->saved_iteration = -1; /* the saved state says that the evaluation is due */
   return CORE_OK;
 }
 
-/* The physics ended such episodes by itself; a person should still know that a level makes it explode. */
+/* Warns of worlds that became nonfinite. The physics ended such episodes, but the user should know that a level makes
+ * it diverge. */
 static void warn_of_nonfinite_worlds(Run *run) {
   const Env *env = run->training->env;
   if (run->worlds_warned || env == NULL || env->physics == NULL) return;
@@ -147,7 +148,7 @@ static void show_state(Run *run) {
   progress_draw(&run->progress, run->training, &run->row, training_finished(run->training));
 }
 
-/* Any rank may have been told to stop; the first one knows the time. */
+/* Agrees on a stop, which any rank may have received, and on saving, which the first rank decides by time. */
 static void agree_on_next(Run *run, bool *save_now) {
   double told[] = {core_signals_stop(), ranks_is_first() && save_due(run)};
   ranks_max(told, 2);
@@ -159,7 +160,7 @@ static int iterate(Run *run) {
   bool save_now;
   agree_on_next(run, &save_now);
   while (!training_finished(run->training) && run->stop == 0) {
-    core_signals_guard(); /* what libraries have installed meanwhile */
+    core_signals_guard(); /* handlers that libraries have installed meanwhile */
     int code = training_iterate(run->training, &run->row);
     run->diverged = code != CORE_OK && code != CORE_REQUEUE && !run->training->env_failed;
     if (code != CORE_OK) return code;
@@ -169,13 +170,13 @@ static int iterate(Run *run) {
     TRY(evaluate_if_due(run));
     warn_of_nonfinite_worlds(run);
     agree_on_next(run, &save_now);
-    if (save_now) save(run); /* training goes on without */
+    if (save_now) save(run); /* training continues without it */
     if (ranks_is_first()) show_state(run);
   }
   return CORE_OK;
 }
 
-/* From a started or restored state to the end of the budget or a signal. */
+/* Trains from a started or restored state to the end of the budget or a signal. */
 static int train(Run *run) {
   const bool is_due = run->saved_iteration < 0 || run->training->evaluation_due >= 0;
   bool save_now;
@@ -204,7 +205,7 @@ static int inherit(Run *run) {
   return CORE_OK;
 }
 
-/* The newest good checkpoint; saved_iteration stays -1 without one. */
+/* Restores the newest valid checkpoint; saved_iteration stays -1 without one. */
 static int restore(Run *run) {
   int code = CORE_OK;
   if (!run->options->resume) return CORE_OK;
@@ -243,7 +244,7 @@ static int open_logs(Run *run) {
   return run_logs_open(&run->logs, run->config, run->root, run->id, run->state.attempt);
 }
 
-/* By now all libraries have their threads and handlers. */
+/* Checks signal handling, when all libraries have created their threads and handlers. */
 static void check_signals(void) {
   char thread[96];
   core_signals_guard();
@@ -251,7 +252,7 @@ static void check_signals(void) {
   if (*thread) core_warn("%s takes signals: if it computes, one that comes can damage memory", thread);
 }
 
-/* Of a stop before there is anything to save. */
+/* Records a stop before there is anything to save. */
 static void note_early_stop(Run *run) {
   progress_message(&run->progress, "stopped by signal %d before training began; --resume starts it",
                    core_signals_stop());
@@ -311,8 +312,8 @@ static void note_scaling(const CoreConfig *config) {
   core_text_free(&text);
 }
 
-/* Called by the thread that watches the other ranks, while the main thread may wait for one that is gone; and where
- * other people's code ends this process. */
+/* Called by the thread that watches the other ranks, while the main thread may wait for a dead one; and where foreign
+ * code ends this process. */
 static void on_loss(void *context, const char *message) {
   Run *run = context;
   core_log(CORE_LOG_ERROR, "%s", message);
@@ -330,7 +331,7 @@ static void note_start(const Run *run) {
   note_scaling(run->config);
 }
 
-/* What train.device = auto came to. */
+/* Logs what train.device = auto resolved to. */
 static void note_device(Run *run) {
   const Training *training = run->training;
   const char *reason = training->device_note[0] ? training->device_note : CORE_HAS_CUDA ? "" : "built without CUDA";
@@ -341,7 +342,7 @@ static void note_device(Run *run) {
                      *reason ? ")" : "");
 }
 
-/* The attempt between its first and its last state; the other ranks have only the attempt. */
+/* Runs the attempt between its first and its last state; the other ranks have no state. */
 static int attempt_with_state(Run *run) {
   if (!ranks_is_first()) {
     TRY(ranks_agree(CORE_OK));
@@ -365,7 +366,7 @@ static int attempt_with_state(Run *run) {
 
 /* ---- the folder ------------------------------------------------------------------------------------------------ */
 
-/* May this run start now, given what its folder holds? */
+/* Checks whether this run may start now, given its directory. */
 static int check_start(Run *run) {
   const CoreConfig *config = run->config;
   int64_t newest;
@@ -382,7 +383,8 @@ static int check_start(Run *run) {
   return run_code_begin(config, newest >= 0 && !restart, &run->state);
 }
 
-/* Nobody else writes here now. The state is read again, since another trainer may have finished while we waited. */
+/* Checks the directory under the lease. Reads the state again, since another trainer may have finished while this one
+ * waited. */
 static int check_folder(Run *run, bool *finished_before) {
   char folder[CORE_PATH_MAX];
   TRY(store_run_state_read(run->root, run->id, true, &run->state));
@@ -461,13 +463,13 @@ int run_train(const CoreConfig *config, const RunOptions *options) {
   RunOptions own = *options;
   core_signals_expect_stop(); /* batch systems announce the end with SIGUSR1, SIGUSR2 or SIGTERM */
   TRY(ranks_start());
-  core_signals_guard(); /* MPI has handlers of its own */
+  core_signals_guard(); /* MPI installs handlers */
   if (!ranks_is_first()) {
     own.quiet = true;
     core_log_open(NULL, CORE_LOG_WARN);
   }
   int code = run_together(config, &own);
-  if (code == CORE_REQUEUE) core_error_clear(); /* no fault, and told already */
+  if (code == CORE_REQUEUE) core_error_clear(); /* not an error, and reported already */
   ranks_stop();
-  return ranks_is_first() ? code : CORE_OK; /* which has said it for all */
+  return ranks_is_first() ? code : CORE_OK; /* the first rank reports the error for all */
 }

@@ -1,4 +1,4 @@
-/* Attempts and their code (run_code.h). */
+/* Recorded code of attempts (run_code.h). */
 #include "trainer/run/run_code.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ int run_code_check_option(const char *if_changed) {
   return core_error(CORE_USAGE, "--if-changed %.80s: expected refuse, keep, restart or hashes of code", if_changed);
 }
 
-/* The code of its latest attempt. */
+/* Returns the code of the latest attempt. */
 static const char *latest(const StoreState *state) {
   const char *plus = strrchr(state->code, '+');
   return plus ? plus + 1 : state->code;

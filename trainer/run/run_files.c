@@ -1,4 +1,4 @@
-/* A name to files. What is there is taken first: a file, then a folder, then the workspace is asked. */
+/* Resolution of a name to files, in order: a file, a directory, a run of the workspace. */
 #include "trainer/run/run_files.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static bool is_kind(const char *path, mode_t kind) {
   return stat(path, &status) == 0 && (status.st_mode & S_IFMT) == kind;
 }
 
-/* A checkpoint lies two folders below its run's. */
+/* A checkpoint is two directories below its run's. */
 static int of_file(const char *path, RunFiles *files) {
   const char *slash = strrchr(path, '/');
   TRY(core_files_path(files->checkpoint, "%s", path));
@@ -43,7 +43,7 @@ int run_files_find(const char *text, const char *root_option, RunFiles *files) {
   const size_t length = strlen(text);
   if (is_kind(text, S_IFREG)) return of_file(text, files);
   if (length > 5 && strcmp(text + length - 5, ".ckpt") == 0) {
-    if (access(text, F_OK) == 0) return of_file(text, files); /* a pipe: its reader says so */
+    if (access(text, F_OK) == 0) return of_file(text, files); /* a pipe: its reader reports the error */
     return core_error(CORE_USAGE, "there is no checkpoint %.200s", text);
   }
   if (core_files_path(config, "%s/config.ini", text) == CORE_OK && is_kind(config, S_IFREG))

@@ -1,4 +1,4 @@
-/* Putting the parts together, and one iteration of them. */
+/* Assembly of the parts, and one iteration of them. */
 #include "trainer/run/training.h"
 
 #include <inttypes.h>
@@ -30,14 +30,14 @@ static int register_buffers(Training *training, int max_rows) {
   CoreArena *arena = training->arena;
   const Env *levels = training->levels;
   agent_register(&training->agent, config, levels, max_rows, arena);
-  Env trained_on = *levels; /* the same but for the number of levels, which the rollout counts by */
+  Env trained_on = *levels; /* identical except for the number of levels in rollout statistics */
   if (training->curriculum) {
     curriculum_register(training->curriculum, config, levels, &training->shards, arena);
     trained_on.level_count = curriculum_levels(training->curriculum);
   }
   rollout_register(&training->rollout, config, &trained_on, &training->shards, (int)config->ppo.num_steps,
                    arena);
-  const bool follows_kl = config->comm.deterministic && config->ppo.ddr_target > 0; /* as learning does, then */
+  const bool follows_kl = config->comm.deterministic && config->ppo.ddr_target > 0; /* in the same chunks as learning */
   metrics_register(&training->metrics, &training->agent, &training->rollout, config->metrics.states,
                    follows_kl ? minibatch_room(config, &training->shards) : 0, arena);
   coverage_register(&training->coverage, levels, &training->shards, config->metrics.states,
@@ -52,7 +52,7 @@ static int register_buffers(Training *training, int max_rows) {
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Rows that the activations must hold: a piece of a minibatch, or as many acting worlds as are worth one pass. */
+/* Returns the rows that the activations must hold: a micro-batch, or as many acting worlds as are worth one pass. */
 static int activation_rows(const CoreConfig *config, const Shards *shards) {
   int64_t acting = larger(shards->worlds, config->eval.count > 0 ? config->eval.episodes : 0);
   int64_t minibatch = shards->global_shards > 1 ? minibatch_room(config, shards) : learner_size(config).rows;
@@ -70,7 +70,8 @@ static int estimate_memory(Training *training) {
     plan->environment_bytes = training_worlds + search_worlds + evaluation_worlds;
   } else {
     TRY(env_estimate_bytes(training->levels, training->shards.worlds, &training_worlds));
-    /* A checkpoint copies the training worlds' state, which is most of what they hold; the first rank copies all. */
+    /* A checkpoint copies the training worlds' state, which is most of their memory; the first rank copies all
+     * ranks'. */
     plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   }
   plan->buffer_bytes =
@@ -155,8 +156,8 @@ void training_destroy(Training **training) {
   Training *owned = *training;
   if (owned == NULL) return;
   rollout_destroy(&owned->rollout);
-  learner_destroy(&owned->learner); /* first: NCCL keeps a communicator until no graph has its calls any more */
-  communicator_destroy(&owned->communicator); /* then: freeing memory waits for what other ranks may never join */
+  learner_destroy(&owned->learner); /* first: NCCL keeps a communicator as long as a graph has its calls */
+  communicator_destroy(&owned->communicator); /* next: freeing memory waits for sums that other ranks may never join */
   evaluation_sets_destroy(&owned->others);
   evaluate_destroy(&owned->evaluator);
   if (owned->curriculum) curriculum_destroy(owned->curriculum);
@@ -207,7 +208,7 @@ static int allocate(Training *training) {
   if (config->eval.count > 0) TRY(evaluate_create(&training->evaluator, levels, seed, device));
   TRY(evaluation_sets_create(&training->others, seed, device));
   TRY(coverage_create(&training->coverage, levels, &training->rollout.head));
-  if (training->curriculum) return CORE_OK; /* every rollout begins anew: nothing of the worlds is saved */
+  if (training->curriculum) return CORE_OK; /* every rollout starts new episodes: no state of the worlds is saved */
   training->env_state_bytes = training->env->state_bytes(training->env);
   training->env_state = core_memory_zero_allocate(1, training->env_state_bytes);
   return CORE_OK;
@@ -225,9 +226,9 @@ int training_start(Training *training) {
   }
   agent_init_weights(&training->agent, (uint64_t)training->config.train.seed);
   training->learner.kind->start(training->learner.state);
-  coverage_reset(&training->coverage); /* what a damaged checkpoint may have left there */
+  coverage_reset(&training->coverage); /* leftovers of a damaged checkpoint */
   TRY(rollout_start(&training->rollout, training->env, (uint64_t)training->config.train.seed));
-  training_bf16_start(training); /* by what the worlds show now */
+  training_bf16_start(training); /* on the worlds' current observations */
   return CORE_OK;
 }
 
@@ -236,7 +237,7 @@ int training_start(Training *training) {
 void training_add_sections(Training *training, Checkpoint *checkpoint) {
   Sections *sections = &training->sections;
   sections->checkpoint = checkpoint;
-  training->evaluation_due = -1; /* what stays where a file has no such section */
+  training->evaluation_due = -1; /* value where a file lacks the section */
   checkpoint_add_optional(checkpoint, TRAINING_EVALUATION_SECTION, &training->evaluation_due,
                           sizeof training->evaluation_due);
   checkpoint_add(checkpoint, "position", &training->position, sizeof training->position);
@@ -272,7 +273,7 @@ void training_before_save(Training *training) {
   sections_gather(&training->sections);
 }
 
-/* A checkpoint's sums say that it is as it was written, not that this program wrote it. */
+/* Checks the position. A checkpoint's checksums prove that it is undamaged, not that this program wrote it. */
 static int check_position(const Training *training) {
   const TrainingPosition *position = &training->position;
   const int64_t last = INT64_MAX / 2 / training->plan.transitions_per_iteration, updates = INT64_MAX / 2;
@@ -382,7 +383,7 @@ static int iterate_sgd(Training *training, StoreIteration *row) {
   return CORE_OK;
 }
 
-/* What is to be measured in this iteration: before its rollout, and before its update. */
+/* Sets up the measurements of this iteration, before its rollout and before its update. */
 static int choose_metrics(Training *training, uint64_t seed, int64_t iteration) {
   metrics_choose(&training->metrics, &training->config, iteration);
   training->rollout.coverage = training->metrics.depth >= METRICS_REPRESENTATION ? &training->coverage : NULL;
@@ -401,7 +402,7 @@ static void begin_metrics(Training *training, uint64_t seed, int64_t iteration) 
     profile_begin(&training->profile, training->ops, &training->agent, &training->rollout, seed, iteration);
 }
 
-/* Of the rollout that was measured: what the run has seen so far. */
+/* Merges the coverage of the measured rollout. */
 static void finish_coverage(Training *training, StoreIteration *row) {
   if (training->rollout.coverage == NULL) return;
   coverage_finish(&training->coverage);
@@ -455,7 +456,7 @@ int training_iterate(Training *training, StoreIteration *row) {
   finish_profile(training, row);
   finish_coverage(training, row);
   if (training->rollout.visited) visited_finish(&training->visited);
-  obs_advance(&training->rollout.pipeline); /* until now all was seen with the statistics of the rollout */
+  obs_advance(&training->rollout.pipeline); /* the iteration used the rollout's statistics up to here */
   double measured = core_clock_s();
 
   training->position.iteration = iteration;

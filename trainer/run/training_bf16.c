@@ -1,4 +1,4 @@
-/* The choice of a run's bf16 products: which layers it has, who decides, what the log says (training_bf16.h). */
+/* Choice of a run's bf16 methods: its layers, which rank decides, and the log (training_bf16.h). */
 #include "trainer/run/training_bf16.h"
 
 #include <string.h>
@@ -11,11 +11,12 @@ static bool chooses(const Training *training) { return is_bf16(training) && trai
 
 void training_bf16_add_section(Training *training, Checkpoint *checkpoint) {
   if (!is_bf16(training)) return;
-  training->bf16 = (OpsBf16){.layers = OPS_BF16_EARLIER}; /* what stays where a file has no such section */
+  training->bf16 = (OpsBf16){.layers = OPS_BF16_EARLIER}; /* value where a file lacks the section */
   checkpoint_add_optional(checkpoint, TRAINING_BF16_SECTION, &training->bf16, sizeof training->bf16);
 }
 
-/* Ranks may run on processors that differ: what one of them lacks, none takes. */
+/* Adopts the first rank's choice. Ranks may run on different processors: a method that one of them lacks is not
+ * used. */
 static void follow_the_first(Training *training) {
   OpsBf16 *choice = &training->bf16;
   ranks_broadcast(choice, sizeof *choice);
@@ -28,7 +29,7 @@ static void follow_the_first(Training *training) {
     core_warn("bf16: a rank's processor multiplies no bf16 numbers, so no rank does: factors are rounded");
 }
 
-/* The restored choice, and what was made of it here. */
+/* Logs the restored choice and its adaptation to this processor. */
 static void tell(const OpsBf16 *choice, const char *what) {
   CoreText text = {0};
   ops_bf16_describe(choice, &text);
@@ -36,8 +37,8 @@ static void tell(const OpsBf16 *choice, const char *what) {
   core_text_free(&text);
 }
 
-/* What the first layer will read, at the beginning of the run's episodes. x NULL: not known before it is normalised or
- * encoded. */
+/* Returns the first layer's input at the start of the run's episodes. x NULL: unknown before normalization or
+ * encoding. */
 static OpsBf16Input input_of(const Training *training) {
   const Rollout *rollout = &training->rollout;
   const bool is_known = !rollout->pipeline.active && training->agent.encoder.shape.kind == ENCODER_NONE;

@@ -1,4 +1,4 @@
-/* Choosing a device for a training, and its checkpoints (training_device.h). */
+/* Device selection, and checkpoints of device memory (training_device.h). */
 #include "trainer/run/training_device.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 /* ---- which one --------------------------------------------------------------------------------------------------- */
 
-/* What only a GPU can do. */
+/* Checks for settings that need a GPU. */
 static int check_host(const Training *training) {
   if (training->device || strcmp(training->config.train.precision, "tf32") != 0) return CORE_OK;
   return core_error(CORE_USAGE,
@@ -21,7 +21,7 @@ static int check_host(const Training *training) {
                     training->device_note[0] ? ", as " : "", training->device_note);
 }
 
-/* All ranks on GPUs, or none: where auto leaves one of them on the CPU, all go there. */
+/* Puts all ranks on GPUs, or none: where auto leaves one of them on the CPU, all use it. */
 static int agree_on_device(Training *training) {
   double without = training->device == NULL;
   ranks_max(&without, 1);
@@ -47,7 +47,7 @@ static int open_shared(Training *training) {
 
 static int open_device(Training *training) {
   const CoreConfig *config = &training->config;
-  /* A few numbers' work, for which a launch is longer than the step: a GPU only where it is asked for. */
+  /* With a few elements a launch takes longer than the step: a GPU only if requested. */
   if (core_config_has_no_worlds(config) && strcmp(config->train.device, "cuda") != 0) return CORE_OK;
   TRY(open_shared(training));
   TRY(agree_on_device(training));
@@ -111,7 +111,7 @@ static void *mirror_of(Training *training, void *device, size_t bytes) {
 
 void training_device_mirror(Training *training, Checkpoint *checkpoint) {
   Sections *sections = &training->sections;
-  for (int k = 0; k < sections->count && ranks_size() > 1; k++) { /* `all` of several ranks is the host's already */
+  for (int k = 0; k < sections->count && ranks_size() > 1; k++) { /* with several ranks `all` is host memory already */
     SectionsWorlds *worlds = &sections->worlds[k];
     if (core_arena_holds_on_device(training->arena, worlds->own))
       worlds->own = mirror_of(training, worlds->own, worlds->bytes);

@@ -1,4 +1,4 @@
-/* When a training is evaluated, its rows, and what of them is shown while it runs (training.h). */
+/* Schedule of evaluations, their rows, and the values shown during the run (training.h). */
 #include <math.h>
 
 #include "trainer/ranks/ranks.h"
@@ -12,7 +12,7 @@ void training_record_results(Training *training, const StoreIteration *row) {
   if (!evaluates || isnan(training->episode_return)) training->episode_return = row->episode_return;
 }
 
-/* Evaluations that belong to the first `iteration` iterations, the one before training not counted. */
+/* Returns the evaluations within the first `iteration` iterations, without the one before training. */
 static int64_t evaluations_until(const Training *training, int64_t iteration) {
   long double share = (long double)iteration * (long double)training->config.eval.count;
   return (int64_t)floorl(share / (long double)training->plan.iterations);

@@ -1,4 +1,4 @@
-/* Adding up a device's memory, and saying what to do (training_memory.h). */
+/* Sum of a device's memory, and advice on reducing it (training_memory.h). */
 #include "trainer/run/training_memory.h"
 
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #include "core/text.h"
 #include "trainer/run/training_device.h"
 
-/* Of the driver, for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
+/* Driver memory for the process' kernels and heap: about 500 MB with CUDA 12 and 13 on an H100 or H200. */
 static const double CONTEXT_BYTES = 500e6;
-enum { NAMED = 4 }; /* tensors in a message */
+enum { NAMED = 4 }; /* tensors named in a message */
 
-/* Of the environments that train and evaluate, beside their worlds. */
+/* Returns the scratch of the environments that train and evaluate, in addition to their worlds. */
 static double scratch_of_worlds(const Training *training) {
   const Env *env = training->levels;
   const int64_t evaluated = training->evaluator.worlds;
@@ -20,7 +20,8 @@ static double scratch_of_worlds(const Training *training) {
          (evaluated > 0 ? (double)env->device->scratch_bytes(env, training->device, evaluated) : 0);
 }
 
-/* Places for a filter's levels: of the environments that train and evaluate, or of a curriculum and its search. */
+/* Returns the slots for a filter's levels: of the environments that train and evaluate, or of a curriculum and its
+ * search. */
 static double filter_places(const Training *training) {
   const Env *env = training->levels;
   const Curriculum *curriculum = training->curriculum;
@@ -43,8 +44,7 @@ double training_memory_estimate(const Training *training, double worlds_bytes) {
          (training->device->stream ? CONTEXT_BYTES : 0);
 }
 
-/* Another way to keep observations that takes less: the one without an error where these settings
- * allow it (compact.h). */
+/* Returns a smaller storage of observations, the lossless one where these settings allow it (compact.h). */
 static const char *smaller_observations(const Training *training) {
   const char *storage = training->config.train.observation_storage;
   const bool has_state = strcmp(storage, "state") != 0 && compact_check(&training->config, training->levels) == CORE_OK;
@@ -55,7 +55,7 @@ static const char *smaller_observations(const Training *training) {
   return "lower env.num or ppo.num_steps";
 }
 
-/* What makes a tensor smaller, by how its label begins. */
+/* Returns the setting that shrinks a tensor, by the start of its label. */
 static const char *setting_for(const Training *training, const char *label) {
   static const struct { const char *begins, *setting; } known[] = {
     {"minibatch permutation", "lower env.num or ppo.num_steps"},
@@ -75,7 +75,7 @@ static const char *setting_for(const Training *training, const char *label) {
   return "lower env.num or ppo.num_steps";
 }
 
-/* Adds up the instances that exist while the coverage box is played, beside those of training and evaluation. */
+/* Adds the instances that exist while the coverage box is played, in addition to those of training and evaluation. */
 void training_memory_count(Training *training) {
   TrainingPlan *plan = &training->plan;
   plan->are_foreign = training->levels->foreign != NULL;

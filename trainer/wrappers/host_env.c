@@ -1,4 +1,4 @@
-/* Environments of the host for devices (hosted.h). */
+/* Host environments for devices (host_env.h). */
 #include "trainer/wrappers/host_env.h"
 
 #include <omp.h>
@@ -10,31 +10,31 @@
 
 typedef struct Hosted Hosted;
 
-/* A step of some worlds. Steps wait in the device's stream while others are asked for, so what is the same in all of
- * them is kept as long as the environment. */
+/* Step of some worlds. Steps wait in the device's stream while later ones are issued, so the parts common to all of
+ * them live as long as the environment. */
 typedef struct Job {
   Hosted *hosted;
   int first, count;
-  EnvStep out; /* page-locked, NULL where nobody asks for it */
+  EnvStep out; /* page-locked; NULL where not requested */
   struct Job *next;
 } Job;
 
 struct Hosted {
   Env *host;
   CoreDevice *device; /* NULL: buffers are on the host */
-  int threads;        /* of a step, whichever thread of the device's runtime it comes from */
+  int threads;        /* threads of a step, whichever thread of the device's runtime runs it */
   void *memory;       /* page-locked: */
   size_t bytes;
   char *actions;
   EnvStep out;
   Job *jobs;
-  double seconds;     /* of steps since they were asked for */
+  double seconds;     /* seconds of steps since they were last requested */
 };
 
 static Hosted *hosted_of(const Env *env) { return env->state; }
 static Env *host_of(const Env *env) { return hosted_of(env)->host; }
 
-/* The host's turn: nothing is under way. */
+/* Returns the inner environment, once no step is in progress. */
 static Env *settled(const Env *env) {
   const Hosted *hosted = hosted_of(env);
   if (hosted->device) hosted->device->synchronize(hosted->device);
@@ -48,7 +48,7 @@ static size_t action_bytes(const Env *env) {
 }
 static size_t observation_bytes(const Env *env) { return (size_t)env->observation_length * sizeof(float); }
 
-/* The next `bytes` bytes of the memory; NULL before there is any. */
+/* Allocates the next `bytes` bytes of the memory; NULL before it is allocated. */
 static void *take(Hosted *hosted, size_t bytes) {
   enum { LINE = 64 };
   char *at = hosted->memory ? (char *)hosted->memory + hosted->bytes : NULL;
@@ -94,7 +94,7 @@ static void run_job(void *argument) {
   hosted->seconds += core_clock_s() - begun;
 }
 
-/* What the worlds are to give where `out` wants it. */
+/* Returns the host buffers for the outputs requested in `out`. */
 static EnvStep wanted_of(const Hosted *hosted, const EnvStep *out) {
   EnvStep wanted = hosted->out;
   if (out->levels == NULL) wanted.levels = NULL;
@@ -288,7 +288,7 @@ static int sibling(const Env *env, const EnvBatch *batch, Env **made) {
 int host_env_create(Env *host, CoreDevice *device, Env **made) {
   Hosted *hosted = core_memory_zero_allocate(1, sizeof *hosted);
   *hosted = (Hosted){.host = host, .device = device, .threads = omp_get_max_threads()};
-  divide(hosted); /* how much */
+  divide(hosted); /* measures the size */
   const int code = core_device_allocate_pinned(device, hosted->bytes, &hosted->memory);
   if (code != CORE_OK) {
     env_destroy(&host);

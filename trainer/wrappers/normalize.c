@@ -1,4 +1,4 @@
-/* Running moments and the rules that make factors of them (normalise.h). */
+/* Running moments and the factors that the rules derive from them (normalize.h). */
 #include "trainer/wrappers/normalize.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "trainer/ranks/ranks.h"
 #include "trainer/wrappers/normalize_device.h"
 
-enum { TILE = 16 }; /* features that one thread takes: whole cache lines of every row */
+enum { TILE = 16 }; /* features per thread: whole cache lines of every row */
 
 NormalizeRule normalize_rule(const char *name) {
   static const char *const names[] = {"none", "stoix", "cleanrl", "rl_games", "cleanrl_each"};
@@ -22,7 +22,7 @@ NormalizeRule normalize_rule(const char *name) {
   return NORMALIZE_NONE;
 }
 
-/* What a rule takes for granted before the first observation: so many rows of mean 0 and variance 1. */
+/* Returns the rule's prior: a number of rows of mean 0 and variance 1. */
 static double prior(NormalizeRule rule) {
   const bool cleanrl = rule == NORMALIZE_CLEANRL || rule == NORMALIZE_CLEANRL_EACH;
   return cleanrl ? 1e-4 : rule == NORMALIZE_RL_GAMES ? 1 : 0;
@@ -30,8 +30,8 @@ static double prior(NormalizeRule rule) {
 
 /* ---- moments ---------------------------------------------------------------------------------------------------- */
 
-/* Features first .. first+tile-1 of all rows: the mean moves by the batch's mean difference, m2 by the sum of
- * (x - old mean)(x - new mean), which equals merging the batch's own moments. */
+/* Merges features first .. first+tile-1 of all rows: the mean moves by the batch's mean difference, m2 by the sum of (x
+ * - old mean)(x - new mean), which equals merging the batch's own moments. */
 static void merge_tile(double count, double *mean, double *m2, int features, const float *x, int rows, int first,
                        int tile) {
   double shift[TILE] = {0}, squares[TILE] = {0};
@@ -153,7 +153,7 @@ void reward_register(RewardScale *scale, RewardRule rule, double gamma, int worl
   CORE_ARENA_DEVICE(arena, scale->moments, reward_moments(scale), "moments of discounted rewards [1 or worlds][3]");
 }
 
-/* Both implementations begin with 1e-4 returns of mean 0 and variance 1. */
+/* Both implementations start with 1e-4 returns of mean 0 and variance 1. */
 void reward_restart(RewardScale *scale) {
   if (scale->rule == REWARD_NONE) return;
   core_device_zero(scale->device, scale->returns, (size_t)scale->worlds * sizeof *scale->returns);
@@ -190,7 +190,7 @@ static void count_returns(const RewardScale *scale) {
   moments[2] += squares;
 }
 
-/* Each world by itself. */
+/* Scales each world's reward by its own statistics. */
 static void step_each(const RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *truncated) {
   const OpsRewardEach step = {rewards, dones, truncated, scale->returns, scale->moments, (size_t)scale->worlds,
                               scale->gamma};
@@ -198,7 +198,7 @@ static void step_each(const RewardScale *scale, float *rewards, const uint8_t *d
 }
 
 void reward_step(RewardScale *scale, float *rewards, const uint8_t *dones, const uint8_t *truncated) {
-  /* Where openai/ppo-ewma's sums end is where episodes do. */
+  /* In openai/ppo-ewma the sums end where episodes do. */
   const uint8_t *goes_on = scale->rule == REWARD_CLEANRL ? truncated : NULL;
   const OpsRewardSigns signs = {rewards, (size_t)scale->worlds};
   if (scale->clips) KERNELS_EACH(scale->device, ops_reward_signs, ops_reward_sign, signs.n, &signs);

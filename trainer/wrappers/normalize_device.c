@@ -1,4 +1,4 @@
-/* Running normalisation on a device: the same rules, statistics in its memory (normalise_device.h). */
+/* Running normalization on a device: the same rules, statistics in its memory (normalize_device.h). */
 #include "trainer/wrappers/normalize_device.h"
 
 #include "core/device/arena.h"
@@ -13,12 +13,12 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, size_t elements
   device->launch(device, kernel, core_device_blocks(elements, THREADS, BLOCKS_MAX), THREADS, 0, arguments);
 }
 
-/* Nothing with one rank, which reads its own. */
+/* Gathers from all ranks. Does nothing with one rank, which reads its own. */
 static void gather(Communicator *communicator, const double *own, size_t n, double *all) {
   if (communicator) communicator->gather(communicator, own, n * sizeof *own, all);
 }
 
-/* As many for the run as there are KERNEL_NORMALIZE_PARTS, or a few more. */
+/* Returns the parts per shard: KERNEL_NORMALIZE_PARTS or slightly more for the run. */
 static size_t parts_of_shard(const Shards *shards) {
   const size_t all = (size_t)shards->global_shards;
   return (KERNEL_NORMALIZE_PARTS + all - 1) / all;

@@ -1,4 +1,4 @@
-/* Statistics a world: loops around what kernels do for one element (kernels_normalise_each.h), and pooling. */
+/* Statistics per world: loops around the kernels' elementwise formulas (kernels_normalize_each.h), and pooling. */
 #include "trainer/wrappers/normalize_each.h"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ void normalize_each_apply(const NormalizeEach *each, const float *x, float *y, i
 
 /* ---- all worlds together ----------------------------------------------------------------------------------------- */
 
-/* Merges records in their order; means first, so that squares are about the final one. */
+/* Merges records in their order; means first, so that squares are about the final mean. */
 static void pool(const double *records, int worlds, int features, double *pooled) {
   const size_t record = record_of(features), n = (size_t)features;
   memset(pooled, 0, record * sizeof *pooled);

@@ -1,4 +1,4 @@
-/* Normalising, and the column of blocks (observer.h). */
+/* Normalization, and the block column (obs_pipeline.h). */
 #include "trainer/wrappers/obs_pipeline.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void round_rows(const ObsPipeline *pipeline, float *seen, int worlds) {
   if (pipeline->is_half) round_to_halves(pipeline->device, seen, (size_t)worlds * (size_t)pipeline->seen);
 }
 
-/* All but the column of blocks, whose numbers are whole and small. */
+/* Transforms all columns except the block column, whose values are small integers. */
 static void transform(const ObsPipeline *pipeline, const float *raw, int worlds, float *seen) {
   const size_t rows = (size_t)worlds;
   if (pipeline->has_moments) normalize_apply(&pipeline->normalizer, raw, worlds, seen, pipeline->seen);
@@ -106,7 +106,7 @@ void obs_transform(const ObsPipeline *pipeline, float *seen) {
 }
 
 void obs_transform_last(const ObsPipeline *pipeline, const ObsLast *last) {
-  if (pipeline->is_each) round_rows(pipeline, last->seen, pipeline->worlds); /* the rest was done when they arrived */
+  if (pipeline->is_each) round_rows(pipeline, last->seen, pipeline->worlds); /* the rest was done on arrival */
   else transform(pipeline, last->raw, pipeline->worlds, last->seen);
   mark_blocks(pipeline, last->seen);
 }

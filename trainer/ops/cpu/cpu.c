@@ -1,7 +1,7 @@
-/* The CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_chain.c, cpu_dense.c,
- * cpu_norm.c, cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in
- * cpu_library.c, what takes its place in small networks in cpu_small.c and cpu_zeros.c, its use in the run's
- * precision in cpu_product.c, and the choice of it in cpu_bf16.c. */
+/* CPU implementation of ops.h: its table, its state, its threads. The arithmetic is in cpu_chain.c, cpu_dense.c,
+ * cpu_norm.c, cpu_q.c, cpu_policy.c, cpu_gaussian.c and cpu_vector.c; the matrix-product library in cpu_library.c, its
+ * replacement in small networks in cpu_small.c and cpu_zeros.c, its use in the run's precision in cpu_product.c, and
+ * the choice of it in cpu_bf16.c. */
 #include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Choosing how each layer's products are made with train.precision = bf16 (bf16.h): by measuring passes over layers of
- * the same shape. Threads share a pass out by blocks of rows, so a few blocks on one thread tell what all will take.
- * Its processor time counts, so that other work of the machine does not choose. What is chosen is computed by
- * cpu_chain.c and cpu_dense.c. */
+/* Choice of each layer's method with train.precision = bf16 (bf16.h), by timing passes over layers of the same shape.
+ * Threads divide a pass by blocks of rows, so a few blocks on one thread predict the time on all. The thread's
+ * processor time is measured, so that other load on the machine does not influence the choice. cpu_chain.c and
+ * cpu_dense.c compute with the chosen method. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "trainer/ops/cpu/cpu_internal.h"
 
 enum {
-  TRIES = 5,              /* passes of each way, in turn, of which the fastest counts */
-  BLOCKS = 2,             /* of rows that are measured, at most */
-  USUAL_WIDTH = 256,      /* of the layer that `trainer info` measures */
+  TRIES = 5,              /* passes of each method, alternating, of which the fastest counts */
+  BLOCKS = 2,             /* maximum blocks of rows that are timed */
+  USUAL_WIDTH = 256,      /* width of the layer that `trainer info` times */
   USUAL_BLOCKS = 8,
 };
-/* bf16 must win by so much. A layer alone promises a little more than it gives in a network, where its gradient may end
- * and its numbers come from other layers' caches; and near a tie runs should not choose by chance. */
+/* Required speedup of bf16. A single layer promises slightly more than it gives in a network, where its gradient may
+ * end and its inputs come from other layers' caches; and near a tie the choice should not be random. */
 static const double GAIN = 1.3;
 
 static const char *const WAY_NAMES[OPS_BF16_METHODS] = {
@@ -52,7 +52,7 @@ void ops_bf16_add(OpsBf16 *choice, int in, int out) {
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
-/* A layer of its own, with its numbers. */
+/* A timed layer, with its buffers. */
 typedef struct Timing {
   Ops *ops;
   int rows;
@@ -60,7 +60,7 @@ typedef struct Timing {
   float *x, *dy, *dx, *all;
 } Timing;
 
-/* Normal numbers of both signs: how long a product takes may depend on zeros and denormals. */
+/* Fills x with normal values of both signs: the time of a product may depend on zeros and denormals. */
 static void fill(float *x, size_t n) {
   uint32_t bits = 1;
   for (size_t i = 0; i < n; i++) {
@@ -69,7 +69,7 @@ static void fill(float *x, size_t n) {
   }
 }
 
-/* input: as ops_cpu_bf16_choose has it. Of a first layer no gradient goes on below. */
+/* input: as in ops_cpu_bf16_choose. A first layer needs no gradient at its input. */
 static Timing begin_trial(Ops *ops, int rows, const OpsBf16Input *input, int in, int out) {
   const size_t x = (size_t)rows * (size_t)in, y = (size_t)rows * (size_t)out, w = (size_t)in * (size_t)out;
   const size_t n = 2 * x + 2 * y + 2 * w + 2 * (size_t)out;
@@ -98,7 +98,7 @@ static double processor_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* A forward and a backward pass by the way that the state has for all layers. */
+/* Times a forward and a backward pass with the state's method for all layers. */
 static double time_pass(const Timing *t) {
   const double start = processor_s();
   cpu_chain_forward(t->ops, t->x, &t->layer, 1, t->rows);
@@ -106,7 +106,7 @@ static double time_pass(const Timing *t) {
   return processor_s() - start;
 }
 
-/* The faster of `plain` and the library, with the times of both. */
+/* Chooses the faster of `plain` and the library, and stores both times. */
 static void measure(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16Method plain, OpsBf16Layer *layer) {
   const OpsBf16Method methods[] = {plain, OPS_BF16_LIBRARY};
   CpuState *state = cpu_state(ops);
@@ -114,7 +114,7 @@ static void measure(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16Method
   const double flops_before = ops->flops;
   Timing trial = begin_trial(ops, rows, input, layer->in, layer->out);
   double best[] = {INFINITY, INFINITY};
-  for (int i = 0; i < 2 * (TRIES + 1); i++) { /* the first of each makes what stays: threads, the library's kernels */
+  for (int i = 0; i < 2 * (TRIES + 1); i++) { /* the first pass of each initializes threads and the library's kernels */
     state->method = methods[i % 2];
     const double seconds = time_pass(&trial);
     if (i >= 2 && seconds < best[i % 2]) best[i % 2] = seconds;
@@ -126,14 +126,14 @@ static void measure(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16Method
   for (int i = 0; i < 2; i++) layer->seconds[methods[i]] = best[i];
 }
 
-/* Measures the layers that were not in float32, or all of a new choice. */
+/* Times the layers that were not float32, or all of a new choice. */
 static void measure_all(Ops *ops, int rows, const OpsBf16Input *input, bool is_new, OpsBf16 *choice) {
   CpuState *state = cpu_state(ops);
   const OpsBf16 before = state->bf16;
   const int threads_before = state->threads;
   if (rows > BLOCKS * CPU_ROWS) rows = BLOCKS * CPU_ROWS;
   if (rows > state->max_rows) rows = state->max_rows;
-  state->bf16.layers = 0; /* all layers go by state->way */
+  state->bf16.layers = 0; /* all layers use state->method */
   choice->rows = rows, choice->threads = state->threads = 1;
   for (int i = 0; i < choice->layers; i++) {
     OpsBf16Layer *layer = &choice->layer[i];
@@ -155,11 +155,11 @@ static void begin_choice(OpsBf16 *choice, OpsBf16Method method) {
   }
 }
 
-/* By TRAINER_BF16, where it is set. */
+/* Applies TRAINER_BF16, if set. */
 static bool choose_forced(const CpuLibrary *library, OpsBf16 *choice) {
   OpsBf16Method method = OPS_BF16_FLOAT32;
   bool forced;
-  CORE_CHECK(cpu_bf16_forced(library, &forced, &method) == CORE_OK); /* ops_cpu_create_bf16 has looked */
+  CORE_CHECK(cpu_bf16_forced(library, &forced, &method) == CORE_OK); /* ops_cpu_create_bf16 has checked it */
   if (!forced) return false;
   begin_choice(choice, method);
   choice->forced = 1;
@@ -173,7 +173,7 @@ void ops_cpu_bf16_choose(Ops *ops, int rows, const OpsBf16Input *input, OpsBf16 
   if (library->product_bf16) measure_all(ops, rows, input, true, choice);
 }
 
-/* Layers that were rounded stay so, by what is here. */
+/* Keeps rounded layers rounded, with a method available here. */
 static void adapt_methods(Ops *ops, int rows, OpsBf16 *choice) {
   const bool has_library = cpu_state(ops)->library->product_bf16 != NULL;
   snprintf(choice->library, sizeof choice->library, "%s", ops_cpu_description());

@@ -1,6 +1,6 @@
 /* Dense layers on the CPU, one or a chain of them: matrix products over blocks of rows, with bias, activation and the
  * activation's gradient applied to a block while it is in the cache. A block goes through all layers of a chain, and
- * back through all of them, before the next one comes: a gradient between layers never leaves the cache, and a layer's
+ * back through all of them, before the next one starts: a gradient between layers never leaves the cache, and a layer's
  * output is read from memory once for the layer above and below it. Blocks and parts are fixed by shapes
  * (cpu_internal.h); threads take whole ones.
  *
@@ -10,11 +10,11 @@
 #include "trainer/ops/cpu/cpu_internal.h"
 
 enum {
-  PARTS = 16,             /* gradients are summed in at most so many row parts, or in more of ... */
-  PART_BLOCKS = 8,        /* ... so many blocks each, */
-  PARTS_MOST = 64,        /* up to here */
-  CHAIN_WIDTHS = 4,       /* rooms are for so many layers of the greatest width */
-  TRANSPOSE_ROWS = 16,    /* of a kernel, that a thread transposes at a time */
+  PARTS = 16,             /* gradients are summed in at most this many row parts, or in more of ... */
+  PART_BLOCKS = 8,        /* ... this many blocks each, */
+  PARTS_MOST = 64,        /* up to this number */
+  CHAIN_WIDTHS = 4,       /* scratch holds this many layers of the maximum width */
+  TRANSPOSE_ROWS = 16,    /* rows of a kernel that a thread transposes at a time */
 };
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
@@ -43,8 +43,8 @@ size_t cpu_chain_parts_floats(int max_rows, int max_width) {
   return most < CPU_KERNEL_PARTS_FLOATS ? most : CPU_KERNEL_PARTS_FLOATS;
 }
 
-/* The first of the layers up to `end` that go together because the rooms hold all of them; `end`: not even the last
- * one. */
+/* Returns the first of the layers up to `end` that are processed together because the scratch holds all of them; `end`:
+ * not even the last one. */
 static int first_of_run(const CpuState *state, const OpsLayer *layers, int end, int parts) {
   size_t kernels = 0, biases = 0;
   for (int first = end; first > 0; first--) {
@@ -59,19 +59,19 @@ static int first_of_run(const CpuState *state, const OpsLayer *layers, int end, 
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-/* Layers that go together. */
+/* Layers that are processed together. */
 typedef struct Run {
   CpuState *state;
   const OpsLayer *layers;
   int count, rows, parts;
-  size_t kernels, biases; /* of all layers: sizes of a part's copy */
+  size_t kernels, biases; /* sizes of a part's copy, of all layers */
   const float *x;
-  bool has_zeros;         /* x: many */
-  CpuPatterns (*patterns)[2]; /* [blocks] of them, where they are known */
-  float *dy, *dx;         /* [rows][...] above and below; dx may be NULL */
+  bool has_zeros;         /* whether x has many zeros */
+  CpuPatterns (*patterns)[2]; /* [blocks] zero patterns, if known */
+  float *dy, *dx;         /* [rows][...] gradients above and below; dx may be NULL */
 } Run;
 
-/* Where layer l's kernel and bias stand in a part's copy, and its kernel among all. */
+/* Return the offsets of layer l's kernel and bias in a part's copy, and of its kernel among all. */
 static size_t kernel_place(const Run *run, int l) {
   size_t offset = 0;
   for (int i = 0; i < l; i++) offset += kernel_size(&run->layers[i]);
@@ -87,7 +87,7 @@ static OpsBf16Method way_of(const Run *run, int l) {
   return cpu_method(run->state, run->layers[l].in, run->layers[l].out);
 }
 
-/* Layer l's kernel as a factor: where it stands, or where round_kernels has put it. */
+/* Returns layer l's kernel as a factor: in place, or as rounded by round_kernels. */
 static CpuOperand kernel_operand(const Run *run, int l) {
   const OpsLayer *layer = &run->layers[l];
   if (way_of(run, l) == OPS_BF16_FLOAT32) return (CpuOperand){layer->w, layer->out};
@@ -100,9 +100,9 @@ static bool has_rounded(const Run *run) {
   return false;
 }
 
-/* By the group of threads that calls it. */
+/* Rounds the kernels; called by a group of threads. */
 static void round_kernels(const Run *run) {
-  if (!has_rounded(run)) return; /* threads need not meet */
+  if (!has_rounded(run)) return; /* no barrier needed */
 #pragma omp for schedule(static)
   for (int l = 0; l < run->count; l++) {
     const OpsLayer *layer = &run->layers[l];
@@ -111,7 +111,7 @@ static void round_kernels(const Run *run) {
   }
 }
 
-/* C[m][n] of layer l and a block of rows, whose left factor is x, transposed or not. */
+/* Computes C[m][n] of layer l for a block of rows, whose left factor is x, transposed or not. */
 static void multiply_x(const Run *run, int l, int block, int transposed, int m, int n, int k, CpuOperand x,
                        CpuOperand b, int accumulate, float *c) {
   if (l == 0 && run->has_zeros) {
@@ -123,7 +123,7 @@ static void multiply_x(const Run *run, int l, int block, int transposed, int m, 
   cpu_product(run->state, way_of(run, l), transposed, 0, m, n, k, x, b, accumulate, c, n);
 }
 
-/* Layers' outputs have no zeros in the same places of many rows; the input of all may have. */
+/* Looks for zeros in the chain's input. Layers' outputs have no zeros in the same positions of many rows. */
 static void look_for_zeros(const float *input, Run *run) {
   const CpuInputs *inputs = &run->state->inputs;
   const int in = run->layers[0].in;
@@ -163,7 +163,7 @@ static void forward_run(const Run *run) {
   omp_set_num_threads(threads_before);
 }
 
-/* Behind the layers from `first` on whose rounded kernels there is room for; in float32 all. */
+/* Returns the end of the layers from `first` on whose rounded kernels fit in the scratch; in float32 all. */
 static int end_of_run(const CpuState *state, const OpsLayer *layers, int first, int count) {
   size_t kernels = kernel_size(&layers[first]);
   int end = first + 1;
@@ -192,8 +192,8 @@ void cpu_dense_forward(Ops *ops, const float *x, const float *w, const float *b,
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
-/* By the group of threads that calls it, after round_kernels. sgemm is faster where neither matrix is transposed on the
- * way, and each kernel is used for many blocks. */
+/* Transposes the kernels, after round_kernels; called by a group of threads. sgemm is faster without transposed
+ * matrices, and each kernel is used for many blocks. */
 static void transpose_kernels(const Run *run) {
   for (int l = run->dx ? 0 : 1; l < run->count; l++) {
     if (way_of(run, l) == OPS_BF16_LIBRARY) continue;
@@ -217,7 +217,7 @@ static void multiply_below(const Run *run, int l, int rows, CpuOperand dy, float
   else cpu_product(run->state, method, 0, 0, rows, in, out, dy, transposed, 0, dx, in);
 }
 
-/* dy of some rows of layer l becomes the gradient before the activation; its column sums join `sums`. */
+/* Turns dy of some rows of layer l into the gradient before the activation; adds its column sums to `sums`. */
 static void before_activation(const Run *run, int l, CpuOperand x, const float *y, float *dy, int rows, double *sums) {
   CpuState *state = run->state;
   const OpsLayer *layer = &run->layers[l];
@@ -237,15 +237,16 @@ static void before_activation(const Run *run, int l, CpuOperand x, const float *
   }
 }
 
-/* A thread that has all parts, of a block each, adds their kernels up as it goes: the same sums as those of fold_parts.
- * Of products that cpu_small.c makes it is known that they add up so. */
+/* Whether a thread that has all parts, of a block each, may accumulate their kernels directly: the same sums as those
+ * of fold_parts. Products of cpu_small.c are known to accumulate like that. */
 static bool adds_up(const Run *run, int l) {
   const OpsLayer *layer = &run->layers[l];
   return run->state->threads == 1 && run->parts == cpu_blocks(run->rows) && run->state->library->has_small &&
          way_of(run, l) == OPS_BF16_FLOAT32 && cpu_small_takes(layer->in, layer->out, CPU_ROWS);
 }
 
-/* One block of part p, from the last layer to the first; the part's first block sets the sums. */
+/* Computes the backward pass of one block of part p, from the last layer to the first; the part's first block sets the
+ * sums. */
 static void backward_block(const Run *run, int part, int block, bool is_first) {
   CpuState *state = run->state;
   const size_t row = (size_t)block * CPU_ROWS;
@@ -277,7 +278,7 @@ static void backward_part(const Run *run, int part) {
   for (int block = first; block < end; block++) backward_block(run, part, block, block == first);
 }
 
-/* All parts' sums, by the group of threads that calls it. */
+/* Folds all parts' sums; called by a group of threads. */
 static void fold_parts(const Run *run) {
   const CpuState *state = run->state;
   for (int l = 0; l < run->count; l++) {

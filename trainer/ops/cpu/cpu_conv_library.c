@@ -1,6 +1,6 @@
-/* Convolutions by oneDNN: pictures stay [height][width][channels], which measured as fast as its own blocks; kernels go
- * into the form that it chooses for each shape. A primitive is made once a shape, for one thread and CPU_CONV_PART
- * pictures; fewer are filled up with others, so that a picture's numbers do not depend on them. */
+/* Convolutions by oneDNN: images stay [height][width][channels], which measured as fast as its blocked formats; kernels
+ * are converted to the format that it chooses for each shape. A primitive is created once per shape, for one thread and
+ * CPU_CONV_PART images; smaller parts are padded, so that an image's values do not depend on them. */
 #include "trainer/ops/cpu/cpu_image_internal.h"
 
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 
 #define DNNL_CHECK(call) CORE_CHECK((call) == dnnl_success)
 
-/* One of the three products, with the form of its kernel. */
+/* One of the three products, with its kernel's format. */
 typedef struct Product {
   dnnl_primitive_t primitive;
   dnnl_memory_desc_t kernel, scratch;
@@ -24,7 +24,7 @@ typedef struct Plan {
   OpsConv conv;
   dnnl_memory_desc_t input, output, plain; /* plain: [size][size][in][out] */
   Product product[PRODUCTS];
-  dnnl_primitive_t pack, pack_for_input, unpack; /* NULL: the kernel is plain already */
+  dnnl_primitive_t pack, pack_for_input, unpack; /* NULL: the kernel has the plain format */
   struct Plan *_Atomic next;
 } Plan;
 
@@ -44,11 +44,11 @@ static void describe(Plan *plan) {
   DNNL_CHECK(dnnl_memory_desc_init_by_tag(&plan->plain, 4, kernel, dnnl_f32, dnnl_hwio));
 }
 
-/* hint: the forward product's, for the other two. */
+/* hint: primitive of the forward product, for the other two. */
 static dnnl_primitive_desc_t make_product(Plan *plan, int which, dnnl_primitive_desc_t hint) {
   const OpsConv *c = &plan->conv;
   const dnnl_dims_t stride = {c->stride[0], c->stride[1]}, before = {c->pad[0], c->pad[1]};
-  /* Behind the last window nothing is padded that no window reaches. */
+  /* excludes padding after the last window, which no window reads */
   const dnnl_dims_t after = {(ops_conv_height(c) - 1) * c->stride[0] + c->size[0] - c->height - c->pad[0],
                              (ops_conv_width(c) - 1) * c->stride[1] + c->size[1] - c->width - c->pad[1]};
   dnnl_memory_desc_t any = plan->plain;
@@ -87,7 +87,7 @@ static dnnl_primitive_t make_reorder(const dnnl_memory_desc_t *from, const dnnl_
   return reorder;
 }
 
-/* For one thread: more would share the pictures out as their number suits. */
+/* Creates the plan for one thread; with more, oneDNN would divide the images depending on their number. */
 static Plan *make(const OpsConv *conv) {
   Plan *plan = core_memory_zero_allocate(1, sizeof *plan);
   const int threads_before = omp_get_max_threads();
@@ -145,7 +145,7 @@ static void reorder(dnnl_primitive_t primitive, const dnnl_memory_desc_t *from, 
 
 static size_t floats(const dnnl_memory_desc_t *desc) { return (dnnl_memory_desc_get_size(desc) + 63) / 64 * 16; }
 
-/* A packed kernel is that of the forward product and, behind it, that of the gradient at the input. */
+/* A packed kernel is that of the forward product, followed by that of the gradient at the input. */
 static void pack(const OpsConv *conv, const float *w, float *packed) {
   const Plan *plan = find(conv);
   reorder(plan->pack, &plan->plain, w, &plan->product[FORWARD].kernel, packed);
@@ -159,7 +159,7 @@ static void unpack(const OpsConv *conv, const float *dpacked, float *dw) {
 
 static float *scratch_of(const Product *product) { return cpu_conv_room(CPU_ROOM_SCRATCH, floats(&product->scratch)); }
 
-/* `rows` pictures as a whole part: themselves, or a copy that zeros fill up. */
+/* Returns `rows` images as a whole part: in place, or as a copy padded with zeros. */
 static const float *whole(const float *x, size_t image, int rows, int room) {
   if (rows == CPU_CONV_PART) return x;
   float *copy = cpu_conv_room(room, CPU_CONV_PART * image);
@@ -169,7 +169,7 @@ static const float *whole(const float *x, size_t image, int rows, int room) {
   return copy;
 }
 
-/* A product whose result is pictures, of which `rows` are wanted. */
+/* Runs a product whose result is images, of which `rows` are wanted. */
 static void to_pictures(const Product *product, const Argument *given, Argument result, size_t image, float *y,
                         int rows) {
   const bool is_whole = rows == CPU_CONV_PART;

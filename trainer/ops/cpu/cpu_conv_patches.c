@@ -1,4 +1,4 @@
-/* Convolutions as matrix products of patches, for machines without oneDNN, and for tests to compare with it. */
+/* Convolutions as matrix products over patches, for machines without oneDNN, and for comparison in tests. */
 #include "trainer/ops/cpu/cpu_image_internal.h"
 #include "trainer/ops/row_image_internal.h"
 

@@ -1,13 +1,13 @@
-/* What dense layers on the CPU are made of: activations and their gradients over blocks of rows, sums of parts; and the
- * backward pass of a kernel so large that few parts of rows can have a copy of its gradient, so that threads share out
- * its columns too. All others: cpu_chain.c. */
+/* Parts of dense layers on the CPU: activations and their gradients over blocks of rows, sums of parts; and the
+ * backward pass of a kernel so large that few parts of rows can have a copy of its gradient, so that threads divide its
+ * columns too. All others: cpu_chain.c. */
 #include <omp.h>
 
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"
 
 enum {
-  KERNEL_COLUMNS = 256,            /* inputs of the layer that one task takes: work for all threads in wide layers */
+  KERNEL_COLUMNS = 256,            /* inputs of the layer per task: work for all threads in wide layers */
   BIAS_COLUMNS = 64,
 };
 _Static_assert(CPU_ROWS % CPU_BIAS_ROWS == 0, "a block of rows holds whole parts of the bias sum");
@@ -44,7 +44,7 @@ void cpu_activate(OpsActivation activation, float *y, const float *bias, int row
 
 /* -------- their gradients: dy *= f', bias gradient = column sums of dy --------------------------------------- */
 
-/* y is the output; for SILU it is the recomputed product without bias, since SILU can not be inverted. */
+/* y is the output; for SILU it is the recomputed product without bias, since SILU cannot be inverted. */
 #define GRADIENT(name, expression)                                                                             \
   CPU_VECTOR static void gradient_##name(const float *y, const float *bias, float *dy, float *db, int rows,    \
                                          int columns) {                                                        \
@@ -79,7 +79,7 @@ void cpu_activation_gradient(OpsActivation activation, const float *y, const flo
 
 /* -------- sums of parts --------------------------------------------------------------------------------------- */
 
-/* Columns from `first` on, at most BIAS_COLUMNS of them. */
+/* Folds at most BIAS_COLUMNS columns from `first` on. */
 static void fold_some(const float *parts, int count, int columns, int first, float *target) {
   double sum[BIAS_COLUMNS] = {0};
   int some = columns - first < BIAS_COLUMNS ? columns - first : BIAS_COLUMNS;
@@ -118,7 +118,8 @@ typedef struct Large {
   int rows, parts;
 } Large;
 
-/* dy of a block becomes the gradient before the activation, its column sums and the gradient at the input follow. */
+/* Turns dy of a block into the gradient before the activation; then computes its column sums and the gradient at the
+ * input. */
 static void backward_block(const Large *large, int block) {
   CpuState *state = large->state;
   const OpsLayer *layer = large->layer;
@@ -143,7 +144,7 @@ static void backward_block(const Large *large, int block) {
   cpu_product(state, large->method, 0, 1, count, in, out, operand, large->w, 0, large->dx + first * in, in);
 }
 
-/* How many row parts a kernel's gradient is summed in: from the shape alone. */
+/* Returns the number of row parts in which a kernel's gradient is summed: from the shape alone. */
 static int kernel_parts(const CpuState *state, int rows, const OpsLayer *layer) {
   const size_t size = (size_t)layer->in * (size_t)layer->out, room = state->kernel_parts_room / size;
   const size_t parts = (size_t)cpu_blocks(rows) / 2;
@@ -159,7 +160,8 @@ static void kernel_task(const Large *large, int part, int column) {
   int in = layer->in, out = layer->out, columns = in - column < KERNEL_COLUMNS ? in - column : KERNEL_COLUMNS;
   if (end > large->rows) end = large->rows;
   float *dw = parts == 1 ? layer->dw : large->state->kernel_parts + (size_t)part * in * out;
-  const int step = large->method == OPS_BF16_FLOAT32 ? end - first : CPU_ROWS; /* what there is room to round in */
+  /* as much as the rounding scratch holds */
+  const int step = large->method == OPS_BF16_FLOAT32 ? end - first : CPU_ROWS;
   for (int row = first; row < end; row += step) {
     const int rows = end - row < step ? end - row : step;
     const CpuOperand x = cpu_operand(large->method, large->x + (size_t)row * in + column, rows, columns, in,

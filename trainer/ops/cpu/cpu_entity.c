@@ -164,7 +164,7 @@ static void gate_open_backward(Ops *ops, const float *drx, const float *r, const
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* Which entity of the matrix the thing's end is. */
+/* Returns the index in the matrix of one end of a joint or thruster. */
 static int entity_of(const float *observation, const OpsMessage *m, int thing, int end) {
   const int entity = row_message_entity(observation, m, thing, end);
   CORE_CHECK(entity > 0 && entity < m->entities);

@@ -1,4 +1,4 @@
-/* What cpu.c, cpu_entity.c and cpu_attention.c share: the CPU's sub-table of entity.h. */
+/* Shared declarations of cpu.c, cpu_entity.c and cpu_attention.c: the CPU's sub-table of entity.h. */
 #ifndef TRAINER_OPS_CPU_ENTITY_INTERNAL_H
 #define TRAINER_OPS_CPU_ENTITY_INTERNAL_H
 #include "trainer/ops/cpu/cpu_internal.h"

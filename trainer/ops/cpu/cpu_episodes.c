@@ -1,4 +1,4 @@
-/* What passes between environment and policy, on the CPU: actions within bounds, and the episode statistics. */
+/* Data between environment and policy on the CPU: clamped actions, and the episode statistics. */
 #include <string.h>
 
 #include "trainer/ops/cpu/cpu_internal.h"
@@ -12,7 +12,7 @@ void cpu_gather_bytes(Ops *ops, const void *source, const uint32_t *index, void 
     memcpy((char *)target + row * bytes, (const char *)source + (size_t)index[row] * bytes, bytes);
 }
 
-/* World by world, so that the sums have one order. */
+/* Counts world by world, so that the sums have one order. */
 void cpu_count_episodes(Ops *ops, const OpsEpisodes *e, const OpsEpisodeStep *step) {
   for (int w = 0; w < e->worlds; w++) {
     e->returns[w] += (double)step->reward[w];

@@ -1,7 +1,7 @@
-/* Continuous heads on the CPU: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh of a Gaussian stretched to the
+/* Continuous heads on the CPU: the diagonal Gaussian (spec ppo.md 8.1) and Stoix's tanh-Gaussian stretched to the
  * action's bounds (1.7), row by row in float64 (row_gaussian_internal.h). A row costs a few elementary functions, a
- * small part of the network's work for it, so nothing here is vectorised. Called by cpu_policy.c for one row at a time;
- * knows no batch. */
+ * small part of the network's work for it, so nothing here is vectorized. Called by cpu_policy.c for one row at a
+ * time. */
 #include <math.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ void cpu_gaussian_regularize(Ops *ops, const OpsHead *head, const float *logits,
   }
 }
 
-/* In the order of the rows. */
+/* Sums in the order of the rows. */
 void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
                        float *reference, double *sum) {
   const size_t columns = (size_t)head->logits;
@@ -126,7 +126,7 @@ void cpu_embed_forward(Ops *ops, const float *x, const float *embedding, int row
   }
 }
 
-/* A set's numbers at a time, each a sum in the order of the rows. */
+/* Sums one set at a time, in the order of the rows. */
 void cpu_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int rows, int features, int width, int sets,
                         float *dembedding) {
   const size_t from = (size_t)(features + width);

@@ -1,5 +1,4 @@
-/* Half precision for what is stored, never for arithmetic: loops around row_half_internal.h that the compiler
- * vectorises. */
+/* Half precision for storage, never for arithmetic: loops around row_half_internal.h that the compiler vectorizes. */
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/row_half_internal.h"
 

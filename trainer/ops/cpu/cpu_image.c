@@ -1,4 +1,4 @@
-/* Pictures on the CPU (picture.h). Work is divided over threads by `each` alone. */
+/* Image operations on the CPU (image.h). Only `each` divides work over threads. */
 #include "trainer/ops/cpu/cpu_image_internal.h"
 #include "trainer/ops/fast_math_internal.h"
 #include "trainer/ops/row_image_internal.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* oneDNN where it is built in; TRAINER_CONV=patches, for tests, takes the other way. */
+/* Returns oneDNN's implementation if built in; TRAINER_CONV=patches, for tests, selects the other. */
 static const CpuConv *implementation(void) {
   static const CpuConv *_Atomic chosen;
   if (chosen) return chosen;
@@ -126,8 +126,8 @@ static void each(Ops *ops, int count, size_t floats, float *room, void (*work)(v
 
 static size_t pool_inputs(const OpsPool3 *p) { return (size_t)p->height * (size_t)p->width * (size_t)p->channels; }
 
-/* A window, as far as it is inside of the picture: rows and columns [from, to) of its three. Its first number, which
- * may be outside, is at `corner`; a row of the picture has `line` numbers. */
+/* Part of a window inside the image: rows and columns [from, to) of its three. Its first element, which may be outside,
+ * is at `corner`; a row of the image has `line` elements. */
 typedef struct PoolWindow { int top, bottom, left, right; ptrdiff_t corner, line; } PoolWindow;
 
 static inline PoolWindow pool_window(const OpsPool3 *p, int row, int column) {
@@ -136,10 +136,11 @@ static inline PoolWindow pool_window(const OpsPool3 *p, int row, int column) {
                       (ptrdiff_t)p->width * p->channels};
 }
 
-/* Sixteen channels at once. Without the pragma gcc writes the loops out before it looks for vectors, and finds none. */
+/* Sixteen channels at once. Without the pragma gcc unrolls the loops before vectorizing, and then fails to
+ * vectorize. */
 enum { POOL_LANES = 16 };
 
-/* row_window. */
+/* row_window for POOL_LANES channels. */
 static inline void pool_lanes(PoolWindow in, int channels, const float *x, float *restrict y, uint8_t *restrict from) {
   float greatest[POOL_LANES];
   int32_t places[POOL_LANES];
@@ -183,8 +184,8 @@ static inline void unpool_lanes(PoolWindow in, int channels, const uint8_t *rest
     }
 }
 
-/* In the order of the windows, which is that of row_window_backward for each number: windows further down and right
- * have it at a smaller place. */
+/* In the order of the windows, which is that of row_window_backward for each element: windows further down and right
+ * have it at a smaller index. */
 CPU_VECTOR static void unpool_picture(const OpsPool3 *p, const uint8_t *from, const float *dy, float *dx) {
   const int rows = ops_pool3_side(p->height), columns = ops_pool3_side(p->width), channels = p->channels;
   memset(dx, 0, pool_inputs(p) * sizeof *dx);

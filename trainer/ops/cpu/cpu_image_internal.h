@@ -1,5 +1,5 @@
-/* What the files of convolutions on the CPU share. All but `each` works on the calling thread, in parts of
- * CPU_CONV_PART pictures; a call's last part may hold fewer, whose numbers do not depend on that. */
+/* Shared declarations of the CPU's convolutions. All except `each` work on the calling thread, in parts of
+ * CPU_CONV_PART images; a call's last part may hold fewer, without effect on their values. */
 #ifndef TRAINER_OPS_CPU_IMAGE_INTERNAL_H
 #define TRAINER_OPS_CPU_IMAGE_INTERNAL_H
 #include "trainer/ops/cpu/cpu_internal.h"
@@ -7,7 +7,7 @@
 
 extern const OpsImage CPU_PICTURE;
 
-enum { CPU_CONV_PART = 4 }; /* pictures */
+enum { CPU_CONV_PART = 4 }; /* images */
 
 /* The three products of a convolution, without bias and activation, of a part of at most CPU_CONV_PART pictures on the
  * calling thread. packed: as `pack` gave it, 2 * ops_conv_packed floats. dpacked: is set; `unpack` turns it into [size]
@@ -20,12 +20,13 @@ typedef struct CpuConv {
   void (*to_kernel)(const OpsConv *conv, const float *x, const float *dy, float *dpacked, int rows);
 } CpuConv;
 
-/* oneDNN's convolutions (cpu_conv_library.c); NULL where it is not built in. */
+/* Returns oneDNN's convolutions (cpu_conv_library.c); NULL where it is not built in. */
 const CpuConv *cpu_conv_library(void);
-/* Patches gathered for the library's matrix products (cpu_conv_patches.c). */
+/* Returns convolutions as matrix products over gathered patches (cpu_conv_patches.c). */
 const CpuConv *cpu_conv_patches(void);
 
-/* At least so many floats of the calling thread's own, which stay until it asks `room` again. */
+/* Returns scratch of the calling thread with at least `floats` floats, valid until its next request of the same
+ * `room`. */
 enum { CPU_ROOM_X, CPU_ROOM_Y, CPU_ROOM_SCRATCH, CPU_ROOM_PART, CPU_ROOM_EACH, CPU_ROOMS };
 float *cpu_conv_room(int room, size_t floats);
 

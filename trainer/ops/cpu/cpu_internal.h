@@ -1,7 +1,7 @@
-/* What the files of the CPU implementation share: its state, the matrix-product library, the entries of its table.
+/* Shared declarations of the CPU implementation: its state, the matrix-product library, the entries of its table.
  *
- * Every loop is cut into parts whose borders follow from the shapes alone, never from the number of threads, and sums
- * are folded in the order of the parts: a result has the same bits with 1 thread and with 64. */
+ * Every loop is divided into parts whose boundaries depend on the shapes alone, never on the number of threads, and
+ * sums are folded in the order of the parts: a result has the same bits with 1 thread and with 64. */
 #ifndef TRAINER_OPS_CPU_INTERNAL_H
 #define TRAINER_OPS_CPU_INTERNAL_H
 #include <omp.h>
@@ -9,72 +9,73 @@
 #include "trainer/ops/bf16.h"
 #include "trainer/ops/cpu/cpu_threads.h"
 
-/* One row-major product on the calling thread: C[m][n] = op(A) op(B) (+ C if accumulate); op transposes where asked.
- * lda, ldb, ldc: row lengths as stored. */
+/* Computes one row-major product on the calling thread: C[m][n] = op(A) op(B) (+ C if accumulate); op transposes if
+ * requested. lda, ldb, ldc: row lengths as stored. */
 typedef void CpuProduct(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
                         int ldb, int accumulate, float *c, int ldc);
-/* The same of bf16 numbers, summed in float32. */
+/* Computes a product of bf16 matrices, summed in float32. */
 typedef void CpuProductBf16(int transpose_a, int transpose_b, int m, int n, int k, const uint16_t *a, int lda,
                             const uint16_t *b, int ldb, int accumulate, float *c, int ldc);
 typedef struct CpuLibrary {
   const char *name;       /* "oneDNN", "OpenBLAS", "plain C" */
   CpuProduct *product;
   CpuProductBf16 *product_bf16; /* NULL where the library has none on this processor */
-  bool has_small;         /* cpu_small_product computes the same bits as `product` on this processor */
+  bool has_small;         /* whether cpu_small_product computes the same bits as `product` on this processor */
 } CpuLibrary;
 
-/* The libraries built in, the preferred first; the last one, plain C, is always there. */
+/* Returns the libraries built in, the preferred first; the last one, plain C, is always available. */
 const CpuLibrary *cpu_libraries(size_t *count);
-/* Has the processor AMX tiles, which the library uses? What earlier versions chose by. */
+/* Whether the processor has AMX tiles that the library uses; earlier versions chose by it. */
 int cpu_library_has_tiles(const CpuLibrary *library);
-/* "oneDNN 2.6.3, avx2": version and kernels of a library on this processor. buffer >= 128. */
+/* Formats version and kernels of a library on this processor: "oneDNN 2.6.3, avx2". buffer >= 128. */
 const char *cpu_library_describe(const CpuLibrary *library, char *buffer);
 
 enum {
-  CPU_ROWS = 128,         /* rows of a matrix that one thread takes at a time */
-  CPU_KERNEL_PARTS_FLOATS = 1 << 24, /* copies of kernels for parts of the rows take at most so much memory */
-  CPU_SUM_PARTS = 256,    /* a long vector is summed in at most so many parts ... */
-  CPU_SUM_LEAST = 4096,   /* ... of at least so many elements */
+  CPU_ROWS = 128,         /* rows of a matrix that one thread processes at a time */
+  CPU_KERNEL_PARTS_FLOATS = 1 << 24, /* maximum floats of the copies of kernels for parts of the rows */
+  CPU_SUM_PARTS = 256,    /* maximum parts in which a long vector is summed ... */
+  CPU_SUM_LEAST = 4096,   /* ... of at least this many elements */
 };
 
-/* Where a block of rows is not zero (cpu_zeros.c). Lines are its rows or its columns; those of a kind go together. */
+/* Nonzero pattern of a block of rows (cpu_zeros.c). Lines are its rows or its columns; lines of a kind are processed
+ * together. */
 enum { CPU_ZEROS_COLUMNS = 384, CPU_ZEROS_LINES = 384, CPU_ZEROS_WORDS = CPU_ROWS * CPU_ZEROS_COLUMNS / 16 };
 typedef struct CpuPatterns {
   int kinds, words;
-  uint16_t line[CPU_ZEROS_LINES];  /* kind after kind */
-  uint16_t end[CPU_ZEROS_LINES];   /* [kinds] in `line` */
-  uint16_t bits[CPU_ZEROS_WORDS];  /* [kinds][words] where any line of a kind is not zero */
+  uint16_t line[CPU_ZEROS_LINES];  /* lines, kind after kind */
+  uint16_t end[CPU_ZEROS_LINES];   /* [kinds] ends in `line` */
+  uint16_t bits[CPU_ZEROS_WORDS];  /* [kinds][words] positions where any line of a kind is nonzero */
 } CpuPatterns;
-/* Of rows that gather_inputs took: of each block those of rows and of columns. */
+/* Patterns of rows gathered by gather_inputs: of each block those of rows and of columns. */
 typedef struct CpuInputs {
-  const float *x;         /* NULL: of none */
+  const float *x;         /* address of the rows; NULL: none */
   int rows, columns;
   bool has_zeros;
   CpuPatterns (*blocks)[2];
 } CpuInputs;
 
 typedef struct CpuState {
-  int threads;            /* at most those of rows_scratch, fewer while others hold processors */
+  int threads;            /* at most those of rows_scratch, fewer under contention */
   int max_rows, max_width;
   CpuThreads look;
   const CpuLibrary *library;
-  bool has_bf16;          /* room for rounded factors is there */
-  OpsBf16Method method;   /* of layers that bf16 does not have */
-  OpsBf16 bf16;           /* how the products of the others are made; no layers: nothing is chosen */
+  bool has_bf16;          /* whether there is scratch for rounded factors */
+  OpsBf16Method method;   /* method of layers that bf16 does not list */
+  OpsBf16 bf16;           /* methods of the other layers; no layers: nothing is chosen */
   float *kernel_parts;    /* [kernel_parts_room] gradients of kernels by row part, folded afterwards */
   size_t kernel_parts_room;
-  float *kernels;         /* of a chain, transposed */
-  float *operands;        /* of a chain, rounded; NULL in float32 */
+  float *kernels;         /* kernels of a chain, transposed */
+  float *operands;        /* kernels of a chain, rounded; NULL in float32 */
   double *bias_sums;      /* gradients of a chain's biases by row part, folded afterwards */
-  float *bias_parts;      /* the same of one bias, in smaller parts */
-  float *gain_parts;      /* the same for the gains of a layer norm */
+  float *bias_parts;      /* gradients of one bias, in smaller parts */
+  float *gain_parts;      /* gradients of a layer norm's gains, likewise */
   float *rows_scratch;    /* [threads][CPU_SCRATCHES][CPU_ROWS][max_width] */
   double *sum_parts;      /* [max_rows / CPU_ROWS][CPU_SUMS] */
   CpuInputs inputs;
 } CpuState;
 enum { CPU_SUMS = 8 };
-/* Blocks of rows that each thread has for itself: a product, the gradients between layers, a sum of rows, and factors
- * of products. */
+/* Scratch blocks of rows per thread: a product, the gradients between layers, a sum of rows, and factors of
+ * products. */
 enum { CPU_PRODUCT_SCRATCH, CPU_EVEN_SCRATCH, CPU_ODD_SCRATCH, CPU_BIAS_SCRATCH, CPU_X_SCRATCH, CPU_DY_SCRATCH,
        CPU_SCRATCHES };
 
@@ -83,7 +84,7 @@ static inline float *cpu_thread_rows(CpuState *state, int scratch) {
   const size_t slot = (size_t)omp_get_thread_num() * CPU_SCRATCHES + (size_t)scratch;
   return state->rows_scratch + slot * CPU_ROWS * (size_t)state->max_width;
 }
-/* How products of layers of this shape are made (cpu_product.c). */
+/* Returns the method of layers of this shape (cpu_product.c). */
 static inline OpsBf16Method cpu_method(const CpuState *state, int in, int out) {
   for (const OpsBf16Layer *l = state->bf16.layer, *end = l + state->bf16.layers; l < end; l++)
     if (l->in == in && l->out == out) return (OpsBf16Method)l->method;
@@ -100,47 +101,49 @@ typedef struct CpuOperand {
   const void *data;       /* float or, with OPS_BF16_LIBRARY, the upper halves of floats */
   int stride;             /* elements from row to row */
 } CpuOperand;
-/* x [rows][columns], `stride` floats from row to row, as a factor of products: itself, or rounded in `room`. */
+/* Returns x [rows][columns], `stride` floats between rows, as a factor of products: itself, or rounded into `room`. */
 CpuOperand cpu_operand(OpsBf16Method method, const float *x, int rows, int columns, int stride, float *room);
 void cpu_product(const CpuState *state, OpsBf16Method method, int transpose_a, int transpose_b, int m, int n, int k,
                  CpuOperand a, CpuOperand b, int accumulate, float *c, int ldc);
-/* cpu_small.c: as a library's product, on processors with AVX-512. false: not of these shapes, and nothing is done. */
+/* cpu_small.c: same result as a library's product, on processors with AVX-512. Returns false for unsupported shapes,
+ * having done nothing. */
 bool cpu_small_takes(int m, int n, int k);
 bool cpu_small_product(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
                        int ldb, int accumulate, float *c, int ldc);
-/* cpu_zeros.c: the same of rows x with many zeros, whose patterns are known, of a block. false: not of these shapes. */
+/* cpu_zeros.c: product of a block's rows x with many zeros, whose patterns are known. Returns false for unsupported
+ * shapes. */
 bool cpu_zeros_product(const CpuPatterns *patterns, int transposed, int m, int n, int k, const float *a, int lda,
                        const float *b, int ldb, int accumulate, float *c, int ldc);
 /* transposed: patterns of columns, for the product of x transposed. rows <= CPU_ROWS, columns <= CPU_ZEROS_COLUMNS */
 void cpu_zeros_find(const float *x, int rows, int columns, int transposed, CpuPatterns *patterns);
-/* Whether rows of x [*][columns] are such that the two above pay. index NULL: the first rows. */
+/* Whether rows of x [*][columns] have enough zeros for the two above to pay. index NULL: the first rows. */
 bool cpu_zeros_are_many(const CpuState *state, const float *x, const uint32_t *index, int rows, int columns);
 /* cpu_bf16.c */
-/* What TRAINER_BF16 says: *forced false where it is not set. CORE_USAGE: an unknown way, or one that is not here. */
+/* Parses TRAINER_BF16: *forced false if unset. CORE_USAGE: an unknown method, or one unavailable here. */
 int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Method *method);
-/* What earlier versions took for all layers. */
+/* Returns the method that earlier versions used for all layers. */
 OpsBf16Method cpu_bf16_earlier(const CpuLibrary *library);
-/* The nearest bf16 number of each, ties to even. May be done in place. */
+/* Rounds each value to the nearest bf16, ties to even; may work in place. */
 void cpu_round_bf16(const float *x, int n, float *rounded);
 /* cpu_half.c */
 void cpu_floats_to_halves(const float *x, size_t n, uint16_t *halves);
 void cpu_halves_to_floats(const uint16_t *halves, size_t n, float *x);
 void cpu_store_halves(Ops *ops, const float *x, size_t n, uint16_t *halves);
 void cpu_gather_halves(Ops *ops, const uint16_t *source, const uint32_t *index, float *target, int rows, int columns);
-/* y[columns][..] = x[rows][..] transposed; rows lie x_step and y_step floats apart. */
+/* y[columns][..] = x[rows][..] transposed; rows are x_step and y_step floats apart. */
 void cpu_transpose(const float *x, size_t x_step, int rows, int columns, float *y, size_t y_step);
 /* cpu_dense.c */
-enum { CPU_BIAS_ROWS = 32 }; /* rows of a bias's gradient that are summed in float32; above that in float64 */
+enum { CPU_BIAS_ROWS = 32 }; /* rows of a bias's gradient summed in float32; above that in float64 */
 static inline int cpu_bias_parts(int rows) { return (rows + CPU_BIAS_ROWS - 1) / CPU_BIAS_ROWS; }
 /* y = activation(y + bias) for a block of rows. */
 void cpu_activate(OpsActivation activation, float *y, const float *bias, int rows, int columns);
-/* dy *= the derivative at y, db = column sums of dy, for a part of rows. For SILU, which can not be inverted, y is what
- * was activated, without its bias. */
+/* dy *= the derivative at y, db = column sums of dy, for a part of rows. For SILU, which cannot be inverted, y is the
+ * activation's input without its bias. */
 void cpu_activation_gradient(OpsActivation activation, const float *y, const float *bias, float *dy, float *db,
                              int rows, int columns);
-/* target[columns] = the sums of the rows of parts [count][columns], from the calling group of threads. */
+/* target[columns] = the sums of the rows of parts [count][columns]; called by a group of threads. */
 void cpu_fold_columns(const float *parts, int count, int columns, float *target);
-/* dw[size] = the sum of `parts` copies that lie `stride` apart, from the calling group of threads. */
+/* dw[size] = the sum of `parts` copies that are `stride` apart; called by a group of threads. */
 void cpu_fold_kernel(const float *copies, int parts, size_t stride, size_t size, float *dw);
 size_t cpu_bias_parts_floats(int max_rows, int max_width);
 void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *layer, float *dy, float *dx, int rows);
@@ -161,7 +164,7 @@ void cpu_norm_forward(Ops *ops, float *z, float *inverse, const float *gain, con
 void cpu_norm_backward(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                        const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                        OpsActivation activation);
-/* The same of at most CPU_BIAS_ROWS rows, on the calling thread; not for SILU. */
+/* Computes norm_backward for at most CPU_BIAS_ROWS rows on the calling thread; not for SILU. */
 void cpu_norm_backward_rows(Ops *ops, const float *n, const float *inverse, const float *gain, const float *offset,
                             const float *y, float *dy, float *dgain, float *doffset, int rows, int columns,
                             OpsActivation activation);
@@ -176,7 +179,7 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
                      double epsilon, double entropy_coef, float *dlogits, OpsPolicySums *sums);
 void cpu_value_loss(Ops *ops, const float *value, const float *old_value, const float *target, int rows, int clip,
                     double epsilon, double value_coef, float *dvalue, OpsValueSums *sums);
-/* cpu_gaussian.c: entries of the table, and for cpu_policy.c the continuous heads' part of its work, on a few rows. */
+/* cpu_gaussian.c: entries of the table, and the continuous heads' part of cpu_policy.c, for a few rows. */
 void cpu_policy_sampled_entropy(Ops *ops, const OpsHead *head, const float *logits, const float *noise, int rows,
                                 double entropy_coef, float *dlogits, double *entropy);
 void cpu_controller_kl(Ops *ops, const OpsHead *head, const float *logits, const uint32_t *index, int rows,
@@ -200,7 +203,7 @@ void cpu_embed_backward(Ops *ops, const float *djoined, const int32_t *set, int 
 void cpu_gaussian_sample(const OpsHead *head, const float *logits, uint64_t seed, uint32_t purpose, uint32_t world,
                          uint32_t step, float *action);
 float cpu_gaussian_logp(const OpsHead *head, const float *logits, const float *action);
-/* dlogits = slope * d logp - weight * d entropy; returns the entropy (TANH_AFFINE: 0, and no such term). */
+/* dlogits = slope * d logp - weight * d entropy; returns the entropy (TANH_AFFINE: 0, without that term). */
 float cpu_gaussian_gradient(const OpsHead *head, const float *logits, const float *action, double slope, double weight,
                             float *dlogits);
 void cpu_gaussian_kl(const OpsHead *head, const float *p, const float *q, double *kl, double *kl_reverse);
@@ -215,7 +218,7 @@ extern const struct OpsRecurrent CPU_RECURRENT;
 void cpu_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,
                  uint32_t *scratch);
 void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int worlds, uint32_t *rows);
-/* Finds the patterns of the rows, too, for the chains that read them. */
+/* Gathers, and finds the rows' patterns for the chains that read them. */
 void cpu_gather_inputs(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void cpu_gather_rows(Ops *ops, const float *source, const uint32_t *index, float *target, int rows, int columns);
 void cpu_gather_fields(Ops *ops, const OpsField *field, int fields, const uint32_t *index, int rows);

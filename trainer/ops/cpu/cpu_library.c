@@ -1,7 +1,7 @@
-/* The matrix product behind the CPU implementation: oneDNN, OpenBLAS or plain C, each called for one block on the
- * calling thread. cpu_dense.c cuts the work into blocks and spreads them over threads: blocks of fixed size give the
- * same bits for any number of threads, and measured faster than the libraries' own threading.
- * Only this file and cpu_library_bf16.c know the libraries. */
+/* Matrix product of the CPU implementation: oneDNN, OpenBLAS or plain C, each called for one block on the calling
+ * thread. cpu_dense.c divides the work into blocks and distributes them over threads: blocks of fixed size give the
+ * same bits for any number of threads, and measured faster than the libraries' own threading. Only this file and
+ * cpu_library_bf16.c call the libraries. */
 #include "trainer/ops/cpu/cpu_library_internal.h"
 #if CORE_HAS_DNNL
 #include <oneapi/dnnl/dnnl.h>
@@ -11,7 +11,7 @@
 #endif
 
 #if CORE_HAS_DNNL
-/* oneDNN runs on one thread inside a parallel region; outside it takes omp_get_max_threads(), which the callers set. */
+/* oneDNN runs on one thread inside a parallel region; outside it uses omp_get_max_threads(), which the callers set. */
 static void dnnl_product(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda, const float *b,
                          int ldb, int accumulate, float *c, int ldc) {
   dnnl_status_t status = dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1.0f, a, lda, b, ldb,
@@ -44,7 +44,7 @@ static void openblas_product(int transpose_a, int transpose_b, int m, int n, int
 }
 #endif
 
-/* Rows of C are sums of rows of B, so the inner loop runs along memory; a transposed B is read element by element. */
+/* Rows of C are sums of rows of B, so the inner loop is contiguous; a transposed B is read element by element. */
 static void plain_product(int transpose_a, int transpose_b, int m, int n, int k, const float *a, int lda,
                           const float *b, int ldb, int accumulate, float *c, int ldc) {
   for (int i = 0; i < m; i++) {
@@ -73,7 +73,7 @@ static CpuLibrary libraries[] = {
 
 const CpuLibrary *cpu_libraries(size_t *count) {
 #if CORE_HAS_OPENBLAS
-  openblas_set_num_threads(1); /* its own threads would compete with ours */
+  openblas_set_num_threads(1); /* its threads would compete with OpenMP's */
 #endif
 #if CORE_HAS_DNNL
   libraries[0].product_bf16 = cpu_library_dnnl_bf16_product();

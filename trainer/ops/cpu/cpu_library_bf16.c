@@ -1,14 +1,14 @@
 /* oneDNN's product of bf16 matrices for cpu_library.c, through its matmul primitive (there is no gemm call for bf16). A
- * primitive belongs to one shape and is costly to make, so those made are kept until the process ends: as many as
+ * primitive belongs to one shape and is expensive to create, so all are kept until the process ends: as many as
  * networks have shapes of layers, times the last, shorter blocks. Calls come from many threads at once; a primitive is
- * shared, the memory that it works in is the thread's own. */
+ * shared, its working memory is per thread. */
 #include "trainer/ops/cpu/cpu_library_internal.h"
 
 #if CORE_HAS_DNNL
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
-#if CORE_HAS_DNNL && DNNL_VERSION_MAJOR == 2 /* version 3 makes primitives in another way */
+#if CORE_HAS_DNNL && DNNL_VERSION_MAJOR == 2 /* version 3 creates primitives differently */
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,16 +25,16 @@ typedef struct Product {
   struct Product *_Atomic next;
 } Product;
 
-static Product *_Atomic products;      /* the list's head: entries join at its end and never leave */
+static Product *_Atomic products;      /* head of the list: entries are appended and never removed */
 static _Atomic(dnnl_engine_t) engine;
 static _Thread_local dnnl_stream_t stream;
-/* Memory of a thread that grows to the largest that was asked for. */
+/* Memory of a thread that grows to the largest request. */
 typedef struct Room { void *memory; size_t bytes; } Room;
 static _Thread_local Room scratch, rows_of_a, rows_of_c;
 
 #define DNNL_CHECK(call) CORE_CHECK((call) == dnnl_success)
 
-/* [rows][columns], or where it is stored transposed its transpose, `stride` elements from stored row to row. */
+/* Describes a matrix [rows][columns], or its transpose if stored transposed, `stride` elements between stored rows. */
 static void describe(dnnl_memory_desc_t *desc, int rows, int columns, int transposed, int stride,
                      dnnl_data_type_t type) {
   const dnnl_dims_t dims = {rows, columns}, strides = {transposed ? 1 : stride, transposed ? stride : 1};
@@ -66,7 +66,7 @@ static Product *make(const Shape *s) {
   return product;
 }
 
-/* The list from `*link` on; NULL leaves `*link` at its end. */
+/* Searches the list from `*link` on; returns NULL with `*link` at its end. */
 static Product *find(const Shape *shape, Product *_Atomic **link) {
   for (Product *product; (product = **link) != NULL; *link = &product->next)
     if (memcmp(&product->shape, shape, sizeof *shape) == 0) return product;
@@ -84,7 +84,7 @@ static Product *find_or_make(const Shape *shape) {
       DNNL_CHECK(dnnl_engine_create(&made, dnnl_cpu, 0));
       engine = made;
     }
-    product = find(shape, &link); /* another thread may have come first */
+    product = find(shape, &link); /* another thread may have added it */
     if (product == NULL) *link = product = make(shape);
   }
   return product;
@@ -110,8 +110,8 @@ static void execute(const Shape *shape, const uint16_t *a, const uint16_t *b, fl
   for (int i = 0; i < 4; i++) dnnl_memory_destroy(arguments[i].memory);
 }
 
-/* A block of fewer rows goes as a whole one. Where there are fewer, oneDNN sums in another order (seen on AMX tiles),
- * and a row's numbers may not depend on how many others go with it. */
+/* Pads a block with fewer rows to a whole one. With fewer rows oneDNN sums in another order (seen on AMX tiles), and a
+ * row's values must not depend on the number of rows. */
 static void execute_padded(const Shape *shape, const uint16_t *a, const uint16_t *b, float *c) {
   const size_t k = (size_t)shape->k, n = (size_t)shape->n, m = (size_t)shape->m;
   uint16_t *padded = take(&rows_of_a, CPU_ROWS * k * sizeof *padded);

@@ -1,19 +1,19 @@
-/* An LSTM's passes on the CPU (recurrent.h). A thread takes a block of sequences through all steps, so that nobody
- * waits for the others between steps, and a step's numbers are in its cache from one product to the next. Gradients of
- * the kernels come afterwards, by parts of the rows, each read once. Borders follow from shapes alone. Products are
- * float32 in any precision. */
+/* LSTM passes on the CPU (recurrent.h). A thread takes a block of sequences through all steps, so that no thread waits
+ * between steps, and a step's values stay in its cache from one product to the next. Gradients of the kernels are
+ * computed afterwards, by parts of the rows, each read once. Boundaries depend on shapes alone. Products are float32 in
+ * any precision. */
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/recurrent.h"
 #include "trainer/ops/row_lstm_internal.h"
 
 enum {
   SEQUENCES_LEAST = 32, BLOCKS = 8, ROUND = 16,
-  PARTS = 16,             /* gradients of kernels are summed in at most so many parts of the rows */
-  PIECE_ROWS = 512,       /* rows of a product of a part */
+  PARTS = 16,             /* maximum parts of the rows in which gradients of kernels are summed */
+  PIECE_ROWS = 512,       /* rows per product of a part */
 };
 _Static_assert(PIECE_ROWS % CPU_BIAS_ROWS == 0, "a piece holds whole parts of the bias sum");
 
-/* Sequences of a block: enough for a product, few enough for several threads, at most CPU_ROWS. */
+/* Returns the sequences per block: enough for a product, few enough for several threads, at most CPU_ROWS. */
 static int block_sequences(int sequences) {
   const int share = ((sequences + BLOCKS - 1) / BLOCKS + ROUND - 1) / ROUND * ROUND;
   return share < SEQUENCES_LEAST ? SEQUENCES_LEAST : share > CPU_ROWS ? CPU_ROWS : share;
@@ -29,7 +29,7 @@ static void multiply(const CpuState *state, int transpose_a, int transpose_b, in
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-/* A row's gates [4][width], its cell and its output. */
+/* Computes a row's gates [4][width], its cell and its output. */
 CPU_VECTOR static void step_row(float *restrict i, float *restrict f, float *restrict g, float *restrict o,
                                 const float *restrict bx, const float *restrict bh, const float *restrict c_in,
                                 float *restrict c, float *restrict h, int width) {
@@ -47,7 +47,7 @@ static bool is_first(const OpsLstm *l, int t, int s) {
   return l->begins && l->begins[(size_t)t * (size_t)l->sequences + (size_t)s] != 0;
 }
 
-/* What enters step t of sequence s, from where it is. */
+/* Stores the state that enters step t of sequence s. */
 static void stream_push(const OpsLstm *l, int t, int s, const float *h, const float *c) {
   const size_t bytes = (size_t)l->width * sizeof(float);
   const size_t at = ((size_t)t * (size_t)l->sequences + (size_t)s) * (size_t)l->width;
@@ -60,7 +60,7 @@ static void stream_push(const OpsLstm *l, int t, int s, const float *h, const fl
   memcpy(l->c_in + at, c, bytes);
 }
 
-/* Step t of a block's sequences; cells: room for one row. */
+/* Computes step t of a block's sequences; cells: scratch for one row. */
 static void forward_step(const CpuState *state, const OpsLstm *l, int t, int first, int count, float *cell) {
   const int width = l->width, columns = 4 * width;
   const size_t w = (size_t)width, row = (size_t)t * (size_t)l->sequences + (size_t)first;
@@ -100,8 +100,8 @@ static void lstm_forward(Ops *ops, const OpsLstm *l) {
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
-/* The gates of a row become the gradient at z; dh_next, dc: those at what left the step, times `keep`, and dc becomes
- * that at the cell which entered. */
+/* Turns the gates of a row into the gradient at z; dh_next, dc: gradients at the state after the step, times `keep`; dc
+ * becomes that at the cell state before it. */
 CPU_VECTOR static void step_row_backward(float *restrict i, float *restrict f, float *restrict g, float *restrict o,
                                          const float *restrict c_in, const float *restrict dh,
                                          const float *restrict dh_next, float *restrict dc, float keep, int width) {
@@ -114,7 +114,7 @@ CPU_VECTOR static void step_row_backward(float *restrict i, float *restrict f, f
   }
 }
 
-/* A step of a block's sequences; wh: transposed, [4 width][width]. */
+/* Computes the backward pass of a step of a block's sequences; wh: transposed, [4 width][width]. */
 static void backward_step(const CpuState *state, const OpsLstm *l, const float *dh, const OpsLstmGradients *to,
                           const float *wh, int t, int first, int count) {
   const int width = l->width, columns = 4 * width;
@@ -151,7 +151,7 @@ CPU_VECTOR static void sum_rows(const float *dz, int rows, int columns, float *s
     for (int c = 0; c < columns; c++) sums[c] += dz[(size_t)r * (size_t)columns + (size_t)c];
 }
 
-/* Rows first .. end - 1 of x, h_in and dz -> a copy of the kernels' gradients, dwx then dwh; and parts of the
+/* Sums rows first .. end - 1 of x, h_in and dz -> a copy of the kernels' gradients, dwx then dwh; and parts of the
  * bias's. */
 static void kernel_part(const CpuState *state, const OpsLstm *l, int first, int end, float *copy) {
   const int columns = 4 * l->width;
@@ -170,7 +170,7 @@ static void kernel_part(const CpuState *state, const OpsLstm *l, int first, int 
   }
 }
 
-/* Parts of the rows, of `each` rows but the last; 0: there is no room for copies. */
+/* Returns the number of parts of the rows, of `each` rows but the last; 0: copies do not fit. */
 static int kernel_parts(const CpuState *state, const OpsLstm *l, int *each) {
   const size_t size = (size_t)(l->in + l->width) * 4 * (size_t)l->width, room = state->kernel_parts_room / size;
   const int pieces = (rows_of(l) + PIECE_ROWS - 1) / PIECE_ROWS, most = room < PARTS ? (int)room : PARTS;
@@ -186,7 +186,7 @@ static void kernel_gradients(Ops *ops, const OpsLstm *l, const OpsLstmGradients 
   const size_t of_x = (size_t)l->in * (size_t)columns, of_h = (size_t)l->width * (size_t)columns, size = of_x + of_h;
   int each = 0;
   const int parts = kernel_parts(state, l, &each);
-  if (parts == 0) { /* layers so large have a way of their own */
+  if (parts == 0) { /* such large layers are computed without copies */
     cpu_dense_backward(ops, l->x, l->wx, l->bx, l->gates, l->gates, NULL, to->dwx, to->dbx, rows, l->in, columns,
                        OPS_LINEAR);
     cpu_dense_backward(ops, l->h_in, l->wh, l->bh, l->gates, l->gates, NULL, to->dwh, to->dbh, rows, l->width, columns,

@@ -1,4 +1,4 @@
-/* Layer norm on the CPU: every row by its own mean and variance, then gain, offset and activation. A row's sums run in
+/* Layer norm on the CPU: every row by its own mean and variance, then gain, offset and activation. A row's sums use
  * fixed lanes, so that every instruction set adds in one order; gradients of gain and offset are summed over rows like
  * a bias's (cpu_dense.c). */
 #include <omp.h>
@@ -28,7 +28,7 @@ CPU_VECTOR static void normalize(float *z, float *inverse, const float *gain, fl
     ROW_SUM(mean, columns, z[c]);
     mean /= (float)columns;
     for (int c = 0; c < columns; c++) z[c] -= mean;
-    ROW_SUM(mean, columns, z[c]); /* what rounding left of a mean that is large beside the deviation */
+    ROW_SUM(mean, columns, z[c]); /* corrects the rounding of a mean that is large compared to the standard deviation */
     mean /= (float)columns;
     for (int c = 0; c < columns; c++) z[c] -= mean;
     ROW_SUM(variance, columns, z[c] * z[c]);

@@ -1,15 +1,15 @@
-/* Heads and losses on the CPU: sampling, log-probabilities, exact KL, the PPO and PPO-EWMA actor loss and the value
- * loss (spec ppo.md 1.4, 2.1; metrics.md 2); the continuous heads' part, row by row, is cpu_gaussian.c's. Rows are
- * taken in groups of 16 with the rows innermost, so that heads of any sizes fill vector registers. KL is taken in
- * float64: between near policies float32 would cancel. */
+/* Heads and losses on the CPU: sampling, log-probs, exact KL, the PPO and PPO-EWMA actor loss and the value loss (spec
+ * ppo.md 1.4, 2.1; metrics.md 2); continuous heads, row by row, are in cpu_gaussian.c. Rows are processed in groups of
+ * 16 with the rows innermost, so that heads of any sizes fill vector registers. KL is computed in float64: between
+ * similar policies float32 would cancel. */
 #include "core/random.h"
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/row_policy_internal.h"
 
-enum { GROUP = 16, VALUES_ALONE = 2048 }; /* rows of values: one thread has them before others have begun */
+enum { GROUP = 16, VALUES_ALONE = 2048 }; /* rows of values that one thread processes before others have started */
 _Static_assert(CPU_ROWS % GROUP == 0, "a block holds whole groups");
 
-/* A group of rows of one head, logits outermost. Rows past the end hold zeros and are never stored. */
+/* Group of rows of one head, logits outermost. Rows past the end hold zeros and are never stored. */
 typedef struct Group {
   int first, rows;
   float logp[OPS_LOGITS_MAX][GROUP];   /* log-softmax of each factor */
@@ -28,7 +28,7 @@ static void group_load(Group *group, const OpsHead *head, const float *logits, i
   cpu_transpose(row, (size_t)head->logits, group->rows, head->logits, group->logp[0], GROUP);
 }
 
-/* Logits of `size` neighbours -> probabilities and log-probabilities: z - max - log(sum e^(z - max)). */
+/* Computes probabilities and log-probs of `size` neighbouring logits: z - max - log(sum e^(z - max)). */
 static inline void factor_softmax(float (*logp)[GROUP], float (*p)[GROUP], int size) {
   float max[GROUP], total[GROUP], log_total[GROUP];
   for (int r = 0; r < GROUP; r++) max[r] = logp[0][r], total[r] = 0;
@@ -53,7 +53,7 @@ CPU_VECTOR static void group_softmax(Group *group, const OpsHead *head) {
     factor_softmax(group->logp + k, group->p + k, head->size[f]);
 }
 
-/* The log-probability of each row's whole action. actions: of the group's first row. */
+/* Computes the log-prob of each row's whole action. actions: of the group's first row. */
 static void group_logp(const Group *group, const OpsHead *head, const uint8_t *actions, float *logp) {
   for (int r = 0; r < group->rows; r++) {
     float sum = 0;
@@ -65,7 +65,8 @@ static void group_logp(const Group *group, const OpsHead *head, const uint8_t *a
 
 /* -------- acting --------------------------------------------------------------------------------------------- */
 
-/* The first k whose cumulative probability exceeds u; rounding may leave u beyond the last, then the last possible. */
+/* Returns the first k whose cumulative probability exceeds u; if rounding leaves u beyond the last, the last possible
+ * k. */
 static uint8_t inverse_cdf(float (*p)[GROUP], int row, int size, float u) {
   float cumulative = 0;
   int last = 0;
@@ -77,7 +78,7 @@ static uint8_t inverse_cdf(float (*p)[GROUP], int row, int size, float u) {
   return (uint8_t)last;
 }
 
-/* What names a row's random numbers. */
+/* Key of a row's random numbers. */
 typedef struct Draw { uint64_t seed; uint32_t purpose, first_world, step; } Draw;
 
 static void sample_row(Group *group, const OpsHead *head, int r, Draw draw, uint8_t *action) {
@@ -90,7 +91,7 @@ static void sample_row(Group *group, const OpsHead *head, int r, Draw draw, uint
   }
 }
 
-/* A group's actions, [group.rows][factors], and their log-probabilities. */
+/* Samples a group's actions, [group.rows][factors], and their log-probs. */
 static void sample_group(const OpsHead *head, const float *logits, int first, int rows, Draw draw, uint8_t *action,
                          float *logp) {
   Group group;
@@ -170,7 +171,7 @@ void cpu_policy_kl(Ops *ops, const OpsHead *head, const float *p, const float *q
 
 /* -------- actor loss ----------------------------------------------------------------------------------------- */
 
-/* The per-row part of the loss for a group. */
+/* Per-row part of the loss for a group. */
 typedef struct Surrogate {
   float logp[GROUP], behaviour[GROUP], proximal[GROUP], advantage[GROUP]; /* in */
   float loss[GROUP], slope[GROUP], k3[GROUP], outside[GROUP];             /* out; slope = d loss / d logp */
@@ -186,8 +187,8 @@ CPU_VECTOR static void surrogate(Surrogate *s, RowClip clip) {
   }
 }
 
-/* Turns group->p into the gradient at the logits: slope (1[k = action] - p) + weight p (log p + H), and adds each
- * row's entropy. The one-hot term is added by the caller. slope and weight are divided by the batch size. */
+/* Turns group->p into the gradient at the logits: slope (1[k = action] - p) + weight p (log p + H), and adds each row's
+ * entropy. The caller adds the one-hot term. slope and weight are divided by the batch size. */
 CPU_VECTOR static void group_gradient(Group *group, const OpsHead *head, const float *slope, float weight,
                                       float *entropy) {
   for (int r = 0; r < GROUP; r++) entropy[r] = 0;
@@ -224,7 +225,7 @@ typedef struct Loss {
   float weight;       /* entropy coefficient / rows */
 } Loss;
 
-/* The surrogate of a group whose log-probabilities are in s->logp; slope is divided by the batch size. */
+/* Computes the surrogate of a group whose log-probs are in s->logp; slope is divided by the batch size. */
 static void surrogate_group(const Loss *loss, int first, int rows, Surrogate *s, float *slope) {
   size_t bytes = sizeof(float) * (size_t)rows;
   memcpy(s->behaviour, loss->behaviour + first, bytes);
@@ -302,7 +303,7 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
 
 /* -------- value loss ----------------------------------------------------------------------------------------- */
 
-/* The squared errors go to `error`. */
+/* Writes the squared errors to `error`. */
 CPU_VECTOR static void value_rows(const float *value, const float *old_value, const float *target, int rows,
                                   float epsilon, float scale, float *dvalue, float *error) {
   for (int r = 0; r < rows; r++)

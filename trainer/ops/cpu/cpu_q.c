@@ -1,5 +1,4 @@
-/* Q values on the CPU: the policy that is greedy on them but for epsilon, their maxima, and the loss of the actions
- * that were taken (spec ppo.md 8.2). */
+/* Q values on the CPU: the epsilon-greedy policy, the maxima, and the loss of the actions taken (spec ppo.md 8.2). */
 #include <math.h>
 
 #include "trainer/ops/cpu/cpu_internal.h"

@@ -8,7 +8,7 @@
 
 enum { COLUMNS = 64, DEPTH = 384 };
 
-/* One row or column is another product of the library's, which sums in another order. */
+/* The library computes a single row or column by another product, which sums in another order. */
 bool cpu_small_takes(int m, int n, int k) { return m >= 2 && n >= 2 && n <= COLUMNS && k <= DEPTH; }
 
 #if defined(__x86_64__) && CORE_HAS_DNNL
@@ -16,13 +16,13 @@ bool cpu_small_takes(int m, int n, int k) { return m >= 2 && n >= 2 && n <= COLU
 
 enum { VECTOR = 16 };
 
-/* A's rows lie row_step floats apart, its columns column_step. last: which columns of the last vector there are. */
+/* A's rows are row_step floats apart, its columns column_step. last: mask of the columns in the last vector. */
 typedef struct Steps {
   size_t row_step, column_step, ldb, ldc;
   int k, accumulate;
   __mmask16 last;
 } Steps;
-/* A tile of the product, from the first numbers of its rows of A, of B and of C. */
+/* Computes a tile of the product, from the first elements of its rows of A, of B and of C. */
 typedef void Multiply(const Steps *steps, const float *a, const float *b, float *c);
 
 /* As many rows and vectors of columns as the registers hold. */
@@ -56,7 +56,7 @@ TILE(12, 2) TILE(4, 2) TILE(2, 2) TILE(1, 2)
 TILE(8, 3) TILE(4, 3) TILE(2, 3) TILE(1, 3)
 TILE(6, 4) TILE(4, 4) TILE(2, 4) TILE(1, 4)
 
-/* By vectors of columns; the tallest first, down to one row. */
+/* Tiles by vectors of columns; the tallest first, down to one row. */
 typedef struct Tall { int rows; Multiply *multiply; } Tall;
 static const Tall tiles[][5] = {
   {{24, multiply_24_1}, {8, multiply_8_1}, {4, multiply_4_1}, {2, multiply_2_1}, {1, multiply_1_1}},

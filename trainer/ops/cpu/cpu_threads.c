@@ -1,4 +1,4 @@
-/* Fewer threads while others hold processors (cpu_threads.h). */
+/* Thread count under contention (cpu_threads.h). */
 #include "trainer/ops/cpu/cpu_threads.h"
 
 #include <dirent.h>
@@ -14,8 +14,10 @@
 #include "core/terminal.h"
 
 static const double LOOK_SECONDS = 0.25;
-static const double WAITS = 0.15, CALM = 0.03; /* shares from which, and up to which, a thread does and does not wait */
-static const double AWAKE = 0.1;               /* of the time: threads that want a processor more seldom do not count */
+static const double WAITS = 0.15, CALM = 0.03; /* shares of waiting above which, and below which, a thread counts as
+                                                * waiting and as not waiting */
+static const double AWAKE = 0.1;               /* share of the time: threads that want a processor less often do not
+                                                * count */
 enum { LEAST_PATIENCE = 8, MOST_PATIENCE = 240 }; /* looks: 2 seconds, a minute */
 
 int cpu_threads_next(CpuThreadsRule *rule, CpuThreadsSeen seen) {
@@ -32,13 +34,13 @@ int cpu_threads_next(CpuThreadsRule *rule, CpuThreadsSeen seen) {
   rule->calm = seen.waited < CALM ? rule->calm + 1 : 0;
   if (rule->calm < rule->patience) return rule->now;
   rule->calm = 0;
-  if (rule->tried) rule->patience = LEAST_PATIENCE; /* the last one went well */
+  if (rule->tried) rule->patience = LEAST_PATIENCE; /* the last increase succeeded */
   rule->tried = rule->now < rule->most;
   if (rule->tried) rule->now++;
   return rule->now;
 }
 
-/* A thread's seconds on processors and of waiting for one (Linux's sched-stats). */
+/* Reads a thread's seconds of running and of waiting for a processor (Linux's sched-stats). */
 static bool read_thread(const char *id, CpuThread *thread) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/task/%.20s/schedstat", id);
@@ -50,7 +52,7 @@ static bool read_thread(const char *id, CpuThread *thread) {
   return read == 2;
 }
 
-/* The same thread at the last look; NULL: it is a new one, perhaps with the number of one that ended. */
+/* Finds the same thread in the last look; NULL: it is new, perhaps with the id of one that ended. */
 static const CpuThread *find(const CpuThreads *look, const CpuThread *now) {
   for (int i = 0; i < look->known; i++) {
     const CpuThread *before = &look->thread[i];
@@ -59,7 +61,7 @@ static const CpuThread *find(const CpuThreads *look, const CpuThread *now) {
   return NULL;
 }
 
-/* Threads that began since the last look are counted from the next one on. */
+/* Measures the threads; those started since the last look count from the next one on. */
 static CpuThreadsSeen see(CpuThreads *look, double seconds) {
   CpuThreadsSeen seen = {.seconds = seconds};
   DIR *folder = opendir("/proc/self/task");
@@ -81,7 +83,7 @@ static CpuThreadsSeen see(CpuThreads *look, double seconds) {
   return seen;
 }
 
-/* Whether this process has started others: environments' workers (bridge_process.c), which the main thread starts. */
+/* Whether this process has children: environments' workers (bridge_process.c), which the main thread starts. */
 static bool has_children(void) {
   char path[64];
   int child;

@@ -1,48 +1,48 @@
-/* How many threads the CPU's ops use while other programs hold processors. OpenMP's threads meet at the end of every
- * loop. One that waits for a processor keeps all others waiting, who hold theirs meanwhile: two threads on a busy
- * machine were seen 50 times slower than one. So a few times a second the kernel is asked who waits, and fewer threads
- * are used until processors are free again. Results do not depend on it (cpu_internal.h). */
+/* Adapts the thread count of the CPU's ops while other programs use the processors. OpenMP's threads synchronize at the
+ * end of every loop, so one that waits for a processor blocks all others, which keep theirs meanwhile: two threads on a
+ * busy machine were measured 50 times slower than one. So a few times per second the kernel's scheduling statistics are
+ * read, and fewer threads are used until processors are free again. Results do not depend on it (cpu_internal.h). */
 #ifndef TRAINER_CPU_THREADS_H
 #define TRAINER_CPU_THREADS_H
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the kernel says of this process since the last look. */
+/* Scheduling statistics of this process since the last look. */
 typedef struct CpuThreadsSeen {
   double seconds;         /* since the last look */
-  double ran;             /* seconds of processors that its threads had */
+  double ran;             /* processor seconds of its threads */
   double waited;          /* of the thread that waited longest: share of the time in which it wanted a processor */
 } CpuThreadsSeen;
 
 typedef struct CpuThreadsRule {
-  int most, now;          /* threads: that were asked for, that are used */
-  int calm;               /* looks in a row at which nobody waited */
-  int patience;           /* so many of them, and one more thread is tried */
-  bool tried;             /* the last change was one more */
+  int most, now;          /* threads: requested, in use */
+  int calm;               /* consecutive looks without waiting threads */
+  int patience;           /* looks without waiting threads before one more thread is tried */
+  bool tried;             /* whether the last change was an increase */
 } CpuThreadsRule;
 
-/* A look's verdict: rule->now, between 1 and most. */
+/* Returns rule->now, between 1 and most, after a look. */
 int cpu_threads_next(CpuThreadsRule *rule, CpuThreadsSeen seen);
 
-typedef struct CpuThread { int64_t id; uint64_t ran, waited; } CpuThread; /* nanoseconds since it began */
+typedef struct CpuThread { int64_t id; uint64_t ran, waited; } CpuThread; /* nanoseconds since its start */
 enum { CPU_THREADS_KNOWN = 1024 };
 
 typedef struct CpuThreads {
   CpuThreadsRule rule;
   double looked;          /* core_clock_s at the last look; 0: none yet */
-  bool is_blind;          /* the kernel does not tell */
-  bool has_acted;         /* worlds stepped since the last look */
-  bool has_shared;        /* in the log */
+  bool is_blind;          /* whether the kernel provides no statistics */
+  bool has_acted;         /* whether worlds stepped since the last look */
+  bool has_shared;        /* whether this is in the log */
   int known;
   CpuThread thread[CPU_THREADS_KNOWN], next[CPU_THREADS_KNOWN]; /* at the last look, at this one */
 } CpuThreads;
 
 typedef enum CpuThreadsPhase { CPU_THREADS_ACT, CPU_THREADS_UPDATE } CpuThreadsPhase;
 
-/* Looks, where the last look is long enough ago, while a policy acts or an update goes on. Where worlds step in child
- * processes, who waits while they step tells nothing of other programs, so only updates count. *threads: those to use
- * from now on, of the calling thread's loops too (omp_set_num_threads). TRAINER_THREADS=fixed in the environment:
- * never. */
+/* Looks, if the last look is long enough ago, while a policy acts or an update runs. Where worlds step in child
+ * processes, threads that wait meanwhile say nothing about other programs, so only updates count. *threads: those to
+ * use from now on, of the calling thread's loops too (omp_set_num_threads). TRAINER_THREADS=fixed in the environment
+ * disables it. */
 void cpu_threads_look(CpuThreads *look, CpuThreadsPhase phase, int *threads);
 
 #endif

@@ -1,5 +1,5 @@
-/* Long vectors on the CPU: sums in float64, Adam, EWMA, GAE, standardisation. A vector is cut into parts whose borders
- * depend on its length alone; sums of parts are folded in order. And transposing. */
+/* Long vectors on the CPU: sums in float64, Adam, EWMA, GAE, normalization; and transposition. A vector is divided into
+ * parts whose boundaries depend on its length alone; sums of parts are folded in order. */
 #include <stdbool.h>
 #if defined(__SSE__)
 #include <xmmintrin.h>
@@ -11,7 +11,7 @@
 
 enum { LANES = 16 }; /* independent accumulators of a sum: fixed, so that every instruction set adds in one order */
 
-enum { ALONE = 1 << 16 }; /* numbers of a vector that one thread adds up before others have begun */
+enum { ALONE = 1 << 16 }; /* elements of a vector that one thread sums before others have started */
 
 /* -------- parts ---------------------------------------------------------------------------------------------- */
 
@@ -79,8 +79,8 @@ double cpu_distance_squared(Ops *ops, const float *x, const float *y, size_t n) 
   return sum;
 }
 
-/* Two passes over one part: its mean, then the powers about it. The mean of what the rounded mean leaves over is added
- * to it, so that equal values have exactly their value as mean. */
+/* Two passes over one part: its mean, then the powers about it. The mean of the rounding residuals is added to it, so
+ * that equal values have exactly their value as mean. */
 #define PART_MOMENTS(n, term)                              \
   do {                                                     \
     double sum, mean;                                      \
@@ -114,7 +114,7 @@ void cpu_moments(Ops *ops, const float *x, const float *y, size_t n, Moments *mo
 
 /* -------- transposing ---------------------------------------------------------------------------------------- */
 
-/* Four numbers of four rows at a time, by exchanges between registers, where there are such. */
+/* Transposes four elements of four rows at a time by register shuffles, if available. */
 #if defined(__SSE__)
 static void transpose_4(const float *x, size_t x_step, float *y, size_t y_step) {
   __m128 row[4];
@@ -156,7 +156,7 @@ void cpu_world_rows(Ops *ops, const uint32_t *world, int count, int steps, int w
     for (int t = 0; t < steps; t++) *rows++ = (uint32_t)t * (uint32_t)worlds + world[w];
 }
 
-/* Rows lie anywhere, so a processor can not guess the next one. Long rows: it sees soon enough how they go on. */
+/* Prefetches a row. Rows are scattered, so a processor cannot predict the next one; within a long row it soon can. */
 static inline void ask_for_row(const float *row, int columns) {
   enum { LINE = 64 / sizeof(float), MOST = 32 * LINE };
   for (int c = 0; c < columns && c < MOST; c += LINE) __builtin_prefetch(row + c);
@@ -281,8 +281,8 @@ void cpu_ewma(Ops *ops, float *proximal, const float *theta, size_t n, double ke
 
 /* -------- generalised advantage estimation ------------------------------------------------------------------- */
 
-/* One step for neighbouring worlds. `next` is A of the step after (NULL: zeros). Where an episode was cut, V of the
- * true next observation takes the place of the stored next value and the trace stops. */
+/* One step of neighbouring worlds. `next` is the advantage of the following step (NULL: zeros). Where an episode was
+ * truncated, V of the true next observation replaces the stored next value and the trace stops. */
 typedef struct GaeStep {
   float gamma, lambda, reward_scale;
   const float *reward, *value, *next_value, *bootstrap, *next;

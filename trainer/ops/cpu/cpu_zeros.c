@@ -1,17 +1,17 @@
-/* Products of rows with many zeros, in few patterns, with AVX-512: observations, where what a level lacks is zero in
- * all rows of its worlds. Rows of a block that are zero in the same places go through a product together, and only the
- * rest of the chain of k is walked; for the gradient of a kernel columns go together, and rows are walked.
+/* Products of rows with many zeros, in few patterns, with AVX-512: observations, where features that a level lacks are
+ * zero in all rows of its worlds. Rows of a block with the same zeros go through a product together, which skips those
+ * terms of k; for the gradient of a kernel columns are grouped, and rows are skipped.
  *
- * The elements are those of cpu_small.c, bit by bit: a fused multiply-add of a zero factor leaves a sum as it is. So it
- * does not matter which rows come together, nor whether a product is made here at all. Only a weight that is not finite
- * shows no longer through a zero factor. */
+ * The elements are those of cpu_small.c, bit by bit: a fused multiply-add of a zero factor leaves a sum unchanged. So
+ * it does not matter which rows are grouped, nor whether a product is computed here at all. The only difference: a
+ * weight that is not finite no longer shows through a zero factor. */
 #include <string.h>
 
 #include "trainer/ops/cpu/cpu_internal.h"
 #include "trainer/ops/fast_math_internal.h"
 
 enum { SAMPLED_ROWS = 32 };
-static const double FEWEST_ZEROS = 0.2; /* share from which on looking for them pays */
+static const double FEWEST_ZEROS = 0.2; /* share of zeros that makes skipping them worthwhile */
 
 CPU_VECTOR static int zeros_in(const float *x, int n) {
   int zeros = 0;
@@ -34,10 +34,10 @@ bool cpu_zeros_are_many(const CpuState *state, const float *x, const uint32_t *i
 #define AVX512 __attribute__((target("avx512f")))
 #define UNROLL _Pragma("GCC unroll 16")
 enum {
-  VECTOR = 16, VECTORS = 4, PANEL = VECTOR * VECTORS, /* columns of the product that are made at once */
-  TALLEST = 6,            /* rows of the product at once, as many as the registers hold */
-  WORDS_ALONG = CPU_ZEROS_COLUMNS / VECTOR, WORDS_ACROSS = CPU_ROWS / VECTOR, /* of a line */
-  KINDS = 1024,           /* which kind_of tells apart */
+  VECTOR = 16, VECTORS = 4, PANEL = VECTOR * VECTORS, /* columns of the product computed at once */
+  TALLEST = 6,            /* maximum rows of the product at once, as many as the registers hold */
+  WORDS_ALONG = CPU_ZEROS_COLUMNS / VECTOR, WORDS_ACROSS = CPU_ROWS / VECTOR, /* words of a line */
+  KINDS = 1024,           /* hash values of kind_of */
   NONE = 0xffff,
 };
 _Static_assert(WORDS_ALONG % 4 == 0 && WORDS_ACROSS % 4 == 0 && WORDS_ALONG >= WORDS_ACROSS,
@@ -48,7 +48,7 @@ _Static_assert(WORDS_ALONG % 4 == 0 && WORDS_ACROSS % 4 == 0 && WORDS_ALONG >= W
 AVX512 static inline __mmask16 nonzero(__m512 x) { return _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NEQ_UQ); }
 static inline __mmask16 first_of(int n) { return (__mmask16)(n < VECTOR ? (1u << n) - 1 : 0xffff); }
 
-/* Lines are rows. */
+/* Collects the patterns of rows. */
 AVX512 static void look_along(const float *x, int rows, int columns, uint16_t *bits) {
   const int whole = columns / VECTOR;
   const __mmask16 last = first_of(columns % VECTOR);
@@ -58,7 +58,7 @@ AVX512 static void look_along(const float *x, int rows, int columns, uint16_t *b
   }
 }
 
-/* Lines are columns: 16 of them at a time, whose bits are turned. */
+/* Collects the patterns of columns: 16 of them at a time, whose bits are transposed. */
 AVX512 static void look_across(const float *x, int rows, int columns, uint16_t *bits) {
   uint32_t seen[CPU_ROWS] = {0};
   for (int first = 0; first < columns; first += VECTOR, bits += VECTOR * WORDS_ACROSS) {
@@ -87,7 +87,7 @@ static unsigned kind_of(const uint16_t *bits, int words) {
   return (unsigned)((sum ^ sum >> 29) * odd[0] >> 54);
 }
 
-/* Lines of the same kind, one after the other from first[kind] on; returns the number of kinds. */
+/* Chains lines of the same kind from first[kind] on; returns the number of kinds. */
 static int chain_kinds(const uint16_t *bits, int words, int lines, uint16_t *first, uint16_t *next) {
   uint16_t last[KINDS];
   int kinds = 0;
@@ -102,7 +102,7 @@ static int chain_kinds(const uint16_t *bits, int words, int lines, uint16_t *fir
   return kinds;
 }
 
-/* Lines whose bits differ may share a kind; then what any of them has counts for all. */
+/* Collects the kinds. Lines with different bits may share a kind; its bits are then the union. */
 static void collect_kinds(const uint16_t *bits, int lines, CpuPatterns *patterns) {
   uint16_t first[CPU_ZEROS_LINES], next[CPU_ZEROS_LINES], count = 0;
   const int words = patterns->words;
@@ -126,7 +126,7 @@ void cpu_zeros_find(const float *x, int rows, int columns, int transposed, CpuPa
   collect_kinds(bits, transposed ? columns : rows, patterns);
 }
 
-/* The places of bits, ascending; returns how many. */
+/* Lists the positions of set bits, ascending; returns their number. */
 AVX512 static int list_places(const uint16_t *bits, int k, uint32_t *list) {
   __m512i places = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   int count = 0;
@@ -181,7 +181,7 @@ static void multiply_kind(Factors factors, const uint16_t *line, int lines, cons
   const int count = list_places(bits, k, list);
   for (; n > 0; n -= PANEL, factors.b += PANEL, factors.c += PANEL)
     for (int first = 0, tiles = (lines + TALLEST - 1) / TALLEST, tall; first < lines; first += tall, tiles--) {
-      tall = (lines - first + tiles - 1) / tiles; /* about the same for all */
+      tall = (lines - first + tiles - 1) / tiles; /* about equal for all tiles */
       multiply[tall](&factors, line + first, list, count);
     }
 }

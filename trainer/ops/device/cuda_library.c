@@ -1,5 +1,5 @@
-/* Matrix products on a GPU: cuBLASLt, opened when it is first needed, so that the program starts where there is none.
- * cuBLAS stores matrices by columns; a row-major c[m][n] = a b is its c' = b' a', so operands change places. */
+/* Matrix products on a GPU: cuBLASLt, opened on first use, so that the program starts where there is none. cuBLAS
+ * stores matrices by columns; a row-major c[m][n] = a b is its c' = b' a', so the operands are swapped. */
 #include "core/device/arena.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -14,9 +14,9 @@
 #include <string.h>
 
 enum { PLANS_MAX = 128, EPILOGUE_ALIGNMENT = 16, REFUSALS_NAMED = 8 };
-enum { CHOICES = 8, TIMINGS = 4 }; /* TRAINER_PRODUCTS=timed: algorithms to choose from; runs of each */
+enum { CHOICES = 8, TIMINGS = 4 }; /* TRAINER_PRODUCTS=timed: candidate algorithms; runs of each */
 
-/* The functions that are used, by their own types. */
+/* Used functions, with cuBLASLt's own types. */
 #define FUNCTIONS(F) \
   F(cublasLtCreate) F(cublasLtDestroy) F(cublasLtMatmul) F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy) \
   F(cublasLtMatmulDescSetAttribute) F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy) \
@@ -24,15 +24,15 @@ enum { CHOICES = 8, TIMINGS = 4 }; /* TRAINER_PRODUCTS=timed: algorithms to choo
   F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtMatmulAlgoConfigGetAttribute) \
   F(cublasLtGetVersion) F(cublasLtGetStatusString)
 
-/* A product of one shape, ready to run: asking for the best algorithm takes long. */
+/* A product of one shape, ready to run: querying the best algorithm is slow. */
 typedef struct Plan {
-  DeviceProduct key;           /* its shape and epilogue: of pointers only the alignment counts */
-  bool refused;                /* there is no algorithm for it */
+  DeviceProduct key;           /* shape and epilogue: of pointers only the alignment counts */
+  bool refused;                /* whether no algorithm supports it */
   cublasLtMatmulDesc_t operation;
   cublasLtMatrixLayout_t a, b, c;
   cublasLtMatmulAlgo_t choice[CHOICES];
   int choices, chosen;
-  bool is_timed;               /* chosen is the fastest; else the library's first */
+  bool is_timed;               /* whether the chosen algorithm is the fastest; else the library's first */
 } Plan;
 
 struct DeviceLibrary {
@@ -44,8 +44,8 @@ struct DeviceLibrary {
   cublasLtHandle_t handle;
   cublasComputeType_t compute;
   Plan plan[PLANS_MAX];
-  unsigned plans;              /* made so far; the newest PLANS_MAX are kept */
-  unsigned refusals;           /* of those, without an algorithm */
+  unsigned plans;              /* plans made so far; the newest PLANS_MAX are kept */
+  unsigned refusals;           /* plans without an algorithm */
   bool times;                  /* TRAINER_PRODUCTS=timed */
 };
 
@@ -61,7 +61,7 @@ enum { REASON = 256 };
 static int load(DeviceLibrary *library, char *reason) {
   char versioned[32];
   snprintf(versioned, sizeof versioned, "libcublasLt.so.%d", CUBLAS_VER_MAJOR);
-  /* It stays in memory once it is there: loading its kernels takes long, and unloading them has crashed programs. */
+  /* Stays in memory once loaded: loading its kernels is slow, and unloading them has crashed programs. */
   library->handle_of_file = dlopen(versioned, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library->handle_of_file == NULL) {
     snprintf(reason, REASON, "%.160s; load the CUDA module or set LD_LIBRARY_PATH to its lib64", dlerror());
@@ -78,7 +78,7 @@ static int load(DeviceLibrary *library, char *reason) {
   return CORE_OK;
 }
 
-/* Of products whose factors are floats in memory. */
+/* Returns the compute type of products with float factors. */
 static cublasComputeType_t compute_of(OpsPrecision precision) {
   switch (precision) {
     case OPS_TF32: return CUBLAS_COMPUTE_32F_FAST_TF32;
@@ -94,7 +94,7 @@ static void destroy_plan(DeviceLibrary *library, Plan *plan) {
   library->call.cublasLtMatmulDescDestroy(plan->operation);
 }
 
-/* Its first call: a driver that is too old, or another process that has taken the memory, shows here. */
+/* Makes the library's first call, which detects a driver that is too old, or memory taken by another process. */
 static int begin(DeviceLibrary *library, char *reason) {
   const cublasStatus_t status = library->call.cublasLtCreate(&library->handle);
   if (status == CUBLAS_STATUS_SUCCESS) return CORE_OK;
@@ -106,7 +106,7 @@ static int begin(DeviceLibrary *library, char *reason) {
   return CORE_FAIL;
 }
 
-/* TRAINER_PRODUCTS: unset for the library's first choice, or "timed". */
+/* Parses TRAINER_PRODUCTS: unset for the library's first choice, or "timed". */
 static int read_wish(DeviceLibrary *library, char *reason) {
   const char *wanted = getenv("TRAINER_PRODUCTS");
   library->times = wanted && strcmp(wanted, "timed") == 0;
@@ -136,7 +136,7 @@ void device_library_close(DeviceLibrary **library) {
 
 static cudaDataType_t type_of(OpsNumbers numbers) { return numbers == OPS_NUMBERS_BF16 ? CUDA_R_16BF : CUDA_R_32F; }
 
-/* A matrix that is [rows][columns] row by row, its rows `stride` numbers apart. */
+/* Describes a row-major matrix [rows][columns], its rows `stride` elements apart. */
 static cublasLtMatrixLayout_t layout(DeviceLibrary *library, OpsNumbers numbers, size_t rows, size_t columns,
                                      size_t stride) {
   cublasLtMatrixLayout_t made;
@@ -149,14 +149,14 @@ static void set(DeviceLibrary *library, Plan *plan, cublasLtMatmulDescAttributes
   CHECK(library, cublasLtMatmulDescSetAttribute, plan->operation, attribute, value, bytes);
 }
 
-/* Bytes, at most 256, that the address is a multiple of: faster algorithms want 16. */
+/* Returns the alignment of the address, at most 256 bytes: faster algorithms need 16. */
 static uint32_t alignment_of(const void *address) {
   uint32_t alignment = 256;
   while ((uintptr_t)address % alignment) alignment /= 2;
   return alignment;
 }
 
-/* A product in words: shape, which operands are transposed, numbers, what comes after it. */
+/* Formats a product: shape, transposed operands, types, epilogue. */
 enum { PRODUCT_WORDS = 96 };
 static void put_into_words(const DeviceProduct *p, char words[PRODUCT_WORDS]) {
   static const char *const AFTER[] = {
@@ -166,7 +166,7 @@ static void put_into_words(const DeviceProduct *p, char words[PRODUCT_WORDS]) {
            p->transpose_b ? "'" : "", p->factors == OPS_NUMBERS_BF16 ? "bf16" : "float32", AFTER[p->epilogue]);
 }
 
-/* Says which products the library leaves to kernels of ours: a plain one may be slow there. */
+/* Logs products that the library leaves to this program's kernels: a plain one may be slow there. */
 static void tell_refused(DeviceLibrary *library, const DeviceProduct *p) {
   if (library->refusals++ >= REFUSALS_NAMED) return;
   char words[PRODUCT_WORDS];
@@ -192,8 +192,8 @@ static void find_algorithms(DeviceLibrary *library, Plan *plan) {
   for (int i = 0; i < 4; i++)
     CHECK(library, cublasLtMatmulPreferenceSetAttribute, preference, attribute[i], &alignment[i < 3 ? i : 2],
           sizeof alignment[0]);
-  /* It answers CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, for what it has no kernel for; an epilogue or a shape that
-   * does not go with the rest may be an invalid value to it. All else is an error. */
+  /* CUBLAS_STATUS_NOT_SUPPORTED, or no algorithm, means that there is no kernel; an epilogue or a shape that does not
+   * fit the rest may be reported as an invalid value. All else is an error. */
   const cublasStatus_t status = library->call.cublasLtMatmulAlgoGetHeuristic(
     library->handle, plan->operation, plan->b, plan->a, plan->c, plan->c, preference, library->times ? CHOICES : 1,
     found, &count);
@@ -216,7 +216,7 @@ static cublasLtEpilogue_t epilogue_of(OpsEpilogue epilogue) {
   }
 }
 
-/* Where the epilogue's vectors are: the heuristic looks at their alignment, too. */
+/* Sets the addresses of the epilogue's vectors, whose alignment the heuristic considers. */
 static void point(DeviceLibrary *library, Plan *plan, const DeviceProduct *p) {
   if (p->epilogue == OPS_PRODUCT) return;
   set(library, plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias);
@@ -255,7 +255,7 @@ static int same_shape(const DeviceProduct *p, const DeviceProduct *q) {
          same_alignment(p->mask, q->mask);
 }
 
-/* Of a shape that was seen, else a new one, in the place of the oldest where all are taken. */
+/* Finds the plan of a known shape, else makes a new one, replacing the oldest if all are taken. */
 static Plan *find_plan(DeviceLibrary *library, const DeviceProduct *p) {
   for (unsigned i = 0; i < library->plans && i < PLANS_MAX; i++)
     if (same_shape(&library->plan[i].key, p)) return &library->plan[i];
@@ -266,7 +266,8 @@ static Plan *find_plan(DeviceLibrary *library, const DeviceProduct *p) {
   return plan;
 }
 
-/* Some of its epilogues read and write 16 bytes at once, and fault where bias or mask begin elsewhere. */
+/* Whether the epilogue may be fused: some epilogues access 16 bytes at once, and fault where bias or mask are not
+ * aligned. */
 static bool may_fuse(const DeviceProduct *p) {
   return p->epilogue == OPS_PRODUCT ||
          (alignment_of(p->bias) >= EPILOGUE_ALIGNMENT && (!p->mask || alignment_of(p->mask) >= EPILOGUE_ALIGNMENT));
@@ -276,7 +277,7 @@ int device_library_takes(DeviceLibrary *library, const DeviceProduct *p) {
   return may_fuse(p) && !find_plan(library, p)->refused;
 }
 
-/* The product by one of the plan's algorithms. */
+/* Runs the product with one of the plan's algorithms. */
 static cublasStatus_t run(DeviceLibrary *library, const Plan *plan, int choice, void *workspace) {
   const float one = 1, zero = 0;
   const DeviceProduct *p = &plan->key;
@@ -287,7 +288,7 @@ static cublasStatus_t run(DeviceLibrary *library, const Plan *plan, int choice, 
 
 /* ---- choosing by the clock --------------------------------------------------------------------------------------- */
 
-/* Seconds of one run; HUGE_VAL where the library does not do it after all. */
+/* Returns the seconds of one run; HUGE_VAL where the library fails to run it. */
 static double time_of(DeviceLibrary *library, const Plan *plan, int choice, void *workspace) {
   CoreDevice *device = library->device;
   if (run(library, plan, choice, workspace) != CUBLAS_STATUS_SUCCESS) return HUGE_VAL; /* and loads its kernels */
@@ -304,8 +305,8 @@ static int attribute_of(const DeviceLibrary *library, const Plan *plan, cublasLt
   return value;
 }
 
-/* A product can be done again and again: none adds to what was there. While a graph is recorded there is no clock; the
- * first minibatch is not recorded. */
+/* Chooses the fastest algorithm. A product can be repeated, since none accumulates. During a capture there is no clock;
+ * the first minibatch is not captured. */
 static void choose_fastest(DeviceLibrary *library, Plan *plan, void *workspace) {
   double seconds[CHOICES];
   char words[PRODUCT_WORDS];
@@ -334,10 +335,10 @@ static void multiply_timed(DeviceLibrary *library, const Plan *plan, void *works
 
 int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void *workspace) {
   if (!may_fuse(p)) return 0;
-  CORE_CHECK((uintptr_t)workspace % CORE_DEVICE_ALIGNMENT == 0); /* as cublasLtMatmul's description demands */
+  CORE_CHECK((uintptr_t)workspace % CORE_DEVICE_ALIGNMENT == 0); /* required by cublasLtMatmul */
   Plan *plan = find_plan(library, p);
   if (plan->refused) return 0;
-  plan->key = *p; /* the same but for addresses */
+  plan->key = *p; /* the same except for addresses */
   point(library, plan, p);
   choose_fastest(library, plan, workspace);
   if (library->device->times && !library->device->is_capturing) multiply_timed(library, plan, workspace);

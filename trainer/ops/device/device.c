@@ -1,5 +1,5 @@
-/* Ops on a device: the table, its state, and the long vectors. Every function launches kernels (kernels_*.h); what it
- * gives by value is fetched, which waits for the device. */
+/* Ops on a device: the table, its state, and the long vectors. Every function launches kernels (kernels_*.h); results
+ * by value are copied to the host, which synchronizes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,8 +195,8 @@ static void register_rounded(DeviceState *state, bool is_first) {
 
 static void register_scratch(DeviceState *state, bool is_first) {
   const size_t rows = (size_t)state->max_rows, width = (size_t)state->max_width;
-  const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS + 1 : 1; /* whose sums wait for each other,
-                                                                                       * and a value's kernel's */
+  /* whose pending sums wait for each other, plus those of the value's kernel */
+  const size_t layers = state->precision == OPS_BF16 ? DEVICE_ROUNDED_LAYERS + 1 : 1;
   state->columns_room = layers * device_column_parts(rows) * width;
   state->rows_room = device_row_parts(state->max_rows) * larger(2 * KERNEL_SUMS, width);
   CORE_ARENA_DEVICE(state->arena, state->column_parts, state->columns_room, "column sums of parts [parts][widths]");
@@ -211,7 +211,7 @@ static void register_scratch(DeviceState *state, bool is_first) {
   if (state->precision == OPS_BF16) register_rounded(state, is_first);
 }
 
-/* Scratch of the default stream and, unless NULL, of the actor's stream. */
+/* Registers the scratch of the default stream and, unless NULL, of the actor's stream. */
 static void register_all(DeviceState *state, DeviceState *stream) {
   core_arena_set_device(state->arena, state->device);
   register_scratch(state, true);
@@ -227,7 +227,7 @@ double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows
   return bytes;
 }
 
-/* TRAINER_TILES=none leaves to the library and a pass after it what ops_tile_gradient does in one, for measurements. */
+/* Parses TRAINER_TILES: none replaces ops_tile_gradient by the library and a pass after it, for measurements. */
 static int read_tiles(bool *tiles) {
   const char *wanted = getenv("TRAINER_TILES");
   *tiles = !wanted || !*wanted;

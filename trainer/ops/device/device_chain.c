@@ -1,18 +1,19 @@
-/* Chains of dense layers on a device with train.precision = bf16: hidden layers, and the gradients between them, stand
- * in memory as bf16, so that products read what tensor cores take and every pass moves half the bytes. Sums of
- * products, weights, their gradients, and the chain's input and output are float32.
+/* Chains of dense layers on a device with train.precision = bf16: hidden layers, and the gradients between them, are
+ * bf16 in memory, so that products read the tensor cores' format and every pass moves half the bytes. Sums of products,
+ * weights, their gradients, and the chain's input and output are float32.
  *
- * A hidden layer of ReLU takes no pass of its own where the library has epilogues for it: bias, ReLU and a bit a number
- * leave with the product (cuBLASLt's RELU_AUX_BIAS), and going back the product above it is masked with those bits and
- * summed over rows on its way to memory (DRELU_BGRAD). Where it has none, and for the other activations, a kernel has
- * bias and activation in one pass, and one the product, the derivative and the sums over rows (kernels_tile.h); for
- * SILU and for other widths the library has the product, and a kernel what follows (kernels_bf16.h). */
+ * A hidden ReLU layer needs no separate pass where the library has epilogues for it: bias, ReLU and one bit per element
+ * are computed with the product (cuBLASLt's RELU_AUX_BIAS), and in the backward pass the product above it is masked
+ * with those bits and summed over rows on its way to memory (DRELU_BGRAD). Where it has none, and for the other
+ * activations, one kernel computes bias and activation in one pass, and another the product, the derivative and the
+ * sums over rows (kernels_tile.h); for SILU and for other widths the library computes the product, and a kernel the
+ * rest (kernels_bf16.h). */
 #include <stdlib.h>
 
 #include "core/memory.h"
 #include "trainer/ops/device/device_internal.h"
 
-enum { ROUND_TO = 256 }; /* bytes that a mask begins at a multiple of */
+enum { ROUND_TO = 256 }; /* alignment of a mask in bytes */
 
 /* One pass over a chain. */
 typedef struct Pass {
@@ -20,7 +21,7 @@ typedef struct Pass {
   const OpsLayer *layers;
   int count, rows;
   const uint16_t *x;           /* the chain's input, rows device_rounded_row(in) apart */
-  bool is_whole; /* all layers' parameters stand in state->rounded.theta; else those of the layer at hand */
+  bool is_whole; /* whether all layers' parameters are in state->rounded.theta; else those of the current layer */
 } Pass;
 
 static size_t parameters_of(const OpsLayer *layer) { return ((size_t)layer->in + 1) * (size_t)layer->out; }
@@ -44,7 +45,7 @@ void device_gather_inputs(Ops *ops, const float *source, const uint32_t *index, 
   state->rounded.target = target;
 }
 
-/* Where a chain's input stands as bf16. */
+/* Returns a chain's input as bf16, if gather_inputs stored it. */
 static const uint16_t *take_input(DeviceState *state, const float *x, size_t rows, size_t columns) {
   DeviceRounded *rounded = &state->rounded;
   if (x == rounded->target) return rounded->gathered;
@@ -52,8 +53,8 @@ static const uint16_t *take_input(DeviceState *state, const float *x, size_t row
   return rounded->x;
 }
 
-/* The chain's input as bf16, and where its layers follow each other in one vector that fits, as networks' do, their
- * parameters, all in one launch; backward they are the forward pass's, unless another chain's came in between. */
+/* Begins a pass: rounds the chain's input and, if its layers' parameters are contiguous and fit, as networks' are, also
+ * these, in one launch. A backward pass reuses the forward pass's, unless another chain ran in between. */
 static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, int count, int rows, bool is_forward) {
   Pass pass = {.state = state, .layers = layers, .count = count, .rows = rows, .is_whole = true};
   const size_t width = (size_t)state->max_width;
@@ -72,12 +73,12 @@ static Pass begin(DeviceState *state, const float *x, const OpsLayer *layers, in
   return pass;
 }
 
-/* Where the layer's kernel stands as bf16; its bias follows it. */
+/* Returns the buffer of the layer's bf16 kernel; its bias follows it. */
 static uint16_t *kernel_place(const Pass *pass, int l) {
   return pass->state->rounded.theta + (pass->is_whole ? pass->layers[l].w - pass->layers[0].w : 0);
 }
 
-/* The layer's kernel there. */
+/* Returns the layer's kernel in that buffer. */
 static uint16_t *kernel_of(const Pass *pass, int l) {
   const OpsLayer *layer = &pass->layers[l];
   const size_t kernel = (size_t)layer->in * (size_t)layer->out;
@@ -106,7 +107,7 @@ static bool has_room_for_mask(const Pass *pass, const OpsLayer *layer) {
   return mask_place(pass, layer) + mask <= (size_t)pass->rows * (size_t)layer->out * sizeof *layer->y;
 }
 
-/* Numbers that a thread of kernels_bf16.h takes of this layer. */
+/* Returns the elements per thread of kernels_bf16.h for this layer. */
 static int step_of(const OpsLayer *layer, const void *other) {
   const bool aligned = (uintptr_t)layer->y % sizeof(OpsEight) == 0 && (uintptr_t)other % sizeof(OpsEight) == 0;
   return layer->out % KERNEL_EIGHT == 0 && aligned ? KERNEL_EIGHT : 1;
@@ -114,9 +115,9 @@ static int step_of(const OpsLayer *layer, const void *other) {
 
 /* ---- forward ----------------------------------------------------------------------------------------------------- */
 
-/* Inputs of layer l that its product takes. Rows of the chain's input end with zeros, and what stands behind the
- * first layer's kernel, its bias and the next layer, is finite: so the first product may take whole rows, which for
- * 140 columns is faster (98 columns, cuBLASLt 13 on an H200: 38 us in place of 49), and has the same sums. */
+/* Returns the inputs of layer l in its product. Rows of the chain's input are padded with zeros, and the values after
+ * the first layer's kernel, its bias and the next layer, are finite: so the first product may use whole padded rows,
+ * which for 140 columns is faster (98 columns, cuBLASLt 13 on an H200: 38 us instead of 49), and has the same sums. */
 static size_t product_inputs(const Pass *pass, int l) {
   const OpsLayer *layer = &pass->layers[l];
   const size_t in = (size_t)layer->in, all = device_rounded_row(in);
@@ -124,7 +125,7 @@ static size_t product_inputs(const Pass *pass, int l) {
   return has_more && (all - in - 1) * (size_t)layer->out <= parameters_of(layer + 1) ? all : in;
 }
 
-/* x W of layer l, with what of bias and activation the product itself can have. */
+/* Returns the product x W of layer l, with as much of bias and activation as the library fuses. */
 static DeviceProduct forward_product(const Pass *pass, int l, uint16_t *w) {
   const OpsLayer *layer = &pass->layers[l];
   const bool is_last = l + 1 == pass->count, is_relu = layer->activation == OPS_RELU;
@@ -141,7 +142,7 @@ static DeviceProduct forward_product(const Pass *pass, int l, uint16_t *w) {
   return p;
 }
 
-/* Whether a forward pass over these rows leaves the layer's mask. The library chooses by addresses, too. */
+/* Whether a forward pass over these rows stores the layer's mask. The library decides by addresses, too. */
 static bool leaves_mask(const Pass *pass, int l) {
   const DeviceProduct p = forward_product(pass, l, kernel_place(pass, l));
   return p.epilogue == OPS_PRODUCT_RELU_MASK && device_can_multiply(pass->state, &p);
@@ -182,7 +183,7 @@ void device_read_hidden(Ops *ops, const float *y, int rows, int columns, float *
 
 /* ---- backward ---------------------------------------------------------------------------------------------------- */
 
-/* x W of a layer again, in the ops' room: SILU can not be inverted from its output. */
+/* Computes x W of a layer again, into the ops' scratch: SILU cannot be inverted from its output. */
 static void *product_again(const Pass *pass, int l) {
   DeviceProduct p = forward_product(pass, l, kernel_of(pass, l));
   p.epilogue = OPS_PRODUCT;
@@ -191,7 +192,8 @@ static void *product_again(const Pass *pass, int l) {
   return p.c;
 }
 
-/* Sums of the bias's gradient, of parts of rows, are folded after the last layer unless somebody listens. */
+/* Returns the scratch for sums of the bias's gradient over parts of rows, which are folded after the last layer unless
+ * a watch needs them earlier. */
 static float *room_for_bias(const Pass *pass, const OpsLayer *layer) {
   return device_column_room(pass->state, (size_t)pass->rows, (size_t)layer->out);
 }
@@ -204,7 +206,7 @@ static size_t part_columns(const Pass *pass, const OpsLayer *layer) {
   return device_column_parts((size_t)pass->rows) * (size_t)layer->out;
 }
 
-/* The gradient before the last layer's activation, and its bias's. */
+/* Computes the gradient before the last layer's activation, and its bias's. */
 static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
   const OpsLayer *last = &pass->layers[pass->count - 1];
   const float *y = last->activation == OPS_SILU ? (const float *)product_again(pass, pass->count - 1) : last->y;
@@ -215,13 +217,13 @@ static void output_gradient(const Pass *pass, const float *dy, uint16_t *dz) {
   fold_bias(pass, last, parts);
 }
 
-/* hidden_gradient in one kernel (kernels_tile.h), where layers are of a size that it has room for. 0: not done. */
+/* Computes hidden_gradient in one kernel (kernels_tile.h), for layers of a supported size. Returns 0 otherwise. */
 static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *below) {
   DeviceState *state = pass->state;
   const OpsLayer *layer = &pass->layers[l - 1];
   const size_t n = (size_t)layer->out, k = (size_t)pass->layers[l].out, rows = (size_t)pass->rows;
   const size_t tiles = (rows + OPS_TILE_ROWS - 1) / OPS_TILE_ROWS, shared = ops_tile_bytes(n, k);
-  const unsigned sides = (unsigned)(n / ops_tile_columns(n)); /* blocks beside each other */
+  const unsigned sides = (unsigned)(n / ops_tile_columns(n)); /* adjacent blocks */
   const unsigned most = OPS_TILE_BLOCKS * state->device->processors / sides;
   if (layer->activation == OPS_SILU || n % OPS_TILE_COLUMNS > 0 || n > OPS_TILE_MOST || k > OPS_TILE_MOST) return 0;
   if (shared > state->device->shared_bytes || state->refuses || !state->tiles) return 0;
@@ -235,7 +237,7 @@ static int tile_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *
   return 1;
 }
 
-/* dz of layer l becomes that of the layer below it, whose bias gets its gradient. */
+/* Computes dz of the layer below from dz of layer l, and the gradient of the lower layer's bias. */
 static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_t *below) {
   DeviceState *state = pass->state;
   const OpsLayer *layer = &pass->layers[l - 1];
@@ -253,7 +255,7 @@ static void hidden_gradient(const Pass *pass, int l, const uint16_t *dz, uint16_
     p.mask = mask_of(pass, layer);
     const int slot = (l - 1) % DEVICE_ROUNDED_LAYERS;
     p.bias = state->rounded.db + (size_t)slot * (size_t)state->max_width;
-    if (slot == DEVICE_ROUNDED_LAYERS - 1 && l + 1 < pass->count) device_fold_now(state); /* they begin anew */
+    if (slot == DEVICE_ROUNDED_LAYERS - 1 && l + 1 < pass->count) device_fold_now(state); /* the slots are reused */
     if (device_multiply(state, &p)) {
       device_fold_later(state, (OpsFold){.of = OPS_PARTS_BF16, .parts = p.bias, .count = 1, .columns = p.n,
                                          .result = layer->db});

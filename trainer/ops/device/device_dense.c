@@ -1,6 +1,6 @@
-/* Products, and dense layers of floats and layer norm on a device: the product is the library's, with bias and
- * rectifier in it where it has them; the other activations, their gradients and the sums over rows are kernels. Chains
- * of layers in bf16: device_chain.c. */
+/* Products, float dense layers and layer norm on a device: the product is the library's, fused with bias and ReLU if
+ * supported; the other activations, their gradients and the sums over rows are kernels. bf16 chains of layers:
+ * device_chain.c. */
 #include "trainer/ops/device/device_internal.h"
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
@@ -10,7 +10,7 @@ int device_can_multiply(DeviceState *state, const DeviceProduct *p) {
   return state->library ? device_library_takes(state->library, p) : 1;
 }
 
-/* Column sums of c[m][n], bf16, rounded to p->bias. */
+/* Sums the columns of c[m][n], bf16, rounded to p->bias. */
 static void sum_columns(DeviceState *state, const DeviceProduct *p) {
   CORE_CHECK(p->result == OPS_NUMBERS_BF16 && p->m <= (size_t)state->max_rows && p->n <= (size_t)state->max_width);
   float *parts = device_column_room(state, p->m, p->n);
@@ -23,13 +23,13 @@ static void sum_columns(DeviceState *state, const DeviceProduct *p) {
   DEVICE_LAUNCH(state, ops_round, p->n, &rounded);
 }
 
-/* The product's terms lie along the rows of a, which a kernel sums in parts (kernels_column.h). */
+/* Whether the product's terms run along the rows of a, so that a kernel sums them in parts (kernels_column.h). */
 static bool sums_rows(const DeviceState *state, const OpsProduct *p) {
   return p->n == 1 && p->transpose_a && p->result == OPS_NUMBERS_FLOAT && p->epilogue == OPS_PRODUCT &&
          p->k <= (size_t)state->max_rows && p->m <= (size_t)state->max_width;
 }
 
-/* Kernels of our own, where there is no library, or none of its algorithms. */
+/* Multiplies with this program's kernels, without a library or where it has no algorithm. */
 static void multiply_alone(DeviceState *state, const DeviceProduct *p) {
   const OpsProduct arguments = {p->a, p->b, p->c, p->transpose_a, p->transpose_b, p->m, p->n, p->k,
                                 p->row_a ? p->row_a : p->transpose_a ? p->m : p->k, p->factors, p->result,
@@ -85,7 +85,7 @@ void device_dense_forward(Ops *ops, const float *x, const float *w, const float 
   device_activate(state, activation, y, b, rows, out);
 }
 
-/* dy becomes the gradient before the activation; its column sums go to db. */
+/* Turns dy into the gradient before the activation; its column sums go to db. */
 static void undo_activation(DeviceState *state, OpsActivation activation, const float *y, const float *bias, float *dy,
                             float *db, int rows, int columns) {
   const size_t r = (size_t)rows, c = (size_t)columns;

@@ -4,7 +4,7 @@
 
 static CoreDivisor32 divisor(int number) { return core_divisor_32((size_t)number); }
 
-/* Places in pieces of rows are worked out in 32 bits. */
+/* Offsets in chunks of rows are computed in 32 bits. */
 static size_t elements_of(int rows, int each) {
   const size_t elements = (size_t)rows * (size_t)each;
   CORE_CHECK(elements <= UINT32_MAX);
@@ -109,7 +109,7 @@ static void gate_open_backward(Ops *ops, const float *drx, const float *r, const
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* The kernel at hand writes some of them; of_row: what it has of a row, each of m->width numbers. */
+/* Builds the arguments, some of which the kernel writes; of_row: elements of a row, each of m->width values. */
 static OpsMessages messages_of(OpsRows x, const OpsMessage *m, int of_row, const float *shapes, const float *things,
                                const float *gathered) {
   return (OpsMessages){x, *m, (float *)(uintptr_t)shapes, (float *)(uintptr_t)things, (float *)(uintptr_t)gathered,

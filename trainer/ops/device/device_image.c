@@ -1,10 +1,10 @@
-/* Pictures on a device (picture.h). A convolution is the product of its patches, OPS_CONV_ROWS pictures at a time, with
- * bias and rectifier in it where the library has them. */
+/* Image operations on a device (image.h). A convolution is the product over its patches, OPS_CONV_ROWS images at a
+ * time, fused with bias and ReLU if the library supports it. */
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/kernels/kernels_dense.h"
 #include "trainer/ops/kernels/kernels_image.h"
 
-/* Places in pieces of rows are worked out in 32 bits. */
+/* Offsets in chunks of rows are computed in 32 bits. */
 static size_t elements_of(int rows, size_t each) {
   const size_t elements = (size_t)rows * each;
   CORE_CHECK(elements <= UINT32_MAX);
@@ -24,7 +24,7 @@ static void conv_pack(Ops *ops, const OpsConv *conv, const float *w, float *pack
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
-/* Where the parts of scratch for `rows` pictures are. */
+/* Parts of the scratch for `rows` images. */
 typedef struct Rooms { float *patches, *dpatches, *dw, *db, *parts; } Rooms;
 
 static size_t positions_of(const OpsConv *c) { return (size_t)ops_conv_height(c) * (size_t)ops_conv_width(c); }
@@ -68,7 +68,7 @@ static void conv_forward(Ops *ops, const OpsConv *conv, const float *x, const fl
   }
 }
 
-/* dy becomes the gradient before the activation; its column sums go to db. */
+/* Turns dy into the gradient before the activation; its column sums go to db. */
 static void undo_activation(DeviceState *state, const OpsConv *conv, OpsActivation activation, const float *y,
                             float *dy, float *db, size_t rows, float *parts) {
   const size_t columns = (size_t)conv->out;
@@ -113,7 +113,7 @@ static size_t pool_inputs(const OpsPool3 *pool) {
   return (size_t)pool->height * (size_t)pool->width * (size_t)pool->channels;
 }
 
-/* For a kernel with a thread for `each` numbers of a row, `columns` of them side by side. */
+/* Builds the arguments of a kernel with a thread per `each` elements of a row, `columns` of them side by side. */
 static OpsWindows windows_of(const OpsPool3 *pool, int rows, size_t each, int columns) {
   return (OpsWindows){.pool = *pool, .rows = (uint32_t)rows, .inputs = (uint32_t)pool_inputs(pool),
                       .outputs = (uint32_t)ops_pool3_outputs(pool), .each = core_divisor_32(each),

@@ -1,6 +1,5 @@
-/* What the files of the device's ops share: their state, launching, and the entries of the table. Buffers that callers
- * hand in are in device memory, but for what a comment calls the host's; results by value or in structs come to the
- * host. */
+/* Shared declarations of the device's ops: their state, launching, and the entries of the table. Callers' buffers are
+ * in device memory, except those marked as host memory; results by value or in structs are in host memory. */
 #ifndef TRAINER_OPS_DEVICE_INTERNAL_H
 #define TRAINER_OPS_DEVICE_INTERNAL_H
 #include "core/device/arena.h"
@@ -17,96 +16,98 @@
 
 enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20 };
 
-enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* of the library below: what cuBLASLt's documentation advises on sm_90 */
+enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* of the library below: recommended by cuBLASLt's documentation on sm_90 */
 
-/* A product: OpsProduct in what is called for, row-major c[m][n] = op(a) op(b). */
+/* Product: an OpsProduct, row-major c[m][n] = op(a) op(b). */
 typedef struct DeviceProduct {
   int transpose_a, transpose_b;
   size_t m, n, k;
   const void *a, *b;
   void *c;
-  size_t row_a;                 /* 0: rows of a follow each other */
+  size_t row_a;                 /* 0: rows of a are contiguous */
   OpsNumbers factors, result;
   OpsEpilogue epilogue;
-  void *bias;                   /* [n] of the result's numbers; OPS_PRODUCT_MASKED sets it */
+  void *bias;                   /* [n] of the result's type; OPS_PRODUCT_MASKED sets it */
   uint32_t *mask;
 } DeviceProduct;
 
-/* The library for matrix products (cuda_library.c). NULL where cuBLASLt can not be opened, or can not begin; *reason
- * (>= 256 bytes) then says why. */
+/* Library of matrix products (cuda_library.c). NULL where cuBLASLt cannot be opened or initialized; *reason (>= 256
+ * bytes) then says why. */
 typedef struct DeviceLibrary DeviceLibrary;
 DeviceLibrary *device_library_open(CoreDevice *device, OpsPrecision precision, char *reason);
 void device_library_close(DeviceLibrary **library);
-/* Whether the library has an algorithm for the product and what comes after it; of pointers only alignments count. */
+/* Whether the library has an algorithm for the product and its epilogue; of pointers only alignments count. */
 int device_library_takes(DeviceLibrary *library, const DeviceProduct *product);
-/* The product, if it takes it; 0: it does not, and nothing was done. workspace: of DEVICE_WORKSPACE_BYTES, for products
- * of one order. */
+/* Computes the product if the library supports it; returns 0 otherwise, having done nothing. workspace:
+ * DEVICE_WORKSPACE_BYTES, for products of one stream. */
 int device_library_multiply(DeviceLibrary *library, const DeviceProduct *product, void *workspace);
 
-/* Room for what a chain keeps as bf16; of OPS_BF16 only. */
+/* Buffers of a chain's bf16 values; with OPS_BF16 only. */
 typedef struct DeviceRounded {
   uint16_t *x;                /* [max_rows][max_width], padded: a chain's input */
   uint16_t *theta;            /* [DEVICE_ROUNDED_LAYERS][max_width + 1][max_width]: weights and biases */
-  const float *whole;         /* whose: of all layers from this address on, as of the last pass; NULL: of none */
-  uint16_t *db;               /* [DEVICE_ROUNDED_LAYERS][max_width]: biases' gradients, waiting to be floats */
-  uint16_t *gathered;         /* the same of rows that gather_inputs took, */
-  const float *target;        /* and what chains call them; NULL: none so far */
+  const float *whole;         /* address from which the parameters of all layers were rounded in the last pass; NULL:
+                               * none */
+  uint16_t *db;               /* [DEVICE_ROUNDED_LAYERS][max_width]: biases' gradients, not yet converted to float */
+  uint16_t *gathered;         /* input rows gathered by gather_inputs, */
+  const float *target;        /* and the address by which chains refer to them; NULL: none so far */
 } DeviceRounded;
 enum { DEVICE_ROUNDED_LAYERS = 4 };
-/* Numbers from one row of bf16 to the next, so that each begins at a multiple of 16 bytes. */
+/* Returns the elements from one bf16 row to the next, so that each starts at a multiple of 16 bytes. */
 static inline size_t device_rounded_row(size_t columns) { return (columns + 7) / 8 * 8; }
 
-/* Of an order of operations: the first's, or the stream's (ops.h, enter), which share library and stats. */
+/* State of a stream of operations: the default one, or the actor's (ops.h, stream_push), which share library and
+ * statistics. */
 typedef struct DeviceState {
   CoreDevice *device;
-  struct DeviceState *other;  /* of the other order; NULL: there is none */
+  struct DeviceState *other;  /* the other stream's; NULL: there is none */
   CoreArena *arena;           /* of both */
   OpsPrecision precision;     /* of products */
   DeviceLibrary *library;     /* NULL: ops_product */
   char *workspace;            /* [DEVICE_WORKSPACE_BYTES] the library's; NULL without one */
   int max_rows, max_width;
-  float *column_parts;        /* [columns_room]: column sums of parts of KERNEL_PART_ROWS rows, of so many so far: */
+  float *column_parts;        /* [columns_room] column sums of parts of KERNEL_PART_ROWS rows, used so far: */
   size_t columns_room, columns_taken;
   float *product;             /* [max_rows][max_width], for SILU */
-  int refuses;                /* not 0: products take no epilogue, for tests */
-  bool tiles;                 /* ops_tile_gradient may be used */
+  int refuses;                /* not 0: products have no fused epilogue, for tests */
+  bool tiles;                 /* whether ops_tile_gradient may be used */
   DeviceRounded rounded;
-  double *row_parts;          /* [rows_room]: sums of parts of KERNEL_ROWS rows */
+  double *row_parts;          /* [rows_room] sums of parts of KERNEL_ROWS rows */
   size_t rows_room, rows_taken;
-  OpsFolds folds;             /* of what stands in both */
-  double *sums;               /* what comes to the host */
+  OpsFolds folds;             /* pending folds of both */
+  double *sums;               /* results for the host */
   Moments *records;
   OpsSpread *spread;
   uint64_t *first;
-  OpsUpdateStats *stats;      /* that is open, on the device; NULL: none */
-  const uint32_t *count;      /* of the piece that was taken, on the device: its rows that count; NULL: all */
+  OpsUpdateStats *stats;      /* open statistics on the device; NULL: none */
+  const uint32_t *count;      /* row count of the current micro-batch, on the device; NULL: all rows count */
 } DeviceState;
 
 static inline DeviceState *device_state(Ops *ops) { return (DeviceState *)ops->state; }
 
-/* Launches a kernel over n elements, a thread each (or strided). */
+/* Launches a kernel over n elements, one thread each (or strided). */
 #define DEVICE_LAUNCH(state, kernel, elements, ...) \
   (state)->device->launch((state)->device, &kernel##_launch, \
                           core_device_blocks((elements), DEVICE_THREADS, DEVICE_BLOCKS_MAX), DEVICE_THREADS, \
                           DEVICE_THREADS * sizeof(float), __VA_ARGS__)
 
-/* device_sums.c. Room for a kernel's sums of parts of rows, which the fold that must follow ends; what stands there
- * already and waits is folded first where there is no room. */
+/* device_sums.c. Reserves scratch for a kernel's sums of parts of rows, which a fold must follow; if the scratch is
+ * full, pending folds run first. */
 size_t device_column_parts(size_t rows);
 float *device_column_room(DeviceState *state, size_t rows, size_t columns); /* [device_column_parts][columns] */
 size_t device_row_parts(int rows);
 double *device_row_room(DeviceState *state, int rows, size_t each);         /* [device_row_parts][each] */
-/* Folds what waits. Before the host, or a kernel, reads sums. */
+/* Runs pending folds, before the host or a kernel reads sums. */
 void device_fold_now(DeviceState *state);
 void device_fold_later(DeviceState *state, OpsFold fold);
-/* Column sums of parts [device_column_parts][columns], rounded to result[columns]: later. */
+/* Schedules the fold of column sums of parts [device_column_parts][columns], rounded to result[columns]. */
 void device_fold_columns(DeviceState *state, const float *parts, size_t rows, size_t columns, float *result);
-/* Launches a kernel of KERNEL_ROWS threads a block over the rows, which leaves KERNEL_SUMS sums a block in parts (of
- * device_row_room), and brings the sums over all of them to the host; sums NULL: to this slot of the open statistics,
- * later. */
+/* Launches a kernel of KERNEL_ROWS threads per block over the rows, which leaves KERNEL_SUMS sums per block in parts
+ * (of device_row_room), and copies the totals to the host; sums NULL: schedules their fold into this slot of the open
+ * statistics. */
 void device_sum_rows(DeviceState *state, const CoreKernel *kernel, int rows, const void *arguments, const double *parts,
                      double sums[KERNEL_SUMS], int slot);
-/* A vector's parts, as the CPU cuts it for sums. */
+/* Division of a vector for sums, the same as on the CPU. */
 typedef struct DeviceParts { size_t size; unsigned count; } DeviceParts;
 DeviceParts device_parts(size_t n);
 
@@ -115,12 +116,13 @@ extern const OpsImage DEVICE_PICTURE; /* device_picture.c */
 extern const struct OpsRecurrent DEVICE_RECURRENT; /* device_lstm.c */
 
 /* device_dense.c */
-/* The product with what comes after it: 0: the epilogue is refused, and nothing was done. Without one it is always
- * made. */
+/* Computes the product with its epilogue. Returns 0 if the epilogue is not supported, having done nothing. Without an
+ * epilogue it always succeeds. */
 int device_multiply(DeviceState *state, const DeviceProduct *product);
-/* The same without an epilogue, but c is complete only after device_fold_now: it may wait for it as sums of parts. */
+/* Computes the product without an epilogue; c is complete only after device_fold_now, since it may be pending as sums
+ * of parts. */
 void device_multiply_later(DeviceState *state, const DeviceProduct *product);
-/* Whether device_multiply makes it as it stands. */
+/* Whether device_multiply supports the product. */
 int device_can_multiply(DeviceState *state, const DeviceProduct *product);
 void device_activate(DeviceState *state, OpsActivation activation, float *y, const float *bias, int rows, int columns);
 void device_dense_forward(Ops *ops, const float *x, const float *w, const float *b, float *y, int rows, int in, int out,

@@ -1,13 +1,13 @@
-/* An LSTM's passes on a device (recurrent.h): a product and a kernel a step; what does not wait for the step before,
- * all at once. */
+/* LSTM passes on a device (recurrent.h): a product and a kernel per step; work that does not depend on the previous
+ * step is done at once. */
 #include "trainer/ops/device/device_internal.h"
 #include "trainer/ops/kernels/kernels_lstm.h"
 #include "trainer/ops/recurrent.h"
 
-/* Rows before step t. */
+/* Returns the rows before step t. */
 static size_t row_of(const OpsLstm *l, int t) { return (size_t)t * (size_t)l->sequences; }
 
-/* Which sequences begin an episode with step t; NULL: none, or there is no such step. */
+/* Returns the flags of sequences that begin an episode at step t; NULL: none, or there is no such step. */
 static const uint8_t *first_at(const OpsLstm *l, int t) {
   return l->begins && t < l->length ? l->begins + row_of(l, t) : NULL;
 }

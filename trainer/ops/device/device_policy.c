@@ -6,7 +6,7 @@ static OpsRowsOfHead rows_of(const OpsHead *head, const float *logits, const voi
   return (OpsRowsOfHead){*head, logits, actions, (size_t)rows, NULL};
 }
 
-/* The same for a loss: recorded ones (no sums to the host) leave out the padding of a piece. */
+/* Builds a loss's arguments: losses whose sums stay on the device ignore the padding of a micro-batch. */
 static OpsRowsOfHead losses_of(const DeviceState *state, const OpsHead *head, const float *logits, const void *actions,
                                int rows, const void *sums) {
   OpsRowsOfHead all = rows_of(head, logits, actions, rows);
@@ -110,8 +110,7 @@ void device_gaussian_join(Ops *ops, const float *mean, const float *log_sigma, c
   DEVICE_LAUNCH(device_state(ops), ops_join, arguments.rows * arguments.factors.number, &arguments);
 }
 
-/* Sums by set of some columns of source [rows][columns] -> target[sets][count]: as many sets at once as there is room
- * for. */
+/* Sums columns of source [rows][columns] by set -> target[sets][count]: as many sets at once as the scratch holds. */
 static void sum_sets(DeviceState *state, OpsSetParts a, float *target) {
   const size_t parts = device_row_parts((int)a.rows), sets = a.sets, room = (size_t)state->max_width / a.count;
   CORE_CHECK(a.rows <= (size_t)state->max_rows && room > 0);

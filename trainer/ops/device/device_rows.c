@@ -1,4 +1,4 @@
-/* Which rows a minibatch has, on a device, and gathering them. */
+/* Row lists of minibatches on a device, and gathering. */
 #include "trainer/ops/device/device_internal.h"
 
 void device_permute(Ops *ops, uint64_t seed, uint32_t purpose, uint32_t a, uint32_t b, uint32_t *order, uint32_t n,

@@ -1,5 +1,5 @@
-/* Sums over rows on a device. A kernel leaves the sums of parts of its rows in the state's room; they are folded later,
- * as many as possible in one launch: before anybody reads them, or where there is no room for more. */
+/* Sums over rows on a device. A kernel leaves the sums of parts of its rows in the state's scratch; they are folded
+ * later, as many as possible in one launch: before they are read, or when the scratch is full. */
 #include "trainer/ops/device/device_internal.h"
 
 /* ---- folding ----------------------------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ double *device_row_room(DeviceState *state, int rows, size_t each) {
   return room;
 }
 
-/* Two sums for one slot of the statistics: the later one stays. */
+/* Two sums for one slot of the statistics: the later one wins. */
 static void keep_order(DeviceState *state, const double *slot) {
   for (int i = 0; i < state->folds.folds; i++)
     if (state->folds.fold[i].sums == slot) {

@@ -88,7 +88,7 @@ static void count_zero_grad(Ops *ops, const OpsHead *head, const float *logits, 
   device_sum_rows(state, &ops_zero_grad_launch, rows, &arguments, parts, NULL, OPS_STATS_ZERO_GRAD);
 }
 
-/* After the step, from the weights before it. */
+/* Measures the step from the weights before it. */
 static void measure(DeviceState *state, const OpsUpdatePlan *plan, int k) {
   const OpsUpdateNetwork *network = &plan->network[k];
   const DeviceParts parts = device_parts(network->n);

@@ -1,4 +1,4 @@
-/* The kernels of the trainer for the host (kernels.h). */
+/* Host table of the trainer's kernels (kernels.h). */
 #include "trainer/ops/kernels/kernels.h"
 #include "trainer/ops/kernels/kernels_bodies.h"
 

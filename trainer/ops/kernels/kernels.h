@@ -1,4 +1,4 @@
-/* The kernels of the trainer as the host launches them: ops_adam_launch and so on (kernels.def). */
+/* Kernels of the trainer for launches by the host: ops_adam_launch etc. (kernels.def). */
 #ifndef TRAINER_OPS_KERNELS_H
 #define TRAINER_OPS_KERNELS_H
 #include "core/device/device.h"

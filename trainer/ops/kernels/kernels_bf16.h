@@ -1,6 +1,6 @@
-/* Kernels around products whose numbers stand in memory as bf16 (device_chain.c): rounding, activations and their
- * gradients. They move memory and compute little, so a thread takes eight neighbours in one load of 16 bytes where a
- * row's length and the addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, in float32. */
+/* Kernels around products with bf16 matrices in memory (device_chain.c): rounding, activations and their gradients.
+ * They are memory-bound, so a thread loads eight neighbouring elements in 16 bytes where a row's length and the
+ * addresses allow it. Sums are over parts of KERNEL_PART_ROWS rows, in float32. */
 #ifndef TRAINER_OPS_KERNELS_BF16_H
 #define TRAINER_OPS_KERNELS_BF16_H
 #include "trainer/ops/kernels/kernels_dense.h"
@@ -9,7 +9,7 @@ enum { KERNEL_EIGHT = 8, KERNEL_FOUR = 4 };
 
 typedef struct __attribute__((aligned(16))) OpsEight { uint32_t pair[KERNEL_EIGHT / 2]; } OpsEight;
 
-/* `step` numbers, 8 or 1, from and to an address that a load of so many allows; and as floats. */
+/* Load and store `step` elements, 8 or 1, at an address aligned for it; and as floats. */
 CORE_DEVICE_FN OpsEight ops_load_bf16(const uint16_t *from, int step) {
   if (step == KERNEL_EIGHT) return *(const OpsEight *)(const void *)from;
   return (OpsEight){{from[0], 0, 0, 0}};
@@ -36,8 +36,8 @@ CORE_DEVICE_FN void ops_put_bf16(const float *x, int step, uint16_t *to) {
 
 /* ---- rounding ---------------------------------------------------------------------------------------------------- */
 
-/* Rows of floats -> the nearest bf16 numbers, rows `stride` apart, filled up with zeros; index NULL: row by row,
- * else the rows that it names. A thread takes four of a row. */
+/* Rounds rows of floats -> bf16, rows `stride` apart, padded with zeros; index NULL: in order, else the named rows. A
+ * thread converts four elements of a row. */
 typedef struct OpsRound {
   const float *source;
   const uint32_t *index;
@@ -68,13 +68,14 @@ typedef struct OpsHiddenActivate {
   size_t rows;
   CoreDivisor steps;           /* of a row: columns / step */
   OpsActivation activation;
-  int step;                    /* 8 or 1: numbers a thread */
+  int step;                    /* 8 or 1: elements per thread */
 } OpsHiddenActivate;
 
 typedef struct __attribute__((aligned(16))) OpsFourFloats { float x[KERNEL_FOUR]; } OpsFourFloats;
 
 /* Loads `step` floats, 8 of them by two loads of 16 bytes where the address allows it: one by one, threads 32 bytes
- * apart touch eight times as many lines as the layer's numbers themselves (6 % of ops_hidden_activate on an H200). */
+ * apart would touch eight times as many cache lines as the layer's values themselves (6% of ops_hidden_activate on an
+ * H200). */
 CORE_DEVICE_FN void ops_load_floats(const float *from, int step, float *x) {
   if (step == KERNEL_EIGHT && (uintptr_t)from % sizeof(OpsFourFloats) == 0) {
     const OpsFourFloats low = *(const OpsFourFloats *)(const void *)from;
@@ -100,9 +101,9 @@ CORE_KERNEL_FN void ops_hidden_activate(const CoreDeviceThread *at, const OpsHid
   else ops_hidden_activate_by(at, a, 1);
 }
 
-/* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as it is rounded, of each part of rows: a
- * thread `step` columns of a part, of which it has several rows' loads under way: there are too few threads to hide
- * them behind each other. */
+/* dy *= the derivative at y (SILU: at y + bias), and column sums of it, as rounded, over each part of rows. A thread
+ * processes `step` columns of a part and issues the loads of several rows at once: there are too few threads to hide
+ * their latency. */
 typedef struct OpsHiddenGradient {
   const uint16_t *y;
   const float *bias;
@@ -114,7 +115,7 @@ typedef struct OpsHiddenGradient {
   CoreDivisor steps;           /* of a row: columns / step */
 } OpsHiddenGradient;
 
-/* So many rows from `element` on, in `column` of a row. */
+/* Processes `rows` rows from `element` on, in `column` of a row. */
 CORE_KERNEL_FN void ops_hidden_gradient_of(const OpsHiddenGradient *a, const int rows, size_t element, size_t column,
                                            const int step, float *sum) {
   const float *bias = a->bias + column;
@@ -156,8 +157,8 @@ CORE_KERNEL_FN void ops_hidden_gradient(const CoreDeviceThread *at, const OpsHid
   else ops_hidden_gradient_by(at, a, 1);
 }
 
-/* The same at a chain's output, which is float32 like its gradient; dz is what the products below it take. A thread a
- * column of a part. */
+/* Computes the gradient at a chain's output, which is float32 like its gradient; dz is the bf16 factor of the products
+ * below. A thread processes a column of a part. */
 typedef struct OpsOutputGradient {
   const float *y, *bias, *dy;
   uint16_t *dz;

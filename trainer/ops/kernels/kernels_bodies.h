@@ -1,4 +1,4 @@
-/* The bodies and arguments of all kernels in kernels.def, for those who make a table of them. */
+/* Bodies and arguments of all kernels in kernels.def, for generating tables of them. */
 #ifndef TRAINER_OPS_KERNELS_BODIES_H
 #define TRAINER_OPS_KERNELS_BODIES_H
 #include "trainer/ops/kernels/kernels_bf16.h"

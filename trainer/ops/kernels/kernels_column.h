@@ -1,11 +1,11 @@
-/* Products with one column, and of one column and one row, where the library has none for them: a value's layer, its
- * kernel's gradient, and the gradient below it. ops_product would give the first to a thread a row, the second's 65 536
- * terms to one thread each, and write the third number by number, each in a sector of its own. */
+/* Products with one column, and outer products, where the library has no algorithm for them: a value's layer, its
+ * kernel's gradient, and the gradient below it. ops_product would compute the first with one thread per row, the
+ * second's 65 536 terms in one thread each, and write the third element by element, each in a separate sector. */
 #ifndef TRAINER_OPS_KERNELS_COLUMN_H
 #define TRAINER_OPS_KERNELS_COLUMN_H
 #include "trainer/ops/kernels/kernels_bf16.h"
 
-/* Eight numbers from `from` on, of which `count` are there; the others are 0. */
+/* Loads eight elements from `from` on, of which `count` exist; the others are 0. */
 CORE_DEVICE_FN void ops_column_load(const OpsProduct *p, const void *x, size_t from, size_t count, float *eight) {
   const uint16_t *half = (const uint16_t *)x + from;
   if (p->factors == OPS_NUMBERS_BF16 && count >= KERNEL_EIGHT && (uintptr_t)half % sizeof(OpsEight) == 0) {
@@ -16,8 +16,8 @@ CORE_DEVICE_FN void ops_column_load(const OpsProduct *p, const void *x, size_t f
     eight[i] = i < count ? row_rounded(ops_number(x, p->factors, from + i), p->precision) : 0;
 }
 
-/* c[m][1] = a b: KERNEL_LANES threads a row, each every KERNEL_LANES-th eight of its terms; their sums are added in the
- * order of the threads. a is not transposed; the epilogue is none, a bias or a rectifier. */
+/* c[m][1] = a b: KERNEL_LANES threads per row, each every KERNEL_LANES-th eight of its terms; their sums are added in
+ * the order of the threads. a is not transposed; the epilogue is none, a bias or ReLU. */
 CORE_KERNEL_FN void ops_product_column(const CoreDeviceThread *at, const OpsProduct *p) {
   const size_t lane = at->thread % KERNEL_LANES;
   for (size_t r = core_device_first(at) / KERNEL_LANES; r < p->m; r += core_device_stride(at) / KERNEL_LANES) {
@@ -37,8 +37,8 @@ CORE_KERNEL_FN void ops_product_column(const CoreDeviceThread *at, const OpsProd
   }
 }
 
-/* parts[part][m]: a'[m][k] b[k][1] for parts of KERNEL_PART_ROWS of the k rows: a thread a column of a part, of which
- * it has several rows' loads under way. */
+/* parts[part][m]: a'[m][k] b[k][1] for parts of KERNEL_PART_ROWS of the k rows. A thread processes a column of a part
+ * and issues the loads of several rows at once. */
 typedef struct OpsColumnParts {
   OpsProduct product;          /* a: transposed */
   CoreDivisor columns;         /* m */
@@ -71,11 +71,11 @@ CORE_KERNEL_FN void ops_column_parts(const CoreDeviceThread *at, const OpsColumn
   }
 }
 
-/* c[m][n] = a[m][1] b[1][n], of no epilogue: a thread 16 bytes of a row. */
+/* c[m][n] = a[m][1] b[1][n], without an epilogue: a thread writes 16 bytes of a row. */
 typedef struct OpsProductOuter {
   OpsProduct product;          /* k: 1 */
   CoreDivisor steps;           /* of a row: n / step, rounded up */
-  int step;                    /* 8 bf16 numbers, or 4 floats */
+  int step;                    /* 8 bf16 elements, or 4 floats */
 } OpsProductOuter;
 
 CORE_KERNEL_FN void ops_product_outer_by(const CoreDeviceThread *at, const OpsProductOuter *a, const int step) {
@@ -89,7 +89,7 @@ CORE_KERNEL_FN void ops_product_outer_by(const CoreDeviceThread *at, const OpsPr
     float b[KERNEL_EIGHT];
     OpsEight sixteen;
     ops_column_load(p, p->b, first, p->n - first, b);
-    CORE_DEVICE_UNROLL for (int k = 0; k < step; k++) b[k] = 0 + left * b[k]; /* no -0, like the sum of one term */
+    CORE_DEVICE_UNROLL for (int k = 0; k < step; k++) b[k] = 0 + left * b[k]; /* avoids -0, like the sum of one term */
     if (!is_whole) {
       for (int k = 0; k < step && first + (size_t)k < p->n; k++) {
         if (p->result == OPS_NUMBERS_BF16) ((uint16_t *)p->c)[to + (size_t)k] = row_to_bf16(b[k]);

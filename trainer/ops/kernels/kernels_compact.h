@@ -1,15 +1,15 @@
 /* Kernels of compact observations (trainer/rollout/compact.h). The bodies are functions of one element, which the
- * host's loops call too. */
+ * host's loops also call. */
 #ifndef TRAINER_OPS_KERNELS_COMPACT_H
 #define TRAINER_OPS_KERNELS_COMPACT_H
 #include "core/device/device_kernel.h"
 
-/* Constants of levels from where the environment has them into a table of their own. */
+/* Copies levels' constants from the environment into a separate table. */
 typedef struct OpsCompactCopy {
-  const float *rows;           /* of whole observations, `length` numbers each */
+  const float *rows;           /* full observations, `length` elements each */
   size_t length;
-  const int32_t *feature;      /* [features] of a whole one */
-  const int32_t *fixed;        /* [constants] of the features */
+  const int32_t *feature;      /* [features] index in a full observation */
+  const int32_t *fixed;        /* [constants] indices among the features */
   size_t constants;
   float *table;                /* [slots][constants] */
 } OpsCompactCopy;
@@ -20,7 +20,7 @@ CORE_DEVICE_FN void ops_compact_copy_row(const OpsCompactCopy *a, size_t row, si
   for (size_t c = 0; c < a->constants; c++) to[c] = from[a->feature[a->fixed[c]]];
 }
 
-/* Rows 0 .. levels - 1 into the slots of the same numbers. */
+/* Copies rows 0 .. levels - 1 into the slots of the same numbers. */
 typedef struct OpsCompactLevels { OpsCompactCopy copy; size_t levels; } OpsCompactLevels;
 
 CORE_KERNEL_FN void ops_compact_levels(const CoreDeviceThread *at, const OpsCompactLevels *a) {
@@ -28,16 +28,16 @@ CORE_KERNEL_FN void ops_compact_levels(const CoreDeviceThread *at, const OpsComp
     ops_compact_copy_row(&a->copy, i, i);
 }
 
-/* Worlds whose episode has just begun, `first` .. `first` + count - 1 of them, get a slot for their level's constants;
- * where no slot is left, the level's number in its world's sequence is kept in its stead. */
+/* Assigns slots for their level's constants to worlds whose episode has just begun, `first` .. `first` + count - 1;
+ * where no slot is left, stores the level's number in its world's sequence. */
 typedef struct OpsCompactBegin {
   OpsCompactCopy copy;
-  const int32_t *level;        /* the row of world 0's level; */
+  const int32_t *level;        /* row of world 0's level; */
   size_t stride;               /* bytes to the next world's */
-  const uint32_t *number;      /* [worlds]; NULL: slots do not run out */
-  const uint8_t *done;         /* [worlds]; NULL: every world begins, in the slot of its own number */
-  int32_t *present;            /* [worlds]: its slot, or -1 - number */
-  int64_t *taken;              /* slots so far */
+  const uint32_t *number;      /* [worlds]; NULL: slots never run out */
+  const uint8_t *done;         /* [worlds]; NULL: every world begins, in the slot of its own index */
+  int32_t *present;            /* [worlds] slot, or -1 - number */
+  int64_t *taken;              /* slots used so far */
   size_t first, count, worlds, slots;
 } OpsCompactBegin;
 
@@ -62,10 +62,10 @@ CORE_KERNEL_FN void ops_compact_begin(const CoreDeviceThread *at, const OpsCompa
   }
 }
 
-/* Rows of observations, with what their constants are found by, as they are kept. */
+/* Stores rows of observations, with the references to their constants. */
 typedef struct OpsCompactStore {
   const float *observations;   /* [rows][features] */
-  const int32_t *level;        /* of row 0: its slot among the constants, or -1 - number; */
+  const int32_t *level;        /* of row 0: slot of its constants, or -1 - number; */
   size_t stride;               /* bytes to the next row's */
   const int32_t *column;       /* [changing] */
   size_t rows, features;
@@ -86,12 +86,12 @@ CORE_KERNEL_FN void ops_compact_store(const CoreDeviceThread *at, const OpsCompa
     ops_compact_keep(a, i);
 }
 
-/* And back, of the rows that are named. Constants without a slot stay as they are: they have been drawn again. */
+/* Gathers the named rows. Constants without a slot stay unchanged: they have been generated again. */
 typedef struct OpsCompactGather {
   const float *values;
   const int32_t *levels;
   const float *table;          /* [slots][constants] */
-  const int32_t *position;        /* [features] among the changing numbers; -1 - c: constant c */
+  const int32_t *position;     /* [features] index among the changing features; -1 - c: constant c */
   const uint32_t *index;       /* [rows] */
   size_t rows;
   CoreDivisor features;

@@ -1,4 +1,4 @@
-/* The kernels of the trainer for the GPU. */
+/* GPU entries of the trainer's kernels. */
 #include "trainer/ops/kernels/kernels_bodies.h"
 
 #define KERNELS "trainer/ops/kernels/kernels.def"

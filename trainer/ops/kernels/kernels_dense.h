@@ -1,5 +1,5 @@
-/* Kernels of dense layers and layer norm beside the matrix product: bias and activation, their gradients, column sums.
- * Sums over rows are taken in parts of KERNEL_PART_ROWS as on the CPU (cpu_dense.c, cpu_norm.c). */
+/* Kernels of dense layers and layer norm apart from the matrix product: bias and activation, their gradients, column
+ * sums. Sums over rows are computed in parts of KERNEL_PART_ROWS as on the CPU (cpu_dense.c, cpu_norm.c). */
 #ifndef TRAINER_OPS_KERNELS_DENSE_H
 #define TRAINER_OPS_KERNELS_DENSE_H
 #include "trainer/ops/kernels/kernels_vector.h"
@@ -10,18 +10,19 @@ enum { KERNEL_PART_ROWS = 32 };
 
 /* ---- the product, where the library has none for it: a thread 32 numbers of a row, terms in order ---------------- */
 
-/* What becomes of a product on its way to memory, as cuBLASLt's epilogues have it. */
+/* Epilogue of a product, as in cuBLASLt. */
 typedef enum OpsEpilogue {
   OPS_PRODUCT,
   OPS_PRODUCT_BIAS,            /* + bias[n] */
   OPS_PRODUCT_RELU,            /* max(0, . + bias[n]) */
-  OPS_PRODUCT_RELU_MASK,       /* the same, and a bit for each number: whether it is above 0 */
-  OPS_PRODUCT_MASKED,          /* 0 where the mask has none; bias[n] is set to the column sums of what is left */
+  OPS_PRODUCT_RELU_MASK,       /* likewise, with a bit per element: whether it is above 0 */
+  OPS_PRODUCT_MASKED,          /* 0 where the mask bit is 0; bias[n] is set to the column sums of the rest */
 } OpsEpilogue;
 typedef enum OpsNumbers { OPS_NUMBERS_FLOAT, OPS_NUMBERS_BF16 } OpsNumbers;
 
 enum { KERNEL_MASK_BITS = 32, KERNEL_MASK_ROW = 128 };
-/* 32-bit words of a row of a mask: its length in bits is a multiple of 128 (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD). */
+/* Returns the 32-bit words per row of a mask: its length in bits is a multiple of 128
+ * (CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD). */
 CORE_DEVICE_FN size_t ops_mask_words(size_t columns) {
   return (columns + KERNEL_MASK_ROW - 1) / KERNEL_MASK_ROW * (KERNEL_MASK_ROW / KERNEL_MASK_BITS);
 }
@@ -31,21 +32,21 @@ typedef struct OpsProduct {
   void *c;                     /* [m][n] */
   int transpose_a, transpose_b; /* a: [m][k], or [k][m]; b: [k][n], or [n][k] */
   size_t m, n, k;
-  size_t row_a;                /* numbers from one row of a to the next */
+  size_t row_a;                /* elements from one row of a to the next */
   OpsNumbers factors, result;  /* of a and b; of c and bias */
-  OpsPrecision precision;      /* both factors are rounded to */
+  OpsPrecision precision;      /* precision to which both factors are rounded */
   OpsEpilogue epilogue;
-  const void *bias;            /* OPS_PRODUCT_MASKED: not read here, sums are kernels of their own */
-  uint32_t *mask;              /* [m][ops_mask_words(n)], bit i of a word: its number i */
+  const void *bias;            /* OPS_PRODUCT_MASKED: not read here, the sums are separate kernels */
+  uint32_t *mask;              /* [m][ops_mask_words(n)], bit i of a word: element i */
 } OpsProduct;
 
 CORE_DEVICE_FN float ops_number(const void *x, OpsNumbers numbers, size_t i) {
   return numbers == OPS_NUMBERS_BF16 ? row_from_bf16(((const uint16_t *)x)[i]) : ((const float *)x)[i];
 }
 
-enum { KERNEL_PRODUCT_AT_ONCE = 8 }; /* numbers of a row, a divisor of KERNEL_MASK_BITS */
+enum { KERNEL_PRODUCT_AT_ONCE = 8 }; /* elements of a row, a divisor of KERNEL_MASK_BITS */
 
-/* sum[]: numbers first to first + KERNEL_PRODUCT_AT_ONCE - 1 of a row; in place of those behind its end the last. */
+/* sum[]: elements first to first + KERNEL_PRODUCT_AT_ONCE - 1 of a row; beyond its end the last one repeated. */
 CORE_DEVICE_FN void ops_product_sums(const OpsProduct *p, size_t row, size_t first, float *sum) {
   const size_t from_a = p->transpose_a ? row : row * p->row_a, step_a = p->transpose_a ? p->row_a : 1;
   const size_t step_b = p->transpose_b ? 1 : p->n;
@@ -107,7 +108,7 @@ CORE_DEVICE_FN float ops_activate_one(OpsActivation activation, float z) {
   }
 }
 
-/* At the output y; SILU: at z, which is y here. */
+/* Returns the derivative at the output y; SILU: at z, passed as y. */
 CORE_DEVICE_FN float ops_derivative_one(OpsActivation activation, float y) {
   switch (activation) {
     case OPS_TANH: return 1.0f - y * y;
@@ -133,8 +134,8 @@ CORE_KERNEL_FN void ops_activate(const CoreDeviceThread *at, const OpsActivate *
     a->y[i] = ops_activate_one(a->activation, a->y[i] + a->bias[core_divide(i, a->columns).rest]);
 }
 
-/* dy *= the derivative at y (SILU: at y + bias, y being what was activated without its bias), and column sums of dy of
- * each part of rows: a thread a column of a part. */
+/* dy *= the derivative at y (SILU: at y + bias, y being the activation's input without its bias), and column sums of dy
+ * over each part of rows: one thread per column of a part. */
 typedef struct OpsActivationGradient {
   const float *y, *bias;
   float *dy, *parts;           /* [rows][columns], [parts][columns] */
@@ -171,7 +172,7 @@ typedef struct OpsNormRows {
   float epsilon;
 } OpsNormRows;
 
-/* The group's sum in lane order; a block holds several groups. */
+/* Returns the group's sum in lane order; a block holds several groups. */
 CORE_KERNEL_FN float ops_add_row(const CoreDeviceThread *at, float own) {
   float *lane = (float *)at->shared + at->thread / KERNEL_LANES * KERNEL_LANES, sum = 0;
   core_device_group_barrier(at, KERNEL_LANES);
@@ -193,7 +194,7 @@ CORE_KERNEL_FN void ops_norm_rows(const CoreDeviceThread *at, const OpsNormRows 
       z[c] -= mean;
       sum += z[c];
     }
-    const float rest = ops_add_row(at, sum) / (float)a->columns; /* of rounding, as on the CPU */
+    const float rest = ops_add_row(at, sum) / (float)a->columns; /* rounding residual, as on the CPU */
     sum = 0;
     for (size_t c = lane; c < a->columns; c += KERNEL_LANES) {
       z[c] -= rest;

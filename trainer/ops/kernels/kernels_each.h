@@ -1,6 +1,6 @@
-/* Element by element, wherever the data is: a kernel's work on one element is a function (CORE_DEVICE_FN) that host and
- * device share, the kernel a loop around it. For modules beside the ops whose buffers are on the device or
- * on the host. */
+/* Elementwise operations on host or device: a kernel's work on one element is a function (CORE_DEVICE_FN) shared by
+ * host and device, the kernel a loop around it. For modules outside the ops whose buffers are on the device or on the
+ * host. */
 #ifndef TRAINER_OPS_KERNELS_EACH_H
 #define TRAINER_OPS_KERNELS_EACH_H
 #include "trainer/ops/kernels/kernels.h"
@@ -8,7 +8,7 @@
 enum {
   KERNELS_THREADS = 256,
   KERNELS_BLOCKS_MAX = 1 << 20,
-  KERNELS_LOOP = 1 << 14 /* elements worth several threads */
+  KERNELS_LOOP = 1 << 14 /* elements that justify several threads */
 };
 
 static inline void kernels_launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const void *arguments) {
@@ -16,7 +16,7 @@ static inline void kernels_launch(CoreDevice *device, const CoreKernel *kernel, 
                  arguments);
 }
 
-/* element(arguments, i) for all i < n: on a device by the kernel whose loop that is; device NULL: here. */
+/* Runs element(arguments, i) for all i < n: on a device by the kernel with that loop; device NULL: on the host. */
 #define KERNELS_EACH(device, kernel, element, n, arguments)                              \
   do {                                                                                   \
     if (device) {                                                                        \

@@ -1,6 +1,7 @@
-/* Kernels of entity matrices (entity.h): one thread per number, so that writes coalesce. A sum over entities or
- * messages is one thread's, in the CPU's order, so the bits are the CPU's. A piece has fewer than 2^32 numbers, so that
- * places are worked out in 32 bits, by divisors that the host has made. */
+/* Kernels of entity matrices (entity.h): one thread per element, so that writes coalesce. A sum over entities or
+ * messages is computed by one thread, in the CPU's order, so the bits are the CPU's.
+ *
+ * A chunk has fewer than 2^32 elements, so that offsets are computed in 32 bits, by divisors prepared on the host. */
 #ifndef TRAINER_OPS_KERNELS_ENTITY_H
 #define TRAINER_OPS_KERNELS_ENTITY_H
 #include "trainer/ops/row_attention_internal.h"
@@ -10,7 +11,7 @@ CORE_DEVICE_FN const float *ops_row_of(OpsRows x, size_t row) { return x.x + row
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* columns: those that the kernel at hand writes; count: things of the kind. */
+/* columns: those that the kernel writes; count: entities of the kind. */
 typedef struct OpsPacking {
   OpsRows x;
   OpsPack pack;
@@ -110,7 +111,7 @@ CORE_DEVICE_FN RowWorld ops_world_of(const OpsAttend *a, size_t row) {
   return world;
 }
 
-/* A thread a query of a head. */
+/* One thread per query of a head. */
 CORE_KERNEL_FN void ops_entity_attend(const CoreDeviceThread *at, const OpsAttend *a) {
   const uint32_t each = a->entities.number * a->heads.number;
   for (size_t i = core_device_first(at); i < (size_t)a->x.rows * each; i += core_device_stride(at)) {
@@ -120,7 +121,7 @@ CORE_KERNEL_FN void ops_entity_attend(const CoreDeviceThread *at, const OpsAtten
   }
 }
 
-/* A thread a head: keys and values receive from all queries, in their order. */
+/* One thread per head: keys and values receive from all queries, in their order. */
 CORE_KERNEL_FN void ops_entity_attend_gradient(const CoreDeviceThread *at, const OpsAttend *a) {
   const OpsAttention *s = &a->attention;
   const size_t heads = (size_t)s->heads, size = (size_t)s->size, entities = (size_t)s->entities;
@@ -139,7 +140,7 @@ CORE_KERNEL_FN void ops_entity_attend_gradient(const CoreDeviceThread *at, const
 
 /* ---- gates ------------------------------------------------------------------------------------------------------- */
 
-/* Names as in entity.h; which are read and written is said there. */
+/* Names as in entity.h, which defines what is read and written. */
 typedef struct OpsGate {
   const float *a, *u, *ug, *bias, *x, *dout, *drx;
   float *r, *z, *rx, *h, *out, *dug, *da, *du, *dx;
@@ -193,7 +194,7 @@ CORE_KERNEL_FN void ops_gate_open_gradient(const CoreDeviceThread *at, const Ops
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
 
-/* of_row: what the kernel at hand has of a row, each of `width` numbers (times parts: ends + 1). */
+/* of_row: elements of a row for the kernel, each of `width` values (times parts: ends + 1). */
 typedef struct OpsMessages {
   OpsRows x;
   OpsMessage m;
@@ -223,7 +224,7 @@ CORE_KERNEL_FN void ops_message_gather(const CoreDeviceThread *at, const OpsMess
   }
 }
 
-/* What an entity of the shapes' matrix gets from all that was gathered from it. */
+/* Returns what an entity of the shapes' matrix receives from everything gathered from it. */
 CORE_DEVICE_FN float ops_message_return(const OpsMessages *a, size_t row, int entity, size_t c, float sum) {
   const float *observation = ops_row_of(a->x, row);
   const size_t width = (size_t)a->m.width, parts = (size_t)a->m.ends + 1, first = row * (size_t)a->m.count;
@@ -234,7 +235,7 @@ CORE_DEVICE_FN float ops_message_return(const OpsMessages *a, size_t row, int en
   return sum;
 }
 
-/* A thread a number of a shape, or of a thing's embedding. */
+/* One thread per element of a shape, or of a sender's embedding. */
 CORE_KERNEL_FN void ops_message_gather_gradient(const CoreDeviceThread *at, const OpsMessages *a) {
   const size_t ends = (size_t)a->m.ends, count = (size_t)a->m.count, entities = (size_t)a->m.entities;
   const uint32_t width = a->width.number, each = a->of_row.number * width;

@@ -1,11 +1,11 @@
-/* Kernels of pictures (picture.h): one thread per number, whose neighbours are neighbours in memory. A piece has fewer
- * than 2^32 numbers, so that places are worked out in 32 bits, by divisors that the host has made. The convolutions'
- * products are the library's, over patches. */
+/* Kernels of image operations (image.h): one thread per element, in memory order. A chunk has fewer than 2^32 elements,
+ * so that offsets are computed in 32 bits, by divisors prepared on the host. The convolutions' products are the
+ * library's, over patches. */
 #ifndef TRAINER_OPS_KERNELS_IMAGE_H
 #define TRAINER_OPS_KERNELS_IMAGE_H
 #include "trainer/ops/row_image_internal.h"
 
-/* numbers: of a row; all: channels of all frames; channels: of one. */
+/* numbers: elements of a row; all: channels of all frames; channels: of one. */
 typedef struct OpsShowPixels {
   OpsPixels pixels;
   const uint8_t *bytes;
@@ -13,7 +13,7 @@ typedef struct OpsShowPixels {
   uint32_t rows;
   CoreDivisor32 numbers, all, channels;
 } OpsShowPixels;
-/* Multiplied in float64 and rounded, each of the 256 is what its division by 255 gives. */
+/* Multiplies in float64 and rounds: for each of the 256 values the result of dividing by 255. */
 CORE_DEVICE_FN float ops_show_byte(uint8_t byte) { return (float)((double)byte * (1.0 / 255.0)); }
 CORE_KERNEL_FN void ops_show_pixels(const CoreDeviceThread *at, const OpsShowPixels *a) {
   for (size_t i = core_device_first(at); i < (size_t)a->rows * a->numbers.number; i += core_device_stride(at)) {
@@ -45,7 +45,7 @@ CORE_KERNEL_FN void ops_gather_patches(const CoreDeviceThread *at, const OpsPatc
   }
 }
 
-/* Patches' gradients -> dx [rows][inputs]. of_row: numbers of a row's patches; stride: as the convolution's. */
+/* Patches' gradients -> dx [rows][inputs]. of_row: elements of a row's patches; stride: the convolution's. */
 typedef struct OpsUnpatch {
   OpsConv conv;
   const float *patches;
@@ -66,7 +66,7 @@ CORE_KERNEL_FN void ops_add_patches(const CoreDeviceThread *at, const OpsUnpatch
   }
 }
 
-/* inputs, outputs: of a row. each: those of the kernel at hand; columns: of a row of them. */
+/* inputs, outputs: of a row. each: those per thread; columns: of a row of them. */
 typedef struct OpsWindows {
   OpsPool3 pool;
   const float *x, *dy;

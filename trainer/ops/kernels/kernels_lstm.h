@@ -1,10 +1,9 @@
-/* Kernels of an LSTM's steps (recurrent.h): a thread per unit of a sequence. The products are the library's. */
+/* Kernels of LSTM steps (recurrent.h): one thread per unit of a sequence. The products are the library's. */
 #ifndef TRAINER_OPS_KERNELS_LSTM_H
 #define TRAINER_OPS_KERNELS_LSTM_H
 #include "trainer/ops/row_lstm_internal.h"
 
-/* What enters a step: h, c [sequences], `stride` floats from one to the next; first [sequences] 1: 0 enters, NULL: of
- * none. */
+/* State that enters a step: h, c [sequences], `stride` floats apart; first [sequences] 1: a zero state, NULL: none. */
 typedef struct OpsLstmEnter {
   const float *h, *c;
   size_t stride, sequences;
@@ -22,8 +21,8 @@ CORE_KERNEL_FN void ops_lstm_enter(const CoreDeviceThread *at, const OpsLstmEnte
   }
 }
 
-/* A step. products: h Wh + bh; gates: x Wx + bx, then the gates. What leaves goes to h_out and c_out, `stride` floats
- * from one to the next (NULL: nowhere); but 0 where `first` says that the next step begins an episode. */
+/* One step. products: h Wh + bh; gates: x Wx + bx, then the gates. The new state is written to h_out and c_out,
+ * `stride` floats apart (NULL: nowhere), as 0 where `first` marks that the next step begins an episode. */
 typedef struct OpsLstmStep {
   float *gates;                /* [sequences][4 width] */
   const float *products;       /* the same */
@@ -53,9 +52,9 @@ CORE_KERNEL_FN void ops_lstm_step(const CoreDeviceThread *at, const OpsLstmStep 
   }
 }
 
-/* Back through a step: the gates become the gradient at z. dh_next, dc [sequences][width]: those at what left the step,
- * which do not count where `first` says that the next one begins an episode; dc becomes that at the cell which
- * entered. */
+/* Backward through a step: the gates become the gradient at z. dh_next, dc [sequences][width]: gradients at the state
+ * after the step, ignored where `first` marks that the next step begins an episode; dc becomes that at the cell state
+ * before it. */
 typedef struct OpsLstmGradient {
   float *gates;                /* [sequences][4 width] */
   const float *c_in, *dh, *dh_next; /* [sequences][width] */

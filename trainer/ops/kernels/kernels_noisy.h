@@ -1,5 +1,4 @@
-/* The kernel of the noisy convex example (trainer/learners/noisy_sgd.h), and what a coordinate's step is on the host
- * and there. */
+/* Kernel of the noisy convex example (trainer/learners/noisy_sgd.h), and a coordinate's step on host and device. */
 #ifndef TRAINER_OPS_KERNELS_NOISY_H
 #define TRAINER_OPS_KERNELS_NOISY_H
 #include "core/random.h"
@@ -7,13 +6,13 @@
 
 enum { KERNEL_NOISY_THREADS = 256 };
 
-/* N(0, 1) numbers of coordinates i and i + 1, i even: a function of (seed, step). */
+/* Draws N(0, 1) values of coordinates i and i + 1, i even: a function of (seed, step). */
 CORE_DEVICE_FN void noisy_normals(uint64_t seed, int64_t step, size_t i, double normal[2]) {
   const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_NOISE, (uint32_t)step, (uint32_t)(step >> 32), (uint32_t)i);
   core_random_normal_pair(words.v[0], words.v[1], &normal[0], &normal[1]);
 }
 
-/* x -= rate (2x + noise); the square of 2x + noise. */
+/* x -= rate (2x + noise); returns the square of 2x + noise. */
 CORE_DEVICE_FN double noisy_descend(double *x, double noise, double rate) {
   const double gradient = 2 * *x + noise;
   *x -= rate * gradient;
@@ -26,10 +25,10 @@ typedef struct OpsNoisyStep {
   uint64_t seed;
   int64_t step;
   double scale, rate;     /* of the noise; of the step */
-  double *sums;           /* [2]: of squared gradients, of x^2 after the step */
+  double *sums;           /* [2]: sum of squared gradients, sum of x^2 after the step */
 } OpsNoisyStep;
 
-/* One block, a pair of coordinates a thread; sums in the order of the threads. */
+/* One block, a pair of coordinates per thread; sums in the order of the threads. */
 CORE_KERNEL_FN void ops_noisy_step(const CoreDeviceThread *at, const OpsNoisyStep *a) {
   double gradient = 0, loss = 0;
   for (size_t i = 2 * (size_t)at->thread; i < a->n; i += 2 * (size_t)at->threads) {

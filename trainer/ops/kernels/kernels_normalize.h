@@ -1,5 +1,5 @@
-/* Kernels of running normalisation (trainer/wrappers/normalize.h). Sums over rows are taken in parts, so their last
- * bits differ from the CPU's, which goes through the rows one by one. */
+/* Kernels of running normalization (trainer/wrappers/normalize.h). Sums over rows are computed in parts, so their last
+ * bits differ from the CPU's, which adds the rows one by one. */
 #ifndef TRAINER_OPS_KERNELS_NORMALIZE_H
 #define TRAINER_OPS_KERNELS_NORMALIZE_H
 #include "trainer/math/normalize_rule.h"
@@ -8,7 +8,7 @@ enum { KERNEL_NORMALIZE_PARTS = 64, KERNEL_REWARD_THREADS = 1024 };
 
 /* ---- observations: rows [rows][features] join moments = count, means, sums of squared differences --------------- */
 
-/* Rows are shards of equally many, each cut into parts; ranks have some shards each, in order. */
+/* Rows are equal shards, each divided into parts; each rank has some shards, in order. */
 typedef struct OpsMergeMoments {
   const float *x;
   size_t shard_rows, global_rows, features;
@@ -16,10 +16,10 @@ typedef struct OpsMergeMoments {
   double *moments;        /* [1 + 2 features] */
   double *sums;           /* [own_parts][features] */
   const double *global_sums; /* [all_parts][features] */
-  double *shift;          /* [features] by which the means move */
+  double *shift;          /* [features] change of the means */
 } OpsMergeMoments;
 
-/* A part's sum of x - mean, or (squares) of (x - mean)(x - new mean): a thread a feature of a part. */
+/* Computes a part's sum of x - mean, or (squares) of (x - mean)(x - new mean): one thread per feature of a part. */
 CORE_KERNEL_FN void ops_moments_of_part(const CoreDeviceThread *at, const OpsMergeMoments *a, int squares) {
   const size_t size = (a->shard_rows + a->parts - 1) / a->parts;
   for (size_t i = core_device_first(at); i < a->own_parts * a->features; i += core_device_stride(at)) {
@@ -71,7 +71,7 @@ typedef struct OpsNormalize {
   const float *x;
   size_t rows;
   CoreDivisor features;
-  size_t stride;          /* of rows of y */
+  size_t stride;          /* stride of y's rows */
   const double *mean, *factor;
   double limit;
   float *y;
@@ -90,13 +90,13 @@ CORE_KERNEL_FN void ops_normalize(const CoreDeviceThread *at, const OpsNormalize
 
 typedef struct OpsRewardStep {
   float *rewards;         /* [worlds] */
-  const uint8_t *dones, *goes_on; /* goes_on: ends over which a sum goes on all the same; NULL: none */
+  const uint8_t *dones, *goes_on; /* goes_on: ends across which a sum continues; NULL: none */
   double *returns;        /* [worlds] discounted sums */
   const double *all_returns; /* [global_worlds] of all ranks */
   double *moments;        /* count, mean, sum of squared differences of them */
   size_t worlds, global_worlds;
   double gamma;
-  int scales;             /* not 0: with the statistics of now */
+  int scales;             /* not 0: scales by the current statistics */
 } OpsRewardStep;
 
 CORE_KERNEL_FN void ops_reward_returns(const CoreDeviceThread *at, const OpsRewardStep *a) {
@@ -104,7 +104,7 @@ CORE_KERNEL_FN void ops_reward_returns(const CoreDeviceThread *at, const OpsRewa
     a->returns[w] = a->returns[w] * a->gamma + (double)a->rewards[w];
 }
 
-/* The block's sum in the order of its threads. */
+/* Returns the block's sum in the order of its threads. */
 CORE_KERNEL_FN double ops_add_block(const CoreDeviceThread *at, double own) {
   double *of_thread = (double *)at->shared, sum = 0;
   core_device_barrier(at);
@@ -124,7 +124,7 @@ CORE_KERNEL_FN void ops_reward_moments(const CoreDeviceThread *at, const OpsRewa
     squares += d * (d - shift);
   }
   squares = before + ops_add_block(at, squares);
-  if (at->thread > 0) return; /* all have read the moments before they met */
+  if (at->thread > 0) return; /* all threads read the moments before the barrier */
   a->moments[0] = count;
   a->moments[1] = mean + shift;
   a->moments[2] = squares;

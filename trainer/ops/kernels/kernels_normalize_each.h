@@ -1,5 +1,5 @@
-/* Kernels of normalisation where each world has statistics of its own (trainer/wrappers/normalize_each.h), as wrappers
- * inside of each environment have. What is done for one element is a function that the host's loops take, too. */
+/* Kernels of normalization with separate statistics per world (trainer/wrappers/normalize_each.h), like wrappers inside
+ * each environment. The work on one element is a function that the host's loops also call. */
 #ifndef TRAINER_OPS_KERNELS_NORMALIZE_EACH_H
 #define TRAINER_OPS_KERNELS_NORMALIZE_EACH_H
 #include <stdbool.h>
@@ -8,14 +8,14 @@
 
 #include "trainer/math/normalize_rule.h"
 
-/* One value joins the statistics of `count` values. */
+/* Adds one value to the statistics of `count` values. */
 CORE_DEVICE_FN void ops_join_value(double count, double *mean, double *m2, double x) {
   const double d = x - *mean, shift = d / (count + 1);
   *mean += shift;
   *m2 += d * (d - shift);
 }
 
-/* One normalised value, within the rule's bound. */
+/* Returns one normalized value, within the rule's bound. */
 CORE_DEVICE_FN float ops_normalize_value(double count, double mean, double m2, float x) {
   const double value = ((double)x - mean) * normalize_factor(NORMALIZE_CLEANRL, count, m2);
   const double bound = normalize_bound(NORMALIZE_CLEANRL);
@@ -24,7 +24,7 @@ CORE_DEVICE_FN float ops_normalize_value(double count, double mean, double m2, f
 
 /* ---- observations ------------------------------------------------------------------------------------------------ */
 
-/* What arrived in each world, and before it the last observation of an episode that ended. */
+/* New observations of each world, preceded by the last observation of an episode that ended. */
 typedef struct OpsCountEach {
   const float *x;         /* [worlds][features] */
   const float *last;      /* [worlds][features], read where done; NULL: no such observations */
@@ -32,11 +32,11 @@ typedef struct OpsCountEach {
   double *moments;        /* [worlds][1 + 2 features]: count, means, sums of squared differences */
   size_t worlds;
   CoreDivisor features;
-  size_t stride;          /* of rows of `seen` */
-  float *seen;            /* those last observations, normalised by the statistics of that moment; NULL: not wanted */
+  size_t stride;          /* stride of the rows of `seen` */
+  float *seen;            /* those last observations, normalized by the statistics at that point; NULL: not wanted */
 } OpsCountEach;
 
-/* Feature i % features of world i / features; the count stays as it is. */
+/* Adds feature i % features of world i / features; the count is unchanged. */
 CORE_DEVICE_FN void ops_count_feature(const OpsCountEach *a, size_t i) {
   const CoreDivided place = core_divide(i, a->features);
   const size_t w = place.whole, k = place.rest, features = a->features.number;
@@ -54,7 +54,7 @@ CORE_KERNEL_FN void ops_count_features(const CoreDeviceThread *at, const OpsCoun
     ops_count_feature(a, i);
 }
 
-/* After all features: the counts. */
+/* Updates the counts after all features. */
 CORE_DEVICE_FN void ops_count_world(const OpsCountEach *a, size_t w) {
   a->moments[w * (1 + 2 * a->features.number)] += a->last && a->dones[w] ? 2 : 1;
 }
@@ -67,7 +67,7 @@ typedef struct OpsNormalizeEach {
   const double *moments;  /* as above */
   size_t worlds;
   CoreDivisor features;
-  size_t stride;          /* of rows of y */
+  size_t stride;          /* stride of y's rows */
   float *y;
 } OpsNormalizeEach;
 CORE_DEVICE_FN void ops_normalize_feature(const OpsNormalizeEach *a, size_t i) {
@@ -83,8 +83,8 @@ CORE_KERNEL_FN void ops_normalize_features(const CoreDeviceThread *at, const Ops
 
 /* ---- rewards ----------------------------------------------------------------------------------------------------- */
 
-/* A step's rewards, in place (gymnasium's NormalizeReward): the discounted sum is 0 before the reward of a step that
- * terminates, and goes on where the time limit cut. */
+/* Scales a step's rewards in place (gymnasium's NormalizeReward): the discounted sum is 0 before the reward of a
+ * terminating step, and continues across a truncation. */
 typedef struct OpsRewardEach {
   float *rewards;                   /* [worlds] */
   const uint8_t *dones, *truncated; /* [worlds]; truncated NULL: every end terminates */
@@ -107,7 +107,7 @@ CORE_KERNEL_FN void ops_reward_of_worlds(const CoreDeviceThread *at, const OpsRe
 
 /* ---- clipped rewards --------------------------------------------------------------------------------------------- */
 
-/* In place: what is not a number stays, so that it is found. */
+/* In place; NaN stays, so that it is detected. */
 typedef struct OpsRewardSigns { float *rewards; size_t n; } OpsRewardSigns;
 CORE_DEVICE_FN void ops_reward_sign(const OpsRewardSigns *a, size_t i) {
   const float reward = a->rewards[i];

@@ -1,5 +1,5 @@
-/* Kernels of what the agent sees beside normalised numbers (trainer/wrappers/obs_pipeline.h): half precision, stored or
- * only rounded to, and the last column, which has the block of a row (SAPG). */
+/* Kernels of the agent's observations apart from normalization (trainer/wrappers/obs_pipeline.h): half precision,
+ * stored or only rounded to, and the last column with the block of a row (SAPG). */
 #ifndef TRAINER_OPS_KERNELS_OBSERVE_H
 #define TRAINER_OPS_KERNELS_OBSERVE_H
 #include "trainer/ops/row_half_internal.h"
@@ -17,7 +17,7 @@ CORE_KERNEL_FN void ops_store_halves(const CoreDeviceThread *at, const OpsStoreH
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) a->halves[i] = row_to_half(a->x[i]);
 }
 
-/* Rows that are named. */
+/* Gathers the named rows. */
 typedef struct OpsGatherHalves {
   const uint16_t *source;
   const uint32_t *index;  /* [rows] */
@@ -34,7 +34,7 @@ CORE_KERNEL_FN void ops_gather_halves(const CoreDeviceThread *at, const OpsGathe
 
 /* ---- the column of blocks: the last of rows [rows][columns], all the rest stays ---------------------------------- */
 
-/* Block of one of global_worlds worlds, which are divided evenly. */
+/* Returns the block of one of global_worlds worlds, which are divided evenly. */
 CORE_DEVICE_FN float ops_block_of_world(int64_t world, int64_t blocks, int64_t global_worlds) {
   return (float)(world * blocks / global_worlds);
 }
@@ -52,7 +52,7 @@ CORE_KERNEL_FN void ops_mark_worlds(const CoreDeviceThread *at, const OpsMarkWor
   for (size_t w = core_device_first(at); w < a->rows; w += core_device_stride(at)) ops_mark_world(a, w);
 }
 
-/* One block for all rows, or for those whose sample's number is at least `from`. */
+/* Sets one block for all rows, or for those whose sample index is at least `from`. */
 typedef struct OpsMarkRows {
   float *x;
   size_t rows, columns;

@@ -1,5 +1,5 @@
-/* Kernels of heads and losses: a thread a row, around the rows' functions (row_policy_internal.h,
- * row_gaussian_internal.h). What is summed over rows is summed by blocks of KERNEL_ROWS in row order, as on the CPU. */
+/* Kernels of heads and losses: one thread per row, around the rows' functions (row_policy_internal.h,
+ * row_gaussian_internal.h). Sums over rows are computed in blocks of KERNEL_ROWS in row order, as on the CPU. */
 #ifndef TRAINER_OPS_KERNELS_POLICY_H
 #define TRAINER_OPS_KERNELS_POLICY_H
 #include "trainer/ops/row_gaussian_internal.h"
@@ -7,7 +7,7 @@
 
 enum { KERNEL_ROWS = 128, KERNEL_SUMS = 5 };
 
-/* sums[block][KERNEL_SUMS] of what the rows of a block have; a row past the end has zeros. */
+/* Writes sums[block][KERNEL_SUMS] of the rows of a block; a row past the end has zeros. */
 CORE_KERNEL_FN void ops_sum_rows(const CoreDeviceThread *at, const double *own, double *sums) {
   double *rows = (double *)at->shared;
   for (int k = 0; k < KERNEL_SUMS; k++) rows[at->thread * KERNEL_SUMS + (unsigned)k] = own[k];
@@ -18,13 +18,13 @@ CORE_KERNEL_FN void ops_sum_rows(const CoreDeviceThread *at, const double *own, 
   sums[(size_t)at->block * KERNEL_SUMS + at->thread] = sum;
 }
 
-/* What the kernels of a policy know. */
+/* Common arguments of a policy's kernels. */
 typedef struct OpsRowsOfHead {
   OpsHead head;
   const float *logits;
   const void *actions;
   size_t rows;
-  const uint32_t *count;  /* rows from *count on only fill a piece up: losses leave them out. NULL: there are none */
+  const uint32_t *count;  /* rows from *count on are padding, which losses ignore. NULL: there are none */
 } OpsRowsOfHead;
 CORE_DEVICE_FN size_t ops_counted(const uint32_t *count, size_t rows) { return count ? *count : rows; }
 CORE_KERNEL_FN void ops_zero_row(float *row, size_t columns) {
@@ -47,7 +47,8 @@ typedef struct OpsSample {
   OpsRowsOfHead p;
   uint64_t seed;
   uint32_t purpose, first_world, step;
-  const uint64_t *clock;       /* NULL, or `step` counts from *clock on, and the seed takes the sum's upper half */
+  const uint64_t *clock;       /* NULL, or `step` counts from *clock on, and the seed is combined with the sum's upper
+                                * half */
   void *actions;
   float *logp;
 } OpsSample;
@@ -68,8 +69,8 @@ CORE_KERNEL_FN void ops_sample(const CoreDeviceThread *at, const OpsSample *a) {
   }
 }
 
-/* The action that the policy thinks best of: the first of the most probable classes, a Gaussian's mean, the tanh of it.
- * p.actions is not read. */
+/* Writes the mode of the policy: the first of the most probable classes, a Gaussian's mean, or its tanh. p.actions is
+ * not read. */
 typedef struct OpsLikeliest { OpsRowsOfHead p; void *actions; } OpsLikeliest;
 CORE_DEVICE_FN void ops_action_mode_row(const OpsLikeliest *a, size_t r) {
   const OpsHead *head = &a->p.head;
@@ -89,7 +90,7 @@ CORE_KERNEL_FN void ops_logp(const CoreDeviceThread *at, const OpsLogp *a) {
     a->logp[r] = ops_logp_of(&a->p, a->p.actions, r);
 }
 
-/* Actions of a Gaussian as the environment takes them. */
+/* Clamps a Gaussian's actions to the environment's bounds. */
 typedef struct OpsBound { const float *values; float *bounded; size_t n; float low, high; } OpsBound;
 CORE_KERNEL_FN void ops_bound(const CoreDeviceThread *at, const OpsBound *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
@@ -189,7 +190,7 @@ CORE_KERNEL_FN void ops_regularize(const CoreDeviceThread *at, const OpsRegulari
 
 typedef struct OpsControllerKl {
   OpsRowsOfHead p;
-  const uint32_t *index;  /* [rows] of the reference */
+  const uint32_t *index;  /* [rows] rows of the reference */
   float *reference;       /* [*][logits]; its rows become the logits */
   double *sums;
 } OpsControllerKl;
@@ -256,7 +257,7 @@ CORE_KERNEL_FN void ops_value_loss(const CoreDeviceThread *at, const OpsValueLos
 /* ---- Q values ---------------------------------------------------------------------------------------------------- */
 
 typedef struct OpsQ {
-  float *q;               /* [rows][columns]; the policy takes their place */
+  float *q;               /* [rows][columns]; replaced by the policy */
   const uint8_t *actions;
   const float *target;
   size_t rows, columns;
@@ -343,7 +344,7 @@ CORE_KERNEL_FN void ops_slice(const CoreDeviceThread *at, const OpsSlice *a) {
 }
 
 /* Sums by set, of `sets` sets from first_set on, of columns first .. first + count - 1 of source[rows][columns], for
- * parts of KERNEL_ROWS rows: parts[part][sets][count]. set NULL: all are of the first. */
+ * parts of KERNEL_ROWS rows: parts[part][sets][count]. set NULL: all rows belong to the first. */
 typedef struct OpsSetParts {
   const float *source;
   const int32_t *set;

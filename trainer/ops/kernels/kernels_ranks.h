@@ -1,10 +1,10 @@
-/* Kernels of what ranks and shards divide and add up: weighted sums of gradients, folding shards in their order, the
- * columns that a shard's worlds are, and which rows of a permutation are whose. */
+/* Kernels for the division over ranks and shards: weighted sums of gradients, folding shards in their order, the
+ * columns of a shard's worlds, and each rank's rows of a permutation. */
 #ifndef TRAINER_OPS_KERNELS_RANKS_H
 #define TRAINER_OPS_KERNELS_RANKS_H
 #include "trainer/math/sapg_layout.h"
 
-/* x = keep x + share more, where a factor of 0 takes nothing: neither NaN nor what was never set. */
+/* x = keep x + share more, where a factor of 0 ignores its operand, even NaN or uninitialized memory. */
 typedef struct OpsBlend {
   float *x;
   const float *more;      /* NULL: nothing is added */
@@ -19,8 +19,8 @@ CORE_KERNEL_FN void ops_blend(const CoreDeviceThread *at, const OpsBlend *a) {
   }
 }
 
-/* x = this rank's share of it, which is of so many rows of all: what ops_blend makes of a last piece, but that the rows
- * stand on the device. */
+/* x = this rank's share of it: *rows of `all` rows. Like ops_blend for a last micro-batch, but with the rows on the
+ * device. */
 typedef struct OpsWeigh { float *x; size_t n; const uint32_t *rows; double all; } OpsWeigh;
 
 CORE_KERNEL_FN void ops_weigh(const CoreDeviceThread *at, const OpsWeigh *a) {
@@ -30,7 +30,7 @@ CORE_KERNEL_FN void ops_weigh(const CoreDeviceThread *at, const OpsWeigh *a) {
 }
 
 /* mean[n] = the sum over shards of share[shard] of[shard][n], in float64 and in shard order. A share of 0 is a shard
- * without rows, which holds nothing. */
+ * without rows, whose memory is undefined. */
 typedef struct OpsFoldShards {
   const float *of;
   const double *shares;   /* [shards], or [parts][shards] */
@@ -68,34 +68,34 @@ CORE_KERNEL_FN void ops_columns(const CoreDeviceThread *at, const OpsColumns *a)
   for (size_t i = core_device_first(at); i < n; i += core_device_stride(at)) ops_column(a, i);
 }
 
-/* ---- a rank's rows of minibatches, part after part of a permutation, within a part shard after shard, within a shard
- * in the permutation's order. A part is cut into chunks, a thread each: how many rows of each shard there are
- * (ops_count_rows), where in a shard's rows of the part each chunk's begin (ops_scan_rows), and, once the host has said
- * where a part's rows of a shard begin, the rows at their positions (ops_scatter_rows).
- * ---------------------------------------------------------------- */
+/* ---- a rank's rows of minibatches -------------------------------------------------------------------------------- */
 
+/* Lists a rank's rows part after part of a permutation, within a part shard after shard, within a shard in the
+ * permutation's order. A part is divided into chunks, one thread each: ops_count_rows counts the rows of each shard,
+ * ops_scan_rows computes where in a shard's rows of the part each chunk's begin, and, once the host has set where each
+ * part's rows of a shard begin, ops_scatter_rows writes the rows to their positions. */
 enum { OPS_CHUNK = 256 };
 
-/* What is permuted: the run's rows [steps][global_worlds]; its worlds, of which a part has all steps, one world after
- * the other; the sequences of SAPG's samples, one after the other. */
+/* Unit of a permutation: the run's rows [steps][global_worlds]; its worlds, of which a part has all steps, one world
+ * after the other; the sequences of SAPG's samples, one after the other. */
 typedef enum OpsPermuted { OPS_ROWS, OPS_WORLDS, OPS_SEQUENCES } OpsPermuted;
 
 typedef struct OpsChooseRows {
   const uint32_t *order;       /* the permutation */
   OpsPermuted of;
-  SapgShare share;             /* OPS_SEQUENCES: whose are which; rows are then its samples */
+  SapgShare share;             /* OPS_SEQUENCES: division of the samples; rows are then samples */
   uint32_t part_rows, parts, steps;
-  uint32_t last_rows;          /* of the last part, if it is larger than the others; else 0 */
+  uint32_t last_rows;          /* rows of the last part, if it is larger than the others; else 0 */
   uint32_t global_worlds, first_world, worlds, shard_worlds, shards; /* the last four: this rank's */
   uint32_t *count;             /* [parts][chunks][shards] */
-  uint32_t *total;             /* [parts][shards] rows; then where they begin */
-  uint32_t *rows;              /* [steps * worlds], or as many as there are samples, in this rank's numbers */
+  uint32_t *total;             /* [parts][shards] rows; then their offsets */
+  uint32_t *rows;              /* [steps * worlds], or one per sample, in this rank's numbering */
 } OpsChooseRows;
 
 CORE_DEVICE_FN uint32_t ops_rows_of(const OpsChooseRows *a, size_t part) {
   return part + 1 == a->parts && a->last_rows > 0 ? a->last_rows : a->part_rows;
 }
-CORE_DEVICE_FN size_t ops_chunks(const OpsChooseRows *a) { /* of the largest part */
+CORE_DEVICE_FN size_t ops_chunks(const OpsChooseRows *a) { /* Returns the chunks of the largest part. */
   return ((size_t)ops_rows_of(a, a->parts - 1) + OPS_CHUNK - 1) / OPS_CHUNK;
 }
 
@@ -119,7 +119,7 @@ CORE_DEVICE_FN OpsChosen ops_chosen(const OpsChooseRows *a, size_t part, uint32_
     step = row / a->global_worlds;
     world = row % a->global_worlds;
   }
-  world -= a->first_world; /* another rank's is then too large */
+  world -= a->first_world; /* wraps to a huge value for another rank's */
   const OpsChosen chosen = {world < a->worlds, step * a->worlds + world, world / a->shard_worlds};
   return chosen;
 }
@@ -163,7 +163,7 @@ CORE_KERNEL_FN void ops_scatter_rows(const CoreDeviceThread *at, const OpsChoose
   }
 }
 
-/* This rank's rows as rows of the run. */
+/* Converts this rank's rows to rows of the run. */
 typedef struct OpsRunRows {
   const uint32_t *rows;
   size_t n;

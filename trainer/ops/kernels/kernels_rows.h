@@ -1,27 +1,27 @@
-/* Kernels that decide which rows a minibatch has: a permutation, and the rows of whole environments. */
+/* Kernels of a minibatch's rows: a permutation, and the rows of whole environments. */
 #ifndef TRAINER_OPS_KERNELS_ROWS_H
 #define TRAINER_OPS_KERNELS_ROWS_H
 #include "core/device/device_kernel.h"
 #include "core/random.h"
 
-/* ---- the permutation of core_random_permutation, all of its positions at once
- * ------------------------------------------ Step i = 0 .. n-1 of the shuffle swaps positions i and j(i) <= i, j(i) a
- * random number. Position p is written by step p and then by the steps i > p with j(i) = p, its writers, each of which
- * leaves i there. So what lies in p in the end is p's last writer, or, if there is none, what lay in j(p) when step p
- * took it: the last writer of j(p) before p, or, if there is none, what lay in j(j(p)) when step j(p) took it, and so
- * on. A position has log(n/p) writers on average and the way is no longer than log n, so lists of writers, in any
- * order, are all that is needed: the first kernel makes them, the second follows the way from each position. Nothing
- * depends on the order in which threads come. */
+/* ---- the permutation of core_random_permutation, all positions in parallel --------------------------------------- */
+
+/* Step i = 0 .. n-1 of the shuffle swaps positions i and j(i) <= i, where j(i) is a random number. Position p is
+ * written by step p and then by the steps i > p with j(i) = p, its writers, each of which stores i there. So position p
+ * ends with its last writer or, if there is none, with the content of j(p) at step p: the last writer of j(p) before p
+ * or, if there is none, the content of j(j(p)) at step j(p), and so on. A position has log(n/p) writers on average and
+ * the chain is no longer than log n, so lists of writers, in any order, suffice: the first kernel builds them, the
+ * second follows the chain from each position. The result does not depend on the order of threads. */
 
 typedef struct OpsPermute {
   uint64_t seed;
-  uint32_t purpose, a, b;      /* the stream, as core_random_permutation takes it */
+  uint32_t purpose, a, b;      /* stream, as in core_random_permutation */
   uint32_t n;
-  uint32_t *first, *next;      /* [n] lists: a position's first writer, a writer's next one; OPS_NONE: no more */
+  uint32_t *first, *next;      /* [n] lists: a position's first writer, a writer's next one; OPS_NONE: end */
   uint32_t *order;             /* [n] */
 } OpsPermute;
 
-enum { OPS_WORDS = 4 };        /* random numbers at once */
+enum { OPS_WORDS = 4 };        /* random numbers per thread */
 #define OPS_NONE 0xffffffffu   /* n is less: minibatch.c */
 
 CORE_KERNEL_FN uint32_t ops_swapped_with(const OpsPermute *a, uint32_t i) {
@@ -29,7 +29,7 @@ CORE_KERNEL_FN uint32_t ops_swapped_with(const OpsPermute *a, uint32_t i) {
   return core_random_below(words.v[i % OPS_WORDS], i + 1);
 }
 
-/* Each thread draws the numbers of OPS_WORDS steps. */
+/* Each thread draws the random numbers of OPS_WORDS steps. */
 CORE_KERNEL_FN void ops_list_writers(const CoreDeviceThread *at, const OpsPermute *a) {
   const size_t groups = ((size_t)a->n + OPS_WORDS - 1) / OPS_WORDS;
   for (size_t group = core_device_first(at); group < groups; group += core_device_stride(at)) {
@@ -43,7 +43,7 @@ CORE_KERNEL_FN void ops_list_writers(const CoreDeviceThread *at, const OpsPermut
   }
 }
 
-/* The last writer of a position before step `before`, or OPS_NONE. */
+/* Returns the last writer of a position before step `before`, or OPS_NONE. */
 CORE_KERNEL_FN uint32_t ops_last_writer(const OpsPermute *a, uint32_t position, uint32_t before) {
   uint32_t last = OPS_NONE;
   for (uint32_t i = a->first[position]; i != OPS_NONE; i = a->next[i])
@@ -66,13 +66,13 @@ CORE_KERNEL_FN void ops_permute(const CoreDeviceThread *at, const OpsPermute *a)
 
 /* ---- rows of whole environments ---------------------------------------------------------------------------------- */
 
-/* Row i of them. */
+/* Returns row i of the list. */
 CORE_KERNEL_FN uint32_t ops_world_row(const uint32_t *world, uint32_t i, CoreDivisor32 steps, uint32_t worlds) {
   const CoreDivided32 place = core_divide_32(i, steps);
   return place.rest * worlds + world[place.whole];
 }
 
-/* rows[count * steps]: of each world that is named, its steps one after the other, in a rollout [steps][worlds]. */
+/* rows[count * steps]: of each named world its steps one after the other, in a rollout [steps][worlds]. */
 typedef struct OpsWorldRows {
   const uint32_t *world;
   size_t count;

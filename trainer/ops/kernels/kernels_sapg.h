@@ -1,5 +1,5 @@
-/* Kernels of SAPG's samples (trainer/learners/sapg_data.c): which rows of the rollout they are, the states that the
- * leader values, and the drawn followers' transitions. The functions of one element are the host's, too. */
+/* Kernels of SAPG's samples (trainer/learners/sapg_data.c): their rows in the rollout, the states that the leader
+ * values, and the sampled followers' transitions. The functions of one element are also called by the host. */
 #ifndef TRAINER_OPS_KERNELS_SAPG_H
 #define TRAINER_OPS_KERNELS_SAPG_H
 #include "trainer/math/sapg_layout.h"
@@ -11,8 +11,8 @@ CORE_KERNEL_FN void ops_sapg_rows(const CoreDeviceThread *at, const OpsSapgRows 
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_sapg_row(a, i);
 }
 
-/* A piece of the states [steps + 1][end - from] that columns from .. end - 1 went through: number `first` and the n - 1
- * after it. index[n]: their rows of the rollout. */
+/* Chunk of the states [steps + 1][end - from] of columns from .. end - 1: number `first` and the n - 1 after it.
+ * index[n]: their rows of the rollout. */
 typedef struct OpsSapgStates {
   SapgShare share;
   uint32_t from, end;
@@ -28,7 +28,7 @@ CORE_KERNEL_FN void ops_sapg_states(const CoreDeviceThread *at, const OpsSapgSta
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_sapg_state(a, i);
 }
 
-/* What was computed of such a piece, to its positions in target [steps][columns]. */
+/* Scatters a chunk's results to their positions in target [steps][columns]. */
 typedef struct OpsSapgScatter {
   OpsSapgStates states;
   const float *of_piece;       /* [n] */
@@ -43,9 +43,9 @@ CORE_KERNEL_FN void ops_sapg_scatter(const CoreDeviceThread *at, const OpsSapgSc
   for (size_t i = core_device_first(at); i < a->states.n; i += core_device_stride(at)) ops_sapg_scatter_one(a, i);
 }
 
-/* What a rollout has of the followers' transitions: rewards, dones, log-probabilities and, where cut episodes are gone
- * on from, which steps were cut and the leader's values of last observations (else both NULL) from [steps][worlds] to
- * [steps][columns], policies from and to the same with `logits` numbers each. An element is a number of a policy. */
+/* A rollout's data of the followers' transitions: rewards, dones, log-probs and, where truncated episodes are
+ * bootstrapped, the truncations and the leader's values of last observations (else both NULL) from [steps][worlds] to
+ * [steps][columns]; policies likewise with `logits` values each. One element per value of a policy. */
 typedef struct OpsSapgTransitions {
   float *rewards, *logp, *policy;
   uint8_t *dones, *truncated;

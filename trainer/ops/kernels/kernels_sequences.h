@@ -1,6 +1,6 @@
-/* Kernels of sequences that a policy with memory learns from (trainer/rollout/states.h): which rows of a rollout they
- * are, which states entered them, and states that end with their episodes. The functions of one element are the host's,
- * too. */
+/* Kernels of a recurrent policy's sequences (trainer/rollout/states.h): their rows in a rollout, the states that
+ * entered them, and clearing states at the ends of episodes. The functions of one element are also called by the
+ * host. */
 #ifndef TRAINER_OPS_KERNELS_SEQUENCES_H
 #define TRAINER_OPS_KERNELS_SEQUENCES_H
 #include "trainer/math/sapg_layout.h"
@@ -25,8 +25,8 @@ CORE_KERNEL_FN void ops_step_rows(const CoreDeviceThread *at, const OpsStepRows 
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_step_row(a, i);
 }
 
-/* starts[n]: of sequences that begin with these rows of [steps][worlds], the rows of their states among
- * [steps / length][worlds]. */
+/* starts[n]: for sequences that begin with these rows of [steps][worlds], the rows of their states among [steps /
+ * length][worlds]. */
 typedef struct OpsStartRows { const uint32_t *rows; uint32_t *starts; size_t n; uint32_t worlds, length; } OpsStartRows;
 CORE_DEVICE_FN void ops_start_row(const OpsStartRows *a, size_t i) {
   a->starts[i] = a->rows[i] / a->worlds / a->length * a->worlds + a->rows[i] % a->worlds;
@@ -35,7 +35,7 @@ CORE_KERNEL_FN void ops_start_rows(const CoreDeviceThread *at, const OpsStartRow
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) ops_start_row(a, i);
 }
 
-/* states [worlds][state_size] become 0 where done. */
+/* Clears states [worlds][state_size] where done. */
 typedef struct OpsEndStates { float *states; const uint8_t *done; size_t worlds; CoreDivisor state_size; } OpsEndStates;
 CORE_DEVICE_FN void ops_end_state(const OpsEndStates *a, size_t i) {
   if (a->done[core_divide(i, a->state_size).whole]) a->states[i] = 0;

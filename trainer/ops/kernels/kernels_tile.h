@@ -1,24 +1,24 @@
-/* A product on tensor cores with what comes after it in one kernel, where the library has no such epilogue: a layer's
- * gradient times the transposed kernel, times the derivative of the layer below at its output, and the column sums of
- * the result (device_chain.c). So the gradient goes through memory once, not three times.
+/* Product on tensor cores fused with its epilogue, where the library has no such epilogue: a layer's gradient times the
+ * transposed kernel, times the derivative of the layer below at its output, and the column sums of the result
+ * (device_chain.c). So the gradient goes through memory once, not three times.
  *
- * A block has 64 or 128 columns of the result, keeps their part of the kernel in shared memory, and takes tiles of
- * OPS_TILE_ROWS rows, one after the other: the next one's numbers are loaded into registers while it multiplies. Two
- * blocks fit a processor, so that one multiplies while the other derives. A warp has all rows of a quarter of the
- * columns; outputs come to its registers and results leave them without a way through shared memory. Rows of the tiles
- * are eight numbers longer than they need be, so that the eight rows that are loaded at once are in 32 banks. */
+ * A block has 64 or 128 columns of the result, keeps their part of the kernel in shared memory, and processes tiles of
+ * OPS_TILE_ROWS rows, one after the other: the next tile is loaded into registers while it multiplies. Two blocks fit a
+ * multiprocessor, so that one multiplies while the other computes derivatives. A warp has all rows of a quarter of the
+ * columns; outputs are loaded into its registers and results stored from them without shared memory. Rows of the tiles
+ * are padded by eight elements, so that the eight rows loaded at once are in 32 banks. */
 #ifndef TRAINER_OPS_KERNELS_TILE_H
 #define TRAINER_OPS_KERNELS_TILE_H
 #include "trainer/ops/kernels/kernels_bf16.h"
 
 enum {
   OPS_TILE_ROWS = 64, OPS_TILE_THREADS = 128, OPS_TILE_WARPS = OPS_TILE_THREADS / 32,
-  OPS_TILE_MOST = 256,         /* columns of either side */
+  OPS_TILE_MOST = 256,         /* maximum columns of either side */
   OPS_TILE_COLUMNS = 64,       /* columns of the result are a multiple of it */
-  OPS_TILE_BLOCKS = 2,         /* a processor: as shared memory and registers allow */
-  OPS_TILE_DEEP = 16,          /* terms that a tensor core takes at once */
-  OPS_TILE_HIGH = OPS_TILE_ROWS / 16, OPS_TILE_ACROSS = 4, /* tiles of a warp, of 16 rows and 8 columns, at most */
-  OPS_TILE_EIGHTS = OPS_TILE_ROWS * OPS_TILE_MOST / KERNEL_EIGHT / OPS_TILE_THREADS, /* loads of a thread for a tile */
+  OPS_TILE_BLOCKS = 2,         /* per multiprocessor: as shared memory and registers allow */
+  OPS_TILE_DEEP = 16,          /* terms per tensor-core instruction */
+  OPS_TILE_HIGH = OPS_TILE_ROWS / 16, OPS_TILE_ACROSS = 4, /* maximum tiles of a warp, of 16 rows and 8 columns */
+  OPS_TILE_EIGHTS = OPS_TILE_ROWS * OPS_TILE_MOST / KERNEL_EIGHT / OPS_TILE_THREADS, /* loads of a thread per tile */
   OPS_TILE_FEW = 4,            /* of them at once */
   OPS_TILE_OWN = OPS_TILE_ROWS / 8, /* rows in which a thread has results: every eighth */
 };
@@ -28,22 +28,22 @@ typedef struct OpsTileGradient {
   uint16_t *below;             /* [rows][n] dz w', times the derivative at y */
   float *parts;                /* [parts of KERNEL_PART_ROWS][n]: column sums of it */
   size_t rows, n, k;           /* n: a multiple of OPS_TILE_COLUMNS; both OPS_TILE_MOST at most */
-  OpsActivation activation;    /* whose derivative follows from its output */
+  OpsActivation activation;    /* one whose derivative follows from its output */
 } OpsTileGradient;
 
-/* k with what fills it up; numbers from one row of a tile to the next; columns that a block has. */
+/* Return k with its padding; elements from one row of a tile to the next; columns of a block. */
 CORE_DEVICE_FN size_t ops_tile_deep(size_t k) { return (k + OPS_TILE_DEEP - 1) / OPS_TILE_DEEP * OPS_TILE_DEEP; }
 CORE_DEVICE_FN size_t ops_tile_row(size_t columns) { return columns + KERNEL_EIGHT; }
 CORE_DEVICE_FN size_t ops_tile_columns(size_t n) {
   return n % (2 * OPS_TILE_COLUMNS) == 0 ? 2 * OPS_TILE_COLUMNS : OPS_TILE_COLUMNS;
 }
-/* Shared memory of a block: its part of the kernel, a tile of dz, and results whose columns are summed. */
+/* Returns the shared memory of a block: its part of the kernel, a tile of dz, and results whose columns are summed. */
 CORE_DEVICE_FN size_t ops_tile_bytes(size_t n, size_t k) {
   const size_t columns = ops_tile_columns(n);
   return ((columns + OPS_TILE_ROWS) * ops_tile_row(ops_tile_deep(k)) + KERNEL_PART_ROWS * columns) * sizeof(uint16_t);
 }
 
-/* Eight numbers of a row from column `first` on; 0 past its end. */
+/* Loads eight elements of a row from column `first` on; 0 past its end. */
 CORE_DEVICE_FN OpsEight ops_tile_load(const uint16_t *row, size_t first, size_t columns) {
   OpsEight eight = {{0, 0, 0, 0}};
   if (columns % KERNEL_EIGHT == 0) return ops_load_bf16(row + first, KERNEL_EIGHT);
@@ -52,11 +52,11 @@ CORE_DEVICE_FN OpsEight ops_tile_load(const uint16_t *row, size_t first, size_t 
   return eight;
 }
 
-/* How a thread goes through the eights of a tile's rows, OPS_TILE_THREADS at a time: found once, since dividing by a
- * row's length takes longer than loading an eight. */
+/* Iteration of a thread over the eights of a tile's rows, OPS_TILE_THREADS at a time: computed once, since dividing by
+ * a row's length takes longer than loading an eight. */
 typedef struct OpsTileWalk {
-  uint32_t row, step;          /* where the thread is; step: of a row's eights */
-  uint32_t rows, on;           /* to its next: so many rows and steps */
+  uint32_t row, step;          /* current position; step: of a row's eights */
+  uint32_t rows, on;           /* distance to the next: rows and steps */
   uint32_t steps;              /* of a row */
 } OpsTileWalk;
 CORE_KERNEL_FN OpsTileWalk ops_tile_walk(const CoreDeviceThread *at, size_t columns) {
@@ -67,14 +67,14 @@ CORE_KERNEL_FN OpsTileWalk ops_tile_walk(const CoreDeviceThread *at, size_t colu
 }
 CORE_KERNEL_FN void ops_tile_go_on(OpsTileWalk *walk) {
   walk->row += walk->rows;
-  if (walk->on == 0) return;   /* the compiler knows it where it knows the rows' length */
+  if (walk->on == 0) return;   /* known to the compiler where the rows' length is */
   walk->step += walk->on;
   if (walk->step < walk->steps) return;
   walk->step -= walk->steps;
   walk->row++;
 }
 
-/* A thread's next `count` eights of rows [left][columns]; 0 past their end. */
+/* Loads a thread's next `count` eights of rows [left][columns]; 0 past their end. */
 CORE_KERNEL_FN void ops_tile_fetch(OpsTileWalk *walk, const uint16_t *source, size_t left, size_t columns,
                                    const uint32_t count, OpsEight *eight) {
   const uint32_t rows = left < OPS_TILE_ROWS ? (uint32_t)left : OPS_TILE_ROWS;
@@ -86,14 +86,14 @@ CORE_KERNEL_FN void ops_tile_fetch(OpsTileWalk *walk, const uint16_t *source, si
   }
 }
 
-/* Where column `column` of a block stands among the rows of the kernel: thread t of a warp has columns 2 t, 2 t + 1 of
- * each of its tiles, and these are neighbours in device memory. */
+/* Returns the position of column `column` of a block among the rows of the kernel: thread t of a warp has columns 2 t,
+ * 2 t + 1 of each of its tiles, which are adjacent in device memory. */
 CORE_DEVICE_FN uint32_t ops_tile_place(uint32_t column, const uint32_t across) {
   const uint32_t of_warp = column % (8 * across), of_thread = of_warp % (2 * across);
   return column - of_warp + of_thread / 2 * 8 + of_warp / (2 * across) * 2 + of_thread % 2;
 }
 
-/* They go to a tile; where `across` is not 0, to rows ops_tile_place(first + row) of the kernel. */
+/* Stores them to a tile; where `across` is not 0, to rows ops_tile_place(first + row) of the kernel. */
 CORE_KERNEL_FN void ops_tile_put(OpsTileWalk *walk, const OpsEight *eight, const uint32_t count, size_t deep,
                                  uint32_t first, const uint32_t across, uint16_t *tile) {
   CORE_DEVICE_UNROLL for (uint32_t e = 0; e < count; e++, ops_tile_go_on(walk)) {
@@ -103,7 +103,7 @@ CORE_KERNEL_FN void ops_tile_put(OpsTileWalk *walk, const OpsEight *eight, const
   }
 }
 
-/* Rows [left][columns] from device memory, `count` eights of a thread at a time. */
+/* Copies rows [left][columns] from device memory, `count` eights per thread at a time. */
 CORE_KERNEL_FN void ops_tile_copy(OpsTileWalk walk, const uint16_t *source, size_t left, size_t columns,
                                   const uint32_t count, uint32_t first, const uint32_t across, uint16_t *tile) {
   const size_t deep = ops_tile_deep(columns);
@@ -115,8 +115,8 @@ CORE_KERNEL_FN void ops_tile_copy(OpsTileWalk walk, const uint16_t *source, size
   }
 }
 
-/* A warp's columns of the product of two tiles. Registers as mma.m16n8k16 has them: thread 4 g + t of the warp has rows
- * g and g + 8, columns 2 t and 2 t + 1. */
+/* A warp's columns of the product of two tiles. Registers as in mma.m16n8k16: thread 4 g + t of the warp has rows g and
+ * g + 8, columns 2 t and 2 t + 1. */
 typedef struct OpsTileSum { float c[OPS_TILE_HIGH][OPS_TILE_ACROSS][4]; } OpsTileSum;
 CORE_KERNEL_FN void ops_tile_multiply(const CoreDeviceThread *at, const uint16_t *dz, const uint16_t *w, size_t deep,
                                       const uint32_t across, OpsTileSum *sum) {
@@ -134,10 +134,10 @@ CORE_KERNEL_FN void ops_tile_multiply(const CoreDeviceThread *at, const uint16_t
   }
 }
 
-/* What a thread has of a tile's outputs, and then of its results: 2 across neighbours of row 8 i + g. */
+/* A thread's part of a tile's outputs, and then of its results: 2 across neighbours of row 8 i + g. */
 typedef struct OpsTileOwn { uint32_t pair[OPS_TILE_OWN][OPS_TILE_ACROSS]; } OpsTileOwn;
 
-/* Of one row, from and to memory. */
+/* Load and store one row. */
 CORE_KERNEL_FN void ops_tile_get_row(const uint16_t *from, const uint32_t across, uint32_t *pair) {
   if (across == OPS_TILE_ACROSS) {
     const OpsEight eight = *(const OpsEight *)(const void *)from;
@@ -154,8 +154,8 @@ CORE_KERNEL_FN void ops_tile_put_row(const uint32_t *pair, const uint32_t across
   }
 }
 
-/* The product times the derivative at y, which becomes the result. activation: known to the compiler, since each thread
- * has 64 numbers. */
+/* Multiplies the product by the derivative at y, which becomes the result. activation: known to the compiler, since
+ * each thread has 64 elements. */
 CORE_KERNEL_FN void ops_tile_derive_of(const OpsActivation activation, const OpsTileSum *sum, const uint32_t across,
                                        OpsTileOwn *y) {
   CORE_DEVICE_UNROLL for (uint32_t i = 0; i < OPS_TILE_OWN; i++)
@@ -178,7 +178,7 @@ CORE_KERNEL_FN void ops_tile_derive(OpsActivation activation, const OpsTileSum *
   }
 }
 
-/* What a thread has to do with memory: where its first row begins in [rows][n], and how far it is to its next. */
+/* Memory layout of a thread's rows: offset of its first row in [rows][n], and distance to its next. */
 typedef struct OpsTilePlace { size_t at, step; uint32_t g; } OpsTilePlace;
 
 CORE_KERNEL_FN void ops_tile_outputs(const OpsTileGradient *a, OpsTilePlace place, size_t first,
@@ -190,7 +190,7 @@ CORE_KERNEL_FN void ops_tile_outputs(const OpsTileGradient *a, OpsTilePlace plac
   }
 }
 
-/* The results to memory, and their column sums, row after row: a thread a column, by way of the warp's `staged`
+/* Stores the results, and their column sums, row after row: one thread per column, via the warp's `staged`
  * [KERNEL_PART_ROWS][8 across]. */
 CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGradient *a, OpsTilePlace place,
                                     size_t first, size_t column, const uint32_t across, const OpsTileOwn *results,
@@ -202,7 +202,7 @@ CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGra
   CORE_DEVICE_UNROLL for (uint32_t part = 0; part < OPS_TILE_ROWS / KERNEL_PART_ROWS; part++) {
     const size_t begin = first + part * KERNEL_PART_ROWS;
     const size_t left = begin < a->rows ? a->rows - begin : 0;
-    core_device_group_barrier(at, 32); /* the part before is summed */
+    core_device_group_barrier(at, 32); /* the previous part is summed */
     CORE_DEVICE_UNROLL for (uint32_t i = 0; i < own; i++)
       ops_tile_put_row(results->pair[part * own + i], across, staged + (8 * i + place.g) * columns + 2 * across * t);
     core_device_group_barrier(at, 32);
@@ -219,7 +219,7 @@ CORE_KERNEL_FN void ops_tile_finish(const CoreDeviceThread *at, const OpsTileGra
 }
 
 /* k: known to the compiler where it matters. across: tiles of a warp, 2 or OPS_TILE_ACROSS. count: eights of a thread
- * that are loaded at once; where that is all of a tile's, they are loaded while the tile before is multiplied. */
+ * loaded at once; where that is all of a tile's, they are loaded while the previous tile is multiplied. */
 CORE_KERNEL_FN void ops_tile_gradient_of(const CoreDeviceThread *at, const OpsTileGradient *a, const size_t k,
                                          const uint32_t across, const uint32_t count) {
   const uint32_t columns = OPS_TILE_WARPS * 8 * across, sides = (uint32_t)a->n / columns;
@@ -240,7 +240,7 @@ CORE_KERNEL_FN void ops_tile_gradient_of(const CoreDeviceThread *at, const OpsTi
   for (; first < a->rows; first += on) {
     OpsTileSum sum = {{{{0}}}};
     OpsTileOwn own;
-    core_device_barrier(at); /* the tile before is multiplied */
+    core_device_barrier(at); /* the previous tile is multiplied */
     walk = start;
     if (count == OPS_TILE_EIGHTS) ops_tile_put(&walk, next, count, deep, 0, 0, dz);
     else ops_tile_copy(start, a->dz + first * k, a->rows - first, k, count, 0, 0, dz);

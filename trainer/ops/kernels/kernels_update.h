@@ -1,5 +1,5 @@
-/* Kernels of updates without the host (update.h): norms of gradients, the decision, the step; and what of a minibatch
- * depends on its number. Sums have the order that the host gives them (device.c). */
+/* Kernels of updates without the host (update.h): norms of gradients, the decision, the step; and the parts of a
+ * minibatch that depend on its index. Sums have the order given by the host (device.c). */
 #ifndef TRAINER_OPS_KERNELS_UPDATE_H
 #define TRAINER_OPS_KERNELS_UPDATE_H
 #include "trainer/math/estimators.h"
@@ -25,7 +25,7 @@ CORE_KERNEL_FN void ops_current_rows(const CoreDeviceThread *at, const OpsTakeRo
     a->rows[i] = a->steps.number == 1 ? things[i] : ops_world_row(things, (uint32_t)i, a->steps, a->worlds);
 }
 
-/* A shard's rows of the present step's part, padded to `room` (update.h, current_shard_rows). */
+/* A shard's rows of the current step's part, padded to `room` (update.h, current_shard_rows). */
 typedef struct OpsTakePiece {
   const OpsUpdateStats *stats;
   OpsPartRows part;
@@ -81,7 +81,7 @@ typedef struct OpsSpreadOfParts {
   int unbiased;
   OpsSpread *spread;
 } OpsSpreadOfParts;
-/* One block, which has a record a thread fetched; they are merged one after the other. */
+/* One block, with one record per thread; they are merged one after the other. */
 CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfParts *a) {
   Moments *fetched = (Moments *)at->shared, all = {0, 0, 0, 0, 0};
   for (size_t first = 0; first < a->count; first += at->threads) {
@@ -97,7 +97,7 @@ CORE_KERNEL_FN void ops_spread(const CoreDeviceThread *at, const OpsSpreadOfPart
   a->spread->factor = 1 / (sqrt(variance) + 1e-8);
 }
 
-/* *record = of parts [count]. */
+/* *record = the merge of parts [count]. */
 typedef struct OpsMergeRecords { const Moments *parts; size_t count; Moments *record; } OpsMergeRecords;
 CORE_KERNEL_FN void ops_merge_records(const CoreDeviceThread *at, const OpsMergeRecords *a) {
   if (core_device_first(at) > 0) return;
@@ -117,12 +117,12 @@ CORE_KERNEL_FN void ops_normalize_by(const CoreDeviceThread *at, const OpsStanda
 
 typedef struct OpsUpdateStep {
   OpsUpdatePlan plan;
-  size_t size[OPS_UPDATE_NETWORKS];  /* of a part of the gradient */
+  size_t size[OPS_UPDATE_NETWORKS];  /* elements of a part of the gradient */
   unsigned count[OPS_UPDATE_NETWORKS]; /* parts: the blocks of the first network's come first */
 } OpsUpdateStep;
 
-/* parts = sums of squares: KERNEL_LANES threads a part. A thread fetches several numbers before it adds the first:
- * a block has too few threads to hide one load behind another's. */
+/* parts = sums of squares: KERNEL_LANES threads per part. A thread loads several elements before it adds the first: a
+ * block has too few threads to hide the latency of its loads. */
 CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const unsigned k = at->block < a->count[0] ? 0 : 1;
   const OpsPart part = ops_part(a->plan.network[k].n, a->size[k], at->block - (k ? a->count[0] : 0));
@@ -140,15 +140,15 @@ CORE_KERNEL_FN void ops_gradient_parts(const CoreDeviceThread *at, const OpsUpda
   if (at->thread == 0) a->plan.parts[at->block] = sum;
 }
 
-/* Losses that training goes down; the others are only looked at. */
+/* Whether the losses that are minimized are finite; the others are diagnostics. */
 CORE_KERNEL_FN int ops_stats_is_finite(const double *sums) {
   return isfinite(sums[OPS_STATS_POLICY]) && isfinite(sums[OPS_STATS_POLICY + 1]) && isfinite(sums[OPS_STATS_VALUE]) &&
          isfinite(sums[OPS_STATS_SAMPLED_ENTROPY]) && isfinite(sums[OPS_STATS_REGULARIZE + 1]) &&
          isfinite(sums[OPS_STATS_KL_PENALTY]);
 }
 
-/* One block: what the step's gradients are multiplied by, and the statistics; or that there is no step. A thread a
- * network adds up its parts, so that the two do it at once. */
+/* One block: computes the step's clipping factors and the statistics; or that there is no step. One thread per network
+ * adds its parts, so that both are added at once. */
 CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
   OpsUpdateStats *stats = plan->stats;
@@ -184,7 +184,7 @@ CORE_KERNEL_FN void ops_decide(const CoreDeviceThread *at, const OpsUpdateStep *
   stats->at = stats->step++;
 }
 
-/* A thread a parameter: Adam, and for the first network the proximal weights. */
+/* One thread per parameter: Adam, and for the first network the proximal weights. */
 CORE_KERNEL_FN void ops_descend(const CoreDeviceThread *at, const OpsUpdateStep *a) {
   const OpsUpdatePlan *plan = &a->plan;
   if (plan->stats->failed) return;
@@ -223,8 +223,8 @@ CORE_KERNEL_FN void ops_zero_grad(const CoreDeviceThread *at, const OpsSilent *a
 
 CORE_DEVICE_FN double ops_logarithm(float g) { return log(fabs((double)g) + KURTOSIS_FLOOR); }
 
-/* Moments of the logarithms of a part's entries that are not 0 (kurtosis.h): KERNEL_LANES threads a part, by
- * differences to the first, so that equal numbers have exactly no spread. */
+/* Moments of the logarithms of a part's nonzero entries (kurtosis.h): KERNEL_LANES threads per part, from differences
+ * to the first, so that equal values have exactly no spread. */
 typedef struct OpsLogParts { const float *gradient; size_t n, size; Moments *records; } OpsLogParts;
 CORE_KERNEL_FN void ops_log_parts(const CoreDeviceThread *at, const OpsLogParts *a) {
   const OpsPart part = ops_part(a->n, a->size, at->block);
@@ -253,7 +253,7 @@ CORE_KERNEL_FN void ops_log_parts(const CoreDeviceThread *at, const OpsLogParts 
   if (at->thread == 0) a->records[at->block] = moments;
 }
 
-/* One thread: a network's parts, of ops_log_parts and of ops_sum_parts over its step, to the statistics. */
+/* One thread: merges a network's parts, of ops_log_parts and of ops_sum_parts over its step, into the statistics. */
 typedef struct OpsMeasureStep {
   OpsUpdateStats *stats;
   const Moments *records;

@@ -1,5 +1,5 @@
 /* Kernels of long vectors: sums in float64, Adam, averages, advantages, gathering. Sums have the CPU's order
- * (cpu_vector.c): parts whose borders follow from the length, 16 interleaved sums a part. */
+ * (cpu_vector.c): parts whose boundaries depend on the length, 16 interleaved sums per part. */
 #ifndef TRAINER_OPS_KERNELS_VECTOR_H
 #define TRAINER_OPS_KERNELS_VECTOR_H
 #include "trainer/math/moments.h"
@@ -7,7 +7,7 @@
 #include "trainer/ops/row_round_internal.h"
 #include "trainer/ops/row_vector_internal.h"
 
-enum { KERNEL_LANES = 16 }; /* of a sum; a block of ops_sum_parts and ops_moment_parts is as many threads */
+enum { KERNEL_LANES = 16 }; /* lanes of a sum; threads per block of ops_sum_parts and ops_moment_parts */
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
@@ -23,10 +23,10 @@ CORE_DEVICE_FN double ops_vector_element(const OpsVector *v, size_t i) {
   return v->y ? (double)v->x[i] - (double)v->y[i] : (double)v->x[i];
 }
 
-/* The whole block's sum of what each lane has, in lane order. */
+/* Returns the whole block's sum of the lanes' values, in lane order. */
 CORE_KERNEL_FN double ops_add_lanes(const CoreDeviceThread *at, double own) {
   double *lane = (double *)at->shared, sum = 0;
-  core_device_group_barrier(at, KERNEL_LANES); /* nobody reads the last sum's lanes any more */
+  core_device_group_barrier(at, KERNEL_LANES); /* the last sum's lanes are not read any more */
   lane[at->thread] = own;
   core_device_group_barrier(at, KERNEL_LANES);
   for (int l = 0; l < KERNEL_LANES; l++) sum += lane[l];
@@ -55,21 +55,21 @@ typedef struct OpsMomentParts {
   OpsVector v;
   size_t size;            /* of a part */
   Moments *records;       /* [parts] */
-  const uint32_t *count;  /* where the length stands on the device, from which the parts' size follows. NULL: v.n */
-  size_t most, least;     /* parts at most, of so many elements at least */
+  const uint32_t *count;  /* length on the device, from which the parts' size is derived. NULL: v.n */
+  size_t most, least;     /* maximum parts, minimum elements of a part */
 } OpsMomentParts;
 
-/* The rule of device_parts (device.c), by which parts have their sizes. */
+/* Returns the size of a part by the rule of device_parts (device.c). */
 CORE_DEVICE_FN size_t ops_part_size(size_t n, size_t most, size_t least) {
   const size_t size = (n + most - 1) / most;
   return size < least ? least : size;
 }
 
-/* Two passes over a part: its mean, then the powers about it. What the rounded mean leaves over is added to it. */
+/* Two passes over a part: its mean, then the powers about it. The mean of the rounding residuals is added to it. */
 CORE_KERNEL_FN void ops_moment_parts(const CoreDeviceThread *at, const OpsMomentParts *a) {
   const size_t length = a->count ? *a->count : a->v.n;
   OpsPart part = ops_part(length, a->count ? ops_part_size(length, a->most, a->least) : a->size, at->block);
-  if (part.first > length) part.first = length; /* more blocks than parts: a record of nothing */
+  if (part.first > length) part.first = length; /* more blocks than parts: an empty record */
   const size_t first = part.first + at->thread;
   const double n = (double)(part.end - part.first);
   double sum = 0, m2 = 0, m3 = 0, m4 = 0;
@@ -97,12 +97,12 @@ typedef struct OpsFold {
   OpsPartsOf of;
   const void *parts;
   size_t count, columns;
-  double *sums;           /* [columns] where they go: here ... */
+  double *sums;           /* [columns] result as doubles ... */
   float *result;          /* ... or, rounded, here */
 } OpsFold;
 
-/* Several of them in one launch. A block has KERNEL_FOLD_COLUMNS columns of one, and a thread for each of them in each
- * of threads / KERNEL_FOLD_COLUMNS groups; shared memory: a double a thread. */
+/* Several folds in one launch. A block has KERNEL_FOLD_COLUMNS columns of one, and a thread for each of them in each of
+ * threads / KERNEL_FOLD_COLUMNS groups; shared memory: one double per thread. */
 enum { KERNEL_FOLDS = 12, KERNEL_FOLD = 64, KERNEL_FOLD_COLUMNS = 8 };
 typedef struct OpsFolds { int folds; OpsFold fold[KERNEL_FOLDS]; } OpsFolds;
 CORE_DEVICE_FN unsigned ops_fold_blocks(const OpsFold *f) {
@@ -115,8 +115,8 @@ CORE_DEVICE_FN double ops_fold_part(const OpsFold *f, OpsPartsOf of, size_t i) {
   return (double)row_from_bf16(((const uint16_t *)f->parts)[i]);
 }
 
-/* Adds a group's parts of a column, of which `of` is constant where this is inlined: a branch at each load would
- * have one load under way at a time (34 us against 16 on an H200). Eight at once, added one after the other. */
+/* Adds a group's parts of a column. `of` is constant where this is inlined: a branch at each load would serialize the
+ * loads (34 us instead of 16 on an H200). Loads eight at once, and adds them one after the other. */
 CORE_DEVICE_FN double ops_fold_group_of(const OpsFold *f, const OpsPartsOf of, size_t column, size_t group) {
   enum { AT_ONCE = 8 };
   const size_t first = group * KERNEL_FOLD, end = first + KERNEL_FOLD < f->count ? first + KERNEL_FOLD : f->count;
@@ -193,7 +193,7 @@ CORE_KERNEL_FN void ops_ewma(const CoreDeviceThread *at, const OpsEwma *a) {
     a->proximal[i] += a->share * (a->theta[i] - a->proximal[i]);
 }
 
-/* Rows of `words` 32-bit numbers, or of `words` bytes. */
+/* Rows of `words` 32-bit elements, or of `words` bytes. */
 typedef struct OpsGather {
   const void *source;
   const uint32_t *index;
@@ -211,7 +211,7 @@ CORE_KERNEL_FN void ops_gather(const CoreDeviceThread *at, const OpsGather *a) {
   }
 }
 
-/* Short rows of several arrays by one index: a thread a row of one of them, so that neighbours read neighbouring
+/* Short rows of several arrays by one index: one thread per row of one array, so that neighbours read neighbouring
  * indices. */
 typedef struct OpsGatherFields {
   const uint32_t *index;
@@ -234,13 +234,13 @@ CORE_KERNEL_FN void ops_gather_fields(const CoreDeviceThread *at, const OpsGathe
   }
 }
 
-/* The first element that is not finite: all exponent bits set. *first begins as n. */
+/* The first element that is not finite: all exponent bits set. *first starts as n. */
 typedef struct OpsNonfinite { const float *x; size_t n; uint64_t *first; } OpsNonfinite;
 CORE_KERNEL_FN void ops_nonfinite(const CoreDeviceThread *at, const OpsNonfinite *a) {
   for (size_t i = core_device_first(at); i < a->n; i += core_device_stride(at)) {
     if ((fast_to_bits(a->x[i]) & 0x7f800000) != 0x7f800000) continue;
     core_device_atomic_min(a->first, i);
-    return; /* a thread's later ones are further on */
+    return; /* a thread's later elements have larger indices */
   }
 }
 
@@ -271,13 +271,13 @@ CORE_KERNEL_FN void ops_gae(const CoreDeviceThread *at, const OpsGae *a) {
 
 /* ---- the episode statistics -------------------------------------------------------------------------------------- */
 
-/* A step's rewards and finished episodes, a thread a world. Sums of real numbers stay with their world, so that their
- * order is fixed; those of whole numbers are common to all. */
+/* A step's rewards and finished episodes, one thread per world. Floating-point sums are per world, so that their order
+ * is fixed; integer sums are global. */
 typedef struct OpsCountEpisodes {
   const float *reward;
   const uint8_t *done, *solved;
   const int32_t *level, *length, *level_of_slot; /* the last NULL: levels are slots */
-  double *returns, *finished; /* [worlds] of the episode that runs; of those that ended in this rollout */
+  double *returns, *finished; /* [worlds] of the running episode; of those that ended in this rollout */
   int64_t *attempts, *solutions, *count; /* [levels], [levels], [3]: episodes, steps, goals */
   int worlds, first_reported;
 } OpsCountEpisodes;
@@ -291,7 +291,8 @@ CORE_KERNEL_FN void ops_count_episodes(const CoreDeviceThread *at, const OpsCoun
     core_device_atomic_add(&a->count[0], 1);
     core_device_atomic_add(&a->count[1], a->length[w]);
     core_device_atomic_add(&a->count[2], a->solved[w]);
-    const size_t slot = a->level[w] < 0 ? 0 : (size_t)a->level[w]; /* new ones, in no set, count together (env.h) */
+    /* new levels, in no set, are counted together (env.h) */
+    const size_t slot = a->level[w] < 0 ? 0 : (size_t)a->level[w];
     const size_t level = a->level_of_slot ? (size_t)a->level_of_slot[slot] : slot;
     core_device_atomic_add(&a->attempts[level], 1);
     if (a->solved[w]) core_device_atomic_add(&a->solutions[level], 1);
