@@ -48,7 +48,7 @@ static bool is_first(const OpsLstm *l, int t, int s) {
 }
 
 /* Stores the state that enters step t of sequence s. */
-static void stream_push(const OpsLstm *l, int t, int s, const float *h, const float *c) {
+static void store_input_state(const OpsLstm *l, int t, int s, const float *h, const float *c) {
   const size_t bytes = (size_t)l->width * sizeof(float);
   const size_t at = ((size_t)t * (size_t)l->sequences + (size_t)s) * (size_t)l->width;
   if (is_first(l, t, s)) {
@@ -73,7 +73,7 @@ static void forward_step(const CpuState *state, const OpsLstm *l, int t, int fir
     const int s = first + k;
     step_row(own, own + w, own + 2 * w, own + 3 * w, l->bx, l->bh, l->c_in + (row + (size_t)k) * w, cell, h,
              width);
-    if (t + 1 < l->length) stream_push(l, t + 1, s, h, cell);
+    if (t + 1 < l->length) store_input_state(l, t + 1, s, h, cell);
     else if (l->end) {
       memcpy(l->end + (size_t)s * l->stride, h, w * sizeof *h);
       memcpy(l->end + (size_t)s * l->stride + w, cell, w * sizeof *h);
@@ -91,7 +91,7 @@ static void lstm_forward(Ops *ops, const OpsLstm *l) {
     float *cell = cpu_thread_rows(state, CPU_PRODUCT_SCRATCH);
     for (int s = first; s < first + count; s++) {
       const float *start = l->start + (size_t)s * l->stride;
-      stream_push(l, 0, s, start, start + l->width);
+      store_input_state(l, 0, s, start, start + l->width);
     }
     for (int t = 0; t < l->length; t++) forward_step(state, l, t, first, count, cell);
   }
