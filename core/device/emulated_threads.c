@@ -35,7 +35,7 @@ typedef jmp_buf Mark;
 _Noreturn SWITCHES static void leap(Mark mark) { LEAP(mark); }
 
 typedef struct Coroutine {
-  Mark mark;                  /* where it resumes */
+  Mark mark;                  /* resume point */
   CoreDeviceThread at;
   enum { FRESH, AT_BARRIER, AT_BALLOT, FINISHED } state;
   bool vote;

@@ -40,7 +40,7 @@ int curriculum_check(const CoreConfig *config, const Env *levels);
  * environment. */
 void curriculum_register(Curriculum *curriculum, const CoreConfig *config, const Env *levels, const Shards *shards,
                          CoreArena *arena);
-int curriculum_levels(const Curriculum *curriculum); /* of all ranks: the number of levels in rollout statistics */
+int curriculum_levels(const Curriculum *curriculum); /* number of levels in rollout statistics, of all ranks */
 /* Estimates the memory of the search's worlds and the training batch. */
 int curriculum_estimate_bytes(const Curriculum *curriculum, const Env *levels, double *training, double *search);
 /* Creates the search's worlds and *env, the training worlds, after the arena's commit. device: the arena's. */

@@ -34,7 +34,7 @@ typedef struct LevelSearchSummary {
   int64_t levels;
   double solve_rate;           /* mean */
   double learnability;         /* mean of p (1 - p) */
-  double found;                /* the same of the levels that were kept */
+  double found;                /* learnability of the levels that were kept */
 } LevelSearchSummary;
 
 /* Returns the score of a level solved in `solved` of `episodes` finished episodes: p (1 - p) + 0.001 p, where the last

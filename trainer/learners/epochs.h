@@ -1,4 +1,4 @@
-/* Epochs of minibatches over the whole rollout, for PPO and PQN: each epoch shuffles anew, each minibatch is one step.
+/* Epochs of minibatches over the whole rollout, for PPO and PQN: each epoch reshuffles, each minibatch is one step.
  * Either the host drives each step, or a device runs all of them as a captured update (captured.h) and the host
  * synchronizes once. Where ranks or shards divide minibatches, it also synchronizes once per epoch, for the number of
  * rows of each. If a shard has more rows than a micro-batch holds, the host drives that epoch's steps.

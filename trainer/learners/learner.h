@@ -25,7 +25,7 @@ typedef struct UpdateStats {
   /* samples with zero policy gradient because of the clip; NaN unless step->measure */
   double zero_grad_fraction;
   double advantage_mean, advantage_sd; /* before normalization */
-  double explained_variance;       /* of the targets by the rollout's values */
+  double explained_variance;       /* share of the targets' variance that the rollout's values explain */
   double controller_kl;            /* the KL that the adaptive learning rate reacts to */
   double com, epsilon;             /* values in use */
 } UpdateStats;

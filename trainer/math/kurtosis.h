@@ -10,7 +10,7 @@
 
 typedef struct Kurtosis {
   double all;            /* n m4 / m2^2, 3 for a Gaussian (not the excess); NaN when all entries are equal */
-  double nonzero;        /* the same without exact zeros, which dead units produce */
+  double nonzero;        /* kurtosis without exact zeros, which dead units produce */
   double zero_fraction;  /* share of exact zeros */
 } Kurtosis;
 

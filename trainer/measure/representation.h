@@ -9,8 +9,8 @@
 /* Ranks of features X [n][width] from the singular values s_1 >= s_2 >= ... of X, centred for `centred` only. */
 typedef struct RepresentationRank {
   double pca;        /* least k with sum_{i<=k} s_i^2 >= 0.99 of the total (Yang et al. 2019) */
-  double centred;    /* the same of X minus the mean of each feature */
-  double srank;      /* the same with s_i instead of s_i^2 (Kumar et al. 2021) */
+  double centred;    /* pca of X minus the mean of each feature */
+  double srank;      /* pca with s_i instead of s_i^2 (Kumar et al. 2021) */
   double lyle;       /* number of s_i / sqrt(n) > 0.01 (Lyle et al. 2022) */
   double effective;  /* exp of the entropy of s_i / sum s (Roy and Vetterli 2007) */
 } RepresentationRank;

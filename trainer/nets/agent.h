@@ -39,7 +39,7 @@ typedef struct AgentNetwork {
   size_t n;                         /* number of parameters: the shape's, the head's, then the others */
   /* offsets of those in the vector; of the next part where one is absent */
   size_t log_sigma, embedding, encoder, recurrent;
-  const EncoderShape *encoder_shape; /* of the encoder in this vector */
+  const EncoderShape *encoder_shape; /* shape of the encoder in this vector */
   const RecurrentShape *recurrent_shape;
   float *theta;                     /* [n] */
   NetworkActivations activations;   /* capacity: max_rows rows */

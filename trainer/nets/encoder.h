@@ -58,7 +58,7 @@ typedef struct EncoderTensor {
   int rows, columns;         /* kernels (in, out); vectors have one row */
   EncoderInit init;
   size_t offset;
-  OpsConv conv;              /* of a convolution's kernel; else conv.out is 0 */
+  OpsConv conv;              /* convolution of this kernel; conv.out 0: none */
   size_t packed;             /* offset of its gradient in a packed gradient (encoder_pixels.c) */
 } EncoderTensor;
 

@@ -47,7 +47,7 @@ typedef struct Memory {
   Stage stage[STAGES];
   float *x[STAGES];                   /* the pixels, then the outputs of earlier stages */
   uint8_t *from[STAGES];
-  float *entry[STAGES][BLOCKS], *hidden[STAGES][BLOCKS]; /* of a block: relu(x), relu(conv(relu(x))) */
+  float *entry[STAGES][BLOCKS], *hidden[STAGES][BLOCKS]; /* relu(x), relu(conv(relu(x))) of a block */
   float *last;                        /* relu of the last stage's output: the embedding */
 } Memory;
 

@@ -11,7 +11,7 @@ typedef struct EncoderPass {
   const EncoderShape *shape;
   const float *theta, *zeros;
   OpsRows x;
-  float *memory, *scratch;   /* of a chunk; scratch: contents not needed by the backward pass */
+  float *memory, *scratch;   /* a chunk's; scratch: contents not needed by the backward pass */
   const float *packed;       /* pixels: Encoder.packed */
 } EncoderPass;
 

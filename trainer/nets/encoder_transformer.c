@@ -12,7 +12,7 @@ enum { LAYERS = 2, WIDTH = 128, HEADS = 8, HEAD_SIZE = 2, ATTENDED = HEADS * HEA
 enum { ENTITY_KERNEL = 0, FIRST_LAYER = 2 * ENCODER_ENTITY_KINDS };
 enum { NORM_1 = 0, QKV = 2, OUT = 4, GATE_1 = 6, NORM_2 = 10, DENSE = 12, GATE_2 = 14, JOINT = 18, THRUSTER = 20,
        LAYER_TENSORS = 22 };
-enum { GATE_Y = 0, GATE_X = 1, GATE_G = 2, GATE_BIAS = 3 }; /* of a gate: Wr Wz Wg, Ur Uz, Ug, b */
+enum { GATE_Y = 0, GATE_X = 1, GATE_G = 2, GATE_BIAS = 3 }; /* tensors of a gate: Wr Wz Wg, Ur Uz, Ug, b */
 
 static int layer_tensor(int layer, int which) { return FIRST_LAYER + layer * LAYER_TENSORS + which; }
 static bool is_shape(int kind) { return kind == ENCODER_POLYGONS || kind == ENCODER_CIRCLES; }
@@ -82,7 +82,7 @@ typedef struct Memory {
   float *weights;             /* [N] weights of the mean */
   float *messages;            /* [rows][2 J or T][WIDTH], and their gradient */
   float *dgathered;           /* [rows][2 J or T][3 or 2 WIDTH] */
-  float *a, *u, *ug;          /* of a gate, and their gradients: [N][3 WIDTH], [N][2 WIDTH], [N][WIDTH] */
+  float *a, *u, *ug;          /* gate inputs, and their gradients: [N][3 WIDTH], [N][2 WIDTH], [N][WIDTH] */
   float *dqkv, *dattended;
   float *dx, *dy, *dz, *dt;   /* gradients during the backward pass */
   float *sums;                /* [3 WIDTH] */

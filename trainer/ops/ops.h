@@ -241,7 +241,7 @@ struct Ops {
   /* bounded[n] = values clamped to low..high; NaN stays. */
   void (*bound)(Ops *ops, const float *values, size_t n, float low, float high, float *bounded);
   void (*count_episodes)(Ops *ops, const OpsEpisodes *episodes, const OpsEpisodeStep *step);
-  /* Where done, adds 1 to a world's episodes, up to `most`, and to its solutions where solved: all [worlds]. */
+  /* Adds, where done, 1 to a world's episodes, up to `most`, and to its solutions where solved: all [worlds]. */
   void (*count_trials)(Ops *ops, const uint8_t *done, const uint8_t *solved, int worlds, int64_t most,
                        int64_t *episodes, int64_t *solutions);
 

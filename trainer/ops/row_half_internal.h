@@ -5,10 +5,10 @@
 #define TRAINER_OPS_ROW_HALF_INTERNAL_H
 #include "trainer/ops/fast_math_internal.h"
 
-#define ROW_HALF_INFINITY 0x7f800000u         /* float bits of infinity, */
-#define ROW_HALF_LEAST_NORMAL (113u << 23)    /* of 2^-14, */
-#define ROW_HALF_FIXED_POINT (126u << 23)     /* of 1/2, whose last bit is worth 2^-24 like that of a subnormal half, */
-#define ROW_HALF_LARGEST 0x477fe000u          /* of 65504 */
+#define ROW_HALF_INFINITY 0x7f800000u         /* bits of infinity as a float, */
+#define ROW_HALF_LEAST_NORMAL (113u << 23)    /* bits of 2^-14, */
+#define ROW_HALF_FIXED_POINT (126u << 23)     /* bits of 1/2, whose last bit is worth 2^-24 like a subnormal half's, */
+#define ROW_HALF_LARGEST 0x477fe000u          /* bits of 65504 */
 #define ROW_HALF_REBIAS ((127u - 15u) << 23)  /* offset from a float's exponent to a half's */
 
 /* Returns the nearest half, ties to even. Finite values beyond the range become the largest half; infinities and NaN

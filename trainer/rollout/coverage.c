@@ -59,7 +59,7 @@ typedef struct Play {
   float *shown, *rewards, *bounded;
   uint8_t *actions, *flags;
   int32_t *counts;
-  int worlds, steps;   /* of all turns; steps per world */
+  int worlds, steps;   /* worlds of all turns; steps per world */
   double *side;        /* [2][worlds x steps] coordinates of the states */
 } Play;
 

@@ -14,7 +14,7 @@ typedef struct Limits {
   float *raw;          /* [worlds][shown] last observations of the episodes that ended; NULL: not needed */
   float *seen;         /* [worlds][features] the same as the agent sees them; NULL: identical to `raw` */
   float *values;       /* [steps][worlds] values of them, where truncated; NULL unless bootstrap */
-  float *leader_values; /* the same by the leader, who learns from all blocks; NULL unless bootstrap with SAPG */
+  float *leader_values; /* leader's values, which learns from all blocks; NULL unless bootstrap with SAPG */
 } Limits;
 
 /* Whether env.truncation = bootstrap. */

@@ -28,7 +28,7 @@ typedef struct RolloutEpisodes {
 typedef struct Rollout {
   CoreDevice *device;    /* NULL: the host */
   int steps, worlds, features, levels;
-  Shards shards;         /* which of the run's worlds these are */
+  Shards shards;         /* part of the run's worlds */
   bool solves;           /* whether episodes have goals; else solve rates are NaN */
   bool counts_goals;     /* whether an episode may have several */
   bool begins_anew;      /* whether rollout_start_on precedes every rollout: no episode continues into the next */
@@ -40,7 +40,7 @@ typedef struct Rollout {
    * observations[0] of the next rollout. Where a time limit does not end the return, `limits` has the continuation. */
   float *observations;   /* [steps + 1][worlds][features]; in other storage forms: [worlds][features], the latest
                           * block */
-  Frames frames;         /* where rows are stacked frames (frames_apply) */
+  Frames frames;         /* used for rows of stacked frames (frames_apply) */
   Compact compact;       /* with train.observation_storage = state; else not used */
   bool is_compact;
   uint16_t *halves;      /* [steps + 1][worlds][features] in half precision (train.observation_storage), else NULL */
@@ -50,7 +50,7 @@ typedef struct Rollout {
   float *rewards;        /* [steps][worlds] */
   uint8_t *dones;        /* [steps][worlds], including ends by the time limit */
   Limits limits;
-  RolloutStates states;  /* of a recurrent policy */
+  RolloutStates states;  /* states of a recurrent policy */
   uint8_t *actions;      /* [steps][worlds][action_bytes]: head.factors classes or floats */
   Coverage *coverage;    /* receives every state after a step; NULL where this iteration is not measured */
   Visited *visited;      /* likewise, where this iteration's states are sampled */
@@ -60,7 +60,7 @@ typedef struct Rollout {
 
   uint8_t *before;       /* statistics before the rollout, on the host; only for worlds outside this process */
 
-  /* Of the current step and rollout: */
+  /* Current step and rollout: */
   uint8_t *solved;       /* [worlds] */
   uint8_t *ends;         /* [worlds] ends of episodes for statistics (EnvStep.ends); NULL: dones */
   int32_t *level, *episode_steps; /* [worlds] */
@@ -75,7 +75,7 @@ typedef struct Rollout {
   double epsilon;        /* the agent's epsilon when the graph was captured */
   float *bounded;        /* [worlds][factors] actions clamped to the environment's bounds */
   int64_t *attempts, *solutions; /* [levels], on the host */
-  OpsEpisodes stats;     /* the same on the device, where there is one */
+  OpsEpisodes stats;     /* statistics on the device, where there is one */
   float *shown; /* [worlds][features] on the host, for coverage and visited; NULL without a device */
 } Rollout;
 

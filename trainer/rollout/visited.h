@@ -21,7 +21,7 @@ typedef struct Visited {
   int64_t states, iterations, total;  /* states and iterations of the run; transitions per iteration */
   Shards shards;
   float *rows;                        /* [room][features] of this iteration; all ranks' after visited_finish */
-  /* Of the sampled iteration: */
+  /* Sampled iteration: */
   int64_t count, next, iteration;     /* states; the next one of them, in the order of their rows */
   uint64_t seed;
 } Visited;

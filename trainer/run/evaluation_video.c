@@ -12,13 +12,13 @@
 #include "trainer/picture/picture.h"
 
 enum { PIXELS = 240 };
-static const double FILM_S = 10, FRAME_S = 0.04; /* of simulated time: in total, and per frame at least */
+static const double FILM_S = 10, FRAME_S = 0.04; /* simulated seconds: in total, and per frame at least */
 
 struct EvaluationVideo {
   Picture *picture;
   int every, most;            /* steps per frame, and maximum recorded steps */
   bool has_frame;             /* whether rgb has a frame that is not added yet */
-  int code;                   /* of the first failure */
+  int code;                   /* code of the first failure */
   char problem[256];
   uint8_t rgb[PIXELS * PIXELS * 3];
 };

@@ -146,7 +146,7 @@ static int restore_weights(Training *training, const Checkpoint *sections, const
   training_device_upload(training);
   rollout_restored(&training->rollout);
   training->learner.kind->start(training->learner.state);
-  TRY(restore_units(sections, parent)); /* which start clears */
+  TRY(restore_units(sections, parent)); /* cleared by start */
   training_device_download(training);
   training->learner.kind->get_count(training->learner.state, &training->position.count);
   return CORE_OK;

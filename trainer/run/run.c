@@ -32,7 +32,7 @@ static const double RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* seconds between at
 
 /* Checkpoint section that differs in every attempt. */
 typedef struct RunClock {
-  double train_seconds;        /* of all attempts up to this checkpoint */
+  double train_seconds;        /* seconds of all attempts up to this checkpoint */
   int64_t attempt;
 } RunClock;
 
@@ -54,7 +54,7 @@ typedef struct Run {
   double started_s, saved_s; /* core_clock_s */
   double retry_s, retry_at_s;  /* after a failed checkpoint: delay before the next attempt, and its time; 0: none
                                 * failed */
-  int64_t saved_iteration;     /* of the newest checkpoint of this attempt or the one it resumed; -1 = none */
+  int64_t saved_iteration;     /* iteration of the newest checkpoint, made or resumed by this attempt; -1 = none */
 } Run;
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------------ */

@@ -8,7 +8,7 @@ typedef struct RunEvaluation {
   Training *training;
   RunLogs *logs;         /* used on the first rank only */
   Progress *progress;
-  const char *root, *id; /* of the run */
+  const char *root, *id; /* workspace and id of the run */
 } RunEvaluation;
 
 /* Evaluates if due, on all level sets, and logs the rows; called by all ranks, after each iteration and before the

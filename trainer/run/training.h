@@ -35,7 +35,7 @@ typedef struct TrainingPlan {
 typedef struct TrainingPosition {
   int64_t iteration;           /* finished; the next one is iteration + 1 */
   LearnerCounters count;
-  double solve_rate;           /* of the last evaluation, else of the last iteration; NaN when neither is known */
+  double solve_rate;           /* last evaluation's, else the last iteration's; NaN when neither is known */
 } TrainingPosition;
 
 #define TRAINING_EVALUATION_SECTION "evaluation due"
@@ -105,7 +105,7 @@ void training_before_save(Training *training);
 int training_after_load(Training *training);
 
 bool training_finished(const Training *training);
-int64_t training_transitions(const Training *training); /* of all worlds since the start */
+int64_t training_transitions(const Training *training); /* transitions of all worlds since the start */
 
 /* Runs the next iteration, all ranks together, which all return the same. CORE_FAIL when it diverged: the message names
  * tensor, element and iteration; the last checkpoint is the last valid state. CORE_REQUEUE: the run was asked to stop,

@@ -35,7 +35,7 @@ typedef struct Minibatch {
   const uint32_t *own_index; /* [rows] the same as rows of this rank's rollout; set by minibatch_next */
   Sequences sequences;     /* for a recurrent policy: the micro-batch holds these sequences, step after step */
   const float *values_of;  /* [steps][worlds] source of `values`; NULL: the rollout's */
-  /* Where ranks or shards divide a rollout on a device, `own` has the rows of all parts of the epoch: */
+  /* Ranks or shards that divide a rollout on a device keep the rows of all parts of the epoch in `own`: */
   int parts;               /* M */
   uint32_t *chunk_rows, *part_begins; /* scratch of minibatch_device.c, on the device */
   uint32_t *part_rows;     /* [parts][shards] on the host */

@@ -105,7 +105,7 @@ bool minibatch_fits(const Minibatch *minibatch, const Rollout *rollout) {
   double most = 0;
   if (states_apply(&rollout->states)) return false; /* padding would break sequences */
   for (size_t i = 0; minibatch->part_rows && i < n; i++) most = fmax(most, (double)minibatch->part_rows[i]);
-  most -= minibatch->room; /* the same at all ranks */
+  most -= minibatch->room; /* equal at all ranks */
   ranks_max(&most, 1);
   return most <= 0;
 }

@@ -72,7 +72,7 @@ typedef struct RewardScale {
   double *returns;     /* [worlds] discounted sum of the running episode */
   double *moments;     /* count, mean, sum of squared differences; CLEANRL_EACH: [worlds][3] */
   CoreDevice *device;  /* device of all of these, and of the rewards below; NULL: on the host */
-  struct Communicator *communicator; /* of ranks with devices */
+  struct Communicator *communicator; /* communicator of ranks with devices */
 } RewardScale;
 
 static inline size_t reward_moments(const RewardScale *scale) {

@@ -25,7 +25,7 @@ typedef struct ObsPipeline {
   bool is_each;          /* whether each world has separate statistics; the normalizer then has those of all of them
                           * together */
   NormalizeEach each;
-  int global_worlds;     /* of all ranks */
+  int global_worlds;     /* worlds of all ranks */
   float *all; /* [global_worlds][shown], since the statistics are of all worlds at every rank; NULL with one rank, and
                * on devices, which gather sums */
   float *raw;            /* [worlds][shown] current observations of the training's worlds: part of a checkpoint */

@@ -25,7 +25,7 @@ typedef struct Steps {
 /* Computes a tile of the product, from the first elements of its rows of A, of B and of C. */
 typedef void Multiply(const Steps *steps, const float *a, const float *b, float *c);
 
-/* As many rows and vectors of columns as the registers hold. */
+/* Unrolls tiles of as many rows and vectors of columns as the registers hold. */
 #define UNROLL _Pragma("GCC unroll 24")
 #define TILE(ROWS, VECTORS)                                                                                       \
   __attribute__((target("avx512f"))) static void multiply_##ROWS##_##VECTORS(const Steps *s, const float *a,      \

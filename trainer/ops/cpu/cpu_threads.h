@@ -11,7 +11,7 @@
 typedef struct CpuThreadsSeen {
   double seconds;         /* since the last look */
   double ran;             /* processor seconds of its threads */
-  double waited;          /* of the thread that waited longest: share of the time in which it wanted a processor */
+  double waited;          /* longest wait of a thread: share of the time in which it wanted a processor */
 } CpuThreadsSeen;
 
 typedef struct CpuThreadsRule {

@@ -338,7 +338,7 @@ int device_library_multiply(DeviceLibrary *library, const DeviceProduct *p, void
   CORE_CHECK((uintptr_t)workspace % CORE_DEVICE_ALIGNMENT == 0); /* required by cublasLtMatmul */
   Plan *plan = find_plan(library, p);
   if (plan->refused) return 0;
-  plan->key = *p; /* the same except for addresses */
+  plan->key = *p; /* equal except for addresses */
   point(library, plan, p);
   choose_fastest(library, plan, workspace);
   if (library->device->times && !library->device->is_capturing) multiply_timed(library, plan, workspace);

@@ -16,7 +16,7 @@
 
 enum { DEVICE_THREADS = 256, DEVICE_BLOCKS_MAX = 1 << 20 };
 
-enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* of the library below: recommended by cuBLASLt's documentation on sm_90 */
+enum { DEVICE_WORKSPACE_BYTES = 32 << 20 }; /* library workspace: cuBLASLt's recommendation on sm_90 */
 
 /* Product: an OpsProduct, row-major c[m][n] = op(a) op(b). */
 typedef struct DeviceProduct {
@@ -61,8 +61,8 @@ static inline size_t device_rounded_row(size_t columns) { return (columns + 7) /
 typedef struct DeviceState {
   CoreDevice *device;
   struct DeviceState *other;  /* the other stream's; NULL: there is none */
-  CoreArena *arena;           /* of both */
-  OpsPrecision precision;     /* of products */
+  CoreArena *arena;           /* arena of both streams */
+  OpsPrecision precision;     /* precision of products */
   DeviceLibrary *library;     /* NULL: ops_product */
   char *workspace;            /* [DEVICE_WORKSPACE_BYTES] the library's; NULL without one */
   int max_rows, max_width;

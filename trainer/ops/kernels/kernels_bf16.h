@@ -43,7 +43,7 @@ typedef struct OpsRound {
   const uint32_t *index;
   uint16_t *target;            /* [rows][stride] */
   size_t rows, columns, stride;
-  CoreDivisor fours;           /* of a row: ops_fours(stride) */
+  CoreDivisor fours;           /* fours per row: ops_fours(stride) */
 } OpsRound;
 CORE_DEVICE_FN CoreDivisor ops_fours(size_t columns) { return core_divisor((columns + KERNEL_FOUR - 1) / KERNEL_FOUR); }
 
@@ -66,7 +66,7 @@ typedef struct OpsHiddenActivate {
   uint16_t *y;                 /* [rows][columns]: the product becomes the output */
   const float *bias;
   size_t rows;
-  CoreDivisor steps;           /* of a row: columns / step */
+  CoreDivisor steps;           /* steps per row: columns / step */
   OpsActivation activation;
   int step;                    /* 8 or 1: elements per thread */
 } OpsHiddenActivate;
@@ -112,7 +112,7 @@ typedef struct OpsHiddenGradient {
   size_t rows, columns;
   OpsActivation activation;
   int step;
-  CoreDivisor steps;           /* of a row: columns / step */
+  CoreDivisor steps;           /* steps per row: columns / step */
 } OpsHiddenGradient;
 
 /* Processes `rows` rows from `element` on, in `column` of a row. */

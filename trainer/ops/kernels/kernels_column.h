@@ -74,7 +74,7 @@ CORE_KERNEL_FN void ops_column_parts(const CoreDeviceThread *at, const OpsColumn
 /* c[m][n] = a[m][1] b[1][n], without an epilogue: a thread writes 16 bytes of a row. */
 typedef struct OpsProductOuter {
   OpsProduct product;          /* k: 1 */
-  CoreDivisor steps;           /* of a row: n / step, rounded up */
+  CoreDivisor steps;           /* steps per row: n / step, rounded up */
   int step;                    /* 8 bf16 elements, or 4 floats */
 } OpsProductOuter;
 

@@ -65,7 +65,7 @@ CORE_KERNEL_FN void ops_compact_begin(const CoreDeviceThread *at, const OpsCompa
 /* Stores rows of observations, with the references to their constants. */
 typedef struct OpsCompactStore {
   const float *observations;   /* [rows][features] */
-  const int32_t *level;        /* of row 0: slot of its constants, or -1 - number; */
+  const int32_t *level;        /* slot of row 0's constants, or -1 - number; */
   size_t stride;               /* bytes to the next row's */
   const int32_t *column;       /* [changing] */
   size_t rows, features;

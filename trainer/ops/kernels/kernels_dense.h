@@ -33,7 +33,7 @@ typedef struct OpsProduct {
   int transpose_a, transpose_b; /* a: [m][k], or [k][m]; b: [k][n], or [n][k] */
   size_t m, n, k;
   size_t row_a;                /* elements from one row of a to the next */
-  OpsNumbers factors, result;  /* of a and b; of c and bias */
+  OpsNumbers factors, result;  /* types of a and b; of c and bias */
   OpsPrecision precision;      /* precision to which both factors are rounded */
   OpsEpilogue epilogue;
   const void *bias;            /* OPS_PRODUCT_MASKED: not read here, the sums are separate kernels */

@@ -101,7 +101,7 @@ typedef struct OpsAttend {
   OpsRows x;
   OpsAttention attention;
   const float *qkv, *dout;     /* [rows][entities][3][heads][size], [rows][entities][heads][size] */
-  float *out;                  /* of dout's shape; backward: of qkv's */
+  float *out;                  /* shape of dout; backward: of qkv */
   CoreDivisor32 heads, entities;
 } OpsAttend;
 

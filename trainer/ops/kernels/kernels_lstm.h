@@ -25,7 +25,7 @@ CORE_KERNEL_FN void ops_lstm_enter(const CoreDeviceThread *at, const OpsLstmEnte
  * `stride` floats apart (NULL: nowhere), as 0 where `first` marks that the next step begins an episode. */
 typedef struct OpsLstmStep {
   float *gates;                /* [sequences][4 width] */
-  const float *products;       /* the same */
+  const float *products;       /* [sequences][4 width] */
   const float *c_in;           /* [sequences][width] */
   float *h;                    /* [sequences][width] */
   float *h_out, *c_out;

@@ -24,7 +24,7 @@ typedef struct OpsNoisyStep {
   size_t n;
   uint64_t seed;
   int64_t step;
-  double scale, rate;     /* of the noise; of the step */
+  double scale, rate;     /* standard deviation of the noise; learning rate */
   double *sums;           /* [2]: sum of squared gradients, sum of x^2 after the step */
 } OpsNoisyStep;
 

@@ -12,7 +12,7 @@ enum { KERNEL_NORMALIZE_PARTS = 64, KERNEL_REWARD_THREADS = 1024 };
 typedef struct OpsMergeMoments {
   const float *x;
   size_t shard_rows, global_rows, features;
-  size_t parts, own_parts, all_parts; /* of a shard, of this rank, of all ranks */
+  size_t parts, own_parts, all_parts; /* parts of a shard, of this rank, of all ranks */
   double *moments;        /* [1 + 2 features] */
   double *sums;           /* [own_parts][features] */
   const double *global_sums; /* [all_parts][features] */

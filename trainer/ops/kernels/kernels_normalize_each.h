@@ -33,7 +33,7 @@ typedef struct OpsCountEach {
   size_t worlds;
   CoreDivisor features;
   size_t stride;          /* stride of the rows of `seen` */
-  float *seen;            /* those last observations, normalized by the statistics at that point; NULL: not wanted */
+  float *seen;            /* last observations, normalized by the statistics at that point; NULL: not wanted */
 } OpsCountEach;
 
 /* Adds feature i % features of world i / features; the count is unchanged. */

@@ -19,7 +19,7 @@ enum {
   OPS_TILE_DEEP = 16,          /* terms per tensor-core instruction */
   OPS_TILE_HIGH = OPS_TILE_ROWS / 16, OPS_TILE_ACROSS = 4, /* maximum tiles of a warp, of 16 rows and 8 columns */
   OPS_TILE_EIGHTS = OPS_TILE_ROWS * OPS_TILE_MOST / KERNEL_EIGHT / OPS_TILE_THREADS, /* loads of a thread per tile */
-  OPS_TILE_FEW = 4,            /* of them at once */
+  OPS_TILE_FEW = 4,            /* loads issued at once */
   OPS_TILE_OWN = OPS_TILE_ROWS / 8, /* rows in which a thread has results: every eighth */
 };
 
@@ -57,7 +57,7 @@ CORE_DEVICE_FN OpsEight ops_tile_load(const uint16_t *row, size_t first, size_t 
 typedef struct OpsTileWalk {
   uint32_t row, step;          /* current position; step: of a row's eights */
   uint32_t rows, on;           /* distance to the next: rows and steps */
-  uint32_t steps;              /* of a row */
+  uint32_t steps;              /* steps per row */
 } OpsTileWalk;
 CORE_KERNEL_FN OpsTileWalk ops_tile_walk(const CoreDeviceThread *at, size_t columns) {
   const uint32_t steps = (uint32_t)columns / KERNEL_EIGHT;

@@ -15,7 +15,7 @@ typedef struct OpsVector { const float *x, *y; size_t n; } OpsVector; /* y NULL:
 
 typedef struct OpsSumParts {
   OpsVector v;
-  size_t size;            /* of a part */
+  size_t size;            /* elements of a part */
   double *sums;           /* [parts] of squares of x - y */
 } OpsSumParts;
 
@@ -53,7 +53,7 @@ CORE_KERNEL_FN void ops_sum_parts(const CoreDeviceThread *at, const OpsSumParts 
 
 typedef struct OpsMomentParts {
   OpsVector v;
-  size_t size;            /* of a part */
+  size_t size;            /* elements of a part */
   Moments *records;       /* [parts] */
   const uint32_t *count;  /* length on the device, from which the parts' size is derived. NULL: v.n */
   size_t most, least;     /* maximum parts, minimum elements of a part */
