@@ -46,7 +46,7 @@ static int read_emulation(Emulation *emulation) {
       emulation->memory_bytes = scaled(number, suffix);
     } else if (!read_order(at, &emulation->order, &length)) {
       return core_error(CORE_USAGE,
-                        "CORE_DEVICE = %.80s: write emulated, emulated:gpus=2, emulated:memory=64M, "
+                        "CORE_DEVICE = %.80s: expected emulated, emulated:gpus=2, emulated:memory=64M, "
                         "emulated:order=backward (or forward, isolated), or several as in emulated:gpus=2,memory=64M",
                         asked);
     }
@@ -62,7 +62,7 @@ static int open_gpu(int number, CoreDevice **device) {
                       "train.device to cpu or auto");
   TRY(core_device_cuda_count(&count));
   if (number >= count)
-    return core_error(CORE_USAGE, "there is no GPU %d: this process sees %d; check CUDA_VISIBLE_DEVICES, or set "
+    return core_error(CORE_USAGE, "GPU %d: not found, this process sees %d; check CUDA_VISIBLE_DEVICES, or set "
                       "train.device = cpu", number, count);
   return core_device_cuda(number, device);
 }
@@ -96,7 +96,7 @@ static int take_share(CoreDevice *device) {
   const double share = strtod(text, &end);
   if (end == text || *end != '\0' || !(share > 0 && share <= 1))
     return core_error(CORE_USAGE,
-                      "CORE_DEVICE_SHARE = %.40s: write the part of the GPU's memory that this program may use, "
+                      "CORE_DEVICE_SHARE = %.40s: expected the part of the GPU's memory for this program, "
                       "0.25 or another number above 0 and at most 1",
                       text);
   if (device->memory_bytes != SIZE_MAX) device->memory_bytes = (size_t)(share * (double)device->memory_bytes);
@@ -113,7 +113,7 @@ static int open_any(const char *wanted, int number, CoreDevice **device, char *r
   TRY(read_emulation(&emulation));
   if (emulation.wanted) {
     if (must && emulation.gpus < 0)
-      return core_error(CORE_USAGE, "train.device = cuda: CORE_DEVICE says there is no GPU");
+      return core_error(CORE_USAGE, "train.device = cuda: CORE_DEVICE disables the GPU");
     if (must) *device = core_device_emulated_sized(emulation.order, emulation.memory_bytes);
     return CORE_OK;
   }

@@ -62,7 +62,7 @@ static int allocate_pinned(CoreDevice *device, size_t bytes, void **memory) {
   const cudaError_t code = cudaHostAlloc(memory, bytes ? bytes : 1, cudaHostAllocDefault);
   if (code == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
-    return core_error(CORE_FAIL, "out of memory that %s can copy from: %zu bytes", device->description, bytes);
+    return core_error(CORE_FAIL, "out of page-locked memory for %s: %zu bytes", device->description, bytes);
   }
   check(code, "cudaHostAlloc", NULL);
   memset(*memory, 0, bytes);
@@ -284,7 +284,7 @@ int core_device_cuda_count(int *count) {
   if (code == cudaSuccess && *count > 0) return CORE_OK;
   *count = 0;
   (void)cudaGetLastError();
-  return core_error(CORE_USAGE, "this machine shows no GPU: %s; check nvidia-smi and CUDA_VISIBLE_DEVICES",
+  return core_error(CORE_USAGE, "no GPU is available: %s; check nvidia-smi and CUDA_VISIBLE_DEVICES",
                     code == cudaSuccess ? "none is visible" : cudaGetErrorString(code));
 }
 
@@ -301,7 +301,7 @@ int core_device_cuda_id(int number, CoreDeviceId *id) {
  * late to fall back to the CPU. */
 static int check_capability(int number, const struct cudaDeviceProp *properties) {
   if (10 * properties->major + properties->minor >= CORE_CUDA_LEAST) return CORE_OK;
-  return core_error(CORE_USAGE, "GPU %d, %.64s, has compute capability %d.%d, and this program's kernels need %d.%d: "
+  return core_error(CORE_USAGE, "GPU %d, %.64s: compute capability is %d.%d, but this program's kernels need %d.%d: "
                     "rebuild with CUDA_TARGETS for it, or set train.device = cpu", number, properties->name,
                     properties->major, properties->minor, CORE_CUDA_LEAST / 10, CORE_CUDA_LEAST % 10);
 }
@@ -321,7 +321,7 @@ int core_device_cuda(int number, CoreDevice **device) {
   for (int i = 0; code == cudaSuccess && i < 2; i++) code = cudaEventCreateWithFlags(&clock[i], cudaEventDefault);
   if (code != cudaSuccess) {
     (void)cudaGetLastError();
-    return core_error(CORE_USAGE, "GPU %d can not be used: %s", number, cudaGetErrorString(code));
+    return core_error(CORE_USAGE, "GPU %d cannot be used: %s", number, cudaGetErrorString(code));
   }
   Gpu *gpu = core_memory_zero_allocate(1, sizeof *gpu);
   CoreDevice *made = &gpu->table;

@@ -27,7 +27,7 @@ const CoreEmulatedBody *core_emulated_code(const CoreEmulatedServices *services)
   if (library == NULL) refuse(dlerror());
   CoreEmulatedLibrary *open;
   void *symbol = dlsym(library, "core_emulated_library");
-  if (symbol == NULL) refuse("no library of kernels' bodies (core/device/emulated_code.h); tests/ptx makes them");
+  if (symbol == NULL) refuse("not a library of kernel bodies (core/device/emulated_code.h); tests/ptx builds one");
   memcpy(&open, &symbol, sizeof open);
   return bodies = open(services);
 }

@@ -14,25 +14,26 @@ SimBatchOptions sim_batch_options_default(void) {
 }
 
 static int check_options(const SimBatchOptions *o) {
-  if (o->worlds < 1) return core_error(CORE_USAGE, "a batch needs at least 1 world, not %d", o->worlds);
+  if (o->worlds < 1) return core_error(CORE_USAGE, "worlds must be at least 1, not %d", o->worlds);
   if (o->first_world > UINT32_MAX - (uint32_t)o->worlds)
     return core_error(CORE_USAGE, "world numbers %u + %d exceed 32 bits", o->first_world, o->worlds);
   if (o->drawn_slots < 0 || (o->drawn_slots > 0 && !o->backend.table))
-    return core_error(CORE_USAGE, "%d places for drawn levels: there are such on devices only", o->drawn_slots);
+    return core_error(CORE_USAGE, "%d slots for generated levels: supported on devices only", o->drawn_slots);
   if (o->done_reason && o->backend.table)
-    return core_error(CORE_USAGE, "a device does not tell why an episode has ended");
+    return core_error(CORE_USAGE, "a device does not report why an episode ended");
   if (o->frame_skip < 1) return core_error(CORE_USAGE, "frame_skip must be at least 1, not %d", o->frame_skip);
   if (o->max_steps < 1) return core_error(CORE_USAGE, "max_steps must be at least 1, not %d", o->max_steps);
   if ((int)o->actions < SIM_MULTI_DISCRETE || (int)o->actions > SIM_CONTINUOUS)
-    return core_error(CORE_USAGE, "there is no action space with number %d", (int)o->actions);
+    return core_error(CORE_USAGE, "invalid action space %d", (int)o->actions);
   if ((int)o->reset < SIM_RESET_LEVEL_SET || (int)o->reset > SIM_RESET_NEW_FILTERED)
-    return core_error(CORE_USAGE, "there is no kind of reset with number %d", (int)o->reset);
+    return core_error(CORE_USAGE, "invalid reset kind %d", (int)o->reset);
   if (!(o->dense_reward >= 0 && isfinite(o->dense_reward)))
-    return core_error(CORE_USAGE, "dense_reward must be a finite number from 0 up, not %g", (double)o->dense_reward);
+    return core_error(CORE_USAGE, "dense_reward must be finite and at least 0, not %g", (double)o->dense_reward);
   if ((int)o->observation < SIM_OBSERVATION_FLAT || (int)o->observation > SIM_OBSERVATION_ENTITY)
-    return core_error(CORE_USAGE, "there is no kind of observation with number %d", (int)o->observation);
+    return core_error(CORE_USAGE, "invalid observation kind %d", (int)o->observation);
   if ((o->compact_observations || o->features) && o->observation != SIM_OBSERVATION_FLAT)
-    return core_error(CORE_USAGE, "only of flat observations can features be left out: places in the others mean much");
+    return core_error(CORE_USAGE,
+                      "compact_observations and features require flat observations: other layouts have fixed positions");
   return CORE_OK;
 }
 
@@ -206,10 +207,10 @@ static int check_world(const SimBatch *batch, const SimWorld *world, int w) {
 int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
   StateHeader expected = header_of(batch);
   if (bytes != sim_batch_state_bytes(batch))
-    return core_error(CORE_USAGE, "saved simulator state has %zu bytes where these levels and worlds need %zu", bytes,
+    return core_error(CORE_USAGE, "saved simulator state: %zu bytes, expected %zu for these levels and worlds", bytes,
                       sim_batch_state_bytes(batch));
   if (memcmp(state, &expected, sizeof expected) != 0)
-    return core_error(CORE_USAGE, "saved simulator state is of another version, or of other levels or worlds");
+    return core_error(CORE_USAGE, "saved simulator state: made by another version, or for other levels or worlds");
   Cursor cursor = {.read = (const unsigned char *)state + sizeof expected};
   SimWorld world = {0};
   for (int w = 0; w < batch->options.worlds; w++) { /* all of it is checked before any of it counts */

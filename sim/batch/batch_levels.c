@@ -14,7 +14,8 @@ static int check_set(const SimLevelSet *set) {
   for (int i = 0; i < set->count; i++) {
     TRY(sim_level_check(&set->level[i]));
     if (!same_size(set->level[i].size, set->size))
-      return core_error(CORE_USAGE, "level '%.63s' has another size than the set; expand it first", set->level[i].name);
+      return core_error(CORE_USAGE, "level '%.63s': its size differs from the set's; expand it first",
+                        set->level[i].name);
   }
   return CORE_OK;
 }
@@ -79,7 +80,7 @@ static int check_features(const SimBatch *batch, const SimLevel *level) {
   for (int i = 0; i < batch->observation_length; i++) used[batch->features[i]] = 0;
   const uint8_t *left_out = memchr(used, 1, sizeof used);
   if (left_out == NULL) return CORE_OK;
-  return core_error(CORE_USAGE, "level '%.63s' shows feature %td, which this batch's observations leave out; create it "
+  return core_error(CORE_USAGE, "level '%.63s': has feature %td, which this batch's observations omit; create it "
                     "without compact_observations and features", level->name, left_out - used);
 }
 
@@ -89,13 +90,13 @@ static int take_features(SimBatch *batch) {
   for (int i = 0; i < options->feature_count; i++) {
     const int feature = options->features[i];
     if (feature < 0 || feature >= batch->whole_length || (i > 0 && feature <= options->features[i - 1]))
-      return core_error(CORE_USAGE, "feature %d at place %d: must ascend from 0 to %d", feature, i,
+      return core_error(CORE_USAGE, "feature %d at index %d: must ascend from 0 to %d", feature, i,
                         batch->whole_length - 1);
     batch->features[batch->observation_length++] = feature;
   }
   const bool all = batch->observation_length == batch->whole_length;
   if (!all && sim_batch_has_new_levels(batch))
-    return core_error(CORE_USAGE, "new levels may show any feature; all %d must be given", batch->whole_length);
+    return core_error(CORE_USAGE, "new levels may have any feature; list all %d", batch->whole_length);
   for (int i = 0; !all && i < batch->held_count; i++) TRY(check_features(batch, &batch->levels[i]));
   batch->options.features = NULL;
   return CORE_OK;
@@ -134,7 +135,7 @@ int sim_batch_choose_features(SimBatch *batch) {
 
 int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *set) {
   if (set->count != batch->level_count || !same_size(set->size, batch->size))
-    return core_error(CORE_USAGE, "%d levels can not take the place of %d; numbers and sizes must agree", set->count,
+    return core_error(CORE_USAGE, "%d levels cannot replace %d; numbers and sizes must agree", set->count,
                       batch->level_count);
   return sim_batch_replace_some(batch, 0, set);
 }
@@ -142,7 +143,7 @@ int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *set) {
 int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
   CORE_CHECK(batch->options.drawn_slots == 0);
   if (first < 0 || set->count > batch->level_count - first || !same_size(set->size, batch->size))
-    return core_error(CORE_USAGE, "%d levels from place %d on do not fit into a set of %d, or are of another size",
+    return core_error(CORE_USAGE, "%d levels from index %d on do not fit into a set of %d, or differ in size",
                       set->count, first, batch->level_count);
   TRY(check_set(set));
   const bool compact = batch->observation_length < batch->whole_length;

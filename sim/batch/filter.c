@@ -106,7 +106,7 @@ static void choose(SimLevelSet *drawn, uint64_t seed, uint32_t first, const uint
 static int allocate_levels(SimSize size, int64_t count, SimLevelSet *set) {
   SimLevel probe;
   *set = (SimLevelSet){.size = size};
-  if (count < 1) return core_error(CORE_USAGE, "random levels: %lld; at least 1 is needed", (long long)count);
+  if (count < 1) return core_error(CORE_USAGE, "random levels: %lld; must be at least 1", (long long)count);
   TRY(sim_generate_level(size, 0, 0, &probe)); /* from here on only memory can be at fault */
   set->level = calloc((size_t)count, sizeof *set->level);
   if (!set->level)

@@ -89,7 +89,7 @@ static int choose_worlds(const SimBatch *batch, const CoreDevice *device, size_t
     *worlds = 1 << i;
     return CORE_OK;
   }
-  return core_error(CORE_USAGE, "SIM_WARP_WORLDS is '%s'; it may be alone, 2, 4, 8, 16 or 32", wanted);
+  return core_error(CORE_USAGE, "SIM_WARP_WORLDS = '%s': expected alone, 2, 4, 8, 16 or 32", wanted);
 }
 
 /* No more warps than the device holds at once; each steps several sets of worlds. That bounds the memory for contacts

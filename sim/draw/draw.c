@@ -214,16 +214,16 @@ int sim_draw_sheet_height(const SimDrawSheet *sheet) {
 
 int sim_draw_sheet_check(const SimDrawSheet *sheet) {
   if (sheet->pixels < SIM_DRAW_PIXELS_MIN || sheet->pixels > SIM_DRAW_PIXELS_MAX)
-    return core_error(CORE_USAGE, "a drawing of %d pixels a side; possible are %d to %d", sheet->pixels,
+    return core_error(CORE_USAGE, "drawing of %d pixels per side: out of range, expected %d to %d", sheet->pixels,
                       SIM_DRAW_PIXELS_MIN, SIM_DRAW_PIXELS_MAX);
   if (sheet->columns < 1 || sheet->rows < 1 || sheet->columns > SIM_DRAW_SIDE_MAX || sheet->rows > SIM_DRAW_SIDE_MAX)
-    return core_error(CORE_USAGE, "a sheet of %d columns and %d rows", sheet->columns, sheet->rows);
+    return core_error(CORE_USAGE, "sheet of %d columns and %d rows: out of range", sheet->columns, sheet->rows);
   if (sheet->count < 1 || sheet->count > sheet->columns * sheet->rows)
-    return core_error(CORE_USAGE, "%d drawings for a sheet of %d columns and %d rows", sheet->count, sheet->columns,
-                      sheet->rows);
+    return core_error(CORE_USAGE, "%d drawings do not fit a sheet of %d columns and %d rows", sheet->count,
+                      sheet->columns, sheet->rows);
   int width = sim_draw_sheet_width(sheet), height = sim_draw_sheet_height(sheet);
   if (width > SIM_DRAW_SIDE_MAX || height > SIM_DRAW_SIDE_MAX)
-    return core_error(CORE_USAGE, "a picture of %d x %d pixels; at most %d a side: take fewer or smaller drawings",
+    return core_error(CORE_USAGE, "image of %d x %d pixels: at most %d per side; use fewer or smaller drawings",
                       width, height, SIM_DRAW_SIDE_MAX);
   return CORE_OK;
 }

@@ -143,7 +143,7 @@ static void paint_sheet(const SimDrawSheet *sheet, Canvas *canvas, gdImagePtr im
 }
 
 static int out_of_memory(int width, int height) {
-  return core_error(CORE_FAIL, "no memory for a picture of %d x %d pixels", width, height);
+  return core_error(CORE_FAIL, "out of memory for an image of %d x %d pixels", width, height);
 }
 
 /* The sheet as an image of true colours; gdImageDestroy it. */
@@ -161,7 +161,7 @@ static int make_image(const SimDrawSheet *sheet, gdImagePtr *image) {
 
 /* Takes the bytes, which are NULL when gd's memory was out. */
 static int append_bytes(void *bytes, int count, CoreText *text) {
-  if (!bytes) return core_error(CORE_FAIL, "libgd could not encode the picture");
+  if (!bytes) return core_error(CORE_FAIL, "libgd cannot encode the image");
   core_text_append_bytes(text, bytes, (size_t)count);
   gdFree(bytes);
   return CORE_OK;
@@ -375,7 +375,7 @@ void sim_draw_gif_destroy(SimDrawGif **gif) {
 #else
 
 static int absent(void) {
-  return core_error(CORE_USAGE, "this program was built without libgd, so it draws no .png, .gif and .mp4; choose "
+  return core_error(CORE_USAGE, ".png, .gif and .mp4 require libgd, which this program was built without; choose "
                     ".svg, or install libgd (libgd-dev, gd-devel) and build again");
 }
 

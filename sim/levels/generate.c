@@ -20,7 +20,8 @@ static int check_size(SimSize size) {
   const SimLevel probe = {.name = "random", .size = size}; /* everything inactive: only the size can be at fault */
   TRY(sim_level_check(&probe));
   if (size.polygons + size.circles < SIM_STATIC_POLYGONS + 2)
-    return core_error(CORE_USAGE, "a random level needs 2 slots for shapes beside the %d statics; this size has %d",
+    return core_error(CORE_USAGE,
+                      "random level: needs 2 slots for shapes in addition to the %d statics; this size has %d",
                       SIM_STATIC_POLYGONS, size.polygons + size.circles - SIM_STATIC_POLYGONS);
   return CORE_OK;
 }

@@ -157,8 +157,8 @@ static int read_size(const char *path, const json_t *top, SimSize *size) {
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
     TRY(get_int(path, "static_env_params", params, counts[i].key, counts[i].target));
     if (*counts[i].target < counts[i].low || *counts[i].target > counts[i].high)
-      return core_error(CORE_USAGE, "%s: static_env_params.%s: %d; this simulator takes %d to %d", path, counts[i].key,
-                        *counts[i].target, counts[i].low, counts[i].high);
+      return core_error(CORE_USAGE, "%s: static_env_params.%s: %d is out of range, expected %d to %d", path,
+                        counts[i].key, *counts[i].target, counts[i].low, counts[i].high);
   }
   return CORE_OK;
 }
@@ -206,7 +206,7 @@ static int check_known(const char *path, const json_t *state) {
     size_t i = 0;
     while (i < sizeof known / sizeof known[0] && strcmp(key, known[i]) != 0) i++;
     if (i == sizeof known / sizeof known[0])
-      return core_error(CORE_USAGE, "%s: env_state.%.64s: unknown to this program; the file is of a newer version, or "
+      return core_error(CORE_USAGE, "%s: env_state.%.64s: unknown field; the file is from a newer version, or "
                         "the name is mistyped", path, key);
   }
   return CORE_OK;

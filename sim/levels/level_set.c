@@ -141,7 +141,7 @@ static int add_path(Reader *reader, const char *path) {
   int before = reader->set->count;
   TRY(add_folder(reader, path, false));
   if (reader->set->count == before)
-    return core_error(CORE_USAGE, "%s: no level files (*.json) in this folder or in its sub-folders s, m, l", path);
+    return core_error(CORE_USAGE, "%s: no level files (*.json) in this directory or its subdirectories s, m, l", path);
   return CORE_OK;
 }
 
@@ -150,7 +150,7 @@ static int add_paths(Reader *reader, const char *levels) {
   int code = CORE_OK;
   while (code == CORE_OK && (path = strsep(&rest, "+")) != NULL)
     code = *path ? add_path(reader, path)
-                 : core_error(CORE_USAGE, "levels '%s': an empty name beside a '+'", levels);
+                 : core_error(CORE_USAGE, "levels '%s': empty name next to a '+'", levels);
   free(list);
   return code;
 }
@@ -178,7 +178,7 @@ int sim_level_set_read(const char *levels, const char *kinetix, SimLevelSet *set
   int code;
   *set = (SimLevelSet){0};
   if (!levels[0])
-    return core_error(CORE_USAGE, "env.levels is empty; name a folder of level files, or files joined by '+'");
+    return core_error(CORE_USAGE, "env.levels: is empty; name a directory of level files, or files joined by '+'");
   bool one = core_files_exists(levels); /* so that a path may hold a '+' */
   TRY_GOTO(code, failed, one ? add_path(&reader, levels) : add_paths(&reader, levels));
   TRY_GOTO(code, failed, expand_all(set));

@@ -59,7 +59,7 @@ int sim_morphology_set(const char *morphologies, const char *difficulty, int cou
   bool public_set = strcmp(morphologies, "public") == 0;
   bool family[SIM_MORPHOLOGY_FAMILIES] = {false}, class[SIM_MORPHOLOGY_CLASSES] = {false};
   *set = (SimLevelSet){0};
-  if (count < 1) return core_error(CORE_USAGE, "env.level_count: %d; at least 1 level is needed", count);
+  if (count < 1) return core_error(CORE_USAGE, "env.level_count: %d; must be at least 1", count);
   if (public_set && strcmp(difficulty, "all") != 0)
     return core_error(CORE_USAGE, "env.difficulty: the public morphologies have no classes; use all, or set "
                       "env.morphologies to families");

@@ -70,7 +70,7 @@ int libsim_create(const LibsimOptions *options, const LibsimLevels *levels, Libs
   if (options->threads < 0 || options->threads > 4096)
     return core_error(CORE_USAGE, "threads must be 0 (as many as OpenMP chooses) to 4096, not %d", options->threads);
   if (options->new_size && !sim_api_size(options->new_size))
-    return core_error(CORE_USAGE, "new_size must be 0 or 's', 'm' or 'l', not character %d", options->new_size);
+    return core_error(CORE_USAGE, "new_size must be 0, 's', 'm' or 'l', not character %d", options->new_size);
   SimBatchOptions inside = translate(options);
   LibsimBatch *made = core_memory_zero_allocate(1, sizeof *made);
   made->threads = options->threads;
@@ -170,7 +170,7 @@ size_t libsim_state_bytes(const LibsimBatch *batch) { return batch ? sim_batch_s
 int libsim_save(const LibsimBatch *batch, void *state, size_t bytes) {
   if (!batch || !state) return sim_api_null(batch ? "state" : "batch");
   if (bytes != sim_batch_state_bytes(batch->batch))
-    return core_error(CORE_USAGE, "the state takes %zu bytes, not %zu", sim_batch_state_bytes(batch->batch), bytes);
+    return core_error(CORE_USAGE, "the state has %zu bytes, not %zu", sim_batch_state_bytes(batch->batch), bytes);
   sim_batch_save(batch->batch, state);
   return CORE_OK;
 }

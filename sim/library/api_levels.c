@@ -24,7 +24,7 @@ int libsim_levels_read(const char *paths, LibsimLevels **levels) {
   SimLevelSet set;
   if (!levels) return sim_api_null("levels");
   *levels = NULL;
-  if (!paths || !paths[0]) return core_error(CORE_USAGE, "name a folder of level files, or files joined by '+'");
+  if (!paths || !paths[0]) return core_error(CORE_USAGE, "name a directory of level files, or files joined by '+'");
   return hand_over(sim_level_set_read(paths, "", &set), &set, levels);
 }
 
@@ -47,7 +47,7 @@ int libsim_levels_loco512(const char *morphologies, const char *difficulty, int3
   int code = sim_morphology_set(morphologies, difficulty, count, &set);
   if (code == CORE_OK && set.count == 0) {
     sim_level_set_free(&set);
-    return core_error(CORE_USAGE, "no morphology is of families %s and difficulty %s", morphologies, difficulty);
+    return core_error(CORE_USAGE, "no morphology has families %s and difficulty %s", morphologies, difficulty);
   }
   return hand_over(code, &set, levels);
 }
@@ -55,7 +55,7 @@ int libsim_levels_loco512(const char *morphologies, const char *difficulty, int3
 static int generate(SimSize size, uint64_t seed, uint32_t first, int32_t count, SimLevelSet *set) {
   int code = CORE_OK;
   *set = (SimLevelSet){.level = calloc((size_t)count, sizeof *set->level), .count = count, .size = size};
-  if (!set->level) return core_error(CORE_FAIL, "%d levels need %zu bytes of memory, which are not there", count,
+  if (!set->level) return core_error(CORE_FAIL, "out of memory: %d levels need %zu bytes", count,
                                      (size_t)count * sizeof *set->level);
   for (int32_t i = 0; i < count && code == CORE_OK; i++)
     code = sim_generate_level(size, seed, first + (uint32_t)i, &set->level[i]);
@@ -70,7 +70,7 @@ int libsim_levels_random(char size, uint64_t seed, uint32_t first, int32_t count
   *levels = NULL;
   const SimSize *slots = sim_api_size(size);
   if (!slots)
-    return core_error(CORE_USAGE, "random levels have size 's', 'm' or 'l', not character %d", size);
+    return core_error(CORE_USAGE, "random levels: size must be 's', 'm' or 'l', not character %d", size);
   if (count < 1 || first > UINT32_MAX - (uint32_t)count)
     return core_error(CORE_USAGE, "random levels: %d from number %u on; at least 1, and numbers have 32 bits", count,
                       first);

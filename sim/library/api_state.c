@@ -55,7 +55,8 @@ static int64_t slots_of(const LibsimBatch *batch, Slots slots) {
 int libsim_field(const LibsimBatch *batch, int32_t index, LibsimField *field) {
   if (!batch || !field) return sim_api_null(batch ? "field" : "batch");
   *field = (LibsimField){0};
-  if (index < 0 || index >= ROWS) return core_error(CORE_USAGE, "field %d: there are 0 to %d", index, ROWS - 1);
+  if (index < 0 || index >= ROWS) return core_error(CORE_USAGE, "field %d: out of range, expected 0 to %d", index,
+                                                    ROWS - 1);
   const Row *row = &rows[index];
   *field = (LibsimField){
     .name = row->name, .meaning = row->meaning, .type = row->type,
@@ -83,7 +84,7 @@ int libsim_field_copy(const LibsimBatch *batch, const char *name, void *values, 
   if (!values) return sim_api_null("values");
   TRY(libsim_field_named(batch, name, &field));
   size_t run = (size_t)field.shape[2] * 4, all = (size_t)(field.shape[0] * field.shape[1]) * run;
-  if (bytes != all) return core_error(CORE_USAGE, "field '%s' takes %zu bytes, not %zu", name, all, bytes);
+  if (bytes != all) return core_error(CORE_USAGE, "field '%s': has %zu bytes, not %zu", name, all, bytes);
   for (int64_t w = 0; w < field.shape[0]; w++) {
     for (int64_t s = 0; s < field.shape[1]; s++) {
       const char *from = (const char *)field.data + w * field.stride[0] + s * field.stride[1];

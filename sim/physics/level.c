@@ -48,8 +48,8 @@ static const float LARGEST = 1e9f;
 static int check_reals(const char *where, const char *entity, int index, const NamedReal *reals, int count) {
   for (int i = 0; i < count; i++)
     if (!(fabsf(reals[i].value) <= LARGEST))
-      return core_error(CORE_USAGE, "%s%s[%d].%s: %g is no usable number (at most %g in size)", where, entity, index,
-                        reals[i].field, (double)reals[i].value, (double)LARGEST);
+      return core_error(CORE_USAGE, "%s%s[%d].%s: %g is not a valid number (at most %g in magnitude)", where, entity,
+                        index, reals[i].field, (double)reals[i].value, (double)LARGEST);
   return CORE_OK;
 }
 #define CHECK_REALS(where, entity, index, ...)                                             \
@@ -59,14 +59,16 @@ static int check_reals(const char *where, const char *entity, int index, const N
 static int check_range(const char *where, const char *entity, int index, const char *field, int value, int low,
                        int high) {
   if (value >= low && value <= high) return CORE_OK;
-  return core_error(CORE_USAGE, "%s%s[%d].%s: %d is not in %d..%d", where, entity, index, field, value, low, high);
+  return core_error(CORE_USAGE, "%s%s[%d].%s: %d is out of range, expected %d..%d", where, entity, index, field, value,
+                    low, high);
 }
 
 static int check_shape_index(const char *where, const char *entity, int index, const char *field, int value,
                              SimSize size) {
   int shapes = size.polygons + size.circles;
   if (value >= 0 && value < shapes) return CORE_OK;
-  return core_error(CORE_USAGE, "%s%s[%d].%s: %d is no shape (0..%d)", where, entity, index, field, value, shapes - 1);
+  return core_error(CORE_USAGE, "%s%s[%d].%s: %d is not a shape, expected 0..%d", where, entity, index, field, value,
+                    shapes - 1);
 }
 
 /* Every corner turns right by a clear angle and once around in all: strictly convex, clockwise, not degenerate.
@@ -107,10 +109,10 @@ static int check_shape(const char *where, const char *kind, int index, const Sim
     return core_error(CORE_USAGE, "%s%s[%d]: inverse_mass and inverse_inertia must be both 0 (fixated) or both above 0",
                       where, kind, index);
   if (shape->inverse_mass != 0 && !(shape->density > 0))
-    return core_error(CORE_USAGE, "%s%s[%d].density: %g gives a moving body no mass", where, kind, index,
+    return core_error(CORE_USAGE, "%s%s[%d].density: %g gives a moving body zero mass", where, kind, index,
                       (double)shape->density);
   if (circle && !(shape->radius > 0))
-    return core_error(CORE_USAGE, "%s%s[%d].radius: %g is not above 0", where, kind, index, (double)shape->radius);
+    return core_error(CORE_USAGE, "%s%s[%d].radius: %g must be above 0", where, kind, index, (double)shape->radius);
   if (circle) return CORE_OK;
   TRY(check_range(where, kind, index, "n_vertices", shape->vertex_count, 3, SIM_VERTICES));
   return check_outline(where, index, shape);
@@ -128,7 +130,7 @@ static int check_joint(const char *where, int index, const SimJoint *joint, SimS
                   {"rotation", joint->rotation}));
   if (!joint->active) return CORE_OK;
   if (joint->a == joint->b)
-    return core_error(CORE_USAGE, "%sjoint[%d].b_index: the joint ties shape %d to itself", where, index, joint->a);
+    return core_error(CORE_USAGE, "%sjoint[%d].b_index: the joint connects shape %d to itself", where, index, joint->a);
   if (joint->has_limits && joint->min_rotation > joint->max_rotation)
     return core_error(CORE_USAGE, "%sjoint[%d].min_rotation: %g is above max_rotation %g", where, index,
                       (double)joint->min_rotation, (double)joint->max_rotation);
@@ -150,7 +152,7 @@ static int check_size(const char *where, SimSize size) {
     {"joint", size.joints, 0, SIM_MAX_JOINTS}, {"thruster", size.thrusters, 0, SIM_MAX_THRUSTERS}};
   for (int i = 0; i < 4; i++)
     if (counts[i].value < counts[i].low || counts[i].value > counts[i].high)
-      return core_error(CORE_USAGE, "%s%s: %d slots; this simulator takes %d to %d", where, counts[i].name,
+      return core_error(CORE_USAGE, "%s%s: %d slots: out of range, expected %d to %d", where, counts[i].name,
                         counts[i].value, counts[i].low, counts[i].high);
   return CORE_OK;
 }
@@ -167,7 +169,7 @@ int sim_level_check_at(const SimLevel *level, const char *where) {
   for (int i = 0; i < size.joints; i++) TRY(check_joint(where, i, &level->joint[i], size));
   for (int i = 0; i < size.thrusters; i++) TRY(check_thruster(where, i, &level->thruster[i], size));
   if (!(fabsf(level->gravity_x) <= LARGEST && fabsf(level->gravity_y) <= LARGEST))
-    return core_error(CORE_USAGE, "%sgravity: no usable number", where);
+    return core_error(CORE_USAGE, "%sgravity: not a valid number", where);
   return CORE_OK;
 }
 

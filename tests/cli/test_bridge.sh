@@ -85,9 +85,9 @@ tap_run "actions that are whole numbers" 0 "finished" train whole --set env.task
 tap_run "bounds that differ" 0 "finished" train uneven --set env.task=gym/Uneven-v0
 tap_run "Pendulum-v1" 0 "finished" train pendulum --set env.task=gym/Pendulum-v1 --set eval.count=1 --set env.normalize_observations=cleanrl
 tap_run "Q values: its classes are known without env.actions" 0 "finished" train q --set algo.name=pqn
-tap_run "Q values of real numbers" 2 "env.task = gym/Pendulum-v1 takes others; set algo.name to ppo" \
+tap_run "Q values of real numbers" 2 "env.task = gym/Pendulum-v1 expects other actions; set algo.name to ppo" \
   train q --set algo.name=pqn --set env.task=gym/Pendulum-v1
-tap_run "a deviation of classes" 2 "env.task = gym/Count-v0 takes classes; set algo.name to ppo" \
+tap_run "a deviation of classes" 2 "env.task = gym/Count-v0 expects classes; set algo.name to ppo" \
   train q --set algo.name=sapg --set sapg.blocks=2
 tap_run "words can not be had" 2 "observations of Text" train words --set env.task=gym/Words-v0
 
@@ -138,7 +138,7 @@ tap_check "and ends" "$(processes_of gym/Doubles-v0)"
 # ---- stops
 stopped parts; code=$?
 tap_result "a stop saves the run ($workers workers)" "$([ $code -eq 75 ]; echo $?)" "exit $code"
-tap_run "a resumed run says that episodes begin anew" 0 "episodes begin anew" train parts --resume
+tap_run "a resumed run says that episodes start again" 0 "episodes start again" train parts --resume
 tap_run "and ends" 0 "transitions=960" cat "$tap_dir"/parts/runs/*/*/state
 mkdir "$tap_dir/killed"
 hold

@@ -148,8 +148,8 @@ INI
   results() { cut -f1-9 "$root"/plain/runs/*/*/eval.1.tsv | grep '^[0-9]'; }
 
   tap_expect "G3: an evaluation without an end has a limit, and a warning names the ways out" 0 \
-    "states no time limit: .*10000 steps.*env.max_steps.*max_episode_steps" one_run
-  tap_expect "G3: a limit of 10**9 steps is none" 0 "states no time limit" one_run --set env.task=gym/Endless-v1
+    "declares no time limit: .*10000 steps.*env.max_steps.*max_episode_steps" one_run
+  tap_expect "G3: a limit of 10**9 steps is none" 0 "declares no time limit" one_run --set env.task=gym/Endless-v1
   tap_check "G3: what did not end is not measured" "$(diff <(results) <(printf '0\ttrain\t0\t\t\t0\t\t\t\n2\ttrain\t128\t\t\t0\t\t\t\n'))"
   tap_expect "G3: nor in the log" 0 "on train: not measured \(0 of 4 attempts ended\)" cat "$root"/plain/runs/*/*/log.txt
   mkdir "$root/sweep"

@@ -11,8 +11,8 @@ block() { awk -v language="$1" '$0 == "```" language { on = 1; next } /^```/ { o
 avx512="cpu, oneDNN 2.6.3, avx512, bf16" avx2="cpu, oneDNN 2.6.3, avx2"
 attempt() { echo "2026-11-20T10:00:00Z info attempt $1, version $2 commit abc1234, $3, 2 threads"; }
 fresh() { echo "2026-11-20T10:00:01Z info evaluation after iteration 0 on train: solve rate 0.05"; }
-goes_on() { echo "2026-11-20T10:00:01Z info going on after iteration 49 of 1563"; }
-stopped() { echo "2026-11-20T10:00:02Z info stopped by signal 15 after iteration 49 of 1563; --resume goes on"; }
+goes_on() { echo "2026-11-20T10:00:01Z info continuing after iteration 49 of 1563"; }
+stopped() { echo "2026-11-20T10:00:02Z info stopped by signal 15 after iteration 49 of 1563; --resume continues"; }
 finished() { echo "2026-11-20T10:00:09Z info finished"; }
 log() { mkdir -p "runs/$1"; cat >"runs/$1/log.txt"; }
 { attempt 1 0.1.0 "$avx512"; fresh; stopped; attempt 2 0.1.0 "$avx512"; goes_on; finished; } | log aa/resumed

@@ -190,8 +190,8 @@ fast; slow 100; kill -TERM "$(pgrep -P $pid | head -1)" 2>/dev/null || kill -TER
 wait $pid; fast
 tap_check "a run is stopped on its way" "$(grep -q '^status=stopped' "$tap_dir"/one/runs/*/*/state || cat "$tap_dir"/one/runs/*/*/state)"
 sed -i 's/== 0)$/== 9)/' "$study/rewards.py"
-tap_run "it does not go on under other code" 1 "its checkpoint was made by other code (rewards.py changed); sweep submit --force" one "$tap_dir/one" --resume
-tap_run "nor when other code is named" 1 "made by other code" one "$tap_dir/one" --resume --if-changed 00000000000000000000000000000000
+tap_run "it does not go on under other code" 1 "its checkpoint was made by different code (rewards.py changed); sweep submit --force" one "$tap_dir/one" --resume
+tap_run "nor when other code is named" 1 "made by different code" one "$tap_dir/one" --resume --if-changed 00000000000000000000000000000000
 cp -r "$tap_dir/one" "$tap_dir/over"
 tap_run "knowingly it does" 0 "" one "$tap_dir/one" --resume --if-changed keep
 tap_check "and its record has both" "$(grep -Eq '^code=[0-9a-f]{32}\+[0-9a-f]{32}$' "$tap_dir"/one/runs/*/*/state && grep -q '^code_files=.*; before: rewards.py' "$tap_dir"/one/runs/*/*/state || grep code "$tap_dir"/one/runs/*/*/state)"

@@ -165,5 +165,5 @@ cp damaged.bak "$ckpt"
 sed -i 's/^width = 16/width = 32/' "runs/${run:0:2}/$run/config.ini"
 tap_run "play: a configuration of another run" 2 "belongs to run $run" trainer play -c "$ckpt" -o x.svg
 rm -r "runs/${run:0:2}/$run/ckpt"/*
-tap_run "play: no checkpoint yet" 2 "no checkpoint there: none was written yet" trainer play -c "$run" -o x.svg
+tap_run "play: no checkpoint yet" 2 "no checkpoint in this directory: none was written yet" trainer play -c "$run" -o x.svg
 tap_done

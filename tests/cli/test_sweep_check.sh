@@ -23,7 +23,7 @@ refused "a family that is not there" "my.ini:7:16: env.morphologies: unknown 'ca
 refused "a class that is not there" "my.ini:8:14: env.difficulty" <<<$'morphologies = car\ndifficulty = 7'
 refused "an evaluation set that is not there" "my.ini:8:10: eval.levels: 'carr' is no level file, folder or set; did you mean car? (all runs)" <<<$'[eval]\nlevels = carr'
 refused "an encoder of flat observations" "my.ini:8:11: net.encoder = set: it reads entities" <<<$'[net]\nencoder = set'
-refused "entities without an encoder" "my.ini:7:16: env.observations = entity: needs an encoder" <<<'observations = entity'
+refused "entities without an encoder" "my.ini:7:16: env.observations = entity: requires an encoder" <<<'observations = entity'
 refused "levels that are not there" "my.ini:8:10: env.levels: nosuch: No such file or directory (all runs)" <<<$'task = levels\nlevels = nosuch'
 refused "a parent that nobody knows" "my.ini:8:8: init.from = run:0123456789abcdef: neither this sweep nor the workspace has a run 0123456789abcdef; submit its sweep first" <<<$'[init]\nfrom = run:0123456789abcdef'
 refused "a parent's iteration beyond the run's own" "my.ini:15:13: init.from = run:...@99: this run goes on from there and ends after iteration 2; set train.total_steps to more (2 of the 4 runs" <<<$'[train]\ntotal_steps = 8192\n[algo]\nname = ppo_ewma\n[grid parents]\nppo.com = 8\n[grid children]\nppo.com = 64\ninit.from = run:{ppo.com=8}@99'

@@ -24,7 +24,7 @@ together() { # ROOT: two threads on it
   mkdir -p "$tap_dir/$1"
   taskset -c "$first" trainer --config "$tap_dir/small.ini" --root "$tap_dir/$1" --set train.threads=2 --quiet
 }
-says() { grep -h "other programs hold processors" "$tap_dir/$1"/runs/*/*/log.txt; }
+says() { grep -h "other programs use the processors" "$tap_dir/$1"/runs/*/*/log.txt; }
 
 train one --set train.threads=1 --quiet; tap_result "one thread" $?
 together two; tap_result "two threads on one processor" $?

@@ -33,7 +33,7 @@ printf '[ppo]\nepsilom = 1\n' >bad.ini
 tap_expect "a bad file is named with line and column" 2 'bad\.ini:2:' trainer --config bad.ini
 tap_expect "a stray operand" 2 'ppo\.epochs=3' trainer --set ppo.epochs=2 ppo.epochs=3
 tap_expect "--resume with --force" 2 'exclude' trainer --resume --force
-tap_expect "cuda without CUDA or a GPU" 2 'built without CUDA|shows no GPU' env CUDA_VISIBLE_DEVICES= trainer "${small[@]}" --set train.device=cuda
+tap_expect "cuda without CUDA or a GPU" 2 'built without CUDA|no GPU is available' env CUDA_VISIBLE_DEVICES= trainer "${small[@]}" --set train.device=cuda
 tap_expect "levels that are not there" 2 'no-such' trainer "${small[@]}" --set env.task=levels --set env.levels=no-such
 tap_expect "a workspace that is no folder" 1 'bad\.ini' trainer "${small[@]}" --root bad.ini
 tap_expect "more memory than there is, with numbers and settings" 1 'env\.num' \
@@ -65,7 +65,7 @@ tap_expect "noisy_sgd runs to its end" 0 'finished, 300 of 300 iterations' train
 log=$(echo runs/*/*/stats.1.tsv)
 tap_check "its log holds distance and rate" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
   NR == 103 && ($c["learning_rate"] != 0.01 || $c["distance"] > 2 || $c["kl[nat]"] != "") { print } END { if (NR != 302) print NR }' "$log")"
-tap_expect "noisy_sgd that diverges says so" 1 'converges below 1' trainer "${sgd[@]}" --set sgd.learning_rate=20
+tap_expect "noisy_sgd that diverges says so" 1 'learning_rate below 1' trainer "${sgd[@]}" --set sgd.learning_rate=20
 tap_expect "a schedule that is none" 2 "sgd.learning_rate: 'x' is no number" trainer "${sgd[@]}" --set sgd.learning_rate=0:x
 tap_expect "noisy_sgd can not be scaled" 2 'no environments' trainer "${sgd[@]}" --set scale.scheme=hybrid --set scale.factor=2
 rm -r runs
@@ -92,7 +92,7 @@ tap_expect "an iteration that was not kept" 2 'has kept no checkpoint of iterati
 tap_expect "a run that is not there" 2 'no run 0123456789abcdef' trainer "${long[@]}" --set init.from=run:0123456789abcdef
 tap_expect "Q values can not start from an actor" 2 'its algo.name is ppo_ewma, here it is pqn' trainer "${long[@]}" \
   --set algo.name=pqn --set env.actions=discrete --set "init.from=run:$parent"
-tap_expect "a run's folder is no checkpoint" 2 'this is a folder; name a file in its ckpt/, or the run as run:<id>' \
+tap_expect "a run's folder is no checkpoint" 2 'is a directory; name a file in its ckpt/, or the run as run:<id>' \
   trainer "${long[@]}" --set "init.from=runs/${parent:0:2}/$parent"
 tap_expect "a parent's id that is cut short is refused with the whole one" 2 "whole id has to stand there: run:$parent@2$" \
   trainer "${long[@]}" --set "init.from=run:${parent:0:6}@2"

@@ -13,7 +13,7 @@ kill_often "$work/killed" 12 200
 train "$work/killed" --resume; rc=$?
 tap_check "killed $kills times with SIGKILL, the run ends with the same checkpoint and rows" "$([ $rc -eq 0 ] || echo "exit $rc"
   [ $kills -eq 12 ] || echo "$kills kills"
-  grep -q "going on after iteration" "$(folder "$work/killed")/log.txt" || echo "no attempt went on from a checkpoint"
+  grep -q "continuing after iteration" "$(folder "$work/killed")/log.txt" || echo "no attempt went on from a checkpoint"
   same_as_reference "$work/killed")"
 tap_check "each run log of the killed attempts has whole lines but for its last" "$(for log in "$(folder "$work/killed")"/stats.*.tsv; do
     awk -F'\t' -v name="$log" '/^#/ {next} $1 == "iteration" {f = NF; next} torn {print name ":" torn} NF != f {torn = NR}' "$log"; done | head -5)"
@@ -29,7 +29,7 @@ done
 train "$work/pqn" "${pqn[@]}" --resume; rc=$?
 tap_check "a killed run of pqn ends with the same checkpoint and rows" "$problems$([ $rc -eq 0 ] || echo "exit $rc"
   [ "$(rows "$work/pqn" stats | wc -l)" -eq 200 ] || echo "$(rows "$work/pqn" stats | wc -l) rows"
-  grep -q "going on after iteration" "$(folder "$work/pqn")/log.txt" || echo "no attempt went on from a checkpoint"
+  grep -q "continuing after iteration" "$(folder "$work/pqn")/log.txt" || echo "no attempt went on from a checkpoint"
   same_as_reference "$work/pqn" "$work/pqn-reference")"
 
 problems=
@@ -95,7 +95,7 @@ if mount -t tmpfs -o size=4m none "$work/disk" 2>/dev/null; then
   tap_wait 60 has_checkpoint "$work/disk"
   dd if=/dev/zero of="$work/disk/filler" bs=4096 status=none 2>/dev/null
   tap_wait 60 grep -q 'warning: .*space' "$work/full.err" || echo "# no warning: $(tail -2 "$work/full.err")"
-  tap_wait 60 grep -q 'warning: a run log can not be written' "$work/full.err" && delayed=yes || delayed=
+  tap_wait 60 grep -q 'warning: a run log cannot be written' "$work/full.err" && delayed=yes || delayed=
   rm "$work/disk/filler"
   tap_wait 120 grep -q 'checkpoints can be written again' "$work/full.err" && again=yes || again=
   kill -TERM $pid; wait $pid; rc=$?

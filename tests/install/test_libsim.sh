@@ -56,6 +56,6 @@ tap_run "scalar kernels" 0 "$hash" env SIM_KERNELS=scalar ./example
 tap_run "a picture" 0 "$hash" ./example "" picture.svg
 tap_result "is an SVG" "$(head -c 200 picture.svg | grep -q '<svg '; echo $?)" "$(head -c 200 picture.svg)"
 tap_run "a level file" 0 "1 levels, 64 worlds, 140 features" ./example "${source%/docs/*}/tests/fuzz/corpus/level/good.json"
-tap_run "a wrong level file: file and place" 2 "bad-index.json: env_state.joint[0].b_index: 7 is no shape (0..6)" \
+tap_run "a wrong level file: file and place" 2 "bad-index.json: env_state.joint[0].b_index: 7 is not a shape, expected 0..6" \
   ./example "${source%/docs/*}/tests/fuzz/corpus/level/bad-index.json"
 tap_done

@@ -123,14 +123,14 @@ kill -9 "$(process_of 1 dead)"
 ends $pid; rc=$?
 tap_result "a killed rank ends the others, who say which one it was" \
   "$([ $rc -ne 0 ] && [ "$(state dead status)" = failed ] &&
-    state dead message | grep -q 'rank 1 of 3 on .* ended without a word: killed'; echo $?)" \
+    state dead message | grep -q 'rank 1 of 3 on .* ended without notice: killed'; echo $?)" \
   "exit $rc, $(state dead status): $(state dead message); $(cat out)"
 
 tap_expect "more ranks than GPUs" 2 "2 processes on .* have 1 GPU between them" env CORE_DEVICE=emulated:gpus=1 \
   mpirun -n 2 trainer --config small.ini --root one --dry-run
 tap_run "unless they may share one" 0 "ranks          2" env CORE_DEVICE=emulated:gpus=1 \
   mpirun -n 2 trainer --config small.ini --root one --dry-run --set comm.share_gpu=yes
-tap_run "a machine without GPUs" 2 "shows no GPU to its 2 processes" env CORE_DEVICE=emulated:gpus=0 \
+tap_run "a machine without GPUs" 2 "no GPU is visible to its 2 processes" env CORE_DEVICE=emulated:gpus=0 \
   mpirun -n 2 trainer --config small.ini --root one --dry-run
 mkdir -p nccl
 tap_expect "NCCL that can not be had" 2 "comm.library = nccl: .*set comm.library = mpi" \

@@ -135,12 +135,12 @@ for learner in sfl sapg; do
   ends $pid; rc=$?
   tap_result "$learner: a killed rank ends the run" \
     "$([ $rc -ne 0 ] && [ "$(state "dead.$learner" status)" = failed ] &&
-      state "dead.$learner" message | grep -q "rank 1 of 3 on .* ended without a word: killed"; echo $?)" \
+      state "dead.$learner" message | grep -q "rank 1 of 3 on .* ended without notice: killed"; echo $?)" \
     "exit $rc, $(state "dead.$learner" status): $(state "dead.$learner" message); $(cat out)"
   launch 1 "dead.$learner" "${endless[@]}" --resume
   kill -TERM $pid; wait $pid; rc=$?
   tap_result "$learner: which goes on with one process" \
-    "$([ $rc -eq 75 ] && grep -q "going on after iteration" "$(folder "dead.$learner")/log.txt"; echo $?)" "exit $rc: $(cat out)"
+    "$([ $rc -eq 75 ] && grep -q "continuing after iteration" "$(folder "dead.$learner")/log.txt"; echo $?)" "exit $rc: $(cat out)"
 done
 tap_check "the search's results are in the log, whole" "$(awk -F'\t' 'NR == 2 { for (i = 1; i <= NF; i++) c[$i] = i }
   NR == 3 && $c["search_solve_rate"] == "" { print "no search" }' "$(folder sfl.4)/stats.1.tsv")"
@@ -180,7 +180,7 @@ for victim in 1 2; do
   launch 3 "dead$victim" --set train.total_steps=1e9 --set checkpoint.every=0
   kill -9 "$(process_of $victim "dead$victim")"
   ends $pid; rc=$?
-  pattern="rank $victim of 3 on .* (process [0-9]*) ended without a word: killed"
+  pattern="rank $victim of 3 on .* (process [0-9]*) ended without notice: killed"
   tap_result "rank $victim killed: the run ends, its state and log say who and why" \
     "$([ $rc -ne 0 ] && [ "$(state dead$victim status)" = failed ] &&
       grep -q "$pattern" "$(folder dead$victim)/log.txt" && state dead$victim message | grep -q "$pattern"; echo $?)" \
@@ -197,9 +197,9 @@ out=$(timeout 300 mpirun -n 3 "$tests/ranks_exchange" die 2 11 2>&1); rc=$?
 tap_result "a rank that crashes says which signal it was" \
   "$([ $rc -ne 0 ] && grep -q 'rank 2 of 3 on .* ended by signal 11 (Segmentation fault)' <<<"$out"; echo $?)" "exit $rc: $out"
 
-tap_run "ranks that do not divide env.num" 2 "env.num = 12 can not be divided over 5 ranks; set env.num to 15" \
+tap_run "ranks that do not divide env.num" 2 "env.num = 12: not divisible by 5 ranks; set env.num to 15" \
   mpirun -n 5 trainer --config small.ini --root one --dry-run
-tap_run "shards that the ranks do not divide" 2 "4 shards can not be divided over 3 ranks; set comm.shards" \
+tap_run "shards that the ranks do not divide" 2 "4 shards are not divisible by 3 ranks; set comm.shards" \
   mpirun -n 3 trainer --config small.ini --root one --dry-run --set comm.deterministic=yes --set comm.shards=4
 tap_run "minibatches that do not divide, with several ranks" 2 "ppo.num_minibatches = 7" \
   mpirun -n 2 trainer --config small.ini --root one --dry-run --set ppo.num_minibatches=7

@@ -201,9 +201,9 @@ static void settings_must_go_together(void **state) {
   static const char *const wrong[][2] = {
       {"env.observations=flat", "env.observations = flat; set env.observations to entity"},
       {"env.observations=padded", "env.observations = padded; set env.observations to entity"},
-      {"net.encoder=none", "env.observations = entity: needs an encoder"},
-      {"env.normalize_observations=stoix", "must stay as they are"},
-      {"algo.name=sapg", "algo.name = sapg has one policy a block"},
+      {"net.encoder=none", "env.observations = entity: requires an encoder"},
+      {"env.normalize_observations=stoix", "must stay unchanged"},
+      {"algo.name=sapg", "algo.name = sapg has one policy per block"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     CoreConfig config = config_of("set", "separate");

@@ -206,14 +206,14 @@ static void test_a_damaged_choice_is_refused(void **unused) {
   snprintf(good.library, sizeof good.library, "some library");
   assert_int_equal(ops_bf16_check(&good, &own), CORE_OK);
 #define REFUSED(change, because) bad = good, change, assert_refused(bad, because)
-  REFUSED(bad.layers = 1, "1 shapes of layers where the network has 2");
+  REFUSED(bad.layers = 1, "1 shapes of layers, expected 2");
   REFUSED(bad.layers = -2, "-2 shapes");
   REFUSED(bad.layers = 1 << 30, "shapes");
   REFUSED(bad.layer[1].method = OPS_BF16_METHODS, "way 3");
   REFUSED(bad.layer[1].method = -1, "way -1");
-  REFUSED(bad.layer[0].in = 41, "41x33 where the network's is 40x33");
-  REFUSED(bad.layer[0].seconds[1] = NAN, "a time that is none");
-  REFUSED(bad.layer[0].seconds[2] = -1, "a time that is none");
+  REFUSED(bad.layer[0].in = 41, "41x33, expected 40x33");
+  REFUSED(bad.layer[0].seconds[1] = NAN, "invalid time");
+  REFUSED(bad.layer[0].seconds[2] = -1, "invalid time");
   REFUSED(bad.library[0] = '\0', "no text");
   REFUSED(bad.library[3] = '\033', "no text");
   REFUSED(memset(bad.library, 'x', sizeof bad.library), "no text");
@@ -297,7 +297,7 @@ static void test_a_resumed_training_keeps_its_choice(void **unused) {
   save(whole, &folder);
   resumed = restore(&config, &folder, &code);
   assert_int_equal(code, CORE_FAIL);
-  assert_non_null(strstr(core_error_message(), "choice of bf16 products is damaged"));
+  assert_non_null(strstr(core_error_message(), "choice of bf16 methods is damaged"));
   assert_non_null(strstr(core_error_message(), "way 9"));
   training_destroy(&resumed);
   training_destroy(&whole);

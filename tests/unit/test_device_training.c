@@ -458,7 +458,7 @@ static void test_refusals(void **state) {
   Training *training = NULL;
   set(&config, "train.device=cpu");
   assert_int_equal(training_plan(&config, &training), CORE_USAGE);
-  assert_non_null(strstr(core_error_message(), "tf32 is for GPUs"));
+  assert_non_null(strstr(core_error_message(), "tf32: requires a GPU"));
   config = small_config("algo.name=ppo", "train.device=auto");
   training = make(&config);
   assert_true(training->device == NULL || training->device->stream != NULL);

@@ -376,7 +376,7 @@ static void test_positions_where_no_run_can_be(void **state) {
       training->position = good;
       *fields[f] = wrong[i];
       assert_int_equal(training_after_load(training), CORE_FAIL);
-      assert_non_null(strstr(core_error_message(), "where no run can be"));
+      assert_non_null(strstr(core_error_message(), "which is impossible"));
     }
   }
   training->position = good;

@@ -188,21 +188,22 @@ static void test_check(void **state) {
   bad = good, bad.polygon[4].vertex_x[0] = 0.9f, bad.polygon[4].vertex_y[0] = -0.5f;
   expect_refused(&bad, "polygon[4].vertices: not convex and clockwise");
   bad = good, bad.polygon[4].vertex_x[1] = -0.3f, expect_refused(&bad, "polygon[4].vertices: corners 0 and 1 coincide");
-  bad = good, bad.polygon[4].vertex_count = 2, expect_refused(&bad, "polygon[4].n_vertices: 2 is not in 3..4");
+  bad = good, bad.polygon[4].vertex_count = 2,
+    expect_refused(&bad, "polygon[4].n_vertices: 2 is out of range, expected 3..4");
   bad = good, bad.polygon[4].inverse_mass = 0, expect_refused(&bad, "polygon[4]: inverse_mass and inverse_inertia");
   bad = good, bad.circle[0].inverse_mass = -1, expect_refused(&bad, "circle[0].inverse_mass: negative");
-  bad = good, bad.polygon[4].density = 0, expect_refused(&bad, "polygon[4].density: 0 gives a moving body no mass");
+  bad = good, bad.polygon[4].density = 0, expect_refused(&bad, "polygon[4].density: 0 gives a moving body zero mass");
   bad = good, bad.circle[1].radius = 0, expect_refused(&bad, "circle[1].radius");
   bad = good, bad.polygon[2].inverse_mass = bad.polygon[2].inverse_inertia = 1;
   expect_refused(&bad, "polygon[2].inverse_mass: floor, walls and ceiling");
-  bad = good, bad.polygon[4].role = 4, expect_refused(&bad, "polygon[4].role: 4 is not in 0..3");
+  bad = good, bad.polygon[4].role = 4, expect_refused(&bad, "polygon[4].role: 4 is out of range, expected 0..3");
   bad = good, bad.circle[2].collision_mode = -1, expect_refused(&bad, "circle[2].collision_mode");
-  bad = good, bad.joint[0].b = 9, expect_refused(&bad, "joint[0].b_index: 9 is no shape (0..8)");
-  bad = good, bad.joint[0].b = 4, expect_refused(&bad, "joint[0].b_index: the joint ties shape 4 to itself");
+  bad = good, bad.joint[0].b = 9, expect_refused(&bad, "joint[0].b_index: 9 is not a shape, expected 0..8");
+  bad = good, bad.joint[0].b = 4, expect_refused(&bad, "joint[0].b_index: the joint connects shape 4 to itself");
   bad = good, bad.joint[0].motor_binding = 4, expect_refused(&bad, "joint[0].motor_binding");
   bad = good, bad.joint[0].has_limits = true, bad.joint[0].min_rotation = 1;
   expect_refused(&bad, "joint[0].min_rotation: 1 is above max_rotation");
-  bad = good, bad.thruster[1].shape = -1, expect_refused(&bad, "thruster[1].object_index: -1 is no shape");
+  bad = good, bad.thruster[1].shape = -1, expect_refused(&bad, "thruster[1].object_index: -1 is not a shape");
   bad = good, bad.thruster[1].power = NAN, expect_refused(&bad, "thruster[1].power");
   bad = good, bad.size.polygons = 13, expect_refused(&bad, "polygon: 13 slots");
   bad = good, bad.size.joints = -1, expect_refused(&bad, "joint: -1 slots");
@@ -231,36 +232,38 @@ typedef struct Damage { const char *after, *from, *to, *message; } Damage;
 
 static void test_damaged_files(void **state) {
   static const Damage cases[] = {
-    {"\"joint\"", "\"b_index\": 6", "\"b_index\": 99", "env_state.joint[0].b_index: 99 is no shape (0..8)"},
-    {"\"joint\"", "\"a_index\": 4", "\"a_index\": -1", "env_state.joint[0].a_index: -1 is no shape"},
-    {"\"joint\"", "\"a_index\": 4", "\"a_index\": 6", "env_state.joint[0].b_index: the joint ties shape 6 to itself"},
+    {"\"joint\"", "\"b_index\": 6", "\"b_index\": 99", "env_state.joint[0].b_index: 99 is not a shape, expected 0..8"},
+    {"\"joint\"", "\"a_index\": 4", "\"a_index\": -1", "env_state.joint[0].a_index: -1 is not a shape"},
+    {"\"joint\"", "\"a_index\": 4", "\"a_index\": 6",
+     "env_state.joint[0].b_index: the joint connects shape 6 to itself"},
     {"\"joint\"", "\"a_index\": 4", "\"a_index\": 4.5", "env_state.joint[0].a_index: expected a whole number"},
     {"\"joint\"", "\"a_index\": 4", "\"a_index\": 4000000000",
      "env_state.joint[0].a_index: 4000000000 is out of range"},
-    {"\"joint\"", "\"motor_binding\": 3", "\"motor_binding\": 4", "env_state.joint[0].motor_binding: 4 is not in 0..3"},
+    {"\"joint\"", "\"motor_binding\": 3", "\"motor_binding\": 4",
+     "env_state.joint[0].motor_binding: 4 is out of range, expected 0..3"},
     {"\"joint\"", "\"is_fixed_joint\": false", "\"is_fixed_joint\": 0",
      "env_state.joint[0].is_fixed_joint: expected true or false"},
     {"\"joint\"", "\"motor_on\": true, ", "", "env_state.joint[0].motor_on: missing"},
     {"\"thruster\"", "\"object_index\": 6", "\"object_index\": 77",
-     "env_state.thruster[1].object_index: 77 is no shape"},
+     "env_state.thruster[1].object_index: 77 is not a shape"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": \"north\"",
      "env_state.polygon[0].rotation: expected a number, found a text"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": NaN", "not valid JSON"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 1e999", "not valid JSON"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 1e300", "env_state.polygon[0].rotation: 1e+300 is out of range"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 1e20",
-     "env_state.polygon[0].rotation: 1e+20 is no usable number"},
+     "env_state.polygon[0].rotation: 1e+20 is not a valid number"},
     {"\"polygon\"", "\"rotation\": 0", "\"rotation\": 0, \"rotation\": 1", "not valid JSON: duplicate"},
     {"\"polygon\"", "{\"0\": 2.5", "{\"x\": 2.5", "env_state.polygon[0].position.0: missing"},
     {"\"polygon\"", "{\"0\": 2.5, \"1\": -4.80000019}", "[2.5, -4.8]",
      "env_state.polygon[0].position: expected an object"},
     {"\"vertices\"", "\"1\": {", "\"7\": {", "env_state.polygon[0].vertices.1: missing"},
-    {"\"circle\"", "\"radius\": 0.200000003", "\"radius\": 0", "env_state.circle[0].radius: 0 is not above 0"},
+    {"\"circle\"", "\"radius\": 0.200000003", "\"radius\": 0", "env_state.circle[0].radius: 0 must be above 0"},
     {"\"env_state\"", "\"polygon\"", "\"polygons\"", "env_state.polygon: missing"},
     {"\"env_state\"", "\"env_state\"", "\"state\"", "env_state: missing"},
     {"\"static_env_params\"", "\"static_env_params\"", "\"params\"", "static_env_params: missing"},
     {"\"static_env_params\"", "\"num_polygons\": 6", "\"num_polygons\": 400000000",
-     "static_env_params.num_polygons: 400000000; this simulator takes 4 to 12"},
+     "static_env_params.num_polygons: 400000000 is out of range, expected 4 to 12"},
     {"\"static_env_params\"", "\"num_polygons\": 6", "\"num_polygons\": 7",
      "env_state.polygon: 6 entries, but static_env_params.num_polygons is 7"},
     {"\"static_env_params\"", "\"num_joints\": 2", "\"num_joints\": -2", "static_env_params.num_joints: -2"},

@@ -35,17 +35,17 @@ static void each_wrong_file_is_refused_with_its_place(void **state) {
     {"bad-nan", ":19:104: not valid JSON: invalid token near 'NaN'"},
     {"bad-infinity", ":19:102: not valid JSON: invalid token"},
     {"bad-too-large", ": env_state.polygon[4].angular_velocity: 1e+39 is out of range"},
-    {"bad-index", ": env_state.joint[0].b_index: 7 is no shape (0..6)"},
-    {"bad-thruster-index", ": env_state.thruster[0].object_index: -1 is no shape (0..6)"},
+    {"bad-index", ": env_state.joint[0].b_index: 7 is not a shape, expected 0..6"},
+    {"bad-thruster-index", ": env_state.thruster[0].object_index: -1 is not a shape, expected 0..6"},
     {"bad-more-entities", ": env_state.polygon: 5 entries, but static_env_params.num_polygons is 4"},
-    {"bad-too-many", ": static_env_params.num_polygons: 13; this simulator takes 4 to 12"},
+    {"bad-too-many", ": static_env_params.num_polygons: 13 is out of range, expected 4 to 12"},
     {"bad-counter-clockwise", ": env_state.polygon[4].vertices: not convex and clockwise"},
     {"bad-concave", ": env_state.polygon[4].vertices: not convex and clockwise at corner 2"},
-    {"bad-zero-mass", ": env_state.polygon[4].density: 0 gives a moving body no mass"},
+    {"bad-zero-mass", ": env_state.polygon[4].density: 0 gives a moving body zero mass"},
     {"bad-half-fixated", ": env_state.polygon[4]: inverse_mass and inverse_inertia must be both 0"},
-    {"bad-joint-to-itself", ": env_state.joint[0].b_index: the joint ties shape 4 to itself"},
+    {"bad-joint-to-itself", ": env_state.joint[0].b_index: the joint connects shape 4 to itself"},
     {"bad-newer-version", ": level_version: 2; this program reads version 1; a newer one is needed"},
-    {"bad-newer-thing", ": env_state.spring: unknown to this program; the file is of a newer version"},
+    {"bad-newer-thing", ": env_state.spring: unknown field; the file is from a newer version"},
   };
   SimLevel level;
   if (sim_level_read(CORPUS "/good.json", &level) != CORE_OK) fail_msg("%s", core_error_message());
@@ -85,7 +85,7 @@ static void sets_of_nothing_and_of_one_name_twice_are_refused(void **state) {
   snprintf(path, sizeof path, "%s/empty", folder);
   assert_int_equal(core_files_make_directories(path), CORE_OK);
   assert_int_equal(sim_level_set_read(path, "", &set), CORE_USAGE);
-  assert_message("/empty: no level files (*.json) in this folder");
+  assert_message("/empty: no level files (*.json) in this directory");
   snprintf(path, sizeof path, "%s/good.json", folder);
   assert_int_equal(sim_level_read(CORPUS "/good.json", &level), CORE_OK);
   write_level(&level, path);

@@ -176,8 +176,8 @@ static void a_saved_state_goes_on_the_same(void **state) {
   assert_ok(libsim_save(first, after, bytes));
   assert_ok(libsim_save(second, again, bytes));
   assert_memory_equal(after, again, bytes);
-  expect(libsim_save(first, saved, bytes - 1), LIBSIM_USAGE, "the state takes");
-  expect(libsim_load(first, saved, bytes - 1), LIBSIM_USAGE, "bytes where these levels and worlds need");
+  expect(libsim_save(first, saved, bytes - 1), LIBSIM_USAGE, "the state has");
+  expect(libsim_load(first, saved, bytes - 1), LIBSIM_USAGE, "for these levels and worlds");
   memset(saved, 0xff, 8);
   expect(libsim_load(first, saved, bytes), LIBSIM_USAGE, "another version");
   free(saved), free(after), free(again);
@@ -236,7 +236,7 @@ static void fields_are_where_they_say(void **state) {
     free(values);
   }
   assert_int_equal(count, 13);
-  expect(libsim_field(batch, count, &field), LIBSIM_USAGE, "there are 0 to 12");
+  expect(libsim_field(batch, count, &field), LIBSIM_USAGE, "expected 0 to 12");
   expect(libsim_field_named(batch, "positon", &field), LIBSIM_USAGE, "did you mean position");
   assert_ok(libsim_field_named(batch, "timestep", &field));
   assert_int_equal(field.type, LIBSIM_INT32);
@@ -283,11 +283,11 @@ static void levels_come_from_everywhere(void **state) {
   assert_ok(libsim_levels_random('s', 3, 0, 4, 1, &levels));
   assert_int_equal(libsim_levels_count(levels), 4);
   libsim_levels_destroy(&levels);
-  expect(libsim_levels_random('x', 0, 0, 1, 0, &levels), LIBSIM_USAGE, "size 's', 'm' or 'l'");
+  expect(libsim_levels_random('x', 0, 0, 1, 0, &levels), LIBSIM_USAGE, "size must be 's', 'm' or 'l'");
   expect(libsim_levels_random('s', 0, UINT32_MAX, 2, 0, &levels), LIBSIM_USAGE, "32 bits");
   expect(libsim_levels_random('s', 0, 0, 0, 0, &levels), LIBSIM_USAGE, "at least 1");
   expect(libsim_levels_loco512("car", "7", 3, &levels), LIBSIM_USAGE, "unknown '7'");
-  expect(libsim_levels_read("", &levels), LIBSIM_USAGE, "name a folder");
+  expect(libsim_levels_read("", &levels), LIBSIM_USAGE, "name a directory");
   expect(libsim_levels_read("nowhere", &levels), LIBSIM_USAGE, "nowhere: No such file");
   expect(libsim_levels_parse("x.json", "{", 1, &levels), LIBSIM_USAGE, "x.json:1:1: not valid JSON");
   assert_null(levels);
@@ -308,7 +308,7 @@ static void wrong_options_are_refused(void **state) {
   REFUSED(bad.max_steps = -5, "max_steps");
   REFUSED(bad.dense_reward = NAN, "dense_reward");
   REFUSED(bad.actions = 3, "action space");
-  REFUSED(bad.reset = -1, "kind of reset");
+  REFUSED(bad.reset = -1, "reset kind");
   REFUSED(bad.new_size = 'q', "new_size");
   REFUSED(bad.reserved[16] = 1, "reserved");
 #undef REFUSED

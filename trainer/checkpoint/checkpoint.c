@@ -91,7 +91,7 @@ static int remove_older(const Checkpoint *checkpoint, size_t keep) {
   for (size_t i = keep; i < count && code == CORE_OK; i++) {
     char path[CORE_PATH_MAX];
     code = path_of(checkpoint, iterations[i], path);
-    if (code == CORE_OK && unlink(path) != 0) code = core_error_errno(CORE_FAIL, "%s: can not be removed", path);
+    if (code == CORE_OK && unlink(path) != 0) code = core_error_errno(CORE_FAIL, "%s: cannot be removed", path);
   }
   free(iterations);
   return code;
@@ -116,7 +116,7 @@ static int remove_leftovers(const char *folder) {
 int checkpoint_open(const char *folder, const char *run_id, int keep, Checkpoint *checkpoint) {
   memset(checkpoint, 0, sizeof *checkpoint);
   checkpoint->keep = keep;
-  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium: cannot be initialized");
   TRY(core_files_path(checkpoint->folder, "%s", folder));
   TRY(core_text_copy(checkpoint->run_id, sizeof checkpoint->run_id, run_id, "run id"));
   TRY(core_files_make_directories(folder));
@@ -154,7 +154,7 @@ static int write_all(int fd, const void *data, size_t bytes, const char *path) {
   for (const char *at = data; bytes > 0;) {
     ssize_t written = write(fd, at, bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return core_error_errno(CORE_FAIL, "%s: can not be written", path);
+    if (written < 0) return core_error_errno(CORE_FAIL, "%s: cannot be written", path);
     at += written;
     bytes -= (size_t)written;
   }
@@ -163,10 +163,10 @@ static int write_all(int fd, const void *data, size_t bytes, const char *path) {
 
 static int sync_folder(const char *folder) {
   int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return core_error_errno(CORE_FAIL, "%s: can not be opened", folder);
+  if (fd < 0) return core_error_errno(CORE_FAIL, "%s: cannot be opened", folder);
   int failed = fsync(fd) != 0 && errno != EINVAL; /* some network filesystems cannot fsync directories */
   close(fd);
-  return failed ? core_error_errno(CORE_FAIL, "%s: can not be synchronised", folder) : CORE_OK;
+  return failed ? core_error_errno(CORE_FAIL, "%s: cannot be synchronized", folder) : CORE_OK;
 }
 
 static void make_front(const Checkpoint *checkpoint, int64_t iteration, FileFront *front) {
@@ -195,7 +195,7 @@ static int write_sections(const Checkpoint *checkpoint, int64_t iteration, int f
   TRY(write_all(fd, checksum, sizeof checksum, path));
   for (int i = 0; i < checkpoint->sections; i++)
     TRY(write_all(fd, checkpoint->section[i].data, checkpoint->section[i].bytes, path));
-  if (fsync(fd) != 0) return core_error_errno(CORE_FAIL, "%s: can not be synchronised", path);
+  if (fsync(fd) != 0) return core_error_errno(CORE_FAIL, "%s: cannot be synchronized", path);
   return CORE_OK;
 }
 
@@ -206,9 +206,9 @@ int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration) {
   int fd;
   TRY(core_files_open(beside, CORE_FILES_NEW, &fd));
   int code = write_sections(checkpoint, iteration, fd, beside);
-  if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "%s: can not be written", beside);
+  if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "%s: cannot be written", beside);
   if (code == CORE_OK && rename(beside, path) != 0)
-    code = core_error_errno(CORE_FAIL, "%s: can not be renamed to %s", beside, path);
+    code = core_error_errno(CORE_FAIL, "%s: cannot be renamed to %s", beside, path);
   if (code != CORE_OK) {
     unlink(beside);
     return code;
@@ -221,7 +221,7 @@ int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration) {
 
 static int read_exactly(FILE *file, void *data, size_t bytes, const char *path) {
   if (fread(data, 1, bytes, file) == bytes) return CORE_OK;
-  return core_error(CORE_FAIL, "%s: damaged: it ends too early", path);
+  return core_error(CORE_FAIL, "%s: damaged: the file ends too early", path);
 }
 
 /* Reads and checks everything before the data, and the file's length against its table. */
@@ -230,7 +230,7 @@ static int read_front(FILE *file, const char *path, FileFront *front) {
   unsigned char stored[CHECKSUM], computed[CHECKSUM];
   TRY(read_exactly(file, header, sizeof *header, path));
   if (memcmp(header->magic, MAGIC, sizeof MAGIC) != 0)
-    return core_error(CORE_FAIL, "%s: damaged, or no checkpoint: its first bytes are wrong", path);
+    return core_error(CORE_FAIL, "%s: damaged, or not a checkpoint: its first bytes are wrong", path);
   if (header->sections > CHECKPOINT_SECTIONS_MAX)
     return core_error(CORE_FAIL, "%s: damaged: %" PRIu32 " sections", path, header->sections);
   TRY(read_exactly(file, front->table, header->sections * sizeof front->table[0], path));
@@ -247,7 +247,7 @@ static int read_front(FILE *file, const char *path, FileFront *front) {
   struct stat status;
   uint64_t expected = (uint64_t)ftello(file);
   for (uint32_t i = 0; i < header->sections; i++) expected += front->table[i].bytes;
-  if (fstat(fileno(file), &status) != 0) return core_error_errno(CORE_FAIL, "%s: can not be read", path);
+  if (fstat(fileno(file), &status) != 0) return core_error_errno(CORE_FAIL, "%s: cannot be read", path);
   if ((uint64_t)status.st_size != expected)
     return core_error(CORE_FAIL, "%s: damaged: %lld bytes instead of %" PRIu64, path, (long long)status.st_size,
                       expected);
@@ -356,7 +356,8 @@ int checkpoint_newest_path(const char *folder, char path[CORE_PATH_MAX]) {
   TRY(core_files_path(checkpoint.folder, "%s", folder));
   if (core_files_exists(folder)) TRY(checkpoint_newest(&checkpoint, &iteration));
   if (iteration < 0)
-    return core_error(CORE_USAGE, "%s: no checkpoint there: none was written yet, or sweep archive has removed them",
+    return core_error(CORE_USAGE,
+                      "%s: no checkpoint in this directory: none was written yet, or sweep archive removed them",
                       folder);
   return path_of(&checkpoint, iteration, path);
 }
@@ -374,7 +375,7 @@ static int find_section(FILE *file, const char *path, const FileFront *front, co
   if ((*row)->bytes != bytes)
     return core_error(CORE_USAGE, "%s: \"%s\" has %" PRIu64 " bytes where %zu are expected: made with other settings",
                       path, name, (*row)->bytes, bytes);
-  if (fseeko(file, (off_t)before, SEEK_CUR) != 0) return core_error_errno(CORE_FAIL, "%s: can not be read", path);
+  if (fseeko(file, (off_t)before, SEEK_CUR) != 0) return core_error_errno(CORE_FAIL, "%s: cannot be read", path);
   return CORE_OK;
 }
 
@@ -391,7 +392,7 @@ static int read_one(FILE *file, const char *path, const char *run_id, const char
 
 int checkpoint_read_section(const char *path, const char *run_id, const char *name, void *data, size_t bytes,
                             int64_t *iteration) {
-  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium: cannot be initialized");
   FILE *file;
   TRY(core_files_open_plain(path, &file));
   int code = read_one(file, path, run_id, name, data, bytes, iteration);
@@ -407,7 +408,7 @@ int checkpoint_path(const char *folder, int64_t iteration, char path[CORE_PATH_M
 
 /* Reads everything before the data of a file. */
 static int read_front_of(const char *path, FileFront *front) {
-  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium: cannot be initialized");
   FILE *file;
   TRY(core_files_open_plain(path, &file));
   int code = read_front(file, path, front);
@@ -455,7 +456,7 @@ static int inspect(FILE *file, const char *path, CheckpointContents *contents) {
 }
 
 int checkpoint_inspect(const char *path, CheckpointContents *contents) {
-  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium can not be initialised");
+  if (sodium_init() < 0) return core_error(CORE_FAIL, "libsodium: cannot be initialized");
   FILE *file;
   TRY(core_files_open_plain(path, &file));
   int code = inspect(file, path, contents);

@@ -175,7 +175,7 @@ int curriculum_after_load(Curriculum *curriculum, Env *env, int64_t iteration) {
   if (iteration == 0) return CORE_OK; /* no search yet */
   if (position->searched < 1 || position->searched > iteration || position->count != buffer->capacity)
     return core_error(CORE_USAGE, "saved curriculum: a buffer of %" PRId64 " levels from iteration %" PRId64
-                      ", which iteration %" PRId64 " of this run can not have", position->count, position->searched,
+                      ", which is invalid at iteration %" PRId64 " of this run", position->count, position->searched,
                       iteration);
   buffer->count = (int)position->count;
   place_buffer(curriculum, env);

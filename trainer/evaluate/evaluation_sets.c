@@ -7,14 +7,14 @@
 #include "trainer/envs/levels.h"
 
 _Static_assert((int)EVALUATION_SETS_MAX == (int)LEVELS_PARTS_MAX && (int)ENV_SET_NAME == (int)LEVELS_NAME,
-               "the sets of a list and their names fit");
+               "limits of sets and names agree");
 
 /* Checks a set's name, which is a key in the log. */
 static int check_name(const EvaluationSets *sets, int i) {
   bool taken = strcmp(sets->set[i].name, "train") == 0;
   for (int k = 0; k < i; k++) taken |= strcmp(sets->set[i].name, sets->set[k].name) == 0;
   if (!taken) return CORE_OK;
-  return core_error(CORE_USAGE, "eval.levels: the name %s is taken by another set; rename the folder or file",
+  return core_error(CORE_USAGE, "eval.levels: two sets are named %s; rename the directory or file",
                     sets->set[i].name);
 }
 

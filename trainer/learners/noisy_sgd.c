@@ -72,7 +72,7 @@ int noisy_sgd_step(NoisySgd *sgd, int64_t iteration, StoreIteration *row) {
   descend(sgd, iteration, lr, sums);
   const double gradient = sqrt(sums[0]), loss = sums[1];
   if (!isfinite(loss))
-    return core_error(CORE_FAIL, "f(x) = %f with the learning rate %g; it converges below 1", loss, lr);
+    return core_error(CORE_FAIL, "f(x) = %f with the learning rate %g; set sgd.learning_rate below 1", loss, lr);
   *row = store_iteration_unmeasured(iteration);
   row->transitions = (double)iteration;
   row->learning_rate = lr;

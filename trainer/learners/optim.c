@@ -62,7 +62,8 @@ int optim_diagnose_loss(Ops *ops, const AgentNetwork *network, size_t rows, cons
   const size_t k = largest_element(seen, rows * columns);
   const double largest = (double)seen[k];
   free(copy);
-  return core_error(CORE_FAIL, "the %s loss is %f, weights and outputs are finite, the largest is %s[%zu,%zu] = %g",
+  return core_error(CORE_FAIL,
+                    "the %s loss is %f: weights and outputs are finite; the largest output is %s[%zu,%zu] = %g",
                     loss_name, loss, what, k / columns, k % columns, largest);
 }
 

@@ -24,7 +24,7 @@ static int register_rl_games(Ppo *ppo, const Rollout *rollout, CoreArena *arena)
   const bool is_adaptive = strcmp(config->ppo.lr_schedule, "kl") == 0, bounds = config->ppo.bounds_coef > 0;
   const size_t total = (size_t)rollout->steps * (size_t)rollout->worlds;
   if ((is_adaptive || bounds) && ppo->agent->head.kind != OPS_GAUSSIAN)
-    return core_error(CORE_USAGE, "%s is for normal distributions of actions; set env.actions to continuous and "
+    return core_error(CORE_USAGE, "%s: requires Gaussian actions; set env.actions to continuous and "
                       "net.action_head to gaussian", is_adaptive ? "ppo.lr_schedule = kl" : "ppo.bounds_coef");
   if (is_adaptive) {
     adaptive_lr_register(&ppo->adaptive_lr, config->ppo.kl_threshold, &rollout->shards, arena);

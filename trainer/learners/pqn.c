@@ -184,8 +184,8 @@ static int update_weights(void *state, const UpdateContext *step, UpdateStats *u
 
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
   if (agent->head.kind != OPS_MULTI_DISCRETE || agent->head.factors != 1)
-    return core_error(CORE_USAGE, "algo.name = pqn takes the best of a few single actions, and env.task = %s takes "
-                      "others; set algo.name to ppo or ppo_ewma, which take all", config->env.task);
+    return core_error(CORE_USAGE, "algo.name = pqn: requires one categorical action, but env.task = %s expects "
+                      "other actions; set algo.name to ppo or ppo_ewma", config->env.task);
   Pqn *pqn = *state = core_memory_zero_allocate(1, sizeof *pqn);
   *pqn = (Pqn){.config = config, .agent = agent,
                .optimizer = {.rule = OPTIMIZER_RADAM, .beta1 = BETA1, .beta2 = BETA2, .epsilon = RADAM_EPSILON,

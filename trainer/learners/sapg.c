@@ -24,12 +24,13 @@ static LearnerSize update_size(const CoreConfig *config) {
 
 static int create(const CoreConfig *config, Agent *agent, const Rollout *rollout, CoreArena *arena, void **state) {
   if (!ops_head_is_continuous(&agent->head))
-    return core_error(CORE_USAGE, "algo.name = sapg has a deviation a block, and env.task = %s takes classes; set "
-                      "algo.name to ppo or ppo_ewma, which take all", config->env.task);
+    return core_error(CORE_USAGE,
+                      "algo.name = sapg: requires continuous actions, but env.task = %s expects classes; set "
+                      "algo.name to ppo or ppo_ewma", config->env.task);
   Sapg *sapg = *state = core_memory_zero_allocate(1, sizeof *sapg);
   const int64_t on_policy = core_config_transitions_per_iteration(config);
   if (2 * on_policy > INT32_MAX)
-    return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " passes 2^30 - 1; lower one of them",
+    return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " exceeds 2^30 - 1; lower one of them",
                       on_policy);
   *sapg = (Sapg){.config = config, .agent = agent, .actor_optimizer = optim_create(config),
                  .critic_optimizer = optim_create(config)};

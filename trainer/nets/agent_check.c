@@ -7,10 +7,11 @@
 static int check_pixels(const CoreConfig *config) {
   const char *encoder = config->net.encoder;
   if (strcmp(config->env.normalize_observations, "none") != 0)
-    return core_error(CORE_USAGE, "env.normalize_observations = %s: net.encoder = %s reads pixels, which are divided "
-                      "by 255 and nothing else; set it to none", config->env.normalize_observations, encoder);
+    return core_error(CORE_USAGE,
+                      "env.normalize_observations = %s: net.encoder = %s reads pixels, which are only divided "
+                      "by 255; set it to none", config->env.normalize_observations, encoder);
   if (obs_blocks(config) > 0)
-    return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
+    return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy per block, selected by a flat "
                       "observation; set net.encoder to none", encoder, config->algo.name);
   if (strcmp(config->net.norm, "layer") == 0 && encoder_kind(encoder) == ENCODER_IMPALA)
     return core_error(CORE_USAGE, "net.norm = layer: net.encoder = impala has no layer norm; set net.norm to none or "
@@ -22,7 +23,8 @@ int agent_check_env(const CoreConfig *config, const Env *env) {
   const EncoderKind kind = encoder_kind(config->net.encoder);
   if (!encoder_reads_pixels(kind)) return CORE_OK;
   if (env->pixels == NULL)
-    return core_error(CORE_USAGE, "net.encoder = %s: it reads pixels, but env.task = %s shows numbers; set net.encoder "
+    return core_error(CORE_USAGE,
+                      "net.encoder = %s: it reads pixels, but env.task = %s has numeric observations; set net.encoder "
                       "to none", config->net.encoder, config->env.task);
   return encoder_check_pixels(kind, env->pixels);
 }
@@ -37,14 +39,15 @@ int agent_check(const CoreConfig *config) {
                       "env.observations to entity, or net.encoder to none",
                       config->net.encoder, config->env.observations);
   if (has_entities && !encodes)
-    return core_error(CORE_USAGE, "env.observations = entity: needs an encoder; set net.encoder to set, stoix_set or "
+    return core_error(CORE_USAGE,
+                      "env.observations = entity: requires an encoder; set net.encoder to set, stoix_set or "
                       "transformer, or env.observations to flat or padded");
   if (kind != ENCODER_NONE && !encodes) return check_pixels(config);
   if (encodes && strcmp(config->env.normalize_observations, "none") != 0)
-    return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and numbers of "
-                      "shapes, which must stay as they are; set it to none", config->env.normalize_observations);
+    return core_error(CORE_USAGE, "env.normalize_observations = %s: entity observations hold masks and indices of "
+                      "shapes, which must stay unchanged; set it to none", config->env.normalize_observations);
   if (encodes && obs_blocks(config) > 0)
-    return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy a block, told apart by a flat "
+    return core_error(CORE_USAGE, "net.encoder = %s: algo.name = %s has one policy per block, selected by a flat "
                       "observation; set net.encoder to none and env.observations to flat", config->net.encoder,
                       config->algo.name);
   return CORE_OK;

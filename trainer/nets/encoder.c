@@ -46,7 +46,7 @@ EncoderShape encoder_shape_of_pixels(EncoderKind kind, const EnvPixels *pixels, 
 int encoder_check_pixels(EncoderKind kind, const EnvPixels *pixels) {
   const int least = kind == ENCODER_NATURE ? 36 : 1; /* one 3x3 window after strides of 4 and 2 */
   if (pixels->height >= least && pixels->width >= least) return CORE_OK;
-  return core_error(CORE_USAGE, "net.encoder = %s: pictures of %d x %d are too small for its convolutions, which take "
+  return core_error(CORE_USAGE, "net.encoder = %s: images of %d x %d are too small for its convolutions, which need "
                     "%d x %d; set net.encoder to impala or none", DESIGN[kind]->name, pixels->width, pixels->height,
                     least, least);
 }

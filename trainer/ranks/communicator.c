@@ -73,7 +73,7 @@ Communicator *communicator_mpi(CoreDevice *device) {
   ByHost *way = core_memory_zero_allocate(1, sizeof *way);
   way->table = (Communicator){.device = device, .sum = sum_by_host, .finish = finish_by_host, .gather = gather_by_host,
                               .destroy = destroy_by_host};
-  snprintf(way->table.name, sizeof way->table.name, "MPI on copies in the host's memory, %d ranks", ranks_size());
+  snprintf(way->table.name, sizeof way->table.name, "MPI on copies in host memory, %d ranks", ranks_size());
   return &way->table;
 }
 
@@ -120,7 +120,7 @@ Communicator *communicator_emulated(CoreDevice *device) {
 static int check_nccl(const CoreDevice *device, bool shared_gpu) {
   char reason[256] = "";
   if (shared_gpu)
-    return core_error(CORE_USAGE, "comm.library = nccl: it needs a GPU for each rank, but some share one; start fewer "
+    return core_error(CORE_USAGE, "comm.library = nccl: requires a GPU per rank, but some ranks share one; start fewer "
                       "ranks, or set comm.library = mpi");
   if (communicator_nccl_is_available(device, reason)) return CORE_OK;
   return core_error(CORE_USAGE, "comm.library = nccl: %s; or set comm.library = mpi", reason);

@@ -96,10 +96,11 @@ static int refuse(const DeviceSight *sight, int ranks, int own) {
   int gpus;
   const int processes = count_on_machine(sight, ranks, own, &gpus);
   if (gpus == 0)
-    return core_error(CORE_USAGE, "%.64s shows no GPU to its %d processes; check nvidia-smi, CUDA_VISIBLE_DEVICES and "
+    return core_error(CORE_USAGE,
+                      "%.64s: no GPU is visible to its %d processes; check nvidia-smi, CUDA_VISIBLE_DEVICES and "
                       "srun --gpus-per-node, or set train.device = cpu", sight[own].host, processes);
   return core_error(CORE_USAGE,
-                    "%d processes on %.64s have %d GPU%s between them, a process needs one of its own: start "
+                    "%d processes on %.64s share %d GPU%s, but each needs its own: start "
                     "as many as there are (mpirun -n %d, srun --ntasks-per-node=%d --gpus-per-task=1), or set "
                     "comm.share_gpu = yes or train.device = cpu",
                     processes, sight[own].host, gpus, gpus == 1 ? "" : "s", gpus, gpus);

@@ -69,7 +69,7 @@ static bool load(char *reason) {
 bool communicator_nccl_is_available(const CoreDevice *device, char *reason) {
   enum { REASON = 256 };
   if (device->communication_stream == NULL) {
-    snprintf(reason, REASON, "the device is no GPU: %s", device->description);
+    snprintf(reason, REASON, "the device is not a GPU: %s", device->description);
     return false;
   }
   return load(reason);
@@ -88,7 +88,7 @@ static const char *explain(const ByNccl *way, ncclResult_t code, char text[512])
 static void check(ByNccl *way, ncclResult_t code, const char *what) {
   char text[512];
   if (code == ncclSuccess || code == ncclInProgress) return;
-  fprintf(stderr, "NCCL: %s failed: %s; NCCL_DEBUG=INFO says more\n", what, explain(way, code, text));
+  fprintf(stderr, "NCCL: %s failed: %s; set NCCL_DEBUG=INFO for details\n", what, explain(way, code, text));
   core_error_abort(__FILE__, __LINE__, what);
 }
 
@@ -142,8 +142,8 @@ int communicator_nccl(CoreDevice *device, Communicator **communicator) {
     ranks_broadcast(&id, sizeof id);
     made = nccl.ncclCommInitRank(&way->comm, ranks_size(), id, ranks_rank());
     if (made != ncclSuccess)
-      code = core_error(CORE_FAIL, "NCCL: %d ranks could not be connected: %s; NCCL_DEBUG=INFO says more, "
-                        "comm.library = mpi goes without", ranks_size(), explain(way, made, text));
+      code = core_error(CORE_FAIL, "NCCL: cannot connect %d ranks: %s; set NCCL_DEBUG=INFO for details, "
+                        "or comm.library = mpi", ranks_size(), explain(way, made, text));
     code = ranks_agree(code);
   }
   if (code != CORE_OK) {

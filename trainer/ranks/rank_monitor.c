@@ -60,7 +60,7 @@ static void take_down(int rank, int word) {
   if (word > 0 && word != ENDING)
     snprintf(message, sizeof message, "%s ended by signal %d (%s)", who, word, strsignal(word));
   else
-    snprintf(message, sizeof message, "%s ended without a word: killed (SIGKILL, perhaps for lack of memory), or its "
+    snprintf(message, sizeof message, "%s ended without notice: killed (SIGKILL, perhaps out of memory), or its "
              "machine is gone", who);
   pthread_mutex_lock(&handler.lock);
   if (handler.call) handler.call(handler.context, message);
@@ -224,7 +224,7 @@ void rank_monitor_start(void) {
     start_thread();
   } else {
     if (ranks_is_first())
-      core_warn("the ranks can not connect to each other: only the launcher will notice when one of them dies");
+      core_warn("the ranks cannot connect to each other: only the launcher will detect a dead rank");
     close_all();
   }
 }

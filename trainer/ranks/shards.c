@@ -32,7 +32,7 @@ int shards_first_of(const Shards *shards, int all, int s) {
 static int divide_ranks(const CoreConfig *config, Shards *shards) {
   int64_t worlds = config->env.num, ranks = ranks_size();
   if (worlds % ranks != 0)
-    return core_error(CORE_USAGE, "env.num = %lld can not be divided over %lld ranks; set env.num to %lld, or start as "
+    return core_error(CORE_USAGE, "env.num = %lld: not divisible by %lld ranks; set env.num to %lld, or start as "
                       "many ranks as divide it", (long long)worlds, (long long)ranks,
                       (long long)((worlds / ranks + 1) * ranks));
   *shards = (Shards){.global_worlds = (int)worlds, .worlds = (int)(worlds / ranks), .global_shards = (int)ranks,
@@ -46,10 +46,10 @@ int shards_plan(const CoreConfig *config, Shards *shards) {
   if (!config->comm.deterministic) return CORE_OK;
   int64_t wanted = config->comm.shards, all = wanted > 0 ? wanted : shards_choose(config->env.num);
   if (config->env.num % all != 0)
-    return core_error(CORE_USAGE, "env.num = %lld can not be divided into comm.shards = %lld; set comm.shards to a "
+    return core_error(CORE_USAGE, "env.num = %lld: not divisible by comm.shards = %lld; set comm.shards to a "
                       "divisor of env.num, or to 0", (long long)config->env.num, (long long)all);
   if (all % ranks_size() != 0)
-    return core_error(CORE_USAGE, "comm.deterministic: %lld shards can not be divided over %d ranks; set comm.shards "
+    return core_error(CORE_USAGE, "comm.deterministic: %lld shards are not divisible by %d ranks; set comm.shards "
                       "to a multiple of them that divides env.num = %lld, or start as many ranks as divide the shards",
                       (long long)all, ranks_size(), (long long)config->env.num);
   shards->global_shards = (int)all;

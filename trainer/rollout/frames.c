@@ -11,7 +11,7 @@ enum { NEW = -1 }; /* NEW: to be stored; NEW - 1 - f: equal to frame f of the st
 int frames_check(const CoreConfig *config) {
   const char *storage = config->train.observation_storage;
   if (strcmp(storage, "float32") == 0) return CORE_OK;
-  return core_error(CORE_USAGE, "train.observation_storage = %s: net.encoder = %s sees pixels, which are stored as "
+  return core_error(CORE_USAGE, "train.observation_storage = %s: net.encoder = %s reads pixels, which are stored as "
                     "bytes, and stacked frames once; set train.observation_storage to float32", storage,
                     config->net.encoder);
 }

@@ -34,7 +34,7 @@ static void *beat(void *context) {
     while (!heartbeat->ending && pthread_cond_timedwait(&heartbeat->wake, &heartbeat->mutex, &until) != ETIMEDOUT) {}
     if (heartbeat->ending) break;
     bool failed = write_state(heartbeat) != CORE_OK; /* a full disk: warn once, keep trying */
-    if (failed && !failing) core_warn("the state can not be written: %s", core_error_message());
+    if (failed && !failing) core_warn("the state file cannot be written: %s", core_error_message());
     failing = failed;
   }
   pthread_mutex_unlock(&heartbeat->mutex);
@@ -54,7 +54,7 @@ int heartbeat_start(const char *root, const char *id, const StoreState *state, H
   pthread_condattr_destroy(&monotonic);
   int code = write_state(made);
   if (code == CORE_OK && pthread_create(&made->thread, NULL, beat, made) != 0)
-    code = core_error(CORE_FAIL, "the heartbeat's thread can not be started");
+    code = core_error(CORE_FAIL, "the heartbeat's thread cannot be started");
   if (code != CORE_OK) {
     free(made);
     return code;
@@ -75,7 +75,7 @@ void heartbeat_abandon(Heartbeat *heartbeat, const char *message) {
   heartbeat->state.status = STORE_FAILED;
   heartbeat->state.finished_unix_s = core_clock_unix_s();
   snprintf(heartbeat->state.message, sizeof heartbeat->state.message, "%s", message);
-  if (write_state(heartbeat) != CORE_OK) core_warn("the state can not be written: %s", core_error_message());
+  if (write_state(heartbeat) != CORE_OK) core_warn("the state file cannot be written: %s", core_error_message());
 }
 
 int heartbeat_stop(Heartbeat **heartbeat, const StoreState *final) {

@@ -41,9 +41,9 @@ static int find_path(const char *path, Parent *parent) {
   struct stat file;
   TRY(core_files_path(parent->checkpoint, "%s", path));
   if (stat(path, &file) != 0)
-    return core_error(CORE_USAGE, "there is no such file; a run is named run:<id> or run:<id>@<iteration>");
+    return core_error(CORE_USAGE, "no such file; name a run as run:<id> or run:<id>@<iteration>");
   if (S_ISDIR(file.st_mode))
-    return core_error(CORE_USAGE, "this is a folder; name a file in its ckpt/, or the run as run:<id>");
+    return core_error(CORE_USAGE, "is a directory; name a file in its ckpt/, or the run as run:<id>");
   return core_files_path(parent->config, "%.*s/../config.ini", slash ? (int)(slash - path) : 1, slash ? path : ".");
 }
 
@@ -161,7 +161,7 @@ static int check_count(const Training *training, const CoreConfig *theirs, const
     return core_error(CORE_USAGE, "an iteration has %" PRId64 " transitions there and %" PRId64 " here; env.num and "
                       "ppo.num_steps must be the parent's, or init.restore = weights", there, here);
   if (parent->iteration < training->plan.iterations) return CORE_OK;
-  return core_error(CORE_USAGE, "it stands at iteration %" PRId64 " and train.total_steps allows %" PRId64 "; raise "
+  return core_error(CORE_USAGE, "it is at iteration %" PRId64 ", but train.total_steps allows %" PRId64 "; raise "
                     "train.total_steps, which counts from the parent's start", parent->iteration,
                     training->plan.iterations);
 }
@@ -189,8 +189,8 @@ static int check_features(const Training *training, const CoreConfig *theirs) {
   bool same = same_features(env, training->levels);
   env_destroy(&env);
   return same ? CORE_OK
-              : core_error(CORE_USAGE, "its levels have other features than these, so its networks see other inputs; "
-                           "take levels of the same kind");
+              : core_error(CORE_USAGE, "its levels have other features, so its networks have other inputs; "
+                           "use levels of the same kind");
 }
 
 /* Checks a setting that would give weights of the same number to other networks. */

@@ -40,7 +40,7 @@ int run_logs_flush(RunLogs *logs, Progress *progress, bool durable) {
   int code = stats != CORE_OK ? stats : evaluations != CORE_OK ? evaluations : layers;
   logs->flushed_s = core_clock_s();
   if (code != CORE_OK && !logs->failing)
-    progress_message(progress, "warning: a run log can not be written, will try again: %s", core_error_message());
+    progress_message(progress, "warning: a run log cannot be written, will retry: %s", core_error_message());
   logs->failing = code != CORE_OK;
   return code;
 }
@@ -65,7 +65,7 @@ void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts
  * Training continues if it cannot be written. */
 static void write_beside(Progress *progress, const char *path, const CoreText *text) {
   if (core_files_write_atomic(path, text->data, text->length) == CORE_OK) return;
-  progress_message(progress, "warning: not kept: %s", core_error_message());
+  progress_message(progress, "warning: not written: %s", core_error_message());
 }
 
 static void write_visited(const RunLogs *logs, Progress *progress, const Training *training,

@@ -83,9 +83,9 @@ static void print_curriculum(const CoreConfig *config, const TrainingPlan *plan)
 
 /* Prints the plan of a run with worlds and networks. */
 static void print_learning(const CoreConfig *config, const TrainingPlan *plan) {
-  printf("; updates        %" PRId64 " an iteration, %d transitions each\n", plan->updates_per_iteration,
+  printf("; updates        %" PRId64 " per iteration, %d transitions each\n", plan->updates_per_iteration,
          plan->minibatch_rows);
-  printf("; levels         %d, observations of %d numbers\n", plan->levels, plan->observation_length);
+  printf("; levels         %d, observations of %d values\n", plan->levels, plan->observation_length);
   if (core_config_has_curriculum(config)) print_curriculum(config, plan);
   printf("; parameters     actor %zu, critic %zu\n", plan->actor_parameters, plan->critic_parameters);
   printf("; evaluations    %" PRId64 " and one before training, %d attempts each\n", config->eval.count,

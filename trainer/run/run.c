@@ -81,7 +81,7 @@ static void note_save(Run *run, int code) {
     return;
   }
   if (run->retry_s == 0)
-    progress_message(&run->progress, "warning: no checkpoint at iteration %" PRId64 ", training goes on: %s",
+    progress_message(&run->progress, "warning: no checkpoint at iteration %" PRId64 ", training continues: %s",
                   run->training->position.iteration, core_error_message());
   run->retry_s = run->retry_s == 0 ? RETRY_FIRST_S : fmin(2 * run->retry_s, RETRY_LAST_S);
   run->retry_at_s = core_clock_s() + run->retry_s;
@@ -186,7 +186,8 @@ static int train(Run *run) {
   TRY(save(run));
   if (code == CORE_OK && training_finished(run->training)) return CORE_OK;
   agree_on_next(run, &save_now);
-  progress_message(&run->progress, "stopped by signal %d after iteration %" PRId64 " of %" PRId64 "; --resume goes on",
+  progress_message(&run->progress,
+                   "stopped by signal %d after iteration %" PRId64 " of %" PRId64 "; --resume continues",
                 run->stop, run->training->position.iteration, run->training->plan.iterations);
   return CORE_REQUEUE;
 }
@@ -220,8 +221,8 @@ static int restore(Run *run) {
   TRY(ranks_agree(code));
   TRY(training_after_load(run->training));
   const Env *env = run->training->env;
-  progress_message(&run->progress, "going on after iteration %" PRId64 " of %" PRId64 "%s", run->saved_iteration,
-                run->training->plan.iterations, env && env->outside ? "; episodes begin anew" : "");
+  progress_message(&run->progress, "continuing after iteration %" PRId64 " of %" PRId64 "%s", run->saved_iteration,
+                run->training->plan.iterations, env && env->outside ? "; episodes start again" : "");
   return CORE_OK;
 }
 
@@ -249,7 +250,7 @@ static void check_signals(void) {
   char thread[96];
   core_signals_guard();
   core_signals_check(thread, sizeof thread);
-  if (*thread) core_warn("%s takes signals: if it computes, one that comes can damage memory", thread);
+  if (*thread) core_warn("%s does not block signals; a signal delivered while it computes can corrupt memory", thread);
 }
 
 /* Records a stop before there is anything to save. */
@@ -263,7 +264,7 @@ static int attempt(Run *run) {
   if (code == CORE_OK) code = training_connect(run->training);
   if (code == CORE_OK) check_signals();
   if (code == CORE_OK && run->training->communicator && ranks_is_first())
-    core_info("gradients go by %s", run->training->communicator->name);
+    core_info("gradients are communicated by %s", run->training->communicator->name);
   if (code == CORE_OK) code = restore_or_start(run);
   if (code == CORE_OK) code = ranks_agree(open_logs(run));
   if (code == CORE_OK) {
@@ -318,7 +319,7 @@ static void on_loss(void *context, const char *message) {
   Run *run = context;
   core_log(CORE_LOG_ERROR, "%s", message);
   heartbeat_abandon(run->heartbeat, message);
-  fprintf(stderr, "trainer: %s; the last checkpoint is good, --resume goes on from it\n", message);
+  fprintf(stderr, "trainer: %s; the last checkpoint is valid, --resume continues from it\n", message);
 }
 
 static void note_start(const Run *run) {
@@ -372,11 +373,11 @@ static int check_start(Run *run) {
   int64_t newest;
   bool restart = run->options->force;
   if (run->state.status == STORE_DIVERGED && !restart)
-    return core_error(CORE_FAIL, "run %s diverged before and would again (%s); --force starts over", run->id,
+    return core_error(CORE_FAIL, "run %s: diverged before and would again (%s); --force starts over", run->id,
                       run->state.message);
   TRY(checkpoint_newest(&run->checkpoint, &newest));
   if (newest >= 0 && !run->options->resume && !restart)
-    return core_error(CORE_USAGE, "run %s has a checkpoint at iteration %" PRId64 "; --resume continues, --force "
+    return core_error(CORE_USAGE, "run %s: has a checkpoint at iteration %" PRId64 "; --resume continues, --force "
                       "starts over", run->id, newest);
   if (newest >= 0 && !restart) TRY(run_code_may_resume(config, &run->state, run->options->if_changed, &restart));
   if (restart) TRY(checkpoint_remove_all(&run->checkpoint));
@@ -409,7 +410,7 @@ static int open_folder(Run *run, bool *finished_before, FILE **log) {
   *log = fdopen(fd, "a");
   if (*log == NULL) {
     close(fd);
-    return core_error_errno(CORE_FAIL, "%s: can not be opened", path);
+    return core_error_errno(CORE_FAIL, "%s: cannot be opened", path);
   }
   core_log_open(*log, CORE_LOG_INFO);
   return CORE_OK;
@@ -419,7 +420,7 @@ static void print_summary(const Run *run, bool finished_before) {
   char transitions[32], seconds[32];
   if (run->options->quiet) return;
   if (finished_before) {
-    printf("run %s is finished already; --force runs it again\n", run->id);
+    printf("run %s: already finished; --force runs it again\n", run->id);
     return;
   }
   printf("run %s: %s, %" PRId64 " of %" PRId64 " iterations, %s transitions, ", run->id,

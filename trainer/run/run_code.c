@@ -30,8 +30,8 @@ int run_code_may_resume(const CoreConfig *config, const StoreState *before, cons
   *restart = if_changed && strcmp(if_changed, "restart") == 0;
   if (*restart || (if_changed && (strcmp(if_changed, "keep") == 0 || strstr(if_changed, code->hash)))) return CORE_OK;
   store_code_compare(before->code_files, code->summary, &text);
-  const int result = core_error(CORE_FAIL, "its checkpoint was made by other code (%.300s); sweep submit --force "
-                                "starts it over, --keep goes on with it (trainer: --force, --if-changed keep)",
+  const int result = core_error(CORE_FAIL, "its checkpoint was made by different code (%.300s); sweep submit --force "
+                                "starts it over, --keep continues it (trainer: --force, --if-changed keep)",
                                 core_text_string(&text));
   core_text_free(&text);
   return result;

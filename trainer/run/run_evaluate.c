@@ -31,7 +31,7 @@ static void warn_of_unfinished(const RunEvaluation *evaluation, const StoreEvalu
                 "more than %d steps and are not measured; %s", row->iteration, row->level_set,
                 attempts - row->episodes, attempts, env->max_steps,
                 env->has_no_limit ? NO_LIMIT_HINT
-                                  : "the environment states that limit, so it has to end episodes there");
+                                  : "the environment declares that limit, so it must end episodes there");
 }
 
 int run_evaluate_if_due(const RunEvaluation *evaluation, bool *unfinished_warned) {
@@ -54,6 +54,6 @@ void run_evaluate_warn(const Training *training, Progress *progress) {
   const Env *env = training->levels;
   if (!env || !env->has_no_limit || training->config.eval.count == 0) return;
   progress_message(progress,
-                   "warning: %s states no time limit: an attempt of an evaluation that takes more than %d steps "
+                   "warning: %s declares no time limit: an attempt of an evaluation that takes more than %d steps "
                 "is not measured; %s", training->config.env.task, env->max_steps, NO_LIMIT_HINT);
 }

@@ -44,7 +44,7 @@ int run_files_find(const char *text, const char *root_option, RunFiles *files) {
   if (is_kind(text, S_IFREG)) return of_file(text, files);
   if (length > 5 && strcmp(text + length - 5, ".ckpt") == 0) {
     if (access(text, F_OK) == 0) return of_file(text, files); /* a pipe: its reader reports the error */
-    return core_error(CORE_USAGE, "there is no checkpoint %.200s", text);
+    return core_error(CORE_USAGE, "no checkpoint %.200s", text);
   }
   if (core_files_path(config, "%s/config.ini", text) == CORE_OK && is_kind(config, S_IFREG))
     return of_folder(text, files);

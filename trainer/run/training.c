@@ -88,10 +88,10 @@ static int estimate_memory(Training *training) {
 static int fill_plan_of_sgd(Training *training) {
   const CoreConfig *config = &training->config;
   if (strcmp(config->train.precision, "float32") != 0)
-    return core_error(CORE_USAGE, "train.precision = %s: algo.name = %s multiplies no matrices; set it to float32",
+    return core_error(CORE_USAGE, "train.precision = %s: algo.name = %s has no matrix products; set it to float32",
                       config->train.precision, config->algo.name);
   if (ranks_size() > 1)
-    return core_error(CORE_USAGE, "algo.name = noisy_sgd has no environments to divide over %d ranks; start one "
+    return core_error(CORE_USAGE, "algo.name = noisy_sgd: no environments to divide over %d ranks; start one "
                       "process", ranks_size());
   training->sgd = core_memory_zero_allocate(1, sizeof *training->sgd);
   TRY(noisy_sgd_register(training->sgd, config, training->arena));
@@ -281,8 +281,8 @@ static int check_position(const Training *training) {
       position->count.actor_updates < updates && position->count.critic_updates >= 0 &&
       position->count.critic_updates < updates)
     return CORE_OK;
-  return core_error(CORE_FAIL, "the checkpoint stands at iteration %" PRId64 " after %" PRId64 " and %" PRId64
-                    " updates, where no run can be; remove it, or start over with --force", position->iteration,
+  return core_error(CORE_FAIL, "the checkpoint is at iteration %" PRId64 " after %" PRId64 " and %" PRId64
+                    " updates, which is impossible; remove it, or start over with --force", position->iteration,
                     position->count.actor_updates, position->count.critic_updates);
 }
 

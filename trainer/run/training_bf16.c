@@ -26,7 +26,7 @@ static void follow_the_first(Training *training) {
     if (choice->layer[i].method == OPS_BF16_LIBRARY) choice->layer[i].method = OPS_BF16_ROUNDED;
   ops_cpu_bf16_use(training->ops, choice);
   if (lacks > 0 && ranks_is_first())
-    core_warn("bf16: a rank's processor multiplies no bf16 numbers, so no rank does: factors are rounded");
+    core_warn("bf16: a rank's processor does not support bf16, so all ranks use rounded float32 factors");
 }
 
 /* Logs the restored choice and its adaptation to this processor. */
@@ -64,14 +64,14 @@ static int adapt(Training *training) {
   agent_add_layers(&training->agent, &own);
   const int code = ops_bf16_check(choice, &own);
   if (code != CORE_OK)
-    return core_error_context(code, "the checkpoint's choice of bf16 products is damaged; remove it, or start over "
+    return core_error_context(code, "the checkpoint's choice of bf16 methods is damaged; remove it, or start over "
                               "with --force");
   const OpsBf16 restored = *choice;
   const bool may_differ = ops_cpu_bf16_adapt(training->ops, training->plan.minibatch_rows, &own, choice);
   tell(choice, may_differ ? "" : ", as the checkpoint has them");
   if (may_differ && restored.layers > 0)
-    core_warn("bf16: the checkpoint's products were made by %s, and from here on otherwise: what follows may differ in "
-              "its last bits from a run that went on there", restored.library);
+    core_warn("bf16: the checkpoint used %s, which is different here: from now on results may differ in "
+              "their last bits from a run resumed there", restored.library);
   return CORE_OK;
 }
 

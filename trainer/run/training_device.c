@@ -16,7 +16,7 @@
 static int check_host(const Training *training) {
   if (training->device || strcmp(training->config.train.precision, "tf32") != 0) return CORE_OK;
   return core_error(CORE_USAGE,
-                    "train.precision = tf32 is for GPUs, and this is trained on the CPU%s%s: set "
+                    "train.precision = tf32: requires a GPU, but this run trains on the CPU%s%s; set "
                     "train.precision = bf16 or float32, or train.device = cuda",
                     training->device_note[0] ? ", as " : "", training->device_note);
 }

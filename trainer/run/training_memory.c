@@ -111,6 +111,6 @@ int training_memory_suggest(const Training *training, int code) {
   if (core_arena_largest(training->arena, true, 1, &largest) == 0) return code;
   char message[1024];
   snprintf(message, sizeof message, "%s", core_error_message());
-  return core_error(code, "%s; other programs may have taken some of it (nvidia-smi); %s", message,
+  return core_error(code, "%s; other programs may be using it (nvidia-smi); %s", message,
                     setting_for(training, largest.label));
 }

@@ -18,7 +18,7 @@
 static int check_sizes(const CoreConfig *config) {
   int64_t total = core_config_transitions_per_iteration(config), parts = config->ppo.num_minibatches;
   if (total > UINT32_MAX)
-    return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " passes 2^32 - 1; lower one of them", total);
+    return core_error(CORE_USAGE, "env.num * ppo.num_steps = %" PRId64 " exceeds 2^32 - 1; lower one of them", total);
   if (total / parts > INT32_MAX)
     return core_error(CORE_USAGE, "a minibatch of %" PRId64 " transitions is too large; raise ppo.num_minibatches",
                       total / parts);

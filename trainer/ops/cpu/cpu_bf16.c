@@ -30,10 +30,10 @@ int cpu_bf16_forced(const CpuLibrary *library, bool *forced, OpsBf16Method *meth
   *forced = wanted != NULL && *wanted != '\0';
   if (!*forced) return CORE_OK;
   if (strcmp(wanted, "rounded") != 0 && strcmp(wanted, "library") != 0)
-    return core_error(CORE_USAGE, "TRAINER_BF16=%s: it is rounded or library", wanted);
+    return core_error(CORE_USAGE, "TRAINER_BF16=%s: expected rounded or library", wanted);
   if (strcmp(wanted, "library") == 0 && library->product_bf16 == NULL)
     return core_error(CORE_USAGE,
-                      "TRAINER_BF16=library: %s multiplies no bf16 numbers on this processor; leave it unset",
+                      "TRAINER_BF16=library: %s does not support bf16 on this processor; leave it unset",
                       library->name);
   *method = strcmp(wanted, "library") == 0 ? OPS_BF16_LIBRARY : OPS_BF16_ROUNDED;
   return CORE_OK;
@@ -235,22 +235,22 @@ static bool is_text(const char *text, size_t size) {
 static int check_layer(const OpsBf16Layer *restored, const OpsBf16Layer *own) {
   bool is_time = true;
   if (restored->in != own->in || restored->out != own->out)
-    return core_error(CORE_FAIL, "a layer is %dx%d where the network's is %dx%d", (int)restored->in,
+    return core_error(CORE_FAIL, "a layer is %dx%d, expected %dx%d", (int)restored->in,
                       (int)restored->out, (int)own->in, (int)own->out);
   for (int i = 0; i < OPS_BF16_METHODS; i++)
     is_time = is_time && isfinite(restored->seconds[i]) && restored->seconds[i] >= 0;
   if (restored->method >= 0 && restored->method < OPS_BF16_METHODS && is_time) return CORE_OK;
-  return core_error(CORE_FAIL, "layer %dx%d has way %d, or a time that is none", (int)own->in, (int)own->out,
+  return core_error(CORE_FAIL, "layer %dx%d: invalid method %d, or invalid time", (int)own->in, (int)own->out,
                     (int)restored->method);
 }
 
 int ops_bf16_check(const OpsBf16 *restored, const OpsBf16 *own) {
   if (restored->layers == OPS_BF16_EARLIER || restored->layers == 0) return CORE_OK;
   if (restored->layers != own->layers)
-    return core_error(CORE_FAIL, "%d shapes of layers where the network has %d", (int)restored->layers,
+    return core_error(CORE_FAIL, "%d shapes of layers, expected %d", (int)restored->layers,
                       (int)own->layers);
   if (!is_text(restored->library, sizeof restored->library) || restored->rows < 0 || restored->threads < 0)
-    return core_error(CORE_FAIL, "the library's name is no text, or rows or threads are negative");
+    return core_error(CORE_FAIL, "invalid library name, rows or threads");
   for (int i = 0; i < own->layers; i++) TRY(check_layer(&restored->layer[i], &own->layer[i]));
   return CORE_OK;
 }
@@ -273,7 +273,7 @@ void ops_bf16_describe(const OpsBf16 *choice, CoreText *text) {
   core_text_appendf(text, "; the library is %s", choice->library);
   if (choice->rows > 0)
     core_text_appendf(text, "; times are of %d rows on one thread", (int)choice->rows);
-  else core_text_append(text, choice->forced ? "; TRAINER_BF16 chose" : "; nothing was measured");
+  else core_text_append(text, choice->forced ? "; TRAINER_BF16 chose" : "; nothing was timed");
 }
 
 const char *ops_cpu_bf16_description(void) {

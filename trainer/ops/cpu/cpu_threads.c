@@ -121,6 +121,6 @@ void cpu_threads_look(CpuThreads *look, CpuThreadsPhase phase, int *threads) {
   omp_set_num_threads(*threads);
   if (look->has_shared) return;
   look->has_shared = true;
-  core_info("other programs hold processors: %d of %d threads, more again when they are free", *threads,
+  core_info("other programs use the processors: reduced to %d of %d threads until they are free", *threads,
             look->rule.most);
 }

@@ -100,8 +100,8 @@ static int begin(DeviceLibrary *library, char *reason) {
   if (status == CUBLAS_STATUS_SUCCESS) return CORE_OK;
   library->handle = NULL;
   snprintf(reason, REASON,
-           "cuBLASLt %zu can not begin on this GPU: %s; its driver may be too old for it (nvidia-smi), or the GPU's "
-           "memory taken by another process; train.device = cpu needs neither",
+           "cuBLASLt %zu cannot be initialized on this GPU: %s; the driver may be too old (nvidia-smi), or the GPU's "
+           "memory used up by another process; or set train.device = cpu",
            library->call.cublasLtGetVersion(), library->call.cublasLtGetStatusString(status));
   return CORE_FAIL;
 }
@@ -111,7 +111,7 @@ static int read_wish(DeviceLibrary *library, char *reason) {
   const char *wanted = getenv("TRAINER_PRODUCTS");
   library->times = wanted && strcmp(wanted, "timed") == 0;
   if (library->times || !wanted || !*wanted) return CORE_OK;
-  snprintf(reason, REASON, "TRAINER_PRODUCTS=%.64s: it is 'timed', or leave it unset", wanted);
+  snprintf(reason, REASON, "TRAINER_PRODUCTS=%.64s: expected 'timed', or leave it unset", wanted);
   return CORE_USAGE;
 }
 
@@ -172,9 +172,9 @@ static void tell_refused(DeviceLibrary *library, const DeviceProduct *p) {
   char words[PRODUCT_WORDS];
   put_into_words(p, words);
   core_log(p->epilogue == OPS_PRODUCT ? CORE_LOG_WARN : CORE_LOG_INFO,
-           "cuBLASLt has no algorithm for a %s, aligned to %u, %u, %u bytes; a kernel of our own does it%s", words,
+           "cuBLASLt has no algorithm for a %s, aligned to %u, %u, %u bytes; using this program's kernel%s", words,
            alignment_of(p->a), alignment_of(p->b), alignment_of(p->c),
-           library->refusals == REFUSALS_NAMED ? "; further ones are not named" : "");
+           library->refusals == REFUSALS_NAMED ? "; later ones are not reported" : "");
 }
 
 static void find_algorithms(DeviceLibrary *library, Plan *plan) {

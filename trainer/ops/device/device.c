@@ -232,7 +232,7 @@ static int read_tiles(bool *tiles) {
   const char *wanted = getenv("TRAINER_TILES");
   *tiles = !wanted || !*wanted;
   if (*tiles || strcmp(wanted, "none") == 0) return CORE_OK;
-  return core_error(CORE_USAGE, "TRAINER_TILES=%.64s: it is 'none', or leave it unset", wanted);
+  return core_error(CORE_USAGE, "TRAINER_TILES=%.64s: expected 'none', or leave it unset", wanted);
 }
 
 static DeviceState *make_state(const DeviceState *state) {
