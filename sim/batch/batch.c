@@ -33,7 +33,8 @@ static int check_options(const SimBatchOptions *o) {
     return core_error(CORE_USAGE, "invalid observation kind %d", (int)o->observation);
   if ((o->compact_observations || o->features) && o->observation != SIM_OBSERVATION_FLAT)
     return core_error(CORE_USAGE,
-                      "compact_observations and features require flat observations: other layouts have fixed positions");
+                      "compact_observations and features require flat observations: other layouts have "
+                      "fixed positions");
   return CORE_OK;
 }
 
@@ -139,7 +140,7 @@ static void walk_field(Cursor *cursor, void *field, size_t bytes) {
 
 /* Who touches whom is nothing that a step depends on: saved where observations show it. */
 static size_t touching_bytes(const SimBatch *batch) {
-  return batch->options.observation == SIM_OBSERVATION_ENTITY ? sizeof batch->worlds->touching : 0;
+  return batch->options.observation == SIM_OBSERVATION_ENTITY ? sizeof batch->worlds->overlap_pairs : 0;
 }
 
 /* Sine and cosine follow from the rotation; slots that the size does not have are left out. */
@@ -159,13 +160,13 @@ static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   walk_field(cursor, world->contact_impulse,
              (size_t)sim_model_contacts(batch->size) * sizeof world->contact_impulse[0]);
   memset(world->warm, 0, sizeof world->warm);
-  for (unsigned i = 0; i < (unsigned)sim_model_contacts(batch->size); i++) sim_step_note_contact(world->warm, i);
+  for (unsigned i = 0; i < (unsigned)sim_model_contacts(batch->size); i++) sim_step_mark_warm(world->warm, i);
   walk_field(cursor, &world->last_distance, sizeof world->last_distance);
   walk_field(cursor, &world->level, sizeof world->level);
   walk_field(cursor, &world->timestep, sizeof world->timestep);
   walk_field(cursor, &world->episode, sizeof world->episode);
   walk_field(cursor, &world->keeps_level, sizeof world->keeps_level);
-  walk_field(cursor, world->touching, touching_bytes(batch));
+  walk_field(cursor, world->overlap_pairs, touching_bytes(batch));
 }
 
 size_t sim_batch_world_bytes(const SimBatch *batch) {

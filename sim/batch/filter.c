@@ -15,7 +15,7 @@
 
 /* ---- which levels solve themselves ----------------------------------------------------------------------------- */
 
-void sim_filter_play_idle(SimBatch *batch, uint8_t *solved) {
+void sim_filter_play_noop(SimBatch *batch, uint8_t *solved) {
   static const uint8_t idle[SIM_FILTER_WORLDS_MAX * SIM_ACTIONS];
   float reward[SIM_FILTER_WORLDS_MAX];
   uint8_t done[SIM_FILTER_WORLDS_MAX], decided[SIM_FILTER_WORLDS_MAX] = {0};
@@ -40,7 +40,7 @@ static int play_set(const SimLevelSet *set, uint8_t *solved) {
   TRY(sim_batch_create(&options, set, &batch));
   for (int w = 0; w < set->count; w++) level[w] = w;
   sim_batch_reset_to(batch, level, NULL);
-  sim_filter_play_idle(batch, solved);
+  sim_filter_play_noop(batch, solved);
   sim_batch_destroy(&batch);
   return CORE_OK;
 }

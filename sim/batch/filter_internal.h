@@ -8,7 +8,7 @@ enum { SIM_FILTER_WORLDS_MAX = 256 }; /* of a batch that is played */
 
 /* Plays every world with idle hands for SIM_FILTER_STEPS environment steps: did its first end come at the goal? The
  * batch has just been reset and does not reset by itself. solved: [worlds]. */
-void sim_filter_play_idle(SimBatch *batch, uint8_t *solved);
+void sim_filter_play_noop(SimBatch *batch, uint8_t *solved);
 /* The same of one level, on this thread. */
 bool sim_filter_solves_itself(const SimLevel *level);
 

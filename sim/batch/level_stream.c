@@ -97,7 +97,7 @@ static int play_first(const SimLevelStream *stream, Worker *worker, uint64_t key
   CORE_CHECK(sim_batch_replace_levels(worker->batch, &(SimLevelSet){worker->played, PLAYED_FIRST, stream->size}) ==
              CORE_OK);
   sim_batch_reset_to(worker->batch, place, NULL);
-  sim_filter_play_idle(worker->batch, solved);
+  sim_filter_play_noop(worker->batch, solved);
   for (int i = 0; i < PLAYED_FIRST; i++) {
     Candidate *candidate = &worker->candidate[i];
     good += !solved[i];

@@ -126,9 +126,9 @@ static void take_levels(SimBatch *batch, int first, int count) {
 static SimObserved place_of(const SimBatch *batch, int i) {
   const SimEntityLayout entities = sim_entity_layout(batch->size);
   switch (batch->options.observation) {
-    case SIM_OBSERVATION_PADDED: return sim_padded_place(sim_padded_layout(batch->size), batch->size, i);
-    case SIM_OBSERVATION_ENTITY: return sim_entity_place(&entities, i);
-    default: return sim_observe_place(batch->size, batch->features[i]);
+    case SIM_OBSERVATION_PADDED: return sim_padded_source(sim_padded_layout(batch->size), batch->size, i);
+    case SIM_OBSERVATION_ENTITY: return sim_entity_source(&entities, i);
+    default: return sim_observe_source(batch->size, batch->features[i]);
   }
 }
 
@@ -213,7 +213,7 @@ static void reset(SimBatch *batch, const int32_t *level, float *observations) {
   const SimDeviceReset start = {view(batch), level ? d->level : NULL,
                                 level != NULL || batch->options.reset == SIM_RESET_SAME};
   if (level) core_device_to_device(d->device, d->level, level, worlds * sizeof *level);
-  sim_level_device_forget(batch);
+  sim_level_device_discard(batch);
   d->device->launch(d->device, &sim_reset_launch, core_device_blocks(worlds, WORLD_THREADS, BLOCKS_MAX), WORLD_THREADS,
                     0, &start);
   d->keeps_levels = level != NULL;
@@ -244,15 +244,15 @@ int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlot
   return CORE_OK;
 }
 
-void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks) {
+void sim_batch_device_play_noop(const SimBatch *batch, const SimDeviceNoop *what, unsigned blocks) {
   const SimBatchDevice *d = device_of(batch);
   const bool alone = d->step.worlds == 1;
-  SimDeviceIdle idle = *what;
+  SimDeviceNoop idle = *what;
   char *spill = alone ? NULL : d->spill + (size_t)idle.first * d->step.layout.spill_bytes;
   idle.warp = (SimDeviceWarpStep){{.batch = view(batch), .rules = batch->rules}, d->step.layout, spill};
   idle.maker = sim_batch_device_maker(batch);
-  if (alone) d->device->launch(d->device, &sim_idle_alone_launch, blocks, WORLD_THREADS, 0, &idle);
-  else d->device->launch(d->device, &sim_idle_warp_launch, blocks, SIM_WARP_LANES, d->step.layout.bytes, &idle);
+  if (alone) d->device->launch(d->device, &sim_noop_alone_launch, blocks, WORLD_THREADS, 0, &idle);
+  else d->device->launch(d->device, &sim_noop_warp_launch, blocks, SIM_WARP_LANES, d->step.layout.bytes, &idle);
 }
 
 static void synchronize(SimBatch *batch) { sim_level_device_synchronize(batch); }
@@ -297,7 +297,7 @@ static void fetch(const SimBatch *batch) {
 
 /* After loading: draws the new levels that worlds are on. They are not saved, since they follow from episode
  * numbers. */
-static void recall_levels(SimBatch *batch) {
+static void restore_levels(SimBatch *batch) {
   SimBatchDevice *d = device_of(batch);
   int32_t *waiting = core_memory_allocate((size_t)batch->options.worlds * sizeof *waiting);
   int64_t waiters = 0;
@@ -309,14 +309,14 @@ static void recall_levels(SimBatch *batch) {
   core_device_to_device(d->device, d->waiting, waiting, (size_t)waiters * sizeof *waiting);
   core_device_to_device(d->device, d->waiters, &waiters, sizeof waiters);
   free(waiting);
-  sim_level_device_forget(batch);
+  sim_level_device_discard(batch);
   sim_level_device_renew(batch, false, 0);
 }
 
 static void put(SimBatch *batch) {
   const SimBatchDevice *d = device_of(batch);
   core_device_to_device(d->device, d->worlds, batch->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
-  if (d->waiters) recall_levels(batch);
+  if (d->waiters) restore_levels(batch);
 }
 
 static const SimBackendTable table = {

@@ -93,10 +93,10 @@ CORE_KERNEL_FN SimTaskResult sim_device_play_step(SimWarp *t, const SimTaskRules
   sim_warp_begin(t);
   for (int k = 0; k < rules->frame_skip; k++) {
     const int bits = sim_warp_step(t);
-    if (owns) sim_task_judge(world->model, sim_warp_bodies(t, t->lane), bits, &result);
+    if (owns) sim_task_score(world->model, sim_warp_bodies(t, t->lane), bits, &result);
   }
   const bool nonfinite = sim_warp_end_steps(t);
-  if (owns) sim_task_close(rules, nonfinite, world->state, &result);
+  if (owns) sim_task_end_step(rules, nonfinite, world->state, &result);
   return result;
 }
 

@@ -1,5 +1,5 @@
 /* Drawing levels on a device: launches the kernels of level_kernels.h. The filter tests levels in the slots of a batch
- * of its own (idle_kernels.h). For worlds' new levels it works ahead, in a stream of its own. */
+ * of its own (noop_kernels.h). For worlds' new levels it works ahead, in a stream of its own. */
 #include "core/device/arena.h"
 #include "core/memory.h"
 #include "sim/device/batch_device.h"
@@ -122,8 +122,8 @@ size_t sim_level_device_bytes(const SimLevelDevice *levels) {
 }
 
 size_t sim_level_device_stack_bytes(CoreDevice *device) {
-  const CoreKernel *const kernels[] = {&sim_recall_launch, &sim_renew_launch, &sim_show_again_launch,
-                                       &sim_idle_warp_launch};
+  const CoreKernel *const kernels[] = {&sim_restore_launch, &sim_renew_launch, &sim_show_again_launch,
+                                       &sim_noop_warp_launch};
   size_t most = 0;
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     const size_t bytes = device->stack_bytes(device, kernels[i]);
@@ -146,10 +146,10 @@ static void launch(CoreDevice *device, const CoreKernel *kernel, size_t n, const
 }
 
 /* Runs tasks in `blocks` blocks of slots from `first` on. */
-static void play(const SimLevelDevice *levels, SimIdleKind kind, const SimCandidates *tested, unsigned first,
+static void play(const SimLevelDevice *levels, SimNoopKind kind, const SimCandidates *tested, unsigned first,
                  unsigned blocks) {
-  const SimDeviceIdle idle = {.kind = kind, .tested = *tested, .choices = levels->choices, .first = first};
-  sim_batch_device_play_idle(levels->filter_batch, &idle, blocks);
+  const SimDeviceNoop idle = {.kind = kind, .tested = *tested, .choices = levels->choices, .first = first};
+  sim_batch_device_play_noop(levels->filter_batch, &idle, blocks);
 }
 
 static size_t fetch_count(CoreDevice *device, const int64_t *counter) {
@@ -181,8 +181,8 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
     g.lacking = round == 0 ? NULL : levels->lacks;
     g.tested.count = playing * g.ranks;
     launch(device, &sim_group_candidates_launch, g.tested.count, &g);
-    play(levels, SIM_IDLE_CANDIDATES, &g.tested, 0, levels->slots.blocks);
-    launch(device, &sim_group_judge_launch, g.tested.count, &g);
+    play(levels, SIM_NOOP_CANDIDATES, &g.tested, 0, levels->slots.blocks);
+    launch(device, &sim_group_evaluate_launch, g.tested.count, &g);
     if (round > 0) break;
     launch(device, &sim_group_lacks_launch, groups, &g);
     playing = fetch_count(device, levels->lackers);
@@ -193,7 +193,7 @@ static void choose_groups(SimLevelDevice *levels, uint64_t key, uint32_t base, s
 
 static void recall(const SimBatch *batch, uint64_t key, const uint32_t *numbers, size_t count, size_t slot) {
   const SimDeviceRecall a = {sim_batch_device_maker(batch), key, numbers, count, slot};
-  launch(sim_batch_device_of(batch), &sim_recall_launch, count, &a);
+  launch(sim_batch_device_of(batch), &sim_restore_launch, count, &a);
 }
 
 void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers) {
@@ -211,7 +211,7 @@ void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int cou
   }
 }
 
-void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int slot) {
+void sim_level_device_restore(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int slot) {
   SimLevelDevice *levels = sim_batch_device_levels(batch);
   CORE_CHECK(levels && slot >= 0 && slot + count <= batch->level_count);
   const size_t all = (size_t)count, most = levels->groups * SIM_GROUP_KEPT;
@@ -242,7 +242,7 @@ static void go_ahead(SimLevelDevice *levels) {
   core_device_zero(levels->device, choices->ahead_count, sizeof *choices->ahead_count);
   launch(levels->device, &sim_choose_ahead_launch, (size_t)choices->batch.count, choices);
   levels->device->stream_push(levels->device, CORE_STREAM_AHEAD);
-  play(levels, SIM_IDLE_AHEAD, &levels->tested, half(levels), levels->slots.blocks - half(levels));
+  play(levels, SIM_NOOP_AHEAD, &levels->tested, half(levels), levels->slots.blocks - half(levels));
   levels->device->stream_pop(levels->device);
   levels->busy = true;
 }
@@ -250,7 +250,7 @@ static void go_ahead(SimLevelDevice *levels) {
 /* Makes the choices that waiting worlds need and that were not made ahead, which are few. */
 static void decide(SimLevelDevice *levels) {
   if (levels->stepped >= levels->period) take_ahead(levels);
-  play(levels, SIM_IDLE_WAITING, &levels->tested, 0, half(levels));
+  play(levels, SIM_NOOP_WAITING, &levels->tested, 0, half(levels));
 }
 
 void sim_level_device_synchronize(const SimBatch *batch) {
@@ -258,7 +258,7 @@ void sim_level_device_synchronize(const SimBatch *batch) {
   if (levels) take_ahead(levels);
 }
 
-void sim_level_device_forget(const SimBatch *batch) {
+void sim_level_device_discard(const SimBatch *batch) {
   SimLevelDevice *levels = filter_of(batch);
   if (!levels) return;
   take_ahead(levels);

@@ -11,7 +11,7 @@
  * levels. */
 void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers);
 /* Draws levels of known numbers[count] (on the host) into slots slot, slot + 1, ... */
-void sim_level_device_recall(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int slot);
+void sim_level_device_restore(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int slot);
 /* Bytes that the device reserves for stacks of the kernels that draw levels, once for all batches: some 3 GB on an
  * H100, since each thread has a level and its shapes there. */
 size_t sim_level_device_stack_bytes(CoreDevice *device);

@@ -17,7 +17,7 @@ void sim_level_device_renew(const SimBatch *batch, bool start, int stepped);
 /* The stream at hand waits for the filter's work in CORE_STREAM_AHEAD, and its choices are stored. */
 void sim_level_device_synchronize(const SimBatch *batch);
 /* Drops all choices made ahead, since worlds continue with other episodes. */
-void sim_level_device_forget(const SimBatch *batch);
+void sim_level_device_discard(const SimBatch *batch);
 
 /* Of batch_device.c. */
 SimLevelDevice *sim_batch_device_levels(const SimBatch *batch);
@@ -32,8 +32,8 @@ typedef struct SimDeviceSlots {
 } SimDeviceSlots;
 /* CORE_USAGE: SIM_WARP_WORLDS in the environment is no valid value. */
 int sim_batch_device_slots(SimSize size, const CoreDevice *device, SimDeviceSlots *slots);
-/* Runs the tasks of `what` (idle_kernels.h) in `blocks` blocks of slots of the batch, from what->first on; their worlds
+/* Runs the tasks of `what` (noop_kernels.h) in `blocks` blocks of slots of the batch, from what->first on; their worlds
  * are overwritten. Fills in what->warp and maker. The batch has a world for each slot of sim_batch_device_slots. */
-void sim_batch_device_play_idle(const SimBatch *batch, const SimDeviceIdle *what, unsigned blocks);
+void sim_batch_device_play_noop(const SimBatch *batch, const SimDeviceNoop *what, unsigned blocks);
 
 #endif

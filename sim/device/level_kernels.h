@@ -1,9 +1,9 @@
 /* The kernels of random levels on a device: drawing and compiling them, a thread per level, and what the no-op filter
- * (filter.h) keeps of those that were played (idle_kernels.h). Listed in kernels.def; launched by level_device.c. The
+ * (filter.h) keeps of those that were played (noop_kernels.h). Listed in kernels.def; launched by level_device.c. The
  * host uses the same functions, so the levels are the same. */
 #ifndef SIM_LEVEL_KERNELS_H
 #define SIM_LEVEL_KERNELS_H
-#include "sim/device/idle_kernels.h"
+#include "sim/device/noop_kernels.h"
 
 enum { SIM_GROUP_KEPT = SIM_STREAM_GROUP, SIM_GROUP_DRAWN = SIM_FILTER_RATIO * SIM_STREAM_GROUP };
 
@@ -16,7 +16,7 @@ typedef struct SimDeviceRecall {
   size_t count, slot;          /* into slots slot .. slot + count - 1 */
 } SimDeviceRecall;
 
-CORE_KERNEL_FN void sim_recall(const CoreDeviceThread *at, const SimDeviceRecall *a) {
+CORE_KERNEL_FN void sim_restore(const CoreDeviceThread *at, const SimDeviceRecall *a) {
   for (size_t i = core_device_first(at); i < a->count; i += core_device_stride(at))
     sim_device_make(&a->maker, a->key, a->numbers[i], a->slot + i);
 }
@@ -75,7 +75,7 @@ CORE_KERNEL_FN void sim_group_candidates(const CoreDeviceThread *at, const SimDe
   }
 }
 
-CORE_KERNEL_FN void sim_group_judge(const CoreDeviceThread *at, const SimDeviceGroups *a) {
+CORE_KERNEL_FN void sim_group_evaluate(const CoreDeviceThread *at, const SimDeviceGroups *a) {
   for (size_t i = core_device_first(at); i < a->tested.count; i += core_device_stride(at)) {
     const size_t c = sim_group_candidate(a, i);
     a->played[c] = 1;

@@ -25,7 +25,7 @@ CORE_KERNEL_FN SimObserveAt sim_observe_at(const SimDeviceBatch *batch, const Si
   return at;
 }
 
-CORE_KERNEL_FN SimObserved sim_observe_place_of(const SimDeviceBatch *batch, uint32_t i) {
+CORE_KERNEL_FN SimObserved sim_observe_source_of(const SimDeviceBatch *batch, uint32_t i) {
   SimObserved o;
   memcpy(&o, &batch->observed[i], sizeof o);
   return o;
@@ -44,13 +44,13 @@ CORE_KERNEL_FN SimObserveFour sim_observe_read(const SimDeviceObserve *a, SimObs
   SimObserveFour four;
   CORE_DEVICE_UNROLL for (unsigned k = 0; k < SIM_OBSERVE_FOUR; k++) {
     if (at.next == (uint32_t)a->length.number) at = sim_observe_at(batch, at.world < last ? at.world + 1 : last, 0);
-    const SimObserved o = sim_observe_place_of(batch, at.next++);
+    const SimObserved o = sim_observe_source_of(batch, at.next++);
     if (o.number == SIM_OBSERVED_CONSTANT || !at.model->moves[o.shape]) {
       four.x[k] = at.template_row[o.place];
       continue;
     }
     four.x[k] = (&at.world->body[o.shape].velocity.x)[o.number];
-    if (o.number == SIM_OBSERVED_TURNS) *turns |= 1u << k;
+    if (o.number == SIM_OBSERVED_ANGULAR_VELOCITY) *turns |= 1u << k;
     else four.x[k] = sim_observe_clip(four.x[k]);
   }
   return four;
@@ -79,7 +79,7 @@ CORE_KERNEL_FN void sim_observe_rows(const CoreDeviceThread *at, const SimDevice
     for (uint32_t left = turns; left; left &= left - 1) {
       const uint32_t now = left & (0u - left);
       const real w = now == 1 ? four.x[0] : now == 2 ? four.x[1] : now == 4 ? four.x[2] : four.x[3];
-      const real shown = sim_observe_clip(sim_observe_turns(w));
+      const real shown = sim_observe_clip(sim_observe_angular_velocity(w));
       CORE_DEVICE_UNROLL for (unsigned k = 0; k < SIM_OBSERVE_FOUR; k++)
         if (now >> k & 1u) four.x[k] = shown;
     }
@@ -96,7 +96,7 @@ CORE_KERNEL_FN void sim_observe_entities(const CoreDeviceThread *at, const SimDe
     const SimWorld *world = &a->batch.worlds[(size_t)a->batch.first + place.whole];
     const SimObserveAt row = sim_observe_at(&a->batch, world, (uint32_t)place.rest);
     a->observations[first + i] =
-      sim_entity_number(row.model, world, row.template_row, sim_observe_place_of(&a->batch, row.next));
+      sim_entity_number(row.model, world, row.template_row, sim_observe_source_of(&a->batch, row.next));
   }
 }
 

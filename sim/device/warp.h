@@ -19,11 +19,11 @@ enum {
   SIM_WARP_RESIDENT = 16,   /* warps of a multiprocessor, limited by registers */
   SIM_WARP_RESERVED = 1024, /* bytes of shared memory that CUDA reserves for a block */
   SIM_WARP_PASSES = 8,      /* of joints and contacts, in shared memory; the schedule of further ones is spilled */
-  SIM_WARP_IDLE = 0,        /* number of the contact, and joint, of lanes that have none: of a dummy body with itself */
+  SIM_WARP_PAD = 0,        /* number of the contact, and joint, of lanes that have none: of a dummy body with itself */
 };
 
 /* Flags of contacts and joints: which of their bodies can move, and SimPair.forgets. */
-enum { SIM_WARP_A_MOVES = 1, SIM_WARP_B_MOVES = 2, SIM_WARP_FORGETS = 4 };
+enum { SIM_WARP_A_MOVES = 1, SIM_WARP_B_MOVES = 2, SIM_WARP_CLEARS_IMPULSE = 4 };
 
 /* Records that lanes read in units of 16 bytes. Their size is an odd number of units, so that eight neighbouring lanes
  * read from different banks of shared memory. */
@@ -56,9 +56,9 @@ typedef struct SimWarpJoint {
   SimMass a_mass, b_mass;
   SimVec a_arm, b_arm;
   SimVec impulse;
-  real spin_impulse, spin_bias;
+  real angular_impulse, angular_bias;
   uint16_t a, b;         /* as in SimWarpContact */
-  uint8_t flags, fixed, spins;
+  uint8_t flags, fixed, has_angular_constraint;
   real spin;             /* angular impulse of the motor */
 } SimWarpJoint;
 
@@ -82,7 +82,7 @@ typedef struct SimWarpLayout {
   int hits;                          /* at most, of a warp, a kind and 32 pairs */
   int pair_words, warm_words;        /* of SimWorld.touching and .warm, for this size */
   uint32_t bodies, boxes;            /* strides from world to world: an odd number of 16 bytes */
-  uint32_t world, box, contact, meets, hit, starts, scheduled, schedule; /* offsets; bodies are at 0 */
+  uint32_t world, box, contact, overlap_bits, hit, starts, scheduled, schedule; /* offsets; bodies are at 0 */
   uint32_t bytes;                    /* of shared memory */
   uint32_t spill_scheduled, spill_schedule; /* offsets in the spill; contacts are at 0 */
   uint32_t spill_bytes;              /* of device memory */
@@ -101,7 +101,7 @@ typedef struct SimWarp {
   SimWarpJoint *joint;          /* [1 + worlds * joints], the idle one first */
   SimWarpContact *contact;      /* [1 + room], the idle one first */
   SimWavefrontContact *scheduled; /* [contacts]: world by world, in the order of the model */
-  uint32_t *meets;              /* [lanes]: bits of pairs whose boxes overlap */
+  uint32_t *overlap_bits;              /* [lanes]: bits of pairs whose boxes overlap */
   uint16_t *hit;                /* [hits]: pairs of a kind whose boxes overlap, world by world: 256 * world + pair */
   uint16_t *starts;             /* [worlds][wavefronts]: where a wavefront begins: 32 * pass + its first lane */
   uint16_t *schedule;           /* [passes][lanes]: what a lane applies: passes of joints, then those of contacts */
@@ -152,7 +152,7 @@ SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
   if (l.room < worlds) l.room = worlds;
   if (l.room > contacts) l.room = contacts;
   l.bytes += (uint32_t)((size_t)l.room * sizeof(SimWarpContact));
-  l.meets = l.hit = l.starts = l.bytes;
+  l.overlap_bits = l.hit = l.starts = l.bytes;
   l.scheduled = l.starts + (uint32_t)((starts + 3) / 4 * 4);
   const size_t used = l.scheduled - l.starts + (size_t)l.room * sizeof(SimWavefrontContact);
   l.bytes = (l.bytes + (uint32_t)(used > lists ? used : lists) + 15) / 16 * 16;
@@ -194,7 +194,7 @@ SIM_FN SimWarp sim_warp_of(const CoreDeviceThread *at, const SimWarpLayout *layo
   t.joint = (SimWarpJoint *)(share + layout->box);
   t.contact = (SimWarpContact *)(share + layout->contact);
   t.scheduled = (SimWavefrontContact *)(share + layout->scheduled);
-  t.meets = (uint32_t *)(share + layout->meets);
+  t.overlap_bits = (uint32_t *)(share + layout->overlap_bits);
   t.hit = (uint16_t *)(share + layout->hit);
   t.starts = (uint16_t *)(share + layout->starts);
   t.schedule = (uint16_t *)(share + layout->schedule);
@@ -247,18 +247,18 @@ SIM_FN uint16_t sim_warp_body_offset(const SimWarp *t, unsigned world, unsigned 
 }
 
 /* Set the idle joint, and the idle contact with the dummy body. */
-CORE_KERNEL_FN void sim_warp_idle_joint(const SimWarp *t) {
+CORE_KERNEL_FN void sim_warp_pad_joint(const SimWarp *t) {
   SimWarpJoint idle;
   memset(&idle, 0, sizeof idle);
   idle.a = idle.b = sim_warp_body_offset(t, (unsigned)t->layout->worlds, 0);
-  t->joint[SIM_WARP_IDLE] = idle;
+  t->joint[SIM_WARP_PAD] = idle;
 }
-CORE_KERNEL_FN void sim_warp_idle_contact(const SimWarp *t) {
+CORE_KERNEL_FN void sim_warp_pad_contact(const SimWarp *t) {
   SimWarpContact idle;
   memset(&idle, 0, sizeof idle);
   idle.a = idle.b = sim_warp_body_offset(t, (unsigned)t->layout->worlds, 0);
   idle.sum_order = SIM_WAVEFRONT_ALONE;
-  t->contact[SIM_WARP_IDLE] = idle;
+  t->contact[SIM_WARP_PAD] = idle;
   memset(sim_warp_body(t, idle.a), 0, sizeof(SimBody));
 }
 
@@ -292,7 +292,7 @@ CORE_KERNEL_FN int sim_warp_pack(const SimWarp *t, int first, uint64_t sizes, un
     const unsigned before = more ? first_ones.before : first_ones.all + others.before;
     const bool granted = size > 0 && before + size <= SIM_WARP_LANES;
     if (sim_warp_ballot(t, granted && sharing & 1u)) *shared_out |= 1u << (pass < 31 ? pass : 31);
-    *sim_warp_entry(t, first + pass, false) = SIM_WARP_IDLE;
+    *sim_warp_entry(t, first + pass, false) = SIM_WARP_PAD;
     if (!granted) continue;
     *start++ = (uint16_t)(SIM_WARP_LANES * (unsigned)pass + before);
     sizes >>= SIM_WAVEFRONT_BITS;

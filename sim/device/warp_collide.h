@@ -9,7 +9,7 @@ typedef struct SimWarpFound {
   int contacts;      /* of all worlds */
   unsigned made;     /* contacts */
   unsigned touched[SIM_PAIR_KINDS]; /* pairs of each kind that overlap */
-  uint32_t touching; /* bits: which of the present 32 pairs overlap */
+  uint32_t overlap_pairs; /* bits: which of the present 32 pairs overlap */
   int bits;          /* of rewards */
 } SimWarpFound;
 
@@ -25,7 +25,7 @@ CORE_KERNEL_FN void sim_warp_update_boxes(const SimWarp *t) {
     for (int i = (int)t->part; i < model->moving_count; i += (int)t->parts) {
       const int k = model->moving[i];
       SimVec corner[SIM_VERTICES];
-      sim_step_fall_shape(model, k, &body[k]);
+      sim_step_apply_gravity_to_shape(model, k, &body[k]);
       if (k < model->size.polygons) box[k] = sim_move_polygon_box(&model->outline[k], &body[k], corner);
       else box[k] = sim_move_circle_box(body[k].position, model->radius[k]);
     }
@@ -34,8 +34,8 @@ CORE_KERNEL_FN void sim_warp_update_boxes(const SimWarp *t) {
 }
 
 /* Broad phase: bits of the pairs 32 * word .. + 31 of the owner's world whose boxes overlap; 0 for other lanes. */
-CORE_KERNEL_FN uint32_t sim_warp_meet(const SimWarp *t, int word) {
-  uint32_t meets = 0;
+CORE_KERNEL_FN uint32_t sim_warp_broad_phase(const SimWarp *t, int word) {
+  uint32_t overlap_bits = 0;
   if (sim_warp_works(t)) {
     const SimModel *model = t->world[t->mine].model;
     const char *box = (const char *)sim_warp_boxes(t, t->mine);
@@ -44,16 +44,16 @@ CORE_KERNEL_FN uint32_t sim_warp_meet(const SimWarp *t, int word) {
       const uint8_t *at = model->pair_box[i];
       const SimBox *a = (const SimBox *)__builtin_assume_aligned(box + at[0], 16);
       const SimBox *b = (const SimBox *)__builtin_assume_aligned(box + at[1], 16);
-      if (sim_collide_boxes(*a, *b)) meets |= 1u << i % 32;
+      if (sim_collide_boxes(*a, *b)) overlap_bits |= 1u << i % 32;
     }
   }
-  if (t->parts == 1) return meets;
-  t->meets[t->lane] = meets;
+  if (t->parts == 1) return overlap_bits;
+  t->overlap_bits[t->lane] = overlap_bits;
   sim_warp_barrier(t);
   if (sim_warp_owns(t))
-    for (unsigned k = 1; k < t->parts; k++) meets |= t->meets[t->lane + k * (unsigned)t->layout->worlds];
+    for (unsigned k = 1; k < t->parts; k++) overlap_bits |= t->overlap_bits[t->lane + k * (unsigned)t->layout->worlds];
   sim_warp_barrier(t);
-  return sim_warp_owns(t) ? meets : 0;
+  return sim_warp_owns(t) ? overlap_bits : 0;
 }
 
 /* A shape with its corners, computed here: cheaper than storing those of all shapes. */
@@ -91,7 +91,7 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
     .a = sim_warp_body_offset(t, w, pair->a), .b = sim_warp_body_offset(t, w, pair->b), .impulse = c.impulse,
     .sum_order = SIM_WAVEFRONT_ALONE,
     .flags = (uint8_t)((a_moves ? SIM_WARP_A_MOVES : 0) | (b_moves ? SIM_WARP_B_MOVES : 0) |
-                       (pair->forgets ? SIM_WARP_FORGETS : 0)),
+                       (pair->clears_impulse ? SIM_WARP_CLEARS_IMPULSE : 0)),
     .slot = (uint8_t)slot, .world = (uint8_t)w, .ordinal = (uint8_t)ordinal, .kind = (uint8_t)kind,
     .round = (uint8_t)round, .rank = (uint8_t)rank,
     .ends = {(uint8_t)sim_wavefronts_end(model, pair->a), (uint8_t)sim_wavefronts_end(model, pair->b)},
@@ -100,7 +100,7 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
 }
 
 /* The owner counts from the ballots on hits begin .. begin + 31; its world's hits are first .. end - 1. */
-CORE_KERNEL_FN void sim_warp_note(const SimWarp *t, int kind, const SimPair *pair, unsigned begin, unsigned first,
+CORE_KERNEL_FN void sim_warp_count_hits(const SimWarp *t, int kind, const SimPair *pair, unsigned begin, unsigned first,
                                   unsigned end, uint32_t overlapping, uint32_t one, uint32_t two, SimWarpFound *found) {
   const uint32_t before = sim_warp_below(first > begin ? first - begin : 0);
   const uint32_t own = end > begin ? sim_warp_below(end - begin) & ~before : 0;
@@ -109,7 +109,7 @@ CORE_KERNEL_FN void sim_warp_note(const SimWarp *t, int kind, const SimPair *pai
   found->made += core_device_count_bits(one & own) + core_device_count_bits(two & own);
   for (uint32_t left = overlapping & own; left; left &= left - 1) {
     const unsigned i = t->hit[begin + (unsigned)real_lowest_bit(left)] & 255u;
-    found->touching |= 1u << i % 32;
+    found->overlap_pairs |= 1u << i % 32;
     found->bits |= pair[i].reward;
   }
   world->touched = (uint8_t)found->touched[kind];
@@ -148,21 +148,22 @@ CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits
     found->contacts += (int)(core_device_count_bits(one) + core_device_count_bits(two));
     sim_warp_barrier(t);
     if (sim_warp_owns(t))
-      sim_warp_note(t, kind, t->world[t->lane].model->pair, begin, first, end, overlapping, one, two, found);
+      sim_warp_count_hits(t, kind, t->world[t->lane].model->pair, begin, first, end, overlapping, one, two, found);
     sim_warp_barrier(t);
   }
 }
 
 /* Tests the pairs of a kind among pairs 32 * word .. + 31; meets: bits of those whose boxes overlap. */
-CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uint32_t meets, SimWarpFound *found) {
+CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uint32_t overlap_bits,
+                                       SimWarpFound *found) {
   const bool owns = sim_warp_owns(t);
   if (owns) {
     const int *kind_end = t->world[t->lane].model->pair_end;
     const int from = kind > 0 ? kind_end[kind - 1] - 32 * word : 0, to = kind_end[kind] - 32 * word;
-    meets &= to > 0 ? sim_warp_below((unsigned)to) : 0;
-    meets &= from > 0 ? ~sim_warp_below((unsigned)from) : 0xffffffffu;
+    overlap_bits &= to > 0 ? sim_warp_below((unsigned)to) : 0;
+    overlap_bits &= from > 0 ? ~sim_warp_below((unsigned)from) : 0xffffffffu;
   }
-  const SimWarpSum sum = sim_warp_sum(t, core_device_count_bits(meets));
+  const SimWarpSum sum = sim_warp_sum(t, core_device_count_bits(overlap_bits));
   if (sum.all == 0) return;
   unsigned end = sum.before;
   if (owns) {
@@ -170,7 +171,7 @@ CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uin
     world->hit = (uint16_t)sum.before;
     world->touched = (uint8_t)found->touched[kind];
     world->made = (uint8_t)found->made;
-    for (uint32_t left = meets; left; left &= left - 1)
+    for (uint32_t left = overlap_bits; left; left &= left - 1)
       t->hit[end++] = (uint16_t)(t->lane << 8 | (unsigned)(32 * word + real_lowest_bit(left)));
   }
   sim_warp_barrier(t);
@@ -217,12 +218,12 @@ CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFou
 CORE_KERNEL_FN int sim_warp_collide(const SimWarp *t, SimWarpFound *found, uint32_t *shared_out) {
   memset(found, 0, sizeof *found);
   for (int word = 0; word < t->layout->pair_words; word++) {
-    const uint32_t meets = sim_warp_meet(t, word);
-    found->touching = 0;
-    sim_warp_test_kind(t, SIM_RR, word, meets, found);
-    sim_warp_test_kind(t, SIM_CR, word, meets, found);
-    sim_warp_test_kind(t, SIM_CC, word, meets, found);
-    if (sim_warp_owns(t)) t->world[t->lane].state->touching[word] = found->touching;
+    const uint32_t overlap_bits = sim_warp_broad_phase(t, word);
+    found->overlap_pairs = 0;
+    sim_warp_test_kind(t, SIM_RR, word, overlap_bits, found);
+    sim_warp_test_kind(t, SIM_CR, word, overlap_bits, found);
+    sim_warp_test_kind(t, SIM_CC, word, overlap_bits, found);
+    if (sim_warp_owns(t)) t->world[t->lane].state->overlap_pairs[word] = found->overlap_pairs;
   }
   return sim_warp_schedule_contacts(t, found, shared_out);
 }

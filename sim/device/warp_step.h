@@ -17,7 +17,7 @@ CORE_KERNEL_FN bool sim_warp_changes(bool moves, SimVec velocity, real spin) {
 }
 
 /* Adds a push to a body. was: the body as this lane has read it. */
-CORE_KERNEL_FN void sim_warp_give_to(SimBody *body, const SimBody *was, bool moves, SimVec velocity, real spin) {
+CORE_KERNEL_FN void sim_warp_add_delta(SimBody *body, const SimBody *was, bool moves, SimVec velocity, real spin) {
   if (!sim_warp_changes(moves, velocity, spin)) return;
   body->velocity = sim_vec_add(was->velocity, velocity);
   body->angular_velocity = was->angular_velocity + spin;
@@ -25,10 +25,10 @@ CORE_KERNEL_FN void sim_warp_give_to(SimBody *body, const SimBody *was, bool mov
 CORE_KERNEL_FN void sim_warp_give(const SimWarp *t, unsigned at, bool moves, SimVec velocity, real spin) {
   SimBody *body = sim_warp_body(t, at);
   const SimBody was = *body;
-  sim_warp_give_to(body, &was, moves, velocity, spin);
+  sim_warp_add_delta(body, &was, moves, velocity, spin);
 }
 
-CORE_KERNEL_FN void sim_warp_spin(const SimWarp *t, unsigned at, bool moves, real spin) {
+CORE_KERNEL_FN void sim_warp_angular_impulse(const SimWarp *t, unsigned at, bool moves, real spin) {
   if (moves || spin != 0.0f) sim_warp_body(t, at)->angular_velocity += spin;
 }
 
@@ -52,8 +52,9 @@ CORE_KERNEL_FN SimJointModel sim_warp_joint_model(const SimWarpJoint *r) {
   return j;
 }
 CORE_KERNEL_FN SimJointStep sim_warp_joint_step(const SimWarpJoint *r) {
-  const SimJointStep s = {.a_arm = r->a_arm, .b_arm = r->b_arm, .spin_bias = r->spin_bias, .spins = r->spins,
-                          .impulse = r->impulse, .spin_impulse = r->spin_impulse};
+  const SimJointStep s = {.a_arm = r->a_arm, .b_arm = r->b_arm, .angular_bias = r->angular_bias,
+                          .has_angular_constraint = r->has_angular_constraint,
+                          .impulse = r->impulse, .angular_impulse = r->angular_impulse};
   return s;
 }
 
@@ -69,10 +70,11 @@ CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
   const SimWarpJoint made = {
     .a_share = model->a_share, .b_share = model->b_share, .inverse_sum_mass = model->inverse_sum_mass,
     .inverse_sum_inertia = model->inverse_sum_inertia, .a_mass = model->a_mass, .b_mass = model->b_mass,
-    .a_arm = s.a_arm, .b_arm = s.b_arm, .impulse = s.impulse, .spin_impulse = s.spin_impulse, .spin_bias = s.spin_bias,
+    .a_arm = s.a_arm, .b_arm = s.b_arm, .impulse = s.impulse, .angular_impulse = s.angular_impulse,
+      .angular_bias = s.angular_bias,
     .a = a_at, .b = b_at,
     .flags = (uint8_t)((moves[model->a] ? SIM_WARP_A_MOVES : 0) | (moves[model->b] ? SIM_WARP_B_MOVES : 0)),
-    .fixed = model->fixed != 0, .spins = s.spins != 0,
+    .fixed = model->fixed != 0, .has_angular_constraint = s.has_angular_constraint != 0,
     .spin = sim_actuate_motor(model, a, b, sim_task_motor(model, &world->command)),
   };
   *sim_warp_joint(t, t->mine, j) = made;
@@ -105,14 +107,14 @@ CORE_KERNEL_FN void sim_warp_schedule_joints(SimWarp *t) {
 
 /* Motors and thrusters. All motors see the velocities before any of them acts. */
 CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
-  if (t->lane == 0) sim_warp_idle_joint(t);
+  if (t->lane == 0) sim_warp_pad_joint(t);
   if (sim_warp_works(t))
     for (int j = (int)t->part; j < t->world[t->mine].model->joint_count; j += (int)t->parts) sim_warp_begin_joint(t, j);
   sim_warp_barrier(t);
   for (int pass = 0; pass < t->joint_passes; pass++) {
     const SimWarpJoint joint = *sim_warp_joint_of(t, pass, false);
-    sim_warp_spin(t, joint.a, joint.flags & SIM_WARP_A_MOVES, joint.spin * joint.a_mass.inverse_inertia);
-    sim_warp_spin(t, joint.b, joint.flags & SIM_WARP_B_MOVES, -(joint.spin * joint.b_mass.inverse_inertia));
+    sim_warp_angular_impulse(t, joint.a, joint.flags & SIM_WARP_A_MOVES, joint.spin * joint.a_mass.inverse_inertia);
+    sim_warp_angular_impulse(t, joint.b, joint.flags & SIM_WARP_B_MOVES, -(joint.spin * joint.b_mass.inverse_inertia));
     sim_warp_barrier(t);
   }
   if (sim_warp_owns(t)) {
@@ -122,8 +124,8 @@ CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
       const real control = sim_task_thruster(thruster, &world->command);
       const unsigned at = sim_warp_body_offset(t, t->lane, thruster->shape);
       if (control == 0.0f) continue;
-      const SimPush push = sim_actuate_thruster(thruster, sim_warp_body(t, at), control);
-      sim_warp_give(t, at, world->model->moves[thruster->shape], push.a_velocity, push.a_spin);
+      const SimVelocityDelta delta = sim_actuate_thruster(thruster, sim_warp_body(t, at), control);
+      sim_warp_give(t, at, world->model->moves[thruster->shape], delta.a_velocity, delta.a_angular_velocity);
     }
   }
   sim_warp_barrier(t);
@@ -141,14 +143,14 @@ CORE_KERNEL_FN SimContact sim_warp_read_contact(const SimWarpContact *r) {
 CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
   for (int begin = 0; begin < contacts; begin += SIM_WARP_LANES) {
     const bool some = begin + (int)t->lane < contacts;
-    const SimWarpContact r = *sim_warp_contact(t, some ? 1 + (unsigned)begin + t->lane : SIM_WARP_IDLE, false);
+    const SimWarpContact r = *sim_warp_contact(t, some ? 1 + (unsigned)begin + t->lane : SIM_WARP_PAD, false);
     const SimContact c = sim_warp_read_contact(&r);
-    const SimPush push = sim_contact_warm_start(&c, sim_warp_body(t, r.a), sim_warp_body(t, r.b));
+    const SimVelocityDelta delta = sim_contact_warm_start(&c, sim_warp_body(t, r.a), sim_warp_body(t, r.b));
     for (uint32_t left = sim_warp_ballot(t, some), next = 0; left; next++) {
       const bool now = some && r.ordinal == next;
       if (now) {
-        sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
-        sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
+        sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, delta.a_velocity, delta.a_angular_velocity);
+        sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, delta.b_velocity, delta.b_angular_velocity);
       }
       left &= ~sim_warp_ballot(t, now);
       sim_warp_barrier(t);
@@ -158,9 +160,9 @@ CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
     const SimWarpJoint r = *sim_warp_joint_of(t, pass, false);
     const SimJointModel model = sim_warp_joint_model(&r);
     const SimJointStep step = sim_warp_joint_step(&r);
-    const SimPush push = sim_joint_warm_start(&model, &step);
-    sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
-    sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
+    const SimVelocityDelta delta = sim_joint_warm_start(&model, &step);
+    sim_warp_give(t, r.a, r.flags & SIM_WARP_A_MOVES, delta.a_velocity, delta.a_angular_velocity);
+    sim_warp_give(t, r.b, r.flags & SIM_WARP_B_MOVES, delta.b_velocity, delta.b_angular_velocity);
     sim_warp_barrier(t);
   }
 }
@@ -176,31 +178,31 @@ CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool in_sh
   const bool a_moves = r.flags & SIM_WARP_A_MOVES, b_moves = r.flags & SIM_WARP_B_MOVES;
   SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
   const SimBody a_was = *a, b_was = *b;
-  const SimJointPush push = sim_joint_resolve(&model, &step, &a_was, &b_was);
-  if (number != SIM_WARP_IDLE) { /* which several lanes have */
+  const SimJointDelta delta = sim_joint_resolve(&model, &step, &a_was, &b_was);
+  if (number != SIM_WARP_PAD) { /* which several lanes have */
     joint->impulse = step.impulse;
-    joint->spin_impulse = step.spin_impulse;
+    joint->angular_impulse = step.angular_impulse;
   }
-  if (a_moves) a->position = sim_vec_add(a_was.position, push.a_shift);
-  if (b_moves) b->position = sim_vec_add(b_was.position, push.b_shift);
-  sim_warp_give_to(a, &a_was, a_moves, push.on.a_velocity, push.on.a_spin);
-  sim_warp_give_to(b, &b_was, b_moves, push.on.b_velocity, push.on.b_spin);
+  if (a_moves) a->position = sim_vec_add(a_was.position, delta.a_shift);
+  if (b_moves) b->position = sim_vec_add(b_was.position, delta.b_shift);
+  sim_warp_add_delta(a, &a_was, a_moves, delta.on.a_velocity, delta.on.a_angular_velocity);
+  sim_warp_add_delta(b, &b_was, b_moves, delta.on.b_velocity, delta.on.b_angular_velocity);
   sim_warp_barrier(t);
 }
 
 /* Applies the pushes of contacts whose groups share bodies, in sum_order: first to all bodies a, then to all b. */
-CORE_KERNEL_FN void sim_warp_share_out(const SimWarp *t, const SimWarpContact *r, const SimPush *push) {
+CORE_KERNEL_FN void sim_warp_apply_shared(const SimWarp *t, const SimWarpContact *r, const SimVelocityDelta *delta) {
   bool shares = r->sum_order != SIM_WAVEFRONT_ALONE;
   for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
     const bool now = r->sum_order == next;
-    if (now) sim_warp_give(t, r->a, r->flags & SIM_WARP_A_MOVES, push->a_velocity, push->a_spin);
+    if (now) sim_warp_give(t, r->a, r->flags & SIM_WARP_A_MOVES, delta->a_velocity, delta->a_angular_velocity);
     left &= ~sim_warp_ballot(t, now);
     sim_warp_barrier(t);
   }
-  shares = shares && sim_warp_changes(r->flags & SIM_WARP_B_MOVES, push->b_velocity, push->b_spin);
+  shares = shares && sim_warp_changes(r->flags & SIM_WARP_B_MOVES, delta->b_velocity, delta->b_angular_velocity);
   for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
     const bool now = r->sum_order == next;
-    if (now) sim_warp_give(t, r->b, r->flags & SIM_WARP_B_MOVES, push->b_velocity, push->b_spin);
+    if (now) sim_warp_give(t, r->b, r->flags & SIM_WARP_B_MOVES, delta->b_velocity, delta->b_angular_velocity);
     left &= ~sim_warp_ballot(t, now);
     sim_warp_barrier(t);
   }
@@ -214,14 +216,14 @@ CORE_KERNEL_FN void sim_warp_apply_contacts(const SimWarp *t, int pass, bool sha
   SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
   const SimBody a_was = *a, b_was = *b;
   const SimContactArms arms = sim_contact_arms(&c, a_was.position, b_was.position);
-  const SimPush push = sim_contact_resolve(&c, &arms, &a_was, &b_was);
-  if (number != SIM_WARP_IDLE) contact->impulse = r.flags & SIM_WARP_FORGETS ? sim_vec(0.0f, 0.0f) : c.impulse;
+  const SimVelocityDelta delta = sim_contact_resolve(&c, &arms, &a_was, &b_was);
+  if (number != SIM_WARP_PAD) contact->impulse = r.flags & SIM_WARP_CLEARS_IMPULSE ? sim_vec(0.0f, 0.0f) : c.impulse;
   if (r.sum_order == SIM_WAVEFRONT_ALONE) {
-    sim_warp_give_to(a, &a_was, r.flags & SIM_WARP_A_MOVES, push.a_velocity, push.a_spin);
-    sim_warp_give_to(b, &b_was, r.flags & SIM_WARP_B_MOVES, push.b_velocity, push.b_spin);
+    sim_warp_add_delta(a, &a_was, r.flags & SIM_WARP_A_MOVES, delta.a_velocity, delta.a_angular_velocity);
+    sim_warp_add_delta(b, &b_was, r.flags & SIM_WARP_B_MOVES, delta.b_velocity, delta.b_angular_velocity);
   }
   sim_warp_barrier(t);
-  if (shared_out) sim_warp_share_out(t, &r, &push);
+  if (shared_out) sim_warp_apply_shared(t, &r, &delta);
 }
 
 CORE_KERNEL_FN void sim_warp_iterate(const SimWarp *t, int passes, uint32_t shared_out, bool in_shared) {
@@ -243,7 +245,7 @@ CORE_KERNEL_FN void sim_warp_solve(const SimWarp *t, int contacts, int passes, u
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
 /* Stores the impulses of contacts and joints for the next step; those of other contacts become 0. */
-CORE_KERNEL_FN void sim_warp_keep_impulses(const SimWarp *t, const SimWarpFound *found) {
+CORE_KERNEL_FN void sim_warp_store_impulses(const SimWarp *t, const SimWarpFound *found) {
   if (sim_warp_owns(t)) {
     const SimWarpWorld *world = &t->world[t->lane];
     const SimWavefrontContact *scheduled = sim_warp_scheduled(t, found->contacts) + world->contact;
@@ -266,7 +268,7 @@ CORE_KERNEL_FN void sim_warp_keep_impulses(const SimWarp *t, const SimWarpFound 
       const SimWarpJoint *joint = sim_warp_joint(t, t->mine, j);
       const int slot = world->model->joint[j].slot;
       world->state->joint_impulse[slot] = joint->impulse;
-      world->state->joint_spin_impulse[slot] = joint->spin_impulse;
+      world->state->joint_spin_impulse[slot] = joint->angular_impulse;
     }
   }
 }
@@ -274,7 +276,7 @@ CORE_KERNEL_FN void sim_warp_keep_impulses(const SimWarp *t, const SimWarpFound 
 /* Before the first physics step: loads bodies to shared memory and schedules joints. The owners have set their worlds'
  * model, state and command. */
 CORE_KERNEL_FN void sim_warp_begin(SimWarp *t) {
-  if (t->lane == 0) sim_warp_idle_contact(t);
+  if (t->lane == 0) sim_warp_pad_contact(t);
   sim_warp_barrier(t);
   if (sim_warp_works(t)) {
     const SimWorld *state = t->world[t->mine].state;
@@ -293,7 +295,7 @@ CORE_KERNEL_FN int sim_warp_step(const SimWarp *t) {
   sim_warp_actuate(t);
   sim_warp_warm_start(t, found.contacts);
   sim_warp_solve(t, found.contacts, passes, shared_out);
-  sim_warp_keep_impulses(t, &found);
+  sim_warp_store_impulses(t, &found);
   if (sim_warp_works(t)) {
     const SimModel *model = t->world[t->mine].model;
     SimBody *body = sim_warp_bodies(t, t->mine);
@@ -316,7 +318,7 @@ CORE_KERNEL_FN bool sim_warp_end_steps(const SimWarp *t) {
       zero += sim_task_body_zero(&body[world->model->moving[i]]);
     for (int j = (int)t->part; j < world->model->joint_count; j += (int)t->parts) {
       const SimWarpJoint *joint = sim_warp_joint(t, t->mine, j);
-      zero += sim_task_joint_zero(joint->impulse, joint->spin_impulse);
+      zero += sim_task_joint_zero(joint->impulse, joint->angular_impulse);
     }
   }
   const bool nonfinite = (sim_warp_ballot(t, real_is_nan(zero)) & lanes) != 0;

@@ -153,9 +153,9 @@ SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *ra
   shape.rotation = core_random_uniform(random, 0, 2 * REAL_PI);
   *own = sim_generate_draw_anchor(random, &shape, !rect);
   *at = sim_generate_draw_anchor(random, partner, sim_generate_is_circle(level, target));
-  SimVec arm = sim_generate_to_world(&shape, *own), meeting = sim_generate_to_world(partner, *at);
-  shape.x = meeting.x - arm.x;
-  shape.y = meeting.y - arm.y;
+  SimVec arm = sim_generate_to_world(&shape, *own), overlap_bits = sim_generate_to_world(partner, *at);
+  shape.x = overlap_bits.x - arm.x;
+  shape.y = overlap_bits.y - arm.y;
   float allowed[4];
   for (int role = 0; role < 4; role++) allowed[role] = sim_generate_allowed(partner->role, role);
   shape.role = sim_generate_role(random, level, allowed);
@@ -174,12 +174,12 @@ SIM_CALLED_FN int sim_generate_add_connected(SimLevel *level, CoreRandomStream *
   SimVec own, at;
   int target = sim_generate_draw_kinds(random, level, &rect);
   int added = sim_generate_place_shape(level, random, target, rect, &own, &at);
-  SimVec meeting = sim_generate_to_world(sim_generate_shape(level, target), at);
+  SimVec overlap_bits = sim_generate_to_world(sim_generate_shape(level, target), at);
   bool first = added < target;
   SimVec a = first ? own : at, b = first ? at : own;
   SimJoint joint = {
     .a = first ? added : target, .b = first ? target : added, .a_x = a.x, .a_y = a.y, .b_x = b.x, .b_y = b.y,
-    .global_x = meeting.x, .global_y = meeting.y,
+    .global_x = overlap_bits.x, .global_y = overlap_bits.y,
   };
   sim_generate_draw_joint(random, level, force_revolute, &joint);
   level->joint[slot] = joint;

@@ -25,14 +25,14 @@ SIM_FN real sim_actuate_motor(const SimJointModel *j, const SimBody *a, const Si
 }
 
 /* The push of a thruster under control 0..1, in the a fields. */
-SIM_FN SimPush sim_actuate_thruster(const SimThrusterModel *t, const SimBody *body, real control) {
+SIM_FN SimVelocityDelta sim_actuate_thruster(const SimThrusterModel *t, const SimBody *body, real control) {
   RealSinCos turn = real_sin_cos(t->rotation + body->rotation);
   SimVec arm = sim_vec_rotate(body->sine, body->cosine, t->anchor), direction = sim_vec(turn.cosine, turn.sine);
   real force = t->power * SIM_THRUSTER_POWER * control * SIM_DT;
-  SimPush push = {0};
-  push.a_velocity = sim_vec_scale(force, sim_vec_scale(t->mass.inverse_mass, direction));
-  push.a_spin = t->mass.inverse_inertia * sim_vec_cross(arm, direction) * force;
-  return push;
+  SimVelocityDelta delta = {0};
+  delta.a_velocity = sim_vec_scale(force, sim_vec_scale(t->mass.inverse_mass, direction));
+  delta.a_angular_velocity = t->mass.inverse_inertia * sim_vec_cross(arm, direction) * force;
+  return delta;
 }
 
 #endif

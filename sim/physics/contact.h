@@ -17,7 +17,7 @@ typedef struct SimContact {
   SimMass a_mass, b_mass;
   real penetration, restitution_target, friction;
   SimVec impulse;        /* accumulated: x along the normal, y along the tangent */
-  uint8_t a, b, reward, resolved, forgets, number; /* as in SimPair, which begins with these */
+  uint8_t a, b, reward, resolved, clears_impulse, number; /* as in SimPair, which begins with these */
   uint16_t slot;
 } SimContact;
 enum { SIM_CONTACT_REALS = 13 }; /* that it begins with */
@@ -35,24 +35,24 @@ SIM_FN real sim_contact_restitution(const SimBody *a, const SimBody *b, SimVec n
 }
 
 /* An impulse J at arms r1, r2 from the centres: a receives -J, b receives J. */
-SIM_FN SimPush sim_contact_push(const SimContact *c, SimVec r1, SimVec r2, SimVec impulse) {
-  SimPush push;
-  push.a_velocity = sim_vec_scale(-c->a_mass.inverse_mass, impulse);
-  push.b_velocity = sim_vec_scale(c->b_mass.inverse_mass, impulse);
-  push.a_spin = -c->a_mass.inverse_inertia * sim_vec_cross(r1, impulse);
-  push.b_spin = c->b_mass.inverse_inertia * sim_vec_cross(r2, impulse);
-  return push;
+SIM_FN SimVelocityDelta sim_contact_velocity_delta(const SimContact *c, SimVec r1, SimVec r2, SimVec impulse) {
+  SimVelocityDelta delta;
+  delta.a_velocity = sim_vec_scale(-c->a_mass.inverse_mass, impulse);
+  delta.b_velocity = sim_vec_scale(c->b_mass.inverse_mass, impulse);
+  delta.a_angular_velocity = -c->a_mass.inverse_inertia * sim_vec_cross(r1, impulse);
+  delta.b_angular_velocity = c->b_mass.inverse_inertia * sim_vec_cross(r2, impulse);
+  return delta;
 }
 
 /* Warm start: the push of the impulse that the last step accumulated. */
-SIM_FN SimPush sim_contact_warm_start(const SimContact *c, const SimBody *a, const SimBody *b) {
+SIM_FN SimVelocityDelta sim_contact_warm_start(const SimContact *c, const SimBody *a, const SimBody *b) {
   SimVec impulse = sim_vec_add(sim_vec_scale(c->impulse.x, c->normal),
                                sim_vec_scale(c->impulse.y, sim_vec_tangent(c->normal)));
-  return sim_contact_push(c, sim_vec_sub(c->point, a->position), sim_vec_sub(c->point, b->position), impulse);
+  return sim_contact_velocity_delta(c, sim_vec_sub(c->point, a->position), sim_vec_sub(c->point, b->position), impulse);
 }
 
 /* 1 / effective mass of the contact along `axis`. */
-SIM_FN real sim_contact_compliance(const SimContact *c, SimVec r1, SimVec r2, SimVec axis) {
+SIM_FN real sim_contact_inv_effective_mass(const SimContact *c, SimVec r1, SimVec r2, SimVec axis) {
   real along1 = sim_vec_dot(r1, axis), along2 = sim_vec_dot(r2, axis);
   return c->a_mass.inverse_mass + c->b_mass.inverse_mass +
          c->a_mass.inverse_inertia * (sim_vec_dot(r1, r1) - along1 * along1) +
@@ -62,44 +62,47 @@ SIM_FN real sim_contact_compliance(const SimContact *c, SimVec r1, SimVec r2, Si
 /* What an application needs of the bodies' positions. Only joints change those within a step. */
 typedef struct SimContactArms {
   SimVec r1, r2;
-  real normal_compliance, tangent_compliance; /* never 0 */
+  real normal_inv_mass, tangent_inv_mass; /* never 0 */
 } SimContactArms;
 
 SIM_FN SimContactArms sim_contact_arms(const SimContact *c, SimVec a_position, SimVec b_position) {
   SimContactArms arms = {.r1 = sim_vec_sub(c->point, a_position), .r2 = sim_vec_sub(c->point, b_position)};
-  arms.normal_compliance = real_zero_to_one(sim_contact_compliance(c, arms.r1, arms.r2, c->normal));
-  arms.tangent_compliance = real_zero_to_one(sim_contact_compliance(c, arms.r1, arms.r2, sim_vec_tangent(c->normal)));
+  arms.normal_inv_mass = real_zero_to_one(sim_contact_inv_effective_mass(c, arms.r1, arms.r2, c->normal));
+  arms.tangent_inv_mass = real_zero_to_one(sim_contact_inv_effective_mass(c, arms.r1, arms.r2,
+                                                                          sim_vec_tangent(c->normal)));
   return arms;
 }
 
 /* One application: normal impulse (accumulated >= 0), then friction within its cone on the velocities that the normal
  * impulse leaves. Changes c->impulse; the caller adds the push to the bodies. */
-SIM_FN SimPush sim_contact_resolve(SimContact *c, const SimContactArms *arms, const SimBody *a, const SimBody *b) {
+SIM_FN SimVelocityDelta sim_contact_resolve(SimContact *c, const SimContactArms *arms, const SimBody *a,
+                                            const SimBody *b) {
   SimVec normal = c->normal, tangent = sim_vec_tangent(normal), r1 = arms->r1, r2 = arms->r2;
-  SimVec a_velocity = sim_vec_add(a->velocity, sim_vec_spin(a->angular_velocity, r1));
-  SimVec b_velocity = sim_vec_add(b->velocity, sim_vec_spin(b->angular_velocity, r2));
-  real speed = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), normal);
+  SimVec a_velocity = sim_vec_add(a->velocity, sim_vec_cross_scalar(a->angular_velocity, r1));
+  SimVec b_velocity = sim_vec_add(b->velocity, sim_vec_cross_scalar(b->angular_velocity, r2));
+  real vn = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), normal);
   real bias = -(SIM_CONTACT_BAUMGARTE / SIM_DT) * real_min(real_of(0.0f), -c->penetration + SIM_CONTACT_SLOP);
-  real wanted = real_quotient(-speed + bias - c->restitution_target, arms->normal_compliance);
-  real total = real_max(c->impulse.x + wanted, real_of(0.0f));
-  SimPush push = sim_contact_push(c, r1, r2, sim_vec_scale(total - c->impulse.x, normal));
+  real impulse_delta = real_quotient(-vn + bias - c->restitution_target, arms->normal_inv_mass);
+  real normal_impulse = real_max(c->impulse.x + impulse_delta, real_of(0.0f));
+  SimVelocityDelta delta = sim_contact_velocity_delta(c, r1, r2, sim_vec_scale(normal_impulse - c->impulse.x, normal));
 
-  a_velocity = sim_vec_add(sim_vec_add(a->velocity, push.a_velocity),
-                           sim_vec_spin(a->angular_velocity + push.a_spin, r1));
-  b_velocity = sim_vec_add(sim_vec_add(b->velocity, push.b_velocity),
-                           sim_vec_spin(b->angular_velocity + push.b_spin, r2));
-  real slide = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), tangent);
-  real drag = real_quotient(-slide, arms->tangent_compliance);
-  real most = c->friction * total;
-  real held = real_clip(c->impulse.y + drag, -most, most);
-  SimPush rub = sim_contact_push(c, r1, r2, sim_vec_scale(held - c->impulse.y, tangent));
-  c->impulse = sim_vec(total, held);
+  a_velocity = sim_vec_add(sim_vec_add(a->velocity, delta.a_velocity),
+                           sim_vec_cross_scalar(a->angular_velocity + delta.a_angular_velocity, r1));
+  b_velocity = sim_vec_add(sim_vec_add(b->velocity, delta.b_velocity),
+                           sim_vec_cross_scalar(b->angular_velocity + delta.b_angular_velocity, r2));
+  real vt = sim_vec_dot(sim_vec_sub(b_velocity, a_velocity), tangent);
+  real tangent_delta = real_quotient(-vt, arms->tangent_inv_mass);
+  real max_friction = c->friction * normal_impulse;
+  real tangent_impulse = real_clip(c->impulse.y + tangent_delta, -max_friction, max_friction);
+  SimVelocityDelta friction_delta = sim_contact_velocity_delta(c, r1, r2,
+                                                               sim_vec_scale(tangent_impulse - c->impulse.y, tangent));
+  c->impulse = sim_vec(normal_impulse, tangent_impulse);
 
-  push.a_velocity = sim_vec_add(push.a_velocity, rub.a_velocity);
-  push.b_velocity = sim_vec_add(push.b_velocity, rub.b_velocity);
-  push.a_spin += rub.a_spin;
-  push.b_spin += rub.b_spin;
-  return push;
+  delta.a_velocity = sim_vec_add(delta.a_velocity, friction_delta.a_velocity);
+  delta.b_velocity = sim_vec_add(delta.b_velocity, friction_delta.b_velocity);
+  delta.a_angular_velocity += friction_delta.a_angular_velocity;
+  delta.b_angular_velocity += friction_delta.b_angular_velocity;
+  return delta;
 }
 
 #endif

@@ -15,10 +15,10 @@
 /* A joint during one step. */
 typedef struct SimJointStep {
   SimVec a_arm, b_arm;      /* from the centres to the anchors, in the world */
-  real spin_bias;           /* rotation velocity that angle error or violated limit asks for */
-  mask spins;               /* fixed, or at a limit: the spin impulse is applied */
+  real angular_bias;           /* rotation velocity that angle error or violated limit asks for */
+  mask has_angular_constraint;               /* fixed, or at a limit: the spin impulse is applied */
   SimVec impulse;           /* accumulated */
-  real spin_impulse;
+  real angular_impulse;
   SimVec point;             /* of the joint, at its last application */
 } SimJointStep;
 
@@ -27,45 +27,46 @@ SIM_FN real sim_joint_angle(const SimJointModel *j, const SimBody *a, const SimB
 }
 
 SIM_FN SimJointStep sim_joint_begin(const SimJointModel *j, const SimBody *a, const SimBody *b, SimVec impulse,
-                                    real spin_impulse) {
+                                    real angular_impulse) {
   SimJointStep s;
   s.a_arm = sim_vec_rotate(a->sine, a->cosine, j->a_anchor);
   s.b_arm = sim_vec_rotate(b->sine, b->cosine, j->b_anchor);
   real angle = sim_joint_angle(j, a, b), allowed = real_clip(angle, j->min_rotation, j->max_rotation);
-  s.spin_bias = real_select(j->fixed, angle * SIM_JOINT_BAUMGARTE_FIXED, (angle - allowed) * SIM_JOINT_BAUMGARTE_LIMIT);
-  s.spins = j->fixed | (j->has_limits & (allowed != angle));
+  s.angular_bias = real_select(j->fixed, angle * SIM_JOINT_BAUMGARTE_FIXED,
+                               (angle - allowed) * SIM_JOINT_BAUMGARTE_LIMIT);
+  s.has_angular_constraint = j->fixed | (j->has_limits & (allowed != angle));
   s.impulse = impulse;
-  s.spin_impulse = spin_impulse;
+  s.angular_impulse = angular_impulse;
   s.point = sim_vec(real_of(0.0f), real_of(0.0f));
   return s;
 }
 
 /* a receives the impulse, b its opposite (contacts: the other way round). */
-SIM_FN SimPush sim_joint_push(const SimJointModel *j, const SimJointStep *s, SimVec impulse) {
-  SimPush push;
-  push.a_velocity = sim_vec_scale(j->a_mass.inverse_mass, impulse);
-  push.b_velocity = sim_vec_scale(-j->b_mass.inverse_mass, impulse);
-  push.a_spin = sim_vec_cross(s->a_arm, impulse) * j->a_mass.inverse_inertia;
-  push.b_spin = -sim_vec_cross(s->b_arm, impulse) * j->b_mass.inverse_inertia;
-  return push;
+SIM_FN SimVelocityDelta sim_joint_velocity_delta(const SimJointModel *j, const SimJointStep *s, SimVec impulse) {
+  SimVelocityDelta delta;
+  delta.a_velocity = sim_vec_scale(j->a_mass.inverse_mass, impulse);
+  delta.b_velocity = sim_vec_scale(-j->b_mass.inverse_mass, impulse);
+  delta.a_angular_velocity = sim_vec_cross(s->a_arm, impulse) * j->a_mass.inverse_inertia;
+  delta.b_angular_velocity = -sim_vec_cross(s->b_arm, impulse) * j->b_mass.inverse_inertia;
+  return delta;
 }
 
-SIM_FN SimPush sim_joint_warm_start(const SimJointModel *j, const SimJointStep *s) {
-  SimPush push = sim_joint_push(j, s, s->impulse);
-  push.a_spin += s->spin_impulse * j->a_mass.inverse_inertia;
-  push.b_spin -= s->spin_impulse * j->b_mass.inverse_inertia;
-  return push;
+SIM_FN SimVelocityDelta sim_joint_warm_start(const SimJointModel *j, const SimJointStep *s) {
+  SimVelocityDelta delta = sim_joint_velocity_delta(j, s, s->impulse);
+  delta.a_angular_velocity += s->angular_impulse * j->a_mass.inverse_inertia;
+  delta.b_angular_velocity -= s->angular_impulse * j->b_mass.inverse_inertia;
+  return delta;
 }
 
 /* The result of one application of a joint: a push and, against drift, a shift of both positions. */
-typedef struct SimJointPush {
-  SimPush on;
+typedef struct SimJointDelta {
+  SimVelocityDelta on;
   SimVec a_shift, b_shift;
-} SimJointPush;
+} SimJointDelta;
 
 /* One application. Changes s; the caller adds the push to both bodies. One scalar effective mass serves both components
  * of the impulse; the position error is not divided by dt (both as the reference has it). */
-SIM_FN SimJointPush sim_joint_resolve(const SimJointModel *j, SimJointStep *s, const SimBody *a, const SimBody *b) {
+SIM_FN SimJointDelta sim_joint_resolve(const SimJointModel *j, SimJointStep *s, const SimBody *a, const SimBody *b) {
   SimVec a_point = sim_vec_add(a->position, s->a_arm), b_point = sim_vec_add(b->position, s->b_arm);
   SimVec gap = sim_vec_sub(b_point, a_point);
   s->point = sim_vec(a_point.x * j->a_share + b_point.x * j->b_share, a_point.y * j->a_share + b_point.y * j->b_share);
@@ -78,21 +79,22 @@ SIM_FN SimJointPush sim_joint_resolve(const SimJointModel *j, SimJointStep *s, c
   real sum_mass = real_zero_to_one(j->a_mass.inverse_mass + j->b_mass.inverse_mass);
   real scale = SIM_JOINT_STIFFNESS / real_zero_to_one(sum_mass + turning);
   SimVec impulse = sim_vec_scale(scale, sim_vec_add(slip, sim_vec_scale(real_of(SIM_JOINT_BAUMGARTE_VELOCITY), gap)));
-  SimJointPush push = {.on = sim_joint_push(j, s, impulse)};
+  SimJointDelta delta = {.on = sim_joint_velocity_delta(j, s, impulse)};
 
-  real spin = b->angular_velocity + push.on.b_spin - a->angular_velocity - push.on.a_spin;
-  mask pushes = j->fixed | (real_sign(spin) == real_sign(s->spin_bias)); /* a limit does not pull */
-  real spin_impulse = real_select(s->spins & pushes, (spin + s->spin_bias) * j->inverse_sum_inertia, real_of(0.0f));
-  push.on.a_spin += spin_impulse * j->a_mass.inverse_inertia;
-  push.on.b_spin -= spin_impulse * j->b_mass.inverse_inertia;
+  real spin = b->angular_velocity + delta.on.b_angular_velocity - a->angular_velocity - delta.on.a_angular_velocity;
+  mask pushes = j->fixed | (real_sign(spin) == real_sign(s->angular_bias)); /* a limit does not pull */
+  real angular_impulse = real_select(s->has_angular_constraint & pushes,
+                                     (spin + s->angular_bias) * j->inverse_sum_inertia, real_of(0.0f));
+  delta.on.a_angular_velocity += angular_impulse * j->a_mass.inverse_inertia;
+  delta.on.b_angular_velocity -= angular_impulse * j->b_mass.inverse_inertia;
 
   SimVec shift = sim_vec_scale(SIM_JOINT_BAUMGARTE_POSITION * j->inverse_sum_mass, gap);
-  push.a_shift = sim_vec_scale(j->a_mass.inverse_mass, shift);
-  push.b_shift = sim_vec_scale(-j->b_mass.inverse_mass, shift);
+  delta.a_shift = sim_vec_scale(j->a_mass.inverse_mass, shift);
+  delta.b_shift = sim_vec_scale(-j->b_mass.inverse_mass, shift);
   s->impulse = sim_vec_add(s->impulse, impulse);
-  s->spin_impulse =
-    real_select(j->fixed, s->spin_impulse + spin_impulse, real_of(0.0f)); /* limits are not accumulated */
-  return push;
+  s->angular_impulse =
+    real_select(j->fixed, s->angular_impulse + angular_impulse, real_of(0.0f)); /* limits are not accumulated */
+  return delta;
 }
 
 #endif

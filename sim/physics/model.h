@@ -25,7 +25,7 @@ typedef struct SimPair {
   uint8_t a, b;         /* global shape indices; for cr a is the circle */
   uint8_t reward;       /* SIM_TOUCH and SIM_LAVA bits: what an active manifold means to the task */
   uint8_t resolved;     /* pushes the bodies: not joined, not both fixated */
-  uint8_t forgets;      /* the padded lanes of spec 2.4 clear its impulses after every application */
+  uint8_t clears_impulse;      /* the padded lanes of spec 2.4 clear its impulses after every application */
   uint8_t number;       /* index in the full list of its kind (spec 2.1) */
   uint16_t slot;        /* of its first contact in SimWorld.contact_impulse */
   real friction, restitution;

@@ -84,7 +84,7 @@ SIM_FN void sim_model_groups(const SimLevel *level, int group[SIM_MAX_SHAPES]) {
 }
 
 /* Mode 0 meets only mode 2, which meets everything. */
-SIM_FN bool sim_model_modes_meet(int a, int b) { return a == 2 || b == 2 || a * b > 0; }
+SIM_FN bool sim_model_modes_collide(int a, int b) { return a == 2 || b == 2 || a * b > 0; }
 
 SIM_FN bool sim_model_joined_or_fixated(const SimModel *model, const int *group, int a, int b) {
   return group[a] == group[b] || (model->mass[a].inverse_mass == 0 && model->mass[b].inverse_mass == 0);
@@ -110,7 +110,7 @@ SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, S
     .a = (uint8_t)a, .b = (uint8_t)b,
     .reward = (uint8_t)(touch ? SIM_TOUCH : roles == SIM_ROLE_GREEN * SIM_ROLE_RED ? SIM_LAVA : 0),
     .resolved = !sim_model_joined_or_fixated(model, group, a, b),
-    .forgets = rules.pad_writes_zero && number == pairs - 1 && pairs % SIM_SOLVER_LANES != 0,
+    .clears_impulse = rules.pad_writes_zero && number == pairs - 1 && pairs % SIM_SOLVER_LANES != 0,
     .number = (uint8_t)number,
     .friction = sim_contact_friction(p->friction, q->friction),
     .restitution = real_min(p->restitution, q->restitution),
@@ -118,7 +118,8 @@ SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, S
   int before = kind == SIM_RR ? 0 : 2 * model->pair_count[SIM_RR] + (kind == SIM_CC ? model->pair_count[SIM_CR] : 0);
   pair.slot = (uint16_t)(before + (kind == SIM_RR ? 2 * number : number));
   bool counts = pair.resolved || pair.reward || pairs > SIM_SOLVER_LANES || rules.all;
-  if (sim_model_modes_meet(p->collision_mode, q->collision_mode) && counts) model->pair[model->pair_end[kind]++] = pair;
+  if (sim_model_modes_collide(p->collision_mode, q->collision_mode) &&
+      counts) model->pair[model->pair_end[kind]++] = pair;
 }
 
 SIM_FN void sim_model_list_pairs(const SimLevel *level, SimPairRules rules, SimModel *model) {

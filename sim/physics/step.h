@@ -17,10 +17,10 @@
 enum { SIM_NO_CONTACT = 255, SIM_MAX_BATCHES = 12, SIM_MAX_GROUPS = 32 };
 
 /* A pair that overlaps now. */
-typedef struct SimTouching {
+typedef struct SimOverlapPair {
   uint8_t pair;       /* in SimModel.pair */
   uint8_t contact[2]; /* in SimScratch.contact, or SIM_NO_CONTACT */
-} SimTouching;
+} SimOverlapPair;
 
 /* World-space geometry of a world's shapes during a step: corners and bounding boxes. */
 typedef struct SimGeometry {
@@ -31,8 +31,8 @@ typedef struct SimGeometry {
 /* A thread's working memory for a step. Nothing of it is needed after the step, but for tests. */
 typedef struct SimScratch {
   SimGeometry geometry;
-  SimTouching touching[SIM_MAX_PAIRS];
-  int touching_count;
+  SimOverlapPair overlap_pairs[SIM_MAX_PAIRS];
+  int overlap_pair_count;
   SimContact *contact;                  /* [contact_count]: `own`, or memory of the caller */
   int contact_count;
   uint8_t order[SIM_MAX_CONTACTS + 1];  /* contacts in the order of the solver */
@@ -113,18 +113,18 @@ SIM_FN SimSolverBatches sim_step_solver_batches(int pairs, unsigned active) {
  * batches one after the other. Polygons' second contacts follow in a second round. pairs: of this kind, active or
  * not. */
 SIM_FN void sim_step_order(int pairs, int rounds, int first, SimScratch *s) {
-  const unsigned active = (unsigned)(s->touching_count - first);
+  const unsigned active = (unsigned)(s->overlap_pair_count - first);
   if (active == 0) return;
   const SimSolverBatches split = sim_step_solver_batches(pairs, active);
   const unsigned batches = split.count, lead = split.first;
   for (int round = 0; round < rounds; round++) {
     bool some = false; /* most overlaps of joined shapes push nothing */
-    for (int i = first; i < s->touching_count; i++) some |= s->touching[i].contact[round] != SIM_NO_CONTACT;
+    for (int i = first; i < s->overlap_pair_count; i++) some |= s->overlap_pairs[i].contact[round] != SIM_NO_CONTACT;
     for (unsigned batch = 0; some && batch < batches; batch++) {
       int begin = s->order_count;
       unsigned r = lead + batch;
       for (r = r < batches ? r : r - batches; r < active; r += batches) {
-        uint8_t contact = s->touching[first + (int)r].contact[round];
+        uint8_t contact = s->overlap_pairs[first + (int)r].contact[round];
         s->order[s->order_count] = contact; /* for good only if there is one */
         s->order_count += contact != SIM_NO_CONTACT;
       }
@@ -164,10 +164,10 @@ SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *cont
 /* Records that pair i overlaps, and makes its contacts if it pushes. */
 SIM_FN void sim_step_touch(const SimModel *model, const SimWorld *world, int i, const SimManifold *m, SimScratch *s) {
   const SimPair *pair = &model->pair[i];
-  SimTouching *touching = &s->touching[s->touching_count++];
-  *touching = (SimTouching){(uint8_t)i, {SIM_NO_CONTACT, SIM_NO_CONTACT}};
+  SimOverlapPair *overlap_pairs = &s->overlap_pairs[s->overlap_pair_count++];
+  *overlap_pairs = (SimOverlapPair){(uint8_t)i, {SIM_NO_CONTACT, SIM_NO_CONTACT}};
   for (int k = 0; k < 2 && pair->resolved && m->active[k]; k++) {
-    touching->contact[k] = (uint8_t)s->contact_count;
+    overlap_pairs->contact[k] = (uint8_t)s->contact_count;
     sim_step_make_contact(model, world->body, pair, m, k, world->contact_impulse[pair->slot + k],
                           &s->contact[s->contact_count++]);
   }
@@ -176,7 +176,7 @@ SIM_FN void sim_step_touch(const SimModel *model, const SimWorld *world, int i, 
 /* Empties the scratch; contacts will be written to `contact`. */
 SIM_FN void sim_step_clear(SimScratch *s, SimContact *contact) {
   s->contact = contact;
-  s->touching_count = s->contact_count = s->order_count = s->group_count = 0;
+  s->overlap_pair_count = s->contact_count = s->order_count = s->group_count = 0;
 }
 
 /* Finds all overlapping pairs and makes their contacts, in the order of the model. Returns those pairs' reward bits. */
@@ -184,7 +184,7 @@ SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScr
   int bits = 0, i = 0;
   sim_step_clear(s, s->own);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
-    int first = s->touching_count;
+    int first = s->overlap_pair_count;
     for (; i < model->pair_end[kind]; i++) {
       const SimPair *pair = &model->pair[i];
       SimManifold m;
@@ -199,13 +199,13 @@ SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScr
   return bits;
 }
 
-SIM_FN void sim_step_push_a(SimBody *a, const SimPush *push) {
-  a->velocity = sim_vec_add(a->velocity, push->a_velocity);
-  a->angular_velocity += push->a_spin;
+SIM_FN void sim_step_add_delta_a(SimBody *a, const SimVelocityDelta *delta) {
+  a->velocity = sim_vec_add(a->velocity, delta->a_velocity);
+  a->angular_velocity += delta->a_angular_velocity;
 }
-SIM_FN void sim_step_push_b(SimBody *b, const SimPush *push) {
-  b->velocity = sim_vec_add(b->velocity, push->b_velocity);
-  b->angular_velocity += push->b_spin;
+SIM_FN void sim_step_add_delta_b(SimBody *b, const SimVelocityDelta *delta) {
+  b->velocity = sim_vec_add(b->velocity, delta->b_velocity);
+  b->angular_velocity += delta->b_angular_velocity;
 }
 
 /* Applies motors and thrusters. spin[i]: angular impulse of the motor of model joint i. */
@@ -219,8 +219,8 @@ SIM_FN void sim_step_apply_actuators(const SimModel *model, SimWorld *world, con
   for (int i = 0; i < model->thruster_count; i++) {
     const SimThrusterModel *t = &model->thruster[i];
     if (control->thruster[t->slot] == 0.0f) continue;
-    const SimPush push = sim_actuate_thruster(t, &world->body[t->shape], control->thruster[t->slot]);
-    sim_step_push_a(&world->body[t->shape], &push);
+    const SimVelocityDelta delta = sim_actuate_thruster(t, &world->body[t->shape], control->thruster[t->slot]);
+    sim_step_add_delta_a(&world->body[t->shape], &delta);
   }
 }
 
@@ -238,32 +238,32 @@ SIM_FN void sim_step_warm_start(const SimModel *model, SimWorld *world, SimScrat
   for (int i = 0; i < s->contact_count; i++) {
     const SimContact *c = &s->contact[i];
     SimBody *a = &world->body[c->a], *b = &world->body[c->b];
-    SimPush push = sim_contact_warm_start(c, a, b);
-    sim_step_push_a(a, &push);
-    sim_step_push_b(b, &push);
+    SimVelocityDelta delta = sim_contact_warm_start(c, a, b);
+    sim_step_add_delta_a(a, &delta);
+    sim_step_add_delta_b(b, &delta);
   }
   for (int i = 0; i < model->joint_count; i++) {
     const SimJointModel *j = &model->joint[i];
     SimBody *a = &world->body[j->a], *b = &world->body[j->b];
     s->joint[i] = sim_joint_begin(j, a, b, world->joint_impulse[j->slot], world->joint_spin_impulse[j->slot]);
-    SimPush push = sim_joint_warm_start(j, &s->joint[i]);
-    sim_step_push_a(a, &push);
-    sim_step_push_b(b, &push);
+    SimVelocityDelta delta = sim_joint_warm_start(j, &s->joint[i]);
+    sim_step_add_delta_a(a, &delta);
+    sim_step_add_delta_b(b, &delta);
   }
 }
 
 /* Contacts of a group all see the same velocities; their pushes are summed in order. */
 SIM_FN void sim_step_apply_group(SimWorld *world, SimScratch *s, const uint8_t *lane, int lanes) {
-  SimPush push[SIM_SOLVER_LANES];
+  SimVelocityDelta delta[SIM_SOLVER_LANES];
   for (int i = 0; i < lanes; i++) {
     SimContact *c = &s->contact[lane[i]];
     const SimBody *a = &world->body[c->a], *b = &world->body[c->b];
     SimContactArms arms = sim_contact_arms(c, a->position, b->position);
-    push[i] = sim_contact_resolve(c, &arms, a, b);
-    if (c->forgets) c->impulse = sim_vec(0.0f, 0.0f);
+    delta[i] = sim_contact_resolve(c, &arms, a, b);
+    if (c->clears_impulse) c->impulse = sim_vec(0.0f, 0.0f);
   }
-  for (int i = 0; i < lanes; i++) sim_step_push_a(&world->body[s->contact[lane[i]].a], &push[i]);
-  for (int i = 0; i < lanes; i++) sim_step_push_b(&world->body[s->contact[lane[i]].b], &push[i]);
+  for (int i = 0; i < lanes; i++) sim_step_add_delta_a(&world->body[s->contact[lane[i]].a], &delta[i]);
+  for (int i = 0; i < lanes; i++) sim_step_add_delta_b(&world->body[s->contact[lane[i]].b], &delta[i]);
 }
 
 SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s) {
@@ -271,11 +271,11 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
     for (int i = 0; i < model->joint_count; i++) {
       const SimJointModel *j = &model->joint[i];
       SimBody *a = &world->body[j->a], *b = &world->body[j->b];
-      SimJointPush push = sim_joint_resolve(j, &s->joint[i], a, b);
-      a->position = sim_vec_add(a->position, push.a_shift);
-      b->position = sim_vec_add(b->position, push.b_shift);
-      sim_step_push_a(a, &push.on);
-      sim_step_push_b(b, &push.on);
+      SimJointDelta delta = sim_joint_resolve(j, &s->joint[i], a, b);
+      a->position = sim_vec_add(a->position, delta.a_shift);
+      b->position = sim_vec_add(b->position, delta.b_shift);
+      sim_step_add_delta_a(a, &delta.on);
+      sim_step_add_delta_b(b, &delta.on);
     }
     for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++])
       sim_step_apply_group(world, s, s->order + begin, s->group_end[g] - begin);
@@ -283,57 +283,57 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
 }
 
 /* Marks the impulse of a contact slot as possibly not 0. */
-SIM_FN void sim_step_note_contact(uint64_t warm[SIM_WARM_WORDS], unsigned slot) {
+SIM_FN void sim_step_mark_warm(uint64_t warm[SIM_WARM_WORDS], unsigned slot) {
   warm[slot / 64] |= 1ull << slot % 64;
 }
 
 /* Clears the impulses of the last step, word by word of the `warm` bits. */
-SIM_FN void sim_step_forget_word(SimWorld *world, int i) {
+SIM_FN void sim_step_clear_impulse_word(SimWorld *world, int i) {
   for (uint64_t left = world->warm[i]; left; left &= left - 1)
     world->contact_impulse[64 * i + real_lowest_bit(left)] = sim_vec(0.0f, 0.0f);
   world->warm[i] = 0;
 }
-SIM_FN void sim_step_forget_contacts(SimWorld *world) {
-  for (int i = 0; i < SIM_WARM_WORDS; i++) sim_step_forget_word(world, i);
+SIM_FN void sim_step_clear_impulses(SimWorld *world) {
+  for (int i = 0; i < SIM_WARM_WORDS; i++) sim_step_clear_impulse_word(world, i);
 }
 
 /* Stores contacts' accumulated impulses for the next step; all others become 0. */
-SIM_FN void sim_step_keep_contacts(SimWorld *world, const SimContact *contact, int count) {
-  sim_step_forget_contacts(world);
+SIM_FN void sim_step_store_contacts(SimWorld *world, const SimContact *contact, int count) {
+  sim_step_clear_impulses(world);
   for (int i = 0; i < count; i++) {
     world->contact_impulse[contact[i].slot] = contact[i].impulse;
-    sim_step_note_contact(world->warm, contact[i].slot);
+    sim_step_mark_warm(world->warm, contact[i].slot);
   }
 }
 
 /* Which pairs overlap, as bits of SimWorld.touching, for observations. */
-SIM_FN void sim_step_keep_touching(uint32_t touching[(SIM_MAX_PAIRS + 31) / 32], const SimScratch *s) {
-  memset(touching, 0, (SIM_MAX_PAIRS + 31) / 32 * sizeof *touching);
-  for (int i = 0; i < s->touching_count; i++)
-    touching[s->touching[i].pair / 32] |= (uint32_t)1 << s->touching[i].pair % 32;
+SIM_FN void sim_step_store_overlaps(uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32], const SimScratch *s) {
+  memset(overlap_pairs, 0, (SIM_MAX_PAIRS + 31) / 32 * sizeof *overlap_pairs);
+  for (int i = 0; i < s->overlap_pair_count; i++)
+    overlap_pairs[s->overlap_pairs[i].pair / 32] |= (uint32_t)1 << s->overlap_pairs[i].pair % 32;
 }
 
-SIM_FN void sim_step_keep_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
-  sim_step_keep_contacts(world, s->contact, s->contact_count);
+SIM_FN void sim_step_store_impulses(const SimModel *model, SimWorld *world, const SimScratch *s) {
+  sim_step_store_contacts(world, s->contact, s->contact_count);
   for (int i = 0; i < model->joint_count; i++) {
     world->joint_impulse[model->joint[i].slot] = s->joint[i].impulse;
-    world->joint_spin_impulse[model->joint[i].slot] = s->joint[i].spin_impulse;
+    world->joint_spin_impulse[model->joint[i].slot] = s->joint[i].angular_impulse;
   }
 }
 
-SIM_FN void sim_step_fall_shape(const SimModel *model, int k, SimBody *body) {
+SIM_FN void sim_step_apply_gravity_to_shape(const SimModel *model, int k, SimBody *body) {
   mask falls = model->mass[k].inverse_mass != 0.0f;
   SimVec faster = sim_vec_add(body->velocity, model->gravity_step);
   body->velocity = sim_vec_select(falls, faster, body->velocity);
 }
-SIM_FN void sim_step_fall(const SimModel *model, SimWorld *world) {
+SIM_FN void sim_step_apply_gravity(const SimModel *model, SimWorld *world) {
   for (int i = 0; i < model->moving_count; i++)
-    sim_step_fall_shape(model, model->moving[i], &world->body[model->moving[i]]);
+    sim_step_apply_gravity_to_shape(model, model->moving[i], &world->body[model->moving[i]]);
 }
 
 /* First part of a step: gravity, and the geometry of moving shapes. */
 SIM_FN void sim_step_begin(const SimModel *model, SimWorld *world, SimGeometry *geometry) {
-  sim_step_fall(model, world);
+  sim_step_apply_gravity(model, world);
   sim_step_update_geometry(model, world, geometry);
 }
 
@@ -349,11 +349,11 @@ SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
 SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
   sim_step_begin(model, world, &s->geometry);
   int bits = sim_step_collide(model, world, s);
-  sim_step_keep_touching(world->touching, s);
+  sim_step_store_overlaps(world->overlap_pairs, s);
   sim_step_actuate(model, world, control);
   sim_step_warm_start(model, world, s);
   sim_step_solve(model, world, s);
-  sim_step_keep_impulses(model, world, s);
+  sim_step_store_impulses(model, world, s);
   sim_step_end(model, world);
   return bits;
 }

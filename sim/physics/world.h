@@ -32,7 +32,8 @@ SIM_FN SimVec sim_vec_sub(SimVec a, SimVec b) { return sim_vec(a.x - b.x, a.y - 
 SIM_FN SimVec sim_vec_scale(real s, SimVec v) { return sim_vec(s * v.x, s * v.y); }
 SIM_FN real sim_vec_dot(SimVec a, SimVec b) { return a.x * b.x + a.y * b.y; }
 SIM_FN real sim_vec_cross(SimVec a, SimVec b) { return a.x * b.y - a.y * b.x; }
-SIM_FN SimVec sim_vec_spin(real w, SimVec v) { return sim_vec(-w * v.y, w * v.x); } /* velocity at v of a spin w */
+/* velocity at v of a spin w */
+SIM_FN SimVec sim_vec_cross_scalar(real w, SimVec v) { return sim_vec(-w * v.y, w * v.x); }
 SIM_FN SimVec sim_vec_tangent(SimVec n) { return sim_vec(n.y, -n.x); }
 SIM_FN SimVec sim_vec_select(mask m, SimVec a, SimVec b) {
   return sim_vec(real_select(m, a.x, b.x), real_select(m, a.y, b.y));
@@ -59,17 +60,17 @@ typedef struct SimMass { real inverse_mass, inverse_inertia; } SimMass;
 
 /* Velocity at the world point p of a body that moves with b. */
 SIM_FN SimVec sim_body_velocity_at(SimBody b, SimVec p) {
-  return sim_vec_add(b.velocity, sim_vec_spin(b.angular_velocity, sim_vec_sub(p, b.position)));
+  return sim_vec_add(b.velocity, sim_vec_cross_scalar(b.angular_velocity, sim_vec_sub(p, b.position)));
 }
 SIM_FN SimVec sim_body_to_world(SimBody b, SimVec local) {
   return sim_vec_add(sim_vec_rotate(b.sine, b.cosine, local), b.position);
 }
 
 /* Changes of two bodies' velocities, from a contact or joint. */
-typedef struct SimPush {
+typedef struct SimVelocityDelta {
   SimVec a_velocity, b_velocity;
-  real a_spin, b_spin;
-} SimPush;
+  real a_angular_velocity, b_angular_velocity;
+} SimVelocityDelta;
 
 /* A world's state, just under 2 KiB. Impulses of contacts and joints that are not active are 0. */
 typedef struct SimWorld {
@@ -82,7 +83,7 @@ typedef struct SimWorld {
   int32_t level, timestep;
   uint32_t episode;
   int32_t keeps_level;                      /* auto-reset starts the same level again */
-  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step; for
+  uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step; for
                                                  * observations only */
 } SimWorld;
 

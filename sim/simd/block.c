@@ -12,7 +12,8 @@ _Static_assert(sizeof(SimJointModel) == SIM_LANES_JOINT * sizeof(float), "joints
 #define SAME_OFFSET(member) offsetof(SimContact, member) - offsetof(SimContact, a) == offsetof(SimPair, member)
 _Static_assert(offsetof(SimContact, a) == SIM_CONTACT_REALS * sizeof(float), "bytes after a contact's reals");
 _Static_assert(SAME_OFFSET(a) && SAME_OFFSET(b) && SAME_OFFSET(reward) && SAME_OFFSET(resolved) &&
-               SAME_OFFSET(forgets) && SAME_OFFSET(number) && SAME_OFFSET(slot), "what a contact has of its pair");
+               SAME_OFFSET(clears_impulse) && SAME_OFFSET(number) && SAME_OFFSET(slot),
+                 "what a contact has of its pair");
 _Static_assert(sizeof(SimPair) == SIM_LANES_PAIR * sizeof(float) && offsetof(SimPair, friction) == SIM_PAIR_BYTES &&
                  offsetof(SimPair, restitution) == SIM_PAIR_BYTES + sizeof(float) && offsetof(SimPair, slot) == 6,
                "pairs");
@@ -82,7 +83,7 @@ static void fall_and_update(SimBlock *block, int count) {
   for (int w = 0; w < count; w++) {
     const SimModel *model = block->model[w];
     SimWorld *world = block->world[w];
-    sim_step_fall(model, world);
+    sim_step_apply_gravity(model, world);
     for (int i = model->moving_count - 1; i >= 0 && model->moving[i] >= model->size.polygons; i--) {
       const int k = model->moving[i];
       block->geometry[w].box[k] = sim_move_circle_box(world->body[k].position, model->radius[k]);
@@ -120,12 +121,12 @@ static void test_pair(SimBlock *block, int w, int kind, int i, SimContact *conta
 static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *contact) {
   const SimModel *model = block->model[w];
   const int pairs = model->pair_end[SIM_CC];
-  uint64_t meeting[(SIM_MAX_PAIRS + 63) / 64];
+  uint64_t overlap_bits[(SIM_MAX_PAIRS + 63) / 64];
   int kind = SIM_RR;
-  block->kernels->find_meeting((const float *)block->geometry[w].box, model->pair_box, pairs, meeting);
+  block->kernels->find_overlaps((const float *)block->geometry[w].box, model->pair_box, pairs, overlap_bits);
   for (int word = 0; 64 * word < pairs; word++) {
     const uint64_t existing = pairs - 64 * word < 64 ? (1ull << (pairs - 64 * word)) - 1 : ~0ull;
-    for (uint64_t left = meeting[word] & existing; left; left &= left - 1, first++) {
+    for (uint64_t left = overlap_bits[word] & existing; left; left &= left - 1, first++) {
       const int i = 64 * word + __builtin_ctzll(left);
       while (i >= model->pair_end[kind]) kind++; /* they are listed kind by kind */
       block->pair[first] = (uint8_t)i;
@@ -143,16 +144,16 @@ static void test_pending(SimBlock *block) {
 
 /* Notes a pair that overlaps, and lists its contacts, numbered from `number` on, in the order of the model. */
 static void plan_pair(SimBlockPlan *plan, SimScratch *s, const SimPair *pair, int index, int points, int number) {
-  SimTouching *touching = &s->touching[s->touching_count];
+  SimOverlapPair *overlap_pairs = &s->overlap_pairs[s->overlap_pair_count];
   SimLanesWorld *lane = &plan->lane;
-  touching->pair = (uint8_t)index;
-  touching->contact[0] = touching->contact[1] = SIM_NO_CONTACT;
-  s->touching_count += points > 0;
+  overlap_pairs->pair = (uint8_t)index;
+  overlap_pairs->contact[0] = overlap_pairs->contact[1] = SIM_NO_CONTACT;
+  s->overlap_pair_count += points > 0;
   plan->bits |= points > 0 ? pair->reward : 0;
   for (int k = 0; k < points && pair->resolved; k++) {
-    touching->contact[k] = (uint8_t)(number + k);
+    overlap_pairs->contact[k] = (uint8_t)(number + k);
     lane->listing[lane->contact_count++] = (uint8_t)(number + k); /* until plan_order: its number */
-    sim_step_note_contact(plan->warm, (unsigned)pair->slot + (unsigned)k);
+    sim_step_mark_warm(plan->warm, (unsigned)pair->slot + (unsigned)k);
   }
 }
 
@@ -166,13 +167,13 @@ static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
   plan->bits = plan->lane.contact_count = 0;
   memset(plan->warm, 0, sizeof plan->warm);
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
-    const int first_touching = s->touching_count, room = kind == SIM_RR ? 2 : 1;
+    const int first_overlap_pair = s->overlap_pair_count, room = kind == SIM_RR ? 2 : 1;
     for (; i < plan->pair_count && plan->pair[i] < model->pair_end[kind]; i++, number += room)
       plan_pair(plan, s, &model->pair[plan->pair[i]], plan->pair[i], plan->points[i], number);
-    sim_step_order(model->pair_count[kind], room, first_touching, s);
+    sim_step_order(model->pair_count[kind], room, first_overlap_pair, s);
   }
   sim_step_divide_groups(model, contact, s);
-  sim_step_keep_touching(plan->touching, s);
+  sim_step_store_overlaps(plan->overlap_pairs, s);
 }
 
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
@@ -282,9 +283,9 @@ static void plan_world(SimBlock *block, int w, int first, const SimContact *cont
     plan_contacts(block, w, contact);
     plan_solver(block, w, contact);
   }
-  memcpy(world->touching, plan->touching, sizeof world->touching);
+  memcpy(world->overlap_pairs, plan->overlap_pairs, sizeof world->overlap_pairs);
   if (memcmp(world->warm, plan->warm, sizeof world->warm) == 0) return;
-  sim_step_forget_contacts(world);
+  sim_step_clear_impulses(world);
   memcpy(world->warm, plan->warm, sizeof world->warm);
 }
 
@@ -354,7 +355,7 @@ void sim_block_step(SimBlock *block, const SimTaskRules *rules, int count) {
     for (int w = 0; w < count;) w = push_worlds(block, w, count);
     block->kernels->advance(block->body, block->body_count);
     for (int w = 0; w < count; w++)
-      sim_task_judge(block->model[w], block->world[w]->body, block->plan[w].bits, &block->result[w]);
+      sim_task_score(block->model[w], block->world[w]->body, block->plan[w].bits, &block->result[w]);
   }
   if (block->shows) block->kernels->show(block->body, block->body_count, block->shown[0]);
   for (int w = 0; w < count; w++) sim_task_end(rules, block->model[w], block->world[w], &block->result[w]);

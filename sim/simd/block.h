@@ -29,7 +29,7 @@ typedef struct SimBlockPlan {
   const SimModel *model;      /* that it is of; NULL: of nothing yet */
   int pair_count, bits;       /* bits: the pairs' reward */
   uint8_t pair[SIM_MAX_PAIRS + 7], points[SIM_MAX_PAIRS + 7]; /* [pair_count], as SimBlock has them */
-  uint32_t touching[(SIM_MAX_PAIRS + 31) / 32];       /* what SimWorld gets */
+  uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32];       /* what SimWorld gets */
   uint64_t warm[SIM_WARM_WORDS];
 } SimBlockPlan;
 

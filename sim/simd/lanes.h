@@ -80,7 +80,7 @@ typedef struct SimLanesKernels {
   const char *name;            /* "avx2" ... */
   /* Broad phase: which of `count` pairs of boxes overlap, as bits (sim_collide_boxes). offset: in bytes, from `box` to
    * the two SimBox records of each pair. Reads pairs, and writes bits, up to the next multiple of four. */
-  void (*find_meeting)(const float *box, const uint8_t (*offset)[2], int count, uint64_t *meeting);
+  void (*find_overlaps)(const float *box, const uint8_t (*offset)[2], int count, uint64_t *overlap_bits);
   /* Narrow phase of `count` pairs and the contacts that follow: two polygons, circle and polygon, two circles. */
   void (*collide_polygons)(const SimLanesPair *pair, int count);
   void (*collide_circle_polygons)(const SimLanesPair *pair, int count);

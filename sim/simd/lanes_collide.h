@@ -60,19 +60,20 @@ SIM_FN lanes_row lanes_two_boxes(const void *box, unsigned first, unsigned secon
 }
 
 /* The first quad is all -1 if the boxes of pair 0 overlap, the second if those of pair 2 do. */
-SIM_FN lanes_row_mask lanes_two_meet(const float *box, const uint8_t (*offset)[2]) {
+SIM_FN lanes_row_mask lanes_two_overlap(const float *box, const uint8_t (*offset)[2]) {
   const lanes_row a = lanes_two_boxes(box, offset[0][0], offset[2][0]),
                   b = lanes_two_boxes(box, offset[0][1], offset[2][1]);
   const lanes_row opposite = __builtin_shufflevector(b, b, 1, 0, 3, 2, 5, 4, 7, 6);
   return __builtin_shufflevector(a <= opposite, opposite <= a, 0, 9, 2, 11, 4, 13, 6, 15);
 }
 
-SIM_FN void lanes_find_meeting(const float *box, const uint8_t (*offset)[2], int count, uint64_t *meeting) {
+SIM_FN void lanes_find_overlaps(const float *box, const uint8_t (*offset)[2], int count, uint64_t *overlap_bits) {
   for (; count > 0; count -= 64, offset += 64) {
     uint64_t bits = 0;
     for (int i = 0; i < 64 && i < count; i += 4)
-      bits |= (uint64_t)lanes_full_quads(lanes_two_meet(box, offset + i), lanes_two_meet(box, offset + i + 1)) << i;
-    *meeting++ = bits;
+      bits |= (uint64_t)lanes_full_quads(lanes_two_overlap(box, offset + i),
+                                         lanes_two_overlap(box, offset + i + 1)) << i;
+    *overlap_bits++ = bits;
   }
 }
 

@@ -6,7 +6,7 @@
 #include "sim/simd/lanes_solve.h"
 
 #define SIM_LANES_KERNELS(kind) \
-  { .name = kind, .find_meeting = lanes_find_meeting, .collide_polygons = lanes_collide_polygons, \
+  { .name = kind, .find_overlaps = lanes_find_overlaps, .collide_polygons = lanes_collide_polygons, \
     .collide_circle_polygons = lanes_collide_circle_polygons, .collide_circles = lanes_collide_circles, \
     .overlap_polygons = lanes_overlap_polygons, \
     .update_polygons = lanes_update_polygons, .drive_motors = lanes_drive_motors, .advance = lanes_advance, \

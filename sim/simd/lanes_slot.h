@@ -12,11 +12,11 @@
 #define LANES_ROLLED _Pragma("GCC unroll 1")
 
 /* One side of a contact or joint: the slots that its bodies are in, each with the lanes for which that is so. */
-typedef struct LanesSide {
+typedef struct LanesBodyRef {
   int count, whole;                /* whole: one slot, and every lane takes part */
   uint8_t slot[SIM_LANES];
   lanes_set lanes[SIM_LANES];
-} LanesSide;
+} LanesBodyRef;
 
 typedef struct LanesSlots {
   SimBody body[SIM_LANES_SLOTS];
@@ -24,8 +24,8 @@ typedef struct LanesSlots {
   unsigned used;                             /* bits of slots */
 } LanesSlots;
 
-/* Loads the bodies of `count` worlds. idle_body: for lanes whose slot is empty. */
-SIM_FN void lanes_slots_load(LanesSlots *s, SimLanesWorld *const *world, int count, float *idle_body) {
+/* Loads the bodies of `count` worlds. pad_body: for lanes whose slot is empty. */
+SIM_FN void lanes_slots_load(LanesSlots *s, SimLanesWorld *const *world, int count, float *pad_body) {
   s->used = 0;
   for (int i = 0; i < count; i++) s->used |= world[i]->slots;
   for (unsigned left = s->used; left; left &= left - 1) {
@@ -33,7 +33,7 @@ SIM_FN void lanes_slots_load(LanesSlots *s, SimLanesWorld *const *world, int cou
     for (int i = 0; i < SIM_LANES; i++) {
       const SimLanesWorld *w = world[i < count ? i : 0];
       const bool has = i < count && w->slots >> slot & 1;
-      s->record[slot][i] = has ? w->body + SIM_LANES_BODY * w->slot_body[slot] : idle_body;
+      s->record[slot][i] = has ? w->body + SIM_LANES_BODY * w->slot_body[slot] : pad_body;
     }
     s->body[slot] = lanes_load_body(s->record[slot]);
   }
@@ -48,17 +48,17 @@ SIM_FN void lanes_slots_store(const LanesSlots *s, int with_pose) {
 }
 
 /* The side whose bodies are in `slot` of each lane, where the bits of `has` say that there is one. */
-SIM_FN void lanes_make_side(LanesSide *side, integer slot, unsigned has) {
+SIM_FN void lanes_make_body_ref(LanesBodyRef *ref, integer slot, unsigned has) {
   int count = 0;
   for (unsigned left = has; left; count++) {
     const int first = slot[__builtin_ctz(left)];
     const unsigned same = lanes_bits(slot == first) & left;
-    side->slot[count] = (uint8_t)first;
-    side->lanes[count] = lanes_set_of(same);
+    ref->slot[count] = (uint8_t)first;
+    ref->lanes[count] = lanes_set_of(same);
     left &= ~same;
   }
-  side->count = count;
-  side->whole = count == 1 && has == (1u << SIM_LANES) - 1;
+  ref->count = count;
+  ref->whole = count == 1 && has == (1u << SIM_LANES) - 1;
 }
 
 /* ---- what a side's bodies have, and what is done to them --------------------------------------------------------- */
@@ -71,61 +71,61 @@ SIM_FN void lanes_choose_motion(lanes_set set, const SimBody *yes, SimBody *body
   body->velocity = lanes_choose_vec(set, yes->velocity, body->velocity);
   body->angular_velocity = lanes_choose(set, yes->angular_velocity, body->angular_velocity);
 }
-SIM_FN void lanes_push_some(lanes_set set, SimBody *body, SimVec velocity, real spin) {
+SIM_FN void lanes_add_delta_to_lanes(lanes_set set, SimBody *body, SimVec velocity, real spin) {
   body->velocity = lanes_choose_vec(set, sim_vec_add(body->velocity, velocity), body->velocity);
   body->angular_velocity = lanes_choose(set, body->angular_velocity + spin, body->angular_velocity);
 }
 
 /* Motion, motion and position, or all of a side's bodies. */
-SIM_FN void lanes_side_motion(const LanesSlots *s, const LanesSide *side, SimBody *body) {
-  const SimBody *first = &s->body[side->slot[0]];
+SIM_FN void lanes_ref_motion(const LanesSlots *s, const LanesBodyRef *ref, SimBody *body) {
+  const SimBody *first = &s->body[ref->slot[0]];
   body->velocity = first->velocity;
   body->angular_velocity = first->angular_velocity;
-  LANES_ROLLED for (int n = 1; n < side->count; n++)
-    lanes_choose_motion(side->lanes[n], &s->body[side->slot[n]], body);
+  LANES_ROLLED for (int n = 1; n < ref->count; n++)
+    lanes_choose_motion(ref->lanes[n], &s->body[ref->slot[n]], body);
 }
-SIM_FN void lanes_side_place(const LanesSlots *s, const LanesSide *side, SimBody *body) {
-  const SimBody *first = &s->body[side->slot[0]];
+SIM_FN void lanes_ref_position(const LanesSlots *s, const LanesBodyRef *ref, SimBody *body) {
+  const SimBody *first = &s->body[ref->slot[0]];
   body->velocity = first->velocity;
   body->angular_velocity = first->angular_velocity;
   body->position = first->position;
-  LANES_ROLLED for (int n = 1; n < side->count; n++) {
-    const SimBody *other = &s->body[side->slot[n]];
-    lanes_choose_motion(side->lanes[n], other, body);
-    body->position = lanes_choose_vec(side->lanes[n], other->position, body->position);
+  LANES_ROLLED for (int n = 1; n < ref->count; n++) {
+    const SimBody *other = &s->body[ref->slot[n]];
+    lanes_choose_motion(ref->lanes[n], other, body);
+    body->position = lanes_choose_vec(ref->lanes[n], other->position, body->position);
   }
 }
 
-SIM_FN void lanes_side_body(const LanesSlots *s, const LanesSide *side, SimBody *body) {
-  const SimBody *first = &s->body[side->slot[0]];
-  lanes_side_place(s, side, body);
+SIM_FN void lanes_ref_body(const LanesSlots *s, const LanesBodyRef *ref, SimBody *body) {
+  const SimBody *first = &s->body[ref->slot[0]];
+  lanes_ref_position(s, ref, body);
   body->rotation = first->rotation;
   body->sine = first->sine;
   body->cosine = first->cosine;
-  LANES_ROLLED for (int n = 1; n < side->count; n++) {
-    const SimBody *other = &s->body[side->slot[n]];
-    body->rotation = lanes_choose(side->lanes[n], other->rotation, body->rotation);
-    body->sine = lanes_choose(side->lanes[n], other->sine, body->sine);
-    body->cosine = lanes_choose(side->lanes[n], other->cosine, body->cosine);
+  LANES_ROLLED for (int n = 1; n < ref->count; n++) {
+    const SimBody *other = &s->body[ref->slot[n]];
+    body->rotation = lanes_choose(ref->lanes[n], other->rotation, body->rotation);
+    body->sine = lanes_choose(ref->lanes[n], other->sine, body->sine);
+    body->cosine = lanes_choose(ref->lanes[n], other->cosine, body->cosine);
   }
 }
 
 /* Applies a push, or a push and a shift, to a side's bodies. Other lanes are unchanged, to the sign of a zero. */
-SIM_FN void lanes_side_push(LanesSlots *s, const LanesSide *side, SimVec velocity, real spin) {
-  if (side->whole) {
-    SimBody *body = &s->body[side->slot[0]];
+SIM_FN void lanes_ref_add_delta(LanesSlots *s, const LanesBodyRef *ref, SimVec velocity, real spin) {
+  if (ref->whole) {
+    SimBody *body = &s->body[ref->slot[0]];
     body->velocity = sim_vec_add(body->velocity, velocity);
     body->angular_velocity += spin;
     return;
   }
-  LANES_ROLLED for (int n = 0; n < side->count; n++)
-    lanes_push_some(side->lanes[n], &s->body[side->slot[n]], velocity, spin);
+  LANES_ROLLED for (int n = 0; n < ref->count; n++)
+    lanes_add_delta_to_lanes(ref->lanes[n], &s->body[ref->slot[n]], velocity, spin);
 }
-SIM_FN void lanes_side_move(LanesSlots *s, const LanesSide *side, SimVec velocity, real spin, SimVec shift) {
-  LANES_ROLLED for (int n = 0; n < side->count; n++) {
-    SimBody *body = &s->body[side->slot[n]];
-    lanes_push_some(side->lanes[n], body, velocity, spin);
-    body->position = lanes_choose_vec(side->lanes[n], sim_vec_add(body->position, shift), body->position);
+SIM_FN void lanes_ref_pose(LanesSlots *s, const LanesBodyRef *ref, SimVec velocity, real spin, SimVec shift) {
+  LANES_ROLLED for (int n = 0; n < ref->count; n++) {
+    SimBody *body = &s->body[ref->slot[n]];
+    lanes_add_delta_to_lanes(ref->lanes[n], body, velocity, spin);
+    body->position = lanes_choose_vec(ref->lanes[n], sim_vec_add(body->position, shift), body->position);
   }
 }
 

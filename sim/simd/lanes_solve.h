@@ -18,27 +18,27 @@ typedef union LanesContact {
 typedef struct LanesPosition {
   LanesContact contact;
   SimContactArms arms;             /* kept where no joint moves bodies */
-  LanesSide a, b;
+  LanesBodyRef a, b;
   unsigned has;                    /* bits: lanes that have one */
 } LanesPosition;
 
 typedef struct LanesSolver {
   LanesPosition at[SIM_LANES_POSITIONS]; /* the common schedule */
   int group_end[SIM_LANES_GROUPS], group_count, position_count;
-  bool forgets;                    /* some contact does (SimPair) */
+  bool clears_impulse;                    /* some contact does (SimPair) */
   LanesJoint joint[SIM_LANES_JOINTS];
   SimJointStep joint_step[SIM_LANES_JOINTS];
-  LanesSide joint_a[SIM_LANES_JOINTS], joint_b[SIM_LANES_JOINTS];
+  LanesBodyRef joint_a[SIM_LANES_JOINTS], joint_b[SIM_LANES_JOINTS];
   int joint_count;
-  SimPush push[SIM_SOLVER_LANES]; /* of a group */
+  SimVelocityDelta delta[SIM_SOLVER_LANES]; /* of a group */
   LanesSlots slots;
-  float idle_body[SIM_LANES_BODY], idle_contact[SIM_LANES_CONTACT], idle_joint[SIM_LANES_JOINT];
+  float pad_body[SIM_LANES_BODY], pad_contact[SIM_LANES_CONTACT], pad_joint[SIM_LANES_JOINT];
 } LanesSolver;
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 /* The second word after a contact's reals: whether it forgets, and its slot from bit 16 on (SimContact). */
-enum { LANES_CONTACT_FLAGS = SIM_CONTACT_REALS + 1, LANES_FORGETS = 255, LANES_SLOT = 16 };
+enum { LANES_CONTACT_FLAGS = SIM_CONTACT_REALS + 1, LANES_CLEARS_IMPULSE = 255, LANES_SLOT = 16 };
 enum { LANES_JOINT_SLOT = 2 };
 SIM_FN const uint8_t *lanes_joint_bytes(const float *record) { return (const uint8_t *)(record + SIM_JOINT_REALS); }
 
@@ -53,8 +53,8 @@ SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int
     integer ends = integer_of(0);
     SimJointStep *step = &s->joint_step[k];
     step->impulse = sim_vec(real_of(0.0f), real_of(0.0f));
-    step->spin_impulse = real_of(0.0f);
-    for (int i = 0; i < SIM_LANES; i++) record[i] = s->idle_joint;
+    step->angular_impulse = real_of(0.0f);
+    for (int i = 0; i < SIM_LANES; i++) record[i] = s->pad_joint;
     for (int i = 0; i < count; i++) {
       if (k >= world[i]->joint_count) continue;
       record[i] = world[i]->joint + SIM_LANES_JOINT * k;
@@ -63,11 +63,11 @@ SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int
       ends[i] = world[i]->joint_slots[k];
       step->impulse.x[i] = world[i]->joint_impulse[2 * slot];
       step->impulse.y[i] = world[i]->joint_impulse[2 * slot + 1];
-      step->spin_impulse[i] = world[i]->joint_spin_impulse[slot];
+      step->angular_impulse[i] = world[i]->joint_spin_impulse[slot];
     }
     lanes_load_joint(record, &s->joint[k]);
-    lanes_make_side(&s->joint_a[k], ends & 15, has);
-    lanes_make_side(&s->joint_b[k], ends >> 4, has);
+    lanes_make_body_ref(&s->joint_a[k], ends & 15, has);
+    lanes_make_body_ref(&s->joint_b[k], ends >> 4, has);
   }
 }
 
@@ -87,14 +87,14 @@ SIM_FN void lanes_gather_contact(LanesSolver *s, const LanesQueue *queue, int k,
     const bool has = k < queue->members[i];
     const SimLanesEntry e = queue->next[i][k]; /* there is room for more than any world has */
     entry[i] = e;
-    record[i] = has ? queue->contact[i] + SIM_LANES_CONTACT * (e & SIM_LANES_ENTRY_NUMBER) : s->idle_contact;
+    record[i] = has ? queue->contact[i] + SIM_LANES_CONTACT * (e & SIM_LANES_ENTRY_NUMBER) : s->pad_contact;
     at->has |= (unsigned)has << i;
   }
   lanes_load(record, at->contact.row);
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) second[i] = record[i] + 8;
   lanes_load(second, at->contact.row + 8);
-  lanes_make_side(&at->a, entry >> SIM_LANES_ENTRY_A & 15, at->has);
-  lanes_make_side(&at->b, entry >> SIM_LANES_ENTRY_B, at->has);
+  lanes_make_body_ref(&at->a, entry >> SIM_LANES_ENTRY_A & 15, at->has);
+  lanes_make_body_ref(&at->b, entry >> SIM_LANES_ENTRY_B, at->has);
 }
 
 SIM_FN int lanes_group_size(const SimLanesWorld *world, int g) {
@@ -105,7 +105,7 @@ SIM_FN int lanes_group_size(const SimLanesWorld *world, int g) {
 SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
   LanesQueue queue;
   s->group_count = s->position_count = 0;
-  s->forgets = false;
+  s->clears_impulse = false;
   for (int i = 0; i < SIM_LANES; i++) {
     const SimLanesWorld *w = world[i < count ? i : 0];
     queue.contact[i] = w->contact;
@@ -123,7 +123,8 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
     for (int k = 0; k < size; k++) {
       LanesPosition *at = &s->at[s->position_count++];
       lanes_gather_contact(s, &queue, k, at);
-      s->forgets |= real_any((mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_FORGETS) != 0);
+      s->clears_impulse |=
+        real_any((mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_CLEARS_IMPULSE) != 0);
     }
     s->group_end[g] = s->position_count;
   }
@@ -131,17 +132,18 @@ SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, i
 
 /* ---- the steps of the solver ------------------------------------------------------------------------------------- */
 
-SIM_FN void lanes_push_sides(LanesSlots *slots, const LanesSide *a, const LanesSide *b, const SimPush *push) {
-  lanes_side_push(slots, a, push->a_velocity, push->a_spin);
-  lanes_side_push(slots, b, push->b_velocity, push->b_spin);
+SIM_FN void lanes_add_deltas(LanesSlots *slots, const LanesBodyRef *a, const LanesBodyRef *b,
+                             const SimVelocityDelta *delta) {
+  lanes_ref_add_delta(slots, a, delta->a_velocity, delta->a_angular_velocity);
+  lanes_ref_add_delta(slots, b, delta->b_velocity, delta->b_angular_velocity);
 }
 
 SIM_FN void lanes_warm_start_contact(LanesSlots *slots, LanesPosition *at) {
   SimBody a, b;
-  lanes_side_place(slots, &at->a, &a);
-  lanes_side_place(slots, &at->b, &b);
-  const SimPush push = sim_contact_warm_start(&at->contact.contact, &a, &b);
-  lanes_push_sides(slots, &at->a, &at->b, &push);
+  lanes_ref_position(slots, &at->a, &a);
+  lanes_ref_position(slots, &at->b, &b);
+  const SimVelocityDelta delta = sim_contact_warm_start(&at->contact.contact, &a, &b);
+  lanes_add_deltas(slots, &at->a, &at->b, &delta);
 }
 
 /* A queue of a world's contacts in the order of the model. */
@@ -180,8 +182,8 @@ SIM_FN void lanes_begin_contacts(LanesSolver *s) {
   if (s->joint_count > 0) return;
   for (int k = 0; k < s->position_count; k++) {
     SimBody a, b;
-    lanes_side_place(&s->slots, &s->at[k].a, &a);
-    lanes_side_place(&s->slots, &s->at[k].b, &b);
+    lanes_ref_position(&s->slots, &s->at[k].a, &a);
+    lanes_ref_position(&s->slots, &s->at[k].b, &b);
     s->at[k].arms = sim_contact_arms(&s->at[k].contact.contact, a.position, b.position);
   }
 }
@@ -191,62 +193,62 @@ SIM_FN void lanes_begin_joints(LanesSolver *s) {
     SimJointModel *j = &s->joint[k].joint;
     SimJointStep *step = &s->joint_step[k];
     SimBody a, b;
-    lanes_side_body(&s->slots, &s->joint_a[k], &a);
-    lanes_side_body(&s->slots, &s->joint_b[k], &b);
-    *step = sim_joint_begin(j, &a, &b, step->impulse, step->spin_impulse);
-    SimPush push = sim_joint_warm_start(j, step);
-    lanes_push_sides(&s->slots, &s->joint_a[k], &s->joint_b[k], &push);
+    lanes_ref_body(&s->slots, &s->joint_a[k], &a);
+    lanes_ref_body(&s->slots, &s->joint_b[k], &b);
+    *step = sim_joint_begin(j, &a, &b, step->impulse, step->angular_impulse);
+    SimVelocityDelta delta = sim_joint_warm_start(j, step);
+    lanes_add_deltas(&s->slots, &s->joint_a[k], &s->joint_b[k], &delta);
   }
 }
 
 SIM_FN void lanes_resolve_joint(LanesSolver *s, int k) {
-  const LanesSide *a_side = &s->joint_a[k], *b_side = &s->joint_b[k];
+  const LanesBodyRef *a_side = &s->joint_a[k], *b_side = &s->joint_b[k];
   SimBody a, b;
-  lanes_side_place(&s->slots, a_side, &a);
-  lanes_side_place(&s->slots, b_side, &b);
-  SimJointPush push = sim_joint_resolve(&s->joint[k].joint, &s->joint_step[k], &a, &b);
-  lanes_side_move(&s->slots, a_side, push.on.a_velocity, push.on.a_spin, push.a_shift);
-  lanes_side_move(&s->slots, b_side, push.on.b_velocity, push.on.b_spin, push.b_shift);
+  lanes_ref_position(&s->slots, a_side, &a);
+  lanes_ref_position(&s->slots, b_side, &b);
+  SimJointDelta delta = sim_joint_resolve(&s->joint[k].joint, &s->joint_step[k], &a, &b);
+  lanes_ref_pose(&s->slots, a_side, delta.on.a_velocity, delta.on.a_angular_velocity, delta.a_shift);
+  lanes_ref_pose(&s->slots, b_side, delta.on.b_velocity, delta.on.b_angular_velocity, delta.b_shift);
 }
 
-SIM_FN SimPush lanes_resolve_contact(LanesSolver *s, int position) {
+SIM_FN SimVelocityDelta lanes_resolve_contact(LanesSolver *s, int position) {
   LanesPosition *at = &s->at[position];
   SimContact *c = &at->contact.contact;
   SimContactArms arms;
   SimBody a, b;
   if (s->joint_count > 0) {
-    lanes_side_place(&s->slots, &at->a, &a);
-    lanes_side_place(&s->slots, &at->b, &b);
+    lanes_ref_position(&s->slots, &at->a, &a);
+    lanes_ref_position(&s->slots, &at->b, &b);
     arms = sim_contact_arms(c, a.position, b.position);
   } else {
-    lanes_side_motion(&s->slots, &at->a, &a);
-    lanes_side_motion(&s->slots, &at->b, &b);
+    lanes_ref_motion(&s->slots, &at->a, &a);
+    lanes_ref_motion(&s->slots, &at->b, &b);
     arms = at->arms;
   }
-  SimPush push = sim_contact_resolve(c, &arms, &a, &b);
-  if (s->forgets) {
-    const mask forgets = (mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_FORGETS) != 0;
-    c->impulse = sim_vec_select(forgets, sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
+  SimVelocityDelta delta = sim_contact_resolve(c, &arms, &a, &b);
+  if (s->clears_impulse) {
+    const mask clears_impulse = (mask)(real_bits(at->contact.row[LANES_CONTACT_FLAGS]) & LANES_CLEARS_IMPULSE) != 0;
+    c->impulse = sim_vec_select(clears_impulse, sim_vec(real_of(0.0f), real_of(0.0f)), c->impulse);
   }
-  return push;
+  return delta;
 }
 
 /* A group's contacts all see the same velocities. A single one is applied at once. */
 SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
   if (end - begin == 1) {
-    SimPush push = lanes_resolve_contact(s, begin);
-    lanes_push_sides(&s->slots, &s->at[begin].a, &s->at[begin].b, &push);
+    SimVelocityDelta delta = lanes_resolve_contact(s, begin);
+    lanes_add_deltas(&s->slots, &s->at[begin].a, &s->at[begin].b, &delta);
     return;
   }
-  for (int k = begin; k < end; k++) s->push[k - begin] = lanes_resolve_contact(s, k);
+  for (int k = begin; k < end; k++) s->delta[k - begin] = lanes_resolve_contact(s, k);
   for (int k = begin; k < end; k++)
-    lanes_side_push(&s->slots, &s->at[k].a, s->push[k - begin].a_velocity, s->push[k - begin].a_spin);
+    lanes_ref_add_delta(&s->slots, &s->at[k].a, s->delta[k - begin].a_velocity, s->delta[k - begin].a_angular_velocity);
   for (int k = begin; k < end; k++)
-    lanes_side_push(&s->slots, &s->at[k].b, s->push[k - begin].b_velocity, s->push[k - begin].b_spin);
+    lanes_ref_add_delta(&s->slots, &s->at[k].b, s->delta[k - begin].b_velocity, s->delta[k - begin].b_angular_velocity);
 }
 
 /* Accumulated impulses back to the worlds. */
-SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int count) {
+SIM_FN void lanes_store_impulses(LanesSolver *s, SimLanesWorld *const *world, int count) {
   for (int k = 0; k < s->position_count; k++) {
     const LanesPosition *at = &s->at[k];
     const real_word flags = real_bits(at->contact.row[LANES_CONTACT_FLAGS]);
@@ -264,7 +266,7 @@ SIM_FN void lanes_keep_impulses(LanesSolver *s, SimLanesWorld *const *world, int
       const int slot = lanes_joint_bytes(world[i]->joint + SIM_LANES_JOINT * k)[LANES_JOINT_SLOT];
       world[i]->joint_impulse[2 * slot] = j->impulse.x[i];
       world[i]->joint_impulse[2 * slot + 1] = j->impulse.y[i];
-      world[i]->joint_spin_impulse[slot] = j->spin_impulse[i];
+      world[i]->joint_spin_impulse[slot] = j->angular_impulse[i];
     }
   }
 }
@@ -279,10 +281,10 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *room) {
     LanesSolver *one = &s[solvers];
     part[solvers] = world + solvers * SIM_LANES;
     size[solvers] = count - solvers * SIM_LANES < SIM_LANES ? count - solvers * SIM_LANES : SIM_LANES;
-    memset(one->idle_body, 0, sizeof one->idle_body);
-    memset(one->idle_contact, 0, sizeof one->idle_contact);
-    memset(one->idle_joint, 0, sizeof one->idle_joint);
-    lanes_slots_load(&one->slots, part[solvers], size[solvers], one->idle_body);
+    memset(one->pad_body, 0, sizeof one->pad_body);
+    memset(one->pad_contact, 0, sizeof one->pad_contact);
+    memset(one->pad_joint, 0, sizeof one->pad_joint);
+    lanes_slots_load(&one->slots, part[solvers], size[solvers], one->pad_body);
     lanes_gather_joints(one, part[solvers], size[solvers]);
     lanes_gather_contacts(one, part[solvers], size[solvers]);
     lanes_warm_start_contacts(one, part[solvers], size[solvers]);
@@ -305,7 +307,7 @@ SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *room) {
   }
   for (int i = 0; i < solvers; i++) {
     lanes_slots_store(&s[i].slots, joints > 0);
-    lanes_keep_impulses(&s[i], part[i], size[i]);
+    lanes_store_impulses(&s[i], part[i], size[i]);
   }
 }
 

@@ -35,7 +35,7 @@ SIM_FN void sim_observe_body(const SimBody *body, float *row) {
 }
 
 /* Where feature k of an observation comes from. */
-SIM_FN SimObserved sim_observe_place(SimSize size, int k) {
+SIM_FN SimObserved sim_observe_source(SimSize size, int k) {
   const int polygons = SIM_OBSERVE_POLYGON * (size.polygons - SIM_STATIC_POLYGONS + 1);
   const bool polygon = k < polygons;
   const int width = polygon ? SIM_OBSERVE_POLYGON : SIM_OBSERVE_CIRCLE, at = polygon ? k : k - polygons;

@@ -8,7 +8,7 @@ void sim_observe_entity(const SimModel *model, const SimWorld *world, const floa
   for (int i = 0; i < model->moving_count; i++)
     sim_entity_write_body(&world->body[model->moving[i]], row + sim_entity_row(&layout, model->moving[i]));
   for (int i = 0; i < model->pair_end[SIM_PAIR_KINDS - 1]; i++) {
-    if (world->touching[i / 32] >> i % 32 & 1)
+    if (world->overlap_pairs[i / 32] >> i % 32 & 1)
       attention[model->pair[i].a * layout.shapes + model->pair[i].b] += SIM_ATTEND_TOUCHING;
   }
 }

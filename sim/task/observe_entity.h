@@ -39,7 +39,7 @@ SIM_FN real sim_entity_component(const SimBody *body, int component, real otherw
     case 1: x = body->position.y; break;
     case 2: x = body->velocity.x; break;
     case 3: x = body->velocity.y; break;
-    case 7: x = sim_observe_turns(body->angular_velocity); break;
+    case 7: x = sim_observe_angular_velocity(body->angular_velocity); break;
     case 12: x = body->sine; break;
     case 13: x = body->cosine; break;
     default: return otherwise;
@@ -60,9 +60,9 @@ SIM_FN void sim_entity_write_body(const SimBody *body, float *row) {
 /* ---- single numbers, for a GPU ----------------------------------------------------------------------------------- */
 
 /* Whether shapes a and b (in a pair's order) overlapped in the last physics step. */
-SIM_FN bool sim_entity_touching(const SimModel *model, const SimWorld *world, int a, int b) {
+SIM_FN bool sim_entity_overlap(const SimModel *model, const SimWorld *world, int a, int b) {
   for (int word = 0; word < (model->pair_end[SIM_PAIR_KINDS - 1] + 31) / 32; word++)
-    for (uint32_t left = world->touching[word]; left; left &= left - 1) {
+    for (uint32_t left = world->overlap_pairs[word]; left; left &= left - 1) {
       const SimPair *pair = &model->pair[32 * word + real_lowest_bit(left)];
       if (pair->a == a && pair->b == b) return true;
     }
@@ -70,7 +70,7 @@ SIM_FN bool sim_entity_touching(const SimModel *model, const SimWorld *world, in
 }
 
 /* Where number k of an entity observation comes from. */
-SIM_FN SimObserved sim_entity_place(const SimEntityLayout *l, int k) {
+SIM_FN SimObserved sim_entity_source(const SimEntityLayout *l, int k) {
   const bool polygon = k < l->circles;
   const int at = polygon ? k : k - l->circles, width = polygon ? SIM_ENTITY_POLYGON : SIM_ENTITY_CIRCLE;
   if (k < l->joints) return sim_observed_component(k, at / width + (polygon ? 0 : l->size.polygons), at % width);
@@ -84,17 +84,17 @@ SIM_FN SimObserved sim_entity_place(const SimEntityLayout *l, int k) {
 /* The number that such a place names. */
 SIM_FN real sim_entity_number(const SimModel *model, const SimWorld *world, const float *template_row, SimObserved o) {
   if (o.number >= SIM_OBSERVED_PAIR) {
-    const bool touching = sim_entity_touching(model, world, o.shape, o.number - SIM_OBSERVED_PAIR);
-    return touching ? template_row[o.place] + (real)SIM_ATTEND_TOUCHING : template_row[o.place];
+    const bool overlap_pairs = sim_entity_overlap(model, world, o.shape, o.number - SIM_OBSERVED_PAIR);
+    return overlap_pairs ? template_row[o.place] + (real)SIM_ATTEND_TOUCHING : template_row[o.place];
   }
   if (o.number == SIM_OBSERVED_CONSTANT || !model->moves[o.shape]) return template_row[o.place];
   real x = (&world->body[o.shape].velocity.x)[o.number];
-  if (o.number == SIM_OBSERVED_TURNS) x = sim_observe_turns(x);
+  if (o.number == SIM_OBSERVED_ANGULAR_VELOCITY) x = sim_observe_angular_velocity(x);
   return real_select(real_is_nan(x), real_of(o.number == SIM_OBSERVED_COSINE ? 1.0f : 0.0f), x);
 }
 
 /* Where number k of a padded observation comes from; its numbers are those of a flat one. */
-SIM_FN SimObserved sim_padded_place(SimPaddedLayout l, SimSize size, int k) {
+SIM_FN SimObserved sim_padded_source(SimPaddedLayout l, SimSize size, int k) {
   const int row = k / l.width, shape = row == 0 ? 0 : row + SIM_STATIC_POLYGONS - 1;
   const bool exists = shape < size.polygons + size.circles;
   return sim_observed_component(k, exists ? shape : 0, exists ? k % l.width : l.width);

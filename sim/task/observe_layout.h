@@ -44,7 +44,7 @@ typedef struct SimEntityLayout {
   int length;                /* S 289, M 429, L 992 */
 } SimEntityLayout;
 /* Appends `count` floats to a row; returns their offset. */
-SIM_FN int sim_entity_take(int *length, int count) {
+SIM_FN int sim_entity_append(int *length, int count) {
   int offset = *length;
   *length += count;
   return offset;
@@ -52,17 +52,17 @@ SIM_FN int sim_entity_take(int *length, int count) {
 
 SIM_FN SimEntityLayout sim_entity_layout(SimSize size) {
   SimEntityLayout l = {.size = size, .shapes = size.polygons + size.circles};
-  l.polygons = sim_entity_take(&l.length, size.polygons * SIM_ENTITY_POLYGON);
-  l.circles = sim_entity_take(&l.length, size.circles * SIM_ENTITY_CIRCLE);
-  l.joints = sim_entity_take(&l.length, 2 * size.joints * SIM_ENTITY_JOINT);
-  l.thrusters = sim_entity_take(&l.length, size.thrusters * SIM_ENTITY_THRUSTER);
-  l.polygon_mask = sim_entity_take(&l.length, size.polygons);
-  l.circle_mask = sim_entity_take(&l.length, size.circles);
-  l.joint_mask = sim_entity_take(&l.length, 2 * size.joints);
-  l.thruster_mask = sim_entity_take(&l.length, size.thrusters);
-  l.joint_shapes = sim_entity_take(&l.length, 4 * size.joints);
-  l.thruster_shapes = sim_entity_take(&l.length, size.thrusters);
-  l.attention = sim_entity_take(&l.length, l.shapes * l.shapes);
+  l.polygons = sim_entity_append(&l.length, size.polygons * SIM_ENTITY_POLYGON);
+  l.circles = sim_entity_append(&l.length, size.circles * SIM_ENTITY_CIRCLE);
+  l.joints = sim_entity_append(&l.length, 2 * size.joints * SIM_ENTITY_JOINT);
+  l.thrusters = sim_entity_append(&l.length, size.thrusters * SIM_ENTITY_THRUSTER);
+  l.polygon_mask = sim_entity_append(&l.length, size.polygons);
+  l.circle_mask = sim_entity_append(&l.length, size.circles);
+  l.joint_mask = sim_entity_append(&l.length, 2 * size.joints);
+  l.thruster_mask = sim_entity_append(&l.length, size.thrusters);
+  l.joint_shapes = sim_entity_append(&l.length, 4 * size.joints);
+  l.thruster_shapes = sim_entity_append(&l.length, size.thrusters);
+  l.attention = sim_entity_append(&l.length, l.shapes * l.shapes);
   return l;
 }
 

@@ -15,7 +15,7 @@ SIM_FN real sim_observe_clip(real x) {
 }
 
 /* An angular velocity as it is shown. */
-SIM_FN real sim_observe_turns(real w) { return real_tanh(real_quotient(w, real_of(10.0f))); }
+SIM_FN real sim_observe_angular_velocity(real w) { return real_tanh(real_quotient(w, real_of(10.0f))); }
 
 /* Feature `component` of a moving shape; `otherwise` where it is constant. */
 SIM_FN real sim_observe_component(const SimBody *body, int component, real otherwise) {
@@ -24,7 +24,7 @@ SIM_FN real sim_observe_component(const SimBody *body, int component, real other
     case 1: return sim_observe_clip(body->position.y);
     case 2: return sim_observe_clip(body->velocity.x);
     case 3: return sim_observe_clip(body->velocity.y);
-    case 7: return sim_observe_clip(sim_observe_turns(body->angular_velocity));
+    case 7: return sim_observe_clip(sim_observe_angular_velocity(body->angular_velocity));
     case 12: return sim_observe_clip(body->sine);
     case 13: return sim_observe_clip(body->cosine);
     default: return otherwise;
@@ -40,7 +40,7 @@ typedef struct __attribute__((aligned(4))) SimObserved {
   uint8_t number;              /* of the floats in SimBody, or one of these: */
 } SimObserved;
 enum {
-  SIM_OBSERVED_TURNS = 2,      /* angular velocity, which is shown as its tanh */
+  SIM_OBSERVED_ANGULAR_VELOCITY = 2,      /* angular velocity, which is shown as its tanh */
   SIM_OBSERVED_COSINE = 7,
   SIM_OBSERVED_CONSTANT = 8,   /* the template's always */
   SIM_OBSERVED_PAIR = 16,      /* + a shape: whether the two touch (observe_entity.h) */
@@ -54,7 +54,7 @@ SIM_FN SimObserved sim_observed_component(int place, int shape, int component) {
     case 1: o.number = offsetof(SimBody, position.y) / sizeof(real); break;
     case 2: o.number = offsetof(SimBody, velocity.x) / sizeof(real); break;
     case 3: o.number = offsetof(SimBody, velocity.y) / sizeof(real); break;
-    case 7: o.number = SIM_OBSERVED_TURNS; break;
+    case 7: o.number = SIM_OBSERVED_ANGULAR_VELOCITY; break;
     case 12: o.number = offsetof(SimBody, sine) / sizeof(real); break;
     case 13: o.number = SIM_OBSERVED_COSINE; break;
     default: o.shape = 0;

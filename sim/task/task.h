@@ -82,8 +82,8 @@ SIM_FN real sim_task_distance(const SimModel *model, const SimBody *body) {
 SIM_FN real sim_task_body_zero(const SimBody *b) {
   return (b->position.x + b->position.y + b->velocity.x + b->velocity.y + b->angular_velocity + b->rotation) * 0.0f;
 }
-SIM_FN real sim_task_joint_zero(SimVec impulse, real spin_impulse) {
-  return (impulse.x + impulse.y + spin_impulse) * 0.0f;
+SIM_FN real sim_task_joint_zero(SimVec impulse, real angular_impulse) {
+  return (impulse.x + impulse.y + angular_impulse) * 0.0f;
 }
 
 /* Whether a moving body or a joint has NaN or infinity. */
@@ -107,7 +107,7 @@ SIM_FN real sim_task_dense_reward(const SimTaskRules *rules, real last_distance,
 /* After a physics step: rewards and ends the episode. bits: reward bits of the pairs that overlapped in it; body: of
  * the world, by shape. The first step that ends the episode counts; physics goes on to the end of the frame, as in the
  * reference. */
-SIM_FN void sim_task_judge(const SimModel *model, const SimBody *body, int bits, SimTaskResult *result) {
+SIM_FN void sim_task_score(const SimModel *model, const SimBody *body, int bits, SimTaskResult *result) {
   if (result->done) return;
   result->distance = sim_task_distance(model, body);
   result->done = bits != 0;
@@ -116,7 +116,7 @@ SIM_FN void sim_task_judge(const SimModel *model, const SimBody *body, int bits,
 }
 
 /* At the end of an environment step: timeout and dense reward. nonfinite: sim_task_is_nonfinite of the world. */
-SIM_FN void sim_task_close(const SimTaskRules *rules, bool nonfinite, SimWorld *world, SimTaskResult *result) {
+SIM_FN void sim_task_end_step(const SimTaskRules *rules, bool nonfinite, SimWorld *world, SimTaskResult *result) {
   world->timestep++;
   result->nonfinite = nonfinite;
   const bool has_ended = result->done || result->nonfinite;
@@ -127,7 +127,7 @@ SIM_FN void sim_task_close(const SimTaskRules *rules, bool nonfinite, SimWorld *
 }
 
 SIM_FN void sim_task_end(const SimTaskRules *rules, const SimModel *model, SimWorld *world, SimTaskResult *result) {
-  sim_task_close(rules, sim_task_is_nonfinite(model, world), world, result);
+  sim_task_end_step(rules, sim_task_is_nonfinite(model, world), world, result);
 }
 
 /* An environment step of one world. */
@@ -138,7 +138,7 @@ SIM_FN SimTaskResult sim_task_step(const SimTaskRules *rules, const SimModel *mo
   sim_step_begin_level(model, &scratch->geometry);
   for (int k = 0; k < rules->frame_skip; k++) {
     int bits = sim_step(model, world, &control, scratch);
-    sim_task_judge(model, world->body, bits, &result);
+    sim_task_score(model, world->body, bits, &result);
   }
   sim_task_end(rules, model, world, &result);
   return result;

@@ -132,7 +132,7 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
   Need n = {.moving = model->moving_count, .pairs = model->pair_end[SIM_CC], .contacts = s->contact_count,
             .groups = s->group_count, .joints = model->joint_count, .goals = model->goal_count};
   SimWavefrontContact scheduled[SIM_MAX_CONTACTS];
-  int touching = 0;
+  int overlap_pairs = 0;
   unsigned present = 0;
   for (int i = 0; i < model->thruster_count; i++) n.thrusters += sim_task_thruster(&model->thruster[i], command) != 0;
   for (int i = 0; i < model->joint_count; i++)
@@ -142,14 +142,15 @@ static Need need_of(const SimModel *model, const SimCommand *command, SimScratch
     int active = 0;
     for (; i < model->pair_end[kind]; i++)
       n.hits[kind] += sim_collide_boxes(s->geometry.box[model->pair[i].a], s->geometry.box[model->pair[i].b]);
-    for (int k = touching; k < s->touching_count && s->touching[k].pair < model->pair_end[kind]; k++) active++;
+    for (int k = overlap_pairs; k < s->overlap_pair_count &&
+         s->overlap_pairs[k].pair < model->pair_end[kind]; k++) active++;
     const SimSolverBatches batches = sim_step_solver_batches(model->pair_count[kind], (unsigned)active);
-    for (; rank < (unsigned)active; rank++, touching++) {
-      const SimPair *pair = &model->pair[s->touching[touching].pair];
+    for (; rank < (unsigned)active; rank++, overlap_pairs++) {
+      const SimPair *pair = &model->pair[s->overlap_pairs[overlap_pairs].pair];
       for (unsigned k = 0; k < 2; k++) {
-        if (s->touching[touching].contact[k] == SIM_NO_CONTACT) continue;
+        if (s->overlap_pairs[overlap_pairs].contact[k] == SIM_NO_CONTACT) continue;
         const unsigned group = sim_wavefronts_group(kind, k, batches, rank);
-        scheduled[s->touching[touching].contact[k]] = (SimWavefrontContact){
+        scheduled[s->overlap_pairs[overlap_pairs].contact[k]] = (SimWavefrontContact){
           (uint8_t)sim_wavefronts_end(model, pair->a), (uint8_t)sim_wavefronts_end(model, pair->b),
           (uint8_t)group, 0, 0, 0};
         present |= 1u << group;

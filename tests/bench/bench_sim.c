@@ -88,8 +88,8 @@ static double operations_of(const SimModel *model, const SimScratch *s) {
   double sum = OPERATIONS_BODY * model->moving_count;
   for (int i = 0; i < model->moving_count; i++)
     sum += model->moving[i] < model->size.polygons ? OPERATIONS_POLYGON : 4;
-  for (int i = 0; i < s->touching_count; i++) {
-    const int pair = s->touching[i].pair;
+  for (int i = 0; i < s->overlap_pair_count; i++) {
+    const int pair = s->overlap_pairs[i].pair;
     if (pair >= model->pair_end[SIM_CR]) sum += OPERATIONS_CIRCLES;
     else if (pair >= model->pair_end[SIM_RR]) sum += OPERATIONS_CIRCLE_POLYGON;
     else sum += OPERATIONS_OVERLAP + (model->pair[pair].resolved ? OPERATIONS_MANIFOLD : 0);

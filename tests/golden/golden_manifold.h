@@ -10,21 +10,21 @@ typedef struct GoldenContact {
 } GoldenContact;
 
 /* Our contact `k` of a pair that touches, or an inactive one. */
-static inline GoldenContact golden_contact(const SimScratch *scratch, const SimTouching *touching, int k) {
+static inline GoldenContact golden_contact(const SimScratch *scratch, const SimOverlapPair *overlap_pairs, int k) {
   GoldenContact out = {0};
-  if (!touching || touching->contact[k] == SIM_NO_CONTACT) return out;
-  const SimContact *c = &scratch->contact[touching->contact[k]];
+  if (!overlap_pairs || overlap_pairs->contact[k] == SIM_NO_CONTACT) return out;
+  const SimContact *c = &scratch->contact[overlap_pairs->contact[k]];
   return (GoldenContact){true, {c->normal.x, c->normal.y}, c->penetration, {c->point.x, c->point.y},
                          {c->impulse.x, c->impulse.y}, c->restitution_target};
 }
 
-static inline const SimTouching *golden_touching(const SimModel *model, const SimScratch *scratch, int kind,
+static inline const SimOverlapPair *golden_touching(const SimModel *model, const SimScratch *scratch, int kind,
                                                  int number) {
   int begin = kind == SIM_RR ? 0 : model->pair_end[kind - 1];
-  for (int i = 0; i < scratch->touching_count; i++) {
-    int pair = scratch->touching[i].pair;
+  for (int i = 0; i < scratch->overlap_pair_count; i++) {
+    int pair = scratch->overlap_pairs[i].pair;
     if (pair >= begin && pair < model->pair_end[kind] && model->pair[pair].number == number)
-      return &scratch->touching[i];
+      return &scratch->overlap_pairs[i];
   }
   return NULL;
 }

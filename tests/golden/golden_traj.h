@@ -114,7 +114,7 @@ static inline void golden_traj_joint(GoldenTraj *traj, const TrajFile *file) {
   for (int i = 0; i < model->joint_count; i++) {
     if (model->joint[i].slot == slot) step = traj->scratch.joint[i];
   }
-  double got[5] = {step.point.x, step.point.y, step.impulse.x, step.impulse.y, step.spin_impulse};
+  double got[5] = {step.point.x, step.point.y, step.impulse.x, step.impulse.y, step.angular_impulse};
   for (int i = 0; i < 5; i++)
     golden_compare(&traj->report, GOLDEN_JOINTS, got[i], traj_number(file, 3 + i),
                    i < 2 ? tol->position + tol->rotation : fmax(tol->velocity, tol->spin));
@@ -156,17 +156,17 @@ static inline void golden_traj_manifolds(GoldenTraj *traj) {
     for (int number = 0; number < model->pair_count[i] && traj->detailed; number++) {
       GoldenContact want[2] = {{0}}, got[2] = {{0}};
       const SimPair *pair = golden_pair(model, i, number);
-      const SimTouching *touching = golden_touching(model, &traj->scratch, i, number);
+      const SimOverlapPair *overlap_pairs = golden_touching(model, &traj->scratch, i, number);
       if (!pair) continue;
       for (int k = 0; k < traj->row_count; k++) {
         const GoldenRow *row = &traj->row[k];
         if (row->kind == i && row->number == number) want[row->slot] = row->contact;
       }
       if (pair->resolved) {
-        for (int k = 0; k < 2; k++) got[k] = golden_contact(&traj->scratch, touching, k);
+        for (int k = 0; k < 2; k++) got[k] = golden_contact(&traj->scratch, overlap_pairs, k);
         golden_compare_pair(&traj->report, got, want, golden_largest(&traj->tolerance));
-      } else if ((touching != NULL) != want[0].active && !(want[0].active && fabs(want[0].penetration) < 1e-6)) {
-        golden_wrong(&traj->report, "pair %d-%d is %s", pair->a, pair->b, touching ? "active" : "not active");
+      } else if ((overlap_pairs != NULL) != want[0].active && !(want[0].active && fabs(want[0].penetration) < 1e-6)) {
+        golden_wrong(&traj->report, "pair %d-%d is %s", pair->a, pair->b, overlap_pairs ? "active" : "not active");
       }
     }
   }

@@ -148,7 +148,7 @@ static inline void golden_unit_compare_joint(GoldenUnit *unit, int step, const S
   static const char *const names[5] = {"j_gx", "j_gy", "j_acc_x", "j_acc_y", "j_acc_r"};
   SimJointStep j = {0};
   if (model->joint_count) j = s->joint[0];
-  double got[5] = {j.point.x, j.point.y, j.impulse.x, j.impulse.y, j.spin_impulse};
+  double got[5] = {j.point.x, j.point.y, j.impulse.x, j.impulse.y, j.angular_impulse};
   for (int i = 0; i < 5; i++) {
     double want = golden_output(unit, step, names[i]);
     golden_compare(&unit->report, GOLDEN_JOINTS, got[i], want, i < 2 ? tolerance / 60 + 1e-6 * fabs(want) : tolerance);
@@ -165,14 +165,14 @@ static inline void golden_unit_compare(GoldenUnit *unit, int step, const SimBatc
   if (unit->b >= 0) golden_unit_compare_body(unit, step, "b", &world->body[unit->b], tolerance);
   if (unit->kind >= 0) {
     GoldenContact got[2], want[2];
-    const SimTouching *touching = golden_touching(model, scratch, unit->kind, unit->number);
+    const SimOverlapPair *overlap_pairs = golden_touching(model, scratch, unit->kind, unit->number);
     const SimPair *pair = golden_pair(model, unit->kind, unit->number);
     for (int k = 0; k < 2; k++) {
-      got[k] = golden_contact(scratch, touching, k);
+      got[k] = golden_contact(scratch, overlap_pairs, k);
       want[k] = golden_unit_contact(unit, step, k);
     }
-    if (pair && !pair->resolved && (touching != NULL) != want[0].active)
-      golden_wrong(&unit->report, "the pair is %s", touching ? "active" : "not active");
+    if (pair && !pair->resolved && (overlap_pairs != NULL) != want[0].active)
+      golden_wrong(&unit->report, "the pair is %s", overlap_pairs ? "active" : "not active");
     if (pair && pair->resolved) golden_compare_pair(&unit->report, got, want, tolerance);
   }
   if (golden_has(unit, "o1_j_gx")) golden_unit_compare_joint(unit, step, model, scratch, tolerance);

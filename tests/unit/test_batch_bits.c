@@ -356,7 +356,7 @@ static void crowded_worlds_side_by_side(void **state) {
     SimScratch scratch;
     SimControl still = {0};
     sim_batch_physics_step(batch, w, &still, &scratch);
-    pairs += scratch.touching_count;
+    pairs += scratch.overlap_pair_count;
   }
   sim_batch_destroy(&batch);
   assert_true(pairs > SIM_BLOCK_PAIRS);

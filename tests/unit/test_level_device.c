@@ -118,7 +118,7 @@ static void check_places(SimSize drawn, SimSize size, SimObservationKind kind) {
   sim_level_device_draw(there.batch, KEY, FIRST, DRAWN, PLACE, numbers);
   assert_memory_equal(numbers, wanted, sizeof wanted);
   play_places(&there, &here, PLACE);
-  sim_level_device_recall(there.batch, KEY, wanted + 40, 20, 0);
+  sim_level_device_restore(there.batch, KEY, wanted + 40, 20, 0);
   assert_int_equal(sim_batch_replace_some(here.batch, 0, &(SimLevelSet){levels.level + 40, 20, size}), CORE_OK);
   play_places(&there, &here, 0);
   sim_level_stream_destroy(&stream);

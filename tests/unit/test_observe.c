@@ -231,7 +231,7 @@ static bool are_neighbours(const SimLevel *level, int a, int b) {
 /* The three relations that do not change; gives the number of touching pairs, which must be listed ones: a polygon
  * before a later one, a circle before any polygon or a later circle, never two statics. */
 static int check_relations(const SimLevel *level, const SimEntityLayout *l, const float *row) {
-  int touching = 0;
+  int overlap_pairs = 0;
   for (int a = 0; a < l->shapes; a++) {
     bool reached[SIM_MAX_SHAPES];
     find_component(level, a, reached);
@@ -243,19 +243,19 @@ static int check_relations(const SimLevel *level, const SimEntityLayout *l, cons
                                             are_neighbours(level, a, b) * SIM_ATTEND_NEIGHBOUR : 0);
       if (!(bits & SIM_ATTEND_TOUCHING)) continue;
       const bool a_circle = a >= l->size.polygons, b_circle = b >= l->size.polygons;
-      touching++;
+      overlap_pairs++;
       assert_true(both && (a_circle != b_circle ? a_circle : a < b));
       assert_false(a < SIM_STATIC_POLYGONS && b < SIM_STATIC_POLYGONS);
     }
   }
-  return touching;
+  return overlap_pairs;
 }
 
 static void relations_follow_from_the_level(void **state) {
   (void)state;
   for (int i = 0; i < SIZE_COUNT; i++) {
     Worlds worlds;
-    int touching = 0;
+    int overlap_pairs = 0;
     const SimEntityLayout layout = sim_entity_layout(*SIZES[i]);
     make_worlds(&worlds, *SIZES[i], SIM_OBSERVATION_ENTITY);
     for (int w = 0; w < WORLDS; w++) /* no contact before the first step */
@@ -263,9 +263,9 @@ static void relations_follow_from_the_level(void **state) {
     for (uint32_t t = 0; t < STEPS; t++) {
       step(&worlds, t);
       for (int w = 0; w < WORLDS; w++)
-        touching += check_relations(level_of(&worlds, w), &layout, worlds.row + w * worlds.length);
+        overlap_pairs += check_relations(level_of(&worlds, w), &layout, worlds.row + w * worlds.length);
     }
-    assert_true(touching > 0);
+    assert_true(overlap_pairs > 0);
     destroy_worlds(&worlds);
   }
 }
@@ -358,7 +358,7 @@ static void worlds_do_not_depend_on_the_observation(void **state) {
     make_worlds(&entity, *SIZES[i], SIM_OBSERVATION_ENTITY);
     for (uint32_t t = 0; t < STEPS; t++) step(&flat, t), step(&entity, t);
     for (int w = 0; w < WORLDS; w++)
-      assert_memory_equal(&flat.batch->worlds[w], &entity.batch->worlds[w], offsetof(SimWorld, touching));
+      assert_memory_equal(&flat.batch->worlds[w], &entity.batch->worlds[w], offsetof(SimWorld, overlap_pairs));
     destroy_worlds(&flat), destroy_worlds(&entity);
   }
 }

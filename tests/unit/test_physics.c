@@ -186,13 +186,13 @@ static void solver_order_is_the_references(void **state) {
       bool active[60];
       int book[60 + 8], pair_of[60], n = listed[c], at = 0, group = 0;
       static SimScratch s;
-      s.touching_count = s.order_count = s.group_count = 0;
+      s.overlap_pair_count = s.order_count = s.group_count = 0;
       for (int i = 0; i < n; i++) {
         active[i] = core_random_unit(core_random_next(&random)) < 0.1f + 0.005f * (float)(repeat % 100);
         if (!active[i]) continue;
-        pair_of[s.touching_count] = i;
-        s.touching[s.touching_count] = (SimTouching){0, {(uint8_t)s.touching_count, SIM_NO_CONTACT}};
-        s.touching_count++;
+        pair_of[s.overlap_pair_count] = i;
+        s.overlap_pairs[s.overlap_pair_count] = (SimOverlapPair){0, {(uint8_t)s.overlap_pair_count, SIM_NO_CONTACT}};
+        s.overlap_pair_count++;
       }
       sim_step_order(n, 1, 0, &s);
       int count = order_by_the_book(active, n, book);

@@ -47,7 +47,7 @@ static void draw(Env *env, uint64_t key, int64_t first, int count, int slot, uin
 static void recall(Env *env, uint64_t key, const uint32_t *numbers, int count, int slot) {
   SimEnv *sim = env_sim_of(env);
   if (sim->options.backend.device) {
-    sim_level_device_recall(sim->batch, key, numbers, count, slot);
+    sim_level_device_restore(sim->batch, key, numbers, count, slot);
     return;
   }
   for (int begin = 0; begin < count; begin += ENV_SIM_DRAWN) {

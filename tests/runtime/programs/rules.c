@@ -298,10 +298,10 @@ static void test_launches(void **state) {
 static void test_registers(void **state) {
   struct cudaFuncAttributes attributes;
   (void)state;
-  OK(cudaFuncGetAttributes(&attributes, sim_recall_launch.entry()));
+  OK(cudaFuncGetAttributes(&attributes, sim_restore_launch.entry()));
   if (getenv("RUNTIME_PTXAS") == NULL) skip();
   assert_in_range(attributes.numRegs, 65, 255);
-  assert_int_equal(launch(&sim_recall_launch, 1, 1024, 0), cudaErrorLaunchOutOfResources);
+  assert_int_equal(launch(&sim_restore_launch, 1, 1024, 0), cudaErrorLaunchOutOfResources);
   assert_true(attributes.localSizeBytes > 0);
 }
 

@@ -6,8 +6,8 @@
  * levels of one task after the other into the slot. A level is played for SIM_FILTER_STEPS or until its episode ends.
  * All tasks are one launch. Their number may be in device memory, so that the host need not synchronise. Listed in
  * kernels.def; launched by batch_device.c for level_device.c. */
-#ifndef SIM_IDLE_KERNELS_H
-#define SIM_IDLE_KERNELS_H
+#ifndef SIM_NOOP_KERNELS_H
+#define SIM_NOOP_KERNELS_H
 #include "sim/batch/filter_time.h"
 #include "sim/device/batch_kernels.h"
 #include "sim/levels/generate_draw.h"
@@ -61,44 +61,44 @@ CORE_KERNEL_FN void sim_choice_store(const SimChoices *a, size_t w, uint32_t epi
 
 /* CANDIDATES: tests of levels. WAITING: choices that worlds need now (batch.waiting) and that were not made ahead; they
  * are stored. AHEAD: choices being made ahead. */
-typedef enum SimIdleKind { SIM_IDLE_CANDIDATES, SIM_IDLE_WAITING, SIM_IDLE_AHEAD } SimIdleKind;
+typedef enum SimNoopKind { SIM_NOOP_CANDIDATES, SIM_NOOP_WAITING, SIM_NOOP_AHEAD } SimNoopKind;
 
-typedef struct SimDeviceIdle {
+typedef struct SimDeviceNoop {
   SimDeviceWarpStep warp;      /* of the batch whose worlds are the slots */
   SimDeviceMaker maker;
-  SimIdleKind kind;
+  SimNoopKind kind;
   SimCandidates tested;        /* of CANDIDATES */
   SimChoices choices;
   unsigned first;              /* block of slots that the launch's first block uses */
-} SimDeviceIdle;
+} SimDeviceNoop;
 
 /* A slot's present task. */
-typedef struct SimIdleTask {
+typedef struct SimNoopTask {
   size_t number, world;
   uint32_t episode;
   uint64_t key;
   SimFilterPair pair;          /* CANDIDATES: the level is the early one */
   bool second;                 /* the late level is being played */
   int steps;                   /* environment steps that the level was played for */
-} SimIdleTask;
+} SimNoopTask;
 
-SIM_FN size_t sim_idle_tasks(const SimDeviceIdle *a) {
-  return a->kind == SIM_IDLE_CANDIDATES      ? a->tested.count
-         : a->kind == SIM_IDLE_WAITING ? (size_t)*a->choices.batch.waiters
+SIM_FN size_t sim_noop_tasks(const SimDeviceNoop *a) {
+  return a->kind == SIM_NOOP_CANDIDATES      ? a->tested.count
+         : a->kind == SIM_NOOP_WAITING ? (size_t)*a->choices.batch.waiters
                                        : (size_t)*a->choices.ahead_count * SIM_AHEAD_ROUND;
 }
 
 /* Reads task t->number. Returns false if nothing is to be played for it, since its choice is made. */
-SIM_FN bool sim_idle_read(const SimDeviceIdle *a, SimIdleTask *t) {
+SIM_FN bool sim_noop_read_task(const SimDeviceNoop *a, SimNoopTask *t) {
   const SimChoices *c = &a->choices;
   t->second = false;
   t->steps = 0;
-  if (a->kind == SIM_IDLE_CANDIDATES) {
+  if (a->kind == SIM_NOOP_CANDIDATES) {
     t->key = a->tested.key[t->number];
     t->pair.early = a->tested.number[t->number];
     return true;
   }
-  const bool ahead = a->kind == SIM_IDLE_AHEAD;
+  const bool ahead = a->kind == SIM_NOOP_AHEAD;
   const size_t at = ahead ? t->number / SIM_AHEAD_ROUND : t->number;
   t->world = (size_t)(ahead ? c->ahead_world : c->batch.waiting)[at];
   t->episode = ahead ? c->ahead_episode[at] + (uint32_t)(t->number % SIM_AHEAD_ROUND)
@@ -110,18 +110,18 @@ SIM_FN bool sim_idle_read(const SimDeviceIdle *a, SimIdleTask *t) {
 }
 
 /* Advances t->number by strides to the next task for which something is to be played; `tasks` or above: none. */
-SIM_FN void sim_idle_seek(const SimDeviceIdle *a, size_t tasks, size_t stride, SimIdleTask *t) {
-  while (t->number < tasks && !sim_idle_read(a, t)) t->number += stride;
+SIM_FN void sim_noop_next_task(const SimDeviceNoop *a, size_t tasks, size_t stride, SimNoopTask *t) {
+  while (t->number < tasks && !sim_noop_read_task(a, t)) t->number += stride;
 }
 
-SIM_FN bool sim_idle_solved(const SimTaskResult *result) {
+SIM_FN bool sim_noop_solved(const SimTaskResult *result) {
   return result->done && result->reward > SIM_FILTER_SOLVED_REWARD;
 }
 
 /* After a step of a task's level. Returns true if the task is done; its result is then written. A level ends after
  * SIM_FILTER_STEPS, or with its episode. */
-CORE_KERNEL_FN bool sim_idle_conclude(const SimDeviceIdle *a, SimIdleTask *t, const SimTaskResult *result) {
-  const bool chooses = a->kind != SIM_IDLE_CANDIDATES, solved = sim_idle_solved(result);
+CORE_KERNEL_FN bool sim_noop_finish_task(const SimDeviceNoop *a, SimNoopTask *t, const SimTaskResult *result) {
+  const bool chooses = a->kind != SIM_NOOP_CANDIDATES, solved = sim_noop_solved(result);
   if (++t->steps < SIM_FILTER_STEPS && !result->done) return false;
   if (chooses && solved && !t->second) {
     t->second = true;
@@ -130,15 +130,15 @@ CORE_KERNEL_FN bool sim_idle_conclude(const SimDeviceIdle *a, SimIdleTask *t, co
   }
   const bool late = chooses && t->second && !sim_filter_keeps_early(t->key, t->pair, solved);
   switch (a->kind) {
-    case SIM_IDLE_CANDIDATES: a->tested.solved[t->number] = solved; break;
-    case SIM_IDLE_WAITING: sim_choice_store(&a->choices, t->world, t->episode, late); break;
-    case SIM_IDLE_AHEAD: a->choices.ahead_chosen[t->number] = late; break;
+    case SIM_NOOP_CANDIDATES: a->tested.solved[t->number] = solved; break;
+    case SIM_NOOP_WAITING: sim_choice_store(&a->choices, t->world, t->episode, late); break;
+    case SIM_NOOP_AHEAD: a->choices.ahead_chosen[t->number] = late; break;
   }
   return true;
 }
 
 /* Draws the task's present level into its slot and starts an episode on it. */
-CORE_KERNEL_FN void sim_idle_begin(const SimDeviceIdle *a, const SimIdleTask *t, size_t slot) {
+CORE_KERNEL_FN void sim_noop_begin(const SimDeviceNoop *a, const SimNoopTask *t, size_t slot) {
   sim_device_make(&a->maker, t->key, t->second ? t->pair.late : t->pair.early, slot);
   sim_world_start(&a->warp.step.batch.worlds[slot], &a->maker.models[slot], (int)slot);
 }
@@ -148,29 +148,29 @@ CORE_KERNEL_FN void sim_idle_begin(const SimDeviceIdle *a, const SimIdleTask *t,
 /* Starting levels and stepping share one loop, so that the worlds of a warp step together. */
 
 /* One thread per slot. */
-CORE_KERNEL_FN void sim_idle_alone(const CoreDeviceThread *at, const SimDeviceIdle *a) {
-  const size_t tasks = sim_idle_tasks(a), slot = (size_t)a->first * at->threads + core_device_first(at);
+CORE_KERNEL_FN void sim_noop_alone(const CoreDeviceThread *at, const SimDeviceNoop *a) {
+  const size_t tasks = sim_noop_tasks(a), slot = (size_t)a->first * at->threads + core_device_first(at);
   const SimCommand idle = {0};
   SimScratch scratch;
-  SimIdleTask task = {.number = core_device_first(at)};
-  for (sim_idle_seek(a, tasks, core_device_stride(at), &task); task.number < tasks;) {
-    if (task.steps == 0) sim_idle_begin(a, &task, slot);
+  SimNoopTask task = {.number = core_device_first(at)};
+  for (sim_noop_next_task(a, tasks, core_device_stride(at), &task); task.number < tasks;) {
+    if (task.steps == 0) sim_noop_begin(a, &task, slot);
     const SimTaskResult result = sim_task_step(&a->warp.step.rules, &a->maker.models[slot],
                                                &a->warp.step.batch.worlds[slot], &idle, &scratch);
-    if (!sim_idle_conclude(a, &task, &result)) continue;
+    if (!sim_noop_finish_task(a, &task, &result)) continue;
     task.number += core_device_stride(at);
-    sim_idle_seek(a, tasks, core_device_stride(at), &task);
+    sim_noop_next_task(a, tasks, core_device_stride(at), &task);
   }
 }
 
 /* One warp for several slots, an owner lane each. Slots without a task left step on while others have one. */
-CORE_KERNEL_FN void sim_idle_warp(const CoreDeviceThread *at, const SimDeviceIdle *a) {
-  const size_t worlds = (size_t)a->warp.layout.worlds, stride = at->blocks * worlds, tasks = sim_idle_tasks(a);
+CORE_KERNEL_FN void sim_noop_warp(const CoreDeviceThread *at, const SimDeviceNoop *a) {
+  const size_t worlds = (size_t)a->warp.layout.worlds, stride = at->blocks * worlds, tasks = sim_noop_tasks(a);
   SimWarp t = sim_warp_of(at, &a->warp.layout, a->warp.spill);
   const size_t slot = (a->first + at->block) * worlds + t.lane;
   const SimCommand idle = {0};
-  SimIdleTask task = {.number = t.lane < worlds ? at->block * worlds + t.lane : tasks};
-  sim_idle_seek(a, tasks, stride, &task);
+  SimNoopTask task = {.number = t.lane < worlds ? at->block * worlds + t.lane : tasks};
+  sim_noop_next_task(a, tasks, stride, &task);
   for (uint32_t busy; (busy = sim_warp_ballot(&t, task.number < tasks)) != 0;) {
     for (t.count = 0; busy != 0; busy >>= 1) t.count++;
     if (sim_warp_owns(&t)) {
@@ -178,12 +178,12 @@ CORE_KERNEL_FN void sim_idle_warp(const CoreDeviceThread *at, const SimDeviceIdl
       world->state = &a->warp.step.batch.worlds[slot];
       world->model = &a->maker.models[slot];
       world->command = idle;
-      if (task.number < tasks && task.steps == 0) sim_idle_begin(a, &task, slot);
+      if (task.number < tasks && task.steps == 0) sim_noop_begin(a, &task, slot);
     }
     const SimTaskResult result = sim_device_play_step(&t, &a->warp.step.rules);
-    if (task.number >= tasks || !sim_idle_conclude(a, &task, &result)) continue;
+    if (task.number >= tasks || !sim_noop_finish_task(a, &task, &result)) continue;
     task.number += stride;
-    sim_idle_seek(a, tasks, stride, &task);
+    sim_noop_next_task(a, tasks, stride, &task);
   }
 }
 
