@@ -19,9 +19,9 @@
 #define SIM_FN static inline
 #define SIM_CALLED_FN static inline
 #endif
-/* SIM_CALLED_FN: large and called from several places, so that inlining it everywhere would take nvcc minutes. */
+/* SIM_CALLED_FN: a large function called from several places; inlining it everywhere would take nvcc minutes. */
 
-/* The number of the lowest bit that is set in bits != 0. */
+/* Returns the index of the lowest set bit of bits != 0. */
 SIM_FN int real_lowest_bit(uint64_t bits) {
 #if defined(__CUDA_ARCH__)
   return __ffsll((long long)bits) - 1;
@@ -30,8 +30,8 @@ SIM_FN int real_lowest_bit(uint64_t bits) {
 #endif
 }
 
-/* What differs between one world and several. A `mask` is what comparing two reals gives: combine masks with & and |,
- * negate with mask_not. An `integer` is a small index that lanes may have different. A `real_word` holds
+/* Definitions that differ between one world and several. A `mask` is the result of comparing two reals: combine masks
+ * with & and |, negate with mask_not. An `integer` is a small index that may differ between lanes. A `real_word` holds
  * a real's bits. */
 #if !defined(SIM_LANES)
 typedef float real;
@@ -39,7 +39,8 @@ typedef int mask;
 typedef int32_t integer;
 typedef uint32_t real_word;
 
-/* Before the first member of structs that the vector kernels read from memory, eight floats at a time (lanes.h). */
+/* Aligns structs that the vector kernels read from memory, eight floats at a time (lanes.h); placed before the first
+ * member. */
 #if defined(__cplusplus)
 #define SIM_ALIGN_RECORD alignas(32)
 #else
@@ -51,7 +52,7 @@ SIM_FN mask mask_of(int truth) { return truth; }
 SIM_FN integer integer_of(int i) { return i; }
 SIM_FN real real_sqrt(real x) { return __builtin_sqrtf(x); }
 SIM_FN real real_select(mask m, real yes, real no) { return m ? yes : no; }
-/* Where an argument is NaN these give the second one, and of two zeros too. */
+/* If an argument is NaN these return the second one, and of two zeros too. */
 SIM_FN real real_min(real a, real b) { return a < b ? a : b; }
 SIM_FN real real_max(real a, real b) { return a > b ? a : b; }
 SIM_FN integer integer_select(mask m, integer yes, integer no) { return m ? yes : no; }
@@ -65,18 +66,18 @@ SIM_FN mask mask_not(mask m) { return !m; }
 #define REAL_HALF_PI 1.57079637f
 #define REAL_HUGE 1e30f
 
-/* Element `i` of four. */
+/* Returns element `i` of four. */
 SIM_FN real real_pick(const real *four, integer i) {
   return real_select(i < 2, real_select(i == 0, four[0], four[1]), real_select(i == 2, four[2], four[3]));
 }
 
-/* Hands NaN on, as the reference's clip does. With low > high the result is high. */
+/* Propagates NaN, as the reference's clip does. With low > high the result is high. */
 SIM_FN real real_clip(real x, real low, real high) { return real_min(high, real_max(low, x)); }
 
-/* 1 where x is exactly 0: the reference's guard of every division. */
+/* Returns 1 where x is exactly 0: the reference's guard of every division. */
 SIM_FN real real_zero_to_one(real x) { return real_select(x == 0.0f, real_of(1.0f), x); }
 
-/* -1, 0, 1. */
+/* Returns -1, 0 or 1. */
 SIM_FN real real_sign(real x) {
   return real_select(x > 0.0f, real_of(1.0f), real_select(x < 0.0f, real_of(-1.0f), real_of(0.0f)));
 }
@@ -92,14 +93,14 @@ SIM_FN real real_from_bits(real_word w) {
   return x;
 }
 SIM_FN real real_abs(real x) { return real_from_bits(real_bits(x) & 0x7fffffffu); }
-/* |magnitude| with the sign bit of `sign`. */
+/* Returns |magnitude| with the sign bit of `sign`. */
 SIM_FN real real_copy_sign(real magnitude, real sign) {
   return real_from_bits((real_bits(magnitude) & 0x7fffffffu) | (real_bits(sign) & 0x80000000u));
 }
 SIM_FN mask real_is_nan(real x) { return x != x; }
 
-/* x / y of y != 0, where x often is 0 (resting bodies). A GPU divides 0 in a subroutine of 30 instructions, for which
- * all of a warp waits, so there another number is divided in its stead; the bits are those of x / y. */
+/* Returns x / y for y != 0, where x is often 0 (resting bodies). A GPU divides 0 in a subroutine of 30 instructions,
+ * which stalls the whole warp, so there another value is divided instead; the bits are those of x / y. */
 #if !defined(SIM_LANES)
 SIM_FN real real_quotient_guarded(real x, real y) {
   const mask zero = (x == 0.0f) & (y == y);
@@ -120,10 +121,10 @@ SIM_FN real real_quotient(real x, real y) {
 
 typedef struct RealSinCos { real sine, cosine; } RealSinCos;
 
-/* Sine and cosine together. The reduction subtracts n pi/2 in four parts; the products of the first three are exact up
- * to 12 000 radians, so that values next to a multiple of pi/2 keep their relative accuracy (the sign of cos(pi/2
- * rounded to float) decides contact order on the floor). Further away an angle's own rounding is the larger error;
- * beyond 4e6 it says nothing any more and counts as 0. */
+/* Computes sine and cosine together. The reduction subtracts n pi/2 in four parts; the products of the first three are
+ * exact up to 12 000 radians, so that values next to a multiple of pi/2 keep their relative accuracy (the sign of
+ * cos(pi/2 rounded to float) decides contact order on the floor). Beyond that an angle's own rounding is the larger
+ * error; beyond 4e6 it is meaningless and counts as 0. */
 SIM_FN RealSinCos real_sin_cos(real x) {
   x = real_select(real_abs(x) > 4e6f, real_of(0.0f), x);
   real shifted = x * 0.636619772f + REAL_ROUND;
@@ -143,7 +144,7 @@ SIM_FN RealSinCos real_sin_cos(real x) {
   return out;
 }
 
-/* The angle of (x, y), -pi..pi; 0 where both are 0. */
+/* Returns the angle of (x, y), -pi..pi; 0 where both are 0. */
 SIM_FN real real_atan2(real y, real x) {
   real ax = real_abs(x), ay = real_abs(y);
   mask steep = ay > ax;

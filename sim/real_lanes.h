@@ -58,7 +58,7 @@ SIM_FN unsigned lanes_bits(mask m) {
 #endif
 SIM_FN integer integer_select(mask m, integer yes, integer no) { return (integer)real_select(m, (real)yes, (real)no); }
 
-/* Some of the lanes, as it is kept in memory; lanes_bits has a bit for each lane of a mask. */
+/* Lane masks in memory; lanes_bits has a bit for each lane of a mask. */
 #if SIM_LANES == 16 && defined(__AVX512DQ__)
 typedef uint16_t lanes_set;
 SIM_FN lanes_set lanes_set_of(unsigned bits) { return (lanes_set)bits; }
@@ -81,7 +81,7 @@ typedef float lanes_row_anywhere __attribute__((vector_size(32), aligned(4), may
 SIM_FN lanes_row lanes_read_row(const float *from) { return *(const lanes_row_anywhere *)from; }
 SIM_FN void lanes_write_row(float *to, lanes_row row) { *(lanes_row_anywhere *)to = row; }
 
-/* Rows to columns, eight by eight; its own inverse. Written out, so that all of it stays in registers. */
+/* Transposes eight rows of eight; its own inverse. Written out, so that all of it stays in registers. */
 SIM_FN void lanes_transpose(lanes_row r[8]) {
 #define LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
 #define HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
@@ -112,14 +112,14 @@ SIM_FN void lanes_read_columns(const float *const from[8], lanes_row column[8]) 
   lanes_transpose(column);
 }
 
-/* Four floats of each of eight lanes: lanes i and i + 4 share row i. */
+/* Loads four floats of each of eight lanes: lanes i and i + 4 share row i. */
 typedef float lanes_quad __attribute__((vector_size(16)));
 typedef float lanes_quad_anywhere __attribute__((vector_size(16), aligned(4), may_alias));
 
 SIM_FN lanes_quad lanes_read_quad(const float *from) { return *(const lanes_quad_anywhere *)from; }
 SIM_FN void lanes_write_quad(float *to, lanes_quad quad) { *(lanes_quad_anywhere *)to = quad; }
 
-/* Which of the quads have nothing but -1 in them, as bits 0 to 3: a's first, b's first, a's second, b's second. */
+/* Returns which quads contain -1 only, as bits 0 to 3: a's first, b's first, a's second, b's second. */
 typedef int32_t lanes_row_mask __attribute__((vector_size(32)));
 #if defined(__AVX2__)
 SIM_FN unsigned lanes_full_quads(lanes_row_mask a, lanes_row_mask b) {
@@ -133,7 +133,7 @@ SIM_FN unsigned lanes_full_quads(lanes_row_mask a, lanes_row_mask b) {
 }
 #endif
 
-/* Rows of quads to columns; its own inverse. */
+/* Transposes rows of quads to columns; its own inverse. */
 SIM_FN void lanes_transpose_quads(lanes_row r[4]) {
 #define LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
 #define HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
@@ -165,17 +165,17 @@ SIM_FN void lanes_write_quads(float *const to[8], int offset, const lanes_row ro
 
 #if SIM_LANES == 8
 #define LANES_UNROLL _Pragma("GCC unroll 8")
-/* to[k] gets float k of every lane's eight at from[lane]. */
+/* Loads to[k] = float k of every lane's eight at from[lane]. */
 SIM_FN void lanes_load(const float *const from[SIM_LANES], real to[8]) { lanes_read_columns(from, to); }
 
-/* The way back: row[lane] gets lane's eight floats. */
+/* Converts back: row[lane] gets lane's eight floats. */
 SIM_FN void lanes_to_rows(const real from[8], lanes_row row[SIM_LANES]) {
   LANES_UNROLL for (int i = 0; i < 8; i++) row[i] = from[i];
   lanes_transpose(row);
 }
 
 enum { LANES_QUAD_ROWS = 4 };
-/* to[k] gets float offset + k of every lane's record. */
+/* Loads to[k] = float offset + k of every lane's record. */
 SIM_FN void lanes_load_four(const float *const record[SIM_LANES], int offset, real to[4]) {
   lanes_read_quads(record, offset, to);
   lanes_transpose_quads(to);

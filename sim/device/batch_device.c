@@ -1,5 +1,5 @@
-/* A batch whose worlds are on a device: its memory there, and the launches of its kernels (batch_kernels.h). The host
- * keeps the levels' constants, and a copy of the worlds for saved states and for reading single ones. */
+/* Batch with worlds on a device: its memory there, and the launches of its kernels (batch_kernels.h). The host keeps
+ * the levels' constants, and a copy of the worlds for saved states and for reading single ones. */
 #include "sim/device/batch_device.h"
 
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 enum { WORLD_THREADS = 128, NUMBER_THREADS = 256, BLOCKS_MAX = 1 << 20, WARPS_WANTED = 8,
        WARPS_AT_LEAST = 4, FEW_WORLDS = 4 };
 
-/* How an environment step is launched. */
+/* Launch parameters of an environment step. */
 typedef struct StepLaunch {
   const CoreKernel *kernel;
-  int worlds;              /* of a warp; 1: sim_step_alone */
+  int worlds;              /* worlds per warp; 1: sim_step_alone */
   unsigned blocks;
   SimWarpLayout layout;
 } StepLaunch;
@@ -36,9 +36,9 @@ typedef struct SimBatchDevice {
   int32_t *waiting;        /* [waiters] worlds that wait for a new level; NULL where no levels are new */
   int64_t *waiters;
   uint32_t *numbers;       /* as in SimBatch */
-  SimLevelDevice *drawing; /* of level_device.c; NULL: no levels are filtered or drawn */
-  bool keeps_levels;       /* all worlds keep theirs, so that none will wait */
-  char *spill;             /* [blocks][spill_bytes]: what warps' shared memory has no room for */
+  SimLevelDevice *drawing; /* of level_device.c; NULL: no levels are filtered or generated */
+  bool keeps_levels;       /* whether all worlds keep their levels, so that none will wait */
+  char *spill;             /* [blocks][spill_bytes]: overflow of the warps' shared memory */
   StepLaunch step;
 } SimBatchDevice;
 
@@ -72,9 +72,9 @@ SimDeviceMaker sim_batch_device_maker(const SimBatch *batch) {
   return (SimDeviceMaker){device_of(batch)->models, device_of(batch)->templates, batch->new_size, batch->size, rules};
 }
 
-/* Chooses the worlds of a warp: as many as let a multiprocessor hold WARPS_WANTED warps, and down to FEW_WORLDS
- * where the device would have fewer than WARPS_AT_LEAST a multiprocessor (docs/cuda-measurements.md). For
- * measurements SIM_WARP_WORLDS in the environment sets it: alone (one thread per world), 2, 4, 8, 16 or 32. */
+/* Chooses the worlds per warp: as many as let a multiprocessor hold WARPS_WANTED warps, and down to FEW_WORLDS where
+ * the device would have fewer than WARPS_AT_LEAST per multiprocessor (docs/cuda-measurements.md). For measurements
+ * SIM_WARP_WORLDS in the environment sets it: alone (one thread per world), 2, 4, 8, 16 or 32. */
 static int choose_worlds(const SimBatch *batch, const CoreDevice *device, size_t all, int *worlds) {
   static const char *const NAME[] = {"alone", "2", "4", "8", "16", "32"};
   const char *wanted = getenv("SIM_WARP_WORLDS");
@@ -92,8 +92,8 @@ static int choose_worlds(const SimBatch *batch, const CoreDevice *device, size_t
   return core_error(CORE_USAGE, "SIM_WARP_WORLDS = '%s': expected alone, 2, 4, 8, 16 or 32", wanted);
 }
 
-/* No more warps than the device holds at once; each steps several sets of worlds. That bounds the memory for contacts
- * that do not fit into shared memory. */
+/* Chooses the launch: no more warps than the device holds at once; each steps several sets of worlds. That bounds the
+ * memory for contacts that do not fit into shared memory. */
 static int choose_launch(const SimBatch *batch, const CoreDevice *device, size_t worlds, StepLaunch *launch) {
   TRY(choose_worlds(batch, device, worlds, &launch->worlds));
   launch->kernel = &sim_step_alone_launch;
@@ -122,7 +122,7 @@ static void take_levels(SimBatch *batch, int first, int count) {
                         n * length * sizeof *d->templates);
 }
 
-/* Where number i of an observation comes from. */
+/* Returns the source of element i of an observation. */
 static SimObserved place_of(const SimBatch *batch, int i) {
   const SimEntityLayout entities = sim_entity_layout(batch->size);
   switch (batch->options.observation) {
@@ -132,7 +132,7 @@ static SimObserved place_of(const SimBatch *batch, int i) {
   }
 }
 
-/* After the memory is there. */
+/* Copies the features once the memory is allocated. */
 static void put_features(const SimBatch *batch) {
   const SimBatchDevice *d = device_of(batch);
   const size_t n = (size_t)batch->observation_length;
@@ -188,7 +188,7 @@ static size_t bytes(const SimBatch *batch) {
   return core_arena_device_bytes(device_of(batch)->arena) + sim_level_device_bytes(device_of(batch)->drawing);
 }
 
-/* Of worlds first .. first + count - 1. */
+/* Observes worlds first .. first + count - 1. */
 static void observe_part(const SimBatch *batch, int first, int count, float *observations) {
   CoreDevice *device = device_of(batch)->device;
   SimDeviceBatch part = view(batch);
@@ -295,8 +295,8 @@ static void fetch(const SimBatch *batch) {
   core_device_to_host(d->device, batch->worlds, d->worlds, (size_t)batch->options.worlds * sizeof *d->worlds);
 }
 
-/* After loading: draws the new levels that worlds are on. They are not saved, since they follow from episode
- * numbers. */
+/* Generates the new levels of the worlds again after loading. They are not saved, since they depend on episode numbers
+ * only. */
 static void restore_levels(SimBatch *batch) {
   SimBatchDevice *d = device_of(batch);
   int32_t *waiting = core_memory_allocate((size_t)batch->options.worlds * sizeof *waiting);

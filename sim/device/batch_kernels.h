@@ -1,21 +1,20 @@
-/* The kernels of a batch on a device: reset, step. They use the CPU's functions (batch_world.h,
- * task.h) and warp_step.h. Listed in kernels.def; launched by batch_device.c. State and results are in device
- * memory. */
+/* Kernels of a batch on a device: reset, step. They use the CPU's functions (batch_world.h, task.h) and warp_step.h.
+ * Listed in kernels.def; launched by batch_device.c. State and results are in device memory. */
 #ifndef SIM_BATCH_KERNELS_H
 #define SIM_BATCH_KERNELS_H
 #include "core/device/device_kernel.h"
 #include "sim/batch/batch_world.h"
 #include "sim/device/warp_step.h"
 
-/* The batch. Arrays by world have all worlds; a launch is for worlds first .. first + count - 1. */
+/* Batch arguments. Arrays by world have all worlds; a launch covers worlds first .. first + count - 1. */
 typedef struct SimDeviceBatch {
   SimWorld *worlds;            /* [worlds] */
   const SimModel *models;      /* [levels] */
   const float *templates;      /* [levels][whole_length] */
-  const SimObserved *observed; /* [observation_length]: where each number comes from (observe_kernels.h) */
+  const SimObserved *observed; /* [observation_length]: source of each element (observe_kernels.h) */
   int64_t *nonfinite;
   int32_t *waiting;            /* [waiters]: worlds that wait for a new level (level_kernels.h) */
-  int64_t *waiters;            /* their number; NULL: all levels are of the set */
+  int64_t *waiters;            /* their number; NULL: all levels belong to the set */
   uint32_t *numbers;           /* [worlds]: of new levels, the number in the world's sequence */
   int first, count, levels, whole_length, observation_length;
   uint32_t first_world;
@@ -40,7 +39,7 @@ typedef struct SimDeviceWarpStep {
 
 typedef struct SimDeviceReset {
   SimDeviceBatch batch;
-  const int32_t *level;        /* [worlds]; NULL: drawn */
+  const int32_t *level;        /* [worlds]; NULL: sampled */
   int keeps_level;
 } SimDeviceReset;
 
@@ -71,7 +70,7 @@ CORE_KERNEL_FN void sim_device_finish(const SimDeviceStep *step, size_t w, const
   else sim_device_begin(batch, w);
 }
 
-/* An environment step, one thread per world: the oracle of sim_step_warp. */
+/* Runs an environment step, one thread per world: the oracle of sim_step_warp. */
 CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceStep *step) {
   const SimDeviceBatch *batch = &step->batch;
   SimScratch scratch;
@@ -84,8 +83,8 @@ CORE_KERNEL_FN void sim_step_alone(const CoreDeviceThread *at, const SimDeviceSt
   }
 }
 
-/* An environment step of the warp's worlds, after their owners have set model, state and command. Returns the result of
- * the owner's world. */
+/* Runs an environment step of the warp's worlds, after their owners have set model, state and command. Returns the
+ * result of the owner's world. */
 CORE_KERNEL_FN SimTaskResult sim_device_play_step(SimWarp *t, const SimTaskRules *rules) {
   const bool owns = sim_warp_owns(t);
   const SimWarpWorld *world = &t->world[owns ? t->lane : 0];
@@ -100,8 +99,8 @@ CORE_KERNEL_FN SimTaskResult sim_device_play_step(SimWarp *t, const SimTaskRules
   return result;
 }
 
-/* An environment step by warps of several worlds each; a block is one warp. A world's owner lane does what is not
- * physics. */
+/* Runs an environment step with warps of several worlds each; a block is one warp. A world's owner lane does everything
+ * except physics. */
 CORE_KERNEL_FN void sim_step_warp(const CoreDeviceThread *at, const SimDeviceWarpStep *arguments) {
   const SimDeviceStep *step = &arguments->step;
   SimWarp t = sim_warp_of(at, &arguments->layout, arguments->spill);

@@ -1,4 +1,4 @@
-/* The kernels of sim/ for the host (kernels.h). */
+/* Host table of the kernels of sim/ (kernels.h). */
 #include "sim/device/kernels.h"
 #include "sim/device/kernels_bodies.h"
 

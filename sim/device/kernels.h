@@ -1,4 +1,4 @@
-/* The kernels of sim/ as the host launches them: sim_reset_launch and so on (kernels.def). */
+/* Kernels of sim/ for launches by the host: sim_reset_launch etc. (kernels.def). */
 #ifndef SIM_KERNELS_H
 #define SIM_KERNELS_H
 #include "core/device/device.h"

@@ -1,4 +1,4 @@
-/* The bodies and arguments of all kernels in kernels.def, for whoever makes a table of them. */
+/* Bodies and arguments of all kernels in kernels.def, for generating tables of them. */
 #ifndef SIM_KERNELS_BODIES_H
 #define SIM_KERNELS_BODIES_H
 #include "sim/device/batch_kernels.h"

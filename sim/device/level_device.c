@@ -7,9 +7,9 @@
 #include "sim/device/level_device_internal.h"
 
 enum { THREADS = 128, BLOCKS_MAX = 1 << 20 };
-/* Candidates of a group that are tested first, which mostly suffices; then the rest of groups that lack levels. */
+/* Candidates of a group that are tested first, which usually suffices; then the rest of groups that lack levels. */
 enum { PLAYED_FIRST = SIM_GROUP_KEPT + 16, GROUPS_MAX = 128 };
-/* Limits of the steps from one start of the filter in CORE_STREAM_AHEAD to the next. */
+/* Limits of the steps between two starts of the filter in CORE_STREAM_AHEAD. */
 enum { AHEAD_STEPS_LEAST = 16, AHEAD_STEPS_MOST = 64 };
 
 struct SimLevelDevice {
@@ -17,23 +17,23 @@ struct SimLevelDevice {
   CoreArena *arena;
   SimBatch *filter_batch;      /* its worlds are the slots in which levels are tested */
   SimDeviceSlots slots;
-  size_t room, groups;         /* most tasks, and groups of a sequence, of a draw */
-  SimCandidates tested;                /* of groups: [room] */
+  size_t room, groups;         /* maximum tasks, and groups of a sequence, of a draw */
+  SimCandidates tested;        /* of groups: [room] */
   int32_t *lacks;              /* [groups] */
   int64_t *lackers;
   SimDeviceGroups group;       /* its arrays */
   uint32_t *given;             /* [groups][SIM_GROUP_KEPT] numbers from the host */
-  SimChoices choices;          /* of worlds: their arrays */
-  int64_t period;              /* environment steps of worlds from one start of the filter to the next */
+  SimChoices choices;          /* arrays of the worlds' choices */
+  int64_t period;              /* environment steps of worlds between two starts of the filter */
   int64_t stepped;             /* environment steps of worlds since the filter was last started */
-  bool busy;                   /* the filter works in CORE_STREAM_AHEAD */
+  bool busy;                   /* whether the filter works in CORE_STREAM_AHEAD */
 };
 
 static size_t fewer(size_t a, size_t b) { return a < b ? a : b; }
 
 static bool filters(const SimBatch *batch) { return batch->options.reset == SIM_RESET_NEW_FILTERED; }
 
-/* NULL where worlds' new levels are not filtered. */
+/* Returns the filter's levels; NULL where worlds' new levels are not filtered. */
 static SimLevelDevice *filter_of(const SimBatch *batch) {
   return filters(batch) ? sim_batch_device_levels(batch) : NULL;
 }
@@ -45,7 +45,8 @@ static void choose_room(const SimBatch *batch, SimLevelDevice *levels) {
   levels->room = levels->groups * PLAYED_FIRST;
 }
 
-/* As many slots as worlds that the device steps at once: the number of tasks depends on episodes, not on worlds. */
+/* Creates as many slots as worlds that the device steps at once: the number of tasks depends on episodes, not on
+ * worlds. */
 static int create_filter_batch(const SimBatch *batch, SimLevelDevice *levels) {
   SimBatchOptions options = sim_batch_options_default();
   const SimLevelSet none = {.size = batch->new_size};
@@ -84,8 +85,8 @@ static void register_memory(const SimBatch *batch, SimLevelDevice *l) {
   if (filters(batch)) register_choices(l->arena, &l->choices, (size_t)batch->options.worlds);
 }
 
-/* A choice is two levels at most, one step after the other. Where the worlds fill the device many times in a step, few
- * of their steps take as long as that; where they do not fill it, as many. */
+/* A choice plays at most two levels, one step after the other. Where the worlds fill the device many times in a step,
+ * few of their steps take as long as that; otherwise as many. */
 static int64_t choose_period(const SimBatch *batch, size_t slots) {
   const int64_t worlds = batch->options.worlds, rounds = (worlds + (int64_t)slots - 1) / (int64_t)slots;
   const int64_t steps = 2 * SIM_FILTER_STEPS / rounds;
@@ -224,7 +225,7 @@ void sim_level_device_restore(SimBatch *batch, uint64_t key, const uint32_t *num
 
 /* ---- new levels of worlds ---------------------------------------------------------------------------------------- */
 
-/* Choices ahead use half of the slots and choices that worlds wait for the others, since both may run at once. */
+/* Choices ahead use half of the slots, choices that worlds wait for the others, since both may run at once. */
 static unsigned half(const SimLevelDevice *levels) { return (levels->slots.blocks + 1) / 2; }
 
 /* Waits for the filter in CORE_STREAM_AHEAD and stores its choices. */
@@ -235,7 +236,7 @@ static void take_ahead(SimLevelDevice *levels) {
   levels->busy = false;
 }
 
-/* Starts the filter on what worlds will need next. */
+/* Starts the filter on the levels that worlds will need next. */
 static void go_ahead(SimLevelDevice *levels) {
   SimChoices *choices = &levels->choices;
   levels->stepped = 0;

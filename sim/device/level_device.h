@@ -1,22 +1,21 @@
-/* Random levels drawn on a device. A batch's slots are filled with levels of a sequence (level_stream.h), and worlds
- * that ended an episode get new levels, all in device memory. The levels are those that the host would draw. */
+/* Random levels generated on a device. A batch's slots are filled with levels of a sequence (level_stream.h), and
+ * worlds that ended an episode get new levels, all in device memory. The levels are those that the host would
+ * generate. */
 #ifndef SIM_LEVEL_DEVICE_H
 #define SIM_LEVEL_DEVICE_H
 #include "sim/batch/batch.h"
 
-/* For batches with options.drawn_slots. Every world must be reset afterwards.
- *
- * Draws levels first .. first + count - 1 of the sequence `key` into slots slot, slot + 1, ... Writes each level's
- * number, as sim_level_stream_draw gives it, to numbers[count] on the host. Synchronises a few times per 8192
- * levels. */
+/* Generates levels first .. first + count - 1 of the sequence `key` into slots slot, slot + 1, ... of a batch with
+ * options.drawn_slots; every world must be reset afterwards. Writes each level's number, as from sim_level_stream_draw,
+ * to numbers[count] on the host. Synchronizes a few times per 8192 levels. */
 void sim_level_device_draw(SimBatch *batch, uint64_t key, int64_t first, int count, int slot, uint32_t *numbers);
-/* Draws levels of known numbers[count] (on the host) into slots slot, slot + 1, ... */
+/* Generates levels of known numbers[count] (on the host) in slots slot, slot + 1, ... */
 void sim_level_device_restore(SimBatch *batch, uint64_t key, const uint32_t *numbers, int count, int slot);
-/* Bytes that the device reserves for stacks of the kernels that draw levels, once for all batches: some 3 GB on an
- * H100, since each thread has a level and its shapes there. */
+/* Returns the bytes that the device reserves for stacks of the kernels that generate levels, once for all batches: some
+ * 3 GB on an H100, since each thread has a level and its shapes there. */
 size_t sim_level_device_stack_bytes(CoreDevice *device);
-/* Bytes of the slots in which a batch tests levels of this size for the filter: as many slots as worlds that the device
- * steps at once, whatever the number of the batch's worlds. */
+/* Returns the bytes of the slots in which a batch tests levels of this size for the filter: as many slots as worlds
+ * that the device steps at once, whatever the number of the batch's worlds. */
 size_t sim_level_device_slot_bytes(SimSize drawn, const CoreDevice *device);
 
 #endif

@@ -1,6 +1,6 @@
-/* The kernels of random levels on a device: drawing and compiling them, a thread per level, and what the no-op filter
- * (filter.h) keeps of those that were played (noop_kernels.h). Listed in kernels.def; launched by level_device.c. The
- * host uses the same functions, so the levels are the same. */
+/* Kernels of random levels on a device: generating and compiling them, one thread per level, and the selection of the
+ * no-op filter (filter.h) among the levels that were played (noop_kernels.h). Listed in kernels.def; launched by
+ * level_device.c. The host uses the same functions, so the levels are the same. */
 #ifndef SIM_LEVEL_KERNELS_H
 #define SIM_LEVEL_KERNELS_H
 #include "sim/device/noop_kernels.h"
@@ -34,8 +34,8 @@ typedef struct SimDeviceGroups {
   const int32_t *lacking;      /* groups to test; NULL: all */
   int32_t *lacks;              /* [groups]: out: groups with too few levels kept so far ... */
   int64_t *lackers;            /* ... and their number */
-  int64_t *good;               /* [groups]: of those tested, levels that do not solve themselves */
-  double *time;                /* [groups][SIM_GROUP_DRAWN]: by the filter */
+  int64_t *good;               /* [groups]: tested levels that do not solve themselves */
+  double *time;                /* [groups][SIM_GROUP_DRAWN]: time by the filter */
   uint8_t *played, *chosen;
   uint32_t *order;             /* [groups][SIM_GROUP_DRAWN]: candidates of the group by time */
   uint32_t *numbers;           /* [groups][SIM_GROUP_KEPT] out: numbers of the levels kept */
@@ -62,7 +62,7 @@ CORE_KERNEL_FN void sim_group_order(const CoreDeviceThread *at, const SimDeviceG
   }
 }
 
-/* The candidate that test i is of. */
+/* Returns the candidate of test i. */
 SIM_FN size_t sim_group_candidate(const SimDeviceGroups *a, size_t i) {
   const size_t group = a->lacking ? (size_t)a->lacking[i / a->ranks] : i / a->ranks;
   return group * SIM_GROUP_DRAWN + a->order[group * SIM_GROUP_DRAWN + a->first_rank + i % a->ranks];
@@ -142,7 +142,7 @@ typedef struct SimDeviceRenew {
   int start;                   /* also start an episode on it */
 } SimDeviceRenew;
 
-/* Each world has a slot of its own, after those of the set. */
+/* Each world has a separate slot, after those of the set. */
 CORE_KERNEL_FN void sim_renew(const CoreDeviceThread *at, const SimDeviceRenew *a) {
   for (size_t i = core_device_first(at); i < (size_t)*a->batch.waiters; i += core_device_stride(at)) {
     const size_t w = (size_t)a->batch.waiting[i], slot = (size_t)a->batch.levels + w;
@@ -165,7 +165,7 @@ typedef struct SimDeviceShowAgain {
   SimDeviceMaker maker;
   uint64_t seed;
   uint32_t first_world;
-  const uint32_t *index;       /* [rows], as sim_batch_show_again has it */
+  const uint32_t *index;       /* [rows], as in sim_batch_show_again */
   const int32_t *level;
   size_t rows, worlds;
   float *observations;

@@ -13,11 +13,11 @@
 #include "sim/levels/generate_draw.h"
 #include "sim/task/level_ready.h"
 
-/* Makes levels of a batch: draws one and compiles it into a slot. */
+/* Generates levels of a batch: draws one and compiles it into a slot. */
 typedef struct SimDeviceMaker {
   SimModel *models;            /* [slots] */
   float *templates;            /* [slots][rules.length] */
-  SimSize drawn, size;         /* of the level: as drawn, and in the batch */
+  SimSize drawn, size;         /* size of the level: as drawn, and in the batch */
   SimReadyRules rules;
 } SimDeviceMaker;
 
@@ -45,14 +45,14 @@ typedef struct SimChoices {
   SimDeviceBatch batch;
   uint32_t *until;             /* [worlds]: choices are made for episodes before this one */
   uint32_t *late;              /* [worlds]: bit (episode % SIM_AHEAD_BITS) is 1 where the late level was chosen */
-  /* Choices being made ahead, in a stream beside steps: */
+  /* Choices being made ahead, in a stream concurrent with steps: */
   int32_t *ahead_world;        /* [ahead_count] */
   int64_t *ahead_count;
   uint32_t *ahead_episode;     /* [ahead_count]: of the world, the first of SIM_AHEAD_ROUND episodes */
   uint8_t *ahead_chosen;       /* [ahead_count][SIM_AHEAD_ROUND] out: 1 the late level, 0 the early one */
 } SimChoices;
 
-/* Stores the choice for an episode of world w, and that it is made. */
+/* Stores the choice for an episode of world w. */
 CORE_KERNEL_FN void sim_choice_store(const SimChoices *a, size_t w, uint32_t episode, bool late) {
   const uint32_t bit = (uint32_t)1 << episode % SIM_AHEAD_BITS;
   a->late[w] = late ? a->late[w] | bit : a->late[w] & ~bit;
@@ -69,17 +69,17 @@ typedef struct SimDeviceNoop {
   SimNoopKind kind;
   SimCandidates tested;        /* of CANDIDATES */
   SimChoices choices;
-  unsigned first;              /* block of slots that the launch's first block uses */
+  unsigned first;              /* block of slots of the launch's first block */
 } SimDeviceNoop;
 
-/* A slot's present task. */
+/* Current task of a slot. */
 typedef struct SimNoopTask {
   size_t number, world;
   uint32_t episode;
   uint64_t key;
   SimFilterPair pair;          /* CANDIDATES: the level is the early one */
-  bool second;                 /* the late level is being played */
-  int steps;                   /* environment steps that the level was played for */
+  bool second;                 /* whether the late level is being played */
+  int steps;                   /* environment steps played on the level */
 } SimNoopTask;
 
 SIM_FN size_t sim_noop_tasks(const SimDeviceNoop *a) {
@@ -109,7 +109,7 @@ SIM_FN bool sim_noop_read_task(const SimDeviceNoop *a, SimNoopTask *t) {
   return true;
 }
 
-/* Advances t->number by strides to the next task for which something is to be played; `tasks` or above: none. */
+/* Advances t->number by strides to the next task that needs playing; `tasks` or above: none. */
 SIM_FN void sim_noop_next_task(const SimDeviceNoop *a, size_t tasks, size_t stride, SimNoopTask *t) {
   while (t->number < tasks && !sim_noop_read_task(a, t)) t->number += stride;
 }
@@ -118,7 +118,7 @@ SIM_FN bool sim_noop_solved(const SimTaskResult *result) {
   return result->done && result->reward > SIM_FILTER_SOLVED_REWARD;
 }
 
-/* After a step of a task's level. Returns true if the task is done; its result is then written. A level ends after
+/* Processes a step of a task's level. Returns true if the task is done; its result is then written. A level ends after
  * SIM_FILTER_STEPS, or with its episode. */
 CORE_KERNEL_FN bool sim_noop_finish_task(const SimDeviceNoop *a, SimNoopTask *t, const SimTaskResult *result) {
   const bool chooses = a->kind != SIM_NOOP_CANDIDATES, solved = sim_noop_solved(result);
@@ -137,7 +137,7 @@ CORE_KERNEL_FN bool sim_noop_finish_task(const SimDeviceNoop *a, SimNoopTask *t,
   return true;
 }
 
-/* Draws the task's present level into its slot and starts an episode on it. */
+/* Generates the task's current level in its slot and starts an episode on it. */
 CORE_KERNEL_FN void sim_noop_begin(const SimDeviceNoop *a, const SimNoopTask *t, size_t slot) {
   sim_device_make(&a->maker, t->key, t->second ? t->pair.late : t->pair.early, slot);
   sim_world_start(&a->warp.step.batch.worlds[slot], &a->maker.models[slot], (int)slot);
@@ -163,7 +163,7 @@ CORE_KERNEL_FN void sim_noop_alone(const CoreDeviceThread *at, const SimDeviceNo
   }
 }
 
-/* One warp for several slots, an owner lane each. Slots without a task left step on while others have one. */
+/* One warp for several slots, an owner lane each. Slots without a task keep stepping while others have one. */
 CORE_KERNEL_FN void sim_noop_warp(const CoreDeviceThread *at, const SimDeviceNoop *a) {
   const size_t worlds = (size_t)a->warp.layout.worlds, stride = at->blocks * worlds, tasks = sim_noop_tasks(a);
   SimWarp t = sim_warp_of(at, &a->warp.layout, a->warp.spill);

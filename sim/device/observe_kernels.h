@@ -1,5 +1,5 @@
-/* The kernels of observations on a device. Where a number comes from is a table that the host makes (SimObserved).
- * Listed in kernels.def; launched by batch_device.c. */
+/* Kernels of observations on a device. The host builds a table of each element's source (SimObserved). Listed in
+ * kernels.def; launched by batch_device.c. */
 #ifndef SIM_OBSERVE_KERNELS_H
 #define SIM_OBSERVE_KERNELS_H
 #include "sim/device/batch_kernels.h"
@@ -7,11 +7,11 @@
 
 typedef struct SimDeviceObserve {
   SimDeviceBatch batch;
-  CoreDivisor length;          /* numbers of a row: batch.observation_length */
+  CoreDivisor length;          /* elements of a row: batch.observation_length */
   float *observations;         /* [worlds][length] */
 } SimDeviceObserve;
 
-/* A world's state, its level's constants, and the number of its row that comes next. */
+/* A world's state, its level's constants, and the index of the next element of its row. */
 typedef struct SimObserveAt {
   const SimWorld *world;
   const SimModel *model;
@@ -36,8 +36,8 @@ CORE_KERNEL_FN SimObserved sim_observe_source_of(const SimDeviceBatch *batch, ui
 enum { SIM_OBSERVE_FOUR = 4 };
 typedef struct SimObserveFour { SIM_WARP_ALIGN float x[SIM_OBSERVE_FOUR]; } SimObserveFour;
 
-/* Four numbers, the first of them as *at says; those that turn are marked in *turns, and still to be replaced by what
- * they are shown as. Behind the last world they are its own again. */
+/* Reads four elements, starting at `at`; angular velocities are marked in *turns, and still to be replaced by their
+ * tanh. Beyond the last world its elements repeat. */
 CORE_KERNEL_FN SimObserveFour sim_observe_read(const SimDeviceObserve *a, SimObserveAt at, uint32_t *turns) {
   const SimDeviceBatch *batch = &a->batch;
   const SimWorld *last = batch->worlds + (batch->first + batch->count - 1);
@@ -56,7 +56,7 @@ CORE_KERNEL_FN SimObserveFour sim_observe_read(const SimDeviceObserve *a, SimObs
   return four;
 }
 
-/* The last numbers of all may be fewer than four. */
+/* The last elements of all may be fewer than four. */
 CORE_KERNEL_FN void sim_observe_write(const SimObserveFour *four, size_t count, float *to) {
   if (count >= SIM_OBSERVE_FOUR && (uintptr_t)to % sizeof *four == 0) {
     *(SimObserveFour *)(void *)to = *four;
@@ -66,7 +66,8 @@ CORE_KERNEL_FN void sim_observe_write(const SimObserveFour *four, size_t count, 
     if (k < count) to[k] = four->x[k];
 }
 
-/* Of four neighbours mostly one turns at most, so that a warp goes through its tanh once for 128 numbers. */
+/* Among four neighbours usually at most one is an angular velocity, so that a warp computes its tanh once for 128
+ * elements. */
 CORE_KERNEL_FN void sim_observe_rows(const CoreDeviceThread *at, const SimDeviceObserve *a) {
   const size_t length = a->length.number, numbers = length * (size_t)a->batch.count;
   const size_t stride = SIM_OBSERVE_FOUR * core_device_stride(at);

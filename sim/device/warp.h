@@ -16,13 +16,15 @@
 
 enum {
   SIM_WARP_LANES = 32,
-  SIM_WARP_RESIDENT = 16,   /* warps of a multiprocessor, limited by registers */
-  SIM_WARP_RESERVED = 1024, /* bytes of shared memory that CUDA reserves for a block */
-  SIM_WARP_PASSES = 8,      /* of joints and contacts, in shared memory; the schedule of further ones is spilled */
-  SIM_WARP_PAD = 0,        /* number of the contact, and joint, of lanes that have none: of a dummy body with itself */
+  SIM_WARP_RESIDENT = 16,   /* maximum warps of a multiprocessor, limited by registers */
+  SIM_WARP_RESERVED = 1024, /* bytes of shared memory that CUDA reserves per block */
+  SIM_WARP_PASSES = 8,      /* passes of joints and contacts in shared memory; the schedule of further ones is
+                             * spilled */
+  SIM_WARP_PAD = 0,        /* index of the padding contact and joint, for lanes that have none: of a dummy body with
+                            * itself */
 };
 
-/* Flags of contacts and joints: which of their bodies can move, and SimPair.forgets. */
+/* Flags of contacts and joints: which of their bodies can move, and SimPair.clears_impulse. */
 enum { SIM_WARP_A_MOVES = 1, SIM_WARP_B_MOVES = 2, SIM_WARP_CLEARS_IMPULSE = 4 };
 
 /* Records that lanes read in units of 16 bytes. Their size is an odd number of units, so that eight neighbouring lanes
@@ -33,23 +35,23 @@ enum { SIM_WARP_A_MOVES = 1, SIM_WARP_B_MOVES = 2, SIM_WARP_CLEARS_IMPULSE = 4 }
 #define SIM_WARP_ALIGN _Alignas(16)
 #endif
 
-/* A contact during a step. */
+/* Contact during a step. */
 typedef struct SimWarpContact {
   SIM_WARP_ALIGN SimVec normal;
   SimVec point;
   SimMass a_mass, b_mass;
   real penetration, restitution_target, friction;
-  uint16_t a, b;         /* offsets of its bodies in SimWarp.body, in bytes */
+  uint16_t a, b;         /* byte offsets of its bodies in SimWarp.body */
   SimVec impulse;
   uint8_t sum_order;     /* as in SimWavefrontContact */
   uint8_t flags, slot;   /* slot: as in SimPair */
-  uint8_t world;         /* its world, by number in the warp */
-  uint8_t ordinal;       /* its number among that world's contacts, in the order of the model */
+  uint8_t world;         /* index of its world in the warp */
+  uint8_t ordinal;       /* index among that world's contacts, in the model's order */
   uint8_t kind, round, rank; /* round: 0 or 1, first or second of its pair; rank: of the pair (sim_wavefronts_group) */
   uint8_t ends[2];       /* SimWavefrontContact.a and b */
 } SimWarpContact;
 
-/* A joint during a step: what sim_joint_resolve reads of SimJointModel and SimJointStep. */
+/* Joint during a step: the data of SimJointModel and SimJointStep that sim_joint_resolve reads. */
 typedef struct SimWarpJoint {
   SIM_WARP_ALIGN real a_share;
   real b_share, inverse_sum_mass, inverse_sum_inertia;
@@ -62,50 +64,51 @@ typedef struct SimWarpJoint {
   real spin;             /* angular impulse of the motor */
 } SimWarpJoint;
 
-/* A world of the warp, for all lanes. */
+/* World of the warp, for all lanes. */
 typedef struct SimWarpWorld {
   const SimModel *model;  /* device memory */
   SimWorld *state;        /* device memory */
   SimCommand command;
-  uint16_t hit, contact;  /* where its parts of SimWarp.hit and SimWarp.scheduled begin */
-  uint8_t touched, made;  /* so far: overlapping pairs of the present kind, contacts */
+  uint16_t hit, contact;  /* offsets of its parts of SimWarp.hit and SimWarp.scheduled */
+  uint8_t touched, made;  /* so far: overlapping pairs of the current kind, contacts */
   uint8_t batch_first[SIM_PAIR_KINDS], spare[7]; /* SimSolverBatches.first of each kind */
 } SimWarpWorld;
 
-/* The layout of a warp's shared memory, in bytes from its beginning; the same for all warps of a launch. Memory is
- * reused: joints replace the boxes; starts and scheduled replace meets and hit. */
+/* Layout of a warp's shared memory, in bytes from its beginning; the same for all warps of a launch. Memory is reused:
+ * joints replace the boxes; starts and scheduled replace overlap_bits and hit. */
 typedef struct SimWarpLayout {
   int worlds;                        /* of the warp */
-  int shapes, joints, wavefronts;    /* of a world, at most */
-  int room, overflow;                /* contacts in shared memory; most further ones, spilled */
-  int passes;                        /* at most */
-  int hits;                          /* at most, of a warp, a kind and 32 pairs */
-  int pair_words, warm_words;        /* of SimWorld.touching and .warm, for this size */
+  int shapes, joints, wavefronts;    /* maximum per world */
+  int room, overflow;                /* contacts in shared memory; maximum of further ones, spilled */
+  int passes;                        /* maximum */
+  int hits;                          /* maximum of a warp, per kind and 32 pairs */
+  int pair_words, warm_words;        /* words of SimWorld.overlap_pairs and .warm, for this size */
   uint32_t bodies, boxes;            /* strides from world to world: an odd number of 16 bytes */
   uint32_t world, box, contact, overlap_bits, hit, starts, scheduled, schedule; /* offsets; bodies are at 0 */
-  uint32_t bytes;                    /* of shared memory */
+  uint32_t bytes;                    /* bytes of shared memory */
   uint32_t spill_scheduled, spill_schedule; /* offsets in the spill; contacts are at 0 */
-  uint32_t spill_bytes;              /* of device memory */
+  uint32_t spill_bytes;              /* bytes of device memory */
 } SimWarpLayout;
 
 /* A lane's view of its warp. */
 typedef struct SimWarp {
   const CoreDeviceThread *at;
   const SimWarpLayout *layout;
-  unsigned lane, count;         /* count: of worlds now, at most layout->worlds */
-  unsigned mine, part, parts;   /* of work divided by worlds: every parts-th item of world `mine`, from part on */
+  unsigned lane, count;         /* count: current worlds, at most layout->worlds */
+  unsigned mine, part, parts;   /* division of work by worlds: every parts-th item of world `mine`, from part on */
   uint32_t earlier;             /* mask of the lanes before this one */
   SimWarpWorld *world;          /* shared memory, [worlds] */
   char *body;                   /* SimBody [worlds][shapes] (sim_warp_bodies), and the dummy body */
   char *box;                    /* SimBox [worlds][shapes] (sim_warp_boxes), until all pairs are tested; then */
-  SimWarpJoint *joint;          /* [1 + worlds * joints], the idle one first */
-  SimWarpContact *contact;      /* [1 + room], the idle one first */
-  SimWavefrontContact *scheduled; /* [contacts]: world by world, in the order of the model */
-  uint32_t *overlap_bits;              /* [lanes]: bits of pairs whose boxes overlap */
+  SimWarpJoint *joint;          /* [1 + worlds * joints], the padding one first */
+  SimWarpContact *contact;      /* [1 + room], the padding one first */
+  SimWavefrontContact *scheduled; /* [contacts]: world by world, in the model's order */
+  uint32_t *overlap_bits;       /* [lanes]: bits of pairs whose boxes overlap */
   uint16_t *hit;                /* [hits]: pairs of a kind whose boxes overlap, world by world: 256 * world + pair */
-  uint16_t *starts;             /* [worlds][wavefronts]: where a wavefront begins: 32 * pass + its first lane */
-  uint16_t *schedule;           /* [passes][lanes]: what a lane applies: passes of joints, then those of contacts */
-  char *spill;                  /* device memory: what does not fit into the above */
+  uint16_t *starts;             /* [worlds][wavefronts]: start of a wavefront: 32 * pass + its first lane */
+  uint16_t *schedule;           /* [passes][lanes]: contact or joint of each lane: passes of joints, then those of
+                                 * contacts */
+  char *spill;                  /* device memory: overflow of the above */
   int joint_passes;
 } SimWarp;
 
@@ -115,8 +118,8 @@ SIM_FN uint32_t sim_warp_reserve(uint32_t *end, size_t bytes, uint32_t alignment
   return start;
 }
 
-/* The layout for `worlds` worlds of a size (a power of two up to SIM_WARP_LANES). Contacts get what `budget` bytes of
- * shared memory leave: room for at least one per world. */
+/* Computes the layout for `worlds` worlds of a size (a power of two up to SIM_WARP_LANES). Contacts get the rest of
+ * `budget` bytes of shared memory: at least one per world. */
 SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
   const size_t crowd = (size_t)worlds;
   SimWarpLayout l;
@@ -157,7 +160,7 @@ SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
   const size_t used = l.scheduled - l.starts + (size_t)l.room * sizeof(SimWavefrontContact);
   l.bytes = (l.bytes + (uint32_t)(used > lists ? used : lists) + 15) / 16 * 16;
   l.overflow = contacts - l.room;
-  l.passes = worlds * (l.wavefronts + l.joints); /* a pass has a wavefront of one world at least */
+  l.passes = worlds * (l.wavefronts + l.joints); /* a pass has a wavefront of at least one world */
   l.spill_scheduled = (uint32_t)((size_t)l.overflow * sizeof(SimWarpContact));
   const size_t spill_contacts = (size_t)(l.overflow > 0 ? contacts : 0) * sizeof(SimWavefrontContact);
   l.spill_schedule = l.spill_scheduled + (uint32_t)((spill_contacts + 15) / 16 * 16);
@@ -165,8 +168,8 @@ SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
   return l;
 }
 
-/* The layout with which most warps fit a multiprocessor of `shared` bytes: at most SIM_WARP_RESIDENT, and with room for
- * as many contacts as worlds mostly have (measured: docs/cuda-measurements.md). */
+/* Returns the layout with which most warps fit a multiprocessor of `shared` bytes: at most SIM_WARP_RESIDENT, and with
+ * capacity for as many contacts as worlds usually have (measured: docs/cuda-measurements.md). */
 SIM_FN SimWarpLayout sim_warp_fit(SimSize size, int worlds, size_t shared) {
   const int wanted = worlds * (size.joints > 4 ? 9 : 5) / 2;
   for (size_t warps = SIM_WARP_RESIDENT; warps > 1; warps--) {
@@ -176,7 +179,7 @@ SIM_FN SimWarpLayout sim_warp_fit(SimSize size, int worlds, size_t shared) {
   return sim_warp_layout(size, worlds, shared - SIM_WARP_RESERVED);
 }
 
-/* A lane's view of its warp; a block is one warp. spill: of the launch, [blocks][layout->spill_bytes]. */
+/* Returns a lane's view of its warp; a block is one warp. spill: of the launch, [blocks][layout->spill_bytes]. */
 SIM_FN SimWarp sim_warp_of(const CoreDeviceThread *at, const SimWarpLayout *layout, char *spill) {
   char *share = (char *)at->shared;
   SimWarp t;
@@ -218,27 +221,27 @@ SIM_FN SimBox *sim_warp_boxes(const SimWarp *t, unsigned world) {
   return (SimBox *)__builtin_assume_aligned(t->box + world * t->layout->boxes, 16);
 }
 
-/* Bits below n <= 32. */
+/* Returns the bits below n <= 32. */
 SIM_FN uint32_t sim_warp_below(unsigned n) { return n >= 32 ? 0xffffffffu : (1u << n) - 1; }
 
-/* Contact number i, from 1 on. in_shared: all contacts are in shared memory (lets the compiler know). */
+/* Returns contact number i, from 1 on. in_shared: all contacts are in shared memory (a hint for the compiler). */
 SIM_FN SimWarpContact *sim_warp_contact(const SimWarp *t, unsigned i, bool in_shared) {
   const unsigned room = (unsigned)t->layout->room;
   return in_shared || i <= room ? &t->contact[i] : (SimWarpContact *)t->spill + (i - room - 1);
 }
 
-/* Where `contacts` contacts are scheduled: shared memory, or the spill. */
+/* Returns the memory in which `contacts` contacts are scheduled: shared memory, or the spill. */
 SIM_FN SimWavefrontContact *sim_warp_scheduled(const SimWarp *t, int contacts) {
   return contacts <= t->layout->room ? t->scheduled : (SimWavefrontContact *)(t->spill + t->layout->spill_scheduled);
 }
 
-/* This lane's entry of a pass: the number of a contact or joint. in_shared: all passes are in shared memory. */
+/* Returns this lane's entry of a pass: the index of a contact or joint. in_shared: all passes are in shared memory. */
 SIM_FN uint16_t *sim_warp_entry(const SimWarp *t, int pass, bool in_shared) {
   uint16_t *spill_schedule = (uint16_t *)(t->spill + t->layout->spill_schedule) - SIM_WARP_PASSES * SIM_WARP_LANES;
   return (in_shared || pass < SIM_WARP_PASSES ? t->schedule : spill_schedule) + pass * SIM_WARP_LANES + (int)t->lane;
 }
 
-/* The body at an offset. The known alignment lets the compiler use wide loads. */
+/* Returns the body at an offset. The known alignment lets the compiler use wide loads. */
 SIM_FN SimBody *sim_warp_body(const SimWarp *t, unsigned at) {
   return (SimBody *)__builtin_assume_aligned(t->body + at, 16);
 }
@@ -246,7 +249,7 @@ SIM_FN uint16_t sim_warp_body_offset(const SimWarp *t, unsigned world, unsigned 
   return (uint16_t)(world * t->layout->bodies + shape * (unsigned)sizeof(SimBody));
 }
 
-/* Set the idle joint, and the idle contact with the dummy body. */
+/* Set the padding joint, and the padding contact with the dummy body. */
 CORE_KERNEL_FN void sim_warp_pad_joint(const SimWarp *t) {
   SimWarpJoint idle;
   memset(&idle, 0, sizeof idle);
@@ -262,8 +265,7 @@ CORE_KERNEL_FN void sim_warp_pad_contact(const SimWarp *t) {
   memset(sim_warp_body(t, idle.a), 0, sizeof(SimBody));
 }
 
-/* Prefix sum over the lanes before this one, and sum over all lanes. Takes two ballots per bit of the largest
- * number. */
+/* Prefix sum over the lanes before this one, and sum over all lanes. Takes two ballots per bit of the largest value. */
 typedef struct SimWarpSum { unsigned before, all; } SimWarpSum;
 CORE_KERNEL_FN SimWarpSum sim_warp_sum(const SimWarp *t, unsigned n) {
   SimWarpSum sum = {0, 0};

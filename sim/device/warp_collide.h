@@ -1,19 +1,19 @@
-/* The first half of a warp's physics step: overlapping pairs, their contacts, and the schedule of those. Same bits as
- * sim_step_collide, whichever lane does what: a world's contacts are numbered in the order of the model. */
+/* First half of a warp's physics step: overlapping pairs, their contacts, and the schedule of those. Same bits as
+ * sim_step_collide, whatever the division of work over lanes: a world's contacts are numbered in the model's order. */
 #ifndef SIM_WARP_COLLIDE_H
 #define SIM_WARP_COLLIDE_H
 #include "sim/device/warp.h"
 
-/* What is found: of the owner's world, but for `contacts`. */
+/* Results for the owner's world, except `contacts`. */
 typedef struct SimWarpFound {
   int contacts;      /* of all worlds */
   unsigned made;     /* contacts */
   unsigned touched[SIM_PAIR_KINDS]; /* pairs of each kind that overlap */
-  uint32_t overlap_pairs; /* bits: which of the present 32 pairs overlap */
-  int bits;          /* of rewards */
+  uint32_t overlap_pairs; /* bits of the current 32 pairs that overlap */
+  int bits;          /* reward bits */
 } SimWarpFound;
 
-/* Applies gravity and computes the boxes of moving shapes. Copies those of others again, since joints overwrote
+/* Applies gravity and computes the boxes of moving shapes. Copies the others' boxes again, since joints overwrote
  * them. */
 CORE_KERNEL_FN void sim_warp_update_boxes(const SimWarp *t) {
   if (sim_warp_works(t)) {
@@ -33,7 +33,8 @@ CORE_KERNEL_FN void sim_warp_update_boxes(const SimWarp *t) {
   sim_warp_barrier(t);
 }
 
-/* Broad phase: bits of the pairs 32 * word .. + 31 of the owner's world whose boxes overlap; 0 for other lanes. */
+/* Broad phase: returns bits of the pairs 32 * word .. + 31 of the owner's world whose boxes overlap; 0 for other
+ * lanes. */
 CORE_KERNEL_FN uint32_t sim_warp_broad_phase(const SimWarp *t, int word) {
   uint32_t overlap_bits = 0;
   if (sim_warp_works(t)) {
@@ -56,7 +57,7 @@ CORE_KERNEL_FN uint32_t sim_warp_broad_phase(const SimWarp *t, int word) {
   return sim_warp_owns(t) ? overlap_bits : 0;
 }
 
-/* A shape with its corners, computed here: cheaper than storing those of all shapes. */
+/* Returns a shape with its corners, computed here: cheaper than storing those of all shapes. */
 CORE_KERNEL_FN SimPolygon sim_warp_polygon(const SimModel *model, const SimBody *body, int k,
                                            SimVec corner[SIM_VERTICES]) {
   const SimPolygon polygon = {&model->outline[k], corner, body[k]};
@@ -64,7 +65,7 @@ CORE_KERNEL_FN SimPolygon sim_warp_polygon(const SimModel *model, const SimBody 
   return polygon;
 }
 
-/* As sim_step_test_pair. */
+/* Tests a pair like sim_step_test_pair. */
 CORE_KERNEL_FN mask sim_warp_test_pair(const SimModel *model, const SimBody *body, int kind, const SimPair *pair,
                                        SimManifold *m) {
   if (kind != SIM_RR) return sim_step_test_pair(model, body, NULL, kind, pair, m);
@@ -76,7 +77,7 @@ CORE_KERNEL_FN mask sim_warp_test_pair(const SimModel *model, const SimBody *bod
   return overlap.active;
 }
 
-/* Makes contact `round` of a pair of world w: number `number` in the warp, `ordinal` in its world. */
+/* Prepares contact `round` of a pair of world w: index `number` in the warp, `ordinal` in its world. */
 CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind, const SimPair *pair,
                                           const SimManifold *m, int round, unsigned number, unsigned ordinal,
                                           unsigned rank) {
@@ -99,7 +100,7 @@ CORE_KERNEL_FN void sim_warp_make_contact(const SimWarp *t, unsigned w, int kind
   *sim_warp_contact(t, number, false) = made;
 }
 
-/* The owner counts from the ballots on hits begin .. begin + 31; its world's hits are first .. end - 1. */
+/* Counts, in the owner lane, from the ballots on hits begin .. begin + 31; its world's hits are first .. end - 1. */
 CORE_KERNEL_FN void sim_warp_count_hits(const SimWarp *t, int kind, const SimPair *pair, unsigned begin, unsigned first,
                                   unsigned end, uint32_t overlapping, uint32_t one, uint32_t two, SimWarpFound *found) {
   const uint32_t before = sim_warp_below(first > begin ? first - begin : 0);
@@ -153,7 +154,7 @@ CORE_KERNEL_FN void sim_warp_test_hits(const SimWarp *t, int kind, unsigned hits
   }
 }
 
-/* Tests the pairs of a kind among pairs 32 * word .. + 31; meets: bits of those whose boxes overlap. */
+/* Tests the pairs of a kind among pairs 32 * word .. + 31; overlap_bits: bits of those whose boxes overlap. */
 CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uint32_t overlap_bits,
                                        SimWarpFound *found) {
   const bool owns = sim_warp_owns(t);
@@ -178,7 +179,7 @@ CORE_KERNEL_FN void sim_warp_test_kind(const SimWarp *t, int kind, int word, uin
   sim_warp_test_hits(t, kind, sum.all, sum.before, end, found);
 }
 
-/* Schedules the contacts. Returns the number of passes; *shared_out as of sim_warp_pack. */
+/* Schedules the contacts. Returns the number of passes; *shared_out as in sim_warp_pack. */
 CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFound *found, uint32_t *shared_out) {
   SimWavefrontContact *const scheduled = sim_warp_scheduled(t, found->contacts);
   const unsigned first = sim_warp_sum(t, found->made).before;
@@ -214,7 +215,7 @@ CORE_KERNEL_FN int sim_warp_schedule_contacts(const SimWarp *t, const SimWarpFou
   return passes;
 }
 
-/* Finds overlapping pairs, makes their contacts and schedules them. Returns as sim_warp_schedule_contacts. */
+/* Finds overlapping pairs, prepares their contacts and schedules them. Returns as sim_warp_schedule_contacts. */
 CORE_KERNEL_FN int sim_warp_collide(const SimWarp *t, SimWarpFound *found, uint32_t *shared_out) {
   memset(found, 0, sizeof *found);
   for (int word = 0; word < t->layout->pair_words; word++) {

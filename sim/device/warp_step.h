@@ -10,13 +10,13 @@
 
 /* ---- pushes ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a push changes a body. One that can not move receives 0, perhaps from several lanes at once, so it is not
+/* Whether a delta changes a body. An immovable one receives 0, perhaps from several lanes at once, so it is not
  * written. But a world out of bounds may give NaN even to such a body. */
 CORE_KERNEL_FN bool sim_warp_changes(bool moves, SimVec velocity, real spin) {
   return moves || (real_bits(velocity.x) | real_bits(velocity.y) | real_bits(spin)) << 1 != 0;
 }
 
-/* Adds a push to a body. was: the body as this lane has read it. */
+/* Adds a delta to a body. was: the body as read by this lane. */
 CORE_KERNEL_FN void sim_warp_add_delta(SimBody *body, const SimBody *was, bool moves, SimVec velocity, real spin) {
   if (!sim_warp_changes(moves, velocity, spin)) return;
   body->velocity = sim_vec_add(was->velocity, velocity);
@@ -41,7 +41,7 @@ SIM_FN SimWarpJoint *sim_warp_joint(const SimWarp *t, unsigned world, int j) {
   return &t->joint[sim_warp_joint_number(t, world, j)];
 }
 
-/* The arguments of sim_joint_resolve from a record; what it does not read is 0. */
+/* Returns the arguments of sim_joint_resolve from a record; fields that it does not read are 0. */
 CORE_KERNEL_FN SimJointModel sim_warp_joint_model(const SimWarpJoint *r) {
   SimJointModel j;
   memset(&j, 0, sizeof j);
@@ -58,7 +58,7 @@ CORE_KERNEL_FN SimJointStep sim_warp_joint_step(const SimWarpJoint *r) {
   return s;
 }
 
-/* Begins joint j of world `mine`: its motor's impulse, and what is constant during the step. */
+/* Begins joint j of world `mine`: its motor's impulse, and the constants of the step. */
 CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
   const SimWarpWorld *world = &t->world[t->mine];
   const SimJointModel *model = &world->model->joint[j];
@@ -80,7 +80,7 @@ CORE_KERNEL_FN void sim_warp_begin_joint(const SimWarp *t, int j) {
   *sim_warp_joint(t, t->mine, j) = made;
 }
 
-/* This lane's joint of a pass. */
+/* Returns this lane's joint of a pass. */
 CORE_KERNEL_FN SimWarpJoint *sim_warp_joint_of(const SimWarp *t, int pass, bool in_shared) {
   return &t->joint[*sim_warp_entry(t, pass, in_shared)];
 }
@@ -105,7 +105,7 @@ CORE_KERNEL_FN void sim_warp_schedule_joints(SimWarp *t) {
 
 /* ---- before the iterations --------------------------------------------------------------------------------------- */
 
-/* Motors and thrusters. All motors see the velocities before any of them acts. */
+/* Applies motors and thrusters. All motors see the velocities before any of them acts. */
 CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
   if (t->lane == 0) sim_warp_pad_joint(t);
   if (sim_warp_works(t))
@@ -131,7 +131,7 @@ CORE_KERNEL_FN void sim_warp_actuate(const SimWarp *t) {
   sim_warp_barrier(t);
 }
 
-/* The argument of sim_contact_* from a record. */
+/* Returns the argument of sim_contact_* from a record. */
 CORE_KERNEL_FN SimContact sim_warp_read_contact(const SimWarpContact *r) {
   const SimContact c = {.normal = r->normal, .point = r->point, .a_mass = r->a_mass, .b_mass = r->b_mass,
                         .penetration = r->penetration, .restitution_target = r->restitution_target,
@@ -139,7 +139,7 @@ CORE_KERNEL_FN SimContact sim_warp_read_contact(const SimWarpContact *r) {
   return c;
 }
 
-/* Warm start of contacts, a world's one after the other in the order of the model, then of joints. */
+/* Applies the warm start of contacts, a world's one after the other in the model's order, then of joints. */
 CORE_KERNEL_FN void sim_warp_warm_start(const SimWarp *t, int contacts) {
   for (int begin = 0; begin < contacts; begin += SIM_WARP_LANES) {
     const bool some = begin + (int)t->lane < contacts;
@@ -179,7 +179,7 @@ CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool in_sh
   SimBody *a = sim_warp_body(t, r.a), *b = sim_warp_body(t, r.b);
   const SimBody a_was = *a, b_was = *b;
   const SimJointDelta delta = sim_joint_resolve(&model, &step, &a_was, &b_was);
-  if (number != SIM_WARP_PAD) { /* which several lanes have */
+  if (number != SIM_WARP_PAD) { /* the padding contact, which several lanes have */
     joint->impulse = step.impulse;
     joint->angular_impulse = step.angular_impulse;
   }
@@ -190,7 +190,7 @@ CORE_KERNEL_FN void sim_warp_apply_joints(const SimWarp *t, int pass, bool in_sh
   sim_warp_barrier(t);
 }
 
-/* Applies the pushes of contacts whose groups share bodies, in sum_order: first to all bodies a, then to all b. */
+/* Applies the deltas of contacts whose groups share bodies, in sum_order: first to all bodies a, then to all b. */
 CORE_KERNEL_FN void sim_warp_apply_shared(const SimWarp *t, const SimWarpContact *r, const SimVelocityDelta *delta) {
   bool shares = r->sum_order != SIM_WAVEFRONT_ALONE;
   for (uint32_t left = sim_warp_ballot(t, shares), next = 0; left; next++) {
@@ -234,8 +234,7 @@ CORE_KERNEL_FN void sim_warp_iterate(const SimWarp *t, int passes, uint32_t shar
   }
 }
 
-/* Two instances of the loop: in the first, which nearly always runs, the compiler knows that all is in shared
- * memory. */
+/* Two instances of the loop: in the first, the usual one, the compiler knows that all is in shared memory. */
 CORE_KERNEL_FN void sim_warp_solve(const SimWarp *t, int contacts, int passes, uint32_t shared_out) {
   if (contacts <= t->layout->room && t->joint_passes + passes <= SIM_WARP_PASSES)
     sim_warp_iterate(t, passes, shared_out, true);
@@ -273,7 +272,7 @@ CORE_KERNEL_FN void sim_warp_store_impulses(const SimWarp *t, const SimWarpFound
   }
 }
 
-/* Before the first physics step: loads bodies to shared memory and schedules joints. The owners have set their worlds'
+/* Loads bodies to shared memory and schedules joints, before the first physics step. The owners have set their worlds'
  * model, state and command. */
 CORE_KERNEL_FN void sim_warp_begin(SimWarp *t) {
   if (t->lane == 0) sim_warp_pad_contact(t);
@@ -286,7 +285,7 @@ CORE_KERNEL_FN void sim_warp_begin(SimWarp *t) {
   sim_warp_schedule_joints(t);
 }
 
-/* A physics step. Returns the reward bits of the pairs that overlapped at its beginning, of the owner's world. */
+/* Runs a physics step. Returns the reward bits of the pairs that overlapped at its beginning, of the owner's world. */
 CORE_KERNEL_FN int sim_warp_step(const SimWarp *t) {
   SimWarpFound found;
   uint32_t shared_out;
@@ -306,7 +305,7 @@ CORE_KERNEL_FN int sim_warp_step(const SimWarp *t) {
   return found.bits;
 }
 
-/* After the last physics step: stores bodies to device memory. Returns whether world `mine` has NaN or infinity. */
+/* Stores bodies to device memory, after the last physics step. Returns whether world `mine` has NaN or infinity. */
 CORE_KERNEL_FN bool sim_warp_end_steps(const SimWarp *t) {
   const SimWarpWorld *world = &t->world[t->mine];
   real zero = 0.0f;

@@ -1,4 +1,4 @@
-/* Actuators: motors in joints, thrusters on bodies (spec kinetix.md 2.6, 2.7). */
+/* Actuators: motors of joints, thrusters on bodies (spec kinetix.md 2.6, 2.7). */
 #ifndef SIM_ACTUATE_H
 #define SIM_ACTUATE_H
 #include "sim/physics/joint.h"
@@ -6,10 +6,11 @@
 #define SIM_MOTOR_SPEED 6.0f       /* rad/s */
 #define SIM_MOTOR_POWER 900.0f
 #define SIM_MOTOR_DECAY 0.1f
-#define SIM_MOTOR_LIMIT_ZONE 0.1f  /* rad: motors weaken over it, next to a limit */
+#define SIM_MOTOR_LIMIT_ZONE 0.1f  /* rad: zone next to a limit in which motors weaken */
 #define SIM_THRUSTER_POWER 10.0f
 
-/* The angular impulse of a motor under control -1..1: a's spin grows by it over a's inertia, b's shrinks. */
+/* Returns the angular impulse of a motor under control -1..1: a's angular velocity grows by it over a's inertia, b's
+ * shrinks. */
 SIM_FN real sim_actuate_motor(const SimJointModel *j, const SimBody *a, const SimBody *b, real control) {
   real error = b->angular_velocity - a->angular_velocity - j->motor_speed * control * SIM_MOTOR_SPEED;
   real power = SIM_MOTOR_POWER * j->motor_power * SIM_DT * j->inverse_sum_inertia;
@@ -24,7 +25,7 @@ SIM_FN real sim_actuate_motor(const SimJointModel *j, const SimBody *a, const Si
   return real_select(drives, power * real_tanh(error * SIM_MOTOR_DECAY), real_of(0.0f));
 }
 
-/* The push of a thruster under control 0..1, in the a fields. */
+/* Returns the velocity delta of a thruster under control 0..1, in the a fields. */
 SIM_FN SimVelocityDelta sim_actuate_thruster(const SimThrusterModel *t, const SimBody *body, real control) {
   RealSinCos turn = real_sin_cos(t->rotation + body->rotation);
   SimVec arm = sim_vec_rotate(body->sine, body->cosine, t->anchor), direction = sim_vec(turn.cosine, turn.sine);

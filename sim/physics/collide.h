@@ -1,14 +1,14 @@
-/* Narrow phase: where two shapes touch, from their present poses (spec kinetix.md 2.2, its oddities included).
+/* Narrow phase: contacts of two shapes in their current poses (spec kinetix.md 2.2, including its oddities).
  *
- * Pure functions of two shapes, in world coordinates. The normal points from a to b. Which pairs may touch is in
- * model.c; what follows from a contact is in contact.h and task.h. */
+ * Pure functions of two shapes, in world coordinates. The normal points from a to b. model.c decides which pairs may
+ * collide; contact.h and task.h define the effects of a contact. */
 #ifndef SIM_COLLIDE_H
 #define SIM_COLLIDE_H
 #include "sim/physics/model.h"
 
 typedef struct SimManifold {
   SimVec normal, point[2];
-  real penetration;      /* one for both contacts */
+  real penetration;      /* shared by both contacts */
   mask active[2];        /* the second only between polygons, and only with the first */
 } SimManifold;
 
@@ -29,7 +29,7 @@ SIM_FN SimManifold sim_collide_circles(SimBody a, real a_radius, SimBody b, real
   return m;
 }
 
-/* a is the circle. Its centre is clipped to the nearest edge, from inside as well. */
+/* Collides a circle, a, with a polygon. Its centre is clamped to the nearest edge, from inside as well. */
 SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b, const SimOutline *outline) {
   SimVec centre = sim_vec_unrotate(b.sine, b.cosine, sim_vec_sub(a.position, b.position));
   SimVec nearest = sim_vec(real_of(0.0f), real_of(0.0f));
@@ -63,13 +63,14 @@ SIM_FN SimManifold sim_collide_circle_polygon(SimBody a, real radius, SimBody b,
   return m;
 }
 
-/* The face of one polygon that separates it best from another. */
+/* Face of one polygon with the greatest separation from another. */
 typedef struct SimFace {
   real separation;
   integer face;
 } SimFace;
 
-/* Corners of b in a's frame, against the faces of a. Gives up early (separation >= 0) once no lane can touch. */
+/* Finds that face for corners of b in a's frame, against the faces of a. Stops early (separation >= 0) once no lane can
+ * touch. */
 SIM_FN SimFace sim_collide_best_face(const SimOutline *a, const SimVec *b_local, mask b_triangle) {
   SimFace best = {real_of(-99999.0f), integer_of(0)};
   for (int i = 0; i < SIM_VERTICES; i++) {
@@ -86,8 +87,8 @@ SIM_FN SimFace sim_collide_best_face(const SimOutline *a, const SimVec *b_local,
   return best;
 }
 
-/* The two corners of the other polygon (b_corner in the world, b_local in the face's frame) that lie deepest along
- * `normal`: deepest first, ties in corner order, as a stable sort gives them. */
+/* Finds the incident points: the two corners of the other polygon (b_corner in the world, b_local in the face's frame)
+ * deepest along `normal`: deepest first, ties in corner order, as in a stable sort. */
 SIM_FN void sim_collide_incident(SimVec normal, const SimVec *b_local, mask b_triangle, const SimVec *b_corner,
                                  SimVec incident[2]) {
   real first = sim_vec_dot(normal, b_local[0]), second = real_of(2.0f * REAL_HUGE);
@@ -103,9 +104,10 @@ SIM_FN void sim_collide_incident(SimVec normal, const SimVec *b_local, mask b_tr
   }
 }
 
-/* The two contact points: incident corners in the frame of the reference face from `start` to `end`, where +x is into
- * the reference body, with y clamped to the face (x is left as it is). Deeper one first. Gives whether both are below
- * the face. The order of operations is the reference's: with parallel faces the last bit decides which comes first. */
+/* Computes the two contact points: incident corners in the frame of the reference face from `start` to `end`, where +x
+ * points into the reference body, with y clamped to the face (x is unchanged). The deeper one comes first. Returns
+ * whether both are below the face. The order of operations is the reference's: with parallel faces the last bit decides
+ * which comes first. */
 SIM_FN mask sim_collide_clip(SimVec start, SimVec end, const SimVec incident[2], SimVec point[2]) {
   SimVec d = sim_vec_sub(start, end);
   RealSinCos turn = real_sin_cos(REAL_PI + real_atan2(d.x, d.y));
@@ -120,7 +122,7 @@ SIM_FN mask sim_collide_clip(SimVec start, SimVec end, const SimVec incident[2],
   return real_min(p.x, q.x) > 0.0f;
 }
 
-/* Two polygons as the pair's walker has them: outline in the body frame, corners in the world. */
+/* Polygon of a pair: outline in the body frame, corners in the world. */
 typedef struct SimPolygon {
   const SimOutline *outline;
   const SimVec *corner;
@@ -132,7 +134,7 @@ SIM_FN void sim_collide_to_frame(SimBody frame, const SimVec *corner, SimVec loc
     local[k] = sim_vec_unrotate(frame.sine, frame.cosine, sim_vec_sub(corner[k], frame.position));
 }
 
-/* Which of the two bears the reference face, and do they overlap at all. */
+/* Overlap of two polygons, and which has the reference face. */
 typedef struct SimOverlap {
   SimFace a, b;
   SimVec b_in_a[SIM_VERTICES], a_in_b[SIM_VERTICES];
@@ -151,7 +153,7 @@ SIM_FN SimOverlap sim_collide_overlap(const SimPolygon *a, const SimPolygon *b) 
   if (!real_any(o.active)) return o;
   sim_collide_to_frame(b->body, a->corner, o.a_in_b);
   o.b = sim_collide_best_face(b->outline, o.a_in_b, a->outline->triangle);
-  o.b_refers = o.a.separation + 0.01f < o.b.separation; /* a bias against flip-flopping */
+  o.b_refers = o.a.separation + 0.01f < o.b.separation; /* bias against alternating faces */
   o.separation = real_max(o.a.separation, o.b.separation);
   o.active = o.separation < 0.0f;
   return o;
@@ -161,7 +163,7 @@ SIM_FN SimVec sim_collide_face_normal(const SimPolygon *p, integer face) {
   return sim_vec(real_pick(p->outline->normal_x, face), real_pick(p->outline->normal_y, face));
 }
 
-/* The reference face's ends in the world; after a triangle's face 2 comes corner 0. */
+/* Returns an end of the reference face in the world; after a triangle's face 2 comes corner 0. */
 SIM_FN SimVec sim_collide_corner(const SimPolygon *p, integer k) {
   k = integer_select((k == SIM_VERTICES) | ((k == 3) & p->outline->triangle), integer_of(0), k);
   const real x[SIM_VERTICES] = {p->corner[0].x, p->corner[1].x, p->corner[2].x, p->corner[3].x};
@@ -169,7 +171,7 @@ SIM_FN SimVec sim_collide_corner(const SimPolygon *p, integer k) {
   return sim_vec(real_pick(x, k), real_pick(y, k));
 }
 
-/* Contacts of two polygons that overlap (sim_collide_overlap). */
+/* Computes the contacts of two overlapping polygons (sim_collide_overlap). */
 SIM_FN SimManifold sim_collide_polygons(const SimPolygon *a, const SimPolygon *b, const SimOverlap *o) {
   SimVec a_normal = sim_collide_face_normal(a, o->a.face), b_normal = sim_collide_face_normal(b, o->b.face);
   SimVec on_a[2], on_b[2], incident[2];

@@ -1,6 +1,6 @@
 /* Contact impulses: one contact point between two bodies (spec kinetix.md 2.3, 2.4).
  *
- * A contact is made once per step from a manifold, then applied in every solver iteration. step.h decides which
+ * A contact is prepared once per step from a manifold, then applied in every solver iteration. step.h decides which
  * contacts are applied together, and in which order. */
 #ifndef SIM_CONTACT_H
 #define SIM_CONTACT_H
@@ -10,31 +10,31 @@
 #define SIM_CONTACT_BAUMGARTE 0.2f
 #define SIM_CONTACT_FRICTION 0.4f
 
-/* A contact during a step. Point, normal and bias are constant while the bodies move. */
+/* Contact during a step. Point, normal and bias are constant while the bodies move. */
 typedef struct SimContact {
   SIM_ALIGN_RECORD SimVec normal;
   SimVec point;
   SimMass a_mass, b_mass;
   real penetration, restitution_target, friction;
-  SimVec impulse;        /* accumulated: x along the normal, y along the tangent */
-  uint8_t a, b, reward, resolved, clears_impulse, number; /* as in SimPair, which begins with these */
+  SimVec impulse;        /* accumulated impulse: x along the normal, y along the tangent */
+  uint8_t a, b, reward, resolved, clears_impulse, number; /* as in SimPair, whose first bytes these are */
   uint16_t slot;
 } SimContact;
-enum { SIM_CONTACT_REALS = 13 }; /* that it begins with */
+enum { SIM_CONTACT_REALS = 13 }; /* reals at the start of a SimContact */
 
-/* Coefficient of a pair from those of its shapes: root of the sum of squares, not a product. */
+/* Returns the friction coefficient of a pair: root of the sum of squares, not a product. */
 SIM_FN real sim_contact_friction(real a, real b) {
   real x = a * SIM_CONTACT_FRICTION, y = b * SIM_CONTACT_FRICTION;
   return real_sqrt(x * x + y * y);
 }
 
-/* Restitution takes the speed at the step's beginning, whatever its sign. */
+/* Returns the restitution target, from the speed at the beginning of the step, whatever its sign. */
 SIM_FN real sim_contact_restitution(const SimBody *a, const SimBody *b, SimVec normal, SimVec point, real restitution) {
   SimVec approach = sim_vec_sub(sim_body_velocity_at(*b, point), sim_body_velocity_at(*a, point));
   return sim_vec_dot(approach, normal) * restitution;
 }
 
-/* An impulse J at arms r1, r2 from the centres: a receives -J, b receives J. */
+/* Returns the velocity delta of an impulse J at arms r1, r2 from the centres: a receives -J, b receives J. */
 SIM_FN SimVelocityDelta sim_contact_velocity_delta(const SimContact *c, SimVec r1, SimVec r2, SimVec impulse) {
   SimVelocityDelta delta;
   delta.a_velocity = sim_vec_scale(-c->a_mass.inverse_mass, impulse);
@@ -44,14 +44,14 @@ SIM_FN SimVelocityDelta sim_contact_velocity_delta(const SimContact *c, SimVec r
   return delta;
 }
 
-/* Warm start: the push of the impulse that the last step accumulated. */
+/* Warm start: returns the velocity delta of the impulse accumulated in the last step. */
 SIM_FN SimVelocityDelta sim_contact_warm_start(const SimContact *c, const SimBody *a, const SimBody *b) {
   SimVec impulse = sim_vec_add(sim_vec_scale(c->impulse.x, c->normal),
                                sim_vec_scale(c->impulse.y, sim_vec_tangent(c->normal)));
   return sim_contact_velocity_delta(c, sim_vec_sub(c->point, a->position), sim_vec_sub(c->point, b->position), impulse);
 }
 
-/* 1 / effective mass of the contact along `axis`. */
+/* Returns 1 / effective mass of the contact along `axis`. */
 SIM_FN real sim_contact_inv_effective_mass(const SimContact *c, SimVec r1, SimVec r2, SimVec axis) {
   real along1 = sim_vec_dot(r1, axis), along2 = sim_vec_dot(r2, axis);
   return c->a_mass.inverse_mass + c->b_mass.inverse_mass +
@@ -59,10 +59,10 @@ SIM_FN real sim_contact_inv_effective_mass(const SimContact *c, SimVec r1, SimVe
          c->b_mass.inverse_inertia * (sim_vec_dot(r2, r2) - along2 * along2);
 }
 
-/* What an application needs of the bodies' positions. Only joints change those within a step. */
+/* Arms and effective masses, which depend on the bodies' positions. Only joints change those within a step. */
 typedef struct SimContactArms {
   SimVec r1, r2;
-  real normal_inv_mass, tangent_inv_mass; /* never 0 */
+  real normal_inv_mass, tangent_inv_mass; /* 1 / effective mass; never 0 */
 } SimContactArms;
 
 SIM_FN SimContactArms sim_contact_arms(const SimContact *c, SimVec a_position, SimVec b_position) {
@@ -73,8 +73,8 @@ SIM_FN SimContactArms sim_contact_arms(const SimContact *c, SimVec a_position, S
   return arms;
 }
 
-/* One application: normal impulse (accumulated >= 0), then friction within its cone on the velocities that the normal
- * impulse leaves. Changes c->impulse; the caller adds the push to the bodies. */
+/* Solves the contact once: the normal impulse (accumulated impulse clamped to >= 0), then friction within its cone, on
+ * the velocities after the normal impulse. Updates c->impulse; the caller adds the velocity delta to the bodies. */
 SIM_FN SimVelocityDelta sim_contact_resolve(SimContact *c, const SimContactArms *arms, const SimBody *a,
                                             const SimBody *b) {
   SimVec normal = c->normal, tangent = sim_vec_tangent(normal), r1 = arms->r1, r2 = arms->r2;

@@ -1,6 +1,6 @@
-/* Joints: revolute (with or without limits) and fixed ones (spec kinetix.md 2.3, 2.5).
+/* Revolute joints (with or without limits) and fixed joints (spec kinetix.md 2.3, 2.5).
  *
- * sim_joint_begin computes what is constant during a step (rotations change only at its end). sim_joint_resolve is then
+ * sim_joint_begin computes the constants of a step (rotations change only at its end). sim_joint_resolve is then
  * applied in every solver iteration, joint after joint. Motors are in actuate.h. */
 #ifndef SIM_JOINT_H
 #define SIM_JOINT_H
@@ -12,14 +12,14 @@
 #define SIM_JOINT_BAUMGARTE_LIMIT 5.0f
 #define SIM_JOINT_STIFFNESS 0.6f
 
-/* A joint during one step. */
+/* Joint during a step. */
 typedef struct SimJointStep {
   SimVec a_arm, b_arm;      /* from the centres to the anchors, in the world */
-  real angular_bias;           /* rotation velocity that angle error or violated limit asks for */
-  mask has_angular_constraint;               /* fixed, or at a limit: the spin impulse is applied */
+  real angular_bias;        /* angular velocity that corrects the angle error or the violated limit */
+  mask has_angular_constraint; /* fixed, or at a limit: the angular impulse is applied */
   SimVec impulse;           /* accumulated */
   real angular_impulse;
-  SimVec point;             /* of the joint, at its last application */
+  SimVec point;             /* joint point at its last application */
 } SimJointStep;
 
 SIM_FN real sim_joint_angle(const SimJointModel *j, const SimBody *a, const SimBody *b) {
@@ -41,7 +41,7 @@ SIM_FN SimJointStep sim_joint_begin(const SimJointModel *j, const SimBody *a, co
   return s;
 }
 
-/* a receives the impulse, b its opposite (contacts: the other way round). */
+/* Returns the velocity delta: a receives the impulse, b its opposite (contacts: the other way round). */
 SIM_FN SimVelocityDelta sim_joint_velocity_delta(const SimJointModel *j, const SimJointStep *s, SimVec impulse) {
   SimVelocityDelta delta;
   delta.a_velocity = sim_vec_scale(j->a_mass.inverse_mass, impulse);
@@ -58,14 +58,14 @@ SIM_FN SimVelocityDelta sim_joint_warm_start(const SimJointModel *j, const SimJo
   return delta;
 }
 
-/* The result of one application of a joint: a push and, against drift, a shift of both positions. */
+/* Result of one application of a joint: a velocity delta and, against drift, a shift of both positions. */
 typedef struct SimJointDelta {
   SimVelocityDelta on;
   SimVec a_shift, b_shift;
 } SimJointDelta;
 
-/* One application. Changes s; the caller adds the push to both bodies. One scalar effective mass serves both components
- * of the impulse; the position error is not divided by dt (both as the reference has it). */
+/* Solves the joint once. Updates s; the caller adds the delta to both bodies. One scalar effective mass serves both
+ * components of the impulse; the position error is not divided by dt (both as in the reference). */
 SIM_FN SimJointDelta sim_joint_resolve(const SimJointModel *j, SimJointStep *s, const SimBody *a, const SimBody *b) {
   SimVec a_point = sim_vec_add(a->position, s->a_arm), b_point = sim_vec_add(b->position, s->b_arm);
   SimVec gap = sim_vec_sub(b_point, a_point);
@@ -82,7 +82,7 @@ SIM_FN SimJointDelta sim_joint_resolve(const SimJointModel *j, SimJointStep *s, 
   SimJointDelta delta = {.on = sim_joint_velocity_delta(j, s, impulse)};
 
   real spin = b->angular_velocity + delta.on.b_angular_velocity - a->angular_velocity - delta.on.a_angular_velocity;
-  mask pushes = j->fixed | (real_sign(spin) == real_sign(s->angular_bias)); /* a limit does not pull */
+  mask pushes = j->fixed | (real_sign(spin) == real_sign(s->angular_bias)); /* a limit only pushes */
   real angular_impulse = real_select(s->has_angular_constraint & pushes,
                                      (spin + s->angular_bias) * j->inverse_sum_inertia, real_of(0.0f));
   delta.on.a_angular_velocity += angular_impulse * j->a_mass.inverse_inertia;

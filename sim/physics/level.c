@@ -1,6 +1,6 @@
-/* Levels as plain structs: the empty scene, mass from shape, more slots, and the check that stands between a level
- * from anywhere (a file, a generator) and the simulator, which trusts what passed it. Conventions of spec kinetix.md 1
- * and 4. Reads no files: that is level_read.c. */
+/* Levels as plain structs: the empty scene, mass from shape, expansion, and validation of a level from any source (a
+ * file, a generator) for the simulator, which trusts validated levels. Conventions of spec kinetix.md 1 and 4. Files
+ * are read by level_read.c. */
 #include "sim/physics/level.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ int sim_level_expand(SimLevel *level, SimSize size) {
 
 typedef struct NamedReal { const char *field; float value; } NamedReal;
 
-/* Far above anything sensible, far below where float32 overflows in a product. */
+/* Far above any sensible value, far below where float32 overflows in a product. */
 static const float LARGEST = 1e9f;
 
 static int check_reals(const char *where, const char *entity, int index, const NamedReal *reals, int count) {
@@ -71,8 +71,8 @@ static int check_shape_index(const char *where, const char *entity, int index, c
                     shapes - 1);
 }
 
-/* Every corner turns right by a clear angle and once around in all: strictly convex, clockwise, not degenerate.
- * Three or four right turns can not go around twice, so the turns alone decide. */
+/* Checks that every corner turns right by a clear angle and the outline turns once in total: strictly convex,
+ * clockwise, not degenerate. Three or four right turns cannot turn twice, so the turns alone decide. */
 static int check_outline(const char *where, int index, const SimShape *shape) {
   const double least_sine = 1e-3, least_edge = 1e-4;
   int n = shape->vertex_count;
@@ -101,7 +101,7 @@ static int check_shape(const char *where, const char *kind, int index, const Sim
   TRY(check_range(where, kind, index, "collision_mode", shape->collision_mode, 0, 2));
   TRY(check_range(where, kind, index, "role", shape->role, SIM_ROLE_NORMAL, SIM_ROLE_RED));
   TRY(check_range(where, kind, index, "n_vertices", shape->vertex_count, 0, SIM_VERTICES));
-  if (!shape->active) return CORE_OK; /* unused slots of published files hold leftovers */
+  if (!shape->active) return CORE_OK; /* unused slots of published files hold leftover values */
   if (shape->inverse_mass < 0 || shape->inverse_inertia < 0)
     return core_error(CORE_USAGE, "%s%s[%d].%s: negative", where, kind, index,
                       shape->inverse_mass < 0 ? "inverse_mass" : "inverse_inertia");

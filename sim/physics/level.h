@@ -1,6 +1,6 @@
-/* A level: the initial state of a world, in plain structs on the host, independent of a batch's layout (batch.h).
- * Metres, radians, seconds, kilograms; y up. Slots: polygons (0..3 the statics: floor, left, right, ceiling), circles,
- * joints, thrusters. A global shape index counts polygons first, then circles. Conventions: spec kinetix.md 1-4. */
+/* Level: the initial state of a world, in plain structs on the host, independent of a batch's layout (batch.h). Metres,
+ * radians, seconds, kilograms; y up. Slots: polygons (0..3 the statics: floor, left, right, ceiling), circles, joints,
+ * thrusters. A global shape index counts polygons first, then circles. Conventions: spec kinetix.md 1-4. */
 #ifndef SIM_LEVEL_H
 #define SIM_LEVEL_H
 #include <stdbool.h>
@@ -16,20 +16,21 @@ enum {
   SIM_VERTICES = 4,
   SIM_MOTOR_BINDINGS = 4, SIM_THRUSTER_BINDINGS = 2, SIM_ACTIONS = SIM_MOTOR_BINDINGS + SIM_THRUSTER_BINDINGS,
 };
-/* How a world is told what to do (spec kinetix.md 3.1). Each motor and thruster listens to one of SIM_ACTIONS bindings,
- * the motors' first. Other classes than those named do nothing. */
+/* Action space of a world (spec kinetix.md 3.1). Each motor and thruster is controlled by one of SIM_ACTIONS bindings,
+ * the motors' first. Undefined classes do nothing. */
 typedef enum SimActionSpace {
-  SIM_MULTI_DISCRETE, /* uint8_t [SIM_ACTIONS], a class for each binding: motors 0, 1, 2 = 0, +1, -1; thrusters 0, 1 */
-  SIM_DISCRETE,       /* uint8_t, one of SIM_DISCRETE_CLASSES: 2i and 2i + 1 = motor i -1 and +1; 8 nothing; 9, 10 a
-                         thruster */
-  SIM_CONTINUOUS,     /* float [SIM_ACTIONS], clipped: motors -1..1, thrusters 0..1. NaN becomes the state of what it
-                         drives, which ends the episode, as in the reference */
+  SIM_MULTI_DISCRETE, /* uint8_t [SIM_ACTIONS], a class per binding: motors 0, 1, 2 = 0, +1, -1; thrusters 0, 1 */
+  SIM_DISCRETE,       /* uint8_t, one of SIM_DISCRETE_CLASSES: 2i and 2i + 1 = motor i -1 and +1; 8 no-op; 9, 10 a
+                       * thruster */
+  /* float [SIM_ACTIONS], clipped: motors -1..1, thrusters 0..1. NaN propagates to the driven body, which ends the
+   * episode, as in the reference */
+  SIM_CONTINUOUS,
 } SimActionSpace;
 enum { SIM_DISCRETE_IDLE = 2 * SIM_MOTOR_BINDINGS,
        SIM_DISCRETE_CLASSES = SIM_DISCRETE_IDLE + 1 + SIM_THRUSTER_BINDINGS };
 enum { SIM_ROLE_NORMAL = 0, SIM_ROLE_GREEN = 1, SIM_ROLE_BLUE = 2, SIM_ROLE_RED = 3 };
 
-/* How many slots of each kind: S 5/2/1/1, M 6/3/2/2, L 12/4/6/2, LOCO 10/3/6/1. */
+/* Slots of each kind: S 5/2/1/1, M 6/3/2/2, L 12/4/6/2, LOCO 10/3/6/1. */
 typedef struct SimSize { int polygons, circles, joints, thrusters; } SimSize;
 extern const SimSize SIM_SIZE_S, SIM_SIZE_M, SIM_SIZE_L, SIM_SIZE_LOCO;
 
@@ -37,7 +38,7 @@ typedef struct SimShape {        /* a polygon or a circle; both kinds have every
   float x, y, rotation;          /* centroid */
   float vx, vy, angular_velocity;
   float inverse_mass, inverse_inertia, density, friction, restitution;
-  int collision_mode, role, vertex_count;   /* circles: vertex_count 0 */
+  int collision_mode, role, vertex_count; /* circles: vertex_count 0 */
   float vertex_x[SIM_VERTICES], vertex_y[SIM_VERTICES]; /* body frame, clockwise */
   float radius;
   bool active;
@@ -68,18 +69,20 @@ typedef struct SimLevel {
   float gravity_x, gravity_y;
 } SimLevel;
 
-/* The empty scene with the four statics (spec 1.4); ceiling corrected as in the level files when `corrected`. */
+/* Returns the empty scene with the four statics (spec 1.4); ceiling corrected as in the level files when
+ * `corrected`. */
 SimLevel sim_level_empty(SimSize size, bool corrected);
-/* Mass, centroid and inertia of every shape from its density and outline (spec 1.5); keeps fixated ones fixated. */
+/* Computes mass, centroid and inertia of every shape from its density and outline (spec 1.5); fixated shapes stay
+ * fixated. */
 void sim_level_recompute_mass(SimLevel *level);
 /* Adds empty slots up to `size` and renumbers indices (spec 4). CORE_USAGE: `size` is smaller in some kind of slot. */
 int sim_level_expand(SimLevel *level, SimSize size);
 
 /* Checks that a level can be simulated: finite values, indices in range, convex clockwise outlines, joints between two
- * shapes ... CORE_USAGE: it can not; the message names level and field. */
+ * shapes ... CORE_USAGE: it cannot; the message names level and field. */
 int sim_level_check(const SimLevel *level);
 
-/* A set of levels, all of one size; `level` [count] is owned by it (sim_level_set_free, level_set.h). */
+/* Set of levels of one size; owns `level` [count] (sim_level_set_free, level_set.h). */
 typedef struct SimLevelSet { SimLevel *level; int count; SimSize size; } SimLevelSet;
 
 #endif

@@ -1,11 +1,11 @@
-/* Building levels, on the host and the GPU: the empty scene, mass from shape, more slots. Arguments are not checked;
- * level.c has the checked functions for the host. Conventions of spec kinetix.md 1 and 4. */
+/* Construction of levels, on the host and the GPU: the empty scene, mass from shape, expansion. Arguments are not
+ * checked; level.c has the checked functions for the host. Conventions of spec kinetix.md 1 and 4. */
 #ifndef SIM_LEVEL_BUILD_H
 #define SIM_LEVEL_BUILD_H
 #include "sim/physics/level.h"
 #include "sim/real.h"
 
-/* For GPUs a loop: a level is 2 KB, and an assignment would become hundreds of instructions. */
+/* Copies by a loop on GPUs: a level is 2 KB, and an assignment would become hundreds of instructions. */
 SIM_CALLED_FN void sim_level_copy(SimLevel *to, const SimLevel *from) {
 #if defined(__CUDA_ARCH__)
   for (size_t i = 0; i < sizeof *to / sizeof(uint32_t); i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
@@ -27,7 +27,7 @@ SIM_FN void sim_level_set_static(SimShape *shape, float x, float y, const float 
   shape->active = true;
 }
 
-/* The empty scene with the four statics; ceiling corrected as in the level files when `corrected`. */
+/* Builds the empty scene with the four statics; ceiling corrected as in the level files when `corrected`. */
 SIM_CALLED_FN void sim_level_clear(SimSize size, bool corrected, SimLevel *level) {
   const float floor[4][2] = {{2.5f, 5.2f}, {2.5f, -5.2f}, {-2.5f, -5.2f}, {-2.5f, 5.2f}};
   const float left[4][2] = {{-5, 5}, {0, 5}, {0, 0}, {-5, 0}};
@@ -86,7 +86,7 @@ SIM_FN void sim_level_weigh_polygon(SimShape *shape) {
   if (shape->inverse_inertia != 0) {
     float inertia = 0;
     for (int i = 0; i < count; i++) {
-      /* modulo 4 even for a triangle, as the reference has it */
+      /* modulo 4 even for a triangle, as in the reference */
       float x1 = x[(i + 1) % SIM_VERTICES], y1 = y[(i + 1) % SIM_VERTICES], x2 = x[i], y2 = y[i];
       float squares = x1 * x1 + y1 * y1 + x1 * x2 + y1 * y2 + x2 * x2 + y2 * y2;
       inertia += real_abs(0.25f / 3 * (x1 * y2 - y1 * x2) * squares);
@@ -95,7 +95,7 @@ SIM_FN void sim_level_weigh_polygon(SimShape *shape) {
   }
 }
 
-/* Mass, centroid and inertia of every shape from its density and outline; keeps fixated ones fixated. */
+/* Computes mass, centroid and inertia of every shape from its density and outline; fixated shapes stay fixated. */
 SIM_CALLED_FN void sim_level_weigh(SimLevel *level) {
   for (int i = 0; i < level->size.polygons; i++) sim_level_weigh_polygon(&level->polygon[i]);
   for (int i = 0; i < level->size.circles; i++) sim_level_weigh_circle(&level->circle[i]);
@@ -103,7 +103,7 @@ SIM_CALLED_FN void sim_level_weigh(SimLevel *level) {
 
 /* ---- more slots (spec 4) ----------------------------------------------------------------------------------------- */
 
-/* `size` has at least as many slots of each kind. */
+/* `size` must have at least as many slots of each kind. */
 SIM_CALLED_FN void sim_level_grow(SimLevel *level, SimSize size) {
   const SimSize old = level->size;
   const SimShape no_shape = {0};

@@ -1,12 +1,12 @@
-/* A level compiled for stepping: constants that all worlds on that level share. It lists only those shapes, joints and
- * pairs that can have an effect. Built once per level (model.c), then constant.
+/* Level compiled for stepping: constants shared by all worlds on that level. Lists only the shapes, joints and pairs
+ * that can have an effect. Built once per level (model.c), then constant.
  *
- * Sources: spec kinetix.md 1.6 (who may collide), 2.1 (pair lists), 2.4 (padded lanes), 3.2 (roles). */
+ * Sources: spec kinetix.md 1.6 (collision rules), 2.1 (pair lists), 2.4 (padded lanes), 3.2 (roles). */
 #ifndef SIM_MODEL_H
 #define SIM_MODEL_H
 #include "sim/physics/world.h"
 
-/* An outline in its body's frame. A triangle has its unused fourth face at support REAL_HUGE: it never separates. */
+/* Outline in its body's frame. A triangle's unused fourth face has support REAL_HUGE: it never separates. */
 typedef struct SimOutline {
   SIM_ALIGN_RECORD SimVec vertex[SIM_VERTICES]; /* clockwise */
   SimVec edge[SIM_VERTICES];                /* unit vector from vertex i to the next */
@@ -14,36 +14,38 @@ typedef struct SimOutline {
   real support[SIM_VERTICES];               /* largest normal_i . vertex_k */
   real length[SIM_VERTICES];                /* of edge i */
   mask triangle;
-  SimMass mass;                             /* with radius: beside the outline, all that a test of two shapes reads */
-  real radius;                              /* of a circle; the fields above are a polygon's, but for mass */
+  SimMass mass;                             /* with radius: what a test of two shapes reads in addition to the
+                                             * outline */
+  real radius;                              /* of a circle; the fields above are a polygon's, except mass */
 } SimOutline;
 
 typedef struct SimBox { real left, right, bottom, top; } SimBox;
 
-/* Two shapes whose contact can have an effect; a < b, and normals point from a to b. */
+/* Pair of shapes whose contact can have an effect; a < b, and normals point from a to b. */
 typedef struct SimPair {
   uint8_t a, b;         /* global shape indices; for cr a is the circle */
-  uint8_t reward;       /* SIM_TOUCH and SIM_LAVA bits: what an active manifold means to the task */
-  uint8_t resolved;     /* pushes the bodies: not joined, not both fixated */
-  uint8_t clears_impulse;      /* the padded lanes of spec 2.4 clear its impulses after every application */
+  uint8_t reward;       /* SIM_TOUCH and SIM_LAVA bits: meaning of an active manifold for the task */
+  uint8_t resolved;     /* whether contacts push the bodies: not joined, not both fixated */
+  uint8_t clears_impulse;      /* whether its impulses are cleared after every application, as for the padded lanes of
+                                * spec 2.4 */
   uint8_t number;       /* index in the full list of its kind (spec 2.1) */
-  uint16_t slot;        /* of its first contact in SimWorld.contact_impulse */
+  uint16_t slot;        /* slot of its first contact in SimWorld.contact_impulse */
   real friction, restitution;
 } SimPair;
-enum { SIM_TOUCH = 1, SIM_LAVA = 2, SIM_PAIR_BYTES = 8 }; /* of a pair, before its reals */
+enum { SIM_TOUCH = 1, SIM_LAVA = 2, SIM_PAIR_BYTES = 8 }; /* bytes of a pair before its reals */
 
 typedef struct SimJointModel {
   SIM_ALIGN_RECORD mask fixed;
   mask has_limits, motor_on, motor_auto;
   SimVec a_anchor, b_anchor;    /* body frames */
   SimMass a_mass, b_mass;
-  real a_share, b_share;        /* of the two anchors in the joint point; by mass */
+  real a_share, b_share;        /* shares of the two anchors in the joint point, by mass */
   real inverse_sum_mass, inverse_sum_inertia; /* 1 / z1(1/m_a + 1/m_b), same for inertia */
   real min_rotation, max_rotation, rotation, motor_speed, motor_power;
-  uint8_t a, b, slot, binding;  /* slot: which joint of the level */
+  uint8_t a, b, slot, binding;  /* slot: index of the joint in the level */
   uint8_t wavefront;            /* joints of a wavefront share no moving body (wavefronts.h) */
 } SimJointModel;
-enum { SIM_JOINT_REALS = 21 };  /* that it begins with, masks included */
+enum { SIM_JOINT_REALS = 21 };  /* reals at the start, including masks */
 
 typedef struct SimThrusterModel {
   uint8_t shape, slot, binding;
@@ -52,34 +54,35 @@ typedef struct SimThrusterModel {
   real rotation, power;
 } SimThrusterModel;
 
-/* A compiled level. Its lists hold active shapes, joints that act, and pairs that can touch. */
+/* Compiled level. Its lists hold active shapes, active joints, and pairs that can touch. */
 typedef struct SimModel {
   SimSize size;
-  int shapes, pair_count[SIM_PAIR_KINDS], contacts; /* slots of this size, in use or not (spec 2.1) */
+  int shapes, pair_count[SIM_PAIR_KINDS], contacts; /* counts of this size, in use or not (spec 2.1) */
   SimVec gravity_step;                      /* gravity times dt */
   SimMass mass[SIM_MAX_SHAPES];
   real radius[SIM_MAX_SHAPES];
   SimOutline outline[SIM_MAX_SHAPES];
   SimBody start[SIM_MAX_SHAPES];            /* at the beginning of an episode */
-  SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES]; /* in the world, at the start; constant where a shape never moves */
+  SimVec corner[SIM_MAX_POLYGONS][SIM_VERTICES]; /* corners in the world, at the start; constant where a shape never
+                                                  * moves */
   SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
   uint8_t moving[SIM_MAX_SHAPES], active[SIM_MAX_SHAPES]; /* ascending lists; moving: active and able to move */
   bool moves[SIM_MAX_SHAPES];
   int moving_count, active_count;
   SimPair pair[SIM_MAX_PAIRS];              /* rr, then cr, then cc */
-  int pair_end[SIM_PAIR_KINDS];             /* where each kind ends in `pair` */
-  uint8_t pair_box[SIM_MAX_PAIRS + 3][2];   /* offsets in `box` of the two shapes' boxes, in bytes */
+  int pair_end[SIM_PAIR_KINDS];             /* end of each kind in `pair` */
+  uint8_t pair_box[SIM_MAX_PAIRS + 3][2];   /* byte offsets in `box` of the two shapes' boxes */
   SimJointModel joint[SIM_MAX_JOINTS];
   SimThrusterModel thruster[SIM_MAX_THRUSTERS];
   int joint_count, joint_wavefronts, thruster_count;
-  uint8_t goal[SIM_MAX_PAIRS][2];           /* green and blue shape: the dense reward is of their distance */
+  uint8_t goal[SIM_MAX_PAIRS][2];           /* green and blue shape: the dense reward is based on their distance */
   int goal_count;
 } SimModel;
 
 /* Builds the model of a level that has passed sim_level_check. pad_writes_zero: spec 2.4. */
 void sim_model_build(const SimLevel *level, bool pad_writes_zero, SimModel *model);
 
-/* Pairs of a kind that a size has, active or not, and its contact slots. */
+/* Return the pairs of a kind for a size, active or not, and its contact slots. */
 SIM_FN int sim_model_pairs(SimSize size, int kind) {
   switch (kind) {
     case SIM_RR: return size.polygons * (size.polygons - 1) / 2 - SIM_STATIC_POLYGONS * (SIM_STATIC_POLYGONS - 1) / 2;

@@ -1,5 +1,5 @@
-/* Builds SimModel from a checked level: outlines with face normals, pair lists, joints with their mass terms; for the
- * host and the GPU. */
+/* Construction of SimModel from a checked level: outlines with face normals, pair lists, joints with their mass terms;
+ * for the host and the GPU. */
 #ifndef SIM_MODEL_BUILD_H
 #define SIM_MODEL_BUILD_H
 #include "sim/physics/contact.h"
@@ -16,7 +16,7 @@ SIM_FN const SimShape *sim_model_shape(const SimLevel *level, int index) {
   return index < level->size.polygons ? &level->polygon[index] : &level->circle[index - level->size.polygons];
 }
 
-/* A normal is its edge turned by the reference's float pi/2, whose cosine is not quite 0. */
+/* A normal is its edge rotated by the reference's float pi/2, whose cosine is not quite 0. */
 SIM_CALLED_FN SimOutline sim_model_outline(const SimShape *shape) {
   RealSinCos left = real_sin_cos(REAL_HALF_PI);
   SimOutline o = {.triangle = shape->vertex_count == 3};
@@ -70,7 +70,7 @@ SIM_CALLED_FN void sim_model_add_shapes(const SimLevel *level, SimModel *model) 
   }
 }
 
-/* Shapes joined to each other, over any number of active joints, get the same group; they never push each other. */
+/* Computes groups of shapes connected by any number of active joints; they never push each other. */
 SIM_FN void sim_model_groups(const SimLevel *level, int group[SIM_MAX_SHAPES]) {
   const int shapes = level->size.polygons + level->size.circles;
   for (int k = 0; k < shapes; k++) group[k] = k;
@@ -83,19 +83,19 @@ SIM_FN void sim_model_groups(const SimLevel *level, int group[SIM_MAX_SHAPES]) {
   }
 }
 
-/* Mode 0 meets only mode 2, which meets everything. */
+/* Mode 0 collides with mode 2 only, which collides with all. */
 SIM_FN bool sim_model_modes_collide(int a, int b) { return a == 2 || b == 2 || a * b > 0; }
 
 SIM_FN bool sim_model_joined_or_fixated(const SimModel *model, const int *group, int a, int b) {
   return group[a] == group[b] || (model->mass[a].inverse_mass == 0 && model->mass[b].inverse_mass == 0);
 }
 
-/* all: also list pairs whose overlap has no effect (joined shapes), for observations that show who touches whom. The
- * motion is the same bit for bit. */
+/* all: also list pairs whose overlap has no effect (joined shapes), for observations of overlaps. The motion has the
+ * same bits. */
 typedef struct SimPairRules { bool pad_writes_zero, all; } SimPairRules;
 
-/* Adds pair `number` of its kind to the model if it can have an effect. It has one if it pushes, if the task rewards
- * it, or (with several solver batches) if its overlap moves other pairs to another batch. */
+/* Adds pair `number` of its kind to the model if it can have an effect: if it pushes, if the task rewards it, or (with
+ * several solver batches) if its overlap moves other pairs to another batch. */
 SIM_CALLED_FN void sim_model_add_pair(const SimLevel *level, const int *group, SimPairRules rules, int kind, int number,
                                       int a, int b, SimModel *model) {
   const SimShape *p = sim_model_shape(level, a), *q = sim_model_shape(level, b);
@@ -198,7 +198,7 @@ SIM_FN void sim_model_add_thrusters(const SimLevel *level, SimModel *model) {
   }
 }
 
-/* All of the model (model.h). */
+/* Builds the complete model (model.h). */
 SIM_CALLED_FN void sim_model_make(const SimLevel *level, SimPairRules rules, SimModel *model) {
   memset(model, 0, sizeof *model);
   model->size = level->size;

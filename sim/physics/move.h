@@ -4,7 +4,7 @@
 #define SIM_MOVE_H
 #include "sim/physics/model.h"
 
-/* Boxes are this much larger than the shapes, so that rounding can not hide a touching pair. */
+/* Margin of boxes, so that rounding cannot hide a touching pair. */
 #define SIM_BOX_MARGIN 1e-3f
 
 SIM_FN SimBox sim_move_circle_box(SimVec centre, real radius) {
@@ -30,7 +30,7 @@ SIM_FN SimVec sim_move_clip(SimVec v, real most) {
   return sim_vec(real_clip(v.x, -most, most), real_clip(v.y, -most, most));
 }
 
-/* A body after a step under its velocity. */
+/* Returns the body after a step under its velocity. */
 SIM_FN SimBody sim_move_advance(SimBody body) {
   body.position = sim_vec_add(body.position, sim_vec_scale(real_of(SIM_DT), body.velocity));
   body.rotation = body.rotation + body.angular_velocity * SIM_DT;

@@ -13,13 +13,13 @@
 #include "sim/physics/model.h"
 #include "sim/physics/move.h"
 
-/* Batches: at most 4 of polygon pairs in two rounds, 3 of circles on polygons, 1 of circles. */
+/* Maximum batches: 4 of polygon pairs in two rounds, 3 of circles on polygons, 1 of circles. */
 enum { SIM_NO_CONTACT = 255, SIM_MAX_BATCHES = 12, SIM_MAX_GROUPS = 32 };
 
-/* A pair that overlaps now. */
+/* Currently overlapping pair. */
 typedef struct SimOverlapPair {
-  uint8_t pair;       /* in SimModel.pair */
-  uint8_t contact[2]; /* in SimScratch.contact, or SIM_NO_CONTACT */
+  uint8_t pair;       /* index in SimModel.pair */
+  uint8_t contact[2]; /* indices in SimScratch.contact, or SIM_NO_CONTACT */
 } SimOverlapPair;
 
 /* World-space geometry of a world's shapes during a step: corners and bounding boxes. */
@@ -28,30 +28,30 @@ typedef struct SimGeometry {
   SIM_ALIGN_RECORD SimBox box[SIM_MAX_SHAPES];
 } SimGeometry;
 
-/* A thread's working memory for a step. Nothing of it is needed after the step, but for tests. */
+/* Working memory of a thread for a step. Not needed after the step, except by tests. */
 typedef struct SimScratch {
   SimGeometry geometry;
   SimOverlapPair overlap_pairs[SIM_MAX_PAIRS];
   int overlap_pair_count;
-  SimContact *contact;                  /* [contact_count]: `own`, or memory of the caller */
+  SimContact *contact;                  /* [contact_count]: `own`, or the caller's memory */
   int contact_count;
-  uint8_t order[SIM_MAX_CONTACTS + 1];  /* contacts in the order of the solver */
-  uint8_t group_end[SIM_MAX_GROUPS];    /* in `order`; contacts of a group all see the same velocities */
+  uint8_t order[SIM_MAX_CONTACTS + 1];  /* contacts in the solver's order */
+  uint8_t group_end[SIM_MAX_GROUPS];    /* ends in `order`; contacts of a group all see the same velocities */
   int order_count, group_count;
   SimJointStep joint[SIM_MAX_JOINTS];
   SimContact own[SIM_MAX_CONTACTS];
 } SimScratch;
 
-/* Motors by joint slot, -1..1; thrusters by slot, 0..1. */
+/* Controls: motors by joint slot, -1..1; thrusters by slot, 0..1. */
 typedef struct SimControl { real motor[SIM_MAX_JOINTS], thruster[SIM_MAX_THRUSTERS]; } SimControl;
 
-/* Sets the geometry of all shapes to the level's start. Once before the first step on a level. */
+/* Sets the geometry of all shapes to the level's start. Call once before the first step on a level. */
 SIM_FN void sim_step_begin_level(const SimModel *model, SimGeometry *g) {
   memcpy(g->corner, model->corner, sizeof g->corner);
   memcpy(g->box, model->box, sizeof g->box);
 }
 
-/* The bounding box of shape k under its present pose; writes a polygon's corners, too. */
+/* Returns the bounding box of shape k in its current pose; writes a polygon's corners, too. */
 SIM_FN SimBox sim_step_shape_box(const SimModel *model, int k, const SimBody *body,
                                    SimVec (*corner)[SIM_VERTICES]) {
   if (k < model->size.polygons) return sim_move_polygon_box(&model->outline[k], body, corner[k]);
@@ -65,7 +65,7 @@ SIM_FN void sim_step_update_geometry(const SimModel *model, const SimWorld *worl
   }
 }
 
-/* Makes contact k of a pair's manifold. body: of the world, by shape; impulse: accumulated in the last step. */
+/* Prepares contact k of a pair's manifold. body: of the world, by shape; impulse: accumulated in the last step. */
 SIM_FN void sim_step_make_contact(const SimModel *model, const SimBody *body, const SimPair *pair, const SimManifold *m,
                                   int k, SimVec impulse, SimContact *c) {
   c->normal = m->normal;
@@ -97,10 +97,10 @@ SIM_FN mask sim_step_test_pair(const SimModel *model, const SimBody *body, SimVe
   return m->active[0];
 }
 
-/* How the reference splits the overlapping pairs of one kind among the solver's batches. It sorts all `pairs` pairs of
- * the kind, inactive ones first, and distributes them round-robin to ceil(pairs / 16) batches. */
+/* Division of the overlapping pairs of one kind into the solver's batches, as in the reference. It sorts all `pairs`
+ * pairs of the kind, inactive ones first, and distributes them round-robin to ceil(pairs / 16) batches. */
 typedef struct SimSolverBatches {
-  unsigned count, first; /* first: of the overlapping pairs, the first one in batch 0 */
+  unsigned count, first; /* first: index among the overlapping pairs of the first one in batch 0 */
 } SimSolverBatches;
 
 SIM_FN SimSolverBatches sim_step_solver_batches(int pairs, unsigned active) {
@@ -125,7 +125,7 @@ SIM_FN void sim_step_order(int pairs, int rounds, int first, SimScratch *s) {
       unsigned r = lead + batch;
       for (r = r < batches ? r : r - batches; r < active; r += batches) {
         uint8_t contact = s->overlap_pairs[first + (int)r].contact[round];
-        s->order[s->order_count] = contact; /* for good only if there is one */
+        s->order[s->order_count] = contact; /* overwritten by the next one unless the contact exists */
         s->order_count += contact != SIM_NO_CONTACT;
       }
       if (s->order_count > begin) s->group_end[s->group_count++] = (uint8_t)s->order_count;
@@ -133,14 +133,14 @@ SIM_FN void sim_step_order(int pairs, int rounds, int first, SimScratch *s) {
   }
 }
 
-/* Splits groups into smaller ones whose contacts share moving bodies. Contacts that share none are independent, so they
- * may be applied one after the other with the same bits. Smaller groups let vector kernels batch more worlds. Leaves
- * the groups as they are if there would be more than SIM_MAX_GROUPS. */
+/* Divides groups into smaller ones whose contacts share moving bodies. Contacts that share none are independent, so
+ * they may be applied one after the other with the same bits. Smaller groups let vector kernels batch more worlds.
+ * Keeps the groups if there would be more than SIM_MAX_GROUPS. */
 SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *contact, SimScratch *s) {
   uint8_t part_end[SIM_MAX_CONTACTS];
   int count = 0;
   for (int g = 0, begin = 0; g < s->group_count; begin = s->group_end[g++]) {
-    const int lowest = count; /* the first part of this group */
+    const int lowest = count; /* first part of this group */
     int earliest[SIM_MAX_SHAPES];
     unsigned seen = 0;
     for (int i = begin; i < s->group_end[g]; i++) {
@@ -161,7 +161,7 @@ SIM_FN void sim_step_divide_groups(const SimModel *model, const SimContact *cont
   s->group_count = count;
 }
 
-/* Records that pair i overlaps, and makes its contacts if it pushes. */
+/* Records that pair i overlaps, and prepares its contacts if it pushes. */
 SIM_FN void sim_step_touch(const SimModel *model, const SimWorld *world, int i, const SimManifold *m, SimScratch *s) {
   const SimPair *pair = &model->pair[i];
   SimOverlapPair *overlap_pairs = &s->overlap_pairs[s->overlap_pair_count++];
@@ -179,7 +179,7 @@ SIM_FN void sim_step_clear(SimScratch *s, SimContact *contact) {
   s->overlap_pair_count = s->contact_count = s->order_count = s->group_count = 0;
 }
 
-/* Finds all overlapping pairs and makes their contacts, in the order of the model. Returns those pairs' reward bits. */
+/* Finds all overlapping pairs and prepares their contacts, in the model's order. Returns those pairs' reward bits. */
 SIM_FN int sim_step_collide(const SimModel *model, const SimWorld *world, SimScratch *s) {
   int bits = 0, i = 0;
   sim_step_clear(s, s->own);
@@ -233,7 +233,7 @@ SIM_FN void sim_step_actuate(const SimModel *model, SimWorld *world, const SimCo
   sim_step_apply_actuators(model, world, control, spin);
 }
 
-/* Impulses of the warm start do not depend on velocities, so they are added one by one. */
+/* Applies the warm start. Its impulses do not depend on velocities, so they are added one by one. */
 SIM_FN void sim_step_warm_start(const SimModel *model, SimWorld *world, SimScratch *s) {
   for (int i = 0; i < s->contact_count; i++) {
     const SimContact *c = &s->contact[i];
@@ -252,7 +252,7 @@ SIM_FN void sim_step_warm_start(const SimModel *model, SimWorld *world, SimScrat
   }
 }
 
-/* Contacts of a group all see the same velocities; their pushes are summed in order. */
+/* Solves a group of contacts, which all see the same velocities; their deltas are summed in order. */
 SIM_FN void sim_step_apply_group(SimWorld *world, SimScratch *s, const uint8_t *lane, int lanes) {
   SimVelocityDelta delta[SIM_SOLVER_LANES];
   for (int i = 0; i < lanes; i++) {
@@ -282,7 +282,7 @@ SIM_FN void sim_step_solve(const SimModel *model, SimWorld *world, SimScratch *s
   }
 }
 
-/* Marks the impulse of a contact slot as possibly not 0. */
+/* Marks the impulse of a contact slot as possibly nonzero. */
 SIM_FN void sim_step_mark_warm(uint64_t warm[SIM_WARM_WORDS], unsigned slot) {
   warm[slot / 64] |= 1ull << slot % 64;
 }
@@ -306,7 +306,7 @@ SIM_FN void sim_step_store_contacts(SimWorld *world, const SimContact *contact, 
   }
 }
 
-/* Which pairs overlap, as bits of SimWorld.touching, for observations. */
+/* Stores the overlapping pairs as bits of SimWorld.overlap_pairs, for observations. */
 SIM_FN void sim_step_store_overlaps(uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32], const SimScratch *s) {
   memset(overlap_pairs, 0, (SIM_MAX_PAIRS + 31) / 32 * sizeof *overlap_pairs);
   for (int i = 0; i < s->overlap_pair_count; i++)
@@ -331,13 +331,13 @@ SIM_FN void sim_step_apply_gravity(const SimModel *model, SimWorld *world) {
     sim_step_apply_gravity_to_shape(model, model->moving[i], &world->body[model->moving[i]]);
 }
 
-/* First part of a step: gravity, and the geometry of moving shapes. */
+/* Begins a step: gravity, and the geometry of moving shapes. */
 SIM_FN void sim_step_begin(const SimModel *model, SimWorld *world, SimGeometry *geometry) {
   sim_step_apply_gravity(model, world);
   sim_step_update_geometry(model, world, geometry);
 }
 
-/* Last part: positions advance. */
+/* Ends a step: positions advance. */
 SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
   for (int i = 0; i < model->moving_count; i++) {
     int k = model->moving[i];
@@ -345,7 +345,7 @@ SIM_FN void sim_step_end(const SimModel *model, SimWorld *world) {
   }
 }
 
-/* The whole step of one world. Returns the reward bits of the pairs that overlapped at its beginning. */
+/* Runs a whole step of one world. Returns the reward bits of the pairs that overlapped at its beginning. */
 SIM_FN int sim_step(const SimModel *model, SimWorld *world, const SimControl *control, SimScratch *s) {
   sim_step_begin(model, world, &s->geometry);
   int bits = sim_step_collide(model, world, s);

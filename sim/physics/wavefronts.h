@@ -12,32 +12,32 @@
 #include "sim/physics/step.h"
 
 enum {
-  SIM_WAVEFRONTS_MAX = SIM_MAX_BATCHES, /* a group never needs more than one further wavefront */
-  SIM_WAVEFRONT_MOVES = 0x80,           /* flag of a body's number: it can move */
-  SIM_WAVEFRONT_SCHEDULED = 0x80,       /* flag of SimWavefrontContact.stage: a wavefront's number, not a group's */
+  SIM_WAVEFRONTS_MAX = SIM_MAX_BATCHES, /* a group never needs more than one additional wavefront */
+  SIM_WAVEFRONT_MOVES = 0x80,           /* flag of a body's index: it can move */
+  SIM_WAVEFRONT_SCHEDULED = 0x80,       /* flag of SimWavefrontContact.stage: a wavefront's index, not a group's */
   SIM_WAVEFRONT_ALONE = 255,            /* sum_order of a contact that shares no moving body with its group */
-  SIM_WAVEFRONT_BITS = 5,               /* of a wavefront's size: at most 16 contacts of a group that shares bodies,
-                                         * and fewer others than bodies can move */
+  SIM_WAVEFRONT_BITS = 5,               /* bits of a wavefront's size: at most 16 contacts of a group that shares
+                                         * bodies, and fewer others than bodies can move */
   SIM_WAVEFRONT_MOST = (1 << SIM_WAVEFRONT_BITS) - 1,
 };
 
-/* A contact to schedule, by number in the order of the model. */
+/* Contact to schedule, by index in the model's order. */
 typedef struct SimWavefrontContact {
   uint8_t a, b;      /* its bodies, with SIM_WAVEFRONT_MOVES */
-  uint8_t stage;     /* when it is applied: its group in the order of the reference; after sim_wavefronts_schedule
-                      * SIM_WAVEFRONT_SCHEDULED + its wavefront */
-  uint8_t sum_order; /* its position in its group's sums; SIM_WAVEFRONT_ALONE where the group shares no moving body */
-  uint8_t position;  /* among the contacts of its wavefront */
-  uint8_t slot;      /* of SimWorld.contact_impulse, for the caller */
+  /* its group in the reference's order; after sim_wavefronts_schedule SIM_WAVEFRONT_SCHEDULED + its wavefront */
+  uint8_t stage;
+  uint8_t sum_order; /* position in its group's sums; SIM_WAVEFRONT_ALONE where the group shares no moving body */
+  uint8_t position;  /* position among the contacts of its wavefront */
+  uint8_t slot;      /* slot in SimWorld.contact_impulse, for the caller */
 } SimWavefrontContact;
 
 typedef struct SimWavefronts {
   int count;
   unsigned sharing; /* bit w: wavefront w has a group whose contacts share a moving body */
-  uint64_t sizes;   /* SIM_WAVEFRONT_BITS a wavefront: how many contacts it has */
+  uint64_t sizes;   /* number of contacts of each wavefront, in SIM_WAVEFRONT_BITS each */
 } SimWavefronts;
 
-/* The number of a contact's group in the order of the reference: kind by kind, polygons' second contacts after their
+/* Returns the index of a contact's group in the reference's order: kind by kind, polygons' second contacts after their
  * first ones, batch by batch. rank: of its pair among the overlapping ones of its kind. */
 SIM_FN unsigned sim_wavefronts_group(int kind, unsigned round, SimSolverBatches batches, unsigned rank) {
   const unsigned batch = (rank + batches.count - batches.first) % batches.count;
@@ -45,7 +45,7 @@ SIM_FN unsigned sim_wavefronts_group(int kind, unsigned round, SimSolverBatches 
   return before + batch;
 }
 
-/* Four bits for each of the at most 16 bodies: the first wavefront in which nothing scheduled so far uses it. */
+/* Four bits for each of the at most 16 bodies: the first wavefront in which no scheduled contact uses it. */
 typedef struct SimWavefrontBodies { uint64_t next; } SimWavefrontBodies;
 SIM_FN unsigned sim_wavefronts_free(SimWavefrontBodies bodies, unsigned end) {
   return end & SIM_WAVEFRONT_MOVES ? (unsigned)(bodies.next >> 4 * (end % SIM_WAVEFRONT_MOVES)) & 15u : 0u;
@@ -56,7 +56,7 @@ SIM_FN void sim_wavefronts_take(SimWavefrontBodies *bodies, unsigned end, unsign
     bodies->next = (bodies->next & ~((uint64_t)15 << shift)) | (uint64_t)(wavefront + 1) << shift;
 }
 
-/* Body k with its flag, and the first wavefront in which two bodies are free. */
+/* Return body k with its flag, and the first wavefront in which two bodies are free. */
 SIM_FN unsigned sim_wavefronts_end(const SimModel *model, unsigned k) {
   return model->moves[k] ? k | SIM_WAVEFRONT_MOVES : k;
 }
@@ -65,7 +65,7 @@ SIM_FN unsigned sim_wavefronts_later(SimWavefrontBodies bodies, unsigned a, unsi
   return first > second ? first : second;
 }
 
-/* What scheduling a group needs: its first possible wavefront, and whether its contacts share moving bodies. */
+/* Schedule of a group: its first possible wavefront, and whether its contacts share moving bodies. */
 typedef struct SimWavefrontGroup { unsigned wavefront; bool shares; } SimWavefrontGroup;
 SIM_FN SimWavefrontGroup sim_wavefronts_look(const SimWavefrontContact *contact, int count, unsigned group,
                                                SimWavefrontBodies bodies) {

@@ -1,5 +1,5 @@
-/* The state of a world: everything that a step depends on and changes, without pointers. Also the small types that all
- * of the physics shares (vectors, bodies, pushes). What stays constant during an episode is in model.h.
+/* State of a world: everything that a step depends on and changes, without pointers. Also the small types shared by all
+ * of the physics (vectors, bodies, velocity deltas). Constants of an episode are in model.h.
  *
  * Units: metres, radians, seconds, kilograms; impulses in kg m/s. Constants: spec kinetix.md 1.2. */
 #ifndef SIM_WORLD_H
@@ -32,13 +32,13 @@ SIM_FN SimVec sim_vec_sub(SimVec a, SimVec b) { return sim_vec(a.x - b.x, a.y - 
 SIM_FN SimVec sim_vec_scale(real s, SimVec v) { return sim_vec(s * v.x, s * v.y); }
 SIM_FN real sim_vec_dot(SimVec a, SimVec b) { return a.x * b.x + a.y * b.y; }
 SIM_FN real sim_vec_cross(SimVec a, SimVec b) { return a.x * b.y - a.y * b.x; }
-/* velocity at v of a spin w */
+/* Returns the cross product of an angular velocity w and v: the velocity at arm v. */
 SIM_FN SimVec sim_vec_cross_scalar(real w, SimVec v) { return sim_vec(-w * v.y, w * v.x); }
 SIM_FN SimVec sim_vec_tangent(SimVec n) { return sim_vec(n.y, -n.x); }
 SIM_FN SimVec sim_vec_select(mask m, SimVec a, SimVec b) {
   return sim_vec(real_select(m, a.x, b.x), real_select(m, a.y, b.y));
 }
-/* Rotation by the angle with this sine and cosine, and back. */
+/* Rotate by the angle with this sine and cosine, and back. */
 SIM_FN SimVec sim_vec_rotate(real sine, real cosine, SimVec v) {
   return sim_vec(cosine * v.x - sine * v.y, sine * v.x + cosine * v.y);
 }
@@ -46,8 +46,8 @@ SIM_FN SimVec sim_vec_unrotate(real sine, real cosine, SimVec v) {
   return sim_vec(cosine * v.x + sine * v.y, cosine * v.y - sine * v.x);
 }
 
-/* A body's motion and pose. Sine and cosine are those of `rotation`. What a contact changes comes first, so that the
- * vector kernels need not load the rest. */
+/* Motion and pose of a body. Sine and cosine are those of `rotation`. The fields that a contact changes come first, so
+ * that the vector kernels need not load the rest. */
 typedef struct SimBody {
   SimVec velocity;
   real angular_velocity, rotation;
@@ -58,7 +58,7 @@ typedef struct SimBody {
 /* Both 0: the body is fixated. */
 typedef struct SimMass { real inverse_mass, inverse_inertia; } SimMass;
 
-/* Velocity at the world point p of a body that moves with b. */
+/* Returns the velocity at the world point p of a body that moves with b. */
 SIM_FN SimVec sim_body_velocity_at(SimBody b, SimVec p) {
   return sim_vec_add(b.velocity, sim_vec_cross_scalar(b.angular_velocity, sim_vec_sub(p, b.position)));
 }
@@ -66,25 +66,25 @@ SIM_FN SimVec sim_body_to_world(SimBody b, SimVec local) {
   return sim_vec_add(sim_vec_rotate(b.sine, b.cosine, local), b.position);
 }
 
-/* Changes of two bodies' velocities, from a contact or joint. */
+/* Changes of two bodies' velocities by a contact or joint. */
 typedef struct SimVelocityDelta {
   SimVec a_velocity, b_velocity;
   real a_angular_velocity, b_angular_velocity;
 } SimVelocityDelta;
 
-/* A world's state, just under 2 KiB. Impulses of contacts and joints that are not active are 0. */
+/* State of a world, just under 2 KiB. Impulses of inactive contacts and joints are 0. */
 typedef struct SimWorld {
   SIM_ALIGN_RECORD SimBody body[SIM_MAX_SHAPES];
   SimVec joint_impulse[SIM_MAX_JOINTS];
   real joint_spin_impulse[SIM_MAX_JOINTS];
   SimVec contact_impulse[SIM_MAX_CONTACTS]; /* x along the normal, y along the tangent */
-  uint64_t warm[SIM_WARM_WORDS];            /* a bit for each contact impulse that may not be 0 */
+  uint64_t warm[SIM_WARM_WORDS];            /* a bit for each contact impulse that may be nonzero */
   real last_distance;                       /* -1: none yet in this episode */
   int32_t level, timestep;
   uint32_t episode;
-  int32_t keeps_level;                      /* auto-reset starts the same level again */
-  uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32]; /* bits: which of SimModel.pair overlapped in the last step; for
-                                                 * observations only */
+  int32_t keeps_level;                      /* whether auto-reset starts the same level again */
+  /* bits of the pairs in SimModel.pair that overlapped in the last step; for observations only */
+  uint32_t overlap_pairs[(SIM_MAX_PAIRS + 31) / 32];
 } SimWorld;
 
 #endif

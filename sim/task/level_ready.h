@@ -1,4 +1,4 @@
-/* Compiles a level for a batch: its model for stepping and its observation template, on the host and the GPU. */
+/* Compilation of a level for a batch: its model for stepping and its observation template, on the host and the GPU. */
 #ifndef SIM_LEVEL_READY_H
 #define SIM_LEVEL_READY_H
 #include "sim/physics/model_build.h"
@@ -6,7 +6,7 @@
 
 typedef struct SimReadyRules {
   SimObservationKind observation;
-  int length;                  /* of a whole observation */
+  int length;                  /* length of a full observation */
   int pad_writes_zero;         /* spec 2.4 */
 } SimReadyRules;
 

@@ -1,4 +1,4 @@
-/* The flat template for the host (observe_template.h). */
+/* Flat template for the host (observe_template.h). */
 #include "sim/task/observe.h"
 
 #include "sim/task/observe_template.h"

@@ -1,5 +1,5 @@
-/* The flat symbolic observation (spec kinetix.md 3.3). Most of it is constant on a level and is written once to a
- * template. An observation is a copy of the template with the features of moving shapes. */
+/* Flat symbolic observation (spec kinetix.md 3.3). Most of it is constant on a level and written once, to a template.
+ * An observation is a copy of the template with the features of moving shapes. */
 #ifndef SIM_OBSERVE_H
 #define SIM_OBSERVE_H
 #include "sim/task/observe_moving.h"
@@ -9,16 +9,16 @@ enum {
   SIM_OBSERVE_MAX = 679,
 };
 
-/* 26 (P-3) + 18 C + J (22 + 2 (P+C)) + T (8 + P + C) + 1. */
+/* Returns 26 (P-3) + 18 C + J (22 + 2 (P+C)) + T (8 + P + C) + 1. */
 SIM_FN int sim_observe_length(SimSize size) {
   const int shapes = size.polygons + size.circles;
   return SIM_OBSERVE_POLYGON * (size.polygons - 3) + SIM_OBSERVE_CIRCLE * size.circles +
          size.joints * (SIM_OBSERVE_JOINT + 2 * shapes) + size.thrusters * (SIM_OBSERVE_THRUSTER + shapes) + 1;
 }
-/* Fills `row` (sim_observe_length) with everything that is constant on the level, clipped. */
+/* Fills `row` (sim_observe_length) with the constant features of the level, clipped. */
 void sim_observe_template(const SimLevel *level, float *row);
 
-/* Where shape k's features begin: slot 0, then polygons from 4, then circles; -1 for the other statics. */
+/* Returns the offset of shape k's features: slot 0, then polygons from 4, then circles; -1 for the other statics. */
 SIM_FN int sim_observe_offset(SimSize size, int k) {
   if (k == 0) return 0;
   if (k < SIM_STATIC_POLYGONS) return -1;
@@ -27,14 +27,14 @@ SIM_FN int sim_observe_offset(SimSize size, int k) {
   return polygons_before * SIM_OBSERVE_POLYGON + circles_before * SIM_OBSERVE_CIRCLE;
 }
 
-/* A moving shape's features into its part of a row. */
+/* Writes a moving shape's features into its part of a row. */
 SIM_FN void sim_observe_body(const SimBody *body, float *row) {
   real f[SIM_OBSERVE_MOVING];
   sim_observe_moving(body, f);
   row[0] = f[0], row[1] = f[1], row[2] = f[2], row[3] = f[3], row[7] = f[4], row[12] = f[5], row[13] = f[6];
 }
 
-/* Where feature k of an observation comes from. */
+/* Returns the source of feature k of an observation. */
 SIM_FN SimObserved sim_observe_source(SimSize size, int k) {
   const int polygons = SIM_OBSERVE_POLYGON * (size.polygons - SIM_STATIC_POLYGONS + 1);
   const bool polygon = k < polygons;

@@ -1,4 +1,5 @@
-/* Entity and padded observations of a world, for the host: what moves, put into a copy of its level's template. */
+/* Entity and padded observations of a world, for the host: changing features, written into a copy of its level's
+ * template. */
 #include "sim/task/observe_entity.h"
 
 void sim_observe_entity(const SimModel *model, const SimWorld *world, const float *template_row, float *row) {
@@ -13,7 +14,7 @@ void sim_observe_entity(const SimModel *model, const SimWorld *world, const floa
   }
 }
 
-/* Where shape k's row begins, -1 for slots 1..3. */
+/* Returns the offset of shape k's row, -1 for slots 1..3. */
 static int padded_offset(SimPaddedLayout layout, int k) {
   if (k == 0) return 0;
   return k < SIM_STATIC_POLYGONS ? -1 : (k - SIM_STATIC_POLYGONS + 1) * layout.width;

@@ -1,11 +1,11 @@
-/* Writing the observations by entity: padded and entity ones (observe_layout.h). As with the flat one, an observation
- * is a copy of the level's template with the features of moving shapes. */
+/* Observations by entity: padded and entity ones (observe_layout.h). Like a flat one, an observation is a copy of the
+ * level's template with the features of moving shapes. */
 #ifndef SIM_OBSERVE_ENTITY_H
 #define SIM_OBSERVE_ENTITY_H
 #include "sim/task/observe.h"
 #include "sim/task/observe_layout.h"
 
-/* The layout of padded matrices. */
+/* Returns the layout of padded matrices. */
 enum { SIM_PADDED_KINDS = 4, SIM_PADDED_EXTRA = SIM_PADDED_KINDS + 1 };
 
 SIM_FN SimPaddedLayout sim_padded_layout(SimSize size) {
@@ -19,7 +19,7 @@ SIM_FN SimPaddedLayout sim_padded_layout(SimSize size) {
   return layout;
 }
 
-/* Where shape k's features begin. */
+/* Returns the offset of shape k's features. */
 SIM_FN int sim_entity_row(const SimEntityLayout *l, int k) {
   return k < l->size.polygons ? l->polygons + k * SIM_ENTITY_POLYGON
                               : l->circles + (k - l->size.polygons) * SIM_ENTITY_CIRCLE;
@@ -30,8 +30,8 @@ SIM_FN int sim_entity_row(const SimEntityLayout *l, int k) {
 void sim_observe_entity(const SimModel *model, const SimWorld *world, const float *template_row, float *row);
 void sim_observe_padded(const SimModel *model, const SimWorld *world, const float *template_row, float *row);
 
-/* Feature `component` of a moving shape; `otherwise` where it is constant. The reference replaces NaN in the state,
- * before it takes sine and cosine. */
+/* Returns feature `component` of a moving shape; `otherwise` where it is constant. The reference replaces NaN in the
+ * state, before it takes sine and cosine. */
 SIM_FN real sim_entity_component(const SimBody *body, int component, real otherwise) {
   real x;
   switch (component) {
@@ -69,7 +69,7 @@ SIM_FN bool sim_entity_overlap(const SimModel *model, const SimWorld *world, int
   return false;
 }
 
-/* Where number k of an entity observation comes from. */
+/* Returns the source of element k of an entity observation. */
 SIM_FN SimObserved sim_entity_source(const SimEntityLayout *l, int k) {
   const bool polygon = k < l->circles;
   const int at = polygon ? k : k - l->circles, width = polygon ? SIM_ENTITY_POLYGON : SIM_ENTITY_CIRCLE;
@@ -81,7 +81,7 @@ SIM_FN SimObserved sim_entity_source(const SimEntityLayout *l, int k) {
   return o;
 }
 
-/* The number that such a place names. */
+/* Returns the value of such a source. */
 SIM_FN real sim_entity_number(const SimModel *model, const SimWorld *world, const float *template_row, SimObserved o) {
   if (o.number >= SIM_OBSERVED_PAIR) {
     const bool overlap_pairs = sim_entity_overlap(model, world, o.shape, o.number - SIM_OBSERVED_PAIR);
@@ -93,7 +93,7 @@ SIM_FN real sim_entity_number(const SimModel *model, const SimWorld *world, cons
   return real_select(real_is_nan(x), real_of(o.number == SIM_OBSERVED_COSINE ? 1.0f : 0.0f), x);
 }
 
-/* Where number k of a padded observation comes from; its numbers are those of a flat one. */
+/* Returns the source of element k of a padded observation; its elements are those of a flat one. */
 SIM_FN SimObserved sim_padded_source(SimPaddedLayout l, SimSize size, int k) {
   const int row = k / l.width, shape = row == 0 ? 0 : row + SIM_STATIC_POLYGONS - 1;
   const bool exists = shape < size.polygons + size.circles;

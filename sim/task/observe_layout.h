@@ -1,4 +1,4 @@
-/* The layout of observations. Every kind is a row of floats, so that who stores observations need not know the kind.
+/* Layout of observations. Every kind is a row of floats, so that code which stores observations need not know the kind.
  * Written by observe.h (flat) and observe_entity.h; read by the trainer's encoders.
  *
  * Source of the facts: spec kinetix.md 3.3, 3.4; Kinetix' renderer_symbolic_flat.py, renderer_symbolic_entity.py. */
@@ -9,7 +9,7 @@
 
 typedef enum SimObservationKind {
   SIM_OBSERVATION_FLAT,      /* one vector (observe.h) */
-  SIM_OBSERVATION_PADDED,    /* a matrix, one row an entity, all of one width */
+  SIM_OBSERVATION_PADDED,    /* a matrix, one row per entity, all of one width */
   SIM_OBSERVATION_ENTITY,    /* entities by kind, with masks and relations, for networks over sets and graphs */
 } SimObservationKind;
 
@@ -22,14 +22,14 @@ enum { SIM_ENTITY_POLYGON = 27, SIM_ENTITY_CIRCLE = 19, SIM_ENTITY_JOINT = 22, S
 /* Attention masks, as bits for each ordered pair of shapes; 0 where either is inactive. */
 enum {
   SIM_ATTEND_ALL = 1,        /* both are active */
-  SIM_ATTEND_COMPONENT = 2,  /* the same, or joined over any number of joints */
+  SIM_ATTEND_COMPONENT = 2,  /* both active and connected over any number of joints */
   SIM_ATTEND_NEIGHBOUR = 4,  /* joined by one joint */
   SIM_ATTEND_TOUCHING = 8,   /* overlapped in the last physics step, from the pair's first shape to its second */
   SIM_ATTEND_KINDS = 4,
 };
 
-/* Offsets in floats. Polygons include all four statics. Features of inactive entities are 0 (the reference leaves what
- * the slot holds, which its masks hide). */
+/* Offsets in floats. Polygons include all four statics. Features of inactive entities are 0 (the reference leaves the
+ * slot's contents, which its masks hide). */
 typedef struct SimEntityLayout {
   SimSize size;
   int shapes;                /* polygons + circles */
@@ -68,9 +68,9 @@ SIM_FN SimEntityLayout sim_entity_layout(SimSize size) {
 
 /* ---- padded ------------------------------------------------------------------------------------------------------ */
 
-/* The flat observation's rows (polygons without slots 1..3, circles, joints, thrusters), each filled up with zeros to
- * the longest one, then one-hot kind (polygon, circle, joint, thruster) and gravity/10; clipped as the flat one. The
- * last five columns are there for inactive entities, too. */
+/* Padded layout: the flat observation's rows (polygons without slots 1..3, circles, joints, thrusters), each padded
+ * with zeros to the longest one, then one-hot kind (polygon, circle, joint, thruster) and gravity/10; clipped as the
+ * flat one. The last five columns are set for inactive entities, too. */
 typedef struct SimPaddedLayout { int rows, width, length; } SimPaddedLayout; /* S 6 x 41, M 10 x 45, L 21 x 59 */
 /* sim_padded_layout: observe_entity.h */
 

@@ -1,5 +1,5 @@
-/* The features of a moving shape in an observation (spec kinetix.md 3.3): of one body or, in the vector kernels, of one
- * a lane. observe.h says where in a row they are. */
+/* Features of a moving shape in an observation (spec kinetix.md 3.3): of one body or, in the vector kernels, of one per
+ * lane. observe.h defines their position in a row. */
 #ifndef SIM_OBSERVE_MOVING_H
 #define SIM_OBSERVE_MOVING_H
 #include <stddef.h>
@@ -14,10 +14,10 @@ SIM_FN real sim_observe_clip(real x) {
   return real_select(real_is_nan(x), real_of(0.0f), real_clip(x, -most, most));
 }
 
-/* An angular velocity as it is shown. */
+/* Returns an angular velocity as observed. */
 SIM_FN real sim_observe_angular_velocity(real w) { return real_tanh(real_quotient(w, real_of(10.0f))); }
 
-/* Feature `component` of a moving shape; `otherwise` where it is constant. */
+/* Returns feature `component` of a moving shape; `otherwise` where it is constant. */
 SIM_FN real sim_observe_component(const SimBody *body, int component, real otherwise) {
   switch (component) {
     case 0: return sim_observe_clip(body->position.x);
@@ -33,20 +33,21 @@ SIM_FN real sim_observe_component(const SimBody *body, int component, real other
 
 /* ---- for a GPU with a thread for a few numbers: where each number of a row comes from, as a table ---------------- */
 
-/* A number of a row: a body's while its shape moves, else the template's. Aligned, so that it is read at once. */
+/* Source of an element of a row: the body's while its shape moves, else the template's. Aligned, so that it is read at
+ * once. */
 typedef struct __attribute__((aligned(4))) SimObserved {
-  uint16_t place;              /* in the template */
+  uint16_t place;              /* index in the template */
   uint8_t shape;
-  uint8_t number;              /* of the floats in SimBody, or one of these: */
+  uint8_t number;              /* index of the float in SimBody, or one of these: */
 } SimObserved;
 enum {
-  SIM_OBSERVED_ANGULAR_VELOCITY = 2,      /* angular velocity, which is shown as its tanh */
+  SIM_OBSERVED_ANGULAR_VELOCITY = 2, /* angular velocity, which is observed as its tanh */
   SIM_OBSERVED_COSINE = 7,
-  SIM_OBSERVED_CONSTANT = 8,   /* the template's always */
-  SIM_OBSERVED_PAIR = 16,      /* + a shape: whether the two touch (observe_entity.h) */
+  SIM_OBSERVED_CONSTANT = 8,   /* always the template's */
+  SIM_OBSERVED_PAIR = 16,      /* + a shape: whether the two overlap (observe_entity.h) */
 };
 
-/* Component `component` of a shape, which is at `place`. */
+/* Returns the source of component `component` of a shape, at index `place`. */
 SIM_FN SimObserved sim_observed_component(int place, int shape, int component) {
   SimObserved o = {(uint16_t)place, (uint8_t)shape, SIM_OBSERVED_CONSTANT};
   switch (component) {
@@ -62,7 +63,7 @@ SIM_FN SimObserved sim_observed_component(int place, int shape, int component) {
   return o;
 }
 
-/* All of them, in the order of their places. */
+/* Writes all components, in order. */
 SIM_FN void sim_observe_moving(const SimBody *body, real f[SIM_OBSERVE_MOVING]) {
   const real none = real_of(0.0f);
   f[0] = sim_observe_component(body, 0, none);

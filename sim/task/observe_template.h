@@ -1,5 +1,6 @@
 /* Templates: the constant part of the three kinds of observations, from a level (spec kinetix.md 3.3), on the host and
- * the GPU. It has shapes' properties, joints, thrusters and gravity. observe.h and observe_entity.h add what moves. */
+ * the GPU. Contains shapes' properties, joints, thrusters and gravity. observe.h and observe_entity.h add the changing
+ * features. */
 #ifndef SIM_OBSERVE_TEMPLATE_H
 #define SIM_OBSERVE_TEMPLATE_H
 #include "sim/physics/model_build.h"
@@ -8,7 +9,7 @@
 
 /* ---- flat, and an entity's features ------------------------------------------------------------------------------ */
 
-/* The sixteen values that both kinds of shape begin with. */
+/* Writes the sixteen values that both kinds of shape begin with. */
 SIM_CALLED_FN void sim_observe_write_shape(const SimShape *shape, float *row) {
   RealSinCos turn = real_sin_cos(shape->rotation);
   row[0] = shape->x;
@@ -26,8 +27,8 @@ SIM_CALLED_FN void sim_observe_write_shape(const SimShape *shape, float *row) {
   row[15] = shape->restitution;
 }
 
-/* An entity's features as all observations have them, not clipped, into a row of zeros. Joints are seen from b to a; a
- * fixed one shows nothing of its motor and limits. */
+/* Writes an entity's features as all observations have them, not clipped, into a row of zeros. Joints are seen from b
+ * to a; a fixed one has no features of motor and limits. */
 SIM_FN void sim_observe_polygon(const SimShape *shape, float *row) {
   sim_observe_write_shape(shape, row);
   for (int i = 0; i < SIM_VERTICES; i++) {
@@ -126,7 +127,7 @@ SIM_FN void sim_entity_write_shapes(const SimLevel *level, const SimEntityLayout
   }
 }
 
-/* The second view has anchors and shapes the other way round. */
+/* The second view has anchors and shapes swapped. */
 SIM_FN void sim_entity_write_joints(const SimLevel *level, const SimEntityLayout *l, float *row) {
   const int joints = l->size.joints;
   for (int i = 0; i < joints; i++) {
@@ -158,7 +159,7 @@ SIM_FN bool sim_entity_is_active(const SimLevel *level, int k) {
   return k < level->size.polygons ? level->polygon[k].active : level->circle[k - level->size.polygons].active;
 }
 
-/* Neither neighbours nor touching include a shape itself; the rest does. */
+/* A shape is neither its own neighbour nor overlaps itself; the other relations include it. */
 SIM_FN void sim_entity_write_attention(const SimLevel *level, const SimEntityLayout *l, float *row) {
   int group[SIM_MAX_SHAPES];
   uint8_t bits[SIM_MAX_SHAPES][SIM_MAX_SHAPES] = {0};

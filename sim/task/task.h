@@ -1,4 +1,4 @@
-/* The task on top of the physics (spec kinetix.md 3.1, 3.2): actions, reward, end of an episode. An environment step is
+/* Task on top of the physics (spec kinetix.md 3.1, 3.2): actions, reward, end of an episode. An environment step is
  * `frame_skip` physics steps under one action. Resets are the batch's (batch_world.h). */
 #ifndef SIM_TASK_H
 #define SIM_TASK_H
@@ -6,17 +6,17 @@
 
 typedef struct SimTaskRules {
   int frame_skip, max_steps;
-  real dense_reward;  /* per metre that green comes nearer to blue */
+  real dense_reward;  /* per metre by which green approaches blue */
 } SimTaskRules;
 
 typedef struct SimTaskResult {
   real reward;
   real distance;      /* m, between green and blue: when the episode ended, else after the last physics step */
   bool done, solved, nonfinite;
-  bool late;          /* done, and only because the time is over */
+  bool late;          /* done, and only because of the time limit */
 } SimTaskResult;
 
-/* The command of each binding, for any action space: motors -1..1, thrusters 0..1 (NaN where the action had it). */
+/* Command of each binding, for any action space: motors -1..1, thrusters 0..1 (NaN where the action had it). */
 typedef struct SimCommand { real of[SIM_ACTIONS]; } SimCommand;
 
 SIM_FN SimCommand sim_task_command_of_classes(const uint8_t choice[SIM_ACTIONS]) {
@@ -43,7 +43,7 @@ SIM_FN SimCommand sim_task_command_of_values(const float value[SIM_ACTIONS]) {
   return command;
 }
 
-/* The command of world w from a batch's actions (SimActionSpace says their type and shape). */
+/* Returns the command of world w from a batch's actions (SimActionSpace defines their type and shape). */
 SIM_FN SimCommand sim_task_command(SimActionSpace space, const void *actions, size_t w) {
   switch (space) {
     case SIM_DISCRETE: return sim_task_command_of_class(((const uint8_t *)actions)[w]);
@@ -68,7 +68,8 @@ SIM_FN SimControl sim_task_control(const SimModel *model, const SimCommand *comm
   return control;
 }
 
-/* Distance between green and blue in metres, summed over all pairs of such shapes. body: of the world, by shape. */
+/* Returns the distance between green and blue in metres, summed over all pairs of such shapes. body: of the world, by
+ * shape. */
 SIM_FN real sim_task_distance(const SimModel *model, const SimBody *body) {
   real sum = 0.0f;
   for (int i = 0; i < model->goal_count; i++) {
@@ -78,7 +79,7 @@ SIM_FN real sim_task_distance(const SimModel *model, const SimBody *body) {
   return sum;
 }
 
-/* 0, or NaN where a body or a joint's impulses have NaN or infinity. */
+/* Returns 0, or NaN where a body or a joint's impulses have NaN or infinity. */
 SIM_FN real sim_task_body_zero(const SimBody *b) {
   return (b->position.x + b->position.y + b->velocity.x + b->velocity.y + b->angular_velocity + b->rotation) * 0.0f;
 }
@@ -97,16 +98,16 @@ SIM_FN bool sim_task_is_nonfinite(const SimModel *model, const SimWorld *world) 
   return real_any(real_is_nan(sum)) != 0;
 }
 
-/* The dense reward for coming nearer; 0 in the first step of an episode and where distances are not finite. */
+/* Returns the dense reward for approaching; 0 in the first step of an episode and where distances are not finite. */
 SIM_FN real sim_task_dense_reward(const SimTaskRules *rules, real last_distance, real distance) {
   real gained = -(distance - last_distance) * rules->dense_reward;
   mask counts = (last_distance != -1.0f) & (gained - gained == 0.0f);
   return real_select(counts, gained, 0.0f);
 }
 
-/* After a physics step: rewards and ends the episode. bits: reward bits of the pairs that overlapped in it; body: of
- * the world, by shape. The first step that ends the episode counts; physics goes on to the end of the frame, as in the
- * reference. */
+/* Scores a physics step: rewards and ends the episode. bits: reward bits of the pairs that overlapped in it; body: of
+ * the world, by shape. The first step that ends the episode counts; physics continues to the end of the frame, as in
+ * the reference. */
 SIM_FN void sim_task_score(const SimModel *model, const SimBody *body, int bits, SimTaskResult *result) {
   if (result->done) return;
   result->distance = sim_task_distance(model, body);
@@ -115,7 +116,8 @@ SIM_FN void sim_task_score(const SimModel *model, const SimBody *body, int bits,
   result->reward = bits & SIM_LAVA ? -1.0f : bits ? 1.0f : 0.0f;
 }
 
-/* At the end of an environment step: timeout and dense reward. nonfinite: sim_task_is_nonfinite of the world. */
+/* Ends an environment step: applies the time limit and the dense reward. nonfinite: result of
+ * sim_task_is_nonfinite(). */
 SIM_FN void sim_task_end_step(const SimTaskRules *rules, bool nonfinite, SimWorld *world, SimTaskResult *result) {
   world->timestep++;
   result->nonfinite = nonfinite;
@@ -130,7 +132,7 @@ SIM_FN void sim_task_end(const SimTaskRules *rules, const SimModel *model, SimWo
   sim_task_end_step(rules, sim_task_is_nonfinite(model, world), world, result);
 }
 
-/* An environment step of one world. */
+/* Runs an environment step of one world. */
 SIM_FN SimTaskResult sim_task_step(const SimTaskRules *rules, const SimModel *model, SimWorld *world,
                                    const SimCommand *command, SimScratch *scratch) {
   SimControl control = sim_task_control(model, command);
