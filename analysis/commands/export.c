@@ -153,9 +153,8 @@ static const CoreManual manual = {
            "  analyze export mlflow [results.db] --url URL",
   .about = "csv, jsonl: writes each table as a file (sweep, run, sweep_run, attempt, evaluation, layer, iteration, "
            "metric, run_ddr, best_solve_rate, run_summary) and schema.json, which says each column's type, unit and "
-           "meaning: enough to make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing of its "
-           "own "
-           "is left out; schema.json names it.\n\n"
+           "meaning: enough to make typed columns and Parquet of them (recipes: docs/results.md). What holds nothing "
+           "of its own is left out; schema.json names it.\n\n"
            "tensorboard: writes an event file a run, for tensorboard --logdir DIR: iterations and evaluations as "
            "scalars by transitions, settings for its HParams page.\n\n"
            "mlflow: copies the runs to an MLflow server: settings as parameters, iterations and evaluations as "

@@ -148,6 +148,24 @@ class Database:
             table = table[mask(condition, table[:, read.index(name)])]
         return table
 
+    def metrics(self, names: Sequence[str] | None = None, where: Where | None = None) -> Any:
+        """A row a number that no column of iterations() is for: run_id, name, iteration, step, value; by run, name and
+        iteration. names: None for all. where: columns of these rows, then as of runs()."""
+        if isinstance(names, str):
+            raise ColumnError(f"metrics(): names must be a list: [{names!r}]")
+        columns = ["run_id", "name", "iteration", "step", "value"]
+        of_rows, of_runs = _divide(where, columns)
+        conditions = [(columns.index(name), condition) for name, condition in of_rows.items()]
+        rows: list[tuple] = []
+        for run in sorted(run["id"] for run in self._select_runs(of_runs)):
+            with self._errors():
+                found = self._handle.execute("SELECT run_id, name, iteration, step, value FROM metric WHERE run_id = ?"
+                                             " ORDER BY name, iteration", (run,)).fetchall()
+            rows += [row for row in found if (names is None or row[1] in names) and
+                     all(holds(c, row[at]) for at, c in conditions)]
+        return frames.make(self.frame, {name: frames.column([row[at] for row in rows])
+                                        for at, name in enumerate(columns)})
+
     # ---- runs ----------------------------------------------------------------------------------------------------
 
     def _select_runs(self, where: Where, settings: bool = False) -> list[dict[str, Any]]:

@@ -167,7 +167,7 @@ static const struct { const char *name, *order; } measured[] = {
   {"iteration_bin", "bin"},
   {"evaluation", "iteration, level_set"},
   {"layer", "iteration, network, layer"},
-  {"metric", "name, step"},
+  {"metric", "name, iteration"},
 };
 enum { ITERATION, BIN, EVALUATION, MEASURED = sizeof measured / sizeof *measured };
 

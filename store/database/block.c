@@ -14,6 +14,7 @@ enum { SMALL_ROWS_MAX = 4096 }; /* evaluations, logs or runs after which a block
 
 typedef struct EvaluationRow { char id[CORE_RUN_ID]; StoreEvaluation row; } EvaluationRow;
 typedef struct LayerRow { char id[CORE_RUN_ID]; StoreLayer row; } LayerRow;
+typedef struct MetricRow { char id[CORE_RUN_ID]; StoreMetric row; } MetricRow;
 typedef struct Restart { char id[CORE_RUN_ID]; } Restart;
 
 /* A growing array. */
@@ -31,7 +32,7 @@ typedef struct Restart { char id[CORE_RUN_ID]; } Restart;
 enum Statement {
   FORGET_ITERATIONS, FORGET_BINS, FORGET_EVALUATIONS, FORGET_LAYERS, FORGET_METRICS,
   FORGET_PROGRESS,
-  PUT_EVALUATION, PUT_LAYER, PUT_PROGRESS, PUT_LOG_ATTEMPT,
+  PUT_EVALUATION, PUT_LAYER, PUT_METRIC, PUT_PROGRESS, PUT_LOG_ATTEMPT,
   PUT_RUN, PUT_ATTEMPT, END_ATTEMPTS, PUT_SEEN,
   STATEMENT_COUNT
 };
@@ -51,6 +52,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
   [PUT_LAYER] =
     "INSERT OR REPLACE INTO layer(run_id, iteration, network, layer" STORE_LAYER_COLUMNS(COMMA_NAME) ")"
     " VALUES(?, ?, ?, ?" STORE_LAYER_COLUMNS(COMMA_MARK) ")",
+  [PUT_METRIC] = "INSERT OR REPLACE INTO metric(run_id, name, iteration, step, value) VALUES(?, ?, ?, ?, ?)",
   [PUT_PROGRESS] =
     "INSERT INTO run_log(run_id, attempt, kind, file, offset, mark, damage, first_damage)"
     " VALUES(?1, ?2, ?3, ?8, ?4, ?5, ?6, ?7)"
@@ -74,6 +76,7 @@ struct StoreBlock {
   StoreBulk *bulk;
   LIST(EvaluationRow) evaluations;
   LIST(LayerRow) layers;
+  LIST(MetricRow) metrics;
   LIST(StoreLogProgress) progress;
   LIST(StoreRunSeen) seen;
   LIST(StoreRunSeen) attempts;  /* that have ended */
@@ -98,6 +101,7 @@ void store_block_destroy(StoreBlock **block) {
   store_bulk_destroy(&(*block)->bulk);
   free((*block)->evaluations.items);
   free((*block)->layers.items);
+  free((*block)->metrics.items);
   free((*block)->progress.items);
   free((*block)->seen.items);
   free((*block)->attempts.items);
@@ -124,6 +128,12 @@ void store_block_add_layer(StoreBlock *block, const char *id, const StoreLayer *
   LIST_ADD(block->layers, item);
 }
 
+void store_block_add_metric(StoreBlock *block, const char *id, const StoreMetric *row) {
+  MetricRow item = {.row = *row};
+  memcpy(item.id, id, CORE_RUN_ID);
+  LIST_ADD(block->metrics, item);
+}
+
 void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progress) {
   LIST_ADD(block->progress, *progress);
 }
@@ -140,7 +150,7 @@ void store_block_add_restart(StoreBlock *block, const char *id) {
 
 bool store_block_is_full(const StoreBlock *block) {
   return store_bulk_count(block->bulk) == STORE_BULK_ROWS || block->evaluations.count >= SMALL_ROWS_MAX ||
-         block->layers.count >= SMALL_ROWS_MAX ||
+         block->layers.count >= SMALL_ROWS_MAX || block->metrics.count >= STORE_BULK_ROWS ||
          block->progress.count >= SMALL_ROWS_MAX || block->seen.count >= SMALL_ROWS_MAX ||
          block->attempts.count >= SMALL_ROWS_MAX;
 }
@@ -198,6 +208,20 @@ static int commit_layers(StoreBlock *block) {
     sqlite3_bind_int64(put, 2, item->row.iteration);
     sqlite3_bind_text(put, 3, item->row.network, -1, SQLITE_STATIC);
     for (int column = 0; column < STORE_LAYER_COUNT; column++) sqlite3_bind_double(put, 4 + column, values[column]);
+    TRY(store_database_run(block->database, put));
+  }
+  return CORE_OK;
+}
+
+static int commit_metrics(StoreBlock *block) {
+  sqlite3_stmt *put = block->statements[PUT_METRIC];
+  for (size_t i = 0; i < block->metrics.count; i++) {
+    const MetricRow *item = &block->metrics.items[i];
+    sqlite3_bind_text(put, 1, item->id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(put, 2, item->row.name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(put, 3, item->row.iteration);
+    sqlite3_bind_double(put, 4, item->row.step);
+    sqlite3_bind_double(put, 5, item->row.value);
     TRY(store_database_run(block->database, put));
   }
   return CORE_OK;
@@ -284,6 +308,7 @@ static int commit_all(StoreBlock *block) {
   TRY(store_bulk_insert(block->bulk));
   TRY(commit_evaluations(block));
   TRY(commit_layers(block));
+  TRY(commit_metrics(block));
   TRY(commit_progress(block));
   TRY(commit_attempts(block));
   TRY(commit_seen(block));
@@ -291,8 +316,8 @@ static int commit_all(StoreBlock *block) {
 }
 
 int store_block_commit(StoreBlock *block) {
-  if (!(store_bulk_count(block->bulk) + block->evaluations.count + block->layers.count + block->progress.count +
-        block->seen.count + block->restarts.count))
+  if (!(store_bulk_count(block->bulk) + block->evaluations.count + block->layers.count + block->metrics.count +
+        block->progress.count + block->seen.count + block->restarts.count))
     return CORE_OK;
   TRY(store_database_begin(block->database));
   int code = commit_all(block);
@@ -301,7 +326,8 @@ int store_block_commit(StoreBlock *block) {
     return code;
   }
   store_bulk_clear(block->bulk);
-  block->evaluations.count = block->layers.count = block->progress.count = block->seen.count = block->restarts.count =
+  block->evaluations.count = block->layers.count = block->metrics.count = block->progress.count =
+    block->seen.count = block->restarts.count =
     block->attempts.count = 0;
   return CORE_OK;
 }

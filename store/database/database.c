@@ -93,7 +93,8 @@ static int identify(StoreDatabase *database, int64_t *version) {
 /* The tables whose columns come from runlog.h, and how many keys stand before them. */
 typedef struct LogTable { const char *name; int keys; StoreLogKind kind; } LogTable;
 static const LogTable log_tables[] = {
-  {"iteration", 2, STORE_LOG_STATS}, {"evaluation", 3, STORE_LOG_EVAL}, {"layer", 3, STORE_LOG_LAYERS}};
+  {"iteration", 2, STORE_LOG_STATS}, {"evaluation", 3, STORE_LOG_EVAL}, {"layer", 3, STORE_LOG_LAYERS},
+  {"metric", 3, STORE_LOG_METRICS}};
 enum { LOG_TABLES = sizeof log_tables / sizeof *log_tables };
 
 /* The file's columns must be those of the list, in that order. One that an earlier commit made lacks some at the end:

@@ -188,12 +188,13 @@ static int find_replaced(Import *import, const StoreKnownRun *known, Log *logs, 
 typedef struct RowTarget { Import *import; const StoreKnownRun *known; } RowTarget;
 
 static int take_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                    const StoreLayer *layer) {
+                    const StoreLayer *layer, const StoreMetric *metric) {
   const RowTarget *target = context;
   StoreBlock *block = store_committer_block(target->import->committer);
   if (iteration) store_block_add_iteration(block, target->known->id, iteration);
   else if (evaluation) store_block_add_evaluation(block, target->known->id, evaluation);
-  else store_block_add_layer(block, target->known->id, layer);
+  else if (layer) store_block_add_layer(block, target->known->id, layer);
+  else store_block_add_metric(block, target->known->id, metric);
   target->import->result->rows++;
   return store_block_is_full(block) ? BLOCK_FULL : CORE_OK;
 }

@@ -39,6 +39,7 @@ void store_block_destroy(StoreBlock **block);
 void store_block_add_iteration(StoreBlock *block, const char *id, const StoreIteration *row);
 void store_block_add_evaluation(StoreBlock *block, const char *id, const StoreEvaluation *row);
 void store_block_add_layer(StoreBlock *block, const char *id, const StoreLayer *row);
+void store_block_add_metric(StoreBlock *block, const char *id, const StoreMetric *row);
 void store_block_add_progress(StoreBlock *block, const StoreLogProgress *progress);
 void store_block_add_seen(StoreBlock *block, const StoreRunSeen *seen);
 /* One of a run's attempts that have ended; the state that is added as seen comes after. */

@@ -55,8 +55,9 @@ static const char store_schema_tables[] =
   "  PRIMARY KEY(run_id, iteration, network, layer)\n"
   ") WITHOUT ROWID;\n"
   "CREATE TABLE metric(  -- numbers that no column above is for: of programs, of plug-ins\n"
-  STORE_METRIC_COLUMNS(STORE_SQL_DECLARED)
-  "  PRIMARY KEY(run_id, name, step)\n"
+  STORE_METRIC_KEYS(STORE_SQL_DECLARED)
+  STORE_METRIC_NUMBERS(STORE_SQL_COLUMN)
+  "  PRIMARY KEY(run_id, name, iteration)\n"
   ") WITHOUT ROWID;\n"
   "CREATE TABLE annotation(  -- sweep tag, sweep note and sweep pin: copies of the workspace's files\n"
   STORE_ANNOTATION_COLUMNS(STORE_SQL_DECLARED)

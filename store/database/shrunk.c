@@ -21,9 +21,9 @@ typedef struct Comparison {
 } Comparison;
 
 static int compare_row(void *context, const StoreIteration *row, const StoreEvaluation *evaluation,
-                       const StoreLayer *layer) {
+                       const StoreLayer *layer, const StoreMetric *metric) {
   const Comparison *comparison = context;
-  (void)evaluation, (void)layer;
+  (void)evaluation, (void)layer, (void)metric;
   if (!row || row->iteration >= comparison->end) return CORE_OK;
   sqlite3_bind_text(comparison->find, 1, comparison->id, -1, SQLITE_STATIC);
   sqlite3_bind_int64(comparison->find, 2, row->iteration);
@@ -40,9 +40,9 @@ static int compare_row(void *context, const StoreIteration *row, const StoreEval
 }
 
 static int take_first(void *context, const StoreIteration *row, const StoreEvaluation *evaluation,
-                      const StoreLayer *layer) {
+                      const StoreLayer *layer, const StoreMetric *metric) {
   int64_t *end = context;
-  (void)evaluation, (void)layer;
+  (void)evaluation, (void)layer, (void)metric;
   if (row && row->iteration < *end) *end = row->iteration;
   return SEEN_ENOUGH;
 }

@@ -17,7 +17,7 @@ TABLE(layers, STORE_LAYER_KEYS(COLUMN) STORE_LAYER_COLUMNS(MEASURED));
 TABLE(annotations, STORE_ANNOTATION_COLUMNS(COLUMN));
 TABLE(bins, STORE_BIN_COLUMNS(COLUMN));
 TABLE(iterations, STORE_ITERATION_KEYS(COLUMN) STORE_ITERATION_COLUMNS(MEASURED));
-TABLE(metrics, STORE_METRIC_COLUMNS(COLUMN));
+TABLE(metrics, STORE_METRIC_KEYS(COLUMN) STORE_METRIC_NUMBERS(MEASURED));
 TABLE(settings, STORE_SETTING_COLUMNS(COLUMN));
 TABLE(layer_metrics, STORE_LAYER_METRIC_COLUMNS(COLUMN));
 TABLE(ddrs, STORE_DDR_COLUMNS(COLUMN));
@@ -38,7 +38,7 @@ const StoreTable *store_tables(size_t *count) {
     {"annotation", "subject, name, key, value",
      "subject = 'sweep' AND name = ?1 OR subject = 'run' AND name IN " RUNS, NULL, annotations},
     {"iteration", "run_id, iteration", "run_id IN " RUNS, NULL, iterations},
-    {"metric", "run_id, name, step", "run_id IN " RUNS, NULL, metrics},
+    {"metric", "run_id, name, iteration", "run_id IN " RUNS, NULL, metrics},
     {"run_ddr", "run_id", "run_id IN " RUNS, NULL, ddrs},
     {"best_solve_rate", "run_id, level_set", "run_id IN " RUNS, NULL, bests},
     {"run_summary", "run_id", "run_id IN " RUNS, NULL, summaries},

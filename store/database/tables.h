@@ -110,11 +110,10 @@
   X(kl_sum, "REAL", "nat", "sum of max(kl, 1e-12), where kl is known") \
   X(kl_transitions, "REAL", "transitions", "of those iterations")
 
-#define STORE_METRIC_COLUMNS(X) \
+#define STORE_METRIC_KEYS(X) \
   X(run_id, "TEXT NOT NULL", "", "run.id") \
   X(name, "TEXT NOT NULL", "", "as who measured it calls it") \
-  X(step, "INTEGER NOT NULL", "", "what who measured it counts: environment steps, updates, ...") \
-  X(value, "REAL", "", "the number; NULL: none (NaN)")
+  X(iteration, "INTEGER NOT NULL", "", "the row of iteration that it belongs to")
 
 /* Views. */
 #define STORE_SETTING_COLUMNS(X) \

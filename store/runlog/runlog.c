@@ -49,10 +49,17 @@ static const StoreLogColumn layer_columns[] = {
 #undef X
 };
 
+static const StoreLogColumn metric_columns[] = {
+#define X(name, unit, comment) {#name, unit},
+  STORE_METRIC_NUMBERS(X)
+#undef X
+};
+
 static const struct { const char *name, *keys; const StoreLogColumn *columns; size_t count; } kinds[STORE_LOG_KINDS] = {
   [STORE_LOG_STATS] = {"stats", "iteration", iteration_columns, STORE_ITERATION_COUNT},
   [STORE_LOG_EVAL] = {"eval", "iteration\tlevel_set", evaluation_columns, STORE_EVALUATION_COUNT},
   [STORE_LOG_LAYERS] = {"layers", "iteration\tnetwork", layer_columns, STORE_LAYER_COUNT},
+  [STORE_LOG_METRICS] = {"metrics", "iteration\tname", metric_columns, STORE_METRIC_COUNT},
 };
 
 const StoreLogColumn *store_runlog_columns(StoreLogKind kind, size_t *count) {
@@ -195,17 +202,31 @@ void store_runlog_iteration(StoreRunlog *log, const StoreIteration *row) {
   end_line(log, (size_t)begin, store_iteration_values(row), STORE_ITERATION_COUNT);
 }
 
+/* Appends the keys `iteration` and a name. A tab in it would make two fields, and what is no UTF-8 no reader takes. */
+static void append_keys(StoreRunlog *log, int64_t iteration, const char *name) {
+  CoreText *text = &log->pending;
+  core_text_appendf(text, "%lld\t", (long long)iteration);
+  const size_t begin = text->length;
+  core_text_append(text, name);
+  const bool is_text = core_text_is_utf8(text->data + begin);
+  for (char *c = text->data + begin; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f || (!is_text && (unsigned char)*c > 0x7f)) *c = '_';
+}
+
 void store_runlog_evaluation(StoreRunlog *log, const StoreEvaluation *row) {
   CORE_CHECK(log->kind == STORE_LOG_EVAL);
-  char level_set[sizeof row->level_set];
   int64_t begin = begin_line(log);
   if (begin < 0) return;
-  /* A name with a tab would be two fields. */
-  snprintf(level_set, sizeof level_set, "%s", row->level_set);
-  for (char *c = level_set; *c; c++)
-    if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '_';
-  core_text_appendf(&log->pending, "%lld\t%s", (long long)row->iteration, level_set);
+  append_keys(log, row->iteration, row->level_set);
   end_line(log, (size_t)begin, store_evaluation_values(row), STORE_EVALUATION_COUNT);
+}
+
+void store_runlog_metric(StoreRunlog *log, const StoreMetric *row) {
+  CORE_CHECK(log->kind == STORE_LOG_METRICS);
+  int64_t begin = *row->name ? begin_line(log) : -1;
+  if (begin < 0) return;
+  append_keys(log, row->iteration, row->name);
+  end_line(log, (size_t)begin, store_metric_values(row), STORE_METRIC_COUNT);
 }
 
 void store_runlog_layer(StoreRunlog *log, const StoreLayer *row) {

@@ -15,11 +15,13 @@
 
 #include "core/error.h"
 
-/* Kinds: "stats" (one record an iteration), "eval" (one record an evaluation and level set) and "layers" (one record a
- * measured iteration, network and layer). The lists below make
- * the records, the log's columns and the database's columns alike; a new column goes to the end of its list, where
- * databases that exist already get it too. */
-typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, STORE_LOG_KINDS } StoreLogKind;
+/* Kinds: "stats" (one record an iteration), "eval" (one record an evaluation and level set), "layers" (one record a
+ * measured iteration, network and layer) and "metrics" (one record a number that none of these has a column for). The
+ * lists below make the records, the log's columns and the database's columns alike; a new column goes to the end of its
+ * list, where databases that exist already get it too. */
+typedef enum StoreLogKind {
+  STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, STORE_LOG_METRICS, STORE_LOG_KINDS
+} StoreLogKind;
 
 /* One iteration, after the key `iteration`. NaN = not measured (an empty field, NULL in the database). X(name, unit,
  * comment) */
@@ -133,6 +135,12 @@ typedef enum StoreLogKind { STORE_LOG_STATS, STORE_LOG_EVAL, STORE_LOG_LAYERS, S
   X(inactive, "", "units with mean |activation| below 1e-5") \
   X(dead, "", "units that do not move (tanh, elu: sd < 1e-3; relu, silu: always 0)")
 
+/* A number of a program, a plug-in or an environment, after the keys `iteration` and `name`. Its kind, unlike the
+ * others, has a record for each number, since nobody knows the names before. */
+#define STORE_METRIC_NUMBERS(X) \
+  X(step, "", "what who measured it counts, as an x axis: environment steps, updates, ...") \
+  X(value, "", "the number; NULL: none (NaN)")
+
 typedef struct StoreIteration {
   int64_t iteration;      /* 1, 2, ... */
 #define X(name, unit, comment) double name;
@@ -157,6 +165,14 @@ typedef struct StoreLayer {
 #undef X
 } StoreLayer;
 
+typedef struct StoreMetric {
+  int64_t iteration;      /* the row of stats that it belongs to, or what counts like it */
+  char name[128];         /* as who measured it calls it */
+#define X(name, unit, comment) double name;
+  STORE_METRIC_NUMBERS(X)
+#undef X
+} StoreMetric;
+
 StoreIteration store_iteration_unmeasured(int64_t iteration); /* every column NaN */
 StoreLayer store_layer_unmeasured(int64_t iteration, const char *network, int layer);
 StoreEvaluation store_evaluation_unmeasured(int64_t iteration, const char *level_set); /* cut to 63 bytes */
@@ -169,6 +185,9 @@ int store_runlog_open(const char *root, const char *id, int attempt, StoreLogKin
 void store_runlog_iteration(StoreRunlog *log, const StoreIteration *row);
 void store_runlog_evaluation(StoreRunlog *log, const StoreEvaluation *row);
 void store_runlog_layer(StoreRunlog *log, const StoreLayer *row);
+/* Control characters of the name become '_', as do bytes beyond ASCII of one that is no UTF-8. A name without
+ * characters is not written. */
+void store_runlog_metric(StoreRunlog *log, const StoreMetric *row);
 int store_runlog_flush(StoreRunlog *log, bool durable);
 int store_runlog_close(StoreRunlog **log); /* flushes durably */
 
@@ -179,7 +198,7 @@ int store_runlog_close(StoreRunlog **log); /* flushes durably */
  * row's line. CORE_FAIL: the file can not be read, or is shorter than `offset`. */
 typedef struct StoreLogDamage { int64_t lines, first_line; } StoreLogDamage;
 typedef int (*StoreLogRow)(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                           const StoreLayer *layer);
+                           const StoreLayer *layer, const StoreMetric *metric);
 int store_runlog_read(const char *path, int64_t offset, StoreLogRow row, void *context, int64_t *end,
                       StoreLogDamage *damage);
 

@@ -8,6 +8,7 @@ enum {
   STORE_ITERATION_COUNT = 0 STORE_ITERATION_COLUMNS(X),
   STORE_EVALUATION_COUNT = 0 STORE_EVALUATION_COLUMNS(X),
   STORE_LAYER_COUNT = 1 STORE_LAYER_COLUMNS(X), /* the key `layer` is a number like those behind it */
+  STORE_METRIC_COUNT = 0 STORE_METRIC_NUMBERS(X),
 #undef X
   STORE_RUNLOG_VERSION = 1,
 };
@@ -16,15 +17,17 @@ enum {
 static inline const double *store_iteration_values(const StoreIteration *row) { return &row->transitions; }
 static inline const double *store_evaluation_values(const StoreEvaluation *row) { return &row->transitions; }
 static inline const double *store_layer_values(const StoreLayer *row) { return &row->layer; }
+static inline const double *store_metric_values(const StoreMetric *row) { return &row->step; }
 _Static_assert(sizeof(StoreIteration) == 8 + 8 * STORE_ITERATION_COUNT, "a StoreIteration is its key and its columns");
 _Static_assert(sizeof(StoreEvaluation) == 8 + 64 + 8 * STORE_EVALUATION_COUNT, "a StoreEvaluation likewise");
 _Static_assert(sizeof(StoreLayer) == 8 + 16 + 8 * STORE_LAYER_COUNT, "a StoreLayer likewise");
+_Static_assert(sizeof(StoreMetric) == 8 + 128 + 8 * STORE_METRIC_COUNT, "a StoreMetric likewise");
 
 typedef struct StoreLogColumn { const char *name, *unit; } StoreLogColumn;
 /* The numeric columns of a kind, without its keys (but for `layer`). */
 const StoreLogColumn *store_runlog_columns(StoreLogKind kind, size_t *count);
 
-const char *store_runlog_kind_name(StoreLogKind kind); /* "stats", "eval", "layers" */
+const char *store_runlog_kind_name(StoreLogKind kind); /* "stats", "eval", "layers", "metrics" */
 
 /* "stats.3.tsv": its kind and attempt. False for every other name. */
 bool store_runlog_from_name(const char *name, StoreLogKind *kind, int *attempt);

@@ -149,6 +149,7 @@ static int target_of(StoreLogKind kind, const char *name, size_t length) {
   if (length == 9 && memcmp(name, "iteration", 9) == 0) return TARGET_ITERATION;
   if (kind == STORE_LOG_EVAL && length == 9 && memcmp(name, "level_set", 9) == 0) return TARGET_NAME;
   if (kind == STORE_LOG_LAYERS && length == 7 && memcmp(name, "network", 7) == 0) return TARGET_NAME;
+  if (kind == STORE_LOG_METRICS && length == 4 && memcmp(name, "name", 4) == 0) return TARGET_NAME;
   for (size_t i = 0; i < count; i++)
     if (strlen(columns[i].name) == length && memcmp(columns[i].name, name, length) == 0) return (int)i;
   return TARGET_IGNORED;
@@ -217,7 +218,8 @@ static int read_header(Reader *reader, bool warn, Header *header) {
   int attempt = 0;
   const char *slash = strrchr(reader->path, '/');
   if (!store_runlog_from_name(slash ? slash + 1 : reader->path, &kind, &attempt))
-    return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv, eval.N.tsv and layers.N.tsv",
+    return core_error(CORE_FAIL, "%s is no run log: they are called stats.N.tsv, eval.N.tsv, layers.N.tsv and "
+                      "metrics.N.tsv",
                       reader->path);
   *header = (Header){.layout = default_layout(kind), .fallback = default_layout(kind)};
   Line line;
@@ -264,10 +266,12 @@ typedef struct Record {
   StoreIteration iteration;
   StoreEvaluation evaluation;
   StoreLayer layer;
+  StoreMetric metric;
 } Record;
 
 static Record empty_record(void) {
-  return (Record){store_iteration_unmeasured(0), store_evaluation_unmeasured(0, ""), store_layer_unmeasured(0, "", 0)};
+  return (Record){store_iteration_unmeasured(0), store_evaluation_unmeasured(0, ""), store_layer_unmeasured(0, "", 0),
+                  {.step = NAN, .value = NAN}};
 }
 
 /* Where a record's parts are; name: NULL, or so many bytes. */
@@ -276,11 +280,14 @@ typedef struct Parts { int64_t *iteration; double *values; char *name; size_t na
 static Parts parts_of(StoreLogKind kind, Record *record) {
   StoreEvaluation *evaluation = &record->evaluation;
   StoreLayer *layer = &record->layer;
+  StoreMetric *metric = &record->metric;
   if (kind == STORE_LOG_EVAL)
     return (Parts){&evaluation->iteration, &evaluation->transitions, evaluation->level_set,
                    sizeof evaluation->level_set};
   if (kind == STORE_LOG_LAYERS)
     return (Parts){&layer->iteration, &layer->layer, layer->network, sizeof layer->network};
+  if (kind == STORE_LOG_METRICS)
+    return (Parts){&metric->iteration, &metric->step, metric->name, sizeof metric->name};
   return (Parts){&record->iteration.iteration, &record->iteration.transitions, NULL, 0};
 }
 
@@ -315,6 +322,7 @@ static bool parse_record(const Layout *layout, const Line *line, Record *record)
   if (c != end + 1 || !(key >= 0 && key <= UINT32_MAX) || key != trunc(key)) return false;
   *parts.iteration = (int64_t)key;
   const double layer = record->layer.layer;
+  if (layout->kind == STORE_LOG_METRICS) return *record->metric.name != '\0';
   return layout->kind != STORE_LOG_LAYERS || (layer >= 0 && layer == trunc(layer));
 }
 
@@ -337,7 +345,8 @@ static int read_records(Reader *reader, const Header *header, StoreLogRow row, v
     if (check_line(&line) && parse_record(choose_layout(header, &line), &line, &record)) {
       int code =
         row(context, kind == STORE_LOG_STATS ? &record.iteration : NULL,
-            kind == STORE_LOG_EVAL ? &record.evaluation : NULL, kind == STORE_LOG_LAYERS ? &record.layer : NULL);
+            kind == STORE_LOG_EVAL ? &record.evaluation : NULL, kind == STORE_LOG_LAYERS ? &record.layer : NULL,
+            kind == STORE_LOG_METRICS ? &record.metric : NULL);
       if (code != CORE_OK) return code;
     } else {
       note_damage(damage, damage->lines ? 0 : count_lines_before(reader, start) + reader->lines);

@@ -9,9 +9,10 @@
 #include "store/workspace/crc32_internal.h"
 
 static int count_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                     const StoreLayer *layer) {
-  FUZZ_CHECK((iteration != NULL) + (evaluation != NULL) + (layer != NULL) == 1);
+                     const StoreLayer *layer, const StoreMetric *metric) {
+  FUZZ_CHECK((iteration != NULL) + (evaluation != NULL) + (layer != NULL) + (metric != NULL) == 1);
   if (evaluation) FUZZ_CHECK(memchr(evaluation->level_set, '\0', sizeof evaluation->level_set));
+  if (metric) FUZZ_CHECK(*metric->name && memchr(metric->name, '\0', sizeof metric->name));
   if (layer) FUZZ_CHECK(memchr(layer->network, '\0', sizeof layer->network) && layer->layer >= 0);
   ++*(int64_t *)context;
   return CORE_OK;

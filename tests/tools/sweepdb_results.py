@@ -75,6 +75,13 @@ def check_rows():
     found = results.runs(["ddr", "id"])
     assert list(found) == ["ddr", "id"]
     assert dict(zip(found["id"], found["ddr"])) == dict(handle.execute("SELECT run_id, ddr FROM run_ddr"))
+    run = results.runs()["id"][0]
+    path = copy("metrics.db", ("INSERT INTO metric VALUES(?, 'charts/x', 1, 64, 0.5), (?, 'charts/x', 2, 128, NULL),"
+                               " (?, 'losses/y', 1, 64, 3)", (run, run, run)))
+    metrics = open_numpy(path).metrics(["charts/x"], {"run_id": run})
+    assert metrics["step"].tolist() == [64, 128] and metrics["value"][0] == 0.5 and np.isnan(metrics["value"][1])
+    assert len(open_numpy(path).metrics(where={"value": sweepdb.between(1, 4)})["name"]) == 1
+    assert len(results.metrics()["name"]) == 0
     settings = results.settings()
     for name in ("ppo.epochs", "env.task"):
         expected = dict(handle.execute(f"SELECT id, json_extract(config, '$.{name}') FROM run"))

@@ -327,6 +327,45 @@ static void test_layers(void **state) {
   assert_query("SELECT kind, damage FROM run_log", "layers|0\n");
 }
 
+static void write_metrics(int attempt, int first, int last, double value) {
+  StoreRunlog *log;
+  assert_ok(store_runlog_open(root, id, attempt, STORE_LOG_METRICS, &log));
+  for (int i = first; i <= last; i++)
+    for (int k = 0; k < 2; k++) {
+      StoreMetric metric = {.iteration = i, .step = 64.0 * i, .value = k ? NAN : value + i};
+      snprintf(metric.name, sizeof metric.name, k ? "losses/kl" : "charts/return");
+      store_runlog_metric(log, &metric);
+    }
+  assert_ok(store_runlog_close(&log));
+}
+
+/* Numbers by name: each once, those of a later attempt in the place of an earlier one's, and all anew where a log of
+ * iterations was replaced. */
+static void test_metrics(void **state) {
+  (void)state;
+  char path[CORE_PATH_MAX];
+  static const char returns[] = "SELECT group_concat(value, ' ') FROM (SELECT value FROM metric WHERE name ="
+                                " 'charts/return' ORDER BY step)";
+  write_metrics(1, 1, 4, 0.5);
+  assert_int_equal(import_all().rows, 8);
+  assert_int_equal(import_all().rows, 0);
+  assert_query(returns, "1.5 2.5 3.5 4.5\n");
+  assert_query("SELECT count(*), count(value), max(step) FROM metric WHERE name = 'losses/kl'", "4|0|256.0\n");
+  write_metrics(2, 4, 5, 0.25);
+  import_all();
+  assert_query(returns, "1.5 2.5 3.5 4.25 5.25\n");
+  assert_query("SELECT group_concat(kind || attempt) FROM run_log", "metrics1,metrics2\n");
+  write_rows(id, 1, 1, 3, 0);
+  import_all();
+  assert_ok(store_path_run(root, id, "stats.1.tsv", path));
+  assert_int_equal(unlink(path), 0);
+  write_rows(id, 1, 1, 9, 1);
+  assert_ok(store_path_run(root, id, "metrics.2.tsv", path));
+  assert_int_equal(unlink(path), 0);
+  import_all();
+  assert_query(returns, "1.5 2.5 3.5 4.5\n");
+}
+
 static void test_long_logs_span_blocks(void **state) {
   (void)state;
   enum { ROWS = 40000 };
@@ -398,7 +437,7 @@ int main(void) {
     RUN_TEST(test_finished_runs_are_passed_over),
     RUN_TEST(test_sweep_only),
     RUN_TEST(test_long_logs_span_blocks),
-    RUN_TEST(test_layers),
+    RUN_TEST(test_layers), RUN_TEST(test_metrics),
     RUN_TEST(test_one_importer_at_a_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

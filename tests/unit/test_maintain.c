@@ -42,9 +42,9 @@ static void assert_found(const Findings *findings, const char *part) {
   if (!strstr(findings->text, part)) fail_msg("no '%s' in:\n%s", part, findings->text);
 }
 
-/* A finished run of ROWS iterations with two evaluations, imported. */
+/* A finished run of ROWS iterations with two evaluations and a number by name. */
 static void make_whole_run(int seed, char id[CORE_RUN_ID]) {
-  StoreRunlog *stats, *eval;
+  StoreRunlog *stats, *eval, *metrics;
   make_run(seed, id);
   assert_ok(store_runlog_open(root, id, 1, STORE_LOG_STATS, &stats));
   for (int i = 1; i <= ROWS; i++) {
@@ -60,6 +60,9 @@ static void make_whole_run(int seed, char id[CORE_RUN_ID]) {
     store_runlog_evaluation(eval, &point);
   }
   assert_ok(store_runlog_close(&eval));
+  assert_ok(store_runlog_open(root, id, 1, STORE_LOG_METRICS, &metrics));
+  store_runlog_metric(metrics, &(StoreMetric){.iteration = 1, .name = "charts/x", .step = 64, .value = seed});
+  assert_ok(store_runlog_close(&metrics));
   StoreState state = {.status = STORE_FINISHED, .attempt = 1, .iteration = ROWS, .iterations = ROWS,
                       .heartbeat_unix_s = 1e9 + seed};
   assert_ok(store_run_state_write(root, id, &state));
@@ -76,7 +79,7 @@ static void test_sound(void **state) {
   assert_int_equal(check.runs, 2);
   assert_int_equal(check.iterations, 2 * ROWS);
   assert_int_equal(check.evaluations, 4);
-  assert_int_equal(check.logs, 4);
+  assert_int_equal(check.logs, 6);
 }
 
 static void test_orphans(void **state) {
@@ -85,7 +88,7 @@ static void test_orphans(void **state) {
   make_whole_run(1, id);
   import_all();
   spoil("INSERT INTO iteration(run_id, iteration, kl) VALUES('0123456789abcdef', 1, 0.1), ('0123456789abcdef', 2, 0.1);"
-        "INSERT INTO metric VALUES('0123456789abcdef', 'charts/x', 1, 0.5);"
+        "INSERT INTO metric(run_id, name, iteration) VALUES('0123456789abcdef', 'charts/x', 1);"
         "INSERT INTO evaluation(run_id, iteration, level_set) VALUES('0123456789abcdef', 1, 'train');"
         "INSERT INTO sweep_run VALUES('no_sweep', 0, '0123456789abcdef'); INSERT INTO run_import VALUES(77, 1, 1);"
         "INSERT INTO attempt(run_id, attempt) VALUES('0123456789abcdef', 1)");
@@ -250,6 +253,7 @@ static void dump(const char *path, char *text, size_t size) {
   assert_int_equal(sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
   static const char sql[] =
     "SELECT 'i ' || run_id || ' ' || iteration || ' ' || kl || ' ' || transitions FROM iteration UNION ALL"
+    " SELECT 'm ' || run_id || ' ' || name || ' ' || value FROM metric UNION ALL"
     " SELECT 'e ' || run_id || ' ' || iteration || ' ' || solve_rate FROM evaluation UNION ALL"
     " SELECT 'r ' || id || ' ' || status || ' ' || iteration FROM run UNION ALL"
     " SELECT 's ' || sweep || ' ' || idx || ' ' || run_id FROM sweep_run UNION ALL"

@@ -113,20 +113,23 @@ typedef struct Rows {
   StoreIteration last;
   StoreEvaluation last_evaluation;
   StoreLayer last_layer;
+  StoreMetric last_metric;
   int64_t stop_after; /* 0 = never */
 } Rows;
 
 static int take(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                const StoreLayer *layer) {
+                const StoreLayer *layer, const StoreMetric *metric) {
   Rows *rows = context;
-  assert_int_equal((iteration != NULL) + (evaluation != NULL) + (layer != NULL), 1);
+  assert_int_equal((iteration != NULL) + (evaluation != NULL) + (layer != NULL) + (metric != NULL), 1);
   assert_true(rows->count < 256);
   rows->iterations[rows->count++] = iteration    ? iteration->iteration
                                     : evaluation ? evaluation->iteration
-                                                 : layer->iteration;
+                                    : layer      ? layer->iteration
+                                                 : metric->iteration;
   if (iteration) rows->last = *iteration;
   else if (evaluation) rows->last_evaluation = *evaluation;
-  else rows->last_layer = *layer;
+  else if (layer) rows->last_layer = *layer;
+  else rows->last_metric = *metric;
   return rows->stop_after && rows->count == rows->stop_after ? 77 : CORE_OK;
 }
 
@@ -157,6 +160,29 @@ static void append_line(const char *fields) {
   char line[4096];
   snprintf(line, sizeof line, "%s\t%08x\n", fields, slow_crc32((const unsigned char *)fields, strlen(fields)));
   append(line);
+}
+
+/* Numbers by name: what no text can be in a log is replaced, and a name that is empty leaves no record. */
+static void test_metrics(void **state) {
+  (void)state;
+  static const char *const names[][2] = {
+    {"charts/episodic_return", "charts/episodic_return"}, {"a\tb\nc", "a_b_c"}, {"r\xc3\xa9ward", "r\xc3\xa9ward"},
+    {"r\xe9ward", "r_ward"}};
+  StoreRunlog *log;
+  assert_ok(store_path_run(root, id, "metrics.1.tsv", log_path));
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    StoreMetric metric = {.iteration = (int64_t)i + 1, .step = 64, .value = i == 1 ? NAN : 0.5};
+    assert_ok(store_runlog_open(root, id, 1, STORE_LOG_METRICS, &log));
+    snprintf(metric.name, sizeof metric.name, "%s", names[i][0]);
+    store_runlog_metric(log, &metric);
+    *metric.name = '\0';
+    store_runlog_metric(log, &metric);
+    assert_ok(store_runlog_close(&log));
+    Rows rows = read_rows(NULL, NULL);
+    assert_int_equal(rows.count, i + 1);
+    assert_string_equal(rows.last_metric.name, names[i][1]);
+    assert_true(rows.last_metric.step == 64 && (i == 1 ? isnan(rows.last_metric.value) : rows.last_metric.value == 0.5));
+  }
 }
 
 /* ---- the format ------------------------------------------------------------------------------------------------- */
@@ -408,6 +434,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_crc32), cmocka_unit_test(test_numbers_are_exact), cmocka_unit_test(test_what_is_no_number),
     cmocka_unit_test(test_numbers_written), RUN_TEST(test_format), RUN_TEST(test_round_trip),
+    RUN_TEST(test_metrics),
     RUN_TEST(test_evaluations), RUN_TEST(test_refusals), RUN_TEST(test_cut_anywhere), RUN_TEST(test_flip_anywhere),
     RUN_TEST(test_damage_is_numbered_from_the_file_start), RUN_TEST(test_endless_line),
     RUN_TEST(test_nonsense_with_good_checksums), RUN_TEST(test_other_columns),
