@@ -241,9 +241,10 @@ static AtEnd look_at(const Choices *c, size_t k, size_t here, size_t there, doub
   return at;
 }
 
-/* The interval of the loss of key k at second key `there` to the key that beats it most. */
+/* The interval of the loss of key k at second key `there` to the key that does best against it; negative where none
+ * beats it. */
 static AnalysisInterval loss_of(const Choices *c, size_t k, size_t there) {
-  AnalysisContrast most = {0, 0, 1}, contrast;
+  AnalysisContrast most = {-INFINITY, 0, 1}, contrast;
   for (size_t j = 0; j < c->keys; j++)
     if (j != k && contrast_of(c, (Setting){j, there}, (Setting){k, there}, &contrast) > 0 &&
         contrast.estimate > most.estimate) most = contrast;

@@ -312,13 +312,13 @@ AnalysisTested analysis_test_mean(const AnalysisCells *cells, const size_t *unit
   AnalysisTested tested = ANALYSIS_NOT_TESTED;
   if (cells->cells == 0) return tested;
   double *weight = core_memory_allocate(cells->cells * sizeof *weight), least = INFINITY;
-  bool shared;
+  bool shared = false;
   for (size_t c = 0; c < cells->cells; c++) {
     weight[c] = 1 / (double)cells->cells;
     least = fmin(least, (double)(cells->first[c + 1] - cells->first[c]));
   }
   AnalysisContrast contrast = analysis_contrast(cells, weight);
-  const double error = sqrt(spread_of_units(cells, unit, &shared));
+  const double error = contrast.error > 0 ? sqrt(spread_of_units(cells, unit, &shared)) : 0;
   if (shared) contrast.degrees = least - 1;
   contrast.error = shared ? error : contrast.error;
   tested.interval = analysis_contrast_interval(contrast, cells->count);

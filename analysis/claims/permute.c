@@ -80,7 +80,8 @@ static void exchange_runs(const Permutation *p, double *value, uint32_t order) {
 static size_t cells_of(const AnalysisCells *cells, size_t s) { return cells->stratum[s + 1] - cells->stratum[s]; }
 
 /* The share of wins of later cells, with its variance from the placements of runs among the other cells' (Brunner and
- * Munzel 2000, DeLong et al. 1988), and Satterthwaite's degrees of freedom. */
+ * Munzel 2000, DeLong et al. 1988), and Satterthwaite's degrees of freedom; where cells differ in their numbers of
+ * runs, at most those of the smallest. */
 typedef struct Rise { double share, variance, degrees; } Rise;
 
 /* Adds to placement[] of the runs of stratum s how much of the pairs each wins for a rising order; returns the wins. */
@@ -112,7 +113,7 @@ static double place_runs(const AnalysisCells *cells, const double *value, size_t
 static Rise rise_of(const AnalysisCells *cells, const double *value, double *placement) {
   Rise rise = {0, 0, 1};
   double fourth = 0;
-  size_t used = 0;
+  size_t used = 0, least = SIZE_MAX, most = 0;
   for (size_t s = 0; s < cells->strata; s++) {
     const double k = (double)cells_of(cells, s), pairs = k * (k - 1) / 2;
     if (pairs < 1) continue;
@@ -124,11 +125,14 @@ static Rise rise_of(const AnalysisCells *cells, const double *value, double *pla
       const double part = sd * sd / (double)n;
       rise.variance += part;
       fourth += part * part / (double)(n > 1 ? n - 1 : 1);
+      least = n < least ? n : least;
+      most = n > most ? n : most;
     }
   }
   if (used == 0) return (Rise){NAN, NAN, NAN};
   rise.share /= (double)used;
   rise.degrees = rise.variance * rise.variance / fourth;
+  if (least < most) rise.degrees = fmin(rise.degrees, fmax(1, (double)least - 1));
   rise.variance /= (double)used * (double)used;
   return rise;
 }

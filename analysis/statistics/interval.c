@@ -58,6 +58,8 @@ static Error error_of_iqm(const AnalysisScores *scores, double *value, double *w
   else if (scores->tasks == 1 && error.degrees > 0) { /* Tukey & McLaughlin's for small samples */
     error.variance *= (double)(n - 1) * (double)kept / ((double)(kept - 1) * (double)n);
     error.degrees = (double)(kept - 1);
+  } else if (scores->tasks > 1) { /* scores that were cut tell nothing of the spread, and add no degrees */
+    error.degrees = fmax(error.degrees > 0, error.degrees * (double)kept / (double)n);
   }
   free(sorted);
   return error;

@@ -18,9 +18,13 @@ double analysis_mean(const double *x, size_t n) {
 
 double analysis_sd(const double *x, size_t n) {
   if (n < 2) return NAN;
-  double mean = analysis_mean(x, n), sum = 0;
-  for (size_t i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
-  return sqrt(sum / (double)(n - 1));
+  double mean = analysis_mean(x, n), sum = 0, largest = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += (x[i] - mean) * (x[i] - mean);
+    largest = fmax(largest, fabs(x[i]));
+  }
+  const double sd = sqrt(sum / (double)(n - 1));
+  return sd <= 1e-12 * largest ? 0 : sd;
 }
 
 double analysis_geometric_mean(const double *x, size_t n) {

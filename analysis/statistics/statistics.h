@@ -15,7 +15,7 @@ typedef struct AnalysisInterval {
 int analysis_by_value(const void *left, const void *right);
 
 double analysis_mean(const double *x, size_t n);
-/* Unbiased: sqrt(sum (x - mean)^2 / (n - 1)); two passes. NaN for n < 2. */
+/* Unbiased: sqrt(sum (x - mean)^2 / (n - 1)); two passes. 0 where values differ by rounding alone. NaN for n < 2. */
 double analysis_sd(const double *x, size_t n);
 /* exp(mean(log x)); NaN when a value is not positive. */
 double analysis_geometric_mean(const double *x, size_t n);

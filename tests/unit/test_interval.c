@@ -214,12 +214,27 @@ static void test_coverage(void **state) {
   }
 }
 
+/* The IQM over four tasks of three runs each. */
+static void test_coverage_of_tasks(void **state) {
+  const size_t first[] = {0, 3, 6, 9, 12};
+  size_t held = 0;
+  for (uint32_t r = 0; r < SAMPLES; r++) {
+    double x[12];
+    for (uint32_t i = 0; i < 12; i++) x[i] = draw(r, i);
+    const AnalysisScores scores = {x, first, 4};
+    const AnalysisInterval ours = analysis_interval(&scores, ANALYSIS_AGGREGATE_IQM, ANALYSIS_RANGE_FREE, 0.95);
+    held += ours.low <= 0 && 0 <= ours.high;
+  }
+  const double share = (double)held / SAMPLES;
+  if (!(share >= 0.94 && share <= 0.975)) fail_msg("%.3f of the intervals hold the IQM", share);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_unbounded),  cmocka_unit_test(test_share), cmocka_unit_test(test_positive),
     cmocka_unit_test(test_logarithmic), cmocka_unit_test(test_few), cmocka_unit_test(test_edges),
     cmocka_unit_test(test_tasks), cmocka_unit_test(test_single_runs),
-    cmocka_unit_test(test_improvement), cmocka_unit_test(test_coverage),
+    cmocka_unit_test(test_improvement), cmocka_unit_test(test_coverage), cmocka_unit_test(test_coverage_of_tasks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

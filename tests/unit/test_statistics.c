@@ -135,6 +135,7 @@ static void test_small_values(void **state) {
   assert_near(analysis_percentile(ten, 10, 1), 10, 0);
   assert_near(analysis_percentile(ten, 1, 0.3), 10, 0);
   assert_near(analysis_sd(eight, 8), sqrt(6), 1e-15);
+  assert_true(analysis_sd((const double[]){0.8, 0.8, 0.8}, 3) == 0); /* their mean is not 0.8 to the last bit */
   const double powers[] = {1, 10, 100};
   assert_near(analysis_geometric_mean(powers, 3), 10, 1e-14);
   assert_true(isnan(analysis_mean(ten, 0)) && isnan(analysis_sd(ten, 1)));
