@@ -96,6 +96,11 @@ static const Meaning meanings[ANALYSIS_TESTS] = {
                                  true},
 };
 
+const char *analysis_test_statistic(AnalysisTest test, const char **direction) {
+  *direction = meanings[test].direction;
+  return meanings[test].statistic;
+}
+
 static bool is_measured_x(AnalysisTest test) { return meanings[test].kind == OF_POINTS; }
 
 static bool is_plateau(AnalysisTest test) {

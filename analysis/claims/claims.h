@@ -52,6 +52,8 @@ typedef struct AnalysisClaim {
 
 /* The rows of claims.def; *count of them. */
 const AnalysisClaim *analysis_claims_list(size_t *count);
+/* Returns a test's statistic in words ("P(a larger setting has a larger value)"); *direction: "> 0.5". */
+const char *analysis_test_statistic(AnalysisTest test, const char **direction);
 
 typedef enum AnalysisVerdict { ANALYSIS_UNDECIDED, ANALYSIS_SUPPORTED, ANALYSIS_CONTRADICTED } AnalysisVerdict;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/claims/claims.h"
+#include "analysis/claims/limits.h"
 #include "analysis/figures/papers.h"
 #include "core/memory.h"
 #include "core/text.h"
@@ -286,6 +286,20 @@ static void print_link(const char *title, const char *shown, CoreText *text) {
   core_text_append(text, ")");
 }
 
+/* "- `com_low` (`LOW_PLATEAU` of final score by `ppo.com`): the sentence. It cannot tell ..." */
+static void describe_claim(const AnalysisClaim *claim, CoreText *text) {
+  const char *limit = analysis_claim_limit(claim), *key = *claim->key == '-' ? claim->key + 1 : claim->key;
+  core_text_appendf(text, "- `%s` (`%s` of the %s", claim->id, claim->test_name,
+                    analysis_measure_words(claim->measure));
+  if (*key) core_text_appendf(text, " by `%.*s`", (int)strcspn(key, ":"), key);
+  if (*claim->second) {
+    const char *second = *claim->second == '-' ? claim->second + 1 : claim->second;
+    core_text_appendf(text, " and `%.*s`", (int)strcspn(second, ":"), second);
+  }
+  core_text_appendf(text, "): %s.", claim->sentence);
+  if (limit) core_text_appendf(text, " It cannot tell %s.", limit);
+}
+
 /* The claims of a figure: those that are at home here in full, the others by where they are. */
 static void print_claims(const AnalysisPaper *figure) {
   size_t count;
@@ -302,7 +316,7 @@ static void print_claims(const AnalysisPaper *figure) {
       continue;
     }
     core_text_clear(&text);
-    core_text_appendf(&text, "- `%s`: %s.", claims[i].id, claims[i].sentence);
+    describe_claim(&claims[i], &text);
     if (!any) putchar('\n');
     any = true;
     print_wrapped(text.data);
@@ -398,6 +412,20 @@ static void print_paper(const AnalysisPaperTitle *paper) {
   core_text_free(&text);
 }
 
+/* A row for each test of claims.def. */
+static void print_tests(const AnalysisClaim *claims, size_t count) {
+  for (AnalysisTest test = 0; test < ANALYSIS_TESTS; test++) {
+    const char *name = NULL, *direction, *statistic = analysis_test_statistic(test, &direction);
+    const char *limit = analysis_test_limit(test);
+    for (size_t i = 0; i < count; i++)
+      if (claims[i].test == test) name = claims[i].test_name;
+    const size_t length = strlen(statistic) - (statistic[strlen(statistic) - 1] == ',');
+    if (name)
+      printf("| `%s` | %.*s | %s | %s |\n", name, (int)length, statistic, direction, limit ? limit : "as above");
+    else if (limit) fault("limits.def speaks of a test that claims.def lacks", statistic);
+  }
+}
+
 static const char intro[] =
   "# The papers, figure by figure\n\n"
   "With this page you find the experiment behind a paper's figure, and see how ours departs from it.\n"
@@ -414,7 +442,11 @@ static const char intro[] =
   "- *Assumed (p)*: values that the paper does not state. All others are the paper's, or the defaults\n"
   "  of the code that it names.\n"
   "- The list has the claims of the figure, by their ids, with the paper's words in 'quotes'.\n"
-  "  [results.md](results.md#intervals) says how they are tested.\n";
+  "  The test stands in brackets: what it asks of which measure, by which setting. What it cannot tell\n"
+  "  beyond [others of its kind](#what-the-tests-ask) is said behind it.\n"
+  "  [results.md](results.md#intervals) has the methods.\n\n"
+  "## What the tests ask\n\n"
+  "| test | asks | claimed | it cannot tell |\n|---|---|---|---|\n";
 
 int main(void) {
   size_t count;
@@ -422,6 +454,7 @@ int main(void) {
   for (size_t i = 0; i < count; i++)
     if (!home_of(&claims[i])) fault("claims.def names no figure of papers.def", claims[i].id);
   fputs(intro, stdout);
+  print_tests(claims, count);
   for (const AnalysisPaperTitle *paper = analysis_paper_titles; paper->key; paper++) print_paper(paper);
   return faults > 0;
 }

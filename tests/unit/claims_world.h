@@ -79,7 +79,7 @@ static AnalysisFindingOfClaim finding_of(const World *world, const char *id) {
 }
 
 /* COM 2, 8, ..., 512 with the given mean scores, 5 seeds. */
-static World com_world(const double *mean, double sd) {
+static inline World com_world(const double *mean, double sd) {
   World world = world_create();
   for (int c = 0; c < 5; c++) {
     for (int seed = 0; seed < 5; seed++) {
