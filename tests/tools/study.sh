@@ -4,6 +4,7 @@
 #   tests/tools/study.sh BUILD ROOT extend [EXPERIMENT...]  five seeds more, where claims were undecided with five
 #   tests/tools/study.sh BUILD ROOT restore               a new workspace ROOT with the runs of docs/study/runs.csv: their evaluations, DDR, no more
 #   tests/tools/study.sh BUILD ROOT claims                the verdicts
+#   tests/tools/study.sh BUILD ROOT controller            the controller against the best fixed settings
 #   tests/tools/study.sh BUILD ROOT draw [PICTURE...]     docs/study/: pictures (fig9 ...; all), the runs as CSV, verdicts, the controller against
 #                                                         the grid. fig2b, fig2c, fig8, controller need whole runs: not those of `restore`
 set -eu
@@ -76,10 +77,12 @@ best_fixed() {
     awk -F, '{ sum[$3 "," $4] += $2; runs[$3 "," $4]++ } END { for (s in sum) printf "%.17g %s\n", sum[s] / runs[s], s }' | sort -g | tail -1 | cut -d' ' -f2
 }
 
-# Is the controller as good as the best fixed setting, by the rule of docs/study.md?
+# Is the controller as good as the best fixed setting? By non-inferiority with the margin of claims: the lower end of the
+# 95 % interval of the difference (2.5 % of one side) lies above -0.05. Worse: the interval lies below 0.
 controller() {
   local budget schedule algorithm best json
-  echo "budget,schedule,algorithm,mean,best fixed setting,its mean,difference,low,high"
+  cd "$root"
+  echo "budget,schedule,algorithm,mean,best fixed setting,its mean,difference,low,high,verdict"
   for budget in 375000 750000 1500000; do
     best=$(best_fixed $budget)
     for schedule in constant power; do
@@ -89,7 +92,9 @@ controller() {
         sql "SELECT $budget, '$schedule', '$algorithm', printf('%.3f', json_extract('$json', '$.a.mean.estimate')),
           '${best#*,}', printf('%.3f', json_extract('$json', '$.b.mean.estimate')),
           printf('%+.3f', json_extract('$json', '$.difference.estimate')),
-          printf('%+.3f', json_extract('$json', '$.difference.low')), printf('%+.3f', json_extract('$json', '$.difference.high'))" | tail -1
+          printf('%+.3f', json_extract('$json', '$.difference.low')), printf('%+.3f', json_extract('$json', '$.difference.high')),
+          CASE WHEN json_extract('$json', '$.difference.high') < 0 THEN 'worse'
+            WHEN json_extract('$json', '$.difference.low') > -0.05 THEN 'as good' ELSE 'not shown' END" | tail -1
       done
     done
   done
@@ -116,6 +121,7 @@ case "${3:-}" in
   extend) shift 3; extend "$@" ;;
   restore) restore ;;
   claims) verdicts ;;
+  controller) controller ;;
   draw) shift 3; pictures=$*; draw_all ;;
-  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|draw" >&2; exit 2 ;;
+  *) echo "usage: tests/tools/study.sh BUILD ROOT run|extend|restore|claims|controller|draw" >&2; exit 2 ;;
 esac
