@@ -234,13 +234,19 @@ static void add_pair(json_t *list, const char *what, const char *value) {
   json_array_append_new(list, pair);
 }
 
-/* The first column of a statement's rows, joined; at most a dozen. */
-static int add_list(StoreDatabase *database, json_t *list, const char *what, const char *sql) {
+/* Limits a statement to the runs of the sweeps ?1: names with commas; NULL: all. */
+#define OF_ASKED \
+  " FROM run WHERE ?1 IS NULL OR id IN (SELECT run_id FROM sweep_run WHERE instr(',' || ?1 || ',', ',' || sweep || " \
+  "',') > 0) ORDER BY 1"
+
+/* Adds the first column of a statement's rows, joined; at most a dozen. */
+static int add_list(StoreDatabase *database, const char *sweeps, json_t *list, const char *what, const char *sql) {
   StoreQuery *query = NULL;
   CoreText text = {0};
   bool row = false;
   int rows = 0, code;
   TRY(store_query_open(database, sql, &query));
+  if (sweeps) store_query_bind_text(query, 1, sweeps);
   while ((code = store_query_step(query, &row)) == CORE_OK && row && rows++ < 12) {
     const char *value = store_query_text(query, 0);
     core_text_appendf(&text, "%s%s", text.length ? ", " : "", value ? value : "unknown");
@@ -251,7 +257,7 @@ static int add_list(StoreDatabase *database, json_t *list, const char *what, con
   return code;
 }
 
-static int add_sweeps(StoreDatabase *database, json_t *root) {
+static int add_sweeps(StoreDatabase *database, const char *sweeps, json_t *root) {
   StoreQuery *query = NULL;
   json_t *list = json_array();
   bool row = false;
@@ -260,8 +266,9 @@ static int add_sweeps(StoreDatabase *database, json_t *root) {
   TRY(store_query_open(database,
                        "SELECT name, ini, created, (SELECT count(*) FROM sweep_run WHERE sweep = sweep.name), "
                        TAGS_OF("'sweep'", "sweep.name") ", " NOTE_OF("'sweep'", "sweep.name")
-                       " FROM sweep ORDER BY name",
+                       " FROM sweep WHERE ?1 IS NULL OR instr(',' || ?1 || ',', ',' || name || ',') > 0 ORDER BY name",
                        &query));
+  if (sweeps) store_query_bind_text(query, 1, sweeps);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     json_t *object = json_object();
     set_text(object, "name", store_query_text(query, 0));
@@ -318,10 +325,10 @@ int analysis_report_add_provenance(const AnalysisReport *report, json_t *root) {
     list, "intervals",
     core_text_string(&intervals));
   core_text_free(&intervals);
-  TRY(add_list(report->database, list, "trainers' commits", "SELECT DISTINCT git_commit FROM run ORDER BY 1"));
-  TRY(add_list(report->database, list, "hosts", "SELECT DISTINCT host FROM run ORDER BY 1"));
-  TRY(add_list(report->database, list, "devices", "SELECT DISTINCT device FROM run ORDER BY 1"));
-  TRY(add_list(report->database, list, "schema versions",
+  TRY(add_list(report->database, report->sweep, list, "trainers' commits", "SELECT DISTINCT git_commit" OF_ASKED));
+  TRY(add_list(report->database, report->sweep, list, "hosts", "SELECT DISTINCT host" OF_ASKED));
+  TRY(add_list(report->database, report->sweep, list, "devices", "SELECT DISTINCT device" OF_ASKED));
+  TRY(add_list(report->database, NULL, list, "schema versions",
                "SELECT version || ' (' || program || ')' FROM schema_version ORDER BY version"));
-  return add_sweeps(report->database, root);
+  return add_sweeps(report->database, report->sweep, root);
 }

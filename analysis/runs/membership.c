@@ -29,13 +29,26 @@ static Known *sort_ids(const AnalysisSelection *selection, size_t *count) {
   return known;
 }
 
-static int read_names(StoreDatabase *database, AnalysisMembership *membership) {
+/* Whether a list of names with commas has this one; NULL has all. */
+static bool has_name(const char *list, const char *name) {
+  const size_t length = strlen(name);
+  const char *at = list;
+  while (at && *at) {
+    const size_t word = strcspn(at, ",");
+    if (word == length && strncmp(at, name, length) == 0) return true;
+    at += word + (at[word] == ',');
+  }
+  return list == NULL;
+}
+
+static int read_names(StoreDatabase *database, const char *sweeps, AnalysisMembership *membership) {
   StoreQuery *query = NULL;
   bool row = false;
   int code;
   TRY(store_query_open(database, "SELECT name FROM sweep ORDER BY name", &query));
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     const char *name = store_query_text(query, 0);
+    if (!has_name(sweeps, name ? name : "")) continue;
     membership->sweep =
       core_memory_resize(membership->sweep, (membership->sweeps + 1) * sizeof *membership->sweep);
     membership->sweep[membership->sweeps++] = core_text_duplicate(name ? name : "");
@@ -67,7 +80,7 @@ int analysis_membership_read(StoreDatabase *database, const AnalysisSelection *s
                              AnalysisMembership *membership) {
   size_t count;
   *membership = (AnalysisMembership){.runs = selection->count};
-  TRY(read_names(database, membership));
+  TRY(read_names(database, selection->asked_sweeps, membership));
   membership->member = core_memory_zero_allocate(selection->count * membership->sweeps + 1, sizeof(bool));
   Known *known = sort_ids(selection, &count);
   int code = read_members(database, known, count, membership);

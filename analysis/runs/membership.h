@@ -9,7 +9,8 @@ typedef struct AnalysisMembership {
   bool *member;            /* [runs][sweeps] */
 } AnalysisMembership;
 
-/* Of all runs of the selection. A run that stands for its duplicates is in their sweeps too. Free it, also after a
+/* Of all runs of the selection, in the sweeps that were asked for. A run that stands for its duplicates is in their
+ * sweeps too. Free it, also after a
  * failure. The errors are the store's. */
 int analysis_membership_read(StoreDatabase *database, const AnalysisSelection *selection,
                              AnalysisMembership *membership);

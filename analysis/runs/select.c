@@ -424,6 +424,7 @@ int analysis_select_with_copies(StoreDatabase *database, const char *sweep, cons
                                 size_t where_count, AnalysisSelection *selection) {
   memset(selection, 0, sizeof *selection);
   selection->sql = runs_sql;
+  selection->asked_sweeps = sweep ? core_text_duplicate(sweep) : NULL;
   Condition *conditions = core_memory_zero_allocate(where_count + 1, sizeof *conditions);
   CoreText said = {0};
   int code = filter_runs(database, sweep, conditions, where, where_count, selection, &said);
@@ -486,5 +487,6 @@ void analysis_selection_free(AnalysisSelection *selection) {
   free(selection->filter);
   for (size_t s = 0; s < selection->sweeps; s++) free(selection->sweep[s]);
   free(selection->sweep);
+  free(selection->asked_sweeps);
   memset(selection, 0, sizeof *selection);
 }

@@ -54,6 +54,7 @@ typedef struct AnalysisSelection {
   char **sweep;           /* [sweeps] names of the fewest sweeps that have all runs (sweep_cover.h) */
   size_t sweeps;
   size_t repeats;         /* the last so many runs are earlier ones again (analysis_selection_repeat) */
+  char *asked_sweeps;     /* names given with --sweep, with commas between; NULL: all */
   char *filter;           /* for people: "all runs", "sweep fig8; ppo.com=8 or ppo.com=16" */
   const char *sql;        /* the statement that chose them */
 } AnalysisSelection;
