@@ -22,7 +22,8 @@ from .where import Between, Where, holds, mask
 
 SCHEMA_VERSION = 11         # store/database/schema.h
 APPLICATION = 0x53574250    # PRAGMA application_id, "SWBP"
-_SUMMARY = ("sweeps", "task", "algorithm", "best_solve_rate", "last_solve_rate", "ddr")  # of run_summary
+_SUMMARY = ("sweeps", "task", "algorithm", "best_solve_rate", "last_solve_rate", "best_return", "last_return",
+            "ddr")          # of run_summary
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 

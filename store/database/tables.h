@@ -150,6 +150,8 @@
   X(transitions, "INTEGER", "transitions", "environment steps done") \
   X(best_solve_rate, "REAL", "", "the best evaluation on the training levels") \
   X(last_solve_rate, "REAL", "", "the last evaluation on the training levels") \
+  X(best_return, "REAL", "", "the best mean return of an evaluation on the training levels") \
+  X(last_return, "REAL", "", "that of the last evaluation on the training levels") \
   X(ddr, "REAL", "transitions/nat", "of the whole run") \
   X(steps_per_second, "REAL", "transitions/s", "environment steps a second, latest") \
   X(train_seconds, "REAL", "s", "time spent training, all attempts") \

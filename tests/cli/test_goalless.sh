@@ -42,5 +42,10 @@ run analyze report "$db" -o "$tap_dir/report"; check "report" [ $rc = 0 -a -s "$
 run analyze check "$db"; check "check finds nothing new" bash -c "! grep -qi solve '$tap_dir/out'"
 run analyze sql "$db" --csv "SELECT count(*), count(best_solve_rate), count(last_solve_rate) FROM run_summary"
 check "views have NULL" says '^36,0,0$'
+run analyze sql "$db" --csv "SELECT count(*) FROM run_summary JOIN
+  (SELECT run_id, max(episode_return) AS best, max(iteration) AS last FROM evaluation WHERE level_set = 'train' GROUP BY run_id) AS e
+  USING (run_id) JOIN evaluation AS l ON l.run_id = e.run_id AND l.iteration = e.last AND l.level_set = 'train'
+  WHERE best_return = e.best AND last_return = l.episode_return"
+check "and the returns" says '^36$'
 run analyze watch "$db" --once two_grids; check "watch draws returns" table 'return against transitions'
 tap_done
