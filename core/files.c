@@ -52,23 +52,9 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **data, siz
   return CORE_OK;
 }
 
-/* plain: anything else is refused, and opening it never waits. */
-static int open_plain(const char *path, int *file) {
-  struct stat status;
-  if (core_files_is_guarded(path)) return core_files_open_reading(path, file);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
-  if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
-    close(fd);
-    return core_error(CORE_FAIL, "cannot read %s: it is no plain file; see what it is (ls -l), and move it away", path);
-  }
-  *file = fd;
-  return CORE_OK;
-}
-
 int core_files_open_plain(const char *path, FILE **file) {
   int fd;
-  TRY(open_plain(path, &fd));
+  TRY(core_files_open_reading(path, &fd));
   *file = fdopen(fd, "rb");
   if (*file) return CORE_OK;
   const int code = core_error_errno(CORE_FAIL, "cannot read %s", path);
@@ -76,11 +62,18 @@ int core_files_open_plain(const char *path, FILE **file) {
   return code;
 }
 
+/* Outside of the workspace links and pipes are what somebody named. */
+static int open_named(const char *path, int *fd) {
+  if (core_files_is_guarded(path)) return core_files_open_reading(path, fd);
+  *fd = open(path, O_RDONLY | O_CLOEXEC);
+  return *fd >= 0 ? CORE_OK : core_error_errno(CORE_FAIL, "cannot read %s", path);
+}
+
 int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size) {
   int fd;
   *data = NULL;
   *size = 0;
-  TRY(core_files_open_reading(path, &fd));
+  TRY(open_named(path, &fd));
   int code = read_all(fd, path, max_bytes ? max_bytes : READ_DEFAULT_MAX, data, size);
   close(fd);
   return code;
@@ -148,9 +141,11 @@ static bool is_device_or_pipe(const char *path) {
 }
 
 static int write_into(const char *path, const void *data, size_t size) {
+  struct stat status;
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
-  const bool written = write_all(fd, data, size) == 0;
+  errno = EAGAIN; /* where a file has taken the place of the device */
+  const bool written = fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) && write_all(fd, data, size) == 0;
   const int number = errno;
   if (close(fd) == 0 && written) return CORE_OK;
   if (!written) errno = number;

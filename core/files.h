@@ -16,11 +16,11 @@ enum { CORE_PATH_MAX = 4096, CORE_FILES_LOCK_WAIT_S = 600 };
 void core_files_guard(const char *root);
 
 /* Reads a whole file, NUL-terminated; free() the data. CORE_FAIL when it can not be read or exceeds max_bytes
- * (0 = 64 MiB). Below the guarded folder it never waits: what is no plain file is refused. */
+ * (0 = 64 MiB). Below the guarded folder it opens as core_files_open_reading; elsewhere links and pipes are what
+ * somebody named. */
 int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size);
 
-/* Opens a file for reading piece by piece; fclose() it. CORE_FAIL: it can not be, or is no plain file (a pipe would
- * wait for ever). */
+/* core_files_open_reading as a stream; fclose() it. */
 int core_files_open_plain(const char *path, FILE **file);
 
 /* Writes `path` so that after a crash it holds either the old or the new bytes: write beside it, fsync, rename,
@@ -41,9 +41,10 @@ typedef enum CoreFilesHow {
   CORE_FILES_NEW,     /* write; whatever had the name loses it first */
 } CoreFilesHow;
 int core_files_open(const char *path, CoreFilesHow how, int *fd);
-/* Opens a file for reading. Below the workspace as if a stranger had prepared it: a plain file with one name, no link
- * but one that we, root or the workspace's owner made, and without waiting; else private files of ours could end up in
- * what others read. Elsewhere links and pipes are what somebody named. The message says what is in the way. */
+/* Opens a plain file for reading, and never waits; the message says what is in the way. Below the workspace as if a
+ * stranger had prepared it: the file has one name, and no link is followed but one that we, root or the workspace's
+ * owner made; else private files of ours could end up in what others read. What may be a pipe that somebody named (an
+ * experiment) is read by core_files_read. */
 int core_files_open_reading(const char *path, int *fd);
 /* Checks the same of a file that a library will open by its name; an absent one is good. Opens nothing: closing a file
  * would end the locks that this process has on it. */

@@ -178,6 +178,11 @@ static int refuse_reading(const char *path, const struct stat *status) {
                     "move it away", path, kind_of(status->st_mode), name_owner(status->st_uid, owner));
 }
 
+static int refuse_elsewhere(const char *path, const struct stat *status) {
+  return core_error(CORE_FAIL, "cannot read %s: it is no plain file but %s; see what it is (ls -l), and move it away",
+                    path, kind_of(status->st_mode));
+}
+
 static int check_readable(int folder, int fd, const char *path) {
   struct stat status, around;
   if (fstat(fd, &status) < 0 || fstat(folder, &around) < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
@@ -202,16 +207,26 @@ static int open_behind(int folder, const char *name, const struct stat *link) {
   return openat(folder, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
+/* Outside of the workspace: links are followed. */
+static int open_elsewhere(const char *path, int *fd) {
+  struct stat status;
+  const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return core_error_errno(CORE_FAIL, "cannot read %s", path);
+  int code = CORE_OK;
+  if (fstat(file, &status) < 0) code = core_error_errno(CORE_FAIL, "cannot read %s", path);
+  else if (!S_ISREG(status.st_mode)) code = refuse_elsewhere(path, &status);
+  if (code == CORE_OK) *fd = file;
+  else close(file);
+  return code;
+}
+
 int core_files_open_reading(const char *path, int *fd) {
   char parent[CORE_PATH_MAX];
   const char *name;
   struct stat status;
   int folder;
-  if (!core_files_is_guarded(path)) {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
-    return *fd >= 0 ? CORE_OK : core_error_errno(CORE_FAIL, "cannot read %s", path);
-  }
   *fd = -1;
+  if (!core_files_is_guarded(path)) return open_elsewhere(path, fd);
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot read", path, &folder));
   int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), code;
@@ -236,8 +251,7 @@ int core_files_check_reading(const char *path) {
   int folder, code = CORE_OK;
   if (!core_files_is_guarded(path)) {
     if (stat(path, &status) != 0 || S_ISREG(status.st_mode)) return CORE_OK;
-    return core_error(CORE_FAIL, "cannot read %s: it is no plain file but %s; see what it is (ls -l), and move it away",
-                      path, kind_of(status.st_mode));
+    return refuse_elsewhere(path, &status);
   }
   TRY(core_files_parent(path, parent, &name));
   TRY(core_files_enter(parent, false, "cannot read", path, &folder));

@@ -44,7 +44,6 @@ typedef struct Line {
 
 static int reader_open(Reader *reader, const char *path) {
   *reader = (Reader){.path = path};
-  TRY(core_files_check_reading(path)); /* opening a pipe would wait for its writer */
   TRY(core_files_open_reading(path, &reader->fd));
   reader->buffer = core_memory_zero_allocate(1, BUFFER_BYTES + STORE_NUMBER_SLACK);
   return CORE_OK;

@@ -178,10 +178,9 @@ bool sweep_batch_is_forced(const char *root, const char *name, int64_t number) {
   char path[CORE_PATH_MAX], *line = NULL;
   size_t size = 0;
   bool forced = false;
-  int fd = -1;
-  if (batch_path(root, name, number, path) != CORE_OK || core_files_open_reading(path, &fd) != CORE_OK)
+  FILE *file = NULL;
+  if (batch_path(root, name, number, path) != CORE_OK || core_files_open_plain(path, &file) != CORE_OK)
     core_error_clear();
-  FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
   for (int i = 0; file && i < 3 && !forced && getline(&line, &size, file) > 0; i++) /* behind its name and its root */
     forced = strcmp(line, "set\tforce=yes\n") == 0;
   free(line);

@@ -212,6 +212,24 @@ static void devices_and_pipes(void **state) {
   close(reader);
 }
 
+/* Whatever has the name while it is opened: nothing waits for a pipe's writer, and links lead on. */
+static void only_plain_files_are_opened(void **state) {
+  (void)state;
+  int fd;
+  FILE *file;
+  assert_int_equal(mkfifo(in_folder("waiting"), 0600), 0);
+  assert_int_equal(core_files_open_reading(in_folder("waiting"), &fd), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "it is no plain file but a pipe"));
+  assert_int_equal(core_files_open_plain(in_folder("waiting"), &file), CORE_FAIL);
+  assert_int_equal(symlink("/dev/null", in_folder("nothing")), 0);
+  assert_int_equal(core_files_open_reading(in_folder("nothing"), &fd), CORE_FAIL);
+  assert_non_null(strstr(core_error_message(), "it is no plain file but a device"));
+  assert_int_equal(core_files_write_atomic(in_folder("plain"), "x", 1), CORE_OK);
+  assert_int_equal(symlink("plain", in_folder("link")), 0);
+  assert_int_equal(core_files_open_reading(in_folder("link"), &fd), CORE_OK);
+  close(fd);
+}
+
 static void folders(void **state) {
   (void)state;
   assert_int_equal(core_files_make_directories(in_folder("p/q//r")), CORE_OK);
@@ -297,6 +315,7 @@ int main(void) {
     IN_FOLDER(no_permission_keeps_the_old_file),
     IN_FOLDER(writes_that_can_not_be),
     IN_FOLDER(devices_and_pipes),
+    IN_FOLDER(only_plain_files_are_opened),
     IN_FOLDER(folders),
     IN_FOLDER(removal_spares_what_it_should),
     IN_FOLDER(locks_exclude_and_die_with_their_owner),
