@@ -365,6 +365,59 @@ void core_text_append_utf8(CoreText *text, const char *string) {
   }
 }
 
+/* ---- CSV --------------------------------------------------------------------------------------------------------- */
+
+static bool begins_formula(char c) { return c && strchr("=+-@\t\r\n", c); }
+
+/* Whether text, less apostrophes before it, begins as a formula; one character alone is none. */
+static bool is_formula(const char *text) {
+  text += strspn(text, "'");
+  return begins_formula(*text) && text[1];
+}
+
+void core_text_append_cell(CoreText *csv, const char *cell) {
+  double number;
+  const char *before = is_formula(cell) && !core_text_to_real(cell, &number) ? "'" : "";
+  if (!strpbrk(cell, ",\"\n\r\t")) {
+    core_text_appendf(csv, "%s%s", before, cell);
+    return;
+  }
+  core_text_appendf(csv, "\"%s", before);
+  for (const char *c = cell; *c; c++) core_text_append_bytes(csv, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
+  core_text_append(csv, "\"");
+}
+
+const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last) {
+  core_text_clear(cell);
+  const bool quoted = *csv == '"';
+  if (quoted) csv++;
+  while (*csv && (quoted || !strchr(",\n", *csv))) {
+    if (quoted && *csv == '"' && *++csv != '"') break; /* a doubled quote stands for itself */
+    core_text_append_bytes(cell, csv++, 1);
+  }
+  const char *read = core_text_string(cell);
+  if (*read == '\'' && is_formula(read)) {
+    memmove(cell->data, cell->data + 1, cell->length);
+    cell->length--;
+  }
+  *last = *csv != ',';
+  return *csv ? csv + 1 : csv;
+}
+
+void core_text_append_csv_comment(CoreText *csv, const char *comment, size_t length) {
+  bool begins_cell = false; /* whatever the spreadsheet takes for what separates cells */
+  core_text_append(csv, "# ");
+  for (size_t i = 0; i < length; i++) {
+    const char c = comment[i] == '\r' || comment[i] == '\n' ? ' ' : comment[i];
+    if (begins_cell && (begins_formula(c) || c == '"')) core_text_append(csv, "'");
+    core_text_append_bytes(csv, &c, 1);
+    begins_cell = c == ',' || c == ';' || c == '\t';
+  }
+  core_text_append(csv, "\n");
+}
+
+/* ---- nearest names ----------------------------------------------------------------------------------------------- */
+
 enum { NEAREST_LENGTH_MAX = 128 };
 
 /* Optimal string alignment: insertions, deletions, changes, and swaps of neighbours cost 1 each. */

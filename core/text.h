@@ -57,6 +57,15 @@ char *core_text_pair(const char *pair);
 /* Appends the text with U+FFFD for each byte that belongs to no character of UTF-8. */
 void core_text_append_utf8(CoreText *text, const char *string);
 
+/* Appends one cell of CSV (RFC 4180), quoted where it must be. Text that a spreadsheet would run as a formula, because
+ * it begins with = + - @, a tab or a line's end and is no number, is preceded by an apostrophe, as people type it
+ * there; so is text of apostrophes before such a character, so that reading gives back what was written. */
+void core_text_append_cell(CoreText *csv, const char *cell);
+/* Reads a cell of such CSV back into `cell`. *last: it ends its row. Returns what follows. */
+const char *core_text_read_cell(const char *csv, CoreText *cell, bool *last);
+/* Appends "# comment" as a line of CSV, in which no spreadsheet finds a formula either. `length` bytes, one line. */
+void core_text_append_csv_comment(CoreText *csv, const char *comment, size_t length);
+
 /* The candidate nearest to `word` (edit distance, at most a third of its length + 1), or NULL. */
 const char *core_text_nearest(const char *word, const char *const *candidates, size_t count);
 

@@ -7,16 +7,9 @@
 #include <string.h>
 
 #include "core/json.h"
+#include "core/text.h"
 
-void analysis_csv_field(CoreText *csv, const char *text) {
-  if (!strpbrk(text, ",\"\n\r")) {
-    core_text_append(csv, text);
-    return;
-  }
-  core_text_append(csv, "\"");
-  for (const char *c = text; *c; c++) core_text_append_bytes(csv, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
-  core_text_append(csv, "\"");
-}
+void analysis_csv_field(CoreText *csv, const char *text) { core_text_append_cell(csv, text); }
 
 void analysis_csv_value(CoreText *csv, double value) {
   char number[32];
@@ -31,25 +24,12 @@ void analysis_csv_key_values(CoreText *csv, const AnalysisGrouping *grouping, co
   CoreText value = {0};
   for (size_t k = 0; k < grouping->key_count; k++) {
     core_text_append(csv, ",");
-    analysis_csv_field(csv, analysis_key_value(config, grouping->keys[k], &value));
+    core_text_append_cell(csv, analysis_key_value(config, grouping->keys[k], &value));
   }
   core_text_free(&value);
 }
 
 /* ---- as JSON ---------------------------------------------------------------------------------------------------- */
-
-/* The next field of our own CSV into `field`; *end: it was the row's last. Returns what follows. */
-static const char *read_field(const char *at, CoreText *field, bool *end) {
-  core_text_clear(field);
-  bool quoted = *at == '"';
-  if (quoted) at++;
-  while (*at && (quoted || !strchr(",\n", *at))) {
-    if (quoted && *at == '"' && *++at != '"') break; /* a doubled quote stands for itself */
-    core_text_append_bytes(field, at++, 1);
-  }
-  *end = *at != ',';
-  return *at ? at + 1 : at;
-}
 
 /* Identities are no numbers, though some look like one ("12e4567890123456"). */
 static json_t *json_of_field(const char *name, const char *text) {
@@ -67,14 +47,14 @@ void analysis_csv_print_json(const char *csv) {
   CoreText field = {0};
   json_t *rows = json_array();
   for (bool end = false; !end && count < COLUMNS_MAX; count++) {
-    csv = read_field(csv, &field, &end);
+    csv = core_text_read_cell(csv, &field, &end);
     names[count] = core_text_duplicate(core_text_string(&field));
   }
   while (*csv) {
     json_t *row = json_object();
     bool end = false;
     for (size_t c = 0; !end; c++) {
-      csv = read_field(csv, &field, &end);
+      csv = core_text_read_cell(csv, &field, &end);
       if (c < count) json_object_set_new(row, names[c], json_of_field(names[c], core_text_string(&field)));
     }
     json_array_append_new(rows, row);

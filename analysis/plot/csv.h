@@ -3,7 +3,7 @@
 #define ANALYSIS_CSV_H
 #include "analysis/runs/group.h"
 
-/* One field: quoted when it has to be. */
+/* Appends a cell: core_text_append_cell (core/text.h). */
 void analysis_csv_field(CoreText *csv, const char *text);
 /* ",0.25", or "," where there is no number. */
 void analysis_csv_value(CoreText *csv, double value);

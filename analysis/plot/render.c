@@ -215,9 +215,7 @@ static int write_csv(const char *folder, const char *name, const char *provenanc
   TRY(core_files_path(path, "%s/%s.csv", folder, name));
   for (const char *line = provenance; *line;) {
     size_t length = strcspn(line, "\n");
-    core_text_append(&text, "# ");
-    core_text_append_bytes(&text, line, length);
-    core_text_append(&text, "\n");
+    core_text_append_csv_comment(&text, line, length);
     line += length + (line[length] == '\n');
   }
   core_text_append(&text, csv);

@@ -348,6 +348,57 @@ static void endless_errors_are_cut(void **state) {
   free(endless);
 }
 
+/* Each cell as it is written, and as it is read back. */
+static void cells_are_no_formulas(void **state) {
+  static const struct { const char *cell, *written; } cases[] = {
+    {"plain", "plain"}, {"", ""}, {"a,b\"c\nd", "\"a,b\"\"c\nd\""},
+    {"=1+1", "'=1+1"}, {"=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"}, {"@SUM(A1)", "'@SUM(A1)"},
+    {"+49 30", "'+49 30"}, {"-1+1", "'-1+1"}, {"=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\""},
+    {"\t=1", "\"'\t=1\""}, {"\r=1", "\"'\r=1\""}, {"\n=1", "\"'\n=1\""},
+    {"-0.5", "-0.5"}, {"-1e-5", "-1e-5"}, {"-inf", "-inf"}, {"-", "-"}, {"=", "="}, {"a=1", "a=1"},
+    {"'quoted'", "'quoted'"}, {"'=1", "''=1"}, {"''-x", "'''-x"}, {"'=", "'="}, {"'", "'"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CoreText csv = {0}, cell = {0};
+    bool last;
+    core_text_append_cell(&csv, cases[i].cell);
+    assert_string_equal(core_text_string(&csv), cases[i].written);
+    core_text_append(&csv, ",next\n");
+    assert_string_equal(core_text_read_cell(core_text_string(&csv), &cell, &last), "next\n");
+    assert_string_equal(core_text_string(&cell), cases[i].cell);
+    assert_false(last);
+    core_text_free(&csv);
+    core_text_free(&cell);
+  }
+}
+
+static void rows_of_cells_are_read(void **state) {
+  static const char csv[] = "a,\"b\nc\",'=1\n,\n";
+  static const struct { const char *cell; bool last; } expected[] = {
+    {"a", false}, {"b\nc", false}, {"=1", true}, {"", false}, {"", true}};
+  const char *at = csv;
+  CoreText cell = {0};
+  (void)state;
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    bool last;
+    at = core_text_read_cell(at, &cell, &last);
+    assert_string_equal(core_text_string(&cell), expected[i].cell);
+    assert_int_equal(last, expected[i].last);
+  }
+  assert_string_equal(at, "");
+  core_text_free(&cell);
+}
+
+static void comments_of_csv_are_no_formulas(void **state) {
+  static const char comment[] = "sweep a,=1+1;@x,\"=2\" b=c, d\r=3";
+  CoreText csv = {0};
+  (void)state;
+  core_text_append_csv_comment(&csv, comment, sizeof comment - 1);
+  assert_string_equal(core_text_string(&csv), "# sweep a,'=1+1;'@x,'\"=2\" b=c, d =3\n");
+  core_text_free(&csv);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(integers_are_read_exactly_or_not_at_all),
@@ -366,6 +417,9 @@ int main(void) {
     cmocka_unit_test(nearest_names_are_near),
     cmocka_unit_test(errors_keep_their_message),
     cmocka_unit_test(endless_errors_are_cut),
+    cmocka_unit_test(cells_are_no_formulas),
+    cmocka_unit_test(rows_of_cells_are_read),
+    cmocka_unit_test(comments_of_csv_are_no_formulas),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
