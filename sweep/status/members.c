@@ -41,8 +41,9 @@ void sweep_members_free(SweepMembers *members) {
 
 /* ---- settings -------------------------------------------------------------------------------------------------- */
 
-static bool read_config(const SweepMembers *members, size_t index, CoreConfig *config) {
+bool sweep_members_config(const SweepMembers *members, size_t index, CoreConfig *config) {
   char path[CORE_PATH_MAX];
+  if (!members->places) return false;
   if (members->places[index] != SIZE_MAX) {
     sweep_grid_config(&members->grid, members->places[index], config);
     return true;
@@ -62,7 +63,7 @@ static void find_differences(SweepMembers *members) {
   bool is_first = true;
   members->differs = core_memory_zero_allocate(rows + 1, sizeof *members->differs);
   for (size_t i = 0; i < members->progress->runs; i++) {
-    if (!read_config(members, i, is_first ? &first : &other)) continue;
+    if (!sweep_members_config(members, i, is_first ? &first : &other)) continue;
     for (size_t r = 0; r < rows && !is_first; r++)
       if (row[r].identity && !members->differs[r] && !core_config_same_value(&first, &other, &row[r]))
         members->differs[r] = true;
@@ -74,12 +75,20 @@ json_t *sweep_members_settings(SweepMembers *members, size_t index) {
   size_t rows;
   const CoreConfigRow *row = core_config_rows(&rows);
   CoreConfig config;
-  if (!members->places || !read_config(members, index, &config)) return json_null();
+  if (!sweep_members_config(members, index, &config)) return json_null();
   if (!members->differs) find_differences(members);
   json_t *object = json_object();
   for (size_t r = 0; r < rows; r++)
     if (members->differs[r]) json_object_set_new(object, row[r].name, core_config_setting_json(&config, &row[r]));
   return object;
+}
+
+void sweep_members_add_differences(SweepMembers *members, bool *differs) {
+  size_t rows;
+  core_config_rows(&rows);
+  if (!members->places) return;
+  if (!members->differs) find_differences(members);
+  for (size_t r = 0; r < rows; r++) differs[r] |= members->differs[r];
 }
 
 void sweep_members_take_differences(SweepMembers *members, const SweepMembers *before) {

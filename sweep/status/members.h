@@ -23,6 +23,10 @@ void sweep_members_free(SweepMembers *members);
 /* {"ppo.com": 8, "train.seed": 3} of run `index`: the settings in which the sweep's runs differ. Of a run that the file
  * no longer has from its folder; null when it has none. */
 json_t *sweep_members_settings(SweepMembers *members, size_t index);
+/* Reads the configuration of run `index`; false when it is not known. */
+bool sweep_members_config(const SweepMembers *members, size_t index, CoreConfig *config);
+/* Sets differs[row of core/config] of the settings in which the sweep's runs differ. */
+void sweep_members_add_differences(SweepMembers *members, bool *differs);
 /* Takes over which these are from an earlier reading of the sweep, where neither its file nor its runs have changed
  * since: finding them looks at every run. */
 void sweep_members_take_differences(SweepMembers *members, const SweepMembers *before);

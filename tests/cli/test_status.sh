@@ -81,10 +81,23 @@ tap_check "what does not run has no time left" "$([ "$(value eta_s)" = null ] ||
 for i in 2 3 4 5 6; do state $i status=finished "${done_[@]}"; done
 
 state 7 status=running iteration=4 transitions=512 solve_rate=0.25
-tap_check "--runs has a column of solve rates" "$(out=$(sweep status study --runs); grep -qE ' of +solve rate +steps' <<<"$out" && grep -q ' 0\.250 ' <<<"$out" || echo "$out")"
+tap_check "--runs has a column of solve rates" "$(out=$(sweep status study --runs); grep -qE ' of +solve rate +best +steps' <<<"$out" && grep -q ' 0\.250 ' <<<"$out" || echo "$out")"
 state 7 status=running iteration=4 transitions=512 episode_return=1234.5
-tap_check "without goals it has returns" "$(out=$(sweep status study --runs); grep -qE ' of +return +steps' <<<"$out" && grep -qE ' 123[45] ' <<<"$out" || echo "$out")"
+tap_check "without goals it has returns" "$(out=$(sweep status study --runs); grep -qE ' of +return +best +steps' <<<"$out" && grep -qE ' 123[45] ' <<<"$out" || echo "$out")"
 tap_check "--json says which" "$([ "$(value run 7 solve_rate) $(value run 7 episode_return)" = "null 1234.5" ] || value run 7)"
+out=$(sweep status study --csv)
+tap_check "--csv has returns, and the settings in which runs differ" "$(
+  [ "$(head -1 <<<"$out")" = "sweep,index,run,status,attempt,iteration,iterations,solve_rate,steps_per_second,job,host,reason,best_solve_rate,episode_return,best_return,train.seed,ppo.com" ] &&
+  [ "$(sed -n '9p' <<<"$out" | cut -d, -f2,4,13-)" = "7,running,,1234.5,,3,16" ] || echo "$out")"
+tap_check "--runs has these settings" "$(out=$(sweep status study --runs); grep -qE ' steps/s +train.seed +ppo.com +message' <<<"$out" &&
+  grep -qE '^ +7 +[0-9a-f]{16} +running .* - +3 +16' <<<"$out" || echo "$out")"
+id=$(value run 7 run)
+tool sql w/results.db "INSERT INTO evaluation(run_id, iteration, level_set, transitions, episode_return)
+  VALUES ('$id', 0, 'train', 0, 20), ('$id', 4, 'train', 512, 1300), ('$id', 8, 'train', 1024, 1200), ('$id', 8, 'other', 1024, 9000)" >/dev/null
+tap_check "the best return is of the levels trained on" "$(out=$(sweep status study --csv)
+  [ "$(sed -n '9p' <<<"$out" | cut -d, -f13-15)" = ",1234.5,1300" ] || echo "$out")"
+state 7 status=failed iteration=4 transitions=512 "message==1+1" 'host==HYPERLINK("x")'
+tap_check "no cell is a formula" "$(out=$(sweep status study --csv); grep -E '(^|,)"?[=+@-][^,]' <<<"$out"; grep -q "'=1+1" <<<"$out" || echo "$out")"
 
 # ---- runs that a changed file no longer has
 state 7 status=failed iteration=1 transitions=128 message=gone
