@@ -245,16 +245,22 @@ static void executor_measure(Executor *executor) {
   executor->measure_took_s = executor->measured_at_s - now_s;
 }
 
-/* Starts waiting runs, the oldest sweep first, while that sweep's places allow and the machine has a free one. */
+/* Whether another run of the set may start: the sweep has not as many as it may have at a time, and all sweeps together
+ * have fewer than there are processors, or than the sweep may have. */
+static bool has_place(const JobSet *set, int running) {
+  const int places = job_set_places(set), cores = sweep_executor_cores();
+  return (int)job_set_running(set) < places && running < (places > cores ? places : cores);
+}
+
+/* Starts waiting runs, the oldest sweep first. */
 static void executor_fill(Executor *executor) {
-  size_t running = 0;
-  for (size_t i = 0; i < executor->set_count; i++) running += job_set_running(executor->sets[i]);
+  int running = 0;
+  for (size_t i = 0; i < executor->set_count; i++) running += (int)job_set_running(executor->sets[i]);
   for (size_t i = 0; i < executor->set_count; i++) {
     JobSet *set = executor->sets[i];
     job_set_look_elsewhere(set, executor->sets, executor->set_count);
-    while (job_set_has_ready(set) && (int)running < job_set_places(set)) {
+    while (job_set_has_ready(set) && has_place(set, running))
       if (job_set_start_next(set, executor->sets, executor->set_count)) running++;
-    }
   }
 }
 

@@ -170,6 +170,23 @@ tap_wait 60 idle first; tap_wait 60 idle shares
 tap_wait 60 done_of first >/dev/null
 tap_check "a run that another sweep has begun is no failure" "$(done_of first | grep -qx 'first: done, 3 finished and 0 failed in this session' || said)"
 
+# ---- a sweep with few places beside one that leaves a processor free
+if [ "$(nproc)" -ge 2 ]; then
+  experiment wide 0.35,0.36
+  experiment narrow 0.37
+  hold
+  submit "$tap_dir/wide.ini" --jobs 2 >/dev/null
+  tap_wait 60 is wide 1 running; tap_wait 60 is wide 2 running
+  trainer=$(pid_of wide 1)
+  kill -STOP "$trainer"
+  fast
+  tap_wait 60 is wide 2 finished
+  submit "$tap_dir/narrow.ini" --jobs 1 >/dev/null
+  tap_wait 60 is narrow 1 finished; tap_result "runs of other sweeps do not take a sweep's places" $? "$(said)"
+  kill -CONT "$trainer"
+  tap_wait 60 idle wide; tap_wait 60 idle narrow
+else tap_skip "runs of other sweeps do not take a sweep's places" "one processor"; fi
+
 # ---- somebody else imports while a sweep ends
 experiment ended 0.32
 experiment joins 0.33
