@@ -123,6 +123,7 @@ static void add_up(SweepUsage *usage) {
     if (run->status == STORE_STOPPED_BY_RULE)
       usage->stopped_by_rule++, usage->transitions_saved += fmax(0, run->budget - run->transitions);
     if (run->status == STORE_FINISHED && run->spent_s > usage->finished_max_s) usage->finished_max_s = run->spent_s;
+    if (run->status == STORE_FAILED) usage->failed_s += wasted;
     sweep_run_memory_join(&usage->most, &run->memory);
   }
   qsort(waits, count, sizeof *waits, compare);
@@ -239,14 +240,22 @@ static void advise_memory(const SweepUsage *usage, const char *name, CoreText *l
   }
 }
 
+/* What is wasted is of runs that failed, or was done again from a checkpoint. */
+static void advise_waste(const SweepUsage *usage, const char *name, CoreText *lines) {
+  static const double efficient = 0.8, worth_a_line = 0.05; /* of the time spent */
+  if (!(sweep_usage_efficiency(usage->useful_s, usage->spent_s) < efficient)) return;
+  const double failed = usage->failed_s / usage->spent_s, repeated = usage->wasted_s / usage->spent_s - failed;
+  if (failed >= worth_a_line)
+    core_text_appendf(lines, "%.0f %% of the time was spent by runs that failed: sweep status %s --failed says why\n",
+                      100 * failed, name);
+  if (repeated >= worth_a_line)
+    core_text_appendf(lines, "%.0f %% of the time was spent on work that was lost and done again: checkpoint.every lower "
+                      "loses less when a run is interrupted\n", 100 * repeated);
+}
+
 void sweep_usage_advise(const SweepUsage *usage, const char *name, CoreText *lines) {
   if (!usage->is_slurm) return;
   advise_time(usage, lines);
   advise_memory(usage, name, lines);
-  const double efficiency = sweep_usage_efficiency(usage->useful_s, usage->spent_s);
-  if (efficiency < 0.8)
-    core_text_appendf(lines,
-                      "%.0f %% of the time was wasted: checkpoint.every lower loses less with a node; sweep status "
-                      "--failed says what failed\n",
-                      100 * (1 - efficiency));
+  advise_waste(usage, name, lines);
 }

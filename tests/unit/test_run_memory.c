@@ -156,6 +156,25 @@ static void limits_are_lowered_only_when_all_runs_have_ended(void **state) {
   assert_true(advises(&usage, "slurm.mem") && advises(&usage, "slurm.time"));
 }
 
+/* Checkpoints more often help against work that is lost, not against runs that fail. */
+static void waste_is_advised_on_by_its_cause(void **state) {
+  (void)state;
+  static const char failed[] = "60 % of the time was spent by runs that failed: sweep status s --failed says why",
+                    repeated[] = "30 % of the time was spent on work that was lost and done again: checkpoint.every";
+  SweepRunUsage runs[1] = {finished(measured)};
+  SweepUsage usage = usage_of(runs, 1, 300);
+  usage.useful_s = 40, usage.wasted_s = usage.failed_s = 60;
+  assert_true(advises(&usage, failed));
+  assert_false(advises(&usage, "checkpoint.every"));
+  usage.useful_s = 70, usage.wasted_s = 30, usage.failed_s = 0;
+  assert_true(advises(&usage, repeated));
+  assert_false(advises(&usage, "failed"));
+  usage.useful_s = 10, usage.wasted_s = 90, usage.failed_s = 60;
+  assert_true(advises(&usage, failed) && advises(&usage, repeated));
+  usage.useful_s = 85, usage.wasted_s = 15, usage.failed_s = 15;
+  assert_false(advises(&usage, "failed"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(processes_of_a_run_are_added_up),
@@ -163,6 +182,7 @@ int main(void) {
     cmocka_unit_test(a_lower_limit_rests_on_all_processes),
     cmocka_unit_test(an_exceeded_limit_is_never_advised),
     cmocka_unit_test(limits_are_lowered_only_when_all_runs_have_ended),
+    cmocka_unit_test(waste_is_advised_on_by_its_cause),
   };
   if (!mkdtemp(root)) return 1;
   const int failed = cmocka_run_group_tests(tests, NULL, NULL);
