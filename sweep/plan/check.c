@@ -14,6 +14,7 @@
 #include "store/workspace/run.h"
 #include "sweep/plan/checker.h"
 #include "sweep/plan/code.h"
+#include "sweep/plan/workers.h"
 #include "sweep/spec/id_set.h"
 #include "sweep/spec/manifest.h"
 #include "sweep/spec/sweep.h"
@@ -105,10 +106,12 @@ static void config_of_shape(void *context, size_t i, CoreConfig *config) {
 /* The job's memory, where it says how much; ranks share the worlds, so a run on several nodes takes a part on each. */
 static void judge_memory(Look *look, const Shape *shape, double bytes, double bytes_here) {
   const SlurmSettings *slurm = &look->check->resources->sets[set_of(look, shape->run)];
-  const double has = (double)slurm_settings_run_mem(slurm) * 1048576, needs = bytes / (double)slurm->nodes;
+  const double has = (double)slurm_settings_run_mem(slurm) * 1048576;
   char needed[32], given[32], message[512];
   CoreConfig config;
   sweep_grid_config(look->grid, shape->run, &config);
+  const double workers = sweep_workers_bytes(&config, slurm->ranks_per_run);
+  const double needs = (bytes + workers) / (double)slurm->nodes;
   if (slurm->gpus_per_run > 0 && strcmp(config.train.device, "cpu") != 0) return; /* the most of it is the GPU's */
   core_text_count(needs, needed);
   if (has == 0 && needs > bytes_here) {
@@ -118,8 +121,9 @@ static void judge_memory(Look *look, const Shape *shape, double bytes, double by
     return;
   }
   if (has == 0 || needs <= has) return;
-  snprintf(message, sizeof message, "slurm.mem: a run takes about %sB of memory and its job asks for %sB; raise "
-           "slurm.mem, or lower env.num or ppo.num_steps", needed, core_text_count(has, given));
+  snprintf(message, sizeof message, "slurm.mem: a run takes about %sB of memory%s and its job asks for %sB; raise "
+           "slurm.mem, or lower %senv.num or ppo.num_steps", needed, workers > 0 ? " with its Python processes" : "",
+           core_text_count(has, given), workers > 0 ? "env.workers, " : "");
   if (slurm->ranks_per_run == 1) add_fault(look, message, shape);
   else core_warn("%s: %s", look->grid->spec->ini.file, message);
 }

@@ -7,6 +7,7 @@
 #include "core/terminal.h"
 #include "sweep/plan/plan.h"
 #include "sweep/plan/searches.h"
+#include "sweep/plan/workers.h"
 #include "sweep/spec/id_set.h"
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
@@ -144,6 +145,30 @@ static void print_processors(const SweepPlan *plan) {
          (long long)s.ranks_per_run, s.ranks_per_run == 1 ? "" : "s", (long long)s.cpus_per_run, hours);
 }
 
+/* The configuration with the most Python processes; how many. */
+static int64_t find_workers(const SweepPlan *plan, CoreConfig *most) {
+  int64_t count = 0;
+  CoreConfig config;
+  for (size_t run = 0; run < plan->grid.cells && run < plan->grid.runs; run++) { /* the first seed has every cell */
+    sweep_grid_config(&plan->grid, run, &config);
+    if (sweep_workers_count(&config) <= count) continue;
+    count = sweep_workers_count(&config);
+    *most = config;
+  }
+  return count;
+}
+
+static void print_workers(const SweepPlan *plan) {
+  SlurmSettings s = slurm_settings_default();
+  CoreConfig config;
+  CoreText text = {0};
+  if (find_workers(plan, &config) == 0) return;
+  const bool has_slurm = plan->spec->resource_count > 0 && sweep_spec_slurm(plan->spec, &s) == CORE_OK;
+  sweep_workers_describe(&config, has_slurm ? &s : NULL, &text);
+  printf("processes    %s\n", core_text_string(&text));
+  core_text_free(&text);
+}
+
 /* The smallest budget decides about rungs. */
 static double least_budget(const SweepPlan *plan) {
   double least = INFINITY;
@@ -267,6 +292,7 @@ void sweep_plan_print(const SweepPlan *plan, bool with_runs) {
   print_later(plan);
   print_estimate(plan);
   print_processors(plan);
+  print_workers(plan);
   print_memory(plan);
   print_stop(plan);
   print_code(plan);
@@ -384,6 +410,7 @@ void sweep_plan_print_json(const SweepPlan *plan, bool with_runs) {
   json_object_set_new(root, "not_in_file", json_of_count(plan->change.absent));
   json_object_set_new(root, "transitions", json_real(plan->transitions));
   json_object_set_new(root, "transitions_left", json_real(plan->transitions_left));
+  json_object_set_new(root, "python_processes", json_integer(find_workers(plan, &(CoreConfig){0})));
   json_object_set_new(root, "memory_peak_mb", json_integer(plan->memory.peak_mb));
   json_object_set_new(root, "memory_exceeded_mb", json_integer(plan->memory.exceeded_mb));
   json_object_set_new(root, "memory_needed_mb", json_integer(sweep_run_memory_needed(&plan->memory)));

@@ -62,6 +62,9 @@ tap_wait 60 ended short
 # ---- a module that only the submitter's PYTHONPATH has
 python=$SWEEP_BUILD/python/bin/python
 if "$python" -c "import gymnasium" 2>/dev/null; then
+  printf '[sweep]\nname = pole\nseeds = 1\n[env]\ntask = gym/CartPole-v1\nnum = 8\nworkers = 4\n[slurm]\nmem = 200M\n' >pole.ini
+  tap_run "memory of Python processes is held against the job's" 2 "MB of memory with its Python processes and its job asks for" \
+    env SWEEP_PYTHON="$python" sweep plan pole.ini
   mkdir modules
   cat >modules/far_away.py <<'END'
 import gymnasium, numpy
@@ -90,6 +93,7 @@ END
   tap_wait 120 ended far
   tap_run "its runs are trained, those of later waves too" 0 "6 finished" sweep status far
 else
+  tap_skip "memory of Python processes" "no Gymnasium in build/python: make python"
   tap_skip "a module of the submitter's PYTHONPATH" "no Gymnasium in build/python: make python"
 fi
 sweep stop long >/dev/null 2>&1 # waits for its end

@@ -151,4 +151,10 @@ tap_run "another file as results.db: the plan stands, without an estimate" 0 "es
 tap_run "collecting into it is refused" 1 "results.db" sweep collect --root "$root"
 tap_run "collect refuses a bad pause" 2 "--every" sweep collect --root "$root" --follow --every 0
 tap_run "rebuild takes no argument" 2 "unexpected argument" sweep rebuild --root "$root" x
+printf '[sweep]\nname = pole\nseeds = 1\n[env]\ntask = gym/CartPole-v1\nnum = 8\nworkers = 4\n[slurm]\nmem = 1G\n' >"$tap_dir/pole.ini"
+tap_run "Python processes are counted" 0 \
+  "9 Python processes a run: 225 MB of memory at least, beside the trainer's; 4 of them step at once, and slurm.cpus_per_run = 1" \
+  sweep plan "$tap_dir/pole.ini" --no-check --root "$tap_dir"
+tap_run "no evaluations, no processes for them" 0 '"python_processes": 5' \
+  sweep plan "$tap_dir/pole.ini" --no-check --root "$tap_dir" --set eval.count=0 --json
 tap_done

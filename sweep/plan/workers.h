@@ -1,0 +1,18 @@
+/* Python processes of a run: environments of gym/, atari/ and envpool/ are stepped by workers beside the trainer, which
+ * hold memory and processors of the same job. */
+#ifndef SWEEP_PLAN_WORKERS_H
+#define SWEEP_PLAN_WORKERS_H
+#include "core/config/config.h"
+#include "core/text.h"
+#include "slurm/settings.h"
+
+/* Counts the processes that a rank has at once: one that describes the environment, and env.workers for training and for
+ * evaluation each; 0: its environments are not in Python. */
+int64_t sweep_workers_count(const CoreConfig *config);
+/* Memory that they take at least, in bytes: an interpreter with Gymnasium and NumPy has some 25 MB of its own, whatever
+ * its environments add. */
+double sweep_workers_bytes(const CoreConfig *config, int64_t ranks);
+/* Appends what the runs have, and what [slurm] lacks for it; slurm: NULL without. Nothing where there are none. */
+void sweep_workers_describe(const CoreConfig *config, const SlurmSettings *slurm, CoreText *text);
+
+#endif
