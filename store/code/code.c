@@ -1,10 +1,12 @@
 /* Hashes files and versions (code.h). */
 #include "store/code/code.h"
 
+#include <pwd.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/process.h"
 #include "core/program.h"
@@ -111,10 +113,19 @@ static void free_draft(Draft *draft) {
 
 /* ---- Python ------------------------------------------------------------------------------------------------------ */
 
+/* $HOME, else the user's home folder; NULL: there is none. */
+static const char *find_home(void) {
+  const char *home = getenv("HOME");
+  if (home && *home) return home;
+  const struct passwd *user = getpwuid(geteuid());
+  return user && user->pw_dir && *user->pw_dir ? user->pw_dir : NULL;
+}
+
 const char *store_code_python(const char *setting, char path[CORE_PATH_MAX]) {
-  const char *wanted = *setting ? setting : getenv("SWEEP_PYTHON"), *home = getenv("HOME");
+  const char *wanted = *setting ? setting : getenv("SWEEP_PYTHON"), *home = find_home();
   if (!wanted || !*wanted) wanted = "python3";
-  if (strncmp(wanted, "~/", 2) == 0 && home && core_files_path(path, "%s/%s", home, wanted + 2) == CORE_OK) return path;
+  const bool is_at_home = wanted[0] == '~' && (wanted[1] == '/' || wanted[1] == '\0');
+  if (is_at_home && home && core_files_path(path, "%s%s", home, wanted + 1) == CORE_OK) return path;
   return wanted;
 }
 
