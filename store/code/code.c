@@ -129,6 +129,24 @@ const char *store_code_python(const char *setting, char path[CORE_PATH_MAX]) {
   return wanted;
 }
 
+bool store_code_find_program(const char *name, char path[CORE_PATH_MAX]) {
+  char folder[CORE_PATH_MAX];
+  if (strchr(name, '/')) {
+    if (*name == '/') return core_files_path(path, "%s", name) == CORE_OK && access(path, X_OK) == 0;
+    if (!getcwd(folder, sizeof folder)) return false;
+    return core_files_path(path, "%s/%s", folder, name) == CORE_OK && access(path, X_OK) == 0;
+  }
+  const char *at = getenv("PATH");
+  for (; at && *name; at = *at ? at + 1 : NULL) {
+    const size_t length = strcspn(at, ":");
+    if (core_files_path(path, "%.*s%s%s", (int)length, at, length ? "/" : "", name) == CORE_OK &&
+        access(path, X_OK) == 0)
+      return true;
+    at += length;
+  }
+  return false;
+}
+
 bool store_code_needs_python(const char *task) {
   return strncmp(task, gym_prefix, strlen(gym_prefix)) == 0 || strncmp(task, "atari/", 6) == 0 ||
          strncmp(task, "envpool/", 8) == 0;

@@ -35,6 +35,8 @@ void store_code_compare(const char *before, const char *now, CoreText *text);
 
 /* Returns the Python of a setting env.python; "": $SWEEP_PYTHON, or python3. `path`: buffer for an expanded "~/". */
 const char *store_code_python(const char *setting, char path[CORE_PATH_MAX]);
+/* Finds the file that a shell would execute as `name`. False: none. */
+bool store_code_find_program(const char *name, char path[CORE_PATH_MAX]);
 /* Whether environments of this task run in Python. */
 bool store_code_needs_python(const char *task);
 

@@ -111,30 +111,6 @@ static int look_up(const char *setting, const char *value, const char *what, con
   return CORE_OK;
 }
 
-static bool is_program(const char *path) {
-  struct stat status;
-  return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
-}
-
-/* Finds the file that a shell would execute. False: none. */
-static bool find_program(const char *name, char path[CORE_PATH_MAX]) {
-  char folder[CORE_PATH_MAX];
-  if (strchr(name, '/')) {
-    if (*name == '/') return core_files_path(path, "%s", name) == CORE_OK && is_program(path);
-    if (!getcwd(folder, sizeof folder)) return false;
-    return core_files_path(path, "%s/%s", folder, name) == CORE_OK && is_program(path);
-  }
-  const char *at = getenv("PATH");
-  for (; at && *name; at = *at ? at + 1 : NULL) {
-    const size_t length = strcspn(at, ":");
-    if (core_files_path(path, "%.*s%s%s", (int)length, at, length ? "/" : "", name) == CORE_OK &&
-        is_program(path))
-      return true;
-    at += length;
-  }
-  return false;
-}
-
 /* Checks a Python other than the user's own. The hash includes its path: a virtual environment's program is a link to
  * the system's, and its modules are next to it. */
 int store_trust_look_at_python(const CoreConfig *config, bool grant, char message[STORE_TRUST_MESSAGE]) {
@@ -143,12 +119,12 @@ int store_trust_look_at_python(const CoreConfig *config, bool grant, char messag
   *message = '\0';
   if (!*config->env.python || !store_code_needs_python(config->env.task)) return CORE_OK;
   const char *program = store_code_python(config->env.python, named);
-  if (!find_program(program, path)) {
+  if (!store_code_find_program(program, path)) {
     if (program == named)
       return core_error(CORE_USAGE, "env.python = %.200s: %.500s is no program", config->env.python, named);
     return core_error(CORE_USAGE, "env.python = %.200s: there is no such program", config->env.python);
   }
-  if (find_program(store_code_python("", named), usual) && strcmp(path, usual) == 0) return CORE_OK;
+  if (store_code_find_program(store_code_python("", named), usual) && strcmp(path, usual) == 0) return CORE_OK;
   TRY(store_code_hash_file(path, hash));
   core_text_appendf(&text, "program\t%s\t%s", path, hash);
   char *slash = strrchr(path, '/'), venv[CORE_PATH_MAX], sum[STORE_CODE_HASH];

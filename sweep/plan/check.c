@@ -284,16 +284,23 @@ static int say(const Look *look) {
   return code;
 }
 
+static void warn_of(const char *file, CoreText *remarks) {
+  for (char *rest = remarks->data, *line; (line = strsep(&rest, "\n"));)
+    if (*line) core_warn("%s: %s", file, line);
+}
+
 /* ---- the whole -------------------------------------------------------------------------------------------------- */
 
 int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecked *checked) {
   Look look = {.check = check, .grid = grid};
+  CoreText remarks = {0};
   const SweepChecker checker = {.root = check->root,
                                 .folder = check->in_root ? check->root : NULL,
                                 .elsewhere = check->resources != NULL,
                                 .seconds = check->seconds,
                                 .config = config_of_shape,
-                                .context = &look};
+                                .context = &look,
+                                .remarks = &remarks};
   *checked = (SweepChecked){0};
   TRY(sweep_code_check_trust(grid, false)); /* the trainer would open it */
   find_shapes(&look);
@@ -301,11 +308,13 @@ int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecke
   checked->distinct = look.shape_count;
   sweep_checker_run(&checker, look.shape_count, verdicts, &checked->checked, checked->problem);
   for (size_t i = 0; i < checked->checked; i++) take_verdict(&look, &look.shapes[i], &verdicts[i]);
+  warn_of(grid->spec->ini.file, &remarks);
   int code = look_at_parents(&look);
   if (code == CORE_OK) code = say(&look);
   for (size_t i = 0; i < look.fault_count; i++) free(look.faults[i].message);
   free(look.faults);
   free(look.shapes);
   free(verdicts);
+  core_text_free(&remarks);
   return code;
 }

@@ -17,9 +17,9 @@
 #include "core/terminal.h"
 #include "sweep/local/trainer.h"
 
-enum { AHEAD = 16 /* configurations in the pipe */, ANSWER_MAX = 16384 };
-static const double GREETING_S = 60, SHOWN_AFTER_S = 1;
-static const char greeting[] = "check-configs 1";
+enum { AHEAD = 16 /* configurations in the pipe */, ANSWER_MAX = 16384, TICK_MS = 200 };
+static const double GREETING_S = 60, SHOWN_AFTER_S = 1, REMARKS_S = 30;
+static const char greeting[] = "check-configs 1", remark[] = "remark\t";
 
 typedef struct Talk {
   const SweepChecker *checker;
@@ -149,6 +149,10 @@ static bool take_line(Talk *talk, char *line) {
     talk->greeted = strcmp(line, greeting) == 0;
     return talk->greeted;
   }
+  if (strncmp(line, remark, sizeof remark - 1) == 0) {
+    core_text_appendf(talk->checker->remarks, "%s\n", line + sizeof remark - 1);
+    return true;
+  }
   return talk->answered < talk->asked && read_verdict(line, &talk->verdicts[talk->answered]) && ++talk->answered;
 }
 
@@ -189,7 +193,6 @@ static bool is_late(const Talk *talk) {
 /* Until all is answered; false: it says something else. */
 static bool converse(Talk *talk) {
   while (talk->answered < talk->count && talk->out >= 0 && !is_late(talk)) {
-    enum { TICK_MS = 200 };
     const bool has_more = talk->written < talk->question.length ||
                           (talk->asked < talk->count && talk->asked < talk->answered + AHEAD);
     struct pollfd ends[2] = {{talk->out, POLLIN, 0}, {talk->greeted && has_more ? talk->in : -1, POLLOUT, 0}};
@@ -200,6 +203,16 @@ static bool converse(Talk *talk) {
     show(talk, false);
   }
   return true;
+}
+
+/* Reads what the trainer says of environments at the end of its input; without it nothing is missing. */
+static void hear_remarks(Talk *talk) {
+  const double began_s = core_clock_s();
+  close_end(&talk->in);
+  while (talk->out >= 0 && !is_late(talk) && core_clock_s() - began_s < REMARKS_S) {
+    struct pollfd end = {talk->out, POLLIN, 0};
+    if (poll(&end, 1, TICK_MS) > 0 && !take_lines(talk)) return;
+  }
 }
 
 static void explain(const Talk *talk, bool understood, int status, char problem[512]) {
@@ -226,6 +239,7 @@ void sweep_checker_run(const SweepChecker *checker, size_t count, SweepVerdict *
   }
   const bool understood = converse(&talk), late = is_late(&talk);
   show(&talk, true);
+  if (understood && talk.answered == count) hear_remarks(&talk);
   const bool ended = talk.out < 0;
   const int status = finish(&talk, !ended);
   *answered = talk.answered;

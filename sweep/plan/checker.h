@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "core/config/config.h"
+#include "core/text.h"
 
 typedef enum SweepAnswer { SWEEP_UNANSWERED, SWEEP_STARTS, SWEEP_TOO_LARGE, SWEEP_REFUSED } SweepAnswer;
 
@@ -22,6 +23,7 @@ typedef struct SweepChecker {
   double seconds;            /* for all of it; 0: as long as it takes */
   void (*config)(void *context, size_t i, CoreConfig *config); /* gives configuration i */
   void *context;
+  CoreText *remarks;         /* gets lines on what may be wrong with environments though the runs would start */
 } SweepChecker;
 
 /* Fills verdicts[0 .. count-1] (zero-initialised) in order; *answered of them. The first not answered is where the time

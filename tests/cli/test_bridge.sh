@@ -181,11 +181,12 @@ tap_run "changed, it is asked about again" 2 "give --trust once" submit
 tap_run "a module that is none" 2 "has no module nowhere, neither installed nor in" train none --set env.task=gym/nowhere:Mine-v0
 
 # ---- a plan asks one Python about all runs of an environment
-printf '#!/bin/sh\ncase $1 in *worker.py) echo start >>"%s" ;; esac\nexec "%s" "$@"\n' "$tap_dir/starts" "$SWEEP_PYTHON" >"$tap_dir/counted"
+printf '#!/bin/sh\ncase "$1 $7" in *"worker.py check=1") echo check >>"%s" ;; *worker.py*) echo start >>"%s" ;; esac\nexec "%s" "$@"\n' "$tap_dir/starts" "$tap_dir/starts" "$SWEEP_PYTHON" >"$tap_dir/counted"
 chmod +x "$tap_dir/counted"
 { printf '%s\n' '[sweep]' 'name = counted' '[grid g]' 'env.task = gym/Count-v0, gym/CartPole-v1'
   printf '%s\n' 'ppo.epsilon = 0.1, 0.2, 0.3'; sed '/^task = /d' "$tap_dir/small.ini"; } >"$tap_dir/counted.ini"
 tap_run "six configurations of two environments are planned" 0 "" \
   env SWEEP_PYTHON="$tap_dir/counted" sweep plan "$tap_dir/counted.ini" --root "$tap_dir/workspace"
-[ "$(wc -l <"$tap_dir/starts")" = 2 ]; tap_result "by two starts of Python" $? "$(wc -l <"$tap_dir/starts") starts"
+[ "$(sort "$tap_dir/starts" | uniq -c | tr -d ' \n')" = 2check2start ]
+tap_result "by two starts of Python, and Gymnasium's checker for each environment" $? "$(sort "$tap_dir/starts" | uniq -c)"
 tap_done

@@ -3,19 +3,26 @@
 #include "trainer/tools/check_configs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/command/options.h"
 #include "core/device/device.h"
+#include "core/memory.h"
 #include "store/workspace/paths.h"
 #include "trainer/envs/bridge/bridge_process.h"
+#include "trainer/envs/tasks/tasks.h"
 #include "trainer/run/inherit.h"
 #include "trainer/run/training.h"
+
+enum { CHECKED_MAX = 16 }; /* environments that are looked at closely */
 
 typedef struct Check {
   const char *root_option;
   bool elsewhere;         /* the runs are another machine's: GPUs and memory are not this one's */
   char root[CORE_PATH_MAX];
+  CoreConfig *checked;    /* [checked_count] configurations that would start, one an environment */
+  int checked_count;
 } Check;
 
 /* A GPU is another machine's business: what follows from its absence here is no fault of the configuration. */
@@ -35,7 +42,30 @@ static void print_memory(const char *verdict, const TrainingPlan *plan) {
   printf("%s\t%.0f\t%.0f", verdict, plan->buffer_bytes + plan->environment_bytes, plan->machine_bytes);
 }
 
-static void answer(const Check *check, CoreConfig config) {
+/* Keeps the configuration for print_remarks, if it is the first of its environment. */
+static void keep_environment(Check *check, const CoreConfig *config) {
+  for (int i = 0; i < check->checked_count; i++)
+    if (strcmp(check->checked[i].env.task, config->env.task) == 0 &&
+        strcmp(check->checked[i].env.python, config->env.python) == 0)
+      return;
+  if (check->checked_count == CHECKED_MAX || core_config_has_no_worlds(config)) return;
+  check->checked = core_memory_resize(check->checked, (size_t)(check->checked_count + 1) * sizeof *check->checked);
+  check->checked[check->checked_count++] = *config;
+}
+
+static void print_remarks(Check *check) {
+  for (int i = 0; i < check->checked_count; i++) {
+    CoreText lines = {0};
+    env_remarks(&check->checked[i], &lines);
+    for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));)
+      if (*line) printf("remark\t%s\n", line);
+    core_text_free(&lines);
+    fflush(stdout);
+  }
+  free(check->checked);
+}
+
+static void answer(Check *check, CoreConfig config) {
   Training *training;
   if (check->elsewhere) take_off_device(&config);
   int code = training_plan(&config, &training);
@@ -49,6 +79,7 @@ static void answer(const Check *check, CoreConfig config) {
     print_message();
   } else {
     print_memory("ok", &training->plan);
+    keep_environment(check, &config);
   }
   putchar('\n');
   fflush(stdout);
@@ -56,7 +87,7 @@ static void answer(const Check *check, CoreConfig config) {
   training_destroy(&training);
 }
 
-static int answer_all(const Check *check) {
+static int answer_all(Check *check) {
   char line[2 * CORE_CONFIG_TEXT];
   CoreConfig config = core_config_default();
   printf("check-configs 1\n");
@@ -81,6 +112,7 @@ static int check_all(void *given, const char **operands, size_t count) {
   if (!check->elsewhere && core_device_open("auto", 0, &kept, note) != CORE_OK) core_error_clear();
   bridge_worker_keep_spares(true);
   const int code = answer_all(check);
+  print_remarks(check);
   bridge_worker_keep_spares(false);
   core_device_close(&kept);
   return code;

@@ -5,7 +5,10 @@
  *   out   "check-configs 1\n"                       at once
  *         "ok\t<bytes>\t<bytes here>\n"             memory that a run takes, and that this machine has
  *         "memory\t<bytes>\t<bytes here>\t<why>\n"  it takes more than there is
- *         "bad\t<why>\n"                            anything else that the run would end with at its start */
+ *         "bad\t<why>\n"                            anything else that the run would end with at its start
+ *
+ * and at the end of the input, of environments that are in order so far:
+ *         "remark\t<line>\n"                        what may be wrong with one */
 #ifndef TRAINER_CHECK_CONFIGS_H
 #define TRAINER_CHECK_CONFIGS_H
 

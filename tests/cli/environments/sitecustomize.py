@@ -108,16 +108,21 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
                 time.sleep(0.001)
             return super().step(action)
 
+    in_checker = sys.argv[-1:] == ["check=1"]
+
     class Told(Count):
-        """Writes its seeds to the file $SWEEP_TEST_SEEDS, and a line to $SWEEP_TEST_MADE for each instance."""
+        """Writes its seeds to the file $SWEEP_TEST_SEEDS, and a line to $SWEEP_TEST_MADE for each instance; those of
+        Gymnasium's checker to the same names with .check."""
+
+        end = ".check" if in_checker else ""
 
         def __init__(self):
-            with open(os.environ["SWEEP_TEST_MADE"], "a") as file:
+            with open(os.environ["SWEEP_TEST_MADE"] + self.end, "a") as file:
                 file.write(f"{os.getpid()}\n")
 
         def reset(self, seed=None, options=None):
             if seed is not None:
-                with open(os.environ["SWEEP_TEST_SEEDS"], "a") as file:
+                with open(os.environ["SWEEP_TEST_SEEDS"] + self.end, "a") as file:
                     file.write(f"{seed}\n")
             return super().reset(seed=seed)
 

@@ -12,14 +12,17 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/text.h"
+#include "core/unicode.h"
 #include "store/code/code.h"
 #include "trainer/envs/bridge/bridge_process.h"
 
 enum { EVALUATION_LIMIT = 10000 }; /* steps of an evaluation's attempt where the environment states no limit */
 enum { LOOK_NS = 50000 };         /* a core wakes in less than that */
+static const double CHECK_S = 10; /* that Gymnasium's checker may take */
 
-static const char ENVPOOL[] = "envpool/";
-static const char *const prefixes[] = {"gym/", "atari/", ENVPOOL};
+static const char GYM[] = "gym/", ENVPOOL[] = "envpool/";
+static const char *const prefixes[] = {GYM, "atari/", ENVPOOL};
+static const char TIMEOUT_HINT[] = "; env.timeout sets how long it may take";
 
 typedef struct BridgeEnv {
   char task[CORE_CONFIG_TEXT], python[CORE_CONFIG_TEXT], message[1024];
@@ -288,8 +291,9 @@ static int start_workers(BridgeEnv *batch, int worlds) {
   const bool looks = omp_get_num_procs() > batch->workers; /* a processor for each side */
   for (int i = 0; i <= batch->workers; i++) batch->first[i] = (int)((int64_t)worlds * i / batch->workers);
   for (int i = 0; i < batch->workers; i++) {
-    const BridgeOrder order = {batch->task, batch->options, batch->python, batch->timeout_s,
-                               looks ? LOOK_NS : 0, batch->first[i + 1] - batch->first[i]};
+    const BridgeOrder order = {.task = batch->task, .options = batch->options, .python = batch->python,
+                               .timeout_s = batch->timeout_s, .timeout_hint = TIMEOUT_HINT,
+                               .look_ns = looks ? LOOK_NS : 0, .worlds = batch->first[i + 1] - batch->first[i]};
     TRY(bridge_worker_start(&order, &batch->worker[i]));
   }
   return check_spaces(batch, &batch->worker[0].shared->spaces);
@@ -366,4 +370,58 @@ int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env
   TRY(tell_modules(config));
   const int code = make(&settings, batch, env);
   return code == CORE_OK ? CORE_OK : core_error_context(code, "env.task");
+}
+
+/* ---- remarks ----------------------------------------------------------------------------------------------------- */
+
+static void remark_folders(CoreText *lines) {
+  CoreText folders = {0};
+  bridge_relative_folders(&folders);
+  if (folders.length > 0)
+    core_text_appendf(lines, "PYTHONPATH: %.300s: workers search what is no whole path for the task's module only; "
+                      "give whole paths\n", core_text_string(&folders));
+  core_text_free(&folders);
+}
+
+/* Words what Gymnasium's checker answered: lines of "warns: ..." and "fails: ...", or the reason why it did not. */
+static void remark_check(const char *task, int code, char *answer, CoreText *lines) {
+  static const char fails[] = "fails: ";
+  core_unicode_mask(answer);
+  if (code != CORE_OK) {
+    const size_t before = strncmp(answer, task, strlen(task)) == 0 ? strlen(task) + strlen(": ") : 0;
+    core_text_appendf(lines, "%.100s: Gymnasium's check_env has no result: %.600s\n", task, answer + before);
+    return;
+  }
+  for (char *line = answer, *rest; line && *line; line = rest) {
+    rest = strchr(line, '\n');
+    if (rest) *rest++ = '\0';
+    if (strncmp(line, fails, strlen(fails)) == 0)
+      core_text_appendf(lines, "%.100s does not pass Gymnasium's check_env: %.600s\n", task, line + strlen(fails));
+    else core_text_appendf(lines, "%.100s: Gymnasium's check_env %.600s\n", task, line);
+  }
+}
+
+/* Whether this process has not asked about this environment yet. */
+static bool is_new(const char *task, const char *python) {
+  static CoreText asked;
+  CoreText key = {0};
+  core_text_appendf(&key, "\n%s\t%s\n", task, python);
+  const bool is_known = strstr(core_text_string(&asked), core_text_string(&key)) != NULL;
+  if (!is_known) core_text_append(&asked, core_text_string(&key));
+  core_text_free(&key);
+  return !is_known;
+}
+
+void bridge_env_remarks(const CoreConfig *config, CoreText *lines) {
+  const char *task = config->env.task;
+  const BridgeOrder order = {.task = task, .options = "check=1", .python = config->env.python, .timeout_hint = "",
+                             .timeout_s = config->env.timeout < CHECK_S ? config->env.timeout : CHECK_S, .worlds = 1};
+  CoreText answer = {0};
+  if (!is_new(task, config->env.python)) return;
+  remark_folders(lines);
+  int code = strncmp(task, GYM, strlen(GYM)) == 0 ? tell_modules(config) : CORE_REQUEUE;
+  if (code == CORE_OK) code = bridge_worker_ask_once(&order, &answer);
+  if (code != CORE_REQUEUE && answer.length > 0) remark_check(task, code, answer.data, lines);
+  core_error_clear();
+  core_text_free(&answer);
 }

@@ -8,5 +8,8 @@
 bool bridge_env_has(const char *task);
 /* CORE_USAGE: env.task can not be had; the message is the worker's. */
 int bridge_env_create(const CoreConfig *config, const EnvBatch *batch, Env **env);
+/* Appends what may be wrong with an environment that bridge_env_create makes, as lines; for each task and Python once a
+ * process. It starts a process of its own and takes some seconds at most. */
+void bridge_env_remarks(const CoreConfig *config, CoreText *lines);
 
 #endif

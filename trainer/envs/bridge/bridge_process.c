@@ -50,6 +50,7 @@ static void end(BridgeWorker *worker) {
     for (int i = 0; waits && i < QUIT_CHECKS && !has_ended(worker); i++) usleep(5000);
     bury(worker);
   }
+  bridge_output_close(&worker->output);
   if (worker->shared) munmap(worker->shared, worker->mapped);
   if (worker->file >= 0) close(worker->file);
   worker->shared = NULL;
@@ -74,22 +75,38 @@ static int share_memory(BridgeWorker *worker) {
   return CORE_OK;
 }
 
+/* Gives the next folder of PYTHONPATH, of `length` bytes, and steps behind it. NULL: there is none. */
+static const char *next_folder(const char **at, size_t *length) {
+  const char *folder = *at;
+  if (!folder) return NULL;
+  *length = strcspn(folder, ":");
+  *at = folder[*length] ? folder + *length + 1 : NULL;
+  return folder;
+}
+
 /* Folders of PYTHONPATH that are not whole paths count from the current folder, where a sitecustomize.py of other
  * people may lie: Python starts without them. A module of the task is found there all the same (find_code.py). */
 static void keep_whole_paths(void) {
-  const char *given = getenv("PYTHONPATH");
+  const char *at = getenv("PYTHONPATH"), *folder;
+  size_t length;
   CoreText kept = {0};
-  for (const char *at = given; at; at = *at ? at + 1 : NULL) {
-    const size_t length = strcspn(at, ":");
-    if (*at == '/') core_text_appendf(&kept, "%s%.*s", kept.length ? ":" : "", (int)length, at);
-    at += length;
-  }
+  while ((folder = next_folder(&at, &length)))
+    if (*folder == '/') core_text_appendf(&kept, "%s%.*s", kept.length ? ":" : "", (int)length, folder);
   if (kept.length) setenv("PYTHONPATH", kept.data, 1);
   else unsetenv("PYTHONPATH");
   core_text_free(&kept);
 }
 
-static _Noreturn void become_worker(const char *python, char *const arguments[]) {
+void bridge_relative_folders(CoreText *folders) {
+  const char *at = getenv("PYTHONPATH"), *folder;
+  size_t length;
+  while ((folder = next_folder(&at, &length)))
+    if (length > 0 && *folder != '/')
+      core_text_appendf(folders, "%s%.*s", folders->length ? " " : "", (int)length, folder);
+}
+
+/* error: the file that its standard error is. */
+static _Noreturn void become_worker(const char *python, char *const arguments[], int error) {
   const int nothing = open("/dev/null", O_RDONLY);
   setpgid(0, 0); /* a group of its own: with it ends what its environments start */
   sigset_t none;
@@ -99,6 +116,7 @@ static _Noreturn void become_worker(const char *python, char *const arguments[])
   const int kept[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}; /* the trainer decides when its workers end */
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) signal(kept[i], SIG_IGN);
   if (nothing >= 0) dup2(nothing, 0);
+  if (error != STDERR_FILENO) dup2(error, STDERR_FILENO);
   keep_whole_paths();
   execvp(python, arguments);
   fprintf(stderr, "can not start %s: %s\n", python, strerror(errno));
@@ -113,7 +131,7 @@ int bridge_list(const char *python, const char *kind, bool json) {
                              json ? "json" : "lines", NULL};
   fflush(stdout);
   const pid_t process = fork();
-  if (process == 0) become_worker(arguments[0], arguments);
+  if (process == 0) become_worker(arguments[0], arguments, STDERR_FILENO);
   if (process < 0 || waitpid(process, &status, 0) != process)
     return core_error_errno(CORE_FAIL, "can not start a process");
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CORE_OK;
@@ -124,6 +142,7 @@ int bridge_list(const char *python, const char *kind, bool json) {
 static int start_process(BridgeWorker *worker) {
   const BridgeOrder *order = &worker->order;
   char path[CORE_PATH_MAX];
+  int error;
   const char *python = store_code_python(order->python, path);
   char program[CORE_PATH_MAX], library[CORE_PATH_MAX], file[16], parent[24], worlds[16];
   TRY(core_program_library_file("worker.py", program));
@@ -133,8 +152,10 @@ static int start_process(BridgeWorker *worker) {
   snprintf(worlds, sizeof worlds, "%d", order->worlds);
   char *const arguments[] = {(char *)python, program, file, parent, (char *)order->task, worlds, library,
                              (char *)order->options, NULL};
+  TRY(bridge_output_open(&worker->output, &error));
   worker->process = fork();
-  if (worker->process == 0) become_worker(python, arguments);
+  if (worker->process == 0) become_worker(python, arguments, error);
+  close(error);
   if (worker->process < 0) {
     worker->process = 0;
     return core_error_errno(CORE_FAIL, "can not start a process");
@@ -155,16 +176,29 @@ static int map_whole(BridgeWorker *worker) {
   return CORE_OK;
 }
 
-static int start_anew(const BridgeOrder *order, BridgeWorker *worker) {
+/* Starts a process and waits for its first answer. CORE_USAGE: it gave none. */
+static int start_and_await(const BridgeOrder *order, BridgeWorker *worker) {
   *worker = (BridgeWorker){.order = *order, .file = -1};
   int code = share_memory(worker);
   if (code == CORE_OK) code = start_process(worker);
-  if (code == CORE_OK) {
-    code = bridge_worker_await(worker);
-    if (code == CORE_FAIL) code = CORE_USAGE;
-  }
+  if (code != CORE_OK) return code;
+  code = bridge_worker_await(worker);
+  return code == CORE_FAIL ? CORE_USAGE : code;
+}
+
+static int start_anew(const BridgeOrder *order, BridgeWorker *worker) {
+  int code = start_and_await(order, worker);
   if (code == CORE_OK) code = map_whole(worker);
   if (code != CORE_OK) end(worker);
+  return code;
+}
+
+int bridge_worker_ask_once(const BridgeOrder *order, CoreText *text) {
+  BridgeWorker worker;
+  const int code = start_and_await(order, &worker);
+  if (code == CORE_OK) core_text_appendf(text, "%.*s", BRIDGE_TEXT, worker.shared->message);
+  else core_text_append(text, core_error_message());
+  end(&worker);
   return code;
 }
 
@@ -187,20 +221,32 @@ static int tell_error(const BridgeWorker *worker) {
   return core_error(CORE_FAIL, "%.100s: %.600s", worker->order.task, last ? last + 1 : message);
 }
 
-/* Of a process that is gone. */
-static int tell_end(const BridgeWorker *worker, int status) {
+/* Names the Python that a worker ran by its path. */
+static const char *name_python(const BridgeWorker *worker, char found[CORE_PATH_MAX]) {
   char path[CORE_PATH_MAX];
+  const char *python = store_code_python(worker->order.python, path);
+  if (store_code_find_program(python, found)) return found;
+  snprintf(found, CORE_PATH_MAX, "%s", python);
+  return found;
+}
+
+/* Says how a process that is gone has ended. */
+static int tell_end(const BridgeWorker *worker, int status) {
+  char python[CORE_PATH_MAX], tail[BRIDGE_OUTPUT_TAIL];
   const char *task = worker->order.task;
   if (worker->shared->failed) return tell_error(worker);
+  name_python(worker, python);
+  bridge_output_tail(worker->output, tail);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
     return core_error(CORE_FAIL, "%.100s: its worker needs a Python, and %.300s can not be run; name one by "
-                      "env.python or SWEEP_PYTHON", task, store_code_python(worker->order.python, path));
+                      "env.python or SWEEP_PYTHON", task, python);
+  const char *before = *tail ? "; the last that it said: " : ", without a word";
   if (WIFSIGNALED(status))
-    return core_error(CORE_FAIL, "%.100s: its worker was ended by signal %d (%s)%s", task, WTERMSIG(status),
-                      strsignal(WTERMSIG(status)),
-                      WTERMSIG(status) == SIGKILL ? "; the kernel does so where memory is short" : "");
-  return core_error(CORE_FAIL, "%.100s: its worker ended with exit code %d; what it said is above", task,
-                    WEXITSTATUS(status));
+    return core_error(CORE_FAIL, "%.100s: its worker, run by %.300s, was ended by signal %d (%s)%s%s%s", task, python,
+                      WTERMSIG(status), strsignal(WTERMSIG(status)),
+                      WTERMSIG(status) == SIGKILL ? "; the kernel does so where memory is short" : "", before, tail);
+  return core_error(CORE_FAIL, "%.100s: its worker, run by %.300s, ended with exit code %d%s%s", task, python,
+                    WEXITSTATUS(status), before, tail);
 }
 
 /* CORE_OK: there is an answer. */
@@ -213,8 +259,8 @@ static int wait_for_answer(BridgeWorker *worker) {
     if (has_ended(worker)) return tell_end(worker, bury(worker));
     TRY(ranks_check_stop());
     if (i >= checks)
-      return core_error(CORE_FAIL, "%.100s: its worker gave no answer within %g s; env.timeout sets how long it may "
-                        "take", worker->order.task, worker->order.timeout_s);
+      return core_error(CORE_FAIL, "%.100s: its worker gave no answer within %g s%s", worker->order.task,
+                        worker->order.timeout_s, worker->order.timeout_hint);
   }
   return shared->failed ? tell_error(worker) : CORE_OK;
 }

@@ -4,13 +4,16 @@
 #define TRAINER_BRIDGE_PROCESS_H
 #include <sys/types.h>
 
+#include "core/text.h"
 #include "trainer/envs/bridge/bridge.h"
+#include "trainer/envs/bridge/bridge_output.h"
 
 typedef struct BridgeOrder {
   const char *task;      /* gym/<id>, atari/<Game>, envpool/<id> */
   const char *options;   /* words key=value for the worker */
   const char *python;    /* env.python; "": $SWEEP_PYTHON, else python3 */
   double timeout_s;      /* that an answer may take */
+  const char *timeout_hint; /* "; what sets it", for the message where it takes longer */
   int64_t look_ns;       /* BridgePatience of both sides */
   int worlds;
 } BridgeOrder;
@@ -20,6 +23,7 @@ typedef struct BridgeWorker {
   Bridge *shared;        /* NULL: none runs */
   uint64_t mapped;       /* bytes of it */
   BridgePatience patience;
+  BridgeOutput *output;
   pid_t process;
   int file;
 } BridgeWorker;
@@ -37,6 +41,13 @@ void bridge_worker_end(BridgeWorker *worker);
 /* From now on workers that were asked for nothing wait, where bridge_worker_end would end them, for the next order like
  * theirs: who plans many runs of a game starts one Python. Up to 16; false ends them, and is how it begins. */
 void bridge_worker_keep_spares(bool keep);
+
+/* Starts a worker for the order and ends it after its first answer, whose text is appended; or the reason why there was
+ * none. CORE_USAGE: it is that reason; CORE_REQUEUE: the run was told to stop. */
+int bridge_worker_ask_once(const BridgeOrder *order, CoreText *text);
+
+/* Appends those folders of PYTHONPATH that are not whole paths, which workers start without, with blanks between. */
+void bridge_relative_folders(CoreText *folders);
 
 /* Lists on stdout what `kind` (gym, atari, envpool) has in that Python, a task a line or as JSON. CORE_USAGE: there is
  * no such Python, package or kind; it has said why. */

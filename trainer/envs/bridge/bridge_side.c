@@ -17,6 +17,7 @@ SIDE Bridge *bridge_side_offer(Bridge *bridge, int file, int observations, const
                                const char *name, const char *action_space);
 SIDE void *bridge_side_array(Bridge *bridge, const char *name);
 SIDE int bridge_side_next(Bridge *bridge);
+SIDE void bridge_side_tell(Bridge *bridge, const char *text);
 SIDE void bridge_side_answer(Bridge *bridge, const char *message);
 SIDE void bridge_side_forked(Bridge *bridge, int by_main_thread);
 
@@ -73,6 +74,11 @@ int bridge_side_next(Bridge *bridge) {
   while (!bridge_wait(&bridge->asked, turns + 1, 2000000000, &patience))
     if (getppid() != parent_process) return BRIDGE_QUIT;
   return bridge->command;
+}
+
+/* Gives the trainer a text together with the next answer. */
+void bridge_side_tell(Bridge *bridge, const char *text) {
+  snprintf(bridge->message, sizeof bridge->message, "%s", text);
 }
 
 /* message: what went wrong, NULL for nothing. */

@@ -4,7 +4,8 @@
 
 FD: the memory, inherited. TRAINER: its process. TASK: gym/<id>, atari/<Game> or envpool/<id>. LIBRARY: bridge_side.so, which
 knows the memory's layout. OPTIONS: words key=value; encoder is net.encoder where that reads pixels, else none; the others are
-settings of [atari]. The trainer starts it; nobody else needs to.
+settings of [atari]; check=1 asks for nothing but what Gymnasium's checker says of the environment. The trainer starts it;
+nobody else needs to.
 
 An episode that ends is followed by the next one's first observation in the same step, whatever the environment does by
 itself: single environments are reset here, EnvPool's by their numbers.
@@ -34,6 +35,23 @@ def need(package, command=None):
             f"{sys.executable} has no package {package} ({error}); install it with "
             f"{sys.executable} -m pip install {command or package}, or name another Python by env.python"
         ) from None
+
+
+def need_gymnasium():
+    gym, oldest = need("gymnasium"), (0, 29)
+    if tuple(int(part) for part in gym.__version__.split(".")[:2] if part.isdigit()) < oldest:
+        raise Problem(
+            f"{sys.executable} has gymnasium {gym.__version__}; gymnasium {'.'.join(map(str, oldest))} or newer is "
+            f"needed: {sys.executable} -m pip install --upgrade gymnasium"
+        )
+    return gym
+
+
+def make_single(gym, name):
+    try:
+        return gym.make(name, disable_env_checker=True)  # check_env says it once a run
+    except gym.error.Error as error:
+        raise Problem(f"gymnasium {gym.__version__}: {error}") from None
 
 
 def nearest(prefix, name, names):
@@ -146,33 +164,22 @@ class Gym:
     kind."""
 
     lives = False  # ends of episodes as they are counted are those that the learner sees
-    OLDEST = 0, 29
 
     def __init__(self, name, worlds, options):
-        gym, numpy = need("gymnasium"), need("numpy")
-        if tuple(int(part) for part in gym.__version__.split(".")[:2] if part.isdigit()) < self.OLDEST:
-            raise Problem(
-                f"{sys.executable} has gymnasium {gym.__version__}; gymnasium {'.'.join(map(str, self.OLDEST))} or newer is "
-                f"needed: {sys.executable} -m pip install --upgrade gymnasium"
-            )
+        gym = need_gymnasium()
         limit = int(options["max_steps"])  # of an environment that states none
 
         def make():
-            try:
-                env = gym.make(name)
-            except gym.error.Error as error:
-                raise Problem(f"gymnasium {gym.__version__}: {error}") from None
+            env = make_single(gym, name)
             return gym.wrappers.TimeLimit(env, limit) if limit and not stated(env.spec.max_episode_steps) else env
 
         one = make()
         self.space = one.observation_space
-        self.describe_observations(gym, self.flat_space(gym, self.space), options)
+        self.describe_observations(self.flat_space(gym, self.space), options)
         self.describe_actions(gym, one.action_space)
         self.limit = stated(one.spec.max_episode_steps) or limit
         self.name = f"{name} of gymnasium {gym.__version__}"
         self.envs = [one] + [make() for _ in range(worlds - 1)]
-        kind = "uint8" if self.picture[0] else "float32"
-        self.rows = numpy.zeros((worlds, self.observations), kind)
 
     def flat_space(self, gym, space):
         """The space as one of numbers; self.flatten makes an observation a row of it."""
@@ -196,9 +203,7 @@ class Gym:
                 return self.odd_part(gym, part, f"{name}[{key!r}]")
         return f"{name} of {type(space).__name__}"
 
-    def describe_observations(self, gym, space, options):
-        if not isinstance(space, gym.spaces.Box):
-            raise Problem(f"observations of {space} can not be had: numbers of one shape are needed")
+    def describe_observations(self, space, options):
         self.observations = int(need("numpy").prod(space.shape, dtype=int))
         self.picture = picture_of(space) if options["encoder"] != "none" else NO_PICTURE
         if self.picture is None:
@@ -232,19 +237,19 @@ class Gym:
         self.one = isinstance(space, gym.spaces.Discrete)
 
     def attach(self, shared):
-        """The arrays shared with the trainer."""
+        """The arrays shared with the trainer, into which observations are written."""
+        self.rows = shared["observations"]
 
-    def row_of(self, observation, world):
-        """An observation as a row of numbers, whatever sequence or number it came as."""
-        numpy = need("numpy")
+    def show(self, observation, world, row):
+        """Writes an observation, whatever sequence or number it came as, into a row of numbers."""
         try:
-            row = numpy.asarray(self.flatten(observation) if self.flatten else observation)
-            if self.picture[0] and row.dtype != "uint8":
-                raise Problem(f"the environment changed the type of its observations: {row.dtype}, not uint8")
-            if row.shape != self.expected and not row.size == self.observations == 1:
-                raise Problem(f"the environment changed the shape of its observations: world {world} gave {row.shape}, not "
+            given = need("numpy").asarray(self.flatten(observation) if self.flatten else observation)
+            if self.picture[0] and given.dtype != "uint8":
+                raise Problem(f"the environment changed the type of its observations: {given.dtype}, not uint8")
+            if given.shape != self.expected and not given.size == self.observations == 1:
+                raise Problem(f"the environment changed the shape of its observations: world {world} gave {given.shape}, not "
                               f"{self.expected}")
-            return row.astype(self.rows.dtype, copy=False).ravel()
+            row[:] = given.ravel()
         except (TypeError, ValueError, KeyError) as error:
             raise Problem(f"world {world} gave an observation that is not in {self.space}: {error}") from None
 
@@ -252,8 +257,7 @@ class Gym:
         for world, (env, seed) in enumerate(zip(self.envs, seeds)):
             env.unwrapped.action_space.seed(seed)  # for environments that draw from their own spaces
             env.unwrapped.observation_space.seed(seed)
-            self.rows[world] = self.row_of(env.reset(seed=seed)[0], world)
-        return self.rows
+            self.show(env.reset(seed=seed)[0], world, self.rows[world])
 
     def translate(self, actions):
         """What the trainer gave [worlds][factors or values] as the environments take it: in the space, of its type."""
@@ -276,12 +280,11 @@ class Gym:
                 rewards[world] = float(numpy.asarray(reward).item())
             except (TypeError, ValueError):
                 raise Problem(f"world {world} gave the reward {reward!r:.80}, which is no number") from None
-            row = self.row_of(observation, world)
             if terminated[world] or truncated[world]:
-                finals[world] = row
-                row = self.row_of(env.reset()[0], world)
-            self.rows[world] = row
-        return self.rows, rewards, terminated, truncated
+                self.show(observation, world, finals[world])
+                observation = env.reset()[0]
+            self.show(observation, world, self.rows[world])
+        return None, rewards, terminated, truncated
 
 
 class Atari(Gym):
@@ -448,7 +451,10 @@ class EnvPool(Gym):
         if name not in known:
             raise Problem(f"envpool {envpool.__version__} has no {name}{nearest('envpool/', name, known)}")
         spec = envpool.make_spec(name)
-        self.describe_observations(gym, spec.gymnasium_observation_space, options)
+        space = spec.gymnasium_observation_space
+        if not isinstance(space, gym.spaces.Box):
+            raise Problem(f"observations of {space} can not be had: numbers of one shape are needed")
+        self.describe_observations(space, options)
         self.describe_actions(gym, spec.gymnasium_action_space)
         own, limit = stated(spec.config.max_episode_steps), int(options["max_steps"])
         self.limit = own or limit
@@ -492,6 +498,65 @@ def list_tasks(kind, form):
     print(json.dumps(tasks) if form == "json" else "\n".join(tasks))
 
 
+# ---- what Gymnasium's checker says of an environment -----------------------------------------------------------------
+
+CHECK_LINES, CHECK_LENGTH = 8, 300  # at most, and characters of a line
+
+
+def one_line(text):
+    """Words in one line, without the colors and other controls of a terminal."""
+    import re
+
+    text = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", str(text))
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= CHECK_LENGTH else text[: CHECK_LENGTH - 3] + "..."
+
+
+def as_registered(gym, env):
+    """Takes off the wrappers that gym.make has put around what the registration makes."""
+    wrappers = gym.wrappers
+    kinds = wrappers.TimeLimit, wrappers.OrderEnforcing, getattr(wrappers, "PassiveEnvChecker", wrappers.OrderEnforcing)
+    while isinstance(env, kinds):
+        env = env.env
+    return env
+
+
+def run_checker(gym, name):
+    """Yields what Gymnasium's check_env warns of, and at last what it fails by."""
+    import warnings
+    from gymnasium.utils import env_checker
+
+    failure, env = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        gym.logger.min_level = 30  # WARN, whatever an environment has made of it
+        try:
+            env = as_registered(gym, make_single(gym, name))
+            env_checker.check_env(env, skip_render_check=True)
+        except BaseException as error:
+            failure = one_line(error) if isinstance(error, AssertionError) else one_line(f"{type(error).__name__}: {error}")
+    for warning in caught:
+        kind, _, said = one_line(warning.message).partition(": ")
+        if kind in ("WARN", "ERROR") and "different from the unwrapped version" not in said:
+            yield f"warns: {said}"
+    if failure is not None:
+        yield f"fails: {failure or 'an assertion without a word'}"
+    try:
+        env.close()
+    except BaseException:
+        pass  # the checker has closed it
+
+
+def check(task):
+    """Lines, each once; those beyond the most are counted."""
+    kind, _, name = task.partition("/")
+    lines = list(dict.fromkeys(run_checker(need_gymnasium(), name))) if kind == "gym" else []
+    if len(lines) > CHECK_LINES:
+        more = len(lines) - CHECK_LINES + 1
+        lines[CHECK_LINES - 2 : -1] = [f"warns: and of {more} things more"]
+    return "\n".join(lines)
+
+
 # ---- the bridge ------------------------------------------------------------------------------------------------------
 
 
@@ -509,6 +574,7 @@ def load(path):
     side.bridge_side_array.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     side.bridge_side_next.argtypes = [ctypes.c_void_p]
     side.bridge_side_answer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+    side.bridge_side_tell.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     side.bridge_side_forked.argtypes = [ctypes.c_void_p, ctypes.c_int]
     return side
 
@@ -576,11 +642,10 @@ def arrays(side, bridge, env, worlds):
 
 
 def put(target, source, what):
-    """What the environment gave, into shared memory; it must have kept its shape, and be finite. None: it is there."""
+    """Copies what all worlds gave into shared memory. None: it is there."""
     if source is None:
         return
-    numpy = need("numpy")
-    source = numpy.asarray(source)
+    source = need("numpy").asarray(source)
     if target.dtype == "uint8" and source.dtype != "uint8":
         raise Problem(f"the environment changed the type of its {what}: {source.dtype}, not uint8")
     if source.shape != target.shape:
@@ -590,6 +655,10 @@ def put(target, source, what):
         flat[:] = source
     else:
         target[:] = source
+
+
+def check_finite(target, what):
+    numpy = need("numpy")
     if target.dtype.kind == "f" and not numpy.isfinite(target).all():
         world = int(numpy.argwhere(~numpy.isfinite(target.reshape(len(target), -1)))[0][0])
         raise Problem(f"world {world} gave {what} that are not finite")
@@ -615,10 +684,13 @@ def serve(side, bridge, env, shared):
             return
         if command == RESET:
             put(shared["observations"], env.reset(shared["seeds"].tolist()), "observations")
+            check_finite(shared["observations"], "observations")
         elif command == STEP:
             observations, rewards, terminated, truncated, *ends = env.step(shared["actions"], shared["finals"])
             put(shared["observations"], observations, "observations")
+            check_finite(shared["observations"], "observations")
             put(shared["rewards"], rewards, "rewards")
+            check_finite(shared["rewards"], "rewards")
             check_finals(shared["finals"], terminated, truncated)
             shared["terminated"][:] = terminated
             shared["truncated"][:] = truncated
@@ -644,6 +716,9 @@ def main():
     thread = threading.get_ident()
     os.register_at_fork(after_in_child=lambda: side.bridge_side_forked(bridge, threading.get_ident() == thread))
     try:
+        if "check" in options:
+            side.bridge_side_tell(bridge, check(task).encode())
+            return side.bridge_side_answer(bridge, None)
         env = make(task, worlds, options)
         bridge = offer(side, bridge, file, env)
         shared = arrays(side, bridge, env, worlds)

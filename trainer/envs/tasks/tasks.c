@@ -30,6 +30,10 @@ int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env) {
   return env_sim_create(config, worlds, seed, env);
 }
 
+void env_remarks(const CoreConfig *config, CoreText *lines) {
+  if (bridge_env_has(config->env.task)) bridge_env_remarks(config, lines);
+}
+
 static const TaskFacts levels[] = {
   {"loco512", "512 locomotion morphologies", 0, "by env.actions", 0},
   {"levels", "Kinetix level files, env.levels", 0, "by env.actions", 0},

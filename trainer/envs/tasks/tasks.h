@@ -1,11 +1,16 @@
 /* All tasks: which environment env.task asks for, and the list that `trainer tasks` prints. */
 #ifndef TRAINER_TASKS_H
 #define TRAINER_TASKS_H
+#include "core/text.h"
 #include "trainer/envs/env.h"
 
 /* The environment that config.env.task asks for, on the host. CORE_USAGE: a setting of config.env is impossible, or
  * what the task needs is not installed. */
 int env_create(const CoreConfig *config, int worlds, uint64_t seed, Env **env);
+
+/* Appends what may be wrong with the environment of the task though env_create makes it, as lines. It takes some
+ * seconds at most, and for the same environment there is nothing more to say. */
+void env_remarks(const CoreConfig *config, CoreText *lines);
 
 /* Is it the name of an environment of its own, perhaps mistyped, and not of levels? */
 bool task_is_environment(const char *name);
