@@ -1,16 +1,20 @@
-"""A run's policy as numpy: sweepdb.policy("runs/ab/ab12...").act(observations).
+"""A run's policy as numpy: sweepdb.policy("runs/ab/ab12...").act(observations), or of an exported file:
+sweepdb.policy("weights.safetensors").
 
 Networks are the trainer's (trainer/nets/agent.h): dense layers with or without layer norm, actor and critic apart or
 on a common trunk. Shapes come from the run's settings and from the sections' sizes.
 """
 from __future__ import annotations
 
+import json
 import os
+import pathlib
 from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 
 from . import checkpoint as files
+from . import weights as exported
 from .errors import Error, UnsupportedError, VersionError
 
 _NORM_EPSILON = 1e-5                                    # beside the variance
@@ -55,23 +59,101 @@ def _activate(name: str | None, y: np.ndarray) -> np.ndarray:
     return y
 
 
+class ActionSpace(NamedTuple):
+    """What the step of a Gymnasium environment takes."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    low: np.ndarray | None          # [numbers], float64; None: it takes classes
+    high: np.ndarray | None
+    start: np.ndarray               # number of the first class, of all or [factors]
+
+    @classmethod
+    def parse(cls, text: str) -> ActionSpace:
+        """
+        >>> ActionSpace.parse('{"shape": [], "dtype": "int64", "start": -1}').translate(np.array([[0], [2]])).tolist()
+        [-1, 1]
+        >>> box = '{"shape": [2], "dtype": "int8", "low": [-1, -2], "high": [1, null]}'
+        >>> ActionSpace.parse(box).translate(np.float32([[3, 3.5]])).tolist()
+        [[1, 4]]
+        """
+        facts = json.loads(text)
+        low, high = (np.array([unbounded if number is None else number for number in facts[side]], np.float64)
+                     if side in facts else None for side, unbounded in (("low", -np.inf), ("high", np.inf)))
+        return cls(tuple(facts["shape"]), np.dtype(facts["dtype"]), low, high, np.asarray(facts.get("start", 0)).ravel())
+
+    def translate(self, actions: np.ndarray) -> np.ndarray:
+        """Classes counted from 0, or numbers, [rows][factors] -> [rows] + shape, within the space and of its type."""
+        if self.low is None or self.high is None:
+            actions = actions + self.start
+        else:
+            numbers = actions.astype(self.dtype if self.dtype.kind == "f" else np.float64).astype(np.float64)
+            actions = np.clip(numbers if self.dtype.kind == "f" else np.rint(numbers), self.low, self.high)
+        return actions.astype(self.dtype).reshape((len(actions), *self.shape))
+
+
 class Policy:
     """A policy and its critic. Weights are float32 arrays, not to be written to.
 
-    run_id, iteration: of the checkpoint. settings: of the run, by name, as texts. inputs: numbers of an observation
-    as the environment shows it. kind: "categorical", "gaussian", "tanh_affine" or "q". classes: of the factors of a
-    categorical action, where they are known. normalised: whether observations are normalised first."""
+    path: a run's folder, a checkpoint in it, or a file of `trainer export --safetensors`, which says what its actions
+    are. inputs, classes, bounds: what the others do not tell. run_id, iteration: of the checkpoint. settings: of the
+    run, by name, as texts. inputs: numbers of an observation as the environment shows it. kind: "categorical",
+    "gaussian", "tanh_affine" or "q". classes: of the factors of a categorical action, where they are known.
+    action_space: what the environment's step takes, of exported files of Gymnasium environments. normalised: whether
+    observations are normalised first."""
+
+    path: pathlib.Path
+    run_id: str
+    iteration: int
+    settings: dict[str, str]
+    classes: tuple[int, ...] | None
+    bounds: tuple[float, float] | None
+    action_space: ActionSpace | None = None
+    _mean: np.ndarray | None = None                     # of observations that are normalised
+    _factor: np.ndarray | None = None
 
     def __init__(self, path: str | os.PathLike[str], inputs: int | None = None,
                  classes: Sequence[int] | None = None, bounds: tuple[float, float] | None = None) -> None:
+        if exported.is_one(path):
+            self._read_export(exported.read(path))
+        else:
+            self._read_checkpoint(path, inputs, classes, bounds)
+
+    def _read_checkpoint(self, path: str | os.PathLike[str], inputs: int | None, classes: Sequence[int] | None,
+                         bounds: tuple[float, float] | None) -> None:
         found = files.read(path, ("actor", "critic", _MOMENTS))
         self.path, self.run_id, self.iteration = found.path, found.run_id, found.iteration
         self.settings = files.settings(found.path)
         self._refuse_others()
         actor, critic = (_floats(found, name, np.dtype("<f4")) for name in ("actor", "critic"))
-        self._read_rule(found)
+        self._read_rule()
+        if self.normalised:
+            self._read_moments(found)
         self.kind, self.classes, self.bounds = self._read_actions(classes, bounds)
         self._place(actor, critic, inputs)
+
+    def _read_export(self, found: exported.Weights) -> None:
+        self.path, self.run_id, self.iteration = found.path, found.fact("run"), int(found.fact("iteration"))
+        self.settings = _texts(json.loads(found.fact("config")))
+        self._refuse_others()
+        self._read_rule()
+        if self.normalised:
+            self._mean, self._factor = (found.tensors.get(f"observation.{name}") for name in ("mean", "factor"))
+            if self._mean is None or self._factor is None:
+                raise self._misfit()
+        self.kind = found.fact("policy")
+        self.classes = self.bounds = None
+        if self.kind in ("gaussian", "tanh_affine"):
+            low, high = (float(bound) for bound in found.fact("bounds").split(","))
+            self.bounds = low, high
+        else:
+            self.classes = tuple(int(size) for size in found.fact("classes").split(","))
+        if "action_space" in found.facts:
+            self.action_space = ActionSpace.parse(found.fact("action_space"))
+        first = found.tensors.get("actor.W0")
+        if first is None or first.ndim != 2:
+            raise self._misfit()
+        self._place(found.vector("actor"), found.vector("critic"), first.shape[0])
 
     # ---- what it does --------------------------------------------------------------------------------------------
 
@@ -93,18 +175,23 @@ class Policy:
 
     def act(self, observations: Any, generator: np.random.Generator | None = None) -> np.ndarray:
         """Actions: drawn with the generator; None: the likeliest classes, the Gaussian's mean. int64 [rows][factors],
-        [rows] of a single factor; float32 [rows][factors] within `bounds`."""
+        [rows] of a single factor; float32 [rows][factors] within `bounds`. Where action_space is known: [rows] and then
+        its shape, as the environment's step takes them."""
         logits = self.logits(observations)
-        if self.kind in ("gaussian", "tanh_affine"):
-            return self._act_continuous(logits, generator)
+        is_continuous = self.kind in ("gaussian", "tanh_affine")
+        actions = self._act_continuous(logits, generator) if is_continuous else self._act_classes(logits, generator)
+        if self.action_space is not None:
+            return self.action_space.translate(actions)
+        return actions[:, 0] if self.classes is not None and len(self.classes) == 1 else actions
+
+    def _act_classes(self, logits: np.ndarray, generator: np.random.Generator | None) -> np.ndarray:
         if self.classes is None:
             raise UnsupportedError(f"{self.path}: env.task = {self.settings.get('env.task')}: give policy(...) the "
                                    f"classes of its actions, which add up to {logits.shape[1]}: classes=[...]")
         if generator is not None and self.kind != "q":        # the greatest of logits + Gumbel noise is a draw
             logits = logits + generator.gumbel(size=logits.shape)
         parts = np.split(logits, np.cumsum(self.classes)[:-1], axis=1)
-        actions = np.stack([part.argmax(axis=1) for part in parts], axis=1)
-        return actions[:, 0] if len(self.classes) == 1 else actions
+        return np.stack([part.argmax(axis=1) for part in parts], axis=1)
 
     def _act_continuous(self, logits: np.ndarray, generator: np.random.Generator | None) -> np.ndarray:
         mean, raw = np.split(logits.astype(np.float64), 2, axis=1)
@@ -172,17 +259,17 @@ class Policy:
             raise UnsupportedError(f"{self.path}: algo.name = {algorithm}: only policies of ppo, ppo_ewma and pqn can "
                                    "be read here")
 
-    def _read_rule(self, found: files.Checkpoint) -> None:
+    def _read_rule(self) -> None:
         """How observations are normalised (trainer/math/normalise_rule.h)."""
         rule = self._setting("env.normalize_observations")
         if rule not in _BOUNDS:
             raise VersionError(f"{self.path}: env.normalize_observations = {rule}: unknown to this package")
         self._is_half = self._setting("train.observation_storage") == "float16"
         self.normalised = rule != "none"
-        self._mean = self._factor = None
         self._bound = _BOUNDS[rule]
-        if not self.normalised:
-            return
+
+    def _read_moments(self, found: files.Checkpoint) -> None:
+        rule = self._setting("env.normalize_observations")
         found.section(_MOMENTS)
         moments = _floats(found, _MOMENTS, np.dtype("<f8"))
         features = (len(moments) - 1) // 2
@@ -301,6 +388,16 @@ class Policy:
         if name not in ("tanh", "relu", "silu", "elu"):
             raise VersionError(f"{self.path}: {setting} = {name}: unknown to this package")
         return name
+
+
+def _texts(settings: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Settings as config.ini has them.
+
+    >>> _texts({"net": {"width": 64, "sharing": "joint"}, "eval": {"film": False}})
+    {'net.width': '64', 'net.sharing': 'joint', 'eval.film': 'no'}
+    """
+    return {f"{section}.{name}": ("yes" if value else "no") if isinstance(value, bool) else str(value)
+            for section, values in settings.items() for name, value in values.items()}
 
 
 def _floats(found: files.Checkpoint, name: str, dtype: np.dtype) -> np.ndarray:

@@ -46,15 +46,28 @@ if [ -n "$python" ] && PYTHONPATH=$top/tests/cli/environments "$python" -c 'impo
   train nature_norm "${film[@]}" --set net.encoder=nature --set net.norm=layer
   train impala "${film[@]}" --set net.encoder=impala --set net.sharing=shared --set net.depth=0
   train colours "${film[@]}" --set env.task=gym/StackedColours-v0 --set net.encoder=impala
+  mkdir spaces; mv policies pictures_and_others; mv spaces policies
+  steep=(--set env.python="$python" --set ppo.learning_rate=0.1 --set ppo.max_grad_norm=100 --set ppo.epochs=8 --set net.norm=none)
+  for space in $(cd "$top/tests/cli/environments" && "$python" -c 'import action_spaces; print(*action_spaces.SPACES)'); do
+    train "$space" --set env.task="gym/action_spaces:$space-v0" "${steep[@]}"
+  done
+  mv policies spaces; mv pictures_and_others policies
 else tap_skip "pictures" "no Python with gymnasium (make python)"; fi
-
-if [ -z "$python" ]; then tap_skip "files read by other programs" "no Python with numpy (make python)"
-else
-  out=$(PYTHONPATH=$top/python "$python" "$top/tests/tools/policy_export.py" policies 2>errors)
+told() { # COMMAND...: its lines "name<TAB>problem", the last being "end"
+  local out
+  out=$("$@" 2>errors)
   while IFS=$'\t' read -r name problem; do
     case $name in end) ;; skip) tap_skip "${problem%%:*}" "${problem#*: }" ;; *) tap_check "$name" "$problem" ;; esac
   done <<<"$out"
   tap_check "the files are read to the end" "$([ "$(tail -1 <<<"$out" | cut -f1)" = "end" ] || tail -5 errors)"
+}
+if [ -d spaces ]; then
+  told env PYTHONPATH="$top/python:$top/tests/cli/environments" "$python" "$top/tests/tools/policy_actions.py" spaces "$top/trainer/envs/bridge"
+fi
+
+if [ -z "$python" ]; then tap_skip "files read by other programs" "no Python with numpy (make python)"
+else
+  told env PYTHONPATH="$top/python" "$python" "$top/tests/tools/policy_export.py" policies
 fi
 
 # ---- the page

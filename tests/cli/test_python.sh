@@ -55,6 +55,7 @@ train() { # name, settings: a run's folder policies/NAME, and what the trainer m
   run=$(echo trained/"$name"/runs/*/*/); mv "${run%/}" "policies/$name"
   [ "$name" = memory ] && return
   "$SWEEP_BUILD/tests/cli/cli_policy" "policies/$name" 16 >"policies/$name.logits" 2>out || [ "$name" = sapg ] || cat out
+  trainer export "policies/$name" --safetensors "policies/$name.safetensors" >out 2>&1 || cat out
 }
 train plain
 train norms --set net.sharing=shared --set net.norm=layer --set net.activation=silu --set env.normalize_observations=stoix

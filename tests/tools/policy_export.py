@@ -69,6 +69,7 @@ def check_actions(facts, logits, action):
         classes = [int(count) for count in facts["classes"].split(",")]
         parts = np.split(logits, np.cumsum(classes)[:-1], axis=1)
         assert action.dtype == np.int64
+        action = action.reshape(len(action), -1)  # [rows] of a Gymnasium environment's single action
         assert np.array_equal(action, np.stack([part.argmax(axis=1) for part in parts], axis=1))
         return
     low, high = (float(bound) for bound in facts["bounds"].split(","))

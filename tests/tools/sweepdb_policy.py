@@ -37,6 +37,18 @@ def compare(name):
     total = sum(array.size for key, array in policy.weights.items() if key.startswith("actor"))
     assert total * 4 == len(checkpoint.read(policy.path, ("actor",)).sections["actor"])
     check_actions(policy, x)
+    compare_export(name, policy, x)
+
+
+def compare_export(name, policy, x):
+    """The exported file alone tells all that the run's folder does."""
+    exported = sweepdb.policy(f"{RUNS}/{name}.safetensors")
+    for what in ("run_id", "iteration", "kind", "classes", "bounds", "inputs", "normalised"):
+        assert getattr(exported, what) == getattr(policy, what), what
+    assert exported.weights.keys() == policy.weights.keys() and exported.action_space is None
+    np.testing.assert_allclose(exported.logits(x), policy.logits(x), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(exported.values(x), policy.values(x), rtol=1e-6, atol=1e-7)
+    assert exported.act(x).dtype == policy.act(x).dtype and np.allclose(exported.act(x), policy.act(x), atol=1e-6)
 
 
 def check_actions(policy, x):
@@ -94,6 +106,28 @@ def check_files():
     raises(sweepdb.MissingError, "settings must lie there", lambda: sweepdb.policy(alone))
 
 
+def check_exports():
+    data = open(f"{RUNS}/plain.safetensors", "rb").read()
+    length = struct.unpack("<Q", data[:8])[0]
+
+    def altered(change):
+        open("altered.safetensors", "wb").write(change(data))
+        return "altered.safetensors"
+
+    def without(word):
+        return lambda data: data.replace(f'"{word}"'.encode(), f'"{word[::-1]}"'.encode(), 1)
+
+    raises(sweepdb.DamagedError, "can not be read", lambda: sweepdb.policy(altered(lambda data: data[:8 + length // 2])))
+    raises(sweepdb.DamagedError, "not as its header says", lambda: sweepdb.policy(altered(lambda data: data[:-1])))
+    raises(sweepdb.DamagedError, "not as its header says", lambda: sweepdb.policy(altered(
+        lambda data: data.replace(b'"dtype": "F32"', b'"dtype": "F16"', 1).replace(b'"dtype":"F32"', b'"dtype":"F16"', 1))))
+    raises(sweepdb.VersionError, 'no "config"', lambda: sweepdb.policy(altered(without("config"))))
+    raises(sweepdb.VersionError, 'no "classes"', lambda: sweepdb.policy(altered(without("classes"))))
+    raises(sweepdb.VersionError, "do not fit", lambda: sweepdb.policy(altered(without("actor.W0"))))
+    raises(sweepdb.UnsupportedError, "net.encoder = set", lambda: sweepdb.policy(f"{RUNS}/encoder.safetensors"))
+    raises(sweepdb.MissingError, "no such checkpoint", lambda: sweepdb.policy("nowhere.safetensors"))
+
+
 def check_refusals():
     raises(sweepdb.UnsupportedError, "net.encoder = set", lambda: sweepdb.policy(f"{RUNS}/encoder"))
     raises(sweepdb.UnsupportedError, "net.memory = lstm", lambda: sweepdb.policy(f"{RUNS}/memory"))
@@ -119,8 +153,9 @@ for name, what in (("plain", "separate networks, tanh"), ("norms", "a common tru
                    ("affine", "a tanh of a Gaussian on a common trunk"), ("flat", "no hidden layers"), ("q", "Q values")):
     check(f"logits are the trainer's: {what}", lambda: compare(name))
 check("checkpoints that are damaged, or of another version", check_files)
+check("exported files that are damaged, or of other programs", check_exports)
 check("policies that can not be read are refused", check_refusals)
 if len(sys.argv) > 2:
     check("the policy plays libsim's worlds", check_worlds)
-check("doctests of the policies", lambda: run_doctests(2, checkpoint, policies))
+check("doctests of the policies", lambda: run_doctests(4, checkpoint, policies))
 check("end", lambda: None)

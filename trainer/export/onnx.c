@@ -14,11 +14,17 @@ static const size_t MODEL_BYTES_MAX = (size_t)2000 << 20; /* protocol buffers en
 
 static size_t bytes_of(OnnxType type) {
   switch (type) {
+    case ONNX_INT8:
     case ONNX_UINT8:
     case ONNX_BOOL: return 1;
+    case ONNX_INT16:
+    case ONNX_UINT16:
     case ONNX_FLOAT16: return 2;
+    case ONNX_INT32:
+    case ONNX_UINT32:
     case ONNX_FLOAT: return 4;
     case ONNX_INT64:
+    case ONNX_UINT64:
     case ONNX_DOUBLE: break;
   }
   return 8;

@@ -11,7 +11,8 @@
 
 /* TensorProto.DataType. */
 typedef enum OnnxType {
-  ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT64 = 7, ONNX_BOOL = 9, ONNX_FLOAT16 = 10, ONNX_DOUBLE = 11
+  ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_UINT16 = 4, ONNX_INT16 = 5, ONNX_INT32 = 6, ONNX_INT64 = 7,
+  ONNX_BOOL = 9, ONNX_FLOAT16 = 10, ONNX_DOUBLE = 11, ONNX_UINT32 = 12, ONNX_UINT64 = 13
 } OnnxType;
 
 enum { ONNX_NAME = 64, ONNX_RANK_MAX = 8, ONNX_ROWS = -1 /* as a dimension: as many as the caller gives */ };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "trainer/export/onnx_action.h"
 #include "trainer/export/onnx_encoder.h"
 #include "trainer/export/onnx_layer.h"
 #include "trainer/export/policy_facts.h"
@@ -153,26 +154,6 @@ static OnnxValue join_deviations(Onnx *onnx, const Agent *agent, OnnxValue mean)
   return onnx_concat(onnx, parts, 2, 1);
 }
 
-static OnnxValue likeliest_classes(Onnx *onnx, const OpsHead *head, OnnxValue logits) {
-  OnnxValue parts[OPS_FACTORS_MAX];
-  for (int f = 0, first = 0; f < head->factors; first += head->size[f++]) {
-    const OnnxValue own = onnx_columns(onnx, logits, first, first + head->size[f]);
-    parts[f] = onnx_node(onnx, "ArgMax", &own, 1, (OnnxAttribute[]){{.name = "axis", .number = 1}, {0}});
-  }
-  return onnx_concat(onnx, parts, (size_t)head->factors, 1);
-}
-
-static OnnxValue likeliest(Onnx *onnx, const OpsHead *head, OnnxValue logits) {
-  if (head->kind == OPS_MULTI_DISCRETE) return likeliest_classes(onnx, head, logits);
-  const OnnxValue at = onnx_columns(onnx, logits, 0, head->factors);
-  const double low = (double)head->low, high = (double)head->high;
-  if (head->kind == OPS_GAUSSIAN)
-    return isfinite(low) || isfinite(high) ? onnx_clip(onnx, at, ONNX_FLOAT, low, high) : at;
-  const OnnxValue half = onnx_real(onnx, ONNX_FLOAT, (high - low) / 2);
-  return onnx_2(onnx, "Add", onnx_2(onnx, "Mul", onnx_1(onnx, "Tanh", at), half),
-                onnx_real(onnx, ONNX_FLOAT, (high + low) / 2));
-}
-
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static void add_property(void *onnx, const char *key, const char *value) { onnx_property(onnx, key, value); }
@@ -183,10 +164,12 @@ int onnx_policy(const Player *player, CoreText *file) {
   TRY(onnx_encoder_check(&player->agent.encoder.shape));
   OnnxValue y = network(&onnx, &player->agent, observe(&onnx, player));
   if (head->kind == OPS_GAUSSIAN) y = join_deviations(&onnx, &player->agent, y);
-  const int64_t logits[] = {ONNX_ROWS, head->logits}, action[] = {ONNX_ROWS, head->factors};
-  onnx_output(&onnx, y, "logits", ONNX_FLOAT, logits, 2);
-  onnx_output(&onnx, likeliest(&onnx, head, y), "action",
-              ops_head_is_continuous(head) ? ONNX_FLOAT : ONNX_INT64, action, 2);
+  onnx_output(&onnx, y, "logits", ONNX_FLOAT, (int64_t[]){ONNX_ROWS, head->logits}, 2);
+  const int code = onnx_action(&onnx, head, player->env->action_space, y);
+  if (code != CORE_OK) {
+    onnx_free(&onnx);
+    return code;
+  }
   policy_facts(player, add_property, &onnx);
   return onnx_finish(&onnx, "policy", file);
 }

@@ -6,8 +6,8 @@
 #include "trainer/tools/player.h"
 
 /* Appends the model to `file`. Its input "observation" is [rows][env's observation_length] float32, or pixels
- * (onnx_encoder.h). Its outputs: "logits" [rows][n] float32, as sweepdb's Policy.logits has them; "action", of classes
- * [rows][factors] int64, else [rows][factors] float32 within the bounds. A policy with memory takes a step: its input
+ * (onnx_encoder.h). Its outputs: "logits" [rows][n] float32, as sweepdb's Policy.logits has them; "action", the
+ * likeliest as the environment's step takes it (onnx_action.h). A policy with memory takes a step: its input
  * "state" is [rows][2 net.memory_width], 0 at an episode's first step, and its output "next_state" that of the next.
  * Of SAPG it is the leader's policy. CORE_USAGE:
  * a network that can not be written yet, by the name of its setting. */
