@@ -18,7 +18,7 @@
 
 enum { EVALUATION_LIMIT = 10000 }; /* steps of an evaluation's attempt where the environment states no limit */
 enum { LOOK_NS = 50000 };         /* a core wakes in less than that */
-static const double CHECK_S = 10; /* that Gymnasium's checker may take */
+static const double CHECK_S = 20; /* that Gymnasium's checker may take */
 
 static const char GYM[] = "gym/", ENVPOOL[] = "envpool/";
 static const char *const prefixes[] = {GYM, "atari/", ENVPOOL};
@@ -282,8 +282,9 @@ static int check_spaces(const BridgeEnv *batch, const BridgeSpaces *spaces) {
     return core_error(CORE_USAGE, "%.100s: observations of %d numbers; at most %d are possible", batch->task,
                       spaces->observations, ENV_OBSERVATIONS_MAX);
   if (spaces->factors > OPS_FACTORS_MAX || spaces->values > OPS_FACTORS_MAX || logits > OPS_LOGITS_MAX)
-    return core_error(CORE_USAGE, "%.100s takes %d actions; at most %d, with %d classes together, can be had",
-                      batch->task, spaces->factors + spaces->values, OPS_FACTORS_MAX, OPS_LOGITS_MAX);
+    return core_error(CORE_USAGE, "%.100s takes %d actions with %d classes together; at most %d actions and %d classes "
+                      "are possible", batch->task, spaces->factors + spaces->values, logits, OPS_FACTORS_MAX,
+                      OPS_LOGITS_MAX);
   return CORE_OK;
 }
 

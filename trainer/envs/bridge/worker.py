@@ -150,6 +150,33 @@ def picture_of(space):
 # ---- environments: each has observations, factors or values, low, high, limit, name, reset(seeds), step(actions) ------
 
 
+RESET_PARTS, STEP_PARTS = ("observation", "info"), ("observation", "reward", "terminated", "truncated", "info")
+
+
+def parts_of(given, names, method, world):
+    """What reset or step gives: as many parts as there are names."""
+    if isinstance(given, (tuple, list)) and len(given) == len(names):
+        return given
+    count = f"{len(given)} values" if isinstance(given, (tuple, list)) else f"a {type(given).__name__}"
+    raise Problem(f"{method} of world {world} gave {count} instead of {', '.join(names)}, which Gymnasium has")
+
+
+def number_of(value, world, name):
+    """A number, an array or tensor of one, or whatever else is one."""
+    if isinstance(value, float):
+        return value
+    try:
+        if isinstance(value, (str, bytes)):
+            raise ValueError
+        return float(value if isinstance(value, int) else need("numpy").asarray(value).item())
+    except (TypeError, ValueError, OverflowError):
+        raise Problem(f"world {world} gave the {name} {value!r:.80}, which is no number") from None
+
+
+def truth_of(value, world, name):
+    return value if isinstance(value, bool) else value is not None and number_of(value, world, name) != 0
+
+
 def flat_box(gym, space):
     """Flattens a space to a Box of one row; None where its values have no fixed number."""
     try:
@@ -216,6 +243,8 @@ class Gym:
     def describe_actions(self, gym, space):
         numpy = need("numpy")
         self.factors, self.classes, self.values, self.low, self.high = 0, [], 0, -1.0, 1.0
+        if space.shape and 0 in space.shape:
+            raise Problem(f"actions of {space} have no numbers")
         self.start, self.shape, self.kind, self.action_space = 0, space.shape, space.dtype, space
         if isinstance(space, gym.spaces.Discrete):
             self.classes, self.start = [int(space.n)], int(space.start)
@@ -250,14 +279,18 @@ class Gym:
                 raise Problem(f"the environment changed the shape of its observations: world {world} gave {given.shape}, not "
                               f"{self.expected}")
             row[:] = given.ravel()
-        except (TypeError, ValueError, KeyError) as error:
+        except (TypeError, ValueError, LookupError) as error:
             raise Problem(f"world {world} gave an observation that is not in {self.space}: {error}") from None
 
     def reset(self, seeds):
         for world, (env, seed) in enumerate(zip(self.envs, seeds)):
             env.unwrapped.action_space.seed(seed)  # for environments that draw from their own spaces
             env.unwrapped.observation_space.seed(seed)
-            self.show(env.reset(seed=seed)[0], world, self.rows[world])
+            self.show(self.begin(world, seed=seed), world, self.rows[world])
+
+    def begin(self, world, **seed):
+        """The first observation of an episode."""
+        return parts_of(self.envs[world].reset(**seed), RESET_PARTS, "reset", world)[0]
 
     def translate(self, actions):
         """What the trainer gave [worlds][factors or values] as the environments take it: in the space, of its type."""
@@ -275,14 +308,12 @@ class Gym:
         rewards = numpy.zeros(worlds, "float64")
         terminated, truncated = numpy.zeros(worlds, bool), numpy.zeros(worlds, bool)
         for world, (env, action) in enumerate(zip(self.envs, self.translate(actions))):
-            observation, reward, terminated[world], truncated[world] = env.step(action)[:4]
-            try:
-                rewards[world] = float(numpy.asarray(reward).item())
-            except (TypeError, ValueError):
-                raise Problem(f"world {world} gave the reward {reward!r:.80}, which is no number") from None
+            observation, reward, ended, cut, _ = parts_of(env.step(action), STEP_PARTS, "step", world)
+            rewards[world] = number_of(reward, world, "reward")
+            terminated[world], truncated[world] = truth_of(ended, world, "end"), truth_of(cut, world, "end")
             if terminated[world] or truncated[world]:
                 self.show(observation, world, finals[world])
-                observation = env.reset()[0]
+                observation = self.begin(world)
             self.show(observation, world, self.rows[world])
         return None, rewards, terminated, truncated
 
