@@ -464,8 +464,6 @@ int main(void) {
     cmocka_unit_test(test_where_extremes), cmocka_unit_test(test_where_refusals),    cmocka_unit_test(test_groups),
     cmocka_unit_test(test_asked_groups),      cmocka_unit_test(test_labels_within_sweeps),
     cmocka_unit_test(test_groups_are_merged), cmocka_unit_test(test_labels_are_unique),
-    cmocka_unit_test(test_labels_within_sweeps),
-      cmocka_unit_test(test_groups_are_merged),
     cmocka_unit_test(test_refused_files),     cmocka_unit_test(test_empty_database),
     cmocka_unit_test(test_curve_average),     cmocka_unit_test(test_curve_geometric),
     cmocka_unit_test(test_several_sweeps),
