@@ -54,3 +54,61 @@ void core_protobuf_ints(CoreText *message, int field, const int64_t *values, siz
 void core_protobuf_doubles(CoreText *message, int field, const double *values, size_t count) {
   core_protobuf_bytes(message, field, values, count * sizeof *values);
 }
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+bool core_protobuf_next_varint(const unsigned char **at, const unsigned char *end, uint64_t *value) {
+  const unsigned char *c = *at;
+  *value = 0;
+  for (int shift = 0; c < end && shift < 64; shift += 7) {
+    *value |= (uint64_t)(*c & 0x7f) << shift;
+    if (*c++ & 0x80) continue;
+    *at = c;
+    return true;
+  }
+  return false;
+}
+
+/* Bytes of a fixed number, little-endian. */
+static bool take_fixed(const unsigned char **at, const unsigned char *end, size_t size, uint64_t *value) {
+  *value = 0;
+  if ((size_t)(end - *at) < size) return false;
+  memcpy(value, *at, size);
+  *at += size;
+  return true;
+}
+
+bool core_protobuf_next(const unsigned char **at, const unsigned char *end, CoreProtobufField *field) {
+  const unsigned char *c = *at;
+  uint64_t tag_value, size;
+  *field = (CoreProtobufField){0};
+  if (!core_protobuf_next_varint(&c, end, &tag_value)) return false;
+  field->number = tag_value >> 3;
+  field->wire = (CoreProtobufWire)(tag_value & 7);
+  if (field->wire == CORE_PROTOBUF_VARINT) {
+    if (!core_protobuf_next_varint(&c, end, &field->integer)) return false;
+  } else if (field->wire == CORE_PROTOBUF_FIXED_64 || field->wire == CORE_PROTOBUF_FIXED_32) {
+    if (!take_fixed(&c, end, field->wire == CORE_PROTOBUF_FIXED_64 ? 8 : 4, &field->integer)) return false;
+  } else if (field->wire == CORE_PROTOBUF_LENGTH) {
+    if (!core_protobuf_next_varint(&c, end, &size) || size > (size_t)(end - c)) return false;
+    field->bytes = c;
+    field->size = (size_t)size;
+    c += size;
+  } else {
+    return false; /* groups, which nobody writes any more */
+  }
+  *at = c;
+  return true;
+}
+
+double core_protobuf_real(const CoreProtobufField *field) {
+  float single;
+  double real;
+  if (field->wire == CORE_PROTOBUF_FIXED_32) {
+    const uint32_t bits = (uint32_t)field->integer;
+    memcpy(&single, &bits, sizeof single);
+    return single;
+  }
+  memcpy(&real, &field->integer, sizeof real);
+  return real;
+}

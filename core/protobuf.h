@@ -1,4 +1,4 @@
-/* Protocol buffers, to write only (protobuf.dev/programming-guides/encoding). A message is a CoreText that holds its
+/* Protocol buffers (protobuf.dev/programming-guides/encoding). A message is a CoreText that holds its
  * fields one after the other; a message inside of another is made first and then put there.
  *
  *   CoreText inner = {0}, outer = {0};
@@ -8,6 +8,7 @@
  * `field` is the field's number in the .proto file, 1 or more. */
 #ifndef CORE_PROTOBUF_H
 #define CORE_PROTOBUF_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/text.h"
@@ -21,5 +22,26 @@ void core_protobuf_message(CoreText *message, int field, CoreText *inner);
 /* repeated int64, repeated double: packed, as readers of proto2 and of proto3 take them. */
 void core_protobuf_ints(CoreText *message, int field, const int64_t *values, size_t count);
 void core_protobuf_doubles(CoreText *message, int field, const double *values, size_t count);
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+typedef enum CoreProtobufWire {
+  CORE_PROTOBUF_VARINT = 0, CORE_PROTOBUF_FIXED_64 = 1, CORE_PROTOBUF_LENGTH = 2, CORE_PROTOBUF_FIXED_32 = 5
+} CoreProtobufWire;
+
+typedef struct CoreProtobufField {
+  uint64_t number;
+  CoreProtobufWire wire;
+  uint64_t integer;             /* of a varint, or the bits of a fixed number */
+  const unsigned char *bytes;   /* of a text, message or packed list: `size` bytes of the message that is read */
+  size_t size;
+} CoreProtobufField;
+
+/* Takes the next field off a message of bytes *at to `end`. False: at the end (*at == end), or damaged (*at < end). */
+bool core_protobuf_next(const unsigned char **at, const unsigned char *end, CoreProtobufField *field);
+/* Takes a varint of a packed list. False: at the end, or damaged. */
+bool core_protobuf_next_varint(const unsigned char **at, const unsigned char *end, uint64_t *value);
+/* The number whose bits a fixed field holds: a float of 32 bits, a double of 64. */
+double core_protobuf_real(const CoreProtobufField *field);
 
 #endif

@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
     {"unbundle", "unpack such a file and check it", sweep_unbundle},
     {"doctor", "what this machine and its cluster lack for sweeps, and what to change", sweep_doctor},
     {"task", "what Slurm's array tasks execute; not for people", sweep_task},
+    {"supervise", "what starts the command of a [program] and records its metrics; not for people", sweep_supervise},
     {"rebuild", "make results.db anew from the run logs", sweep_rebuild},
     {0}};
   static const CoreProgram program = {

@@ -36,7 +36,7 @@ typedef struct Settings {
 /* ---- the x axis ------------------------------------------------------------------------------------------------- */
 
 static double number_of(const CoreConfig *config, const CoreConfigRow *row) {
-  const void *value = (const char *)config + row->offset;
+  const void *value = core_config_field(config, row);
   return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 

@@ -28,7 +28,7 @@ int analysis_group_compare(const CoreConfig *a, const CoreConfig *b, const CoreC
   bool used = analysis_key_applies(a, row);
   if (used != analysis_key_applies(b, row)) return used ? 1 : -1;
   if (!used) return 0;
-  const void *left = (const char *)a + row->offset, *right = (const char *)b + row->offset;
+  const void *left = core_config_field(a, row), *right = core_config_field(b, row);
   switch (row->kind) {
     case CORE_CONFIG_INT: {
       int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
@@ -172,6 +172,7 @@ static void sort_groups(const AnalysisSelection *selection, AnalysisGrouping *gr
 /* ppo_ewma -> PPO-EWMA */
 static char *algorithm_name(const CoreConfig *config) {
   char *name = core_text_duplicate(config->algo.name);
+  if (config->program) return name;
   for (char *c = name; *c; c++) *c = *c == '_' ? '-' : (char)toupper((unsigned char)*c);
   return name;
 }

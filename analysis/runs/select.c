@@ -13,6 +13,7 @@
 #include "analysis/runs/annotated.h"
 #include "analysis/runs/codes.h"
 #include "analysis/runs/parents.h"
+#include "analysis/runs/programs.h"
 #include "analysis/runs/sweep_names.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -62,7 +63,7 @@ const char *analysis_database_choose(const char *const *operands, size_t count) 
   return path;
 }
 
-int analysis_database_open(const char *path, StoreDatabase **database) {
+static int open_database(const char *path, StoreDatabase **database) {
   char root[CORE_PATH_MAX];
   if (!core_files_exists(path)) {
     return core_error(CORE_USAGE, "%s: no such file; name the results.db of a workspace (`sweep submit` makes one, "
@@ -79,6 +80,13 @@ int analysis_database_open(const char *path, StoreDatabase **database) {
   return CORE_OK;
 }
 
+int analysis_database_open(const char *path, StoreDatabase **database) {
+  TRY(open_database(path, database));
+  const int code = analysis_programs_know(*database);
+  if (code != CORE_OK) store_database_close(database);
+  return code;
+}
+
 /* ---- keys and values -------------------------------------------------------------------------------------------- */
 
 int analysis_find_key(const char *name, const CoreConfigRow **row) {
@@ -86,6 +94,7 @@ int analysis_find_key(const char *name, const CoreConfigRow **row) {
   const CoreConfigRow *rows = core_config_rows(&count);
   *row = core_config_find(name);
   const CoreConfigRow *second = NULL;
+  if (*row && (*row)->is_program) return CORE_OK; /* what a program calls so by name */
   for (size_t i = 0; i < count && !strchr(name, '.'); i++) {
     bool match = strcmp(rows[i].key, name) == 0 || strcmp(analysis_key_name(&rows[i]), name) == 0;
     if (match && *row && !second) second = &rows[i];
@@ -147,9 +156,9 @@ int analysis_config_from_json(const char *text, CoreConfig *config) {
   if (!root) return core_error(CORE_FAIL, "the configuration is no JSON: %s", fault.text);
   size_t count;
   const CoreConfigRow *rows = core_config_rows(&count);
-  int code = CORE_OK;
   *config = core_config_default();
-  for (size_t i = 0; i < count && code == CORE_OK; i++) {
+  int code = analysis_program_take(root, config);
+  for (size_t i = 0; i < count && code == CORE_OK && !config->program; i++) {
     const json_t *value = json_object_get(json_object_get(root, rows[i].section), rows[i].key);
     if (value) code = set_from_json(config, &rows[i], value);
   }
@@ -296,7 +305,7 @@ static int condition_parse(const char *given, Condition *condition) {
 }
 
 static double number_at(const CoreConfig *config, const CoreConfigRow *row) {
-  const void *value = (const char *)config + row->offset;
+  const void *value = core_config_field(config, row);
   return row->kind == CORE_CONFIG_INT ? (double)*(const int64_t *)value : *(const double *)value;
 }
 

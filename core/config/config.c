@@ -7,11 +7,13 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/config/config_internal.h"
+#include "core/config/script_internal.h"
 #include "core/unicode.h"
 
 /* ---- the table ------------------------------------------------------------------------------------------------ */
@@ -30,11 +32,14 @@
 #define BOOL(s, k, default_, identity_, help_) ROW(s, k, BOOL, 0, 1, NULL, "", identity_, help_)
 #define ENUM(s, k, default_, choices_, identity_, help_) ROW(s, k, ENUM, 0, 0, choices_, "", identity_, help_)
 #define TEXT(s, k, default_, identity_, help_) ROW(s, k, STRING, 0, 0, NULL, "", identity_, help_)
-/* Not const: `def` is filled in by prepare(), from the values themselves. */
-static CoreConfigRow rows[] = {
+static const CoreConfigRow own_rows[] = {
 #include "core/config/config.def"
 };
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
+enum { ROW_COUNT = sizeof own_rows / sizeof *own_rows, PROGRAM_ROWS_MAX = 2048 };
+/* Not const: `def` is filled in by prepare(), from the values themselves, and programs' settings follow. */
+static CoreConfigRow rows[ROW_COUNT + PROGRAM_ROWS_MAX];
+static atomic_size_t row_count = ROW_COUNT;
+static pthread_mutex_t growing = PTHREAD_MUTEX_INITIALIZER;
 #undef SECTION
 #undef END_SECTION
 #undef INT
@@ -75,10 +80,10 @@ enum { SECTION_COUNT = sizeof sections / sizeof *sections };
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-enum { SLOT_COUNT = 512 };
-_Static_assert(ROW_COUNT < SLOT_COUNT / 2 && ROW_COUNT < 256, "the table of names is too full, or an index no byte");
+enum { SLOT_COUNT = 8192 };
+_Static_assert(ROW_COUNT + PROGRAM_ROWS_MAX < SLOT_COUNT / 2, "the table of names is too full");
 
-static uint8_t slots[SLOT_COUNT]; /* 0: free, else 1 + the row's index */
+static _Atomic uint16_t slots[SLOT_COUNT]; /* 0: free, else 1 + the row's index */
 static const char *names[ROW_COUNT];
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
@@ -89,12 +94,17 @@ static uint32_t hash_name(const char *name) {
   return hash ^ hash >> 15;
 }
 
+static void add_name(size_t row) {
+  uint32_t slot = hash_name(rows[row].name) % SLOT_COUNT;
+  while (slots[slot]) slot = (slot + 1) % SLOT_COUNT;
+  slots[slot] = (uint16_t)(row + 1);
+}
+
 static void prepare(void) {
   CoreText text = {0};
+  memcpy(rows, own_rows, sizeof own_rows);
   for (size_t i = 0; i < ROW_COUNT; i++) {
-    uint32_t slot = hash_name(rows[i].name) % SLOT_COUNT;
-    while (slots[slot]) slot = (slot + 1) % SLOT_COUNT;
-    slots[slot] = (uint8_t)(i + 1);
+    add_name(i);
     names[i] = rows[i].name;
     core_text_clear(&text);
     /* Lives as long as the process. */
@@ -108,6 +118,12 @@ static void prepare(void) {
 }
 
 const CoreConfigRow *core_config_rows(size_t *count) {
+  pthread_once(&prepared, prepare);
+  *count = row_count;
+  return rows;
+}
+
+const CoreConfigRow *core_config_own_rows(size_t *count) {
   pthread_once(&prepared, prepare);
   *count = ROW_COUNT;
   return rows;
@@ -126,6 +142,35 @@ const CoreConfigRow *core_config_find(const char *name) {
     if (strcmp(row->name, name) == 0) return row;
   }
   return NULL;
+}
+
+static bool is_number(CoreConfigKind kind) { return kind == CORE_CONFIG_INT || kind == CORE_CONFIG_REAL; }
+
+static CoreConfigKind wider_kind(CoreConfigKind a, CoreConfigKind b) {
+  if (a == b) return a;
+  return is_number(a) && is_number(b) ? CORE_CONFIG_REAL : CORE_CONFIG_STRING;
+}
+
+const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKind kind, const char *choices,
+                                                 const char *def, bool widens) {
+  pthread_mutex_lock(&growing);
+  CoreConfigRow *row = (CoreConfigRow *)core_config_find(name);
+  if (row && row->is_program) {
+    row->kind = widens ? wider_kind(row->kind, kind) : kind;
+    row->choices = choices;
+    row->def = def;
+  } else if (!row && row_count < ROW_COUNT + PROGRAM_ROWS_MAX) {
+    row = &rows[row_count];
+    *row = (CoreConfigRow){.name = name, .section = "settings", .key = name, .kind = kind, .lowest = -INFINITY,
+                           .highest = INFINITY, .choices = choices, .unit = "", .help = "", .def = def,
+                           .identity = true, .is_program = true};
+    add_name(row_count);
+    row_count++;
+  } else {
+    row = NULL;
+  }
+  pthread_mutex_unlock(&growing);
+  return row;
 }
 
 /* The nearest name; failing that, the name whose key alone is nearest to what follows the last dot ("epsilon",
@@ -250,7 +295,24 @@ static int set_text(char *field, const CoreConfigRow *row, const char *text) {
   return CORE_OK;
 }
 
+/* A configuration without a program, as those that only check a value, takes the row's kind for the program's. */
+static int set_program(CoreConfig *config, const CoreConfigRow *row, const char *text) {
+  if (config->program) return core_script_set(config, row->name, text);
+  CoreScriptDraft *draft = core_script_draft();
+  const CoreScript *program;
+  int code = core_script_draft_add(draft, row->name, row->kind, row->choices, row->def);
+  if (code == CORE_OK) code = core_script_intern(draft, &program);
+  core_script_draft_free(&draft);
+  TRY(code);
+  CoreConfig scratch = *config;
+  core_script_attach(&scratch, program);
+  TRY(core_script_set(&scratch, row->name, text));
+  *config = scratch;
+  return CORE_OK;
+}
+
 static int set_row(CoreConfig *config, const CoreConfigRow *row, const char *text) {
+  if (row->is_program) return set_program(config, row, text);
   void *field = (char *)config + row->offset;
   switch (row->kind) {
     case CORE_CONFIG_INT: return set_int(field, row, text);
@@ -265,6 +327,7 @@ static int set_row(CoreConfig *config, const CoreConfigRow *row, const char *tex
 
 int core_config_set(CoreConfig *config, const char *name, const char *value) {
   const CoreConfigRow *row = core_config_find(name);
+  if (config->program && (!row || row->is_program)) return core_script_set(config, name, value);
   return row ? set_row(config, row, value) : unknown_name(name);
 }
 
@@ -324,11 +387,15 @@ int core_config_read(const char *path, CoreConfig *config) {
   int lines[ROW_COUNT] = {0}, code = CORE_OK;
   CoreConfig result = *config; /* `config` stays as it was when the file is bad */
   pthread_once(&prepared, prepare);
+  const CoreScript *program = NULL;
   TRY(core_ini_read(path, &ini));
+  code = core_script_read(&ini, &program);
   for (size_t i = 0; i < ini.count && code == CORE_OK; i++) {
     const CoreIniEntry *entry = &ini.entries[i];
+    if (program && core_script_is_section(entry->section)) continue;
     code = entry->key ? read_entry(&ini, entry, lines, &result) : check_section(&ini, entry);
   }
+  core_script_attach(&result, program);
   if (code == CORE_OK) *config = result;
   core_ini_free(&ini);
   return code;

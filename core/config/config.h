@@ -13,6 +13,8 @@
 enum { CORE_CONFIG_TEXT = 256, CORE_RUN_ID = 17 /* 16 hex digits and NUL */ };
 enum { CORE_CONFIG_LAYERS_MAX = 16, CORE_CONFIG_WIDTH_MAX = 16384 }; /* of a tower or a trunk */
 
+typedef struct CoreScript CoreScript; /* core/config/script.h */
+
 /* config.env.num, config.ppo.epsilon, ... */
 typedef struct CoreConfig {
 #define SECTION(section, help) struct {
@@ -30,6 +32,7 @@ typedef struct CoreConfig {
 #undef BOOL
 #undef ENUM
 #undef TEXT
+  const CoreScript *program; /* somebody else's program, which is run instead of the trainer; NULL: none */
 } CoreConfig;
 
 typedef enum CoreConfigKind {
@@ -40,15 +43,19 @@ typedef struct CoreConfigRow {
   const char *name;      /* "ppo.epsilon" */
   const char *section, *key;
   CoreConfigKind kind;
-  size_t offset;         /* into CoreConfig */
+  size_t offset;         /* into CoreConfig; of no meaning where is_program */
   double lowest, highest;
   const char *choices;   /* "ppo|ppo_ewma" for enums, else NULL */
   const char *unit, *help, *def; /* def: the default as canonical text */
   bool identity;         /* part of the run id */
+  bool is_program;       /* a setting of [settings] (core/config/script.h): section "settings", name and key alike */
 } CoreConfigRow;
 
 CoreConfig core_config_default(void);
+/* The table, and behind it the settings of all programs that this process has met. Grows, never moves. */
 const CoreConfigRow *core_config_rows(size_t *count);
+/* The table alone. */
+const CoreConfigRow *core_config_own_rows(size_t *count);
 const CoreConfigRow *core_config_find(const char *name);       /* NULL when unknown */
 
 /* Sets one value from text, numbers also with a suffix (50k is 50000, and gives the same id); `config` stays as it was
@@ -95,6 +102,9 @@ typedef struct CoreConfigJson {
 const char *core_config_json(CoreConfigJson *json, const CoreConfig *config);
 void core_config_json_free(CoreConfigJson *json);
 
+/* Pointer to a setting's value, of the type that row->kind says: int64_t, double, bool or text. A configuration that
+ * lacks a program's setting has 0 or "". */
+const void *core_config_field(const CoreConfig *config, const CoreConfigRow *row);
 /* Has the setting the same value in both? */
 bool core_config_same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row);
 

@@ -227,6 +227,7 @@ int64_t core_config_sequence_length(const CoreConfig *config) {
 
 int core_config_check(const CoreConfig *config) {
   CoreOrigin origin;
+  if (config->program) return CORE_OK; /* script.h has looked at it */
   TRY(check_memory(config));
   if (core_config_has_no_worlds(config)) return check_without_worlds(config);
   TRY(check_actions(config));

@@ -12,10 +12,10 @@ extern const CoreConfig core_config_defaults;
 
 const CoreConfigSection *core_config_sections(size_t *count);
 
-/* A field of the kind that the row says. */
-static inline const void *core_config_field(const CoreConfig *config, const CoreConfigRow *row) {
-  return (const char *)config + row->offset;
-}
+/* Adds a row for a program's setting, or finds the one of that name. A row takes the kind of the program that was read
+ * last; with `widens` one that goes with both. NULL: the table is full. */
+const CoreConfigRow *core_config_add_program_row(const char *name, CoreConfigKind kind, const char *choices,
+                                                 const char *def, bool widens);
 
 /* Is the text one of "a|b|mujoco/...", where the last stands for any name behind mujoco/? */
 bool core_config_is_choice(const char *choices, const char *text);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/config/config_internal.h"
+#include "core/config/script.h"
 #include "core/memory.h"
 
 typedef struct Rule {
@@ -56,7 +57,7 @@ static bool names_row(const char *name, size_t length, const CoreConfigRow *row)
 /* rule RULE_COUNT: FREE */
 static void prepare_name(size_t rule, const char *name, size_t length) {
   size_t count, found = 0;
-  const CoreConfigRow *rows = core_config_rows(&count);
+  const CoreConfigRow *rows = core_config_own_rows(&count);
   for (size_t i = 0; i < count; i++) {
     if (!names_row(name, length, &rows[i])) continue;
     if (rule == RULE_COUNT) is_free[i] = true;
@@ -76,7 +77,7 @@ static void prepare_names(size_t rule, const char *names) {
 
 static void prepare(void) {
   size_t count;
-  core_config_rows(&count);
+  core_config_own_rows(&count);
   rules_of = core_memory_zero_allocate(count, sizeof *rules_of); /* both live as long as the process */
   is_free = core_memory_zero_allocate(count, sizeof *is_free);
   for (size_t r = 0; r < RULE_COUNT; r++) {
@@ -101,7 +102,7 @@ static bool has_value(const CoreConfig *config, size_t rule) {
 /* The first rule that keeps the setting from being read; RULE_COUNT: none. */
 static size_t forbidding(const CoreConfig *config, const CoreConfigRow *row) {
   size_t count;
-  const CoreConfigRow *rows = core_config_rows(&count);
+  const CoreConfigRow *rows = core_config_own_rows(&count);
   pthread_once(&prepared, prepare);
   for (uint64_t left = rules_of[row - rows]; left; left &= left - 1) {
     const size_t rule = (size_t)__builtin_ctzll(left);
@@ -113,7 +114,14 @@ static size_t forbidding(const CoreConfig *config, const CoreConfigRow *row) {
   return RULE_COUNT;
 }
 
+/* Of the table a program has its seed, and as algorithm its name. */
+static bool is_read_by_program(const CoreConfig *config, const CoreConfigRow *row) {
+  if (row->is_program) return core_script_value(config->program, row) != NULL;
+  return strcmp(row->name, "train.seed") == 0 || strcmp(row->name, "algo.name") == 0;
+}
+
 bool core_config_is_read(const CoreConfig *config, const CoreConfigRow *row) {
+  if (config->program || row->is_program) return is_read_by_program(config, row);
   return forbidding(config, row) == RULE_COUNT;
 }
 
@@ -128,6 +136,10 @@ static void append_choices(const char *values, CoreText *text) {
 }
 
 void core_config_why_unread(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  if (config->program || row->is_program) {
+    core_text_appendf(text, "%s is a setting of %s", row->name, row->is_program ? "another program" : "the trainer");
+    return;
+  }
   const size_t rule = forbidding(config, row);
   CoreText value = {0};
   if (rule == RULE_COUNT) return;
@@ -139,6 +151,10 @@ void core_config_why_unread(const CoreConfig *config, const CoreConfigRow *row, 
 }
 
 void core_config_append_remedy(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  if (config->program || row->is_program) {
+    core_text_append(text, "take it out");
+    return;
+  }
   const size_t rule = forbidding(config, row);
   if (rule == RULE_COUNT) return;
   if (rules[rule].only)
@@ -150,10 +166,14 @@ void core_config_append_remedy(const CoreConfig *config, const CoreConfigRow *ro
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 void core_config_cell(const CoreConfig *config, CoreText *text) {
+  if (config->program) {
+    core_script_canonical(config, false, text);
+    return;
+  }
   CoreConfig resolved;
   CoreText value = {0};
   size_t count;
-  const CoreConfigRow *row = core_config_rows(&count), *seed = core_config_find("train.seed");
+  const CoreConfigRow *row = core_config_own_rows(&count), *seed = core_config_find("train.seed");
   const bool scaled = core_config_is_scaled(config) && core_config_resolve(config, &resolved) == CORE_OK;
   const CoreConfig *as_run = scaled ? &resolved : config;
   for (const CoreConfigRow *end = row + count; row < end; row++) {
@@ -177,9 +197,10 @@ void core_config_cell_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
 void core_config_start_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   CoreText text = {0}, value = {0};
   size_t count;
-  const CoreConfigRow *rows = core_config_rows(&count);
+  const CoreConfigRow *rows = core_config_own_rows(&count);
   pthread_once(&prepared, prepare);
-  for (size_t i = 0; i < count; i++)
+  if (config->program) core_script_canonical(config, false, &text);
+  for (size_t i = 0; i < count && !config->program; i++)
     if (!is_free[i] && !core_config_same_value(config, &core_config_defaults, &rows[i]))
       core_text_appendf(&text, "%s=%s\n", rows[i].name, core_config_get(config, &rows[i], &value));
   core_config_hash(&text, id);

@@ -69,7 +69,9 @@ static int scale(CoreConfig *config) {
   return scale_rate("pqn.learning_rate", &config->pqn.learning_rate, scaling.rate);
 }
 
-bool core_config_has_no_worlds(const CoreConfig *config) { return strcmp(config->algo.name, "noisy_sgd") == 0; }
+bool core_config_has_no_worlds(const CoreConfig *config) {
+  return !config->program && strcmp(config->algo.name, "noisy_sgd") == 0;
+}
 
 bool core_config_has_curriculum(const CoreConfig *config) { return strcmp(config->env.curriculum, "none") != 0; }
 
@@ -88,7 +90,7 @@ int core_config_resolve(const CoreConfig *config, CoreConfig *resolved) {
 }
 
 int64_t core_config_transitions_per_iteration(const CoreConfig *config) {
-  if (core_config_has_no_worlds(config)) return 1; /* a step is an iteration */
+  if (core_config_has_no_worlds(config) || config->program) return 1; /* a step is an iteration */
   double worlds = (double)config->env.num * (core_config_is_scaled(config) ? config->scale.factor : 1);
   return (int64_t)fmax(1, round(worlds)) * config->ppo.num_steps;
 }

@@ -6,13 +6,39 @@
 #include <string.h>
 
 #include "core/config/config_internal.h"
+#include "core/config/script.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/terminal.h"
 
 /* ---- values --------------------------------------------------------------------------------------------------- */
 
+/* Numbers of a program's setting are those of its text, whatever the row's kind has become since. */
+static const void *program_field(const CoreConfig *config, const CoreConfigRow *row) {
+  static const int64_t no_integer;
+  static const double no_real;
+  const CoreScriptValue *value = core_script_value(config->program, row);
+  switch (row->kind) {
+    case CORE_CONFIG_INT: return value ? &value->integer : &no_integer;
+    case CORE_CONFIG_REAL: return value ? &value->real : &no_real;
+    case CORE_CONFIG_BOOL:
+    case CORE_CONFIG_ENUM:
+    case CORE_CONFIG_STRING: break;
+  }
+  return value ? value->text : "";
+}
+
+const void *core_config_field(const CoreConfig *config, const CoreConfigRow *row) {
+  return row->is_program ? program_field(config, row) : (const char *)config + row->offset;
+}
+
 const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, CoreText *text) {
+  if (row->is_program) {
+    const CoreScriptValue *value = core_script_value(config->program, row);
+    core_text_clear(text);
+    core_text_append(text, value ? value->text : "");
+    return core_text_string(text);
+  }
   const void *field = core_config_field(config, row);
   char number[32];
   core_text_clear(text);
@@ -27,6 +53,7 @@ const char *core_config_get(const CoreConfig *config, const CoreConfigRow *row, 
 }
 
 bool core_config_same_value(const CoreConfig *a, const CoreConfig *b, const CoreConfigRow *row) {
+  if (row->is_program) return core_script_value(a->program, row) == core_script_value(b->program, row);
   const void *x = core_config_field(a, row), *y = core_config_field(b, row);
   switch (row->kind) {
     case CORE_CONFIG_INT: return *(const int64_t *)x == *(const int64_t *)y;
@@ -51,8 +78,9 @@ void core_config_hash(const CoreText *canonical, char id[CORE_RUN_ID]) {
 void core_config_id(const CoreConfig *config, char id[CORE_RUN_ID]) {
   CoreText canonical = {0}, value = {0};
   size_t count;
-  const CoreConfigRow *row = core_config_rows(&count);
-  for (const CoreConfigRow *end = row + count; row < end; row++) {
+  const CoreConfigRow *row = core_config_own_rows(&count);
+  if (config->program) core_script_canonical(config, true, &canonical);
+  for (const CoreConfigRow *end = row + count; row < end && !config->program; row++) {
     if (!row->identity || core_config_same_value(config, &core_config_defaults, row)) continue;
     core_text_append(&canonical, row->name);
     core_text_append(&canonical, "=");
@@ -84,7 +112,13 @@ static void append_ini_value(CoreText *text, const char *value) {
 
 void core_config_to_ini(const CoreConfig *config, CoreText *text) {
   size_t row_count, section_count;
-  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigRow *rows = core_config_own_rows(&row_count);
+  if (config->program) {
+    core_script_to_ini(config->program, text);
+    core_text_appendf(text, "\n[train]\nseed = %lld\nthreads = %lld\n", (long long)config->train.seed,
+                      (long long)config->train.threads);
+    return;
+  }
   const CoreConfigSection *section = core_config_sections(&section_count);
   CoreText value = {0};
   for (const CoreConfigSection *end = section + section_count; section < end; section++) {
@@ -148,7 +182,12 @@ void core_config_to_json(const CoreConfig *config, CoreText *text) {
 
 const char *core_config_json(CoreConfigJson *json, const CoreConfig *config) {
   size_t count, from = 0; /* of a row in the last text */
-  const CoreConfigRow *rows = core_config_rows(&count);
+  const CoreConfigRow *rows = core_config_own_rows(&count);
+  if (config->program) {
+    core_text_clear(&json->spare);
+    core_script_to_json(config, &json->spare);
+    return core_text_string(&json->spare);
+  }
   CoreText text = json->spare, value = {0};
   const bool known = json->ends != NULL;
   if (!known) json->ends = core_memory_zero_allocate(count, sizeof *json->ends);
@@ -253,7 +292,8 @@ void core_config_to_markdown(CoreText *text) {
 }
 
 json_t *core_config_setting_json(const CoreConfig *config, const CoreConfigRow *row) {
-  const void *field = (const char *)config + row->offset;
+  if (row->is_program && !core_script_value(config->program, row)) return json_null();
+  const void *field = core_config_field(config, row);
   CoreText text = {0};
   switch (row->kind) {
     case CORE_CONFIG_INT: return json_integer(*(const int64_t *)field);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/config/script.h"
 #include "core/process.h"
 #include "core/program.h"
 
@@ -283,12 +284,62 @@ static int find_in_build(const CoreConfig *config, Draft *draft) {
   return add_given_files(config, draft);
 }
 
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+/* The files of [program] code. */
+static int add_script_files(const CoreScript *program, Draft *draft) {
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], *rest;
+  TRY(core_script_folder(program, folder));
+  char *names = core_text_duplicate(core_script_text(program, CORE_SCRIPT_code));
+  int code = CORE_OK;
+  for (char *name = strtok_r(names, " \t", &rest); name && code == CORE_OK; name = strtok_r(NULL, " \t", &rest)) {
+    if (strcmp(name, "none") == 0) continue;
+    code = *name == '/' ? core_files_path(path, "%s", name) : core_files_path(path, "%s/%s", folder, name);
+    if (code == CORE_OK) code = add_file(draft, name, path);
+    if (code != CORE_OK) code = core_error_context(CORE_USAGE, "[program] code");
+  }
+  free(names);
+  return code;
+}
+
+int store_code_script_hash(const CoreScript *program, char hash[STORE_CODE_HASH]) {
+  Draft draft = {0};
+  *hash = '\0';
+  const int code = add_script_files(program, &draft);
+  if (code == CORE_OK && draft.lines.length > 0) store_code_hash_bytes(draft.lines.data, draft.lines.length, hash);
+  free_draft(&draft);
+  return code;
+}
+
+/* What would be executed: texts that name it, where, and the files. */
+static int find_in_script(const CoreScript *program, Draft *draft) {
+  static const CoreScriptKey keys[] = {CORE_SCRIPT_command, CORE_SCRIPT_setup, CORE_SCRIPT_resume, CORE_SCRIPT_cwd,
+                                       CORE_SCRIPT_folder};
+  const char *setup = core_script_text(program, CORE_SCRIPT_setup);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    core_text_appendf(&draft->brought, "%d\t%s\n", (int)keys[i], core_script_text(program, keys[i]));
+  core_text_appendf(&draft->files, "the command `%.300s`%s%.300s%s in %.300s",
+                    core_script_text(program, CORE_SCRIPT_command), *setup ? " after `" : "", setup, *setup ? "`" : "",
+                    core_script_text(program, CORE_SCRIPT_folder));
+  draft->runs = true;
+  draft->file_count++;
+  TRY(add_script_files(program, draft));
+  const char *recorded = core_script_text(program, CORE_SCRIPT_code_hash);
+  char hash[STORE_CODE_HASH] = "";
+  if (draft->lines.length > 0) store_code_hash_bytes(draft->lines.data, draft->lines.length, hash);
+  if (!*recorded || strcmp(hash, recorded) == 0) return CORE_OK;
+  return core_error(CORE_USAGE, "the files of [program] code (%s) were edited since the sweep was submitted; submit "
+                    "its experiment file again, which makes new runs, or restore them",
+                    core_script_text(program, CORE_SCRIPT_code));
+}
+
 /* ---- interface --------------------------------------------------------------------------------------------------- */
 
 static int find(const CoreConfig *config, StoreCode *code) {
   Draft draft = {0};
   int result;
-  if (store_code_needs_python(config->env.task)) result = find_in_python(config, &draft);
+  if (config->program) result = find_in_script(config->program, &draft);
+  else if (store_code_needs_python(config->env.task)) result = find_in_python(config, &draft);
   else if (strncmp(config->env.task, library_prefix, strlen(library_prefix)) == 0)
     result = find_in_library(config, &draft);
   else result = find_in_build(config, &draft);
@@ -313,6 +364,8 @@ int store_code_find(const CoreConfig *config, const StoreCode **code) {
   CoreText key = {0};
   core_text_appendf(&key, "%s\n%s\n%s\n%s", config->env.task, config->env.python, config->env.code,
                     config->env.folder);
+  for (int text = 0; config->program && text < CORE_SCRIPT_KEYS; text++)
+    core_text_appendf(&key, "\n%s", core_script_text(config->program, (CoreScriptKey)text));
   for (size_t i = 0; i < found_count; i++) {
     if (strcmp(found[i].key, key.data) != 0) continue;
     core_text_free(&key);

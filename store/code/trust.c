@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/config/script.h"
 #include "core/log.h"
 #include "store/code/code.h"
 
@@ -117,7 +118,7 @@ int store_trust_look_at_python(const CoreConfig *config, bool grant, char messag
   char path[CORE_PATH_MAX], usual[CORE_PATH_MAX], named[CORE_PATH_MAX], hash[STORE_CODE_HASH];
   CoreText text = {0};
   *message = '\0';
-  if (!*config->env.python || !store_code_needs_python(config->env.task)) return CORE_OK;
+  if (config->program || !*config->env.python || !store_code_needs_python(config->env.task)) return CORE_OK;
   const char *program = store_code_python(config->env.python, named);
   if (!store_code_find_program(program, path)) {
     if (program == named)
@@ -146,6 +147,9 @@ int store_trust_look(const CoreConfig *config, bool grant, char message[STORE_TR
   if (*message) return CORE_OK; /* it would be started to find the module */
   TRY(store_code_find(config, &code));
   if (!*code->brought) return CORE_OK;
+  if (config->program)
+    return look_up("program.command", core_script_text(config->program, CORE_SCRIPT_command), code->files,
+                   code->brought, grant, message);
   return look_up("env.task", config->env.task, code->files, code->brought, grant, message);
 }
 

@@ -72,11 +72,11 @@ static bool is_first_start(const SweepArrayTask *task, const SweepRecord *record
 }
 
 /* The record says that it starts before it does. */
-static int begin(const SweepArrayTask *task, size_t place, SweepAttempt *attempt, bool from_start) {
+static int begin(const SweepArrayTask *task, size_t place, SweepAttempt *attempt, bool is_program, bool from_start) {
   TRY(sweep_record_write(task->root, attempt->id, &attempt->record));
   CoreText kept = {0};
   if (!task->batch.force) TRY(sweep_kept_read(task->root, task->name, &kept));
-  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .from_start = from_start,
+  SweepTrainer trainer = {.root = task->root, .id = attempt->id, .is_program = is_program, .from_start = from_start,
                           .if_changed = task->batch.force ? "restart" : core_text_string(&kept)};
   share_out(task, place, &trainer);
   char log[CORE_PATH_MAX];
@@ -145,7 +145,7 @@ static int start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt
     fail(task, attempt, SWEEP_CAUSE_NO_PROGRESS, message);
     return CORE_OK;
   }
-  return begin(task, place, attempt, from_start);
+  return begin(task, place, attempt, config.program != NULL, from_start);
 }
 
 void sweep_attempt_start(const SweepArrayTask *task, size_t place, SweepAttempt *attempt) {

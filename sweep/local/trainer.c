@@ -18,7 +18,7 @@
 #include "sweep/local/environment.h"
 #include "sweep/local/run_memory.h"
 
-enum { ARGUMENTS_MAX = 24 };
+enum { ARGUMENTS_MAX = 48 };
 
 int sweep_trainer_program(char path[CORE_PATH_MAX]) {
   const char *given = getenv("SWEEP_TRAINER");
@@ -70,7 +70,7 @@ static void share_gpus(const SweepTrainer *trainer) {
 
 /* Numbers and paths behind `arguments`. */
 typedef struct Words {
-  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], threads[64], mpi[64], nodes[32], ranks[32], cpus[32];
+  char program[CORE_PATH_MAX], config[CORE_PATH_MAX], threads[64], number[32], mpi[64], nodes[32], ranks[32], cpus[32];
   char *arguments[ARGUMENTS_MAX];
 } Words;
 
@@ -83,7 +83,8 @@ static _Noreturn void become_trainer(const SweepTrainer *trainer, Words *words, 
   dup2(log, 1), dup2(log, 2);
   if (trainer->sweep) {
     sweep_environment_apply(trainer->root, trainer->sweep, SWEEP_ENVIRONMENT_EXACT);
-    if (sweep_trainer_program(words->program) != CORE_OK) fprintf(stderr, "%s\n", core_error_message());
+    if (!trainer->is_program && sweep_trainer_program(words->program) != CORE_OK)
+      fprintf(stderr, "%s\n", core_error_message());
   }
   setenv(SWEEP_RUN_VARIABLE, trainer->id, 1);
   if (trainer->place >= 0 && trainer->ranks <= 1) {
@@ -95,20 +96,46 @@ static _Noreturn void become_trainer(const SweepTrainer *trainer, Words *words, 
   _exit(127);
 }
 
-static int make_words(const SweepTrainer *trainer, Words *words) {
+/* Words of srun, for a run of several ranks. Each goes behind `before`, where that is given. */
+static size_t add_launcher(const SweepTrainer *trainer, Words *words, const char *before) {
   size_t count = 0;
+  if (trainer->ranks <= 1) return 0;
+  snprintf(words->mpi, sizeof words->mpi, "--mpi=%s", trainer->mpi);
+  snprintf(words->nodes, sizeof words->nodes, "--nodes=%d", trainer->nodes);
+  snprintf(words->ranks, sizeof words->ranks, "--ntasks=%d", trainer->ranks);
+  snprintf(words->cpus, sizeof words->cpus, "--cpus-per-task=%d", trainer->threads);
+  char *const launcher[] = {"srun",      words->mpi, words->nodes,           words->ranks,
+                            words->cpus, "--exact",  "--kill-on-bad-exit=1", "--quiet"};
+  for (size_t i = 0; i < sizeof launcher / sizeof *launcher; i++) {
+    if (before) words->arguments[count++] = (char *)before;
+    words->arguments[count++] = launcher[i];
+  }
+  return count;
+}
+
+/* One supervisor a run: ranks are its program's. */
+static int make_supervisor_words(const SweepTrainer *trainer, Words *words) {
+  char *launcher[ARGUMENTS_MAX];
+  TRY(core_program_path(words->program));
+  snprintf(words->number, sizeof words->number, "%d", trainer->threads);
+  const size_t launched = add_launcher(trainer, words, "--launcher");
+  memcpy(launcher, words->arguments, launched * sizeof *launcher);
+  char *const own[] = {words->program, "supervise", (char *)trainer->id, "--root", (char *)trainer->root, "--threads",
+                       words->number};
+  size_t count = 0;
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++) words->arguments[count++] = own[i];
+  if (trainer->from_start) words->arguments[count++] = "--from-start";
+  for (size_t i = 0; i < launched; i++) words->arguments[count++] = launcher[i];
+  words->arguments[count] = NULL;
+  return CORE_OK;
+}
+
+static int make_words(const SweepTrainer *trainer, Words *words) {
+  if (trainer->is_program) return make_supervisor_words(trainer, words);
   TRY(store_path_run(trainer->root, trainer->id, "config.ini", words->config));
   TRY(sweep_trainer_program(words->program));
   snprintf(words->threads, sizeof words->threads, "train.threads=%d", trainer->threads);
-  if (trainer->ranks > 1) {
-    snprintf(words->mpi, sizeof words->mpi, "--mpi=%s", trainer->mpi);
-    snprintf(words->nodes, sizeof words->nodes, "--nodes=%d", trainer->nodes);
-    snprintf(words->ranks, sizeof words->ranks, "--ntasks=%d", trainer->ranks);
-    snprintf(words->cpus, sizeof words->cpus, "--cpus-per-task=%d", trainer->threads);
-    char *const launcher[] = {"srun",      words->mpi, words->nodes,           words->ranks,
-                              words->cpus, "--exact",  "--kill-on-bad-exit=1", "--quiet"};
-    for (size_t i = 0; i < sizeof launcher / sizeof *launcher; i++) words->arguments[count++] = launcher[i];
-  }
+  size_t count = add_launcher(trainer, words, NULL);
   char *const own[] = {words->program, "--root",      (char *)trainer->root,
                        "--config",     words->config, "--set",
                        words->threads, "--quiet",     "--trusted-only", "--if-changed",
@@ -145,6 +172,7 @@ void sweep_trainer_last_line(const char *root, const char *id, char *line, size_
   const char *start = strrchr(data, '\n');
   start = start ? start + 1 : data;
   if (strncmp(start, "trainer: ", 9) == 0) start += 9;
+  if (strncmp(start, "sweep: ", 7) == 0) start += 7;
   snprintf(line, capacity, "%s", start);
   free(data);
 }

@@ -11,6 +11,7 @@
 typedef struct SweepTrainer {
   const char *root, *id;
   const char *sweep;      /* whose recorded environment the trainer gets; NULL: this process's */
+  bool is_program;        /* somebody else's: `sweep supervise` starts it and stands in the trainer's place */
   int threads;            /* of one process */
   bool from_start;        /* forget checkpoints; else go on from the newest */
   const char *if_changed; /* what a run with a checkpoint of other code does: trainer --if-changed */

@@ -74,6 +74,7 @@ static void find_shapes_of_set(Look *look, size_t set) {
   for (size_t run = 0; run < grid->runs && grid->places[run] < grid->cells; run++) {
     if (set_of(look, run) != set) continue;
     sweep_grid_config(grid, run, &config);
+    if (config.program) continue; /* the trainer knows nothing of it */
     blur_parent(look, &config);
     core_config_start_id(&config, id);
     const bool is_new = sweep_id_set_add(&known, id, &place);

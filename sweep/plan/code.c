@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/script.h"
 #include "core/log.h"
 #include "store/code/code.h"
 #include "store/code/trust.h"
@@ -11,6 +12,7 @@
 #include "sweep/spec/kept.h"
 
 static bool has_same_code(const CoreConfig *a, const CoreConfig *b) {
+  if (a->program || b->program) return a->program && b->program && a->program->definition == b->program->definition;
   return strcmp(a->env.task, b->env.task) == 0 && strcmp(a->env.python, b->env.python) == 0 &&
          strcmp(a->env.code, b->env.code) == 0 && strcmp(a->env.folder, b->env.folder) == 0;
 }
@@ -28,6 +30,7 @@ int sweep_code_look_at_trust(const SweepGrid *grid, bool grant, CoreText *messag
   char words[STORE_TRUST_MESSAGE];
   for (size_t run = 0; run < grid->runs && message->length == 0; run++) {
     if (is_repeated(grid, run, &config, &last)) continue;
+    if (config.program && grid->spec->is_own_program && !grant) continue; /* sweep submit grants it */
     TRY(store_trust_look(&config, grant, words));
     core_text_append(message, words);
   }
@@ -126,7 +129,8 @@ int sweep_code_admit(const char *root, const SweepGrid *grid, const SweepCodeCho
   SweepCodes codes = {0};
   CoreText text = {0};
   store_code_forget(); /* files may have changed since */
-  TRY(sweep_code_check_trust(grid, choice->trust && !choice->dry_run));
+  const bool granted = choice->trust || grid->spec->is_own_program;
+  TRY(sweep_code_check_trust(grid, granted && !choice->dry_run));
   int code = sweep_code_compare(root, grid, &codes);
   const bool changed = codes.ended + codes.begun > codes.kept;
   if (code == CORE_OK && changed && !choice->force && !choice->keep) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/config/origin.h"
+#include "core/config/script.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -138,7 +139,7 @@ static const CoreManual manual = {
            "trusted, the plan says so instead. Writes and starts nothing. "
            "FILE is an experiment (docs/experiments.md); NAME a sweep that was submitted. Of several files, what each "
            "one adds to those before it (shared runs count once), and what all of them cost.",
-  .least = 1, .most = SIZE_MAX};
+  .more = core_script_help, .least = 1, .most = SIZE_MAX};
 
 /* Somebody waits for a plan; sweep submit takes the time that it needs. */
 static const double CHECK_S = 30;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/script.h"
 #include "core/unicode.h"
 
 enum { WRAP_COLUMN = 100, COMMENT_MAX = 4000 };
@@ -79,7 +80,12 @@ static void append_seeds(CoreText *text, const SweepSpec *spec) {
 
 static void append_base(CoreText *text, const SweepSpec *spec) {
   size_t count;
-  const CoreConfigRow *rows = core_config_rows(&count);
+  const CoreConfigRow *rows = core_config_own_rows(&count);
+  if (spec->base.program) {
+    core_text_append(text, "\n");
+    core_script_to_ini(spec->base.program, text);
+    return;
+  }
   const char *section = "";
   CoreText value = {0};
   for (size_t i = 0; i < count; i++) {

@@ -7,15 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/script.h"
 #include "core/files.h"
 #include "core/memory.h"
 #include "slurm/settings.h"
+#include "sweep/spec/script.h"
 #include "sweep/spec/search.h"
 #include "sweep/spec/spec_internal.h"
 
 enum { FILE_MAX_BYTES = 16 << 20, WORDS_MAX = 5, SECTION_MAX = 256 };
 
-static const char *const sweep_names[] = {"sweep.name", "sweep.seeds", "sweep.grids", "sweep.unread"};
+static const char *const sweep_names[] = {"sweep.name", "sweep.seeds", "sweep.grids", "sweep.unread", "sweep.goal"};
 enum { SWEEP_NAME_COUNT = sizeof sweep_names / sizeof *sweep_names };
 
 static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seeds = 5, or a list such as seeds = 0, 7";
@@ -25,7 +27,7 @@ static const char seed_advice[] = "train.seed is given by seeds in [sweep]: seed
 /* Calls core_text_nearest over the settings, sweep.*, slurm.* and stop.* (all full names). */
 static const char *nearest_name(const char *name) {
   size_t row_count, resource_count, stop_count, count = 0;
-  const CoreConfigRow *rows = core_config_rows(&row_count);
+  const CoreConfigRow *rows = core_config_own_rows(&row_count);
   const char *const *resources = slurm_settings_names(&resource_count), *const *stops = sweep_stop_names(&stop_count);
   const char **names =
     core_memory_allocate((row_count + resource_count + stop_count + SWEEP_NAME_COUNT) * sizeof *names);
@@ -38,15 +40,17 @@ static const char *nearest_name(const char *name) {
   return nearest;
 }
 
-static int unknown_name(const char *name) {
+static int unknown_name(const SpecFile *file, const char *name) {
+  if (file->spec->base.program && !strchr(name, '.')) return spec_script_unknown(file, name);
   const char *nearest = nearest_name(name);
   if (nearest) return core_error(CORE_USAGE, "%s is no setting; did you mean %s?", name, nearest);
   CoreConfig scratch = core_config_default();
   return core_config_set(&scratch, name, ""); /* the table's own words for an unknown name, with the nearest key */
 }
 
-static const char *known_name(const char *name, const CoreConfigRow **row) {
+static const char *known_name(const SpecFile *file, const char *name, const CoreConfigRow **row) {
   *row = core_config_find(name);
+  if (*row && !spec_script_has(file, *row)) return NULL;
   if (*row) return (*row)->name;
   for (size_t i = 0; i < SWEEP_NAME_COUNT; i++)
     if (strcmp(sweep_names[i], name) == 0) return sweep_names[i];
@@ -70,16 +74,17 @@ int spec_setting_error(const SpecFile *file, const SpecSetting *setting, bool at
 }
 
 /* Sets the message when the value is none for its name. */
-static int check_value(const SpecSetting *setting) {
+static int check_value(const SpecFile *file, const SpecSetting *setting) {
   const char *value = setting->entry.value;
   if (setting->row) {
-    CoreConfig scratch = core_config_default();
+    CoreConfig scratch = file->spec->base;
     int code = core_config_set(&scratch, setting->name, value);
     bool is_list = strchr(value, ',') || strstr(value, "..");
     if (code != CORE_OK && is_list && !setting->pair)
       return core_error(code, "%s; a list belongs into a [grid NAME] section", core_error_message());
     return code;
   }
+  if (strcmp(setting->name, "sweep.goal") == 0) return spec_script_check_goal(file, value);
   if (strcmp(setting->name, "sweep.name") == 0) return core_text_check_name(value, "sweep.name");
   if (strcmp(setting->name, "sweep.grids") == 0)
     return *value ? CORE_OK : core_error(CORE_USAGE, "sweep.grids is empty; name grids or leave it out to take all");
@@ -129,16 +134,17 @@ static int check_contradiction(const SpecFile *file, const SpecSetting *setting,
 static int add_setting(SpecFile *file, SpecSetting setting) {
   bool repeats;
   const char *given = setting.name;
-  setting.name = known_name(given, &setting.row);
+  setting.name = known_name(file, given, &setting.row);
   if (!setting.name) {
-    unknown_name(given);
+    if (setting.row) spec_script_unknown(file, given);
+    else unknown_name(file, given);
     return spec_setting_error(file, &setting, true);
   }
   if (strcmp(setting.name, "train.seed") == 0) {
     core_error(CORE_USAGE, "%s", seed_advice);
     return spec_setting_error(file, &setting, true);
   }
-  if (check_value(&setting) != CORE_OK) return spec_setting_error(file, &setting, false);
+  if (check_value(file, &setting) != CORE_OK) return spec_setting_error(file, &setting, false);
   TRY(check_contradiction(file, &setting, &repeats));
   if (repeats) return CORE_OK;
   file->settings = core_memory_resize(file->settings, (file->setting_count + 1) * sizeof *file->settings);
@@ -165,6 +171,7 @@ typedef struct Section {
   const char *prefix; /* before the keys of "[ppo]"; NULL where keys are full names */
   size_t block;       /* of file->blocks, plus 1; 0: settings */
   size_t search;      /* of file->searches, plus 1 */
+  bool is_program;    /* its lines were read by spec_script_read */
 } Section;
 
 static int section_error(const SpecFile *file, const CoreIniEntry *entry) {
@@ -173,7 +180,7 @@ static int section_error(const SpecFile *file, const CoreIniEntry *entry) {
 
 static bool is_settings_section(const char *name) {
   size_t count;
-  const CoreConfigRow *rows = core_config_rows(&count);
+  const CoreConfigRow *rows = core_config_own_rows(&count);
   for (size_t i = 0; i < count; i++)
     if (strcmp(rows[i].section, name) == 0) return true;
   return strcmp(name, "sweep") == 0 || strcmp(name, "slurm") == 0 || strcmp(name, "stop") == 0;
@@ -181,8 +188,8 @@ static bool is_settings_section(const char *name) {
 
 static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, const char *first) {
   size_t row_count, count = 0;
-  const CoreConfigRow *rows = core_config_rows(&row_count);
-  const char **names = core_memory_allocate((row_count + 7) * sizeof *names);
+  const CoreConfigRow *rows = core_config_own_rows(&row_count);
+  const char **names = core_memory_allocate((row_count + 10) * sizeof *names);
   for (size_t i = 0; i < row_count; i++) names[count++] = rows[i].section;
   names[count++] = "sweep";
   names[count++] = "slurm";
@@ -191,11 +198,15 @@ static int unknown_section(const SpecFile *file, const CoreIniEntry *entry, cons
   names[count++] = "zip NAME";
   names[count++] = "search NAME";
   names[count++] = "profile NAME";
+  names[count++] = "program";
+  names[count++] = "settings";
+  names[count++] = "metric";
   const char *nearest = core_text_nearest(entry->section, names, count);
   if (!nearest) nearest = core_text_nearest(first, names, count);
   free(names);
   const char *forms = "sections are those of the settings (trainer --help), [sweep], [slurm], [stop], [grid NAME], "
-                      "[zip NAME], [search NAME], [profile NAME] and [profile NAME grid BLOCK]";
+                      "[zip NAME], [search NAME], [profile NAME], [profile NAME grid BLOCK] and, of a program of your "
+                      "own, [program], [settings] and [metric]";
   if (nearest)
     return core_ini_error(&file->spec->ini, entry, "[%s] is no section; did you mean [%s]?", entry->section, nearest);
   return core_ini_error(&file->spec->ini, entry, "[%s] is no section; %s", entry->section, forms);
@@ -250,6 +261,8 @@ static int open_section(SpecFile *file, const CoreIniEntry *entry, Section *sect
   *section = (Section){.profile = SPEC_TOP};
   if (core_text_copy(copy, sizeof copy, entry->section, "the section") != CORE_OK) return section_error(file, entry);
   for (char *word; count < WORDS_MAX && (word = strsep(&rest, " "));) words[count++] = word;
+  section->is_program = count == 1 && file->spec->base.program && core_script_is_section(words[0]);
+  if (section->is_program) return CORE_OK;
   if (count == 1 && is_settings_section(words[0])) {
     section->prefix = entry->section;
     return CORE_OK;
@@ -283,8 +296,9 @@ static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, Swe
                               entry->key);
   if (is_resource(entry)) return spec_resource_add(file, entry, block);
   const CoreConfigRow *row = core_config_find(entry->key);
-  if (!row) {
-    unknown_name(entry->key);
+  if (!row || !spec_script_has(file, row)) {
+    if (file->spec->base.program) spec_script_unknown(file, entry->key);
+    else unknown_name(file, entry->key);
     return core_ini_error_key(ini, entry, "%s", core_error_message());
   }
   if (strcmp(row->name, "train.seed") == 0) return core_ini_error_key(ini, entry, "%s", seed_advice);
@@ -299,8 +313,18 @@ static int read_list(SpecFile *file, const CoreIniEntry *entry, bool is_zip, Swe
   return is_zip ? CORE_OK : check_axis(ini, &list);
 }
 
+static int read_search_line(SpecFile *file, const CoreIniEntry *entry, CoreSearch *space) {
+  const CoreConfigRow *row = core_config_find(entry->key);
+  if (row && !spec_script_has(file, row)) {
+    spec_script_unknown(file, entry->key);
+    return core_ini_error_key(&file->spec->ini, entry, "%s", core_error_message());
+  }
+  return core_search_line(&file->spec->ini, entry, space);
+}
+
 static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *section) {
   char name[2 * SECTION_MAX];
+  if (section->is_program) return CORE_OK;
   if (section->block) {
     SpecBlock *block = &file->blocks[section->block - 1];
     return read_list(file, entry, block->is_zip, &block->block);
@@ -309,8 +333,7 @@ static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *s
     return add_setting(file, (SpecSetting){.name = "sweep.seeds", .profile = section->profile, .entry = *entry});
   if (section->search && is_resource(entry))
     return spec_resource_add(file, entry, &file->searches[section->search - 1].search.block);
-  if (section->search)
-    return core_search_line(&file->spec->ini, entry, &file->searches[section->search - 1].search.space);
+  if (section->search) return read_search_line(file, entry, &file->searches[section->search - 1].search.space);
   if (!*entry->section)
     return core_ini_error_key(&file->spec->ini, entry, "%s stands before the first [section]", entry->key);
   int length = snprintf(name, sizeof name, "%s%s%s", section->prefix ? section->prefix : "", section->prefix ? "." : "",
@@ -322,6 +345,7 @@ static int read_line(SpecFile *file, const CoreIniEntry *entry, const Section *s
 static int read_file(SpecFile *file) {
   Section section = {.profile = SPEC_TOP};
   const CoreIni *ini = &file->spec->ini;
+  TRY(spec_script_read(file));
   for (size_t i = 0; i < ini->count; i++) {
     const CoreIniEntry *entry = &ini->entries[i];
     if (entry->key) TRY(read_line(file, entry, &section));
@@ -411,7 +435,10 @@ int sweep_spec_read(const char *path, const char *profile, const char *const *se
                  ? sweep_spec_parse(path, text, profile, sets, set_count, spec)
                  : core_error(CORE_USAGE, "%s: holds a NUL byte; is this an experiment file?", path);
   free(text);
-  if (code == CORE_OK) take_folder(path, spec);
+  if (code != CORE_OK) return code;
+  take_folder(path, spec);
+  code = sweep_script_take_folder(path, spec);
+  if (code != CORE_OK) sweep_spec_free(spec);
   return code;
 }
 

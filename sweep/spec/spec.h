@@ -78,6 +78,7 @@ typedef struct SweepSpec {
   size_t resource_count;
   SweepStop stop;             /* rule SWEEP_STOP_NONE: the file has none */
   bool unread_allowed;        /* sweep.unread = allow (duplicates.h) */
+  bool is_own_program;        /* the file is this user's and no copy in a workspace: its [program] may run (trust.h) */
   size_t extended_seeds;      /* of seeds: those that sweep extend has added to the file's (extension.h) */
 
   CoreIni ini;                /* of the file: names and lines for messages */

@@ -53,6 +53,15 @@ int spec_search_resolve(SpecFile *file, int profile);
 int spec_resource_add(SpecFile *file, const CoreIniEntry *entry, SweepBlock *block);
 /* Applies --set to those of the selected blocks and checks them. After spec_search_resolve. */
 int spec_resources_resolve(SpecFile *file, int profile);
+/* [program], [settings] and [metric], into the spec's base: spec_script.c. Before all other sections. */
+int spec_script_read(SpecFile *file);
+/* Whether the file may name this setting: its program's, or without one the trainer's. */
+bool spec_script_has(const SpecFile *file, const CoreConfigRow *row);
+/* CORE_USAGE: the file's program has no such setting; the nearest. */
+int spec_script_unknown(const SpecFile *file, const char *name);
+int spec_script_check_goal(const SpecFile *file, const char *value);
+/* goal: sweep.goal as it counts; NULL: not given. */
+int spec_script_goal(SpecFile *file, const SpecSetting *goal);
 
 /* Second half: selects the profile (NULL: none) and the blocks, applies --set, fills file->spec. Blocks that it takes
  * are emptied in `file`. */

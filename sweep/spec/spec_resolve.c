@@ -300,6 +300,7 @@ int spec_resolve(SpecFile *file, const char *profile_name) {
   TRY(check_blocks(file));
   TRY(take_name_and_seeds(file, profile));
   TRY(apply_settings(file, profile));
+  TRY(spec_script_goal(file, find_setting(file, profile, "sweep.goal")));
   take_resources(file, profile);
   take_unread(file, profile);
   TRY(take_stop(file, profile));

@@ -55,7 +55,7 @@ typedef struct Builder {
 /* Without its text. */
 static SweepValue value_of(const CoreConfig *config, const CoreConfigRow *row) {
   SweepValue value = {0};
-  const char *field = (const char *)config + row->offset;
+  const void *field = core_config_field(config, row);
   switch (row->kind) {
     case CORE_CONFIG_INT: memcpy(&value.number.integer, field, sizeof value.number.integer); break;
     case CORE_CONFIG_REAL: memcpy(&value.number.real, field, sizeof value.number.real); break;
@@ -174,6 +174,10 @@ int sweep_value_list_check_different(const CoreIni *ini, const SweepValueList *l
 
 void sweep_value_list_apply(const SweepValueList *list, size_t index, CoreConfig *config) {
   const SweepValue *value = &list->values[index];
+  if (list->row->is_program) {
+    CORE_CHECK(core_config_set(config, list->row->name, value->text) == CORE_OK); /* it did in value_of */
+    return;
+  }
   char *field = (char *)config + list->row->offset;
   switch (list->row->kind) {
     case CORE_CONFIG_INT: memcpy(field, &value->number.integer, sizeof value->number.integer); break;

@@ -1,0 +1,350 @@
+/* Programs in memory (script.h): a pool in which equal objects are one, values of settings, and what follows from
+ * them. script_read.c makes programs of files, script_text.c writes them out. */
+#include "core/config/script.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/script_internal.h"
+#include "core/memory.h"
+#include "core/unicode.h"
+
+#define RESULT true
+#define MANNER false
+#define KEY(key, def, identity, help) #key,
+const char *const core_script_keys[CORE_SCRIPT_KEYS] = {
+#include "core/config/script.def"
+};
+#undef KEY
+#define KEY(key, def, identity, help) def,
+const char *const core_script_defaults[CORE_SCRIPT_KEYS] = {
+#include "core/config/script.def"
+};
+#undef KEY
+#define KEY(key, def, identity, help) identity,
+const bool core_script_identity[CORE_SCRIPT_KEYS] = {
+#include "core/config/script.def"
+};
+#undef KEY
+
+/* ---- the pool ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Blob { size_t size; uint64_t hash; void *bytes; } Blob;
+
+static Blob *blobs; /* [blob_capacity], open addressing */
+static size_t blob_count, blob_capacity;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t hash_bytes(const void *bytes, size_t size) {
+  uint64_t hash = 14695981039346656037u;
+  for (size_t i = 0; i < size; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+  return hash ^ hash >> 29;
+}
+
+static Blob *find_slot(Blob *table, size_t capacity, uint64_t hash, const void *bytes, size_t size) {
+  size_t slot = hash & (capacity - 1);
+  while (table[slot].bytes && (table[slot].hash != hash || table[slot].size != size ||
+                               memcmp(table[slot].bytes, bytes, size) != 0))
+    slot = (slot + 1) & (capacity - 1);
+  return &table[slot];
+}
+
+static void grow(void) {
+  const size_t capacity = blob_capacity ? 2 * blob_capacity : 1024;
+  Blob *table = core_memory_zero_allocate(capacity, sizeof *table);
+  for (size_t i = 0; i < blob_capacity; i++)
+    if (blobs[i].bytes) *find_slot(table, capacity, blobs[i].hash, blobs[i].bytes, blobs[i].size) = blobs[i];
+  free(blobs);
+  blobs = table;
+  blob_capacity = capacity;
+}
+
+/* The copy of these bytes that lives as long as the process. */
+static const void *intern(const void *bytes, size_t size) {
+  const uint64_t hash = hash_bytes(bytes, size);
+  pthread_mutex_lock(&guard);
+  if (2 * blob_count >= blob_capacity) grow();
+  Blob *blob = find_slot(blobs, blob_capacity, hash, bytes, size);
+  if (!blob->bytes) {
+    *blob = (Blob){size, hash, core_memory_allocate(size)};
+    memcpy(blob->bytes, bytes, size);
+    blob_count++;
+  }
+  const void *found = blob->bytes;
+  pthread_mutex_unlock(&guard);
+  return found;
+}
+
+static const char *intern_text(const char *text) { return intern(text, strlen(text) + 1); }
+
+static const CoreScriptValue *intern_value(const char *text) {
+  const size_t size = sizeof(CoreScriptValue) + strlen(text) + 1;
+  CoreScriptValue *value = core_memory_zero_allocate(1, size);
+  if (!core_text_to_real(text, &value->real)) value->real = 0;
+  if (!core_text_to_int(text, &value->integer)) value->integer = (int64_t)0;
+  memcpy(value->text, text, strlen(text) + 1);
+  const CoreScriptValue *found = intern(value, size);
+  free(value);
+  return found;
+}
+
+/* ---- drafts ------------------------------------------------------------------------------------------------------ */
+
+CoreScriptDraft *core_script_draft(void) {
+  CoreScriptDraft *draft = core_memory_zero_allocate(1, sizeof *draft);
+  for (int key = 0; key < CORE_SCRIPT_KEYS; key++) core_text_append(&draft->text[key], core_script_defaults[key]);
+  return draft;
+}
+
+void core_script_draft_free(CoreScriptDraft **draft) {
+  CoreScriptDraft *owned = *draft;
+  for (int key = 0; key < CORE_SCRIPT_KEYS; key++) core_text_free(&owned->text[key]);
+  for (size_t i = 0; i < owned->setting_count; i++) {
+    free(owned->settings[i].name);
+    free(owned->settings[i].choices);
+    free(owned->settings[i].value);
+  }
+  for (size_t i = 0; i < owned->metric_count; i++) {
+    free(owned->metrics[i].ours);
+    free(owned->metrics[i].theirs);
+  }
+  free(owned);
+  *draft = NULL;
+}
+
+static bool is_name(const char *name) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  const size_t length = strlen(name);
+  return length > 0 && length < CORE_SCRIPT_NAME && strspn(name, letters) == length && !strchr("-.", *name);
+}
+
+static int check_name(const CoreScriptDraft *draft, const char *name) {
+  static const char *const reserved[] = {"run", "dir", "config", "flags", "overrides", "program"};
+  if (!is_name(name))
+    return core_error(CORE_USAGE, "%.80s: a setting's name has 1 to %d letters, digits, '.', '_' and '-'", name,
+                      CORE_SCRIPT_NAME - 1);
+  if (strcmp(name, "seed") == 0)
+    return core_error(CORE_USAGE, "seed is given by seeds in [sweep]; {seed} stands for it in command");
+  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+    if (strcmp(reserved[i], name) == 0)
+      return core_error(CORE_USAGE, "%s cannot be a setting's name: {%s} has a meaning of its own; choose another name",
+                        name, name);
+  const CoreConfigRow *row = core_config_find(name);
+  if ((row && !row->is_program) || strncmp(name, "sweep.", 6) == 0 || strncmp(name, "slurm.", 6) == 0 ||
+      strncmp(name, "stop.", 5) == 0)
+    return core_error(CORE_USAGE, "%s is a setting of sweep or trainer; choose another name and write command = ... "
+                      "--%s {OTHER}", name, name);
+  for (size_t i = 0; i < draft->setting_count; i++)
+    if (strcmp(draft->settings[i].name, name) == 0)
+      return core_error(CORE_USAGE, "%s is given twice in [settings]; remove one", name);
+  if (draft->setting_count < CORE_SCRIPT_SETTINGS_MAX) return CORE_OK;
+  return core_error(CORE_USAGE, "[settings] has more than %d settings", CORE_SCRIPT_SETTINGS_MAX);
+}
+
+int core_script_draft_add(CoreScriptDraft *draft, const char *name, CoreConfigKind kind, const char *choices,
+                           const char *value) {
+  TRY(check_name(draft, name));
+  draft->settings[draft->setting_count].name = core_text_duplicate(name);
+  draft->settings[draft->setting_count].choices = choices ? core_text_duplicate(choices) : NULL;
+  draft->settings[draft->setting_count].value = core_text_duplicate(value);
+  draft->settings[draft->setting_count++].kind = kind;
+  return CORE_OK;
+}
+
+/* The row of a setting. Returns its name where there is no room for one. */
+static const char *find_row(const CoreScriptDraft *draft, size_t i, CoreScriptSetting *setting) {
+  const char *name = draft->settings[i].name;
+  const char *choices = draft->settings[i].choices ? intern_text(draft->settings[i].choices) : NULL;
+  setting->kind = draft->settings[i].kind;
+  setting->choices = choices;
+  setting->row = core_config_add_program_row(intern_text(name), setting->kind, choices,
+                                             intern_text(draft->settings[i].value), draft->widens);
+  return setting->row ? NULL : name;
+}
+
+static const CoreScript *make(const CoreScriptDefinition *definition, const CoreScriptValue *const *values) {
+  const size_t size = sizeof(CoreScript) + definition->setting_count * sizeof *values;
+  CoreScript *program = core_memory_zero_allocate(1, size);
+  program->definition = definition;
+  memcpy(program->values, values, definition->setting_count * sizeof *values);
+  const CoreScript *found = intern(program, size);
+  free(program);
+  return found;
+}
+
+int core_script_intern(const CoreScriptDraft *draft, const CoreScript **program) {
+  CoreScriptDefinition definition;
+  CoreScriptSetting settings[CORE_SCRIPT_SETTINGS_MAX];
+  CoreScriptMetric metrics[CORE_SCRIPT_METRICS_MAX];
+  const CoreScriptValue *values[CORE_SCRIPT_SETTINGS_MAX];
+  memset(&definition, 0, sizeof definition); /* padding too: they are compared as bytes */
+  memset(settings, 0, sizeof settings);
+  for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
+    definition.text[key] = intern_text(core_text_string(&draft->text[key]));
+  for (size_t i = 0; i < draft->setting_count; i++) {
+    const char *lost = find_row(draft, i, &settings[i]);
+    if (lost) return core_error(CORE_USAGE, "%s: too many different settings of programs in one process", lost);
+    values[i] = intern_value(draft->settings[i].value);
+  }
+  for (size_t i = 0; i < draft->metric_count; i++)
+    metrics[i] = (CoreScriptMetric){intern_text(draft->metrics[i].ours), intern_text(draft->metrics[i].theirs)};
+  definition.setting_count = draft->setting_count;
+  definition.metric_count = draft->metric_count;
+  definition.settings = intern(settings, (draft->setting_count + 1) * sizeof *settings);
+  definition.metrics = draft->metric_count ? intern(metrics, draft->metric_count * sizeof *metrics) : NULL;
+  *program = make(intern(&definition, sizeof definition), values);
+  return CORE_OK;
+}
+
+const CoreScript *core_script_with(const CoreScript *program, CoreScriptKey key, const char *text) {
+  CoreScriptDefinition definition = *program->definition;
+  definition.text[key] = intern_text(text);
+  return make(intern(&definition, sizeof definition), (const CoreScriptValue *const *)program->values);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static int bad_choice(const char *name, const char *choices, const char *value) {
+  enum { CHOICES_MAX = 64 };
+  const char *list[CHOICES_MAX];
+  size_t count = 0;
+  char *copy = core_text_duplicate(choices), *rest = copy;
+  for (char *word; count < CHOICES_MAX && (word = strsep(&rest, "|"));) list[count++] = word;
+  const char *nearest = core_text_nearest(value, list, count);
+  CoreText words = {0};
+  for (size_t i = 0; i < count; i++) core_text_appendf(&words, "%s%s", i ? ", " : "", list[i]);
+  const int code = core_error(CORE_USAGE, "%s = %.80s is none of: %s%s%s%s", name, *value ? value : "(empty)",
+                              core_text_string(&words), nearest ? "; did you mean " : "", nearest ? nearest : "",
+                              nearest ? "?" : "");
+  core_text_free(&words);
+  free(copy);
+  return code;
+}
+
+static int check_text(const char *name, const char *value) {
+  CoreText odd = {0};
+  int code = CORE_OK;
+  if (strlen(value) >= CORE_CONFIG_TEXT)
+    code = core_error(CORE_USAGE, "%s is too long: %zu bytes, at most %d are possible", name, strlen(value),
+                      CORE_CONFIG_TEXT - 1);
+  else if (core_unicode_find_odd(value, &odd))
+    code = core_error(CORE_USAGE, "%s holds %s", name, core_text_string(&odd));
+  core_text_free(&odd);
+  return code;
+}
+
+int core_script_canonical_value(const char *name, CoreConfigKind kind, const char *choices, const char *value,
+                                 CoreText *canonical) {
+  int64_t whole;
+  double real;
+  char number[32];
+  core_text_clear(canonical);
+  if (kind == CORE_CONFIG_INT) {
+    if (!core_text_to_int_scaled(value, &whole))
+      return core_error(CORE_USAGE, "%s = %.80s is no whole number%s; where reals are meant, write the default in "
+                        "[settings] with a point, as 1.0", name, *value ? value : "(empty)",
+                        core_text_number_hint(value));
+    core_text_appendf(canonical, "%lld", (long long)whole);
+  } else if (kind == CORE_CONFIG_REAL) {
+    if (!core_text_to_real_scaled(value, &real))
+      return core_error(CORE_USAGE, "%s = %.80s is no number%s", name, *value ? value : "(empty)",
+                        core_text_number_hint(value));
+    core_text_append(canonical, core_text_from_real(real + 0.0, number));
+  } else {
+    TRY(check_text(name, value));
+    if (kind == CORE_CONFIG_ENUM && !core_config_is_choice(choices, value)) return bad_choice(name, choices, value);
+    core_text_append(canonical, value);
+  }
+  return CORE_OK;
+}
+
+static size_t place_of(const CoreScriptDefinition *definition, const char *name) {
+  size_t i = 0;
+  while (i < definition->setting_count && strcmp(definition->settings[i].row->name, name) != 0) i++;
+  return i;
+}
+
+const CoreScriptSetting *core_script_find(const CoreScript *program, const char *name) {
+  const size_t i = place_of(program->definition, name);
+  return i < program->definition->setting_count ? &program->definition->settings[i] : NULL;
+}
+
+const CoreScriptValue *core_script_value(const CoreScript *program, const CoreConfigRow *row) {
+  const CoreScriptDefinition *definition = program ? program->definition : NULL;
+  for (size_t i = 0; definition && i < definition->setting_count; i++)
+    if (definition->settings[i].row == row) return program->values[i];
+  return NULL;
+}
+
+static int unknown_setting(const CoreScriptDefinition *definition, const char *name) {
+  const char *names[CORE_SCRIPT_SETTINGS_MAX];
+  CoreText known = {0};
+  for (size_t i = 0; i < definition->setting_count; i++) {
+    names[i] = definition->settings[i].row->name;
+    core_text_appendf(&known, "%s%s", i ? ", " : "", names[i]);
+  }
+  const char *nearest = core_text_nearest(name, names, definition->setting_count);
+  int code = nearest ? core_error(CORE_USAGE, "%s is no setting of the program; did you mean %s?", name, nearest)
+                     : core_error(CORE_USAGE, "%s is no setting of the program; [settings] has: %s", name,
+                                  known.length ? known.data : "nothing");
+  core_text_free(&known);
+  return code;
+}
+
+int core_script_set(CoreConfig *config, const char *name, const char *value) {
+  const CoreScriptDefinition *definition = config->program->definition;
+  const size_t place = place_of(definition, name);
+  const CoreScriptValue *values[CORE_SCRIPT_SETTINGS_MAX];
+  CoreText canonical = {0};
+  if (place == definition->setting_count) return unknown_setting(definition, name);
+  const CoreScriptSetting *setting = &definition->settings[place];
+  const int code = core_script_canonical_value(name, setting->kind, setting->choices, value, &canonical);
+  if (code == CORE_OK) {
+    memcpy(values, config->program->values, definition->setting_count * sizeof *values);
+    values[place] = intern_value(core_text_string(&canonical));
+    core_script_attach(config, make(definition, values));
+  }
+  core_text_free(&canonical);
+  return code;
+}
+
+/* ---- what follows ------------------------------------------------------------------------------------------------ */
+
+const char *core_script_text(const CoreScript *program, CoreScriptKey key) {
+  return program->definition->text[key];
+}
+
+void core_script_step(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *total) {
+  const char *text = core_script_text(program, CORE_SCRIPT_step), *of = strstr(text, " of ");
+  const size_t length = of ? (size_t)(of - text) : strlen(text);
+  char word[CORE_CONFIG_TEXT];
+  *total = 0;
+  snprintf(name, CORE_SCRIPT_NAME, "%.*s", (int)length, text);
+  if (!of) return;
+  of += 4;
+  if (*of == '{') {
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(of + 1, "}"), of + 1);
+    const CoreScriptSetting *setting = core_script_find(program, word);
+    if (setting) *total = core_script_value(program, setting->row)->real;
+  } else if (!core_text_to_real_scaled(of, total)) {
+    *total = 0;
+  }
+}
+
+bool core_script_goal(const CoreScript *program, char name[CORE_SCRIPT_NAME], double *sign) {
+  const char *goal = core_script_text(program, CORE_SCRIPT_goal);
+  *sign = strncmp(goal, "min ", 4) == 0 ? -1 : 1;
+  snprintf(name, CORE_SCRIPT_NAME, "%s", *goal ? goal + 4 : "");
+  return *goal != '\0';
+}
+
+void core_script_attach(CoreConfig *config, const CoreScript *program) {
+  char name[CORE_SCRIPT_NAME];
+  double total;
+  config->program = program;
+  if (!program) return;
+  core_script_step(program, name, &total);
+  snprintf(config->algo.name, sizeof config->algo.name, "%s", core_script_text(program, CORE_SCRIPT_name));
+  config->train.total_steps = total >= 1 && total < 9e15 ? (int64_t)total : 0;
+}

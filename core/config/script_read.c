@@ -1,0 +1,286 @@
+/* Programs out of experiment files, config.ini and results.db (script.h), and the checks between their keys. */
+#include <ctype.h>
+#include <math.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/script_internal.h"
+#include "core/json.h"
+#include "core/memory.h"
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+static char *trimmed(const char *text, size_t length) {
+  while (length > 0 && isblank((unsigned char)*text)) text++, length--;
+  while (length > 0 && isblank((unsigned char)text[length - 1])) length--;
+  char *copy = core_memory_allocate(length + 1);
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  return copy;
+}
+
+/* "mlp | cnn" as "mlp|cnn"; false: an item is empty. */
+static bool join_choices(const char *value, CoreText *choices) {
+  bool good = true;
+  for (const char *item = value;; item++) {
+    const size_t length = strcspn(item, "|");
+    char *word = trimmed(item, length);
+    good = good && *word;
+    core_text_appendf(choices, "%s%s", choices->length ? "|" : "", word);
+    free(word);
+    item += length;
+    if (!*item) return good;
+  }
+}
+
+/* A pair of words for yes and no, in the spelling of the default. */
+static const char *find_pair(const char *value) {
+  static const char *const pairs[] = {"True|False",  "False|True",  "true|false", "false|true", "yes|no", "no|yes",
+                                      "on|off", "off|on"};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (strncmp(pairs[i], value, strlen(value)) == 0 && pairs[i][strlen(value)] == '|') return pairs[i];
+  return NULL;
+}
+
+/* The kind is that of the default: 500k and 1e6 are whole, 1.0 and 2.5e-4 are not, a | b is a choice. */
+static int add_setting(CoreScriptDraft *draft, const char *name, const char *value) {
+  CoreText choices = {0}, canonical = {0};
+  CoreConfigKind kind = CORE_CONFIG_STRING;
+  int64_t whole;
+  double real;
+  int code = CORE_OK;
+  const char *pair = *value ? find_pair(value) : NULL;
+  char *first = trimmed(value, strcspn(value, "|"));
+  if (strchr(value, '|')) {
+    kind = CORE_CONFIG_ENUM;
+    if (!join_choices(value, &choices))
+      code = core_error(CORE_USAGE, "%s = %.80s: a choice is empty; write words with '|' between", name, value);
+  } else if (pair) {
+    kind = CORE_CONFIG_ENUM;
+    core_text_append(&choices, pair);
+  } else if (!strchr(value, '.') && core_text_to_int_scaled(value, &whole)) {
+    kind = CORE_CONFIG_INT;
+  } else if (core_text_to_real_scaled(value, &real)) {
+    kind = CORE_CONFIG_REAL;
+  }
+  if (code == CORE_OK)
+    code = core_script_canonical_value(name, kind, core_text_string(&choices),
+                                        kind == CORE_CONFIG_ENUM ? first : value, &canonical);
+  if (code == CORE_OK)
+    code = core_script_draft_add(draft, name, kind, choices.length ? choices.data : NULL,
+                                  core_text_string(&canonical));
+  core_text_free(&choices);
+  core_text_free(&canonical);
+  free(first);
+  return code;
+}
+
+/* ---- [program] and [metric] -------------------------------------------------------------------------------------- */
+
+static int set_key(CoreScriptDraft *draft, const char *key, const char *value) {
+  for (int k = 0; k < CORE_SCRIPT_KEYS; k++) {
+    if (strcmp(core_script_keys[k], key) != 0) continue;
+    core_text_clear(&draft->text[k]);
+    core_text_append(&draft->text[k], value);
+    return CORE_OK;
+  }
+  const char *nearest = core_text_nearest(key, core_script_keys, CORE_SCRIPT_KEYS);
+  return core_error(CORE_USAGE, "%s is no key of [program]%s%s%s", key,
+                    nearest ? "; did you mean " : "; sweep plan --help lists them", nearest ? nearest : "",
+                    nearest ? "?" : "");
+}
+
+static int add_metric(CoreScriptDraft *draft, const char *ours, const char *theirs) {
+  for (size_t i = 0; i < draft->metric_count; i++)
+    if (strcmp(draft->metrics[i].ours, ours) == 0)
+      return core_error(CORE_USAGE, "%s is given twice in [metric]; remove one", ours);
+  if (!*theirs) return core_error(CORE_USAGE, "%s: expected the program's name of this metric", ours);
+  if (draft->metric_count == CORE_SCRIPT_METRICS_MAX)
+    return core_error(CORE_USAGE, "[metric] has more than %d names", CORE_SCRIPT_METRICS_MAX);
+  draft->metrics[draft->metric_count].ours = core_text_duplicate(ours);
+  draft->metrics[draft->metric_count++].theirs = core_text_duplicate(theirs);
+  return CORE_OK;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
+
+/* Names before '=' and a regular expression with a group each. */
+static int check_regex(const char *place) {
+  const char *equals = strchr(place, '=');
+  regex_t regex;
+  char fault[256];
+  size_t names = 1;
+  if (!equals || equals == place || !equals[1])
+    return core_error(CORE_USAGE, "metrics = stdout:%.80s: expected NAME=REGEX, as stdout:return=return ([-0-9.e]+)",
+                      place);
+  for (const char *c = place; c < equals; c++) names += *c == ',';
+  const int error = regcomp(&regex, equals + 1, REG_EXTENDED);
+  if (error) {
+    regerror(error, &regex, fault, sizeof fault);
+    return core_error(CORE_USAGE, "metrics: the regular expression %.200s is invalid: %s", equals + 1, fault);
+  }
+  const size_t groups = regex.re_nsub;
+  regfree(&regex);
+  if (groups >= names) return CORE_OK;
+  return core_error(CORE_USAGE, "metrics: the regular expression %.200s has %zu groups in parentheses for %zu names",
+                    equals + 1, groups, names);
+}
+
+static int check_metrics(const CoreScript *program) {
+  CoreScriptSource source;
+  const char *place;
+  char **words;
+  size_t count;
+  TRY(core_script_source(core_script_text(program, CORE_SCRIPT_metrics), &source, &place));
+  if (source == CORE_SCRIPT_JSONL) return CORE_OK;
+  if (source == CORE_SCRIPT_STDOUT) return check_regex(place);
+  TRY(core_script_words(program, place, NULL, &words, &count));
+  core_script_words_free(&words);
+  return count == 1 ? CORE_OK : core_error(CORE_USAGE, "metrics = %s: expected one path",
+                                           core_script_text(program, CORE_SCRIPT_metrics));
+}
+
+static int check_step(const CoreScript *program) {
+  const char *text = core_script_text(program, CORE_SCRIPT_step), *of = strstr(text, " of ");
+  char name[CORE_CONFIG_TEXT];
+  double total;
+  if (!*text || *text == ' ' || (of ? (size_t)(of - text) : strlen(text)) >= CORE_SCRIPT_NAME)
+    return core_error(CORE_USAGE, "step = %.80s: expected NAME, NAME of {SETTING} or NAME of NUMBER", text);
+  if (!of) return CORE_OK;
+  of += 4;
+  if (*of != '{')
+    return core_text_to_real_scaled(of, &total) && total >= 1
+             ? CORE_OK
+             : core_error(CORE_USAGE, "step = %.80s: %.40s is neither {SETTING} nor a number of at least 1", text, of);
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(of + 1, "}"), of + 1);
+  if (of[strlen(name) + 1] != '}' || of[strlen(name) + 2])
+    return core_error(CORE_USAGE, "step = %.80s: expected NAME of {SETTING}", text);
+  const CoreScriptSetting *setting = core_script_find(program, name);
+  if (!setting) return core_error(CORE_USAGE, "step = %.80s: [settings] has no %s", text, name);
+  if (setting->kind == CORE_CONFIG_INT || setting->kind == CORE_CONFIG_REAL) return CORE_OK;
+  return core_error(CORE_USAGE, "step = %.80s: %s is no number", text, name);
+}
+
+static int check_goal(const CoreScript *program) {
+  const char *goal = core_script_text(program, CORE_SCRIPT_goal);
+  if (!*goal) return CORE_OK;
+  const bool known = strncmp(goal, "max ", 4) == 0 || strncmp(goal, "min ", 4) == 0;
+  if (known && goal[4] && !strpbrk(goal + 4, " \t") && strlen(goal + 4) < CORE_SCRIPT_NAME) return CORE_OK;
+  return core_error(CORE_USAGE, "goal = %.80s: expected max METRIC or min METRIC, as max episode_return", goal);
+}
+
+static int check_command(const CoreScript *program, CoreScriptKey key) {
+  char **words;
+  size_t count;
+  const int code = core_script_words(program, core_script_text(program, key), NULL, &words, &count);
+  if (code != CORE_OK) return core_error_context(code, "%s", core_script_keys[key]);
+  core_script_words_free(&words);
+  return count > 0 || key != CORE_SCRIPT_command
+           ? CORE_OK
+           : core_error(CORE_USAGE, "[program] has no command; write command = python3 train.py --lr {lr}");
+}
+
+static int check(const CoreScript *program) {
+  double grace;
+  const char *text = core_script_text(program, CORE_SCRIPT_grace);
+  TRY(check_command(program, CORE_SCRIPT_command));
+  TRY(check_command(program, CORE_SCRIPT_resume));
+  TRY(check_metrics(program));
+  TRY(check_step(program));
+  TRY(check_goal(program));
+  if (core_text_to_real(text, &grace) && grace >= 0 && grace <= 86400) return CORE_OK;
+  return core_error(CORE_USAGE, "grace = %.40s: expected seconds, 0 to 86400", text);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+bool core_script_is_section(const char *section) {
+  return strcmp(section, "program") == 0 || strcmp(section, "settings") == 0 || strcmp(section, "metric") == 0;
+}
+
+static int read_entry(CoreScriptDraft *draft, const CoreIniEntry *entry) {
+  if (strcmp(entry->section, "program") == 0) return set_key(draft, entry->key, entry->value);
+  if (strcmp(entry->section, "settings") == 0) return add_setting(draft, entry->key, entry->value);
+  return add_metric(draft, entry->key, entry->value);
+}
+
+static int check_twice(const CoreIni *ini, const CoreIniEntry *entry) {
+  for (const CoreIniEntry *other = ini->entries; other < entry; other++)
+    if (other->key && strcmp(other->section, entry->section) == 0 && strcmp(other->key, entry->key) == 0)
+      return core_ini_error_key(ini, entry, "%s is given twice in [%s], first in line %d; remove one", entry->key,
+                                entry->section, other->line);
+  return CORE_OK;
+}
+
+static int read_draft(const CoreIni *ini, CoreScriptDraft *draft, const CoreIniEntry **section) {
+  for (size_t i = 0; i < ini->count; i++) {
+    const CoreIniEntry *entry = &ini->entries[i];
+    if (!core_script_is_section(entry->section)) continue;
+    if (!entry->key && strcmp(entry->section, "program") == 0) *section = entry;
+    if (!entry->key) continue;
+    TRY(check_twice(ini, entry));
+    if (read_entry(draft, entry) != CORE_OK) return core_ini_error_key(ini, entry, "%s", core_error_message());
+  }
+  return CORE_OK;
+}
+
+/* [settings] or [metric] without [program]. */
+static int check_alone(const CoreIni *ini) {
+  for (size_t i = 0; i < ini->count; i++)
+    if (core_script_is_section(ini->entries[i].section))
+      return core_ini_error(ini, &ini->entries[i], "[%s] belongs to a [program], which this file does not have",
+                            ini->entries[i].section);
+  return CORE_OK;
+}
+
+int core_script_read(const CoreIni *ini, const CoreScript **program) {
+  CoreScriptDraft *draft = core_script_draft();
+  const CoreIniEntry *section = NULL;
+  *program = NULL;
+  int code = read_draft(ini, draft, &section);
+  if (code == CORE_OK && !section) code = check_alone(ini);
+  if (code == CORE_OK && section) {
+    code = core_script_intern(draft, program);
+    if (code == CORE_OK) code = check(*program);
+    if (code != CORE_OK) code = core_ini_error(ini, section, "%s", core_error_message());
+  }
+  core_script_draft_free(&draft);
+  return code;
+}
+
+/* ---- results.db -------------------------------------------------------------------------------------------------- */
+
+/* The type of the JSON value is the setting's kind. */
+static int add_from_json(CoreScriptDraft *draft, const char *name, const json_t *value) {
+  char number[32];
+  if (json_is_integer(value)) {
+    snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+    return core_script_draft_add(draft, name, CORE_CONFIG_INT, NULL, number);
+  }
+  if (json_is_real(value))
+    return core_script_draft_add(draft, name, CORE_CONFIG_REAL, NULL, core_text_from_real(json_real_value(value),
+                                                                                          number));
+  if (json_is_string(value)) return core_script_draft_add(draft, name, CORE_CONFIG_STRING, NULL,
+                                                          json_string_value(value));
+  return core_error(CORE_FAIL, "%s is neither text nor number", name);
+}
+
+int core_script_from_json(const json_t *config, const CoreScript **program) {
+  json_t *about = json_object_get(config, "program"), *settings = json_object_get(config, "settings");
+  const char *key;
+  json_t *value;
+  int code = CORE_OK;
+  *program = NULL;
+  if (!json_is_object(about)) return CORE_OK;
+  CoreScriptDraft *draft = core_script_draft();
+  draft->widens = true;
+  for (int k = 0; k < CORE_SCRIPT_KEYS && code == CORE_OK; k++) {
+    const char *text = json_string_value(json_object_get(about, core_script_keys[k]));
+    if (text) code = set_key(draft, core_script_keys[k], text);
+  }
+  json_object_foreach(settings, key, value) if (code == CORE_OK) code = add_from_json(draft, key, value);
+  if (code == CORE_OK) code = core_script_intern(draft, program);
+  core_script_draft_free(&draft);
+  return code;
+}

@@ -1,0 +1,151 @@
+/* Programs written out: INI, JSON, and the text that a run id is the hash of (script.h). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/script_internal.h"
+#include "core/json.h"
+#include "core/memory.h"
+
+/* ---- INI --------------------------------------------------------------------------------------------------------- */
+
+/* Quotes always: they are taken off again, and keep ; and # and blanks at the ends. */
+static void append_quoted(CoreText *text, const char *value) {
+  core_text_append(text, "\"");
+  for (; *value; value++) {
+    if (*value == '"' || *value == '\\') core_text_append(text, "\\");
+    core_text_append_bytes(text, value, 1);
+  }
+  core_text_append(text, "\"\n");
+}
+
+/* A number whose text shows that it is real: "1.0", "1.0e8". */
+static void append_real(CoreText *text, const char *number) {
+  int64_t whole;
+  const char *exponent = strchr(number, 'e');
+  if (strchr(number, '.') || !core_text_to_int_scaled(number, &whole)) core_text_appendf(text, "%s\n", number);
+  else if (exponent) core_text_appendf(text, "%.*s.0%s\n", (int)(exponent - number), number, exponent);
+  else core_text_appendf(text, "%s.0\n", number);
+}
+
+/* "cnn | mlp": the present value first. */
+static void append_choices(CoreText *text, const char *choices, const char *value) {
+  CoreText line = {0};
+  core_text_append(&line, value);
+  for (const char *item = choices;; item++) {
+    const size_t length = strcspn(item, "|");
+    if (strlen(value) != length || strncmp(item, value, length) != 0)
+      core_text_appendf(&line, " | %.*s", (int)length, item);
+    item += length;
+    if (!*item) break;
+  }
+  append_quoted(text, core_text_string(&line));
+  core_text_free(&line);
+}
+
+void core_script_to_ini(const CoreScript *program, CoreText *text) {
+  const CoreScriptDefinition *definition = program->definition;
+  core_text_append(text, "[program]\n");
+  for (int key = 0; key < CORE_SCRIPT_KEYS; key++) {
+    if (strcmp(definition->text[key], core_script_defaults[key]) == 0) continue;
+    core_text_appendf(text, "%s = ", core_script_keys[key]);
+    append_quoted(text, definition->text[key]);
+  }
+  if (definition->setting_count) core_text_append(text, "\n[settings]\n");
+  for (size_t i = 0; i < definition->setting_count; i++) {
+    const CoreScriptSetting *setting = &definition->settings[i];
+    const char *value = program->values[i]->text;
+    core_text_appendf(text, "%s = ", setting->row->name);
+    if (setting->kind == CORE_CONFIG_INT) core_text_appendf(text, "%s\n", value);
+    else if (setting->kind == CORE_CONFIG_REAL) append_real(text, value);
+    else if (setting->kind == CORE_CONFIG_ENUM) append_choices(text, setting->choices, value);
+    else append_quoted(text, value);
+  }
+  if (definition->metric_count) core_text_append(text, "\n[metric]\n");
+  for (size_t i = 0; i < definition->metric_count; i++) {
+    core_text_appendf(text, "%s = ", definition->metrics[i].ours);
+    append_quoted(text, definition->metrics[i].theirs);
+  }
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+/* words: choices of yes and no are texts, as results.db has them; else booleans. */
+static json_t *value_json(const CoreScriptSetting *setting, const CoreScriptValue *value, bool words) {
+  static const char *const yes[] = {"True", "true", "yes", "on"}, *const no[] = {"False", "false", "no", "off"};
+  if (setting->kind == CORE_CONFIG_INT) return json_integer(value->integer);
+  if (setting->kind == CORE_CONFIG_REAL && isfinite(value->real)) return json_real(value->real);
+  for (size_t i = 0; i < sizeof yes / sizeof *yes && !words && setting->kind == CORE_CONFIG_ENUM; i++) {
+    if (strcmp(value->text, yes[i]) == 0) return json_true();
+    if (strcmp(value->text, no[i]) == 0) return json_false();
+  }
+  return core_json_text(value->text);
+}
+
+static json_t *settings_json(const CoreScript *program, bool words) {
+  json_t *object = json_object();
+  for (size_t i = 0; i < program->definition->setting_count; i++)
+    json_object_set_new(object, program->definition->settings[i].row->name,
+                        value_json(&program->definition->settings[i], program->values[i], words));
+  return object;
+}
+
+void core_script_settings_to_json(const CoreScript *program, CoreText *text) {
+  json_t *object = settings_json(program, false);
+  core_json_append(object, 0, text);
+  json_decref(object);
+}
+
+void core_script_to_json(const CoreConfig *config, CoreText *text) {
+  const CoreScriptDefinition *definition = config->program->definition;
+  json_t *root = json_object(), *about = json_object(), *train = json_object();
+  for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
+    if (*definition->text[key])
+      json_object_set_new(about, core_script_keys[key], core_json_text(definition->text[key]));
+  json_object_set_new(train, "seed", json_integer(config->train.seed));
+  json_object_set_new(train, "total_steps", json_integer(config->train.total_steps));
+  json_t *algo = json_object();
+  json_object_set_new(algo, "name", core_json_text(config->algo.name));
+  json_object_set_new(root, "program", about);
+  json_object_set_new(root, "algo", algo);
+  json_object_set_new(root, "settings", settings_json(config->program, true));
+  json_object_set_new(root, "train", train);
+  core_json_append(root, 0, text);
+  json_decref(root);
+}
+
+/* ---- the id ------------------------------------------------------------------------------------------------------ */
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+void core_script_canonical(const CoreConfig *config, bool seed, CoreText *text) {
+  const CoreScriptDefinition *definition = config->program->definition;
+  char *lines[CORE_SCRIPT_SETTINGS_MAX];
+  core_text_append(text, "program 1\n");
+  for (int key = 0; key < CORE_SCRIPT_KEYS; key++)
+    if (core_script_identity[key] && *definition->text[key])
+      core_text_appendf(text, "%s=%s\n", core_script_keys[key], definition->text[key]);
+  for (size_t i = 0; i < definition->setting_count; i++) {
+    CoreText line = {0};
+    core_text_appendf(&line, "%s=%s\n", definition->settings[i].row->name, config->program->values[i]->text);
+    lines[i] = line.data;
+  }
+  qsort(lines, definition->setting_count, sizeof *lines, by_name);
+  for (size_t i = 0; i < definition->setting_count; i++) {
+    core_text_append(text, lines[i]);
+    free(lines[i]);
+  }
+  if (seed) core_text_appendf(text, "seed=%lld\n", (long long)config->train.seed);
+}
+
+/* ---- help -------------------------------------------------------------------------------------------------------- */
+
+void core_script_help(CoreHelp *help) {
+#define KEY(key, def, identity, words) {#key, words},
+  static const struct { const char *key, *words; } rows[] = {
+#include "core/config/script.def"
+  };
+#undef KEY
+  core_help_heading(help, "Any program: [program] in FILE");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) core_help_row(help, rows[i].key, rows[i].words, 22);
+}

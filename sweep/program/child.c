@@ -1,0 +1,149 @@
+/* Fork, environment, exec (child.h). */
+#include "sweep/program/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "core/files.h"
+#include "core/memory.h"
+#include "core/process.h"
+
+enum { ARGUMENTS_MAX = 65536 };
+
+/* Words of the whole command line: launcher, shell for setup, command, resume. */
+typedef struct Arguments {
+  char **items;                 /* ends with NULL; owned from `owned` on */
+  size_t count;
+  char **command, **resume;
+  char *setup;
+} Arguments;
+
+static void add(Arguments *arguments, const char *word) {
+  arguments->items = core_memory_resize(arguments->items, (arguments->count + 2) * sizeof *arguments->items);
+  arguments->items[arguments->count++] = (char *)word;
+  arguments->items[arguments->count] = NULL;
+}
+
+/* `exec "$@"` hands the words of the command over as they are: the shell reads only what the user wrote as setup. */
+static void add_setup(Arguments *arguments, const char *setup) {
+  static const char rest[] = "\nstatus=$?\n[ $status -eq 0 ] || { echo \"setup failed with exit code $status\" >&2; "
+                             "exit $status; }\nexec \"$@\"\n";
+  CoreText text = {0};
+  core_text_appendf(&text, "%s%s", setup, rest);
+  arguments->setup = text.data;
+  const char *shell = core_process_exists("bash") ? "bash" : "sh";
+  add(arguments, shell);
+  add(arguments, "-c");
+  add(arguments, arguments->setup);
+  add(arguments, "setup");
+}
+
+static int make_arguments(const ProgramStart *start, Arguments *arguments) {
+  const CoreScript *program = start->config->program;
+  const char *setup = core_script_text(program, CORE_SCRIPT_setup);
+  size_t count;
+  TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_command), &start->run, &arguments->command,
+                        &count));
+  TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_resume), &start->run, &arguments->resume,
+                        &count));
+  for (char *const *word = start->launcher; word && *word; word++) add(arguments, *word);
+  if (*setup) add_setup(arguments, setup);
+  for (char **word = arguments->command; *word; word++) add(arguments, *word);
+  for (char **word = arguments->resume; *word && start->continues; word++) add(arguments, *word);
+  return arguments->count < ARGUMENTS_MAX ? CORE_OK : core_error(CORE_USAGE, "the command has too many words");
+}
+
+static void free_arguments(Arguments *arguments) {
+  core_script_words_free(&arguments->command);
+  core_script_words_free(&arguments->resume);
+  free(arguments->setup);
+  free(arguments->items);
+}
+
+static void set_environment(const ProgramStart *start) {
+  char number[32];
+  setenv("SWEEP_RUN", start->run.id, 1);
+  setenv("SWEEP_DIR", start->run.dir, 1);
+  setenv("SWEEP_CONFIG", start->run.config, 1);
+  setenv("SWEEP_METRICS", start->metrics, 1);
+  snprintf(number, sizeof number, "%lld", (long long)start->run.seed);
+  setenv("SWEEP_SEED", number, 1);
+  snprintf(number, sizeof number, "%d", start->attempt);
+  setenv("SWEEP_ATTEMPT", number, 1);
+  setenv("PYTHONUNBUFFERED", "1", 0); /* its lines are shown as they are printed */
+  snprintf(number, sizeof number, "%lld", (long long)start->threads);
+  if (start->threads > 0) setenv("OMP_NUM_THREADS", number, 0);
+}
+
+static _Noreturn void become_program(const ProgramStart *start, const Arguments *arguments, int out, int error,
+                                     pid_t parent) {
+  sigset_t none;
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  setpgid(0, 0);
+  for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* without a supervisor nobody would record what it does */
+  if (getppid() != parent) _exit(1);
+  const int null = open("/dev/null", O_RDONLY);
+  dup2(null, 0);
+  dup2(error, 2);
+  if (start->output) {
+    const int file = open(start->output, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (file >= 0) out = file;
+  }
+  dup2(out, 1);
+  set_environment(start);
+  if (chdir(start->folder) != 0) {
+    fprintf(stderr, "cannot enter %s: %s\n", start->folder, strerror(errno));
+    _exit(126);
+  }
+  execvp(arguments->items[0], arguments->items);
+  fprintf(stderr, "cannot start %s: %s\n", arguments->items[0], strerror(errno));
+  _exit(127);
+}
+
+static int start_process(const ProgramStart *start, const Arguments *arguments, ProgramChild *child) {
+  int out[2], error[2];
+  if (pipe2(out, O_CLOEXEC) != 0) return core_error_errno(CORE_FAIL, "cannot make a pipe");
+  if (pipe2(error, O_CLOEXEC) != 0) {
+    close(out[0]);
+    close(out[1]);
+    return core_error_errno(CORE_FAIL, "cannot make a pipe");
+  }
+  const pid_t parent = getpid(), process = fork();
+  if (process == 0) become_program(start, arguments, out[1], error[1], parent);
+  close(out[1]);
+  close(error[1]);
+  fcntl(out[0], F_SETFL, O_NONBLOCK);
+  fcntl(error[0], F_SETFL, O_NONBLOCK);
+  if (process < 0) {
+    close(out[0]);
+    close(error[0]);
+    return core_error_errno(CORE_FAIL, "cannot start a process");
+  }
+  setpgid(process, process); /* whoever of the two comes first */
+  *child = (ProgramChild){process, out[0], error[0]};
+  return CORE_OK;
+}
+
+int program_child_start(const ProgramStart *start, ProgramChild *child) {
+  Arguments arguments = {0};
+  int code = make_arguments(start, &arguments);
+  if (code == CORE_OK) code = start_process(start, &arguments, child);
+  free_arguments(&arguments);
+  return code;
+}
+
+void program_child_end(ProgramChild *child) {
+  kill(-child->process, SIGKILL);
+  if (child->out >= 0) close(child->out);
+  if (child->error >= 0) close(child->error);
+  child->out = child->error = -1;
+}

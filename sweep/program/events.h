@@ -1,0 +1,16 @@
+/* TensorBoard event files: scalars of all files of a directory that are this run's. */
+#ifndef SWEEP_PROGRAM_EVENTS_H
+#define SWEEP_PROGRAM_EVENTS_H
+#include "sweep/program/source.h"
+
+typedef struct ProgramEvents ProgramEvents;
+
+/* run: only files that a process of this run (SWEEP_RUN of its environment) has open, or had when it was looked at;
+ * NULL: all files of the directory. list: file in which their names are kept, for whoever reads them again. */
+int program_events_open(const char *folder, const char *run, const char *list, ProgramEvents **events);
+int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink);
+/* Files that were found so far. */
+size_t program_events_files(const ProgramEvents *events);
+void program_events_close(ProgramEvents **events);
+
+#endif

@@ -1,0 +1,109 @@
+/* A walk through /proc (processes.h). */
+#include "sweep/program/processes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+enum { ENVIRONMENT_MAX = 1 << 20 };
+
+/* Reads a file of /proc up to the buffer's end, and ends it by NUL. */
+static size_t read_file(const char *path, char *buffer, size_t capacity) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  size_t length = 0;
+  ssize_t got = 1;
+  while (fd >= 0 && got > 0 && length + 1 < capacity) {
+    got = read(fd, buffer + length, capacity - 1 - length);
+    if (got > 0) length += (size_t)got;
+  }
+  if (fd >= 0) close(fd);
+  buffer[length] = '\0';
+  return length;
+}
+
+static bool is_of_run(pid_t process, const char *run, char *buffer) {
+  char path[64], wanted[64];
+  struct stat status;
+  snprintf(path, sizeof path, "/proc/%d/environ", (int)process);
+  snprintf(wanted, sizeof wanted, "SWEEP_RUN=%s", run);
+  if (stat(path, &status) != 0 || status.st_uid != geteuid()) return false;
+  const size_t size = read_file(path, buffer, ENVIRONMENT_MAX);
+  for (const char *at = buffer; at < buffer + size; at += strlen(at) + 1)
+    if (strcmp(at, wanted) == 0) return true;
+  return false;
+}
+
+typedef void (*VisitProcess)(void *context, pid_t process);
+
+static void visit_processes(const char *run, VisitProcess visit, void *context) {
+  DIR *proc = opendir("/proc");
+  if (!proc) return;
+  char *buffer = core_memory_allocate(ENVIRONMENT_MAX);
+  for (struct dirent *entry; (entry = readdir(proc));) {
+    const pid_t process = (pid_t)atoi(entry->d_name);
+    if (process > 1 && is_of_run(process, run, buffer)) visit(context, process);
+  }
+  free(buffer);
+  closedir(proc);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Files { void (*take)(void *context, const char *path); void *context; } Files;
+
+static void visit_files(void *context, pid_t process) {
+  const Files *files = context;
+  char folder[64], target[PATH_MAX];
+  snprintf(folder, sizeof folder, "/proc/%d/fd", (int)process);
+  DIR *descriptors = opendir(folder);
+  if (!descriptors) return;
+  for (struct dirent *entry; (entry = readdir(descriptors));) {
+    const ssize_t length = readlinkat(dirfd(descriptors), entry->d_name, target, sizeof target - 1);
+    if (length <= 0 || target[0] != '/') continue;
+    target[length] = '\0';
+    files->take(files->context, target);
+  }
+  closedir(descriptors);
+}
+
+void program_processes_files(const char *run, void (*take)(void *context, const char *path), void *context) {
+  Files files = {take, context};
+  visit_processes(run, visit_files, &files);
+}
+
+/* ---- leftovers --------------------------------------------------------------------------------------------------- */
+
+static pid_t parent_of(pid_t process) {
+  char path[64], text[512];
+  int parent = 0;
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+  read_file(path, text, sizeof text);
+  const char *end = strrchr(text, ')'); /* the name may hold anything */
+  return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+static bool is_above(pid_t process) {
+  for (pid_t at = getpid(); at > 1; at = parent_of(at))
+    if (at == process) return true;
+  return false;
+}
+
+static void end_process(void *context, pid_t process) {
+  int *ended = context;
+  if (!is_above(process) && kill(process, SIGKILL) == 0) ++*ended;
+}
+
+int program_processes_end(const char *run) {
+  int ended = 0;
+  visit_processes(run, end_process, &ended);
+  return ended;
+}

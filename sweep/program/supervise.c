@@ -1,0 +1,428 @@
+/* `sweep supervise`: one attempt of a run of somebody else's program. It stands where the trainer stands: executor and
+ * Slurm task start one for each run, it holds the lease, writes state, logs and attempts, and its exit code says what
+ * the trainer's would. One thread waits for signals, output and the clock. */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/config/script.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/terminal.h"
+#include "core/version.h"
+#include "store/code/code.h"
+#include "store/code/trust.h"
+#include "store/workspace/paths.h"
+#include "store/workspace/run.h"
+#include "sweep/commands.h"
+#include "sweep/program/child.h"
+#include "sweep/program/logs.h"
+#include "sweep/program/processes.h"
+#include "sweep/program/source.h"
+#include "sweep/program/tail.h"
+#include "sweep/spec/sweep.h"
+
+enum {
+  EXIT_DIVERGED = 76,
+  TICK_MS = 250,
+  READ_EVERY_MS = 500,          /* metrics */
+  LOG_BYTES_MAX = 64 << 20      /* of a program's output that log.txt keeps, an attempt */
+};
+
+typedef struct SuperviseOptions {
+  SweepCommon common;
+  bool from_start;
+  int64_t threads;
+  CoreOptionList launcher;
+} SuperviseOptions;
+
+typedef struct Supervisor {
+  const SuperviseOptions *options;
+  const char *root;
+  char id[CORE_RUN_ID], home[CORE_PATH_MAX], dir[CORE_PATH_MAX], settings[CORE_PATH_MAX], folder[CORE_PATH_MAX];
+  CoreConfig config;
+  StoreLease *lease;
+  StoreState state;
+  FILE *log;
+  int64_t logged;               /* bytes of output in log.txt */
+  ProgramSource *source;
+  ProgramSink sink;
+  ProgramLogs *logs;
+  ProgramChild child;
+  ProgramTail error;            /* standard error, cut into lines */
+  char last_line[256];          /* the last of them that is not blank */
+  int stop;                     /* the signal that asked for the end; 0: none */
+  double began_s, stopped_s, read_s, wrote_s, before_s; /* before_s: train_seconds of earlier attempts */
+  bool is_failing;              /* the logs cannot be written */
+} Supervisor;
+
+/* ---- output ------------------------------------------------------------------------------------------------------ */
+
+static void keep_output(Supervisor *s, const char *bytes, size_t count) {
+  if (s->logged >= LOG_BYTES_MAX) return;
+  fwrite(bytes, 1, count, s->log);
+  s->logged += (int64_t)count;
+  if (s->logged >= LOG_BYTES_MAX)
+    core_warn("the program has printed %d MiB; the rest is not kept", LOG_BYTES_MAX >> 20);
+}
+
+static void echo_line(void *context, const char *line, size_t length) {
+  keep_output(context, line, length);
+  keep_output(context, "\n", 1);
+}
+
+static void take_error_line(void *context, const char *line, size_t length) {
+  Supervisor *s = context;
+  while (length > 0 && strchr(" \t\r", line[length - 1])) length--;
+  if (length == 0) return;
+  snprintf(s->last_line, sizeof s->last_line, "%.*s", length < 250 ? (int)length : 250, line);
+}
+
+/* Everything that a pipe holds. Its end, or a program that has closed it, is no fault. */
+static void read_pipe(Supervisor *s, int *fd, bool is_error) {
+  char buffer[65536];
+  ssize_t got = -1;
+  for (int turns = 0; *fd >= 0 && turns < 64; turns++) {
+    got = read(*fd, buffer, sizeof buffer);
+    if (got <= 0) break;
+    keep_output(s, buffer, (size_t)got);
+    if (is_error) program_tail_bytes(&s->error, buffer, (size_t)got, take_error_line, s);
+  }
+  fflush(s->log);
+  if (got != 0) return;
+  close(*fd);
+  *fd = -1;
+}
+
+/* ---- metrics and state ------------------------------------------------------------------------------------------- */
+
+static void take_record(void *context, const ProgramRecord *record) {
+  program_logs_take(((Supervisor *)context)->logs, record);
+}
+
+static void write_state(Supervisor *s) {
+  StoreState *state = &s->state;
+  const double step = program_logs_step(s->logs), seconds = core_clock_s() - s->began_s;
+  state->iteration = program_logs_rows(s->logs);
+  if (isfinite(step) && step >= 0 && step < 9e15) {
+    const double rate = seconds > 1 ? (step - (double)state->transitions) / (core_clock_s() - s->wrote_s) : NAN;
+    if (rate > 0 && isfinite(rate)) state->steps_per_second = rate;
+    state->transitions = (int64_t)step;
+  }
+  state->episode_return = program_logs_score(s->logs);
+  state->train_seconds = s->before_s + seconds;
+  state->heartbeat_unix_s = core_clock_unix_s();
+  s->wrote_s = core_clock_s();
+  if (store_run_state_write(s->root, s->id, state) != CORE_OK) core_warn("%s", core_error_message());
+}
+
+/* A full disk is told of once; the rows wait in memory. */
+static void read_metrics(Supervisor *s, bool last) {
+  int code = program_source_read(s->source, last, &s->sink);
+  if (code == CORE_OK) code = program_logs_flush(s->logs, last);
+  if (code != CORE_OK && !s->is_failing) core_warn("%s", core_error_message());
+  s->is_failing = code != CORE_OK;
+  s->read_s = core_clock_s();
+}
+
+/* ---- the child --------------------------------------------------------------------------------------------------- */
+
+/* Passes the request on, and after `grace` ends the whole process group. */
+static void stop_child(Supervisor *s, int number) {
+  const int passed = number == SIGUSR2 ? SIGUSR2 : SIGTERM;
+  if (s->stop == 0) s->stopped_s = core_clock_s();
+  s->stop = number;
+  core_info("signal %d: passed on to the program", number);
+  kill(s->child.process, passed);
+}
+
+static void end_late_child(Supervisor *s) {
+  double grace;
+  if (s->stop == 0 || !core_text_to_real(core_script_text(s->config.program, CORE_SCRIPT_grace), &grace)) return;
+  if (core_clock_s() - s->stopped_s < grace) return;
+  core_warn("the program has not ended within %g s (grace); its processes are ended", grace);
+  kill(-s->child.process, SIGKILL);
+  s->stopped_s = INFINITY;
+}
+
+static void wait_events(Supervisor *s, int signals) {
+  struct pollfd polled[] = {{signals, POLLIN, 0}, {s->child.out, POLLIN, 0}, {s->child.error, POLLIN, 0}};
+  struct signalfd_siginfo info;
+  if (poll(polled, 3, TICK_MS) < 0 && errno != EINTR) usleep(TICK_MS * 1000);
+  while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
+    if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGPIPE) stop_child(s, (int)info.ssi_signo);
+  read_pipe(s, &s->child.out, false);
+  read_pipe(s, &s->child.error, true);
+}
+
+static bool has_ended(const Supervisor *s, int *status) {
+  pid_t got;
+  do got = waitpid(s->child.process, status, WNOHANG);
+  while (got < 0 && errno == EINTR);
+  return got == s->child.process || (got < 0 && errno == ECHILD);
+}
+
+/* Until the program's own process has ended; gives its wait status. */
+static int watch(Supervisor *s, int signals) {
+  int status = 0;
+  while (!has_ended(s, &status)) {
+    wait_events(s, signals);
+    end_late_child(s);
+    if (core_clock_s() - s->read_s >= 0.001 * READ_EVERY_MS) read_metrics(s, false);
+    if (core_clock_s() - s->wrote_s >= STORE_HEARTBEAT_S) write_state(s);
+  }
+  program_source_read(s->source, false, &s->sink); /* event files of a short run may still be open in its children */
+  read_pipe(s, &s->child.out, false);
+  read_pipe(s, &s->child.error, true);
+  program_tail_end(&s->error, take_error_line, s);
+  program_child_end(&s->child);
+  return status;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+static void describe_failure(Supervisor *s, int status) {
+  char *message = s->state.message;
+  const size_t size = sizeof s->state.message;
+  const char *line = s->last_line, *before = *line ? ": " : "";
+  const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (number > 0) snprintf(message, size, "killed by signal %d (%s)%s%s", number, strsignal(number), before, line);
+  else if (WEXITSTATUS(status) == EXIT_DIVERGED)
+    snprintf(message, size, "the program says that it diverged (exit code 76)%s%s", before, line);
+  else snprintf(message, size, "exit code %d%s%s", WEXITSTATUS(status), before, line);
+}
+
+/* A program that was asked to end and did is stopped, whatever its exit code: many know nothing of 75. One that ends by
+ * itself with 0 is finished; where it was asked to, it must have come to its last step. */
+static StoreStatus find_status(const Supervisor *s, int status) {
+  const bool exited = WIFEXITED(status);
+  const int code = exited ? WEXITSTATUS(status) : -1;
+  const double step = program_logs_step(s->logs), total = (double)s->config.train.total_steps;
+  if (code == EXIT_DIVERGED) return STORE_DIVERGED;
+  if (code == CORE_OK && (s->stop == 0 || total <= 0 || step >= total)) return STORE_FINISHED;
+  if (s->stop != 0 || code == CORE_REQUEUE) return STORE_STOPPED;
+  return STORE_FAILED;
+}
+
+/* A kill from outside, as for want of memory, is what the executor or Slurm decide about: this process dies alike. */
+static bool was_killed(const Supervisor *s, int status) {
+  return s->stop == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+static int finish(Supervisor *s, int status) {
+  read_metrics(s, true);
+  if (s->sink.damaged > 0)
+    core_warn("%lld lines or events of its metrics could not be read", (long long)s->sink.damaged);
+  s->state.status = find_status(s, status);
+  if (s->state.status == STORE_FAILED || s->state.status == STORE_DIVERGED) describe_failure(s, status);
+  const bool killed = was_killed(s, status);
+  if (killed) s->state.status = STORE_RUNNING;
+  else s->state.finished_unix_s = core_clock_unix_s();
+  write_state(s);
+  const StoreStatus ended = s->state.status;
+  if (*s->state.message) core_log(CORE_LOG_ERROR, "%s", s->state.message);
+  else if (!killed) core_info("%s", store_status_name(ended));
+  program_logs_close(&s->logs, true);
+  if (killed) {
+    core_warn("the program was killed (signal 9), perhaps out of memory");
+    fflush(NULL);
+    kill(getpid(), SIGKILL);
+  }
+  if (ended == STORE_FINISHED) return CORE_OK;
+  if (ended == STORE_STOPPED) return CORE_REQUEUE;
+  return core_error(CORE_FAIL, "%s", s->state.message);
+}
+
+/* ---- the beginning ----------------------------------------------------------------------------------------------- */
+
+static CoreScriptRun run_of(const Supervisor *s) {
+  return (CoreScriptRun){.id = s->id, .dir = s->dir, .config = s->settings, .seed = s->config.train.seed};
+}
+
+/* Takes what the last attempt's program wrote and its supervisor did not come to record. */
+static int take_rest(Supervisor *s) {
+  const CoreScriptRun run = run_of(s);
+  const int attempt = s->state.attempt;
+  char path[CORE_PATH_MAX], name[32];
+  if (attempt < 1) return CORE_OK;
+  TRY(program_source_open(s->config.program, &run, s->folder, s->home, attempt, &s->source));
+  for (int eval = 0; program_source_is_mixed(s->source) && eval < 2; eval++) { /* made anew: their order was chance */
+    snprintf(name, sizeof name, "%s.%d.tsv", eval ? "eval" : "stats", attempt);
+    TRY(store_path_run(s->root, s->id, name, path));
+    unlink(path);
+  }
+  int code = program_logs_open(s->root, s->id, attempt, &s->config, &s->logs);
+  s->sink.echo = NULL;
+  if (code == CORE_OK) code = program_source_read(s->source, true, &s->sink);
+  const int closed = program_logs_close(&s->logs, true);
+  program_source_close(&s->source);
+  return code == CORE_OK ? closed : code;
+}
+
+static int write_settings(Supervisor *s) {
+  CoreText text = {0};
+  core_script_settings_to_json(s->config.program, &text);
+  core_text_append(&text, "\n");
+  const int code = core_files_replace(s->settings, core_text_string(&text), text.length);
+  core_text_free(&text);
+  return code;
+}
+
+static void begin_state(Supervisor *s) {
+  StoreState *state = &s->state;
+  if (s->options->from_start) {
+    state->transitions = 0;
+    state->iteration = 0;
+    state->train_seconds = 0;
+  }
+  s->before_s = state->train_seconds;
+  state->status = STORE_RUNNING;
+  state->attempt++;
+  state->host[0] = '\0';
+  gethostname(state->host, sizeof state->host - 1);
+  state->pid = getpid();
+  state->started_unix_s = core_clock_unix_s();
+  state->finished_unix_s = 0;
+  state->message[0] = '\0';
+  state->transitions_total = state->iterations = s->config.train.total_steps;
+  state->steps_per_second = state->solve_rate = NAN;
+  snprintf(state->device, sizeof state->device, "%.60s", core_script_text(s->config.program, CORE_SCRIPT_name));
+  snprintf(state->code, sizeof state->code, "%s", core_script_text(s->config.program, CORE_SCRIPT_code_hash));
+  const StoreCode *code;
+  if (store_code_find(&s->config, &code) == CORE_OK)
+    snprintf(state->code_files, sizeof state->code_files, "%s", code->summary);
+  snprintf(state->commit, sizeof state->commit, "%s", core_commit());
+}
+
+/* Signals that are asked for by reading, so that no handler is needed. */
+static int take_signals(void) {
+  sigset_t set;
+  static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
+  sigemptyset(&set);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&set, numbers[i]);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static int start(Supervisor *s) {
+  const CoreScriptRun run = run_of(s);
+  const bool continues = s->state.attempt > 0 && !s->options->from_start;
+  if (s->options->from_start) TRY(core_files_remove_tree(s->dir));
+  TRY(core_files_make_directories(s->dir));
+  TRY(write_settings(s));
+  const int left = program_processes_end(s->id);
+  if (left > 0) core_warn("%d processes of an earlier attempt were still there; they are ended", left);
+  TRY(take_rest(s));
+  begin_state(s);
+  TRY(program_source_open(s->config.program, &run, s->folder, s->home, s->state.attempt,
+                          &s->source));
+  TRY(program_logs_open(s->root, s->id, s->state.attempt, &s->config, &s->logs));
+  s->began_s = s->wrote_s = core_clock_s();
+  s->sink.echo = echo_line;
+  TRY(store_run_state_write(s->root, s->id, &s->state));
+  core_info("attempt %d, version %s commit %s: %s", s->state.attempt, core_version(), core_commit(),
+            core_script_text(s->config.program, CORE_SCRIPT_command));
+  const ProgramStart started = {.config = &s->config, .run = run, .folder = s->folder,
+                                .metrics = program_source_metrics(s->source),
+                                .output = program_source_output(s->source), .attempt = s->state.attempt,
+                                .continues = continues, .threads = s->options->threads,
+                                .launcher = s->options->launcher.count ? (char *const *)s->options->launcher.items
+                                                                       : NULL};
+  return program_child_start(&started, &s->child);
+}
+
+static int run_attempt(Supervisor *s) {
+  const int signals = take_signals();
+  if (signals < 0) return core_error_errno(CORE_FAIL, "cannot wait for signals");
+  int code = start(s);
+  if (code == CORE_OK) code = finish(s, watch(s, signals));
+  else if (s->state.status == STORE_RUNNING && s->began_s > 0) {
+    s->state.status = STORE_FAILED;
+    s->state.finished_unix_s = core_clock_unix_s();
+    snprintf(s->state.message, sizeof s->state.message, "%s", core_error_message());
+    if (store_run_state_write(s->root, s->id, &s->state) != CORE_OK) core_warn("%s", core_error_message());
+  }
+  close(signals);
+  return code;
+}
+
+static int open_run(Supervisor *s, bool *done) {
+  char path[CORE_PATH_MAX], found[CORE_RUN_ID];
+  int fd;
+  TRY(store_path_run(s->root, s->id, NULL, s->home));
+  TRY(store_path_run(s->root, s->id, "files", s->dir));
+  TRY(store_path_run(s->root, s->id, "settings.json", s->settings));
+  TRY(store_path_run(s->root, s->id, "config.ini", path));
+  s->config = core_config_default();
+  TRY(core_config_read(path, &s->config));
+  core_config_id(&s->config, found);
+  if (!s->config.program || strcmp(found, s->id) != 0)
+    return core_error(CORE_FAIL, "%s describes %s; it was changed by hand", path,
+                      s->config.program ? found : "a run of the trainer");
+  TRY(core_script_folder(s->config.program, s->folder));
+  TRY(store_run_acquire(s->root, s->id, &s->lease));
+  TRY(store_run_state_read(s->root, s->id, true, &s->state));
+  *done = s->state.status == STORE_FINISHED && !s->options->from_start;
+  if (*done) return CORE_OK;
+  if (s->state.status == STORE_DIVERGED && !s->options->from_start)
+    return core_error(CORE_FAIL, "run %s diverged before (%s); --force starts it over", s->id, s->state.message);
+  TRY(store_trust_check(&s->config, false)); /* the files are those of the run, too */
+  TRY(store_path_run(s->root, s->id, "log.txt", path));
+  TRY(core_files_open(path, CORE_FILES_APPEND, &fd));
+  s->log = fdopen(fd, "a");
+  if (!s->log) return core_error_errno(CORE_FAIL, "cannot open %s", path);
+  core_log_open(s->log, CORE_LOG_INFO);
+  return CORE_OK;
+}
+
+static int supervise(void *given, const char **operands, size_t count) {
+  SuperviseOptions *options = given;
+  Supervisor s = {.options = options, .child = {.out = -1, .error = -1}};
+  bool done = false;
+  TRY(sweep_common_open(&options->common));
+  s.root = options->common.root;
+  if (!store_is_run_id(operands[0])) return core_error(CORE_USAGE, "%.40s is no run id", operands[0]);
+  memcpy(s.id, operands[0], CORE_RUN_ID);
+  s.sink = (ProgramSink){.take = take_record, .context = &s};
+  int code = open_run(&s, &done);
+  char total_name[CORE_SCRIPT_NAME];
+  double total;
+  if (code == CORE_OK && !done) {
+    core_script_step(s.config.program, total_name, &total);
+    memcpy(s.sink.step_name, total_name, sizeof total_name);
+    code = run_attempt(&s);
+  }
+  program_logs_close(&s.logs, false);
+  program_source_close(&s.source);
+  program_sink_free(&s.sink);
+  program_tail_free(&s.error);
+  if (s.log) {
+    core_log_open(NULL, CORE_LOG_INFO);
+    fclose(s.log);
+  }
+  store_run_release(&s.lease);
+  return code;
+}
+
+int sweep_supervise(int argc, char **argv) {
+  static const CoreManual manual = {
+    .usage = "sweep supervise RUN [options]",
+    .about = "What executor and Slurm tasks start for a run of somebody else's program ([program] of its experiment "
+             "file); not for people. It starts the command, records its metrics, and passes SIGTERM and SIGUSR2 on.",
+    .least = 1, .most = 1};
+  SuperviseOptions options = {0};
+  const CoreOption table[] = {
+    SWEEP_OPTION_ROOT(options.common),
+    {"from-start", 0, CORE_OPTION_FLAG, &options.from_start, NULL, "start over a run that has ended or begun"},
+    {"threads", 0, CORE_OPTION_INT, &options.threads, "N", "processors of the run: OMP_NUM_THREADS of the program"},
+    {"launcher", 0, CORE_OPTION_LIST, &options.launcher, "WORD", "a word before the command, as of srun; repeatable"},
+    {0}};
+  return core_options_answer(&manual, table, argc, argv, supervise, &options);
+}

@@ -1,0 +1,123 @@
+/* [program] of an experiment file: whose settings a file may name, and what of the program is known only when the
+ * file's directory is: which files its code is, and their contents. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/config/script.h"
+#include "store/code/code.h"
+#include "sweep/spec/script.h"
+#include "sweep/spec/spec_internal.h"
+
+int spec_script_read(SpecFile *file) {
+  const CoreScript *program;
+  TRY(core_script_read(&file->spec->ini, &program));
+  core_script_attach(&file->spec->base, program);
+  return CORE_OK;
+}
+
+bool spec_script_has(const SpecFile *file, const CoreConfigRow *row) {
+  const CoreScript *program = file->spec->base.program;
+  if (row->is_program) return program && core_script_find(program, row->name);
+  return !program || strcmp(row->name, "train.seed") == 0;
+}
+
+int spec_script_unknown(const SpecFile *file, const char *name) {
+  const CoreConfigRow *row = core_config_find(name);
+  CoreConfig scratch = file->spec->base;
+  if (row && !row->is_program)
+    return core_error(CORE_USAGE, "%s is a setting of the trainer, and this file runs a program of its own: give the "
+                      "program's settings in [settings], the trainer's in another file", name);
+  return core_config_set(&scratch, name, "");
+}
+
+int spec_script_goal(SpecFile *file, const SpecSetting *goal) {
+  CoreConfig *base = &file->spec->base;
+  if (!goal) return CORE_OK;
+  core_script_attach(base, core_script_with(base->program, CORE_SCRIPT_goal, goal->entry.value));
+  return CORE_OK;
+}
+
+int spec_script_check_goal(const SpecFile *file, const char *value) {
+  if (!file->spec->base.program)
+    return core_error(CORE_USAGE, "sweep.goal names the score of a [program], which this file does not have; the "
+                      "trainer's score is its solve rate or return");
+  if ((strncmp(value, "max ", 4) == 0 || strncmp(value, "min ", 4) == 0) && value[4] && !strpbrk(value + 4, " \t") &&
+      strlen(value + 4) < CORE_SCRIPT_NAME)
+    return CORE_OK;
+  return core_error(CORE_USAGE, "sweep.goal = %.80s: expected max METRIC or min METRIC, as max episode_return", value);
+}
+
+/* ---- code -------------------------------------------------------------------------------------------------------- */
+
+static int path_in(const char *folder, const char *name, char path[CORE_PATH_MAX]) {
+  if (*name == '/') return core_files_path(path, "%s", name);
+  return core_files_path(path, "%s/%s", folder, name);
+}
+
+static bool is_plain_file(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* Words of the command that name files below the working directory. A path from the root is a program of the system. */
+static int find_files(const CoreScript *program, const char *folder, CoreText *files) {
+  char **words, path[CORE_PATH_MAX];
+  size_t count;
+  TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
+  for (size_t i = 0; i < count; i++)
+    if (*words[i] != '/' && *words[i] && !strpbrk(words[i], " \t\"'{}") &&
+        path_in(folder, words[i], path) == CORE_OK && is_plain_file(path))
+      core_text_appendf(files, "%s%s", files->length ? " " : "", words[i]);
+  core_script_words_free(&words);
+  core_error_clear();
+  return CORE_OK;
+}
+
+/* The first file of the code without its ending, else the first word of the command. */
+static void make_name(const CoreScript *program, CoreText *name) {
+  const char *code = core_script_text(program, CORE_SCRIPT_code);
+  const char *text = *code && strcmp(code, "none") != 0 ? code : core_script_text(program, CORE_SCRIPT_command);
+  const size_t length = strcspn(text, " \t");
+  const char *start = text;
+  for (const char *c = text; c < text + length; c++)
+    if (*c == '/') start = c + 1;
+  const size_t rest = length - (size_t)(start - text), stem = strcspn(start, ".");
+  core_text_append_bytes(name, start, stem > 0 && stem < rest ? stem : rest);
+}
+
+static int take_code(const CoreScript **program) {
+  char folder[CORE_PATH_MAX], hash[STORE_CODE_HASH];
+  CoreText text = {0};
+  int code = core_script_folder(*program, folder);
+  if (code == CORE_OK && !*core_script_text(*program, CORE_SCRIPT_code)) {
+    code = find_files(*program, folder, &text);
+    if (code == CORE_OK) *program = core_script_with(*program, CORE_SCRIPT_code, text.length ? text.data : "none");
+  }
+  if (code == CORE_OK) code = store_code_script_hash(*program, hash);
+  if (code == CORE_OK) *program = core_script_with(*program, CORE_SCRIPT_code_hash, hash);
+  core_text_clear(&text);
+  if (code == CORE_OK && !*core_script_text(*program, CORE_SCRIPT_name)) {
+    make_name(*program, &text);
+    *program = core_script_with(*program, CORE_SCRIPT_name, core_text_string(&text));
+  }
+  core_text_free(&text);
+  return code;
+}
+
+int sweep_script_take_folder(const char *path, SweepSpec *spec) {
+  char whole[PATH_MAX];
+  const CoreScript *program = spec->base.program;
+  if (!program || *core_script_text(program, CORE_SCRIPT_folder)) return CORE_OK; /* a frozen file has it */
+  if (!realpath(path, whole)) return core_error_errno(CORE_FAIL, "%s", path);
+  struct stat status;
+  spec->is_own_program = stat(whole, &status) == 0 && status.st_uid == geteuid() && !(status.st_mode & S_IWOTH);
+  *strrchr(whole, '/') = '\0';
+  program = core_script_with(program, CORE_SCRIPT_folder, *whole ? whole : "/");
+  const int code = take_code(&program);
+  if (code != CORE_OK) return core_error_context(code, "%s", path);
+  core_script_attach(&spec->base, program);
+  return CORE_OK;
+}

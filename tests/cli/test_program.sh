@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Somebody else's program as runs: [program], [settings] and [metric], from the experiment file to figures.
+set -u
+. "$(dirname "$0")/tap.sh"
+PATH=$SWEEP_BUILD/bin:$PATH
+cd "$tap_dir" || exit 1
+mkdir w
+export SWEEP_ROOT=$tap_dir/w OMP_NUM_THREADS=1
+
+# What it does: a line of JSON every 10 steps, and what its name says.
+cat > train.sh <<'SH'
+#!/bin/sh
+# train.sh STEPS LR SEED [resume FILE]
+steps=$1 lr=$2 seed=$3 step=0
+if [ "${4:-}" = resume ] && [ -f "$5" ]; then step=$(cat "$5"); fi
+trap 'echo $step > "$SWEEP_DIR/last"; exit 75' TERM USR2
+while [ $step -lt "$steps" ]; do
+  step=$((step + 10))
+  echo "{\"step\": $step, \"reward\": $lr, \"losses\": {\"kl\": 0.0$seed}, \"own\": $step}" >> "$SWEEP_METRICS"
+  [ -n "${SLOW:-}" ] && sleep 0.05
+done
+echo "trained $SWEEP_RUN, attempt $SWEEP_ATTEMPT, seed $SWEEP_SEED, $(cat "$SWEEP_CONFIG")"
+SH
+own() { # NAME COMMAND [LINES OF [program]...]
+  printf '[sweep]\nname = %s\nseeds = 2\ngoal = max episode_return\n[program]\ncommand = %s\nstep = step of {steps}\n' \
+    "$1" "$2"
+  shift 2
+  [ $# -gt 0 ] && printf '%s\n' "$@"
+  printf '[settings]\nlr = 0.5\nsteps = 100\n[metric]\nepisode_return = reward\nkl = losses/kl\n[grid g]\nlr = 0.25, 0.5\n'
+}
+rows() { analyze sql w/results.db "$1" 2>/dev/null | tail -n +2 | awk '{$1=$1; print}'; }
+
+own own 'sh train.sh {steps} {lr} {seed}' > own.ini
+tap_run "the plan counts runs and says which code they are of" 0 "train.sh" sweep plan own.ini
+tap_run "a typo is refused, with what was meant" 2 "did you mean lr" sweep plan own.ini --set lrr=1
+tap_run "runs of a program finish" 0 "100 %  4 finished" timeout 120 sweep submit own.ini --wait
+tap_run "submitting again starts nothing" 0 "nothing to start: 4 runs are finished" sweep submit own.ini
+sweep collect > /dev/null
+tap_check "each line is a row, once" "$(diff <(rows 'SELECT count(*), count(DISTINCT run_id) FROM iteration') <(echo '40 4'))"
+tap_check "known metrics are columns, the score is an evaluation" "$(
+  diff <(rows "SELECT DISTINCT e.episode_return, i.kl FROM evaluation AS e JOIN iteration AS i USING(run_id) \
+JOIN run ON run.id = run_id WHERE run.seed = 1 AND level_set = 'train' ORDER BY 1") <(printf '0.25 0.01\n0.5 0.01\n'))"
+tap_check "settings are in run.config" "$(
+  diff <(rows "SELECT json_extract(config, '\$.settings.lr'), count(*) FROM run GROUP BY 1") <(printf '0.25 2\n0.5 2\n'))"
+tap_run "curves are drawn by the program's settings" 0 "lr 0.25" analyze curves w/results.db --sweep own -o f.svg
+tap_run "compare takes the program's settings" 0 "A: lr=0.25" analyze compare w/results.db lr=0.25 lr=0.5
+tap_run "the log has what it printed" 0 "attempt 1, seed 0, {\"lr\": 0.25, \"steps\": 100}" sweep logs own/0
+tap_run "the database can be made anew" 0 "80 new rows from 4 runs" sweep rebuild
+
+# ---- ends
+own broken 'sh -c "echo one >&2; echo the last line >&2; exit 3"' > broken.ini
+tap_run "a failure's reason is the last line of standard error" 1 "exit code 3: the last line" \
+  timeout 120 sweep submit broken.ini --wait
+own diverged 'sh -c "exit 76"' > diverged.ini
+tap_run "exit code 76 is a divergence" 1 "diverged" timeout 120 sweep submit diverged.ini --wait
+own absent 'no-such-program-here {lr}' > absent.ini
+tap_run "a program that is not there says so" 1 "cannot start no-such-program-here" \
+  timeout 120 sweep submit absent.ini --wait --no-check
+
+# ---- code
+own asked 'sh asked.sh {lr}' > asked.ini
+echo 'echo "{\"step\": 100, \"reward\": $1}" >> $SWEEP_METRICS' > asked.sh
+timeout 120 sweep submit asked.ini --wait > /dev/null 2>&1
+tap_run "somebody else's workspace runs no command" 2 "code that you have not trusted" \
+  env XDG_CONFIG_HOME="$tap_dir/nobody" sweep submit asked --force
+echo '# edited' >> asked.sh
+tap_run "by its name alone a sweep does not run edited code" 2 "were edited since" sweep submit asked --force
+tap_run "an edited script makes new runs" 0 "4 new in the manifest" sweep submit asked.ini --no-start
+tap_done

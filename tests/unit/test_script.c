@@ -1,0 +1,213 @@
+/* [program], [settings] and [metric] of experiment files: kinds of settings, run ids, words of the command, what is
+ * refused, and the ways to config.ini and results.db and back. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/config/script.h"
+#include "sweep/spec/freeze.h"
+#include "sweep/spec/grid.h"
+
+#define HEAD "[sweep]\nname = own\nseeds = 2\ngoal = max return\n"
+#define COMMAND "[program]\ncommand = python3 t.py --lr {lr} --seed={seed} {flags}\nstep = step of {steps}\n"
+#define SETTINGS "[settings]\nlr = 2.5e-4\nsteps = 500k\nnet = mlp | cnn\nanneal = True\nnote = a b\nratio = 1.0\n"
+#define FILE_TEXT HEAD COMMAND SETTINGS "[metric]\nreturn = charts/return\n[grid g]\nlr = 1e-3, 0.1\nnet = mlp, cnn\n"
+
+typedef struct Made {
+  SweepSpec spec;
+  SweepGrid grid;
+} Made;
+
+static void make(const char *text, Made *made) {
+  int code = sweep_spec_parse("own.ini", text, NULL, NULL, 0, &made->spec);
+  if (code == CORE_OK) code = sweep_grid_expand(&made->spec, &made->grid);
+  if (code != CORE_OK) fail_msg("%s", core_error_message());
+}
+
+static void free_made(Made *made) {
+  sweep_grid_free(&made->grid);
+  sweep_spec_free(&made->spec);
+}
+
+static void refuse(const char *text, const char *part) {
+  SweepSpec spec;
+  assert_int_equal(sweep_spec_parse("own.ini", text, NULL, NULL, 0, &spec), CORE_USAGE);
+  if (!strstr(core_error_message(), part)) fail_msg("\"%s\" is not in \"%s\"", part, core_error_message());
+}
+
+static CoreConfigKind kind_of(const CoreConfig *config, const char *name) {
+  const CoreScriptSetting *setting = core_script_find(config->program, name);
+  if (!setting) fail_msg("no setting %s", name);
+  return setting->kind;
+}
+
+static void test_kinds(void **state) {
+  Made made;
+  CoreText text = {0};
+  make(FILE_TEXT, &made);
+  const CoreConfig *base = &made.spec.base;
+  assert_int_equal(kind_of(base, "lr"), CORE_CONFIG_REAL);
+  assert_int_equal(kind_of(base, "ratio"), CORE_CONFIG_REAL);
+  assert_int_equal(kind_of(base, "steps"), CORE_CONFIG_INT);
+  assert_int_equal(kind_of(base, "net"), CORE_CONFIG_ENUM);
+  assert_int_equal(kind_of(base, "anneal"), CORE_CONFIG_ENUM);
+  assert_int_equal(kind_of(base, "note"), CORE_CONFIG_STRING);
+  assert_string_equal(core_config_get(base, core_config_find("steps"), &text), "500000");
+  assert_string_equal(core_config_get(base, core_config_find("net"), &text), "mlp");
+  assert_int_equal(base->train.total_steps, 500000);
+  assert_string_equal(core_script_text(base->program, CORE_SCRIPT_goal), "max return");
+  assert_int_equal(made.grid.cells, 4);
+  assert_int_equal(made.grid.runs, 8);
+  core_text_free(&text);
+  free_made(&made);
+}
+
+/* The contract of docs/programs.md: these may never change. */
+static void test_ids(void **state) {
+  Made made;
+  CoreText text = {0};
+  CoreConfig config;
+  make(FILE_TEXT, &made);
+  sweep_grid_config(&made.grid, 0, &config);
+  core_script_canonical(&config, true, &text);
+  assert_string_equal(text.data,
+                      "program 1\ncommand=python3 t.py --lr {lr} --seed={seed} {flags}\nanneal=True\nlr=0.001\n"
+                      "net=mlp\nnote=a b\nratio=1\nsteps=500000\nseed=0\n");
+  assert_string_equal(made.grid.ids[0], "6560270b059ec76a");
+  core_text_free(&text);
+  free_made(&made);
+}
+
+/* An edited default is another run, another order of the lines is not, and where metrics come from is neither. */
+static void test_what_counts(void **state) {
+  Made made, other;
+  make(FILE_TEXT, &made);
+  make(HEAD "[settings]\nratio = 1.0\nnote = a b\nanneal = True\nnet = mlp | cnn\nsteps = 500k\nlr = 7.0\n"
+            COMMAND "metrics = csv:x.csv\ngrace = 5\n[grid g]\nlr = 1e-3, 0.1\nnet = mlp, cnn\n", &other);
+  for (size_t run = 0; run < made.grid.runs; run++) assert_string_equal(made.grid.ids[run], other.grid.ids[run]);
+  free_made(&other);
+  make(HEAD COMMAND "[settings]\nlr = 2.5e-4\nsteps = 500k\nnet = mlp | cnn\nanneal = False\nnote = a b\nratio = 1.0\n"
+       "[grid g]\nlr = 1e-3, 0.1\nnet = mlp, cnn\n", &other);
+  for (size_t run = 0; run < made.grid.runs; run++) assert_string_not_equal(made.grid.ids[run], other.grid.ids[run]);
+  free_made(&other);
+  free_made(&made);
+}
+
+static void check_same_runs(const char *text, const Made *made) {
+  Made again;
+  make(text, &again);
+  assert_int_equal(again.grid.runs, made->grid.runs);
+  for (size_t run = 0; run < made->grid.runs; run++) assert_string_equal(again.grid.ids[run], made->grid.ids[run]);
+  free_made(&again);
+}
+
+static void test_frozen(void **state) {
+  Made made;
+  CoreText text = {0};
+  const char *sets[] = {"ratio=3", "steps=2k", "anneal=False"};
+  assert_int_equal(sweep_spec_parse("own.ini", FILE_TEXT, NULL, sets, 3, &made.spec), CORE_OK);
+  assert_int_equal(sweep_grid_expand(&made.spec, &made.grid), CORE_OK);
+  sweep_freeze_print(&made.spec, &text);
+  check_same_runs(core_text_string(&text), &made);
+  core_text_free(&text);
+  free_made(&made);
+}
+
+/* config.ini and run.config describe the run whose id they stand beside. */
+static void test_files(void **state) {
+  Made made;
+  CoreText text = {0};
+  CoreConfig config, again;
+  const CoreScript *program;
+  char path[] = "/tmp/test_script.XXXXXX", id[CORE_RUN_ID];
+  make(FILE_TEXT, &made);
+  sweep_grid_config(&made.grid, 5, &config);
+  core_config_to_ini(&config, &text);
+  const int fd = mkstemp(path);
+  FILE *file = fdopen(fd, "w");
+  fputs(core_text_string(&text), file);
+  fclose(file);
+  again = core_config_default();
+  if (core_config_read(path, &again) != CORE_OK) fail_msg("%s", core_error_message());
+  remove(path);
+  core_config_id(&again, id);
+  assert_string_equal(id, made.grid.ids[5]);
+  core_text_clear(&text);
+  core_config_to_json(&config, &text);
+  json_t *root = json_loads(core_text_string(&text), 0, NULL);
+  assert_non_null(root);
+  assert_int_equal(core_script_from_json(root, &program), CORE_OK);
+  again = core_config_default();
+  core_script_attach(&again, program);
+  again.train.seed = config.train.seed;
+  core_config_id(&again, id);
+  assert_string_equal(id, made.grid.ids[5]);
+  json_decref(root);
+  core_text_free(&text);
+  free_made(&made);
+}
+
+static void check_words(const CoreScript *program, const char *text, const char *joined) {
+  const CoreScriptRun run = {.id = "0123456789abcdef", .dir = "/w/files", .config = "/w/settings.json", .seed = 7};
+  char **words;
+  size_t count;
+  CoreText line = {0};
+  if (core_script_words(program, text, &run, &words, &count) != CORE_OK) fail_msg("%s", core_error_message());
+  for (size_t i = 0; i < count; i++) core_text_appendf(&line, "[%s]", words[i]);
+  assert_null(words[count]);
+  assert_string_equal(core_text_string(&line), joined);
+  core_text_free(&line);
+  core_script_words_free(&words);
+}
+
+static void test_words(void **state) {
+  Made made;
+  make(HEAD COMMAND "[settings]\nlr = 0.1\nsteps = 9\nnote = \"$(rm -rf /); `x`\"\n", &made);
+  const CoreScript *program = made.spec.base.program;
+  check_words(program, "a  b\tc", "[a][b][c]");
+  check_words(program, "\"a b\" 'c \"d' x\"y z\"w ''", "[a b][c \"d][xy zw][]");
+  check_words(program, "--lr={lr} {run}/{seed} {dir} {config} {{x}", "[--lr=0.1][0123456789abcdef/7][/w/files]"
+              "[/w/settings.json][{x}]");
+  check_words(program, "t {overrides}", "[t][lr=0.1][steps=9][note=$(rm -rf /); `x`]");
+  check_words(program, "t {flags}", "[t][--lr][0.1][--steps][9][--note][$(rm -rf /); `x`]");
+  check_words(program, "sh -c {note}", "[sh][-c][$(rm -rf /); `x`]");
+  free_made(&made);
+}
+
+static void test_refused(void **state) {
+  refuse(HEAD COMMAND SETTINGS "[grid g]\nlrr = 1\n", "lrr is no setting of the program; did you mean lr?");
+  refuse(HEAD COMMAND SETTINGS "[grid g]\nsteps = 0.5\n", "steps = 0.5 is no whole number");
+  refuse(HEAD COMMAND SETTINGS "[grid g]\nnet = mpl\n", "did you mean mlp?");
+  refuse(HEAD COMMAND SETTINGS "[grid g]\nppo.epsilon = 0.1\n", "is a setting of the trainer");
+  refuse(HEAD COMMAND SETTINGS "[ppo]\nepochs = 1\n", "is a setting of the trainer");
+  refuse(HEAD "[program]\ncommand = t {lrr}\n" SETTINGS, "did you mean {lr}?");
+  refuse(HEAD "[program]\ncommand = t 'x\n" SETTINGS, "has no end");
+  refuse(HEAD "[program]\ncommand = t{flags}\n" SETTINGS, "a word by itself");
+  refuse(HEAD "[program]\n" SETTINGS, "has no command");
+  refuse(HEAD "[program]\ncomand = x\n" SETTINGS, "did you mean command?");
+  refuse(HEAD "[program]\ncommand = t\nmetrics = stdout:r=[(\n" SETTINGS, "is invalid");
+  refuse(HEAD "[program]\ncommand = t\nmetrics = stdout:r,s=([0-9]+)\n" SETTINGS, "1 groups");
+  refuse(HEAD "[program]\ncommand = t\nmetrics = parquet:x\n" SETTINGS, "expected jsonl");
+  refuse(HEAD "[program]\ncommand = t\nstep = s of {total}\n" SETTINGS, "has no total");
+  refuse(HEAD "[program]\ncommand = t\nstep = s of {net}\n" SETTINGS, "is no number");
+  refuse(HEAD COMMAND "[settings]\nlr = 1\nseed = 3\n", "seeds in [sweep]");
+  refuse(HEAD COMMAND "[settings]\nlr = 1\nlr = 2\n", "given twice");
+  refuse(HEAD COMMAND "[settings]\nppo.epsilon = 0.2\nlr = 1\nsteps = 1\n", "choose another name");
+  refuse("[sweep]\nname = own\ngoal = best return\n" COMMAND SETTINGS, "expected max METRIC");
+  refuse("[sweep]\nname = own\ngoal = max return\n", "[program], which this file does not have");
+  refuse("[sweep]\nname = own\n" SETTINGS, "belongs to a [program]");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_kinds),  cmocka_unit_test(test_ids),   cmocka_unit_test(test_what_counts),
+    cmocka_unit_test(test_frozen), cmocka_unit_test(test_files), cmocka_unit_test(test_words),
+    cmocka_unit_test(test_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
