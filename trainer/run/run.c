@@ -269,7 +269,7 @@ static void say_remarks(Run *run) {
   for (char *rest = lines.data, *line; (line = strsep(&rest, "\n"));) {
     if (!*line) continue;
     if (run->options->dry_run) core_warn("%s", line);
-    else progress_note(&run->progress, "warning: %s", line);
+    else progress_message(&run->progress, "warning: %s", line);
   }
   core_text_free(&lines);
 }
