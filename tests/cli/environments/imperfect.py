@@ -109,6 +109,14 @@ class Closed(Good):
             file.write(f"{in_checker}\n")
 
 
+class Clings(Lists):
+    """Does not let itself be closed."""
+
+    def close(self):
+        if in_checker:
+            time.sleep(1000)
+
+
 for kind in list(globals().values()):
     if isinstance(kind, type) and issubclass(kind, gymnasium.Env) and kind.__module__ == __name__:
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)

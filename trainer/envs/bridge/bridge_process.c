@@ -176,29 +176,20 @@ static int map_whole(BridgeWorker *worker) {
   return CORE_OK;
 }
 
-/* Starts a process and waits for its first answer. CORE_USAGE: it gave none. */
-static int start_and_await(const BridgeOrder *order, BridgeWorker *worker) {
+static int launch(const BridgeOrder *order, BridgeWorker *worker) {
   *worker = (BridgeWorker){.order = *order, .file = -1};
-  int code = share_memory(worker);
-  if (code == CORE_OK) code = start_process(worker);
-  if (code != CORE_OK) return code;
-  code = bridge_worker_await(worker);
-  return code == CORE_FAIL ? CORE_USAGE : code;
+  TRY(share_memory(worker));
+  return start_process(worker);
 }
 
-static int start_anew(const BridgeOrder *order, BridgeWorker *worker) {
-  int code = start_and_await(order, worker);
+static int start_new(const BridgeOrder *order, BridgeWorker *worker) {
+  int code = launch(order, worker);
+  if (code == CORE_OK) {
+    code = bridge_worker_await(worker);
+    if (code == CORE_FAIL) code = CORE_USAGE;
+  }
   if (code == CORE_OK) code = map_whole(worker);
   if (code != CORE_OK) end(worker);
-  return code;
-}
-
-int bridge_worker_ask_once(const BridgeOrder *order, CoreText *text) {
-  BridgeWorker worker;
-  const int code = start_and_await(order, &worker);
-  if (code == CORE_OK) core_text_appendf(text, "%.*s", BRIDGE_TEXT, worker.shared->message);
-  else core_text_append(text, core_error_message());
-  end(&worker);
   return code;
 }
 
@@ -263,6 +254,18 @@ static int wait_for_answer(BridgeWorker *worker) {
                         worker->order.timeout_s, worker->order.timeout_hint);
   }
   return shared->failed ? tell_error(worker) : CORE_OK;
+}
+
+int bridge_worker_ask_once(const BridgeOrder *order, CoreText *text) {
+  BridgeWorker worker;
+  int code = launch(order, &worker);
+  if (code == CORE_OK) code = wait_for_answer(&worker);
+  const Bridge *shared = worker.shared;
+  if (code != CORE_REQUEUE && shared && !shared->failed && *shared->message) code = CORE_OK; /* told before it failed */
+  if (code == CORE_OK) core_text_appendf(text, "%.*s", BRIDGE_TEXT, shared->message);
+  else core_text_append(text, core_error_message());
+  end(&worker);
+  return code;
 }
 
 int bridge_worker_await(BridgeWorker *worker) {
@@ -333,7 +336,7 @@ void bridge_worker_keep_spares(bool keep) {
 }
 
 int bridge_worker_start(const BridgeOrder *order, BridgeWorker *worker) {
-  return keeps_spares && take_spare(order, worker) ? CORE_OK : start_anew(order, worker);
+  return keeps_spares && take_spare(order, worker) ? CORE_OK : start_new(order, worker);
 }
 
 void bridge_worker_end(BridgeWorker *worker) {

@@ -42,8 +42,9 @@ void bridge_worker_end(BridgeWorker *worker);
  * theirs: who plans many runs of a game starts one Python. Up to 16; false ends them, and is how it begins. */
 void bridge_worker_keep_spares(bool keep);
 
-/* Starts a worker for the order and ends it after its first answer, whose text is appended; or the reason why there was
- * none. CORE_USAGE: it is that reason; CORE_REQUEUE: the run was told to stop. */
+/* Starts a worker for the order and ends it after its first answer. Appends the text that it told by then, whatever
+ * became of it, or the reason why there is none. CORE_FAIL: it is that reason; CORE_REQUEUE: the run was told to
+ * stop. */
 int bridge_worker_ask_once(const BridgeOrder *order, CoreText *text);
 
 /* Appends those folders of PYTHONPATH that are not whole paths, which workers start without, with blanks between. */

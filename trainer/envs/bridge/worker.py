@@ -553,39 +553,43 @@ def as_registered(gym, env):
 
 
 def run_checker(gym, name):
-    """Yields what Gymnasium's check_env warns of, and at last what it fails by."""
+    """Runs Gymnasium's check_env. Gives lines of what it warns of, the last of what it fails by; and the environment."""
+    import inspect
     import warnings
-    from gymnasium.utils import env_checker
+    from gymnasium.utils.env_checker import check_env
 
     failure, env = None, None
+    needless = {"skip_render_check", "skip_close_check"} & set(inspect.signature(check_env).parameters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         gym.logger.min_level = 30  # WARN, whatever an environment has made of it
         try:
             env = as_registered(gym, make_single(gym, name))
-            env_checker.check_env(env, skip_render_check=True)
+            check_env(env, **dict.fromkeys(needless, True))
         except BaseException as error:
             failure = one_line(error) if isinstance(error, AssertionError) else one_line(f"{type(error).__name__}: {error}")
+    lines = []
     for warning in caught:
         kind, _, said = one_line(warning.message).partition(": ")
         if kind in ("WARN", "ERROR") and "different from the unwrapped version" not in said:
-            yield f"warns: {said}"
+            lines.append(f"warns: {said}")
     if failure is not None:
-        yield f"fails: {failure or 'an assertion without a word'}"
-    try:
-        env.close()
-    except BaseException:
-        pass  # the checker has closed it
+        lines.append(f"fails: {failure or 'an assertion without a word'}")
+    return lines, env
 
 
-def check(task):
-    """Lines, each once; those beyond the most are counted."""
-    kind, _, name = task.partition("/")
-    lines = list(dict.fromkeys(run_checker(need_gymnasium(), name))) if kind == "gym" else []
+def check(task, tell):
+    """Tells lines, each once, and how many there are beyond the most; only then closes the environment."""
+    lines, env = run_checker(need_gymnasium(), task.partition("/")[2])
+    lines = list(dict.fromkeys(lines))
     if len(lines) > CHECK_LINES:
         more = len(lines) - CHECK_LINES + 1
         lines[CHECK_LINES - 2 : -1] = [f"warns: and of {more} things more"]
-    return "\n".join(lines)
+    tell("\n".join(lines))
+    try:
+        env.close()
+    except BaseException:
+        pass  # the checker may have closed it already, or it was never made
 
 
 # ---- the bridge ------------------------------------------------------------------------------------------------------
@@ -748,7 +752,7 @@ def main():
     os.register_at_fork(after_in_child=lambda: side.bridge_side_forked(bridge, threading.get_ident() == thread))
     try:
         if "check" in options:
-            side.bridge_side_tell(bridge, check(task).encode())
+            check(task, lambda text: side.bridge_side_tell(bridge, text.encode()))
             return side.bridge_side_answer(bridge, None)
         env = make(task, worlds, options)
         bridge = offer(side, bridge, file, env)
