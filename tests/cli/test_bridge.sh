@@ -98,6 +98,8 @@ tap_result "clipped rewards: returns are whole" "$([ "$(column film episode_retu
 tap_run "and numbers" 2 "net.encoder = nature reads pictures of bytes" train none "${nature[@]}"
 tap_run "too small a picture" 2 "too small for its convolutions" train none --set env.task=gym/Stacked-v0 "${nature[@]}"
 tap_run "a row of bytes" 2 "set net.encoder to none" train none --set env.task=gym/Row-v0 "${nature[@]}"
+tap_run "a screen without an encoder takes memory for its numbers, not for their square" 0 "finished" train screen \
+  --set env.task=gym/Screen-v0 --set env.num=2 --set ppo.num_minibatches=2 --set train.total_steps=64
 tap_run "pixels are not rounded" 2 "set train.observation_storage to float32" \
   train none --set env.task=gym/Film-v0 "${nature[@]}" --set train.observation_storage=float16
 

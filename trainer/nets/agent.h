@@ -158,9 +158,10 @@ bool agent_is_apart(const Agent *agent);
 /* Whether observations are read by chains of dense layers (ops.h) only. */
 bool agent_chains_inputs(const Agent *agent);
 
-/* Return the rows and width that ops must support (ops_cpu_create). */
+/* Return the rows, width and kernel size that ops must support (ops_cpu_create_within). */
 int agent_ops_rows(const Agent *agent);
 int agent_ops_width(const Agent *agent);
+OpsCpuLimits agent_ops_limits(const Agent *agent);
 /* Adds the shapes of all dense layers, encoders' too. */
 void agent_add_layers(const Agent *agent, OpsBf16 *choice);
 /* Creates CPU ops that support the agent's passes, in train.precision. */

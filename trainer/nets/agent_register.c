@@ -225,6 +225,28 @@ int agent_ops_width(const Agent *agent) {
   return 4 * memory->width > width ? 4 * memory->width : width;
 }
 
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static size_t largest_kernel(const NetworkShape *shape) {
+  size_t largest = 0;
+  for (int layer = 0; layer < shape->layers; layer++)
+    largest = larger(largest, (size_t)shape->width[layer] * (size_t)shape->width[layer + 1]);
+  return largest;
+}
+
+OpsCpuLimits agent_ops_limits(const Agent *agent) {
+  const RecurrentShape *memory = &agent->recurrent.shape;
+  OpsCpuLimits limits = {agent_ops_rows(agent), agent_ops_width(agent), largest_kernel(&agent->actor.shape)};
+  limits.kernel = larger(limits.kernel, largest_kernel(&agent->critic.shape));
+  if (agent_has_encoder(agent)) {
+    const size_t encoder = (size_t)encoder_ops_width(&agent->encoder.shape, agent->device != NULL);
+    limits.kernel = larger(limits.kernel, encoder * encoder);
+  }
+  if (agent_is_recurrent(agent))
+    limits.kernel = larger(limits.kernel, 4 * (size_t)memory->width * (size_t)(memory->in + memory->width));
+  return limits;
+}
+
 static void add_network(const NetworkShape *shape, OpsBf16 *choice) {
   for (int layer = 0; layer < shape->layers; layer++)
     ops_bf16_add(choice, shape->width[layer], shape->width[layer + 1]);
@@ -244,7 +266,6 @@ void agent_add_layers(const Agent *agent, OpsBf16 *choice) {
 }
 
 int agent_create_ops(const Agent *agent, const CoreConfig *config, int threads, Ops **ops) {
-  const int rows = agent_ops_rows(agent), width = agent_ops_width(agent);
-  if (strcmp(config->train.precision, "bf16") == 0) return ops_cpu_create_bf16(threads, rows, width, ops);
-  return ops_cpu_create(threads, rows, width, ops);
+  const OpsCpuLimits limits = agent_ops_limits(agent);
+  return ops_cpu_create_within(threads, strcmp(config->train.precision, "bf16") == 0, &limits, ops);
 }

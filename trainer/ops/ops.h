@@ -288,8 +288,17 @@ int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops);
  * TRAINER_BF16=rounded|library in the environment chooses for all layers (CORE_USAGE where the library cannot). All
  * else, including attention, stays float32. */
 int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops);
-/* Returns an upper bound of the bytes that either allocates. */
-double ops_cpu_bytes(int threads, int max_rows, int max_width);
+
+/* Sizes that bound every later call. ops_cpu_create takes kernels of max_width x max_width, too large for inputs of
+ * many numbers, such as pictures. */
+typedef struct OpsCpuLimits {
+  int rows, width;       /* max_rows, max_width */
+  size_t kernel;         /* numbers of the largest kernel of a layer or an LSTM */
+} OpsCpuLimits;
+/* Creates the CPU's ops, with bf16 matrix products or without, within these limits. */
+int ops_cpu_create_within(int threads, bool bf16, const OpsCpuLimits *limits, Ops **ops);
+/* Returns an upper bound of the bytes that they allocate. */
+double ops_cpu_bytes(int threads, const OpsCpuLimits *limits);
 /* Rounds x[n] in host memory to half-precision values, as store_halves does. */
 void ops_round_to_halves(float *x, size_t n);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */

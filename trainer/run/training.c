@@ -61,6 +61,7 @@ static int activation_rows(const CoreConfig *config, const Shards *shards) {
 
 static int estimate_memory(Training *training) {
   TrainingPlan *plan = &training->plan;
+  const OpsCpuLimits limits = agent_ops_limits(&training->agent);
   double training_worlds, evaluation_worlds, other_worlds, search_worlds = 0;
   TRY(env_estimate_bytes(training->levels, training->evaluator.worlds, &evaluation_worlds));
   TRY(evaluation_sets_estimate_bytes(&training->others, &other_worlds));
@@ -74,9 +75,7 @@ static int estimate_memory(Training *training) {
      * ranks'. */
     plan->environment_bytes = 2 * training_worlds + sections_estimate_bytes(training_worlds) + evaluation_worlds;
   }
-  plan->buffer_bytes =
-    (double)core_arena_bytes(training->arena) +
-    ops_cpu_bytes(plan->threads, agent_ops_rows(&training->agent), agent_ops_width(&training->agent));
+  plan->buffer_bytes = (double)core_arena_bytes(training->arena) + ops_cpu_bytes(plan->threads, &limits);
   plan->machine_bytes = machine_memory_bytes() / ranks_on_machine();
   if (training->device == NULL) return CORE_OK;
   const bool hosted = env_is_hosted(training->levels);

@@ -216,6 +216,9 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
     class Row(Picture):
         shape = (35,)
 
+    class Screen(Picture):
+        shape = 240, 320, 3
+
     class Film(Picture):
         """Four frames of one shade each, which is 25 times the number of their step; before the first, copies of it."""
 
@@ -234,6 +237,6 @@ if os.path.basename(sys.argv[0] if sys.argv else "") in ("worker.py", "-c", "") 
             return super().see().astype(float if self.steps == 3 else numpy.uint8)
 
     for kind in (Count, Told, Endless, Some, Stuck, Ahead, Raises, Hangs, Dies, Prints, Forks, Doubles, Nan, Lost, Late, Shape, Folded, Bits, Uneven, Whole, Words, Picture,
-                 Coloured, Stacked, StackedColours, Row, Film, Turns, Floats):
+                 Coloured, Stacked, StackedColours, Row, Screen, Film, Turns, Floats):
         gymnasium.register(f"{kind.__name__}-v0", entry_point=kind)
     gymnasium.register("Endless-v1", entry_point=Endless, max_episode_steps=10**9)

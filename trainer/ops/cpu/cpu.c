@@ -52,8 +52,8 @@ static void register_buffers(CpuState *state, CoreArena *arena) {
   const int rows = state->max_rows, width = state->max_width;
   state->kernel_parts_room = cpu_chain_parts_floats(rows, width);
   CORE_ARENA(arena, state->kernel_parts, state->kernel_parts_room, "kernel gradient parts");
-  CORE_ARENA(arena, state->kernels, cpu_chain_kernels_floats(width), "kernels of a chain");
-  CORE_ARENA(arena, state->operands, state->has_bf16 ? cpu_chain_kernels_floats(width) : 0,
+  CORE_ARENA(arena, state->kernels, cpu_chain_kernels_floats(state), "kernels of a chain");
+  CORE_ARENA(arena, state->operands, state->has_bf16 ? cpu_chain_kernels_floats(state) : 0,
              "rounded kernels of a chain");
   CORE_ARENA(arena, state->bias_sums, cpu_chain_bias_sums(width), "bias gradient sums");
   CORE_ARENA(arena, state->bias_parts, cpu_bias_parts_floats(rows, width), "bias gradient parts");
@@ -64,12 +64,12 @@ static void register_buffers(CpuState *state, CoreArena *arena) {
   CORE_ARENA(arena, state->inputs.blocks, (size_t)cpu_blocks(rows), "zeros of inputs [blocks]");
 }
 
-static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops) {
+int ops_cpu_create_within(int threads, bool bf16, const OpsCpuLimits *limits, Ops **ops) {
   *ops = NULL;
-  if (threads < 0 || max_rows < 1 || max_width < 1)
+  if (threads < 0 || limits->rows < 1 || limits->width < 1)
     return core_error(CORE_USAGE,
                       "cpu ops: %d threads, %d rows, width %d: none may be negative, rows and width at least 1",
-                      threads, max_rows, max_width);
+                      threads, limits->rows, limits->width);
   size_t libraries;
   const CpuLibrary *library = cpu_libraries(&libraries);
   OpsBf16Method method = bf16 ? cpu_bf16_earlier(library) : OPS_BF16_FLOAT32;
@@ -78,8 +78,9 @@ static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops
   CpuOps *cpu = core_memory_zero_allocate(1, sizeof *cpu);
   cpu->table = cpu_table;
   cpu->table.state = &cpu->state;
-  cpu->state = (CpuState){.threads = threads ? threads : omp_get_num_procs(), .max_rows = max_rows,
-                          .max_width = max_width, .library = library, .has_bf16 = bf16, .method = method};
+  cpu->state = (CpuState){.threads = threads ? threads : omp_get_num_procs(), .max_rows = limits->rows,
+                          .max_width = limits->width, .max_kernel = limits->kernel, .library = library,
+                          .has_bf16 = bf16, .method = method};
   cpu->arena = core_arena_create("cpu ops");
   register_buffers(&cpu->state, cpu->arena);
   int code = core_arena_commit(cpu->arena);
@@ -91,21 +92,28 @@ static int create(int threads, bool bf16, int max_rows, int max_width, Ops **ops
   return CORE_OK;
 }
 
-double ops_cpu_bytes(int threads, int max_rows, int max_width) {
+double ops_cpu_bytes(int threads, const OpsCpuLimits *limits) {
   CoreArena *arena = core_arena_create("cpu ops, estimated");
-  CpuState state = {.threads = threads, .max_rows = max_rows, .max_width = max_width, .has_bf16 = true};
+  CpuState state = {.threads = threads, .max_rows = limits->rows, .max_width = limits->width,
+                    .max_kernel = limits->kernel, .has_bf16 = true};
   register_buffers(&state, arena);
   const double bytes = (double)core_arena_bytes(arena);
   core_arena_destroy(&arena);
   return bytes;
 }
 
+static OpsCpuLimits square(int max_rows, int max_width) {
+  return (OpsCpuLimits){max_rows, max_width, (size_t)max_width * (size_t)max_width};
+}
+
 int ops_cpu_create(int threads, int max_rows, int max_width, Ops **ops) {
-  return create(threads, false, max_rows, max_width, ops);
+  const OpsCpuLimits limits = square(max_rows, max_width);
+  return ops_cpu_create_within(threads, false, &limits, ops);
 }
 
 int ops_cpu_create_bf16(int threads, int max_rows, int max_width, Ops **ops) {
-  return create(threads, true, max_rows, max_width, ops);
+  const OpsCpuLimits limits = square(max_rows, max_width);
+  return ops_cpu_create_within(threads, true, &limits, ops);
 }
 
 const char *ops_cpu_description(void) {

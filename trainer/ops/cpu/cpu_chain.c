@@ -19,10 +19,10 @@ enum {
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
-size_t cpu_chain_kernels_floats(int max_width) {
-  const size_t square = (size_t)max_width * (size_t)max_width, room = CHAIN_WIDTHS * square;
+size_t cpu_chain_kernels_floats(const CpuState *state) {
+  const size_t room = CHAIN_WIDTHS * (size_t)state->max_width * (size_t)state->max_width;
   if (room <= CPU_KERNEL_PARTS_FLOATS) return room;
-  return square > CPU_KERNEL_PARTS_FLOATS ? square : CPU_KERNEL_PARTS_FLOATS;
+  return state->max_kernel > CPU_KERNEL_PARTS_FLOATS ? state->max_kernel : CPU_KERNEL_PARTS_FLOATS;
 }
 
 static size_t chain_biases(int max_width) { return (size_t)CHAIN_WIDTHS * (size_t)max_width; }
@@ -50,7 +50,7 @@ static int first_of_run(const CpuState *state, const OpsLayer *layers, int end, 
   for (int first = end; first > 0; first--) {
     kernels += kernel_size(&layers[first - 1]);
     biases += (size_t)layers[first - 1].out;
-    if (kernels > cpu_chain_kernels_floats(state->max_width) || biases > chain_biases(state->max_width) ||
+    if (kernels > cpu_chain_kernels_floats(state) || biases > chain_biases(state->max_width) ||
         kernels * (size_t)parts > state->kernel_parts_room)
       return first;
   }
@@ -168,7 +168,7 @@ static int end_of_run(const CpuState *state, const OpsLayer *layers, int first, 
   size_t kernels = kernel_size(&layers[first]);
   int end = first + 1;
   if (!state->has_bf16) return count;
-  while (end < count && (kernels += kernel_size(&layers[end])) <= cpu_chain_kernels_floats(state->max_width)) end++;
+  while (end < count && (kernels += kernel_size(&layers[end])) <= cpu_chain_kernels_floats(state)) end++;
   return end;
 }
 

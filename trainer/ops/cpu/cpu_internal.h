@@ -57,6 +57,7 @@ typedef struct CpuInputs {
 typedef struct CpuState {
   int threads;            /* at most those of rows_scratch, fewer under contention */
   int max_rows, max_width;
+  size_t max_kernel;      /* numbers of the largest kernel */
   CpuThreads look;
   const CpuLibrary *library;
   bool has_bf16;          /* whether there is scratch for rounded factors */
@@ -148,7 +149,7 @@ void cpu_fold_kernel(const float *copies, int parts, size_t stride, size_t size,
 size_t cpu_bias_parts_floats(int max_rows, int max_width);
 void cpu_dense_backward_large(CpuState *state, const float *x, const OpsLayer *layer, float *dy, float *dx, int rows);
 /* cpu_chain.c */
-size_t cpu_chain_kernels_floats(int max_width);
+size_t cpu_chain_kernels_floats(const CpuState *state);
 size_t cpu_chain_parts_floats(int max_rows, int max_width);
 size_t cpu_chain_bias_sums(int max_width);
 void cpu_chain_forward(Ops *ops, const float *x, const OpsLayer *layers, int count, int rows);
