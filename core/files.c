@@ -62,7 +62,7 @@ int core_files_open_plain(const char *path, FILE **file) {
   return code;
 }
 
-/* Outside of the workspace links and pipes are what somebody named. */
+/* Opens any kind of file outside of the workspace: links and pipes are named on command lines. */
 static int open_named(const char *path, int *fd) {
   if (core_files_is_guarded(path)) return core_files_open_reading(path, fd);
   *fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -144,7 +144,7 @@ static int write_into(const char *path, const void *data, size_t size) {
   struct stat status;
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) return core_error_errno(CORE_FAIL, "cannot write %s", path);
-  errno = EAGAIN; /* where a file has taken the place of the device */
+  errno = EAGAIN; /* a file has replaced the device */
   const bool written = fstat(fd, &status) == 0 && !S_ISREG(status.st_mode) && write_all(fd, data, size) == 0;
   const int number = errno;
   if (close(fd) == 0 && written) return CORE_OK;

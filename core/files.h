@@ -16,8 +16,8 @@ enum { CORE_PATH_MAX = 4096, CORE_FILES_LOCK_WAIT_S = 600 };
 void core_files_guard(const char *root);
 
 /* Reads a whole file, NUL-terminated; free() the data. CORE_FAIL when it can not be read or exceeds max_bytes
- * (0 = 64 MiB). Below the guarded folder it opens as core_files_open_reading; elsewhere links and pipes are what
- * somebody named. */
+ * (0 = 64 MiB). Below the guarded folder it opens as core_files_open_reading; elsewhere links and pipes may be
+ * named. */
 int core_files_read(const char *path, size_t max_bytes, char **data, size_t *size);
 
 /* core_files_open_reading as a stream; fclose() it. */
@@ -43,8 +43,8 @@ typedef enum CoreFilesHow {
 int core_files_open(const char *path, CoreFilesHow how, int *fd);
 /* Opens a plain file for reading, and never waits; the message says what is in the way. Below the workspace as if a
  * stranger had prepared it: the file has one name, and no link is followed but one that we, root or the workspace's
- * owner made; else private files of ours could end up in what others read. What may be a pipe that somebody named (an
- * experiment) is read by core_files_read. */
+ * owner made; else private files of ours could end up in what others read. What may be a pipe (an experiment that a
+ * command line names) is read by core_files_read. */
 int core_files_open_reading(const char *path, int *fd);
 /* Checks the same of a file that a library will open by its name; an absent one is good. Opens nothing: closing a file
  * would end the locks that this process has on it. */

@@ -21,9 +21,10 @@ void sweep_workers_describe(const CoreConfig *config, const SlurmSettings *slurm
   const int64_t count = sweep_workers_count(config), ranks = slurm ? slurm->ranks_per_run : 1;
   char bytes[32];
   if (count == 0) return;
-  core_text_appendf(text, "%lld Python processes a %s: %sB of memory at least, beside the trainer's",
-                    (long long)count, ranks > 1 ? "rank" : "run", core_text_count(sweep_workers_bytes(config, 1), bytes));
+  core_text_appendf(text, "%lld Python processes a %s: %sB of memory at least, not counting the trainer",
+                    (long long)count, ranks > 1 ? "rank" : "run",
+                    core_text_count(sweep_workers_bytes(config, 1), bytes));
   if (slurm && config->env.workers > slurm->cpus_per_run)
-    core_text_appendf(text, "; %lld of them step at once, and slurm.cpus_per_run = %lld", (long long)config->env.workers,
-                      (long long)slurm->cpus_per_run);
+    core_text_appendf(text, "; %lld of them step at once, and slurm.cpus_per_run = %lld",
+                      (long long)config->env.workers, (long long)slurm->cpus_per_run);
 }

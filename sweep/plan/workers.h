@@ -1,4 +1,4 @@
-/* Python processes of a run: environments of gym/, atari/ and envpool/ are stepped by workers beside the trainer, which
+/* Python processes of a run: environments of gym/, atari/ and envpool/ are stepped by worker processes, which
  * hold memory and processors of the same job. */
 #ifndef SWEEP_PLAN_WORKERS_H
 #define SWEEP_PLAN_WORKERS_H
@@ -6,8 +6,8 @@
 #include "core/text.h"
 #include "slurm/settings.h"
 
-/* Counts the processes that a rank has at once: one that describes the environment, and env.workers for training and for
- * evaluation each; 0: its environments are not in Python. */
+/* Counts the processes that a rank has at once: one that describes the environment, and env.workers for training and
+ * for evaluation each; 0: its environments are not in Python. */
 int64_t sweep_workers_count(const CoreConfig *config);
 /* Memory that they take at least, in bytes: an interpreter with Gymnasium and NumPy has some 25 MB of its own, whatever
  * its environments add. */

@@ -11,7 +11,7 @@
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-/* Of a run's evaluations on the levels trained on; NaN: none is in results.db. */
+/* Results of a run's evaluations on the levels trained on; NaN: none is in results.db. */
 typedef struct RunScores { double best_solve_rate, best_return, last_return; } RunScores;
 
 static int read_scores(StoreDatabase *database, const SweepProgress *progress, RunScores *scores) {
@@ -67,7 +67,7 @@ static void visit_settings(SweepShown *shown, size_t index, const bool *differs,
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-/* Of solve rates, and of returns where episodes have no goal. */
+/* Names the column: solve rates, or returns if episodes have no goal. */
 static const char *result_name(const SweepProgress *progress) {
   bool rates = false, returns = false;
   for (size_t i = 0; i < progress->runs; i++) {

@@ -3,7 +3,7 @@
 #define SWEEP_SHOWN_RUNS_H
 #include "sweep/status/shown.h"
 
-/* Which runs are listed: run `index` of `shown`. */
+/* Selection of the runs that are listed: run `index` of `shown`. */
 typedef struct SweepRunFilter {
   bool (*is_listed)(const void *context, const SweepShown *shown, size_t index);
   const void *context;
@@ -13,7 +13,7 @@ typedef struct SweepRunFilter {
 void sweep_shown_print_runs(SweepShown *shown, StoreDatabase *database, const SweepRunFilter *filter);
 
 /* Prints one CSV of all of them, with a column for each setting in which runs of one of the sweeps differ. The
- * database has the best and the last evaluations; NULL: it can not be had. */
+ * database has the best and the last evaluations; NULL: it is not available. */
 void sweep_shown_print_csv(SweepShown *shown, size_t count, StoreDatabase *database, const SweepRunFilter *filter);
 
 #endif

@@ -240,17 +240,17 @@ static void advise_memory(const SweepUsage *usage, const char *name, CoreText *l
   }
 }
 
-/* What is wasted is of runs that failed, or was done again from a checkpoint. */
+/* Advises on the two kinds of waste: runs that failed, and work done again from a checkpoint. */
 static void advise_waste(const SweepUsage *usage, const char *name, CoreText *lines) {
-  static const double efficient = 0.8, worth_a_line = 0.05; /* of the time spent */
+  static const double efficient = 0.8, worth_a_line = 0.05; /* shares of the time spent */
   if (!(sweep_usage_efficiency(usage->useful_s, usage->spent_s) < efficient)) return;
   const double failed = usage->failed_s / usage->spent_s, repeated = usage->wasted_s / usage->spent_s - failed;
   if (failed >= worth_a_line)
     core_text_appendf(lines, "%.0f %% of the time was spent by runs that failed: sweep status %s --failed says why\n",
                       100 * failed, name);
   if (repeated >= worth_a_line)
-    core_text_appendf(lines, "%.0f %% of the time was spent on work that was lost and done again: checkpoint.every lower "
-                      "loses less when a run is interrupted\n", 100 * repeated);
+    core_text_appendf(lines, "%.0f %% of the time was spent on work that was lost and done again: checkpoint.every "
+                      "lower loses less when a run is interrupted\n", 100 * repeated);
 }
 
 void sweep_usage_advise(const SweepUsage *usage, const char *name, CoreText *lines) {

@@ -31,7 +31,7 @@ typedef struct SweepUsage {
   SlurmSettings settings;
   double wait_median_s, wait_max_s; /* NaN when not known */
   double spent_s, useful_s, wasted_s;
-  double failed_s;              /* of the wasted ones, those of failed runs; the others were spent on work done again */
+  double failed_s;              /* wasted by failed runs; the rest was spent on work done again */
   double cpu_hours, cpu_hours_wasted, gpu_hours, gpu_hours_wasted; /* of the runs whose share is known */
   size_t stopped_by_rule;       /* runs */
   double transitions_saved;     /* that they did not do */

@@ -153,7 +153,7 @@ tap_run "collect refuses a bad pause" 2 "--every" sweep collect --root "$root" -
 tap_run "rebuild takes no argument" 2 "unexpected argument" sweep rebuild --root "$root" x
 printf '[sweep]\nname = pole\nseeds = 1\n[env]\ntask = gym/CartPole-v1\nnum = 8\nworkers = 4\n[slurm]\nmem = 1G\n' >"$tap_dir/pole.ini"
 tap_run "Python processes are counted" 0 \
-  "9 Python processes a run: 225 MB of memory at least, beside the trainer's; 4 of them step at once, and slurm.cpus_per_run = 1" \
+  "9 Python processes a run: 225 MB of memory at least, not counting the trainer; 4 of them step at once, and slurm.cpus_per_run = 1" \
   sweep plan "$tap_dir/pole.ini" --no-check --root "$tap_dir"
 tap_run "no evaluations, no processes for them" 0 '"python_processes": 5' \
   sweep plan "$tap_dir/pole.ini" --no-check --root "$tap_dir" --set eval.count=0 --json
