@@ -97,6 +97,11 @@ static int wait_for(const char *root, const SweepGrid *grid) {
   return sweep_missing_judge_all(root, grid);
 }
 
+/* All runs of the grid are submitted, those of seeds that sweep extend has added, too. */
+static int end_extension(const char *root, const SweepGrid *grid) {
+  return sweep_extension_end(root, grid->spec->name, grid->spec->seeds, grid->spec->seed_count);
+}
+
 static int start(const SubmitOptions *options, const SweepGrid *grid, size_t recorded, const SweepMissing *missing) {
   const char *root = options->common.root, *name = grid->spec->name;
   if (missing->todo + missing->running == 0) {
@@ -105,7 +110,7 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, size_t rec
     if (missing->stopped)
       printf(", %zu stopped by rule (sweep retry %s --by-rule takes them up)", missing->stopped, name);
     printf("\n");
-    return CORE_OK;
+    return end_extension(root, grid);
   }
   const SweepRequest request = {
     .jobs = options->jobs, .force = options->force, .asked_unix_s = core_clock_unix_s()};
@@ -116,6 +121,7 @@ static int start(const SubmitOptions *options, const SweepGrid *grid, size_t rec
   int64_t process;
   bool joined;
   TRY(sweep_executor_start(root, name, &process, &joined));
+  TRY(end_extension(root, grid));
   printf("%s: %zu runs to do, %s executor %lld\n", name, missing->todo, joined ? "added to" : "started",
          (long long)process);
   if (!options->wait) {
@@ -201,6 +207,7 @@ static int submit_to_slurm(const SubmitOptions *options, const SweepGrid *grid, 
     return core_error(code, "%zu runs are in the queue, %zu are not: %s; sweep submit again goes on with those",
                       done.submitted, done.refused, core_error_message());
   if (code != CORE_OK) return code;
+  if (!options->dry_run && !options->test_only && done.waiting == 0) TRY(end_extension(launch.root, grid));
   if (done.submitted > 0)
     printf("%s: %zu runs submitted in %zu array%s\n", grid->spec->name, done.submitted, done.arrays,
            done.arrays == 1 ? "" : "s");
@@ -232,7 +239,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
   if (nothing) {
     TRY(sweep_manifest_merge(root, grid, &manifest, &change));
   } else {
-    TRY(sweep_extension_add(root, spec->name, options->common.extra_seeds, options->common.extra_seed_count));
+    TRY(sweep_extension_begin(root, spec->name, options->common.extra_seeds, options->common.extra_seed_count));
     TRY(sweep_manifest_record(root, grid, &manifest, &change));
     TRY_GOTO(code, done, sweep_record_runs(root, spec, grid, &manifest));
   }
@@ -249,7 +256,7 @@ static int submit_somewhere(const SubmitOptions *options, const SweepSpec *spec,
     code = submit_to_slurm(options, grid, &manifest, settings, resources, cluster, 0);
     goto done;
   }
-  code = CORE_OK;
+  code = options->no_start && !nothing ? end_extension(root, grid) : CORE_OK;
   if (options->no_start) goto done;
   TRY_GOTO(code, done, sweep_missing_count(root, grid, options->force, &missing));
   tell_count(options, "to_do", missing.todo);
@@ -437,23 +444,29 @@ static const CoreManual extend_manual = {
 
 static bool is_seeds(const char *operand) { return strncmp(operand, "seeds=", 6) == 0; }
 
-/* Leaves only the new ones. CORE_USAGE: there are none; says which are there. */
+/* Leaves only the new ones. There may be none: then an extension by these seeds was interrupted, and is completed.
+ * CORE_USAGE: there are none, and it was not; says which are there. */
 static int keep_new(const SubmitOptions *options, const char *operand, const char *asked, int64_t *seeds,
                     size_t *count) {
   SweepSpec spec;
+  SweepExtension recorded = {0};
+  CoreText present = {0};
   size_t added;
   TRY(sweep_common_spec(&options->common, operand, &spec));
-  CoreText present = {0};
+  int code = sweep_extension_read(options->common.root, spec.name, &recorded);
+  const bool is_unfinished = sweep_extension_is_unfinished(&recorded, seeds, *count);
   sweep_extension_print(spec.seeds, spec.seed_count, &present);
   const int64_t last = spec.seeds[spec.seed_count - 1];
   sweep_extension_join(&spec.seeds, &spec.seed_count, seeds, *count, &added);
   memcpy(seeds, spec.seeds + spec.seed_count - added, added * sizeof *seeds);
   *count = added;
-  int code = CORE_OK;
-  if (added == 0)
+  if (code == CORE_OK && is_unfinished)
+    fprintf(stderr, "%s: an earlier sweep extend was interrupted, and is completed now\n", spec.name);
+  else if (code == CORE_OK && added == 0)
     code = core_error(CORE_USAGE, "%s has the seeds %s already, and %s adds none: sweep extend never takes seeds away; "
                       "seeds=%lld would add one", spec.name, core_text_string(&present), asked, (long long)last + 2);
   core_text_free(&present);
+  sweep_extension_free(&recorded);
   sweep_spec_free(&spec);
   return code;
 }

@@ -35,54 +35,118 @@ void sweep_extension_print(const int64_t *seeds, size_t count, CoreText *text) {
   }
 }
 
-static int take(const char *path, const CoreIni *ini, int64_t **seeds, size_t *count) {
+/* The seeds of the line `key`; none when there is no such line. */
+static int read_line(const CoreIni *ini, const char *key, int64_t **seeds, size_t *count) {
   for (size_t i = 0; i < ini->count; i++)
-    if (ini->entries[i].key && strcmp(ini->entries[i].key, "seeds") == 0)
+    if (ini->entries[i].key && strcmp(ini->entries[i].key, key) == 0)
       return sweep_value_list_seeds(ini, &ini->entries[i], seeds, count);
-  return core_error(CORE_USAGE, "%s: has no line \"seeds = ...\"; remove the file to do without its seeds", path);
+  return CORE_OK;
 }
 
-int sweep_extension_read(const char *root, const char *name, int64_t **seeds, size_t *count) {
+static int read_lines(const char *path, const CoreIni *ini, SweepExtension *extension) {
+  TRY(read_line(ini, "seeds", &extension->seeds, &extension->count));
+  if (extension->count == 0)
+    return core_error(CORE_USAGE, "%s: has no line \"seeds = ...\"; remove the file to do without its seeds", path);
+  return read_line(ini, "unfinished", &extension->unfinished, &extension->unfinished_count);
+}
+
+int sweep_extension_read(const char *root, const char *name, SweepExtension *extension) {
   char path[CORE_PATH_MAX];
   CoreIni ini;
-  *seeds = NULL, *count = 0;
+  *extension = (SweepExtension){0};
   TRY(store_path_sweep(root, name, "extended", path));
   if (!core_files_exists(path)) return CORE_OK;
   TRY(core_ini_read(path, &ini));
-  const int code = take(path, &ini, seeds, count);
+  const int code = read_lines(path, &ini, extension);
   core_ini_free(&ini);
+  if (code != CORE_OK) sweep_extension_free(extension);
   return code;
 }
 
-static int write_record(const char *root, const char *name, const int64_t *seeds, size_t count) {
+void sweep_extension_free(SweepExtension *extension) {
+  free(extension->seeds);
+  free(extension->unfinished);
+  *extension = (SweepExtension){0};
+}
+
+static int write_record(const char *root, const char *name, const SweepExtension *extension) {
   char path[CORE_PATH_MAX];
   CoreText text = {0};
   TRY(store_path_sweep(root, name, "extended", path));
   core_text_append(&text, "; Seeds that sweep extend has added. They count beside those of the experiment's file; "
                           "remove this file to do without them.\nseeds = ");
-  sweep_extension_print(seeds, count, &text);
+  sweep_extension_print(extension->seeds, extension->count, &text);
   core_text_append(&text, "\n");
+  if (extension->unfinished_count > 0) {
+    core_text_append(&text, "; Of them those whose runs are not submitted yet.\nunfinished = ");
+    sweep_extension_print(extension->unfinished, extension->unfinished_count, &text);
+    core_text_append(&text, "\n");
+  }
   const int code = core_files_write_atomic(path, core_text_string(&text), text.length);
   core_text_free(&text);
   return code;
 }
 
-int sweep_extension_add(const char *root, const char *name, const int64_t *seeds, size_t count) {
+static int lock_record(const char *root, const char *name, int *lock) {
   char path[CORE_PATH_MAX];
-  int64_t *all = NULL;
-  size_t all_count = 0, added;
-  int lock;
-  if (count == 0) return CORE_OK;
   TRY(store_path_sweep(root, name, NULL, path));
   TRY(core_files_make_directories(path));
   TRY(store_path_sweep(root, name, "manifest.lock", path));
-  TRY(core_files_lock(path, true, &lock));
-  int code = sweep_extension_read(root, name, &all, &all_count);
+  return core_files_lock(path, true, lock);
+}
+
+int sweep_extension_begin(const char *root, const char *name, const int64_t *seeds, size_t count) {
+  SweepExtension extension;
+  size_t added;
+  int lock;
+  if (count == 0) return CORE_OK;
+  TRY(lock_record(root, name, &lock));
+  int code = sweep_extension_read(root, name, &extension);
   if (code == CORE_OK) {
-    sweep_extension_join(&all, &all_count, seeds, count, &added);
-    if (added > 0) code = write_record(root, name, all, all_count);
+    sweep_extension_join(&extension.seeds, &extension.count, seeds, count, &added);
+    sweep_extension_join(&extension.unfinished, &extension.unfinished_count, seeds, count, &added);
+    code = write_record(root, name, &extension);
+    sweep_extension_free(&extension);
   }
-  free(all);
+  core_files_unlock(&lock);
+  return code;
+}
+
+bool sweep_extension_is_unfinished(const SweepExtension *extension, const int64_t *seeds, size_t count) {
+  for (size_t i = 0; i < extension->unfinished_count; i++)
+    for (size_t k = 0; k < count; k++)
+      if (extension->unfinished[i] == seeds[k]) return true;
+  return false;
+}
+
+/* Removes from the unfinished seeds those that are among `seeds`. */
+static void finish_seeds(SweepExtension *extension, const int64_t *seeds, size_t count) {
+  size_t left = 0;
+  for (size_t i = 0; i < extension->unfinished_count; i++) {
+    bool is_finished = false;
+    for (size_t k = 0; k < count && !is_finished; k++) is_finished = extension->unfinished[i] == seeds[k];
+    if (!is_finished) extension->unfinished[left++] = extension->unfinished[i];
+  }
+  extension->unfinished_count = left;
+}
+
+static int end_locked(const char *root, const char *name, const int64_t *seeds, size_t count) {
+  SweepExtension extension;
+  TRY(sweep_extension_read(root, name, &extension));
+  const size_t before = extension.unfinished_count;
+  finish_seeds(&extension, seeds, count);
+  const int code = extension.unfinished_count < before ? write_record(root, name, &extension) : CORE_OK;
+  sweep_extension_free(&extension);
+  return code;
+}
+
+int sweep_extension_end(const char *root, const char *name, const int64_t *seeds, size_t count) {
+  char path[CORE_PATH_MAX];
+  int lock;
+  TRY(store_path_sweep(root, name, "extended", path));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY(lock_record(root, name, &lock));
+  const int code = end_locked(root, name, seeds, count);
   core_files_unlock(&lock);
   return code;
 }

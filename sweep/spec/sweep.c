@@ -113,14 +113,14 @@ static int check_origins(const char *root, const SweepSpec *spec) {
 
 /* Puts the recorded seeds and those of `common` behind the file's. */
 static int extend_seeds(const SweepCommon *common, SweepSpec *spec) {
-  int64_t *recorded;
-  size_t count, added, more;
+  SweepExtension recorded;
+  size_t added, more;
   for (size_t i = 0; i < spec->set_count; i++)
     if (strncmp(spec->sets[i], "sweep.seeds=", 12) == 0) return CORE_OK; /* these and no others */
-  TRY(sweep_extension_read(common->root, spec->name, &recorded, &count));
-  sweep_extension_join(&spec->seeds, &spec->seed_count, recorded, count, &added);
+  TRY(sweep_extension_read(common->root, spec->name, &recorded));
+  sweep_extension_join(&spec->seeds, &spec->seed_count, recorded.seeds, recorded.count, &added);
   sweep_extension_join(&spec->seeds, &spec->seed_count, common->extra_seeds, common->extra_seed_count, &more);
-  free(recorded);
+  sweep_extension_free(&recorded);
   spec->extended_seeds = added + more;
   return CORE_OK;
 }
