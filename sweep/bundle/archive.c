@@ -3,6 +3,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@ static const char LEVEL[] = "12"; /* of zstd: a tenth larger than the best, and 
 struct BundleArchive {
   struct archive *writer;
   char path[CORE_PATH_MAX], partial[CORE_PATH_MAX];
+  int fd;                    /* the partial file, locked: one process writes it */
+  bool owned;                /* the lock is ours, and so is the partial file */
   char *piece;               /* [PIECE] */
 };
 
@@ -63,20 +66,51 @@ static int write_error(const BundleArchive *archive) {
   return core_error(CORE_FAIL, "cannot write %s: %s", archive->path, what ? what : "out of memory");
 }
 
+int bundle_archive_name_temporary(const char *path, const char *ending, char temporary[CORE_PATH_MAX]) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  return core_files_path(temporary, "%.*s.%s.%s", (int)(name - path), path, name, ending);
+}
+
+/* Whether the opened file still has its name: who held the lock may have renamed or removed it since. */
+static bool has_name(int fd, const char *path) {
+  struct stat opened, named;
+  return fstat(fd, &opened) == 0 && stat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
+/* Opens and locks the partial file. What a process that was killed has left of it is overwritten. The lock is of the
+ * open file, so that reading another one does not end it; where locks do not exist, there is none. */
+static int open_partial(BundleArchive *archive) {
+  do {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (archive->fd >= 0) close(archive->fd);
+    const int code = core_files_open(archive->partial, CORE_FILES_UPDATE, &archive->fd);
+    if (code != CORE_OK) return core_error_context(code, "%s", archive->path);
+    if (fcntl(archive->fd, F_OFD_SETLK, &lock) < 0 && (errno == EAGAIN || errno == EACCES))
+      return core_error(CORE_FAIL, "%s is being written by another process; wait for it, or name another --output",
+                        archive->path);
+  } while (!has_name(archive->fd, archive->partial));
+  archive->owned = true;
+  if (ftruncate(archive->fd, 0) < 0) return core_error_errno(CORE_FAIL, "cannot write %s", archive->partial);
+  return CORE_OK;
+}
+
 static int begin(BundleArchive *archive) {
   struct archive *writer = archive->writer;
+  TRY(open_partial(archive));
   if (!writer || archive_write_set_format_pax_restricted(writer) != ARCHIVE_OK ||
       archive_write_add_filter_zstd(writer) != ARCHIVE_OK ||
       archive_write_set_filter_option(writer, "zstd", "compression-level", LEVEL) != ARCHIVE_OK ||
-      archive_write_open_filename(writer, archive->partial) != ARCHIVE_OK)
+      archive_write_open_fd(writer, archive->fd) != ARCHIVE_OK)
     return write_error(archive);
   return CORE_OK;
 }
 
 int bundle_archive_create(const char *path, BundleArchive **made) {
   BundleArchive *archive = *made = core_memory_zero_allocate(1, sizeof *archive);
+  archive->fd = -1;
   int code = core_files_path(archive->path, "%s", path);
-  if (code == CORE_OK) code = core_files_path(archive->partial, "%s.%ld", path, (long)getpid());
+  if (code == CORE_OK) code = bundle_archive_name_temporary(path, "part", archive->partial);
   archive->piece = core_memory_allocate(PIECE);
   archive->writer = archive_write_new();
   if (code == CORE_OK) code = begin(archive);
@@ -126,15 +160,22 @@ int bundle_archive_add_file(BundleArchive *archive, const char *name, const char
   return code;
 }
 
+/* Brings the archive to disk under its name. */
+static int put_in_place(BundleArchive *archive) {
+  if (archive_write_close(archive->writer) != ARCHIVE_OK) return write_error(archive);
+  if (fsync(archive->fd) < 0) return core_error_errno(CORE_FAIL, "cannot write %s", archive->path);
+  if (rename(archive->partial, archive->path) != 0)
+    return core_error_errno(CORE_FAIL, "cannot name the archive %s", archive->path);
+  return CORE_OK;
+}
+
 int bundle_archive_finish(BundleArchive **given, bool keep) {
   BundleArchive *archive = *given;
-  int code = CORE_OK;
   if (!archive) return CORE_OK;
-  if (keep && archive_write_close(archive->writer) != ARCHIVE_OK) code = write_error(archive);
-  if (keep && code == CORE_OK && rename(archive->partial, archive->path) != 0)
-    code = core_error_errno(CORE_FAIL, "cannot name the archive %s", archive->path);
+  const int code = keep ? put_in_place(archive) : CORE_OK;
   if (archive->writer) archive_write_free(archive->writer);
-  if (!keep || code != CORE_OK) unlink(archive->partial);
+  if (archive->owned && (!keep || code != CORE_OK)) unlink(archive->partial);
+  if (archive->fd >= 0) close(archive->fd); /* only now: it ends the lock */
   free(archive->piece);
   free(archive);
   *given = NULL;

@@ -16,7 +16,11 @@ bool bundle_archive_stays_inside(const char *name);
 
 typedef struct BundleArchive BundleArchive;
 
-/* Begins an archive at `path`, written beside it until bundle_archive_finish: a file of that name stays until then. */
+/* Names a file of the same folder that is there only while the archive is written: ".NAME.ending". */
+int bundle_archive_name_temporary(const char *path, const char *ending, char temporary[CORE_PATH_MAX]);
+/* Begins an archive at `path`, written as a temporary file ("part") until bundle_archive_finish: a file of that name
+ * stays until then. What an interrupted process has left is overwritten. CORE_FAIL: it cannot be written, or another
+ * process writes it. */
 int bundle_archive_create(const char *path, BundleArchive **archive);
 /* Adds a file's bytes, or these, as `name`; its folders are implied. Owner, mode and time of all members are alike. */
 int bundle_archive_add_file(BundleArchive *archive, const char *name, const char *path);

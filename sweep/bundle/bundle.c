@@ -6,6 +6,7 @@
  *   checkpoints.tsv         which checkpoints there were, and their SHA-256; they stay where they are
  *
  * The same results give the same bytes. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,23 @@ static int read_names(Bundle *bundle, const char **operands, size_t count) {
 static int name_output(Bundle *bundle) {
   if (bundle->options->output) TRY(core_files_path(bundle->output, "%s", bundle->options->output));
   else TRY(core_files_path(bundle->output, "%s.tar.zst", bundle->names[0]));
-  return core_files_path(bundle->database, "%s.%ld.db", bundle->output, (long)getpid());
+  return bundle_archive_name_temporary(bundle->output, "db", bundle->database);
+}
+
+/* Removes the extracted database and the files that SQLite adds to it, also those of a process that was killed. -1 with
+ * errno. */
+static int unlink_database(const Bundle *bundle) {
+  static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+  char path[CORE_PATH_MAX + 16];
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    snprintf(path, sizeof path, "%s%s", bundle->database, endings[i]);
+    if (unlink(path) != 0 && errno != ENOENT) return -1;
+  }
+  return 0;
+}
+
+static int remove_database(const Bundle *bundle) {
+  return unlink_database(bundle) == 0 ? CORE_OK : core_error_errno(CORE_FAIL, "cannot remove %s", bundle->database);
 }
 
 static int extract(const Bundle *bundle) {
@@ -163,16 +180,26 @@ static void note_text(Bundle *bundle, const char *name, const CoreText *text) {
   core_text_appendf(&bundle->sums, "%s  %s\n", sum, name);
 }
 
-static int write_bundle(Bundle *bundle) {
+static int fill(Bundle *bundle) {
   core_text_append(&bundle->checkpoints, "run\tfile\tbytes\tsha256\n");
+  TRY(remove_database(bundle));
   TRY(extract(bundle));
   for (size_t i = 0; i < bundle->count; i++) TRY(note_sweep(bundle, bundle->names[i]));
   TRY(note_sum(bundle, DATABASE, bundle->database));
   note_text(bundle, CHECKPOINTS, &bundle->checkpoints);
-  TRY(bundle_archive_create(bundle->output, &bundle->archive));
-  const int code = add_all(bundle);
+  return add_all(bundle);
+}
+
+/* Creates the archive first: its lock is on the temporary database, too. */
+static int write_bundle(Bundle *bundle) {
+  BundleArchive *archive;
+  TRY(bundle_archive_create(bundle->output, &archive));
+  bundle->archive = archive;
+  int code = fill(bundle);
+  if (code == CORE_OK) code = remove_database(bundle);
+  else (void)unlink_database(bundle); /* the message stands */
   const int finished = bundle_archive_finish(&bundle->archive, code == CORE_OK);
-  return code == CORE_OK ? finished : code;
+  return code != CORE_OK ? code : finished;
 }
 
 /* ---- the commands ------------------------------------------------------------------------------------------------ */
@@ -199,7 +226,6 @@ static int bundle_sweeps(void *given, const char **operands, size_t count) {
   if (code == CORE_OK) code = name_output(&bundle);
   if (code == CORE_OK) code = write_bundle(&bundle);
   if (code == CORE_OK) code = tell(&bundle);
-  if (bundle.database[0]) unlink(bundle.database);
   core_text_free(&bundle.sums);
   core_text_free(&bundle.checkpoints);
   free(bundle.names);

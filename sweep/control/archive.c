@@ -93,7 +93,7 @@ static int remove_checkpoints(const char *root, const char *id) {
   char path[CORE_PATH_MAX];
   StoreLease *lease = NULL;
   TRY(checkpoints_of(root, id, path));
-  if (is_empty(path)) return CORE_OK;
+  if (is_empty(path) && !sweep_removal_is_unfinished(path)) return CORE_OK;
   TRY(store_run_acquire(root, id, &lease));
   const int code = sweep_removal_folder(path);
   store_run_release(&lease);

@@ -213,13 +213,24 @@ int sweep_removal_check(const char *root, const SweepRemoval *removal) {
 
 /* ---- removing --------------------------------------------------------------------------------------------------- */
 
+/* The name that a folder has while it is removed. */
+static int name_aside(const char *path, char aside[CORE_PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  CORE_CHECK(slash != NULL);
+  return core_files_path(aside, "%.*s/.removed-%s", (int)(slash - path), path, slash + 1);
+}
+
+bool sweep_removal_is_unfinished(const char *path) {
+  char aside[CORE_PATH_MAX];
+  struct stat status;
+  return name_aside(path, aside) == CORE_OK && lstat(aside, &status) == 0;
+}
+
 /* Out of everybody's sight with one rename, then emptied; also what a removal that was killed has left. Links are
  * removed, never followed. */
 int sweep_removal_folder(const char *path) {
   char aside[CORE_PATH_MAX];
-  const char *slash = strrchr(path, '/');
-  CORE_CHECK(slash != NULL);
-  TRY(core_files_path(aside, "%.*s/.removed-%s", (int)(slash - path), path, slash + 1));
+  TRY(name_aside(path, aside));
   TRY(core_files_remove_tree(aside));
   if (rename(path, aside) != 0)
     return errno == ENOENT ? CORE_OK : core_error_errno(CORE_FAIL, "%s can not be removed", path);
@@ -303,6 +314,19 @@ int sweep_removal_lock(const char *root, const SweepRemoval *removal, int *lock)
   const int code = sweep_removal_check(root, removal);
   if (code != CORE_OK) core_files_unlock(lock);
   return code;
+}
+
+int sweep_removal_finish_earlier(const char *root, const char *name, bool *finished) {
+  char path[CORE_PATH_MAX];
+  *finished = false;
+  if (core_text_check_name(name, "sweep") != CORE_OK) {
+    core_error_clear();
+    return CORE_OK;
+  }
+  TRY(store_path_sweep(root, name, NULL, path));
+  if (is_folder(path) || !sweep_removal_is_unfinished(path)) return CORE_OK;
+  *finished = true;
+  return sweep_removal_folder(path);
 }
 
 /* A sweep's under its locks, so that no submit writes the manifest or hands anything to Slurm meanwhile. */

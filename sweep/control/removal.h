@@ -30,9 +30,13 @@ int sweep_removal_check(const char *root, const SweepRemoval *removal);
 /* The same once more, as somebody may have submitted since, under the sweep's lock of submissions where it has one.
  * CORE_FAIL at once while somebody submits. core_files_unlock. */
 int sweep_removal_lock(const char *root, const SweepRemoval *removal, int *lock);
-/* Removes a folder, out of everybody's sight first; one that is not there is no error. Bytes on the disk that this
- * frees. */
+/* Removes a folder, out of everybody's sight first; one that is not there is no error. */
 int sweep_removal_folder(const char *path);
+/* Whether a removal of that folder was interrupted and has left some of it. */
+bool sweep_removal_is_unfinished(const char *path);
+/* Removes what an interrupted removal has left of a sweep that has no folder any more. *finished: there was some. */
+int sweep_removal_finish_earlier(const char *root, const char *name, bool *finished);
+/* Bytes on the disk that removing the folder frees. */
 double sweep_removal_bytes(const char *path);
 /* Does it. Of the runs that were chosen those stay that the sweep's file has again by now, or that another sweep has
  * taken up; *removal is then what has gone. CORE_FAIL: all of a sweep was to go, and it has got more runs since, or

@@ -108,10 +108,25 @@ static int carry_out(const RemoveOptions *options, SweepRemoval *removals, const
   return CORE_OK;
 }
 
+/* Completes interrupted removals of the operands' sweeps; the others stay in the list. */
+static int finish_earlier(const RemoveOptions *options, const char **operands, size_t *count) {
+  size_t left = 0;
+  for (size_t i = 0; i < *count; i++) {
+    bool finished = false;
+    if (!options->dry_run) TRY(sweep_removal_finish_earlier(options->common.root, operands[i], &finished));
+    if (!finished) operands[left++] = operands[i];
+    else if (!options->json) printf("removed %s, with what an interrupted sweep rm had left of it\n", operands[i]);
+  }
+  *count = left;
+  return CORE_OK;
+}
+
 static int rm(void *given, const char **operands, size_t count) {
   RemoveOptions *options = given;
   size_t made = 0;
   TRY(sweep_common_open(&options->common));
+  TRY(finish_earlier(options, operands, &count));
+  if (count == 0 && !options->json) return CORE_OK;
   SweepRemoval *removals = core_memory_zero_allocate(count, sizeof *removals);
   const int code = carry_out(options, removals, operands, count, &made);
   for (size_t i = 0; i < made; i++) sweep_removal_free(&removals[i]);
