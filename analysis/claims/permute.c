@@ -109,7 +109,7 @@ static double place_runs(const AnalysisCells *cells, const double *value, size_t
 }
 
 /* placement: [count], work. Runs of a cell that win alike are no proof that others would: each cell's deviation is at
- * least one (n + 1)th of a pair. */
+ * least one (n + 1)th of the pairs that it is in. */
 static Rise rise_of(const AnalysisCells *cells, const double *value, double *placement) {
   Rise rise = {0, 0, 1};
   double fourth = 0;
@@ -121,7 +121,7 @@ static Rise rise_of(const AnalysisCells *cells, const double *value, double *pla
     used++;
     for (size_t c = cells->stratum[s]; c < cells->stratum[s + 1]; c++) {
       const size_t n = cells->first[c + 1] - cells->first[c];
-      const double sd = fmax(analysis_sd(placement + cells->first[c], n), 1 / (double)(n + 1)) / pairs;
+      const double sd = fmax(analysis_sd(placement + cells->first[c], n), (k - 1) / (double)(n + 1)) / pairs;
       const double part = sd * sd / (double)n;
       rise.variance += part;
       fourth += part * part / (double)(n > 1 ? n - 1 : 1);

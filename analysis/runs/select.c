@@ -1,6 +1,5 @@
-/* From a path to the runs a figure is about: open, import what is new, read the run table, filter. The configuration of
- * a run is read back through core/config, so that its values have the one canonical text. Writes nothing but the
- * import. */
+/* From a path to the runs a figure is about: open, import what is new, read the run table, filter. A configuration is
+ * read back through core/config, so that its values have the one canonical text. Writes the import only. */
 #include "analysis/runs/select.h"
 
 #include "core/json.h"
@@ -225,7 +224,7 @@ static int by_cell(const void *left, const void *right) {
   return analysis_run_prefer(a, b);
 }
 
-/* Of runs of one cell and seed the first of by_cell stays. */
+/* Keeps of the runs of one cell and seed the first by by_cell. */
 static void drop_copies(AnalysisSelection *selection) {
   const AnalysisRun **order = core_memory_allocate((selection->count + 1) * sizeof *order);
   bool *copy = core_memory_zero_allocate(selection->count + 1, sizeof *copy);

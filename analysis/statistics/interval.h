@@ -5,7 +5,7 @@
  * (Satterthwaite's degrees of freedom over several tasks). Where values have bounds (a solve rate lies in [0, 1]), the
  * interval is Wilson's (1927): the values mu with |estimate - mu| <= t se(mu), the standard error falling to 0 towards
  * the bounds. It never leaves them, and becomes estimate -+ t se far from them. Simulated with 3, 5 and 10 runs of
- * solve rates like ours it covers the true mean in 93 to 96 % of cases; -+ t se cut at the bounds in 88 to 95 %, the
+ * solve rates like ours it covers the true mean in 92 to 96 % of cases; -+ t se cut at the bounds in 88 to 95 %, the
  * percentile bootstrap in 68 to 91 %. Where a few of the runs fail altogether, no interval of three runs knows of
  * it. */
 #ifndef ANALYSIS_INTERVAL_H
@@ -51,7 +51,7 @@ AnalysisInterval analysis_interval_of_difference(const AnalysisScores *x, const 
 /* P(a run of x has a greater score than one of y), ties half, mean over tasks. Newcombe's (2006, Statistics in Medicine
  * 25:559, method 5) score interval, whose variance is that at the probability asked about, so it does not vanish where
  * every run of one side wins; with Student's t for few runs. Simulated with 3, 5 and 10 runs of normal scores it holds
- * the truth in 95 to 99 % of cases, where one side spreads four times as much in 87 to 98 % (docs/results.md). */
+ * the truth in 95 to 99 % of cases (docs/results.md). */
 AnalysisInterval analysis_interval_of_improvement(const AnalysisScores *x, const AnalysisScores *y, double level);
 
 #endif

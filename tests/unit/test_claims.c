@@ -236,6 +236,13 @@ static void test_few_seeds(void **state) {
   const AnalysisTested tested = analysis_test_rises(&cells);
   assert_true(fabs(tested.interval.center - 0.8) < 1e-12);
   assert_true(tested.p_for > 0.13 && tested.p_for < 0.2);
+  /* Three runs above two settings of ten win alike in both pairs, which leaves doubt in both. */
+  double above[23] = {1, 1.1, 1.2}, keys[] = {0, 1, 2};
+  for (int i = 0; i < 20; i++) above[3 + i] = 0.5 + 0.01 * (i * 7 % 20);
+  size_t starts[] = {0, 3, 13, 23}, strata[] = {0, 3};
+  const AnalysisCells three = {.score = above, .key = keys, .first = starts, .stratum = strata, .count = 23, .cells = 3,
+                               .strata = 1};
+  assert_true(analysis_test_rises(&three).p_against > 0.025);
 }
 
 /* All seeds at the ceiling say nothing of the next one. */
