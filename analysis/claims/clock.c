@@ -10,7 +10,7 @@
 
 /* Training seconds and score of the evaluations, on the level set that `final` takes (measures.c). */
 static const char clock_sql[] =
-  "SELECT (SELECT wall_seconds FROM iteration WHERE run_id = ?1 AND iteration = e.iteration),"
+  "SELECT " STORE_SECONDS_SQL("?1", "e.iteration") ","
   " coalesce(solve_rate, episode_return) FROM evaluation AS e WHERE run_id = ?1 AND iteration > 0 AND level_set ="
   " (SELECT level_set FROM evaluation WHERE run_id = ?1 ORDER BY level_set <> 'train', level_set LIMIT 1)"
   " ORDER BY iteration";

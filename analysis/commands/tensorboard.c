@@ -185,7 +185,7 @@ static int read_seconds(StoreQuery *query, const char *id, int64_t iteration, do
 }
 
 static int write_evaluations(Board *board, const ExportRun *run) {
-  static const char seconds_sql[] = "SELECT wall_seconds FROM iteration WHERE run_id = ?1 AND iteration = ?2";
+  static const char seconds_sql[] = "SELECT " STORE_SECONDS_SQL("?1", "?2");
   const ExportTable *table = &export_evaluations;
   const int steps = 2 + export_column(table, "transitions");
   StoreQuery *query, *of_seconds;

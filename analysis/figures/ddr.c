@@ -17,7 +17,8 @@ const char analysis_ddr_sql[] =
   "WITH beyond AS (SELECT min(bin) AS bin FROM iteration_bin WHERE run_id = ?1 AND transitions > ?2)"
   " SELECT sum(part_transitions) / sum(part_kl), max(at) FROM (SELECT kl_transitions AS part_transitions,"
   " kl_sum AS part_kl, transitions AS at FROM iteration_bin WHERE run_id = ?1 AND transitions <= ?2 UNION ALL"
-  " SELECT iif(kl IS NULL, NULL, transitions / iteration), max(kl, 1e-12), transitions FROM iteration"
+  " SELECT iif(kl IS NULL, NULL, coalesce(merged_iterations, 1) * (transitions / iteration)),"
+  " coalesce(merged_iterations, 1) * max(kl, 1e-12), transitions FROM iteration"
   " WHERE run_id = ?1 AND iteration BETWEEN (SELECT bin << 6 FROM beyond) AND (SELECT bin << 6 | 63 FROM beyond)"
   " AND transitions <= ?2)";
 const char analysis_ddr_evaluation_sql[] =

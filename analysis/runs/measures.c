@@ -211,13 +211,14 @@ static int read_other(StoreQuery *query, const AnalysisRun *of, double budget, A
 
 /* KL and DDR from the sums of 64 iterations (iteration_bin) and, where the budget ends inside one, its rows (ddr.h). */
 static const char last_sql[] =
-  "SELECT iteration, transitions FROM iteration WHERE run_id = ?1 AND transitions <= ?2"
+  "SELECT iteration, transitions, coalesce(merged_iterations, 1) FROM iteration WHERE run_id = ?1 AND transitions <= ?2"
   " ORDER BY iteration DESC LIMIT 1";
 static const char kl_sql[] =
   "SELECT sum(part_transitions) / sum(part_kl), sum(part_kl) / sum(n) FROM (SELECT kl_transitions AS part_transitions,"
   " kl_sum AS part_kl, iif(kl_sum IS NULL, 0, n) AS n FROM iteration_bin WHERE run_id = ?1 AND bin < ?2 >> 6"
-  " UNION ALL SELECT iif(kl IS NULL, NULL, transitions / iteration), max(kl, 1e-12), kl IS NOT NULL FROM iteration"
-  " WHERE run_id = ?1 AND iteration BETWEEN ?2 >> 6 << 6 AND ?2)";
+  " UNION ALL SELECT iif(kl IS NULL, NULL, merged * (transitions / iteration)), merged * max(kl, 1e-12),"
+  " merged * (kl IS NOT NULL) FROM (SELECT iteration, transitions, kl, coalesce(merged_iterations, 1) AS merged"
+  " FROM iteration WHERE run_id = ?1 AND iteration BETWEEN ?2 >> 6 << 6 AND ?2))";
 /* Of long runs the last quarter is looked at in up to 16 stretches of 11 rows: metrics that are taken every tenth
  * iteration stand in each. */
 #define LATE_MEANS \
@@ -273,6 +274,7 @@ static int read_end(Queries *q, const AnalysisRun *of, double budget, double lim
   if (row) {
     run->iteration = store_query_int(q->last, 0);
     run->transitions = store_query_real(q->last, 1);
+    run->merged = store_query_int(q->last, 2);
   }
   const bool reached = of->status == STORE_FINISHED || (budget > 0 && run->transitions >= budget);
   run->broken = !reached && (of->status == STORE_DIVERGED || of->status == STORE_FAILED);
@@ -286,7 +288,7 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisMeasured *
   const int64_t last = run->iteration;
   if (last == 0) return CORE_OK;
   TRY(take(q->kl, of->id, last, -1, kl_measures, 2, run));
-  TRY(take(last <= SHORT_RUN ? q->short_late : q->late, of->id, last - last / 4, last, late, sizeof late / sizeof *late,
+  TRY(take(last <= SHORT_RUN || run->merged > 1 ? q->short_late : q->late, of->id, last - last / 4, last, late, sizeof late / sizeof *late,
            run));
   if (of->config.metrics.profile_every > 0)
     TRY(take(q->profile, of->id, last, of->config.ppo.epochs * of->config.ppo.num_minibatches, profile,

@@ -28,6 +28,7 @@ typedef struct AnalysisMeasured {
   bool broken;                      /* diverged or failed before the budget: has an untrained policy's scores */
   bool censored;                    /* not ended: its sweep's [stop] rule has stopped it, before the budget asked for */
   int64_t iteration;                /* the last one that counts; 0: none */
+  int64_t merged;                   /* iterations of a row (log.rows) */
 } AnalysisMeasured;
 
 /* Whether the measure is of scores (solve rates or returns). */

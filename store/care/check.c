@@ -15,6 +15,7 @@
 #include "store/workspace/paths.h"
 
 enum { FORGOTTEN = 5 };
+#define MERGED "coalesce(merged_iterations, 1)" /* iterations of a row */
 
 typedef struct Checking {
   StoreDatabase *database;
@@ -179,12 +180,11 @@ static int count_rows(Checking *c, sqlite3_stmt *statement, const Run *run, Rows
 
 enum { COUNT_ROWS, FIRST_GAP, RUN_LOGS, RUN_STATEMENTS };
 static const char *const run_sql[RUN_STATEMENTS] = {
-  [COUNT_ROWS] = "SELECT count(*), min(iteration), max(iteration), count(nullif(abs(kl) = 9e999, 0))"
-                 " FROM iteration WHERE run_id = ?1",
+  [COUNT_ROWS] = "SELECT sum(" MERGED "), min(iteration - " MERGED " + 1), max(iteration),"
+                 " count(nullif(abs(kl) = 9e999, 0)) FROM iteration WHERE run_id = ?1",
   [FIRST_GAP] =
-    "SELECT iteration + 1 FROM iteration AS one WHERE run_id = ?1"
-    " AND NOT EXISTS (SELECT 1 FROM iteration WHERE run_id = ?1 AND iteration = one.iteration + 1)"
-    " ORDER BY iteration LIMIT 1",
+    "SELECT iteration + 1 FROM (SELECT iteration, lead(iteration - " MERGED ") OVER (ORDER BY iteration) AS before"
+    " FROM iteration WHERE run_id = ?1) WHERE before > iteration ORDER BY iteration LIMIT 1",
   [RUN_LOGS] = "SELECT file, offset, mark, damage FROM run_log WHERE run_id = ?1 ORDER BY attempt, kind"};
 
 static int check_run(Checking *c, sqlite3_stmt *const *statements, const Run *run) {
@@ -271,7 +271,7 @@ static int check_bins(Checking *c) {
   int64_t binned;
   TRY(store_database_int(c->database, "SELECT coalesce(sum(n), 0) FROM iteration_bin", &binned));
   int64_t rows;
-  TRY(store_database_int(c->database, "SELECT count(*) FROM iteration", &rows));
+  TRY(store_database_int(c->database, "SELECT coalesce(sum(" MERGED "), 0) FROM iteration", &rows));
   if (binned == rows) return CORE_OK;
   tell(c, STORE_DAMAGE, "iteration_bin", "the sums are not those of the rows", STORE_REMEDY_REBUILT);
   return c->repair ? store_bins_rebuild(c->database) : CORE_OK;

@@ -17,9 +17,10 @@ static const char insert_sql[] =
   " VALUES(?, ?" STORE_ITERATION_COLUMNS(COMMA_MARK) ")";
 
 /* DDR = transitions of the iterations whose KL is known / the sum of their KL (schema.h). */
-#define BIN_SUMS                                     \
-  "count(*), max(transitions), sum(max(kl, 1e-12))," \
-  " sum(CASE WHEN kl IS NOT NULL AND iteration > 0 THEN transitions / iteration END) FROM iteration"
+#define MERGED "coalesce(merged_iterations, 1)"
+#define BIN_SUMS                                                                   \
+  "sum(" MERGED "), max(transitions), sum(" MERGED " * max(kl, 1e-12)),"           \
+  " sum(CASE WHEN kl IS NOT NULL AND iteration > 0 THEN " MERGED " * (transitions / iteration) END) FROM iteration"
 static const char bin_sql[] =
   "INSERT OR REPLACE INTO iteration_bin(run_id, bin, n, transitions, kl_sum, kl_transitions)"
   " SELECT ?1, ?2, " BIN_SUMS " WHERE run_id = ?1 AND iteration BETWEEN ?2 << 6 AND ?2 << 6 | 63";

@@ -8,6 +8,11 @@
 
 typedef struct StoreQuery StoreQuery;
 
+/* SQL: training seconds of a run at an iteration, by the row that the iteration went into; NULL: there is none. */
+#define STORE_SECONDS_SQL(run, iteration)                                                                           \
+  "(SELECT iif(iteration - coalesce(merged_iterations, 1) < " iteration ", wall_seconds, NULL) FROM iteration"      \
+  " WHERE run_id = " run " AND iteration >= " iteration " ORDER BY iteration LIMIT 1)"
+
 typedef enum StoreValue { STORE_VALUE_NULL, STORE_VALUE_INT, STORE_VALUE_REAL, STORE_VALUE_TEXT } StoreValue;
 
 /* `sql` is a constant of ours (or the user's own text in `analyze sql`, then on a read-only connection): one statement.

@@ -7,7 +7,7 @@
 enum {
   STORE_SCHEMA_VERSION = 11,  /* PRAGMA user_version; files of earlier ones are made anew by sweep rebuild */
   STORE_SCHEMA_APPLICATION = 0x53574250,  /* PRAGMA application_id: "SWBP" */
-  STORE_SCHEMA_PAGE_BYTES = 8192,   /* 17 rows of iterations (docs/architecture.md) */
+  STORE_SCHEMA_PAGE_BYTES = 8192,   /* some 18 rows of iterations (docs/architecture.md) */
 };
 
 #define STORE_SQL_DECLARED(name, type, unit, comment) "  " #name " " type ",  -- " comment "\n"

@@ -100,7 +100,7 @@
 
 #define STORE_ITERATION_KEYS(X) \
   X(run_id, "TEXT NOT NULL", "", "run.id") \
-  X(iteration, "INTEGER NOT NULL", "", "1, 2, ...")
+  X(iteration, "INTEGER NOT NULL", "", "1, 2, ...; the last of those that were merged into the row")
 
 #define STORE_BIN_COLUMNS(X) \
   X(run_id, "TEXT NOT NULL", "", "run.id") \

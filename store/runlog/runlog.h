@@ -112,7 +112,8 @@ typedef enum StoreLogKind {
   X(kl_consecutive, "nat", "KL(policy after a minibatch || policy before it), mean of an iteration's points") \
   X(com, "updates", "ppo_ewma: COM of the iteration; it moves with ppo.ddr_target") \
   X(epsilon, "", "ppo, ppo_ewma: clip range of the iteration; it moves with ppo.ddr_target") \
-  X(goals, "", "goals reached in a finished training episode, mean: consecutive successes of the hands")
+  X(goals, "", "goals reached in a finished training episode, mean: consecutive successes of the hands") \
+  X(merged_iterations, "iterations", "that this row stands for, up to `iteration` (log.rows); NULL: one")
 
 /* One evaluation, after the keys `iteration` and `level_set` (which levels). */
 #define STORE_EVALUATION_COLUMNS(X) \

@@ -68,13 +68,13 @@ static void set_step(Steps *steps, int64_t row, double step) {
 }
 
 static int take_step(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                     const StoreLayer *layer) {
+                     const StoreLayer *layer, const StoreMetric *metric) {
   if (iteration) set_step(context, iteration->iteration, iteration->transitions);
   return CORE_OK;
 }
 
 static int count_row(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
-                     const StoreLayer *layer) {
+                     const StoreLayer *layer, const StoreMetric *metric) {
   ProgramLogs *logs = context;
   if (iteration) logs->done++;
   if (evaluation && evaluation->iteration > logs->evaluated) logs->evaluated = evaluation->iteration;

@@ -32,6 +32,18 @@ tap_check "a killed run of pqn ends with the same checkpoint and rows" "$problem
   grep -q "continuing after iteration" "$(folder "$work/pqn")/log.txt" || echo "no attempt went on from a checkpoint"
   same_as_reference "$work/pqn" "$work/pqn-reference")"
 
+# Rows of sixteen iterations each: what is unfinished of one is in the checkpoint.
+train "$work/merged-reference" --set log.rows=20
+problems=
+for signal in KILL TERM KILL; do
+  interrupt $signal "$work/merged" --set log.rows=20
+done
+train "$work/merged" --set log.rows=0 --resume; rc=$?
+tap_check "a killed run whose rows stand for several iterations ends with the same rows, also by another log.rows" "$([ $rc -eq 0 ] || echo "exit $rc"
+  [ "$(rows "$work/merged" stats | cut -f1 | paste -sd' ')" = "$(seq -s' ' 16 16 192) 200" ] || rows "$work/merged" stats | cut -f1 | paste -sd' '
+  grep -q "going on after iteration" "$(folder "$work/merged")/log.txt" || echo "no attempt went on from a checkpoint"
+  same_as_reference "$work/merged" "$work/merged-reference")"
+
 problems=
 for signal in TERM INT USR1 USR2; do
   interrupt $signal "$work/stopped"
@@ -91,7 +103,7 @@ mkdir -p "$work/disk"
 if mount -t tmpfs -o size=4m none "$work/disk" 2>/dev/null; then
   mounted=$work/disk
   slow 20 # so that its logs alone do not fill the disk
-  "$paced" --config "$work/small.ini" --root "$work/disk" --set train.total_steps=1e12 --set eval.count=0 >/dev/null 2>"$work/full.err" & pid=$!
+  "$paced" --config "$work/small.ini" --root "$work/disk" --set train.total_steps=1e12 --set log.rows=0 --set eval.count=0 >/dev/null 2>"$work/full.err" & pid=$!
   tap_wait 60 has_checkpoint "$work/disk"
   dd if=/dev/zero of="$work/disk/filler" bs=4096 status=none 2>/dev/null
   tap_wait 60 grep -q 'warning: .*space' "$work/full.err" || echo "# no warning: $(tail -2 "$work/full.err")"

@@ -153,6 +153,7 @@ static const char *const pinned_defaults[][2] = {
   {"atari.full_actions", "no"},
   {"ppo.bounds_coef", "0"},
   {"ppo.normalize_value", "no"},
+  {"log.rows", "10000"},
   {"checkpoint.every", "60"},
   {"checkpoint.keep", "2"},
   {"checkpoint.every_iterations", "0"},

@@ -59,10 +59,10 @@ static void test_older_file_gets_new_columns(void **state) {
   char id[CORE_RUN_ID];
   StoreDatabase *database = open_database();
   store_database_close(&database);
-  execute("ALTER TABLE iteration DROP COLUMN goals; ALTER TABLE evaluation DROP COLUMN goals");
+  execute("ALTER TABLE iteration DROP COLUMN merged_iterations; ALTER TABLE evaluation DROP COLUMN goals");
   assert_ok(store_database_open(database_path, true, &database)); /* for reading it stays as it is */
   StoreQuery *query;
-  assert_ok(store_query_open(database, "SELECT count(i.goals) + count(e.goals) FROM iteration AS i, evaluation AS e",
+  assert_ok(store_query_open(database, "SELECT count(i.merged_iterations) + count(e.goals) FROM iteration AS i, evaluation AS e",
                              &query));
   store_query_close(&query);
   store_database_close(&database);
@@ -365,6 +365,7 @@ static void test_bulk(void **state) {
     const int r = rand() % RUNS, at = rand() % ITERATIONS;
     StoreIteration row = store_iteration_unmeasured(at);
     for (double *value = &row.transitions; value < (double *)(&row + 1); value++) *value = random_value();
+    row.merged_iterations = NAN;
     store_bulk_add(bulk, ids[r], &row);
     last[r][at] = row;
     if (i % 700 != 699 && i + 1 < ADDED) continue;

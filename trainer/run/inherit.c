@@ -12,6 +12,7 @@
 #include "trainer/envs/tasks/tasks.h"
 #include "trainer/learners/ddr_control.h"
 #include "trainer/learners/rl_games.h"
+#include "trainer/run/logs.h"
 #include "trainer/run/training_bf16.h"
 #include "trainer/run/training_device.h"
 
@@ -113,7 +114,8 @@ static int restore_all(Training *training, const Checkpoint *sections, const Par
     const CheckpointSection *section = &sections->section[i];
     there[i] = strcmp(section->name, "clock") == 0 || /* the time, and the bf16 methods, are the run's own */
                strcmp(section->name, TRAINING_BF16_SECTION) == 0 || strcmp(section->name, COVERAGE_SECTION) == 0 ||
-               strcmp(section->name, TRAINING_EVALUATION_SECTION) == 0;
+               strcmp(section->name, TRAINING_EVALUATION_SECTION) == 0 ||
+               strcmp(section->name, RUN_LOGS_SECTION) == 0;
     if (there[i] || (parent->moves_other && strcmp(section->name, DDR_CONTROL_SECTION) == 0)) continue;
     TRY(checkpoint_has_section(parent->checkpoint, section->name, &there[i]));
     if (there[i]) TRY(read_section(parent, section));

@@ -8,8 +8,57 @@
 
 static const double FLUSH_EVERY_S = 2;
 
+/* ---- merged iterations -------------------------------------------------------------------------------------------- */
+
+enum { FIRST_ROW_SEEN = -1 }; /* from the row callback: no error */
+
+static int take_first(void *context, const StoreIteration *iteration, const StoreEvaluation *evaluation,
+                      const StoreLayer *layer, const StoreMetric *metric) {
+  int64_t *every = context;
+  (void)evaluation, (void)layer, (void)metric;
+  *every = iteration->merged_iterations >= 1 ? (int64_t)iteration->merged_iterations : 1;
+  return FIRST_ROW_SEEN;
+}
+
+/* *every stays 0 where no earlier attempt has written a row. */
+static int find_every(const char *root, const char *id, int attempt, int64_t *every) {
+  char path[CORE_PATH_MAX], name[32];
+  StoreLogDamage damage;
+  int64_t end;
+  for (int earlier = 1; earlier < attempt && *every == 0; earlier++) {
+    snprintf(name, sizeof name, "%s.%d.tsv", "stats", earlier);
+    TRY(store_path_run(root, id, name, path));
+    if (!core_files_exists(path)) continue;
+    if (store_runlog_read(path, 0, take_first, every, &end, &damage) == CORE_FAIL) core_error_clear();
+  }
+  return CORE_OK;
+}
+
+/* Of an attempt that ended before its first row. */
+static bool has_unfinished_row(const Checkpoint *checkpoint) {
+  char path[CORE_PATH_MAX];
+  bool there = false;
+  if (checkpoint_newest_path(checkpoint->folder, path) != CORE_OK ||
+      checkpoint_has_section(path, RUN_LOGS_SECTION, &there) != CORE_OK)
+    core_error_clear();
+  return there;
+}
+
+int run_logs_prepare(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt,
+                     int64_t iterations, Checkpoint *checkpoint) {
+  StoreAggregate *aggregate = &logs->aggregate;
+  *aggregate = (StoreAggregate){.every = 0};
+  TRY(find_every(root, id, attempt, &aggregate->every));
+  if (aggregate->every == 0) aggregate->every = store_aggregate_every(iterations, config->log.rows);
+  if (aggregate->every > 1 || has_unfinished_row(checkpoint))
+    checkpoint_add_optional(checkpoint, RUN_LOGS_SECTION, aggregate, sizeof *aggregate);
+  return CORE_OK;
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------- */
+
 int run_logs_open(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt) {
-  *logs = (RunLogs){.root = root, .id = id, .flushed_s = core_clock_s()};
+  *logs = (RunLogs){.root = root, .id = id, .flushed_s = core_clock_s(), .aggregate = logs->aggregate};
   TRY(store_runlog_open(root, id, attempt, STORE_LOG_STATS, &logs->stats));
   TRY(store_runlog_open(root, id, attempt, STORE_LOG_EVAL, &logs->evaluations));
   if (!config->metrics.layers) return CORE_OK;
@@ -112,7 +161,9 @@ static void log_layers(RunLogs *logs, Training *training, const StoreIteration *
 }
 
 void run_logs_iteration(RunLogs *logs, Progress *progress, Training *training, const StoreIteration *row) {
-  store_runlog_iteration(logs->stats, row);
+  StoreIteration merged;
+  if (store_aggregate_add(&logs->aggregate, row, training_finished(training), &merged))
+    store_runlog_iteration(logs->stats, &merged);
   if (logs->layers && !training->sgd && training->metrics.depth >= METRICS_REPRESENTATION)
     log_layers(logs, training, row);
   if (training->profiled) write_profile(logs, progress, training, row);

@@ -2,15 +2,24 @@
  * separate files for what is too long for their lines. First rank only. */
 #ifndef TRAINER_LOGS_H
 #define TRAINER_LOGS_H
+#include "store/runlog/aggregate.h"
 #include "store/workspace/paths.h"
 #include "trainer/run/progress.h"
+
+#define RUN_LOGS_SECTION "merged iterations" /* of checkpoints of runs whose rows stand for several */
 
 typedef struct RunLogs {
   const char *root, *id;
   StoreRunlog *stats, *evaluations, *layers; /* NULL: not open; layers: unless metrics.layers */
   double flushed_s;            /* core_clock_s */
   bool failing;                /* whether the last flush failed */
+  StoreAggregate aggregate;    /* unfinished row of `stats` */
 } RunLogs;
+
+/* Finds how many iterations a row of the run stands for: as its earlier attempts wrote them, else by log.rows. Adds
+ * what is unfinished of a row to the checkpoint, where that is more than one. Before run_logs_open, which leaves it. */
+int run_logs_prepare(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt,
+                     int64_t iterations, Checkpoint *checkpoint);
 
 int run_logs_open(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt);
 /* Closes the open logs, after an attempt that ended with `code`. Lost lines fail a run that succeeded; an earlier
@@ -21,8 +30,8 @@ int run_logs_close(RunLogs *logs, int code);
  * with one warning. */
 int run_logs_flush(RunLogs *logs, Progress *progress, bool durable);
 
-/* Logs an iteration: its line, its layers, and its files. Flushes every few seconds. Training continues without files
- * that cannot be written. */
+/* Logs an iteration: its line, or its part of one, its layers, and its files. Flushes every few seconds. Training
+ * continues without files that cannot be written. */
 void run_logs_iteration(RunLogs *logs, Progress *progress, Training *training, const StoreIteration *row);
 void run_logs_evaluation(RunLogs *logs, const StoreEvaluation *row, int attempts);
 

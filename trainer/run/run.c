@@ -228,12 +228,19 @@ static int restore(Run *run) {
   return CORE_OK;
 }
 
+static int prepare_logs(Run *run) {
+  if (!ranks_is_first()) return CORE_OK;
+  return run_logs_prepare(&run->logs, run->config, run->root, run->id, run->state.attempt,
+                          run->training->plan.iterations, &run->checkpoint);
+}
+
 static int restore_or_start(Run *run) {
   Training *training = run->training;
   run->saved_iteration = -1;
   run->row = store_iteration_unmeasured(0);
   training_add_sections(training, &run->checkpoint);
   checkpoint_add(&run->checkpoint, "clock", &run->clock, sizeof run->clock);
+  TRY(ranks_agree(prepare_logs(run)));
   TRY(restore(run));
   if (run->saved_iteration >= 0) return CORE_OK;
   run->clock = (RunClock){0};

@@ -1,0 +1,119 @@
+/* Rows that stand for several iterations (store/runlog/aggregate.h), against sums by hand. */
+#include <stdlib.h>
+
+#include "store/runlog/aggregate.h"
+#include "store_workspace.h"
+
+static void test_every(void **state) {
+  (void)state;
+  assert_int_equal(store_aggregate_every(10000, 10000), 1); /* as long as that every row stays */
+  assert_int_equal(store_aggregate_every(10001, 10000), 2);
+  assert_int_equal(store_aggregate_every(20000, 10000), 2);
+  assert_int_equal(store_aggregate_every(97656, 10000), 16);
+  assert_int_equal(store_aggregate_every(INT64_MAX, 10000), STORE_AGGREGATE_MOST);
+  assert_int_equal(store_aggregate_every(1000000, 0), 1);
+  assert_int_equal(store_aggregate_every(5, 1), 8);
+}
+
+static StoreIteration make(int64_t i) {
+  StoreIteration row = store_iteration_unmeasured(i);
+  row.transitions = 64.0 * (double)i;
+  row.kl = 0.01 * (double)i;
+  row.ddr = 64 / row.kl;
+  row.episodes = i == 2 ? 0 : (double)i;
+  row.episode_return = i == 2 ? NAN : 10.0 * (double)i;
+  row.grad_norm_actor_max = i == 2 ? 9 : 1;
+  row.seconds_update = 0.5;
+  row.steps_per_second = i == 1 ? 100 : 300;
+  row.wall_seconds = (double)i;
+  if (i == 1) row.feature_rank_actor = 7;
+  return row;
+}
+
+static void assert_near(double value, double expected) {
+  if (!(fabs(value - expected) <= 1e-12 * fabs(expected))) fail_msg("%.17g is not %.17g", value, expected);
+}
+
+static void test_rules(void **state) {
+  (void)state;
+  StoreAggregate aggregate = {.every = 3};
+  StoreIteration row;
+  for (int64_t i = 1; i <= 3; i++) {
+    const StoreIteration next = make(i);
+    assert_int_equal(store_aggregate_add(&aggregate, &next, false, &row), i == 3);
+  }
+  assert_int_equal(row.iteration, 3);
+  assert_true(row.merged_iterations == 3);
+  assert_near(row.transitions, 192);
+  assert_near(row.kl, 0.02);
+  assert_near(row.ddr, 192 / 0.06);                           /* transitions over the sum of KL */
+  assert_near(row.episodes, 4);
+  assert_near(row.episode_return, (1 * 10 + 3 * 30) / 4.0);   /* mean over episodes */
+  assert_near(row.grad_norm_actor_max, 9);
+  assert_near(row.seconds_update, 1.5);
+  assert_near(row.steps_per_second, 3 / (1 / 100.0 + 2 / 300.0));
+  assert_near(row.wall_seconds, 3);
+  assert_near(row.feature_rank_actor, 7);                     /* measured once */
+  assert_true(isnan(row.entropy));
+  const StoreIteration last = make(4);
+  assert_true(store_aggregate_add(&aggregate, &last, true, &row)); /* the run's last: nothing of before is in it */
+  assert_int_equal(row.iteration, 4);
+  assert_true(row.merged_iterations == 1 && row.kl == last.kl && row.seconds_update == 0.5);
+}
+
+/* A row of one iteration is that iteration, bit for bit: also its NULL in merged_iterations. */
+static void test_short_runs_stay(void **state) {
+  (void)state;
+  StoreAggregate aggregate = {.every = 1};
+  for (int64_t i = 1; i <= 5; i++) {
+    StoreIteration row, next = make(i);
+    assert_true(store_aggregate_add(&aggregate, &next, false, &row));
+    assert_memory_equal(&row, &next, sizeof row);
+    assert_true(isnan(row.merged_iterations));
+  }
+}
+
+/* Infinite and missing values spoil no other column. */
+static void test_infinite(void **state) {
+  (void)state;
+  StoreAggregate aggregate = {.every = 2};
+  StoreIteration row, one = make(1), two = make(2);
+  two.kl = INFINITY;
+  two.ddr = 0;
+  two.grad_norm_actor_max = -INFINITY;
+  store_aggregate_add(&aggregate, &one, false, &row);
+  assert_true(store_aggregate_add(&aggregate, &two, false, &row));
+  assert_true(isinf(row.kl) && row.ddr == 0 && row.grad_norm_actor_max == 1 && row.transitions == 128);
+}
+
+/* The rows of an import are the sums that run_ddr and the bins are made of, whatever a row stands for. */
+static void test_sums_in_the_database(void **state) {
+  enum { ROWS = 700 };
+  (void)state;
+  char ids[2][CORE_RUN_ID];
+  for (int run = 0; run < 2; run++) {
+    StoreAggregate aggregate = {.every = run ? 7 : 1};
+    StoreRunlog *log;
+    make_run(run, ids[run]);
+    assert_ok(store_runlog_open(root, ids[run], 1, STORE_LOG_STATS, &log));
+    for (int64_t i = 1; i <= ROWS; i++) {
+      StoreIteration row, next = make(i);
+      next.kl = 0.01 + 0.001 * (double)(i * i % 17);
+      if (store_aggregate_add(&aggregate, &next, i == ROWS, &row)) store_runlog_iteration(log, &row);
+    }
+    assert_ok(store_runlog_close(&log));
+  }
+  import_all();
+  assert_int_equal(query_int("SELECT count(*) FROM iteration"), ROWS + ROWS / 7);
+  assert_query("SELECT sum(n) FROM iteration_bin GROUP BY run_id", "700\n700\n");
+  assert_int_equal(query_int("SELECT max(ddr) - min(ddr) < 1e-6 * min(ddr) FROM run_ddr"), 1);
+  assert_int_equal(query_int("SELECT count(*) FROM iteration WHERE merged_iterations = 7 AND iteration % 7 = 0"), 100);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_every),         cmocka_unit_test(test_rules), cmocka_unit_test(test_short_runs_stay),
+    cmocka_unit_test(test_infinite),      WORKSPACE_TEST(test_sums_in_the_database),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
