@@ -33,6 +33,7 @@ static const Row rows[] = {
     {"ppo.num_minibatches=8192", 0.4, 0.4}}},
   {"sfl_learning_rate_time", ANALYSIS_MEASURE_speed,
    {{"env.num=8192 ppo.learning_rate=1e-5 ppo.num_minibatches=128", 10, 30},
+    {"env.num=8192 ppo.learning_rate=5e-5 ppo.num_minibatches=128", 60, 1},
     {"env.num=1048576 ppo.learning_rate=2e-4 ppo.num_minibatches=1024 train.total_steps=1e12", 40, 10}}},
   {"minibatch_slow", ANALYSIS_MEASURE_speed, {{"ppo.num_minibatches=10", 20, 10}, {"ppo.num_minibatches=1000", 5, 20}}},
   {"more_actors", ANALYSIS_MEASURE_kl,
