@@ -52,6 +52,20 @@ if [ -n "$python" ] && PYTHONPATH=$top/tests/cli/environments "$python" -c 'impo
     train "$space" --set env.task="gym/action_spaces:$space-v0" "${steep[@]}"
   done
   mv policies spaces; mv pictures_and_others policies
+  exported() { trainer export "$1" --onnx "$2.onnx" --safetensors "$2.safetensors" 2>&1 >/dev/null; }
+  told_apart() { # runs whose files differ without their environment
+    local run
+    for run in spaces/*/ policies/colours/ policies/nature/; do
+      env -u PYTHONPATH bash -c "$(declare -f exported); exported $run recorded"
+      mv "$run/spaces.json" record; exported "$run" made; mv record "$run/spaces.json"
+      cmp recorded.onnx made.onnx && cmp recorded.safetensors made.safetensors || echo "$run"
+    done
+  }
+  tap_check "a policy is exported without its environment" "$(told_apart)"
+  cp policies/nature/spaces.json record; sed -i 's/"height": [0-9]*/"height": 7/' policies/nature/spaces.json
+  tap_run "a damaged record is named" 1 "policies/nature/spaces.json: the record of the environment's spaces is damaged" \
+    trainer export policies/nature --onnx damaged.onnx
+  mv record policies/nature/spaces.json
 else tap_skip "pictures" "no Python with gymnasium (make python)"; fi
 told() { # COMMAND...: its lines "name<TAB>problem", the last being "end"
   local out

@@ -208,6 +208,7 @@ struct Env {
   int action_values;      /* an action of so many real numbers, as float [worlds][action_values]; 0: of classes */
   float action_low, action_high; /* bounds of each of these numbers */
   const char *action_space;   /* JSON of what the environment's own step takes, where actions are translated, or NULL */
+  const char *spaces;     /* JSON from which env_recall makes an environment with these spaces, or NULL */
   bool truncates;         /* EnvStep.truncated and final_observations are filled where given */
   bool has_lives;         /* EnvStep.ends is filled where given; false: it is `dones` */
   bool solves;            /* episodes can be solved at a goal; false: solve rates are not defined */

@@ -62,7 +62,7 @@ static int export(void *given, const char **operands, size_t count) {
   if (!options->onnx && !options->safetensors)
     return core_options_misuse(&manual, "write what? --onnx FILE or --safetensors FILE, or both");
   omp_set_num_threads(1);
-  int code = player_create(operands[0], options->root, &player);
+  int code = player_create(operands[0], options->root, false, &player);
   if (code == CORE_OK) code = write_all(options, &player);
   player_destroy(&player);
   return code;

@@ -29,6 +29,7 @@
 #include "trainer/run/progress.h"
 #include "trainer/run/run_code.h"
 #include "trainer/run/run_evaluate.h"
+#include "trainer/run/run_files.h"
 
 static const double RETRY_FIRST_S = 1, RETRY_LAST_S = 300; /* seconds between attempts after a failed checkpoint */
 
@@ -427,6 +428,7 @@ static int open_folder(Run *run, bool *finished_before, FILE **log) {
   TRY(store_run_acquire(run->root, run->id, &run->lease));
   TRY(check_folder(run, finished_before));
   if (*finished_before) return CORE_OK;
+  TRY(run_files_write_spaces(run->root, run->id, run->training->levels));
   TRY(store_path_run(run->root, run->id, "log.txt", path));
   int fd;
   TRY(core_files_open(path, CORE_FILES_APPEND, &fd));

@@ -1,6 +1,7 @@
 /* Resolution of a name to files, in order: a file, a directory, a run of the workspace. */
 #include "trainer/run/run_files.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "store/workspace/paths.h"
 #include "store/workspace/run_name.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/envs/tasks/tasks.h"
 
 static bool is_kind(const char *path, mode_t kind) {
   struct stat status;
@@ -49,4 +51,27 @@ int run_files_find(const char *text, const char *root_option, RunFiles *files) {
   if (core_files_path(config, "%s/config.ini", text) == CORE_OK && is_kind(config, S_IFREG))
     return of_folder(text, files);
   return of_run(text, root_option, files);
+}
+
+/* ---- the environment's spaces ------------------------------------------------------------------------------------ */
+
+static const char SPACES[] = "spaces.json";
+
+int run_files_write_spaces(const char *root, const char *id, const Env *env) {
+  char path[CORE_PATH_MAX];
+  if (!env || !env->spaces) return CORE_OK;
+  TRY(store_path_run(root, id, SPACES, path));
+  return core_files_write_atomic(path, env->spaces, strlen(env->spaces));
+}
+
+int run_files_recall_env(const RunFiles *files, const CoreConfig *config, Env **env) {
+  char path[CORE_PATH_MAX], *text;
+  size_t size;
+  const char *slash = strrchr(files->config, '/');
+  TRY(core_files_path(path, "%.*s%s", slash ? (int)(slash + 1 - files->config) : 0, files->config, SPACES));
+  if (!core_files_exists(path)) return CORE_OK;
+  TRY(core_files_read(path, 1 << 20, &text, &size));
+  const int code = env_recall(config, text, env);
+  free(text);
+  return code == CORE_OK ? CORE_OK : core_error_context(code, "%s", path);
 }

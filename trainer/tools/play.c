@@ -168,7 +168,7 @@ static int play(void *given, const char **operands, size_t count) {
   Player player;
   omp_set_num_threads(1); /* there is one world */
   TRY(check_options(options));
-  int code = player_create(options->checkpoint, options->root, &player);
+  int code = player_create(options->checkpoint, options->root, true, &player);
   if (code == CORE_OK)
     code = task_is_environment(player.config.env.task) ? play_task(options, &player) : play_level(options, &player);
   player_destroy(&player);

@@ -60,7 +60,7 @@ static int load_policy(Player *player, const char *checkpoint) {
                                  &player->iteration);
 }
 
-int player_create(const char *checkpoint, const char *root, Player *player) {
+int player_create(const char *checkpoint, const char *root, bool plays, Player *player) {
   RunFiles files;
   *player = (Player){.iteration = -1};
   struct stat status;
@@ -72,7 +72,8 @@ int player_create(const char *checkpoint, const char *root, Player *player) {
   TRY(core_config_check(&player->config));
   TRY(agent_check(&player->config));
   core_config_id(&player->config, player->run_id);
-  TRY(env_create(&player->config, 1, 0, &player->env));
+  if (!plays) TRY(run_files_recall_env(&files, &player->config, &player->env));
+  if (!player->env) TRY(env_create(&player->config, 1, 0, &player->env));
   TRY(agent_check_env(&player->config, player->env));
   TRY(core_text_copy(player->checkpoint, sizeof player->checkpoint, files.checkpoint, "checkpoint"));
   return load_policy(player, files.checkpoint);

@@ -26,9 +26,10 @@ typedef struct Player {
 
 typedef union PlayerAction { uint8_t classes[OPS_FACTORS_MAX]; float values[OPS_FACTORS_MAX]; } PlayerAction;
 
-/* checkpoint: a run's name or a file; root: the workspace, NULL: the usual one. On failure, too, player_destroy it.
+/* checkpoint: a run's name or a file; root: the workspace, NULL: the usual one; plays: its environment is to be
+ * stepped, so that the record of its observations and actions is not enough. On failure, too, player_destroy it.
  * Errors: those of run_files_find, of the configuration and of the checkpoint. */
-int player_create(const char *checkpoint, const char *root, Player *player);
+int player_create(const char *checkpoint, const char *root, bool plays, Player *player);
 /* Reads the critic's weights, too, which acting does not need. Q values have none. CORE_USAGE, CORE_FAIL as above. */
 int player_read_critic(Player *player);
 /* The action for a whole observation, [env->whole_length], at the step'th step of an episode, from 0, whose steps come

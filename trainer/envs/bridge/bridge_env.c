@@ -15,6 +15,7 @@
 #include "core/unicode.h"
 #include "store/code/code.h"
 #include "trainer/envs/bridge/bridge_process.h"
+#include "trainer/envs/bridge/bridge_spaces.h"
 
 enum { EVALUATION_LIMIT = 10000 }; /* steps of an evaluation's attempt where the environment states no limit */
 enum { LOOK_NS = 50000 };         /* a core wakes in less than that */
@@ -34,7 +35,7 @@ typedef struct BridgeEnv {
   BridgeWorker *worker;  /* [workers] */
   int *first;            /* [workers + 1] worlds that each begins with */
   int32_t *steps;        /* [worlds] of the episode that runs */
-  char *action_space;    /* env.h; NULL: none */
+  char *action_space, *spaces; /* env.h; NULL: none */
   uint64_t seed;
   EnvSeeds seeds;        /* of the next resets */
   uint32_t resumed;      /* how often the run was: training's number among its seeds */
@@ -245,14 +246,15 @@ static void destroy(Env *env) {
   free(batch->first);
   free(batch->steps);
   free(batch->action_space);
+  free(batch->spaces);
   free(batch);
   free(env);
 }
 
 static int sibling(const Env *env, const EnvBatch *wanted, Env **made);
 
-static void describe(const Bridge *bridge, Env *env) {
-  const BridgeSpaces *spaces = &bridge->spaces;
+static void describe(const BridgeSpaces *spaces, const char *action_space, Env *env) {
+  CoreText json = {0};
   const BridgePicture *picture = &spaces->picture;
   EnvPixels *pixels = &batch_of(env)->pixels;
   *pixels = (EnvPixels){picture->height, picture->width, picture->channels, picture->frames,
@@ -263,8 +265,10 @@ static void describe(const Bridge *bridge, Env *env) {
   env->has_no_limit = spaces->limit <= 0 || spaces->limit > ENV_STEPS_MAX;
   env->max_steps = env->has_no_limit ? EVALUATION_LIMIT : spaces->limit;
   env->action_values = spaces->values;
-  if (*bridge->action_space) batch_of(env)->action_space = core_text_duplicate(bridge->action_space);
+  if (*action_space) batch_of(env)->action_space = core_text_duplicate(action_space);
   env->action_space = batch_of(env)->action_space;
+  bridge_spaces_append(spaces, action_space, &json);
+  env->spaces = batch_of(env)->spaces = json.data;
   env->action_low = spaces->low;
   env->action_high = spaces->high;
   env->head.factors = spaces->factors;
@@ -300,12 +304,21 @@ static int start_workers(BridgeEnv *batch, int worlds) {
   return check_spaces(batch, &batch->worker[0].shared->spaces);
 }
 
+static Env *make_env(BridgeEnv *batch, int worlds) {
+  Env *env = core_memory_zero_allocate(1, sizeof *env);
+  *env = (Env){
+    .name = "gym", .worlds = worlds, .level_count = 1, .truncates = true, .world_bytes = 0,
+    .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
+    .sibling = sibling, .destroy = destroy, .parts = &parts, .outside = &outside, .foreign = &foreign, .state = batch,
+  };
+  return env;
+}
+
 /* `like` has the texts and numbers of the settings. */
 static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
   BridgeEnv *batch = core_memory_zero_allocate(1, sizeof *batch);
-  Env *env = core_memory_zero_allocate(1, sizeof *env);
   *batch = *like;
-  batch->action_space = NULL;
+  batch->action_space = batch->spaces = NULL;
   batch->code = CORE_OK;
   batch->resumed = 0;
   batch->seed = wanted->seed;
@@ -315,19 +328,32 @@ static int make(const BridgeEnv *like, const EnvBatch *wanted, Env **made) {
   batch->first = core_memory_zero_allocate((size_t)batch->workers + 1, sizeof *batch->first);
   batch->steps = core_memory_zero_allocate((size_t)wanted->worlds, sizeof *batch->steps);
   for (int i = 0; i < batch->workers; i++) batch->worker[i].file = -1;
-  *env = (Env){
-    .name = "gym", .worlds = wanted->worlds, .level_count = 1, .truncates = true, .world_bytes = 0,
-    .reset = reset, .step = step, .state_bytes = state_bytes, .save = save, .load = load, .bytes = bytes,
-    .sibling = sibling, .destroy = destroy, .parts = &parts, .outside = &outside, .foreign = &foreign, .state = batch,
-  };
+  Env *env = make_env(batch, wanted->worlds);
   const int code = start_workers(batch, wanted->worlds);
   if (code != CORE_OK) {
     destroy(env);
     return code;
   }
-  describe(batch->worker[0].shared, env);
+  describe(&batch->worker[0].shared->spaces, batch->worker[0].shared->action_space, env);
   *made = env;
   return CORE_OK;
+}
+
+int bridge_env_recall(const CoreConfig *config, const char *spaces_json, Env **made) {
+  BridgeSpaces spaces;
+  CoreText action_space = {0};
+  BridgeEnv *batch = core_memory_zero_allocate(1, sizeof *batch);
+  core_text_copy(batch->task, sizeof batch->task, config->env.task, "env.task");
+  int code = bridge_spaces_parse(spaces_json, &spaces, &action_space);
+  if (code == CORE_OK) code = check_spaces(batch, &spaces);
+  if (code == CORE_OK) {
+    *made = make_env(batch, 1);
+    describe(&spaces, core_text_string(&action_space), *made);
+  } else {
+    free(batch);
+  }
+  core_text_free(&action_space);
+  return code;
 }
 
 static int sibling(const Env *env, const EnvBatch *wanted, Env **made) {
