@@ -27,13 +27,19 @@ class Problem(Exception):
     """What a user can mend: told without a traceback."""
 
 
+def quoted_python():
+    import shlex
+
+    return shlex.quote(sys.executable)
+
+
 def need(package, command=None):
     try:
         return __import__(package)
     except ImportError as error:
         raise Problem(
             f"{sys.executable} has no package {package} ({error}); install it with "
-            f"{sys.executable} -m pip install {command or package}, or name another Python by env.python"
+            f"{quoted_python()} -m pip install {command or package}, or name another Python by env.python"
         ) from None
 
 
@@ -42,7 +48,7 @@ def need_gymnasium():
     if tuple(int(part) for part in gym.__version__.split(".")[:2] if part.isdigit()) < oldest:
         raise Problem(
             f"{sys.executable} has gymnasium {gym.__version__}; gymnasium {'.'.join(map(str, oldest))} or newer is "
-            f"needed: {sys.executable} -m pip install --upgrade gymnasium"
+            f"needed: {quoted_python()} -m pip install --upgrade gymnasium"
         )
     return gym
 
