@@ -10,7 +10,8 @@
 #include "store/runlog/runlog.h"
 
 #define OF_EVALUATION(column) \
-  "SELECT e.transitions, e.iteration, iif(?3, " STORE_SECONDS_SQL("?1", "e.iteration") ", NULL), e." #column " FROM evaluation e" \
+  "SELECT e.transitions, e.iteration, iif(?3, " STORE_SECONDS_SQL("?1", "e.iteration") ", NULL), e." #column \
+  " FROM evaluation e" \
   " WHERE e.run_id = ?1 AND e.level_set = " ANALYSIS_LEVELS_SQL " AND e." #column " IS NOT NULL ORDER BY e.iteration"
 #define OF_ITERATION(column) \
   "SELECT data.transitions, data.iteration, iif(?3, data.wall_seconds, NULL), data." #column \

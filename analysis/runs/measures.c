@@ -288,8 +288,8 @@ static int read_iterations(Queries *q, const AnalysisRun *of, AnalysisMeasured *
   const int64_t last = run->iteration;
   if (last == 0) return CORE_OK;
   TRY(take(q->kl, of->id, last, -1, kl_measures, 2, run));
-  TRY(take(last <= SHORT_RUN || run->merged > 1 ? q->short_late : q->late, of->id, last - last / 4, last, late, sizeof late / sizeof *late,
-           run));
+  StoreQuery *query = last <= SHORT_RUN || run->merged > 1 ? q->short_late : q->late;
+  TRY(take(query, of->id, last - last / 4, last, late, sizeof late / sizeof *late, run));
   if (of->config.metrics.profile_every > 0)
     TRY(take(q->profile, of->id, last, of->config.ppo.epochs * of->config.ppo.num_minibatches, profile,
              sizeof profile / sizeof *profile, run));

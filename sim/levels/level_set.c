@@ -178,7 +178,7 @@ int sim_level_set_read(const char *levels, const char *kinetix, SimLevelSet *set
   int code;
   *set = (SimLevelSet){0};
   if (!levels[0])
-    return core_error(CORE_USAGE, "env.levels: is empty; name a directory of level files, or files joined by '+'");
+    return core_error(CORE_USAGE, "env.levels is empty; name a directory of level files, or files joined by '+'");
   bool one = core_files_exists(levels); /* so that a path may hold a '+' */
   TRY_GOTO(code, failed, one ? add_path(&reader, levels) : add_paths(&reader, levels));
   TRY_GOTO(code, failed, expand_all(set));

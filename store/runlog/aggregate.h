@@ -5,24 +5,24 @@
 
 enum {
   STORE_AGGREGATE_COLUMNS = 256,
-  STORE_AGGREGATE_MOST = 64, /* iterations of a row: who watches a run without an end sees it go on */
+  STORE_AGGREGATE_MOST = 64, /* maximum iterations per row, so that the progress of long runs stays visible */
 };
 
-/* A row in the making. It is plain memory, and goes into checkpoints as it is: columns that come later find their places
- * zero there. Begins with `every` alone set. */
+/* Accumulator of a row. Plain memory, stored in checkpoints as it is; columns added later are zero there. Initialize
+ * `every` and zero the rest. */
 typedef struct StoreAggregate {
-  int64_t every;                          /* iterations of a row; 1: each is one */
-  int64_t count;                          /* of those taken in */
-  double sum[STORE_AGGREGATE_COLUMNS];    /* by the column's rule; of the last or largest value that value */
-  double weight[STORE_AGGREGATE_COLUMNS]; /* of what was summed; 0: nothing was measured */
+  int64_t every;                          /* iterations per row */
+  int64_t count;                          /* iterations accumulated */
+  double sum[STORE_AGGREGATE_COLUMNS];    /* sum by the column's rule, or its last or largest value */
+  double weight[STORE_AGGREGATE_COLUMNS]; /* weight of the sum; 0: not measured */
 } StoreAggregate;
 
-/* Iterations of a row, a power of two up to 64, so that a run of so many has at most `rows` (0: any number). Rows then
- * begin and end with the bins of results.db. */
+/* Returns the iterations per row, a power of two up to 64, so that a run of `iterations` has at most `rows` rows (0: no
+ * limit). Rows are aligned to the bins of results.db. */
 int64_t store_aggregate_every(int64_t iterations, int64_t rows);
 
-/* Takes in the next iteration. True: the row is complete, since it has `every` or this is the last of the run. Then *row
- * holds it, at this iteration's number, and the next one begins. A row of one iteration is that iteration. */
+/* Adds the next iteration. Returns true if the row is complete, with `every` iterations or at the end of the run: *row
+ * then holds it, with this iteration's number, and the next row begins. A row of one iteration equals that iteration. */
 bool store_aggregate_add(StoreAggregate *aggregate, const StoreIteration *next, bool is_last, StoreIteration *row);
 
 #endif

@@ -94,8 +94,8 @@ static void pass(Bench *bench) {
   const Recurrent *memory = &agent->recurrent;
   const float *theta = agent->actor.theta + agent->actor.recurrent;
   recurrent_forward(memory, bench->ops, theta, bench->x, bench->rows, &agent->pass_state->sequences, 0, 0);
-  recurrent_backward(memory, bench->ops, theta, bench->x, bench->rows, &agent->pass_state->sequences, bench->gradient.below,
-                     NULL, bench->gradient.actor + agent->actor.recurrent);
+  recurrent_backward(memory, bench->ops, theta, bench->x, bench->rows, &agent->pass_state->sequences,
+                     bench->gradient.below, NULL, bench->gradient.actor + agent->actor.recurrent);
 }
 
 /* The best of several rounds. */

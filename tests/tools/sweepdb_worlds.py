@@ -176,7 +176,7 @@ def check_refusals():
     make = sweepdb.KinetixVectorEnv
     raises(sweepdb.LibraryError, "nowhere", lambda: make(2, "nowhere.json"))
     raises(sweepdb.LibraryError, "bicycle", lambda: make(2, "loco512:bicycle"))
-    raises(sweepdb.LibraryError, "at least 1 world", lambda: make(0, CAR))
+    raises(sweepdb.LibraryError, "worlds must be at least 1", lambda: make(0, CAR))
     raises(sweepdb.Error, "must be one of", lambda: make(2, CAR, actions="none"))
     raises(sweepdb.Error, "no option of libsim", lambda: make(2, CAR, frames=2))
     raises(sweepdb.Error, "KinetixEnv has none", lambda: make(2, CAR, auto_reset=0))

@@ -209,14 +209,14 @@ static void test_a_damaged_choice_is_refused(void **unused) {
   REFUSED(bad.layers = 1, "1 shapes of layers, expected 2");
   REFUSED(bad.layers = -2, "-2 shapes");
   REFUSED(bad.layers = 1 << 30, "shapes");
-  REFUSED(bad.layer[1].method = OPS_BF16_METHODS, "way 3");
-  REFUSED(bad.layer[1].method = -1, "way -1");
+  REFUSED(bad.layer[1].method = OPS_BF16_METHODS, "method 3");
+  REFUSED(bad.layer[1].method = -1, "method -1");
   REFUSED(bad.layer[0].in = 41, "41x33, expected 40x33");
   REFUSED(bad.layer[0].seconds[1] = NAN, "invalid time");
   REFUSED(bad.layer[0].seconds[2] = -1, "invalid time");
-  REFUSED(bad.library[0] = '\0', "no text");
-  REFUSED(bad.library[3] = '\033', "no text");
-  REFUSED(memset(bad.library, 'x', sizeof bad.library), "no text");
+  REFUSED(bad.library[0] = '\0', "invalid library name");
+  REFUSED(bad.library[3] = '\033', "invalid library name");
+  REFUSED(memset(bad.library, 'x', sizeof bad.library), "invalid library name");
   REFUSED(bad.rows = -1, "negative");
 }
 
@@ -298,7 +298,7 @@ static void test_a_resumed_training_keeps_its_choice(void **unused) {
   resumed = restore(&config, &folder, &code);
   assert_int_equal(code, CORE_FAIL);
   assert_non_null(strstr(core_error_message(), "choice of bf16 methods is damaged"));
-  assert_non_null(strstr(core_error_message(), "way 9"));
+  assert_non_null(strstr(core_error_message(), "method 9"));
   training_destroy(&resumed);
   training_destroy(&whole);
   core_files_remove_tree(folder.path);

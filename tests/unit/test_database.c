@@ -62,8 +62,8 @@ static void test_older_file_gets_new_columns(void **state) {
   execute("ALTER TABLE iteration DROP COLUMN merged_iterations; ALTER TABLE evaluation DROP COLUMN goals");
   assert_ok(store_database_open(database_path, true, &database)); /* for reading it stays as it is */
   StoreQuery *query;
-  assert_ok(store_query_open(database, "SELECT count(i.merged_iterations) + count(e.goals) FROM iteration AS i, evaluation AS e",
-                             &query));
+  assert_ok(store_query_open(
+    database, "SELECT count(i.merged_iterations) + count(e.goals) FROM iteration AS i, evaluation AS e", &query));
   store_query_close(&query);
   store_database_close(&database);
   make_run(0, id);

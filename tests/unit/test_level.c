@@ -387,7 +387,7 @@ static void test_sets(void **state) {
   assert_message("no level files");
   snprintf(list, sizeof list, "%s/a.json++", base);
   assert_int_equal(sim_level_set_read(list, "", &set), CORE_USAGE);
-  assert_message("an empty name");
+  assert_message("empty name");
   assert_int_equal(sim_level_set_read("", "", &set), CORE_USAGE);
   assert_message("env.levels is empty");
 }

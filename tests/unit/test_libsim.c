@@ -302,7 +302,7 @@ static void wrong_options_are_refused(void **state) {
   assert_ok(libsim_levels_read(GOOD, &levels));
 #define REFUSED(change, message) \
   bad = small(), change, expect(libsim_create(&bad, levels, &batch), LIBSIM_USAGE, message), assert_null(batch)
-  REFUSED(bad.worlds = 0, "at least 1 world");
+  REFUSED(bad.worlds = 0, "worlds must be at least 1");
   REFUSED(bad.threads = -1, "threads must be");
   REFUSED(bad.frame_skip = 0, "frame_skip");
   REFUSED(bad.max_steps = -5, "max_steps");

@@ -197,7 +197,7 @@ static void assert_refused(const CoreConfig *config, const char *message) {
 
 static void test_what_is_refused(void **unused) {
   const CoreConfig config = small_config("noisy_sgd", "float32", "bf16");
-  assert_refused(&config, "train.precision = bf16: algo.name = noisy_sgd multiplies no matrices");
+  assert_refused(&config, "train.precision = bf16: algo.name = noisy_sgd has no matrix products");
 }
 
 /* Settings of results: each gives a run of its own. */

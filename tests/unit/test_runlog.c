@@ -181,7 +181,8 @@ static void test_metrics(void **state) {
     Rows rows = read_rows(NULL, NULL);
     assert_int_equal(rows.count, i + 1);
     assert_string_equal(rows.last_metric.name, names[i][1]);
-    assert_true(rows.last_metric.step == 64 && (i == 1 ? isnan(rows.last_metric.value) : rows.last_metric.value == 0.5));
+    assert_int_equal(rows.last_metric.step, 64);
+    assert_true(i == 1 ? isnan(rows.last_metric.value) : rows.last_metric.value == 0.5);
   }
 }
 

@@ -8,7 +8,7 @@
 
 static const double FLUSH_EVERY_S = 2;
 
-/* ---- merged iterations -------------------------------------------------------------------------------------------- */
+/* ---- merged iterations ------------------------------------------------------------------------------------------- */
 
 enum { FIRST_ROW_SEEN = -1 }; /* from the row callback: no error */
 
@@ -55,7 +55,7 @@ int run_logs_prepare(RunLogs *logs, const CoreConfig *config, const char *root, 
   return CORE_OK;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 int run_logs_open(RunLogs *logs, const CoreConfig *config, const char *root, const char *id, int attempt) {
   *logs = (RunLogs){.root = root, .id = id, .flushed_s = core_clock_s(), .aggregate = logs->aggregate};
