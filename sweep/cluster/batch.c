@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/config/script.h"
 #include "core/config/origin.h"
 #include "core/files.h"
 #include "core/memory.h"
@@ -45,6 +46,11 @@ int sweep_batch_output(const char *root, const char *name, int64_t number, int64
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
+/* Settings that a run of a program has; what else differs from the defaults follows from [program]. */
+static bool is_of_program(const CoreConfigRow *row) {
+  return row->is_program || strcmp(row->name, "train.seed") == 0 || strcmp(row->name, "train.threads") == 0;
+}
+
 /* What of `config` differs from `base`, each behind `prefix` and before `end`. */
 static void append_differences(const CoreConfig *base, const CoreConfig *config, const char *prefix, const char *end,
                                CoreText *text) {
@@ -52,11 +58,23 @@ static void append_differences(const CoreConfig *base, const CoreConfig *config,
   const CoreConfigRow *rows = core_config_rows(&count);
   CoreText value = {0};
   for (size_t i = 0; i < count; i++) {
+    if (config->program && !is_of_program(&rows[i])) continue;
     if (core_config_same_value(base, config, &rows[i])) continue;
     core_text_clear(&value);
     core_text_appendf(text, "%s%s=%s%s", prefix, rows[i].name, core_config_get(config, &rows[i], &value), end);
   }
   core_text_free(&value);
+}
+
+/* [program] and the like as INI, each line behind "program". */
+static void append_program(const CoreScript *program, CoreText *text) {
+  CoreText ini = {0};
+  char *save = NULL;
+  if (!program) return;
+  core_script_to_ini(program, &ini);
+  for (char *line = strtok_r(ini.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+    core_text_appendf(text, "program\t%s\n", line);
+  core_text_free(&ini);
 }
 
 void sweep_batch_begin(const char *root, const char *name, int64_t number, const SlurmSettings *settings, bool force,
@@ -71,6 +89,7 @@ void sweep_batch_begin(const char *root, const char *name, int64_t number, const
   for (char *line = lines.data ? strtok_r(lines.data, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save))
     core_text_appendf(text, "set\t%s\n", line);
   core_text_free(&lines);
+  append_program(base->program, text);
   append_differences(&defaults, base, "base\t", "\n", text);
   core_text_append(text, "index\trun\tsettings\n");
 }
@@ -116,6 +135,18 @@ static int read_setting(SweepBatch *batch, const char *pair) {
   return slurm_settings_set(&batch->settings, key, equals + 1);
 }
 
+/* What the lines behind "program" hold; settings of `base` follow them. */
+static int read_program(const CoreText *text, CoreConfig *base) {
+  CoreIni ini;
+  const CoreScript *program;
+  if (text->length == 0 || base->program) return CORE_OK;
+  TRY(core_ini_parse("program", text->data, &ini));
+  const int code = core_script_read(&ini, &program);
+  core_ini_free(&ini);
+  if (code == CORE_OK) core_script_attach(base, program);
+  return code;
+}
+
 /* "12 <tab> id <tab> settings" */
 static bool read_run(char *line, SweepBatch *batch) {
   char *id = strchr(line, '\t'), *settings;
@@ -131,7 +162,8 @@ static bool read_run(char *line, SweepBatch *batch) {
   return true;
 }
 
-static int read_text(const char *path, const char *name, int64_t number, char *text, SweepBatch *batch) {
+static int read_lines(const char *path, const char *name, int64_t number, char *text, CoreText *program,
+                      SweepBatch *batch) {
   char head[128];
   size_t at = 1, lines = 0;
   bool in_runs = false;
@@ -150,15 +182,26 @@ static int read_text(const char *path, const char *name, int64_t number, char *t
       continue; /* only tells this file, and with it its hash, from those of other workspaces */
     } else if (strncmp(line, "set\t", 4) == 0) {
       if (read_setting(batch, line + 4) != CORE_OK) return damaged(path, at, core_error_message());
+    } else if (strncmp(line, "program\t", 8) == 0) {
+      core_text_appendf(program, "%s\n", line + 8);
     } else if (strncmp(line, "base\t", 5) == 0) {
+      if (read_program(program, &batch->base) != CORE_OK) return damaged(path, at, core_error_message());
       if (core_config_set_pair(&batch->base, line + 5) != CORE_OK) return damaged(path, at, core_error_message());
     } else if (strcmp(line, "index\trun\tsettings") == 0) {
+      if (read_program(program, &batch->base) != CORE_OK) return damaged(path, at, core_error_message());
       in_runs = true;
     } else {
       return damaged(path, at, "a line of unknown kind");
     }
   }
   return batch->count > 0 ? CORE_OK : damaged(path, at, "it names no runs");
+}
+
+static int read_text(const char *path, const char *name, int64_t number, char *text, SweepBatch *batch) {
+  CoreText program = {0};
+  const int code = read_lines(path, name, number, text, &program, batch);
+  core_text_free(&program);
+  return code;
 }
 
 int sweep_batch_read(const char *root, const char *name, int64_t number, SweepBatch *batch) {

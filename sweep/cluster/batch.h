@@ -5,6 +5,7 @@
  *   # batch 1 <name> <number>
  *   root <tab> /home/ada/study               the workspace: jobs of the same sweep in another one are not ours
  *   set <tab> slurm.cpus_per_run=4           resources and manner, what differs from the defaults
+ *   program <tab> command = "python3 ..."    [program], [settings] and [metric], a line each; of the trainer none
  *   base <tab> ppo.epochs=8                  settings of all runs, what differs from the defaults
  *   index <tab> run <tab> settings ...
  *   12 <tab> 0123456789abcdef <tab> ppo.com=8 <tab> train.seed=3
