@@ -72,7 +72,7 @@ install-bridge: bridge ## workers for environments in Python, and the header for
 	install -m 755 $(BUILD)/lib/sweep/bridge_side.so $(TARGET_FOLDER)/lib/sweep
 	install -m 644 $(BUILD)/lib/sweep/worker.py $(BUILD)/lib/sweep/find_code.py $(TARGET_FOLDER)/lib/sweep
 	install -d $(TARGET_FOLDER)/include/sweep
-	install -m 644 trainer/envs/library/environment.h $(TARGET_FOLDER)/include/sweep
+	install -m 644 trainer/envs/library/environment.h sweep/program/run.h $(TARGET_FOLDER)/include/sweep
 install: all install-lib install-bridge ## programs, manual pages, completions, experiments, sites, docs: PREFIX=/usr/local, DESTDIR
 	install -d $(TARGET_FOLDER)/bin $(addprefix $(TARGET_FOLDER)/,$(MADE))
 	install -m 755 $(PROGRAMS) $(TARGET_FOLDER)/bin
@@ -81,7 +81,7 @@ install: all install-lib install-bridge ## programs, manual pages, completions, 
 uninstall: $(BUILD)/share/made.stamp ## removes what install puts there, and folders that are empty then: PREFIX, DESTDIR
 	@cd $(BUILD) && for file in $(patsubst $(BUILD)/%,%,$(PROGRAMS)) $$(find $(MADE) -type f) \
 	  $(foreach f,$(INSTALLED),$(lastword $(subst :, ,$(f)))) lib/libsim.so $(patsubst $(BUILD)/%,%,$(LIBSIM)) \
-	  lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h include/sweep/environment.h $(patsubst $(BUILD)/%,%,$(BRIDGE)); do \
+	  lib/libsim.a lib/pkgconfig/sim.pc include/sim/sim.h include/sweep/environment.h include/sweep/run.h $(patsubst $(BUILD)/%,%,$(BRIDGE)); do \
 	  rm -f "$(TARGET_FOLDER)/$$file"; done
 	@for folder in share/sweep share/doc/sweep include/sim include/sweep lib/sweep; do \
 	  [ ! -d "$(TARGET_FOLDER)/$$folder" ] || find "$(TARGET_FOLDER)/$$folder" -depth -type d -empty -delete; done

@@ -6,11 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/config/origin.h"
+#include "core/config/script.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/process.h"
 #include "store/workspace/run.h"
 #include "sweep/plan/checker.h"
 #include "sweep/plan/code.h"
@@ -206,6 +209,29 @@ static int look_at_parents(Look *look) {
   return code;
 }
 
+/* ---- a program of somebody else ---------------------------------------------------------------------------------- */
+
+/* Whether the first word of the command can be executed. `setup` may change PATH, and compute nodes have another. */
+static int look_at_program(Look *look) {
+  const CoreScript *program = look->grid->spec->base.program;
+  char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], **words;
+  size_t count;
+  if (!program || look->check->slurm || *core_script_text(program, CORE_SCRIPT_setup)) return CORE_OK;
+  TRY(core_script_folder(program, folder));
+  TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
+  const bool is_path = strchr(words[0], '/') != NULL, is_whole = words[0][0] == '/';
+  int code = core_files_path(path, "%s%s%s", is_whole ? "" : folder, is_whole ? "" : "/", words[0]);
+  if (code == CORE_OK && !(is_path ? access(path, X_OK) == 0 : core_process_exists(words[0]))) {
+    CoreText message = {0};
+    core_text_appendf(&message, "program.command: there is no program %.200s%s; correct its name, PATH or setup",
+                      is_path ? path : words[0], is_path ? "" : " in PATH");
+    add_fault(look, core_text_string(&message), &(Shape){0, look->grid->runs});
+    core_text_free(&message);
+  }
+  core_script_words_free(&words);
+  return code;
+}
+
 /* ---- where it stands -------------------------------------------------------------------------------------------- */
 
 static const SweepValueList *find_list(const SweepPart *part, const char *name) {
@@ -311,6 +337,7 @@ int sweep_check_grid(const SweepCheck *check, const SweepGrid *grid, SweepChecke
   for (size_t i = 0; i < checked->checked; i++) take_verdict(&look, &look.shapes[i], &verdicts[i]);
   warn_of(grid->spec->ini.file, &remarks);
   int code = look_at_parents(&look);
+  if (code == CORE_OK) code = look_at_program(&look);
   if (code == CORE_OK) code = say(&look);
   for (size_t i = 0; i < look.fault_count; i++) free(look.faults[i].message);
   free(look.faults);

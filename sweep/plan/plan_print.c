@@ -244,6 +244,7 @@ static void print_check(const SweepPlan *plan) {
   else if (checked->checked < checked->distinct)
     printf("checked      %zu of %zu configurations, which would start; sweep submit looks at all\n", checked->checked,
            checked->distinct);
+  else if (plan->spec->base.program) printf("checked      the command is there\n");
   else if (checked->distinct == 1) printf("checked      the trainer would start it\n");
   else printf("checked      the trainer would start all %zu configurations\n", checked->distinct);
 }

@@ -26,10 +26,14 @@ struct SweepSpeeds {
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
+/* Before the name of somebody else's program, which stands for a task. */
+#define PROGRAM "program "
+
 /* Sorted, so that a shape's runs follow each other from slow to fast. A device of cuda:0 is a GPU,
  * all else processors. */
 static const char sql[] =
-    "SELECT json_extract(config, '$.env.task') AS task, json_extract(config, '$.net.width') AS width,"
+    "SELECT coalesce(json_extract(config, '$.env.task'), '" PROGRAM "' || json_extract(config, '$.algo.name')) AS task,"
+    " json_extract(config, '$.net.width') AS width,"
     "       json_extract(config, '$.net.depth') AS depth, json_extract(config, '$.ppo.epochs') AS epochs,"
     "       coalesce(json_extract(config, '$.net.encoder'), 'none') ||"
     "       CASE coalesce(json_extract(config, '$.net.memory'), 'none') WHEN 'none' THEN '' ELSE ' ' ||"
@@ -135,12 +139,20 @@ static double distance(const Shape *shape, const CoreConfig *config) {
          (strcmp(shape->task, config->env.task) == 0 ? 0 : 100);
 }
 
+/* Speeds of a program say nothing of the trainer's, nor of another program's. */
+static bool is_comparable(const Shape *shape, const CoreConfig *config) {
+  const bool is_program = strncmp(shape->task, PROGRAM, strlen(PROGRAM)) == 0;
+  if (!config->program) return !is_program;
+  return is_program && strcmp(shape->task + strlen(PROGRAM), config->algo.name) == 0;
+}
+
 SweepSpeed sweep_speeds_find(const SweepSpeeds *speeds, const CoreConfig *config, SweepDevice device) {
   const Shape *best = NULL;
   double least = 0;
   for (size_t i = 0; i < speeds->count; i++) {
     if (device != SWEEP_ANY_DEVICE && speeds->shapes[i].device != device) continue;
-    double d = distance(&speeds->shapes[i], config);
+    if (!is_comparable(&speeds->shapes[i], config)) continue;
+    double d = config->program ? 0 : distance(&speeds->shapes[i], config);
     if (best && d >= least) continue;
     best = &speeds->shapes[i];
     least = d;

@@ -3,6 +3,7 @@
 set -u
 . "$(dirname "$0")/tap.sh"
 PATH=$SWEEP_BUILD/bin:$PATH
+tree=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$tap_dir" || exit 1
 mkdir w
 export SWEEP_ROOT=$tap_dir/w OMP_NUM_THREADS=1
@@ -54,6 +55,8 @@ tap_run "a failure's reason is the last line of standard error" 1 "exit code 3: 
 own diverged 'sh -c "exit 76"' > diverged.ini
 tap_run "exit code 76 is a divergence" 1 "diverged" timeout 120 sweep submit diverged.ini --wait
 own absent 'no-such-program-here {lr}' > absent.ini
+tap_run "a program that is not there is found by the plan" 2 "there is no program no-such-program-here in PATH" \
+  sweep plan absent.ini
 tap_run "a program that is not there says so" 1 "cannot start no-such-program-here" \
   timeout 120 sweep submit absent.ini --wait --no-check
 
@@ -66,4 +69,42 @@ tap_run "somebody else's workspace runs no command" 2 "code that you have not tr
 echo '# edited' >> asked.sh
 tap_run "by its name alone a sweep does not run edited code" 2 "were edited since" sweep submit asked --force
 tap_run "an edited script makes new runs" 0 "4 new in the manifest" sweep submit asked.ini --no-start
+
+# ---- helpers
+if command -v python3 > /dev/null; then
+  cp "$tree/python/sweepdb/run.py" helper.py
+  cat > learn.py <<'PY'
+import json, os, time
+import helper as run
+def load(path): return json.load(open(path))
+def save(path): json.dump({"step": step}, open(path, "w"))
+state = run.resume(load)
+for step in range(state["step"] + 1 if state else 1, run.config.steps + 1):
+    run.log(step, reward=run.config.lr, x=float("nan"))
+    run.save_and_exit_if_told(save)
+    if run.attempt == 1 and step == 50: os.kill(os.getpid(), 15)
+PY
+  own helper 'python3 learn.py' 'code = learn.py helper.py' > helper.ini
+  timeout 120 sweep submit helper.ini --wait > /dev/null 2>&1
+  tap_run "sweepdb.run saves and exits with 75, and resumes" 0 "4 finished" timeout 120 sweep submit helper.ini --wait
+  sweep collect > /dev/null
+  tap_check "each step is there once, of two attempts" "$(
+    diff <(rows "SELECT count(*), count(DISTINCT transitions), max(attempt) FROM iteration JOIN run ON run.id = run_id \
+JOIN sweep_run USING(run_id) WHERE sweep = 'helper' GROUP BY run_id") <(printf '100 100 2\n%.0s' 1 2 3 4))"
+  tap_run "outside of sweep it prints" 0 '{"step": 3, "loss": 0.5}' \
+    env -u SWEEP_METRICS python3 -c 'import helper; helper.log(3, loss=0.5); print(helper.resume(open))'
+else tap_skip "sweepdb.run" "no python3"; fi
+if command -v "${CC:-gcc}" > /dev/null; then
+  cat > learn.c <<'C'
+#include "sweep/program/run.h"
+int main(int argc, char **argv) {
+  sweep_run_begin();
+  for (int step = 1; step <= atoi(argv[1]); step++) sweep_run_log(step, "reward", step == 7 ? 0.0 / 0.0 : atof(argv[2]));
+  return argc != 3;
+}
+C
+  tap_run "<sweep/run.h> compiles without a warning" 0 "" "${CC:-gcc}" -std=c99 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -I"$tree" -o learn learn.c
+  own inc './learn {steps} {lr}' > inc.ini
+  tap_run "and its program runs" 0 "4 finished" timeout 120 sweep submit inc.ini --wait
+else tap_skip "<sweep/run.h>" "no compiler"; fi
 tap_done

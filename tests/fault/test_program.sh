@@ -22,7 +22,7 @@ has_lines() { [ "$(metric_lines "$1")" -ge "$2" ]; }
 write() { # NAME COMMAND [LINES of [program]...]
   { printf '[sweep]\nname = %s\ngoal = max episode_return\n[program]\ncommand = %s\nstep = step of {steps}\n' "$1" "$2"
     [ $# -gt 2 ] && printf '%s\n' "${@:3}"
-    printf '[settings]\nsteps = 400\n[metric]\nepisode_return = reward\n'; } > "$1.ini"
+    printf '[settings]\nsteps = 400\nlabel = %s\n[metric]\nepisode_return = reward\n' "$1"; } > "$1.ini"
 }
 
 # Saves after each line, so that a killed attempt goes on behind the last line that it wrote, or repeats it.
