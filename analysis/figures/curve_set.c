@@ -69,7 +69,6 @@ static int find_references(AnalysisCurveSet *set) {
 static int understand(AnalysisCurveSet *set) {
   static const char *const spreads[] = {"t", "sd", "bootstrap"}, *const aggregates[] = {"mean", "median", "iqm"};
   int aggregate = 0, spread = 0;
-  TRY(find_columns(set));
   TRY(analysis_abscissa_find(set->x_name, &set->abscissa));
   if (set->aggregate_name) TRY(find_choice("--aggregate", set->aggregate_name, aggregates, 3, &aggregate));
   if (set->interval_name) TRY(find_choice("--interval", set->interval_name, spreads, 3, &spread));
@@ -103,8 +102,8 @@ void analysis_curve_set_interval(const AnalysisCurveSet *set, CoreText *text) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run, bool normalized,
-                      AnalysisCurve *curve) {
+static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRun *run,
+                      const AnalysisColumn *column, AnalysisCurve *curve) {
   const AnalysisBounds bounds = analysis_bounds_of(&run->config);
   bool row = false;
   int code;
@@ -112,10 +111,11 @@ static int read_curve(AnalysisCurveSet *set, StoreQuery *query, const AnalysisRu
   store_query_bind_text(query, 1, run->id);
   store_query_bind_text(query, 2, set->context.level_set);
   store_query_bind_int(query, 3, set->abscissa == ANALYSIS_SECONDS);
+  if (column->metric) store_query_bind_text(query, 4, column->metric);
   while ((code = store_query_step(query, &row)) == CORE_OK && row) {
     double x = store_query_real(query, (int)set->abscissa), y = store_query_real(query, 3);
     bool start = set->abscissa == ANALYSIS_SECONDS && store_query_int(query, 1) == 0; /* no training time has passed */
-    if (normalized) y = analysis_normalize(&bounds, y);
+    if (column->normalized) y = analysis_normalize(&bounds, y);
     if (isfinite(y)) analysis_curve_add(curve, start ? 0 : x, y);
     set->infinite += isinf(y) != 0;
   }
@@ -174,7 +174,7 @@ static int read_column(AnalysisCurveSet *set, size_t c, bool *has_infinite) {
   for (size_t r = 0; r < selection->count && code == CORE_OK; r++) {
     const bool itself = r < selection->count - selection->repeats;
     const size_t before = set->infinite;
-    code = read_curve(set, query, &selection->runs[r], set->columns[c]->normalized, &set->curves[c][r]);
+    code = read_curve(set, query, &selection->runs[r], set->columns[c], &set->curves[c][r]);
     without += set->curves[c][r].n == 0 && itself;
     if (!itself) set->infinite = before; /* counted where it is no repetition */
     set->infinite_runs += set->infinite > before && !has_infinite[r];
@@ -377,6 +377,7 @@ static int read_columns(AnalysisCurveSet *set, bool *has_infinite) {
 int analysis_curve_set_read(AnalysisCurveSet *set, const char *path) {
   TRY(understand(set));
   TRY(analysis_context_open(&set->context, &set->request, path));
+  TRY(find_columns(set)); /* runs have metrics of their own */
   for (size_t c = 0; c < set->column_count; c++)
     if (set->columns[c]->evaluation) TRY(analysis_context_need_evaluations(&set->context));
   if (set->panel_range) TRY(analysis_curve_set_choose_panels(set));

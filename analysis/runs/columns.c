@@ -2,11 +2,13 @@
 #include "analysis/runs/columns.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/runs/select.h"
 #include "core/error.h"
 #include "store/database/query.h"
+#include "core/memory.h"
 #include "store/runlog/runlog.h"
 
 #define OF_EVALUATION(column) \
@@ -25,15 +27,20 @@
   " AND " #column " IS NOT NULL ORDER BY iteration DESC LIMIT 1) WHERE run.id = ?1 AND ?2 IS NOT NULL" \
   " AND run.iteration > 2048 ORDER BY 2"
 
+static const char metric_sql[] =
+  "SELECT m.step, m.iteration, iif(?3, (SELECT wall_seconds FROM iteration WHERE run_id = ?1"
+  " AND iteration = m.iteration), NULL), m.value FROM metric m"
+  " WHERE m.run_id = ?1 AND ?2 IS NOT NULL AND m.name = ?4 AND m.value IS NOT NULL ORDER BY m.iteration";
+
 static const AnalysisColumn columns[] = {
-#define X(column, unit_text, comment) {"evaluation." #column, unit_text, true, OF_EVALUATION(column), false},
+#define X(column, unit_text, comment) {"evaluation." #column, unit_text, true, OF_EVALUATION(column), NULL, false},
   STORE_EVALUATION_COLUMNS(X)
 #undef X
-  {"evaluation.normalized_score", "", true, OF_EVALUATION(episode_return), true},
-#define X(column, unit_text, comment) {"iteration." #column, unit_text, false, OF_ITERATION(column), false},
+  {"evaluation.normalized_score", "", true, OF_EVALUATION(episode_return), NULL, true},
+#define X(column, unit_text, comment) {"iteration." #column, unit_text, false, OF_ITERATION(column), NULL, false},
   STORE_ITERATION_COLUMNS(X)
 #undef X
-  {"iteration.normalized_score", "", false, OF_ITERATION(episode_return), true},
+  {"iteration.normalized_score", "", false, OF_ITERATION(episode_return), NULL, true},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -42,6 +49,30 @@ static const char *const log_prefixes[] = {"update_norm_"};
 
 const char *const analysis_abscissa_names[3] = {"transitions", "iteration", "wall_seconds"};
 const char *const analysis_abscissa_titles[3] = {"environment transitions", "iterations", "training time (s)"};
+
+/* ---- metrics by name --------------------------------------------------------------------------------------------- */
+
+static AnalysisColumn **metrics; /* [metric_count]; what is handed out stays where it is */
+static size_t metric_count;
+
+void analysis_column_add_metric(const char *name) {
+  for (size_t i = 0; i < metric_count; i++)
+    if (strcmp(metrics[i]->metric, name) == 0) return;
+  CoreText full = {0};
+  core_text_appendf(&full, "metric.%s", name);
+  metrics = core_memory_resize(metrics, (metric_count + 1) * sizeof *metrics);
+  AnalysisColumn *column = core_memory_zero_allocate(1, sizeof *column);
+  *column = (AnalysisColumn){full.data, "", false, metric_sql, strchr(full.data, '.') + 1, false};
+  metrics[metric_count++] = column;
+}
+
+static const AnalysisColumn *find_metric(const char *wanted) {
+  for (size_t i = 0; i < metric_count; i++)
+    if (strcmp(wanted, metrics[i]->name) == 0 || strcmp(wanted, metrics[i]->metric) == 0) return metrics[i];
+  return NULL;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 const char *analysis_column_short(const AnalysisColumn *column) { return strchr(column->name, '.') + 1; }
 
@@ -55,18 +86,21 @@ bool analysis_column_is_number(const AnalysisColumn *column) {
 }
 
 int analysis_column_find(const char *asked_by, const char *wanted, const AnalysisColumn **column) {
-  const char *names[2 * COLUMNS];
+  const char **names = core_memory_allocate((2 * COLUMNS + metric_count) * sizeof *names);
   size_t count = 0;
-  for (size_t i = 0; i < COLUMNS; i++) {
+  *column = find_metric(wanted);
+  for (size_t i = 0; i < metric_count; i++) names[count++] = metrics[i]->metric;
+  for (size_t i = COLUMNS; i-- > 0;) {
     if (!analysis_column_is_number(&columns[i])) continue;
-    if (strcmp(wanted, columns[i].name) == 0 || strcmp(wanted, analysis_column_short(&columns[i])) == 0) {
-      *column = &columns[i]; /* evaluations come first: solve_rate is theirs, training's is iteration.solve_rate */
-      return CORE_OK;
-    }
+    /* Evaluations stand first, so they win: solve_rate is theirs, training's is iteration.solve_rate. */
+    if (strcmp(wanted, columns[i].name) == 0 || strcmp(wanted, analysis_column_short(&columns[i])) == 0)
+      *column = &columns[i];
     names[count++] = analysis_column_short(&columns[i]);
     names[count++] = columns[i].name;
   }
-  const char *near = core_text_nearest(wanted, names, count);
+  const char *near = *column ? NULL : core_text_nearest(wanted, names, count);
+  free(names);
+  if (*column) return CORE_OK;
   if (near) return core_error(CORE_USAGE, "%s %s: no such column; did you mean %s?", asked_by, wanted, near);
   return core_error(CORE_USAGE, "%s %s: no such column; `analyze curves --help` lists them", asked_by, wanted);
 }

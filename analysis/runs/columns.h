@@ -14,12 +14,15 @@ typedef struct AnalysisColumn {
   const char *name, *unit;
   bool evaluation;
   const char *sql;
+  const char *metric;        /* name of a row of the table metric, which is ?4; NULL: a column */
   bool normalized;           /* what sql reads is a return, to be normalised by its run's constants (normalized.h) */
 } AnalysisColumn;
 
 /* "solve_rate", or with its table: "iteration.solve_rate". A name that both tables have is the evaluations'.
  * CORE_USAGE names the option `asked_by` and the nearest column. */
 int analysis_column_find(const char *asked_by, const char *name, const AnalysisColumn **column);
+/* Makes a name of the table metric known as a column "metric.NAME". Once for each name; lives as long as the process. */
+void analysis_column_add_metric(const char *name);
 /* The name without its table. */
 const char *analysis_column_short(const AnalysisColumn *column);
 /* For an axis: "training solve rate", "KL (nat)". */

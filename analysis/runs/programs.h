@@ -6,7 +6,8 @@
 
 /* Makes `config` what run.config describes, if that is a run of a program; leaves it alone otherwise. */
 int analysis_program_take(const json_t *root, CoreConfig *config);
-/* Makes their settings known as keys: what --group, --where and --x take. */
+/* Makes their settings known as keys, which --group, --where and --x take, and names of the table metric as columns,
+ * which --y takes. */
 int analysis_programs_know(StoreDatabase *database);
 
 #endif

@@ -216,7 +216,7 @@ static int look_at_program(Look *look) {
   const CoreScript *program = look->grid->spec->base.program;
   char folder[CORE_PATH_MAX], path[CORE_PATH_MAX], **words;
   size_t count;
-  if (!program || look->check->slurm || *core_script_text(program, CORE_SCRIPT_setup)) return CORE_OK;
+  if (!program || look->check->resources || *core_script_text(program, CORE_SCRIPT_setup)) return CORE_OK;
   TRY(core_script_folder(program, folder));
   TRY(core_script_words(program, core_script_text(program, CORE_SCRIPT_command), NULL, &words, &count));
   const bool is_path = strchr(words[0], '/') != NULL, is_whole = words[0][0] == '/';

@@ -35,13 +35,14 @@ enum {
 typedef struct Meaning {
   bool is_known, is_step, is_goal;
   size_t iteration, evaluation;  /* offset of its column; 0: none */
+  const char *name;              /* ours */
 } Meaning;
 
 typedef struct Steps { double *items; size_t count, capacity; } Steps; /* by row number - 1 */
 
 struct ProgramLogs {
   const CoreConfig *config;
-  StoreRunlog *stats, *evaluations;
+  StoreRunlog *stats, *evaluations, *metrics;
   Steps before;              /* of the attempts before */
   Meaning *meanings;         /* by the number of a name */
   size_t meaning_count;
@@ -107,6 +108,7 @@ int program_logs_open(const char *root, const char *id, int attempt, const CoreC
   int code = read_earlier(root, id, attempt, logs);
   if (code == CORE_OK) code = store_runlog_open(root, id, attempt, STORE_LOG_STATS, &logs->stats);
   if (code == CORE_OK) code = store_runlog_open(root, id, attempt, STORE_LOG_EVAL, &logs->evaluations);
+  if (code == CORE_OK) code = store_runlog_open(root, id, attempt, STORE_LOG_METRICS, &logs->metrics);
   if (code != CORE_OK) program_logs_close(&logs, false);
   *result = logs;
   return code;
@@ -147,7 +149,8 @@ static const Meaning *find_meaning(ProgramLogs *logs, const ProgramNames *names,
                        .is_goal = logs->has_goal && (strcmp(ours, logs->goal_name) == 0 ||
                                                      strcmp(theirs, logs->goal_name) == 0),
                        .iteration = offset_of(ours, false),
-                       .evaluation = offset_of(ours, true)};
+                       .evaluation = offset_of(ours, true),
+                       .name = ours};
   return meaning;
 }
 
@@ -208,6 +211,13 @@ static double speed(const ProgramLogs *logs) {
   return logs->taken > logs->done && seconds > 1 && logs->step > first ? (logs->step - first) / seconds : NAN;
 }
 
+/* A metric that no column is for. */
+static void add_metric(ProgramLogs *logs, const char *name, int64_t row, double value) {
+  StoreMetric metric = {.iteration = row, .step = logs->step, .value = value};
+  snprintf(metric.name, sizeof metric.name, "%s", name);
+  store_runlog_metric(logs->metrics, &metric);
+}
+
 void program_logs_take(ProgramLogs *logs, const ProgramRecord *record) {
   double step = NAN;
   if (record->evaluation[0]) {
@@ -225,6 +235,8 @@ void program_logs_take(ProgramLogs *logs, const ProgramRecord *record) {
   StoreIteration row = store_iteration_unmeasured(number);
   for (size_t i = 0; i < record->count; i++) {
     const Meaning *meaning = find_meaning(logs, record->names, record->values[i].name);
+    if (!meaning->iteration && !meaning->is_step && logs->taken > logs->done)
+      add_metric(logs, meaning->name, number, record->values[i].value);
     if (meaning->iteration) *(double *)((char *)&row + meaning->iteration) = record->values[i].value;
     if (meaning->is_goal) add_goal(logs, record->values[i].value, number);
   }
@@ -234,20 +246,23 @@ void program_logs_take(ProgramLogs *logs, const ProgramRecord *record) {
   store_runlog_iteration(logs->stats, &row);
 }
 
-/* Evaluations first: a row of stats says that its record is done with. */
+/* Stats last: a row there says that its record is done with. */
 int program_logs_flush(ProgramLogs *logs, bool durable) {
-  const int code = store_runlog_flush(logs->evaluations, durable);
-  const int other = code == CORE_OK ? store_runlog_flush(logs->stats, durable) : code;
-  return other;
+  TRY(store_runlog_flush(logs->metrics, durable));
+  TRY(store_runlog_flush(logs->evaluations, durable));
+  return store_runlog_flush(logs->stats, durable);
 }
 
 int program_logs_close(ProgramLogs **result, bool ended) {
   ProgramLogs *logs = *result;
   if (!logs) return CORE_OK;
   if (ended && logs->evaluations) end_part(logs);
-  int code = store_runlog_close(&logs->evaluations);
-  const int other = store_runlog_close(&logs->stats);
-  if (code == CORE_OK) code = other;
+  int code = CORE_OK;
+  StoreRunlog **all[] = {&logs->metrics, &logs->evaluations, &logs->stats};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    const int closed = store_runlog_close(all[i]);
+    if (code == CORE_OK) code = closed;
+  }
   free(logs->before.items);
   free(logs->meanings);
   free(logs);

@@ -253,8 +253,9 @@ static int take_rest(Supervisor *s) {
   char path[CORE_PATH_MAX], name[32];
   if (attempt < 1) return CORE_OK;
   TRY(program_source_open(s->config.program, &run, s->folder, s->home, attempt, &s->source));
-  for (int eval = 0; program_source_is_mixed(s->source) && eval < 2; eval++) { /* made anew: their order was chance */
-    snprintf(name, sizeof name, "%s.%d.tsv", eval ? "eval" : "stats", attempt);
+  static const char *const kinds[] = {"stats", "eval", "metrics"};
+  for (size_t i = 0; program_source_is_mixed(s->source) && i < 3; i++) { /* made anew: their order was chance */
+    snprintf(name, sizeof name, "%s.%d.tsv", kinds[i], attempt);
     TRY(store_path_run(s->root, s->id, name, path));
     unlink(path);
   }

@@ -8,7 +8,7 @@ export SWEEP_ROOT=$tap_dir/work
 mkdir -p "$SWEEP_ROOT"
 cd "$tap_dir" || exit 1
 trap 'sweep stop >/dev/null 2>&1; tap_cleanup' EXIT
-rows() { analyze sql "$SWEEP_ROOT/results.db" "$1" 2>/dev/null | tail -n +2 | awk '{$1=$1; print}'; }
+rows() { analyze sql "$SWEEP_ROOT/results.db" "$1" 2>/dev/null | tail -n +2 | awk '{ for (i = 1; i <= NF; i++) sub(/\.0$/, "", $i); $1 = $1; print }'; }
 folder_of() { local id; id=$(sed -n "$(($2 + 3))p" "$SWEEP_ROOT/sweeps/$1/manifest.tsv" | cut -f2); echo "$SWEEP_ROOT/runs/${id:0:2}/$id"; }
 state_of() { sed -n "s/^$3=//p" "$(folder_of "$1" "$2")/state" 2>/dev/null; }
 supervisor() { # process id of the only run's supervisor, while it lives
