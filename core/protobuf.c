@@ -95,7 +95,7 @@ bool core_protobuf_next(const unsigned char **at, const unsigned char *end, Core
     field->size = (size_t)size;
     c += size;
   } else {
-    return false; /* groups, which nobody writes any more */
+    return false; /* groups, which are obsolete */
   }
   *at = c;
   return true;

@@ -32,8 +32,8 @@ typedef enum CoreProtobufWire {
 typedef struct CoreProtobufField {
   uint64_t number;
   CoreProtobufWire wire;
-  uint64_t integer;             /* of a varint, or the bits of a fixed number */
-  const unsigned char *bytes;   /* of a text, message or packed list: `size` bytes of the message that is read */
+  uint64_t integer;             /* value of a varint, or the bits of a fixed number */
+  const unsigned char *bytes;   /* contents of a text, message or packed list: `size` bytes of the message that is read */
   size_t size;
 } CoreProtobufField;
 

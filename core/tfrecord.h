@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CORE_TFRECORD_BYTES_MAX = 64 << 20 /* of one record's data */ };
+enum { CORE_TFRECORD_BYTES_MAX = 64 << 20 /* data of one record */ };
 
 typedef enum CoreTfrecordState {
   CORE_TFRECORD_WHOLE,

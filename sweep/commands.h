@@ -8,7 +8,7 @@ int sweep_plan(int argc, char **argv);    /* what a file would run, and what of 
 int sweep_submit(int argc, char **argv);  /* records the manifest and starts what is missing */
 int sweep_status(int argc, char **argv);  /* progress, ETA, failures with their reason */
 int sweep_task(int argc, char **argv);    /* what Slurm's array tasks execute */
-int sweep_supervise(int argc, char **argv); /* one attempt of a run of somebody else's program */
+int sweep_supervise(int argc, char **argv); /* one attempt of a run of a user's program */
 int sweep_cancel(int argc, char **argv);  /* runs out of Slurm's queue */
 int sweep_hold(int argc, char **argv);
 int sweep_release(int argc, char **argv);

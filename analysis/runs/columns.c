@@ -7,8 +7,8 @@
 
 #include "analysis/runs/select.h"
 #include "core/error.h"
-#include "store/database/query.h"
 #include "core/memory.h"
+#include "store/database/query.h"
 #include "store/runlog/runlog.h"
 
 #define OF_EVALUATION(column) \

@@ -21,7 +21,7 @@ typedef struct AnalysisColumn {
 /* "solve_rate", or with its table: "iteration.solve_rate". A name that both tables have is the evaluations'.
  * CORE_USAGE names the option `asked_by` and the nearest column. */
 int analysis_column_find(const char *asked_by, const char *name, const AnalysisColumn **column);
-/* Makes a name of the table metric known as a column "metric.NAME". Once for each name; lives as long as the process. */
+/* Makes a name of the table metric known as a column "metric.NAME", for as long as the process lives. */
 void analysis_column_add_metric(const char *name);
 /* The name without its table. */
 const char *analysis_column_short(const AnalysisColumn *column);

@@ -32,7 +32,7 @@ typedef struct CoreConfig {
 #undef BOOL
 #undef ENUM
 #undef TEXT
-  const CoreScript *program; /* somebody else's program, which is run instead of the trainer; NULL: none */
+  const CoreScript *program; /* a user's program, which runs instead of the trainer; NULL: none */
 } CoreConfig;
 
 typedef enum CoreConfigKind {

@@ -114,7 +114,7 @@ static size_t forbidding(const CoreConfig *config, const CoreConfigRow *row) {
   return RULE_COUNT;
 }
 
-/* Of the table a program has its seed, and as algorithm its name. */
+/* Whether a program has the setting: its own ones, the seed, and its name as the algorithm. */
 static bool is_read_by_program(const CoreConfig *config, const CoreConfigRow *row) {
   if (row->is_program) return core_script_value(config->program, row) != NULL;
   return strcmp(row->name, "train.seed") == 0 || strcmp(row->name, "algo.name") == 0;

@@ -1,4 +1,4 @@
-/* Settings of somebody else's program: what [program], [settings] and [metric] of an experiment file say. A CoreConfig
+/* Settings of a user's program: what [program], [settings] and [metric] of an experiment file say. A CoreConfig
  * with a program is a run of that program: its settings are the program's own, and of the table in config.def only
  * train.seed and train.threads count.
  *
@@ -66,7 +66,7 @@ bool core_script_is_section(const char *section);
 /* Makes a program of what results.db keeps as run.config: {"program": {...}, "settings": {...}, "train": {...}}.
  * *program NULL: the object describes none. */
 int core_script_from_json(const json_t *config, const CoreScript **program);
-/* The same program with another text for some keys. */
+/* Copy of a program with another text for one key. */
 const CoreScript *core_script_with(const CoreScript *program, CoreScriptKey key, const char *text);
 
 /* Makes `config` a run of `program` and derives train.total_steps from its step. */
@@ -93,8 +93,8 @@ void core_script_to_json(const CoreConfig *config, CoreText *text);
 /* Appends {"lr": 0.1, "net": "mlp", "anneal": true, ...}: {config}. */
 void core_script_settings_to_json(const CoreScript *program, CoreText *text);
 /* Appends what the run id is the hash of: "program 1\n", the identity keys, "NAME=VALUE\n" of every setting in the
- * order of the names, and the seed where `seed`. All values count, those that are defaults too: a default of somebody's
- * file may be edited, and runs must not change their meaning under the same id. */
+ * order of the names, and the seed where `seed`. All values count, those that are defaults too: a default in a
+ * user's file may be edited, and runs must not change their meaning under the same id. */
 void core_script_canonical(const CoreConfig *config, bool seed, CoreText *text);
 
 /* The keys of [program], for --help. */
@@ -102,7 +102,7 @@ void core_script_help(CoreHelp *help);
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-/* What placeholders stand for in one run; NULL: any text, for checks. */
+/* Values of placeholders in one run; NULL: any text, for checks. */
 typedef struct CoreScriptRun {
   const char *id, *dir, *config;
   int64_t seed;
@@ -118,7 +118,7 @@ void core_script_words_free(char ***words);
 /* Directory that the command is started in: cwd, below the directory of the experiment file. */
 int core_script_folder(const CoreScript *program, char folder[CORE_PATH_MAX]);
 
-/* Where metrics come from. */
+/* Kinds of [program] metrics. */
 typedef enum CoreScriptSource {
   CORE_SCRIPT_JSONL, CORE_SCRIPT_CSV, CORE_SCRIPT_STDOUT, CORE_SCRIPT_TENSORBOARD
 } CoreScriptSource;

@@ -1,4 +1,4 @@
-/* What program.c, script_read.c and script_text.c share: the pool of immutable objects. */
+/* Parts that script.c, script_read.c and script_text.c share: tables of keys, and drafts of programs. */
 #ifndef CORE_SCRIPT_INTERNAL_H
 #define CORE_SCRIPT_INTERNAL_H
 #include "core/config/config_internal.h"

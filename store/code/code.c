@@ -311,7 +311,7 @@ int store_code_script_hash(const CoreScript *program, char hash[STORE_CODE_HASH]
   return code;
 }
 
-/* What would be executed: texts that name it, where, and the files. */
+/* Hashes all that would be executed: texts that name it, the directory, and the files. */
 static int find_in_script(const CoreScript *program, Draft *draft) {
   static const CoreScriptKey keys[] = {CORE_SCRIPT_command, CORE_SCRIPT_setup, CORE_SCRIPT_resume, CORE_SCRIPT_cwd,
                                        CORE_SCRIPT_folder};

@@ -135,7 +135,7 @@ static int read_setting(SweepBatch *batch, const char *pair) {
   return slurm_settings_set(&batch->settings, key, equals + 1);
 }
 
-/* What the lines behind "program" hold; settings of `base` follow them. */
+/* Parses the lines behind "program"; settings of `base` follow them. */
 static int read_program(const CoreText *text, CoreConfig *base) {
   CoreIni ini;
   const CoreScript *program;

@@ -11,7 +11,7 @@
 typedef struct SweepTrainer {
   const char *root, *id;
   const char *sweep;      /* whose recorded environment the trainer gets; NULL: this process's */
-  bool is_program;        /* somebody else's: `sweep supervise` starts it and stands in the trainer's place */
+  bool is_program;        /* a user's program, started by `sweep supervise` instead of the trainer */
   int threads;            /* of one process */
   bool from_start;        /* forget checkpoints; else go on from the newest */
   const char *if_changed; /* what a run with a checkpoint of other code does: trainer --if-changed */

@@ -209,7 +209,7 @@ static int look_at_parents(Look *look) {
   return code;
 }
 
-/* ---- a program of somebody else ---------------------------------------------------------------------------------- */
+/* ---- a user's program -------------------------------------------------------------------------------------------- */
 
 /* Whether the first word of the command can be executed. `setup` may change PATH, and compute nodes have another. */
 static int look_at_program(Look *look) {

@@ -26,7 +26,7 @@ struct SweepSpeeds {
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
 
-/* Before the name of somebody else's program, which stands for a task. */
+/* Prefix of a user's program, whose name stands for a task. */
 #define PROGRAM "program "
 
 /* Sorted, so that a shape's runs follow each other from slow to fast. A device of cuda:0 is a GPU,

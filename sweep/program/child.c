@@ -89,7 +89,7 @@ static _Noreturn void become_program(const ProgramStart *start, const Arguments 
   for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* without a supervisor nobody would record what it does */
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* without a supervisor its metrics would be lost */
   if (getppid() != parent) _exit(1);
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, 0);
@@ -128,7 +128,7 @@ static int start_process(const ProgramStart *start, const Arguments *arguments, 
     close(error[0]);
     return core_error_errno(CORE_FAIL, "cannot start a process");
   }
-  setpgid(process, process); /* whoever of the two comes first */
+  setpgid(process, process); /* in both processes, so that the order does not matter */
   *child = (ProgramChild){process, out[0], error[0]};
   return CORE_OK;
 }

@@ -1,5 +1,5 @@
-/* The program's process: started without a shell (but for the lines of `setup`), in a process group of its own, which
- * ends with it. */
+/* The program's process: started without a shell (except for the lines of `setup`), in a process group of its own,
+ * which ends with it. */
 #ifndef SWEEP_PROGRAM_CHILD_H
 #define SWEEP_PROGRAM_CHILD_H
 #include <stdint.h>

@@ -23,9 +23,9 @@ static const char mark[] = "tfevents";
 typedef struct EventFile {
   char *path;
   int64_t offset;
-  CoreText bytes;               /* of a record that has no end yet */
+  CoreText bytes;               /* beginning of a record that has no end yet */
   bool is_lost;                 /* nothing behind `offset` can be read */
-  double step;                  /* of the record that is being put together */
+  double step;                  /* step of `record`, which grows until the step changes */
   ProgramRecord record;
 } EventFile;
 
@@ -134,7 +134,7 @@ static int find_files(ProgramEvents *events) {
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-enum { /* of tensorflow's protocol buffers */
+enum { /* field numbers of tensorflow's protocol buffers */
   EVENT_STEP = 2, EVENT_SUMMARY = 5, SUMMARY_VALUE = 1, VALUE_TAG = 1, VALUE_SIMPLE = 2, VALUE_TENSOR = 8,
   TENSOR_TYPE = 1, TENSOR_CONTENT = 4, TENSOR_FLOAT = 5, TENSOR_DOUBLE = 6, TENSOR_INT = 7, TENSOR_INT64 = 10,
   TYPE_FLOAT = 1, TYPE_DOUBLE = 2, TYPE_INT32 = 3, TYPE_INT64 = 9

@@ -6,7 +6,7 @@
 typedef struct ProgramEvents ProgramEvents;
 
 /* run: only files that a process of this run (SWEEP_RUN of its environment) has open, or had when it was looked at;
- * NULL: all files of the directory. list: file in which their names are kept, for whoever reads them again. */
+ * NULL: all files of the directory. list: file that keeps their names for a later reader. */
 int program_events_open(const char *folder, const char *run, const char *list, ProgramEvents **events);
 int program_events_read(ProgramEvents *events, bool last, ProgramSink *sink);
 /* Files that were found so far. */

@@ -14,7 +14,7 @@
 #include "store/runlog/runlog.h"
 #include "store/workspace/paths.h"
 
-enum { PARTS = 100 }; /* of a run, each with a mean of the score */
+enum { PARTS = 100 }; /* parts of a run, each with a mean of the score */
 
 static const struct { const char *name; size_t offset; } iteration_columns[] = {
 #define X(name, unit, comment) {#name, offsetof(StoreIteration, name)},
@@ -31,7 +31,7 @@ enum {
   EVALUATION_COLUMNS = sizeof evaluation_columns / sizeof *evaluation_columns,
 };
 
-/* What a metric's name means. */
+/* Meaning of a metric's name. */
 typedef struct Meaning {
   bool is_known, is_step, is_goal;
   size_t iteration, evaluation;  /* offset of its column; 0: none */
@@ -43,7 +43,7 @@ typedef struct Steps { double *items; size_t count, capacity; } Steps; /* by row
 struct ProgramLogs {
   const CoreConfig *config;
   StoreRunlog *stats, *evaluations, *metrics;
-  Steps before;              /* of the attempts before */
+  Steps before;              /* steps of earlier attempts */
   Meaning *meanings;         /* by the number of a name */
   size_t meaning_count;
   char step_name[CORE_SCRIPT_NAME], goal_name[CORE_SCRIPT_NAME];
@@ -52,7 +52,7 @@ struct ProgramLogs {
   int64_t base, taken, done; /* rows before this attempt's; records taken; rows that its log had */
   int64_t evaluated;         /* row of the last evaluation that its log had */
   double step, score, started_s;
-  double sum, part, at;      /* of the running mean: sum, which part of the run, last step */
+  double sum, part, at;      /* running mean: its sum, part of the run, last step */
   int64_t count, row;        /* values in it, row of the last */
 };
 

@@ -3,7 +3,7 @@
  * Rows are numbered through all attempts of a run (`iteration`). An attempt that begins at step s takes the place of
  * the rows of earlier attempts from step s on, as the database lets later attempts win. The number of rows in an
  * attempt's log says how many of its records were taken: after a crash at any moment the same source is read again from
- * its beginning, and the first so many records are passed over. */
+ * its beginning, and that number of records is skipped. */
 #ifndef SWEEP_PROGRAM_LOGS_H
 #define SWEEP_PROGRAM_LOGS_H
 #include <stdint.h>
@@ -21,7 +21,7 @@ int program_logs_flush(ProgramLogs *logs, bool durable);
 /* ended: the last, unfinished mean of the score counts, too. */
 int program_logs_close(ProgramLogs **logs, bool ended);
 
-/* What status shows: rows of the run, the last step, the latest score (NaN: none). */
+/* Numbers that status shows: rows of the run, the last step, the latest score (NaN: none). */
 int64_t program_logs_rows(const ProgramLogs *logs);
 double program_logs_step(const ProgramLogs *logs);
 double program_logs_score(const ProgramLogs *logs);

@@ -1,4 +1,4 @@
-/* What a program reports at a time: names with numbers, one line of JSON or CSV, one match of its output, or the
+/* A program's report: names with numbers, one line of JSON or CSV, one match of its output, or the
  * scalars of one step of an event file. Every source of metrics makes these (source.h), and logs.h makes rows of
  * them. */
 #ifndef SWEEP_PROGRAM_RECORD_H

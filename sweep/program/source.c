@@ -16,7 +16,7 @@ enum { GROUPS_MAX = 32 };
 struct ProgramSource {
   CoreScriptSource kind;
   char metrics[CORE_PATH_MAX];  /* SWEEP_METRICS */
-  ProgramTail lines;            /* of that file; read whatever the kind is */
+  ProgramTail lines;            /* lines of that file; read whatever the kind is */
   ProgramTable *table;          /* CSV */
   ProgramEvents *events;        /* TensorBoard */
   regex_t regex;                /* standard output */

@@ -1,4 +1,4 @@
-/* Where a program's metrics come from ([program] metrics): files that grow while it runs, or its output. Files are read
+/* Sources of a program's metrics ([program] metrics): files that grow while it runs, or its output. Files are read
  * from where the last look ended; a torn line waits for its end; lines that are no records are counted. */
 #ifndef SWEEP_PROGRAM_SOURCE_H
 #define SWEEP_PROGRAM_SOURCE_H
@@ -12,11 +12,11 @@ typedef void (*ProgramTake)(void *context, const ProgramRecord *record);
 typedef struct ProgramSink {
   ProgramTake take;
   void *context;
-  ProgramRecord record;         /* of names that live as long as the sink */
+  ProgramRecord record;         /* its names live as long as the sink */
   ProgramNames names;
   int64_t damaged;              /* lines and events that could not be read */
-  char step_name[CORE_SCRIPT_NAME]; /* what the step of an event file is called */
-  void (*echo)(void *context, const char *line, size_t length); /* of each line of standard output */
+  char step_name[CORE_SCRIPT_NAME]; /* name for the step of an event file */
+  void (*echo)(void *context, const char *line, size_t length); /* called with each line of standard output */
 } ProgramSink;
 void program_sink_free(ProgramSink *sink);
 

@@ -1,4 +1,4 @@
-/* `sweep supervise`: one attempt of a run of somebody else's program. It stands where the trainer stands: executor and
+/* `sweep supervise`: one attempt of a run of a user's program. It stands where the trainer stands: executor and
  * Slurm task start one for each run, it holds the lease, writes state, logs and attempts, and its exit code says what
  * the trainer's would. One thread waits for signals, output and the clock. */
 #include <errno.h>
@@ -33,7 +33,7 @@ enum {
   EXIT_DIVERGED = 76,
   TICK_MS = 250,
   READ_EVERY_MS = 500,          /* metrics */
-  LOG_BYTES_MAX = 64 << 20      /* of a program's output that log.txt keeps, an attempt */
+  LOG_BYTES_MAX = 64 << 20      /* limit of a program's output in log.txt, per attempt */
 };
 
 typedef struct SuperviseOptions {
@@ -123,7 +123,7 @@ static void write_state(Supervisor *s) {
   if (store_run_state_write(s->root, s->id, state) != CORE_OK) core_warn("%s", core_error_message());
 }
 
-/* A full disk is told of once; the rows wait in memory. */
+/* A full disk is reported once; the rows wait in memory. */
 static void read_metrics(Supervisor *s, bool last) {
   int code = program_source_read(s->source, last, &s->sink);
   if (code == CORE_OK) code = program_logs_flush(s->logs, last);
@@ -211,7 +211,8 @@ static StoreStatus find_status(const Supervisor *s, int status) {
   return STORE_FAILED;
 }
 
-/* A kill from outside, as for want of memory, is what the executor or Slurm decide about: this process dies alike. */
+/* Whether a SIGKILL from outside (out of memory) leads to a retry is for the executor or Slurm to decide: this process
+ * dies of the same signal. */
 static bool was_killed(const Supervisor *s, int status) {
   return s->stop == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
@@ -254,7 +255,7 @@ static int take_rest(Supervisor *s) {
   if (attempt < 1) return CORE_OK;
   TRY(program_source_open(s->config.program, &run, s->folder, s->home, attempt, &s->source));
   static const char *const kinds[] = {"stats", "eval", "metrics"};
-  for (size_t i = 0; program_source_is_mixed(s->source) && i < 3; i++) { /* made anew: their order was chance */
+  for (size_t i = 0; program_source_is_mixed(s->source) && i < 3; i++) { /* rewritten: their order was chance */
     snprintf(name, sizeof name, "%s.%d.tsv", kinds[i], attempt);
     TRY(store_path_run(s->root, s->id, name, path));
     unlink(path);
@@ -415,7 +416,7 @@ static int supervise(void *given, const char **operands, size_t count) {
 int sweep_supervise(int argc, char **argv) {
   static const CoreManual manual = {
     .usage = "sweep supervise RUN [options]",
-    .about = "What executor and Slurm tasks start for a run of somebody else's program ([program] of its experiment "
+    .about = "What executor and Slurm tasks start for a run of a user's program ([program] of its experiment "
              "file); not for people. It starts the command, records its metrics, and passes SIGTERM and SIGUSR2 on.",
     .least = 1, .most = 1};
   SuperviseOptions options = {0};

@@ -9,8 +9,8 @@
 
 typedef struct ProgramTail {
   char path[CORE_PATH_MAX];
-  int64_t offset;               /* of the first byte that was not read yet */
-  CoreText line;                /* of the line that has no end yet */
+  int64_t offset;               /* position of the first unread byte */
+  CoreText line;                /* beginning of the line that has no end yet */
   bool is_skipping;             /* that line has become too long: it is skipped up to its end */
   int64_t skipped;              /* such lines */
 } ProgramTail;

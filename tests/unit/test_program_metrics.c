@@ -1,4 +1,4 @@
-/* What programs report: JSON lines, CSV files that are written again, event files, and what may be wrong with them. */
+/* Reports of programs: JSON lines, CSV files that are written again, event files, and what may be wrong with them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -228,7 +228,7 @@ static void test_events(void **state) {
   assert_int_equal(program_events_read(events, true, &sink), CORE_OK);
   check_taken("charts/return=2.5 step=10\ncharts/return=nan step=20\n");
   program_events_close(&events);
-  /* Who reads them again finds the same file, and not the old one. */
+  /* A later reader finds the same file, and not the old one. */
   assert_int_equal(program_events_open(path_of("runs"), NULL, list, &events), CORE_OK);
   bytes.data[bytes.length - 1] ^= 1; /* the last record's checksum */
   write_bytes(path, &bytes, 0, bytes.length);

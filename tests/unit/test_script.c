@@ -119,7 +119,7 @@ static void test_frozen(void **state) {
   free_made(&made);
 }
 
-/* config.ini and run.config describe the run whose id they stand beside. */
+/* config.ini and run.config describe the run of their id. */
 static void test_files(void **state) {
   Made made;
   CoreText text = {0};
