@@ -33,7 +33,7 @@ typedef struct CoreProtobufField {
   uint64_t number;
   CoreProtobufWire wire;
   uint64_t integer;             /* value of a varint, or the bits of a fixed number */
-  const unsigned char *bytes;   /* contents of a text, message or packed list: `size` bytes of the message that is read */
+  const unsigned char *bytes;   /* contents of a text, message or packed list: `size` bytes of the message */
   size_t size;
 } CoreProtobufField;
 

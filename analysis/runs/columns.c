@@ -28,8 +28,7 @@
   " AND run.iteration > 2048 ORDER BY 2"
 
 static const char metric_sql[] =
-  "SELECT m.step, m.iteration, iif(?3, (SELECT wall_seconds FROM iteration WHERE run_id = ?1"
-  " AND iteration = m.iteration), NULL), m.value FROM metric m"
+  "SELECT m.step, m.iteration, iif(?3, " STORE_SECONDS_SQL("?1", "m.iteration") ", NULL), m.value FROM metric m"
   " WHERE m.run_id = ?1 AND ?2 IS NOT NULL AND m.name = ?4 AND m.value IS NOT NULL ORDER BY m.iteration";
 
 static const AnalysisColumn columns[] = {
