@@ -312,6 +312,72 @@ static int check_listed(const char *folder, char *names) {
   return code;
 }
 
+static const char STAGING[] = ".unbundling"; /* a folder that is there only while members are unpacked and checked */
+
+static bool is_top_member(const char *name) {
+  return strcmp(name, SUMS) == 0 || strcmp(name, DATABASE) == 0 || strcmp(name, CHECKPOINTS) == 0 ||
+         strcmp(name, "sweeps") == 0;
+}
+
+/* Empties the folder of what an interrupted call has left in it. CORE_USAGE: there is something else. */
+static int clear_folder(const char *folder, char *const *names, size_t count) {
+  char path[CORE_PATH_MAX];
+  size_t others = 0;
+  bool is_interrupted = false;
+  for (size_t i = 0; i < count; i++) is_interrupted |= strcmp(names[i], STAGING) == 0;
+  for (size_t i = 0; i < count; i++)
+    others += strcmp(names[i], STAGING) != 0 && !(is_interrupted && is_top_member(names[i]));
+  if (others > 0) return core_error(CORE_USAGE, "%s is not empty; name a folder that is, or a new one", folder);
+  for (size_t i = count; i-- > 0;) { /* the staging folder last, as names are sorted: this may be interrupted, too */
+    TRY(core_files_path(path, "%s/%s", folder, names[i]));
+    TRY(core_files_remove_tree(path));
+  }
+  return CORE_OK;
+}
+
+static int prepare(const char *folder) {
+  char **names;
+  size_t count;
+  TRY(core_files_make_directories(folder));
+  TRY(core_files_list(folder, &names, &count));
+  const int code = clear_folder(folder, names, count);
+  for (size_t i = 0; i < count; i++) free(names[i]);
+  free(names);
+  return code;
+}
+
+/* Gives what was unpacked and checked its place. */
+static int move_members(const char *staging, const char *folder) {
+  char **names, from[CORE_PATH_MAX], to[CORE_PATH_MAX];
+  size_t count;
+  int code = CORE_OK;
+  TRY(core_files_list(staging, &names, &count));
+  for (size_t i = 0; i < count; i++) {
+    if (code == CORE_OK) code = core_files_path(from, "%s/%s", staging, names[i]);
+    if (code == CORE_OK) code = core_files_path(to, "%s/%s", folder, names[i]);
+    if (code == CORE_OK && rename(from, to) != 0) code = core_error_errno(CORE_FAIL, "cannot write %s", to);
+    free(names[i]);
+  }
+  free(names);
+  return code;
+}
+
+/* Unpacks and checks all members before any of them has its place. */
+static int unpack(const char *archive, const char *folder, size_t *checked) {
+  char staging[CORE_PATH_MAX];
+  CoreText names = {0};
+  TRY(prepare(folder));
+  TRY(core_files_path(staging, "%s/%s", folder, STAGING));
+  int code = bundle_archive_unpack(archive, staging, is_known, &names);
+  if (code == CORE_OK) code = check_sums(staging, checked);
+  if (code == CORE_OK) code = check_listed(staging, names.data);
+  if (code == CORE_OK) code = move_members(staging, folder);
+  core_text_free(&names);
+  if (code == CORE_OK) return core_files_remove_tree(staging);
+  (void)prepare(folder); /* members that have their place go, too */
+  return code;
+}
+
 typedef struct UnbundleOptions { bool json; } UnbundleOptions;
 
 static int unbundle(void *given, const char **operands, size_t count) {
@@ -319,12 +385,7 @@ static int unbundle(void *given, const char **operands, size_t count) {
   const char *folder = operands[1];
   size_t checked = 0;
   (void)count;
-  CoreText names = {0};
-  int code = bundle_archive_unpack(operands[0], folder, is_known, &names);
-  if (code == CORE_OK) code = check_sums(folder, &checked);
-  if (code == CORE_OK) code = check_listed(folder, names.data);
-  core_text_free(&names);
-  if (code != CORE_OK) return code;
+  TRY(unpack(operands[0], folder, &checked));
   if (options->json)
     core_json_print(json_pack("{s:s, s:I, s:b}", "folder", folder, "files", (json_int_t)checked, "verified", 1));
   else

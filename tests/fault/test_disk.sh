@@ -90,7 +90,14 @@ bundles_again() {
 step=4
 tap_check "sweep bundle leaves nothing half done, and clears away what it left" \
   "$(each_fault two bundles_again sweep bundle s --root w -o w/out.zst | head -5)"
-cp -a two saved; step=1
+unbundles_again() {
+  [ $code = 0 ] || "$@" >again 2>&1 || tail -1 again
+  (cd w/out && sha256sum -c --quiet SHA256SUMS && ls -A | grep unbundling)
+}
+step=1
+tap_check "sweep unbundle leaves nothing half done either" \
+  "$(each_fault two unbundles_again sweep unbundle good.zst w/out | head -5)"
+cp -a two saved
 for id in $(sed -n 's/^[0-9]*\t//p' two/sweeps/s/manifest.tsv); do
   mkdir -p "saved/runs/${id:0:2}/$id/ckpt"
   touch "saved/runs/${id:0:2}/$id/ckpt/iteration-1.ckpt" "saved/runs/${id:0:2}/$id/ckpt/iteration-2.ckpt"
