@@ -15,7 +15,7 @@ import numpy as np
 
 from . import checkpoint as files
 from . import weights as exported
-from .errors import Error, UnsupportedError, VersionError
+from .errors import DamagedError, Error, UnsupportedError, VersionError
 
 _NORM_EPSILON = 1e-5                                    # beside the variance
 _CLASSES = {"multi_discrete": (3, 3, 3, 3, 2, 2), "discrete": (11,)}
@@ -129,8 +129,30 @@ class Policy:
         self._read_rule()
         if self.normalised:
             self._read_moments(found)
+        inputs, classes, bounds = self._read_spaces(inputs, classes, bounds)
         self.kind, self.classes, self.bounds = self._read_actions(classes, bounds)
         self._place(actor, critic, inputs)
+
+    def _read_spaces(self, inputs: int | None, classes: Sequence[int] | None, bounds: tuple[float, float] | None) -> tuple[
+            int | None, Sequence[int] | None, tuple[float, float] | None]:
+        """What the run's folder says of an environment in Python, where the caller does not; and action_space."""
+        path = self.path.absolute().parent.parent / "spaces.json"
+        if not path.exists():
+            return inputs, classes, bounds
+        try:
+            spaces = json.loads(path.read_text(encoding="utf-8"))
+            if inputs is None:
+                inputs = int(spaces["observations"])
+            if spaces["values"] > 0 and bounds is None:
+                low, high = spaces["low"], spaces["high"]
+                bounds = -np.inf if low is None else float(low), np.inf if high is None else float(high)
+            elif spaces["values"] == 0 and classes is None:
+                classes = [int(size) for size in spaces["classes"]]
+            if spaces["action_space"]:
+                self.action_space = ActionSpace.parse(spaces["action_space"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DamagedError(f"{path}: damaged: {error}") from None
+        return inputs, classes, bounds
 
     def _read_export(self, found: exported.Weights) -> None:
         self.path, self.run_id, self.iteration = found.path, found.fact("run"), int(found.fact("iteration"))

@@ -46,6 +46,7 @@ def compare(name):
         changed["cut"] += int((np.abs(raw - expected.reshape(raw.shape)) > 1).any())
         changed["rounded"] += int(space.dtype.kind in "iu" and (raw != expected.reshape(raw.shape)).any())
     yield "sweepdb", policy.act(x), expected
+    yield "sweepdb of the run's folder", sweepdb.policy(f"{FOLDER}/{name}").act(x), expected
     drawn = policy.act(x, np.random.default_rng(1))
     assert drawn.dtype == space.dtype and all(space.contains(action if space.shape else space.dtype.type(action)) for action in drawn)
     if runtime:
