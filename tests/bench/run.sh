@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every benchmark's figures as CSV on stdout.
 # Usage: tests/bench/run.sh BUILD [store|sweep|serve|search|slurm|sim|mujoco|environments|trainer|analysis|peers]
-# analysis makes a results.db of ten million rows (1.5 GB, a minute) when it is asked for by name; with PEER_STATS=python that
+# analysis makes a results.db of ten million rows (4.4 GB, two minutes) when it is asked for by name; with PEER_STATS=python that
 # has rliable and pandas (tests/bench/peers/run.sh says how to make it) it is compared with them in the same run.
 # mujoco takes PEER_MUJOCO in the same way, and environments PEER_TORCH and PEER_ENVIRONMENTS, both of them
 # PEER_CLEANRL_PYTHON; environments' own workers take SWEEP_PYTHON (build/python, which make python makes). peers runs sim, mujoco, convolution, trainer, analysis and what a user would pick instead
@@ -30,7 +30,7 @@ echo "part,case,metric,value,unit,threads,machine,commit"
 for part in $parts; do
   for program in ${programs[$part]}; do
     if [ "$program" = large ]; then
-      [ -n "$only" ] || continue # minutes, and 2 GB of disk: only when asked for
+      [ -n "$only" ] || continue # minutes, and 5 GB of disk: only when asked for
       "$build/tests/bench/bench_large" make "$large/results.db" 2000 5000
       "$build/tests/bench/bench_large" time "$large/results.db" "$build/bin/analyze" | tee -a "$rows"
       if [ -n "${PEER_STATS:-}" ]; then "$build/tests/bench/bench_large" plain "$large/results.db" "$large/plain.db"; fi
@@ -51,7 +51,7 @@ for part in $parts; do
   if [ "$part" = slurm ]; then tests/bench/slurm.sh "$build" | tee -a "$rows"; fi
   if [ "$part" = trainer ]; then tests/bench/ranks.sh "$build" | tee -a "$rows"; fi
 done
-export PEER_ROWS=$large/plain.db
+export PEER_ROWS=$large/plain.db PEER_RESULTS=$large/results.db
 case "$only" in
   ""|peers) tests/bench/peers/run.sh | tee -a "$rows" ;;
   analysis) tests/bench/peers/run.sh PEER_STATS | tee -a "$rows" ;;

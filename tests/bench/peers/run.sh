@@ -5,7 +5,8 @@
 #   PEER_MUJOCO=python that has gymnasium and envpool
 #   PEER_CLEANRL=the folder of CleanRL's scripts (or one of them), PEER_CLEANRL_PYTHON=python that has what they import
 #   PEER_ENVIRONMENTS=python that has gymnasium, ale-py and procgen2: not here, bench_environments starts it
-#   PEER_STATS=python that has rliable and pandas; PEER_ROWS=the file whose rows pandas reads (bench_large plain)
+#   PEER_STATS=python that has rliable and pandas; PEER_ROWS=the file whose rows pandas reads (bench_large plain);
+#   PEER_RESULTS=the results.db that it reads as it is (bench_large make)
 # Usage: run.sh [PEER_JAX|PEER_MUJOCO|PEER_CLEANRL_PYTHON|PEER_STATS|PEER_TORCH [SCRIPT [CASE ...]]]
 #   only this one, of which only SCRIPT, of whose rows only these
 set -u
@@ -29,5 +30,5 @@ peer PEER_JAX "${PEER_JAX:-python3}" kinetix "jax==0.5.3 jaxlib==0.5.3 jax2d==1.
 peer PEER_MUJOCO "${PEER_MUJOCO:-python3}" gymnasium "'gymnasium[mujoco]==1.4.0' envpool" mujoco_environment.py
 peer PEER_CLEANRL_PYTHON "${PEER_CLEANRL_PYTHON:-python3}" tyro \
   "'gymnasium[mujoco]==0.29.1' 'mujoco==2.3.3' 'numpy<2' torch tyro tensorboard 'gym==0.23.1' procgen2 'ale-py==0.10.1' opencv-python-headless" cleanrl_ppo.py
-peer PEER_STATS "${PEER_STATS:-python3}" rliable "rliable==1.2.0 arch==7.2.0 'pandas<3'" analysis_statistics.py
+peer PEER_STATS "${PEER_STATS:-python3}" rliable "rliable==1.2.0 arch==7.2.0 'pandas<3'" analysis_statistics.py read_sql.py
 peer PEER_TORCH "${PEER_TORCH:-python3}" torch "torch numpy" torch_update.py torch_convolution.py
