@@ -22,7 +22,8 @@ typedef struct StoreAggregate {
 int64_t store_aggregate_every(int64_t iterations, int64_t rows);
 
 /* Adds the next iteration. Returns true if the row is complete, with `every` iterations or at the end of the run: *row
- * then holds it, with this iteration's number, and the next row begins. A row of one iteration equals that iteration. */
+ * then holds it, with this iteration's number, and the next row begins. A row of one iteration equals that
+ * iteration. */
 bool store_aggregate_add(StoreAggregate *aggregate, const StoreIteration *next, bool is_last, StoreIteration *row);
 
 #endif

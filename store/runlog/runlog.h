@@ -137,7 +137,7 @@ typedef enum StoreLogKind {
   X(dead, "", "units that do not move (tanh, elu: sd < 1e-3; relu, silu: always 0)")
 
 /* A number of a program, a plug-in or an environment, after the keys `iteration` and `name`. Its kind, unlike the
- * others, has a record for each number, since nobody knows the names before. */
+ * others, has a record for each number, since the names are not known before. */
 #define STORE_METRIC_NUMBERS(X) \
   X(step, "", "what who measured it counts, as an x axis: environment steps, updates, ...") \
   X(value, "", "the number; NULL: none (NaN)")

@@ -41,7 +41,7 @@ done
 train "$work/merged" --set log.rows=0 --resume; rc=$?
 tap_check "a killed run whose rows stand for several iterations ends with the same rows, also by another log.rows" "$([ $rc -eq 0 ] || echo "exit $rc"
   [ "$(rows "$work/merged" stats | cut -f1 | paste -sd' ')" = "$(seq -s' ' 16 16 192) 200" ] || rows "$work/merged" stats | cut -f1 | paste -sd' '
-  grep -q "going on after iteration" "$(folder "$work/merged")/log.txt" || echo "no attempt went on from a checkpoint"
+  grep -q "continuing after iteration" "$(folder "$work/merged")/log.txt" || echo "no attempt went on from a checkpoint"
   same_as_reference "$work/merged" "$work/merged-reference")"
 
 problems=

@@ -339,7 +339,7 @@ static void write_metrics(int attempt, int first, int last, double value) {
   assert_ok(store_runlog_close(&log));
 }
 
-/* Numbers by name: each once, those of a later attempt in the place of an earlier one's, and all anew where a log of
+/* Metrics by name: each once; a later attempt's replace an earlier one's; all are imported again where a log of
  * iterations was replaced. */
 static void test_metrics(void **state) {
   (void)state;

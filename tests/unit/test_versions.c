@@ -1,4 +1,4 @@
-/* results.db of another schema: it is refused in one line that says what to do, and sweep rebuild makes it anew. */
+/* results.db of another schema: it is refused with one line that says what to do, and replaced by sweep rebuild. */
 #include <sqlite3.h>
 
 #include "store/care/maintain.h"
@@ -32,7 +32,7 @@ static void test_older_is_refused(void **state) {
   assert_refused("sweep rebuild");
 }
 
-/* What the old file alone knows of attempts is kept: their records came later. */
+/* Attempts that only the old file knows are kept: their records came later. */
 static void test_rebuilt(void **state) {
   (void)state;
   char id[CORE_RUN_ID], sql[256];
