@@ -1,4 +1,4 @@
-/* A batch's life outside of stepping: creation and its checks, saved states, looking at one world. */
+/* Creation of batches, saved states, and access to single worlds. */
 #include "sim/batch/batch.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, 
   batch->options = *options;
   batch->backend = options->backend.table;
   const size_t count = (size_t)levels->count;
-  const bool holds_new = sim_batch_has_new_levels(batch) && !batch->backend; /* else the device does */
+  const bool holds_new = sim_batch_has_new_levels(batch) && !batch->backend; /* otherwise the device holds them */
   const size_t places = count + (holds_new ? (size_t)options->worlds : 0);
   batch->rules = (SimTaskRules){options->frame_skip, options->max_steps, options->dense_reward};
   batch->size = levels->size;
@@ -127,7 +127,7 @@ static StateHeader header_of(const SimBatch *batch) {
 
 typedef struct Cursor { unsigned char *write; const unsigned char *read; } Cursor;
 
-/* Saves or loads, so that the two can not differ. */
+/* Copies a field to or from the cursor's memory. Save and load share it, so that their formats are the same. */
 static void walk_field(Cursor *cursor, void *field, size_t bytes) {
   if (cursor->write) {
     memcpy(cursor->write, field, bytes);
@@ -138,12 +138,13 @@ static void walk_field(Cursor *cursor, void *field, size_t bytes) {
   }
 }
 
-/* Who touches whom is nothing that a step depends on: saved where observations show it. */
+/* Touching pairs influence no step; they are saved only where observations show them. */
 static size_t touching_bytes(const SimBatch *batch) {
   return batch->options.observation == SIM_OBSERVATION_ENTITY ? sizeof batch->worlds->overlap_pairs : 0;
 }
 
-/* Sine and cosine follow from the rotation; slots that the size does not have are left out. */
+/* Copies a world's state. Sine and cosine are omitted, because they follow from the rotation; so are slots beyond the
+ * size. */
 static void walk_world(const SimBatch *batch, Cursor *cursor, SimWorld *world) {
   for (int k = 0; k < batch->size.polygons + batch->size.circles; k++) {
     SimBody *body = &world->body[k];
@@ -187,7 +188,7 @@ void sim_batch_save(const SimBatch *batch, void *state) {
   Cursor cursor = {.write = (unsigned char *)state + sizeof header};
   for (int w = 0; w < batch->options.worlds; w++) {
     SimWorld world = batch->worlds[w];
-    if (world.level > batch->level_count) world.level = batch->level_count; /* a new one, whatever its place here */
+    if (world.level > batch->level_count) world.level = batch->level_count; /* new levels have no fixed index */
     walk_world(batch, &cursor, &world);
   }
 }
@@ -214,7 +215,7 @@ int sim_batch_load(SimBatch *batch, const void *state, size_t bytes) {
     return core_error(CORE_USAGE, "saved simulator state: made by another version, or for other levels or worlds");
   Cursor cursor = {.read = (const unsigned char *)state + sizeof expected};
   SimWorld world = {0};
-  for (int w = 0; w < batch->options.worlds; w++) { /* all of it is checked before any of it counts */
+  for (int w = 0; w < batch->options.worlds; w++) { /* everything is checked before any world changes */
     walk_world(batch, &cursor, &world);
     TRY(check_world(batch, &world, w));
   }
@@ -236,7 +237,7 @@ void sim_batch_get_world(const SimBatch *batch, int w, SimLevel *level) {
   CORE_CHECK(w >= 0 && w < batch->options.worlds);
   if (batch->backend) batch->backend->fetch(batch);
   const SimWorld *world = &batch->worlds[w];
-  CORE_CHECK(!batch->backend || batch->options.drawn_slots == 0); /* the host does not have those levels */
+  CORE_CHECK(!batch->backend || batch->options.drawn_slots == 0); /* the host has no copy of drawn levels */
   if (world->level < batch->level_count) *level = batch->levels[world->level];
   else sim_batch_draw_new(batch, w, level);
   for (int k = 0; k < level->size.polygons + level->size.circles; k++) {

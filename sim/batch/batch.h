@@ -1,8 +1,8 @@
-/* Many worlds that step together: the simulator as its users (trainer, tools, tests) see it.
+/* Vectorized simulator: many worlds that step together, as the trainer, the tools and the tests use it.
  *
- * An environment step = frame_skip physics steps with one action, reward, auto-reset to the next level (SimReset),
- * observation (spec kinetix.md 3.2, 3.3). What happens in a world depends on (seed, global world number,
- * episode) only, never on threads or on how worlds are divided. Nothing is allocated in a step. */
+ * An environment step is frame_skip physics steps with one action, then reward, auto-reset to the next level (SimReset)
+ * and observation (spec kinetix.md 3.2, 3.3). A world's trajectory depends only on (seed, global world number, episode)
+ * and its actions, not on threads or on the distribution of worlds over batches. Steps allocate no memory. */
 #ifndef SIM_BATCH_H
 #define SIM_BATCH_H
 #include <stddef.h>
@@ -13,128 +13,135 @@
 
 typedef struct SimBatch SimBatch;
 
-/* Where a batch's worlds are and who steps them. {0}: the host's memory and processors. sim_device_backend
- * (sim/device/batch_device.h) gives that of a device. */
+/* Memory and processor of a batch's worlds. {0}: the host. sim_device_backend (sim/device/batch_device.h) returns a
+ * device's. */
 typedef struct SimBackend {
-  CoreDevice *device;                    /* borrowed, for as long as the batch lives; NULL: the host */
+  CoreDevice *device;                    /* borrowed until the batch is destroyed; NULL: the host */
   const struct SimBackendTable *table;   /* batch_internal.h; NULL: the host */
 } SimBackend;
 
-/* The level that a world's episodes are played on. */
+/* Source of the level of each episode. */
 typedef enum SimReset {
-  SIM_RESET_LEVEL_SET,    /* each on one drawn uniformly from the set */
-  SIM_RESET_SAME,         /* all on one, drawn from the set when the batch is reset */
-  SIM_RESET_NEW,          /* each on a new one of the random generator (generate.h) */
-  SIM_RESET_NEW_FILTERED, /* each on a new one that the no-op filter kept (filter.h), which costs far more */
+  SIM_RESET_LEVEL_SET,    /* drawn uniformly from the set for each episode */
+  SIM_RESET_SAME,         /* drawn from the set once, when the batch is reset */
+  SIM_RESET_NEW,          /* drawn by the random generator for each episode (generate.h) */
+  SIM_RESET_NEW_FILTERED, /* the same with the no-op filter (filter.h), which costs far more */
 } SimReset;
 
 typedef struct SimBatchOptions {
   int worlds;
   uint64_t seed;
-  uint32_t first_world;      /* global number of world 0 (ranks divide worlds) */
+  uint32_t first_world;      /* global number of world 0, where several batches share a seed */
   int frame_skip, max_steps;
-  float dense_reward;        /* reward a metre; 0 = sparse */
-  bool pad_writes_zero;      /* spec 2.4: imitate the CPU reference */
-  bool auto_reset;           /* false: after a done step the world just goes on (parity tests) */
-  bool done_reason;          /* on the host: `done` is 2 where only the time limit ended the episode */
+  float dense_reward;        /* reward per metre; 0: sparse */
+  bool pad_writes_zero;      /* spec 2.4: as the CPU reference */
+  bool auto_reset;           /* false: a world continues after its episode's end (parity tests) */
+  bool done_reason;          /* host only: `done` is 2 where only the time limit ended the episode */
   SimObservationKind observation;
-  bool compact_observations; /* flat: leave out features that are 0 on every level of the set at all times; all are
-                                given where levels are new, since nobody knows what comes */
-  const int32_t *features;   /* flat: [feature_count] ascending, exactly these of the whole observation are given, so */
-  int feature_count;         /* that batches of different levels show the same; NULL: as said above. Read at creation */
+  bool compact_observations; /* flat: omit features that are 0 at all times on every level of the set; all are kept
+                              * where levels are new, because their features are not known in advance */
+  const int32_t *features;   /* flat: [feature_count] indices, ascending: observe exactly these features of the whole */
+  int feature_count;         /* observation, so that batches of different levels have the same; NULL: as above. Read at
+                              * creation only */
   SimActionSpace actions;
   SimReset reset;
-  SimSize new_size;          /* of new levels, which then get the set's slots; all 0: the set's */
-  int drawn_slots; /* on a device: the set becomes so many places for levels of a sequence (level_device.h), of
-                       which the host knows nothing: not for sim_batch_get_world, nor can they be replaced.
-                       The levels given only say what observations show. 0: the set is what is given */
-  SimBackend backend;        /* where the worlds are and the physics runs. On a device observations, actions and all
-                                that a step gives are in its memory; levels and saved states in the host's */
+  SimSize new_size;          /* slots that new levels use; all 0: the set's */
+  /* device only: the set becomes this many slots for levels drawn on the device (level_device.h), of which the host has
+   * no copy: they cannot be replaced or read by sim_batch_get_world. The given levels only determine the observed
+   * features. 0: the set is the given levels */
+  int drawn_slots;
+  SimBackend backend;        /* memory and processor of the worlds. On a device actions, observations and all outputs of
+                              * a step are in its memory; levels and saved states are in the host's */
 } SimBatchOptions;
-/* 1 world, frame skip 2, 256 steps, 0.2, no pads, auto-reset to a level of the set, multi-discrete, flat. */
+/* Returns the defaults: 1 world, frame skip 2, 256 steps, dense reward 0.2, no pads, auto-reset to a level of the set,
+ * multi-discrete actions, flat observations. */
 SimBatchOptions sim_batch_options_default(void);
 
-/* The levels are copied. A batch of new levels keeps a level's constants for each world (about 9 KiB), and needs no
- * level in its set, only the set's size. CORE_USAGE for an impossible option or level, CORE_FAIL when memory is out. */
+/* Creates a batch with copies of the levels. A batch of new levels keeps a level's constants for each world (about 9
+ * KiB) and uses only the size of its set, which may be empty. CORE_USAGE: an impossible option or level; CORE_FAIL: out
+ * of memory. */
 int sim_batch_create(const SimBatchOptions *options, const SimLevelSet *levels, SimBatch **batch);
 void sim_batch_destroy(SimBatch **batch);
-/* Puts other levels in the place of the set's, as many and of the same size, without allocating; every world must then
- * be reset (sim_batch_reset_to). CORE_USAGE, and nothing has changed: other counts, a level that can not be simulated,
- * or one that shows features which compact observations leave out. */
+/* Replaces the set's levels by as many of the same size, without allocation. The caller must then reset every world
+ * (sim_batch_reset_to). CORE_USAGE, with nothing changed: a different number or size, a level that cannot be simulated,
+ * or one with features that compact observations omit. */
 int sim_batch_replace_levels(SimBatch *batch, const SimLevelSet *levels);
-/* The same for places first .. first + levels->count - 1 only. */
+/* Replaces levels first .. first + levels->count - 1 only. */
 int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *levels);
 
 int sim_batch_worlds(const SimBatch *batch);
-/* Flat: S 140, M 247, L 679, fewer when compact. Others: the length in their layout (observe_layout.h). */
+/* Returns the number of floats per observation. Flat: S 140, M 247, L 679, fewer if compact. Others: the length of
+ * their layout (observe_layout.h). */
 int sim_batch_observation_length(const SimBatch *batch);
-/* Which feature of the whole observation each one given is: [length], ascending. *whole_length: of the whole one. */
+/* Returns the index of each feature in the whole observation: [length], ascending. *whole_length: length of the whole
+ * observation. */
 const int32_t *sim_batch_observation_features(const SimBatch *batch, int *whole_length);
-/* A flat observation is its level's constants but for the numbers of shapes that move. Which places of it those are, on
- * the levels of the set or, `drawn`, on any that the generator may draw: changes[observation_length], 0 or 1; their
- * count, or 0: not an observation of that kind. */
+/* Marks the features of a flat observation that change during an episode, on the levels of the set or, with `drawn`, on
+ * any level of the generator: changes[observation_length], 0 or 1. The others are constants of the level. Returns the
+ * number of features that change; 0: observations are not flat. */
 int sim_batch_changing_features(const SimBatch *batch, bool drawn, uint8_t *changes);
-/* Where constants stand in the batch's memory (host or device), as long as no level is replaced or drawn. */
+/* Pointers to the levels' constants in the batch's memory (host or device), valid until a level is replaced or
+ * drawn. */
 typedef struct SimConstants {
-  const float *rows;         /* [levels][length] whole observations, with the moving shapes as they start */
+  const float *rows;         /* [level][length] whole observations, with the moving shapes at their start */
   size_t length;
-  const int32_t *features;   /* [observation_length] of a whole one, those that are given */
-  const int32_t *level; /* the row of the level that world 0 is on now; the next world's is `stride` bytes further */
+  const int32_t *features;   /* [observation_length] indices of the observed features in a row */
+  const int32_t *level; /* row of world 0's current level; that of the next world is `stride` bytes further */
   size_t stride;
   const uint32_t
-    *number; /* [worlds] new levels: which of its world's sequence the present one is; NULL: none are new */
+    *number; /* [world] number of the current level in its world's sequence; NULL: no level is new */
 } SimConstants;
 SimConstants sim_batch_constants(const SimBatch *batch);
-/* The constants of new levels that are gone, drawn again: with world w = index[i] % worlds of a batch of `worlds`
- * worlds that begins as this one, and n = level[index[i]] < 0, those of the level of number -1 - n of w's sequence ->
- * observations[i] (of observation_length numbers), for i < rows. Where n >= 0 nothing is written. The arrays are where
- * the worlds are. For flat observations only. */
+/* Draws past levels again and writes their observations at the start. For i < rows with n = level[index[i]] < 0: the
+ * level of number -1 - n in the sequence of world index[i] % worlds, in a batch of `worlds` worlds that starts at this
+ * batch's first world -> observations[i], observation_length floats. Rows with n >= 0 are left unchanged. The arrays
+ * are in the memory of the worlds. Flat observations only. */
 void sim_batch_show_again(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows,
                           size_t worlds, float *observations);
-/* Marks the features that some level of the set shows at some time: used[of the whole observation]. */
+/* Marks the features that are nonzero at some time on some level of the set: used[length of the whole observation]. */
 void sim_batch_mark_features(const SimLevelSet *levels, uint8_t *used);
-size_t sim_batch_bytes(const SimBatch *batch); /* where the worlds are */
+size_t sim_batch_bytes(const SimBatch *batch); /* in the memory of the worlds */
 int sim_batch_level_count(const SimBatch *batch);
 
-/* Starts episode 0 of every world, with a level as options.reset says. observations: [worlds][length], may be NULL. */
+/* Starts episode 0 of every world, on a level chosen by options.reset. observations: [world][length], may be NULL. */
 void sim_batch_reset(SimBatch *batch, float *observations);
 /* Starts every world w on level[w] and keeps it on that level at every auto-reset (evaluation, learnability). */
 void sim_batch_reset_to(SimBatch *batch, const int32_t *level, float *observations);
 
-/* What a step gives; every array [worlds], any may be NULL. The flags speak of the step that ended, `level` of the
- * level that it was played on. */
+/* Outputs of a step: arrays of [world], each may be NULL. All but the observations describe the step before an
+ * auto-reset. */
 typedef struct SimStepOut {
-  float *observations;       /* [worlds][length], after auto-reset */
+  float *observations;       /* [world][length], after auto-reset */
   float *reward;
   uint8_t *done, *solved;    /* solved: the episode ended at the goal */
-  int32_t *level;            /* its number in the set; -1: a new one, in no set */
-  int32_t *episode_steps;    /* length of the episode when done */
+  int32_t *level;            /* index in the set of the level that was played; -1: a new level */
+  int32_t *episode_steps;    /* length of the episode, valid where done */
 } SimStepOut;
 
-/* actions: [worlds] of what options.actions says (SimActionSpace). Parallel over worlds with OpenMP, using the caller's
- * thread count. */
+/* Steps all worlds. actions: [world] in the form of options.actions (SimActionSpace). Parallel over worlds with OpenMP
+ * and the caller's thread count. */
 void sim_batch_step(SimBatch *batch, const void *actions, const SimStepOut *out);
-/* On a device: the same of worlds first .. first + count - 1 only; the arrays are those of all worlds. Parts may step
- * one after the other, not at once. */
+/* Steps worlds first .. first + count - 1 only, on a device; the arrays cover all worlds. Calls for different parts may
+ * follow each other but not overlap. */
 void sim_batch_step_part(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
-/* What goes on beside steps on a device, levels that are tried for later episodes, is waited for there by what it is
- * given next, and the next step is like any other that follows a rest. So a graph of steps is recorded and launched
- * after one, and ends with one. */
+/* Orders the device's background work, levels that are tested for later episodes, before whatever is enqueued next, and
+ * starts a new sequence of steps. Call it before a graph of steps is recorded or launched, and at the end of the
+ * recording. */
 void sim_batch_synchronize(SimBatch *batch);
 
-/* The worlds as they are now: [worlds][length]. */
+/* Writes the observations of all worlds: [world][length]. */
 void sim_batch_observe(const SimBatch *batch, float *observations);
 
-/* Everything that a step depends on, for checkpoints: a head that does not depend on the worlds, then a record of equal
- * size for each world in order, so that states of neighbouring batches can be joined and cut. */
+/* Save and restore the whole state for checkpoints: a header that does not depend on the worlds, then one record of
+ * equal size for each world in order, so that states of neighbouring batches can be joined and split. */
 size_t sim_batch_state_bytes(const SimBatch *batch);
-size_t sim_batch_world_bytes(const SimBatch *batch); /* of a record */
+size_t sim_batch_world_bytes(const SimBatch *batch); /* size of a record */
 void sim_batch_save(const SimBatch *batch, void *state);
-int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE when the size differs */
+int sim_batch_load(SimBatch *batch, const void *state, size_t bytes); /* CORE_USAGE: the size differs */
 
-/* Worlds that reached NaN or infinity since creation (their episodes ended as the reference ends them). */
+/* Returns the number of episodes that ended with NaN or infinity since creation. */
 int64_t sim_batch_nonfinite(const SimBatch *batch);
-/* Copies world w's present bodies, joints and thrusters into a level (drawing, tests). */
+/* Copies world w's current bodies, joints and thrusters into a level (drawing, tests). */
 void sim_batch_get_world(const SimBatch *batch, int world, SimLevel *level);
 
 #endif

@@ -1,17 +1,18 @@
-/* What of a flat observation changes on a level and what is the level's: for who keeps many observations (batch.h). */
+/* Separates the features of a flat observation that change during an episode from the constants of its level, for users
+ * that store many observations (batch.h). */
 #include "sim/batch/batch_internal.h"
 #include "sim/batch/batch_world.h"
 #include "sim/levels/generate_draw.h"
 #include "sim/task/observe_template.h"
 
-/* Does shape k move on any of the set's levels? */
+/* Returns whether shape k moves on any level of the set. */
 static bool moves_anywhere(const SimBatch *batch, int k) {
   for (int level = 0; level < batch->held_count; level++)
     if (k < batch->models[level].shapes && batch->models[level].moves[k]) return true;
   return false;
 }
 
-/* May the generator let it move? Drawn levels take the first slots of each kind. */
+/* Returns whether the generator may make shape k move. Generated levels fill the first slots of each kind. */
 static bool may_move(const SimBatch *batch, int k) {
   const SimSize drawn = batch->new_size;
   const bool polygon = k < batch->size.polygons;

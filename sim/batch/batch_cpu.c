@@ -1,5 +1,5 @@
-/* Stepping and resetting on the CPU: worlds are divided over OpenMP's threads in blocks (block.h). A world's result
- * depends on nothing but itself, so neither the number of threads nor the division matters. */
+/* Step and reset on the CPU. Blocks of worlds (block.h) are distributed over OpenMP's threads. A world's result depends
+ * only on itself, so that neither the number of threads nor the blocks change it. */
 #include <omp.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "sim/simd/block.h"
 #include "sim/task/observe_entity.h"
 
-/* The level for world w's present episode. */
+/* Returns the level of world w's current episode. */
 static int draw_level(SimBatch *batch, int w) {
   if (sim_batch_has_new_levels(batch)) return sim_batch_prepare_new(batch, w);
   return sim_world_draw_level(batch->options.seed, batch->options.first_world + (uint32_t)w, batch->worlds[w].episode,
@@ -21,13 +21,14 @@ void sim_batch_start_world(SimBatch *batch, int w, int level) {
   sim_world_start(&batch->worlds[w], &batch->models[level], level);
 }
 
-/* Writes a moving shape's features, whose places are `at` its first one's. */
+/* Writes a moving shape's features; `at` has the indices of the observed features from its first one on. */
 static void place_moving(const float f[SIM_OBSERVE_MOVING], const int32_t *at, float *row) {
   row[at[0]] = f[0], row[at[1]] = f[1], row[at[2]] = f[2], row[at[3]] = f[3];
   row[at[7]] = f[4], row[at[12]] = f[5], row[at[13]] = f[6];
 }
 
-/* memcpy, where a row has some KB: the processor's own way (rep movsb) takes longer to begin than this does to end. */
+/* Copies like memcpy, but faster for rows of some KB: the processor's string instruction (rep movsb) has a longer
+ * start-up than this whole copy. */
 static void copy_floats(float *to, const float *from, int count) {
   typedef float quad __attribute__((vector_size(16), aligned(4), may_alias));
   enum { QUAD = 4, QUADS = 4 };
@@ -39,8 +40,8 @@ static void copy_floats(float *to, const float *from, int count) {
   memcpy(to, from, (size_t)count * sizeof *to);
 }
 
-/* The features of a world's flat observation that are given: a moving body's always are. shown: those of its moving
- * bodies, one after the other; NULL: not known yet. */
+/* Writes the observed features of a world's flat observation, which always include those of moving bodies. shown:
+ * features of the world's moving bodies in order; NULL: compute them. */
 static void observe_flat(const SimBatch *batch, const SimWorld *world, const float *template_row,
                          const float (*shown)[SIM_LANES_SHOWN], float *row) {
   const SimModel *model = &batch->models[world->level];
@@ -57,7 +58,7 @@ static void observe_flat(const SimBatch *batch, const SimWorld *world, const flo
   }
 }
 
-/* shown: as above, of flat observations. */
+/* Writes world w's observation. shown: as for observe_flat. */
 static void observe(const SimBatch *batch, int w, const float (*shown)[SIM_LANES_SHOWN], float *observations) {
   const SimWorld *world = &batch->worlds[w];
   const SimModel *model = &batch->models[world->level];
@@ -80,7 +81,7 @@ void sim_batch_observe(const SimBatch *batch, float *observations) {
   for (int w = 0; w < batch->options.worlds; w++) observe(batch, w, NULL, observations);
 }
 
-/* level NULL: drawn. */
+/* Resets all worlds. level: [world]; NULL: drawn. */
 static void reset_all(SimBatch *batch, const int32_t *level, float *observations) {
   if (batch->backend) {
     batch->backend->reset(batch, level, observations);
@@ -113,13 +114,13 @@ static void next_episode(SimBatch *batch, int w) {
   sim_batch_start_world(batch, w, world->keeps_level ? world->level : draw_level(batch, w));
 }
 
-/* Where a step's results go. */
+/* Destinations of a step's results. */
 typedef struct Outputs {
   const SimStepOut *out;
-  float *final_observations; /* [worlds][length] of episodes that end; may be NULL */
+  float *final_observations; /* [world][length] of episodes that end; may be NULL */
 } Outputs;
 
-/* Writes world w's results and, where its episode is over, starts the next. */
+/* Writes world w's results and starts the next episode if this one has ended. */
 static void finish_step(SimBatch *batch, int w, const SimTaskResult *result, const float (*shown)[SIM_LANES_SHOWN],
                         const Outputs *outputs) {
   const SimStepOut *out = outputs->out;
@@ -138,17 +139,17 @@ static int64_t step_alone(SimBatch *batch, int w, const void *actions, const Out
   return result.nonfinite;
 }
 
-/* Constants of so many levels are in no near cache. */
+/* from this number on, the levels' constants exceed the near caches */
 enum { MANY_LEVELS = 128 };
 
-/* Has the constant part of world w's flat observation fetched. */
+/* Prefetches the constant part of world w's flat observation. */
 static void fetch_template(const SimBatch *batch, int w) {
   enum { LINE = 64 / sizeof(float) };
   const float *row = batch->templates + (size_t)batch->worlds[w].level * (size_t)batch->whole_length;
   for (int i = 0; i < batch->whole_length; i += LINE) __builtin_prefetch(row + i);
 }
 
-/* Steps worlds first..first+count-1 side by side. */
+/* Steps worlds first .. first + count - 1 together. */
 static int64_t step_block(SimBatch *batch, int first, int count, const void *actions, const Outputs *outputs,
                           SimBlock *block) {
   int64_t nonfinite = 0;
@@ -171,8 +172,8 @@ static int64_t step_block(SimBatch *batch, int first, int count, const void *act
   return nonfinite;
 }
 
-/* Worlds in a block, so that every thread has as many blocks, and all are of one size. Where nearly each world has
- * constants of its own, fewer stay in the cache. */
+/* Returns the worlds per block, chosen so that every thread has equally many blocks of equal size. Blocks are smaller
+ * where nearly every world has constants of its own, so that a block fits the cache. */
 static int block_worlds(const SimBatch *batch, int threads) {
   const bool many = batch->level_count > MANY_LEVELS || sim_batch_has_new_levels(batch);
   const int most = many ? SIM_BLOCK_WORLDS / 2 : SIM_BLOCK_WORLDS;
@@ -181,11 +182,12 @@ static int block_worlds(const SimBatch *batch, int threads) {
   return (share + blocks - 1) / blocks;
 }
 
-/* A thread's working memory. It is some MB, which stacks of threads need not have: they are 2 MB where `ulimit -s` is
- * unlimited. */
+/* Working memory of a thread. It takes some MB, more than threads' stacks are sure to have: they are 2 MB under
+ * `ulimit -s unlimited`. */
 typedef union Room { SimScratch scratch; SimBlock block; } Room;
 
-/* The calling thread's, which it is the first to touch. Solvers' room follows. */
+/* Returns the calling thread's working memory, allocated on first use so that the thread touches it first (NUMA). The
+ * solvers' memory follows the union. */
 static Room *take_room(SimBatch *batch) {
   const size_t own = (sizeof(Room) + SIM_LANES_ALIGNMENT - 1) / SIM_LANES_ALIGNMENT * SIM_LANES_ALIGNMENT;
   void **place = &batch->room[omp_get_thread_num()];

@@ -1,4 +1,4 @@
-/* The batch from inside, for its own files, sim/device, and tests that look at single worlds and physics steps. */
+/* Internals of a batch, for its own files, for sim/device, and for tests of single worlds and physics steps. */
 #ifndef SIM_BATCH_INTERNAL_H
 #define SIM_BATCH_INTERNAL_H
 #include "core/device/arena.h"
@@ -7,88 +7,90 @@
 #include "sim/task/observe.h"
 #include "sim/task/task.h"
 
-/* What a batch asks of worlds that are elsewhere; sim/device fills it in (batch_device.c). The batch's own worlds,
- * models and templates are then copies on the host: the worlds' only for functions that look at single ones, which
- * fetch them first. Arrays of steps and observations are where the worlds are, `level` of reset is on the host. */
+/* Functions of a backend that holds the worlds outside the host, filled in by sim/device (batch_device.c). The batch's
+ * own worlds, models and templates are then copies on the host; functions that read a single world fetch the copies
+ * first. Arrays of steps and observations are in the backend's memory, `level` of reset is on the host. */
 typedef struct SimBackendTable {
-  /* After the levels were taken and features chosen: sets batch->remote. CORE_USAGE: a setting of the backend's own is
-   * wrong; CORE_FAIL: out of memory. destroy takes what create left when it failed, too. */
+  /* Called after the levels were copied and the features chosen; sets batch->remote. CORE_USAGE: a wrong setting of the
+   * backend; CORE_FAIL: out of memory. After a failure, destroy also frees a partly created backend. */
   int (*create)(SimBatch *batch);
   void (*destroy)(SimBatch *batch);
-  /* Every world at the start of level[w], or of one that it draws (NULL). observations: NULL, or [worlds][length]. */
+  /* Starts every world w on level[w], or on a drawn level (NULL). observations: NULL, or [world][length]. */
   void (*reset)(SimBatch *batch, const int32_t *level, float *observations);
-  /* Worlds first .. first + count - 1; the arrays are those of all worlds. */
+  /* Steps worlds first .. first + count - 1; the arrays cover all worlds. */
   void (*step)(SimBatch *batch, int first, int count, const void *actions, const SimStepOut *out);
-  void (*synchronize)(SimBatch *batch);  /* sim_batch_synchronize */
+  void (*synchronize)(SimBatch *batch);  /* see sim_batch_synchronize */
   void (*observe)(const SimBatch *batch, float *observations);
   SimConstants (*constants)(const SimBatch *batch);
   void (*show_again)(const SimBatch *batch, const uint32_t *index, const int32_t *level, size_t rows, size_t worlds,
                      float *observations);
   int64_t (*nonfinite)(const SimBatch *batch);
-  size_t (*bytes)(const SimBatch *batch);  /* of the backend's memory */
-  /* Levels first .. first + count - 1 have changed on the host. */
+  size_t (*bytes)(const SimBatch *batch); /* size of the backend's memory */
+  /* Copies levels first .. first + count - 1 from the host after they have changed. */
   void (*take_levels)(SimBatch *batch, int first, int count);
-  /* All worlds from there to batch->worlds, and back. */
+  /* Copy all worlds from the backend to batch->worlds, and back. */
   void (*fetch)(const SimBatch *batch);
   void (*put)(SimBatch *batch);
 } SimBackendTable;
 
-/* Features that are side by side in the whole observation and in the one that is given. */
+/* Run of features that are adjacent both in the whole observation and in the observed features. */
 typedef struct SimFeatureRun { int32_t whole, given, length; } SimFeatureRun;
 
 struct SimBatch {
   SimBatchOptions options;
   SimTaskRules rules;
   SimSize size, new_size;
-  int level_count;        /* of the set; models and templates of new levels follow, one for each world */
-  int held_count;         /* of those, on the host: all, or with places for drawn levels those that were given */
-  int whole_length, observation_length; /* features of a whole observation, and of those given */
+  int level_count;        /* levels of the set; models and templates of new levels follow, one for each world */
+  int held_count;         /* levels of the set that the host holds: all, or with slots for drawn levels only the given
+                           * ones */
+  int whole_length, observation_length; /* floats of a whole observation, and of the observed features */
   CoreArena *arena;
-  SimLevel *levels;       /* [held_count], as given */
-  SimModel *models;       /* [held_count + worlds of new levels] */
-  float *templates;       /* [held_count + worlds of new levels][whole_length] */
-  int32_t *features;      /* [observation_length]: which of the whole ones are given */
-  int32_t *given;         /* [whole_length]: where a feature is in those given; of others nothing */
-  SimFeatureRun *runs;    /* [run_count]: all that are given */
+  SimLevel *levels;       /* [held_count] as given */
+  SimModel *models;       /* [held_count + worlds with new levels] */
+  float *templates;       /* [held_count + worlds with new levels][whole_length] */
+  int32_t *features;      /* [observation_length] indices in the whole observation */
+  int32_t *given;         /* [whole_length] index among the observed features, valid for observed features only */
+  SimFeatureRun *runs;    /* [run_count] cover all observed features */
   int run_count;
-  SimWorld *worlds;       /* [worlds] */
-  uint32_t *numbers;      /* [worlds] of new levels: which of its world's sequence the present one is */
-  const SimLanesKernels *kernels; /* NULL: one world after the other */
+  SimWorld *worlds;       /* [world] */
+  uint32_t *numbers;      /* [world] number of the current level in its world's sequence; new levels only */
+  const SimLanesKernels *kernels; /* NULL: worlds are stepped one by one */
   SimBlockPlan *plans;    /* [sim_batch_planned] */
-  void **room;            /* [rooms]: each thread's working memory, once it has stepped (batch_cpu.c) */
+  void **room;            /* [rooms] working memory of each thread, allocated in its first step (batch_cpu.c) */
   int rooms;
   int64_t nonfinite;
-  const SimBackendTable *backend; /* options.backend's; NULL: the worlds are on the host */
-  void *remote;           /* the backend's own */
+  const SimBackendTable *backend; /* of the options; NULL: the worlds are on the host */
+  void *remote;           /* owned by the backend */
 };
 
 /* Frees `room` (batch_cpu.c). */
 void sim_batch_free_rooms(SimBatch *batch);
 
-/* Worlds that keep their plans from step to step: the first of those that step side by side, in blocks. More would
- * take a third of a world's own memory each. */
+/* Number of worlds that keep their plans between steps: the first worlds that step in blocks. Each plan takes a third
+ * of the memory of a world. */
 enum { SIM_BATCH_PLANNED = 4096 };
 static inline int sim_batch_planned(const SimBatch *batch) {
   if (!batch->kernels || batch->backend) return 0;
   return batch->options.worlds < SIM_BATCH_PLANNED ? batch->options.worlds : SIM_BATCH_PLANNED;
 }
-/* Are the worlds' levels new ones, each with a place for its constants? */
+/* Returns whether worlds play new levels, each with constants of its own. */
 static inline bool sim_batch_has_new_levels(const SimBatch *batch) { return batch->options.reset >= SIM_RESET_NEW; }
-/* Can the set's levels be simulated together, and new levels be drawn? */
+/* Checks that the set's levels can be simulated together and that new levels can be drawn. */
 int sim_batch_check_levels(const SimBatchOptions *options, const SimLevelSet *levels);
-/* Copies checked levels into the batch's memory, from place `first` on, and makes them ready. */
+/* Copies checked levels into the batch from index `first` on and builds their models. */
 void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *levels);
-/* Which features are given, from the options and the levels taken. CORE_USAGE: those of the options do not show all. */
+/* Chooses the observed features from the options and the copied levels. CORE_USAGE: the features of the options omit
+ * one that a level has. */
 int sim_batch_choose_features(SimBatch *batch);
-/* The new level of world w's present episode, a function of (seed, global world number, episode): gives its number in
- * the world's sequence. */
+/* Draws the new level of world w's current episode, a function of (seed, global world number, episode); returns its
+ * number in the world's sequence. */
 uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level);
-/* Draws and makes it ready; gives the number of its model. */
+/* Draws that level and builds its model; returns the index of the model. */
 int sim_batch_prepare_new(SimBatch *batch, int w);
 
-/* Puts world w at the start of `level`; its episode number and keeps_level stay. */
+/* Puts world w at the start of `level`; its episode number and keeps_level are kept. */
 void sim_batch_start_world(SimBatch *batch, int w, int level);
-/* One environment step of world w, without auto-reset. The scratch shows the last physics step's contacts. */
+/* Runs one environment step of world w, without auto-reset. The scratch holds the contacts of the last physics step. */
 SimTaskResult sim_batch_step_world(SimBatch *batch, int w, const SimCommand *command, SimScratch *scratch);
 
 #endif

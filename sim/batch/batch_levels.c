@@ -1,5 +1,5 @@
-/* The levels of a batch: checks, getting them ready, putting others in their place, and new ones for single worlds.
- * Which level an episode begins on is decided in batch_cpu.c. */
+/* Levels of a batch: checks, models, replacement, observed features, and new levels of single worlds. batch_cpu.c
+ * decides the level of an episode. */
 #include <math.h>
 
 #include "sim/batch/batch_internal.h"
@@ -20,7 +20,7 @@ static int check_set(const SimLevelSet *set) {
   return CORE_OK;
 }
 
-/* That nothing can go wrong with a new level inside a step. */
+/* Checks all that could make the draw of a new level fail during a step. */
 static int check_new(const SimBatchOptions *options, SimSize size) {
   SimLevel probe;
   TRY(sim_generate_level(options->new_size.polygons > 0 ? options->new_size : size, 0, 0, &probe));
@@ -52,7 +52,7 @@ void sim_batch_take_levels(SimBatch *batch, int first, const SimLevelSet *set) {
 
 /* ---- features ---------------------------------------------------------------------------------------------------- */
 
-/* Marks what a level's template holds or its moving bodies write. */
+/* Marks the features that are nonzero in a level's template or that its moving bodies write. */
 static void mark_features(SimSize size, const SimModel *model, const float *row, int length, uint8_t *used) {
   for (int k = 0; k < length; k++) used[k] |= row[k] != 0;
   for (int k = 0; k < model->moving_count; k++) {
@@ -64,7 +64,7 @@ static void mark_features(SimSize size, const SimModel *model, const float *row,
 static void mark_level(const SimLevel *level, int length, uint8_t *used) {
   float row[SIM_OBSERVE_MAX];
   SimModel model;
-  sim_model_build(level, false, &model); /* pads show nothing */
+  sim_model_build(level, false, &model); /* without pads, which add no features */
   sim_observe_template(level, row);
   mark_features(level->size, &model, row, length, used);
 }
@@ -73,7 +73,7 @@ void sim_batch_mark_features(const SimLevelSet *set, uint8_t *used) {
   for (int i = 0; i < set->count; i++) mark_level(&set->level[i], sim_observe_length(set->size), used);
 }
 
-/* Does the level show nothing but the features that are given? */
+/* Checks that the observed features include all of the level's. */
 static int check_features(const SimBatch *batch, const SimLevel *level) {
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   mark_level(level, batch->whole_length, used);
@@ -84,7 +84,7 @@ static int check_features(const SimBatch *batch, const SimLevel *level) {
                     "without compact_observations and features", level->name, left_out - used);
 }
 
-/* No more levels are shown than those taken, unless new ones come. */
+/* Checks the features of the options and copies them; they must include all features of the copied levels. */
 static int take_features(SimBatch *batch) {
   const SimBatchOptions *options = &batch->options;
   for (int i = 0; i < options->feature_count; i++) {
@@ -102,7 +102,7 @@ static int take_features(SimBatch *batch) {
   return CORE_OK;
 }
 
-/* Without a choice of the options: those that the levels taken show. */
+/* Chooses the features of the copied levels, where the options name none. */
 static void choose_shown(SimBatch *batch) {
   uint8_t used[SIM_OBSERVE_MAX] = {0};
   const int length = batch->whole_length;
@@ -113,7 +113,7 @@ static void choose_shown(SimBatch *batch) {
     if (all || used[k]) batch->features[batch->observation_length++] = k;
 }
 
-/* Where features are given, and which of them are side by side. */
+/* Fills in the index of each observed feature and the runs of adjacent ones. */
 static void place_features(SimBatch *batch) {
   batch->run_count = 0;
   for (int i = 0; i < batch->observation_length; i++) {
@@ -155,7 +155,8 @@ int sim_batch_replace_some(SimBatch *batch, int first, const SimLevelSet *set) {
 
 /* ---- new levels -------------------------------------------------------------------------------------------------- */
 
-/* Each world has its own endless sequence of levels, the one of `number` being (seed of the world, number). */
+/* Draws from the world's endless sequence of levels, whose level `number` is sim_generate_level(seed of the world,
+ * number). */
 uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {
   const uint32_t world = batch->options.first_world + (uint32_t)w, episode = batch->worlds[w].episode;
   const uint64_t seed = sim_world_level_key(batch->options.seed, world);
@@ -163,7 +164,8 @@ uint32_t sim_batch_draw_new(const SimBatch *batch, int w, SimLevel *level) {
   if (batch->options.reset == SIM_RESET_NEW_FILTERED)
     number = sim_filter_draw(batch->new_size, seed, episode * SIM_FILTER_RATIO, level);
   else
-    CORE_CHECK(sim_generate_level(batch->new_size, seed, number, level) == CORE_OK); /* sizes were checked */
+    /* sizes were checked at creation */
+    CORE_CHECK(sim_generate_level(batch->new_size, seed, number, level) == CORE_OK);
   CORE_CHECK(sim_level_expand(level, batch->size) == CORE_OK);
   return number;
 }

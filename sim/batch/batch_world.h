@@ -1,5 +1,5 @@
-/* What happens to one world of a batch around a step: which level an episode is on, how it starts, how a step is
- * closed, and what is shown. batch_cpu.c and the GPU's kernels (batch_kernels.h) both walk worlds with these. */
+/* Parts of a step of one world that the host (batch_cpu.c) and the GPU kernels (batch_kernels.h) share: the level of an
+ * episode, its start, and the outputs of a step. */
 #ifndef SIM_BATCH_WORLD_H
 #define SIM_BATCH_WORLD_H
 #include "core/random.h"
@@ -7,19 +7,19 @@
 #include "sim/task/observe.h"
 #include "sim/task/task.h"
 
-/* The level of the set that the episode of the world with this number in the run is played on. */
+/* Returns the index in the set of an episode's level. number: global number of the world. */
 SIM_FN int sim_world_draw_level(uint64_t seed, uint32_t number, uint32_t episode, int levels) {
   const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_RESET, number, episode, 0);
   return (int)core_random_below(words.v[0], (uint32_t)levels);
 }
 
-/* Of the endless sequence of new levels that the world with this number in the run plays. */
+/* Returns the key of the endless sequence of new levels of the world with this global number. */
 SIM_FN uint64_t sim_world_level_key(uint64_t seed, uint32_t number) {
   const CoreRandom4 words = core_random_4(seed, CORE_RANDOM_RESET, number, 0, 1);
   return (uint64_t)words.v[0] << 32 | words.v[1];
 }
 
-/* Puts the world at the start of `level`; its episode number and keeps_level stay. */
+/* Puts the world at the start of `level`; its episode number and keeps_level are kept. */
 SIM_FN void sim_world_start(SimWorld *world, const SimModel *model, int level) {
   const uint32_t episode = world->episode;
   const int32_t keeps_level = world->keeps_level;
@@ -31,7 +31,7 @@ SIM_FN void sim_world_start(SimWorld *world, const SimModel *model, int level) {
   world->keeps_level = keeps_level;
 }
 
-/* Writes what the step of world w gave, but for its observation. */
+/* Writes the outputs of the step of world w, except its observation. */
 SIM_FN void sim_world_report(const SimWorld *world, const SimTaskResult *result, int levels, size_t w,
                              const SimStepOut *out) {
   if (out->reward) out->reward[w] = result->reward;

@@ -1,4 +1,4 @@
-/* The no-op filter on top of the batch: plays each drawn level with idle hands and draws a weighted half of them. */
+/* No-op filter (filter.h): plays every drawn level without actions and keeps a weighted half of the levels. */
 #include "sim/batch/filter.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static int play_set(const SimLevelSet *set, uint8_t *solved) {
   SimBatch *batch = NULL;
   int32_t level[SIM_FILTER_WORLDS_MAX];
   options.worlds = set->count;
-  options.auto_reset = false; /* only the first end counts */
+  options.auto_reset = false; /* only the first episode counts */
   TRY(sim_batch_create(&options, set, &batch));
   for (int w = 0; w < set->count; w++) level[w] = w;
   sim_batch_reset_to(batch, level, NULL);
@@ -74,7 +74,8 @@ bool sim_filter_solves_itself(const SimLevel *level) {
 uint32_t sim_filter_draw(SimSize size, uint64_t seed, uint32_t first, SimLevel *level) {
   const SimFilterPair pair = sim_filter_pair(seed, first);
   CORE_CHECK(sim_generate_level(size, seed, pair.early, level) == CORE_OK);
-  if (!sim_filter_solves_itself(level)) return pair.early; /* most often: the other can only come up later still */
+  /* usual case: the late level cannot become the earlier one, since solving only delays it */
+  if (!sim_filter_solves_itself(level)) return pair.early;
   const SimLevel solved = *level;
   CORE_CHECK(sim_generate_level(size, seed, pair.late, level) == CORE_OK);
   if (!sim_filter_keeps_early(seed, pair, sim_filter_solves_itself(level))) return pair.late;
@@ -87,7 +88,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Moves the `keep` levels of `drawn` that come up first to its front, in their order. */
+/* Moves the `keep` levels with the earliest times to the front of `drawn`, in their order. */
 static void choose(SimLevelSet *drawn, uint64_t seed, uint32_t first, const uint8_t *solved, int keep) {
   size_t count = (size_t)drawn->count;
   double *time = core_memory_allocate(2 * count * sizeof *time), *sorted = time + count;
@@ -107,7 +108,7 @@ static int allocate_levels(SimSize size, int64_t count, SimLevelSet *set) {
   SimLevel probe;
   *set = (SimLevelSet){.size = size};
   if (count < 1) return core_error(CORE_USAGE, "random levels: %lld; must be at least 1", (long long)count);
-  TRY(sim_generate_level(size, 0, 0, &probe)); /* from here on only memory can be at fault */
+  TRY(sim_generate_level(size, 0, 0, &probe)); /* after this check only a lack of memory can fail */
   set->level = calloc((size_t)count, sizeof *set->level);
   if (!set->level)
     return core_error(CORE_FAIL, "random levels: no memory for %lld of them (%zu bytes each); use fewer",
@@ -121,7 +122,7 @@ static void draw(SimLevelSet *set, uint64_t seed, uint32_t first, int count) {
   set->count = count;
 }
 
-/* Draws 2 * keep levels into the set's memory and leaves the chosen ones at its front. */
+/* Draws 2 * keep levels into the set's memory and moves the chosen ones to its front. */
 static int draw_filtered(SimLevelSet *set, uint64_t seed, uint32_t first, int keep) {
   int count = SIM_FILTER_RATIO * keep;
   uint8_t *solved = core_memory_allocate((size_t)count);

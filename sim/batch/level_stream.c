@@ -1,6 +1,6 @@
-/* Groups of filtered levels, a thread each. The filter keeps the levels that come up first (filter.c), and those that
- * solve themselves come late. So levels are played in the order that they would come up in, and no further than it
- * takes: those behind could only have come later. */
+/* Groups of filtered levels, one group per thread at a time. The filter keeps the levels with the earliest times
+ * (filter_time.h), and solving itself only delays a level. Levels are therefore played in the order of their undelayed
+ * times, and only until enough are certain: any further level is later still. */
 #include "sim/batch/level_stream.h"
 
 #include <omp.h>
@@ -12,26 +12,26 @@
 #include "sim/batch/filter_time.h"
 #include "sim/levels/generate.h"
 
-/* Played side by side, which is mostly all that it takes; the rest one by one. */
+/* PLAYED_FIRST: levels played together, usually enough; the rest is played one by one. */
 enum { DRAWN = SIM_FILTER_RATIO * SIM_STREAM_GROUP, PLAYED_FIRST = SIM_STREAM_GROUP + 16 };
 
 typedef struct Candidate {
-  double time;               /* when it comes up */
+  double time;               /* time in the filter's order */
   uint32_t number;
-  int played;                /* index of its level */
+  int played;                /* index of its level in Worker.played */
 } Candidate;
 
-/* A thread's memory. */
+/* Working memory of a thread. */
 typedef struct Worker {
   SimBatch *batch;           /* PLAYED_FIRST worlds */
-  SimLevel *played;          /* [DRAWN], in the order that they would come up in */
+  SimLevel *played;          /* [DRAWN] in the order of undelayed times */
   Candidate candidate[DRAWN];
 } Worker;
 
 struct SimLevelStream {
   SimSize size;
   int threads;
-  Worker *worker;            /* [threads] */
+  Worker *worker;            /* [thread] */
 };
 
 static int create_worker(SimSize size, Worker *worker) {
@@ -85,7 +85,7 @@ static int by_number(const void *a, const void *b) {
   return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Makes the levels that come up first and plays them; returns how many do not solve themselves. */
+/* Generates and plays the PLAYED_FIRST earliest levels; returns how many do not solve themselves. */
 static int play_first(const SimLevelStream *stream, Worker *worker, uint64_t key) {
   uint8_t solved[PLAYED_FIRST];
   int32_t place[PLAYED_FIRST];
@@ -106,7 +106,7 @@ static int play_first(const SimLevelStream *stream, Worker *worker, uint64_t key
   return good;
 }
 
-/* Leaves the group's members in candidate[0 .. SIM_STREAM_GROUP - 1], by number. */
+/* Writes the group's members to candidate[0 .. SIM_STREAM_GROUP - 1], ordered by number. */
 static void make_group(const SimLevelStream *stream, Worker *worker, uint64_t key, int64_t group) {
   for (int i = 0; i < DRAWN; i++) {
     uint32_t number = (uint32_t)(group * DRAWN + i);
@@ -129,7 +129,7 @@ static void make_group(const SimLevelStream *stream, Worker *worker, uint64_t ke
 
 /* ---- many groups ----------------------------------------------------------------------------------------------- */
 
-/* The part of a group that lies within first .. first + count - 1. */
+/* Copies the members of a group that lie within first .. first + count - 1. */
 static void take(const Worker *worker, int64_t group, int64_t first, int count, SimLevel *levels, uint32_t *numbers) {
   for (int i = 0; i < SIM_STREAM_GROUP; i++) {
     int64_t at = group * SIM_STREAM_GROUP + i - first;
@@ -146,7 +146,7 @@ void sim_level_stream_draw(SimLevelStream *stream, uint64_t key, int64_t first, 
 #pragma omp parallel num_threads(stream->threads)
   {
     Worker *worker = &stream->worker[omp_get_thread_num()];
-    omp_set_num_threads(1); /* of this thread only: its batch is its own matter */
+    omp_set_num_threads(1); /* for this thread only: its batch must not start further threads */
 #pragma omp for schedule(dynamic)
     for (int64_t group = begin; group < end; group++) {
       make_group(stream, worker, key, group);

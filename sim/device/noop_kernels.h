@@ -4,7 +4,7 @@
  *
  * Each world of a warp (or each thread) has a slot: a world and the constants of its level. Its owner lane draws the
  * levels of one task after the other into the slot. A level is played for SIM_FILTER_STEPS or until its episode ends.
- * All tasks are one launch. Their number may be in device memory, so that the host need not synchronise. Listed in
+ * All tasks are one launch. Their number may be in device memory, so that the host need not synchronize. Listed in
  * kernels.def; launched by batch_device.c for level_device.c. */
 #ifndef SIM_NOOP_KERNELS_H
 #define SIM_NOOP_KERNELS_H

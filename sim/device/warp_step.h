@@ -8,7 +8,7 @@
 #define SIM_WARP_STEP_H
 #include "sim/device/warp_collide.h"
 
-/* ---- pushes ------------------------------------------------------------------------------------------------------ */
+/* ---- impulses ---------------------------------------------------------------------------------------------------- */
 
 /* Whether a delta changes a body. An immovable one receives 0, perhaps from several lanes at once, so it is not
  * written. But a world out of bounds may give NaN even to such a body. */

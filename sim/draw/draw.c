@@ -1,23 +1,23 @@
-/* From a level to coloured polygons and discs, after Kinetix's own renderer: the arena, polygons, circles, joints,
- * thrusters, in this order. Knows no pixels but a sheet's layout, and no file formats. */
+/* Converts a level to coloured polygons and discs, as Kinetix' renderer draws it: the arena, polygons, circles, joints,
+ * thrusters, in this order. Independent of pixels, except for a sheet's layout, and of file formats. */
 #include "sim/draw/draw.h"
 
 #include <math.h>
 
 #include "sim/physics/world.h"
 
-/* Sizes in metres; Kinetix's at 100 pixels a metre. */
+/* Sizes in metres; Kinetix' at 100 pixels per metre. */
 static const float EDGE = 0.02f, LINE = 0.012f, JOINT_RADIUS = 0.035f, JOINT_EDGE = 0.012f, THRUSTER_EDGE = 0.012f;
-/* Walls are drawn so much longer at both ends, outside of the arena, that they close its corners. */
+/* Length by which walls extend beyond both ends, outside the arena, so that they cover its corners. */
 static const float WALL_REACH = 0.2f;
-/* An edge takes at most this share of a thin body's width, so that its colour still shows. */
+/* Largest share of a thin body's width that an edge takes, so that its colour stays visible. */
 static const float EDGE_SHARE = 0.15f;
 
 /* ---- colours --------------------------------------------------------------------------------------------------- */
 
 static const SimDrawColor role_color[] = {{160, 160, 160}, {0, 204, 0}, {0, 102, 204}, {255, 102, 102}};
 static const SimDrawColor fixated_color = {80, 80, 80}, nozzle_color = {120, 120, 120};
-/* Of motor and thruster bindings: yellow, magenta, cyan, orange. */
+/* Colours of motor and thruster bindings: yellow, magenta, cyan, orange. */
 static const SimDrawColor binding_color[SIM_MOTOR_BINDINGS] = {
   {255, 255, 0}, {255, 0, 255}, {0, 255, 255}, {255, 153, 51}};
 
@@ -51,7 +51,7 @@ static void add(SimDrawing *drawing, const SimDrawItem *item) {
   if (is_finite(item)) drawing->item[drawing->count++] = *item;
 }
 
-/* A body's place and turn: what takes points of its frame into the world. */
+/* Returns the body frame at a position and rotation, which transforms points into the world. */
 static SimBody pose(SimVec position, float rotation) {
   RealSinCos turn = real_sin_cos(rotation);
   return (SimBody){.rotation = rotation, .position = position, .sine = turn.sine, .cosine = turn.cosine};
@@ -63,7 +63,7 @@ static const SimShape *shape_at(const SimLevel *level, int i) {
   return i < level->size.polygons ? &level->polygon[i] : &level->circle[i - level->size.polygons];
 }
 
-/* Corners in the frame of `at`, clockwise. */
+/* Adds a polygon with clockwise corners in the frame of `at`. */
 static void add_polygon(SimDrawing *drawing, SimBody at, const SimVec *corner, int corners, float edge,
                         SimDrawColor fill) {
   SimDrawItem item = {.fill = fill, .edge = edge, .corners = corners};
@@ -79,7 +79,7 @@ static void add_disc(SimDrawing *drawing, SimVec center, float radius, float edg
   add(drawing, &(SimDrawItem){.fill = fill, .edge = edge, .x = {center.x}, .y = {center.y}, .radius = radius});
 }
 
-/* The least distance of two parallel lines that hold the polygon between them: its width across one of its borders. */
+/* Returns the polygon's smallest width across one of its sides. */
 static float thickness(const SimVec *corner, int corners) {
   float least = REAL_HUGE;
   for (int i = 0; i < corners; i++) {
@@ -92,7 +92,7 @@ static float thickness(const SimVec *corner, int corners) {
   return least;
 }
 
-/* reach: metres that the upper and lower ends are moved outwards. */
+/* Adds a body. reach: metres by which the upper and lower ends move outwards. */
 static void add_body(SimDrawing *drawing, const SimShape *shape, float reach) {
   SimVec corner[SIM_VERTICES];
   float middle = 0;
@@ -103,7 +103,7 @@ static void add_body(SimDrawing *drawing, const SimShape *shape, float reach) {
   add_polygon(drawing, pose_of(shape), corner, shape->vertex_count, edge, sim_draw_body_color(shape));
 }
 
-/* Floor, ceiling, then the walls, which cover the corners between them. */
+/* Adds floor and ceiling, then the walls, which cover the corners. */
 static void add_arena(SimDrawing *drawing, const SimLevel *level) {
   enum { FLOOR, LEFT, RIGHT, CEILING };
   static const int order[SIM_STATIC_POLYGONS] = {FLOOR, CEILING, LEFT, RIGHT};
@@ -113,7 +113,7 @@ static void add_arena(SimDrawing *drawing, const SimLevel *level) {
   }
 }
 
-/* The line runs from the centre to the rim, upwards where the rotation is 0. */
+/* Adds a disc with a line from the centre to the rim, upwards at rotation 0. */
 static void add_circle(SimDrawing *drawing, const SimShape *shape) {
   float half = real_min(0.5f * LINE, EDGE_SHARE * shape->radius), r = shape->radius;
   const SimVec line[] = {{-half, r - half}, {half, r - half}, {half, 0}, {-half, 0}};
@@ -122,8 +122,8 @@ static void add_circle(SimDrawing *drawing, const SimShape *shape) {
   add_polygon(drawing, pose_of(shape), line, 4, 0, SIM_DRAW_BLACK);
 }
 
-/* A revolute joint is a disc, in its motor's colour or white; a fixed one a small square. The place is computed anew:
- * levels carry a cached one that may be stale. */
+/* Adds a joint: a disc in its motor's colour or white if revolute, a small square if fixed. The position is recomputed,
+ * because the cached one of a level may be stale. */
 static void add_joint(SimDrawing *drawing, const SimLevel *level, const SimJoint *joint) {
   const float half = JOINT_RADIUS;
   static const SimVec square[] = {{-1, 1}, {1, 1}, {1, -1}, {-1, -1}};
@@ -138,7 +138,7 @@ static void add_joint(SimDrawing *drawing, const SimLevel *level, const SimJoint
   add_polygon(drawing, pose(at, body.rotation), corner, 4, JOINT_EDGE, SIM_DRAW_WHITE);
 }
 
-/* In the thruster's frame the push goes along x, so the flame lies at negative x. */
+/* Adds a thruster. The push goes along x of its frame, so that the flame lies at negative x. */
 static void add_thruster(SimDrawing *drawing, const SimLevel *level, const SimThruster *thruster, const float *thrust) {
   SimBody body = pose_of(shape_at(level, thruster->shape));
   SimBody at = pose(sim_body_to_world(body, sim_vec(thruster->x, thruster->y)), body.rotation + thruster->rotation);
@@ -164,7 +164,7 @@ void sim_draw_world(const SimLevel *level, const float *thrust, SimDrawing *draw
 
 /* ---- insets ---------------------------------------------------------------------------------------------------- */
 
-/* Unit vector from corner i to the next. */
+/* Returns the unit vector from corner i to the next one. */
 static SimVec direction(const SimDrawItem *item, int i) {
   int next = (i + 1) % item->corners;
   SimVec along = sim_vec(item->x[next] - item->x[i], item->y[next] - item->y[i]);
@@ -175,12 +175,12 @@ bool sim_draw_inset(const SimDrawItem *item, float distance, float x[SIM_DRAW_CO
   int n = item->corners;
   for (int i = 0; i < n; i++) {
     SimVec in = sim_vec_tangent(direction(item, (i + n - 1) % n)), out = sim_vec_tangent(direction(item, i));
-    float stretch = distance / (1 + sim_vec_dot(in, out)); /* to where both moved borders meet */
+    float stretch = distance / (1 + sim_vec_dot(in, out)); /* to the intersection of the two moved sides */
     x[i] = item->x[i] + stretch * (in.x + out.x);
     y[i] = item->y[i] + stretch * (in.y + out.y);
     if (!isfinite(x[i]) || !isfinite(y[i])) return false;
   }
-  for (int i = 0; i < n; i++) { /* a border that turned around has passed the one across */
+  for (int i = 0; i < n; i++) { /* a side that has reversed has passed the opposite one */
     int next = (i + 1) % n;
     if (sim_vec_dot(direction(item, i), sim_vec(x[next] - x[i], y[next] - y[i])) <= 0) return false;
   }
@@ -191,7 +191,7 @@ bool sim_draw_inset(const SimDrawItem *item, float distance, float x[SIM_DRAW_CO
 
 static int label_height(const SimDrawSheet *sheet) { return sheet->labelled ? SIM_DRAW_LABEL_PIXELS : 0; }
 
-/* A single picture without a label has no margin: its side is what was asked for. */
+/* Returns the margin between cells; 0 for a single picture without a label, whose side is exactly the requested one. */
 static int gap(const SimDrawSheet *sheet) {
   return sheet->columns * sheet->rows > 1 || sheet->labelled ? SIM_DRAW_GAP_PIXELS : 0;
 }

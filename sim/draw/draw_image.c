@@ -1,6 +1,6 @@
-/* Drawings as pixels. A cell is painted on a canvas several times as fine and scaled down by averaging, which smooths
- * all borders; libgd, which only this file knows, writes labels and encodes. Bodies may be anywhere: everything is cut
- * to what the canvas shows before it becomes a pixel's number. */
+/* Raster images of drawings. A cell is painted on a canvas several times as fine and scaled down by averaging, which
+ * smooths all edges; libgd, used only in this file, writes labels and encodes. Bodies may be anywhere: coordinates are
+ * clipped to the canvas before they become pixel indices. */
 #include "sim/draw/draw_image.h"
 
 #include <math.h>
@@ -20,8 +20,8 @@ bool sim_draw_image_available(void) { return true; }
 enum { DISC_CORNERS = 128, OUTLINE_MAX = DISC_CORNERS + 4, FINE = 4, FINE_BUT_LARGE = 2, LARGE = 1024 };
 
 typedef struct Canvas {
-  int side, fine;       /* pixels; how many make a pixel of the image, in each direction */
-  uint32_t *pixel;      /* [side][side] from the top, red << 16 | green << 8 | blue as gd has it */
+  int side, fine;       /* pixels; canvas pixels per image pixel in each direction */
+  uint32_t *pixel;      /* [side][side] from the top: red << 16 | green << 8 | blue, as in gd */
 } Canvas;
 
 typedef struct Point { double x, y; } Point;
@@ -33,7 +33,7 @@ static Point to_pixels(const Canvas *canvas, float x, float y) {
                  ((double)SIM_DRAW_BOTTOM + (double)SIM_DRAW_WIDTH - (double)y) * scale};
 }
 
-/* The pixels of row y whose centres lie in the convex outline: *first up to, not with, *end. */
+/* Finds the pixels first .. end - 1 of row y whose centres lie in the convex outline. */
 static void span(const Outline *outline, int side, int y, int *first, int *end) {
   double middle = y + 0.5, least = side, most = 0;
   for (int i = 0; i < outline->count; i++) {
@@ -78,7 +78,7 @@ static void fill_disc(Canvas *canvas, const SimDrawItem *item, float radius, Sim
   fill(canvas, &outline, color);
 }
 
-/* First whole in the edge's colour, then what lies inside the edge. */
+/* Paints the whole item in the edge's colour, then its interior. */
 static void paint_item(Canvas *canvas, const SimDrawItem *item) {
   float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS];
   SimDrawColor outer = item->edge > 0 ? SIM_DRAW_BLACK : item->fill;
@@ -113,7 +113,7 @@ static uint32_t mean(const Canvas *canvas, int left, int top) {
   return (red + area / 2) / area << 16 | (green + area / 2) / area << 8 | (blue + area / 2) / area;
 }
 
-/* Each pixel of `image` from (left, top) is the mean of fine x fine pixels of the canvas. */
+/* Writes the mean of fine x fine canvas pixels to each pixel of `image` from (left, top) on. */
 static void scale_down(const Canvas *canvas, gdImagePtr image, int left, int top) {
   int side = canvas->side / canvas->fine;
   for (int y = 0; y < side; y++)
@@ -121,7 +121,7 @@ static void scale_down(const Canvas *canvas, gdImagePtr image, int left, int top
       gdImageTrueColorPixel(image, left + x, top + y) = (int)mean(canvas, x * canvas->fine, y * canvas->fine);
 }
 
-/* gd's own font has ASCII only; a label ends where its cell does. */
+/* Writes a cell's label. gd's own font has ASCII only; a label is cut at the end of its cell. */
 static void paint_label(gdImagePtr image, const SimDrawSheet *sheet, int cell) {
   gdFontPtr font = gdFontGetSmall();
   unsigned char text[SIM_DRAW_LABEL];
@@ -146,7 +146,7 @@ static int out_of_memory(int width, int height) {
   return core_error(CORE_FAIL, "out of memory for an image of %d x %d pixels", width, height);
 }
 
-/* The sheet as an image of true colours; gdImageDestroy it. */
+/* Renders the sheet as a truecolour image; free it with gdImageDestroy. */
 static int make_image(const SimDrawSheet *sheet, gdImagePtr *image) {
   TRY(sim_draw_sheet_check(sheet));
   int width = sim_draw_sheet_width(sheet), height = sim_draw_sheet_height(sheet);
@@ -159,7 +159,7 @@ static int make_image(const SimDrawSheet *sheet, gdImagePtr *image) {
   return *image ? CORE_OK : out_of_memory(width, height);
 }
 
-/* Takes the bytes, which are NULL when gd's memory was out. */
+/* Appends and frees the bytes; NULL, where gd ran out of memory, is an error. */
 static int append_bytes(void *bytes, int count, CoreText *text) {
   if (!bytes) return core_error(CORE_FAIL, "libgd cannot encode the image");
   core_text_append_bytes(text, bytes, (size_t)count);
@@ -167,7 +167,7 @@ static int append_bytes(void *bytes, int count, CoreText *text) {
   return CORE_OK;
 }
 
-/* Takes the image. */
+/* Encodes and frees the image. */
 static int append_png(gdImagePtr image, CoreText *png) {
   int count = 0;
   void *bytes = gdImagePngPtr(image, &count);
@@ -195,7 +195,7 @@ int sim_draw_rgb(const SimDrawSheet *sheet, uint8_t *rgb) {
   return CORE_OK;
 }
 
-/* Pixels as an image of true colours; gdImageDestroy it. */
+/* Copies pixels to a truecolour image; free it with gdImageDestroy. */
 static int copy_image(const SimDrawPixels *pixels, gdImagePtr *image) {
   const uint8_t *rgb = pixels->rgb;
   *image = gdImageCreateTrueColor(pixels->width, pixels->height);
@@ -219,8 +219,8 @@ enum { BITS_DRAWN = 5, BITS_SEEN = 6, KEYS = 1 << 3 * BITS_SEEN };
 
 struct SimDrawGif {
   CoreText bytes;
-  gdImagePtr before;        /* the last frame: the next one stores only what differs */
-  int16_t nearest[KEYS];    /* palette index of a colour cut to `bits` bits each; -1 unknown yet */
+  gdImagePtr before;        /* last frame: the next one stores only differences */
+  int16_t nearest[KEYS];    /* palette index of a colour reduced to `bits` bits per channel; -1: not computed yet */
   int bits;
   SimDrawColor color[PALETTE];
   int colors;
@@ -236,7 +236,7 @@ static void add_color(SimDrawGif *gif, int red, int green, int blue) {
   gif->color[gif->colors++] = (SimDrawColor){(uint8_t)red, (uint8_t)green, (uint8_t)blue};
 }
 
-/* Every colour of a drawing and its mixtures with black, since nearly all borders are black edges. */
+/* Chooses the drawings' colours and their mixtures with black, since nearly all edges are black. */
 static void choose_drawn_colors(SimDrawGif *gif) {
   const int steps = (PALETTE - 1) / SIM_DRAW_COLORS;
   SimDrawColor pure[SIM_DRAW_COLORS];
@@ -248,7 +248,7 @@ static void choose_drawn_colors(SimDrawGif *gif) {
       add_color(gif, pure[i].red * step / steps, pure[i].green * step / steps, pure[i].blue * step / steps);
 }
 
-/* gd's median cut of the image, and a coarse cube of all colours for what only later frames show. */
+/* Chooses gd's median cut of the image, and a coarse cube of all colours for those that only later frames have. */
 static int choose_seen_colors(SimDrawGif *gif, gdImagePtr image) {
   gdImagePtr cut = gdImageCreatePaletteFromTrueColor(image, 0, PALETTE - CUBE);
   if (!cut) return out_of_memory(gdImageSX(image), gdImageSY(image));
@@ -267,14 +267,14 @@ static void fill_palette(const SimDrawGif *gif, gdImagePtr image) {
     gdImageColorAllocate(image, gif->color[i].red, gif->color[i].green, gif->color[i].blue);
 }
 
-/* The palette's own colours stay exact, the first ones before the others: a drawing's pure ones before mixtures. */
+/* Maps the palette's colours to themselves, the first ones with priority: a drawing's pure colours before mixtures. */
 static void seed_keys(SimDrawGif *gif) {
   for (int i = 0; i < KEYS; i++) gif->nearest[i] = -1;
   for (int i = gif->colors - 1; i >= 0; i--)
     gif->nearest[key_of(gif, gdTrueColor(gif->color[i].red, gif->color[i].green, gif->color[i].blue))] = (int16_t)i;
 }
 
-/* The first pixel of a key decides for all. */
+/* Returns a pixel's palette index. The first pixel of a key decides for all. */
 static int palette_index(SimDrawGif *gif, gdImagePtr frame, int pixel) {
   int16_t *index = &gif->nearest[key_of(gif, pixel)];
   if (*index < 0)
@@ -306,8 +306,8 @@ static bool same_pixels(gdImagePtr a, gdImagePtr b) {
   return true;
 }
 
-/* gd stores what differs from the frame before, but leaves out a frame that does not differ at all: its time would be
- * lost, so its first pixel alone stands for it. */
+/* Appends a frame. gd stores differences from the previous frame, but omits a frame without any, and with it its delay:
+ * such a frame is stored as its first pixel. */
 static int append_frame(SimDrawGif *gif, gdImagePtr frame, int delay_cs) {
   int count = 0;
   if (!gif->before) {
@@ -326,7 +326,7 @@ static int append_frame(SimDrawGif *gif, gdImagePtr frame, int delay_cs) {
   return append_bytes(bytes, count, &gif->bytes);
 }
 
-/* Takes the image. */
+/* Adds a frame and frees the image. */
 static int add_image(SimDrawGif *gif, gdImagePtr image, int delay_cs) {
   int width = gdImageSX(image), height = gdImageSY(image);
   gdImagePtr frame = to_palette(gif, image);

@@ -1,10 +1,10 @@
-/* SVG by hand: every drawing and label is a nested <svg>, which cuts off what lies outside. Labels may hold any bytes,
- * so they are made harmless here. */
+/* SVG writer. Every drawing and label is a nested <svg>, which clips its content. Labels may hold any bytes and are
+ * escaped here. */
 #include "sim/draw/draw_svg.h"
 
 #include <string.h>
 
-/* As XML text: markup is escaped; what XML may not hold (control characters, broken UTF-8) becomes '?'. */
+/* Appends text as XML: markup is escaped; bytes that XML cannot hold (control characters, broken UTF-8) become '?'. */
 static void append_escaped(CoreText *svg, const char *text) {
   bool utf8 = core_text_is_utf8(text);
   for (; *text; text++) {
@@ -19,7 +19,7 @@ static void append_escaped(CoreText *svg, const char *text) {
   }
 }
 
-/* U+FFFE and U+FFFF are well-formed UTF-8 but no XML characters. */
+/* Returns whether text has U+FFFE or U+FFFF, which are well-formed UTF-8 but not XML characters. */
 static bool has_noncharacter(const char *text) { return strstr(text, "\xef\xbf\xbe") || strstr(text, "\xef\xbf\xbf"); }
 
 static void append_label(CoreText *svg, const SimDrawSheet *sheet, int i) {
@@ -43,7 +43,8 @@ static void append_points(CoreText *svg, const float *x, const float *y, int cou
   core_text_append(svg, "\"");
 }
 
-/* A stroke lies half on each side of its line, so the line runs half an edge inside the border. */
+/* Appends an item. A stroke lies half on each side of its line, so that the line runs half an edge inside the
+ * outline. */
 static void append_item(CoreText *svg, const SimDrawItem *item) {
   float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS];
   if (item->corners == 0) {
@@ -63,7 +64,7 @@ static void append_drawing(CoreText *svg, const SimDrawSheet *sheet, int i) {
                     sim_draw_cell_left(sheet, i), sim_draw_cell_top(sheet, i), sheet->pixels, sheet->pixels);
   core_text_appendf(svg, "viewBox=\"%g %g %g %g\">\n", (double)SIM_DRAW_LEFT,
                     (double)-(SIM_DRAW_BOTTOM + SIM_DRAW_WIDTH), (double)SIM_DRAW_WIDTH, (double)SIM_DRAW_WIDTH);
-  /* y goes up in the world */
+  /* y points upwards in the world */
   core_text_append(svg, "<g transform=\"scale(1,-1)\" stroke-linejoin=\"miter\" stroke-miterlimit=\"10\">\n");
   for (int k = 0; k < drawing->count; k++) append_item(svg, &drawing->item[k]);
   core_text_append(svg, "</g>\n</svg>\n");

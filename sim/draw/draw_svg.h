@@ -1,4 +1,4 @@
-/* A sheet of drawings as an SVG document: scales without loss, opens in every browser and drawing program. */
+/* SVG documents of sheets of drawings: vector graphics for browsers and drawing programs. */
 #ifndef SIM_DRAW_SVG_H
 #define SIM_DRAW_SVG_H
 #include "core/text.h"

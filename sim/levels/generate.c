@@ -1,4 +1,4 @@
-/* Random levels for the host: what can be wrong, names, and the draw itself (generate_draw.h). */
+/* Random levels on the host: checks, names, and the draw itself (generate_draw.h). */
 #include "sim/levels/generate.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static const char *size_name(SimSize size) {
 }
 
 static int check_size(SimSize size) {
-  const SimLevel probe = {.name = "random", .size = size}; /* everything inactive: only the size can be at fault */
+  const SimLevel probe = {.name = "random", .size = size}; /* nothing active: only the size can fail the check */
   TRY(sim_level_check(&probe));
   if (size.polygons + size.circles < SIM_STATIC_POLYGONS + 2)
     return core_error(CORE_USAGE,

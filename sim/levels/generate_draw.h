@@ -1,6 +1,6 @@
-/* A whole random level (spec kinetix.md 5.6): in which order parts are added, the choice among several proposals for a
- * part, and the final shuffle, for the host and the GPU. The parts themselves are drawn by generate_shape.h and
- * generate_joint.h. */
+/* Draw of a whole random level (spec kinetix.md 5.6), for the host and the GPU: the order in which parts are added, the
+ * choice among several proposals for a part, and the final shuffle. generate_shape.h and generate_joint.h draw the
+ * parts. */
 #ifndef SIM_GENERATE_DRAW_H
 #define SIM_GENERATE_DRAW_H
 #include "sim/levels/generate_internal.h"
@@ -8,8 +8,8 @@
 #include "sim/physics/model_build.h"
 #include "sim/physics/move.h"
 
-/* SMALL_SHAPES: scenes of at most so many slots get one proposal a part, nothing fixated. HIDDEN_PENALTY: contacts that
- * a hidden joined shape counts as. */
+/* SMALL_SHAPES: levels with at most this many slots get one proposal per part and no fixated shapes. HIDDEN_PENALTY:
+ * contacts charged for a joined shape that would be hidden. */
 enum { SIM_DRAW_PROPOSALS = 8, SIM_DRAW_SMALL_SHAPES = 7, SIM_DRAW_HIDDEN_PENALTY = 10 };
 static const float SIM_DRAW_CONNECTED_CHANCE = 0.35f, SIM_DRAW_FREE_CHANCE = 0.35f, SIM_DRAW_NOTHING_CHANCE = 0.3f;
 static const float SIM_DRAW_THRUSTER_CHANCE = 0.3f;
@@ -22,7 +22,7 @@ typedef struct SimGenerator {
 
 /* ---- how crowded a place is -------------------------------------------------------------------------------------- */
 
-/* A shape as the narrow phase wants it. */
+/* Shape in the form that the narrow phase takes. */
 typedef struct SimSolid {
   SimOutline outline;
   SimVec corner[SIM_VERTICES];
@@ -48,7 +48,8 @@ SIM_CALLED_FN SimSolid sim_generate_solid_of(SimLevel *level, int index) {
   return solid;
 }
 
-/* Contacts between two shapes, the first being earlier in the level. Generated shapes all have modes that meet. */
+/* Returns the number of contacts between two shapes, the first of the lower index. Generated shapes all have colliding
+ * modes. */
 SIM_CALLED_FN int sim_generate_count_contacts(const SimSolid *first, const SimSolid *second) {
   if (!sim_collide_boxes(first->box, second->box)) return 0;
   if (first->circle) return sim_collide_circles(first->body, first->radius, second->body, second->radius).active[0];
@@ -71,8 +72,8 @@ SIM_CALLED_FN void sim_generate_look_at(SimLevel *level, SimScene *scene) {
   }
 }
 
-/* Contacts that shape `added` of `level` has with the scene as it was without it. The reference counts those of the
- * whole scene; all proposals share the others. */
+/* Returns the number of contacts of shape `added` with the scene before it. The reference counts the contacts of the
+ * whole scene; the others are the same for all proposals. */
 SIM_FN int sim_generate_count_new_contacts(const SimScene *scene, SimLevel *level, int added) {
   const SimSolid solid = sim_generate_solid_of(level, added);
   int contacts = 0;
@@ -85,7 +86,7 @@ SIM_FN int sim_generate_count_new_contacts(const SimScene *scene, SimLevel *leve
 
 /* ---- parts ------------------------------------------------------------------------------------------------------- */
 
-/* What kind of shape a proposal is for. */
+/* Constraints on the shape of a proposal. */
 typedef struct SimPart { bool connected, force_revolute, no_fix; } SimPart;
 
 SIM_FN int sim_generate_add_part(SimLevel *level, CoreRandomStream *random, SimPart part, bool *hidden) {
@@ -96,7 +97,7 @@ SIM_FN int sim_generate_add_part(SimLevel *level, CoreRandomStream *random, SimP
   return added;
 }
 
-/* Adds the first of several proposals that is least in the way. */
+/* Adds the first of several proposals with the fewest contacts. */
 SIM_CALLED_FN void sim_generate_propose(SimGenerator *g, SimPart part) {
   SimLevel before, proposal;
   int least = 0x7fffffff;
@@ -112,7 +113,7 @@ SIM_CALLED_FN void sim_generate_propose(SimGenerator *g, SimPart part) {
   for (int i = 0; i < SIM_DRAW_PROPOSALS && least > 0; i++) {
     sim_level_copy(&proposal, &before);
     int added = sim_generate_add_part(&proposal, &g->random, part, &hidden);
-    if (added < 0) return; /* no room for any proposal */
+    if (added < 0) return; /* no proposal fits */
     int crowd = sim_generate_count_new_contacts(&scene, &proposal, added) + (hidden ? SIM_DRAW_HIDDEN_PENALTY : 0);
     if (crowd >= least) continue;
     least = crowd;
@@ -120,7 +121,7 @@ SIM_CALLED_FN void sim_generate_propose(SimGenerator *g, SimPart part) {
   }
 }
 
-/* Green and blue, of which at most one is fixated; then what can be controlled: a motor, a thruster or both. */
+/* Adds green and blue, of which at most one is fixated, then actuators: a motor, a thruster or both. */
 SIM_FN void sim_generate_add_essentials(SimGenerator *g) {
   bool first_moves = sim_generate_chance(&g->random, 0.5f) || g->level->polygon[0].role == SIM_ROLE_BLUE;
   sim_generate_propose(g, (SimPart){.no_fix = first_moves});
@@ -142,7 +143,8 @@ SIM_FN void sim_generate_add_clutter(SimGenerator *g) {
     if (sim_generate_chance(&g->random, SIM_DRAW_THRUSTER_CHANCE)) sim_generate_add_thruster(g->level, &g->random);
 }
 
-/* Green keeps to the left and blue to the right when they are drawn: half of the levels have it the other way. */
+/* Exchanges green and blue in half of the levels, because green is drawn towards the left and blue towards the
+ * right. */
 SIM_FN void sim_generate_swap_green_and_blue(SimLevel *level) {
   for (int i = 0; i < level->size.polygons + level->size.circles; i++) {
     SimShape *shape = sim_generate_shape(level, i);
@@ -153,12 +155,12 @@ SIM_FN void sim_generate_swap_green_and_blue(SimLevel *level) {
 
 /* ---- the order of slots ------------------------------------------------------------------------------------------ */
 
-/* A uniform order of `count` slots; order[i] is the slot whose content comes to i. */
+/* Draws a uniform permutation of `count` slots; order[i] is the old slot of slot i. */
 SIM_FN void sim_generate_draw_order(uint64_t seed, uint32_t number, uint32_t kind, int count, uint32_t *order) {
   core_random_permutation(seed, CORE_RANDOM_LEVEL, number, SIM_GENERATE_PERMUTE + kind, order, (uint32_t)count);
 }
 
-/* Shuffles the slots of each kind (the statics stay) with all indices that name them. */
+/* Shuffles the slots of each kind, except the statics, and remaps all indices. */
 SIM_CALLED_FN void sim_generate_shuffle(SimLevel *level, uint64_t seed, uint32_t number) {
   SimLevel old;
   const int polygons = level->size.polygons, circles = level->size.circles;
@@ -192,8 +194,8 @@ SIM_CALLED_FN void sim_generate_shuffle(SimLevel *level, uint64_t seed, uint32_t
 
 /* ---- the level --------------------------------------------------------------------------------------------------- */
 
-/* Level `number` of `seed` as generate.h says, but for its name, which stays empty. The size must be one that levels
- * can have (sim_generate_level asks). */
+/* Draws level `number` of `seed` as generate.h defines it, with an empty name. The size must be valid
+ * (sim_generate_level checks it). */
 SIM_CALLED_FN void sim_generate_draw(SimSize size, uint64_t seed, uint32_t number, SimLevel *level) {
   const float floor_roles[4] = {0.9f, 0, 0.02f, 0.08f}; /* normal, green, blue, red */
   SimGenerator g = {level, core_random_stream(seed, CORE_RANDOM_LEVEL, number, SIM_GENERATE_LEVEL),

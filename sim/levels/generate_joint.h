@@ -1,21 +1,21 @@
-/* A random shape on a random joint (spec kinetix.md 5.4): which shape it is joined to, where, with what motor; and
- * whether the two would hide each other. For the host and the GPU; see generate_shape.h. */
+/* Draw of a random shape on a random joint (spec kinetix.md 5.4): the target shape, anchors, motor, and whether one of
+ * the two would hide the other. For the host and the GPU; see generate_shape.h. */
 #ifndef SIM_GENERATE_JOINT_H
 #define SIM_GENERATE_JOINT_H
 #include "sim/levels/generate_shape.h"
 
 static const float SIM_DRAW_FIXATED_TARGET = 0.05f;      /* weight of a fixated shape as a target */
-static const int SIM_DRAW_REVOLUTE_FIRST = 2;            /* so many joints are revolute before any is fixed */
+static const int SIM_DRAW_REVOLUTE_FIRST = 2;            /* number of joints that are revolute before any is fixed */
 static const float SIM_DRAW_REVOLUTE_CHANCE = 0.5f, SIM_DRAW_MOTOR_CHANCE = 0.8f, SIM_DRAW_LIMIT_CHANCE = 0.4f;
 static const float SIM_DRAW_SPEED_MIN = 0.4f, SIM_DRAW_SPEED_MAX = 3;
+/* Wheels have less power than other motors: stronger ones overshoot (spec 2.6). */
 static const float SIM_DRAW_POWER_MIN = 1, SIM_DRAW_POWER_MAX = 3, SIM_DRAW_WHEEL_POWER = 1;
-/* Stronger wheels over-correct (spec 2.6). */
-static const float SIM_DRAW_VISIBLE_MIN = 0.05f;         /* metres of one shape that stick out of the other */
+static const float SIM_DRAW_VISIBLE_MIN = 0.05f;         /* metres by which one shape must reach out of the other */
 
 /* ---- the target ------------------------------------------------------------------------------------------------ */
 
-/* How likely each shape is as a target: never a static, rarely a fixated one, a rectangle with up to one joint more, a
- * disc only without any. */
+/* Writes each shape's weight as a target: none for a static, little for a fixated shape; a rectangle may have one joint
+ * already, a disc none. */
 SIM_FN void sim_generate_weigh_targets(SimLevel *level, float weights[SIM_MAX_SHAPES]) {
   int degree[SIM_MAX_SHAPES] = {0}, shapes = level->size.polygons + level->size.circles;
   for (int i = 0; i < level->size.joints; i++) {
@@ -37,8 +37,8 @@ SIM_FN float sim_generate_sum(const float *weights, int count) {
   return total;
 }
 
-/* One of the shapes first .. first + count - 1 by its weight. Where all weights are 0 any active one may be it, the
- * four statics among the polygons included, as in the reference. */
+/* Picks one of the shapes first .. first + count - 1 by weight. If all weights are 0, picks any active one, the four
+ * statics among the polygons included, as the reference does. */
 SIM_CALLED_FN int sim_generate_pick_target(CoreRandomStream *random, SimLevel *level, float *weights, int first,
                                            int count) {
   if (sim_generate_sum(weights + first, count) == 0)
@@ -46,7 +46,8 @@ SIM_CALLED_FN int sim_generate_pick_target(CoreRandomStream *random, SimLevel *l
   return first + sim_generate_pick(random, weights + first, count);
 }
 
-/* Target's global index; *new_rect: is the new shape to be a rectangle? Never two discs. */
+/* Picks the target and returns its global index. *new_rect: whether the new shape is a rectangle. Never joins two
+ * discs. */
 SIM_CALLED_FN int sim_generate_draw_kinds(CoreRandomStream *random, SimLevel *level, bool *new_rect) {
   float weights[SIM_MAX_SHAPES];
   int polygons = level->size.polygons, circles = level->size.circles, rects = 0;
@@ -62,7 +63,8 @@ SIM_CALLED_FN int sim_generate_draw_kinds(CoreRandomStream *random, SimLevel *le
                      : sim_generate_pick_target(random, level, weights, polygons, circles);
 }
 
-/* May a shape joined to one of `target` role take `role`? None that would end the episode at once. */
+/* Returns whether a shape joined to one of role `target` may have `role`: not if the pair would end the episode at
+ * once. */
 SIM_FN float sim_generate_allowed(int target, int role) {
   if (target == SIM_ROLE_NORMAL || role == SIM_ROLE_NORMAL) return 1;
   return target == role;
@@ -70,13 +72,13 @@ SIM_FN float sim_generate_allowed(int target, int role) {
 
 /* ---- the joint ------------------------------------------------------------------------------------------------- */
 
-/* Joints are on a disc's centre, anywhere on a rectangle. */
+/* Draws an anchor: the centre of a disc, any point of a rectangle. */
 SIM_FN SimVec sim_generate_draw_anchor(CoreRandomStream *random, const SimShape *shape, bool circle) {
   return circle ? sim_vec(0, 0) : sim_generate_point_on_polygon(random, shape);
 }
 
-/* Motor and limits of a revolute joint. Its rest angle is 0 whatever the shapes' angles are, so limits may be violated
- * at the start. */
+/* Draws motor and limits of a revolute joint. Its rest angle is 0 whatever the shapes' angles are, so that limits may
+ * be violated at the start. */
 SIM_FN void sim_generate_draw_motor(CoreRandomStream *random, bool rects, SimJoint *joint) {
   joint->motor_on = sim_generate_chance(random, SIM_DRAW_MOTOR_CHANCE);
   joint->motor_speed = core_random_uniform(random, SIM_DRAW_SPEED_MIN, SIM_DRAW_SPEED_MAX);
@@ -88,7 +90,7 @@ SIM_FN void sim_generate_draw_motor(CoreRandomStream *random, bool rects, SimJoi
   joint->max_rotation = core_random_uniform(random, 0, REAL_PI);
 }
 
-/* Draws the rest of `joint`, whose ends and anchors are set. */
+/* Draws the remaining fields of `joint`, whose shapes and anchors are set. */
 SIM_CALLED_FN void sim_generate_draw_joint(CoreRandomStream *random, SimLevel *level, bool force_revolute,
                                            SimJoint *joint) {
   int revolute = 0;
@@ -105,7 +107,7 @@ SIM_CALLED_FN void sim_generate_draw_joint(CoreRandomStream *random, SimLevel *l
 
 /* ---- are both to be seen? -------------------------------------------------------------------------------------- */
 
-/* From a point on a rectangle to its nearest side and to its farthest corner. */
+/* Distances from a point of a rectangle to its nearest side and to its farthest corner. */
 SIM_FN float sim_generate_nearest_side(const SimShape *rect, SimVec at) {
   SimVec half = sim_generate_half_extents(rect);
   return real_min(half.x - real_abs(at.x), half.y - real_abs(at.y));
@@ -116,7 +118,7 @@ SIM_FN float sim_generate_farthest_corner(const SimShape *rect, SimVec at) {
   return real_sqrt(x * x + y * y);
 }
 
-/* Does `small`, joined to `big`, reach out of it in some position? A disc's joint is on its centre. */
+/* Returns whether `small`, joined to `big`, reaches out of it at some angle. A disc's joint is at its centre. */
 SIM_FN bool sim_generate_reaches_out(const SimShape *small, bool small_circle, SimVec small_at, const SimShape *big,
                                      bool big_circle, SimVec big_at) {
   float reach = small_circle ? small->radius : sim_generate_farthest_corner(small, small_at);
@@ -124,8 +126,8 @@ SIM_FN bool sim_generate_reaches_out(const SimShape *small, bool small_circle, S
   return reach > cover + SIM_DRAW_VISIBLE_MIN;
 }
 
-/* The reference hands over the anchors in the joint's order (a, b), but the shapes as new and old: the anchors are
- * exchanged whenever the new shape has the larger index. */
+/* Checks that each shape can be seen beside the other. The reference passes the anchors in the joint's order (a, b)
+ * but the shapes as new and target: anchors are exchanged whenever the new shape has the larger index. */
 SIM_CALLED_FN bool sim_generate_are_both_visible(SimLevel *level, int added, int target, const SimJoint *joint) {
   const SimShape *first = sim_generate_shape(level, added), *second = sim_generate_shape(level, target);
   bool first_circle = sim_generate_is_circle(level, added), second_circle = sim_generate_is_circle(level, target);
@@ -144,7 +146,7 @@ SIM_FN bool sim_generate_has_target(const SimLevel *level) {
   return false;
 }
 
-/* A new shape of random size and angle, its point *own on the target's point *at. */
+/* Adds a shape of random size and angle with its point *own on the target's point *at. */
 SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *random, int target, bool rect,
                                            SimVec *own, SimVec *at) {
   int index = rect ? sim_generate_free_polygon(level) : level->size.polygons + sim_generate_free_circle(level);
@@ -163,8 +165,8 @@ SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *ra
   return index;
 }
 
-/* A shape joined to one that is there; gives its global index or -1 (spec 5.4). *visible: could both be seen however
- * they turn around the joint? May be NULL. */
+/* Adds a shape joined to an existing one (spec 5.4); returns its global index, or -1. *visible: whether each of the two
+ * can be seen beside the other at some angle of the joint; may be NULL. */
 SIM_CALLED_FN int sim_generate_add_connected(SimLevel *level, CoreRandomStream *random, bool force_revolute,
                                              bool *visible) {
   int slot = sim_generate_free_joint(level);

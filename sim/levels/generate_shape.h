@@ -1,28 +1,29 @@
-/* Random parts of a level: sizes, roles and points, a free shape, a thruster (spec kinetix.md 5.2, 5.3, 5.5), for the
- * host and the GPU. Shapes on joints are generate_joint.h's, whole levels generate_draw.h's.
+/* Draws of a level's parts: sizes, roles and points, a free shape, a thruster (spec kinetix.md 5.2, 5.3, 5.5), for the
+ * host and the GPU. generate_joint.h draws shapes on joints, generate_draw.h whole levels.
  *
- * What a draw decides comes from `random`, in a fixed order; arithmetic is float32 with the sines of real.h. A function
- * that adds something takes the first free slot. Where there is none, or nothing to attach to, it leaves the level as
- * it is and says so. */
+ * All draws take from `random` in a fixed order; arithmetic is float32 with the sines of real.h. Functions that add a
+ * part use the first free slot. If there is none, or no shape to attach to, they leave the level unchanged and report
+ * it. */
 #ifndef SIM_GENERATE_SHAPE_H
 #define SIM_GENERATE_SHAPE_H
 #include "core/random.h"
 #include "sim/physics/level_build.h"
 #include "sim/physics/model.h"
 
-/* The arena, in metres; the floor's top. */
+/* Side of the arena and height of the floor, in metres. */
 #define SIM_GENERATE_ARENA 5.0f
 #define SIM_GENERATE_FLOOR 0.4f
 
 static const float SIM_DRAW_RECT_HALF_MIN = 0.05f, SIM_DRAW_RECT_HALF_MAX = 0.353553391f; /* 1 / (2 sqrt 2) */
 static const float SIM_DRAW_RADIUS_MIN = 0.1f, SIM_DRAW_RADIUS_MAX = 0.4f;
-static const float SIM_DRAW_LONG_CHANCE = 0.3f, SIM_DRAW_LONG_SCALE = 2;  /* one of a rectangle's sides */
-static const float SIM_DRAW_SIDE_CHANCE = 0.5f; /* green kept to the left half, blue to the right one */
+static const float SIM_DRAW_LONG_CHANCE = 0.3f, SIM_DRAW_LONG_SCALE = 2;  /* of one of a rectangle's sides */
+static const float SIM_DRAW_SIDE_CHANCE = 0.5f; /* green in the left half, blue in the right one */
 static const float SIM_DRAW_FIX_CHANCE = 0.02f, SIM_DRAW_FIX_CHANCE_PER_KG = 4;
-static const float SIM_DRAW_FIX_LOW_CHANCE = 0.6f; /* a fixated shape with a role is moved to the lower half */
+static const float SIM_DRAW_FIX_LOW_CHANCE = 0.6f; /* a fixated shape with a role goes to the lower half */
 static const float SIM_DRAW_SQRT_2 = 1.41421356f;
 
-/* Half sides of a rectangle, radius of a disc. Both are always set: the reference measures a shape by all of them. */
+/* Half extents of a rectangle and radius of a disc. All are always set: the reference measures a shape by all of
+ * them. */
 typedef struct SimDimensions { float half_x, half_y, radius; } SimDimensions;
 
 /* ---- draws ----------------------------------------------------------------------------------------------------- */
@@ -31,11 +32,12 @@ SIM_FN bool sim_generate_chance(CoreRandomStream *random, float probability) {
   return core_random_unit(core_random_next(random)) < probability;
 }
 
-/* Index drawn in proportion to weights of 0 and more; 0 when all are 0 (the reference's rule). */
+/* Picks an index with probability proportional to its weight >= 0; returns 0 if all weights are 0 (the reference's
+ * rule). */
 SIM_CALLED_FN int sim_generate_pick(CoreRandomStream *random, const float *weights, int count) {
   float total = 0, sum = 0;
   for (int i = 0; i < count; i++) total += weights[i];
-  float reach = total * (1 - core_random_unit(core_random_next(random))); /* above 0, so weights of 0 never win */
+  float reach = total * (1 - core_random_unit(core_random_next(random))); /* above 0, so that weights of 0 never win */
   for (int i = 0; i < count; i++) {
     sum += weights[i];
     if (sum >= reach) return i;
@@ -43,7 +45,7 @@ SIM_CALLED_FN int sim_generate_pick(CoreRandomStream *random, const float *weigh
   return 0;
 }
 
-/* Half sides of a rectangle, radius of a disc. Both are always set: the reference measures a shape by all of them. */
+/* Draws half extents of a rectangle or the radius of a disc, with the minimum for the others. */
 SIM_CALLED_FN SimDimensions sim_generate_dimensions(CoreRandomStream *random, bool rect) {
   SimDimensions d = {SIM_DRAW_RECT_HALF_MIN, SIM_DRAW_RECT_HALF_MIN, SIM_DRAW_RADIUS_MIN};
   if (rect) {
@@ -59,7 +61,7 @@ SIM_CALLED_FN SimDimensions sim_generate_dimensions(CoreRandomStream *random, bo
   return d;
 }
 
-/* Active shapes with a role, statics included. */
+/* Returns the number of active shapes with a role, statics included. */
 SIM_FN int sim_generate_count_role(const SimLevel *level, int role) {
   int count = 0;
   for (int i = 0; i < level->size.polygons; i++) count += level->polygon[i].active && level->polygon[i].role == role;
@@ -67,7 +69,8 @@ SIM_FN int sim_generate_count_role(const SimLevel *level, int role) {
   return count;
 }
 
-/* Green and blue first, then normal, or red while there is none. `allowed`: a factor for each of the four roles. */
+/* Draws a role: green and blue first, then normal, or red while there is none. allowed: factor for each of the four
+ * roles. */
 SIM_CALLED_FN int sim_generate_role(CoreRandomStream *random, const SimLevel *level, const float *allowed) {
   bool green = sim_generate_count_role(level, SIM_ROLE_GREEN) > 0;
   bool blue = sim_generate_count_role(level, SIM_ROLE_BLUE) > 0;
@@ -78,7 +81,7 @@ SIM_CALLED_FN int sim_generate_role(CoreRandomStream *random, const SimLevel *le
   return sim_generate_pick(random, weights, 4);
 }
 
-/* Half extents of a polygon's vertices. */
+/* Returns the half extents of a polygon's vertices. */
 SIM_CALLED_FN SimVec sim_generate_half_extents(const SimShape *polygon) {
   const float *x = polygon->vertex_x, *y = polygon->vertex_y;
   SimBox box = {x[0], x[0], y[0], y[0]};
@@ -91,8 +94,8 @@ SIM_CALLED_FN SimVec sim_generate_half_extents(const SimShape *polygon) {
   return sim_vec((box.right - box.left) / 2, (box.top - box.bottom) / 2);
 }
 
-/* Uniform in the bounding box of a polygon's vertices.
- * A polygon's vertices have their mean, not their box's middle, at the origin. */
+/* Draws a point uniformly in the bounding box of a polygon's vertices. The origin is the mean of the vertices, not the
+ * centre of the box. */
 SIM_CALLED_FN SimVec sim_generate_point_on_polygon(CoreRandomStream *random, const SimShape *polygon) {
   SimVec half = sim_generate_half_extents(polygon);
   float left = polygon->vertex_x[0], bottom = polygon->vertex_y[0];
@@ -104,7 +107,7 @@ SIM_CALLED_FN SimVec sim_generate_point_on_polygon(CoreRandomStream *random, con
   return sim_vec(x, core_random_uniform(random, bottom, bottom + 2 * half.y));
 }
 
-/* Denser towards the centre, as the reference draws it. */
+/* Draws a point with more density towards the centre, as the reference does. */
 SIM_FN SimVec sim_generate_point_on_circle(CoreRandomStream *random, float radius) {
   float distance = core_random_uniform(random, 0, radius);
   RealSinCos turn = real_sin_cos(core_random_uniform(random, 0, 2 * REAL_PI));
@@ -113,7 +116,7 @@ SIM_FN SimVec sim_generate_point_on_circle(CoreRandomStream *random, float radiu
 
 /* ---- slots and bodies ------------------------------------------------------------------------------------------ */
 
-/* A free slot's index, -1 when all are in use. */
+/* Return the index of a free slot; -1: all are in use. */
 SIM_FN int sim_generate_free_polygon(const SimLevel *level) {
   for (int i = 0; i < level->size.polygons; i++)
     if (!level->polygon[i].active) return i;
@@ -140,21 +143,21 @@ SIM_FN int sim_generate_free_thruster(const SimLevel *level) {
 
 SIM_FN bool sim_generate_is_circle(const SimLevel *level, int index) { return index >= level->size.polygons; }
 
-/* The shape with a global index, and whether that is a circle's. */
+/* Return the shape with a global index, and whether it is a circle. */
 SIM_FN SimShape *sim_generate_shape(SimLevel *level, int index) {
   return sim_generate_is_circle(level, index) ? &level->circle[index - level->size.polygons] : &level->polygon[index];
 }
 
-/* Where a point of a body lies in the world. */
+/* Transforms a point from the body frame to the world. */
 SIM_CALLED_FN SimVec sim_generate_to_world(const SimShape *shape, SimVec local) {
   RealSinCos turn = real_sin_cos(shape->rotation);
   return sim_vec_add(sim_vec(shape->x, shape->y), sim_vec_rotate(turn.sine, turn.cosine, local));
 }
 
-/* A resting body at the origin; its masses wait for sim_level_recompute_mass. */
+/* Returns a resting body at the origin; sim_level_recompute_mass sets its masses. */
 SIM_CALLED_FN SimShape sim_generate_body(SimDimensions d, bool rect, int role) {
   SimShape shape = {
-    .inverse_mass = 1, .inverse_inertia = 1, /* anything but 0, which would mean fixated */
+    .inverse_mass = 1, .inverse_inertia = 1, /* nonzero: 0 would mean fixated */
     .density = 1, .friction = 1, .collision_mode = 1, .role = role, .radius = d.radius, .active = true,
   };
   if (!rect) return shape;
@@ -168,7 +171,7 @@ SIM_CALLED_FN SimShape sim_generate_body(SimDimensions d, bool rect, int role) {
 
 /* ---- a free shape (spec 5.3) ----------------------------------------------------------------------------------- */
 
-/* Inside the arena however it is turned; with even chance in the half that its role prefers. */
+/* Draws a position inside the arena at any rotation; with probability 0.5 in the half that the role prefers. */
 SIM_FN SimVec sim_generate_place(CoreRandomStream *random, SimDimensions d, int role) {
   const float half_arena = SIM_GENERATE_ARENA / 2;
   float largest = real_max(real_max(SIM_DRAW_SQRT_2 * d.half_x, SIM_DRAW_SQRT_2 * d.half_y), d.radius);
@@ -181,7 +184,7 @@ SIM_FN SimVec sim_generate_place(CoreRandomStream *random, SimDimensions d, int 
   return sim_vec(x, core_random_uniform(random, largest + SIM_GENERATE_FLOOR, SIM_GENERATE_ARENA - largest));
 }
 
-/* Heavy shapes are likely to be fixated; those with a role are then mostly low, even if that is inside the floor. */
+/* Fixates heavy shapes with greater probability; those with a role then usually go low, even into the floor. */
 SIM_FN void sim_generate_fixation(CoreRandomStream *random, SimShape *shape) {
   const float half_arena = SIM_GENERATE_ARENA / 2;
   const float chance = SIM_DRAW_FIX_CHANCE + SIM_DRAW_FIX_CHANCE_PER_KG / shape->inverse_mass;
@@ -191,7 +194,7 @@ SIM_FN void sim_generate_fixation(CoreRandomStream *random, SimShape *shape) {
   if (low && shape->y >= half_arena) shape->y -= half_arena;
 }
 
-/* A shape on its own, sometimes fixated unless no_fix; gives its global index or -1 (spec 5.3). */
+/* Adds a free shape, sometimes fixated unless no_fix (spec 5.3); returns its global index, or -1. */
 SIM_CALLED_FN int sim_generate_add_shape(SimLevel *level, CoreRandomStream *random, bool no_fix) {
   const float any_role[4] = {1, 1, 1, 1};
   int polygon = sim_generate_free_polygon(level), circle = sim_generate_free_circle(level);
@@ -214,7 +217,7 @@ SIM_CALLED_FN int sim_generate_add_shape(SimLevel *level, CoreRandomStream *rand
 
 /* ---- a thruster (spec 5.5) ------------------------------------------------------------------------------------- */
 
-/* A thruster on a shape that can move (spec 5.5). */
+/* Adds a thruster to a shape that can move (spec 5.5). */
 SIM_CALLED_FN bool sim_generate_add_thruster(SimLevel *level, CoreRandomStream *random) {
   const float aligned_chance = 0.8f, power_per_kg = 2;
   float weights[SIM_MAX_SHAPES], total = 0;

@@ -1,6 +1,6 @@
-/* The fields of shapes, joints and thrusters in a level file (spec kinetix.md 4), for level_read.c and level_write.c.
- * Not here, because the reference's loader ignores them or the slot has another value at a start: highlighted,
- * acc_impulse, acc_r_impulse. */
+/* Fields of shapes, joints and thrusters in a level file (spec kinetix.md 4), for level_read.c and level_write.c.
+ * Absent, because the reference's loader ignores them or starts with other values: highlighted, acc_impulse,
+ * acc_r_impulse. */
 #include "sim/levels/level_fields_internal.h"
 
 #define ONE(type, key, kind, member) {key, kind, offsetof(type, member), 0}

@@ -1,4 +1,4 @@
-/* The lists of level_list.h. */
+/* Lists of level_list.h. */
 #include "sim/levels/level_list.h"
 
 #include <stddef.h>

@@ -1,7 +1,6 @@
-/* Level files: Kinetix JSON (spec kinetix.md 4) into SimLevel. A level file is hostile until read: types, presence and
- * size are checked here, meaning (indices, outlines, masses) by level.c; every message carries the file and the JSON
- * path. Ignored as the reference's loader ignores them: collision matrix, manifolds, accumulators, gravity,
- * env_params. */
+/* Reader of level files: Kinetix JSON (spec kinetix.md 4) to SimLevel. A level file is untrusted: types, presence and
+ * size are checked here, meaning (indices, outlines, masses) in level.c; every message names the file and the JSON
+ * path. Ignored, as by the reference's loader: collision matrix, manifolds, accumulators, gravity, env_params. */
 #include <errno.h>
 #include "core/json.h"
 #include <limits.h>
@@ -15,7 +14,7 @@
 #include "sim/levels/level_set.h"
 #include "sim/physics/level_internal.h"
 
-/* JSON paths: of an entity, of a member of it, of a member of that. */
+/* Lengths of JSON paths: of an entity, of its member, of a member of that. */
 enum { FILE_BYTES_MAX = 8 << 20, ENTITY_PATH = 64, MEMBER_PATH = 96, INNER_PATH = 128 };
 
 /* ---- one value ------------------------------------------------------------------------------------------------- */
@@ -26,7 +25,7 @@ static const char *type_name(const json_t *value) {
   return names[json_typeof(value)];
 }
 
-/* `at` is the JSON path of `object` ("env_state.joint[2]"; "" for the top). */
+/* Reads a member of `object`. at: JSON path of the object ("env_state.joint[2]"; "" for the top). */
 static int get(const char *path, const char *at, const json_t *object, const char *key, const json_t **value) {
   if (!json_is_object(object))
     return core_error(CORE_USAGE, "%s: %s: expected an object, found %s", path, at[0] ? at : "top", type_name(object));
@@ -68,7 +67,7 @@ static int get_bool(const char *path, const char *at, const json_t *object, cons
   return CORE_OK;
 }
 
-/* Vectors are objects with the keys "0" and "1". */
+/* Reads a vector: an object with the keys "0" and "1". */
 static int get_pair(const char *path, const char *at, const json_t *object, const char *key, float *x, float *y) {
   const json_t *value = NULL;
   char inner[INNER_PATH];
@@ -121,8 +120,8 @@ static int read_entities(const char *path, const json_t *state, const char *key,
   return CORE_OK;
 }
 
-/* Unused slots of published files hold leftovers (a thruster_binding of 3): nobody looks at them, but they are array
- * indices, so they become 0. */
+/* Clears unused slots. Published files have leftovers there (a thruster_binding of 3); nothing reads them, but they are
+ * array indices. */
 static void clear_leftovers(SimLevel *level) {
   int shapes = level->size.polygons + level->size.circles;
   for (int i = 0; i < level->size.joints; i++) {
@@ -163,7 +162,8 @@ static int read_size(const char *path, const json_t *top, SimSize *size) {
   return CORE_OK;
 }
 
-/* "m/h0_unicycle" for .../m/h0_unicycle.json: the folders s, m and l hold levels of the same name. */
+/* Derives the level's name: "m/h0_unicycle" for .../m/h0_unicycle.json, because the folders s, m and l hold levels of
+ * the same name. */
 static int level_name(const char *path, char *name, size_t capacity) {
   const char *base = strrchr(path, '/'), *dot;
   base = base ? base + 1 : path;
@@ -186,7 +186,7 @@ static int parse_json(const char *path, const char *data, size_t bytes, json_t *
   return CORE_OK;
 }
 
-/* A later version of the format may say so ... */
+/* Rejects files that declare a later version of the format. */
 static int check_version(const char *path, const json_t *top) {
   int version = 0;
   if (!json_object_get(top, "level_version")) return CORE_OK;
@@ -196,7 +196,7 @@ static int check_version(const char *path, const json_t *top) {
                     version, SIM_LEVEL_VERSION);
 }
 
-/* ... or have something in the world that is not known here and would be missing. */
+/* Rejects files with entities that this version does not know and would drop. */
 static int check_known(const char *path, const json_t *state) {
   static const char *const known[] = {"polygon", "circle", "joint", "thruster", "collision_matrix", "acc_rr_manifolds",
                                       "acc_cr_manifolds", "acc_cc_manifolds", "gravity"};
@@ -227,7 +227,7 @@ static int read_level(const char *path, const json_t *top, SimLevel *level) {
                     sizeof(SimThruster)));
   TRY(check_known(path, state));
   clear_leftovers(level);
-  level->gravity_y = -9.81f; /* the reference's loader keeps its own, whatever the file says */
+  level->gravity_y = -9.81f; /* the reference's loader uses its own gravity, whatever the file says */
   snprintf(where, sizeof where, "%s: env_state.", path);
   return sim_level_check_at(level, where);
 }

@@ -1,5 +1,5 @@
-/* Sets of level files for env.levels: folders, files, shuffled files and Kinetix' lists, joined by '+'. All levels of a
- * set get the slots of the largest, so that they share a batch. */
+/* Sets of levels for env.levels: folders, files, shuffled files and Kinetix' lists, joined by '+'. All levels of a set
+ * get the slots of the largest, so that they can share a batch. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include "sim/levels/level_set.h"
 #include "sim/physics/level.h"
 
-/* A set that is being read. */
+/* State of reading a set. */
 typedef struct Reader {
   SimLevelSet *set;
   size_t capacity;
@@ -23,7 +23,7 @@ static bool is_folder(const char *path) {
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* A place for the next level; it counts once the level is good. */
+/* Returns memory for the next level; the caller counts it once the level is valid. */
 static SimLevel *next_level(Reader *reader) {
   SimLevelSet *set = reader->set;
   if ((size_t)set->count == reader->capacity) {
@@ -49,7 +49,7 @@ static int add_file(Reader *reader, const char *path) {
   return keep_level(reader, path);
 }
 
-/* Is this "x.permute3" or "x.permute3.json"? Then file: "x.json", and number: 3. */
+/* Returns whether path is "x.permute3" or "x.permute3.json"; then sets file to "x.json" and number to 3. */
 static bool is_permuted(const char *path, char file[CORE_PATH_MAX], int64_t *number) {
   static const char mark[] = ".permute";
   char digits[16];
@@ -62,7 +62,7 @@ static bool is_permuted(const char *path, char file[CORE_PATH_MAX], int64_t *num
     return false;
   memcpy(digits, first, length);
   digits[length] = '\0';
-  const bool suffixed = before >= 5 && memcmp(at - 5, ".json", 5) == 0; /* also "x.json.permute3" */
+  const bool suffixed = before >= 5 && memcmp(at - 5, ".json", 5) == 0; /* also accepts "x.json.permute3" */
   return core_text_to_int(digits, number) && *number <= UINT32_MAX &&
          snprintf(file, CORE_PATH_MAX, "%.*s.json", (int)(before - (suffixed ? 5 : 0)), path) < CORE_PATH_MAX;
 }
@@ -79,7 +79,7 @@ static int add_permuted(Reader *reader, const char *file, int64_t number) {
   return keep_level(reader, file);
 }
 
-/* The level files of a folder and of its sub-folders s, m, l (as the published levels lie), sorted. */
+/* Adds the level files of a folder and of its sub-folders s, m, l (the published layout), sorted by name. */
 static int add_folder(Reader *reader, const char *folder, bool sized) {
   char **names = NULL, path[CORE_PATH_MAX];
   size_t count = 0;
@@ -120,7 +120,7 @@ static bool is_listed(const char *name) {
   return false;
 }
 
-/* One of Kinetix' own levels by its name in the lists: "s/h0_weak_thrust". */
+/* Adds one of Kinetix' levels by its name in the lists: "s/h0_weak_thrust". */
 static int add_listed(Reader *reader, const char *name) {
   char path[CORE_PATH_MAX];
   if (!reader->kinetix[0])
@@ -179,7 +179,7 @@ int sim_level_set_read(const char *levels, const char *kinetix, SimLevelSet *set
   *set = (SimLevelSet){0};
   if (!levels[0])
     return core_error(CORE_USAGE, "env.levels is empty; name a directory of level files, or files joined by '+'");
-  bool one = core_files_exists(levels); /* so that a path may hold a '+' */
+  bool one = core_files_exists(levels); /* an existing file first, so that a path may contain '+' */
   TRY_GOTO(code, failed, one ? add_path(&reader, levels) : add_paths(&reader, levels));
   TRY_GOTO(code, failed, expand_all(set));
   return CORE_OK;

@@ -1,6 +1,6 @@
-/* Levels as Kinetix JSON: what level_read.c reads, in the order of the same table of fields. Numbers have all digits
- * that a float32 needs, whatever the locale. Left out, because no reader of ours looks at it: the collision matrix,
- * manifolds and parameters of the engine. */
+/* Writer of Kinetix JSON, in the order of the table of fields that level_read.c shares. Numbers have all digits that a
+ * float32 needs, whatever the locale. Omitted, because the reader ignores them: collision matrix, manifolds and engine
+ * parameters. */
 #include <math.h>
 
 #include "sim/levels/level_fields_internal.h"
@@ -8,7 +8,7 @@
 
 static void append_real(CoreText *json, float value) {
   char number[32];
-  bool negative_zero = value == 0 && signbit(value); /* "-0" would be read as a whole number, which has no sign */
+  bool negative_zero = value == 0 && signbit(value); /* "-0" would be read as an integer, which has no sign */
   core_text_append(json, negative_zero ? "-0.0" : core_text_from_real((double)value, number));
 }
 

@@ -1,5 +1,5 @@
-/* The kit of morphology_internal.h. Arithmetic in float32 with sines from real.h, so that a level is the same bits
- * everywhere. */
+/* Builder functions of morphology_internal.h. Arithmetic is float32 with sines from real.h, so that a level has the
+ * same bits on every machine. */
 #include "sim/levels/morphology_internal.h"
 
 SimBuilder sim_builder_start(SimLevel *level, SimSize size, bool corrected, uint32_t index, uint32_t attempt) {
@@ -29,7 +29,7 @@ SimShape *sim_builder_shape(SimBuilder *builder, int index) {
   return index < level->size.polygons ? &level->polygon[index] : &level->circle[index - level->size.polygons];
 }
 
-/* Anything but 0, which would mean fixated; recomputed once the body is complete. */
+/* Marks a shape as moving: nonzero, because 0 would mean fixated; recomputed once the body is complete. */
 static void set_moving(SimShape *shape) {
   shape->active = true;
   shape->inverse_mass = shape->inverse_inertia = 1;

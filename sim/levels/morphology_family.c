@@ -1,7 +1,7 @@
-/* The eight body plans of the loco512 families and the scene around them (spec kinetix.md 9.1). A plan builds the body
- * at the origin, heading to +x; the frame then mirrors it, sets it on the floor, and adds goal and step. Where the spec
- * leaves a choice: densities are drawn for each part; a walker's two legs are equal, all other parts differ; legs hang
- * from the torso's lower edge, a unicycle's arms from the middle of its ends, both spread outwards. */
+/* Eight body plans of the loco512 families and their scene (spec kinetix.md 9.1). A plan builds the body at the origin,
+ * facing +x; the scene mirrors it, sets it on the floor, and adds the goal and a step. Choices that the spec leaves
+ * open: densities are drawn for each part; a walker's two legs are equal, all other parts differ; legs hang from the
+ * torso's lower edge, a unicycle's arms from the middle of its ends, both spread outwards. */
 #include "sim/levels/morphology_internal.h"
 
 const char *const SIM_MORPHOLOGY_NAME[SIM_MORPHOLOGY_FAMILIES] = {"chain", "hopper", "walker", "cheetah",
@@ -28,7 +28,7 @@ static Part add_part(SimBuilder *b, float half_x, float half_y) {
   return part;
 }
 
-/* A rectangle with both half sizes drawn. */
+/* Adds a rectangle with both half extents drawn. */
 static Part draw_part(SimBuilder *b, float x_low, float x_high, float y_low, float y_high) {
   float half_x = sim_builder_uniform(b, x_low, x_high);
   return add_part(b, half_x, sim_builder_uniform(b, y_low, y_high));
@@ -39,7 +39,7 @@ static SimVec bottom(Part part) { return sim_vec(0, -part.half_y); }
 static SimVec left_end(Part part) { return sim_vec(-part.half_x, 0); }
 static SimVec right_end(Part part) { return sim_vec(part.half_x, 0); }
 
-/* A hinge between two rectangles: free of a motor, limited nine times in ten around the pose at the start. */
+/* Adds a hinge between two rectangles, without a motor, with limits around the initial pose in nine of ten cases. */
 static SimJoint *hinge(SimBuilder *b, Part parent, SimVec at_parent, Part child, SimVec at_child, float rotation) {
   int number = b->joints;
   SimJoint *joint = sim_builder_attach(b, parent.shape, at_parent, child.shape, at_child, rotation);
@@ -60,7 +60,7 @@ static void motor_hinge(SimBuilder *b, Part parent, SimVec at_parent, Part child
   joint->motor_power = sim_builder_uniform(b, 1.5f, 3.0f);
 }
 
-/* A motorised limb that hangs from a point of its parent at an angle from the vertical. */
+/* Adds a motorised limb that hangs from a point of its parent at an angle from the vertical. */
 static Part hang(SimBuilder *b, Part parent, SimVec at, float half_x, float y_low, float y_high, float rotation) {
   Part limb = add_part(b, half_x, sim_builder_uniform(b, y_low, y_high));
   motor_hinge(b, parent, at, limb, top(limb), rotation);
@@ -74,7 +74,7 @@ static SimJoint *add_wheel(SimBuilder *b, Part parent, SimVec at, float r_low, f
   joint->motor_binding = number % SIM_MOTOR_BINDINGS;
   joint->motor_on = true;
   joint->motor_speed = sim_builder_uniform(b, 1.5f, 3.0f);
-  joint->motor_power = 1; /* more over-corrects in a step (spec 2.6) */
+  joint->motor_power = 1; /* more power overshoots within a step (spec 2.6) */
   return joint;
 }
 
@@ -127,7 +127,7 @@ static void plan_cheetah(SimBuilder *b) {
   }
 }
 
-/* A passive part of a car: a trailer behind or a pole on top. */
+/* Adds a passive part to a car: a trailer behind or a pole on top. */
 static void add_load(SimBuilder *b, Part body) {
   if (sim_builder_chance(b, 0.5f)) {
     Part trailer = add_part(b, sim_builder_uniform(b, 0.1f, 0.2f), 0.04f);
@@ -169,7 +169,7 @@ static void plan_wheelfeet(SimBuilder *b) {
   for (int side = 0; side < 2; side++) add_wheel(b, leg[side], bottom(leg[side]), 0.08f, 0.14f);
 }
 
-/* A thruster at the root's rear end that pushes through its centre: a passenger of some trees. */
+/* Adds a thruster at the root's rear end that pushes through its centre; some trees have one. */
 static void add_thruster(SimBuilder *b, Part root) {
   sim_level_recompute_mass(b->level);
   float mass = 0;
@@ -199,7 +199,7 @@ static void plan_tree(SimBuilder *b) {
 
 /* ---- the scene around the body --------------------------------------------------------------------------------- */
 
-/* Left becomes right: rectangles and discs are their own mirror images. */
+/* Mirrors left and right. Rectangles and discs are their own mirror images. */
 static void mirror(SimBuilder *b) {
   SimLevel *level = b->level;
   for (int i = SIM_STATIC_POLYGONS; i < b->polygons; i++) {
@@ -228,7 +228,8 @@ static SimVec world_point(SimShape *shape, float x, float y) {
   return sim_vec(shape->x + arm.x, shape->y + arm.y);
 }
 
-/* Onto the floor with 2 cm to spare, its rear near the wall that it leaves; then the caches of joints and thruster. */
+/* Puts the body on the floor with 2 cm to spare and its rear near the wall behind it, then recomputes the cached
+ * positions of joints and thruster. */
 static void place(SimBuilder *b, float direction) {
   SimLevel *level = b->level;
   SimBox box = sim_builder_bounds(level);
@@ -257,14 +258,15 @@ static void place(SimBuilder *b, float direction) {
 }
 
 typedef struct Difficulty {
-  float near, far;          /* how far the goal is from the root */
-  float step_low, step_high; /* height of a step on the way; 0: flat */
-  float power;              /* of the motors */
+  float near, far;          /* range of the distance from root to goal */
+  float step_low, step_high; /* range of the height of a step on the way; 0: flat */
+  float power;              /* factor of the motors' power */
 } Difficulty;
 static const Difficulty difficulties[SIM_MORPHOLOGY_CLASSES] = {
   {0.8f, 1.4f, 0, 0, 1}, {1.4f, 2.2f, 0, 0, 1}, {2.2f, 3.0f, 0.03f, 0.08f, 1}, {2.8f, 3.6f, 0.06f, 0.14f, 0.8f}};
 
-/* The root alone meets the goal (modes 2 and 0), so wheels and leading limbs can not block the way to it. */
+/* Adds the goal. Only the root collides with it (modes 2 and 0), so that wheels and leading limbs cannot block the
+ * way. */
 static SimShape *add_goal(SimBuilder *b, float direction, bool may_rise, const Difficulty *difficulty) {
   SimShape *root = sim_builder_shape(b, b->root);
   root->role = SIM_ROLE_GREEN;

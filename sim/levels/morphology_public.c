@@ -1,9 +1,9 @@
-/* The public locomotion generator (kinetix-env 3.0.2, sample_locomotion_level, default arguments; spec kinetix.md 9.0):
- * a green body, two legs with ankles, one leg more, and a blue disc to reach. Its oddities are kept and marked. */
+/* Public locomotion generator (kinetix-env 3.0.2, sample_locomotion_level, default arguments; spec kinetix.md 9.0): a
+ * green body, two legs with ankles, a third leg, and a blue disc to reach. Its oddities are kept and marked. */
 #include "sim/levels/morphology_internal.h"
 
 static const float EIGHTH_TURN = 0.785398163f, SIXTEENTH_TURN = 0.392699082f;
-static const float INSET = 0.05f;   /* joints sit so far inside an edge */
+static const float INSET = 0.05f;   /* distance of joints from the edge */
 static const float SCENE = 5.0f;
 
 typedef struct Limb { int shape; float half_x, half_y; } Limb;
@@ -14,7 +14,7 @@ static Limb add_rect(SimBuilder *builder, float width, float height) {
   return (Limb){sim_builder_rect(builder, half_x, half_y), half_x, half_y};
 }
 
-/* Hangs a limb by its top at a point of its parent, turned against it by `turn`. */
+/* Adds a limb that hangs by its top from a point of its parent, rotated against it by `turn`. */
 static Limb hang(SimBuilder *builder, Limb parent, SimVec at, float width, float height, float turn, int binding) {
   Limb limb = add_rect(builder, width, height);
   float rotation = sim_builder_shape(builder, parent.shape)->rotation + turn;
@@ -24,7 +24,7 @@ static Limb hang(SimBuilder *builder, Limb parent, SimVec at, float width, float
   joint->motor_speed = 1;
   joint->motor_power = 3;
   joint->motor_binding = binding;
-  joint->min_rotation = -EIGHTH_TURN; /* around equal rotations, not around the pose at the start */
+  joint->min_rotation = -EIGHTH_TURN; /* limits are relative to equal rotations, not to the initial pose */
   joint->max_rotation = EIGHTH_TURN;
   return limb;
 }
@@ -50,8 +50,8 @@ static void build_body(SimBuilder *builder, float start_x) {
   hang_leg(builder, parent, bottom(parent), 0, binding);
 }
 
-/* Moves everything into the scene by a bounding box that ignores rotations, as the generator does; it moves unused
- * slots and the joints' cached positions too. */
+/* Moves all shapes into the scene by a bounding box that ignores rotations, as the generator does; that includes unused
+ * slots and the joints' cached positions. */
 static void shift_into_scene(SimLevel *level) {
   float left = REAL_HUGE, right = -REAL_HUGE, low = REAL_HUGE;
   for (int i = SIM_STATIC_POLYGONS; i < level->size.polygons; i++) {

@@ -1,6 +1,6 @@
-/* libsim's batches: sim.h over batch.h, nothing more than checks of what callers give. A setting of SimBatchOptions
- * that users of the library shall have is a member of LibsimOptions (taken from `reserved`, 0 meaning what it was
- * before) and a line in translate(). */
+/* Batches of libsim: sim.h on top of batch.h, with checks of the caller's arguments. To expose a setting of
+ * SimBatchOptions, add a member to LibsimOptions (taken from `reserved`, with 0 meaning the previous behaviour) and a
+ * line to translate(). */
 #include <omp.h>
 
 #include "core/command/options.h"
@@ -53,7 +53,7 @@ static SimBatchOptions translate(const LibsimOptions *options) {
   return inside;
 }
 
-/* A later header's options would be ignored silently. */
+/* Rejects nonzero reserved members: options of a later header would be ignored silently. */
 static int check_reserved(const LibsimOptions *options) {
   for (size_t i = 0; i < sizeof options->reserved / sizeof options->reserved[0]; i++)
     if (options->reserved[i] != 0)
@@ -109,7 +109,8 @@ int64_t libsim_nonfinite(const LibsimBatch *batch) { return batch ? sim_batch_no
 
 /* ---- stepping ---------------------------------------------------------------------------------------------------- */
 
-/* The batch's thread count for one call, without changing the caller's: OpenMP's count belongs to a thread. */
+/* Sets the batch's thread count for one call and returns the caller's, to be restored: OpenMP's count belongs to a
+ * thread. */
 static int enter(const LibsimBatch *batch) {
   int before = omp_get_max_threads();
   if (batch->threads > 0) omp_set_num_threads(batch->threads);

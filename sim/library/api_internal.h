@@ -1,4 +1,4 @@
-/* libsim from inside (api*.c): what its opaque types hold. */
+/* Internals of libsim (api*.c): contents of its opaque types. */
 #ifndef SIM_API_INTERNAL_H
 #define SIM_API_INTERNAL_H
 #include "sim/batch/batch.h"
@@ -12,9 +12,9 @@ struct LibsimBatch {
   SimActionSpace actions;
 };
 
-/* The slots of size 's', 'm' or 'l'; NULL for other letters. */
+/* Returns the slots of size 's', 'm' or 'l'; NULL for other letters. */
 const SimSize *sim_api_size(int letter);
-/* The error of an argument that may not be NULL. */
+/* Reports an argument that must not be NULL; returns LIBSIM_USAGE. */
 int sim_api_null(const char *argument);
 
 #endif

@@ -1,4 +1,4 @@
-/* libsim's level sets: sim.h over level.h and the generators. */
+/* Level sets of libsim: sim.h on top of level_set.h and the generators. */
 #include "core/memory.h"
 #include "sim/batch/filter.h"
 #include "sim/levels/generate.h"
@@ -12,7 +12,7 @@ const SimSize *sim_api_size(int letter) {
   return letter == 's' ? &SIM_SIZE_S : letter == 'm' ? &SIM_SIZE_M : letter == 'l' ? &SIM_SIZE_L : NULL;
 }
 
-/* Hands a set over to a new handle; after an error there is nothing to hand. */
+/* Moves a set into a new handle; returns `code` unchanged if it is an error. */
 static int hand_over(int code, SimLevelSet *set, LibsimLevels **levels) {
   if (code != CORE_OK) return code;
   *levels = core_memory_zero_allocate(1, sizeof **levels);

@@ -1,12 +1,12 @@
-/* libsim's look at the worlds: which quantity lies where in SimWorld, and pictures. The table below is the only place
- * that knows, and takes every offset from the struct. */
+/* State access of libsim: position and type of each quantity in SimWorld, and pictures. The table below is the only
+ * place with this knowledge and takes every offset from the struct. */
 #include <locale.h>
 
 #include "sim/batch/batch_internal.h"
 #include "sim/draw/draw_svg.h"
 #include "sim/library/api_internal.h"
 
-/* What a field has one of. */
+/* Slots over which a field ranges. */
 typedef enum Slots { A_WORLD, A_SHAPE, A_JOINT, A_CONTACT } Slots;
 
 typedef struct Row {
@@ -96,7 +96,7 @@ int libsim_field_copy(const LibsimBatch *batch, const char *name, void *values, 
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
-/* Numbers with a decimal point, whatever locale the program around us has set. */
+/* Draws numbers with a decimal point, whatever locale the program has set. */
 static int draw(const SimDrawSheet *sheet, CoreText *svg) {
   locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
   locale_t before = plain ? uselocale(plain) : (locale_t)0;

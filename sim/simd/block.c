@@ -1,11 +1,11 @@
-/* An environment step of a block of worlds. What differs between worlds is done here, world by world; what they have in
- * common is gathered for the kernels of lanes.h. */
+/* Environment step of a block of worlds. Work that differs between worlds runs here, one world after the other; work
+ * that they have in common is gathered for the vector kernels of lanes.h. */
 #include "sim/simd/block.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 
-/* What the kernels assume about the layout of records. */
+/* Layout of the records, as the kernels assume it. */
 _Static_assert(sizeof(SimBody) == SIM_LANES_BODY * sizeof(float), "bodies");
 _Static_assert(sizeof(SimContact) == SIM_LANES_CONTACT * sizeof(float), "contacts");
 _Static_assert(sizeof(SimJointModel) == SIM_LANES_JOINT * sizeof(float), "joints");
@@ -52,7 +52,8 @@ const SimLanesKernels *sim_block_kernels(void) {
 
 /* ---- what moves -------------------------------------------------------------------------------------------------- */
 
-/* Lists what moves in world w, and sets corners and boxes of what does not. */
+/* Lists the moving bodies, moving polygons and driven motors of world w, and copies the corners and boxes of its
+ * resting shapes. */
 static void begin_world(SimBlock *block, int w) {
   const SimModel *model = block->model[w];
   SimBody *body = block->world[w]->body;
@@ -99,7 +100,7 @@ static void run_pending(SimBlockPending *pending) {
   pending->count = 0;
 }
 
-/* Gathers pair i of world w, which is of this kind, for its narrow-phase kernel. */
+/* Queues pair i of world w, of kind `kind`, for its narrow-phase kernel. */
 static void test_pair(SimBlock *block, int w, int kind, int i, SimContact *contact, uint8_t *points) {
   const SimModel *model = block->model[w];
   const SimPair *pair = &model->pair[i];
@@ -116,8 +117,8 @@ static void test_pair(SimBlock *block, int w, int kind, int i, SimContact *conta
   if (pending->count == SIM_BLOCK_PENDING) run_pending(pending);
 }
 
-/* Gathers the pairs of world w whose boxes overlap, as pair[first].. Their contacts go to `contact`; returns the end of
- * that memory. */
+/* Lists the pairs of world w with overlapping boxes from pair[first] on and queues their narrow phases. Contacts are
+ * written from `contact` on; returns the end of the memory reserved for them. */
 static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *contact) {
   const SimModel *model = block->model[w];
   const int pairs = model->pair_end[SIM_CC];
@@ -128,10 +129,10 @@ static SimContact *find_pairs(SimBlock *block, int w, int first, SimContact *con
     const uint64_t existing = pairs - 64 * word < 64 ? (1ull << (pairs - 64 * word)) - 1 : ~0ull;
     for (uint64_t left = overlap_bits[word] & existing; left; left &= left - 1, first++) {
       const int i = 64 * word + __builtin_ctzll(left);
-      while (i >= model->pair_end[kind]) kind++; /* they are listed kind by kind */
+      while (i >= model->pair_end[kind]) kind++; /* pairs are listed kind by kind */
       block->pair[first] = (uint8_t)i;
       test_pair(block, w, kind, i, contact, &block->points[first]);
-      contact += kind == SIM_RR ? 2 : 1; /* the most that it may have */
+      contact += kind == SIM_RR ? 2 : 1; /* the largest number of contacts of the pair */
     }
   }
   block->pair_end[w] = first;
@@ -142,7 +143,8 @@ static void test_pending(SimBlock *block) {
   for (int i = 0; i < SIM_BLOCK_TESTS; i++) run_pending(&block->pending[i]);
 }
 
-/* Notes a pair that overlaps, and lists its contacts, numbered from `number` on, in the order of the model. */
+/* Records a pair with overlapping boxes. Its contacts, numbered from `number` on, join the listing in the model's
+ * order. */
 static void plan_pair(SimBlockPlan *plan, SimScratch *s, const SimPair *pair, int index, int points, int number) {
   SimOverlapPair *overlap_pairs = &s->overlap_pairs[s->overlap_pair_count];
   SimLanesWorld *lane = &plan->lane;
@@ -152,12 +154,13 @@ static void plan_pair(SimBlockPlan *plan, SimScratch *s, const SimPair *pair, in
   plan->bits |= points > 0 ? pair->reward : 0;
   for (int k = 0; k < points && pair->resolved; k++) {
     overlap_pairs->contact[k] = (uint8_t)(number + k);
-    lane->listing[lane->contact_count++] = (uint8_t)(number + k); /* until plan_order: its number */
+    lane->listing[lane->contact_count++] = (uint8_t)(number + k); /* the contact's number; plan_order replaces it */
     sim_step_mark_warm(plan->warm, (unsigned)pair->slot + (unsigned)k);
   }
 }
 
-/* Orders the contacts of world w as sim_step_collide does: in the order of the model (listing) and of the solver. */
+/* Orders the contacts of world w as sim_step_collide does, once in the model's order (listing) and once in the
+ * solver's. */
 static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
   const SimModel *model = block->model[w];
   SimBlockPlan *plan = &block->plan[w];
@@ -178,9 +181,9 @@ static void plan_contacts(SimBlock *block, int w, const SimContact *contact) {
 
 /* ---- the solver -------------------------------------------------------------------------------------------------- */
 
-/* Keys by which worlds are sorted for the solver, most important first: the numbers of joints and contacts; the level,
- * so that contacts are between the same bodies; the sizes of groups. Contacts descend for even numbers of joints and
- * ascend for odd ones: so worlds that share a vector across two numbers of joints have like numbers of contacts. */
+/* Keys by which worlds are sorted for the solver, most significant first: the numbers of joints and contacts; the
+ * level, so that contacts join the same bodies; the group sizes. Contact counts descend for even numbers of joints and
+ * ascend for odd ones, so that a vector that spans two numbers of joints holds worlds with similar contact counts. */
 enum { COUNTED_CONTACTS = 32, COUNTED_LEVELS = 256, COUNTED_GROUPS = 64 };
 enum { SORT_KEYS = (SIM_MAX_JOINTS + 1) * COUNTED_CONTACTS };
 
@@ -193,12 +196,12 @@ static SimLanesSortKey sort_key_of(const SimLanesWorld *lane, int level) {
                             (uint8_t)(ends % COUNTED_GROUPS)};
 }
 
-/* The slots of a world's bodies, while they are given out. */
+/* Assignment of a world's bodies to solver slots. */
 typedef struct Slots {
   SimLanesWorld *lane;
   const SimModel *model;
-  int moving, still;          /* the next free ones */
-  uint8_t of[SIM_MAX_SHAPES]; /* a shape's, if `given` has its bit */
+  int moving, still;          /* next free slot of each kind */
+  uint8_t of[SIM_MAX_SHAPES]; /* [shape] slot, valid where `given` has the shape's bit */
   unsigned given;
 } Slots;
 
@@ -213,8 +216,8 @@ static unsigned slot_of(Slots *slots, int k) {
   return slots->of[k];
 }
 
-/* The contacts in the order of the solver, and where in it the model's order finds them. They are in order where each
- * body that moves meets them by ascending numbers. */
+/* Writes the contacts in the solver's order, and each contact's position in it for the listing. `in_order` is set when
+ * every moving body meets its contacts by ascending number. */
 static void plan_order(SimLanesWorld *lane, const SimScratch *s, const SimContact *contact, Slots *slots) {
   uint8_t place[SIM_LANES_CONTACTS], least[SIM_MAX_SHAPES] = {0};
   lane->in_order = true;
@@ -233,7 +236,7 @@ static void plan_order(SimLanesWorld *lane, const SimScratch *s, const SimContac
   for (int i = 0; i < lane->contact_count; i++) lane->listing[i] = place[lane->listing[i]];
 }
 
-/* Fills in world w for the solver, after plan_contacts. Joints get their slots before contacts, so that worlds with
+/* Builds the solver's view of world w; call after plan_contacts. Joints get slots before contacts, so that worlds with
  * similar joints have their bodies in the same slots. */
 static void plan_solver(SimBlock *block, int w, const SimContact *contact) {
   const SimScratch *s = &block->scratch;
@@ -257,7 +260,7 @@ static void plan_solver(SimBlock *block, int w, const SimContact *contact) {
   lane->sort_key = sort_key_of(lane, block->world[w]->level);
 }
 
-/* Compares a few bytes, mostly fewer than sixteen; what follows them may be read. */
+/* Compares `count` bytes, usually fewer than 16. May read up to the next multiple of eight. */
 static bool same_bytes(const uint8_t *a, const uint8_t *b, int count) {
   typedef uint64_t word __attribute__((aligned(1), may_alias));
   for (; count >= 8; count -= 8, a += 8, b += 8) {
@@ -266,8 +269,8 @@ static bool same_bytes(const uint8_t *a, const uint8_t *b, int count) {
   return count == 0 || (*(const word *)a ^ *(const word *)b) << (64 - 8 * count) == 0;
 }
 
-/* The plan of world w, whose pairs are pair[first].. with contacts at `contact`. Old impulses of contacts that it has
- * are left: the solver has read them, and writes new ones. */
+/* Updates the plan of world w, whose overlapping pairs start at pair[first] and whose contacts start at `contact`.
+ * Impulses of contacts that persist are kept: the solver has loaded them and writes new ones. */
 static void plan_world(SimBlock *block, int w, int first, const SimContact *contact) {
   SimBlockPlan *plan = &block->plan[w];
   SimWorld *world = block->world[w];
@@ -289,7 +292,7 @@ static void plan_world(SimBlock *block, int w, int first, const SimContact *cont
   memcpy(world->warm, plan->warm, sizeof world->warm);
 }
 
-/* Stable counting sort of `count` worlds by one byte of their sort_key (at offset `member`), which is below `keys`. */
+/* Sorts `count` worlds by the byte at offset `member` of their sort_key, all below `keys`. Stable counting sort. */
 static void sort(SimLanesWorld *const *from, SimLanesWorld **to, int count, size_t member, int keys) {
   int start[COUNTED_LEVELS + 1] = {0};
   for (int i = 0; i < count; i++) start[((const uint8_t *)&from[i]->sort_key)[member] + 1]++;
@@ -297,7 +300,7 @@ static void sort(SimLanesWorld *const *from, SimLanesWorld **to, int count, size
   for (int i = 0; i < count; i++) to[start[((const uint8_t *)&from[i]->sort_key)[member]]++] = from[i];
 }
 
-/* Solves worlds first .. end - 1, sorted so that similar ones share a vector. */
+/* Solves worlds first .. end - 1, sorted so that similar worlds share a vector. */
 static void solve(SimBlock *block, int first, int end) {
   SimLanesWorld *sorted[SIM_BLOCK_WORLDS], *other[SIM_BLOCK_WORLDS];
   int count = 0;
@@ -315,11 +318,12 @@ static void solve(SimBlock *block, int first, int end) {
 
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
-enum { AHEAD = 4 }; /* worlds whose plans are fetched beforehand */
+enum { AHEAD = 4 }; /* distance in worlds at which plans are prefetched */
 
-/* Contacts, actuators and solver for worlds first .. end - 1, as many as there is room for. Returns end. */
+/* Collides, actuates and solves worlds first .. end - 1, where `end` is bounded by the memory for pairs and contacts.
+ * Returns end. */
 static int push_worlds(SimBlock *block, int first, int count) {
-  SimContact *contact[SIM_BLOCK_WORLDS + 1]; /* where each world's contacts begin */
+  SimContact *contact[SIM_BLOCK_WORLDS + 1]; /* start of each world's contacts */
   int end = first, pairs = 0;
   contact[first] = block->contact;
   for (; end < count && pairs <= SIM_BLOCK_PAIRS - SIM_MAX_PAIRS; end++) {

@@ -1,9 +1,9 @@
-/* The vector kernels (SIMD) of the CPU step: the physics of step.h for many worlds, bodies or pairs at once, one per
- * lane, with the same bits. block.c gathers their work and calls them through this table.
+/* Table of the vector kernels (SIMD) of the CPU step: the physics of step.h for many worlds, bodies or pairs at once,
+ * one per lane, with the same bits. block.c gathers the work and calls the kernels through this table.
  *
- * The kernels are compiled once for each kind of processor (lanes_*.c, each with its own SIM_LANES). There `real` is a
- * vector. So they get memory as floats, not as the structs of the physics: a record is such a struct as the scalar code
- * lays it out, its n reals as n floats. */
+ * The kernels are compiled once for each instruction set (lanes_*.c, each with its own SIM_LANES), where `real` is a
+ * vector. They therefore take memory as floats and not as the structs of the physics: a record is such a struct as the
+ * scalar code lays it out, with its n reals as n floats. */
 #ifndef SIM_LANES_H
 #define SIM_LANES_H
 #include <stdbool.h>
@@ -11,91 +11,94 @@
 #include <stdint.h>
 
 enum {
-  SIM_LANES_CONTACTS = 192,    /* of a world */
+  SIM_LANES_CONTACTS = 192,    /* of one world */
   SIM_LANES_GROUPS = 32,
-  SIM_LANES_POSITIONS = 16 * SIM_LANES_GROUPS, /* contacts of the common schedule of several worlds (lanes_solve.h) */
+  SIM_LANES_POSITIONS = 16 * SIM_LANES_GROUPS, /* contacts in the common schedule of the worlds of a vector
+                                                * (lanes_solve.h) */
   SIM_LANES_JOINTS = 6,
-  SIM_LANES_SLOTS = 16,        /* for the bodies of a world */
-  SIM_LANES_BODY = 8,          /* floats from one body to the next */
-  SIM_LANES_SHOWN = 8,         /* floats from what is shown of one body to the next */
-  SIM_LANES_CONTACT = 16,      /* floats from one contact to the next */
-  SIM_LANES_JOINT = 24,        /* floats from one joint to the next */
-  SIM_LANES_OUTLINE = 40,      /* floats of an outline */
-  SIM_LANES_ALIGNMENT = 64,    /* bytes: of the memory that solvers get */
-  SIM_LANES_BOX = 4, SIM_LANES_PAIR = 4, /* floats from one of them to the next */
+  SIM_LANES_SLOTS = 16,        /* bodies of one world */
+  SIM_LANES_BODY = 8,          /* floats in a body record */
+  SIM_LANES_SHOWN = 8,         /* floats in a body's observed features */
+  SIM_LANES_CONTACT = 16,      /* floats in a contact record */
+  SIM_LANES_JOINT = 24,        /* floats in a joint record */
+  SIM_LANES_OUTLINE = 40,      /* floats in an outline record */
+  SIM_LANES_ALIGNMENT = 64,    /* bytes: alignment of the solver's memory */
+  SIM_LANES_BOX = 4, SIM_LANES_PAIR = 4, /* floats in a box record and in a pair record */
 };
 
 typedef struct SimLanesSortKey { uint8_t counts, level, groups; } SimLanesSortKey;
 
-/* A contact of a world in the solver: its number (in the order of the model, with gaps) and its bodies' slots. */
+/* Contact of a world in the solver: its number (in the model's order, with gaps) and the slots of its bodies. */
 typedef uint16_t SimLanesEntry;
-enum { SIM_LANES_ENTRY_NUMBER = 255, SIM_LANES_ENTRY_A = 8, SIM_LANES_ENTRY_B = 12 }; /* its bits; where slots begin */
+/* mask of the number; first bits of the slots */
+enum { SIM_LANES_ENTRY_NUMBER = 255, SIM_LANES_ENTRY_A = 8, SIM_LANES_ENTRY_B = 12 };
 
-/* A world in the solver. Its bodies have slots there (lanes_slot.h), in the order in which joints and contacts name
- * them: those that move from slot 0 up, others from the last slot down. */
+/* World in the solver. Its bodies have slots (lanes_slot.h), assigned in the order in which joints and contacts name
+ * them: moving bodies from slot 0 up, resting bodies from the last slot down. */
 typedef struct SimLanesWorld {
-  float *body;                 /* SimBody records, by shape */
-  const float *contact;        /* SimContact records by number */
+  float *body;                 /* [shape] SimBody records */
+  const float *contact;        /* [number] SimContact records */
   const float *joint;          /* SimJointModel records */
-  float *contact_impulse;      /* of SimWorld, by slot; out: the accumulated impulses */
-  float *joint_impulse, *joint_spin_impulse; /* of SimWorld; by the joint's slot */
+  float *contact_impulse;      /* [slot] impulses in SimWorld; in: of the previous step, out: accumulated */
+  float *joint_impulse, *joint_spin_impulse; /* [joint slot] impulses in SimWorld */
   int contact_count, group_count, joint_count;
-  bool in_order;               /* bodies are pushed by contacts in the same order in `order` and in `listing` */
-  SimLanesSortKey sort_key;    /* of block.c */
-  uint16_t slots;              /* bits: which are in use */
-  uint8_t slot_body[SIM_LANES_SLOTS]; /* by slot: the shape */
-  uint8_t joint_slots[SIM_LANES_JOINTS]; /* a's, and 16 times b's */
-  uint8_t group_end[SIM_LANES_GROUPS];   /* as in SimScratch */
-  SimLanesEntry order[SIM_LANES_CONTACTS]; /* contacts in the order of the solver */
-  uint8_t listing[SIM_LANES_CONTACTS];   /* in the order of the model: where they are in `order` */
+  bool in_order;               /* every body meets its contacts in the same order in `order` and `listing` */
+  SimLanesSortKey sort_key;    /* set by block.c */
+  uint16_t slots;              /* bits: slots in use */
+  uint8_t slot_body[SIM_LANES_SLOTS]; /* [slot] shape */
+  uint8_t joint_slots[SIM_LANES_JOINTS]; /* slot of a in the low four bits, of b in the high four */
+  uint8_t group_end[SIM_LANES_GROUPS]; /* as in SimScratch */
+  SimLanesEntry order[SIM_LANES_CONTACTS]; /* contacts in the solver's order */
+  uint8_t listing[SIM_LANES_CONTACTS]; /* positions in `order` of the contacts, in the model's order */
 } SimLanesWorld;
 
-/* A pair of shapes to test. */
+/* Pair of shapes to test. */
 typedef struct SimLanesPair {
   float *a_body, *b_body;             /* SimBody records */
   const float *a_outline, *b_outline; /* SimOutline records */
-  const float *a_corner, *b_corner;   /* four corners in the world; not read of circles */
-  const float *pair;                  /* its SimPair record */
-  const float *impulse;               /* of its first contact, in SimWorld; the second's follows */
-  float *contact;                     /* out: SimContact records */
-  uint8_t *points; /* out: number of contacts; overlap_polygons: 1 if they overlap */
+  const float *a_corner, *b_corner;   /* four corners in world coordinates; not read for circles */
+  const float *pair;                  /* SimPair record */
+  const float *impulse;               /* impulse of the first contact in SimWorld; the second's follows it */
+  float *contact;                     /* output: SimContact records */
+  uint8_t *points; /* output: number of contacts; overlap_polygons: 1 if they overlap */
 } SimLanesPair;
 
-/* A polygon that moves. */
+/* Moving polygon. */
 typedef struct SimLanesPolygon {
-  float *body;                 /* its SimBody record */
-  const float *outline;        /* its SimOutline record */
-  float *corner, *box;         /* out: corners, SimBox record */
+  float *body;                 /* SimBody record */
+  const float *outline;        /* SimOutline record */
+  float *corner, *box;         /* output: corners, SimBox record */
 } SimLanesPolygon;
 
-/* A motor under control. */
+/* Motor with a control signal. */
 typedef struct SimLanesMotor {
   float *a_body, *b_body;
-  const float *joint;          /* its SimJointModel record */
+  const float *joint;          /* SimJointModel record */
   float control;
-  float *spin;                 /* out: the angular impulse */
+  float *spin;                 /* output: angular impulse */
 } SimLanesMotor;
 
 typedef struct SimLanesKernels {
-  const char *name;            /* "avx2" ... */
-  /* Broad phase: which of `count` pairs of boxes overlap, as bits (sim_collide_boxes). offset: in bytes, from `box` to
-   * the two SimBox records of each pair. Reads pairs, and writes bits, up to the next multiple of four. */
+  const char *name;            /* "avx2", ... */
+  /* Broad phase: sets bit i of overlap_bits if the boxes of pair i overlap (sim_collide_boxes). offset: bytes from
+   * `box` to the two SimBox records of each pair. Reads pairs and writes bits up to the next multiple of four. */
   void (*find_overlaps)(const float *box, const uint8_t (*offset)[2], int count, uint64_t *overlap_bits);
-  /* Narrow phase of `count` pairs and the contacts that follow: two polygons, circle and polygon, two circles. */
+  /* Narrow phase of `count` pairs, and their contacts: two polygons, circle and polygon, two circles. */
   void (*collide_polygons)(const SimLanesPair *pair, int count);
   void (*collide_circle_polygons)(const SimLanesPair *pair, int count);
   void (*collide_circles)(const SimLanesPair *pair, int count);
-  /* As collide_polygons, but only whether they overlap. */
+  /* Tests `count` pairs of polygons for overlap only; writes no contacts. */
   void (*overlap_polygons)(const SimLanesPair *pair, int count);
-  /* Corners and boxes of `count` moving polygons. */
+  /* Computes corners and boxes of `count` moving polygons. */
   void (*update_polygons)(const SimLanesPolygon *polygon, int count);
-  /* Angular impulses of `count` motors. */
+  /* Computes the angular impulses of `count` motors. */
   void (*drive_motors)(const SimLanesMotor *motor, int count);
-  /* Advances `count` bodies (SimBody records) by a step. */
+  /* Integrates the positions of `count` bodies (SimBody records) over one step. */
   void (*advance)(float *const *body, int count);
-  /* What flat observations show of `count` bodies (sim_observe_moving), in its order: seven floats each, and a zero. */
+  /* Writes the observed features of `count` bodies in the order of sim_observe_moving: seven floats each, and a
+   * zero. */
   void (*show)(float *const *body, int count, float *shown);
-  /* Warm start and all solver iterations of `count` <= solve_most worlds. room: solve_bytes of memory, at a multiple of
+  /* Runs warm start and all solver iterations of `count` <= solve_most worlds. room: solve_bytes of memory, aligned to
    * SIM_LANES_ALIGNMENT. */
   int solve_most;
   size_t solve_bytes;

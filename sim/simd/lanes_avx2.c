@@ -1,5 +1,4 @@
-/* The vector kernels for processors with AVX2: eight lanes. The Makefile compiles this file for them; block.c asks the
- * machine before it calls anything here. */
+/* Vector kernels for AVX2: eight lanes. Compiled with AVX2 flags; block.c checks the processor before it calls them. */
 #define SIM_LANES 8
 #define SIM_LANES_SOLVERS 2
 #include "sim/simd/lanes_kernels.h"

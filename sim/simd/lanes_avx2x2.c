@@ -1,6 +1,6 @@
-/* The sixteen lanes of AVX-512 on processors with AVX2, two vectors for each: slower than lanes_avx2.c, but it lets
- * tests run what those processors do. The Makefile compiles this file for AVX2; block.c asks the machine before it
- * calls anything. */
+/* The sixteen-lane kernels of AVX-512 on AVX2, with two registers to a vector. Slower than lanes_avx2.c, but tests can
+ * run the sixteen-lane code on processors without AVX-512. Compiled with AVX2 flags; block.c checks the processor
+ * before it calls them. */
 #define SIM_LANES 16
 #define SIM_LANES_SOLVERS 1
 #include "sim/simd/lanes_kernels.h"

@@ -1,5 +1,5 @@
-/* The vector kernels for processors with AVX-512: sixteen lanes. The Makefile compiles this file for them; block.c asks
- * the machine before it calls anything here. */
+/* Vector kernels for AVX-512: sixteen lanes. Compiled with AVX-512 flags; block.c checks the processor before it calls
+ * them. */
 #define SIM_LANES 16
 #define SIM_LANES_SOLVERS 2
 #include "sim/simd/lanes_kernels.h"

@@ -1,5 +1,5 @@
-/* Broad phase, narrow phase (collide.h) and contacts for SIM_LANES pairs at once, from any worlds. Included by
- * lanes_kernels.h only. */
+/* Broad phase, narrow phase (collide.h) and contacts of SIM_LANES pairs at once, from any worlds. Included only by
+ * lanes_kernels.h. */
 #ifndef SIM_LANES_COLLIDE_H
 #define SIM_LANES_COLLIDE_H
 #if defined(SIM_LANES)
@@ -7,14 +7,14 @@
 #include "sim/physics/contact.h"
 #include "sim/simd/lanes_record.h"
 
-/* A shape of every lane. */
+/* One shape of each lane. */
 typedef struct LanesShape {
   SimBody body;
   LanesOutline shape;
   SimVec corner[SIM_VERTICES];
 } LanesShape;
 
-/* What every test reads of the two shapes of a pair. */
+/* Loads the parts of a pair's two shapes that every test reads. */
 SIM_FN void lanes_load_shapes(const SimLanesPair *pair, int count, LanesShape *a, LanesShape *b) {
   float *body[SIM_LANES];
   const float *outline[SIM_LANES];
@@ -28,7 +28,7 @@ SIM_FN void lanes_load_shapes(const SimLanesPair *pair, int count, LanesShape *a
   lanes_load_outline_rest(outline, &b->shape);
 }
 
-/* What the test of two polygons reads beside that. */
+/* Loads the parts of a polygon that only the test of two polygons reads. */
 SIM_FN SimPolygon lanes_load_polygon(const float *const outline[SIM_LANES], const float *const corner[SIM_LANES],
                                      LanesShape *s) {
   real f[8];
@@ -59,7 +59,8 @@ SIM_FN lanes_row lanes_two_boxes(const void *box, unsigned first, unsigned secon
   return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
-/* The first quad is all -1 if the boxes of pair 0 overlap, the second if those of pair 2 do. */
+/* Tests the boxes of pairs 0 and 2: the first quad is all -1 if those of pair 0 overlap, the second if those of pair 2
+ * do. */
 SIM_FN lanes_row_mask lanes_two_overlap(const float *box, const uint8_t (*offset)[2]) {
   const lanes_row a = lanes_two_boxes(box, offset[0][0], offset[2][0]),
                   b = lanes_two_boxes(box, offset[0][1], offset[2][1]);
@@ -83,7 +84,7 @@ SIM_FN void lanes_store_points(const SimLanesPair *pair, int count, integer poin
   for (int i = 0; i < count; i++) *pair[i].points = (uint8_t)points[i];
 }
 
-/* Row 2k and 2k + 1: contact k's record. */
+/* Stores contact k of every pair; rows 2k and 2k + 1 hold its record. */
 SIM_FN void lanes_store_contact(const SimLanesPair *pair, int count, int k, const real record[SIM_LANES_CONTACT]) {
   lanes_row low[SIM_LANES], high[SIM_LANES];
   lanes_to_rows(record, low);
@@ -94,7 +95,7 @@ SIM_FN void lanes_store_contact(const SimLanesPair *pair, int count, int k, cons
   }
 }
 
-/* Contacts from manifolds, as sim_step_make_contact makes them. points: most contacts of a manifold. */
+/* Makes contacts of manifolds as sim_step_make_contact does. points: the largest number of contacts of a manifold. */
 SIM_FN void lanes_make_contacts(const SimLanesPair *pair, int count, const LanesShape *a, const LanesShape *b,
                                 const SimManifold *m, int points) {
   const float *from[SIM_LANES];

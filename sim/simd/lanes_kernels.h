@@ -1,4 +1,4 @@
-/* All vector kernels over one SIM_LANES, for the files that compile them (lanes_avx2.c ...). */
+/* All vector kernels for one SIM_LANES, included by the files that compile them (lanes_avx2.c and others). */
 #ifndef SIM_LANES_KERNELS_H
 #define SIM_LANES_KERNELS_H
 #include "sim/simd/lanes_collide.h"

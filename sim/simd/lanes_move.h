@@ -1,5 +1,5 @@
-/* Kernels without pairs: corners and boxes of polygons, motors, motion under a velocity. Included by lanes_kernels.h
- * only. */
+/* Kernels of single bodies: corners and boxes of polygons, motors, integration of positions. Included only by
+ * lanes_kernels.h. */
 #ifndef SIM_LANES_MOVE_H
 #define SIM_LANES_MOVE_H
 #if defined(SIM_LANES)

@@ -1,19 +1,20 @@
-/* Loading and storing the records of lanes.h, one record per lane. Included by the kernels' headers only. */
+/* Loads and stores of the records of lanes.h, one record per lane. Included only by the kernels' headers. */
 #ifndef SIM_LANES_RECORD_H
 #define SIM_LANES_RECORD_H
 #if defined(SIM_LANES)
 #include "sim/physics/model.h"
 #include "sim/simd/lanes.h"
 
-/* from[lane] = the member of the lane's item; lanes beyond `count` repeat lane 0. */
+/* Sets from[lane] to the member of the lane's item; lanes from `count` on repeat lane 0. */
 #define LANES_OF(item, count, member, from) \
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = item[i < count ? i : 0].member
 
-/* Runs a kernel for up to SIM_LANES items on any number of them. */
+/* Runs a kernel for up to SIM_LANES items over any number of items. */
 #define LANES_FOR_ALL(kernel, item, count) \
   for (int i = 0; i < count; i += SIM_LANES) kernel(item + i, count - i < SIM_LANES ? count - i : SIM_LANES)
 
-/* A body's record is two quads: its motion, which is all that contacts change, and its pose (SimBody). */
+/* First floats of the two quads of a body record (SimBody): its motion, the only part that contacts change, and its
+ * pose. */
 enum { LANES_MOTION = 0, LANES_POSE = 4 };
 
 SIM_FN void lanes_load_motion(float *const record[SIM_LANES], SimBody *body) {
@@ -50,7 +51,7 @@ SIM_FN void lanes_store_pose(float *const record[SIM_LANES], const SimBody *body
   lanes_store_four(f, record, LANES_POSE);
 }
 
-/* An outline's record; its parts begin at these floats. */
+/* Outline record, and the first floats of its parts. */
 typedef union LanesOutline {
   real row[SIM_LANES_OUTLINE];
   SimOutline outline;
@@ -62,13 +63,13 @@ SIM_FN void lanes_load_outline_part(const float *const record[SIM_LANES], int pa
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = record[i] + part;
   lanes_load(from, o->row + part);
 }
-/* Kind of shape, mass, radius. */
+/* Loads kind of shape, mass and radius. */
 SIM_FN void lanes_load_outline_rest(const float *const record[SIM_LANES], LanesOutline *o) {
   lanes_load_four(record, LANES_REST, o->row + LANES_REST);
-  o->outline.triangle = -o->outline.triangle; /* from 0 and 1 to a mask */
+  o->outline.triangle = -o->outline.triangle; /* converts 0 and 1 to a mask */
 }
 
-/* A joint's record. */
+/* Joint record. */
 typedef union LanesJoint {
   real row[SIM_LANES_JOINT];
   SimJointModel joint;
@@ -80,7 +81,7 @@ SIM_FN void lanes_load_joint(const float *const record[SIM_LANES], LanesJoint *j
     LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) from[i] = record[i] + part;
     lanes_load(from, j->row + part);
   }
-  j->joint.fixed = -j->joint.fixed; /* from 0 and 1 to masks */
+  j->joint.fixed = -j->joint.fixed; /* converts 0 and 1 to masks */
   j->joint.has_limits = -j->joint.has_limits;
   j->joint.motor_on = -j->joint.motor_on;
 }

@@ -1,30 +1,30 @@
-/* Bodies during the solver's iterations: a slot holds one body of every lane, so that an application reads and changes
- * whole vectors. Which body of a world is in which slot, lanes.h says: worlds in similar situations have corresponding
- * bodies in the same slot. Where a contact's bodies are in different slots, selects gather them. Included by
- * lanes_solve.h only. */
+/* Bodies during the solver's iterations. A slot holds one body of every lane, so that an update reads and writes whole
+ * vectors. lanes.h defines the assignment of bodies to slots: similar worlds have corresponding bodies in the same
+ * slot. Where the bodies of a contact are in different slots, selects gather them. Included only by lanes_solve.h. */
 #ifndef SIM_LANES_SLOT_H
 #define SIM_LANES_SLOT_H
 #if defined(SIM_LANES)
 #include "sim/simd/lanes_record.h"
 
-/* Before loops over the slots of a side, which are two or three of sixteen: unrolled they would not leave the rest of
- * the solver in the processor's cache of instructions. */
+/* Placed before loops over the slots of a body reference, usually two or three of sixteen: unrolled, they would push
+ * the rest of the solver out of the instruction cache. */
 #define LANES_ROLLED _Pragma("GCC unroll 1")
 
-/* One side of a contact or joint: the slots that its bodies are in, each with the lanes for which that is so. */
+/* Reference to one of the two bodies of a contact or joint: the slots of that body, each with the lanes where it is in
+ * that slot. */
 typedef struct LanesBodyRef {
-  int count, whole;                /* whole: one slot, and every lane takes part */
+  int count, whole;                /* whole: one slot, used by every lane */
   uint8_t slot[SIM_LANES];
   lanes_set lanes[SIM_LANES];
 } LanesBodyRef;
 
 typedef struct LanesSlots {
   SimBody body[SIM_LANES_SLOTS];
-  float *record[SIM_LANES_SLOTS][SIM_LANES]; /* each lane's body in memory */
-  unsigned used;                             /* bits of slots */
+  float *record[SIM_LANES_SLOTS][SIM_LANES]; /* [slot][lane] body in memory */
+  unsigned used;                             /* bits: slots in use */
 } LanesSlots;
 
-/* Loads the bodies of `count` worlds. pad_body: for lanes whose slot is empty. */
+/* Loads the bodies of `count` worlds. pad_body: record for lanes with an empty slot. */
 SIM_FN void lanes_slots_load(LanesSlots *s, SimLanesWorld *const *world, int count, float *pad_body) {
   s->used = 0;
   for (int i = 0; i < count; i++) s->used |= world[i]->slots;
@@ -47,7 +47,7 @@ SIM_FN void lanes_slots_store(const LanesSlots *s, int with_pose) {
   }
 }
 
-/* The side whose bodies are in `slot` of each lane, where the bits of `has` say that there is one. */
+/* Makes a reference to the bodies in `slot` of each lane with a bit in `has`. */
 SIM_FN void lanes_make_body_ref(LanesBodyRef *ref, integer slot, unsigned has) {
   int count = 0;
   for (unsigned left = has; left; count++) {
@@ -76,7 +76,7 @@ SIM_FN void lanes_add_delta_to_lanes(lanes_set set, SimBody *body, SimVec veloci
   body->angular_velocity = lanes_choose(set, body->angular_velocity + spin, body->angular_velocity);
 }
 
-/* Motion, motion and position, or all of a side's bodies. */
+/* Read motion, motion and position, or all of the referenced bodies. */
 SIM_FN void lanes_ref_motion(const LanesSlots *s, const LanesBodyRef *ref, SimBody *body) {
   const SimBody *first = &s->body[ref->slot[0]];
   body->velocity = first->velocity;
@@ -110,7 +110,8 @@ SIM_FN void lanes_ref_body(const LanesSlots *s, const LanesBodyRef *ref, SimBody
   }
 }
 
-/* Applies a push, or a push and a shift, to a side's bodies. Other lanes are unchanged, to the sign of a zero. */
+/* Add a velocity delta, or a velocity delta and a position shift, to the referenced bodies. Bodies in other lanes keep
+ * their values, except perhaps the sign of a zero. */
 SIM_FN void lanes_ref_add_delta(LanesSlots *s, const LanesBodyRef *ref, SimVec velocity, real spin) {
   if (ref->whole) {
     SimBody *body = &s->body[ref->slot[0]];

@@ -1,7 +1,8 @@
-/* The solver of step.h for SIM_LANES worlds, one per lane, each with its own joints, contacts and order of contacts. It
- * takes the k-th joint of all worlds at once, then the k-th contact of each group. Worlds that have fewer get idle ones
- * without effect. block.c puts worlds with similar counts together. During the iterations bodies are in slots
- * (lanes_slot.h). Additions to a body are in the scalar code's order. Included by lanes_kernels.h only. */
+/* Solver of step.h for SIM_LANES worlds, one per lane, each with its own joints, contacts and contact order. It
+ * resolves the k-th joint of all worlds at once, then the k-th contact of each group; worlds with fewer are padded with
+ * joints and contacts that have no effect. block.c puts worlds with similar counts together. During the iterations
+ * bodies are in slots (lanes_slot.h). Velocity deltas are added to a body in the scalar code's order. Included only by
+ * lanes_kernels.h. */
 #ifndef SIM_LANES_SOLVE_H
 #define SIM_LANES_SOLVE_H
 #if defined(SIM_LANES)
@@ -14,30 +15,31 @@ typedef union LanesContact {
   SimContact contact;
 } LanesContact;
 
-/* A contact of each lane. */
+/* One contact of each lane. */
 typedef struct LanesPosition {
   LanesContact contact;
-  SimContactArms arms;             /* kept where no joint moves bodies */
+  SimContactArms arms;             /* constant, so kept, where no joint moves bodies */
   LanesBodyRef a, b;
-  unsigned has;                    /* bits: lanes that have one */
+  unsigned has;                    /* bits: lanes with a contact here */
 } LanesPosition;
 
 typedef struct LanesSolver {
-  LanesPosition at[SIM_LANES_POSITIONS]; /* the common schedule */
+  LanesPosition at[SIM_LANES_POSITIONS]; /* common schedule of all lanes */
   int group_end[SIM_LANES_GROUPS], group_count, position_count;
-  bool clears_impulse;                    /* some contact does (SimPair) */
+  bool clears_impulse;                    /* whether any contact clears its impulse (SimPair) */
   LanesJoint joint[SIM_LANES_JOINTS];
   SimJointStep joint_step[SIM_LANES_JOINTS];
   LanesBodyRef joint_a[SIM_LANES_JOINTS], joint_b[SIM_LANES_JOINTS];
   int joint_count;
-  SimVelocityDelta delta[SIM_SOLVER_LANES]; /* of a group */
+  SimVelocityDelta delta[SIM_SOLVER_LANES]; /* deltas of the current group */
   LanesSlots slots;
   float pad_body[SIM_LANES_BODY], pad_contact[SIM_LANES_CONTACT], pad_joint[SIM_LANES_JOINT];
 } LanesSolver;
 
 /* ---- gathering --------------------------------------------------------------------------------------------------- */
 
-/* The second word after a contact's reals: whether it forgets, and its slot from bit 16 on (SimContact). */
+/* Second word after a contact's reals: whether it clears its impulse in the low byte, and its slot from bit 16 on
+ * (SimContact). */
 enum { LANES_CONTACT_FLAGS = SIM_CONTACT_REALS + 1, LANES_CLEARS_IMPULSE = 255, LANES_SLOT = 16 };
 enum { LANES_JOINT_SLOT = 2 };
 SIM_FN const uint8_t *lanes_joint_bytes(const float *record) { return (const uint8_t *)(record + SIM_JOINT_REALS); }
@@ -71,21 +73,21 @@ SIM_FN void lanes_gather_joints(LanesSolver *s, SimLanesWorld *const *world, int
   }
 }
 
-/* Where each lane's next contacts are. */
+/* Next contacts of each lane. */
 typedef struct LanesQueue {
   const float *contact[SIM_LANES];
   const SimLanesEntry *next[SIM_LANES];
   int members[SIM_LANES];
 } LanesQueue;
 
-/* The k-th contact of each lane's queue, where it has so many. */
+/* Loads the k-th contact of each lane's queue; lanes with fewer get the padding contact. */
 SIM_FN void lanes_gather_contact(LanesSolver *s, const LanesQueue *queue, int k, LanesPosition *at) {
   const float *record[SIM_LANES], *second[SIM_LANES];
   integer entry;
   at->has = 0;
   LANES_UNROLL for (int i = 0; i < SIM_LANES; i++) {
     const bool has = k < queue->members[i];
-    const SimLanesEntry e = queue->next[i][k]; /* there is room for more than any world has */
+    const SimLanesEntry e = queue->next[i][k]; /* in bounds: the array is longer than any world's list */
     entry[i] = e;
     record[i] = has ? queue->contact[i] + SIM_LANES_CONTACT * (e & SIM_LANES_ENTRY_NUMBER) : s->pad_contact;
     at->has |= (unsigned)has << i;
@@ -101,7 +103,7 @@ SIM_FN int lanes_group_size(const SimLanesWorld *world, int g) {
   return g < world->group_count ? world->group_end[g] - (g > 0 ? world->group_end[g - 1] : 0) : 0;
 }
 
-/* The common schedule: each group is as long as in the world that has most contacts in it. */
+/* Builds the common schedule: each group is as long as the longest of any world. */
 SIM_FN void lanes_gather_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
   LanesQueue queue;
   s->group_count = s->position_count = 0;
@@ -146,13 +148,14 @@ SIM_FN void lanes_warm_start_contact(LanesSlots *slots, LanesPosition *at) {
   lanes_add_deltas(slots, &at->a, &at->b, &delta);
 }
 
-/* A queue of a world's contacts in the order of the model. */
+/* Lists a world's contacts in the model's order. */
 SIM_FN int lanes_list_contacts(const SimLanesWorld *world, SimLanesEntry entry[SIM_LANES_CONTACTS]) {
   for (int k = 0; k < world->contact_count; k++) entry[k] = world->order[world->listing[k]];
   return world->contact_count;
 }
 
-/* For worlds of which some have another order than the solver's, so that their contacts are gathered again. */
+/* Applies the warm start in the model's order, with contacts gathered again; for vectors with a world where that order
+ * differs from the solver's. */
 SIM_FN void lanes_warm_start_listed(LanesSolver *s, SimLanesWorld *const *world, int count) {
   SimLanesEntry entry[SIM_LANES][SIM_LANES_CONTACTS];
   LanesQueue queue;
@@ -170,7 +173,7 @@ SIM_FN void lanes_warm_start_listed(LanesSolver *s, SimLanesWorld *const *world,
   }
 }
 
-/* In the order of the model, not of the solver. */
+/* Applies the warm start in the model's order, which is not always the solver's. */
 SIM_FN void lanes_warm_start_contacts(LanesSolver *s, SimLanesWorld *const *world, int count) {
   bool in_order = true;
   for (int i = 0; i < count; i++) in_order = in_order && world[i]->in_order;
@@ -233,7 +236,7 @@ SIM_FN SimVelocityDelta lanes_resolve_contact(LanesSolver *s, int position) {
   return delta;
 }
 
-/* A group's contacts all see the same velocities. A single one is applied at once. */
+/* Resolves a group, whose contacts all read the same velocities. A single contact is applied at once. */
 SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
   if (end - begin == 1) {
     SimVelocityDelta delta = lanes_resolve_contact(s, begin);
@@ -247,7 +250,7 @@ SIM_FN void lanes_resolve_group(LanesSolver *s, int begin, int end) {
     lanes_ref_add_delta(&s->slots, &s->at[k].b, s->delta[k - begin].b_velocity, s->delta[k - begin].b_angular_velocity);
 }
 
-/* Accumulated impulses back to the worlds. */
+/* Writes the accumulated impulses back to the worlds. */
 SIM_FN void lanes_store_impulses(LanesSolver *s, SimLanesWorld *const *world, int count) {
   for (int k = 0; k < s->position_count; k++) {
     const LanesPosition *at = &s->at[k];
@@ -271,8 +274,8 @@ SIM_FN void lanes_store_impulses(LanesSolver *s, SimLanesWorld *const *world, in
   }
 }
 
-/* Interleaves SIM_LANES_SOLVERS solvers: each application depends on the one before, so the processor overlaps
- * independent ones. room: for the solvers, since up to 2 MB are too much for a thread's stack. */
+/* Runs SIM_LANES_SOLVERS solvers interleaved: each update depends on the one before, so the processor overlaps
+ * independent ones. room: memory of the solvers, up to 2 MB, too much for a thread's stack. */
 SIM_FN void lanes_solve(SimLanesWorld *const *world, int count, void *room) {
   LanesSolver *const s = room;
   SimLanesWorld *const *part[SIM_LANES_SOLVERS];
