@@ -118,53 +118,80 @@ SIM_FN uint32_t sim_warp_reserve(uint32_t *end, size_t bytes, uint32_t alignment
   return start;
 }
 
-/* Computes the layout for `worlds` worlds of a size (a power of two up to SIM_WARP_LANES). Contacts get the rest of
- * `budget` bytes of shared memory: at least one per world. */
-SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
-  const size_t crowd = (size_t)worlds;
+SIM_FN size_t sim_warp_larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/* Returns a layout with the maximum numbers that follow from the size, and no memory yet. */
+SIM_FN SimWarpLayout sim_warp_count(SimSize size, int worlds) {
   SimWarpLayout l;
-  int contacts = worlds * sim_model_contacts(size), pairs = 0, most = 0, groups = 0;
+  int pairs = 0, pairs_of_kind = 0, groups = 0;
   for (int kind = 0; kind < SIM_PAIR_KINDS; kind++) {
     const int n = sim_model_pairs(size, kind);
     pairs += n;
-    most = n > most ? n : most;
+    pairs_of_kind = n > pairs_of_kind ? n : pairs_of_kind;
     groups += (int)sim_step_solver_batches(n, 0).count * (kind == SIM_RR ? 2 : 1);
   }
+  memset(&l, 0, sizeof l);
   l.worlds = worlds;
   l.shapes = size.polygons + size.circles;
   l.joints = size.joints;
   l.wavefronts = groups > size.joints ? groups : size.joints;
-  l.hits = worlds * (most < 32 ? most : 32);
+  l.passes = worlds * (l.wavefronts + l.joints); /* a pass has a wavefront of at least one world */
+  l.hits = worlds * (pairs_of_kind < 32 ? pairs_of_kind : 32);
   l.pair_words = (pairs + 31) / 32;
   l.warm_words = (sim_model_contacts(size) + 63) / 64;
   l.bodies = (uint32_t)((size_t)l.shapes * sizeof(SimBody) + 16);
   l.boxes = (uint32_t)((size_t)(l.shapes | 1) * sizeof(SimBox));
-  const size_t boxes = crowd * l.boxes, starts = (size_t)(worlds * l.wavefronts) * sizeof(uint16_t);
-  const size_t joints = (1 + crowd * (size_t)l.joints) * sizeof(SimWarpJoint);
-  l.bytes = (uint32_t)(crowd * l.bodies + sizeof(SimBody));
-  l.box = sim_warp_reserve(&l.bytes, boxes > joints ? boxes : joints, 16);
-  l.world = sim_warp_reserve(&l.bytes, crowd * sizeof(SimWarpWorld), 16);
-  l.schedule = sim_warp_reserve(&l.bytes, SIM_WARP_PASSES * SIM_WARP_LANES * sizeof(uint16_t), 4);
-  l.contact = sim_warp_reserve(&l.bytes, sizeof(SimWarpContact), 16);
-  const size_t part = SIM_WARP_LANES * sizeof(uint32_t), found = (size_t)l.hits * sizeof(uint16_t);
-  const size_t lists = part > found ? part : found, rest = budget > l.bytes ? budget - l.bytes : 0;
-  const size_t contact = sizeof(SimWarpContact) + sizeof(SimWavefrontContact); /* with its entry of `scheduled` */
-  const size_t contacts_fit = rest > starts ? (rest - starts) / contact : 0;
-  l.room = (int)(rest > lists ? (rest - lists) / sizeof(SimWarpContact) : 0);
-  if (l.room > (int)contacts_fit) l.room = (int)contacts_fit;
-  if (l.room < worlds) l.room = worlds;
-  if (l.room > contacts) l.room = contacts;
-  l.bytes += (uint32_t)((size_t)l.room * sizeof(SimWarpContact));
-  l.overlap_bits = l.hit = l.starts = l.bytes;
-  l.scheduled = l.starts + (uint32_t)((starts + 3) / 4 * 4);
-  const size_t used = l.scheduled - l.starts + (size_t)l.room * sizeof(SimWavefrontContact);
-  l.bytes = (l.bytes + (uint32_t)(used > lists ? used : lists) + 15) / 16 * 16;
+  return l;
+}
+
+/* Returns the number of contacts that fit into `rest` bytes of shared memory, at least `worlds` and at most `contacts`.
+ * They share these bytes first with the lists of overlapping pairs, then with the schedule: the starts of wavefronts,
+ * and an entry of `scheduled` for each contact. */
+SIM_FN int sim_warp_contact_capacity(int worlds, int contacts, size_t rest, size_t lists_bytes, size_t starts_bytes) {
+  const size_t contact_bytes = sizeof(SimWarpContact), scheduled_bytes = contact_bytes + sizeof(SimWavefrontContact);
+  const int beside_lists = (int)(rest > lists_bytes ? (rest - lists_bytes) / contact_bytes : 0);
+  const int beside_schedule = (int)(rest > starts_bytes ? (rest - starts_bytes) / scheduled_bytes : 0);
+  int capacity = beside_lists < beside_schedule ? beside_lists : beside_schedule;
+  if (capacity < worlds) capacity = worlds;
+  return capacity < contacts ? capacity : contacts;
+}
+
+/* Lays out the spill in device memory: contacts, their scheduled entries and the schedule. contacts: maximum of all
+ * worlds. */
+SIM_FN void sim_warp_lay_out_spill(SimWarpLayout *l, int contacts) {
+  const int scheduled = l->overflow > 0 ? contacts : 0;
+  l->spill_bytes = 0;
+  sim_warp_reserve(&l->spill_bytes, (size_t)l->overflow * sizeof(SimWarpContact), 16);
+  l->spill_scheduled = sim_warp_reserve(&l->spill_bytes, (size_t)scheduled * sizeof(SimWavefrontContact), 16);
+  l->spill_schedule = sim_warp_reserve(&l->spill_bytes, (size_t)l->passes * SIM_WARP_LANES * sizeof(uint16_t), 16);
+}
+
+/* Computes the layout for `worlds` worlds of a size (a power of two up to SIM_WARP_LANES). Contacts get the rest of
+ * `budget` bytes of shared memory: at least one per world. */
+SIM_FN SimWarpLayout sim_warp_layout(SimSize size, int worlds, size_t budget) {
+  SimWarpLayout l = sim_warp_count(size, worlds);
+  const size_t n = (size_t)worlds;
+  const int contacts = worlds * sim_model_contacts(size);
+  const size_t boxes_bytes = n * l.boxes, joints_bytes = (1 + n * (size_t)l.joints) * sizeof(SimWarpJoint);
+  const size_t overlap_bytes = SIM_WARP_LANES * sizeof(uint32_t), hits_bytes = (size_t)l.hits * sizeof(uint16_t);
+  const size_t lists_bytes = sim_warp_larger(overlap_bytes, hits_bytes);
+  const size_t starts_bytes = (size_t)(worlds * l.wavefronts) * sizeof(uint16_t);
+  uint32_t end = 0;
+  sim_warp_reserve(&end, n * l.bodies + sizeof(SimBody), 16);
+  l.box = sim_warp_reserve(&end, sim_warp_larger(boxes_bytes, joints_bytes), 16);
+  l.world = sim_warp_reserve(&end, n * sizeof(SimWarpWorld), 16);
+  l.schedule = sim_warp_reserve(&end, SIM_WARP_PASSES * SIM_WARP_LANES * sizeof(uint16_t), 4);
+  l.contact = sim_warp_reserve(&end, sizeof(SimWarpContact), 16); /* the padding contact; the others follow it */
+  l.room = sim_warp_contact_capacity(worlds, contacts, budget > end ? budget - end : 0, lists_bytes, starts_bytes);
   l.overflow = contacts - l.room;
-  l.passes = worlds * (l.wavefronts + l.joints); /* a pass has a wavefront of at least one world */
-  l.spill_scheduled = (uint32_t)((size_t)l.overflow * sizeof(SimWarpContact));
-  const size_t spill_contacts = (size_t)(l.overflow > 0 ? contacts : 0) * sizeof(SimWavefrontContact);
-  l.spill_schedule = l.spill_scheduled + (uint32_t)((spill_contacts + 15) / 16 * 16);
-  l.spill_bytes = l.spill_schedule + (uint32_t)((size_t)l.passes * SIM_WARP_LANES * sizeof(uint16_t));
+  sim_warp_reserve(&end, (size_t)l.room * sizeof(SimWarpContact), 16);
+  uint32_t schedule_end = end;
+  l.overlap_bits = l.hit = end; /* lists and schedule share the bytes from here on */
+  l.starts = sim_warp_reserve(&schedule_end, starts_bytes, 16);
+  l.scheduled = sim_warp_reserve(&schedule_end, (size_t)l.room * sizeof(SimWavefrontContact), 4);
+  sim_warp_reserve(&end, sim_warp_larger(schedule_end - end, lists_bytes), 16);
+  l.bytes = (end + 15) / 16 * 16;
+  sim_warp_lay_out_spill(&l, contacts);
   return l;
 }
 
