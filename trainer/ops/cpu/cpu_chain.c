@@ -245,29 +245,56 @@ static bool adds_up(const Run *run, int l) {
          way_of(run, l) == OPS_BF16_FLOAT32 && cpu_small_takes(layer->in, layer->out, CPU_ROWS);
 }
 
-/* Computes the backward pass of one block of part p, from the last layer to the first; the part's first block sets the
- * sums. */
-static void backward_block(const Run *run, int part, int block, bool is_first) {
+/* Returns the input rows of layer l in a block. */
+static const float *layer_input(const Run *run, int l, int block) {
+  const float *x = l > 0 ? run->layers[l - 1].y : run->x;
+  return x + (size_t)block * CPU_ROWS * (size_t)run->layers[l].in;
+}
+
+/* Returns the memory for dx of layer l in a block: scratch of this thread, or the run's own dx for the first layer,
+ * which may be NULL (not wanted). Neighbouring layers use different scratch, since dx of one is dy of the next. */
+static float *layer_dx(const Run *run, int l, int block) {
+  if (l > 0) return cpu_thread_rows(run->state, l % 2 ? CPU_EVEN_SCRATCH : CPU_ODD_SCRATCH);
+  return run->dx ? run->dx + (size_t)block * CPU_ROWS * (size_t)run->layers[0].in : NULL;
+}
+
+/* Adds x^T dy of a block to the kernel gradient of layer l: to that of the part, which fold_parts sums, or directly to
+ * the layer's. */
+static void add_kernel_gradient(const Run *run, int l, int part, int block, bool is_first, CpuOperand x,
+                                CpuOperand dy) {
+  const OpsLayer *layer = &run->layers[l];
+  const bool direct = adds_up(run, l), accumulate = direct ? part > 0 : !is_first;
+  float *of_part = run->state->kernel_parts + (size_t)part * run->kernels + kernel_place(run, l);
+  multiply_x(run, l, block, 1, layer->in, layer->out, cpu_block_rows(run->rows, block), x, dy, accumulate,
+             direct ? layer->dw : of_part);
+}
+
+/* Computes the backward pass of layer l in a block of part `part`: overwrites dy with the gradient before the
+ * activation, adds to the bias sums `db` and to the kernel gradient, and writes dx unless it is NULL. */
+static void backward_layer(const Run *run, int l, int part, int block, bool is_first, double *db, float *dy,
+                           float *dx) {
   CpuState *state = run->state;
-  const size_t row = (size_t)block * CPU_ROWS;
-  const int rows = cpu_block_rows(run->rows, block);
-  double *db = state->bias_sums + (size_t)part * run->biases;
-  float *dy = run->dy + row * (size_t)run->layers[run->count - 1].out;
+  const OpsLayer *layer = &run->layers[l];
+  const int rows = cpu_block_rows(run->rows, block), in = layer->in, out = layer->out;
+  const float *y = layer->y + (size_t)block * CPU_ROWS * (size_t)out;
+  const OpsBf16Method method = way_of(run, l);
+  const CpuOperand x = cpu_operand(method, layer_input(run, l, block), rows, in, in,
+                                   cpu_thread_rows(state, CPU_X_SCRATCH));
+  before_activation(run, l, x, y, dy, rows, db + bias_place(run, l));
+  const CpuOperand dz = cpu_operand(method, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
+  if (dx) multiply_below(run, l, rows, dz, dx);
+  add_kernel_gradient(run, l, part, block, is_first, x, dz);
+}
+
+/* Computes the backward pass of a block of part `part`, from the last layer to the first. is_first: the part's first
+ * block, which sets the part's sums instead of adding to them. */
+static void backward_block(const Run *run, int part, int block, bool is_first) {
+  double *db = run->state->bias_sums + (size_t)part * run->biases;
+  float *dy = run->dy + (size_t)block * CPU_ROWS * (size_t)run->layers[run->count - 1].out;
   if (is_first) memset(db, 0, run->biases * sizeof *db);
   for (int l = run->count - 1; l >= 0; l--) {
-    const OpsLayer *layer = &run->layers[l];
-    const int in = layer->in, out = layer->out;
-    const float *rows_of_x = (l > 0 ? layer[-1].y : run->x) + row * (size_t)in;
-    float *dx = l > 0 ? cpu_thread_rows(state, l % 2 ? CPU_EVEN_SCRATCH : CPU_ODD_SCRATCH)
-                : run->dx ? run->dx + row * (size_t)in : NULL;
-    const OpsBf16Method method = way_of(run, l);
-    const CpuOperand x = cpu_operand(method, rows_of_x, rows, in, in, cpu_thread_rows(state, CPU_X_SCRATCH));
-    before_activation(run, l, x, layer->y + row * (size_t)out, dy, rows, db + bias_place(run, l));
-    const CpuOperand upstream = cpu_operand(method, dy, rows, out, out, cpu_thread_rows(state, CPU_DY_SCRATCH));
-    if (dx) multiply_below(run, l, rows, upstream, dx);
-    float *copy = state->kernel_parts + (size_t)part * run->kernels + kernel_place(run, l);
-    const bool direct = adds_up(run, l);
-    multiply_x(run, l, block, 1, in, out, rows, x, upstream, direct ? part > 0 : !is_first, direct ? layer->dw : copy);
+    float *dx = layer_dx(run, l, block);
+    backward_layer(run, l, part, block, is_first, db, dy, dx);
     dy = dx;
   }
 }
