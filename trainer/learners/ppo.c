@@ -110,16 +110,6 @@ double ppo_learning_rate(const CoreConfig *config, int64_t iteration) {
   return optim_lr(config, config->ppo.lr_schedule, config->ppo.learning_rate, iteration);
 }
 
-/* Checks rewards, logits, values and targets of the rollout. CORE_FAIL names the first element that is not finite. */
-static int check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
-  size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
-  TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
-  TRY(optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
-                           (size_t)ppo->agent->head.logits));
-  TRY(optim_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
-  return optim_check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
-}
-
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
 /* Returns the log-probs of the reference policy of the clip and the KL penalty: proximal (PPO-EWMA) or behaviour
@@ -134,21 +124,30 @@ static double count_zero_grad(Ppo *ppo, Ops *ops, const float *logits) {
                               ddr_control_epsilon(&ppo->ddr));
 }
 
-/* Estimates the entropy of a tanh-Gaussian from one fresh sample per state and minibatch, and adds its gradient to the
- * loss's. sum NULL: the operations are captured. */
-static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
+/* Draws the noise of sample_entropy, keyed by the number of the update. */
+static void draw_noise(Ppo *ppo, Ops *ops) {
   const Minibatch *batch = &ppo->minibatch;
-  const OpsHead *head = &ppo->agent->head;
   const uint64_t seed = (uint64_t)ppo->config->train.seed, update = (uint64_t)ppo->actor_optimizer.t;
-  if (sum) *sum = 0;
-  if (ppo->noise == NULL) return;
-  if (sum == NULL)
-    ops->update->normal_rows(ops, seed, CORE_RANDOM_ENTROPY, batch->index, batch->rows, head->factors, ppo->noise);
-  else
+  if (ppo->noise)
     ops->normal_rows(ops, seed ^ (update & 0xffffffff00000000u), CORE_RANDOM_ENTROPY, batch->index, (uint32_t)update,
-                     batch->rows, head->factors, ppo->noise);
-  ops->policy_sampled_entropy(ops, head, logits, ppo->noise, batch->rows, ppo->config->ppo.entropy_coef, ppo->doutput,
-                              sum);
+                     batch->rows, ppo->agent->head.factors, ppo->noise);
+}
+
+/* Enqueues the same for a captured step, which reads the number of the update on the device. */
+static void enqueue_noise(Ppo *ppo, Ops *ops) {
+  const Minibatch *batch = &ppo->minibatch;
+  const uint64_t seed = (uint64_t)ppo->config->train.seed;
+  if (ppo->noise)
+    ops->update->normal_rows(ops, seed, CORE_RANDOM_ENTROPY, batch->index, batch->rows, ppo->agent->head.factors,
+                             ppo->noise);
+}
+
+/* Estimates the entropy of a tanh-Gaussian from one fresh sample per state and minibatch, and adds its gradient to the
+ * loss's. */
+static void sample_entropy(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
+  if (ppo->noise)
+    ops->policy_sampled_entropy(ops, &ppo->agent->head, logits, ppo->noise, ppo->minibatch.rows,
+                                ppo->config->ppo.entropy_coef, ppo->doutput, sum);
 }
 
 /* Applies openai/ppo-ewma's cap on the importance ratio (spec ppo.md 2.3): raises the behaviour log-prob, as a
@@ -160,52 +159,65 @@ static const float *cap_behaviour(Ppo *ppo, Ops *ops) {
   return ppo->capped_logp;
 }
 
+/* Sums of the actor's loss over the rows of a micro-batch. */
+typedef struct ActorSums {
+  OpsPolicySums policy;
+  OpsGaussianSums regular;
+  double sampled_entropy, kl_penalty, kl; /* kl_penalty: 0.5 (logp - logp_ref)^2 */
+} ActorSums;
+
+/* Destinations of those sums on the host; all NULL: the sums stay in the statistics of the device. */
+typedef struct ActorTargets {
+  OpsPolicySums *policy;
+  OpsGaussianSums *regular;
+  double *sampled_entropy, *kl_penalty, *kl;
+} ActorTargets;
+
 /* Computes the gradient of ppo.kl_penalty 0.5 E[(logp - logp_ref)^2] (2.3) into ppo->dkl_penalty. It equals that of a
- * policy loss at ratio 1 with advantages -ppo.kl_penalty (logp - logp_ref). *sum: 0.5 (logp - logp_ref)^2 summed over
- * the rows; NULL while capturing. Must precede the policy's own loss, since the device's statistics keep the sums of
- * the last loss only. */
-static void kl_penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, double *sum) {
+ * policy loss at ratio 1 with advantages -ppo.kl_penalty (logp - logp_ref). Must precede the policy's own loss, which
+ * overwrites the sums of this one. */
+static void kl_penalty_gradient(Ppo *ppo, Ops *ops, const float *logits, const ActorTargets *sums) {
   const Minibatch *batch = &ppo->minibatch;
-  const OpsHead *head = &ppo->agent->head;
-  OpsPolicySums unused;
-  if (sum) *sum = 0;
   if (ppo->kl_penalty_weights == NULL) return;
   ops->kl_penalty_weights(ops, ppo->logp, ref_logp(ppo), ppo->config->ppo.kl_penalty, batch->rows,
-                          ppo->kl_penalty_weights, sum);
-  ops->policy_loss(ops, head, logits, batch->actions, ppo->logp, NULL, ppo->kl_penalty_weights, batch->rows, INFINITY,
-                   0, ppo->dkl_penalty, sum ? &unused : NULL);
+                          ppo->kl_penalty_weights, sums->kl_penalty);
+  ops->policy_loss(ops, &ppo->agent->head, logits, batch->actions, ppo->logp, NULL, ppo->kl_penalty_weights,
+                   batch->rows, INFINITY, 0, ppo->dkl_penalty, sums->policy);
 }
 
-/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with r_p =
- * pi/pi_p and w = pi_p/pi_b. The gradient goes to ppo->doutput. sums NULL: the operations are captured. */
-typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double sampled_entropy, kl_penalty_weights,
-                          kl; } ActorSums;
-static const float *actor_loss(Ppo *ppo, Ops *ops, ActorSums *sums) {
+/* Computes the log-probs of the proximal policy (PPO-EWMA); NULL: there is none. Must precede the actor's own pass,
+ * whose activations the backward pass needs. */
+static const float *proximal_pass(Ppo *ppo, Ops *ops) {
+  const Minibatch *batch = &ppo->minibatch;
+  if (!ppo->ewma) return NULL;
+  agent_policy(ppo->agent, ops, ppo->proximal.theta, batch->observations, batch->rows, ppo->proximal_logits);
+  ops->policy_logp(ops, &ppo->agent->head, ppo->proximal_logits, batch->actions, ppo->proximal_logp, batch->rows);
+  return ppo->proximal_logp;
+}
+
+/* Computes the gradient of the actor's loss into ppo->doutput and returns the logits. PPO: L = E[min(r A,
+ * clip(r, 1-eps, 1+eps) A)] + c H with r = pi/pi_b; PPO-EWMA: E[w min(r_p A, clip(r_p) A)] with r_p = pi/pi_p and
+ * w = pi_p/pi_b. The caller has drawn the noise. */
+static const float *actor_loss(Ppo *ppo, Ops *ops, const ActorTargets *sums) {
   const CoreConfig *config = ppo->config;
   const Minibatch *batch = &ppo->minibatch;
   const OpsHead *head = &ppo->agent->head;
-  const float *proximal_logp = NULL;
   minibatch_bind_sequences(batch, ppo->agent);
-  if (ppo->ewma) { /* before the actor's own pass, whose activations the backward pass needs */
-    agent_policy(ppo->agent, ops, ppo->proximal.theta, batch->observations, batch->rows, ppo->proximal_logits);
-    ops->policy_logp(ops, head, ppo->proximal_logits, batch->actions, ppo->proximal_logp, batch->rows);
-    proximal_logp = ppo->proximal_logp;
-  }
+  const float *proximal_logp = proximal_pass(ppo, ops);
   const float *logits = agent_pass(ppo->agent, ops, &ppo->agent->actor, batch->observations, batch->rows);
-  if (ppo->capped_logp || ppo->kl_penalty_weights) ops->policy_logp(ops, head, logits, batch->actions, ppo->logp,
-                                                                    batch->rows);
-  kl_penalty_gradient(ppo, ops, logits, sums ? &sums->kl_penalty_weights : NULL);
+  if (ppo->capped_logp || ppo->kl_penalty_weights)
+    ops->policy_logp(ops, head, logits, batch->actions, ppo->logp, batch->rows);
+  kl_penalty_gradient(ppo, ops, logits, sums);
   ops->policy_loss(ops, head, logits, batch->actions, cap_behaviour(ppo, ops), proximal_logp, batch->advantages,
-                   batch->rows, ddr_control_epsilon(&ppo->ddr), config->ppo.entropy_coef, ppo->doutput,
-                   sums ? &sums->policy : NULL);
-  if (ppo->kl_penalty_weights) ops->add(ops, ppo->doutput, ppo->dkl_penalty,
-                                        (size_t)batch->rows * (size_t)head->logits);
-  sample_entropy(ppo, ops, logits, sums ? &sums->sampled_entropy : NULL);
+                   batch->rows, ddr_control_epsilon(&ppo->ddr), config->ppo.entropy_coef, ppo->doutput, sums->policy);
+  if (ppo->kl_penalty_weights)
+    ops->add(ops, ppo->doutput, ppo->dkl_penalty, (size_t)batch->rows * (size_t)head->logits);
+  sample_entropy(ppo, ops, logits, sums->sampled_entropy);
   if (ppo->zero_block_ids)
     ops->gaussian_regularize(ops, head, logits, ppo->zero_block_ids, ppo->zero_entropy_coef, RL_GAMES_BOUND,
-                             config->ppo.bounds_coef, batch->rows, ppo->doutput, sums ? &sums->regular : NULL);
+                             config->ppo.bounds_coef, batch->rows, ppo->doutput, sums->regular);
   if (ppo->old_logits)
-    ops->controller_kl(ops, head, logits, batch->own_index, batch->rows, ppo->old_logits, sums ? &sums->kl : NULL);
+    ops->controller_kl(ops, head, logits, batch->own_index, batch->rows, ppo->old_logits, sums->kl);
   return logits;
 }
 
@@ -218,8 +230,10 @@ static void actor_backward(Ppo *ppo, Ops *ops) {
 static int actor_gradient(Ppo *ppo, const UpdateContext *step, UpdateStats *update) {
   const Minibatch *batch = &ppo->minibatch;
   ActorSums sums = {0};
-  const float *logits = actor_loss(ppo, step->ops, &sums);
-  const double loss = sums.policy.loss + ppo->config->ppo.kl_penalty * sums.kl_penalty_weights;
+  const ActorTargets targets = {&sums.policy, &sums.regular, &sums.sampled_entropy, &sums.kl_penalty, &sums.kl};
+  draw_noise(ppo, step->ops);
+  const float *logits = actor_loss(ppo, step->ops, &targets);
+  const double loss = sums.policy.loss + ppo->config->ppo.kl_penalty * sums.kl_penalty;
   const double entropy = sums.policy.entropy + sums.sampled_entropy;
   if (!isfinite(loss) || !isfinite(entropy) || !isfinite(sums.regular.bounds))
     return optim_diagnose_loss(step->ops, &ppo->agent->actor, (size_t)batch->rows, "policy", loss);
@@ -306,7 +320,8 @@ static bool can_overlap(const Ppo *ppo, const Ops *ops) {
 static void enqueue_actor(Ppo *ppo, const UpdateContext *step) {
   Ops *ops = step->ops;
   const Minibatch *batch = &ppo->minibatch;
-  const float *logits = actor_loss(ppo, ops, NULL);
+  enqueue_noise(ppo, ops);
+  const float *logits = actor_loss(ppo, ops, &(ActorTargets){0});
   if (step->measure)
     ops->update->count_zero_grad(ops, &ppo->agent->head, logits, batch->actions, ref_logp(ppo), batch->advantages,
                               batch->rows, ddr_control_epsilon(&ppo->ddr));
@@ -402,7 +417,7 @@ static int update_weights(void *state, const UpdateContext *step, UpdateStats *u
                      (size_t)step->rollout->steps * (size_t)step->rollout->worlds *
                        (size_t)step->rollout->head.logits * sizeof *ppo->old_logits);
   ppo_compute_advantages(ppo, ops, step->rollout, update);
-  TRY(ranks_agree(check_rollout(ppo, ops, step->rollout)));
+  TRY(ranks_agree(ppo_check_rollout(ppo, ops, step->rollout)));
   TRY(epochs_run(&epochs, step, update));
   optim_reduce_stats(update);
   optim_average_stats(update, epochs_steps(config), step->measure);

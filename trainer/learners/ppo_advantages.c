@@ -1,7 +1,8 @@
-/* Advantages and targets of a rollout for PPO (ppo_internal.h). */
+/* Checks, advantages and targets of a rollout for PPO (ppo_internal.h). */
 #include <math.h>
 #include <string.h>
 
+#include "trainer/learners/optim.h"
 #include "trainer/learners/ppo_internal.h"
 #include "trainer/math/estimators.h"
 #include "trainer/update/reduce.h"
@@ -50,4 +51,13 @@ void ppo_compute_advantages(Ppo *ppo, Ops *ops, const Rollout *rollout, UpdateSt
   update->advantage_sd = sqrt(moments_variance(&advantage));
   update->explained_variance = estimators_explained_variance(&target, &residual);
   normalize_values(ppo, ops, rollout);
+}
+
+int ppo_check_rollout(const Ppo *ppo, Ops *ops, const Rollout *rollout) {
+  size_t k = (size_t)rollout->steps, n = (size_t)rollout->worlds;
+  TRY(optim_check_matrix(ops, "rollout: reward[step,world]", rollout->rewards, k, n));
+  TRY(optim_check_matrix(ops, "rollout: actor.logits[state,logit]", rollout->logits, k * n,
+                           (size_t)ppo->agent->head.logits));
+  TRY(optim_check_matrix(ops, "rollout: critic.value[step,world]", rollout->values, k + 1, n));
+  return optim_check_matrix(ops, "rollout: target[step,world]", ppo->targets, k, n);
 }

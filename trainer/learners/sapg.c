@@ -67,12 +67,17 @@ static void start(void *state) {
 
 /* ---- one minibatch ----------------------------------------------------------------------------------------------- */
 
-/* L = E[min(r A, clip(r, 1-eps, 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. sapg.clip = paper:
- * clip around m = pi_old of the block that learns / pi of the block that acted; since r = (pi / pi_old) m, that is
- * PPO-EWMA's loss with pi_old as the proximal policy. On-policy m = 1. The gradient goes to sapg->doutput; the new
- * policy replaces the one that the KL compares with. sums NULL: the operations are captured. */
+/* Sums of the actor's loss over the rows of a micro-batch. */
 typedef struct ActorSums { OpsPolicySums policy; OpsGaussianSums regular; double kl; } ActorSums;
-static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
+
+/* Destinations of those sums on the host; all NULL: the sums stay in the statistics of the device. */
+typedef struct ActorTargets { OpsPolicySums *policy; OpsGaussianSums *regular; double *kl; } ActorTargets;
+
+/* Computes the gradient of the actor's loss into sapg->doutput and returns the logits: L = E[min(r A, clip(r, 1-eps,
+ * 1+eps) A)] + E[c_b H] - bounds, r = pi / pi of the block that acted. sapg.clip = paper: clip around m = pi_old of the
+ * block that learns / pi of the block that acted; since r = (pi / pi_old) m, that is PPO-EWMA's loss with pi_old as the
+ * proximal policy. On-policy m = 1. The new policy replaces the one that the KL compares with. */
+static const float *actor_loss(Sapg *sapg, Ops *ops, const ActorTargets *sums) {
   const CoreConfig *config = sapg->config;
   const Agent *agent = sapg->agent;
   SapgData *data = &sapg->data;
@@ -81,10 +86,10 @@ static const float *actor_loss(Sapg *sapg, Ops *ops, ActorSums *sums) {
   const float *logits = agent_pass(agent, ops, &agent->actor, data->observations, rows);
   ops->policy_loss(ops, &agent->head, logits, data->actions, data->batch_logp,
                    data->logp_own ? data->batch_own : NULL, data->batch_advantages, rows, config->ppo.epsilon, 0,
-                   sapg->doutput, sums ? &sums->policy : NULL);
+                   sapg->doutput, sums->policy);
   ops->gaussian_regularize(ops, &agent->head, logits, agent->blocks.of_row, sapg->entropy_coef, RL_GAMES_BOUND,
-                           config->sapg.bounds_coef, rows, sapg->doutput, sums ? &sums->regular : NULL);
-  ops->controller_kl(ops, &agent->head, logits, data->sample, rows, data->logits, sums ? &sums->kl : NULL);
+                           config->sapg.bounds_coef, rows, sapg->doutput, sums->regular);
+  ops->controller_kl(ops, &agent->head, logits, data->sample, rows, data->logits, sums->kl);
   return logits;
 }
 
@@ -114,7 +119,8 @@ static void enqueue_zero_grad(const Sapg *sapg, Ops *ops, const float *logits) {
 static int actor_gradient(Sapg *sapg, const UpdateContext *step, int global_rows, UpdateStats *update) {
   const SapgData *data = &sapg->data;
   ActorSums sums;
-  const float *logits = actor_loss(sapg, step->ops, &sums);
+  const ActorTargets targets = {&sums.policy, &sums.regular, &sums.kl};
+  const float *logits = actor_loss(sapg, step->ops, &targets);
   if (!isfinite(sums.policy.loss) || !isfinite(sums.policy.entropy) || !isfinite(sums.regular.bounds))
     return optim_diagnose_loss(step->ops, &sapg->agent->actor, (size_t)data->rows, "policy", sums.policy.loss);
   update->policy_loss += sums.policy.loss / global_rows;
@@ -191,22 +197,26 @@ static int step_epoch_sync(Sapg *sapg, const UpdateContext *step, int number, Up
   return CORE_OK;
 }
 
-/* Enqueues a minibatch step without synchronizing; m as in sapg_data_take(). */
-typedef struct Enqueued { Sapg *sapg; const UpdateContext *step; } Enqueued;
-static void enqueue_minibatch(const Enqueued *enqueued, int m) {
-  Sapg *sapg = enqueued->sapg;
-  Ops *ops = enqueued->step->ops;
+/* Enqueues a step with the gathered minibatch, without synchronizing. */
+static void enqueue_step(Sapg *sapg, const UpdateContext *step) {
+  Ops *ops = step->ops;
   OpsUpdatePlan plan = sapg->captured.plan;
-  sapg_data_take(&sapg->data, ops, enqueued->step->rollout, m);
   plan.rows = sapg->data.rows;
-  const float *logits = actor_loss(sapg, ops, NULL);
-  if (enqueued->step->measure) enqueue_zero_grad(sapg, ops, logits);
+  const float *logits = actor_loss(sapg, ops, &(ActorTargets){0});
+  if (step->measure) enqueue_zero_grad(sapg, ops, logits);
   actor_backward(sapg, ops);
   critic_loss(sapg, ops, NULL);
   critic_backward(sapg, ops);
   ops->update->step(ops, &plan);
 }
-static void enqueue_one(void *enqueued) { enqueue_minibatch(enqueued, -1); }
+
+/* Captures a step with the minibatch that the device selects. */
+typedef struct Enqueued { Sapg *sapg; const UpdateContext *step; } Enqueued;
+static void enqueue_current(void *argument) {
+  const Enqueued *enqueued = argument;
+  sapg_data_gather_current(&enqueued->sapg->data, enqueued->step->ops, enqueued->step->rollout);
+  enqueue_step(enqueued->sapg, enqueued->step);
+}
 
 /* Repeats the failed step on the host, which names the value that is not finite. */
 static int repeat_failed_step(Sapg *sapg, const UpdateContext *step, int number, int m) {
@@ -223,8 +233,12 @@ static int enqueue_epoch(Sapg *sapg, const UpdateContext *step, int number, Upda
   captured_begin(&sapg->captured, step, sapg->agent, &sapg->gradient.mean, &sapg->actor_optimizer,
                  &sapg->critic_optimizer, NULL, *sapg->adaptive_lr.lr);
   for (int m = 0; m < all->count; m++) {
-    if (sapg_data_rows(&sapg->data, m) == all->rows) captured_minibatch(&sapg->captured, enqueue_one, &enqueued);
-    else enqueue_minibatch(&enqueued, m);
+    if (sapg_data_rows(&sapg->data, m) == all->rows) {
+      captured_minibatch(&sapg->captured, enqueue_current, &enqueued);
+    } else {
+      sapg_data_gather_minibatch(&sapg->data, step->ops, step->rollout, m);
+      enqueue_step(sapg, step);
+    }
     if (step->profile) profile_snapshot(step->profile, step->ops, sapg->agent);
   }
   const int failed =

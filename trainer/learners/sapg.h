@@ -59,7 +59,7 @@ typedef struct SapgData {
   size_t taken;                /* offset in `own`: rows of earlier minibatches and of this one's micro-batches so far */
   int taken_of_shard;          /* rows of the current shard's micro-batches so far */
   Sequences memory;            /* for a recurrent policy: a micro-batch holds these sequences, step after step */
-  uint32_t *taken_rows;        /* [room] of sapg_data_take, for a recurrent policy only */
+  uint32_t *taken_rows;        /* [room] rows before sequences_order, for a recurrent policy only */
   /* Current micro-batch. */
   int room, rows, shard;       /* capacity in rows; current rows and shard */
   uint32_t *sample, *index;    /* [room] this rank's samples, and their rows of the rollout */
@@ -109,8 +109,9 @@ static inline int sapg_data_rows(const SapgData *data, int m) {
 void sapg_data_select(SapgData *data, int m);
 /* Gathers the next micro-batch (rows, shard, sample, and all below). Returns false when none is left. */
 bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout);
-/* Gathers all of minibatch m at once, where one rank has all environments in one shard. Between begin and finish of
- * ops->update (an epoch), m = -1 stands for the minibatch of the current step, which must not be the last. */
-void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m);
+/* Gather a whole minibatch at once, where one rank has all environments in one shard: minibatch m, or between begin and
+ * finish of ops->update (an epoch) that of the device's current step, which must not be the last. */
+void sapg_data_gather_minibatch(SapgData *data, Ops *ops, const Rollout *rollout, int m);
+void sapg_data_gather_current(SapgData *data, Ops *ops, const Rollout *rollout);
 
 #endif

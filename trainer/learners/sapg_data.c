@@ -263,17 +263,27 @@ bool sapg_data_next(SapgData *data, Ops *ops, const Rollout *rollout) {
   return true;
 }
 
-void sapg_data_take(SapgData *data, Ops *ops, const Rollout *rollout, int m) {
-  const SapgMinibatches *all = &data->minibatches;
-  const uint32_t *own = data->own + (m < 0 ? 0 : (size_t)m * (size_t)all->rows);
-  CORE_CHECK(data->shards.global_shards == 1);
-  data->rows = m < 0 ? all->rows : sapg_data_rows(data, m);
-  data->shard = 0;
+/* Gathers a whole minibatch on the device: `rows` samples, of `minibatches` minibatches from `own` on the one that the
+ * device's step counter selects. */
+static void gather_whole(SapgData *data, Ops *ops, const Rollout *rollout, const uint32_t *own, int minibatches,
+                         int rows) {
   uint32_t *taken = data->taken_rows ? data->taken_rows : data->sample;
-  ops->update->current_rows(ops, own, m < 0 ? all->count : 1, data->rows, 1, data->shards.worlds, taken);
-  const uint32_t *sample = sequences_order(&data->memory, &rollout->states, taken, data->rows);
-  if (sample != data->sample) core_device_copy(data->device, data->sample, sample, (size_t)data->rows * sizeof *sample);
+  CORE_CHECK(data->shards.global_shards == 1);
+  data->rows = rows;
+  data->shard = 0;
+  ops->update->current_rows(ops, own, minibatches, rows, 1, data->shards.worlds, taken);
+  const uint32_t *sample = sequences_order(&data->memory, &rollout->states, taken, rows);
+  if (sample != data->sample) core_device_copy(data->device, data->sample, sample, (size_t)rows * sizeof *sample);
   gather(data, ops, rollout);
+}
+
+void sapg_data_gather_minibatch(SapgData *data, Ops *ops, const Rollout *rollout, int m) {
+  const uint32_t *own = data->own + (size_t)m * (size_t)data->minibatches.rows;
+  gather_whole(data, ops, rollout, own, 1, sapg_data_rows(data, m));
+}
+
+void sapg_data_gather_current(SapgData *data, Ops *ops, const Rollout *rollout) {
+  gather_whole(data, ops, rollout, data->own, data->minibatches.count, data->minibatches.rows);
 }
 
 /* ---- moments ----------------------------------------------------------------------------------------------------- */
