@@ -94,8 +94,14 @@ SIM_FN void lanes_transpose(lanes_row r[8]) {
             a7 = HIGH_HALF(r[3], r[7]);
   lanes_row b0 = LOW(a0, a1), b1 = HIGH(a0, a1), b2 = LOW(a2, a3), b3 = HIGH(a2, a3);
   lanes_row b4 = LOW(a4, a5), b5 = HIGH(a4, a5), b6 = LOW(a6, a7), b7 = HIGH(a6, a7);
-  r[0] = LOW_PAIRS(b0, b2), r[1] = HIGH_PAIRS(b0, b2), r[2] = LOW_PAIRS(b1, b3), r[3] = HIGH_PAIRS(b1, b3);
-  r[4] = LOW_PAIRS(b4, b6), r[5] = HIGH_PAIRS(b4, b6), r[6] = LOW_PAIRS(b5, b7), r[7] = HIGH_PAIRS(b5, b7);
+  r[0] = LOW_PAIRS(b0, b2);
+  r[1] = HIGH_PAIRS(b0, b2);
+  r[2] = LOW_PAIRS(b1, b3);
+  r[3] = HIGH_PAIRS(b1, b3);
+  r[4] = LOW_PAIRS(b4, b6);
+  r[5] = HIGH_PAIRS(b4, b6);
+  r[6] = LOW_PAIRS(b5, b7);
+  r[7] = HIGH_PAIRS(b5, b7);
 #undef LOW
 #undef HIGH
 #undef LOW_PAIRS
@@ -105,10 +111,14 @@ SIM_FN void lanes_transpose(lanes_row r[8]) {
 }
 
 SIM_FN void lanes_read_columns(const float *const from[8], lanes_row column[8]) {
-  column[0] = lanes_read_row(from[0]), column[1] = lanes_read_row(from[1]);
-  column[2] = lanes_read_row(from[2]), column[3] = lanes_read_row(from[3]);
-  column[4] = lanes_read_row(from[4]), column[5] = lanes_read_row(from[5]);
-  column[6] = lanes_read_row(from[6]), column[7] = lanes_read_row(from[7]);
+  column[0] = lanes_read_row(from[0]);
+  column[1] = lanes_read_row(from[1]);
+  column[2] = lanes_read_row(from[2]);
+  column[3] = lanes_read_row(from[3]);
+  column[4] = lanes_read_row(from[4]);
+  column[5] = lanes_read_row(from[5]);
+  column[6] = lanes_read_row(from[6]);
+  column[7] = lanes_read_row(from[7]);
   lanes_transpose(column);
 }
 
@@ -140,7 +150,10 @@ SIM_FN void lanes_transpose_quads(lanes_row r[4]) {
 #define LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
 #define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
   lanes_row a0 = LOW(r[0], r[1]), a1 = HIGH(r[0], r[1]), a2 = LOW(r[2], r[3]), a3 = HIGH(r[2], r[3]);
-  r[0] = LOW_PAIRS(a0, a2), r[1] = HIGH_PAIRS(a0, a2), r[2] = LOW_PAIRS(a1, a3), r[3] = HIGH_PAIRS(a1, a3);
+  r[0] = LOW_PAIRS(a0, a2);
+  r[1] = HIGH_PAIRS(a0, a2);
+  r[2] = LOW_PAIRS(a1, a3);
+  r[3] = HIGH_PAIRS(a1, a3);
 #undef LOW
 #undef HIGH
 #undef LOW_PAIRS

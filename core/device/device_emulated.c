@@ -390,7 +390,10 @@ static void check_streams(const CoreGraph *graph) {
   int depth = 0;
   for (size_t i = 0; i < graph->count; i++) {
     const Operation *o = &graph->operation[i];
-    if (o->kind == ENTER) busy[o->stream] = true, depth++;
+    if (o->kind == ENTER) {
+      busy[o->stream] = true;
+      depth++;
+    }
     if (o->kind == LEAVE) depth--;
     if (o->kind == JOIN) busy[o->stream] = false;
   }

@@ -169,8 +169,10 @@ CORE_KERNEL_FN void core_device_load_tile(const CoreDeviceThread *at, const uint
       : "=r"(loaded[0]), "=r"(loaded[1]), "=r"(loaded[2]), "=r"(loaded[3]) : "r"(from) : "memory");
 #else
   const uint32_t *upper = (const uint32_t *)(const void *)(tile + lane / 4 * row) + lane % 4, *lower = upper + 4 * row;
-  loaded[0] = upper[0], loaded[as_b ? 1 : 2] = upper[4];
-  loaded[as_b ? 2 : 1] = lower[0], loaded[3] = lower[4];
+  loaded[0] = upper[0];
+  loaded[as_b ? 1 : 2] = upper[4];
+  loaded[as_b ? 2 : 1] = lower[0];
+  loaded[3] = lower[4];
 #endif
 }
 

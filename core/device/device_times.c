@@ -35,7 +35,10 @@ void core_device_times_close(CoreDeviceTimes **times) {
 void core_device_times_add(CoreDeviceTimes *times, const char *name, double seconds) {
   int i = 0;
   while (i < times->names && strncmp(times->timed[i].name, name, NAME_BYTES - 1) != 0) i++;
-  if (i == NAMES_MAX) name = "others", i--;
+  if (i == NAMES_MAX) {
+    name = "others";
+    i--;
+  }
   if (i == times->names) times->names++;
   snprintf(times->timed[i].name, NAME_BYTES, "%s", name);
   times->timed[i].count++;

@@ -44,7 +44,9 @@ int core_emulated_memory_allocate(CoreEmulatedMemory *all, size_t bytes, size_t 
   char *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return core_error_errno(CORE_FAIL, "out of memory of the emulated device: %zu bytes", bytes);
   if (all->key) CORE_CHECK(pkey_mprotect(start, bytes, PROT_READ | PROT_WRITE, all->key) == 0);
-  all->memory[slot].start = start, all->memory[slot].bytes = bytes, all->memory[slot].asked = asked;
+  all->memory[slot].start = start;
+  all->memory[slot].bytes = bytes;
+  all->memory[slot].asked = asked;
   all->allocated += bytes;
   *memory = start;
   return CORE_OK;
@@ -100,7 +102,8 @@ void core_emulated_memory_lend(CoreEmulatedMemory *all, char *start, size_t byte
   char *contents = core_memory_allocate(bytes);
   memcpy(contents, start, bytes);
   memset(start, POISON, bytes);
-  all->handed[all->handed_over].start = start, all->handed[all->handed_over].contents = contents;
+  all->handed[all->handed_over].start = start;
+  all->handed[all->handed_over].contents = contents;
   all->handed[all->handed_over++].bytes = bytes;
 }
 

@@ -23,8 +23,13 @@ void sim_batch_start_world(SimBatch *batch, int w, int level) {
 
 /* Writes a moving shape's features; `at` has the indices of the observed features from its first one on. */
 static void place_moving(const float f[SIM_OBSERVE_MOVING], const int32_t *at, float *row) {
-  row[at[0]] = f[0], row[at[1]] = f[1], row[at[2]] = f[2], row[at[3]] = f[3];
-  row[at[7]] = f[4], row[at[12]] = f[5], row[at[13]] = f[6];
+  row[at[0]] = f[0];
+  row[at[1]] = f[1];
+  row[at[2]] = f[2];
+  row[at[3]] = f[3];
+  row[at[7]] = f[4];
+  row[at[12]] = f[5];
+  row[at[13]] = f[6];
 }
 
 /* Copies like memcpy, but faster for rows of some KB: the processor's string instruction (rep movsb) has a longer

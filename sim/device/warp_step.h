@@ -8,7 +8,7 @@
 #define SIM_WARP_STEP_H
 #include "sim/device/warp_collide.h"
 
-/* ---- impulses ---------------------------------------------------------------------------------------------------- */
+/* ---- velocity deltas --------------------------------------------------------------------------------------------- */
 
 /* Whether a delta changes a body. An immovable one receives 0, perhaps from several lanes at once, so it is not
  * written. But a world out of bounds may give NaN even to such a body. */
@@ -46,9 +46,12 @@ CORE_KERNEL_FN SimJointModel sim_warp_joint_model(const SimWarpJoint *r) {
   SimJointModel j;
   memset(&j, 0, sizeof j);
   j.fixed = r->fixed;
-  j.a_mass = r->a_mass, j.b_mass = r->b_mass;
-  j.a_share = r->a_share, j.b_share = r->b_share;
-  j.inverse_sum_mass = r->inverse_sum_mass, j.inverse_sum_inertia = r->inverse_sum_inertia;
+  j.a_mass = r->a_mass;
+  j.b_mass = r->b_mass;
+  j.a_share = r->a_share;
+  j.b_share = r->b_share;
+  j.inverse_sum_mass = r->inverse_sum_mass;
+  j.inverse_sum_inertia = r->inverse_sum_inertia;
   return j;
 }
 CORE_KERNEL_FN SimJointStep sim_warp_joint_step(const SimWarpJoint *r) {

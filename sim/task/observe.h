@@ -31,7 +31,13 @@ SIM_FN int sim_observe_offset(SimSize size, int k) {
 SIM_FN void sim_observe_body(const SimBody *body, float *row) {
   real f[SIM_OBSERVE_MOVING];
   sim_observe_moving(body, f);
-  row[0] = f[0], row[1] = f[1], row[2] = f[2], row[3] = f[3], row[7] = f[4], row[12] = f[5], row[13] = f[6];
+  row[0] = f[0];
+  row[1] = f[1];
+  row[2] = f[2];
+  row[3] = f[3];
+  row[7] = f[4];
+  row[12] = f[5];
+  row[13] = f[6];
 }
 
 /* Returns the source of feature k of an observation. */

@@ -134,8 +134,12 @@ SIM_FN void sim_entity_write_joints(const SimLevel *level, const SimEntityLayout
     const SimJoint *joint = &level->joint[i];
     SimJoint view[2] = {*joint, *joint};
     if (!joint->active) continue;
-    view[1].a = joint->b, view[1].a_x = joint->b_x, view[1].a_y = joint->b_y;
-    view[1].b = joint->a, view[1].b_x = joint->a_x, view[1].b_y = joint->a_y;
+    view[1].a = joint->b;
+    view[1].a_x = joint->b_x;
+    view[1].a_y = joint->b_y;
+    view[1].b = joint->a;
+    view[1].b_x = joint->a_x;
+    view[1].b_y = joint->a_y;
     for (int number = i; number < 2 * joints; number += joints) {
       const SimJoint *seen = &view[number >= joints];
       sim_observe_joint(seen, row + l->joints + number * SIM_ENTITY_JOINT);

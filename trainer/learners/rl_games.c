@@ -60,6 +60,8 @@ void value_moments_count(Ops *ops, double *moments, const Moments *now, float *x
   if (moments == NULL) return;
   Moments running = {.n = moments[0], .mean = moments[1], .m2 = moments[2]};
   moments_merge(&running, now);
-  moments[0] = running.n, moments[1] = running.mean, moments[2] = running.m2;
+  moments[0] = running.n;
+  moments[1] = running.mean;
+  moments[2] = running.m2;
   ops->normalize_within(ops, x, n, moments[1], factor(moments), normalize_bound(NORMALIZE_RL_GAMES));
 }

@@ -33,7 +33,10 @@ CORE_DEVICE_FN void moments_merge(Moments *a, const Moments *b) {
 
 /* Scales the weight of all values so far. */
 static inline void moments_scale(Moments *a, double weight) {
-  a->n *= weight, a->m2 *= weight, a->m3 *= weight, a->m4 *= weight;
+  a->n *= weight;
+  a->m2 *= weight;
+  a->m3 *= weight;
+  a->m4 *= weight;
 }
 
 /* Population variance m2/n and unbiased m2/(n-1); NaN without enough values. */

@@ -201,8 +201,11 @@ static double fold_shards(const Metrics *metrics, const Shards *shards) {
 static void reduce_sums(Metrics *metrics, const OpsHead *head, bool critic, Sums *sums) {
   double plain[] = {sums->kl, sums->kl_reverse, sums->k1, sums->k2, sums->k3};
   ranks_sum(plain, 5);
-  sums->kl = plain[0], sums->kl_reverse = plain[1];
-  sums->k1 = plain[2], sums->k2 = plain[3], sums->k3 = plain[4];
+  sums->kl = plain[0];
+  sums->kl_reverse = plain[1];
+  sums->k1 = plain[2];
+  sums->k2 = plain[3];
+  sums->k3 = plain[4];
   if (metrics->depth < METRICS_POLICY) return;
   reduce_log_sums(&sums->ratio, 1);
   reduce_log_sums(&sums->ratio_squared, 1);

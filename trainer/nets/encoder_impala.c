@@ -22,7 +22,9 @@ static void stages_of(const EncoderShape *shape, Stage stage[STAGES]) {
   for (int s = 0; s < STAGES; s++) {
     stage[s].conv = conv_of(height, width, in, channels[s]);
     stage[s].pool = (OpsPool3){height, width, channels[s]};
-    height = ops_pool3_side(height), width = ops_pool3_side(width), in = channels[s];
+    height = ops_pool3_side(height);
+    width = ops_pool3_side(width);
+    in = channels[s];
     stage[s].block = conv_of(height, width, in, in);
   }
 }
@@ -128,7 +130,8 @@ static void forward(const EncoderPass *pass, float *embedding) {
       encoder_conv(pass, block_of(s, b, 1), m.hidden[s][b], y, OPS_LINEAR, work.conv);
       ops->add(ops, y, x, outputs);
       float *swap = x;
-      x = y, y = swap;
+      x = y;
+      y = swap;
     }
     if (s == STAGES - 1) ops->image->relu_forward(ops, x, m.last, n);
   }

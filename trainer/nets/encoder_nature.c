@@ -13,7 +13,9 @@ static void convolutions(const EncoderShape *shape, OpsConv conv[LAYERS]) {
   for (int l = 0; l < LAYERS; l++) {
     conv[l] = (OpsConv){height, width, in, layer[l].out, {layer[l].size, layer[l].size},
                         {layer[l].stride, layer[l].stride}, {0, 0}};
-    height = ops_conv_height(&conv[l]), width = ops_conv_width(&conv[l]), in = conv[l].out;
+    height = ops_conv_height(&conv[l]);
+    width = ops_conv_width(&conv[l]);
+    in = conv[l].out;
   }
 }
 
@@ -123,7 +125,8 @@ static void backward(const EncoderPass *pass, const float *embedding, const floa
                                   OPS_RELU);
     encoder_conv_backward(pass, l * tensors, m.x[l], m.x[l + 1], dy, l > 0 ? dx : NULL, dpacked, activation, s.conv);
     float *swap = dy;
-    dy = dx, dx = swap;
+    dy = dx;
+    dx = swap;
   }
 }
 

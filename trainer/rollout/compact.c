@@ -109,7 +109,9 @@ static void fill_tables(Compact *compact, const Env *env) {
   core_device_to_device(compact->device, compact->column, column, changing * sizeof *column);
   core_device_to_device(compact->device, compact->fixed, column + changing, (length - changing) * sizeof *column);
   core_device_to_device(compact->device, compact->position, position, length * sizeof *position);
-  free(changes), free(column), free(position);
+  free(changes);
+  free(column);
+  free(position);
   if (compact->levels == COMPACT_STAY) copy_levels(compact, env);
   compact->ready = true;
 }

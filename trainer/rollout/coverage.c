@@ -75,8 +75,13 @@ static Play allocate_play(const Coverage *coverage, Env *env, const OpsHead *hea
 }
 
 static void free_play(Play *play) {
-  free(play->side), free(play->counts), free(play->flags), free(play->actions), free(play->bounded);
-  free(play->rewards), free(play->shown);
+  free(play->side);
+  free(play->counts);
+  free(play->flags);
+  free(play->actions);
+  free(play->bounded);
+  free(play->rewards);
+  free(play->shown);
 }
 
 /* Plays worlds first, first + 1, ...: as many as the environment has and the play needs. */
@@ -136,7 +141,8 @@ int coverage_create(Coverage *coverage, const Env *levels, const OpsHead *head) 
     const CoreRandom4 words = core_random_4(0, CORE_RANDOM_COVERAGE, (uint32_t)i, UINT32_MAX, 0);
     double *row = coverage->omega + 2 * i;
     core_random_normal_pair(words.v[0], words.v[1], &row[0], &row[1]);
-    row[0] *= scale, row[1] *= scale;
+    row[0] *= scale;
+    row[1] *= scale;
   }
   memset(coverage->record, 0, sizeof *coverage->record);
   if (levels->outside == NULL) {
@@ -231,8 +237,10 @@ CoverageSummary coverage_summarise(const int64_t count[COVERAGE_CELLS]) {
     for (int x = 0; x < COVERAGE_FINE; x += 2) {
       const int64_t *first = count + y * COVERAGE_FINE + x, *second = first + COVERAGE_FINE;
       const int64_t four = first[0] + first[1] + second[0] + second[1];
-      count_cell(&fine, first[0]), count_cell(&fine, first[1]);
-      count_cell(&fine, second[0]), count_cell(&fine, second[1]);
+      count_cell(&fine, first[0]);
+      count_cell(&fine, first[1]);
+      count_cell(&fine, second[0]);
+      count_cell(&fine, second[1]);
       count_cell(&coarse, four);
       states += (double)four;
     }

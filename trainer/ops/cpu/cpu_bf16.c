@@ -134,7 +134,8 @@ static void measure_all(Ops *ops, int rows, const OpsBf16Input *input, bool is_n
   if (rows > BLOCKS * CPU_ROWS) rows = BLOCKS * CPU_ROWS;
   if (rows > state->max_rows) rows = state->max_rows;
   state->bf16.layers = 0; /* all layers use state->method */
-  choice->rows = rows, choice->threads = state->threads = 1;
+  choice->rows = rows;
+  choice->threads = state->threads = 1;
   for (int i = 0; i < choice->layers; i++) {
     OpsBf16Layer *layer = &choice->layer[i];
     if (is_new || layer->method != OPS_BF16_FLOAT32)

@@ -146,7 +146,10 @@ static inline void pool_lanes(PoolWindow in, int channels, const float *x, float
   int32_t places[POOL_LANES];
   const float *first = x + in.corner + in.top * in.line + (ptrdiff_t)in.left * channels;
 #pragma omp simd
-  for (int i = 0; i < POOL_LANES; i++) greatest[i] = first[i], places[i] = in.top * 3 + in.left;
+  for (int i = 0; i < POOL_LANES; i++) {
+    greatest[i] = first[i];
+    places[i] = in.top * 3 + in.left;
+  }
   for (int down = in.top; down < in.bottom; down++)
     for (int across = in.left; across < in.right; across++) {
       const float *other = x + in.corner + down * in.line + (ptrdiff_t)across * channels;

@@ -117,7 +117,9 @@ static void execute_padded(const Shape *shape, const uint16_t *a, const uint16_t
   uint16_t *padded = take(&rows_of_a, CPU_ROWS * k * sizeof *padded);
   float *result = take(&rows_of_c, CPU_ROWS * n * sizeof *result);
   Shape whole = *shape;
-  whole.m = CPU_ROWS, whole.lda = shape->k, whole.ldc = shape->n;
+  whole.m = CPU_ROWS;
+  whole.lda = shape->k;
+  whole.ldc = shape->n;
   for (size_t r = 0; r < m; r++) memcpy(padded + r * k, a + r * (size_t)shape->lda, k * sizeof *padded);
   memset(padded + m * k, 0, (CPU_ROWS - m) * k * sizeof *padded);
   execute(&whole, padded, b, result);

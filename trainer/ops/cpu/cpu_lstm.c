@@ -39,7 +39,10 @@ CPU_VECTOR static void step_row(float *restrict i, float *restrict f, float *res
                                           o[u] + (bx[3 * width + u] + bh[3 * width + u]));
     c[u] = row_lstm_cell(&gates, c_in[u]);
     h[u] = row_lstm_output(&gates, c[u]);
-    i[u] = gates.i, f[u] = gates.f, g[u] = gates.g, o[u] = gates.o;
+    i[u] = gates.i;
+    f[u] = gates.f;
+    g[u] = gates.g;
+    o[u] = gates.o;
   }
 }
 
@@ -110,7 +113,10 @@ CPU_VECTOR static void step_row_backward(float *restrict i, float *restrict f, f
     float dc_in;
     const RowGates dz = row_lstm_gradient(&gates, c_in[u], dh[u] + keep * dh_next[u], keep * dc[u], &dc_in);
     dc[u] = dc_in;
-    i[u] = dz.i, f[u] = dz.f, g[u] = dz.g, o[u] = dz.o;
+    i[u] = dz.i;
+    f[u] = dz.f;
+    g[u] = dz.g;
+    o[u] = dz.o;
   }
 }
 

@@ -31,7 +31,10 @@ static void group_load(Group *group, const OpsHead *head, const float *logits, i
 /* Computes probabilities and log-probs of `size` neighbouring logits: z - max - log(sum e^(z - max)). */
 static inline void factor_softmax(float (*logp)[GROUP], float (*p)[GROUP], int size) {
   float max[GROUP], total[GROUP], log_total[GROUP];
-  for (int r = 0; r < GROUP; r++) max[r] = logp[0][r], total[r] = 0;
+  for (int r = 0; r < GROUP; r++) {
+    max[r] = logp[0][r];
+    total[r] = 0;
+  }
   for (int k = 1; k < size; k++)
     for (int r = 0; r < GROUP; r++) max[r] = logp[k][r] > max[r] ? logp[k][r] : max[r];
   for (int k = 0; k < size; k++)
@@ -296,7 +299,10 @@ void cpu_policy_loss(Ops *ops, const OpsHead *head, const float *logits, const v
   for (int block = 0; block < cpu_blocks(rows); block++) {
     OpsPolicySums part;
     memcpy(&part, state->sum_parts + block * CPU_SUMS, sizeof part);
-    sums->loss += part.loss, sums->entropy += part.entropy, sums->k1 += part.k1, sums->k3 += part.k3;
+    sums->loss += part.loss;
+    sums->entropy += part.entropy;
+    sums->k1 += part.k1;
+    sums->k3 += part.k3;
     sums->clipped += part.clipped;
   }
 }

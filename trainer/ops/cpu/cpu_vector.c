@@ -181,7 +181,9 @@ void cpu_gather_inputs(Ops *ops, const float *source, const uint32_t *index, flo
   CpuState *state = cpu_state(ops);
   CpuInputs *inputs = &state->inputs;
   CORE_CHECK(rows <= state->max_rows);
-  inputs->x = target, inputs->rows = rows, inputs->columns = columns;
+  inputs->x = target;
+  inputs->rows = rows;
+  inputs->columns = columns;
   inputs->has_zeros = cpu_zeros_are_many(state, source, index, rows, columns);
 #pragma omp parallel for schedule(static) num_threads(state->threads) if (rows > CPU_ROWS)
   for (int block = 0; block < cpu_blocks(rows); block++) {

@@ -258,7 +258,11 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   }
   *made = device_table;
   made->name = device->name;
-  if (beside) made->stream_push = stream_push, made->stream_pop = stream_pop, made->stream_wait = stream_wait;
+  if (beside) {
+    made->stream_push = stream_push;
+    made->stream_pop = stream_pop;
+    made->stream_wait = stream_wait;
+  }
   if (precision == OPS_BF16) {
     made->chain_forward = device_chain_forward;
     made->chain_backward = device_chain_backward;

@@ -123,14 +123,18 @@ static OpsWindows windows_of(const OpsPool3 *pool, int rows, size_t each, int co
 static void pool_forward(Ops *ops, const OpsPool3 *pool, const float *x, float *y, uint8_t *from, int rows) {
   const size_t outputs = ops_pool3_outputs(pool);
   OpsWindows a = windows_of(pool, rows, outputs, ops_pool3_side(pool->width));
-  a.x = x, a.y = y, a.from = from;
+  a.x = x;
+  a.y = y;
+  a.from = from;
   DEVICE_LAUNCH(device_state(ops), ops_pool_windows, elements_of(rows, outputs), &a);
 }
 
 static void pool_backward(Ops *ops, const OpsPool3 *pool, const uint8_t *from, const float *dy, float *dx, int rows) {
   const size_t inputs = pool_inputs(pool);
   OpsWindows a = windows_of(pool, rows, inputs, pool->width);
-  a.from = (uint8_t *)(uintptr_t)from, a.dy = dy, a.dx = dx;
+  a.from = (uint8_t *)(uintptr_t)from;
+  a.dy = dy;
+  a.dx = dx;
   DEVICE_LAUNCH(device_state(ops), ops_unpool_windows, elements_of(rows, inputs), &a);
 }
 

@@ -44,7 +44,10 @@ CORE_KERNEL_FN void ops_lstm_step(const CoreDeviceThread *at, const OpsLstmStep 
                                           z[3 * w] + more[3 * w]);
     const float c = row_lstm_cell(&gates, a->c_in[i]), h = row_lstm_output(&gates, c);
     const int ends = a->first && a->first[s];
-    z[0] = gates.i, z[w] = gates.f, z[2 * w] = gates.g, z[3 * w] = gates.o;
+    z[0] = gates.i;
+    z[w] = gates.f;
+    z[2 * w] = gates.g;
+    z[3 * w] = gates.o;
     a->h[i] = h;
     if (a->h_out == NULL) continue;
     a->h_out[s * a->stride + u] = ends ? 0.0f : h;
@@ -74,7 +77,10 @@ CORE_KERNEL_FN void ops_lstm_gradient(const CoreDeviceThread *at, const OpsLstmG
     const RowGates dz = row_lstm_gradient(&gates, a->c_in[i], a->dh[i] + keep * a->dh_next[i], keep * a->dc[i],
                                           &dc_in);
     a->dc[i] = dc_in;
-    z[0] = dz.i, z[w] = dz.f, z[2 * w] = dz.g, z[3 * w] = dz.o;
+    z[0] = dz.i;
+    z[w] = dz.f;
+    z[2 * w] = dz.g;
+    z[3 * w] = dz.o;
   }
 }
 
