@@ -25,7 +25,7 @@ typedef enum SimReset {
   SIM_RESET_LEVEL_SET,    /* drawn uniformly from the set for each episode */
   SIM_RESET_SAME,         /* drawn from the set once, when the batch is reset */
   SIM_RESET_NEW,          /* drawn by the random generator for each episode (generate.h) */
-  SIM_RESET_NEW_FILTERED, /* the same with the no-op filter (filter.h), which costs far more */
+  SIM_RESET_NEW_FILTERED, /* drawn like SIM_RESET_NEW and filtered (filter.h), which costs far more */
 } SimReset;
 
 typedef struct SimBatchOptions {

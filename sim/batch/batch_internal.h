@@ -59,7 +59,7 @@ struct SimBatch {
   void **room;            /* [rooms] working memory of each thread, allocated in its first step (batch_cpu.c) */
   int rooms;
   int64_t nonfinite;
-  const SimBackendTable *backend; /* of the options; NULL: the worlds are on the host */
+  const SimBackendTable *backend; /* options.backend.table; NULL: the worlds are on the host */
   void *remote;           /* owned by the backend */
 };
 

@@ -36,7 +36,7 @@ typedef struct SimBatchDevice {
   int32_t *waiting;        /* [waiters] worlds that wait for a new level; NULL where no levels are new */
   int64_t *waiters;
   uint32_t *numbers;       /* as in SimBatch */
-  SimLevelDevice *drawing; /* of level_device.c; NULL: no levels are filtered or generated */
+  SimLevelDevice *drawing; /* generator on the device; NULL: no levels are filtered or generated */
   bool keeps_levels;       /* whether all worlds keep their levels, so that none will wait */
   char *spill;             /* [blocks][spill_bytes]: overflow of the warps' shared memory */
   StepLaunch step;

@@ -18,7 +18,7 @@ struct SimLevelDevice {
   SimBatch *filter_batch;      /* its worlds are the slots in which levels are tested */
   SimDeviceSlots slots;
   size_t room, groups;         /* maximum tasks, and groups of a sequence, of a draw */
-  SimCandidates tested;        /* of groups: [room] */
+  SimCandidates tested;        /* [room] candidates of groups */
   int32_t *lacks;              /* [groups] */
   int64_t *lackers;
   SimDeviceGroups group;       /* its arrays */

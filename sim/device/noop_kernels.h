@@ -64,10 +64,10 @@ CORE_KERNEL_FN void sim_choice_store(const SimChoices *a, size_t w, uint32_t epi
 typedef enum SimNoopKind { SIM_NOOP_CANDIDATES, SIM_NOOP_WAITING, SIM_NOOP_AHEAD } SimNoopKind;
 
 typedef struct SimDeviceNoop {
-  SimDeviceWarpStep warp;      /* of the batch whose worlds are the slots */
+  SimDeviceWarpStep warp;      /* step of the batch whose worlds are the slots */
   SimDeviceMaker maker;
   SimNoopKind kind;
-  SimCandidates tested;        /* of CANDIDATES */
+  SimCandidates tested;        /* candidates of the CANDIDATES tasks */
   SimChoices choices;
   unsigned first;              /* block of slots of the launch's first block */
 } SimDeviceNoop;

@@ -77,7 +77,7 @@ typedef struct SimWarpWorld {
 /* Layout of a warp's shared memory, in bytes from its beginning; the same for all warps of a launch. Memory is reused:
  * joints replace the boxes; starts and scheduled replace overlap_bits and hit. */
 typedef struct SimWarpLayout {
-  int worlds;                        /* of the warp */
+  int worlds;                        /* worlds per warp */
   int shapes, joints, wavefronts;    /* maximum per world */
   int room, overflow;                /* contacts in shared memory; maximum of further ones, spilled */
   int passes;                        /* maximum */

@@ -6,7 +6,7 @@
 
 /* Results for the owner's world, except `contacts`. */
 typedef struct SimWarpFound {
-  int contacts;      /* of all worlds */
+  int contacts;      /* total of all worlds */
   unsigned made;     /* contacts */
   unsigned touched[SIM_PAIR_KINDS]; /* pairs of each kind that overlap */
   uint32_t overlap_pairs; /* bits of the current 32 pairs that overlap */

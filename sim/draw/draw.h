@@ -14,7 +14,7 @@ typedef struct SimDrawItem {
   SimDrawColor fill;
   float edge;                                     /* width in metres; 0: none */
   int corners;                                    /* 3 or 4, clockwise; 0: a disc */
-  float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS]; /* of a disc: its centre at [0] */
+  float x[SIM_DRAW_CORNERS], y[SIM_DRAW_CORNERS]; /* corners; [0] holds the centre of a disc */
   float radius;
 } SimDrawItem;
 

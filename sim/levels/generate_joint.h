@@ -126,7 +126,7 @@ SIM_FN bool sim_generate_reaches_out(const SimShape *small, bool small_circle, S
   return reach > cover + SIM_DRAW_VISIBLE_MIN;
 }
 
-/* Checks that each shape can be seen beside the other. The reference passes the anchors in the joint's order (a, b)
+/* Checks that neither shape is hidden by the other. The reference passes the anchors in the joint's order (a, b)
  * but the shapes as new and target: anchors are exchanged whenever the new shape has the larger index. */
 SIM_CALLED_FN bool sim_generate_are_both_visible(SimLevel *level, int added, int target, const SimJoint *joint) {
   const SimShape *first = sim_generate_shape(level, added), *second = sim_generate_shape(level, target);
@@ -165,8 +165,8 @@ SIM_CALLED_FN int sim_generate_place_shape(SimLevel *level, CoreRandomStream *ra
   return index;
 }
 
-/* Adds a shape joined to an existing one (spec 5.4); returns its global index, or -1. *visible: whether each of the two
- * can be seen beside the other at some angle of the joint; may be NULL. */
+/* Adds a shape joined to an existing one (spec 5.4); returns its global index, or -1. *visible: whether
+ * neither hides the other at some angle of the joint; may be NULL. */
 SIM_CALLED_FN int sim_generate_add_connected(SimLevel *level, CoreRandomStream *random, bool force_revolute,
                                              bool *visible) {
   int slot = sim_generate_free_joint(level);

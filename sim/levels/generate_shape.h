@@ -16,7 +16,7 @@
 
 static const float SIM_DRAW_RECT_HALF_MIN = 0.05f, SIM_DRAW_RECT_HALF_MAX = 0.353553391f; /* 1 / (2 sqrt 2) */
 static const float SIM_DRAW_RADIUS_MIN = 0.1f, SIM_DRAW_RADIUS_MAX = 0.4f;
-static const float SIM_DRAW_LONG_CHANCE = 0.3f, SIM_DRAW_LONG_SCALE = 2;  /* of one of a rectangle's sides */
+static const float SIM_DRAW_LONG_CHANCE = 0.3f, SIM_DRAW_LONG_SCALE = 2; /* for one side of a rectangle */
 static const float SIM_DRAW_SIDE_CHANCE = 0.5f; /* green in the left half, blue in the right one */
 static const float SIM_DRAW_FIX_CHANCE = 0.02f, SIM_DRAW_FIX_CHANCE_PER_KG = 4;
 static const float SIM_DRAW_FIX_LOW_CHANCE = 0.6f; /* a fixated shape with a role goes to the lower half */

@@ -12,11 +12,11 @@ typedef struct SimOutline {
   SimVec edge[SIM_VERTICES];                /* unit vector from vertex i to the next */
   real normal_x[SIM_VERTICES], normal_y[SIM_VERTICES]; /* outward, of edge i */
   real support[SIM_VERTICES];               /* largest normal_i . vertex_k */
-  real length[SIM_VERTICES];                /* of edge i */
+  real length[SIM_VERTICES];                /* length of edge i */
   mask triangle;
   SimMass mass;                             /* with radius: what a test of two shapes reads in addition to the
                                              * outline */
-  real radius;                              /* of a circle; the fields above are a polygon's, except mass */
+  real radius;                              /* circles only; the fields above are a polygon's, except mass */
 } SimOutline;
 
 typedef struct SimBox { real left, right, bottom, top; } SimBox;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-  SIM_LANES_CONTACTS = 192,    /* of one world */
+  SIM_LANES_CONTACTS = 192,    /* contacts of one world */
   SIM_LANES_GROUPS = 32,
   SIM_LANES_POSITIONS = 16 * SIM_LANES_GROUPS, /* contacts in the common schedule of the worlds of a vector
                                                 * (lanes_solve.h) */

@@ -200,17 +200,17 @@ static int write_sections(const Checkpoint *checkpoint, int64_t iteration, int f
 }
 
 int checkpoint_write(const Checkpoint *checkpoint, int64_t iteration) {
-  char path[CORE_PATH_MAX], beside[CORE_PATH_MAX];
+  char path[CORE_PATH_MAX], temporary[CORE_PATH_MAX];
   TRY(path_of(checkpoint, iteration, path));
-  TRY(core_files_path(beside, "%s.tmp", path));
+  TRY(core_files_path(temporary, "%s.tmp", path));
   int fd;
-  TRY(core_files_open(beside, CORE_FILES_NEW, &fd));
-  int code = write_sections(checkpoint, iteration, fd, beside);
-  if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "%s: cannot be written", beside);
-  if (code == CORE_OK && rename(beside, path) != 0)
-    code = core_error_errno(CORE_FAIL, "%s: cannot be renamed to %s", beside, path);
+  TRY(core_files_open(temporary, CORE_FILES_NEW, &fd));
+  int code = write_sections(checkpoint, iteration, fd, temporary);
+  if (close(fd) != 0 && code == CORE_OK) code = core_error_errno(CORE_FAIL, "%s: cannot be written", temporary);
+  if (code == CORE_OK && rename(temporary, path) != 0)
+    code = core_error_errno(CORE_FAIL, "%s: cannot be renamed to %s", temporary, path);
   if (code != CORE_OK) {
-    unlink(beside);
+    unlink(temporary);
     return code;
   }
   TRY(sync_folder(checkpoint->folder));

@@ -302,11 +302,12 @@ double ops_cpu_bytes(int threads, const OpsCpuLimits *limits);
 /* Rounds x[n] in host memory to half-precision values, as store_halves does. */
 void ops_round_to_halves(float *x, size_t n);
 const char *ops_cpu_description(void); /* "oneDNN 2.6.3, avx2" */
-/* Creates ops on a device, which must outlive them. beside: with stream_push, stream_pop and stream_wait, and their
- * scratch. CORE_USAGE: a GPU without cuBLASLt; CORE_FAIL: out of device memory. */
-int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside, Ops **ops);
+/* Creates ops on a device, which must outlive them. with_stream: with stream_push, stream_pop and stream_wait, and
+ * their scratch. CORE_USAGE: a GPU without cuBLASLt; CORE_FAIL: out of device memory. */
+int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool with_stream,
+                      Ops **ops);
 /* Returns the device memory that they allocate, including the matrix library's workspaces. */
-double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside);
+double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool with_stream);
 void ops_destroy(Ops **ops);
 
 #endif

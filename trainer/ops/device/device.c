@@ -218,10 +218,10 @@ static void register_all(DeviceState *state, DeviceState *stream) {
   if (stream) register_scratch(stream, false);
 }
 
-double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside) {
+double ops_device_bytes(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool with_stream) {
   DeviceState state = {.device = device, .arena = core_arena_create("device ops"), .precision = precision,
                        .max_rows = max_rows, .max_width = max_width}, stream = state;
-  register_all(&state, beside ? &stream : NULL);
+  register_all(&state, with_stream ? &stream : NULL);
   const double bytes = (double)core_arena_device_bytes(state.arena);
   core_arena_destroy(&state.arena);
   return bytes;
@@ -241,7 +241,8 @@ static DeviceState *make_state(const DeviceState *state) {
   return made;
 }
 
-int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool beside, Ops **ops) {
+int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, int max_width, bool with_stream,
+                      Ops **ops) {
   char reason[256] = "";
   bool tiles;
   *ops = NULL;
@@ -252,13 +253,13 @@ int ops_device_create(CoreDevice *device, OpsPrecision precision, int max_rows, 
   DeviceState *state = make_state(&(DeviceState){.device = device, .arena = core_arena_create("device ops"),
                                                  .precision = precision, .max_rows = max_rows, .max_width = max_width,
                                                  .tiles = tiles});
-  if (beside) {
+  if (with_stream) {
     state->other = make_state(state);
     state->other->other = state;
   }
   *made = device_table;
   made->name = device->name;
-  if (beside) {
+  if (with_stream) {
     made->stream_push = stream_push;
     made->stream_pop = stream_pop;
     made->stream_wait = stream_wait;
